@@ -1,0 +1,63 @@
+// Errors and problems. `Error` is thrown when an operation cannot go on; a `Problem` is one of possibly many faults
+// in what a user gave and is returned in a list, so that all of them are named at once. Both carry a stable code
+// (SPS-012) and, where there is one, a hint on how to fix it.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spscope {
+
+enum class ErrorCode : int {
+#define ERROR_CODE(number, name, summary) name = number,
+#include "backend/base/error_codes.def"
+#undef ERROR_CODE
+};
+
+struct ErrorCodeRow {
+  ErrorCode code;
+  std::string_view name, summary;
+};
+// All codes in ascending order.
+const std::vector<ErrorCodeRow>& error_codes();
+// "SPS-012"
+std::string error_id(ErrorCode code);
+
+// A place in a text file; line and column start at 1, line 0 means no place is known.
+struct SourcePlace {
+  std::string file;
+  int line = 0, column = 0;
+};
+
+// One fault in what the user gave. `field` is the dotted name of the setting, file or strategy at fault.
+struct Problem {
+  ErrorCode code = ErrorCode::kInternal;
+  std::string field, message, hint;
+  SourcePlace place = {};
+};
+
+// An operation cannot go on. `what()` is the message; text is lower case, cause first, without a full stop.
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, std::string message, std::string hint = {})
+      : std::runtime_error(std::move(message)), code_(code), hint_(std::move(hint)) {}
+  // Several problems as one error: the message is their rendering.
+  explicit Error(std::vector<Problem> problems);
+
+  ErrorCode code() const noexcept { return code_; }
+  const std::string& hint() const noexcept { return hint_; }
+  const std::vector<Problem>& problems() const noexcept { return problems_; }
+
+ private:
+  ErrorCode code_;
+  std::string hint_;
+  std::vector<Problem> problems_;
+};
+
+// "error SPS-014: message\n  --> file:18:11\n  hint\n"
+std::string render(const Problem& problem);
+std::string render(const Error& error);
+
+}  // namespace spscope

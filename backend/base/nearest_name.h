@@ -1,0 +1,13 @@
+// Spelling help: the known name closest to one that is not known.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace spscope {
+
+// The candidate within an edit distance of at most a third of its length (at least 2), or "" when none is near.
+std::string nearest_name(std::string_view unknown, std::span<const std::string_view> candidates);
+
+}  // namespace spscope

@@ -1,0 +1,104 @@
+// BlockMask: which blocks of keys each block of queries attends to, per head; one bit a block.
+//
+// Shape [heads, blocks, blocks], queries by row. Queries and keys are cut at the same tokens: `block_starts` is any
+// ascending list from 0 to the number of tokens, with blocks of 1 to 384 tokens; the last block may be ragged, and
+// nothing is padded. A mask belongs to one attended axis and is shared by all sequences of the other axis and by the
+// batch. The bits are shared and immutable once a mask was copied or refined.
+//
+// refine(f) cuts every block into f slices without copying a bit: cuts get finer, the coarse block that a slice
+// belongs to decides whether it is active. Counts are weighted by area, in tokens, so they do not depend on slices.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/base/span_of_axis.h"
+
+namespace spscope {
+
+inline constexpr int kMaxBlockTokens = 384;
+
+// How one token set lies over the coarse blocks of a mask: what count() needs to know of it, made once per set.
+struct BlockCoverage {
+  struct Share {
+    std::int32_t block;   // coarse block
+    std::int32_t tokens;  // of the set in this block
+    std::int32_t slices;  // slices of the block that the set touches
+    bool cut;             // the set holds some but not all tokens of a slice it touches
+  };
+  std::vector<Share> shares;          // ascending by block
+  std::vector<std::uint64_t> touched; // one bit a coarse block
+  std::int32_t first_word = 0, last_word = 0;  // words of `touched` that are not zero: [first, last)
+  // The tokens that most shares have, with the shares that differ listed by index (`odd`), for the popcount path.
+  std::int32_t common_tokens = 0, common_slices = 0;
+  std::vector<std::int32_t> odd;
+  bool any_cut = false;
+};
+
+struct TileCount {
+  std::int64_t tiles = 0;  // active (head, q slice, k slice) triples that are touched
+  std::int64_t area = 0;   // active (head, query, key) triples of tokens
+  bool whole = true;       // no active tile is cut
+};
+
+class BlockMask {
+ public:
+  BlockMask() = default;
+  // All blocks inactive. REQUIRES: heads >= 1, block_starts ascending from 0, blocks of 1 to kMaxBlockTokens tokens.
+  BlockMask(int heads, std::vector<std::int32_t> block_starts);
+  // Blocks of `block` tokens, the last one ragged: 0, block, 2 block, ..., tokens.
+  static std::vector<std::int32_t> uniform_starts(std::int32_t tokens, std::int32_t block);
+
+  int heads() const { return heads_; }
+  std::int32_t tokens() const { return slice_starts_.empty() ? 0 : slice_starts_.back(); }
+  // Slices and their cuts: equal to the coarse blocks unless the mask was refined.
+  std::int32_t blocks() const { return static_cast<std::int32_t>(coarse_.size()); }
+  std::span<const std::int32_t> block_starts() const { return slice_starts_; }
+  Span block(std::int32_t b) const { return {slice_starts_[b], slice_starts_[b + 1]}; }
+  std::int32_t coarse_block(std::int32_t b) const { return coarse_[b]; }
+  // Coarse blocks: the resolution of the bits.
+  std::int32_t coarse_blocks() const { return coarse_blocks_; }
+  std::span<const std::int32_t> coarse_starts() const { return coarse_starts_; }
+  bool refined() const { return blocks() != coarse_blocks_; }
+  // Whether this mask has the same bits in memory as `other` (it, or a refinement of it).
+  bool same_bits(const BlockMask& other) const { return bits_ == other.bits_; }
+
+  // Bits of one row of coarse blocks, least significant bit first; unused bits of the last word are 0.
+  std::span<const std::uint64_t> row(int head, std::int32_t q_coarse) const;
+  std::int32_t words_per_row() const { return words_; }
+  bool active(int head, std::int32_t q_coarse, std::int32_t k_coarse) const;
+  // REQUIRES: not refined and the only owner of its bits.
+  void set(int head, std::int32_t q_coarse, std::int32_t k_coarse, bool on = true);
+
+  // Active share of all (head, query, key) triples of tokens, 0 to 1.
+  double density() const;
+  // Active coarse tiles of one head, by area in units of tokens x tokens.
+  std::int64_t head_area(int head) const;
+
+  // Every block cut into `slices` slices as even as possible (a block of fewer tokens gets one slice a token).
+  BlockMask refine(int slices) const;
+  // Keeps heads [begin, end).
+  BlockMask keep_heads(int begin, int end) const;
+
+  BlockCoverage cover(std::span<const Span> tokens) const;
+  // Counts of rows x keys for a set of heads, by popcount. Coverages must come from this mask.
+  TileCount count(std::span<const Span> heads, const BlockCoverage& q, const BlockCoverage& k) const;
+  // Like count().tiles, in coarse tiles and fractional by area: what reports show.
+  double coarse_tiles(std::span<const Span> heads, const BlockCoverage& q, const BlockCoverage& k) const;
+  // Tokens of all keys that any of these query tokens attends to in any of these heads, as sorted disjoint spans.
+  std::vector<Span> needed_keys(std::span<const Span> heads, const BlockCoverage& q) const;
+
+  // A content hash of shape, cuts and bits, stable across machines (used as the identity of a mask in the store).
+  std::uint64_t hash() const;
+
+ private:
+  int heads_ = 0;
+  std::int32_t coarse_blocks_ = 0, words_ = 0;
+  std::vector<std::int32_t> coarse_starts_, slice_starts_, coarse_;
+  std::shared_ptr<std::vector<std::uint64_t>> bits_;
+};
+
+}  // namespace spscope
