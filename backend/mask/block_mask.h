@@ -29,10 +29,11 @@ struct BlockCoverage {
     std::int32_t slices;  // slices of the block that the set touches
     bool cut;             // the set holds some but not all tokens of a slice it touches
   };
-  std::vector<Share> shares;          // ascending by block
-  std::vector<std::uint64_t> touched; // one bit a coarse block
+  std::vector<Share> shares;                   // ascending by block
+  std::vector<std::int32_t> blocks;            // the blocks of `shares`
+  std::vector<std::uint64_t> touched;          // one bit a coarse block
   std::int32_t first_word = 0, last_word = 0;  // words of `touched` that are not zero: [first, last)
-  // The tokens that most shares have, with the shares that differ listed by index (`odd`), for the popcount path.
+  // The (tokens, slices) that most shares have and the indices of the shares that differ, for the popcount path.
   std::int32_t common_tokens = 0, common_slices = 0;
   std::vector<std::int32_t> odd;
   bool any_cut = false;
@@ -72,6 +73,8 @@ class BlockMask {
   bool active(int head, std::int32_t q_coarse, std::int32_t k_coarse) const;
   // REQUIRES: not refined and the only owner of its bits.
   void set(int head, std::int32_t q_coarse, std::int32_t k_coarse, bool on = true);
+  // The same for a whole row; the caller leaves the unused bits of the last word 0. REQUIRES: as set().
+  std::span<std::uint64_t> mutable_row(int head, std::int32_t q_coarse);
 
   // Active share of all (head, query, key) triples of tokens, 0 to 1.
   double density() const;
@@ -83,6 +86,7 @@ class BlockMask {
   // Keeps heads [begin, end).
   BlockMask keep_heads(int begin, int end) const;
 
+  // How a set of tokens lies over the blocks. REQUIRES: sorted disjoint spans inside [0, tokens()).
   BlockCoverage cover(std::span<const Span> tokens) const;
   // Counts of rows x keys for a set of heads, by popcount. Coverages must come from this mask.
   TileCount count(std::span<const Span> heads, const BlockCoverage& q, const BlockCoverage& k) const;
