@@ -3,9 +3,11 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
 endif()
 
-option(SPSCOPE_BUILD_TESTS "Build the tests (needs GoogleTest)" ON)
+set(SPSCOPE_BUILD_TESTS AUTO CACHE STRING "Build the tests: AUTO (when GoogleTest and Python are there), ON or OFF")
+set_property(CACHE SPSCOPE_BUILD_TESTS PROPERTY STRINGS AUTO ON OFF)
 option(SPSCOPE_BUILD_BENCH "Build the benchmarks" ON)
 option(SPSCOPE_WERROR "Treat warnings as errors" OFF)
+option(SPSCOPE_WITH_CUDA "Stop when the CUDA Toolkit is missing; no target of this version uses it" OFF)
 set(SPSCOPE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (for example address,undefined)")
 
 set(CMAKE_CXX_STANDARD 20)

@@ -31,5 +31,8 @@ function(spscope_test name)
   target_compile_definitions(${name} PRIVATE SPSCOPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              SPSCOPE_BINARY_DIR="${PROJECT_BINARY_DIR}")
   add_test(NAME ${name} COMMAND ${name})
+  if("hostile" IN_LIST arg_LABELS)
+    add_dependencies(hostile_tests ${name})
+  endif()
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
 endfunction()

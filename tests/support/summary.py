@@ -1,0 +1,31 @@
+"""Adds up the JUnit files that ctest wrote and prints `N passed, N failed, N skipped`.
+
+Exit 0 when every file holds at least one test and nothing failed. A missing file is an error: its tests did not run.
+"""
+import sys
+import xml.etree.ElementTree as ElementTree
+
+
+def count(path):
+    """(passed, failed, skipped) of one file. A test that is neither run nor failed was skipped or disabled."""
+    states = [case.get("status") for case in ElementTree.parse(path).getroot().iter("testcase")]
+    passed, failed = states.count("run"), states.count("fail")
+    return passed, failed, len(states) - passed - failed
+
+
+def main(paths):
+    totals, complete = [0, 0, 0], bool(paths)
+    for path in paths:
+        try:
+            counts = count(path)
+        except (OSError, ElementTree.ParseError) as error:
+            print(f"no test results: {error}", file=sys.stderr)
+            counts = (0, 0, 0)
+        complete = complete and sum(counts) > 0
+        totals = [total + more for total, more in zip(totals, counts)]
+    print("{} passed, {} failed, {} skipped".format(*totals))
+    return 0 if complete and totals[1] == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
