@@ -54,7 +54,7 @@ class WeightedCount {
 
  private:
   std::int64_t bits_of(int head, std::span<const std::int32_t> rows) const {
-    return count_bits(mask_.row(head, 0).data(), mask_.words_per_row(), rows, k_.touched, k_.first_word, k_.last_word);
+    return count_bits(mask_.row(head, 0).data(), mask_.words_per_row(), rows, k_.touched, k_.words);
   }
 
   void popcount_head(int head) {

@@ -129,8 +129,11 @@ void summarise(BlockCoverage& cover, std::int32_t words) {
     cover.any_cut |= share.cut;
   }
   if (cover.shares.empty()) return;
-  cover.first_word = cover.shares.front().block / 64;
-  cover.last_word = cover.shares.back().block / 64 + 1;
+  for (std::int32_t w = 0; w < words; ++w) {
+    if (cover.touched[w] != 0) cover.words.push_back(w);
+  }
+  cover.first_word = cover.words.front();
+  cover.last_word = cover.words.back() + 1;
   std::tie(cover.common_tokens, cover.common_slices) = most_common(cover.shares);
   for (std::size_t i = 0; i < cover.shares.size(); ++i) {
     const BlockCoverage::Share& share = cover.shares[i];

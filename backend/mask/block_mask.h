@@ -29,10 +29,12 @@ struct BlockCoverage {
     std::int32_t slices;  // slices of the block that the set touches
     bool cut;             // the set holds some but not all tokens of a slice it touches
   };
-  std::vector<Share> shares;                   // ascending by block
-  std::vector<std::int32_t> blocks;            // the blocks of `shares`
-  std::vector<std::uint64_t> touched;          // one bit a coarse block
-  std::int32_t first_word = 0, last_word = 0;  // words of `touched` that are not zero: [first, last)
+  std::vector<Share> shares;           // ascending by block
+  std::vector<std::int32_t> blocks;    // the blocks of `shares`
+  std::vector<std::uint64_t> touched;  // one bit a coarse block
+  // Words of `touched` that are not zero: all of them, and the range [first, last) that holds them.
+  std::vector<std::int32_t> words;
+  std::int32_t first_word = 0, last_word = 0;
   // The (tokens, slices) that most shares have and the indices of the shares that differ, for the popcount path.
   std::int32_t common_tokens = 0, common_slices = 0;
   std::vector<std::int32_t> odd;

@@ -6,24 +6,32 @@
 namespace spscope {
 namespace {
 
-// Rows of a chunk of 64 blocks or fewer touch one or two words; those cases get loops without an inner counter.
+// Keys of a chunk of 64 blocks or fewer touch one or two words: those cases get loops without an inner counter. Keys
+// dealt out cyclically touch words with gaps: those are listed.
 [[gnu::always_inline]] inline std::int64_t sum_rows(const std::uint64_t* matrix, std::int64_t words_per_row,
                                                     std::span<const std::int32_t> rows, const std::uint64_t* filter,
-                                                    std::int32_t first, std::int32_t last) {
+                                                    std::span<const std::int32_t> words) {
   std::int64_t sum = 0;
-  if (last - first == 1) {
-    const std::uint64_t only = filter[first];
-    for (std::int32_t r : rows) sum += std::popcount(matrix[r * words_per_row + first] & only);
-  } else if (last - first == 2) {
-    const std::uint64_t low = filter[first], high = filter[first + 1];
+  if (words.empty()) return sum;
+  const std::int32_t first = words.front(), num_words = words.back() - first + 1;
+  const std::uint64_t* from = matrix + first;
+  filter += first;
+  if (num_words == 1) {
+    for (std::int32_t r : rows) sum += std::popcount(from[r * words_per_row] & filter[0]);
+  } else if (num_words == 2) {
     for (std::int32_t r : rows) {
-      const std::uint64_t* row = matrix + r * words_per_row + first;
-      sum += std::popcount(row[0] & low) + std::popcount(row[1] & high);
+      const std::uint64_t* row = from + r * words_per_row;
+      sum += std::popcount(row[0] & filter[0]) + std::popcount(row[1] & filter[1]);
+    }
+  } else if (words.size() == static_cast<std::size_t>(num_words)) {
+    for (std::int32_t r : rows) {
+      const std::uint64_t* row = from + r * words_per_row;
+      for (std::int32_t w = 0; w < num_words; ++w) sum += std::popcount(row[w] & filter[w]);
     }
   } else {
     for (std::int32_t r : rows) {
-      const std::uint64_t* row = matrix + r * words_per_row;
-      for (std::int32_t w = first; w < last; ++w) sum += std::popcount(row[w] & filter[w]);
+      const std::uint64_t* row = from + r * words_per_row;
+      for (std::int32_t w : words) sum += std::popcount(row[w - first] & filter[w - first]);
     }
   }
   return sum;
@@ -32,15 +40,15 @@ namespace {
 #if defined(__x86_64__)
 [[gnu::target("popcnt")]] std::int64_t sum_rows_popcnt(const std::uint64_t* matrix, std::int64_t words_per_row,
                                                        std::span<const std::int32_t> rows, const std::uint64_t* filter,
-                                                       std::int32_t first, std::int32_t last) {
-  return sum_rows(matrix, words_per_row, rows, filter, first, last);
+                                                       std::span<const std::int32_t> words) {
+  return sum_rows(matrix, words_per_row, rows, filter, words);
 }
 bool has_popcnt() { return __builtin_cpu_supports("popcnt") != 0; }
 #else
 std::int64_t sum_rows_popcnt(const std::uint64_t* matrix, std::int64_t words_per_row,
-                             std::span<const std::int32_t> rows, const std::uint64_t* filter, std::int32_t first,
-                             std::int32_t last) {
-  return sum_rows(matrix, words_per_row, rows, filter, first, last);
+                             std::span<const std::int32_t> rows, const std::uint64_t* filter,
+                             std::span<const std::int32_t> words) {
+  return sum_rows(matrix, words_per_row, rows, filter, words);
 }
 bool has_popcnt() { return true; }
 #endif
@@ -48,10 +56,10 @@ bool has_popcnt() { return true; }
 }  // namespace
 
 std::int64_t count_bits(const std::uint64_t* matrix, std::int64_t words_per_row, std::span<const std::int32_t> rows,
-                        std::span<const std::uint64_t> filter, std::int32_t first, std::int32_t last) {
+                        std::span<const std::uint64_t> filter, std::span<const std::int32_t> words) {
   static const bool fast = has_popcnt();
-  return fast ? sum_rows_popcnt(matrix, words_per_row, rows, filter.data(), first, last)
-              : sum_rows(matrix, words_per_row, rows, filter.data(), first, last);
+  return fast ? sum_rows_popcnt(matrix, words_per_row, rows, filter.data(), words)
+              : sum_rows(matrix, words_per_row, rows, filter.data(), words);
 }
 
 }  // namespace spscope

@@ -8,8 +8,8 @@
 
 namespace spscope {
 
-// Set bits of `rows` & `filter`. Row r starts at matrix[r * words_per_row]; only words [first, last) are looked at.
+// Set bits of `rows` & `filter`. Row r starts at matrix[r * words_per_row]; only `words` are looked at (ascending).
 std::int64_t count_bits(const std::uint64_t* matrix, std::int64_t words_per_row, std::span<const std::int32_t> rows,
-                        std::span<const std::uint64_t> filter, std::int32_t first, std::int32_t last);
+                        std::span<const std::uint64_t> filter, std::span<const std::int32_t> words);
 
 }  // namespace spscope
