@@ -1,0 +1,52 @@
+// MaskCounter: tiles of a block mask for interned sets, each counted once.
+//
+// A plan asks for the same (heads, q, k) again and again: when it is built, verified, scheduled and reported. Only an
+// executor ever lists tiles. Not thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/base/flat_map.h"
+#include "backend/mask/block_mask.h"
+#include "backend/plan/set_table.h"
+
+namespace spscope {
+
+class MaskCounter {
+ public:
+  MaskCounter(std::shared_ptr<SetTable> sets, BlockMask mask);
+
+  const BlockMask& mask() const { return mask_; }
+  // Counts of heads x rows x keys (block_mask.h).
+  TileCount count(SetId heads, SetId q, SetId k);
+  // In unrefined tiles, fractional by area: what reports show.
+  double coarse_tiles(SetId heads, SetId q, SetId k);
+  // Keys that any of these rows attends to in any of these heads.
+  SetId needed_keys(SetId heads, SetId q);
+  // The tokens of each block, in order.
+  std::span<const SetId> blocks();
+  // This mask with every block cut into `slices`; 1 is this counter. Made once and kept.
+  MaskCounter& refined(int slices);
+
+ private:
+  const BlockCoverage& coverage(SetId tokens);
+
+  std::shared_ptr<SetTable> sets_;
+  BlockMask mask_;
+  std::vector<SetId> blocks_;
+  FlatMap<std::int32_t> coverage_ids_;                  // set -> position in coverages_
+  std::vector<std::unique_ptr<BlockCoverage>> coverages_;
+  struct Counted {
+    SetId heads, q, k;
+    TileCount count;
+    std::int32_t next = -1;  // another key with the same hash
+  };
+  FlatMap<std::int32_t> by_hash_;
+  std::vector<Counted> counted_;
+  std::map<int, std::unique_ptr<MaskCounter>> refined_;
+};
+
+}  // namespace spscope

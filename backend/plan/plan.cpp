@@ -1,0 +1,149 @@
+#include "backend/plan/plan.h"
+
+#include "backend/base/flat_map.h"
+
+namespace spscope {
+
+const char* tensor_name(Tensor tensor) {
+  static constexpr const char* names[] = {"q", "k", "v", "o", "stats", "x", "f", "norm"};
+  return names[static_cast<int>(tensor)];
+}
+
+std::string tensor_set_name(TensorSet tensors) {
+  if (tensors == kKeysValues) return "kv";
+  std::string name;
+  for (int t = 0; t < kNumTensors; ++t)
+    if (tensors.has(static_cast<Tensor>(t))) name += (name.empty() ? "" : "+") + std::string(tensor_name(static_cast<Tensor>(t)));
+  return name;
+}
+
+const char* post_kind_name(PostKind kind) {
+  static constexpr const char* names[] = {"local",    "attend", "merge", "finish", "copy",
+                                          "exchange", "pull",   "push",  "reduce", "barrier"};
+  return names[static_cast<int>(kind)];
+}
+
+std::int64_t Plan::width(TensorSet tensors) const {
+  std::int64_t sum = 0;
+  for (int t = 0; t < kNumTensors; ++t)
+    if (tensors.has(static_cast<Tensor>(t))) sum += tensor_width[t];
+  return sum;
+}
+
+int Plan::element_bytes(const Value& value) const {
+  return value.partial != kNone || value.tensors.has(Tensor::kNorm) ? 4 : dtype_bytes(dtype);
+}
+
+std::vector<std::int64_t> bytes_sent(const Plan& plan) {
+  std::vector<std::int64_t> sent(static_cast<std::size_t>(plan.ranks), 0);
+  for (const Message& m : plan.messages) sent[static_cast<std::size_t>(m.src)] += m.bytes;
+  return sent;
+}
+
+std::vector<std::int64_t> bytes_received(const Plan& plan) {
+  std::vector<std::int64_t> received(static_cast<std::size_t>(plan.ranks), 0);
+  for (const Message& m : plan.messages) received[static_cast<std::size_t>(m.dst)] += m.bytes;
+  return received;
+}
+
+namespace {
+
+class Hasher {
+ public:
+  void add(std::uint64_t x) { hash_ = hash_mix(hash_, x); }
+  void add(IdRange r) { add(static_cast<std::uint64_t>(r.begin) << 32 | static_cast<std::uint32_t>(r.end)); }
+  void add(const std::string& s) {
+    add(s.size());
+    for (char c : s) add(static_cast<unsigned char>(c));
+  }
+  // Sets by content, since their ids depend on what else the table has seen.
+  void add(const SetTable& sets, SetId id) {
+    const auto spans = sets.spans(id);
+    add(spans.size());
+    for (const Span& s : spans) add(static_cast<std::uint64_t>(s.begin) << 32 | static_cast<std::uint32_t>(s.end));
+  }
+  void add(const SetTable& sets, const Box& box) {
+    add(sets, box.columns);
+    add(sets, box.outer);
+    add(sets, box.inner);
+  }
+  void add(const SetTable& sets, const Placement& placement) {
+    for (int r = 0; r < placement.ranks(); ++r) {
+      add(placement.at(r).size());
+      for (const Box& box : placement.at(r)) add(sets, box);
+    }
+  }
+  template <typename T>
+  void add_all(const std::vector<T>& list) {
+    add(list.size());
+    for (const T& x : list) add(static_cast<std::uint64_t>(x));
+  }
+  std::uint64_t value() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 0x5350534350;  // "SPSCP"
+};
+
+void add_graph(Hasher& h, const Plan& plan) {
+  for (const Post& p : plan.posts) {
+    h.add(static_cast<std::uint64_t>(p.kind) << 32 | static_cast<std::uint32_t>(p.lane));
+    h.add(static_cast<std::uint64_t>(p.src) << 32 | static_cast<std::uint32_t>(p.dst));
+    h.add(p.operands);
+    h.add(static_cast<std::uint64_t>(p.kernel) << 32 | static_cast<std::uint32_t>(p.acc));
+    h.add(static_cast<std::uint64_t>(p.ring_step));
+  }
+  for (const Op& o : plan.ops) {
+    h.add(static_cast<std::uint64_t>(o.post) << 32 | static_cast<std::uint32_t>(o.rank));
+    h.add(static_cast<std::uint64_t>(o.group));
+    h.add(o.deps);
+    h.add(o.messages);
+    for (SetId id : {o.heads, o.seq, o.q, o.k}) h.add(*plan.sets, id);
+    h.add(static_cast<std::uint64_t>(o.tiles));
+    h.add(static_cast<std::uint64_t>(o.flops));
+  }
+  for (const Message& m : plan.messages) {
+    h.add(static_cast<std::uint64_t>(m.src) << 32 | static_cast<std::uint32_t>(m.dst));
+    h.add(*plan.sets, m.box);
+    h.add(static_cast<std::uint64_t>(m.bytes));
+  }
+}
+
+void add_values(Hasher& h, const Plan& plan) {
+  for (const Value& v : plan.values) {
+    h.add(static_cast<std::uint64_t>(v.tensors.bits) << 32 | static_cast<std::uint64_t>(v.columns));
+    h.add(*plan.sets, v.placement);
+    h.add(static_cast<std::uint64_t>(v.layer) << 32 | static_cast<std::uint32_t>(v.partial));
+    h.add(v.pending);
+    h.add(v.sources);
+    h.add(v.given);
+  }
+  for (const Accumulator& a : plan.accumulators)
+    h.add(static_cast<std::uint64_t>(a.q) << 32 | static_cast<std::uint64_t>(a.axis) << 16 | static_cast<std::uint16_t>(a.mask));
+  for (const MaskUse& m : plan.masks) h.add(static_cast<std::uint64_t>(m.axis) << 32 | static_cast<std::uint32_t>(m.slices));
+  for (const Kernel& k : plan.kernels) h.add(k.name);
+  for (const Output& o : plan.outputs) {
+    h.add(static_cast<std::uint64_t>(o.value));
+    h.add(*plan.sets, o.placement);
+  }
+}
+
+}  // namespace
+
+std::uint64_t plan_hash(const Plan& plan) {
+  Hasher h;
+  for (int x : {plan.ranks, plan.lanes, plan.batch, static_cast<int>(plan.dtype), plan.outer_tokens, plan.inner_tokens})
+    h.add(static_cast<std::uint64_t>(x));
+  for (std::int32_t n : plan.num_columns) h.add(static_cast<std::uint64_t>(n));
+  for (std::int32_t n : plan.tensor_width) h.add(static_cast<std::uint64_t>(n));
+  add_graph(h, plan);
+  add_values(h, plan);
+  h.add_all(plan.dep_refs);
+  h.add_all(plan.message_refs);
+  h.add_all(plan.value_refs);
+  h.add_all(plan.group_refs);
+  h.add_all(plan.group_members);
+  for (IdRange g : plan.groups) h.add(g);
+  return h.value();
+}
+
+}  // namespace spscope

@@ -1,0 +1,98 @@
+// What an op touches: the only statement of it. Visitors get (rank, value, box).
+//
+// A rank in a read or fill may differ from the op's own: a pull reads the sender's memory, a push fills the receiver's.
+// Barriers touch nothing. Attends and merges also update their accumulator, and finish closes it; accumulators are
+// private to a rank and ordered by its compute lane.
+#pragma once
+
+#include "backend/plan/plan.h"
+
+namespace spscope {
+
+// Rows and keys of an attend as boxes: along the attended axis the op's q or k, along the other its sequences.
+inline Box attend_rows(const Plan& plan, const Op& op) {
+  const bool inner = plan.accumulators[static_cast<std::size_t>(plan.post_of(op).acc)].axis == AttendedAxis::kInner;
+  return inner ? Box{op.heads, op.seq, op.q} : Box{op.heads, op.q, op.seq};
+}
+inline Box attend_keys(const Plan& plan, const Op& op) {
+  const bool inner = plan.accumulators[static_cast<std::size_t>(plan.post_of(op).acc)].axis == AttendedAxis::kInner;
+  return inner ? Box{op.heads, op.seq, op.k} : Box{op.heads, op.k, op.seq};
+}
+
+template <typename Visit>
+void for_each_read(const Plan& plan, const Op& op, Visit&& visit) {
+  const Post& post = plan.post_of(op);
+  const auto value = [&](ValueId id) -> const Value& { return plan.values[static_cast<std::size_t>(id)]; };
+  const auto all_of = [&](ValueId id) {
+    for (const Box& box : value(id).placement.at(op.rank)) visit(op.rank, id, box);
+  };
+  switch (post.kind) {
+    case PostKind::kLocal:
+      all_of(post.src);
+      for (ValueId id : plan.value_list(post.operands)) all_of(id);
+      break;
+    case PostKind::kAttend:
+      visit(op.rank, plan.accumulators[static_cast<std::size_t>(post.acc)].q, attend_rows(plan, op));
+      visit(op.rank, post.src, attend_keys(plan, op));
+      break;
+    case PostKind::kMerge: {
+      const Value& q = value(plan.accumulators[static_cast<std::size_t>(post.acc)].q);
+      for (const Box& part : value(post.src).placement.at(op.rank))
+        for (const Box& rows : q.placement.at(op.rank))
+          if (const auto m = meet(*plan.sets, part, rows)) visit(op.rank, post.src, *m);
+      break;
+    }
+    case PostKind::kFinish:
+      all_of(plan.accumulators[static_cast<std::size_t>(post.acc)].q);
+      break;
+    case PostKind::kCopy:
+    case PostKind::kExchange:
+    case PostKind::kPull:
+    case PostKind::kPush:
+    case PostKind::kReduce:
+      for (MessageId id : plan.messages_of(op)) {
+        const Message& m = plan.messages[static_cast<std::size_t>(id)];
+        const bool starts = post.kind == PostKind::kPull ? m.dst == op.rank : m.src == op.rank;
+        if (starts) visit(m.src, post.src, m.box);
+      }
+      break;
+    case PostKind::kBarrier:
+      break;
+  }
+}
+
+// Boxes that data movement writes. Local kernels and finishes write the whole placement of their result at their rank.
+template <typename Visit>
+void for_each_fill(const Plan& plan, const Op& op, Visit&& visit) {
+  const Post& post = plan.post_of(op);
+  for (MessageId id : plan.messages_of(op)) {
+    const Message& m = plan.messages[static_cast<std::size_t>(id)];
+    const bool ends = post.kind == PostKind::kExchange || post.kind == PostKind::kReduce ? m.dst == op.rank : true;
+    if (ends) visit(m.dst, post.dst, m.box);
+  }
+}
+
+// Ranks at which an op writes its result, each once; nothing for ops without one.
+template <typename Visit>
+void for_each_written_rank(const Plan& plan, const Op& op, Visit&& visit) {
+  const Post& post = plan.post_of(op);
+  if (post.dst == kNone) return;
+  if (!moves(post.kind)) return visit(op.rank);
+  std::vector<int> seen;
+  for_each_fill(plan, op, [&](int rank, ValueId, const Box&) {
+    for (int r : seen)
+      if (r == rank) return;
+    seen.push_back(rank);
+    visit(rank);
+  });
+}
+
+// The values a value is made of: itself, or the bases of a view's sources.
+template <typename Visit>
+void for_each_base(const Plan& plan, ValueId id, Visit&& visit) {
+  const Value& value = plan.values[static_cast<std::size_t>(id)];
+  if (value.sources.empty()) return visit(id);
+  for (ValueId source : plan.value_list(value.sources)) for_each_base(plan, source, visit);
+}
+
+}  // namespace spscope

@@ -1,0 +1,141 @@
+// PlanBuilder: the vocabulary in which a strategy is written.
+//
+// One call records one post for all ranks at once. The builder derives send lists from placements and dependencies from
+// reads, so a strategy says only what is where and what happens; posting a move and using its value are separate
+// places in the code, which makes overlap explicit.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "backend/plan/plan_access.h"
+#include "backend/plan/request.h"
+
+namespace spscope {
+
+using Groups = std::vector<std::vector<int>>;
+
+// A move in flight: only wait() gives the value that can be read.
+struct [[nodiscard]] Move {
+  ValueId value = kNone;
+};
+
+struct QueriesKeysValues {
+  ValueId q = kNone, kv = kNone;
+};
+
+class PlanBuilder {
+ public:
+  explicit PlanBuilder(const Request& request);
+  // The finished plan; the builder is empty afterwards.
+  Plan take();
+
+  const Request& request() const { return request_; }
+  const Plan& plan() const { return plan_; }
+  SetTable& sets() { return *plan_.sets; }
+  const Placement& placement_of(ValueId value) const { return plan_.values[static_cast<std::size_t>(value)].placement; }
+  // All ranks as one group.
+  const Groups& everyone() const { return everyone_; }
+  // boxes_of(rank) -> BoxList; a box without columns, outer or inner set means nothing.
+  template <typename Function>
+  Placement place(Function&& boxes_of) const {
+    return Placement::make(request_.ranks, boxes_of);
+  }
+
+  // -- values
+  ValueId input(TensorSet tensors, Placement placement, Axis columns = Axis::kHeads, int layer = 0);
+  QueriesKeysValues input_qkv(const Placement& placement, int layer = 0);
+  // The union of values with the same tensors; no op, no copy.
+  ValueId view(std::span<const ValueId> values);
+  // A part of a value; no op, no copy. Verified: the part must be held.
+  ValueId narrow(ValueId value, Placement part);
+  // What the layer must leave, and where.
+  void output(ValueId value, Placement placement);
+
+  // -- communication. Groups default to everyone; lanes above 0.
+  // Two-sided: any redistribution inside groups. Throws Error(kPlanNotHeld) when a group does not hold what one of its
+  // members wants. Source choice: the rank itself first, then the next holder in group order.
+  Move exchange(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
+  // One-sided, started by the receiver (pull) or the sender (push). A dependency on another rank's op is a signal.
+  Move pull(ValueId value, Placement placement, int lane = 1);
+  Move push(ValueId value, Placement placement, int lane = 1);
+  // Adds the pending shares of each group into disjoint parts.
+  Move reduce(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
+  // Every earlier op of every member ends before any later one starts.
+  void barrier(const Groups& groups = {}, int lane = 1);
+  ValueId wait(Move move) { return move.value; }
+  // exchange + wait
+  ValueId reshard(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
+  // exchange to the rank `by` further in each ring
+  Move shift(ValueId value, const Groups& rings, int by = 1, int lane = 1);
+
+  // -- compute
+  // Token-local kernel: same tokens in and out. A kernel of Request::kernels contracts its columns into `out_columns`
+  // (per rank; empty: all) and leaves sums pending in `groups` where a rank holds only part of its input columns. Any
+  // other keeps columns and tensors of the first value; values of another axis broadcast over them.
+  ValueId local(std::string_view kernel, std::span<const ValueId> values, std::span<const SetId> out_columns = {},
+                const Groups& groups = {});
+  ValueId linear(ValueId value, std::string_view weight, std::span<const SetId> out_columns = {},
+                 const Groups& groups = {});
+  // Opens running (o, m, l) for the rows of q, on the executed mask of the axis cut into `slices` a block.
+  AccId accumulate(ValueId q, AttendedAxis axis = AttendedAxis::kInner, int slices = 1);
+  // Every rank: its rows of acc x its part of kv. An empty product makes no op.
+  void attend(AccId acc, ValueId kv, int ring_step = 0);
+  // Folds unfinished rows that were computed elsewhere into acc.
+  void merge(AccId acc, ValueId part);
+  // Normalised rows; each accumulator is finished once, or given away as unfinished rows.
+  ValueId finish(AccId acc) { return close(acc, false); }
+  ValueId partial(AccId acc) { return close(acc, true); }
+  // accumulate + attend + finish
+  ValueId attend_all(ValueId q, ValueId kv, AttendedAxis axis = AttendedAxis::kInner);
+
+ private:
+  struct Line {  // one message of a move: src, dst, box
+    int src, dst;
+    Box box;
+  };
+  struct Barrier {
+    PostId post;
+    std::vector<OpId> op_of_rank;  // kNone for ranks that are no member
+  };
+
+  ValueId add_value(Value value);
+  PostId add_post(Post post);
+  OpId add_op(PostId post, int rank);
+  void finish_op(OpId op, std::span<const MessageId> messages = {});
+  void depend_on_makers(ValueId value, int rank, const Op& op, std::vector<OpId>& deps) const;
+  OpId last_fence(PostId after, int rank, int other) const;
+  GroupId group_id(const std::vector<int>& group);
+  IdRange add_value_refs(std::span<const ValueId> values);
+  IdRange add_group_refs(const Groups& groups);
+  Move move(PostKind kind, ValueId value, Placement placement, const Groups& groups, int lane);
+  void route(const Value& value, const Placement& placement, const std::vector<int>& group, std::vector<Line>& lines);
+  void route_box(const Value& value, const Box& want, std::size_t position, const std::vector<int>& group,
+                 std::vector<Line>& lines);
+  void record_move(PostId post, const std::vector<int>& group, std::span<const Line> lines, bool wire);
+  void attend_pair(PostId post, AccId acc, int rank, const Box& rows, const Box& keys);
+  ValueId close(AccId acc, bool unfinished);
+  const Kernel* contracting(std::string_view name) const;
+  KernelId kernel_id(const Kernel& kernel);
+  MaskId mask_id(const MaskUse& use);
+  std::int32_t& last_on_lane(int rank, int lane);
+
+  const Request& request_;
+  Plan plan_;
+  Groups everyone_;
+  std::vector<OpId> last_compute_;                 // by rank: program order
+  std::vector<std::vector<OpId>> last_lane_op_;    // by lane, by rank
+  struct Maker {
+    OpId op;
+    std::int32_t next;
+  };
+  std::vector<std::vector<std::int32_t>> maker_head_;  // by value, by rank: first of makers_, -1 none
+  std::vector<Maker> makers_;
+  std::vector<Barrier> barriers_;
+  FlatMap<GroupId> group_ids_;
+  std::vector<OpId> scratch_deps_;
+  std::vector<std::vector<MessageId>> scratch_messages_;  // by rank
+};
+
+}  // namespace spscope

@@ -1,0 +1,197 @@
+// Communication of PlanBuilder: one routine derives the messages of any move from two placements.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "backend/base/check.h"
+#include "backend/base/error.h"
+#include "backend/plan/plan_builder.h"
+
+namespace spscope {
+namespace {
+
+constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+std::uint64_t box_hash(const Box& box) {
+  return hash_mix(hash_mix(static_cast<std::uint64_t>(box.columns), static_cast<std::uint64_t>(box.outer)),
+                  static_cast<std::uint64_t>(box.inner));
+}
+
+// Who in a group holds exactly a given box: the usual case, in which no box has to be cut.
+class Holders {
+ public:
+  Holders(const Placement& placement, const std::vector<int>& group) : placement_(placement), group_(group) {
+    for (std::size_t j = group.size(); j-- > 0;)
+      for (const Box& box : placement.at(group[j])) {
+        std::int32_t& head = first_.insert(box_hash(box), -1);
+        entries_.push_back({static_cast<std::int32_t>(j), head});
+        head = static_cast<std::int32_t>(entries_.size()) - 1;
+      }
+  }
+  // Position in the group of the first holder at or after `position`, cyclically; -1 when nobody holds the box.
+  int nearest(const Box& box, std::size_t position) const {
+    int best = -1;
+    std::size_t best_distance = 0;
+    const std::int32_t* head = first_.find(box_hash(box));
+    for (std::int32_t e = head ? *head : -1; e >= 0; e = entries_[at(e)].next) {
+      const auto j = static_cast<std::size_t>(entries_[at(e)].position);
+      const std::size_t distance = (j + group_.size() - position) % group_.size();
+      if (best >= 0 && distance >= best_distance) continue;
+      if (std::ranges::find(placement_.at(group_[j]), box) == placement_.at(group_[j]).end()) continue;
+      best = static_cast<int>(j), best_distance = distance;
+    }
+    return best;
+  }
+
+ private:
+  struct Entry {
+    std::int32_t position, next;
+  };
+  const Placement& placement_;
+  const std::vector<int>& group_;
+  FlatMap<std::int32_t> first_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace
+
+// The rank itself first, then the next holder in group order, each giving what the ones before could not.
+void PlanBuilder::route_box(const Value& value, const Box& want, std::size_t position, const std::vector<int>& group,
+                            std::vector<Line>& lines) {
+  BoxList rest = {want}, next;
+  const int dst = group[position];
+  for (std::size_t step = 0; step < group.size() && !rest.empty(); ++step) {
+    const int src = group[(position + step) % group.size()];
+    for (const Box& held : value.placement.at(src)) {
+      next.clear();
+      for (const Box& part : rest) {
+        if (const auto m = meet(sets(), part, held)) lines.push_back({src, dst, *m});
+        subtract(sets(), part, held, next);
+      }
+      rest.swap(next);
+    }
+  }
+  if (!rest.empty())
+    throw Error(ErrorCode::kPlanNotHeld, fmt::format("the group of rank {} does not hold what it wants of {}", dst,
+                                                     tensor_set_name(value.tensors)));
+}
+
+void PlanBuilder::route(const Value& value, const Placement& placement, const std::vector<int>& group,
+                        std::vector<Line>& lines) {
+  const Holders holders(value.placement, group);
+  for (std::size_t j = 0; j < group.size(); ++j)
+    for (const Box& want : placement.at(group[j])) {
+      const int holder = holders.nearest(want, j);
+      if (holder >= 0)
+        lines.push_back({group[at(holder)], group[j], want});
+      else
+        route_box(value, want, j, group, lines);
+    }
+}
+
+// Ops of one group for one post, with their messages. Two-sided messages belong to both ends, one-sided ones to the
+// rank that starts them, local copies to their rank.
+void PlanBuilder::record_move(PostId post_id, const std::vector<int>& group, std::span<const Line> lines, bool wire) {
+  const Post post = plan_.posts[at(post_id)];
+  const std::int64_t cell = plan_.cell_bytes(plan_.values[at(post.src)]);
+  std::vector<std::vector<MessageId>>& of_rank = scratch_messages_;
+  if (of_rank.size() < at(plan_.ranks)) of_rank.resize(at(plan_.ranks));
+  for (int rank : group) of_rank[at(rank)].clear();
+  for (const Line& line : lines) {
+    const auto id = static_cast<MessageId>(plan_.messages.size());
+    const std::int64_t bytes = line.src == line.dst ? 0 : volume(sets(), line.box) * cell;
+    plan_.messages.push_back({line.src, line.dst, line.box, bytes});
+    if (wire && post.kind != PostKind::kPull) of_rank[at(line.src)].push_back(id);
+    const bool also_receiver = post.kind != PostKind::kPush && (line.src != line.dst || post.kind == PostKind::kPull);
+    if (!wire || also_receiver) of_rank[at(line.dst)].push_back(id);
+  }
+  const auto first = static_cast<OpId>(plan_.ops.size());
+  for (int rank : group) {
+    if (!wire && of_rank[at(rank)].empty()) continue;
+    const OpId op = add_op(post_id, rank);
+    if (wire) plan_.ops[at(op)].group = group_id(group);
+  }
+  for (OpId op = first; op < static_cast<OpId>(plan_.ops.size()); ++op)
+    finish_op(op, of_rank[at(plan_.ops[at(op)].rank)]);
+}
+
+Move PlanBuilder::move(PostKind kind, ValueId value_id, Placement placement, const Groups& given_groups, int lane) {
+  const Groups& groups = given_groups.empty() ? everyone_ : given_groups;
+  SPSCOPE_CHECK(lane > 0);
+  SPSCOPE_CHECK(plan_.values[at(value_id)].pending.empty() == (kind != PostKind::kReduce));
+  Value moved = plan_.values[at(value_id)];
+  moved.placement = std::move(placement);
+  moved.given = false;
+  moved.pending = {};
+  moved.sources = {};
+  const ValueId id = add_value(std::move(moved));
+  std::vector<std::vector<Line>> lines(groups.size());
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (kind != PostKind::kReduce) {
+      route(plan_.values[at(value_id)], plan_.values[at(id)].placement, groups[g], lines[g]);
+      continue;
+    }
+    for (int dst : groups[g])
+      for (const Box& box : plan_.values[at(id)].placement.at(dst))
+        for (int src : groups[g]) lines[g].push_back({src, dst, box});
+  }
+  const auto wired = [](const std::vector<Line>& list) {
+    return std::ranges::any_of(list, [](const Line& line) { return line.src != line.dst; });
+  };
+  for (const bool wire : {false, true}) {  // groups that only rearrange locally make a copy, the others a transfer
+    PostId post_id = kNone;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (lines[g].empty() || wired(lines[g]) != wire) continue;
+      if (post_id == kNone) {
+        Post post;
+        post.kind = wire ? kind : PostKind::kCopy;
+        post.lane = wire ? lane : 0;
+        post.src = value_id;
+        post.dst = id;
+        post_id = add_post(post);
+      }
+      record_move(post_id, groups[g], lines[g], wire);
+    }
+  }
+  return {id};
+}
+
+Move PlanBuilder::exchange(ValueId value, Placement placement, const Groups& groups, int lane) {
+  return move(PostKind::kExchange, value, std::move(placement), groups, lane);
+}
+Move PlanBuilder::pull(ValueId value, Placement placement, int lane) {
+  return move(PostKind::kPull, value, std::move(placement), {}, lane);
+}
+Move PlanBuilder::push(ValueId value, Placement placement, int lane) {
+  return move(PostKind::kPush, value, std::move(placement), {}, lane);
+}
+Move PlanBuilder::reduce(ValueId value, Placement placement, const Groups& groups, int lane) {
+  return move(PostKind::kReduce, value, std::move(placement), groups, lane);
+}
+
+void PlanBuilder::barrier(const Groups& given_groups, int lane) {
+  Post post;
+  post.kind = PostKind::kBarrier;
+  post.lane = lane;
+  const PostId post_id = add_post(post);
+  Barrier barrier{post_id, std::vector<OpId>(at(plan_.ranks), kNone)};
+  for (const std::vector<int>& group : given_groups.empty() ? everyone_ : given_groups) {
+    const auto first = static_cast<OpId>(plan_.ops.size());
+    for (int rank : group) plan_.ops[at(add_op(post_id, rank))].group = group_id(group);
+    for (OpId op = first; op < static_cast<OpId>(plan_.ops.size()); ++op) {
+      finish_op(op);
+      barrier.op_of_rank[at(plan_.ops[at(op)].rank)] = op;
+    }
+  }
+  barriers_.push_back(std::move(barrier));
+}
+
+ValueId PlanBuilder::reshard(ValueId value, Placement placement, const Groups& groups, int lane) {
+  return wait(exchange(value, std::move(placement), groups, lane));
+}
+
+Move PlanBuilder::shift(ValueId value, const Groups& rings, int by, int lane) {
+  return exchange(value, placement_of(value).rotate(rings, by), rings, lane);
+}
+
+}  // namespace spscope

@@ -1,0 +1,73 @@
+// Request: the workload that a strategy plans for, and all that verify() trusts.
+//
+// It is made once per layer (request_builder in backend/strategies) and holds shapes, the masks that will run, the
+// masks that are known when planning, the kernels that contract columns, and what the layer must compute. Planning on
+// the mask that is about to run would be an oracle: real systems plan with the mask of the last denoise step. A
+// strategy reads `known_mask`; tiles are counted on `executed_mask`.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/base/dtype.h"
+#include "backend/plan/mask_counter.h"
+#include "backend/plan/plan.h"
+
+namespace spscope {
+
+// What a value is, whoever holds it: a hash of the kernel and of what it was computed from. Moves keep it.
+using Term = std::uint64_t;
+
+// One output of the layer, taken from the plan `single`: the whole tensor and what it is.
+struct ExpectedOutput {
+  TensorSet tensors;  // o, or x
+  Axis columns = Axis::kHeads;
+  int layer = 0;
+  Term term = 0;
+};
+
+// Where text tokens of joint attention live: cut like other tokens, or a copy on every rank (Ulysses family).
+enum class TextPlacement : std::uint8_t { kShard = 0, kReplicate = 1 };
+
+struct Request {
+  int ranks = 1;
+  int heads = 1, head_dim = 1;
+  std::int32_t outer_tokens = 1, inner_tokens = 0;  // the token grid
+  std::int32_t text_tokens = 0;                     // at the end of the inner axis
+  std::int32_t hidden = 0, ffn = 0;
+  int batch = 1;
+  Dtype dtype = Dtype::kBf16;
+  TextPlacement text = TextPlacement::kShard;
+  int ranks_per_node = 0;  // 0: all ranks on one node
+
+  std::shared_ptr<SetTable> sets;
+  std::shared_ptr<MaskCounter> executed_masks[2];  // by axis: [0] outer, [1] inner; null when that axis is not attended
+  std::shared_ptr<MaskCounter> known_masks[2];     // null when nothing is known yet: plan contiguously
+  std::vector<Kernel> kernels;                     // the contracting kernels of the layer
+  std::vector<ExpectedOutput> outputs;
+
+  static int axis_index(AttendedAxis axis) { return axis == AttendedAxis::kOuter ? 0 : 1; }
+  bool attends(AttendedAxis axis) const { return executed_masks[axis_index(axis)] != nullptr; }
+  MaskCounter& executed_mask(AttendedAxis axis = AttendedAxis::kInner) const { return *executed_masks[axis_index(axis)]; }
+  // nullptr when no mask is known yet.
+  MaskCounter* known_mask(AttendedAxis axis = AttendedAxis::kInner) const { return known_masks[axis_index(axis)].get(); }
+  // Spatial attention along the inner axis, then temporal along the outer one.
+  bool spatiotemporal() const { return attends(AttendedAxis::kOuter); }
+
+  std::int32_t num_columns(Axis axis) const;
+  SetId all_columns(Axis axis) const { return sets->span(0, num_columns(axis)); }
+  SetId all_heads() const { return sets->span(0, heads); }
+  SetId all_outer() const { return sets->span(0, outer_tokens); }
+  SetId all_inner() const { return sets->span(0, inner_tokens); }
+  SetId video() const { return sets->span(0, inner_tokens - text_tokens); }
+  SetId words() const { return sets->span(inner_tokens - text_tokens, inner_tokens); }
+  // Everything: all columns of the axis, all tokens.
+  Box whole(Axis axis = Axis::kHeads) const { return {all_columns(axis), all_outer(), all_inner()}; }
+
+  // A request for one full 3D attention over one mask, without text; used by tests and benches too.
+  static Request attention(int ranks, int heads, int head_dim, BlockMask mask, Dtype dtype = Dtype::kBf16);
+};
+
+}  // namespace spscope

@@ -1,0 +1,45 @@
+// Timeline: when each op of a plan ran, in whole nanoseconds of one clock, and how far the times can be trusted.
+//
+// Executors, `project` and `simulate` all produce timelines of this form; the store keeps them and analysis reads them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "backend/plan/plan.h"
+
+namespace spscope {
+
+// Times of one op, from the start of the layer. For compute, post == begin.
+struct OpTimes {
+  std::int64_t post_ns = 0;   // the rank entered the op: everything it depends on at its rank had ended
+  std::int64_t begin_ns = 0;  // compute began, or the last partner had posted and data could move
+  std::int64_t end_ns = 0;
+};
+
+struct Timeline {
+  std::vector<OpTimes> ops;  // by OpId
+  // Last end minus first post; 0 for an empty plan.
+  std::int64_t makespan_ns() const;
+};
+
+// Stored numbers: append only.
+enum class Source : std::uint8_t { kMeasured = 0, kModelled = 1 };
+enum class Timing : std::uint8_t { kClean = 0, kOversubscribed = 1 };  // oversubscribed: ranks x threads > cores
+enum class RunMode : std::uint8_t { kExecute = 0, kProject = 1, kSimulate = 2 };
+
+// Where the times of a run come from. Shown with every figure derived from them.
+struct Provenance {
+  Source compute = Source::kMeasured, network = Source::kMeasured;
+  Timing timing = Timing::kClean;
+  friend bool operator==(const Provenance&, const Provenance&) = default;
+};
+
+constexpr std::string_view source_name(Source s) { return s == Source::kMeasured ? "measured" : "modelled"; }
+constexpr std::string_view timing_name(Timing t) { return t == Timing::kClean ? "clean" : "oversubscribed"; }
+constexpr std::string_view run_mode_name(RunMode m) {
+  return m == RunMode::kExecute ? "execute" : m == RunMode::kProject ? "project" : "simulate";
+}
+
+}  // namespace spscope
