@@ -6,6 +6,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
+find_package(HWY QUIET)
 
 if(SPSCOPE_WITH_CUDA)
   find_package(CUDAToolkit REQUIRED)

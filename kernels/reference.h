@@ -10,8 +10,8 @@ namespace spscope::kernels {
 // Rows in double precision, as RowState holds them.
 struct ReferenceRows {
   int head_dim = 0;
-  std::vector<double> out;                // [rows, head_dim], already divided by the sum; zeros where no key was met
-  std::vector<double> row_max, row_sum;   // [rows]; (-inf, 0) where no key was met
+  std::vector<double> out;               // [rows, head_dim], already divided by the sum; zeros where no key was met
+  std::vector<double> row_max, row_sum;  // [rows]; (-inf, 0) where no key was met
 };
 
 // All rows of task.q, one q block after the other. task.state is not looked at. The mask is expanded to one flag per
