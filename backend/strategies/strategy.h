@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,12 @@
 
 namespace spscope {
 
+// What the degrees of a strategy came out as for a request: shown in every result, so that nobody has to guess.
+struct Resolved {
+  int ulysses = 1, ring = 1;
+  Groups ulysses_groups, ring_groups;  // of ranks
+};
+
 struct Strategy {
   std::string_view name, summary;
   // The parameters it takes: type, range, default, unit, help.
@@ -21,7 +28,8 @@ struct Strategy {
   std::vector<Parameters> (*candidates)(const Request&);
   // Why it cannot run this request with these parameters; empty when it can. Exact: verify() accepts what is legal.
   std::vector<Problem> (*legal)(const Request&, const Parameters&);
-  // REQUIRES: legal() is empty.
+  // REQUIRES of the last two: legal() is empty.
+  Resolved (*resolve)(const Request&, const Parameters&);
   void (*plan)(PlanBuilder&, const Request&, const Parameters&);
 };
 
@@ -29,14 +37,11 @@ std::span<const Strategy> strategies();
 // nullptr when the name is not known.
 const Strategy* find_strategy(std::string_view name);
 
-// What a strategy's degrees came out as, for a request: shown in every result.
-struct Resolved {
-  int ulysses = 1, ring = 1;
-  std::string label;  // "usp u4 r2"
-};
-
-// The plan of a legal strategy. Throws Error with all problems when it is not legal.
+// The plan of a strategy. Throws Error with all problems when it is not legal for the request.
 Plan make_plan(const Strategy& strategy, const Request& request, const Parameters& parameters);
+
+// Short name of a choice for tables: "usp u4 r2", with the parameters that differ from their defaults.
+std::string strategy_label(const Strategy& strategy, const Request& request, const Parameters& parameters);
 
 // Fills request.outputs with what the plan `single` computes. Call once the masks and kernels are set.
 void define_outputs(Request& request);

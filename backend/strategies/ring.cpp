@@ -1,0 +1,42 @@
+// ring (Ring Attention): every rank keeps its rows of q; k and v travel to the next rank while the current ones are
+// attended, and unfinished rows merge by online softmax. Whole blocks in neighbouring runs, or dealt out cyclically,
+// which balances any pattern that depends mostly on the distance of blocks (db-sp.md 8.3 point 0).
+// Sent by all ranks: 2 (N-1) M bytes (systems.md 3.1).
+#include "backend/strategies/sharding.h"
+
+namespace spscope {
+
+std::vector<Parameter> parameters_ring() { return {token_order_parameter()}; }
+
+std::vector<Problem> legal_ring(const Request& request, const Parameters&) {
+  std::vector<Problem> problems;
+  check_ring_text(request, "ring", request.ranks, problems);
+  return problems;
+}
+
+std::vector<Parameters> candidates_ring(const Request& request) {
+  std::vector<Parameters> settings;
+  if (!legal_ring(request, {}).empty()) return settings;
+  for (const char* order : kTokenOrders) {
+    settings.emplace_back(parameters_ring());
+    settings.back().set("order", std::string(order));
+  }
+  return settings;
+}
+
+Resolved resolve_ring(const Request& request, const Parameters&) {
+  const Mesh mesh{1, request.ranks};
+  return {1, request.ranks, mesh.ulysses_groups(), mesh.ring_groups()};
+}
+
+void plan_ring(PlanBuilder& b, const Request& request, const Parameters& parameters) {
+  const AttendedAxis axis = spread_axis(request);
+  const std::vector<SetId> tokens = cut_blocks(request, axis, request.ranks, token_order(parameters));
+  const Placement rows = b.place([&](int r) {
+    return BoxList{token_box(request, axis, request.all_heads(), tokens[static_cast<std::size_t>(r)])};
+  });
+  const auto [q, kv] = enter_attention(b, rows);
+  b.output(ring_attention(b, q, kv, b.everyone(), axis, slices_for(request, axis, request.ranks)), rows);
+}
+
+}  // namespace spscope

@@ -1,0 +1,55 @@
+// Shared pieces of strategies: how tokens and ranks are divided, and attention that travels round a ring.
+//
+// Where attention never sees a cut (Ulysses), tokens are split evenly to the token; where it does (ring), the cut is at
+// block borders, so that no tile is ever divided between ranks.
+#pragma once
+
+#include <vector>
+
+#include "backend/plan/plan_builder.h"
+#include "backend/strategies/strategy.h"
+
+namespace spscope {
+
+// The attention that a strategy spreads over ranks: full 3D attention along the inner axis, or the temporal one of a
+// spatial-temporal layer, along frames.
+AttendedAxis spread_axis(const Request& request);
+SetId all_tokens(const Request& request, AttendedAxis axis);
+// Columns x these tokens of the axis x everything of the other axis.
+Box token_box(const Request& request, AttendedAxis axis, SetId columns, SetId tokens);
+
+enum class TokenOrder { kContiguous, kCyclic };
+inline constexpr const char* kTokenOrders[] = {"contiguous", "cyclic"};
+TokenOrder token_order(const Parameters& parameters);
+Parameter token_order_parameter();
+
+// Slices a block needs so that every one of `parts` ranks gets some; 1 when there are enough blocks.
+int slices_for(const Request& request, AttendedAxis axis, int parts);
+// Whole blocks (or slices) for each of `parts` ranks: runs of neighbours, or dealt out in turn.
+std::vector<SetId> cut_blocks(const Request& request, AttendedAxis axis, int parts, TokenOrder order);
+
+// U x R ranks. Contiguous: rank = ring index x U + ulysses index, so that Ulysses groups are neighbours
+// (systems.md 3.2: yunchang's use_ulysses_low); strided: the roles are swapped.
+struct Mesh {
+  int ulysses, ring;
+  bool contiguous = true;
+  int ulysses_index(int rank) const { return contiguous ? rank % ulysses : rank / ring; }
+  int ring_index(int rank) const { return contiguous ? rank / ulysses : rank % ring; }
+  Groups ulysses_groups() const;
+  Groups ring_groups() const;
+};
+
+// What a rank enters with: rows of q, k and v of the spread attention. In a spatial-temporal layer the spatial
+// attention runs first, on the same rows, where it needs no communication.
+QueriesKeysValues enter_attention(PlanBuilder& builder, const Placement& rows);
+
+// Attention of q over the keys of a whole ring: one hop a step, posted before the step's compute so that it overlaps.
+ValueId ring_attention(PlanBuilder& builder, ValueId q, ValueId kv, const Groups& rings, AttendedAxis axis, int slices);
+
+// -- shared legality
+// Why a Ulysses degree cannot serve this request: it exceeds the heads.
+void check_ulysses_degree(const Request& request, std::string_view strategy, int degree, std::vector<Problem>& problems);
+// Why keys cannot travel: text is replicated, and its keys would be met once a rank.
+void check_ring_text(const Request& request, std::string_view strategy, int ring, std::vector<Problem>& problems);
+
+}  // namespace spscope
