@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/base/dtype.h"
+#include "backend/config/run_config.h"
 #include "backend/plan/mask_counter.h"
 #include "backend/plan/plan.h"
 
@@ -28,9 +29,6 @@ struct ExpectedOutput {
   Term term = 0;
 };
 
-// Where text tokens of joint attention live: cut like other tokens, or a copy on every rank (Ulysses family).
-enum class TextPlacement : std::uint8_t { kShard = 0, kReplicate = 1 };
-
 struct Request {
   int ranks = 1;
   int heads = 1, head_dim = 1;
@@ -39,7 +37,7 @@ struct Request {
   std::int32_t hidden = 0, ffn = 0;
   int batch = 1;
   Dtype dtype = Dtype::kBf16;
-  TextPlacement text = TextPlacement::kShard;
+  TextLayout text = TextLayout::kShard;
   int ranks_per_node = 0;  // 0: all ranks on one node
 
   std::shared_ptr<SetTable> sets;

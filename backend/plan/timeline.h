@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/config/run_config.h"
 #include "backend/plan/plan.h"
 
 namespace spscope {
@@ -27,19 +28,15 @@ struct Timeline {
 // Stored numbers: append only.
 enum class Source : std::uint8_t { kMeasured = 0, kModelled = 1 };
 enum class Timing : std::uint8_t { kClean = 0, kOversubscribed = 1 };  // oversubscribed: ranks x threads > cores
-enum class RunMode : std::uint8_t { kExecute = 0, kProject = 1, kSimulate = 2 };
 
-// Where the times of a run come from. Shown with every figure derived from them.
-struct Provenance {
+// Where the times of a run come from. Shown with every figure derived from them. (RunMode is in run_config.h.)
+struct RunProvenance {
   Source compute = Source::kMeasured, network = Source::kMeasured;
   Timing timing = Timing::kClean;
-  friend bool operator==(const Provenance&, const Provenance&) = default;
+  friend bool operator==(const RunProvenance&, const RunProvenance&) = default;
 };
 
 constexpr std::string_view source_name(Source s) { return s == Source::kMeasured ? "measured" : "modelled"; }
 constexpr std::string_view timing_name(Timing t) { return t == Timing::kClean ? "clean" : "oversubscribed"; }
-constexpr std::string_view run_mode_name(RunMode m) {
-  return m == RunMode::kExecute ? "execute" : m == RunMode::kProject ? "project" : "simulate";
-}
 
 }  // namespace spscope

@@ -84,7 +84,7 @@ void check_ulysses_degree(const Request& request, std::string_view strategy, int
 }
 
 void check_ring_text(const Request& request, std::string_view strategy, int ring, std::vector<Problem>& problems) {
-  if (ring <= 1 || request.text_tokens == 0 || request.text == TextPlacement::kShard) return;
+  if (ring <= 1 || request.text_tokens == 0 || request.text == TextLayout::kShard) return;
   problems.push_back({ErrorCode::kStrategyIllegal, fmt::format("strategy.{}", strategy),
                       fmt::format("a ring of {} cannot keep its {} text tokens replicated", ring, request.text_tokens),
                       "set run.text = \"shard\", or use a ring degree of 1"});

@@ -70,7 +70,7 @@ void plan_usp(PlanBuilder& b, const Request& request, const Parameters& paramete
   const AttendedAxis axis = spread_axis(request);
   const Mesh mesh = mesh_of(request, parameters);
   const Groups all_to_all = mesh.ulysses_groups(), rings = mesh.ring_groups();
-  const bool replicate = request.text == TextPlacement::kReplicate && request.text_tokens > 0;
+  const bool replicate = request.text == TextLayout::kReplicate && request.text_tokens > 0;
   std::vector<SetId> chunk = cut_blocks(request, axis, mesh.ring, token_order(parameters));
   const std::vector<SetId> heads = b.sets().even(request.all_heads(), mesh.ulysses);
   std::vector<std::vector<SetId>> parts;
