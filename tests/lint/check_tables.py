@@ -1,0 +1,60 @@
+"""R6: a row in a `.def` table for each plug-in file and a file for each row; error codes are explained in the docs."""
+import re
+
+from tree import Finding, line_of
+
+RULES = {"R6": "tables and files agree"}
+# Table, macro, file of a row. `{}` is the row's name with `-` as `_`.
+TABLES = [
+    ("backend/strategies/strategies.def", "STRATEGY", "backend/strategies/{}.cpp"),
+    ("backend/mask/patterns.def", "PATTERN", "backend/mask/pattern_{}.cpp"),
+    ("backend/mask/mask_importers.def", "MASK_IMPORTER", "backend/mask/import_{}.cpp"),
+    ("backend/report/sections.def", "SECTION", "backend/report/section_{}.cpp"),
+    ("backend/cli/commands.def", "COMMAND", "backend/cli/cmd_{}.cpp"),
+    ("backend/cli/commands.def", "COMMAND", "backend/cli/help/{}.md"),
+]
+# In a folder whose files have no prefix, a plug-in is known by the function it defines.
+STRATEGY_FUNCTION = re.compile(r"^void plan_(\w+)\(PlanBuilder&", re.MULTILINE)
+CODES, EXPLANATIONS = "backend/base/error_codes.def", "docs/troubleshooting.md"
+
+
+def names_in(text, macro):
+    return {m.group(1): line_of(text, m.start()) for m in re.finditer(rf"^{macro}\(\s*(\w+)", text, re.MULTILINE)}
+
+
+def files_of(tree, pattern):
+    """Names for which a file of this pattern exists; a pattern without prefix asks the text."""
+    folder, _, form = pattern.rpartition("/")
+    prefix, suffix = form.split("{}")
+    found = [p for p in tree.with_suffix(suffix, under=f"{folder}/{prefix}") if p.count("/") == pattern.count("/")]
+    if prefix or suffix != ".cpp":
+        return {path[len(folder) + 1 + len(prefix):-len(suffix)]: path for path in found}
+    return {name: path for path in found for name in STRATEGY_FUNCTION.findall(tree.text(path))}
+
+
+def check(tree):
+    for table, macro, pattern in TABLES:
+        if not tree.exists(table):
+            continue
+        named, files = names_in(tree.text(table), macro), files_of(tree, pattern)
+        for name in sorted(set(named) - set(files)):
+            yield Finding("R6", table, named[name], f"row {name} has no {pattern.format(name)}")
+        for name in sorted(set(files) - set(named)):
+            yield Finding("R6", files[name], 1, f"{name} has no row in {table}")
+    yield from check_error_codes(tree)
+
+
+def check_error_codes(tree):
+    """docs/troubleshooting.md has one heading `## SPS-012: summary` for each row, in the same order."""
+    text = tree.text(CODES)
+    wanted = [f"SPS-{int(number):03}: {summary}"
+              for number, summary in re.findall(r'^ERROR_CODE\(\s*(\d+),\s*\w+,\s*"([^"]*)"', text, re.MULTILINE)]
+    explained = re.findall(r"^## (SPS-.*)$", tree.text(EXPLANATIONS), re.MULTILINE) if tree.exists(EXPLANATIONS) else []
+    for heading in wanted:
+        if heading not in explained:
+            yield Finding("R6", EXPLANATIONS, 1, f'no heading "## {heading}"')
+    for heading in explained:
+        if heading not in wanted:
+            yield Finding("R6", EXPLANATIONS, 1, f'heading "{heading}" is no row of {CODES}')
+    if sorted(explained) != explained:
+        yield Finding("R6", EXPLANATIONS, 1, "headings are not in ascending order")
