@@ -5,6 +5,7 @@ rule, path, reason. An exception that no finding needs is itself a finding, so t
 """
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
@@ -33,7 +34,7 @@ class Tree:
     def _list(self):
         """Files that git knows or would add; in a copy without git, every file outside build folders."""
         git = ["git", "-C", str(self.root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        if (self.root / ".git").exists():
+        if (self.root / ".git").exists() and shutil.which(git[0]):
             listed = subprocess.run(git, capture_output=True, text=True)
             if listed.returncode == 0:
                 return set(listed.stdout.split("\0")) - {""}
