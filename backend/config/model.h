@@ -1,0 +1,62 @@
+// Models: presets (model_presets.def) and the shape that a config means once a preset has filled its gaps.
+//
+// Tokens lie on a grid [outer][inner]. Full 3D attention sees one sequence of all video tokens and the text tokens that
+// take part in self-attention (outer 1). A spatiotemporal layer attends along the inner axis (height x width of one
+// frame) and then along the outer axis (the frames at one position).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/base/error.h"
+#include "backend/config/run_config.h"
+
+namespace spscope {
+
+// wan: text by cross-attention. mmdit: video and text streams with joint attention, then single-stream layers.
+// cogvideox: one stream of text and video. spatiotemporal: a spatial and a temporal block in each layer.
+enum class ModelFamily { kWan, kMmdit, kCogVideoX, kSpatiotemporal };
+std::string_view family_name(ModelFamily family);
+
+// The shape of a model on its input. In a preset and in a resolved model every number is filled in.
+struct Model {
+  std::string name;
+  ModelFamily family = ModelFamily::kWan;
+  int layers = 0;
+  int single_layers = 0;                             // of `layers`, the single-stream ones of an mmdit
+  int hidden = 0, heads = 0, head_dim = 0, ffn = 0;  // hidden = heads x head_dim
+  TokenGrid grid = {};
+  int joint_text_tokens = 0;  // part of the self-attended sequence
+  int cross_text_tokens = 0;  // seen by cross-attention only; no cross-attention when 0
+  bool text_first = false;    // whether joint text stands before the video tokens
+  int mlp_per_layer = 1;
+  int denoise_steps = 0;  // of a whole generation
+  int cfg = 1;            // forward passes a denoise step
+  int batch = 1;
+  std::string source;
+
+  bool spatiotemporal() const { return family == ModelFamily::kSpatiotemporal; }
+  bool cross_attention() const { return cross_text_tokens > 0; }
+  std::int64_t video_tokens() const { return std::int64_t{grid[0]} * grid[1] * grid[2]; }
+  // Tokens of one sample that self-attention layers hold: video and joint text.
+  std::int64_t tokens() const { return video_tokens() + joint_text_tokens; }
+  // Sequences and their length along the attended inner axis: 1 x tokens, or frames x (height x width).
+  std::int64_t outer() const { return spatiotemporal() ? grid[0] : 1; }
+  std::int64_t inner() const { return spatiotemporal() ? std::int64_t{grid[1]} * grid[2] : tokens(); }
+};
+
+// In the order of model_presets.def.
+std::span<const Model> model_presets();
+std::vector<std::string_view> model_preset_names();
+// nullptr when the name is not known.
+const Model* find_model_preset(std::string_view name);
+
+// The model a config means. Keys that are set replace the preset's; of hidden, heads and head_dim, those not set follow
+// from those that are, and ffn keeps the preset's ratio to hidden. Adds problems (unknown preset, hidden that is not
+// heads x head_dim, sizes that overflow); the result is then not to be used.
+Model resolve_model(const ModelConfig& config, std::vector<Problem>& problems);
+
+}  // namespace spscope

@@ -1,0 +1,200 @@
+// Reading a config: from a file or text, from single overrides, and both together with validation.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "backend/base/nearest_name.h"
+#include "backend/config/config_fields.h"
+#include "backend/config/config_text.h"
+#include "backend/config/text_file.h"
+#include "backend/config/toml_text.h"
+
+namespace spscope {
+namespace {
+
+// After this many problems no more spelling help is worked out: the file is something else.
+constexpr std::size_t kMaxHints = 100;
+constexpr std::size_t kLongestKey = 80;
+
+void fault(ReadConfig& read, std::string_view field, Problem problem) {
+  read.faulty.insert(std::string(field));
+  read.problems.push_back(std::move(problem));
+}
+
+void unknown_key(ReadConfig& read, const TomlEntry& entry) {
+  const std::string name = entry.name();
+  std::vector<std::string_view> known;
+  for (const FieldRow& row : config_fields()) known.push_back(row.name);
+  const bool help = read.problems.size() < kMaxHints && name.size() <= kLongestKey;
+  const std::string near = help ? nearest_name(name, known) : "";
+  read.problems.push_back({ErrorCode::kConfigUnknownKey, shown(name), "there is no such key",
+                           near.empty() ? "" : fmt::format("did you mean \"{}\"?", near), entry.key_place});
+}
+
+bool is_section(std::string_view name) {
+  return std::any_of(config_fields().begin(), config_fields().end(),
+                     [&](const FieldRow& row) { return row.section == name; });
+}
+
+// Values of [mask.NAME] and [strategy.NAME] are kept as text; the pattern or strategy checks them.
+void set_parameter_text(ReadConfig& read, ParameterTextsByName& parameters, const TomlEntry& entry) {
+  const std::string name = entry.name();
+  const auto* value = std::get_if<ParameterValue>(&entry.value);
+  if (value == nullptr)
+    return fault(
+        read, name,
+        {ErrorCode::kConfigType, shown(name),
+         fmt::format("{} stands where a single value is needed", kind_of(entry.value)), "", entry.value_place});
+  if (const auto* real = std::get_if<double>(value); real != nullptr && !(*real - *real == 0))
+    return fault(read, name, {ErrorCode::kConfigRange, shown(name), "the number is not finite", "", entry.value_place});
+  read.places[name] = entry.value_place;
+  parameters[entry.path[1]].insert_or_assign(entry.path[2], to_text(*value));
+}
+
+void set_entry(ReadConfig& read, const TomlEntry& entry) {
+  const std::string name = entry.name();
+  if (const FieldRow* row = entry.path.size() == 2 ? find_field(name) : nullptr) {
+    read.places[name] = entry.value_place;
+    if (set_field(*row, read.config, entry.value, entry.value_place, read.problems))
+      read.faulty.erase(name);
+    else
+      read.faulty.insert(name);
+    return;
+  }
+  const bool strategy = entry.path[0] == "strategy", mask = entry.path[0] == "mask";
+  const bool in_field = entry.path.size() == 3 && find_field(entry.path[0] + "." + entry.path[1]) != nullptr;
+  if (entry.path.size() == 3 && (strategy || mask) && !in_field)
+    return set_parameter_text(read, strategy ? read.config.strategy_parameters : read.config.pattern_parameters, entry);
+  // An empty section says nothing and is no fault when its name is known.
+  const auto* empty = std::get_if<NotAValue>(&entry.value);
+  const bool known =
+      entry.path.size() == 1 ? strategy || is_section(name) : entry.path.size() == 2 && (strategy || mask);
+  if (empty != nullptr && empty->what == kEmptySection && known) return;
+  unknown_key(read, entry);
+}
+
+template <typename T>
+bool parse_number(std::string_view text, T& out) {
+  const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return code == std::errc() && stop == text.data() + text.size();
+}
+
+// The text of an override as the most specific scalar.
+ParameterValue scalar_of(std::string_view text) {
+  std::int64_t integer = 0;
+  double real = 0;
+  if (text == "true" || text == "false") return text == "true";
+  if (parse_number(text, integer)) return integer;
+  if (parse_number(text, real)) return real;
+  return std::string(text);
+}
+
+std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find_first_of(separators);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// The text of an override as a value of the field's type, as far as it has that form.
+TomlValue value_for(const FieldRow& row, std::string_view text) {
+  const std::string_view type = field_type(row);
+  if (type == "text" || type == "choice") return ParameterValue(std::string(text));
+  if (type == "list of texts" || type == "three integers") {
+    std::vector<ParameterValue> items;
+    for (const std::string_view part : split(text, type == "three integers" ? ",x" : ";"))
+      items.push_back(type == "three integers" ? scalar_of(part) : ParameterValue(std::string(part)));
+    return items;
+  }
+  return scalar_of(text);
+}
+
+}  // namespace
+
+ReadConfig parse_config(std::string_view text, std::string_view file) {
+  ReadConfig read;
+  auto entries = read_toml(text, file);
+  if (!entries.has_value()) {
+    read.problems = entries.error().problems();
+    return read;
+  }
+  for (const TomlEntry& entry : *entries) set_entry(read, entry);
+  return read;
+}
+
+ReadConfig read_config(const std::string& path) {
+  auto text = read_text_file(path, kMaxTomlBytes);
+  if (!text.has_value()) {
+    ReadConfig read;
+    read.problems = text.error().problems();
+    return read;
+  }
+  ReadConfig read = parse_config(*text, path);
+  read.config.folder = std::filesystem::path(path).parent_path().string();
+  return read;
+}
+
+void apply_override(ReadConfig& read, std::string_view assignment) {
+  const std::size_t equals = assignment.find('=');
+  const std::string_view name = assignment.substr(0, equals);
+  const std::string file = "--set " + shown(assignment);
+  if (equals == std::string_view::npos || equals == 0) {
+    read.problems.push_back({ErrorCode::kUsage, "", fmt::format("\"{}\" has not the form key=value", shown(assignment)),
+                             "for example --set run.dtype=fp32"});
+    return;
+  }
+  TomlEntry entry;
+  for (const std::string_view part : split(name, ".")) entry.path.emplace_back(part);
+  entry.key_place = entry.value_place = {file};
+  const std::string_view text = assignment.substr(equals + 1);
+  const FieldRow* row = find_field(name);
+  if (!text.empty() && (text[0] == '[' || text[0] == '"')) {
+    auto parsed = read_toml(fmt::format("value = {}", text), file);
+    if (!parsed.has_value()) {
+      for (const Problem& problem : parsed.error().problems()) fault(read, name, problem);
+      return;
+    }
+    // A line break in the text would let it hold more than one value.
+    if (parsed->size() != 1) {
+      fault(read, name, {ErrorCode::kUsage, shown(name), "the text holds more than one value", "", {file}});
+      return;
+    }
+    entry.value = (*parsed)[0].value;
+  } else {
+    entry.value = row != nullptr ? value_for(*row, text) : TomlValue(ParameterValue(std::string(text)));
+  }
+  set_entry(read, entry);
+  if (row == nullptr || row->role != FieldRole::kInputPath || read.faulty.contains(name)) return;
+  std::string& path = *std::get<std::string*>(row->ref(read.config));
+  if (!path.empty() && !read.config.folder.empty()) path = std::filesystem::absolute(path).string();
+}
+
+void locate(std::vector<Problem>& problems, const ConfigPlaces& places) {
+  for (Problem& problem : problems) {
+    if (!problem.place.file.empty()) continue;
+    if (const auto found = places.find(problem.field); found != places.end()) problem.place = found->second;
+  }
+}
+
+Result<LoadedConfig> load_config(const std::string& path, std::span<const std::string> overrides,
+                                 const NameLists& names) {
+  ReadConfig read = path.empty() ? ReadConfig() : read_config(path);
+  for (const std::string& assignment : overrides) apply_override(read, assignment);
+  const bool syntax = std::any_of(read.problems.begin(), read.problems.end(), [](const Problem& problem) {
+    return problem.code == ErrorCode::kConfigSyntax || problem.code == ErrorCode::kConfigFile;
+  });
+  if (!syntax) {  // what a file without values would be lacking says nothing
+    std::vector<Problem> more = validate(read.config, names, read.faulty);
+    locate(more, read.places);
+    read.problems.insert(read.problems.end(), more.begin(), more.end());
+  }
+  if (!read.problems.empty()) return Error(std::move(read.problems));
+  return LoadedConfig{std::move(read.config), std::move(read.places)};
+}
+
+}  // namespace spscope

@@ -1,0 +1,122 @@
+// RunConfig: everything a run is told, as a plain struct whose defaults are a valid small run. The TOML file, the flags
+// of the command line and the form of the desktop app are three editors of this struct; config_fields.def lists its
+// keys with type, range and help, and every reader and writer is driven by that table.
+//
+// In ModelConfig and ClusterConfig, 0 or "" means "as the preset says"; resolve() in validate.h fills the gaps.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/base/dtype.h"
+
+namespace spscope {
+
+// execute: real compute and messages on real ranks. project: each rank's compute measured alone, network scheduled.
+// simulate: compute from the cost model, network scheduled.
+enum class RunMode { kExecute, kProject, kSimulate };
+enum class RunScope { kAttention, kLayer };
+// shard: text tokens are ordinary tokens. replicate: every rank holds the text, only video tokens are cut.
+enum class TextLayout { kShard, kReplicate };
+// How much of an output is compared with the reference.
+enum class VerifyExtent { kFull, kSample, kOff };
+// Whether the other cores idle or run the same operation while one rank's compute is measured.
+enum class MeasureLoad { kAlone, kLoaded };
+
+// The text of each enumerator, in order.
+std::span<const std::string_view> choice_names(RunMode);
+std::span<const std::string_view> choice_names(RunScope);
+std::span<const std::string_view> choice_names(TextLayout);
+std::span<const std::string_view> choice_names(VerifyExtent);
+std::span<const std::string_view> choice_names(MeasureLoad);
+std::span<const std::string_view> choice_names(Dtype);
+
+template <typename Choice>
+std::string_view choice_name(Choice choice) {
+  return choice_names(choice)[static_cast<std::size_t>(choice)];
+}
+
+// Frames, height, width in tokens.
+using TokenGrid = std::array<int, 3>;
+// Values as text by key, for the parameters of one strategy or pattern.
+using ParameterTexts = std::map<std::string, std::string, std::less<>>;
+using ParameterTextsByName = std::map<std::string, ParameterTexts, std::less<>>;
+
+struct ModelConfig {
+  std::string preset = "wan-mini";
+  TokenGrid grid = {0, 0, 0};
+  int layers = 0, hidden = 0, heads = 0, head_dim = 0, ffn = 0;
+  int text_tokens = -1;  // -1: as the preset says; 0 is a real choice
+  int batch = 1;
+  int cfg = 0;                   // forward passes a denoise step for classifier-free guidance
+  std::string activations = {};  // .npz or .safetensors with q, k, v [layers, heads, tokens, head_dim] or [heads, ...]
+  friend bool operator==(const ModelConfig&, const ModelConfig&) = default;
+};
+
+struct MaskConfig {
+  std::string pattern = "sparge";
+  std::string temporal_pattern = {};  // of the temporal axis of a spatiotemporal model; "": dense
+  double density = 0.4;
+  int block = 64;
+  std::uint64_t seed = 1;
+  std::string file = {};
+  friend bool operator==(const MaskConfig&, const MaskConfig&) = default;
+};
+
+struct ClusterConfig {
+  std::string preset = "local";
+  int ranks = 0, nodes = 0, gpus_per_node = 0;
+  std::string profile = {};  // a cluster file that takes the place of the preset
+  int dp = 1;                // data-parallel replicas; each has ranks / dp ranks
+  friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
+};
+
+struct RunSection {
+  RunMode mode = RunMode::kExecute;
+  std::string backend = "threads";
+  std::vector<std::string> strategies = {"ulysses", "ring", "usp:ulysses=2,ring=2"};
+  int layers = 1, denoise_steps = 1;  // how many of the model's are run
+  int repeats = 5, warmup = 1;
+  RunScope scope = RunScope::kAttention;
+  Dtype dtype = Dtype::kBf16;
+  TextLayout text = TextLayout::kShard;
+  int mask_lag = 0;  // denoise steps by which the mask a plan knows is older than the one that runs
+  std::string comm = "auto";
+  int threads_per_rank = 1;
+  std::uint64_t seed = 1;
+  VerifyExtent verify = VerifyExtent::kSample;
+  std::string scratch = {}, output = {};
+  MeasureLoad measure = MeasureLoad::kAlone;
+  friend bool operator==(const RunSection&, const RunSection&) = default;
+};
+
+struct RunConfig {
+  ModelConfig model;
+  MaskConfig mask;
+  ClusterConfig cluster;
+  RunSection run;
+  ParameterTextsByName pattern_parameters;   // [mask.NAME]
+  ParameterTextsByName strategy_parameters;  // [strategy.NAME]
+  // Not a key: the folder of the config file, where relative input paths start; "" is the current folder.
+  std::string folder;
+  friend bool operator==(const RunConfig&, const RunConfig&) = default;
+};
+
+// The path of an input (model.activations, mask.file, cluster.profile): as given when absolute, else in config.folder.
+std::string input_path(const RunConfig& config, std::string_view path);
+
+// "usp:ulysses=2,ring=2" taken apart. [strategy.NAME] gives defaults that these parameters override.
+struct StrategyChoice {
+  std::string name;
+  ParameterTexts parameters;
+};
+// An element of run.strategies with the parameters of its [strategy.NAME] filled in. Text that does not have the form
+// NAME[:key=value,...] leaves `name` empty.
+StrategyChoice strategy_choice(const RunConfig& config, std::string_view text);
+
+}  // namespace spscope

@@ -1,0 +1,130 @@
+// Checks across keys: names, sizes that must fit together, and choices that this version does not offer.
+#include "backend/config/validate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <span>
+
+#include "backend/base/nearest_name.h"
+#include "backend/config/toml_text.h"
+
+namespace spscope {
+namespace {
+
+class Validator {
+ public:
+  Validator(const RunConfig& config, const NameLists& names, const std::set<std::string, std::less<>>& faulty)
+      : config_(config), names_(names), faulty_(faulty) {}
+
+  std::vector<Problem> run() {
+    check_model();
+    check_mask();
+    check_cluster();
+    check_run();
+    check_strategies();
+    return std::move(problems_);
+  }
+
+ private:
+  bool sound(std::initializer_list<std::string_view> fields) const {
+    return std::none_of(fields.begin(), fields.end(), [&](std::string_view f) { return faulty_.contains(f); });
+  }
+  // Whether no key of the section is at fault.
+  bool sound_section(std::string_view prefix) const {
+    const auto first = faulty_.lower_bound(prefix);
+    return first == faulty_.end() || !std::string_view(*first).starts_with(prefix);
+  }
+  void report(ErrorCode code, std::string_view field, std::string message, std::string hint = {}) {
+    problems_.push_back({code, std::string(field), std::move(message), std::move(hint)});
+  }
+  void check_name(std::string_view field, std::string_view value, std::span<const std::string_view> known,
+                  std::string_view what) {
+    if (known.empty() || !sound({field}) || std::find(known.begin(), known.end(), value) != known.end()) return;
+    const std::string near = value.size() <= 80 ? nearest_name(value, known) : "";
+    report(ErrorCode::kConfigUnknownName, field, fmt::format("\"{}\" is not {}", shown(value), what),
+           near.empty() ? fmt::format("use one of {}", fmt::join(known, ", "))
+                        : fmt::format("did you mean \"{}\"?", near));
+  }
+
+  void check_model() {
+    if (!sound_section("model.")) return;
+    const std::size_t known = problems_.size();
+    const Model model = resolve_model(config_.model, problems_);
+    if (problems_.size() != known) return;
+    if (sound({"mask.temporal_pattern"}) && !config_.mask.temporal_pattern.empty() && !model.spatiotemporal())
+      report(ErrorCode::kConfigConflict, "mask.temporal_pattern",
+             fmt::format("{} has no temporal axis of its own: its attention is over all frames", model.name),
+             "leave temporal_pattern out, or use a spatiotemporal model (st-mini, dsp-720m, open-sora-1.2)");
+    if (sound({"run.layers"}) && config_.run.layers > model.layers)
+      report(ErrorCode::kConfigConflict, "run.layers",
+             fmt::format("{} layers are to run, but the model has {}", config_.run.layers, model.layers), "");
+    if (model.spatiotemporal() && sound({"model.activations"}) && !config_.model.activations.empty())
+      report(ErrorCode::kConfigConflict, "model.activations",
+             "activations of a file are for models with one attended sequence",
+             "use a model that is not spatiotemporal");
+  }
+
+  void check_mask() {
+    const MaskConfig& mask = config_.mask;
+    if (sound({"mask.density"}) && mask.density <= 0)
+      report(ErrorCode::kConfigRange, "mask.density", "the density must be above 0", "");
+    if (mask.file.empty()) check_name("mask.pattern", mask.pattern, names_.patterns, "a mask pattern");
+    if (!mask.temporal_pattern.empty())
+      check_name("mask.temporal_pattern", mask.temporal_pattern, names_.patterns, "a mask pattern");
+    for (const auto& [name, values] : config_.pattern_parameters)
+      check_name("mask." + name, name, names_.patterns, "a mask pattern");
+  }
+
+  void check_cluster() {
+    if (sound_section("cluster.")) resolve_cluster(config_, problems_);
+  }
+
+  void check_run() {
+    const RunSection& run = config_.run;
+    check_name("run.backend", run.backend, names_.backends, "a backend");
+    check_name("run.comm", run.comm, names_.comms, "a communicator");
+    if (sound({"run.scope"}) && run.scope == RunScope::kLayer)
+      report(ErrorCode::kConfigConflict, "run.scope", "scope = layer is not available in this version",
+             "use attention");
+  }
+
+  void check_strategies() {
+    for (const auto& [name, values] : config_.strategy_parameters)
+      check_name("strategy." + name, name, names_.strategies, "a strategy");
+    if (!sound({"run.strategies"})) return;
+    if (config_.run.strategies.empty())
+      report(ErrorCode::kConfigRange, "run.strategies", "there is no strategy to run", "name at least one");
+    for (const std::string& text : config_.run.strategies) {
+      const StrategyChoice choice = strategy_choice(config_, text);
+      if (choice.name.empty())
+        report(ErrorCode::kConfigType, "run.strategies",
+               fmt::format("\"{}\" has not the form NAME or NAME:key=value,...", shown(text)),
+               "for example usp:ulysses=2,ring=2");
+      else
+        check_name("run.strategies", choice.name, names_.strategies, "a strategy");
+    }
+  }
+
+  const RunConfig& config_;
+  const NameLists& names_;
+  const std::set<std::string, std::less<>>& faulty_;
+  std::vector<Problem> problems_;
+};
+
+}  // namespace
+
+std::vector<Problem> validate(const RunConfig& config, const NameLists& names,
+                              const std::set<std::string, std::less<>>& faulty) {
+  return Validator(config, names, faulty).run();
+}
+
+ResolvedConfig resolve(const RunConfig& config) {
+  std::vector<Problem> problems;
+  ResolvedConfig resolved = {resolve_model(config.model, problems), resolve_cluster(config, problems)};
+  if (!problems.empty()) throw Error(std::move(problems));
+  return resolved;
+}
+
+}  // namespace spscope

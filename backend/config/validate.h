@@ -1,0 +1,34 @@
+// What is wrong with a config beyond the type and range of single keys.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend/base/error.h"
+#include "backend/config/cluster.h"
+#include "backend/config/model.h"
+#include "backend/config/run_config.h"
+
+namespace spscope {
+
+// Names that other parts of the program know. An empty list of patterns or strategies skips that check.
+struct NameLists {
+  std::vector<std::string_view> patterns = {}, strategies = {};
+  std::vector<std::string_view> backends = {"threads"};
+  std::vector<std::string_view> comms = {"auto"};
+};
+
+// All problems, each with the field it names. A check that reads a key of `faulty` is left out: its problem is known.
+std::vector<Problem> validate(const RunConfig& config, const NameLists& names,
+                              const std::set<std::string, std::less<>>& faulty = {});
+
+// A config with every gap filled.
+struct ResolvedConfig {
+  Model model;
+  Cluster cluster;
+};
+// Throws Error with all problems when the model or the cluster cannot be resolved.
+ResolvedConfig resolve(const RunConfig& config);
+
+}  // namespace spscope

@@ -1,0 +1,202 @@
+// Cluster presets, cluster files, and how ranks, nodes and GPUs fill each other in.
+#include "backend/config/cluster.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "backend/config/text_file.h"
+
+namespace spscope {
+namespace {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "spscope-config-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) std::abort();
+    path_ = name;
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  std::string file(const char* name) const { return (path_ / name).string(); }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+Cluster resolved(const ClusterConfig& cluster) {
+  RunConfig config;
+  config.cluster = cluster;
+  std::vector<Problem> problems;
+  Cluster result = resolve_cluster(config, problems);
+  EXPECT_TRUE(problems.empty()) << render(Error(problems));
+  return result;
+}
+
+std::vector<Problem> problems_of(const ClusterConfig& cluster) {
+  RunConfig config;
+  config.cluster = cluster;
+  std::vector<Problem> problems;
+  resolve_cluster(config, problems);
+  return problems;
+}
+
+TEST(ClusterPresets, AreTheNamedOnesAndStateASourceForEveryNumber) {
+  const std::vector<std::string_view> names = cluster_preset_names();
+  for (const std::string_view name :
+       {"a800x8", "a100x8", "h100x8", "h200x8", "h20x8", "l40sx8", "p4de-xN", "ndr-h100-xN", "local"})
+    EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+  for (const std::string_view name : names) {
+    SCOPED_TRACE(name);
+    ClusterPreset preset = *find_cluster_preset(name);
+    ClusterPreset empty;
+    for (const ClusterFieldRow& row : cluster_fields()) {
+      if (row.required || row.ref(preset) != row.ref(empty)) {
+        EXPECT_FALSE(preset.sources[std::string(row.name)].empty()) << row.name;
+      }
+    }
+    EXPECT_FALSE(preset.note.empty());
+    EXPECT_EQ(preset.scalable, preset.network.nic_gbps > 0);
+    EXPECT_NE(preset.cost.provenance, Provenance::kMeasured);
+  }
+}
+
+// Constants times links, and peaks without sparsity, computed here from the parts.
+TEST(ClusterPresets, NumbersEqualTheirDerivation) {
+  EXPECT_DOUBLE_EQ(find_cluster_preset("a800x8")->network.link_gbps, 8 * 20.0);
+  EXPECT_DOUBLE_EQ(find_cluster_preset("a100x8")->network.link_gbps, 12 * 20.0);
+  EXPECT_DOUBLE_EQ(find_cluster_preset("h100x8")->network.link_gbps, 18 * 20.6);
+  EXPECT_DOUBLE_EQ(find_cluster_preset("ndr-h100-x4")->network.nic_gbps, 8 * 48.5);
+  for (const std::string_view name : cluster_preset_names()) {
+    const ClusterPreset& preset = *find_cluster_preset(name);
+    if (preset.device.dense_bf16_tflops == 0) continue;
+    const double flop_per_ns = 4.0 / preset.cost.attend_ns_per_pair_channel;
+    const double efficiency = flop_per_ns / (preset.device.dense_bf16_tflops * 1e3);
+    EXPECT_GT(efficiency, 0.49) << name;
+    EXPECT_LT(efficiency, 0.71) << name;
+    EXPECT_NEAR(preset.cost.move_ns_per_byte * preset.device.memory_gbps, 1.0, 1e-3) << name;
+  }
+}
+
+// One layer of Wan2.1-14B at 720p on 8 A800 at half of peak: 18.8 ms of attention at density 0.2 (5 heads a rank).
+TEST(KernelCost, ReproducesTheWorkedLayer) {
+  const KernelCostProfile& cost = find_cluster_preset("a800x8")->cost;
+  const double rows = 5 * 75600.0;
+  EXPECT_NEAR(1e-6 * cost.attend_ns(rows, 0.2 * rows * 75600.0, 128), 18.8, 0.3);
+}
+
+TEST(ClusterPresets, ScalableOnesTakeTheirNodesFromTheName) {
+  EXPECT_EQ(resolved({.preset = "p4de-x4"}).ranks, 32);
+  EXPECT_EQ(resolved({.preset = "p4de-xN", .nodes = 3}).ranks, 24);
+  EXPECT_EQ(resolved({.preset = "ndr-h100-xN", .ranks = 1024}).nodes, 128);
+  EXPECT_EQ(find_cluster_preset("p4de-x"), nullptr);
+  EXPECT_EQ(find_cluster_preset("p4de-x0"), nullptr);
+  EXPECT_EQ(find_cluster_preset("p4de-x99999999999"), nullptr);
+  EXPECT_EQ(find_cluster_preset("a800x88"), nullptr);
+  EXPECT_EQ(problems_of({.preset = "p4de-x4", .nodes = 2}).size(), 1u);
+}
+
+TEST(ResolveCluster, CountsFollowFromThoseThatAreGiven) {
+  EXPECT_EQ(resolved({}).ranks, 4);
+  EXPECT_EQ(resolved({.ranks = 6}).gpus_per_node, 6);
+  EXPECT_EQ(resolved({.preset = "a800x8"}).ranks, 8);
+  EXPECT_EQ(resolved({.preset = "a800x8", .ranks = 3}).nodes, 1);
+  EXPECT_EQ(resolved({.preset = "p4de-xN", .ranks = 8, .gpus_per_node = 4}).nodes, 2);
+  EXPECT_EQ(resolved({.preset = "p4de-xN", .ranks = 8, .nodes = 4}).gpus_per_node, 2);
+  EXPECT_EQ(resolved({.preset = "a800x8", .dp = 2}).plan_ranks(), 4);
+}
+
+TEST(ResolveCluster, CountsThatContradictEachOtherAreRefused) {
+  const auto product = problems_of({.preset = "p4de-xN", .ranks = 12, .nodes = 2, .gpus_per_node = 8});
+  ASSERT_EQ(product.size(), 1u);
+  EXPECT_EQ(product[0].message, "12 ranks are not 2 nodes x 8 GPUs");
+  EXPECT_EQ(problems_of({.preset = "p4de-xN", .ranks = 12}).size(), 1u);
+  EXPECT_EQ(problems_of({.preset = "a800x8", .gpus_per_node = 16}).size(), 1u);
+  EXPECT_EQ(problems_of({.preset = "a800x8", .ranks = 16}).size(), 1u) << "one node has no network to another";
+  EXPECT_EQ(problems_of({.ranks = 4, .nodes = 2}).size(), 1u);
+  EXPECT_EQ(problems_of({.ranks = 7, .gpus_per_node = 2}).size(), 1u);
+  EXPECT_EQ(problems_of({.preset = "a800x8", .dp = 3}).size(), 1u);
+  EXPECT_EQ(problems_of({.preset = "p4de-xN", .nodes = 3, .dp = 2}).size(), 1u) << "12 ranks straddle nodes of 8";
+  EXPECT_EQ(problems_of({.preset = "p4de-xN", .nodes = 131072, .gpus_per_node = 1048576}).size(), 1u);
+}
+
+TEST(ResolveCluster, UnknownPresetGetsTheNearestName) {
+  const auto problems = problems_of({.preset = "a80x8"});
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].code, ErrorCode::kConfigUnknownName);
+  EXPECT_EQ(problems[0].hint, "did you mean \"a800x8\"?");
+}
+
+TEST(ClusterFile, RoundTripsThroughAFile) {
+  const TemporaryFolder folder;
+  ClusterPreset profile = *find_cluster_preset("local");
+  profile.cost.provenance = Provenance::kMeasured;
+  profile.cost.attend_ns_per_row = 0.1 + 0.2;
+  profile.sources["cost.attend_ns_per_row"] = "measured: \"this\" machine\nand a tab\t";
+  write_profile(folder.file("local.toml"), profile);
+  auto read = read_profile(folder.file("local.toml"));
+  ASSERT_TRUE(read.has_value()) << render(read.error());
+  EXPECT_EQ(*read, profile);
+  for (const std::string_view name : cluster_preset_names()) {
+    auto copy = parse_cluster(cluster_toml(*find_cluster_preset(name)), "copy");
+    ASSERT_TRUE(copy.has_value()) << render(copy.error());
+    EXPECT_EQ(*copy, *find_cluster_preset(name));
+  }
+}
+
+TEST(ClusterFile, IsUsedInPlaceOfThePreset) {
+  const TemporaryFolder folder;
+  ClusterPreset profile = *find_cluster_preset("local");
+  profile.network.link_gbps = 7.5;
+  write_profile(folder.file("mine.toml"), profile);
+  RunConfig config;
+  config.folder = std::filesystem::path(folder.file("mine.toml")).parent_path().string();
+  config.cluster.profile = "mine.toml";
+  std::vector<Problem> problems;
+  EXPECT_EQ(resolve_cluster(config, problems).preset.network.link_gbps, 7.5);
+  EXPECT_TRUE(problems.empty());
+}
+
+TEST(ClusterFile, AllProblemsAreNamedAtOnceWithTheirPlaces) {
+  auto read = parse_cluster(
+      "name = \"x\"\n"
+      "gpus_per_node = -1\n"
+      "[network]\n"
+      "provenance = \"guessed\"\n"
+      "link_gbps = 160.0\n"
+      "nic_gpbs = { value = 1.0, source = \"s\" }\n"
+      "intra_latency_ns = { value = nan, source = \"s\" }\n"
+      "compute_slowdown = { value = 0.5, source = \"s\" }\n"
+      "[device]\n"
+      "memory_gib = { value = 80 }\n",
+      "mine.toml");
+  ASSERT_FALSE(read.has_value());
+  const std::string text = render(read.error());
+  for (const char* part :
+       {"gpus_per_node: -1 is outside [0, 1048576]\n  --> mine.toml:2:17", "\"guessed\" is not a provenance",
+        "write link_gbps = { value = ..., source = \"...\" }", "network.nic_gpbs.value: a cluster file has no such key",
+        "nan is outside", "0.5 is outside [1, 100]", "device.memory_gib.source: the cluster file lacks this key",
+        "cost.attend_ns_per_row.value: the cluster file lacks this key"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(TextFile, FailedWriteLeavesTheOldFileAndNothingElse) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("taken"));
+  EXPECT_THROW(write_text_file(folder.file("taken"), "x"), Error);
+  EXPECT_EQ(folder.files(), 1u);
+  EXPECT_THROW(write_text_file(folder.file("no/such/folder"), "x"), Error);
+  write_text_file(folder.file("a"), "one");
+  write_text_file(folder.file("a"), "two");
+  EXPECT_EQ(*read_text_file(folder.file("a"), 100), "two");
+  EXPECT_EQ(folder.files(), 2u);
+}
+
+}  // namespace
+}  // namespace spscope

@@ -1,0 +1,279 @@
+// Config files: every problem named with its place, overrides under the same rules, canonical text and hash.
+#include "backend/config/config_text.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "backend/config/config_fields.h"
+
+namespace spscope {
+namespace {
+
+const NameLists kNames = {.patterns = {"dense", "sparge", "paro"}, .strategies = {"ulysses", "ring", "usp"}};
+
+struct Expected {
+  ErrorCode code;
+  std::string field;
+  int line, column;
+};
+
+void expect_problems(const std::vector<Problem>& problems, const std::vector<Expected>& expected) {
+  for (const Expected& e : expected) {
+    const auto found = std::find_if(problems.begin(), problems.end(), [&](const Problem& p) {
+      return p.code == e.code && p.field == e.field && p.place.line == e.line && p.place.column == e.column;
+    });
+    EXPECT_NE(found, problems.end()) << e.field << " at " << e.line << ":" << e.column;
+  }
+  EXPECT_EQ(problems.size(), expected.size());
+  if (testing::Test::HasFailure()) ADD_FAILURE() << render(Error(problems));
+}
+
+std::vector<Problem> load_problems(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  const std::string path = testing::TempDir() + "spscope-config-text-test.toml";
+  std::ofstream(path) << text;
+  auto loaded = load_config(path, overrides, kNames);
+  std::filesystem::remove(path);
+  return loaded.has_value() ? std::vector<Problem>() : loaded.error().problems();
+}
+
+TEST(RunConfig, DefaultsAreValid) {
+  EXPECT_TRUE(validate(RunConfig(), kNames).empty());
+  auto loaded = load_config("", {}, kNames);
+  ASSERT_TRUE(loaded.has_value());
+  EXPECT_EQ(loaded->config, RunConfig());
+  const ResolvedConfig resolved = resolve(RunConfig());
+  EXPECT_EQ(resolved.model.tokens(), 784);
+  EXPECT_EQ(resolved.cluster.ranks, 4);
+}
+
+TEST(ReadConfig, SetsEveryKindOfValue) {
+  const ReadConfig read = parse_config(
+      "[model]\ngrid = [2, 4, 6]\nactivations = \"photo.npz\"\n[mask]\ndensity = 1\nseed = 9000000000000000000\n"
+      "[mask.sparge]\nkappa = 10.5\nsticky = true\n[run]\nmode = \"project\"\ndtype = \"fp32\"\n"
+      "strategies = [\"ring\", \"usp:ulysses=2,ring=2\"]\n[strategy.usp]\nulysses = 2\nranks = \"strided\"\n",
+      "a.toml");
+  ASSERT_TRUE(read.problems.empty()) << render(Error(read.problems));
+  EXPECT_EQ(read.config.model.grid, (TokenGrid{2, 4, 6}));
+  EXPECT_EQ(read.config.mask.density, 1.0);
+  EXPECT_EQ(read.config.mask.seed, 9000000000000000000u);
+  EXPECT_EQ(read.config.run.mode, RunMode::kProject);
+  EXPECT_EQ(read.config.run.dtype, Dtype::kFp32);
+  EXPECT_EQ(read.config.pattern_parameters.at("sparge"), (ParameterTexts{{"kappa", "10.5"}, {"sticky", "true"}}));
+  EXPECT_EQ(read.config.strategy_parameters.at("usp"), (ParameterTexts{{"ulysses", "2"}, {"ranks", "strided"}}));
+  const StrategyChoice choice = strategy_choice(read.config, "usp:ulysses=4");
+  EXPECT_EQ(choice.name, "usp");
+  EXPECT_EQ(choice.parameters, (ParameterTexts{{"ulysses", "4"}, {"ranks", "strided"}}));
+}
+
+TEST(ReadConfig, AllProblemsAreNamedAtOnceWithTheirPlaces) {
+  expect_problems(load_problems("[model]\n"
+                                "presset = \"wan-mini\"\n"
+                                "grid = [2, 4]\n"
+                                "heads = \"six\"\n"
+                                "[mask]\n"
+                                "density = 1.5\n"
+                                "block = 385\n"
+                                "pattern = \"spargee\"\n"
+                                "[run]\n"
+                                "dtype = \"fp16\"\n"
+                                "repeats = 0\n"
+                                "scope = \"layer\"\n"
+                                "strategies = [\"uspp\"]\n"
+                                "[cluster]\n"
+                                "preset = \"a800x8\"\n"
+                                "dp = 3\n"
+                                "[rum]\n"),
+                  {{ErrorCode::kConfigUnknownKey, "model.presset", 2, 1},
+                   {ErrorCode::kConfigType, "model.grid", 3, 8},
+                   {ErrorCode::kConfigType, "model.heads", 4, 9},
+                   {ErrorCode::kConfigRange, "mask.density", 6, 11},
+                   {ErrorCode::kConfigRange, "mask.block", 7, 9},
+                   {ErrorCode::kConfigUnknownName, "mask.pattern", 8, 11},
+                   {ErrorCode::kConfigUnknownName, "run.dtype", 10, 9},
+                   {ErrorCode::kConfigRange, "run.repeats", 11, 11},
+                   {ErrorCode::kConfigConflict, "run.scope", 12, 9},
+                   {ErrorCode::kConfigUnknownName, "run.strategies", 13, 14},
+                   {ErrorCode::kConfigConflict, "cluster.dp", 16, 6},
+                   {ErrorCode::kConfigUnknownKey, "rum", 17, 2}});
+}
+
+TEST(ReadConfig, UnknownKeysGetTheNearestKey) {
+  const auto problems = load_problems("[run]\ndtyp = \"fp32\"\n");
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].hint, "did you mean \"run.dtype\"?");
+}
+
+TEST(ReadConfig, SectionsOfUnknownPatternsAndStrategiesAreProblems) {
+  const auto problems = load_problems("[mask.spargee]\nx = 1\n[strategy.ulises]\ny = 2\n[mask.density]\nz = 3\n");
+  ASSERT_EQ(problems.size(), 3u);
+  EXPECT_EQ(problems[0].field, "mask.density.z");
+  EXPECT_EQ(problems[1].hint, "did you mean \"sparge\"?");
+  EXPECT_EQ(problems[2].hint, "did you mean \"ulysses\"?");
+}
+
+TEST(ReadConfig, MissingOrUnreadableFileIsOneProblem) {
+  for (const std::string& path : {std::string("/nonexistent/run.toml"), testing::TempDir(), std::string("/dev/zero")}) {
+    auto loaded = load_config(path, {}, kNames);
+    ASSERT_FALSE(loaded.has_value()) << path;
+    ASSERT_EQ(loaded.error().problems().size(), 1u) << path;
+    EXPECT_EQ(loaded.error().code(), ErrorCode::kConfigFile) << path;
+    EXPECT_EQ(loaded.error().problems()[0].place.file, path);
+  }
+}
+
+TEST(ReadConfig, InputPathsStartAtTheFolderOfTheFile) {
+  RunConfig config;
+  config.folder = "samples/photo";
+  EXPECT_EQ(input_path(config, "qkv.npz"), "samples/photo/qkv.npz");
+  EXPECT_EQ(input_path(config, "/data/qkv.npz"), "/data/qkv.npz");
+}
+
+TEST(Validate, TemporalPatternNeedsASpatiotemporalModel) {
+  RunConfig config;
+  config.mask.temporal_pattern = "dense";
+  ASSERT_EQ(validate(config, kNames).size(), 1u);
+  EXPECT_EQ(validate(config, kNames)[0].field, "mask.temporal_pattern");
+  config.model.preset = "st-mini";
+  EXPECT_TRUE(validate(config, kNames).empty());
+}
+
+TEST(Validate, ScopeLayerIsRefusedInPlainWords) {
+  RunConfig config;
+  config.run.scope = RunScope::kLayer;
+  ASSERT_EQ(validate(config, kNames).size(), 1u);
+  EXPECT_EQ(render(validate(config, kNames)[0]),
+            "error SPS-006: run.scope: scope = layer is not available in this version\n  use attention\n");
+}
+
+TEST(Validate, CatchesWhatNoSingleKeyShows) {
+  const auto count = [](auto&& change) {
+    RunConfig config;
+    change(config);
+    return validate(config, kNames).size();
+  };
+  EXPECT_EQ(count([](RunConfig& c) { c.mask.density = 0; }), 1u);
+  EXPECT_EQ(count([](RunConfig& c) { c.run.layers = 5; }), 1u);
+  EXPECT_EQ(count([](RunConfig& c) { c.run.strategies.clear(); }), 1u);
+  EXPECT_EQ(count([](RunConfig& c) { c.run.strategies = {"usp:ulysses"}; }), 1u);
+  EXPECT_EQ(count([](RunConfig& c) { c.run.strategies = {"usp:", "usp:=2", "ring:a=", "", "usp:a=1,"}; }), 5u);
+  EXPECT_EQ(count([](RunConfig& c) { c.run.backend = "mpi"; }), 1u);
+  EXPECT_EQ(count([](RunConfig& c) { c.run.comm = "nccl"; }), 1u);
+  EXPECT_EQ(count([](RunConfig& c) { c.cluster.profile = "/nonexistent.toml"; }), 1u);
+  EXPECT_EQ(count([](RunConfig& c) { c.mask.file = "m.npy", c.mask.pattern = "unknown"; }), 0u);
+}
+
+TEST(Override, HasTheChecksOfTheFile) {
+  ReadConfig read;
+  for (const char* assignment : {"run.dtype=fp32", "model.grid=4,14,14", "mask.density=0.25", "cluster.ranks=3",
+                                 "run.strategies=ring;usp:ulysses=2,ring=2", "strategy.usp.ulysses=2",
+                                 "mask.sparge.kappa=3.50", "run.output=a=b.db"})
+    apply_override(read, assignment);
+  ASSERT_TRUE(read.problems.empty()) << render(Error(read.problems));
+  EXPECT_EQ(read.config.run.dtype, Dtype::kFp32);
+  EXPECT_EQ(read.config.model.grid, (TokenGrid{4, 14, 14}));
+  EXPECT_EQ(read.config.run.strategies, (std::vector<std::string>{"ring", "usp:ulysses=2,ring=2"}));
+  EXPECT_EQ(read.config.strategy_parameters.at("usp").at("ulysses"), "2");
+  EXPECT_EQ(read.config.pattern_parameters.at("sparge").at("kappa"), "3.50");
+  EXPECT_EQ(read.config.run.output, "a=b.db");
+  apply_override(read, "run.strategies=[\"ulysses\"]");
+  apply_override(read, "model.grid=2x3x4");
+  EXPECT_EQ(read.config.run.strategies, std::vector<std::string>{"ulysses"});
+  EXPECT_EQ(read.config.model.grid, (TokenGrid{2, 3, 4}));
+
+  for (const char* assignment : {"run.dtype=fp16", "run.dtpe=fp32", "run.repeats=1.5", "run.repeats=", "model.grid=1,2",
+                                 "mask.density=nan", "run.seed=99999999999999999999", "noequals", "=x", "run=3",
+                                 "run.strategies=[\"a\"]\nrun.x=1", "run.strategies=[\"a"})
+    apply_override(read, assignment);
+  EXPECT_EQ(read.problems.size(), 12u) << render(Error(read.problems));
+  EXPECT_EQ(read.problems[0].place.file, "--set run.dtype=fp16");
+}
+
+TEST(Override, RepairsTheKeyItReplaces) {
+  EXPECT_TRUE(load_problems("[run]\nlayers = 3\n", {"run.layers=2"}).empty());
+  EXPECT_EQ(load_problems("[run]\nlayers = 99\n").size(), 1u);
+  EXPECT_TRUE(load_problems("[run]\nlayers = 99\n", {"run.layers=1"}).empty());
+}
+
+RunConfig unusual() {
+  RunConfig config;
+  config.model.preset = "cogvideox-5b";
+  config.model.grid = {3, 5, 7};
+  config.model.text_tokens = 0;
+  config.model.activations = "a \"quoted\"\\path\n.npz";
+  config.mask.density = 0.1 + 0.2;
+  config.mask.seed = 9007199254740993u;  // not a double
+  config.run.mode = RunMode::kSimulate;
+  config.run.strategies = {"ring", "usp:ulysses=3,ring=2"};
+  config.run.verify = VerifyExtent::kOff;
+  config.pattern_parameters["paro"] = {{"kappa", "1e-05"}, {"text", "007"}, {"flag", "true"}};
+  config.strategy_parameters["usp"] = {{"ulysses", "4"}, {"a key", "x=\"y\""}};
+  return config;
+}
+
+TEST(CanonicalText, ReadsBackAsAnEqualConfig) {
+  for (const RunConfig& config : {RunConfig(), unusual()}) {
+    const std::string text = to_toml(config);
+    const ReadConfig read = parse_config(text, "canonical");
+    ASSERT_TRUE(read.problems.empty()) << render(Error(read.problems)) << text;
+    EXPECT_EQ(read.config, config) << text;
+    EXPECT_EQ(to_toml(read.config), text);
+  }
+}
+
+TEST(CanonicalText, NamesEveryKey) {
+  const std::string text = to_toml(RunConfig());
+  for (const FieldRow& row : config_fields())
+    EXPECT_NE(text.find("\n" + std::string(row.key) + " = "), std::string::npos) << row.name;
+}
+
+// Guards the promise that a hash outlives releases: these texts are written in databases.
+TEST(ConfigHash, IsStable) {
+  EXPECT_EQ(config_hash(RunConfig()), "cbf29ce484222325");  // FNV-1a of nothing
+  RunConfig config;
+  config.run.repeats = 7;
+  config.run.dtype = Dtype::kFp32;
+  // FNV-1a of "[run]\nrepeats = 7\ndtype = \"fp32\"\n".
+  std::uint64_t hash = 14695981039346656037u;
+  for (const char c : std::string("[run]\nrepeats = 7\ndtype = \"fp32\"\n"))
+    hash = (hash ^ static_cast<std::uint64_t>(c)) * 1099511628211u;
+  char hex[17];
+  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(hash));
+  EXPECT_EQ(config_hash(config), hex);
+}
+
+TEST(ConfigHash, IgnoresOrderAndOutputsOnly) {
+  const auto hash = [](const char* text) { return config_hash(parse_config(text, "t").config); };
+  EXPECT_EQ(hash("[run]\nseed = 2\nrepeats = 3\n[mask]\nblock = 32\n"),
+            hash("[mask]\nblock = 32\n[run]\nrepeats = 3\nseed = 2\noutput = \"x.db\"\nscratch = \"/tmp\"\n"));
+  RunConfig other = unusual();
+  const std::string before = config_hash(other);
+  for (const FieldRow& row : config_fields()) {
+    if (row.role == FieldRole::kOutputPath) continue;
+    RunConfig changed = other;
+    std::visit(
+        [](auto* value) {
+          using T = std::remove_pointer_t<decltype(value)>;
+          if constexpr (std::is_enum_v<T>)
+            *value = *value == T{} ? T{1} : T{};
+          else if constexpr (std::is_same_v<T, TokenGrid>)
+            (*value)[1] += 1;
+          else if constexpr (std::is_same_v<T, std::vector<std::string>>)
+            value->push_back("x");
+          else if constexpr (std::is_same_v<T, std::string>)
+            *value += "x";
+          else
+            *value += 1;
+        },
+        row.ref(changed));
+    EXPECT_NE(config_hash(changed), before) << row.name;
+  }
+  other.strategy_parameters["usp"]["ulysses"] = "8";
+  EXPECT_NE(config_hash(other), before);
+}
+
+}  // namespace
+}  // namespace spscope
