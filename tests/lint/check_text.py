@@ -11,7 +11,7 @@ CATCH_PLACES = ("backend/base/result.h", "backend/cli/main.cpp", "backend/execut
 # Pattern in code, folders or files where it is allowed, what to do instead.
 BANNED = [
     (r"\busing\s+namespace\s+(?!std::(?:string_view_|chrono_)?literals\b)", (), "name what you use"),
-    (r"\bv?s?n?printf\s*\(", ("backend/cli/",), "use fmt"),
+    (r"\bv?s?n?printf\s*\(", ("backend/cli/", "tests/", "bench/"), "use fmt"),
     (r"\bstd::endl\b", (), r"write '\n'"),
     (r"\bcatch\s*\(", CATCH_PLACES + ("tests/", "bench/"), "errors are caught in main, rank mains and capture"),
     (r"\bs?rand\s*\(", (), "use spscope::Rng"),
