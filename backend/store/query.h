@@ -1,0 +1,31 @@
+// One question in SQL to an open store, as `spscope sql` and the console of the desktop app ask it.
+//
+// Only a single SELECT is answered. An authorizer refuses everything that could change a file, a setting or another
+// database, views and triggers that came with the file are never run, and time and size are limited.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spscope {
+
+struct QueryLimits {
+  std::int64_t max_rows = 1'000'000;
+  std::int64_t max_ms = 60'000;
+};
+
+struct QueryResult {
+  std::vector<std::string> columns;
+  // Values as text; absent for NULL; blobs as x'0102'.
+  std::vector<std::vector<std::optional<std::string>>> rows;
+  bool truncated = false;  // there were more than max_rows
+};
+
+class Database;
+
+// Throws Error (kStoreQuery): not a single SELECT, a syntax error, out of time.
+QueryResult run_query(Database& db, const std::string& sql, const QueryLimits& limits = {});
+
+}  // namespace spscope

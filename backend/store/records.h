@@ -1,0 +1,163 @@
+// What a store holds, as plain structs that writer and reader share. Column by column the same is told in
+// schemas/0001_initial.sql; the event records are in events.h.
+//
+//   workload  what was asked: model, masks, cluster, the canonical config
+//   strategy  one strategy of a workload in one mode: parameters, what they came out as, or why it is illegal
+//   run       one (layer, denoise step) of a strategy; its plan, ranks, traffic and repeats hang on it
+//   repeat    one measured or scheduled pass over the plan, with a timeline when it was kept
+//
+// Together they are everything that a result is computed from: a copied file gives the same numbers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/base/dtype.h"
+#include "backend/base/error.h"
+#include "backend/base/parameter.h"
+#include "backend/plan/plan.h"
+#include "backend/plan/timeline.h"
+
+namespace spscope {
+
+// Keys of rows. They mean something only within their file.
+enum class WorkloadId : std::int64_t {};
+enum class StrategyId : std::int64_t {};
+enum class RunId : std::int64_t {};
+enum class PlanId : std::int64_t {};
+enum class StoredMaskId : std::int64_t {};
+
+// The version of the schema that this program writes, and the oldest program that can read what it writes.
+inline constexpr int kSchemaVersion = 1;
+inline constexpr int kMinReader = 1;
+
+struct FileRecord {
+  int schema_version = kSchemaVersion, min_reader = kMinReader;
+  std::string tool_version;  // of the program that wrote the file
+  std::string created_utc;   // "2026-01-31T12:00:00Z"
+};
+
+// One fact about the machine a run was made on: ("cpu", "AMD EPYC 7763"), ("cores", "64").
+struct MachineFact {
+  std::string name, value;
+  friend bool operator==(const MachineFact&, const MachineFact&) = default;
+};
+
+struct WorkloadRecord {
+  WorkloadId workload_id = {};          // given by the writer
+  std::string config_toml;              // canonical: what was asked, every default filled in
+  std::string config_hash;              // of config_toml
+  std::string cluster_toml;             // every number of network and kernel cost that modelled times rest on
+  std::string model, pattern, cluster;  // names, for people
+  std::string scope;                    // attention or layer
+  std::int64_t tokens = 0, text_tokens = 0, blocks = 0;
+  double density = 0;  // mean over layers and denoise steps, 0 to 1
+  int heads = 1, head_dim = 1, batch = 1;
+  int layers = 1, denoise_steps = 1;         // how many ran
+  int model_layers = 1, forward_passes = 1;  // of the whole model: depth, passes a denoise step (CFG)
+  int ranks = 1, nodes = 1, gpus_per_node = 1, data_parallel = 1;
+  Dtype dtype = Dtype::kBf16;
+};
+
+struct StrategyRecord {
+  StrategyId strategy_id = {};  // given by the writer
+  WorkloadId workload_id = {};
+  std::string id;           // unique within the file: "usp-2"; names repeat
+  std::string name, label;  // "usp", "usp u4 r2"
+  Parameters parameters;
+  RunMode mode = RunMode::kExecute;
+  std::string backend;            // "threads"
+  std::vector<Problem> problems;  // why it is illegal; empty when it is legal
+  // What the parameters came out as.
+  int ulysses = 1, ring = 1;
+  std::vector<int> rank_map;  // node of each rank
+  std::vector<std::vector<int>> ulysses_groups, ring_groups;
+
+  bool legal() const { return problems.empty(); }
+};
+
+// Stored numbers: append only.
+enum class Verdict : std::uint8_t { kSkipped = 0, kPassed = 1, kFailed = 2 };
+constexpr std::string_view verdict_name(Verdict v) {
+  return v == Verdict::kPassed ? "passed" : v == Verdict::kFailed ? "failed" : "skipped";
+}
+
+struct RunRecord {
+  RunId run_id = {};  // given by the writer
+  StrategyId strategy_id = {};
+  int layer = 0, denoise_step = 0;
+  std::optional<PlanId> plan_id;
+  RunProvenance provenance;
+  std::int64_t planning_ns = 0;
+  double density = 0;  // of the executed mask, 0 to 1
+  double tiles = 0;    // active tiles of the executed mask that were computed, unrefined, by area; batch included
+  double tiles_redundant = 0;                     // of these, computed by more than one rank
+  double moved_fraction = 0;                      // share of token rows that left their contiguous home rank, 0 to 1
+  std::int64_t parameter_bytes = 0;               // weights held, sum over ranks
+  std::optional<std::int64_t> bound_ns;           // makespan that no strategy can beat on this mask and cluster
+  std::optional<double> planned_imbalance_ratio;  // max / mean of tiles as the known mask promised
+  Verdict verdict = Verdict::kSkipped;            // outputs against the reference
+  std::optional<double> max_error;
+  std::string error_metric;  // what max_error measures: "nmse"
+};
+
+// What one rank did in a run, counted by its communicator and its executor, or taken from the plan when nothing ran.
+struct RankUsage {
+  int rank = 0;
+  double tiles = 0;  // unrefined, by area
+  std::int64_t flops = 0;
+  std::int64_t bytes_sent_intra_node = 0, bytes_sent_inter_node = 0, bytes_received = 0;
+  std::int64_t messages = 0;            // sent
+  std::int64_t memory_peak_bytes = 0;   // measured, or along the schedule
+  std::int64_t memory_bound_bytes = 0;  // safe for every legal execution; 0: not computed
+  bool counted = false;                 // bytes and messages come from the communicator's counters, not from the plan
+  friend bool operator==(const RankUsage&, const RankUsage&) = default;
+};
+
+// What went from one rank to another: one row a tensor. src == dst is never stored.
+struct Traffic {
+  int src = 0, dst = 0;
+  std::string tensor;  // q k v o hidden exchange text norm metadata boundary
+  std::int64_t messages = 0, bytes = 0;
+  friend bool operator==(const Traffic&, const Traffic&) = default;
+};
+
+struct RepeatRecord {
+  int repeat = 0;
+  // Run clock at the zero of the timeline. kAfterEverything: right after all events that the file holds, which is where
+  // modelled times go.
+  std::int64_t begin_ns = kAfterEverything;
+  std::int64_t makespan_ns = 0;
+  bool has_timeline = false;  // set by the writer
+  static constexpr std::int64_t kAfterEverything = -1;
+};
+
+// How a mask can be had again. `recipe` is TOML ([mask] keys, denoise step, layer) and "" when the bits themselves are
+// stored because nothing but the bits says what they are (imported or computed masks).
+struct MaskRecord {
+  StoredMaskId mask_id = {};
+  std::uint64_t hash = 0;  // BlockMask::hash of the unrefined mask
+  std::string recipe;
+  int heads = 0;
+  std::int64_t tokens = 0, blocks = 0;
+  double density = 0;
+};
+
+// Where a mask runs. axis: the attended one.
+struct MaskPlace {
+  int layer = 0, denoise_step = 0;
+  AttendedAxis axis = AttendedAxis::kInner;
+  StoredMaskId mask_id = {};
+  friend bool operator==(const MaskPlace&, const MaskPlace&) = default;
+};
+
+// Density of one head over a grid of kSide x kSide cells of equal tokens, row by row (queries down, keys across);
+// 0 is empty, 255 is full.
+struct DensityThumbnail {
+  static constexpr int kSide = 64;
+  std::vector<std::uint8_t> cells;  // kSide x kSide
+};
+
+}  // namespace spscope

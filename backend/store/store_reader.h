@@ -1,0 +1,61 @@
+// StoreReader: reads a finished store. It never writes: the file may be read-only, alone in a read-only folder, on a
+// file system without locks, or made by somebody else to do harm.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/mask/block_mask.h"
+#include "backend/plan/plan.h"
+#include "backend/plan/timeline.h"
+#include "backend/store/events.h"
+#include "backend/store/query.h"
+#include "backend/store/records.h"
+
+namespace spscope {
+
+// Lists are in the order in which they were written unless said otherwise. Every member throws Error (kStoreCorrupt)
+// when it meets damage, and for an id that the file does not hold. For one thread at a time.
+class StoreReader {
+ public:
+  // Throws Error: cannot be opened or is unfinished (kStoreOpen), is not a store (kStoreForeign), needs a newer program
+  // (kStoreVersion, with both numbers), is damaged (kStoreCorrupt).
+  explicit StoreReader(std::string path);
+  ~StoreReader();
+  StoreReader(StoreReader&&) noexcept;
+  StoreReader& operator=(StoreReader&&) noexcept;
+
+  const std::string& path() const;
+  const FileRecord& file() const;
+  std::vector<MachineFact> machine() const;
+  std::vector<WorkloadRecord> workloads() const;
+  std::vector<StrategyRecord> strategies() const;
+  // By denoise step, then layer.
+  std::vector<RunRecord> runs(StrategyId strategy) const;
+  std::vector<RankUsage> usage(RunId run) const;  // by rank
+  std::vector<Traffic> traffic(RunId run) const;  // by src, dst, tensor
+  std::vector<RepeatRecord> repeats(RunId run) const;
+
+  // With a set table of its own.
+  Plan plan(PlanId plan) const;
+  // The times of one repeat from its zero; absent when only the makespan was kept.
+  std::optional<Timeline> timeline(RunId run, int repeat) const;
+
+  std::vector<MaskPlace> mask_places(WorkloadId workload) const;  // by denoise step, layer, axis
+  MaskRecord mask_record(StoredMaskId mask) const;
+  // The mask itself; absent when the file holds its recipe.
+  std::optional<BlockMask> mask_bits(StoredMaskId mask) const;
+  std::vector<DensityThumbnail> thumbnails(StoredMaskId mask) const;  // by head
+
+  const EventReader& events() const;
+  // The answer of one read-only question in SQL, over the tables and views of schemas/. Throws Error (kStoreQuery).
+  QueryResult query(const std::string& sql, const QueryLimits& limits = {}) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace spscope
