@@ -2,7 +2,8 @@
 // block mask, and states inside guard zones that show writes out of place.
 #pragma once
 
-#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -29,19 +30,18 @@ struct CaseShape {
   std::uint64_t seed = 1;
 };
 
-// Rows of one tensor, in fp32 or bf16, cut into blocks.
+// Standard normal rows of one tensor, in fp32 or bf16, cut into blocks.
 class CaseRows {
  public:
-  CaseRows(Dtype dtype, int head_dim, const std::vector<std::int32_t>& block_rows, std::int64_t stride, double spread,
-           Rng& rng) {
+  CaseRows(Dtype dtype, int head_dim, const std::vector<std::int32_t>& block_rows, std::int64_t stride, Rng& rng) {
     std::int64_t num_rows = 0;
     for (const std::int32_t rows : block_rows) num_rows += rows;
     // The last row ends where the memory ends, so that a sanitizer sees a read beyond it.
     const std::int64_t count = (num_rows - 1) * stride + head_dim;
     floats_.resize(dtype == Dtype::kFp32 ? count : 0);
     halves_.resize(dtype == Dtype::kBf16 ? count : 0);
-    for (float& x : floats_) x = static_cast<float>(rng.normal() * spread);
-    for (Bf16& x : halves_) x = to_bf16(static_cast<float>(rng.normal() * spread));
+    for (float& x : floats_) x = static_cast<float>(rng.normal());
+    for (Bf16& x : halves_) x = to_bf16(static_cast<float>(rng.normal()));
     std::int64_t row = 0;
     for (const std::int32_t rows : block_rows) {
       const void* first = dtype == Dtype::kFp32 ? static_cast<const void*>(floats_.data() + row * stride)
@@ -120,10 +120,9 @@ class AttentionCase {
   explicit AttentionCase(const CaseShape& shape)
       : shape_(shape),
         rng_(shape.seed),
-        // q . k has the standard deviation sqrt(head_dim) * spread^2, which `scale` brings to score_spread.
-        q_(shape.dtype, shape.head_dim, shape.q_rows, shape.head_dim + shape.row_padding, 1, rng_),
-        k_(shape.dtype, shape.head_dim, shape.k_rows, shape.head_dim + shape.row_padding, 1, rng_),
-        v_(shape.dtype, shape.head_dim, shape.k_rows, shape.head_dim + shape.row_padding, 1, rng_) {
+        q_(shape.dtype, shape.head_dim, shape.q_rows, shape.head_dim + shape.row_padding, rng_),
+        k_(shape.dtype, shape.head_dim, shape.k_rows, shape.head_dim + shape.row_padding, rng_),
+        v_(shape.dtype, shape.head_dim, shape.k_rows, shape.head_dim + shape.row_padding, rng_) {
     for (std::size_t q_block = 0; q_block < shape.q_rows.size(); ++q_block) {
       row_begin_.push_back(static_cast<std::int32_t>(k_block_.size()));
       for (std::size_t k_block = 0; k_block < shape.k_rows.size(); ++k_block) {
@@ -136,6 +135,7 @@ class AttentionCase {
   CaseStates fresh_states(std::int64_t guard = 0) const { return CaseStates(shape_.q_rows, shape_.head_dim, guard); }
 
   AttentionTask task(const CaseStates& states) const {
+    // q . k has the standard deviation sqrt(head_dim).
     const float scale = static_cast<float>(shape_.score_spread / std::sqrt(static_cast<double>(shape_.head_dim)));
     return {shape_.dtype, shape_.head_dim, scale,      q_.blocks(), states.blocks(),
             k_.blocks(),  v_.blocks(),     row_begin_, k_block_};
@@ -151,7 +151,8 @@ class AttentionCase {
   std::vector<std::int32_t> row_begin_, k_block_;
 };
 
-// Sum of squared differences over the sum of squares of `expected`; infinite when one side is NaN.
+// Sum of squared differences over the sum of squares of `expected`; infinite when one is NaN; the plain sum where
+// nothing but zeros is expected.
 inline double nmse(const std::vector<float>& actual, const std::vector<double>& expected) {
   double error = 0, norm = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {

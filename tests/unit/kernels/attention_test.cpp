@@ -3,7 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
-#include <numeric>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -157,8 +157,8 @@ class SplitKeys {
 TEST_P(Attention, SeveralCallsEqualOne) {
   SplitKeys split;
   const CaseStates ascending = split.attention().fresh_states(), descending = split.attention().fresh_states();
-  for (const std::int32_t begin : {0, 3, 4, 8})
-    split.attend_part(begin, begin == 0 ? 3 : begin == 3 ? 4 : begin == 4 ? 8 : 10, ascending);
+  const std::int32_t cuts[] = {0, 3, 4, 8, 10};
+  for (int part = 0; part < 4; ++part) split.attend_part(cuts[part], cuts[part + 1], ascending);
   for (std::int32_t begin = 9; begin >= 0; --begin) split.attend_part(begin, begin + 1, descending);
   EXPECT_LE(nmse(ascending.finished(), split.expected()), kMaxNmse);
   EXPECT_LE(nmse(descending.finished(), split.expected()), kMaxNmse);
@@ -198,7 +198,7 @@ TEST_P(Attention, ResultDoesNotDependOnTheOtherRowsOrTheWorkspace) {
 
 TEST_P(Attention, WorkspaceDoesNotGrowWithTheSequence) {
   AttentionWorkspace workspace;
-  for (const int num_blocks : {80, 200}) {
+  for (const int num_blocks : {65, 130}) {
     CaseShape shape{.head_dim = 128};
     shape.q_rows = {1};
     shape.k_rows.assign(num_blocks, 64);
