@@ -8,6 +8,14 @@ find_package(CLI11 REQUIRED)
 pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
 find_package(HWY QUIET)
 
+# libzip reads .npz. AUTO takes it when it is there, ON stops without it.
+set(SPSCOPE_ZIP_FOUND OFF)
+if(SPSCOPE_WITH_ZIP STREQUAL "AUTO")
+  pkg_check_modules(SPSCOPE_ZIP QUIET IMPORTED_TARGET libzip)
+elseif(SPSCOPE_WITH_ZIP)
+  pkg_check_modules(SPSCOPE_ZIP REQUIRED IMPORTED_TARGET libzip)
+endif()
+
 if(SPSCOPE_WITH_CUDA)
   find_package(CUDAToolkit REQUIRED)
 endif()

@@ -1,0 +1,51 @@
+// Block masks from files: an array of 0 and 1 of shape [heads, q blocks, k blocks], [layers, heads, q, k] or
+// [denoise steps, layers, heads, q, k], in any format of mask_importers.def. The cuts come from an array
+// `block_starts` in the same file, or beside a .npy file from block_starts.npy (which --dump writes), or from the
+// caller.
+//
+// Kernels often use query blocks twice as long as key blocks (SpargeAttention: 128 x 64). The coarser axis is expanded
+// by a whole factor f: block i of the cuts is block i / f of the array.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/mask/array_file.h"
+#include "backend/mask/block_mask.h"
+
+namespace spscope {
+
+class MaskFile {
+ public:
+  // Reads the array of this name; "" is the one named "mask", or the only one besides block_starts. Throws the errors
+  // of array_file.h, and kMaskValue when a value is neither 0 nor 1 or the cuts are not cuts.
+  explicit MaskFile(std::string path, const std::string& array = {});
+
+  // 1 when the array lacks the dimension; one entry then serves every denoise step or layer.
+  int denoise_steps() const { return static_cast<int>(extent_[0]); }
+  int layers() const { return static_cast<int>(extent_[1]); }
+  int heads() const { return static_cast<int>(extent_[2]); }
+  int q_blocks() const { return static_cast<int>(extent_[3]); }
+  int k_blocks() const { return static_cast<int>(extent_[4]); }
+  // Empty when the file has none.
+  const std::vector<std::int32_t>& block_starts() const { return block_starts_; }
+
+  // The mask of one denoise step and layer with the cuts of the file. Throws Error kMaskShape when the file has none.
+  BlockMask mask(int denoise_step, int layer) const;
+  // The same with these cuts, which must equal those of the file if it has some. Throws Error kMaskShape when an index
+  // is not in the file or the blocks do not fit the cuts. REQUIRES: block_starts as BlockMask wants them.
+  BlockMask mask(int denoise_step, int layer, const std::vector<std::int32_t>& block_starts) const;
+
+ private:
+  std::string path_;
+  Array array_;
+  std::int64_t extent_[5] = {1, 1, 1, 1, 1};  // denoise steps, layers, heads, q blocks, k blocks
+  std::vector<std::int32_t> block_starts_;
+};
+
+// Writes mask.npy as --dump and `spscope mask` do: uint8 [heads, blocks, blocks] at `path`, and the cuts as int32 at
+// `starts_path` unless that is empty. Coarse blocks: a refinement is not kept.
+void write_mask_npy(const BlockMask& mask, const std::string& path, const std::string& starts_path = {});
+
+}  // namespace spscope
