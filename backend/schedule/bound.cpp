@@ -1,0 +1,45 @@
+#include "backend/schedule/bound.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backend/schedule/cost.h"
+
+namespace spscope {
+namespace {
+
+// (head, query) pairs with an active key.
+std::int64_t num_active_rows(const BlockMask& mask) {
+  std::int64_t rows = 0;
+  for (int head = 0; head < mask.heads(); ++head)
+    for (std::int32_t block = 0; block < mask.coarse_blocks(); ++block)
+      if (std::ranges::any_of(mask.row(head, block), [](std::uint64_t word) { return word != 0; }))
+        rows += mask.coarse_starts()[static_cast<std::size_t>(block) + 1] -
+                mask.coarse_starts()[static_cast<std::size_t>(block)];
+  return rows;
+}
+
+double attention_ns(const Request& request, AttendedAxis axis, const KernelCostProfile& profile) {
+  if (!request.attends(axis)) return 0;
+  MaskCounter& counter = request.executed_mask(axis);
+  const bool inner = axis == AttendedAxis::kInner;
+  const SetId tokens = inner ? request.all_inner() : request.all_outer();
+  const std::int64_t area = counter.count(request.all_heads(), tokens, tokens).area;
+  if (area == 0) return 0;
+  const std::int64_t sequences = std::int64_t{inner ? request.outer_tokens : request.inner_tokens} * request.batch;
+  return profile.attend_ns(static_cast<double>(num_active_rows(counter.mask()) * sequences),
+                           static_cast<double>(area * sequences), request.head_dim);
+}
+
+}  // namespace
+
+std::int64_t makespan_bound_ns(const Request& request, const Plan& single, const KernelCostProfile& profile) {
+  double total_ns =
+      attention_ns(request, AttendedAxis::kInner, profile) + attention_ns(request, AttendedAxis::kOuter, profile);
+  for (const Op& op : single.ops)
+    if (single.kind_of(op) != PostKind::kAttend) total_ns += op_cost_ns(single, op, profile);
+  // A trillionth off, so that the error of these sums cannot lift the bound above what it bounds.
+  return static_cast<std::int64_t>(std::floor(total_ns / request.ranks * (1 - 1e-12)));
+}
+
+}  // namespace spscope

@@ -1,0 +1,24 @@
+// The best makespan that any strategy could reach: what a comparison measures its strategies against.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/config/cluster.h"
+#include "backend/plan/plan.h"
+#include "backend/plan/request.h"
+
+namespace spscope {
+
+// A lower bound, in nanoseconds, on the makespan of every plan of this request whose compute costs what the profile
+// says, on any network.
+//
+// Proof. However a plan divides the layer, its attends together cover every active (head, query, key) once and launch
+// at least one kernel, every query with an active key is a row of at least one attend, and its other compute has the
+// FLOPs and at least the bytes of the plan `single`. The costs are affine with coefficients >= 0 (or the larger of two
+// such), so the sum over ranks is at least the sum of these; the slowest rank has at least the mean; and a rank's
+// compute runs one op at a time.
+//
+// `single` is the plan of the strategy `single` for the same layer; only its compute other than attends is read.
+std::int64_t makespan_bound_ns(const Request& request, const Plan& single, const KernelCostProfile& profile);
+
+}  // namespace spscope

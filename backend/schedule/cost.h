@@ -1,0 +1,30 @@
+// Cost: how long the compute ops of a plan take by a profile that `calibrate` measured or a preset assumes.
+//
+// schedule() takes durations by OpId; those made here and those that `measure` takes are of the same form.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/config/cluster.h"
+#include "backend/plan/plan.h"
+
+namespace spscope {
+
+// Nanoseconds by OpId, each rounded up; 0 for communication.
+//   attend          affine in launches, query rows and area x head_dim (KernelCostProfile)
+//   contraction     the larger of FLOPs x gemm and bytes read and written x move
+//   other local     bytes read and written x move
+//   copy, merge, finish  the same: a merge reads a part and updates the accumulator, a finish reads it and writes rows
+std::vector<std::int64_t> op_durations(const Plan& plan, const KernelCostProfile& profile);
+// The same of one op, before rounding.
+double op_cost_ns(const Plan& plan, const Op& op, const KernelCostProfile& profile);
+
+// Query rows of an attend op: heads x queries x sequences x batch.
+std::int64_t attend_num_rows(const Plan& plan, const Op& op);
+// Active (head, query, key) triples of an attend op, sequences and batch included.
+std::int64_t attend_area(const Plan& plan, const Op& op);
+// Bytes that a compute op other than an attend reads and writes.
+std::int64_t bytes_touched(const Plan& plan, const Op& op);
+
+}  // namespace spscope

@@ -1,0 +1,47 @@
+// SharedLink: an equal-share server. n jobs under way each get a share 1/n of the capacity (processor sharing).
+//
+// It is computed by virtual time: V grows by capacity / n a nanosecond, a job that comes at V with b bytes ends when V
+// reaches V + b, so an arrival or a departure costs one heap operation however many jobs there are. Jobs come at whole
+// nanoseconds and end at exact times inside; only what is reported is rounded up to a whole nanosecond, so rounding
+// never adds up.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace spscope {
+
+// x rounded up to a whole number, forgiving the error of the arithmetic that led to it.
+std::int64_t whole_ns(double x);
+
+class SharedLink {
+ public:
+  // REQUIRES: capacity > 0, finite.
+  explicit SharedLink(double bytes_per_ns) : capacity_(bytes_per_ns) {}
+
+  // A job that comes now. REQUIRES: now never decreases from call to call.
+  void add(std::int64_t now_ns, std::int64_t bytes, std::int32_t job);
+  // Appends the jobs that have ended by now, in the order of their ends.
+  void take_ended(std::int64_t now_ns, std::vector<std::int32_t>& jobs);
+  bool busy() const { return !jobs_.empty(); }
+  // When the next job ends if none comes before. REQUIRES: busy(), and what ended by the last call was taken.
+  std::int64_t next_end_ns() const;
+
+ private:
+  struct Job {
+    double ends_at;  // in virtual time
+    std::int32_t job;
+    bool operator<(const Job& other) const {  // for a heap with the first end on top
+      return ends_at != other.ends_at ? ends_at > other.ends_at : job > other.job;
+    }
+  };
+  void settle(std::int64_t now_ns);
+
+  double capacity_;
+  std::int64_t busy_since_ns_ = 0;  // the times and bytes below count from here, which keeps them small and exact
+  double last_ns_ = 0, virtual_bytes_ = 0;
+  std::vector<Job> jobs_;
+  std::vector<std::int32_t> ended_;
+};
+
+}  // namespace spscope
