@@ -35,7 +35,7 @@ ReadConfig read_config(const std::string& path);
 // folder, not at the config file's.
 void apply_override(ReadConfig& read, std::string_view assignment);
 
-// Gives each problem without a place the place of its field.
+// Gives each problem without a place the place of its field, or of a key of the section it names.
 void locate(std::vector<Problem>& problems, const ConfigPlaces& places);
 
 struct LoadedConfig {

@@ -177,7 +177,10 @@ void apply_override(ReadConfig& read, std::string_view assignment) {
 void locate(std::vector<Problem>& problems, const ConfigPlaces& places) {
   for (Problem& problem : problems) {
     if (!problem.place.file.empty()) continue;
-    if (const auto found = places.find(problem.field); found != places.end()) problem.place = found->second;
+    // A section has no place of its own: its first key stands for it.
+    const auto found = places.lower_bound(problem.field);
+    if (found == places.end() || problem.field.empty()) continue;
+    if (found->first == problem.field || found->first.starts_with(problem.field + ".")) problem.place = found->second;
   }
 }
 

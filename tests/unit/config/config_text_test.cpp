@@ -112,6 +112,7 @@ TEST(ReadConfig, SectionsOfUnknownPatternsAndStrategiesAreProblems) {
   ASSERT_EQ(problems.size(), 3u);
   EXPECT_EQ(problems[0].field, "mask.density.z");
   EXPECT_EQ(problems[1].hint, "did you mean \"sparge\"?");
+  EXPECT_EQ(problems[1].place.line, 2) << "the first key of the section";
   EXPECT_EQ(problems[2].hint, "did you mean \"ulysses\"?");
 }
 
