@@ -93,12 +93,14 @@ void set_parameter(Parameters& values, const std::vector<Parameter>& rows, std::
   }
   ParameterValue value;
   if (!parse_value(text, row->default_value, value)) {
-    problems.push_back({ErrorCode::kConfigType, field, fmt::format("\"{}\" is not {}", text, type_name(row->default_value)),
+    problems.push_back({ErrorCode::kConfigType, field,
+                        fmt::format("\"{}\" is not {}", text, type_name(row->default_value)),
                         fmt::format("the default is {}", to_text(row->default_value))});
     return;
   }
   if (!in_range(value, *row)) {
-    problems.push_back({ErrorCode::kConfigRange, field, fmt::format("{} is outside [{}, {}]", text, row->min, row->max), ""});
+    problems.push_back(
+        {ErrorCode::kConfigRange, field, fmt::format("{} is outside [{}, {}]", text, row->min, row->max), ""});
     return;
   }
   if (!row->choices.empty() && std::find(row->choices.begin(), row->choices.end(), text) == row->choices.end()) {

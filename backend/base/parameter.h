@@ -17,8 +17,8 @@ using ParameterValue = std::variant<bool, std::int64_t, double, std::string>;
 
 struct Parameter {
   std::string name;
-  ParameterValue default_value;  // its type is the parameter's type
-  double min = 0, max = 0;       // for integers and reals; ignored when min > max
+  ParameterValue default_value;      // its type is the parameter's type
+  double min = 0, max = 0;           // for integers and reals; ignored when min > max
   std::vector<std::string> choices;  // for strings; empty means any
   std::string unit, help;
 };
@@ -39,7 +39,9 @@ class Parameters {
   bool flag(std::string_view name) const { return get<bool>(name); }
   const std::string& text(std::string_view name) const { return get<std::string>(name); }
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
-  void set(std::string_view name, ParameterValue value) { values_.insert_or_assign(std::string(name), std::move(value)); }
+  void set(std::string_view name, ParameterValue value) {
+    values_.insert_or_assign(std::string(name), std::move(value));
+  }
 
   const std::map<std::string, ParameterValue, std::less<>>& values() const { return values_; }
   // "ulysses=4,ring=2" in declared (alphabetical) order, "" when there are none.

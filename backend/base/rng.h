@@ -20,7 +20,8 @@ class Rng {
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1.0p-53; }
   // Uniform in [0, bound). REQUIRES: bound > 0.
   std::int64_t below(std::int64_t bound) {
-    return static_cast<std::int64_t>((static_cast<unsigned __int128>(bits()) * static_cast<std::uint64_t>(bound)) >> 64);
+    return static_cast<std::int64_t>((static_cast<unsigned __int128>(bits()) * static_cast<std::uint64_t>(bound)) >>
+                                     64);
   }
   // Standard normal.
   double normal();

@@ -57,7 +57,8 @@ Placement Placement::rotate(std::span<const std::vector<int>> groups, int by) co
   for (const std::vector<int>& group : groups) {
     const int n = static_cast<int>(group.size());
     for (int j = 0; j < n; ++j)
-      from[static_cast<std::size_t>(group[static_cast<std::size_t>(((j + by) % n + n) % n)])] = group[static_cast<std::size_t>(j)];
+      from[static_cast<std::size_t>(group[static_cast<std::size_t>(((j + by) % n + n) % n)])] =
+          group[static_cast<std::size_t>(j)];
   }
   Placement out;
   out.first_.reserve(first_.size());

@@ -4,7 +4,8 @@
 
 namespace spscope {
 
-MaskCounter::MaskCounter(std::shared_ptr<SetTable> sets, BlockMask mask) : sets_(std::move(sets)), mask_(std::move(mask)) {}
+MaskCounter::MaskCounter(std::shared_ptr<SetTable> sets, BlockMask mask)
+    : sets_(std::move(sets)), mask_(std::move(mask)) {}
 
 const BlockCoverage& MaskCounter::coverage(SetId tokens) {
   const auto key = static_cast<std::uint64_t>(tokens);
@@ -14,8 +15,8 @@ const BlockCoverage& MaskCounter::coverage(SetId tokens) {
 }
 
 TileCount MaskCounter::count(SetId heads, SetId q, SetId k) {
-  const std::uint64_t hash =
-      hash_mix(hash_mix(static_cast<std::uint64_t>(heads), static_cast<std::uint64_t>(q)), static_cast<std::uint64_t>(k));
+  const std::uint64_t hash = hash_mix(hash_mix(static_cast<std::uint64_t>(heads), static_cast<std::uint64_t>(q)),
+                                      static_cast<std::uint64_t>(k));
   const std::int32_t* head = by_hash_.find(hash);
   for (std::int32_t i = head ? *head : -1; i >= 0; i = counted_[static_cast<std::size_t>(i)].next) {
     const Counted& c = counted_[static_cast<std::size_t>(i)];
@@ -39,7 +40,8 @@ SetId MaskCounter::needed_keys(SetId heads, SetId q) {
 
 std::span<const SetId> MaskCounter::blocks() {
   if (blocks_.empty())
-    for (std::int32_t b = 0; b < mask_.blocks(); ++b) blocks_.push_back(sets_->span(mask_.block(b).begin, mask_.block(b).end));
+    for (std::int32_t b = 0; b < mask_.blocks(); ++b)
+      blocks_.push_back(sets_->span(mask_.block(b).begin, mask_.block(b).end));
   return blocks_;
 }
 

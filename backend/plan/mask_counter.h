@@ -37,7 +37,7 @@ class MaskCounter {
   std::shared_ptr<SetTable> sets_;
   BlockMask mask_;
   std::vector<SetId> blocks_;
-  FlatMap<std::int32_t> coverage_ids_;                  // set -> position in coverages_
+  FlatMap<std::int32_t> coverage_ids_;  // set -> position in coverages_
   std::vector<std::unique_ptr<BlockCoverage>> coverages_;
   struct Counted {
     SetId heads, q, k;

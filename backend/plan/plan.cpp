@@ -13,7 +13,8 @@ std::string tensor_set_name(TensorSet tensors) {
   if (tensors == kKeysValues) return "kv";
   std::string name;
   for (int t = 0; t < kNumTensors; ++t)
-    if (tensors.has(static_cast<Tensor>(t))) name += (name.empty() ? "" : "+") + std::string(tensor_name(static_cast<Tensor>(t)));
+    if (tensors.has(static_cast<Tensor>(t)))
+      name += (name.empty() ? "" : "+") + std::string(tensor_name(static_cast<Tensor>(t)));
   return name;
 }
 
@@ -118,8 +119,10 @@ void add_values(Hasher& h, const Plan& plan) {
     h.add(v.given);
   }
   for (const Accumulator& a : plan.accumulators)
-    h.add(static_cast<std::uint64_t>(a.q) << 32 | static_cast<std::uint64_t>(a.axis) << 16 | static_cast<std::uint16_t>(a.mask));
-  for (const MaskUse& m : plan.masks) h.add(static_cast<std::uint64_t>(m.axis) << 32 | static_cast<std::uint32_t>(m.slices));
+    h.add(static_cast<std::uint64_t>(a.q) << 32 | static_cast<std::uint64_t>(a.axis) << 16 |
+          static_cast<std::uint16_t>(a.mask));
+  for (const MaskUse& m : plan.masks)
+    h.add(static_cast<std::uint64_t>(m.axis) << 32 | static_cast<std::uint32_t>(m.slices));
   for (const Kernel& k : plan.kernels) h.add(k.name);
   for (const Output& o : plan.outputs) {
     h.add(static_cast<std::uint64_t>(o.value));

@@ -104,9 +104,9 @@ struct Post {
 struct Op {
   PostId post = kNone;
   int rank = 0;
-  GroupId group = kNone;  // of a communication
-  IdRange deps;           // in dep_refs: ops that must have ended
-  IdRange messages;       // in message_refs
+  GroupId group = kNone;                                                   // of a communication
+  IdRange deps;                                                            // in dep_refs: ops that must have ended
+  IdRange messages;                                                        // in message_refs
   SetId heads = kEmptySet, seq = kEmptySet, q = kEmptySet, k = kEmptySet;  // of an attend
   std::int64_t tiles = 0;  // active tiles of an attend, in slices of its mask; x sequences x batch
   std::int64_t flops = 0;
@@ -127,7 +127,7 @@ struct Output {
 struct Plan {
   int ranks = 0, lanes = 1, batch = 1;
   Dtype dtype = Dtype::kBf16;
-  std::int32_t num_columns[kNumAxes] = {};     // heads, hidden, ffn, 1
+  std::int32_t num_columns[kNumAxes] = {};      // heads, hidden, ffn, 1
   std::int32_t tensor_width[kNumTensors] = {};  // elements per column and token
   std::int32_t outer_tokens = 1, inner_tokens = 0;
   std::shared_ptr<SetTable> sets;

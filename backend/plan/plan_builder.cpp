@@ -19,7 +19,8 @@ PlanBuilder::PlanBuilder(const Request& request) : request_(request) {
   plan_.outer_tokens = request.outer_tokens;
   plan_.inner_tokens = request.inner_tokens;
   for (int a = 0; a < kNumAxes; ++a) plan_.num_columns[a] = request.num_columns(static_cast<Axis>(a));
-  for (Tensor t : {Tensor::kQ, Tensor::kK, Tensor::kV, Tensor::kO}) plan_.tensor_width[static_cast<int>(t)] = request.head_dim;
+  for (Tensor t : {Tensor::kQ, Tensor::kK, Tensor::kV, Tensor::kO})
+    plan_.tensor_width[static_cast<int>(t)] = request.head_dim;
   plan_.tensor_width[static_cast<int>(Tensor::kRowStats)] = 2;
   for (Tensor t : {Tensor::kX, Tensor::kF, Tensor::kNorm}) plan_.tensor_width[static_cast<int>(t)] = 1;
   everyone_.emplace_back();
@@ -163,7 +164,8 @@ ValueId PlanBuilder::view(std::span<const ValueId> values) {
   value.pending = first.pending;
   value.placement = place([&](int rank) {
     BoxList boxes;
-    for (ValueId v : values) boxes.insert(boxes.end(), placement_of(v).at(rank).begin(), placement_of(v).at(rank).end());
+    for (ValueId v : values)
+      boxes.insert(boxes.end(), placement_of(v).at(rank).begin(), placement_of(v).at(rank).end());
     return boxes;
   });
   value.sources = add_value_refs(values);
@@ -211,15 +213,17 @@ ValueId PlanBuilder::local(std::string_view name, std::span<const ValueId> value
   result.layer = source.layer;
   result.tensors = weight ? weight->tensors : source.tensors;
   result.columns = weight ? weight->out : source.columns;
-  const auto columns = [&](int rank) { return out_columns.empty() ? request_.all_columns(result.columns) : out_columns[at(rank)]; };
+  const auto columns = [&](int rank) {
+    return out_columns.empty() ? request_.all_columns(result.columns) : out_columns[at(rank)];
+  };
   result.placement = !weight ? source.placement : place([&](int rank) {
     BoxList boxes(source.placement.at(rank).begin(), source.placement.at(rank).end());
     for (Box& box : boxes) box.columns = columns(rank);
     return boxes;
   });
   const bool shares = weight && std::ranges::any_of(source.placement.boxes(), [&](const Box& box) {
-    return box.columns != request_.all_columns(source.columns);
-  });
+                        return box.columns != request_.all_columns(source.columns);
+                      });
   if (shares) result.pending = add_group_refs(groups.empty() ? everyone_ : groups);
   const std::int64_t width_in = plan_.width(source.tensors), width_out = plan_.width(result.tensors);
   const ValueId id = add_value(std::move(result));
@@ -240,7 +244,8 @@ ValueId PlanBuilder::local(std::string_view name, std::span<const ValueId> value
   return id;
 }
 
-ValueId PlanBuilder::linear(ValueId value, std::string_view weight, std::span<const SetId> out_columns, const Groups& groups) {
+ValueId PlanBuilder::linear(ValueId value, std::string_view weight, std::span<const SetId> out_columns,
+                            const Groups& groups) {
   SPSCOPE_CHECK(contracting(weight) != nullptr);
   return local(weight, {&value, 1}, out_columns, groups);
 }

@@ -124,8 +124,8 @@ class PlanBuilder {
   const Request& request_;
   Plan plan_;
   Groups everyone_;
-  std::vector<OpId> last_compute_;                 // by rank: program order
-  std::vector<std::vector<OpId>> last_lane_op_;    // by lane, by rank
+  std::vector<OpId> last_compute_;               // by rank: program order
+  std::vector<std::vector<OpId>> last_lane_op_;  // by lane, by rank
   struct Maker {
     OpId op;
     std::int32_t next;

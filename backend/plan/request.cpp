@@ -4,10 +4,14 @@ namespace spscope {
 
 std::int32_t Request::num_columns(Axis axis) const {
   switch (axis) {
-    case Axis::kHeads: return heads;
-    case Axis::kHidden: return hidden;
-    case Axis::kFfn: return ffn;
-    case Axis::kStat: return 1;
+    case Axis::kHeads:
+      return heads;
+    case Axis::kHidden:
+      return hidden;
+    case Axis::kFfn:
+      return ffn;
+    case Axis::kStat:
+      return 1;
   }
   return 0;
 }

@@ -48,9 +48,13 @@ struct Request {
 
   static int axis_index(AttendedAxis axis) { return axis == AttendedAxis::kOuter ? 0 : 1; }
   bool attends(AttendedAxis axis) const { return executed_masks[axis_index(axis)] != nullptr; }
-  MaskCounter& executed_mask(AttendedAxis axis = AttendedAxis::kInner) const { return *executed_masks[axis_index(axis)]; }
+  MaskCounter& executed_mask(AttendedAxis axis = AttendedAxis::kInner) const {
+    return *executed_masks[axis_index(axis)];
+  }
   // nullptr when no mask is known yet.
-  MaskCounter* known_mask(AttendedAxis axis = AttendedAxis::kInner) const { return known_masks[axis_index(axis)].get(); }
+  MaskCounter* known_mask(AttendedAxis axis = AttendedAxis::kInner) const {
+    return known_masks[axis_index(axis)].get();
+  }
   // Spatial attention along the inner axis, then temporal along the outer one.
   bool spatiotemporal() const { return attends(AttendedAxis::kOuter); }
 

@@ -25,8 +25,8 @@ SetId SetTable::intern(std::span<const Span> spans) {
   for (SetId id = head ? *head : kEmptySet; id != kEmptySet; id = rows_[static_cast<std::size_t>(id)].next)
     if (std::ranges::equal(this->spans(id), spans)) return id;
   const SetId id{static_cast<std::int32_t>(rows_.size())};
-  rows_.push_back({static_cast<std::int32_t>(pool_.size()), static_cast<std::int32_t>(spans.size()),
-                   total_size(spans), head ? *head : kEmptySet});
+  rows_.push_back({static_cast<std::int32_t>(pool_.size()), static_cast<std::int32_t>(spans.size()), total_size(spans),
+                   head ? *head : kEmptySet});
   pool_.insert(pool_.end(), spans.begin(), spans.end());
   by_hash_.insert(hash, id) = id;
   return id;
@@ -128,7 +128,8 @@ SetId SetTable::slice(SetId id, std::int64_t from, std::int64_t to) {
   for (const Span& s : spans(id)) {
     const std::int64_t a = std::max(from, position), e = std::min(to, position + s.size());
     if (a < e)
-      out.push_back({static_cast<std::int32_t>(s.begin + a - position), static_cast<std::int32_t>(s.begin + e - position)});
+      out.push_back(
+          {static_cast<std::int32_t>(s.begin + a - position), static_cast<std::int32_t>(s.begin + e - position)});
     position += s.size();
   }
   return intern(out);

@@ -40,7 +40,8 @@ class SetTable {
   bool within(SetId a, SetId b) { return both(a, b) == a; }
   // The indices at positions [from, to) of the set.
   SetId slice(SetId id, std::int64_t from, std::int64_t to);
-  // The set in `parts` pieces whose sizes differ by at most one: piece j holds positions [m j / parts, m (j+1) / parts).
+  // The set in `parts` pieces whose sizes differ by at most one: piece j holds positions [m j / parts, m (j+1) /
+  // parts).
   std::vector<SetId> even(SetId id, int parts);
 
  private:

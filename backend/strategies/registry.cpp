@@ -5,11 +5,11 @@
 
 namespace spscope {
 
-#define STRATEGY(name, summary)                                           \
-  std::vector<Parameter> parameters_##name();                             \
-  std::vector<Parameters> candidates_##name(const Request&);              \
-  std::vector<Problem> legal_##name(const Request&, const Parameters&);   \
-  Resolved resolve_##name(const Request&, const Parameters&);             \
+#define STRATEGY(name, summary)                                         \
+  std::vector<Parameter> parameters_##name();                           \
+  std::vector<Parameters> candidates_##name(const Request&);            \
+  std::vector<Problem> legal_##name(const Request&, const Parameters&); \
+  Resolved resolve_##name(const Request&, const Parameters&);           \
   void plan_##name(PlanBuilder&, const Request&, const Parameters&);
 #include "backend/strategies/strategies.def"
 #undef STRATEGY
@@ -31,7 +31,8 @@ const Strategy* find_strategy(std::string_view name) {
 }
 
 Plan make_plan(const Strategy& strategy, const Request& request, const Parameters& parameters) {
-  if (std::vector<Problem> problems = strategy.legal(request, parameters); !problems.empty()) throw Error(std::move(problems));
+  if (std::vector<Problem> problems = strategy.legal(request, parameters); !problems.empty())
+    throw Error(std::move(problems));
   PlanBuilder builder(request);
   strategy.plan(builder, request, parameters);
   return builder.take();

@@ -13,7 +13,8 @@ SetId all_tokens(const Request& request, AttendedAxis axis) {
 }
 
 Box token_box(const Request& request, AttendedAxis axis, SetId columns, SetId tokens) {
-  return axis == AttendedAxis::kInner ? Box{columns, request.all_outer(), tokens} : Box{columns, tokens, request.all_inner()};
+  return axis == AttendedAxis::kInner ? Box{columns, request.all_outer(), tokens}
+                                      : Box{columns, tokens, request.all_inner()};
 }
 
 TokenOrder token_order(const Parameters& parameters) {
@@ -21,7 +22,12 @@ TokenOrder token_order(const Parameters& parameters) {
 }
 
 Parameter token_order_parameter() {
-  return {"order", std::string(kTokenOrders[0]), 0, -1, {kTokenOrders[0], kTokenOrders[1]}, "",
+  return {"order",
+          std::string(kTokenOrders[0]),
+          0,
+          -1,
+          {kTokenOrders[0], kTokenOrders[1]},
+          "",
           "which blocks a ring rank holds: a run of neighbours, or every n-th block"};
 }
 
@@ -37,7 +43,8 @@ std::vector<SetId> cut_blocks(const Request& request, AttendedAxis axis, int par
   for (std::size_t j = 0; j < p; ++j) {
     std::vector<SetId> mine;
     if (order == TokenOrder::kContiguous)
-      mine.assign(blocks.begin() + static_cast<std::ptrdiff_t>(n * j / p), blocks.begin() + static_cast<std::ptrdiff_t>(n * (j + 1) / p));
+      mine.assign(blocks.begin() + static_cast<std::ptrdiff_t>(n * j / p),
+                  blocks.begin() + static_cast<std::ptrdiff_t>(n * (j + 1) / p));
     else
       for (std::size_t b = j; b < n; b += p) mine.push_back(blocks[b]);
     cut.push_back(request.sets->unite(mine));
@@ -53,7 +60,8 @@ Groups Mesh::ulysses_groups() const {
 
 Groups Mesh::ring_groups() const {
   Groups groups(static_cast<std::size_t>(ulysses));
-  for (int rank = 0; rank < ulysses * ring; ++rank) groups[static_cast<std::size_t>(ulysses_index(rank))].push_back(rank);
+  for (int rank = 0; rank < ulysses * ring; ++rank)
+    groups[static_cast<std::size_t>(ulysses_index(rank))].push_back(rank);
   return groups;
 }
 
@@ -76,7 +84,8 @@ ValueId ring_attention(PlanBuilder& b, ValueId q, ValueId kv, const Groups& ring
   return b.finish(acc);
 }
 
-void check_ulysses_degree(const Request& request, std::string_view strategy, int degree, std::vector<Problem>& problems) {
+void check_ulysses_degree(const Request& request, std::string_view strategy, int degree,
+                          std::vector<Problem>& problems) {
   if (degree <= request.heads) return;
   problems.push_back({ErrorCode::kStrategyIllegal, fmt::format("strategy.{}", strategy),
                       fmt::format("ulysses degree {} exceeds the {} heads", degree, request.heads),

@@ -48,7 +48,8 @@ ValueId ring_attention(PlanBuilder& builder, ValueId q, ValueId kv, const Groups
 
 // -- shared legality
 // Why a Ulysses degree cannot serve this request: it exceeds the heads.
-void check_ulysses_degree(const Request& request, std::string_view strategy, int degree, std::vector<Problem>& problems);
+void check_ulysses_degree(const Request& request, std::string_view strategy, int degree,
+                          std::vector<Problem>& problems);
 // Why keys cannot travel: text is replicated, and its keys would be met once a rank.
 void check_ring_text(const Request& request, std::string_view strategy, int ring, std::vector<Problem>& problems);
 

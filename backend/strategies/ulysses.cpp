@@ -25,7 +25,8 @@ Resolved resolve_ulysses(const Request& request, const Parameters&) {
 void plan_ulysses(PlanBuilder& b, const Request& request, const Parameters&) {
   const AttendedAxis axis = spread_axis(request);
   const bool replicate = request.text == TextLayout::kReplicate && request.text_tokens > 0;
-  const std::vector<SetId> tokens = b.sets().even(replicate ? request.video() : all_tokens(request, axis), request.ranks);
+  const std::vector<SetId> tokens =
+      b.sets().even(replicate ? request.video() : all_tokens(request, axis), request.ranks);
   const std::vector<SetId> heads = b.sets().even(request.all_heads(), request.ranks);
   const Placement rows = b.place([&](int r) {
     BoxList boxes = {token_box(request, axis, request.all_heads(), tokens[static_cast<std::size_t>(r)])};

@@ -28,7 +28,12 @@ Mesh mesh_of(const Request& request, const Parameters& parameters) {
 std::vector<Parameter> parameters_usp() {
   return {{"ulysses", std::int64_t{0}, 0, 65536, {}, "ranks", "Ulysses degree; 0: ranks / ring degree"},
           {"ring", std::int64_t{0}, 0, 65536, {}, "ranks", "ring degree; 0: ranks / Ulysses degree"},
-          {"ranks", std::string("contiguous"), 0, -1, {"contiguous", "strided"}, "",
+          {"ranks",
+           std::string("contiguous"),
+           0,
+           -1,
+           {"contiguous", "strided"},
+           "",
            "whether a Ulysses group is made of neighbouring ranks, or its rings are"},
           token_order_parameter()};
 }
@@ -74,7 +79,8 @@ void plan_usp(PlanBuilder& b, const Request& request, const Parameters& paramete
   std::vector<SetId> chunk = cut_blocks(request, axis, mesh.ring, token_order(parameters));
   const std::vector<SetId> heads = b.sets().even(request.all_heads(), mesh.ulysses);
   std::vector<std::vector<SetId>> parts;
-  for (SetId c : chunk) parts.push_back(b.sets().even(replicate ? b.sets().minus(c, request.words()) : c, mesh.ulysses));
+  for (SetId c : chunk)
+    parts.push_back(b.sets().even(replicate ? b.sets().minus(c, request.words()) : c, mesh.ulysses));
   const auto u = [&](int rank) { return static_cast<std::size_t>(mesh.ulysses_index(rank)); };
   const auto r = [&](int rank) { return static_cast<std::size_t>(mesh.ring_index(rank)); };
   const Placement rows = b.place([&](int rank) {

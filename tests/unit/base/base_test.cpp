@@ -22,10 +22,14 @@ TEST(ErrorCodes, NumbersAscendSoNoneIsUsedTwice) {
 }
 
 TEST(ErrorText, SaysWhatWhereAndHowToFix) {
-  const Problem problem{ErrorCode::kStrategyIllegal, "strategy.usp.ulysses", "16 exceeds the 12 heads", "use at most 12",
+  const Problem problem{ErrorCode::kStrategyIllegal,
+                        "strategy.usp.ulysses",
+                        "16 exceeds the 12 heads",
+                        "use at most 12",
                         {"compare.toml", 18, 11}};
-  EXPECT_EQ(render(problem),
-            "error SPS-100: strategy.usp.ulysses: 16 exceeds the 12 heads\n  --> compare.toml:18:11\n  use at most 12\n");
+  EXPECT_EQ(
+      render(problem),
+      "error SPS-100: strategy.usp.ulysses: 16 exceeds the 12 heads\n  --> compare.toml:18:11\n  use at most 12\n");
 }
 
 TEST(NearestName, FindsATypoAndRejectsAStranger) {
@@ -36,8 +40,8 @@ TEST(NearestName, FindsATypoAndRejectsAStranger) {
 
 TEST(Bf16, RoundsToNearestEven) {
   EXPECT_EQ(to_bf16(1.0f).bits, 0x3f80);
-  EXPECT_EQ(to_bf16(1.00390625f).bits, 0x3f80);   // half way between 1 and 1 + 2^-7: even is down
-  EXPECT_EQ(to_bf16(1.01171875f).bits, 0x3f82);   // half way between 1 + 2^-7 and 1 + 2^-6: even is up
+  EXPECT_EQ(to_bf16(1.00390625f).bits, 0x3f80);  // half way between 1 and 1 + 2^-7: even is down
+  EXPECT_EQ(to_bf16(1.01171875f).bits, 0x3f82);  // half way between 1 + 2^-7 and 1 + 2^-6: even is up
   EXPECT_TRUE(std::isnan(to_float(to_bf16(std::numeric_limits<float>::quiet_NaN()))));
 }
 
@@ -55,8 +59,9 @@ TEST(Rng, BetaHasItsMean) {
 }
 
 TEST(Parameters, WrongValuesAreNamedAndNothingIsSet) {
-  const std::vector<Parameter> rows = {{"ulysses", std::int64_t{1}, 1, 64, {}, "ranks", "degree"},
-                                       {"placement", std::string("contiguous"), 0, -1, {"contiguous", "cyclic"}, "", ""}};
+  const std::vector<Parameter> rows = {
+      {"ulysses", std::int64_t{1}, 1, 64, {}, "ranks", "degree"},
+      {"placement", std::string("contiguous"), 0, -1, {"contiguous", "cyclic"}, "", ""}};
   Parameters values(rows);
   std::vector<Problem> problems;
   set_parameter(values, rows, "ulyses", "2", "usp", problems);

@@ -1,0 +1,29 @@
+// Where the time of each rank went along one timeline.
+//
+// The makespan of a rank divides without overlap or gap:
+//   compute          an op of its compute lane ran
+//   wire             no compute ran, and one of its transfers was moving data (all partners had posted)
+//   wait_late_peer   no compute ran and nothing moved, but one of its communications waited for a partner to post
+//   other            none of these: dependencies on its own lanes, or its work was done and others still ran
+// exposed_comm is wire + wait_late_peer: communication that compute did not hide. Communication behind compute costs
+// nothing here and is counted in none of them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/plan/timeline.h"
+
+namespace spscope {
+
+struct RankTimes {
+  std::vector<std::int64_t> compute_ns, wait_late_peer_ns, wire_ns, other_ns, exposed_comm_ns;  // by rank
+};
+
+// REQUIRES: a timeline of this plan.
+RankTimes rank_times(const Plan& plan, const Timeline& timeline);
+
+// Time in attention kernels, by rank.
+std::vector<std::int64_t> attention_times(const Plan& plan, const Timeline& timeline);
+
+}  // namespace spscope

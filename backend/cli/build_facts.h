@@ -1,0 +1,17 @@
+// The version of the program and what it was built with: for --version, `spscope doctor` and stored runs.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace spscope {
+
+extern const std::string_view kVersion;
+
+// One optional part: how it was configured and why it is or is not there.
+struct BuildFact {
+  std::string_view name, value;
+};
+std::span<const BuildFact> build_facts();
+
+}  // namespace spscope

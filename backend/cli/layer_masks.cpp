@@ -1,0 +1,114 @@
+#include "backend/cli/layer_masks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/config/toml_text.h"
+
+namespace spscope {
+namespace {
+
+// The parameters of a pattern as [mask.NAME] sets them.
+Parameters pattern_parameters(const RunConfig& config, const Pattern& pattern, std::vector<Problem>& problems) {
+  const std::vector<Parameter> rows = pattern.parameters();
+  Parameters values(rows);
+  const auto section = config.pattern_parameters.find(pattern.name);
+  if (section == config.pattern_parameters.end()) return values;
+  for (const auto& [key, text] : section->second)
+    set_parameter(values, rows, key, text, fmt::format("mask.{}", pattern.name), problems);
+  return values;
+}
+
+// [mask] keys that make this mask again.
+std::string recipe_of(const Pattern& pattern, const PatternRequest& request) {
+  std::string text = fmt::format(
+      "[mask]\npattern = {}\ngrid = [{}, {}, {}]\ntext_tokens = {}\nheads = {}\nblock = {}\ndensity = {}\nseed = {}\n"
+      "denoise_step = {}\ndenoise_steps = {}\nlayer = {}\nlayers = {}\n",
+      toml_quoted(pattern.name), request.grid[0], request.grid[1], request.grid[2], request.text_tokens, request.heads,
+      request.block, toml_real(request.density), request.seed, request.denoise_step, request.denoise_steps,
+      request.layer, request.layers);
+  if (!request.parameters.values().empty()) text += fmt::format("[mask.{}]\n", pattern.name);
+  for (const auto& [name, value] : request.parameters.values())
+    text += fmt::format("{} = {}\n", name, toml_scalar(to_text(value)));
+  return text;
+}
+
+}  // namespace
+
+MaskSource::MaskSource(const Job& job) : job_(job) {
+  std::vector<Problem> problems;
+  if (!job.config.mask.file.empty()) file_ = std::make_unique<MaskFile>(input_path(job.config, job.config.mask.file));
+  pattern_ = find_pattern(job.config.mask.pattern);
+  temporal_ = find_pattern(job.config.mask.temporal_pattern.empty() ? "dense" : job.config.mask.temporal_pattern);
+  if (!file_) {
+    const PatternRequest request = pattern_request(*pattern_, 0, 0);
+    for (Problem& p : pattern_->check(request)) problems.push_back(std::move(p));
+    pattern_parameters(job.config, *pattern_, problems);
+  } else if (file_->heads() != job.model.heads) {
+    problems.push_back({ErrorCode::kMaskShape,
+                        "mask.file",
+                        fmt::format("it has {} heads, the model has {}", file_->heads(), job.model.heads),
+                        "set model.heads, or import the mask of this model",
+                        {}});
+  }
+  if (!problems.empty()) throw Error(std::move(problems));
+}
+
+PatternRequest MaskSource::pattern_request(const Pattern& pattern, int denoise_step, int layer) const {
+  const RunConfig& config = job_.config;
+  const Model& model = job_.model;
+  PatternRequest request;
+  request.heads = model.heads;
+  request.grid = model.spatiotemporal() ? TokenGrid{1, model.grid[1], model.grid[2]} : model.grid;
+  request.text_tokens = model.joint_text_tokens;
+  request.block = config.mask.block;
+  request.density = config.mask.density;
+  request.seed = config.mask.seed;
+  request.denoise_step = denoise_step;
+  request.denoise_steps = std::max(model.denoise_steps, config.run.denoise_steps);
+  request.layer = layer;
+  request.layers = model.layers;
+  std::vector<Problem> ignored;  // the constructor reported them
+  request.parameters = pattern_parameters(config, pattern, ignored);
+  return request;
+}
+
+SourcedMask MaskSource::inner_mask(int denoise_step, int layer) const {
+  if (file_) {
+    const int step = std::min(denoise_step, file_->denoise_steps() - 1),
+              of_layer = std::min(layer, file_->layers() - 1);
+    if (!file_->block_starts().empty()) return {file_->mask(step, of_layer), ""};
+    return {file_->mask(step, of_layer, block_starts(pattern_request(*pattern_, denoise_step, layer))), ""};
+  }
+  const PatternRequest request = pattern_request(*pattern_, denoise_step, layer);
+  return {pattern_->generate(request), recipe_of(*pattern_, request)};
+}
+
+// Frames are cut one by one, so that a temporal axis of a few frames can be spread over as many ranks.
+SourcedMask MaskSource::temporal_mask(int denoise_step, int layer) const {
+  PatternRequest request = pattern_request(*temporal_, denoise_step, layer);
+  request.grid = {job_.model.grid[0], 1, 1};
+  request.text_tokens = 0;
+  request.block = 1;
+  if (job_.config.mask.temporal_pattern.empty()) request.density = 1;
+  return {temporal_->generate(request), recipe_of(*temporal_, request)};
+}
+
+LayerMasks MaskSource::at(int denoise_step, int layer) const {
+  LayerMasks masks{inner_mask(denoise_step, layer), std::nullopt};
+  if (job_.model.spatiotemporal()) masks.temporal = temporal_mask(denoise_step, layer);
+  return masks;
+}
+
+bool MaskSource::evolves() const {
+  if (file_) return file_->denoise_steps() > 1;
+  return pattern_->evolves || (job_.model.spatiotemporal() && temporal_->evolves);
+}
+
+std::string MaskSource::title() const {
+  if (file_) return fmt::format("file {}", job_.config.mask.file);
+  return fmt::format("{} {:.2f}", pattern_->name, job_.config.mask.density);
+}
+
+}  // namespace spscope

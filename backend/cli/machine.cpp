@@ -1,0 +1,49 @@
+#include "backend/cli/machine.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "kernels/calibrate.h"
+
+namespace spscope {
+namespace {
+
+// The value of the first line "key : value" of a /proc file; "" when there is none.
+std::string proc_value(const char* path, std::string_view key) {
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos || line.compare(0, key.size(), key) != 0) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? std::string() : line.substr(begin);
+  }
+  return {};
+}
+
+}  // namespace
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  return CPU_COUNT(&set);
+}
+
+std::vector<MachineFact> machine_facts() {
+  utsname system{};
+  uname(&system);
+  const double gib =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE)) / (1 << 30);
+  const std::string cpu = proc_value("/proc/cpuinfo", "model name");
+  return {{"cpu", cpu.empty() ? system.machine : cpu},
+          {"cores", std::to_string(usable_cores())},
+          {"memory", fmt::format("{:.1f} GiB", gib)},
+          {"vector target", std::string(kernels::dispatched_target())},
+          {"system", fmt::format("{} {}", system.sysname, system.release)}};
+}
+
+}  // namespace spscope
