@@ -30,7 +30,7 @@ struct CaseShape {
   std::uint64_t seed = 1;
 };
 
-// Standard normal rows of one tensor, in fp32 or bf16, cut into blocks.
+// Random rows of one tensor (mean 0, variance 1), in fp32 or bf16, cut into blocks.
 class CaseRows {
  public:
   CaseRows(Dtype dtype, int head_dim, const std::vector<std::int32_t>& block_rows, std::int64_t stride, Rng& rng) {
@@ -40,8 +40,8 @@ class CaseRows {
     const std::int64_t count = (num_rows - 1) * stride + head_dim;
     floats_.resize(dtype == Dtype::kFp32 ? count : 0);
     halves_.resize(dtype == Dtype::kBf16 ? count : 0);
-    for (float& x : floats_) x = static_cast<float>(rng.normal());
-    for (Bf16& x : halves_) x = to_bf16(static_cast<float>(rng.normal()));
+    for (float& x : floats_) x = uniform(rng);
+    for (Bf16& x : halves_) x = to_bf16(uniform(rng));
     std::int64_t row = 0;
     for (const std::int32_t rows : block_rows) {
       const void* first = dtype == Dtype::kFp32 ? static_cast<const void*>(floats_.data() + row * stride)
@@ -53,6 +53,8 @@ class CaseRows {
   const std::vector<RowBlock>& blocks() const { return blocks_; }
 
  private:
+  static float uniform(Rng& rng) { return static_cast<float>((2 * rng.uniform() - 1) * std::sqrt(3.0)); }
+
   std::vector<float> floats_;
   std::vector<Bf16> halves_;
   std::vector<RowBlock> blocks_;

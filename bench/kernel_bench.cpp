@@ -1,0 +1,222 @@
+// Speed of the CPU attention kernel as shares of what the core can do, measured in the same process and interleaved:
+//   dense    FLOP rate of a dense head over the fp32 multiply-add peak of the core, for fp32 and bf16 storage
+//   density  time over (density x dense time), for random masks of equal row load
+// Every figure is the median over the rounds of a ratio taken inside one round, so that a clock or a neighbour that
+// changes between rounds does not enter. FLOPs are those of the two products: 4 x head_dim x (pairs of q and k rows).
+// Times are CPU times of the thread, so that another program on the core counts only by what it does to the caches.
+//
+//   kernel_bench [--tokens 4096] [--head-dim 128] [--block 64] [--rounds 5] [--json]
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iomanip>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "backend/base/clock.h"
+#include "backend/base/dtype.h"
+#include "backend/base/rng.h"
+#include "kernels/attention.h"
+#include "kernels/calibrate.h"
+
+namespace spscope::kernels {
+namespace {
+
+struct BenchShape {
+  int num_tokens = 4096, head_dim = 128, block = 64, rounds = 5;
+};
+
+// One head: q, k, v and states of all blocks, in one storage type.
+class BenchHead {
+ public:
+  BenchHead(const BenchShape& shape, Dtype dtype)
+      : dtype_(dtype),
+        head_dim_(shape.head_dim),
+        q_(random_rows(shape, 1)),
+        k_(random_rows(shape, 2)),
+        v_(random_rows(shape, 3)),
+        out_(static_cast<std::size_t>(shape.num_tokens) * shape.head_dim),
+        row_max_(shape.num_tokens),
+        row_sum_(shape.num_tokens) {
+    for (int token = 0; token < shape.num_tokens; token += shape.block) {
+      const std::int32_t rows = std::min(shape.block, shape.num_tokens - token);
+      const std::int64_t first = std::int64_t{token} * shape.head_dim * dtype_bytes(dtype);
+      q_blocks_.push_back({q_.data() + first, rows, shape.head_dim});
+      k_blocks_.push_back({k_.data() + first, rows, shape.head_dim});
+      v_blocks_.push_back({v_.data() + first, rows, shape.head_dim});
+      states_.push_back({out_.data() + std::int64_t{token} * shape.head_dim, row_max_.data() + token,
+                         row_sum_.data() + token, shape.head_dim});
+    }
+  }
+
+  int num_blocks() const { return static_cast<int>(q_blocks_.size()); }
+
+  // Seconds of one call on fresh rows with `row_load` random active blocks in every row.
+  double seconds(int row_load) {
+    choose_tiles(row_load);
+    for (int q_block = 0; q_block < num_blocks(); ++q_block) {
+      clear_rows(q_blocks_[q_block].rows, head_dim_, states_[q_block]);
+    }
+    const float scale = 1 / std::sqrt(static_cast<float>(head_dim_));
+    const AttentionTask task{dtype_, head_dim_, scale, q_blocks_, states_, k_blocks_, v_blocks_, row_begin_, k_block_};
+    const std::int64_t begin_ns = thread_cpu_ns();
+    attend(task, workspace_);
+    return static_cast<double>(thread_cpu_ns() - begin_ns) * 1e-9;
+  }
+
+ private:
+  // Elements in [-1, 1) as bytes of the storage type.
+  std::vector<unsigned char> random_rows(const BenchShape& shape, std::uint64_t seed) const {
+    Rng rng(seed);
+    std::vector<unsigned char> bytes;
+    for (std::int64_t i = 0; i < std::int64_t{shape.num_tokens} * shape.head_dim; ++i) {
+      const float x = static_cast<float>(2 * rng.uniform() - 1);
+      const Bf16 half = to_bf16(x);
+      const auto* stored = dtype_ == Dtype::kFp32 ? reinterpret_cast<const unsigned char*>(&x)
+                                                  : reinterpret_cast<const unsigned char*>(&half);
+      bytes.insert(bytes.end(), stored, stored + dtype_bytes(dtype_));
+    }
+    return bytes;
+  }
+
+  void choose_tiles(int row_load) {
+    Rng rng(row_load);
+    row_begin_ = {0};
+    k_block_.clear();
+    std::vector<std::int32_t> order(num_blocks());
+    for (int q_block = 0; q_block < num_blocks(); ++q_block) {
+      std::iota(order.begin(), order.end(), 0);
+      for (int i = 0; i < row_load; ++i) std::swap(order[i], order[i + rng.below(num_blocks() - i)]);
+      std::sort(order.begin(), order.begin() + row_load);
+      k_block_.insert(k_block_.end(), order.begin(), order.begin() + row_load);
+      row_begin_.push_back(static_cast<std::int32_t>(k_block_.size()));
+    }
+  }
+
+  Dtype dtype_;
+  int head_dim_;
+  std::vector<unsigned char> q_, k_, v_;
+  std::vector<float> out_, row_max_, row_sum_;
+  std::vector<RowBlock> q_blocks_, k_blocks_, v_blocks_;
+  std::vector<RowState> states_;
+  std::vector<std::int32_t> row_begin_, k_block_;
+  AttentionWorkspace workspace_;
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// The ratios of one round, and the figures behind them.
+struct Round {
+  double peak_gflop_per_s, dense_gflop_per_s, dense_ratio, bf16_ratio;
+  std::vector<double> density_ratios;
+};
+
+int row_load_of(double density, int num_blocks) {
+  return std::clamp(static_cast<int>(density * num_blocks + 0.5), 1, num_blocks);
+}
+
+constexpr double kDensities[] = {0.1, 0.2, 0.41, 0.7};
+
+Round run_round(const BenchShape& shape, BenchHead& fp32, BenchHead& bf16) {
+  Round round{};
+  const double flops = 4.0 * shape.head_dim * shape.num_tokens * static_cast<double>(shape.num_tokens);
+  const int num_blocks = fp32.num_blocks();
+  const double peak_before = measure_fma_gflop_per_s();
+  const double dense_s = fp32.seconds(num_blocks);
+  const double peak_after = measure_fma_gflop_per_s();
+  round.peak_gflop_per_s = std::max(peak_before, peak_after);
+  round.dense_gflop_per_s = flops / dense_s * 1e-9;
+  round.dense_ratio = round.dense_gflop_per_s / round.peak_gflop_per_s;
+  const double bf16_s = bf16.seconds(num_blocks);
+  round.bf16_ratio = 2 * bf16_s / (dense_s + fp32.seconds(num_blocks));
+  for (const double density : kDensities) {
+    const int row_load = row_load_of(density, num_blocks);
+    const double share = static_cast<double>(row_load) / num_blocks;
+    const double before_s = fp32.seconds(num_blocks), sparse_s = fp32.seconds(row_load);
+    round.density_ratios.push_back(sparse_s / (share * before_s));
+  }
+  return round;
+}
+
+nlohmann::ordered_json run(const BenchShape& shape) {
+  BenchHead fp32(shape, Dtype::kFp32), bf16(shape, Dtype::kBf16);
+  fp32.seconds(fp32.num_blocks());
+  bf16.seconds(bf16.num_blocks());
+  std::vector<Round> rounds;
+  for (int i = 0; i < shape.rounds; ++i) rounds.push_back(run_round(shape, fp32, bf16));
+  const auto over_rounds = [&](auto member) {
+    std::vector<double> values;
+    for (const Round& round : rounds) values.push_back(member(round));
+    return median(values);
+  };
+  nlohmann::ordered_json result;
+  result["target"] = dispatched_target();
+  result["tokens"] = shape.num_tokens;
+  result["head_dim"] = shape.head_dim;
+  result["block"] = shape.block;
+  result["rounds"] = shape.rounds;
+  result["peak_gflop_per_s"] = over_rounds([](const Round& r) { return r.peak_gflop_per_s; });
+  result["copy_gbps"] = measure_copy_gbps();
+  result["dense_gflop_per_s"] = over_rounds([](const Round& r) { return r.dense_gflop_per_s; });
+  result["dense_over_peak_ratio"] = over_rounds([](const Round& r) { return r.dense_ratio; });
+  result["bf16_over_fp32_time_ratio"] = over_rounds([](const Round& r) { return r.bf16_ratio; });
+  for (std::size_t i = 0; i < std::size(kDensities); ++i) {
+    result["sparse_over_share_of_dense_time_ratio"].push_back(
+        {{"density", kDensities[i]}, {"ratio", over_rounds([&](const Round& r) { return r.density_ratios[i]; })}});
+  }
+  return result;
+}
+
+void print(const nlohmann::ordered_json& result, std::ostream& out) {
+  const auto row = [&](const std::string& name, const std::string& value) {
+    out << std::left << std::setw(44) << name << value << "\n";
+  };
+  const auto number = [](double value, int digits) {
+    std::ostringstream text;
+    text << std::fixed << std::setprecision(digits) << value;
+    return text.str();
+  };
+  row("instruction set", result["target"]);
+  row("tokens, head dim, block",
+      result["tokens"].dump() + ", " + result["head_dim"].dump() + ", " + result["block"].dump());
+  row("fma peak, GFLOP/s", number(result["peak_gflop_per_s"], 1));
+  row("copy, GB/s", number(result["copy_gbps"], 1));
+  row("dense fp32, GFLOP/s", number(result["dense_gflop_per_s"], 1));
+  row("dense fp32 / peak", number(result["dense_over_peak_ratio"], 3));
+  row("time bf16 / fp32", number(result["bf16_over_fp32_time_ratio"], 3));
+  for (const auto& sparse : result["sparse_over_share_of_dense_time_ratio"]) {
+    row("time at density " + number(sparse["density"], 2) + " / (density x dense)", number(sparse["ratio"], 3));
+  }
+}
+
+}  // namespace
+}  // namespace spscope::kernels
+
+int main(int argc, char** argv) {
+  spscope::kernels::BenchShape shape;
+  bool as_json = false;
+  CLI::App app{"speed of the CPU attention kernel as shares of what the core can do"};
+  app.add_option("--tokens", shape.num_tokens, "tokens of the sequence")->check(CLI::PositiveNumber);
+  app.add_option("--head-dim", shape.head_dim)->check(CLI::Range(1, spscope::kernels::kMaxHeadDim));
+  app.add_option("--block", shape.block, "rows of a q or k block")
+      ->check(CLI::Range(1, spscope::kernels::kMaxBlockRows));
+  app.add_option("--rounds", shape.rounds)->check(CLI::PositiveNumber);
+  app.add_flag("--json", as_json, "print JSON");
+  CLI11_PARSE(app, argc, argv);
+  const nlohmann::ordered_json result = spscope::kernels::run(shape);
+  if (as_json) {
+    std::cout << result.dump(2) << "\n";
+  } else {
+    spscope::kernels::print(result, std::cout);
+  }
+}
