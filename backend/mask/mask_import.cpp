@@ -28,6 +28,10 @@ Array choose(std::vector<Array>& arrays, const std::string& wanted, const std::s
     candidates.push_back(&array);
   }
   if (wanted.empty() && candidates.size() == 1) return std::move(*candidates[0]);
+  if (!wanted.empty()) {
+    throw Error(ErrorCode::kMaskFile, fmt::format("{} has no array \"{}\"", place_of(path), wanted),
+                fmt::format("it has: {}", names_of(arrays)));
+  }
   throw Error(
       ErrorCode::kMaskFile, fmt::format("{} has {} arrays besides block_starts", place_of(path), candidates.size()),
       candidates.empty() ? "save the mask under the name mask" : fmt::format("name one of: {}", names_of(arrays)));

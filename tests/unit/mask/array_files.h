@@ -1,0 +1,92 @@
+// Files for the tests of readers, written byte by byte so that they do not depend on the writers under test.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/mask/array_file.h"
+
+namespace spscope::testing_files {
+
+// A folder that is deleted with its content.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "spscope-mask-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string file(std::string_view name) const { return (path_ / name).string(); }
+  // Writes a file and returns its path.
+  std::string write(std::string_view name, std::string_view content) const {
+    std::ofstream(file(name), std::ios::binary) << content;
+    return file(name);
+  }
+  std::filesystem::path path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string little_endian(std::uint64_t value, int bytes) {
+  std::string text;
+  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xff);
+  return text;
+}
+
+// A .npy file, version 1.0, with this dictionary text.
+inline std::string npy(std::string_view dictionary, std::string_view data) {
+  std::string header(dictionary);
+  header.append(63 - (10 + header.size()) % 64, ' ');
+  header += '\n';
+  return std::string("\x93NUMPY\x01\x00", 8) + little_endian(header.size(), 2) + header + std::string(data);
+}
+
+inline std::string npy_of(std::string_view descr, std::string_view shape, std::string_view data) {
+  return npy("{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': " + std::string(shape) + ", }",
+             data);
+}
+
+inline std::string safetensors(std::string_view json, std::string_view data) {
+  return little_endian(json.size(), 8) + std::string(json) + std::string(data);
+}
+
+struct ZipEntry {
+  std::string name, content;
+};
+
+// A zip archive of stored entries (PKZIP APPNOTE 4.3): local headers and data, central directory, end record.
+inline std::string zip(const std::vector<ZipEntry>& entries) {
+  auto crc32 = [](std::string_view data) {
+    std::uint32_t crc = 0xffffffffu;
+    for (unsigned char byte : data) {
+      crc ^= byte;
+      for (int i = 0; i < 8; ++i) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0u);
+    }
+    return ~crc;
+  };
+  std::string body, directory;
+  for (const ZipEntry& entry : entries) {
+    const std::string common = little_endian(20, 2) + little_endian(0, 2) + little_endian(0, 2) + little_endian(0, 4) +
+                               little_endian(crc32(entry.content), 4) + little_endian(entry.content.size(), 4) +
+                               little_endian(entry.content.size(), 4) + little_endian(entry.name.size(), 2) +
+                               little_endian(0, 2);
+    directory += "PK\x01\x02" + little_endian(20, 2) + common + little_endian(0, 10) + little_endian(body.size(), 4) +
+                 entry.name;
+    body += "PK\x03\x04" + common + entry.name + entry.content;
+  }
+  return body + directory + "PK\x05\x06" + little_endian(0, 4) + little_endian(entries.size(), 2) +
+         little_endian(entries.size(), 2) + little_endian(directory.size(), 4) + little_endian(body.size(), 4) +
+         little_endian(0, 2);
+}
+
+}  // namespace spscope::testing_files

@@ -1,0 +1,195 @@
+// Masks and activations from files: choice of array, denoise step and layer; coarser axes; cuts; what does not fit.
+#include "backend/mask/mask_import.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/base/error.h"
+#include "backend/base/result.h"
+#include "backend/base/rng.h"
+#include "backend/mask/activations_file.h"
+#include "tests/unit/mask/array_files.h"
+
+namespace spscope {
+namespace {
+
+using testing::HasSubstr;
+using testing_files::npy_of;
+using testing_files::safetensors;
+using testing_files::TemporaryFolder;
+
+std::string random_bits(std::uint64_t seed, std::size_t size) {
+  Rng rng(seed);
+  std::string bits;
+  for (std::size_t i = 0; i < size; ++i) bits += static_cast<char>(rng.below(2));
+  return bits;
+}
+
+// A file of one array in safetensors format.
+std::string tensor(const std::string& name, const std::string& dtype, const std::string& shape,
+                   const std::string& data) {
+  return safetensors("{\"" + name + "\": {\"dtype\": \"" + dtype + "\", \"shape\": " + shape +
+                         ", \"data_offsets\": [0, " + std::to_string(data.size()) + "]}}",
+                     data);
+}
+
+template <typename Function>
+Error error_of(Function&& function) {
+  auto result = capture(std::forward<Function>(function));
+  return result ? Error(ErrorCode::kInternal, "no error") : result.error();
+}
+
+TEST(MaskFile, SelectsDenoiseStepAndLayer) {
+  const TemporaryFolder folder;
+  const std::string bits = random_bits(1, 2 * 3 * 4 * 5 * 5);
+  const MaskFile file(folder.write("m.npy", npy_of("|u1", "(2, 3, 4, 5, 5)", bits)));
+  EXPECT_EQ(file.denoise_steps(), 2);
+  EXPECT_EQ(file.layers(), 3);
+  EXPECT_EQ(file.heads(), 4);
+  for (int step = 0; step < 2; ++step) {
+    for (int layer = 0; layer < 3; ++layer) {
+      const BlockMask mask = file.mask(step, layer, {0, 2, 4, 6, 8, 9});
+      for (int h = 0; h < 4; ++h) {
+        for (int i = 0; i < 5; ++i) {
+          for (int j = 0; j < 5; ++j) {
+            EXPECT_EQ(mask.active(h, i, j), bits[(((step * 3 + layer) * 4 + h) * 5 + i) * 5 + j] == 1);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_THAT(error_of([&] {
+                return file.mask(2, 0, {0, 2, 4, 6, 8, 9});
+              }).what(),
+              HasSubstr("has 2 denoise steps, number 2 (from 0) is wanted"));
+  EXPECT_THAT(error_of([&] { return file.mask(0, -1, {0, 2, 4, 6, 8, 9}); }).what(), HasSubstr("has 3 layers"));
+}
+
+TEST(MaskFile, ThreeDimensionsServeEveryStepAndLayer) {
+  const TemporaryFolder folder;
+  const MaskFile file(folder.write("m.npy", npy_of("<i8", "(1, 1, 1)", std::string("\x01\0\0\0\0\0\0\0", 8))));
+  EXPECT_TRUE(file.mask(49, 39, {0, 7}).active(0, 0, 0));
+}
+
+TEST(MaskFile, CoarserAxesAreExpandedByAWholeFactor) {
+  const TemporaryFolder folder;
+  // 7 blocks: query blocks of two are 4, key blocks of three are 3.
+  const std::string bits = random_bits(2, 2 * 4 * 3);
+  const MaskFile file(folder.write("m.npy", npy_of("|b1", "(2, 4, 3)", bits)));
+  const BlockMask mask = file.mask(0, 0, {0, 2, 4, 6, 8, 10, 12, 13});
+  for (int h = 0; h < 2; ++h) {
+    for (int i = 0; i < 7; ++i) {
+      for (int j = 0; j < 7; ++j) EXPECT_EQ(mask.active(h, i, j), bits[(h * 4 + i / 2) * 3 + j / 3] == 1);
+    }
+  }
+}
+
+TEST(MaskFile, BlocksThatDoNotFitAreRefused) {
+  const TemporaryFolder folder;
+  const MaskFile file(folder.write("m.npy", npy_of("|b1", "(1, 4, 4)", random_bits(3, 16))));
+  for (int blocks : {2, 3, 5, 6, 9}) {
+    const Error error = error_of([&] { return file.mask(0, 0, BlockMask::uniform_starts(blocks, 1)); });
+    EXPECT_EQ(error.code(), ErrorCode::kMaskShape) << blocks;
+    EXPECT_THAT(error.what(), HasSubstr("has 4 x 4 blocks, the workload has " + std::to_string(blocks)));
+  }
+}
+
+TEST(MaskFile, CutsOfTheFileAreUsedAndMustAgree) {
+  const TemporaryFolder folder;
+  const std::string json = R"({"mask": {"dtype": "U8", "shape": [1, 2, 2], "data_offsets": [0, 4]},)"
+                           R"( "block_starts": {"dtype": "U8", "shape": [3], "data_offsets": [4, 7]}})";
+  const MaskFile file(folder.write("m.safetensors", safetensors(json, std::string("\x01\0\0\x01\0\x05\x07", 7))));
+  EXPECT_EQ(file.block_starts(), (std::vector<std::int32_t>{0, 5, 7}));
+  EXPECT_EQ(file.mask(0, 0).tokens(), 7);
+  const Error error = error_of([&] { return file.mask(0, 0, {0, 4, 7}); });
+  EXPECT_EQ(error.code(), ErrorCode::kMaskShape);
+  EXPECT_THAT(error.what(), HasSubstr("end at 7 tokens in 2 blocks"));
+}
+
+TEST(MaskFile, WithoutCutsTheyMustBeGiven) {
+  const TemporaryFolder folder;
+  const MaskFile file(folder.write("m.npy", npy_of("|b1", "(1, 1, 1)", "\x01")));
+  EXPECT_THAT(error_of([&] { return file.mask(0, 0); }).what(), HasSubstr("does not say where its blocks begin"));
+}
+
+TEST(MaskFile, BadCutsAreRefused) {
+  for (const char* starts : {"\0\x05\x05", "\x01\x05\x07", "\0\x07\x05"}) {
+    const TemporaryFolder folder;
+    folder.write("block_starts.npy", npy_of("|u1", "(3,)", std::string(starts, 3)));
+    const std::string path = folder.write("m.npy", npy_of("|b1", "(1, 1, 1)", "\x01"));
+    const Error error = error_of([&] { return MaskFile(path); });
+    EXPECT_EQ(error.code(), ErrorCode::kMaskValue);
+    EXPECT_THAT(error.what(), HasSubstr("are not block borders"));
+  }
+}
+
+TEST(MaskFile, ArrayIsChosenByNameOrBecauseItIsTheOnlyOne) {
+  const TemporaryFolder folder;
+  const std::string two = R"({"a": {"dtype": "U8", "shape": [1, 1, 1], "data_offsets": [0, 1]},)"
+                          R"( "b": {"dtype": "U8", "shape": [1, 1, 1], "data_offsets": [1, 2]}})";
+  const std::string path = folder.write("two.safetensors", safetensors(two, std::string("\x01\0", 2)));
+  EXPECT_TRUE(MaskFile(path, "a").mask(0, 0, {0, 3}).active(0, 0, 0));
+  EXPECT_FALSE(MaskFile(path, "b").mask(0, 0, {0, 3}).active(0, 0, 0));
+  const Error error = error_of([&] { return MaskFile(path); });
+  EXPECT_THAT(error.what(), HasSubstr("has 2 arrays besides block_starts"));
+  EXPECT_EQ(error.hint(), "name one of: a, b");
+  EXPECT_THAT(error_of([&] { return MaskFile(path, "c"); }).what(), HasSubstr("has no array \"c\""));
+  EXPECT_EQ(MaskFile(folder.write("one.safetensors", tensor("m", "BOOL", "[1, 1, 1]", "\x01"))).heads(), 1);
+}
+
+TEST(MaskFile, OtherValuesTypesAndShapesAreRefused) {
+  const TemporaryFolder folder;
+  auto error = [&](const std::string& content) {
+    const std::string path = folder.write("m.npy", content);
+    return error_of([&] { return MaskFile(path); });
+  };
+  EXPECT_EQ(error(npy_of("|u1", "(1, 1, 2)", "\x01\x02")).code(), ErrorCode::kMaskValue);
+  EXPECT_THAT(error(npy_of("|u1", "(1, 1, 2)", "\x01\x02")).what(), HasSubstr("0 and 1 at element 1"));
+  EXPECT_EQ(error(npy_of("<i2", "(1, 1, 1)", "\x01\x01")).code(), ErrorCode::kMaskValue);
+  EXPECT_EQ(error(npy_of("|i1", "(1, 1, 1)", "\xff")).code(), ErrorCode::kMaskValue);
+  EXPECT_EQ(error(npy_of("<f4", "(1, 1, 1)", "abcd")).code(), ErrorCode::kMaskDtype);
+  EXPECT_EQ(error(npy_of("|u1", "(1, 1)", "\x01")).code(), ErrorCode::kMaskShape);
+  EXPECT_EQ(error(npy_of("|u1", "(1, 1, 1, 1, 1, 1)", "\x01")).code(), ErrorCode::kMaskShape);
+  EXPECT_EQ(error(npy_of("|u1", "(1, 0, 4)", "")).code(), ErrorCode::kMaskShape);
+}
+
+TEST(MaskFile, ReadsWhatWriteMaskNpyWrote) {
+  const TemporaryFolder folder;
+  Rng rng(4);
+  BlockMask mask(3, {0, 4, 5, 9, 12});
+  for (int h = 0; h < 3; ++h) {
+    for (int i = 0; i < 4; ++i) {
+      for (int j = 0; j < 4; ++j) mask.set(h, i, j, rng.below(2) == 1);
+    }
+  }
+  write_mask_npy(mask, folder.file("mask.npy"), folder.file("block_starts.npy"));
+  EXPECT_EQ(MaskFile(folder.file("mask.npy")).mask(0, 0).hash(), mask.hash());
+}
+
+TEST(Activations, AreReadAsFloatsOfOneShape) {
+  const TemporaryFolder folder;
+  auto file = [&](const char* v_shape, const char* v_offsets) {
+    const std::string json = R"({"q": {"dtype": "F32", "shape": [1, 2, 1, 1], "data_offsets": [0, 8]},)"
+                             R"( "k": {"dtype": "BF16", "shape": [2, 1, 1], "data_offsets": [8, 12]}, "v": {"dtype": )"
+                             R"("F16", "shape": )" +
+                             std::string(v_shape) + ", \"data_offsets\": " + v_offsets + "}}";
+    return folder.write("a.safetensors", safetensors(json, std::string("\0\0\x80\x3f\0\0\0\x40"
+                                                                       "\x80\x3f\0\x40\0\x3c\0\x40",
+                                                                       16)));
+  };
+  const Activations good = read_activations(file("[2, 1, 1]", "[12, 16]"));
+  EXPECT_EQ(good.heads, 2);
+  EXPECT_EQ(good.tokens, 1);
+  EXPECT_EQ(good.head_dim, 1);
+  for (const std::vector<float>* values : {&good.q, &good.k, &good.v}) EXPECT_EQ(*values, (std::vector<float>{1, 2}));
+  const Error error = error_of([&] { return read_activations(file("[1, 2, 1]", "[12, 16]")); });
+  EXPECT_EQ(error.code(), ErrorCode::kMaskShape);
+  EXPECT_THAT(error.what(), HasSubstr("array \"v\" of "));
+  EXPECT_EQ(error_of([&] {
+              return read_activations(folder.write("q.safetensors", tensor("q", "F32", "[1, 1, 1]", "abcd")));
+            }).code(),
+            ErrorCode::kMaskFile);
+}
+
+}  // namespace
+}  // namespace spscope
