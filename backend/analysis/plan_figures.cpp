@@ -1,5 +1,7 @@
 #include "backend/analysis/plan_figures.h"
 
+#include <utility>
+
 namespace spscope {
 namespace {
 
@@ -33,23 +35,20 @@ std::int64_t replicated_text(const Request& request, const Box& box) {
   return volume(sets, Box{box.columns, box.outer, sets.both(box.inner, request.words())});
 }
 
-void add_traffic(const Plan& plan, const Request& request, const Value& value, const Message& m,
-                 PlanVolume& volume_of) {
+// The tensors of one message with their bytes; text tokens apart.
+void split_message(const Plan& plan, const Request& request, const Value& value, const Message& m,
+                   const VisitSentTensor& visit) {
   const std::int64_t cells = volume(*plan.sets, m.box);
   const std::int64_t text = replicated_text(request, m.box);
   const std::int64_t element = std::int64_t{plan.element_bytes(value)} * plan.batch;
+  bool first = true;
   for (int t = 0; t < kNumTensors; ++t) {
     if (!value.tensors.has(static_cast<Tensor>(t))) continue;
     const std::int64_t width = plan.tensor_width[t] * element;
-    volume_of.by_tensor[traffic_name(static_cast<Tensor>(t))] += (cells - text) * width;
-    volume_of.by_tensor["text"] += text * width;
+    if (cells > text)
+      visit(m, traffic_name(static_cast<Tensor>(t)), (cells - text) * width, std::exchange(first, false));
+    if (text > 0) visit(m, "text", text * width, std::exchange(first, false));
   }
-}
-
-// Pairs of an attend op on a mask: sequences x batch x area.
-double area_of(const Plan& plan, const Request& request, const Op& op, MaskCounter& mask) {
-  const double sequences = static_cast<double>(request.sets->size(op.seq)) * plan.batch;
-  return sequences * static_cast<double>(mask.count(op.heads, op.q, op.k).area);
 }
 
 const MaskUse& mask_of(const Plan& plan, const Op& op) {
@@ -57,6 +56,18 @@ const MaskUse& mask_of(const Plan& plan, const Op& op) {
 }
 
 }  // namespace
+
+void for_each_sent_tensor(const Plan& plan, const Request& request, const VisitSentTensor& visit) {
+  for (const Op& op : plan.ops) {
+    const Post& post = plan.post_of(op);
+    if (!communicates(post.kind)) continue;
+    for (MessageId id : plan.messages_of(op)) {
+      const Message& m = plan.messages[at(id)];
+      const bool starter = post.kind == PostKind::kPull ? m.dst == op.rank : m.src == op.rank;
+      if (starter && m.src != m.dst) split_message(plan, request, plan.values[at(post.src)], m, visit);
+    }
+  }
+}
 
 PlanVolume plan_volume(const Plan& plan, const Request& request) {
   PlanVolume v;
@@ -67,34 +78,29 @@ PlanVolume plan_volume(const Plan& plan, const Request& request) {
   for (const char* name : {"q", "k", "v", "o", "hidden", "exchange", "text", "norm", "metadata", "boundary"})
     v.by_tensor[name] = 0;
   const int per_node = request.ranks_per_node > 0 ? request.ranks_per_node : plan.ranks;
-  for (const Op& op : plan.ops) {
-    const Post& post = plan.post_of(op);
-    if (!communicates(post.kind)) continue;
-    for (MessageId id : plan.messages_of(op)) {
-      const Message& m = plan.messages[at(id)];
-      const bool starter = post.kind == PostKind::kPull ? m.dst == op.rank : m.src == op.rank;
-      if (!starter || m.src == m.dst) continue;
-      ++v.messages;
-      (m.src / per_node == m.dst / per_node ? v.sent_intra_node : v.sent_inter_node)[at(m.src)] += m.bytes;
-      add_traffic(plan, request, plan.values[at(post.src)], m, v);
-    }
-  }
+  for_each_sent_tensor(plan, request, [&](const Message& m, const char* tensor, std::int64_t bytes, bool first) {
+    const bool intra = m.src / per_node == m.dst / per_node;
+    (intra ? v.sent_intra_node : v.sent_inter_node)[at(m.src)] += bytes;
+    v.by_tensor[tensor] += bytes;
+    v.messages += first;
+  });
   return v;
 }
 
-PlanWork plan_work(const Plan& plan, const Request& request) {
-  PlanWork work;
-  work.area.assign(plan.ops.size(), 0);
+PlanTiles plan_tiles(const Plan& plan, const Request& request) {
+  PlanTiles tiles;
+  tiles.by_rank.assign(at(plan.ranks), 0);
   bool attends[2] = {false, false};
-  for (std::size_t i = 0; i < plan.ops.size(); ++i) {
-    const Op& op = plan.ops[i];
+  for (const Op& op : plan.ops) {
     if (plan.kind_of(op) != PostKind::kAttend) continue;
     const MaskUse& use = mask_of(plan, op);
     attends[Request::axis_index(use.axis)] = true;
     MaskCounter& mask = request.executed_mask(use.axis).refined(use.slices);
-    work.area[i] = area_of(plan, request, op, mask);
     const double sequences = static_cast<double>(request.sets->size(op.seq)) * plan.batch;
-    work.tiles += use.slices == 1 ? static_cast<double>(op.tiles) : sequences * mask.coarse_tiles(op.heads, op.q, op.k);
+    const double coarse =
+        use.slices == 1 ? static_cast<double>(op.tiles) : sequences * mask.coarse_tiles(op.heads, op.q, op.k);
+    tiles.by_rank[at(op.rank)] += coarse;
+    tiles.computed += coarse;
   }
   double unique = 0;
   for (const AttendedAxis axis : {AttendedAxis::kOuter, AttendedAxis::kInner}) {
@@ -104,18 +110,20 @@ PlanWork plan_work(const Plan& plan, const Request& request) {
     const double sequences = inner ? request.outer_tokens : request.inner_tokens;
     unique += sequences * plan.batch * request.executed_mask(axis).coarse_tiles(request.all_heads(), tokens, tokens);
   }
-  work.tiles_redundant = work.tiles > unique ? work.tiles - unique : 0;
-  return work;
+  const double redundant = tiles.computed - unique;
+  tiles.redundant = redundant > 1e-6 * unique ? redundant : 0;  // sums of slices round
+  return tiles;
 }
 
-std::optional<std::vector<double>> planned_area(const Plan& plan, const Request& request) {
-  std::vector<double> area(plan.ops.size(), 0);
+std::optional<std::vector<std::int64_t>> planned_area(const Plan& plan, const Request& request) {
+  std::vector<std::int64_t> area(plan.ops.size(), 0);
   for (std::size_t i = 0; i < plan.ops.size(); ++i) {
-    if (plan.kind_of(plan.ops[i]) != PostKind::kAttend) continue;
-    const MaskUse& use = mask_of(plan, plan.ops[i]);
+    const Op& op = plan.ops[i];
+    if (plan.kind_of(op) != PostKind::kAttend) continue;
+    const MaskUse& use = mask_of(plan, op);
     MaskCounter* known = request.known_mask(use.axis);
     if (!known) return std::nullopt;
-    area[i] = area_of(plan, request, plan.ops[i], known->refined(use.slices));
+    area[i] = request.sets->size(op.seq) * plan.batch * known->refined(use.slices).count(op.heads, op.q, op.k).area;
   }
   return area;
 }

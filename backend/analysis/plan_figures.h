@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,15 +22,21 @@ struct PlanVolume {
 // Ranks r with equal r / ranks_per_node share a node; 0: all do.
 PlanVolume plan_volume(const Plan& plan, const Request& request);
 
-struct PlanWork {
-  double tiles = 0;            // unrefined active tiles computed by all ranks, x sequences x batch
-  double tiles_redundant = 0;  // of these, tiles that another rank computes too
-  // Query-key pairs of each op, x sequences x batch; 0 for ops that do not attend.
-  std::vector<double> area;
+// visit(message, tensor name, bytes, first) for every tensor of every message between different ranks; `first` once a
+// message.
+using VisitSentTensor = std::function<void(const Message&, const char*, std::int64_t, bool)>;
+void for_each_sent_tensor(const Plan& plan, const Request& request, const VisitSentTensor& visit);
+
+struct PlanTiles {
+  double computed = 0;   // unrefined active tiles computed by all ranks, fractional by area, x sequences x batch
+  double redundant = 0;  // of these, tiles that another rank computes too
+  std::vector<double> by_rank;
 };
 // On the masks that run.
-PlanWork plan_work(const Plan& plan, const Request& request);
-// Pairs of each op on the masks that were known when planning; nothing when none was.
-std::optional<std::vector<double>> planned_area(const Plan& plan, const Request& request);
+PlanTiles plan_tiles(const Plan& plan, const Request& request);
+
+// Active query-key pairs of each op on the masks that were known when planning, in the form of attended_area();
+// nothing when no mask was known.
+std::optional<std::vector<std::int64_t>> planned_area(const Plan& plan, const Request& request);
 
 }  // namespace spscope

@@ -20,11 +20,12 @@ namespace spscope {
 // One (layer, denoise step) of one strategy.
 struct LayerResult {
   int layer = 0, denoise_step = 0;
-  std::int64_t makespan_ns = 0;  // median over repeats
+  std::optional<std::int64_t> makespan_ns;  // median over repeats
   double density = 0, tiles = 0;
-  double imbalance_ratio = 1, barrier_imbalance_ratio = 1, coupled_imbalance_ratio = 1, planned_imbalance_ratio = 1;
-  std::string verify;  // passed, failed, skipped
-  double max_error = 0;
+  double imbalance_ratio = 1, barrier_imbalance_ratio = 1, coupled_imbalance_ratio = 1;
+  std::optional<double> planned_imbalance_ratio;  // absent when no mask was known
+  std::string verify = "skipped";                 // passed, failed, skipped
+  std::optional<double> max_error;
 };
 
 struct StrategyResult {

@@ -1,0 +1,99 @@
+#include "backend/cli/result_of_plans.h"
+
+#include <algorithm>
+
+namespace spscope {
+namespace {
+
+void add_lists(std::vector<std::int64_t>& sum, const std::vector<std::int64_t>& list) {
+  sum.resize(std::max(sum.size(), list.size()), 0);
+  for (std::size_t i = 0; i < list.size(); ++i) sum[i] += list[i];
+}
+
+void add_to(std::optional<double>& sum, double value) { sum = sum.value_or(0) + value; }
+
+}  // namespace
+
+std::vector<int> rank_map(const Job& job) {
+  std::vector<int> nodes;
+  for (int r = 0; r < job.cluster.plan_ranks(); ++r) nodes.push_back(r / std::max(1, job.cluster.gpus_per_node));
+  return nodes;
+}
+
+StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, const Request& request) {
+  StrategyResult result;
+  result.id = chosen.id;
+  result.name = result.label = chosen.strategy->name;
+  for (const auto& [name, value] : chosen.parameters.values()) result.parameters[name] = to_text(value);
+  result.mode = job.config.run.mode;
+  result.backend = job.config.run.backend;
+  result.rank_map = rank_map(job);
+  result.problems = chosen.strategy->legal(request, chosen.parameters);
+  result.legal = result.problems.empty();
+  if (!result.legal) {
+    result.reason = result.problems.front().message;
+    return result;
+  }
+  const Resolved resolved = chosen.strategy->resolve(request, chosen.parameters);
+  result.label = strategy_label(*chosen.strategy, request, chosen.parameters);
+  result.ulysses = resolved.ulysses;
+  result.ring = resolved.ring;
+  result.ulysses_groups = resolved.ulysses_groups;
+  result.ring_groups = resolved.ring_groups;
+  return result;
+}
+
+void add_layer(StrategyResult& result, const PlannedLayer& planned, const LayerResult& layer) {
+  add_lists(result.bytes_sent, planned.volume.sent);
+  add_lists(result.bytes_sent_intra_node, planned.volume.sent_intra_node);
+  add_lists(result.bytes_sent_inter_node, planned.volume.sent_inter_node);
+  add_lists(result.bytes_received, planned.volume.received);
+  for (const auto& [tensor, bytes] : planned.volume.by_tensor) result.bytes_by_tensor[tensor] += bytes;
+  result.messages += planned.volume.messages;
+  result.tiles += planned.tiles.computed;
+  result.tiles_redundant += planned.tiles.redundant;
+  result.planning_ns += planned.planning_ns;
+  add_to(result.imbalance_ratio, planned.imbalance.plain);
+  add_to(result.barrier_imbalance_ratio, planned.imbalance.barrier);
+  add_to(result.coupled_imbalance_ratio, planned.imbalance.coupled);
+  if (planned.planned_imbalance_ratio) add_to(result.planned_imbalance_ratio, *planned.planned_imbalance_ratio);
+  result.memory_peak_bytes.resize(planned.memory_bound_bytes.size(), 0);
+  for (std::size_t r = 0; r < result.memory_peak_bytes.size(); ++r)
+    result.memory_peak_bytes[r] = std::max(result.memory_peak_bytes[r], planned.memory_bound_bytes[r]);
+  result.by_layer.push_back(layer);
+  LayerResult& added = result.by_layer.back();
+  added.tiles = planned.tiles.computed;
+  added.imbalance_ratio = planned.imbalance.plain;
+  added.barrier_imbalance_ratio = planned.imbalance.barrier;
+  added.coupled_imbalance_ratio = planned.imbalance.coupled;
+  added.planned_imbalance_ratio = planned.planned_imbalance_ratio;
+}
+
+void finish_result(StrategyResult& result) {
+  const auto layers = static_cast<double>(std::max<std::size_t>(1, result.by_layer.size()));
+  const auto known = static_cast<double>(std::ranges::count_if(
+      result.by_layer, [](const LayerResult& l) { return l.planned_imbalance_ratio.has_value(); }));
+  for (std::optional<double>* ratio :
+       {&result.imbalance_ratio, &result.barrier_imbalance_ratio, &result.coupled_imbalance_ratio})
+    if (*ratio) **ratio /= layers;
+  if (result.planned_imbalance_ratio) *result.planned_imbalance_ratio /= known;
+}
+
+Workload describe_workload(const Job& job, const Request& request, double density, const std::string& pattern) {
+  Workload workload;
+  workload.model = job.model.name;
+  workload.pattern = pattern;
+  workload.cluster = job.cluster.preset.name;
+  workload.tokens = job.model.tokens();
+  workload.blocks = request.executed_mask().mask().blocks();
+  workload.density = density;
+  workload.batch = job.model.batch;
+  workload.layers = job.config.run.layers;
+  workload.model_layers = job.model.layers;
+  workload.denoise_steps = job.config.run.denoise_steps;
+  workload.ranks = job.cluster.plan_ranks();
+  workload.dtype = dtype_name(job.config.run.dtype);
+  return workload;
+}
+
+}  // namespace spscope
