@@ -6,8 +6,8 @@
 // Times are CPU times of the thread, so that another program on the core counts only by what it does to the caches.
 //
 //   kernel_bench [--tokens 4096] [--head-dim 128] [--block 64] [--rounds 5] [--json]
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +16,11 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "backend/base/clock.h"
@@ -199,20 +202,46 @@ void print(const nlohmann::ordered_json& result, std::ostream& out) {
   }
 }
 
+constexpr char kUsage[] =
+    "usage: kernel_bench [--tokens N] [--head-dim 1..256] [--block 1..384] [--rounds N] [--json]\n";
+
+// Whether all flags were understood.
+bool read_flags(std::span<char*> arguments, BenchShape& shape, bool& as_json) {
+  struct Flag {
+    std::string_view name;
+    int* value;
+    int largest;
+  };
+  const Flag flags[] = {{"--tokens", &shape.num_tokens, 1 << 24},
+                        {"--head-dim", &shape.head_dim, kMaxHeadDim},
+                        {"--block", &shape.block, kMaxBlockRows},
+                        {"--rounds", &shape.rounds, 1000}};
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view name = arguments[i];
+    if (name == "--json") {
+      as_json = true;
+      continue;
+    }
+    const auto* flag = std::find_if(std::begin(flags), std::end(flags), [&](const Flag& f) { return f.name == name; });
+    if (flag == std::end(flags) || ++i == arguments.size()) return false;
+    const std::string_view text = arguments[i];
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *flag->value);
+    if (error != std::errc() || end != text.data() + text.size()) return false;
+    if (*flag->value < 1 || *flag->value > flag->largest) return false;
+  }
+  return true;
+}
+
 }  // namespace
 }  // namespace spscope::kernels
 
 int main(int argc, char** argv) {
   spscope::kernels::BenchShape shape;
   bool as_json = false;
-  CLI::App app{"speed of the CPU attention kernel as shares of what the core can do"};
-  app.add_option("--tokens", shape.num_tokens, "tokens of the sequence")->check(CLI::PositiveNumber);
-  app.add_option("--head-dim", shape.head_dim)->check(CLI::Range(1, spscope::kernels::kMaxHeadDim));
-  app.add_option("--block", shape.block, "rows of a q or k block")
-      ->check(CLI::Range(1, spscope::kernels::kMaxBlockRows));
-  app.add_option("--rounds", shape.rounds)->check(CLI::PositiveNumber);
-  app.add_flag("--json", as_json, "print JSON");
-  CLI11_PARSE(app, argc, argv);
+  if (!spscope::kernels::read_flags(std::span(argv + 1, argv + argc), shape, as_json)) {
+    std::cerr << spscope::kernels::kUsage;
+    return 2;
+  }
   const nlohmann::ordered_json result = spscope::kernels::run(shape);
   if (as_json) {
     std::cout << result.dump(2) << "\n";
