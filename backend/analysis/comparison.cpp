@@ -1,0 +1,118 @@
+#include "backend/analysis/comparison.h"
+
+#include <cmath>
+#include <map>
+
+#include "backend/analysis/run_figures.h"
+#include "backend/config/model.h"
+
+namespace spscope {
+namespace {
+
+// Ratios by plan: layers whose masks are equal share one plan, and the coupled ratio takes a schedule.
+using RatiosByPlan = std::map<PlanId, ImbalanceRatios>;
+
+StoredRun load_run(const StoreReader& reader, const RunRecord& record, RatiosByPlan& ratios) {
+  StoredRun run;
+  run.record = record;
+  run.usage = reader.usage(record.run_id);
+  run.traffic = reader.traffic(record.run_id);
+  run.repeats = reader.repeats(record.run_id);
+  if (!record.plan_id) return run;
+  const auto repeat = median_repeat(run.repeats);
+  const auto timeline = repeat ? reader.timeline(record.run_id, repeat->repeat) : std::nullopt;
+  auto known = ratios.find(*record.plan_id);
+  if (known == ratios.end() || timeline) {
+    const Plan plan = reader.plan(*record.plan_id);
+    if (known == ratios.end())
+      known = ratios.emplace(*record.plan_id, imbalance_ratios(plan, attended_area(plan))).first;
+    if (timeline) add_timeline(run, plan, *timeline);
+  }
+  run.imbalance = known->second;
+  return run;
+}
+
+Workload describe(const WorkloadRecord& record) {
+  Workload w;
+  w.model = record.model;
+  w.pattern = record.pattern;
+  w.cluster = record.cluster;
+  w.scope = record.scope;
+  w.dtype = dtype_name(record.dtype);
+  w.tokens = record.tokens;
+  w.text_tokens = record.text_tokens;
+  w.blocks = record.blocks;
+  w.density = record.density;
+  w.heads = record.heads;
+  w.head_dim = record.head_dim;
+  w.batch = record.batch;
+  w.layers = record.layers;
+  w.denoise_steps = record.denoise_steps;
+  w.model_layers = record.model_layers;
+  w.forward_passes = record.forward_passes;
+  w.ranks = record.ranks;
+  w.nodes = record.nodes;
+  w.data_parallel = record.data_parallel;
+  w.config_toml = record.config_toml;
+  w.cluster_toml = record.cluster_toml;
+  return w;
+}
+
+bool comparable(const StrategyResult& s) {
+  return s.legal && s.makespan_ns && s.provenance && s.provenance->timing == Timing::kClean;
+}
+
+}  // namespace
+
+const StrategyResult* baseline(const std::vector<StrategyResult>& strategies, RunMode mode) {
+  for (const StrategyResult& s : strategies)
+    if (s.mode == mode && s.legal && s.makespan_ns) return &s;
+  return nullptr;
+}
+
+void set_speedups(std::vector<StrategyResult>& strategies) {
+  for (StrategyResult& s : strategies) {
+    s.speedup.reset();
+    const StrategyResult* first = baseline(strategies, s.mode);
+    if (!first || !comparable(*first) || !comparable(s) || *s.makespan_ns == 0) continue;
+    s.speedup = static_cast<double>(*first->makespan_ns) / static_cast<double>(*s.makespan_ns);
+  }
+}
+
+std::optional<std::int64_t> end_to_end_ns(const StrategyResult& strategy, const Workload& workload) {
+  const Model* model = find_model_preset(workload.model);
+  if (!strategy.makespan_ns || strategy.by_layer.empty() || !model) return std::nullopt;
+  const double whole_model =
+      static_cast<double>(workload.model_layers) * model->denoise_steps * workload.forward_passes;
+  return std::llround(static_cast<double>(*strategy.makespan_ns) / static_cast<double>(strategy.by_layer.size()) *
+                      whole_model);
+}
+
+std::vector<Comparison> compare_store(const StoreReader& reader) {
+  std::vector<Comparison> comparisons;
+  const std::vector<StrategyRecord> strategies = reader.strategies();
+  RatiosByPlan ratios;
+  for (const WorkloadRecord& workload : reader.workloads()) {
+    Comparison c;
+    c.tool_version = reader.file().tool_version;
+    c.created_utc = reader.file().created_utc;
+    c.file = reader.path();
+    c.config_hash = workload.config_hash;
+    for (const MachineFact& fact : reader.machine()) c.machine.push_back({fact.name, fact.value});
+    c.workload = describe(workload);
+    for (const StrategyRecord& strategy : strategies) {
+      if (strategy.workload_id != workload.workload_id) continue;
+      std::vector<StoredRun> runs;
+      for (const RunRecord& record : reader.runs(strategy.strategy_id))
+        runs.push_back(load_run(reader, record, ratios));
+      StrategyResult result = summarize(strategy, runs);
+      result.end_to_end_ns = end_to_end_ns(result, c.workload);
+      c.strategies.push_back(std::move(result));
+    }
+    set_speedups(c.strategies);
+    comparisons.push_back(std::move(c));
+  }
+  return comparisons;
+}
+
+}  // namespace spscope

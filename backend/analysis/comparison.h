@@ -1,0 +1,24 @@
+// Comparisons: the strategies of a stored file side by side.
+#pragma once
+
+#include <vector>
+
+#include "backend/analysis/strategy_result.h"
+#include "backend/store/store_reader.h"
+
+namespace spscope {
+
+// One comparison for each workload of the file, in stored order, from the file alone.
+std::vector<Comparison> compare_store(const StoreReader& reader);
+
+// Sets `speedup` of each strategy: the makespan of the first legal strategy that ran in the same mode, over its own.
+// Absent where either timing is oversubscribed: times of ranks that share cores compare nothing.
+void set_speedups(std::vector<StrategyResult>& strategies);
+
+// The strategy that speed-ups of this mode are against; nullptr when none has a time.
+const StrategyResult* baseline(const std::vector<StrategyResult>& strategies, RunMode mode);
+
+// Makespan per layer and denoise step, times those of the whole model. Absent when the model is not a known preset.
+std::optional<std::int64_t> end_to_end_ns(const StrategyResult& strategy, const Workload& workload);
+
+}  // namespace spscope

@@ -1,0 +1,31 @@
+// Regressions: what became worse between two stored runs of the same workload.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/analysis/strategy_result.h"
+
+namespace spscope {
+
+// A strategy that both comparisons have: same name, parameters and mode.
+struct Change {
+  std::string label;
+  std::optional<std::int64_t> before_ns, after_ns;  // makespan
+  std::optional<double> slower_by;  // (after - before) / before; negative is faster; absent when times do not compare
+  bool regression = false;
+  std::string note;  // why it is a regression, or why times do not compare; else ""
+};
+
+// What makes two workloads different, "" when their strategies can be compared: "model wan-mini and wan2.1-t2v-14b".
+std::string difference(const Workload& a, const Workload& b);
+
+// One change for each strategy of `before` that `after` has too, in order of `before`. It is a regression when
+//   its makespan grew by more than `limit` (0.05: 5 %) and by more than the larger spread of the two, or
+//   its outputs were right and are wrong, or it was legal and is not.
+// Oversubscribed times do not compare.
+std::vector<Change> changes(const Comparison& before, const Comparison& after, double limit);
+
+}  // namespace spscope

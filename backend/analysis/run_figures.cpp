@@ -1,0 +1,228 @@
+#include "backend/analysis/run_figures.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace spscope {
+namespace {
+
+std::vector<RepeatRecord> by_makespan(std::span<const RepeatRecord> repeats) {
+  std::vector<RepeatRecord> sorted(repeats.begin(), repeats.end());
+  std::ranges::stable_sort(sorted, {}, &RepeatRecord::makespan_ns);
+  return sorted;
+}
+
+// The value at fraction q of sorted repeats, between two of them in proportion.
+double makespan_at(const std::vector<RepeatRecord>& sorted, double q) {
+  const double place = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const double fraction = place - static_cast<double>(below);
+  return static_cast<double>(sorted[below].makespan_ns) * (1 - fraction) +
+         static_cast<double>(sorted[above].makespan_ns) * fraction;
+}
+
+// sum[i] += part[i]; the first part sets the length.
+template <typename T>
+void add(std::vector<T>& sum, const std::vector<T>& part) {
+  if (sum.empty()) sum.resize(part.size());
+  for (std::size_t i = 0; i < std::min(sum.size(), part.size()); ++i) sum[i] += part[i];
+}
+
+// A sum that is absent once one of its parts is.
+class SumOfAll {
+ public:
+  void add(const std::optional<std::int64_t>& part) {
+    if (part)
+      sum_ += *part;
+    else
+      complete_ = false;
+    any_ = true;
+  }
+  std::optional<std::int64_t> value() const { return any_ && complete_ ? std::optional(sum_) : std::nullopt; }
+
+ private:
+  std::int64_t sum_ = 0;
+  bool any_ = false, complete_ = true;
+};
+
+std::optional<double> mean_of(std::span<const LayerResult> layers, std::optional<double> LayerResult::*ratio) {
+  double sum = 0;
+  int count = 0;
+  for (const LayerResult& layer : layers)
+    if (layer.*ratio) sum += *(layer.*ratio), ++count;
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+LayerResult layer_result(const StoredRun& run) {
+  const RunRecord& record = run.record;
+  LayerResult layer;
+  layer.layer = record.layer;
+  layer.denoise_step = record.denoise_step;
+  if (const auto repeat = median_repeat(run.repeats)) layer.makespan_ns = repeat->makespan_ns;
+  layer.density = record.density;
+  layer.tiles = record.tiles;
+  if (run.imbalance) {
+    layer.imbalance_ratio = run.imbalance->plain;
+    layer.barrier_imbalance_ratio = run.imbalance->barrier;
+    layer.coupled_imbalance_ratio = run.imbalance->coupled;
+  }
+  layer.planned_imbalance_ratio = record.planned_imbalance_ratio;
+  layer.verify = verdict_name(record.verdict);
+  layer.max_error = record.max_error;
+  return layer;
+}
+
+void add_times(StrategyResult& result, std::span<const StoredRun> runs) {
+  SumOfAll makespan, spread, bound;
+  bool timelines = true;
+  std::vector<std::int64_t> attention_ns;
+  RankTimes times;
+  for (const StoredRun& run : runs) {
+    const auto repeat = median_repeat(run.repeats);
+    makespan.add(repeat ? std::optional(repeat->makespan_ns) : std::nullopt);
+    spread.add(half_interquartile_range(run.repeats));
+    bound.add(run.record.bound_ns);
+    timelines = timelines && !run.times.compute_ns.empty();
+    add(attention_ns, run.attention_ns);
+    add(times.compute_ns, run.times.compute_ns);
+    add(times.wait_late_peer_ns, run.times.wait_late_peer_ns);
+    add(times.wire_ns, run.times.wire_ns);
+    add(times.other_ns, run.times.other_ns);
+    add(times.exposed_comm_ns, run.times.exposed_comm_ns);
+  }
+  result.makespan_ns = makespan.value();
+  result.makespan_spread_ns = spread.value();
+  result.bound_ns = bound.value();
+  if (!timelines || times.compute_ns.empty()) return;
+  result.times = std::move(times);
+  result.attention_ns = *std::ranges::max_element(attention_ns);
+}
+
+void add_usage(StrategyResult& result, const StoredRun& run) {
+  std::vector<std::int64_t> sent, intra, inter, received, peak;
+  std::vector<double> tiles;
+  std::int64_t messages = 0;
+  for (const RankUsage& rank : run.usage) {
+    sent.push_back(rank.bytes_sent_intra_node + rank.bytes_sent_inter_node);
+    intra.push_back(rank.bytes_sent_intra_node);
+    inter.push_back(rank.bytes_sent_inter_node);
+    received.push_back(rank.bytes_received);
+    peak.push_back(rank.memory_peak_bytes);
+    tiles.push_back(rank.tiles);
+    messages += rank.messages;
+    result.bytes_counted = result.bytes_counted && rank.counted;
+  }
+  add(result.bytes_sent, sent);
+  add(result.bytes_sent_intra_node, intra);
+  add(result.bytes_sent_inter_node, inter);
+  add(result.bytes_received, received);
+  add(result.tiles_by_rank, tiles);
+  result.messages = result.messages.value_or(0) + messages;
+  result.memory_peak_bytes.resize(std::max(result.memory_peak_bytes.size(), peak.size()));
+  for (std::size_t r = 0; r < peak.size(); ++r)
+    result.memory_peak_bytes[r] = std::max(result.memory_peak_bytes[r], peak[r]);
+  for (const Traffic& t : run.traffic) result.bytes_by_tensor[t.tensor] += t.bytes;
+}
+
+// Weights are the same at every denoise step of a layer.
+std::int64_t weights_of_all_layers(std::span<const StoredRun> runs) {
+  std::map<int, std::int64_t> by_layer;
+  for (const StoredRun& run : runs)
+    by_layer[run.record.layer] = std::max(by_layer[run.record.layer], run.record.parameter_bytes);
+  std::int64_t sum = 0;
+  for (const auto& [layer, num_bytes] : by_layer) sum += num_bytes;
+  return sum;
+}
+
+void add_verdicts(StrategyResult& result, std::span<const StoredRun> runs) {
+  const auto is = [](Verdict verdict) { return [verdict](const StoredRun& r) { return r.record.verdict == verdict; }; };
+  const Verdict worst = std::ranges::any_of(runs, is(Verdict::kFailed))    ? Verdict::kFailed
+                        : std::ranges::any_of(runs, is(Verdict::kSkipped)) ? Verdict::kSkipped
+                                                                           : Verdict::kPassed;
+  result.verify = verdict_name(worst);
+  for (const StoredRun& run : runs) {
+    if (!run.record.max_error) continue;
+    // NaN is the largest error there is.
+    if (!result.max_error || !(*run.record.max_error <= *result.max_error)) result.max_error = run.record.max_error;
+    result.error_metric = run.record.error_metric;
+  }
+}
+
+StrategyResult described(const StrategyRecord& strategy) {
+  StrategyResult result;
+  result.id = strategy.id;
+  result.name = strategy.name;
+  result.label = strategy.label;
+  result.parameters = strategy.parameters;
+  result.ulysses = strategy.ulysses;
+  result.ring = strategy.ring;
+  result.rank_map = strategy.rank_map;
+  result.ulysses_groups = strategy.ulysses_groups;
+  result.ring_groups = strategy.ring_groups;
+  result.legal = strategy.legal();
+  result.problems = strategy.problems;
+  if (!result.legal) result.reason = strategy.problems.front().message;
+  result.mode = strategy.mode;
+  result.backend = strategy.backend;
+  return result;
+}
+
+}  // namespace
+
+std::optional<RepeatRecord> median_repeat(std::span<const RepeatRecord> repeats) {
+  if (repeats.empty()) return std::nullopt;
+  return by_makespan(repeats)[(repeats.size() - 1) / 2];
+}
+
+std::optional<std::int64_t> half_interquartile_range(std::span<const RepeatRecord> repeats) {
+  if (repeats.size() < 2) return std::nullopt;
+  const std::vector<RepeatRecord> sorted = by_makespan(repeats);
+  return std::llround((makespan_at(sorted, 0.75) - makespan_at(sorted, 0.25)) / 2);
+}
+
+void add_timeline(StoredRun& run, const Plan& plan, const Timeline& timeline) {
+  if (timeline.ops.size() != plan.ops.size())
+    throw Error(ErrorCode::kStoreCorrupt, "a timeline has " + std::to_string(timeline.ops.size()) +
+                                              " operations and its plan " + std::to_string(plan.ops.size()));
+  run.times = rank_times(plan, timeline);
+  run.attention_ns = attention_times(plan, timeline);
+}
+
+StrategyResult summarize(const StrategyRecord& strategy, std::span<const StoredRun> runs) {
+  StrategyResult result = described(strategy);
+  if (runs.empty()) return result;
+  result.provenance = runs.front().record.provenance;
+  result.repeats = static_cast<int>(runs.front().repeats.size());
+  result.bytes_counted = true;
+  double tiles = 0, redundant = 0, moved = 0;
+  std::int64_t planning_ns = 0;
+  for (const StoredRun& run : runs) {
+    const RunRecord& record = run.record;
+    // The least trustworthy of the runs speaks for all of them.
+    result.provenance->compute = std::max(result.provenance->compute, record.provenance.compute);
+    result.provenance->network = std::max(result.provenance->network, record.provenance.network);
+    result.provenance->timing = std::max(result.provenance->timing, record.provenance.timing);
+    result.repeats = std::min(result.repeats, static_cast<int>(run.repeats.size()));
+    result.by_layer.push_back(layer_result(run));
+    tiles += record.tiles;
+    redundant += record.tiles_redundant;
+    moved += record.moved_fraction;
+    planning_ns += record.planning_ns;
+    add_usage(result, run);
+  }
+  result.tiles = tiles;
+  result.tiles_redundant = redundant;
+  result.moved_fraction = moved / static_cast<double>(runs.size());
+  result.planning_ns = planning_ns;
+  result.parameter_bytes = weights_of_all_layers(runs);
+  add_times(result, runs);
+  result.imbalance_ratio = mean_of(result.by_layer, &LayerResult::imbalance_ratio);
+  result.barrier_imbalance_ratio = mean_of(result.by_layer, &LayerResult::barrier_imbalance_ratio);
+  result.coupled_imbalance_ratio = mean_of(result.by_layer, &LayerResult::coupled_imbalance_ratio);
+  result.planned_imbalance_ratio = mean_of(result.by_layer, &LayerResult::planned_imbalance_ratio);
+  add_verdicts(result, runs);
+  return result;
+}
+
+}  // namespace spscope

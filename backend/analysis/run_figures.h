@@ -1,0 +1,41 @@
+// The figures of one run: one layer and denoise step of one strategy, from what the store holds of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "backend/analysis/strategy_result.h"
+#include "backend/schedule/imbalance.h"
+#include "backend/store/records.h"
+
+namespace spscope {
+
+// The repeat whose makespan is the median; of an even number, the faster of the two in the middle, so that every time
+// of a result belongs to one pass that really happened. Absent when there are none.
+std::optional<RepeatRecord> median_repeat(std::span<const RepeatRecord> repeats);
+
+// Half the distance between the quartiles, linearly interpolated, rounded to nanoseconds; absent for fewer than two.
+std::optional<std::int64_t> half_interquartile_range(std::span<const RepeatRecord> repeats);
+
+struct StoredRun {
+  RunRecord record;
+  std::vector<RankUsage> usage;  // by rank
+  std::vector<Traffic> traffic;
+  std::vector<RepeatRecord> repeats;
+  std::optional<ImbalanceRatios> imbalance;  // of the active pairs of its plan; absent when no plan is kept
+  // Where the time of the median repeat went; empty when its timeline is not kept.
+  RankTimes times;
+  std::vector<std::int64_t> attention_ns;  // by rank
+};
+
+// Fills `times` and `attention_ns`. Throws Error (kStoreCorrupt) when the timeline is not one of this plan.
+void add_timeline(StoredRun& run, const Plan& plan, const Timeline& timeline);
+
+// Adds the runs up: times, bytes and tiles are sums, ratios means over the runs that have them, memory the largest, the
+// verdict the worst (failed, then skipped). Times that only some runs have are left out. The speed-up is not set.
+// REQUIRES: all runs are of this strategy; the lists of each run have one entry a rank.
+StrategyResult summarize(const StrategyRecord& strategy, std::span<const StoredRun> runs);
+
+}  // namespace spscope
