@@ -1,6 +1,7 @@
 #include "backend/schedule/memory.h"
 
 #include <algorithm>
+#include <compare>
 #include <limits>
 
 #include "backend/base/check.h"
@@ -14,37 +15,46 @@ constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 constexpr std::int64_t kStart = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
+// An instant of the schedule. Ops that take no time all happen at one nanosecond, in the order of their posts; whatever
+// was running before that nanosecond ends first.
+struct Instant {
+  std::int64_t ns;
+  PostId post = kNone;
+  friend auto operator<=>(const Instant&, const Instant&) = default;
+};
+
 struct Life {
-  std::int64_t from_ns = kNever, to_ns = kStart;
+  Instant from{kNever}, to{kStart};
 };
 
 std::vector<Life> lives(const Plan& plan, const Timeline& timeline, const BufferTable& table) {
   std::vector<Life> lives(table.buffers().size());
-  for (std::size_t id = 0; id < plan.ops.size(); ++id)
+  for (std::size_t id = 0; id < plan.ops.size(); ++id) {
+    const OpTimes& times = timeline.ops[id];
+    const PostId post = plan.ops[id].post;
+    const Instant begin{times.post_ns, post}, end{times.end_ns, times.end_ns > times.post_ns ? kNone : post};
     table.for_each_use(plan, plan.ops[id], [&](std::int32_t buffer, bool writes) {
       Life& life = lives[at(buffer)];
-      if (writes) life.from_ns = std::min(life.from_ns, timeline.ops[id].post_ns);
-      life.to_ns = std::max(life.to_ns, timeline.ops[id].end_ns);
+      if (writes) life.from = std::min(life.from, begin);
+      life.to = std::max(life.to, end);
     });
+  }
   for (std::size_t b = 0; b < lives.size(); ++b) {
-    const bool unused = lives[b].to_ns == kStart;
-    if (table.buffers()[b].given || lives[b].from_ns == kNever) lives[b].from_ns = kStart;
-    if (table.buffers()[b].kept || unused) lives[b].to_ns = kNever;
+    const bool unused = lives[b].to.ns == kStart;
+    if (table.buffers()[b].given || lives[b].from.ns == kNever) lives[b].from = {kStart};
+    if (table.buffers()[b].kept || unused) lives[b].to = {kNever};
   }
   return lives;
 }
 
-// At one instant buffers that were there before go first, then new ones come, then those that came and go at once.
-enum class Step : std::int8_t { kRelease = 0, kAllocate = 1, kReleaseAtOnce = 2 };
-
 struct Change {
   int rank;
-  std::int64_t ns;
-  Step step;
+  Instant when;
+  bool release;  // after what the same op allocates
   std::int64_t num_bytes;
   bool operator<(const Change& other) const {
     if (rank != other.rank) return rank < other.rank;
-    return ns != other.ns ? ns < other.ns : step < other.step;
+    return when != other.when ? when < other.when : release < other.release;
   }
 };
 
@@ -58,10 +68,8 @@ std::vector<std::int64_t> memory(const Plan& plan, const Timeline& timeline) {
   changes.reserve(2 * all.size());
   for (std::size_t b = 0; b < all.size(); ++b) {
     const Buffer& buffer = table.buffers()[b];
-    changes.push_back({buffer.rank, all[b].from_ns, Step::kAllocate, buffer.num_bytes});
-    if (all[b].to_ns == kNever) continue;
-    const Step step = all[b].to_ns > all[b].from_ns ? Step::kRelease : Step::kReleaseAtOnce;
-    changes.push_back({buffer.rank, all[b].to_ns, step, -buffer.num_bytes});
+    changes.push_back({buffer.rank, all[b].from, false, buffer.num_bytes});
+    if (all[b].to.ns != kNever) changes.push_back({buffer.rank, all[b].to, true, -buffer.num_bytes});
   }
   std::sort(changes.begin(), changes.end());
   std::vector<std::int64_t> live(at(plan.ranks)), peak(at(plan.ranks));

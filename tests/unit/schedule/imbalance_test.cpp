@@ -1,0 +1,154 @@
+// Golden ratios: db-sp.md 1.3 and 5.4, the recurrence of 8.2, and the groups that the barrier ratio waits in.
+#include "backend/schedule/imbalance.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "tests/unit/schedule/schedule_cases.h"
+
+namespace spscope {
+namespace {
+
+using testing::dense_mask, testing::mask_of, testing::plan_of, testing::usp_plan;
+
+constexpr int kHeads = 40, kBlocks = 1184;
+
+ImbalanceRatios ratios(const BlockMask& mask, int ulysses, int ring) {
+  const Request request = Request::attention(ulysses * ring, mask.heads(), 2, mask);
+  const Plan plan = usp_plan(request, ulysses);
+  return imbalance_ratios(plan, attended_area(plan));
+}
+
+void expect_ratios(const ImbalanceRatios& ratios, double barrier, double coupled, double plain, double tolerance) {
+  EXPECT_NEAR(ratios.barrier, barrier, tolerance);
+  EXPECT_NEAR(ratios.coupled, coupled, tolerance);
+  EXPECT_NEAR(ratios.plain, plain, tolerance);
+}
+
+TEST(Imbalance, MatchesTheGoldenVectorsOfTheBandMask) {
+  const BlockMask mask =
+      mask_of(2, 4, 2, [](int h, int q, int k) { return std::abs(q - k) <= 1 || (h == 1 && k == 0); });
+  EXPECT_NEAR(ratios(mask, 2, 1).barrier, 1.0909, 5e-5);
+  EXPECT_NEAR(ratios(mask, 1, 2).barrier, 1.0909, 5e-5);
+  EXPECT_NEAR(ratios(mask, 2, 2).barrier, 1.2727, 5e-5);
+  EXPECT_NEAR(ratios(mask, 1, 4).barrier, 1.2727, 5e-5);
+}
+
+TEST(Imbalance, HeadWiseMaskIsUnevenOverHeadsOnly) {
+  constexpr std::array<int, 16> kDense = {0, 1, 2, 3, 4, 5, 10, 15, 20, 21, 25, 26, 30, 31, 35, 36};
+  const BlockMask mask = mask_of(kHeads, 16, 2, [&](int h, int, int) { return std::ranges::count(kDense, h) > 0; });
+  for (const auto& [ulysses, expected] : {std::pair{8, 2.5}, {4, 1.5}, {2, 1.0}})
+    expect_ratios(ratios(mask, ulysses, 1), expected, expected, expected, 1e-12);
+  for (const int ring : {2, 4, 8}) expect_ratios(ratios(mask, 1, ring), 1, 1, 1, 1e-12);
+}
+
+// Of each eighth of the key blocks 93, 93, 93, 93, 93, 93, 34 and 0 are dense, for all rows alike. All heads are alike,
+// so four of them give the same ratios as forty.
+TEST(Imbalance, TokenWiseMaskIsUnevenForTheBarrierOnly) {
+  constexpr std::array<int, 8> kDense = {93, 93, 93, 93, 93, 93, 34, 0};
+  const BlockMask mask =
+      mask_of(4, kBlocks, 2, [&](int, int, int k) { return k % 148 < kDense[static_cast<std::size_t>(k / 148)]; });
+  expect_ratios(ratios(mask, 1, 8), 1.257, 1.10, 1.00, 5e-3);
+  EXPECT_NEAR(ratios(mask, 1, 8).barrier, 1.257, 5e-4);
+  for (const int ring : {4, 2}) expect_ratios(ratios(mask, 1, ring), 1.257, 1.00, 1.00, 5e-4);
+}
+
+// Head h attends to the blocks [max(0, i - 20 h), i) before block i.
+TEST(Imbalance, HybridWindowMaskIsUnevenEveryWay) {
+  const BlockMask mask = mask_of(kHeads, kBlocks, 2, [](int h, int q, int k) { return k >= q - 20 * h && k < q; });
+  for (const auto& [ulysses, expected] : {std::pair{2, 1.442}, {4, 1.608}, {8, 1.676}})
+    expect_ratios(ratios(mask, ulysses, 1), expected, expected, expected, 5e-4);
+  for (const auto& [ring, expected] : {std::pair{2, 1.278}, {4, 1.287}, {8, 1.287}})
+    expect_ratios(ratios(mask, 1, ring), expected, expected, expected, 5e-4);
+}
+
+TEST(Imbalance, ChessMaskIsEvenThoughEverySecondStepIsEmpty) {
+  for (const int ring : {2, 4, 8}) {
+    const BlockMask mask = mask_of(2, ring, 4, [](int, int q, int k) { return (q + k) % 2 == 1; });
+    expect_ratios(ratios(mask, 1, ring), 1, 1, 1, 1e-12);
+  }
+}
+
+// Tiles at (0,0) (1,2) (2,1) (3,3): rows and columns are even, every step has one busy rank.
+TEST(Imbalance, AntiMarginalMaskTellsTheThreeRatiosApart) {
+  constexpr std::array<int, 4> kColumn = {0, 2, 1, 3};
+  const BlockMask mask = mask_of(1, 4, 2, [&](int, int q, int k) { return kColumn[static_cast<std::size_t>(q)] == k; });
+  expect_ratios(ratios(mask, 1, 4), 3, 2, 1, 1e-12);
+}
+
+// Two rings of two, busy in opposite steps: inside each ring the steps are uneven by a factor of 4/3 at most; over all
+// ranks every step has a busiest rank.
+TEST(Imbalance, TheLiteralFormWaitsForAllRanksTheCodesFormForTheRing) {
+  // head 0: only the own chunk (step 0); head 1: only the other chunk (step 1)
+  const BlockMask mask = mask_of(2, 2, 4, [](int h, int q, int k) { return (q == k) == (h == 0); });
+  const ImbalanceRatios result = ratios(mask, 2, 2);
+  EXPECT_DOUBLE_EQ(result.barrier, 1);
+  EXPECT_DOUBLE_EQ(result.barrier_all_ranks, 2);
+  EXPECT_DOUBLE_EQ(result.plain, 1);
+}
+
+TEST(Imbalance, CoupledIsTheRecurrenceOverItsMean) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const int ranks = std::array{2, 3, 4, 5, 8}[seed % 5];
+    const BlockMask mask = testing::random_mask(1, 17, 4, 0.15, seed);
+    const Request request = Request::attention(ranks, 1, 2, mask);
+    const Plan plan = plan_of(request, "ring");
+    const std::vector<std::int64_t> area = attended_area(plan);
+    const auto n = static_cast<std::size_t>(ranks);
+    std::vector<std::vector<std::int64_t>> compute(n, std::vector<std::int64_t>(n)), start = compute;
+    double mean = 0;
+    for (std::size_t id = 0; id < area.size(); ++id) {
+      const Op& op = plan.ops[id];
+      if (area[id] == 0) continue;
+      compute[static_cast<std::size_t>(op.rank)][static_cast<std::size_t>(plan.post_of(op).ring_step)] += area[id];
+      mean += static_cast<double>(area[id]) / ranks;
+    }
+    std::int64_t last = 0;
+    for (std::size_t s = 0; s < n; ++s)
+      for (std::size_t r = 0; r < n; ++r) {
+        if (s > 0)
+          start[r][s] =
+              std::max({start[r][s - 1] + compute[r][s - 1], start[(r + n - 1) % n][s - 1], start[(r + 1) % n][s - 1]});
+        last = std::max(last, start[r][s] + compute[r][s]);
+      }
+    EXPECT_DOUBLE_EQ(imbalance_ratios(plan, area).coupled, static_cast<double>(last) / mean) << "seed " << seed;
+  }
+}
+
+TEST(Imbalance, IsOneWithoutWork) {
+  const BlockMask empty(2, BlockMask::uniform_starts(16, 4));
+  expect_ratios(ratios(empty, 1, 2), 1, 1, 1, 0);
+}
+
+TEST(Imbalance, TakesWorkOfAnyUnit) {
+  const Request request = Request::attention(2, 2, 2, dense_mask(2, 2, 4));
+  const Plan plan = plan_of(request, "ulysses");
+  const auto ns = testing::attend_durations(plan, [](const Op& op, const Post&) { return op.rank == 0 ? 300 : 100; });
+  EXPECT_DOUBLE_EQ(imbalance_ratios(plan, ns).plain, 1.5);
+  EXPECT_DOUBLE_EQ(imbalance_ratios(plan, ns).coupled, 1.5);
+}
+
+TEST(RingGroups, AreTheRingsOfUspAndNotItsAllToAlls) {
+  const Request request = Request::attention(6, 6, 2, dense_mask(6, 6, 4));
+  EXPECT_EQ(ring_groups(usp_plan(request, 2)), (std::vector<int>{0, 1, 0, 1, 0, 1}));
+  const Plan strided = plan_of(
+      request, "usp", {{"ulysses", std::int64_t{2}}, {"ring", std::int64_t{3}}, {"ranks", std::string("strided")}});
+  EXPECT_EQ(ring_groups(strided), (std::vector<int>{0, 0, 0, 1, 1, 1}));
+}
+
+TEST(RingGroups, OfUlyssesAreSingleRanksOfARingAllRanks) {
+  const Request request = Request::attention(3, 6, 2, dense_mask(6, 6, 4));
+  EXPECT_EQ(ring_groups(plan_of(request, "ulysses")), (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(ring_groups(plan_of(request, "ring")), (std::vector<int>{0, 0, 0}));
+}
+
+TEST(RingGroups, FollowTravellingQueriesAndDoubleRings) {
+  const Request request = Request::attention(4, 4, 2, dense_mask(4, 8, 4));
+  EXPECT_EQ(ring_groups(testing::token_ring_plan(request)), (std::vector<int>{0, 0, 0, 0}));
+  EXPECT_EQ(ring_groups(testing::double_ring_plan(request, 2)), (std::vector<int>{0, 0, 0, 0}));
+}
+
+}  // namespace
+}  // namespace spscope

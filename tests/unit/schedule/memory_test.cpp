@@ -1,0 +1,158 @@
+// Peaks worked out by hand, and the bound against thousands of schedules with random speeds.
+#include "backend/schedule/memory.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/schedule/schedule.h"
+#include "tests/unit/schedule/schedule_cases.h"
+
+namespace spscope {
+namespace {
+
+using testing::dense_mask, testing::plan_of, testing::usp_plan;
+
+std::vector<std::int64_t> scheduled_peak(const Plan& plan, std::int64_t attend_ns, const Network& network) {
+  return memory(plan, schedule(plan, testing::attend_durations(plan, [&](const Op&, const Post&) { return attend_ns; }),
+                               network));
+}
+
+// 2 heads x 16 tokens x 4 in bf16: q and o 256 bytes, k and v 512, the accumulator 2 x 16 x (4 + 2) x 4 = 768.
+// The attend holds q, k, v and the accumulator; the finish q, the accumulator and o.
+TEST(Memory, OfOneRankIsTheAttend) {
+  const Request request = Request::attention(1, 2, 4, dense_mask(2, 2, 8));
+  const Plan plan = plan_of(request, "single");
+  EXPECT_EQ(scheduled_peak(plan, 10, Network::instant(1)), (std::vector<std::int64_t>{256 + 512 + 768}));
+  EXPECT_EQ(memory_bound(plan), (std::vector<std::int64_t>{256 + 512 + 768}));
+}
+
+// In fp32 everything but the accumulator doubles; a batch of 3 triples all.
+TEST(Memory, GrowsWithElementBytesAndBatch) {
+  Request request = Request::attention(1, 2, 4, dense_mask(2, 2, 8), Dtype::kFp32);
+  EXPECT_EQ(memory_bound(plan_of(request, "single")), (std::vector<std::int64_t>{512 + 1024 + 768}));
+  request.batch = 3;
+  EXPECT_EQ(memory_bound(plan_of(request, "single")), (std::vector<std::int64_t>{3 * (512 + 1024 + 768)}));
+}
+
+// A chunk of k and v is m = 4 heads x 8 tokens x 2 x 4 x 2 bytes = 512; q is m/2, the accumulator 4 x 8 x 6 x 4 = 768.
+// While a step computes, its keys are held and the next ones arrive. The ones before were released when their hop and
+// their attend had ended.
+TEST(Memory, OfARingHoldsTwoChunksHoweverLongItIs) {
+  for (const int ranks : {2, 4, 8}) {
+    const Request request = Request::attention(ranks, 4, 4, dense_mask(4, ranks, 8));
+    const Plan plan = plan_of(request, "ring");
+    const std::vector<std::int64_t> expected(static_cast<std::size_t>(ranks), 256 + 2 * 512 + 768);
+    EXPECT_EQ(scheduled_peak(plan, 1000, {.ranks = ranks, .ranks_per_node = ranks, .port_bytes_per_ns = 100}),
+              expected);
+  }
+}
+
+// A rank cannot know when its hop has been received by the next rank before its own part of the hop has ended, so three
+// chunks may be held for a moment; never more, since a hop waits for the attend before it (program order).
+TEST(Memory, BoundOfARingDoesNotGrowWithItsLength) {
+  const auto bound = [](int ranks) {
+    const Request request = Request::attention(ranks, 4, 4, dense_mask(4, ranks, 8));
+    return memory_bound(plan_of(request, "ring")).front();
+  };
+  EXPECT_EQ(bound(4), bound(8));
+  EXPECT_EQ(bound(8), bound(16));
+  EXPECT_LE(bound(16), 256 + 3 * 512 + 768);
+}
+
+// Ulysses on 2 ranks, 4 heads x 32 tokens x 4 in bf16: every tensor is 512 a rank before and after the exchange. Both
+// inputs live until they were sent: q_in + kv_in + q; then kv_in + q + kv; then the attend; then q + acc + o; o +
+// o_out.
+TEST(Memory, OfUlyssesPeaksInItsAttend) {
+  const Request request = Request::attention(2, 4, 4, dense_mask(4, 4, 8));
+  const Plan plan = plan_of(request, "ulysses");
+  const std::int64_t q = 512, kv = 1024, accumulator = 2 * 32 * 6 * 4;
+  const std::int64_t peak = std::max({q + kv + q, kv + q + kv, q + kv + accumulator, q + accumulator + q});
+  EXPECT_EQ(scheduled_peak(plan, 10, {.ranks = 2, .ranks_per_node = 2, .port_bytes_per_ns = 1}),
+            (std::vector<std::int64_t>{peak, peak}));
+}
+
+// Ops that take no time still hold their buffers, one op after the other.
+TEST(Memory, CountsBuffersOfInstantOps) {
+  const Request request = Request::attention(1, 2, 4, dense_mask(2, 2, 8));
+  EXPECT_EQ(scheduled_peak(plan_of(request, "single"), 0, Network::instant(1)).front(), 256 + 512 + 768);
+}
+
+TEST(Memory, ViewsCostNothing) {
+  const Request request = Request::attention(1, 2, 4, dense_mask(2, 2, 8));
+  PlanBuilder b(request);
+  const Placement all = b.place([&](int) { return BoxList{request.whole()}; });
+  const auto [q, kv] = b.input_qkv(all);
+  const ValueId head = b.narrow(kv, b.place([&](int) { return BoxList{request.whole()}; }));
+  b.output(b.attend_all(q, head), all);
+  EXPECT_EQ(memory_bound(b.take()), (std::vector<std::int64_t>{256 + 512 + 768}));
+}
+
+// A rank that holds an input but does nothing still holds it.
+TEST(Memory, CountsInputsOfIdleRanks) {
+  const Request request = Request::attention(2, 2, 4, dense_mask(2, 2, 8));
+  PlanBuilder b(request);
+  b.input(kQueries, b.place([&](int r) { return r == 1 ? BoxList{request.whole()} : BoxList{}; }));
+  const Plan plan = b.take();
+  EXPECT_EQ(memory_bound(plan), (std::vector<std::int64_t>{0, 256}));
+  EXPECT_EQ(memory(plan, Timeline{}), (std::vector<std::int64_t>{0, 256}));
+}
+
+// Rank 0 pushes into rank 1, which knows nothing of it: the buffer counts from the start. After a barrier of both it
+// counts from there only.
+Plan push_plan(const Request& request, bool barrier) {
+  PlanBuilder b(request);
+  const auto only = [&](int rank) {
+    return b.place([&, rank](int r) { return r == rank ? BoxList{request.whole()} : BoxList{}; });
+  };
+  const ValueId q = b.input(kQueries, only(0)), before = b.input(kKeysValues, only(1));
+  b.local("uses", std::vector<ValueId>{before});
+  if (barrier) b.barrier();
+  b.output(b.wait(b.push(q, only(1))), only(1));
+  return b.take();
+}
+
+TEST(MemoryBound, CountsAPushFromTheLastBarrierBeforeIt) {
+  const Request request = Request::attention(2, 2, 4, dense_mask(2, 2, 8));
+  EXPECT_EQ(memory_bound(push_plan(request, false))[1], 512 + 512 + 256);
+  EXPECT_EQ(memory_bound(push_plan(request, true))[1], 512 + 512);
+}
+
+struct Case {
+  const char* name;
+  Plan plan;
+};
+
+std::vector<Case> cases(const Request& request) {
+  std::vector<Case> cases;
+  cases.push_back({"ulysses", plan_of(request, "ulysses")});
+  cases.push_back({"ring", plan_of(request, "ring")});
+  cases.push_back({"ring cyclic", plan_of(request, "ring", {{"order", std::string("cyclic")}})});
+  cases.push_back({"usp 2x3", usp_plan(request, 2)});
+  cases.push_back({"usp 3x2", usp_plan(request, 3)});
+  cases.push_back({"token ring", testing::token_ring_plan(request)});
+  cases.push_back({"double ring", testing::double_ring_plan(request, 2)});
+  return cases;
+}
+
+TEST(MemoryBound, IsNeverExceededByAScheduleWithRandomSpeeds) {
+  const Request request = Request::attention(6, 7, 4, testing::random_mask(7, 13, 4, 0.4, 8));
+  Rng rng(21);
+  for (const Case& c : cases(request)) {
+    const std::vector<std::int64_t> bound = memory_bound(c.plan);
+    for (int trial = 0; trial < 200; ++trial) {
+      const Network network{.ranks = 6,
+                            .ranks_per_node = 2,
+                            .port_bytes_per_ns = 0.5 + 100 * rng.uniform(),
+                            .nic_bytes_per_ns = 0.5 + 100 * rng.uniform(),
+                            .intra_latency_ns = rng.below(50),
+                            .inter_latency_ns = rng.below(500),
+                            .compute_slowdown = 1 + rng.uniform()};
+      std::vector<std::int64_t> compute_ns;
+      for (std::size_t id = 0; id < c.plan.ops.size(); ++id) compute_ns.push_back(rng.below(200) * rng.below(3));
+      const std::vector<std::int64_t> peak = memory(c.plan, schedule(c.plan, compute_ns, network));
+      for (std::size_t r = 0; r < peak.size(); ++r) ASSERT_LE(peak[r], bound[r]) << c.name << " rank " << r;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace spscope

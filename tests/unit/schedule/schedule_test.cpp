@@ -1,0 +1,280 @@
+// Closed forms where there is no contention, hand-worked cases where there is, and the recurrence of db-sp.md 8.2.
+#include "backend/schedule/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/schedule/schedule_cases.h"
+
+namespace spscope {
+namespace {
+
+using testing::attend_durations, testing::dense_mask, testing::plan_of, testing::usp_plan;
+
+std::vector<OpTimes> times_of(const Plan& plan, const Timeline& timeline, PostKind kind) {
+  std::vector<OpTimes> times;
+  for (std::size_t id = 0; id < plan.ops.size(); ++id)
+    if (plan.kind_of(plan.ops[id]) == kind) times.push_back(timeline.ops[id]);
+  return times;
+}
+
+// start(r, s+1) = max(fin(r, s), max of start(r, s) over r and its neighbours + p2p)
+std::vector<std::vector<std::int64_t>> recurrence_starts(const std::vector<std::vector<std::int64_t>>& compute,
+                                                         std::int64_t p2p_ns) {
+  const std::size_t ranks = compute.size();
+  std::vector<std::vector<std::int64_t>> start(ranks, std::vector<std::int64_t>(ranks, 0));
+  for (std::size_t s = 0; s + 1 < ranks; ++s)
+    for (std::size_t r = 0; r < ranks; ++r)
+      start[r][s + 1] =
+          std::max(start[r][s] + compute[r][s],
+                   std::max({start[r][s], start[(r + ranks - 1) % ranks][s], start[(r + 1) % ranks][s]}) + p2p_ns);
+  return start;
+}
+
+TEST(Schedule, RingsFollowTheCoupledRecurrence) {
+  Rng rng(5);
+  for (int trial = 0; trial < 200; ++trial) {
+    const int ranks = std::vector<int>{2, 3, 4, 5, 8}[static_cast<std::size_t>(rng.below(5))];
+    const std::int64_t p2p_ns = std::vector<int>{0, 7, 300, 900}[static_cast<std::size_t>(rng.below(4))];
+    std::vector<std::vector<std::int64_t>> compute(static_cast<std::size_t>(ranks));
+    for (auto& row : compute)
+      for (int s = 0; s < ranks; ++s) row.push_back(1 + rng.below(999));
+    const Request request = Request::attention(ranks, 2, 4, dense_mask(2, ranks, 8));
+    const Plan plan = plan_of(request, "ring");
+    Network network = Network::instant(ranks);
+    network.intra_latency_ns = p2p_ns;
+    const Timeline timeline = schedule(
+        plan,
+        attend_durations(plan,
+                         [&](const Op& op, const Post& post) {
+                           return compute[static_cast<std::size_t>(op.rank)][static_cast<std::size_t>(post.ring_step)];
+                         }),
+        network);
+    const auto start = recurrence_starts(compute, p2p_ns);
+    std::int64_t makespan_ns = 0;
+    for (std::size_t id = 0; id < plan.ops.size(); ++id) {
+      const Op& op = plan.ops[id];
+      if (plan.kind_of(op) != PostKind::kAttend) continue;
+      const auto r = static_cast<std::size_t>(op.rank), s = static_cast<std::size_t>(plan.post_of(op).ring_step);
+      ASSERT_EQ(timeline.ops[id].begin_ns, start[r][s]) << "trial " << trial << " rank " << r << " step " << s;
+      makespan_ns = std::max(makespan_ns, start[r][s] + compute[r][s]);
+    }
+    ASSERT_EQ(timeline.makespan_ns(), makespan_ns);
+  }
+}
+
+// 4 heads x 64 tokens x 4 x 2 bytes = 2048 a tensor, 128 from each rank to each other: q and o take 3 x 128 / 10
+// = 38.4, k and v together 76.8.
+TEST(Schedule, UlyssesIsThreeExchangesAndAttention) {
+  const Request request = Request::attention(4, 4, 4, dense_mask(4, 8, 8));
+  const Plan plan = plan_of(request, "ulysses");
+  const Network network{.ranks = 4, .ranks_per_node = 4, .port_bytes_per_ns = 10, .intra_latency_ns = 3};
+  const auto compute_ns = attend_durations(plan, [](const Op&, const Post&) { return 100; });
+  EXPECT_EQ(schedule(plan, compute_ns, network).makespan_ns(), (3 + 39) + (3 + 77) + 100 + (3 + 39));
+}
+
+// 2 nodes of 2 ranks, rings across nodes: without a NIC limit a hop of 2 heads x 32 tokens x 8 x 2 bytes = 1024 takes
+// 102.4; when the two flows of a node share a NIC as fast as one port, 204.8.
+TEST(Schedule, FlowsOfANodeShareItsNic) {
+  const Request request = Request::attention(4, 4, 4, dense_mask(4, 8, 8));
+  const Plan plan = usp_plan(request, 2);
+  const std::vector<std::int64_t> free(plan.ops.size(), 0);
+  for (const double nic : {kUnlimited, 10.0}) {
+    const Network network{.ranks = 4, .ranks_per_node = 2, .port_bytes_per_ns = 10, .nic_bytes_per_ns = nic};
+    const Timeline timeline = schedule(plan, free, network);
+    int num_hops = 0;
+    for (std::size_t id = 0; id < plan.ops.size(); ++id) {
+      const Op& op = plan.ops[id];
+      if (plan.kind_of(op) != PostKind::kExchange || plan.group(op.group)[1] - plan.group(op.group)[0] != 2) continue;
+      EXPECT_EQ(timeline.ops[id].end_ns - timeline.ops[id].begin_ns, nic == kUnlimited ? 103 : 205);
+      ++num_hops;
+    }
+    EXPECT_EQ(num_hops, 4);
+  }
+}
+
+// A hop of 256 bytes at 256/30 a nanosecond is under way for 30 of 100 ns of compute: 30 / 1.5 = 20 done, 80 left
+// at 30.
+TEST(Schedule, TwoSidedCommunicationSlowsComputeFromPostToEnd) {
+  const Request request = Request::attention(2, 2, 4, dense_mask(2, 2, 8));
+  const Plan plan = plan_of(request, "ring");
+  const auto compute_ns = attend_durations(plan, [](const Op&, const Post&) { return 100; });
+  const Network network{.ranks = 2, .ranks_per_node = 2, .port_bytes_per_ns = 256.0 / 30, .compute_slowdown = 1.5};
+  const std::vector<OpTimes> attends = times_of(plan, schedule(plan, compute_ns, network), PostKind::kAttend);
+  ASSERT_EQ(attends.size(), 4u);
+  for (std::size_t first : {0u, 1u}) EXPECT_EQ(attends[first].end_ns, 110);
+  for (std::size_t second : {2u, 3u}) EXPECT_EQ(attends[second].end_ns, 210);
+}
+
+// Rank 1 posts 40 ns after rank 0: rank 0 is slowed while it waits, too. By then 40 / 2 = 20 of its 100 are done, after
+// 30 more 35, and the rest takes 65.
+TEST(Schedule, WaitingForAPartnerSlowsComputeToo) {
+  const Request request = Request::attention(2, 2, 4, dense_mask(2, 2, 8));
+  PlanBuilder b(request);
+  const std::vector<SetId> half = b.sets().even(request.all_inner(), 2);
+  const Placement rows = b.place([&](int r) {
+    return BoxList{{request.all_heads(), request.all_outer(), half[static_cast<std::size_t>(r)]}};
+  });
+  auto [q, kv] = b.input_qkv(rows);
+  const ValueId late = b.input(kQueries, b.place([&](int r) { return r == 1 ? BoxList{request.whole()} : BoxList{}; }));
+  b.local("late", std::vector<ValueId>{late});
+  const Move hop = b.shift(kv, b.everyone());
+  b.attend(b.accumulate(q), kv);
+  b.wait(hop);
+  const Plan plan = b.take();
+  std::vector<std::int64_t> compute_ns;
+  for (const Op& op : plan.ops) compute_ns.push_back(plan.kind_of(op) == PostKind::kLocal ? 40 : 100);
+  const Network network{.ranks = 2, .ranks_per_node = 2, .port_bytes_per_ns = 256.0 / 30, .compute_slowdown = 2};
+  const Timeline timeline = schedule(plan, compute_ns, network);
+  EXPECT_EQ(times_of(plan, timeline, PostKind::kExchange)[0].post_ns, 0);
+  EXPECT_EQ(times_of(plan, timeline, PostKind::kExchange)[0].begin_ns, 40);
+  EXPECT_EQ(times_of(plan, timeline, PostKind::kExchange)[0].end_ns, 70);
+  EXPECT_EQ(times_of(plan, timeline, PostKind::kAttend)[0].end_ns, 70 + 65);
+}
+
+// Three ranks send each other 100 bytes at 10 a nanosecond; rank 2 posts at 50. The messages between 0 and 1 are
+// through at 10, so from 50 only those of rank 2 share its ports: 50 + 2 x 100 / 10.
+TEST(Schedule, MessagesDoNotWaitForPartnersOfOtherMessages) {
+  const Request request = Request::attention(3, 3, 1, dense_mask(3, 3, 50));
+  PlanBuilder b(request);
+  const std::vector<SetId> heads = b.sets().even(request.all_heads(), 3),
+                           tokens = b.sets().even(request.all_inner(), 3);
+  const auto at = [](int r) { return static_cast<std::size_t>(r); };
+  const ValueId q = b.input(kQueries, b.place([&](int r) {
+    return BoxList{{request.all_heads(), request.all_outer(), tokens[at(r)]}};
+  }));
+  const ValueId late = b.input(kOutputs, b.place([&](int r) { return r == 2 ? BoxList{request.whole()} : BoxList{}; }));
+  b.local("late", std::vector<ValueId>{late});
+  b.reshard(q, b.place([&](int r) { return BoxList{{heads[at(r)], request.all_outer(), request.all_inner()}}; }));
+  const Plan plan = b.take();
+  std::vector<std::int64_t> compute_ns;
+  for (const Op& op : plan.ops) compute_ns.push_back(plan.kind_of(op) == PostKind::kLocal ? 50 : 0);
+  const Network network{.ranks = 3, .ranks_per_node = 3, .port_bytes_per_ns = 10};
+  const auto exchanges = times_of(plan, schedule(plan, compute_ns, network), PostKind::kExchange);
+  ASSERT_EQ(exchanges.size(), 3u);
+  EXPECT_EQ(exchanges[0].post_ns, 0);
+  EXPECT_EQ(exchanges[2].post_ns, 50);
+  for (const OpTimes& times : exchanges) {
+    EXPECT_EQ(times.begin_ns, 50);
+    EXPECT_EQ(times.end_ns, 70);
+  }
+}
+
+// Two pushes of 100 bytes meet on the in port of rank 2, the second 4 ns later (shared_link_test.cpp): 16 and 20.
+TEST(Schedule, PushesThatMeetOnAPortShareIt) {
+  const Request request = Request::attention(3, 1, 5, dense_mask(1, 2, 10));
+  PlanBuilder b(request);
+  const std::vector<SetId> half = b.sets().even(request.all_inner(), 2);
+  const auto part = [&](int r) {
+    return Box{request.all_heads(), request.all_outer(), half[static_cast<std::size_t>(r)]};
+  };
+  const ValueId value = b.input(kQueries, b.place([&](int r) { return r < 2 ? BoxList{part(r)} : BoxList{}; }));
+  const ValueId other = b.input(kOutputs, b.place([&](int r) { return r == 1 ? BoxList{part(1)} : BoxList{}; }));
+  b.local("slow", std::vector<ValueId>{other});
+  b.wait(b.push(value, b.place([&](int r) { return r == 2 ? BoxList{request.whole()} : BoxList{}; })));
+  const Plan plan = b.take();
+  std::vector<std::int64_t> compute_ns;
+  for (const Op& op : plan.ops) compute_ns.push_back(plan.kind_of(op) == PostKind::kLocal ? 4 : 0);
+  const Network network{.ranks = 3, .ranks_per_node = 3, .port_bytes_per_ns = 10};
+  std::vector<std::int64_t> ends_ns;
+  const Timeline timeline = schedule(plan, compute_ns, network);
+  for (std::size_t id = 0; id < plan.ops.size(); ++id)
+    if (plan.kind_of(plan.ops[id]) == PostKind::kPush && !plan.ops[id].messages.empty())
+      ends_ns.push_back(timeline.ops[id].end_ns);
+  EXPECT_EQ(ends_ns, (std::vector<std::int64_t>{16, 20}));
+}
+
+TEST(Schedule, AReduceAndABarrierBeginWhenTheWholeGroupHasPosted) {
+  Request request = Request::attention(3, 3, 2, dense_mask(3, 3, 4));
+  request.hidden = 6;
+  request.kernels = {{"wo", true, Axis::kHeads, Axis::kHidden, kHiddenState}};
+  PlanBuilder b(request);
+  const std::vector<SetId> heads = b.sets().even(request.all_heads(), 3),
+                           tokens = b.sets().even(request.all_inner(), 3);
+  const auto at = [](int r) { return static_cast<std::size_t>(r); };
+  const ValueId o = b.input(kOutputs, b.place([&](int r) {
+    return BoxList{{heads[at(r)], request.all_outer(), request.all_inner()}};
+  }));
+  const ValueId shares = b.linear(o, "wo");
+  const Move sum = b.reduce(shares, b.place([&](int r) {
+    return BoxList{{request.all_columns(Axis::kHidden), request.all_outer(), tokens[at(r)]}};
+  }));
+  b.wait(sum);
+  b.barrier();
+  const Plan plan = b.take();
+  std::vector<std::int64_t> compute_ns;
+  for (const Op& op : plan.ops) compute_ns.push_back(plan.kind_of(op) == PostKind::kLocal ? 10 * (op.rank + 1) : 0);
+  // Each share of 6 x 4 x 2 = 48 bytes; a rank sends and receives 96 at 12 a nanosecond.
+  const Network network{.ranks = 3, .ranks_per_node = 3, .port_bytes_per_ns = 12, .intra_latency_ns = 5};
+  const Timeline timeline = schedule(plan, compute_ns, network);
+  for (const OpTimes& times : times_of(plan, timeline, PostKind::kReduce)) {
+    EXPECT_EQ(times.begin_ns, 30);
+    EXPECT_EQ(times.end_ns, 30 + 5 + 8);
+  }
+  for (const OpTimes& times : times_of(plan, timeline, PostKind::kBarrier)) {
+    EXPECT_EQ(times.begin_ns, 43);
+    EXPECT_EQ(times.end_ns, 43 + 5);
+  }
+  EXPECT_EQ(times_of(plan, timeline, PostKind::kReduce)[0].post_ns, 10);
+}
+
+TEST(Schedule, AnEmptyPlanTakesNoTime) {
+  const Request request = Request::attention(2, 1, 4, dense_mask(1, 2, 4));
+  PlanBuilder b(request);
+  const Plan plan = b.take();
+  EXPECT_EQ(schedule(plan, {}, Network::instant(2)).makespan_ns(), 0);
+}
+
+TEST(Schedule, TheSamePlanHasTheSameTimes) {
+  const Request request = Request::attention(6, 6, 4, testing::random_mask(6, 13, 4, 0.4, 3));
+  const Network network{.ranks = 6,
+                        .ranks_per_node = 2,
+                        .port_bytes_per_ns = 5,
+                        .nic_bytes_per_ns = 7,
+                        .intra_latency_ns = 1,
+                        .inter_latency_ns = 2,
+                        .compute_slowdown = 1.3};
+  const auto run = [&] {
+    const Plan plan = usp_plan(request, 2);
+    return schedule(plan, attend_durations(plan, [](const Op& op, const Post&) { return op.tiles; }), network);
+  };
+  const Timeline first = run(), second = run();
+  ASSERT_EQ(first.ops.size(), second.ops.size());
+  for (std::size_t id = 0; id < first.ops.size(); ++id) {
+    EXPECT_EQ(first.ops[id].post_ns, second.ops[id].post_ns);
+    EXPECT_EQ(first.ops[id].begin_ns, second.ops[id].begin_ns);
+    EXPECT_EQ(first.ops[id].end_ns, second.ops[id].end_ns);
+  }
+}
+
+// Whatever the times, they respect the plan: dependencies, lanes, and post <= begin <= end.
+TEST(Schedule, RespectsDependenciesAndLanes) {
+  const Request request = Request::attention(6, 6, 4, testing::random_mask(6, 13, 4, 0.4, 3));
+  for (const Plan& plan :
+       {usp_plan(request, 2), testing::token_ring_plan(request), testing::double_ring_plan(request, 2)}) {
+    const Network network{.ranks = 6,
+                          .ranks_per_node = 3,
+                          .port_bytes_per_ns = 5,
+                          .nic_bytes_per_ns = 7,
+                          .intra_latency_ns = 1,
+                          .inter_latency_ns = 2,
+                          .compute_slowdown = 1.3};
+    const Timeline timeline =
+        schedule(plan, attend_durations(plan, [](const Op& op, const Post&) { return op.tiles; }), network);
+    std::vector<OpId> last(static_cast<std::size_t>(plan.ranks * plan.lanes), kNone);
+    for (std::size_t id = 0; id < plan.ops.size(); ++id) {
+      const Op& op = plan.ops[id];
+      const OpTimes& times = timeline.ops[id];
+      EXPECT_LE(times.post_ns, times.begin_ns);
+      EXPECT_LE(times.begin_ns, times.end_ns);
+      for (OpId d : plan.deps(op)) EXPECT_LE(timeline.ops[static_cast<std::size_t>(d)].end_ns, times.post_ns);
+      OpId& before = last[static_cast<std::size_t>(op.rank * plan.lanes + plan.post_of(op).lane)];
+      if (before != kNone) {
+        EXPECT_LE(timeline.ops[static_cast<std::size_t>(before)].end_ns, times.post_ns);
+      }
+      before = static_cast<OpId>(id);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace spscope
