@@ -118,12 +118,17 @@ void add_values(Hasher& h, const Plan& plan) {
     h.add(v.sources);
     h.add(v.given);
   }
-  for (const Accumulator& a : plan.accumulators)
-    h.add(static_cast<std::uint64_t>(a.q) << 32 | static_cast<std::uint64_t>(a.axis) << 16 |
-          static_cast<std::uint16_t>(a.mask));
+  for (const Accumulator& a : plan.accumulators) {
+    h.add(static_cast<std::uint64_t>(a.q) << 32 | static_cast<std::uint32_t>(a.mask));
+    h.add(static_cast<std::uint64_t>(a.axis));
+  }
   for (const MaskUse& m : plan.masks)
     h.add(static_cast<std::uint64_t>(m.axis) << 32 | static_cast<std::uint32_t>(m.slices));
-  for (const Kernel& k : plan.kernels) h.add(k.name);
+  for (const Kernel& k : plan.kernels) {
+    h.add(k.name);
+    h.add(static_cast<std::uint64_t>(k.contracts) << 32 | static_cast<std::uint64_t>(k.in) << 24 |
+          static_cast<std::uint64_t>(k.out) << 16 | k.tensors.bits);
+  }
   for (const Output& o : plan.outputs) {
     h.add(static_cast<std::uint64_t>(o.value));
     h.add(*plan.sets, o.placement);
@@ -138,6 +143,10 @@ std::uint64_t plan_hash(const Plan& plan) {
     h.add(static_cast<std::uint64_t>(x));
   for (std::int32_t n : plan.num_columns) h.add(static_cast<std::uint64_t>(n));
   for (std::int32_t n : plan.tensor_width) h.add(static_cast<std::uint64_t>(n));
+  // Sizes first, so that the end of one list is never read as the beginning of the next.
+  for (std::size_t n : {plan.posts.size(), plan.ops.size(), plan.messages.size(), plan.values.size(),
+                        plan.accumulators.size(), plan.masks.size(), plan.kernels.size(), plan.outputs.size()})
+    h.add(n);
   add_graph(h, plan);
   add_values(h, plan);
   h.add_all(plan.dep_refs);

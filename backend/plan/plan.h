@@ -48,7 +48,7 @@ struct Value {
   int layer = 0;          // attention of the layer: 0 for 3D and spatial, 1 for temporal
   IdRange pending;        // groups whose shares a reduce must still add up; empty: none
   AccId partial = kNone;  // the accumulator whose unfinished rows (o, m, l) these are
-  IdRange sources;        // a view: union or narrowing of other values; no op, no copy
+  IdRange sources;        // a view: union or narrowing of other values, no views themselves; no op, no copy
   bool given = false;     // an input of the layer
 };
 

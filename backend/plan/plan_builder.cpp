@@ -19,10 +19,7 @@ PlanBuilder::PlanBuilder(const Request& request) : request_(request) {
   plan_.outer_tokens = request.outer_tokens;
   plan_.inner_tokens = request.inner_tokens;
   for (int a = 0; a < kNumAxes; ++a) plan_.num_columns[a] = request.num_columns(static_cast<Axis>(a));
-  for (Tensor t : {Tensor::kQ, Tensor::kK, Tensor::kV, Tensor::kO})
-    plan_.tensor_width[static_cast<int>(t)] = request.head_dim;
-  plan_.tensor_width[static_cast<int>(Tensor::kRowStats)] = 2;
-  for (Tensor t : {Tensor::kX, Tensor::kF, Tensor::kNorm}) plan_.tensor_width[static_cast<int>(t)] = 1;
+  for (int t = 0; t < kNumTensors; ++t) plan_.tensor_width[t] = request.tensor_width(static_cast<Tensor>(t));
   everyone_.emplace_back();
   for (int r = 0; r < request.ranks; ++r) everyone_.front().push_back(r);
   last_compute_.assign(at(request.ranks), kNone);
@@ -130,6 +127,16 @@ IdRange PlanBuilder::add_value_refs(std::span<const ValueId> values) {
   return {begin, static_cast<std::int32_t>(plan_.value_refs.size())};
 }
 
+// Views name bases, so that nobody has to follow views of views.
+IdRange PlanBuilder::add_sources(std::span<const ValueId> values) {
+  std::vector<ValueId> bases;
+  for (ValueId value : values)
+    for_each_base(plan_, value, [&](ValueId base) {
+      if (std::ranges::find(bases, base) == bases.end()) bases.push_back(base);
+    });
+  return add_value_refs(bases);
+}
+
 IdRange PlanBuilder::add_group_refs(const Groups& groups) {
   const auto begin = static_cast<std::int32_t>(plan_.group_refs.size());
   for (const std::vector<int>& group : groups) plan_.group_refs.push_back(group_id(group));
@@ -168,7 +175,7 @@ ValueId PlanBuilder::view(std::span<const ValueId> values) {
       boxes.insert(boxes.end(), placement_of(v).at(rank).begin(), placement_of(v).at(rank).end());
     return boxes;
   });
-  value.sources = add_value_refs(values);
+  value.sources = add_sources(values);
   return add_value(std::move(value));
 }
 
@@ -176,7 +183,7 @@ ValueId PlanBuilder::narrow(ValueId id, Placement part) {
   Value value = plan_.values[at(id)];
   value.placement = std::move(part);
   value.given = false;
-  value.sources = add_value_refs({&id, 1});
+  value.sources = add_sources({&id, 1});
   return add_value(std::move(value));
 }
 
@@ -235,7 +242,7 @@ ValueId PlanBuilder::local(std::string_view name, std::span<const ValueId> value
   post.kernel = kernel_id(weight ? *weight : Kernel{std::string(name), false, source.columns, source.columns, {}});
   const PostId at_post = add_post(post);
   for (int rank = 0; rank < plan_.ranks; ++rank) {
-    if (source.placement.at(rank).empty()) continue;
+    if (placement_of(id).at(rank).empty()) continue;
     const OpId op = add_op(at_post, rank);
     const std::int64_t cells = volume(sets(), source.placement.at(rank)) * width_in * plan_.batch;
     plan_.ops[at(op)].flops = weight ? 2 * cells * sets().size(columns(rank)) * width_out : cells;

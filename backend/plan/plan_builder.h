@@ -95,7 +95,7 @@ class PlanBuilder {
     int src, dst;
     Box box;
   };
-  struct Barrier {
+  struct Barrier {  // of one group
     PostId post;
     std::vector<OpId> op_of_rank;  // kNone for ranks that are no member
   };
@@ -108,6 +108,7 @@ class PlanBuilder {
   OpId last_fence(PostId after, int rank, int other) const;
   GroupId group_id(const std::vector<int>& group);
   IdRange add_value_refs(std::span<const ValueId> values);
+  IdRange add_sources(std::span<const ValueId> values);
   IdRange add_group_refs(const Groups& groups);
   Move move(PostKind kind, ValueId value, Placement placement, const Groups& groups, int lane);
   void route(const Value& value, const Placement& placement, const std::vector<int>& group, std::vector<Line>& lines);

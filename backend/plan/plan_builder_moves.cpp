@@ -135,8 +135,9 @@ Move PlanBuilder::move(PostKind kind, ValueId value_id, Placement placement, con
       for (const Box& box : plan_.values[at(id)].placement.at(dst))
         for (int src : groups[g]) lines[g].push_back({src, dst, box});
   }
-  const auto wired = [](const std::vector<Line>& list) {
-    return std::ranges::any_of(list, [](const Line& line) { return line.src != line.dst; });
+  const auto wired = [kind](const std::vector<Line>& list) {
+    return kind == PostKind::kReduce ||
+           std::ranges::any_of(list, [](const Line& line) { return line.src != line.dst; });
   };
   for (const bool wire : {false, true}) {  // groups that only rearrange locally make a copy, the others a transfer
     PostId post_id = kNone;
@@ -174,16 +175,16 @@ void PlanBuilder::barrier(const Groups& given_groups, int lane) {
   post.kind = PostKind::kBarrier;
   post.lane = lane;
   const PostId post_id = add_post(post);
-  Barrier barrier{post_id, std::vector<OpId>(at(plan_.ranks), kNone)};
   for (const std::vector<int>& group : given_groups.empty() ? everyone_ : given_groups) {
+    Barrier barrier{post_id, std::vector<OpId>(at(plan_.ranks), kNone)};
     const auto first = static_cast<OpId>(plan_.ops.size());
     for (int rank : group) plan_.ops[at(add_op(post_id, rank))].group = group_id(group);
     for (OpId op = first; op < static_cast<OpId>(plan_.ops.size()); ++op) {
       finish_op(op);
       barrier.op_of_rank[at(plan_.ops[at(op)].rank)] = op;
     }
+    barriers_.push_back(std::move(barrier));
   }
-  barriers_.push_back(std::move(barrier));
 }
 
 ValueId PlanBuilder::reshard(ValueId value, Placement placement, const Groups& groups, int lane) {

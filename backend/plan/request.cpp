@@ -16,6 +16,23 @@ std::int32_t Request::num_columns(Axis axis) const {
   return 0;
 }
 
+std::int32_t Request::tensor_width(Tensor tensor) const {
+  switch (tensor) {
+    case Tensor::kQ:
+    case Tensor::kK:
+    case Tensor::kV:
+    case Tensor::kO:
+      return head_dim;
+    case Tensor::kRowStats:
+      return 2;
+    case Tensor::kX:
+    case Tensor::kF:
+    case Tensor::kNorm:
+      return 1;
+  }
+  return 0;
+}
+
 Request Request::attention(int ranks, int heads, int head_dim, BlockMask mask, Dtype dtype) {
   Request request;
   request.ranks = ranks;

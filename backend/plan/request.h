@@ -59,6 +59,8 @@ struct Request {
   bool spatiotemporal() const { return attends(AttendedAxis::kOuter); }
 
   std::int32_t num_columns(Axis axis) const;
+  // Elements per column and token.
+  std::int32_t tensor_width(Tensor tensor) const;
   SetId all_columns(Axis axis) const { return sets->span(0, num_columns(axis)); }
   SetId all_heads() const { return sets->span(0, heads); }
   SetId all_outer() const { return sets->span(0, outer_tokens); }

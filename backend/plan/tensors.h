@@ -35,6 +35,13 @@ struct TensorSet {
   friend constexpr bool operator==(const TensorSet&, const TensorSet&) = default;
 };
 
+// The axis that a tensor's columns run along.
+constexpr Axis columns_of(Tensor tensor) {
+  if (tensor == Tensor::kX) return Axis::kHidden;
+  if (tensor == Tensor::kF) return Axis::kFfn;
+  return tensor == Tensor::kNorm ? Axis::kStat : Axis::kHeads;
+}
+
 inline constexpr TensorSet kQueries{Tensor::kQ}, kKeysValues{Tensor::kK, Tensor::kV}, kOutputs{Tensor::kO},
     kPartialRows{Tensor::kO, Tensor::kRowStats}, kHiddenState{Tensor::kX};
 
