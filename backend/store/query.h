@@ -14,13 +14,14 @@ namespace spscope {
 struct QueryLimits {
   std::int64_t max_rows = 1'000'000;
   std::int64_t max_ms = 60'000;
+  std::int64_t max_bytes = 256 << 20;  // of all values together
 };
 
 struct QueryResult {
   std::vector<std::string> columns;
   // Values as text; absent for NULL; blobs as x'0102'.
   std::vector<std::vector<std::optional<std::string>>> rows;
-  bool truncated = false;  // there were more than max_rows
+  bool truncated = false;  // the answer was cut at max_rows or max_bytes
 };
 
 class Database;

@@ -56,7 +56,7 @@ class StoreWriter {
 
   // Where the file will be.
   const std::string& path() const;
-  // Commits, checks, fsyncs and renames. Nothing else may be called afterwards.
+  // Commits, fsyncs and renames. Nothing else may be called afterwards.
   void finish();
 
  private:

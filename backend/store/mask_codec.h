@@ -1,0 +1,26 @@
+// Masks as bytes, and their thumbnails. Layout 1 (`mask.codec` = 1), numbers as in bytes.h: magic "SMSK", version,
+// heads, number of blocks, tokens of each block, then the bits row by row ([heads, query blocks], each row padded to
+// whole 64-bit words), CRC-32C.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/mask/block_mask.h"
+#include "backend/store/records.h"
+
+namespace spscope {
+
+inline constexpr int kMaskCodecNone = 0, kMaskCodec = 1;
+
+// REQUIRES: not refined.
+std::vector<std::uint8_t> encode_mask(const BlockMask& mask);
+// Throws Error (kStoreCorrupt) when the bytes are not a mask.
+BlockMask decode_mask(std::span<const std::uint8_t> bytes);
+
+// By head. A cell's density is exact: the share of active (query, key) pairs among those of its tokens, where a block
+// that lies over several cells is divided between them by area.
+std::vector<DensityThumbnail> make_thumbnails(const BlockMask& mask);
+
+}  // namespace spscope

@@ -1,0 +1,194 @@
+#include "backend/store/output_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+#include "backend/base/error.h"
+
+namespace spscope {
+
+namespace {
+
+// Side files of SQLite. One that belongs to an older file of the same name would be played back into the new one.
+constexpr const char* kSideFiles[] = {"-journal", "-wal", "-shm"};
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+bool exists(const std::string& path) {
+  struct stat status;
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+std::string reason() { return std::strerror(errno); }
+
+// The folder is there, is a folder and lets us in. Whether a file can be made in it, only trying shows.
+void check_folder(const std::string& path) {
+  const std::string folder = folder_of(path);
+  struct stat status;
+  if (::stat(folder.c_str(), &status) != 0)
+    throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": folder \"{}\": {}", path, folder, reason()),
+                "create the folder or choose another one with -o");
+  if (!S_ISDIR(status.st_mode))
+    throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": \"{}\" is not a folder", path, folder),
+                "choose another path with -o");
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": folder \"{}\": {}", path, folder, reason()),
+                "choose a folder that you may write to with -o");
+}
+
+void check_side_files(const std::string& path) {
+  for (const char* suffix : kSideFiles)
+    if (exists(path + suffix))
+      throw Error(ErrorCode::kStoreExists, fmt::format("\"{}{}\" is left of another database", path, suffix),
+                  "remove it or choose another path with -o");
+}
+
+}  // namespace
+
+FileKind file_kind(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return exists(path) ? FileKind::kSpecial : FileKind::kAbsent;
+    throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": {}", path, reason()));
+  }
+  if (S_ISDIR(status.st_mode)) return FileKind::kFolder;
+  if (!S_ISREG(status.st_mode)) return FileKind::kSpecial;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": {}", path, reason()));
+  std::array<char, 72> header{};
+  const ssize_t got = ::pread(fd, header.data(), header.size(), 0);
+  ::close(fd);
+  if (got < static_cast<ssize_t>(header.size())) return FileKind::kForeign;
+  // The header of an SQLite file: its name in the first 16 bytes, the application id at byte 68.
+  const std::string_view text(header.data(), header.size());
+  const bool ours = text.substr(0, 16) == std::string_view("SQLite format 3\0", 16) && text.substr(68, 4) == "SPSC";
+  return ours ? FileKind::kStore : FileKind::kForeign;
+}
+
+void OutputFile::check(const std::string& path, bool force) {
+  if (path.empty()) throw Error(ErrorCode::kStoreWrite, "the output has no path", "name a file with -o");
+  check_folder(path);
+  const FileKind kind = file_kind(path);
+  if (kind == FileKind::kAbsent) return check_side_files(path);
+  if (kind == FileKind::kFolder || kind == FileKind::kSpecial)
+    throw Error(ErrorCode::kStoreExists,
+                fmt::format("\"{}\" is {}", path, kind == FileKind::kFolder ? "a folder" : "not a regular file"),
+                "name a file with -o");
+  if (kind == FileKind::kForeign)
+    throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" exists and is not a file of spscope", path),
+                "choose another path with -o; a file of another program is never overwritten");
+  if (!force)
+    throw Error(ErrorCode::kStoreExists, fmt::format("\"{}\" exists", path),
+                "replace it with --force or choose another path with -o");
+}
+
+OutputFile::OutputFile(std::string path, bool force)
+    : path_(std::move(path)), temporary_(path_ + ".tmp"), force_(force) {
+  check(path_, force_);
+  lock();
+}
+
+void OutputFile::fail(const char* what) const {
+  const int code = errno;
+  const bool full = code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO;
+  throw Error(ErrorCode::kStoreWrite,
+              fmt::format("cannot write \"{}\": {} \"{}\": {}", path_, what, temporary_, std::strerror(code)),
+              full ? "free space or raise the quota there, or choose another folder with -o"
+                   : "choose a folder that you may write to with -o");
+}
+
+void OutputFile::lock() {
+  // The file may be renamed or removed by the run that holds it between our opening and our locking it; then what we
+  // locked is not what the name means, and we look again.
+  for (;;) {
+    if (exists(temporary_)) {
+      const FileKind kind = file_kind(temporary_);
+      struct stat found;
+      const bool empty = ::stat(temporary_.c_str(), &found) == 0 && S_ISREG(found.st_mode) && found.st_size == 0;
+      if (kind != FileKind::kStore && kind != FileKind::kAbsent && !empty)
+        throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" is in the way and not known to be ours", temporary_),
+                    "remove it or choose another path with -o");
+    }
+    const int fd = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0) fail("cannot create");
+    if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+      const int code = errno;
+      ::close(fd);
+      if (code == EWOULDBLOCK)
+        throw Error(ErrorCode::kStoreBusy, fmt::format("another run is writing \"{}\"", path_),
+                    "wait for it or choose another path with -o");
+      errno = code;
+      fail("cannot lock");
+    }
+    struct stat opened, named;
+    if (::fstat(fd, &opened) == 0 && ::lstat(temporary_.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+        opened.st_dev == named.st_dev) {
+      if (::ftruncate(fd, 0) == 0) {
+        fd_ = fd;
+        return;
+      }
+      const int code = errno;
+      ::close(fd);
+      errno = code;
+      fail("cannot empty");
+    }
+    ::close(fd);
+  }
+}
+
+OutputFile::~OutputFile() {
+  if (fd_ < 0) return;
+  ::unlink(temporary_.c_str());  // before the lock goes, so that nobody else's file is removed
+  ::close(fd_);
+}
+
+void OutputFile::rename_into_place() {
+  if (force_) {
+    // OUT may have been replaced since it was looked at.
+    check(path_, force_);
+    for (const char* suffix : kSideFiles) ::unlink((path_ + suffix).c_str());
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot rename");
+    return;
+  }
+  check_side_files(path_);
+  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) return;
+  if (errno == EINVAL || errno == ENOSYS) {  // a file system that cannot: a hard link never replaces either
+    if (::link(temporary_.c_str(), path_.c_str()) == 0) {
+      ::unlink(temporary_.c_str());
+      return;
+    }
+    if (errno == EPERM || errno == ENOTSUP) {  // nor links (FAT): look, then rename
+      check(path_, false);
+      if (::rename(temporary_.c_str(), path_.c_str()) == 0) return;
+    }
+  }
+  if (errno == EEXIST) check(path_, false);
+  fail("cannot rename");
+}
+
+void OutputFile::commit() {
+  if (::fsync(fd_) != 0) fail("cannot sync");
+  rename_into_place();
+  const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    ::fsync(folder);  // some file systems cannot sync a folder; the file itself is safe
+    ::close(folder);
+  }
+  ::close(fd_);
+  fd_ = -1;
+}
+
+}  // namespace spscope

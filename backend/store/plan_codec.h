@@ -1,0 +1,30 @@
+// Plans as bytes. Layout 1 (`plan.codec` = 1), all numbers as in bytes.h:
+//
+//   magic "SPLN", version
+//   shape      ranks, lanes, batch, dtype, columns by axis, widths by tensor, outer and inner tokens
+//   sets       every set that the plan uses, numbered from 0 (the empty set) in order of first use; spans as gap, size
+//   reference arrays: deps, messages, values, groups, members; groups
+//   posts, ops, values, accumulators, masks, kernels, messages, outputs
+//   CRC-32C of all of this
+//
+// Ranges and ids are stored as differences from where the last one ended, so an op of a large plan takes about 20 bytes
+// and a message about 10. Fields are only ever added, under a new version.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "backend/plan/plan.h"
+
+namespace spscope {
+
+inline constexpr int kPlanCodec = 1;
+
+std::vector<std::uint8_t> encode_plan(const Plan& plan);
+// An equal plan (plan_hash) with a set table of its own. Throws Error (kStoreCorrupt) unless the bytes are a plan whose
+// every id and range leads somewhere: what it says may still be wrong, which is verify's to judge, but it can be read.
+Plan decode_plan(std::span<const std::uint8_t> bytes);
+
+}  // namespace spscope

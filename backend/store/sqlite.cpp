@@ -1,0 +1,198 @@
+#include "backend/store/sqlite.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace spscope {
+
+namespace {
+
+// Larger than any plan or mask that is written (a plan for 1,024 ranks has about 10 MB), small enough that a hostile
+// length cannot exhaust memory.
+constexpr int kMaxValueBytes = 256 << 20;
+
+// Paths may hold characters that mean something in a URI.
+std::string uri_of(const std::string& path) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' ||
+                       c == '.' || c == '-' || c == '_';
+    uri += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
+  }
+  return uri;
+}
+
+bool damaged(int code) {
+  const int primary = code & 0xff;
+  return primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_FORMAT ||
+         primary == SQLITE_TOOBIG || primary == SQLITE_ERROR || code == SQLITE_IOERR_SHORT_READ;
+}
+
+}  // namespace
+
+Database::Database(const std::string& file, int flags, std::string path, bool writing)
+    : path_(std::move(path)), writing_(writing) {
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(file.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  handle_.reset(raw);
+  if (code != SQLITE_OK) {
+    const char* text = raw != nullptr ? sqlite3_errmsg(raw) : sqlite3_errstr(code);
+    throw Error(writing ? ErrorCode::kStoreWrite : ErrorCode::kStoreOpen,
+                fmt::format("cannot open \"{}\": {} (SQLite)", path_, text));
+  }
+}
+
+Database Database::create(const std::string& file, const std::string& path) {
+  Database db(uri_of(file), SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, path, true);
+  // The file is ours alone until it is renamed and is thrown away after a crash, so it needs neither journal nor syncs
+  // before the last one.
+  db.execute(
+      "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; "
+      "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32768; PRAGMA encoding = 'UTF-8'");
+  return db;
+}
+
+Database Database::open_read_only(const std::string& path) {
+  Database db(uri_of(path) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path, false);
+  db.set_hostile_limits();
+  return db;
+}
+
+Database Database::in_memory() {
+  return Database(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, ":memory:", true);
+}
+
+void Database::set_hostile_limits() {
+  sqlite3* db = handle();
+  const auto set = [&](int option, int value) { check(sqlite3_db_config(db, option, value, nullptr)); };
+  set(SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0);
+  set(SQLITE_DBCONFIG_ENABLE_TRIGGER, 0);
+  set(SQLITE_DBCONFIG_DEFENSIVE, 1);
+  set(SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0);
+  // Before 3.35 this option also stopped views in the temp schema, where ours are; there the authorizer of run_query
+  // refuses the file's views alone.
+  if (sqlite3_libversion_number() >= 3035000) set(SQLITE_DBCONFIG_ENABLE_VIEW, 0);
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
+  sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 1 << 20);
+  sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+  sqlite3_limit(db, SQLITE_LIMIT_COMPOUND_SELECT, 100);
+  sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, 1'000'000);
+  sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
+  execute("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY");
+}
+
+void Database::execute(const std::string& sql) {
+  check(sqlite3_exec(handle(), sql.c_str(), nullptr, nullptr, nullptr));
+}
+
+void Database::check(int code) const {
+  if (code != SQLITE_OK) fail(code);
+}
+
+void Database::fail(int code) const {
+  const int primary = code & 0xff;
+  const std::string text = fmt::format("{} (SQLite {})", sqlite3_errmsg(handle()), code);
+  if (writing_) {
+    const bool full = primary == SQLITE_FULL || primary == SQLITE_IOERR;
+    throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": {}", path_, text),
+                full ? "free space or raise the quota there, or choose another folder with -o" : "");
+  }
+  throw Error(damaged(code) ? ErrorCode::kStoreCorrupt : ErrorCode::kStoreOpen,
+              fmt::format("cannot read \"{}\": {}", path_, text),
+              damaged(code) ? "the file is damaged; copy it again from where it was made" : "");
+}
+
+Statement::Statement(Database& db, std::string_view sql) : db_(&db) {
+  sqlite3_stmt* raw = nullptr;
+  db.check(sqlite3_prepare_v2(db.handle(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr));
+  handle_.reset(raw);
+}
+
+void Statement::bind_integer(int index, std::int64_t value) {
+  db_->check(sqlite3_bind_int64(handle(), index + 1, value));
+}
+
+void Statement::bind_null(int index) { db_->check(sqlite3_bind_null(handle(), index + 1)); }
+
+void Statement::bind(int index, double value) { db_->check(sqlite3_bind_double(handle(), index + 1, value)); }
+
+void Statement::bind(int index, std::string_view text) {
+  db_->check(sqlite3_bind_text64(handle(), index + 1, text.data() == nullptr ? "" : text.data(), text.size(),
+                                 SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+void Statement::bind(int index, std::span<const std::uint8_t> blob) {
+  const void* data = blob.empty() ? "" : static_cast<const void*>(blob.data());
+  db_->check(sqlite3_bind_blob64(handle(), index + 1, data, blob.size(), SQLITE_STATIC));
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(handle());
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) db_->fail(code);
+  reset();
+  return false;
+}
+
+void Statement::reset() noexcept { sqlite3_reset(handle()); }
+
+int Statement::num_columns() const { return sqlite3_column_count(handle()); }
+
+std::string Statement::column_name(int index) const {
+  const char* name = sqlite3_column_name(handle(), index);
+  return name != nullptr ? name : "";
+}
+
+bool Statement::is_null(int index) const { return sqlite3_column_type(handle(), index) == SQLITE_NULL; }
+
+void Statement::expect_type(int index, int type) const {
+  if (sqlite3_column_type(handle(), index) == type) return;
+  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": column {} of a row holds another type",
+                                                    db_->path(), column_name(index)));
+}
+
+std::int64_t Statement::integer(int index) const {
+  expect_type(index, SQLITE_INTEGER);
+  return sqlite3_column_int64(handle(), index);
+}
+
+std::int64_t Statement::integer(int index, std::int64_t min, std::int64_t max) const {
+  const std::int64_t value = integer(index);
+  if (value >= min && value <= max) return value;
+  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": {} = {} is outside {} to {}", db_->path(),
+                                                    column_name(index), value, min, max));
+}
+
+int Statement::count(int index) const { return static_cast<int>(integer(index, 0, std::numeric_limits<int>::max())); }
+
+double Statement::real(int index) const {
+  expect_type(index, SQLITE_FLOAT);
+  return sqlite3_column_double(handle(), index);
+}
+
+std::string Statement::text(int index) const {
+  expect_type(index, SQLITE_TEXT);
+  const auto* bytes = sqlite3_column_text(handle(), index);
+  return std::string(reinterpret_cast<const char*>(bytes),
+                     static_cast<std::size_t>(sqlite3_column_bytes(handle(), index)));
+}
+
+std::span<const std::uint8_t> Statement::blob(int index) const {
+  expect_type(index, SQLITE_BLOB);
+  const auto* bytes = static_cast<const std::uint8_t*>(sqlite3_column_blob(handle(), index));
+  return {bytes, bytes == nullptr ? 0 : static_cast<std::size_t>(sqlite3_column_bytes(handle(), index))};
+}
+
+Transaction::Transaction(Database& db) : db_(&db) { db.execute("BEGIN"); }
+
+Transaction::~Transaction() {
+  if (open_) sqlite3_exec(db_->handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit() {
+  db_->execute("COMMIT");
+  open_ = false;
+}
+
+}  // namespace spscope

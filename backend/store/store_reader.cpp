@@ -1,0 +1,305 @@
+#include "backend/store/store_reader.h"
+
+#include <fmt/format.h>
+
+#include "backend/store/mask_codec.h"
+#include "backend/store/open_store.h"
+#include "backend/store/plan_codec.h"
+#include "backend/store/sqlite.h"
+#include "backend/store/value_text.h"
+
+namespace spscope {
+
+struct StoreReader::State {
+  explicit State(const std::string& path) : State(open_store(path)) {}
+  explicit State(OpenedStore opened) : db(std::move(opened.db)), file(std::move(opened.file)), events(db) {}
+
+  [[noreturn]] void corrupt(const std::string& why) const {
+    throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": {}", db.path(), why),
+                "the file is damaged; copy it again from where it was made");
+  }
+  // The only row of a question about one thing.
+  template <typename... Values>
+  Statement row(std::string_view sql, std::string_view what, const Values&... key) {
+    Statement statement(db, sql);
+    if (!statement.bind_all(key...).step()) corrupt(fmt::format("it has no such {}", what));
+    return statement;
+  }
+  // The integers of a question, as an enumerator of a type with values from 0 to `last`.
+  template <typename Enum>
+  static Enum number(const Statement& row, int column, Enum last) {
+    return static_cast<Enum>(row.integer(column, 0, static_cast<std::int64_t>(last)));
+  }
+
+  void read_parameters(StrategyRecord& strategy);
+  void read_ranks(StrategyRecord& strategy);
+  void read_problems(StrategyRecord& strategy);
+
+  Database db;
+  FileRecord file;
+  EventReader events;
+};
+
+StoreReader::StoreReader(std::string path) : state_(std::make_unique<State>(path)) {}
+StoreReader::~StoreReader() = default;
+StoreReader::StoreReader(StoreReader&&) noexcept = default;
+StoreReader& StoreReader::operator=(StoreReader&&) noexcept = default;
+
+const std::string& StoreReader::path() const { return state_->db.path(); }
+const FileRecord& StoreReader::file() const { return state_->file; }
+const EventReader& StoreReader::events() const { return state_->events; }
+QueryResult StoreReader::query(const std::string& sql, const QueryLimits& limits) const {
+  return run_query(state_->db, sql, limits);
+}
+
+std::vector<MachineFact> StoreReader::machine() const {
+  Statement rows(state_->db, "SELECT name, value FROM machine_fact ORDER BY ordinal");
+  std::vector<MachineFact> facts;
+  while (rows.step()) facts.push_back({rows.text(0), rows.text(1)});
+  return facts;
+}
+
+std::vector<WorkloadRecord> StoreReader::workloads() const {
+  Statement rows(state_->db,
+                 "SELECT workload_id, config_toml, config_hash, cluster_toml, model, pattern, cluster, scope, tokens,"
+                 " text_tokens, blocks, density, heads, head_dim, batch, layers, denoise_steps, model_layers,"
+                 " forward_passes, ranks, nodes, gpus_per_node, data_parallel, dtype "
+                 "FROM workload ORDER BY workload_id");
+  std::vector<WorkloadRecord> workloads;
+  while (rows.step()) {
+    WorkloadRecord& w = workloads.emplace_back();
+    w.workload_id = WorkloadId{rows.integer(0)};
+    std::string* const texts[] = {&w.config_toml, &w.config_hash, &w.cluster_toml, &w.model,
+                                  &w.pattern,     &w.cluster,     &w.scope};
+    for (int i = 0; i < 7; ++i) *texts[i] = rows.text(1 + i);
+    w.tokens = rows.integer(8);
+    w.text_tokens = rows.integer(9);
+    w.blocks = rows.integer(10);
+    w.density = rows.real(11);
+    int* const counts[] = {&w.heads,         &w.head_dim,      &w.batch,          &w.layers,
+                           &w.denoise_steps, &w.model_layers,  &w.forward_passes, &w.ranks,
+                           &w.nodes,         &w.gpus_per_node, &w.data_parallel};
+    for (int i = 0; i < 11; ++i) *counts[i] = rows.count(12 + i);
+    w.dtype = State::number(rows, 23, Dtype::kFp32);
+  }
+  return workloads;
+}
+
+void StoreReader::State::read_parameters(StrategyRecord& strategy) {
+  Statement rows(db, "SELECT name, kind, value FROM strategy_parameter WHERE strategy_id = ? ORDER BY name");
+  rows.bind_all(strategy.strategy_id);
+  while (rows.step()) {
+    const std::string text = rows.text(2);
+    std::optional<ParameterValue> value = parameter_value(static_cast<std::size_t>(rows.count(1)), text);
+    if (!value) corrupt(fmt::format("parameter {} of a strategy has the value \"{}\"", rows.text(0), text));
+    strategy.parameters.set(rows.text(0), std::move(*value));
+  }
+}
+
+void StoreReader::State::read_ranks(StrategyRecord& strategy) {
+  Statement nodes(db, "SELECT rank, node FROM strategy_node WHERE strategy_id = ? ORDER BY rank");
+  nodes.bind_all(strategy.strategy_id);
+  while (nodes.step()) {
+    if (nodes.integer(0) != static_cast<std::int64_t>(strategy.rank_map.size())) corrupt("a strategy lacks a rank");
+    strategy.rank_map.push_back(nodes.count(1));
+  }
+  Statement members(db,
+                    "SELECT kind, group_index, position, rank FROM strategy_group WHERE strategy_id = ? "
+                    "ORDER BY kind, group_index, position");
+  members.bind_all(strategy.strategy_id);
+  while (members.step()) {
+    auto& groups = members.integer(0, 0, 1) == 0 ? strategy.ulysses_groups : strategy.ring_groups;
+    const auto group = static_cast<std::size_t>(members.count(1)),
+               position = static_cast<std::size_t>(members.count(2));
+    if (group == groups.size()) groups.emplace_back();
+    if (group + 1 != groups.size() || position != groups.back().size()) corrupt("a strategy lacks a group");
+    groups.back().push_back(members.count(3));
+  }
+}
+
+void StoreReader::State::read_problems(StrategyRecord& strategy) {
+  Statement rows(db,
+                 "SELECT code, field, message, hint, file, line, line_column FROM problem WHERE strategy_id = ? "
+                 "ORDER BY ordinal");
+  rows.bind_all(strategy.strategy_id);
+  while (rows.step())
+    strategy.problems.push_back({static_cast<ErrorCode>(rows.count(0)),
+                                 rows.text(1),
+                                 rows.text(2),
+                                 rows.text(3),
+                                 {rows.text(4), rows.count(5), rows.count(6)}});
+}
+
+std::vector<StrategyRecord> StoreReader::strategies() const {
+  Statement rows(state_->db,
+                 "SELECT strategy_id, workload_id, id, name, label, mode, backend, ulysses, ring, legal FROM strategy "
+                 "ORDER BY strategy_id");
+  std::vector<StrategyRecord> strategies;
+  while (rows.step()) {
+    StrategyRecord& s = strategies.emplace_back();
+    s.strategy_id = StrategyId{rows.integer(0)};
+    s.workload_id = WorkloadId{rows.integer(1)};
+    s.id = rows.text(2);
+    s.name = rows.text(3);
+    s.label = rows.text(4);
+    s.mode = State::number(rows, 5, RunMode::kSimulate);
+    s.backend = rows.text(6);
+    s.ulysses = rows.count(7);
+    s.ring = rows.count(8);
+    state_->read_parameters(s);
+    state_->read_ranks(s);
+    state_->read_problems(s);
+    if (rows.flag(9) != s.legal()) state_->corrupt("a strategy is illegal without a problem, or legal with one");
+  }
+  return strategies;
+}
+
+std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
+  Statement rows(state_->db,
+                 "SELECT run_id, layer, denoise_step, plan_id, compute_source, network_source, timing, planning_ns,"
+                 " density, tiles, tiles_redundant, moved_fraction, parameter_bytes, bound_ns, planned_imbalance_ratio,"
+                 " verdict, max_error, error_metric FROM run WHERE strategy_id = ? ORDER BY denoise_step, layer");
+  rows.bind_all(strategy);
+  std::vector<RunRecord> runs;
+  while (rows.step()) {
+    RunRecord& r = runs.emplace_back();
+    r.run_id = RunId{rows.integer(0)};
+    r.strategy_id = strategy;
+    r.layer = rows.count(1);
+    r.denoise_step = rows.count(2);
+    if (!rows.is_null(3)) r.plan_id = PlanId{rows.integer(3)};
+    r.provenance.compute = State::number(rows, 4, Source::kModelled);
+    r.provenance.network = State::number(rows, 5, Source::kModelled);
+    r.provenance.timing = State::number(rows, 6, Timing::kOversubscribed);
+    r.planning_ns = rows.integer(7);
+    r.density = rows.real(8);
+    r.tiles = rows.real(9);
+    r.tiles_redundant = rows.real(10);
+    r.moved_fraction = rows.real(11);
+    r.parameter_bytes = rows.integer(12);
+    if (!rows.is_null(13)) r.bound_ns = rows.integer(13);
+    if (!rows.is_null(14)) r.planned_imbalance_ratio = rows.real(14);
+    r.verdict = State::number(rows, 15, Verdict::kFailed);
+    if (!rows.is_null(16)) r.max_error = rows.real(16);
+    r.error_metric = rows.text(17);
+  }
+  return runs;
+}
+
+std::vector<RankUsage> StoreReader::usage(RunId run) const {
+  Statement rows(state_->db,
+                 "SELECT rank, tiles, flops, bytes_sent_intra_node, bytes_sent_inter_node, bytes_received, messages,"
+                 " memory_peak_bytes, memory_bound_bytes, counted FROM rank_usage WHERE run_id = ? ORDER BY rank");
+  rows.bind_all(run);
+  std::vector<RankUsage> usage;
+  while (rows.step())
+    usage.push_back({rows.count(0), rows.real(1), rows.integer(2), rows.integer(3), rows.integer(4), rows.integer(5),
+                     rows.integer(6), rows.integer(7), rows.integer(8), rows.flag(9)});
+  return usage;
+}
+
+std::vector<Traffic> StoreReader::traffic(RunId run) const {
+  Statement rows(state_->db,
+                 "SELECT src, dst, tensor, messages, bytes FROM traffic WHERE run_id = ? ORDER BY src, dst, tensor");
+  rows.bind_all(run);
+  std::vector<Traffic> traffic;
+  while (rows.step()) traffic.push_back({rows.count(0), rows.count(1), rows.text(2), rows.integer(3), rows.integer(4)});
+  return traffic;
+}
+
+std::vector<RepeatRecord> StoreReader::repeats(RunId run) const {
+  Statement rows(state_->db,
+                 "SELECT repeat, begin_ns, makespan_ns, has_timeline FROM repeat WHERE run_id = ? ORDER BY repeat");
+  rows.bind_all(run);
+  std::vector<RepeatRecord> repeats;
+  while (rows.step()) repeats.push_back({rows.count(0), rows.integer(1), rows.integer(2), rows.flag(3)});
+  return repeats;
+}
+
+Plan StoreReader::plan(PlanId id) const {
+  const Statement row = state_->row("SELECT codec, data, hash FROM plan WHERE plan_id = ?", "plan", id);
+  row.integer(0, kPlanCodec, kPlanCodec);
+  Plan plan = decode_plan(row.blob(1));
+  if (row.text(2) != hash_text(plan_hash(plan))) state_->corrupt("a plan does not have the hash it was stored under");
+  return plan;
+}
+
+std::optional<Timeline> StoreReader::timeline(RunId run, int repeat) const {
+  const Statement pass = state_->row(
+      "SELECT r.begin_ns, r.end_ns, r.has_timeline, p.num_ops FROM repeat r JOIN run USING (run_id) "
+      "LEFT JOIN plan p USING (plan_id) WHERE r.run_id = ? AND r.repeat = ?",
+      "repeat", run, repeat);
+  if (!pass.flag(2)) return std::nullopt;
+  const std::int64_t begin_ns = pass.integer(0, 0, kNeverEnded), end_ns = pass.integer(1, begin_ns, kNeverEnded);
+  const int num_ops = pass.count(3);
+  constexpr std::string_view kWhere = "FROM event_row WHERE run_id = ? AND begin_ns BETWEEN ? AND ? AND op_id >= 0";
+  // Counted before anything is allocated for them.
+  const Statement stored = state_->row("SELECT count(*) " + std::string(kWhere), "event", run, begin_ns, end_ns);
+  if (stored.integer(0) != num_ops) state_->corrupt("a timeline does not have one event an op");
+  Statement rows(state_->db,
+                 "SELECT op_id, begin_ns, coalesce(transfer_begin_ns, begin_ns), end_ns " + std::string(kWhere));
+  rows.bind_all(run, begin_ns, end_ns);
+  Timeline timeline;
+  timeline.ops.resize(static_cast<std::size_t>(num_ops), {-1, -1, -1});
+  while (rows.step()) {
+    OpTimes& times = timeline.ops[static_cast<std::size_t>(rows.integer(0, 0, num_ops - 1))];
+    if (times.post_ns >= 0) state_->corrupt("a timeline has an op twice");
+    times.post_ns = rows.integer(1, begin_ns, end_ns) - begin_ns;
+    times.begin_ns = rows.integer(2, begin_ns, end_ns) - begin_ns;
+    times.end_ns = rows.integer(3, begin_ns, end_ns) - begin_ns;
+  }
+  return timeline;
+}
+
+std::vector<MaskPlace> StoreReader::mask_places(WorkloadId workload) const {
+  Statement rows(state_->db,
+                 "SELECT layer, denoise_step, axis, mask_id FROM mask_place WHERE workload_id = ? "
+                 "ORDER BY denoise_step, layer, axis");
+  rows.bind_all(workload);
+  std::vector<MaskPlace> places;
+  while (rows.step())
+    places.push_back({rows.count(0), rows.count(1), static_cast<AttendedAxis>(rows.integer(2, 1, 2)),
+                      StoredMaskId{rows.integer(3)}});
+  return places;
+}
+
+MaskRecord StoreReader::mask_record(StoredMaskId id) const {
+  const Statement row =
+      state_->row("SELECT hash, recipe, heads, tokens, blocks, density FROM mask WHERE mask_id = ?", "mask", id);
+  MaskRecord mask;
+  mask.mask_id = id;
+  const std::optional<std::uint64_t> hash = parse_hash(row.text(0));
+  if (!hash) state_->corrupt("the hash of a mask is not one");
+  mask.hash = *hash;
+  mask.recipe = row.text(1);
+  mask.heads = row.count(2);
+  mask.tokens = row.integer(3);
+  mask.blocks = row.integer(4);
+  mask.density = row.real(5);
+  return mask;
+}
+
+std::optional<BlockMask> StoreReader::mask_bits(StoredMaskId id) const {
+  const Statement row = state_->row("SELECT codec, data, hash FROM mask WHERE mask_id = ?", "mask", id);
+  if (row.integer(0, kMaskCodecNone, kMaskCodec) == kMaskCodecNone) return std::nullopt;
+  BlockMask mask = decode_mask(row.blob(1));
+  if (row.text(2) != hash_text(mask.hash())) state_->corrupt("a mask does not have the hash it was stored under");
+  return mask;
+}
+
+std::vector<DensityThumbnail> StoreReader::thumbnails(StoredMaskId id) const {
+  Statement rows(state_->db, "SELECT head, side, cells FROM mask_thumbnail WHERE mask_id = ? ORDER BY head");
+  rows.bind_all(id);
+  constexpr std::size_t kCells = DensityThumbnail::kSide * DensityThumbnail::kSide;
+  std::vector<DensityThumbnail> pictures;
+  while (rows.step()) {
+    const std::span<const std::uint8_t> cells = rows.blob(2);
+    if (rows.integer(0) != static_cast<std::int64_t>(pictures.size()) || rows.integer(1) != DensityThumbnail::kSide ||
+        cells.size() != kCells)
+      state_->corrupt("a thumbnail has another size");
+    pictures.push_back({{cells.begin(), cells.end()}});
+  }
+  return pictures;
+}
+
+}  // namespace spscope

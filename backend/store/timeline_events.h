@@ -1,0 +1,30 @@
+// The times of a plan's ops as events, and back. Each op is one event on its rank and lane: compute is a span,
+// communication a collective record (entry = post, transfer begin = begin, transfer end = end).
+#pragma once
+
+#include <string>
+
+#include "backend/plan/plan.h"
+#include "backend/plan/timeline.h"
+#include "backend/store/events.h"
+
+namespace spscope {
+
+// What an event of this op is called: the kernel's name, or the kind and the tensors it moves ("exchange kv").
+std::string op_name(const Plan& plan, const Op& op);
+
+// Bytes that the op's rank sends to others, and receives from them, in this op.
+struct OpBytes {
+  std::int64_t sent = 0, received = 0;
+  int peer = -1;  // the only other rank; -1 when there are several or none
+};
+OpBytes op_bytes(const Plan& plan, const Op& op);
+
+// Appends the events of one pass over the plan that starts at `begin_ns` of the run clock. Ops of one rank and lane
+// that overlap go to different slots, at most kMaxSlots; what finds none goes to one overlapping stream. REQUIRES: one
+// entry per op, no op before the pass begins, and compute begins when it is posted.
+inline constexpr int kMaxSlots = 64;
+void append_timeline(EventWriter& events, RunId run, const Plan& plan, const Timeline& timeline, std::int64_t begin_ns,
+                     const RunProvenance& provenance);
+
+}  // namespace spscope

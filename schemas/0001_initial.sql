@@ -1,0 +1,316 @@
+-- The tables of a store, version 1. A store is one finished run or comparison in one file; backend/store is the only
+-- code that writes it. Times are whole nanoseconds; numbers of enumerations are spelled out in enum_name. Types are
+-- checked by CHECK and not by STRICT, which SQLite has only since 3.37.
+
+-- What the file is: schema_version, min_reader (the oldest schema version a program must know to read it),
+-- tool_version, created_utc, strings_repaired, strings_cut.
+CREATE TABLE meta (
+  key TEXT NOT NULL CHECK (typeof(key) = 'text'),  -- what
+  value TEXT NOT NULL CHECK (typeof(value) = 'text'),  -- its value
+  PRIMARY KEY (key)
+) WITHOUT ROWID;
+
+-- The names of the numbers that other tables hold.
+CREATE TABLE enum_name (
+  -- which enumeration: the column that holds the number, as table.column
+  kind TEXT NOT NULL CHECK (typeof(kind) = 'text'),
+  value INTEGER NOT NULL CHECK (typeof(value) = 'integer'),  -- the stored number
+  name TEXT NOT NULL CHECK (typeof(name) = 'text'),  -- what it means
+  PRIMARY KEY (kind, value)
+) WITHOUT ROWID;
+
+-- The machine that the file was made on.
+CREATE TABLE machine_fact (
+  ordinal INTEGER PRIMARY KEY,  -- order of the facts
+  name TEXT NOT NULL CHECK (typeof(name) = 'text'),  -- what: cpu, cores, memory_bytes, os
+  value TEXT NOT NULL CHECK (typeof(value) = 'text')  -- its value
+);
+
+-- What was asked of the strategies. Strategies of one workload can be compared.
+CREATE TABLE workload (
+  workload_id INTEGER PRIMARY KEY,  -- key
+  config_toml TEXT NOT NULL CHECK (typeof(config_toml) = 'text'),  -- the whole config, every default filled in
+  config_hash TEXT NOT NULL CHECK (typeof(config_hash) = 'text'),  -- hash of config_toml, in hexadecimal
+  -- every number of network and kernel cost that modelled times rest on
+  cluster_toml TEXT NOT NULL CHECK (typeof(cluster_toml) = 'text'),
+  model TEXT NOT NULL CHECK (typeof(model) = 'text'),  -- name of the model preset
+  pattern TEXT NOT NULL CHECK (typeof(pattern) = 'text'),  -- name of the mask pattern or file
+  cluster TEXT NOT NULL CHECK (typeof(cluster) = 'text'),  -- name of the cluster preset
+  scope TEXT NOT NULL CHECK (typeof(scope) = 'text'),  -- attention or layer: how much of a layer runs
+  tokens INTEGER NOT NULL CHECK (typeof(tokens) = 'integer'),  -- tokens of one sample, text included
+  text_tokens INTEGER NOT NULL CHECK (typeof(text_tokens) = 'integer'),  -- of these, text
+  blocks INTEGER NOT NULL CHECK (typeof(blocks) = 'integer'),  -- blocks of queries of a mask
+  -- active share of the masks, mean over layers and denoise steps, 0 to 1
+  density REAL NOT NULL CHECK (typeof(density) = 'real'),
+  heads INTEGER NOT NULL CHECK (typeof(heads) = 'integer'),  -- attention heads
+  head_dim INTEGER NOT NULL CHECK (typeof(head_dim) = 'integer'),  -- channels of a head
+  batch INTEGER NOT NULL CHECK (typeof(batch) = 'integer'),  -- samples
+  layers INTEGER NOT NULL CHECK (typeof(layers) = 'integer'),  -- layers that ran
+  denoise_steps INTEGER NOT NULL CHECK (typeof(denoise_steps) = 'integer'),  -- denoise steps that ran
+  model_layers INTEGER NOT NULL CHECK (typeof(model_layers) = 'integer'),  -- layers of the whole model
+  -- passes a denoise step, for classifier-free guidance
+  forward_passes INTEGER NOT NULL CHECK (typeof(forward_passes) = 'integer'),
+  ranks INTEGER NOT NULL CHECK (typeof(ranks) = 'integer'),  -- ranks of the cluster
+  nodes INTEGER NOT NULL CHECK (typeof(nodes) = 'integer'),  -- nodes of the cluster
+  gpus_per_node INTEGER NOT NULL CHECK (typeof(gpus_per_node) = 'integer'),  -- ranks of a node
+  -- replicas; a plan runs on ranks / data_parallel ranks
+  data_parallel INTEGER NOT NULL CHECK (typeof(data_parallel) = 'integer'),
+  dtype INTEGER NOT NULL CHECK (typeof(dtype) = 'integer')  -- storage type of activations
+);
+
+-- One strategy of a workload in one mode.
+CREATE TABLE strategy (
+  strategy_id INTEGER PRIMARY KEY,  -- key
+  workload_id INTEGER NOT NULL REFERENCES workload CHECK (typeof(workload_id) = 'integer'),  -- what was asked
+  id TEXT NOT NULL UNIQUE CHECK (typeof(id) = 'text'),  -- unique name in this file and in results: usp-2
+  name TEXT NOT NULL CHECK (typeof(name) = 'text'),  -- name of the strategy: usp
+  label TEXT NOT NULL CHECK (typeof(label) = 'text'),  -- short name with degrees: usp u4 r2
+  mode INTEGER NOT NULL CHECK (typeof(mode) = 'integer'),  -- executed, projected or simulated
+  backend TEXT NOT NULL CHECK (typeof(backend) = 'text'),  -- what ran the ranks: threads
+  legal INTEGER NOT NULL CHECK (legal IN (0, 1)),  -- 1 when it can run the workload; problem says why not
+  reason TEXT NOT NULL CHECK (typeof(reason) = 'text'),  -- the first problem, empty when legal
+  ulysses INTEGER NOT NULL CHECK (typeof(ulysses) = 'integer'),  -- ranks of a Ulysses group
+  ring INTEGER NOT NULL CHECK (typeof(ring) = 'integer')  -- ranks of a ring
+);
+
+-- The parameters of a strategy, defaults filled in.
+CREATE TABLE strategy_parameter (
+  strategy_id INTEGER NOT NULL REFERENCES strategy CHECK (typeof(strategy_id) = 'integer'),  -- strategy
+  name TEXT NOT NULL CHECK (typeof(name) = 'text'),  -- name of the parameter
+  kind INTEGER NOT NULL CHECK (typeof(kind) = 'integer'),  -- type of the value: bool, integer, real, text
+  value TEXT NOT NULL CHECK (typeof(value) = 'text'),  -- the value as text
+  PRIMARY KEY (strategy_id, name)
+) WITHOUT ROWID;
+
+-- Where the ranks of a strategy are.
+CREATE TABLE strategy_node (
+  strategy_id INTEGER NOT NULL REFERENCES strategy CHECK (typeof(strategy_id) = 'integer'),  -- strategy
+  rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- rank
+  node INTEGER NOT NULL CHECK (typeof(node) = 'integer'),  -- its node
+  PRIMARY KEY (strategy_id, rank)
+) WITHOUT ROWID;
+
+-- The groups of ranks that a strategy made, in group order.
+CREATE TABLE strategy_group (
+  strategy_id INTEGER NOT NULL REFERENCES strategy CHECK (typeof(strategy_id) = 'integer'),  -- strategy
+  kind INTEGER NOT NULL CHECK (typeof(kind) = 'integer'),  -- Ulysses group or ring
+  group_index INTEGER NOT NULL CHECK (typeof(group_index) = 'integer'),  -- number of the group
+  position INTEGER NOT NULL CHECK (typeof(position) = 'integer'),  -- place in the group
+  rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- the rank at this place
+  PRIMARY KEY (strategy_id, kind, group_index, position)
+) WITHOUT ROWID;
+
+-- Why a strategy cannot run the workload.
+CREATE TABLE problem (
+  strategy_id INTEGER NOT NULL REFERENCES strategy CHECK (typeof(strategy_id) = 'integer'),  -- strategy
+  ordinal INTEGER NOT NULL CHECK (typeof(ordinal) = 'integer'),  -- order of the problems
+  code INTEGER NOT NULL CHECK (typeof(code) = 'integer'),  -- stable number: 14 is SPS-014
+  field TEXT NOT NULL CHECK (typeof(field) = 'text'),  -- the setting at fault
+  message TEXT NOT NULL CHECK (typeof(message) = 'text'),  -- what is wrong
+  hint TEXT NOT NULL CHECK (typeof(hint) = 'text'),  -- how to mend it
+  file TEXT NOT NULL CHECK (typeof(file) = 'text'),  -- config file, or empty
+  line INTEGER NOT NULL CHECK (typeof(line) = 'integer'),  -- line in it, 0 when not known
+  line_column INTEGER NOT NULL CHECK (typeof(line_column) = 'integer'),  -- column in the line, 0 when not known
+  PRIMARY KEY (strategy_id, ordinal)
+) WITHOUT ROWID;
+
+-- What every rank does for one layer, stored once per content.
+CREATE TABLE plan (
+  plan_id INTEGER PRIMARY KEY,  -- key
+  hash TEXT NOT NULL UNIQUE CHECK (typeof(hash) = 'text'),  -- content hash, 16 hexadecimal digits
+  -- layout of data: 1 is the one of backend/store/plan_codec.h
+  codec INTEGER NOT NULL CHECK (typeof(codec) = 'integer'),
+  ranks INTEGER NOT NULL CHECK (typeof(ranks) = 'integer'),  -- ranks
+  lanes INTEGER NOT NULL CHECK (typeof(lanes) = 'integer'),  -- lanes of a rank; lane 0 computes
+  num_ops INTEGER NOT NULL CHECK (typeof(num_ops) = 'integer'),  -- operations
+  -- messages between ranks and copies inside them
+  num_messages INTEGER NOT NULL CHECK (typeof(num_messages) = 'integer'),
+  data BLOB NOT NULL CHECK (typeof(data) = 'blob')  -- the plan, encoded
+);
+
+-- The operations of plans of at most 4,096 operations, for SQL; larger plans are in plan.data only.
+CREATE TABLE plan_op (
+  plan_id INTEGER NOT NULL REFERENCES plan CHECK (typeof(plan_id) = 'integer'),  -- plan
+  op_id INTEGER NOT NULL CHECK (typeof(op_id) = 'integer'),  -- operation: joins with event_row.op_id
+  rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- rank that runs it
+  lane INTEGER NOT NULL CHECK (typeof(lane) = 'integer'),  -- lane it runs on
+  -- step of the plan; one post has an operation on each rank that takes part
+  post INTEGER NOT NULL CHECK (typeof(post) = 'integer'),
+  kind INTEGER NOT NULL CHECK (typeof(kind) = 'integer'),  -- what it does
+  name TEXT NOT NULL CHECK (typeof(name) = 'text'),  -- kernel, or kind and tensors
+  ring_step INTEGER NOT NULL CHECK (typeof(ring_step) = 'integer'),  -- of an attention: step of its ring
+  group_ranks TEXT NOT NULL CHECK (typeof(group_ranks) = 'text'),  -- ranks that take part, in group order, or empty
+  tiles INTEGER NOT NULL CHECK (typeof(tiles) = 'integer'),  -- active tiles of the (possibly refined) mask
+  flops INTEGER NOT NULL CHECK (typeof(flops) = 'integer'),  -- floating point operations
+  bytes_sent INTEGER NOT NULL CHECK (typeof(bytes_sent) = 'integer'),  -- bytes to other ranks
+  bytes_received INTEGER NOT NULL CHECK (typeof(bytes_received) = 'integer'),  -- bytes from other ranks
+  PRIMARY KEY (plan_id, op_id)
+) WITHOUT ROWID;
+
+-- One (layer, denoise step) of a strategy.
+CREATE TABLE run (
+  run_id INTEGER PRIMARY KEY,  -- key
+  strategy_id INTEGER NOT NULL REFERENCES strategy CHECK (typeof(strategy_id) = 'integer'),  -- strategy
+  layer INTEGER NOT NULL CHECK (typeof(layer) = 'integer'),  -- layer of the model
+  denoise_step INTEGER NOT NULL CHECK (typeof(denoise_step) = 'integer'),  -- denoise step
+  plan_id INTEGER CHECK (typeof(plan_id) IN ('integer', 'null')),  -- what the ranks did
+  -- whether compute times were measured or modelled
+  compute_source INTEGER NOT NULL CHECK (typeof(compute_source) = 'integer'),
+  -- whether network times were measured or modelled
+  network_source INTEGER NOT NULL CHECK (typeof(network_source) = 'integer'),
+  timing INTEGER NOT NULL CHECK (typeof(timing) = 'integer'),  -- clean, or oversubscribed: more threads than cores
+  planning_ns INTEGER NOT NULL CHECK (typeof(planning_ns) = 'integer'),  -- time to make and verify the plan
+  density REAL NOT NULL CHECK (typeof(density) = 'real'),  -- active share of the executed mask, 0 to 1
+  tiles REAL NOT NULL CHECK (typeof(tiles) = 'real'),  -- active tiles computed, unrefined, by area, batch included
+  tiles_redundant REAL NOT NULL CHECK (typeof(tiles_redundant) = 'real'),  -- of these, computed by more than one rank
+  -- share of token rows that left their contiguous home rank
+  moved_fraction REAL NOT NULL CHECK (typeof(moved_fraction) = 'real'),
+  parameter_bytes INTEGER NOT NULL CHECK (typeof(parameter_bytes) = 'integer'),  -- weights held, sum over ranks
+  -- makespan that no strategy can beat on this mask and cluster
+  bound_ns INTEGER CHECK (typeof(bound_ns) IN ('integer', 'null')),
+  -- max / mean over ranks of the tiles that the known mask promised
+  planned_imbalance_ratio REAL CHECK (typeof(planned_imbalance_ratio) IN ('real', 'null')),
+  -- outputs against the reference: skipped, passed, failed
+  verdict INTEGER NOT NULL CHECK (typeof(verdict) = 'integer'),
+  max_error REAL CHECK (typeof(max_error) IN ('real', 'null')),  -- largest error of an output
+  error_metric TEXT NOT NULL CHECK (typeof(error_metric) = 'text'),  -- what max_error measures
+  UNIQUE (strategy_id, layer, denoise_step)
+);
+
+-- What each rank did in a run.
+CREATE TABLE rank_usage (
+  run_id INTEGER NOT NULL REFERENCES run CHECK (typeof(run_id) = 'integer'),  -- run
+  rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- rank
+  tiles REAL NOT NULL CHECK (typeof(tiles) = 'real'),  -- active tiles computed, unrefined, by area
+  flops INTEGER NOT NULL CHECK (typeof(flops) = 'integer'),  -- floating point operations
+  -- bytes to ranks of the same node
+  bytes_sent_intra_node INTEGER NOT NULL CHECK (typeof(bytes_sent_intra_node) = 'integer'),
+  -- bytes to ranks of other nodes
+  bytes_sent_inter_node INTEGER NOT NULL CHECK (typeof(bytes_sent_inter_node) = 'integer'),
+  bytes_received INTEGER NOT NULL CHECK (typeof(bytes_received) = 'integer'),  -- bytes from other ranks
+  messages INTEGER NOT NULL CHECK (typeof(messages) = 'integer'),  -- messages sent
+  memory_peak_bytes INTEGER NOT NULL CHECK (typeof(memory_peak_bytes) = 'integer'),  -- largest sum of live buffers
+  -- limit for every legal execution, 0 when not computed
+  memory_bound_bytes INTEGER NOT NULL CHECK (typeof(memory_bound_bytes) = 'integer'),
+  -- 1 when bytes and messages were counted by the communicator, 0 when they are the plan's
+  counted INTEGER NOT NULL CHECK (counted IN (0, 1)),
+  PRIMARY KEY (run_id, rank)
+) WITHOUT ROWID;
+
+-- What went from one rank to another, by tensor.
+CREATE TABLE traffic (
+  run_id INTEGER NOT NULL REFERENCES run CHECK (typeof(run_id) = 'integer'),  -- run
+  src INTEGER NOT NULL CHECK (typeof(src) = 'integer'),  -- sending rank
+  dst INTEGER NOT NULL CHECK (typeof(dst) = 'integer'),  -- receiving rank
+  -- q, k, v, o, hidden, exchange, text, norm, metadata or boundary
+  tensor TEXT NOT NULL CHECK (typeof(tensor) = 'text'),
+  messages INTEGER NOT NULL CHECK (typeof(messages) = 'integer'),  -- messages
+  bytes INTEGER NOT NULL CHECK (typeof(bytes) = 'integer'),  -- bytes
+  PRIMARY KEY (run_id, src, dst, tensor)
+) WITHOUT ROWID;
+
+-- One pass over the plan of a run.
+CREATE TABLE repeat (
+  run_id INTEGER NOT NULL REFERENCES run CHECK (typeof(run_id) = 'integer'),  -- run
+  repeat INTEGER NOT NULL CHECK (typeof(repeat) = 'integer'),  -- number of the pass, from 0
+  begin_ns INTEGER NOT NULL CHECK (typeof(begin_ns) = 'integer'),  -- run clock at the start of the layer
+  end_ns INTEGER NOT NULL CHECK (typeof(end_ns) = 'integer'),  -- run clock at the end of its last operation
+  makespan_ns INTEGER NOT NULL CHECK (typeof(makespan_ns) = 'integer'),  -- last end minus first begin
+  has_timeline INTEGER NOT NULL CHECK (has_timeline IN (0, 1)),  -- 1 when the events of this pass are stored
+  PRIMARY KEY (run_id, repeat)
+) WITHOUT ROWID;
+
+-- Block masks, stored once per content.
+CREATE TABLE mask (
+  mask_id INTEGER PRIMARY KEY,  -- key
+  hash TEXT NOT NULL UNIQUE CHECK (typeof(hash) = 'text'),  -- content hash, 16 hexadecimal digits
+  -- config that generates it again, empty when data holds the bits
+  recipe TEXT NOT NULL CHECK (typeof(recipe) = 'text'),
+  heads INTEGER NOT NULL CHECK (typeof(heads) = 'integer'),  -- heads
+  tokens INTEGER NOT NULL CHECK (typeof(tokens) = 'integer'),  -- tokens
+  blocks INTEGER NOT NULL CHECK (typeof(blocks) = 'integer'),  -- blocks of queries, and of keys
+  density REAL NOT NULL CHECK (typeof(density) = 'real'),  -- active share, 0 to 1
+  -- layout of data: 0 none, 1 the one of backend/store/mask_codec.h
+  codec INTEGER NOT NULL CHECK (typeof(codec) = 'integer'),
+  data BLOB NOT NULL CHECK (typeof(data) = 'blob')  -- block borders and bits, empty with a recipe
+);
+
+-- A small picture of each head of a mask, whatever its size.
+CREATE TABLE mask_thumbnail (
+  mask_id INTEGER NOT NULL REFERENCES mask CHECK (typeof(mask_id) = 'integer'),  -- mask
+  head INTEGER NOT NULL CHECK (typeof(head) = 'integer'),  -- head
+  side INTEGER NOT NULL CHECK (typeof(side) = 'integer'),  -- cells a side
+  -- one byte a cell, row by row (queries down, keys across): 0 is empty, 255 is full
+  cells BLOB NOT NULL CHECK (typeof(cells) = 'blob'),
+  PRIMARY KEY (mask_id, head)
+) WITHOUT ROWID;
+
+-- Which mask runs where.
+CREATE TABLE mask_place (
+  workload_id INTEGER NOT NULL REFERENCES workload CHECK (typeof(workload_id) = 'integer'),  -- workload
+  denoise_step INTEGER NOT NULL CHECK (typeof(denoise_step) = 'integer'),  -- denoise step
+  layer INTEGER NOT NULL CHECK (typeof(layer) = 'integer'),  -- layer
+  axis INTEGER NOT NULL CHECK (typeof(axis) = 'integer'),  -- axis that attention runs along
+  mask_id INTEGER NOT NULL REFERENCES mask CHECK (typeof(mask_id) = 'integer'),  -- mask
+  PRIMARY KEY (workload_id, denoise_step, layer, axis)
+) WITHOUT ROWID;
+
+-- Names of events. Key 0 is the empty name.
+CREATE TABLE string (
+  string_id INTEGER PRIMARY KEY,  -- key
+  value TEXT NOT NULL CHECK (typeof(value) = 'text')  -- the name, valid UTF-8, at most 64 KiB
+);
+
+-- Rows of events that never overlap: each begins at or after the end of the one before.
+CREATE TABLE stream (
+  stream_id INTEGER PRIMARY KEY,  -- key
+  rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- rank
+  lane INTEGER NOT NULL CHECK (typeof(lane) = 'integer'),  -- lane; 0 computes
+  slot INTEGER NOT NULL CHECK (typeof(slot) = 'integer'),  -- row within the lane
+  -- 1 for the one stream of a lane that takes what finds no slot
+  overlapping INTEGER NOT NULL CHECK (overlapping IN (0, 1)),
+  UNIQUE (rank, lane, slot)
+);
+
+-- The ranks that a collective joins on a lane.
+CREATE TABLE communicator (
+  communicator_id INTEGER PRIMARY KEY,  -- key
+  lane INTEGER NOT NULL CHECK (typeof(lane) = 'integer'),  -- lane
+  ranks TEXT NOT NULL CHECK (typeof(ranks) = 'text'),  -- ranks in group order, separated by spaces
+  UNIQUE (lane, ranks)
+);
+
+-- Events, one a row. The columns from entry_ns on are set for what moved data between ranks.
+CREATE TABLE event_row (
+  event_id INTEGER PRIMARY KEY,  -- key, in order of writing
+  run_id INTEGER NOT NULL REFERENCES run CHECK (typeof(run_id) = 'integer'),  -- run
+  stream_id INTEGER NOT NULL REFERENCES stream CHECK (typeof(stream_id) = 'integer'),  -- stream
+  begin_ns INTEGER NOT NULL CHECK (typeof(begin_ns) = 'integer'),  -- run clock
+  end_ns INTEGER NOT NULL CHECK (typeof(end_ns) = 'integer'),  -- run clock; 9223372036854775807 when it was unfinished
+  op_id INTEGER NOT NULL CHECK (typeof(op_id) = 'integer'),  -- operation of the run's plan, -1 for none
+  name_id INTEGER NOT NULL CHECK (typeof(name_id) = 'integer'),  -- string
+  -- bits 0-7 category, 8-15 depth, 16 unfinished, 17 clamped, 18 modelled
+  flags INTEGER NOT NULL CHECK (typeof(flags) = 'integer'),
+  entry_ns INTEGER CHECK (typeof(entry_ns) IN ('integer', 'null')),  -- when the rank entered
+  -- when the last partner had entered and data could move
+  transfer_begin_ns INTEGER CHECK (typeof(transfer_begin_ns) IN ('integer', 'null')),
+  transfer_end_ns INTEGER CHECK (typeof(transfer_end_ns) IN ('integer', 'null')),  -- when the data had moved
+  -- number within the communicator: the post of the plan
+  sequence INTEGER CHECK (typeof(sequence) IN ('integer', 'null')),
+  bytes INTEGER CHECK (typeof(bytes) IN ('integer', 'null')),  -- bytes that this rank sent
+  communicator_id INTEGER CHECK (typeof(communicator_id) IN ('integer', 'null')),  -- communicator
+  peer INTEGER CHECK (typeof(peer) IN ('integer', 'null'))  -- the only other rank, -1 when there are several
+);
+
+-- Events of one run in order of time.
+CREATE INDEX event_row_by_run ON event_row (run_id, begin_ns);
+
+-- Where the events of each stream went: sent = stored + dropped + unreadable + lost.
+CREATE TABLE ledger (
+  stream_id INTEGER PRIMARY KEY,  -- stream
+  sent INTEGER NOT NULL CHECK (typeof(sent) = 'integer'),  -- events that the program made
+  stored INTEGER NOT NULL CHECK (typeof(stored) = 'integer'),  -- events in this file
+  dropped INTEGER NOT NULL CHECK (typeof(dropped) = 'integer'),  -- found no room in a buffer
+  unreadable INTEGER NOT NULL CHECK (typeof(unreadable) = 'integer'),  -- were written but could not be read back
+  lost INTEGER NOT NULL CHECK (typeof(lost) = 'integer')  -- were sent and never seen again
+);

@@ -1,0 +1,39 @@
+-- Which rank has the most to do? Work, compute time and data of each rank of each run. Compute time is the mean over
+-- the repeats whose events are stored, of events that compute or rearrange.
+CREATE TEMP VIEW rank_load AS
+WITH computed AS (
+  SELECT e.run_id, s.rank, sum(e.end_ns - e.begin_ns) AS compute_ns
+  FROM main.event_row e
+  JOIN main.stream s ON s.stream_id = e.stream_id
+  WHERE (e.flags & 255) IN (1, 2, 3) AND (e.flags >> 16 & 1) = 0
+  GROUP BY e.run_id, s.rank
+),
+recorded AS (
+  SELECT run_id, sum(has_timeline) AS repeats FROM main.repeat GROUP BY run_id
+),
+rows_of_run AS (
+  SELECT r.strategy_id, r.run_id, r.layer, r.denoise_step, r.compute_source, r.timing, u.rank, u.tiles,
+         u.bytes_sent_intra_node + u.bytes_sent_inter_node AS bytes_sent, u.memory_peak_bytes,
+         CASE WHEN t.repeats > 0 THEN coalesce(c.compute_ns, 0) * 1.0 / t.repeats END AS compute_ns
+  FROM main.run r
+  JOIN main.rank_usage u ON u.run_id = r.run_id
+  LEFT JOIN recorded t ON t.run_id = r.run_id
+  LEFT JOIN computed c ON c.run_id = r.run_id AND c.rank = u.rank
+)
+SELECT
+  w.strategy_id,  -- strategy
+  w.run_id,  -- run
+  w.layer,  -- layer
+  w.denoise_step,  -- denoise step
+  w.rank,  -- rank
+  w.tiles,  -- active tiles computed
+  w.tiles / nullif(avg(w.tiles) OVER (PARTITION BY w.run_id), 0) AS tiles_to_mean_ratio,  -- 1 is balanced
+  w.compute_ns,  -- time spent computing
+  w.compute_ns / nullif(avg(w.compute_ns) OVER (PARTITION BY w.run_id), 0) AS compute_to_mean_ratio,  -- 1 is balanced
+  w.bytes_sent,  -- bytes to other ranks
+  w.memory_peak_bytes,  -- largest sum of live buffers
+  source.name AS compute,  -- measured or modelled
+  timing.name AS timing  -- clean or oversubscribed
+FROM rows_of_run w
+LEFT JOIN main.enum_name source ON source.kind = 'run.compute_source' AND source.value = w.compute_source
+LEFT JOIN main.enum_name timing ON timing.kind = 'run.timing' AND timing.value = w.timing;

@@ -1,0 +1,18 @@
+-- How long did each run take? Median and extremes over its repeats; the median of an even number is the mean of the
+-- middle two, rounded down.
+CREATE TEMP VIEW run_makespan AS
+WITH ordered AS (
+  SELECT run_id, makespan_ns,
+         row_number() OVER (PARTITION BY run_id ORDER BY makespan_ns) AS place,
+         count(*) OVER (PARTITION BY run_id) AS repeats
+  FROM main.repeat
+)
+SELECT
+  run_id,  -- run
+  repeats,  -- passes over the plan
+  sum(CASE WHEN place IN ((repeats + 1) / 2, repeats / 2 + 1) THEN makespan_ns ELSE 0 END) / (2 - repeats % 2)
+    AS makespan_ns,  -- median
+  min(makespan_ns) AS fastest_ns,  -- shortest repeat
+  max(makespan_ns) AS slowest_ns  -- longest repeat
+FROM ordered
+GROUP BY run_id;
