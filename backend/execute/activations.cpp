@@ -1,0 +1,90 @@
+#include "backend/execute/activations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "backend/base/error.h"
+#include "backend/base/rng.h"
+
+namespace spscope {
+namespace {
+
+constexpr std::array<std::string_view, 3> kNames = {"q", "k", "v"};
+
+std::array<std::vector<float>*, 3> arrays_of(AttentionInput& input) { return {&input.q, &input.k, &input.v}; }
+
+Activations empty_activations(const Request& request) {
+  Activations made;
+  made.batch = request.batch;
+  made.heads = request.heads;
+  made.head_dim = request.head_dim;
+  made.outer_tokens = request.outer_tokens;
+  made.inner_tokens = request.inner_tokens;
+  return made;
+}
+
+void check_array(std::string_view name, std::size_t layer, std::span<const float> array, std::int64_t expected,
+                 std::vector<Problem>& problems) {
+  const std::string field = fmt::format("activations.{}.{}", layer, name);
+  if (static_cast<std::int64_t>(array.size()) != expected) {
+    problems.push_back({ErrorCode::kActivations, field,
+                        fmt::format("{} has {} elements, the workload needs {}", name, array.size(), expected),
+                        "give [batch, heads, tokens, head_dim] of the configured model"});
+    return;
+  }
+  const auto bad = std::ranges::find_if_not(array, [](float x) { return std::isfinite(x); });
+  if (bad != array.end())
+    problems.push_back({ErrorCode::kActivations, field,
+                        fmt::format("{} holds {} at element {}", name, *bad, bad - array.begin()),
+                        "activations must be finite numbers"});
+}
+
+}  // namespace
+
+int num_attentions(const Request& request) { return request.spatiotemporal() ? 2 : 1; }
+
+Activations generate_activations(const Request& request, std::uint64_t seed) {
+  Activations made = empty_activations(request);
+  made.attentions.resize(static_cast<std::size_t>(num_attentions(request)));
+  std::uint64_t key = 0;
+  for (AttentionInput& input : made.attentions) {
+    for (std::vector<float>* array : arrays_of(input)) {
+      Rng rng(seed, key++);
+      array->resize(static_cast<std::size_t>(made.num_rows() * made.head_dim));
+      for (float& x : *array) x = static_cast<float>(rng.normal());
+      round_to(request.dtype, *array);
+    }
+  }
+  return made;
+}
+
+Activations make_activations(const Request& request, std::vector<AttentionInput> arrays) {
+  Activations made = empty_activations(request);
+  const auto wanted = static_cast<std::size_t>(num_attentions(request));
+  std::vector<Problem> problems;
+  if (arrays.size() != wanted)
+    problems.push_back({ErrorCode::kActivations, "activations",
+                        fmt::format("{} attentions are given, the model has {} a layer", arrays.size(), wanted),
+                        "give q, k and v of each attention of the layer"});
+  for (std::size_t layer = 0; layer < arrays.size(); ++layer) {
+    const auto each = arrays_of(arrays[layer]);
+    for (std::size_t t = 0; t < each.size(); ++t)
+      check_array(kNames[t], layer, *each[t], made.num_rows() * made.head_dim, problems);
+  }
+  if (!problems.empty()) throw Error(std::move(problems));
+  made.attentions = std::move(arrays);
+  for (AttentionInput& input : made.attentions)
+    for (std::vector<float>* array : arrays_of(input)) round_to(request.dtype, *array);
+  return made;
+}
+
+void round_to(Dtype dtype, std::span<float> numbers) {
+  if (dtype == Dtype::kFp32) return;
+  for (float& x : numbers) x = to_float(to_bf16(x));
+}
+
+}  // namespace spscope

@@ -1,0 +1,45 @@
+// ComputeWork: a lane-0 op of a plan (local, attend, merge, finish, copy), made ready to run on the memory of its rank.
+// The executor and `measure` run the same work, so that what is measured alone is what runs among others.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/execute/attend_work.h"
+#include "backend/execute/local_kernels.h"
+
+namespace spscope {
+
+struct ComputeWork {
+  // One box of a merge, finish or copy, enumerated on both sides.
+  struct Pair {
+    std::vector<CellRun> from, to;
+  };
+  // One box of a local kernel.
+  struct LocalBox {
+    std::vector<std::vector<CellRun>> operands;
+    std::vector<CellRun> out;
+  };
+
+  PostKind kind = PostKind::kLocal;
+  AttendedAxis walk = AttendedAxis::kInner;  // how `pairs` were enumerated
+  SlotId accumulator = kNone;                // of an attend, merge or finish
+  SlotId result = kNone;                     // the slot that a local, finish or copy fills
+  bool unfinished = false;                   // a finish that gives away o, m and l
+  int head_dim = 0;
+  std::unique_ptr<AttendWork> attend;
+  std::vector<Pair> pairs;
+  const LocalKernel* kernel = nullptr;
+  std::vector<LocalBox> boxes;
+};
+
+constexpr bool computes(PostKind kind) { return !communicates(kind); }
+
+// REQUIRES: computes(plan.kind_of(op)), and cannot_execute(plan) is empty.
+// Throws Error(kPlanNotHeld) when the rank lacks what the op reads.
+ComputeWork prepare_compute(const Plan& plan, const Request& request, CellFinder& finder, const Op& op);
+
+// Runs it: opens the slots it writes, then computes. What it reads is open and complete.
+void run_compute(const ComputeWork& work, BufferStore& store, ComputeScratch& scratch);
+
+}  // namespace spscope

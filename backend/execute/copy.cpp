@@ -1,0 +1,132 @@
+#include "backend/execute/copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace spscope {
+namespace {
+
+void from_floats(Dtype dtype, const float* in, std::int64_t count, std::byte* out) {
+  if (dtype == Dtype::kFp32) {
+    std::memcpy(out, in, static_cast<std::size_t>(count) * sizeof(float));
+    return;
+  }
+  auto* rounded = reinterpret_cast<Bf16*>(out);
+  for (std::int64_t i = 0; i < count; ++i) rounded[i] = to_bf16(in[i]);
+}
+
+void to_floats(Dtype dtype, const std::byte* in, std::int64_t count, float* out) {
+  if (dtype == Dtype::kFp32) {
+    std::memcpy(out, in, static_cast<std::size_t>(count) * sizeof(float));
+    return;
+  }
+  const auto* stored = reinterpret_cast<const Bf16*>(in);
+  for (std::int64_t i = 0; i < count; ++i) out[i] = to_float(stored[i]);
+}
+
+const std::vector<float>* source_of(Tensor tensor, const AttentionInput& input) {
+  switch (tensor) {
+    case Tensor::kQ:
+      return &input.q;
+    case Tensor::kK:
+      return &input.k;
+    case Tensor::kV:
+      return &input.v;
+    default:
+      return nullptr;
+  }
+}
+
+void fill_from_array(const BufferStore& store, const SetTable& sets, const Activations& activations,
+                     const std::vector<float>& array, BufferId id, std::size_t plane) {
+  const BufferLayout& layout = store.layout().buffer(id);
+  for (int entry = 0; entry < layout.batch; ++entry) {
+    std::int64_t cell = 0;
+    for (const Span& columns : sets.spans(layout.box.columns))
+      for (int column = columns.begin; column < columns.end; ++column)
+        for (const Span& rows : sets.spans(layout.box.outer))
+          for (std::int32_t outer = rows.begin; outer < rows.end; ++outer)
+            for (const Span& run : sets.spans(layout.box.inner)) {
+              const float* in = array.data() + activations.row(entry, column, outer, run.begin) * activations.head_dim;
+              from_floats(layout.dtype, in, std::int64_t{run.size()} * activations.head_dim,
+                          store.address(id, plane, entry, cell));
+              cell += run.size();
+            }
+  }
+}
+
+}  // namespace
+
+std::int64_t copy_cells(const BufferStore& store, std::span<const CellRun> from, std::span<const CellRun> to,
+                        AttendedAxis walk) {
+  const MemoryLayout& layout = store.layout();
+  const auto stride = [&](BufferId id) { return layout.buffer(id).stride(walk); };
+  std::int64_t num_bytes = 0;
+  zip_runs(from, to, stride, stride,
+           [&](BufferId a, std::int64_t a_cell, BufferId b, std::int64_t b_cell, std::int64_t n) {
+             const BufferLayout& source = layout.buffer(a);
+             const bool dense = stride(a) == 1 && stride(b) == 1;
+             const std::int64_t pieces = dense ? 1 : n, cells = dense ? n : 1;
+             for (std::size_t plane = 0; plane < source.planes.size(); ++plane) {
+               const std::int64_t piece_bytes = cells * source.planes[plane].width * dtype_bytes(source.dtype);
+               for (int entry = 0; entry < source.batch; ++entry)
+                 for (std::int64_t i = 0; i < pieces; ++i)
+                   std::memcpy(store.address(b, plane, entry, b_cell + i * stride(b)),
+                               store.address(a, plane, entry, a_cell + i * stride(a)),
+                               static_cast<std::size_t>(piece_bytes));
+               num_bytes += piece_bytes * pieces * source.batch;
+             }
+           });
+  return num_bytes;
+}
+
+void load_cells(const BufferStore& store, std::span<const CellRun> cells, std::size_t plane, int batch_entry,
+                std::span<float> out) {
+  float* next = out.data();
+  for (const CellRun& run : cells) {
+    const BufferLayout& layout = store.layout().buffer(run.buffer);
+    const std::int64_t count = run.num_cells * layout.planes[plane].width;
+    to_floats(layout.dtype, store.address(run.buffer, plane, batch_entry, run.cell), count, next);
+    next += count;
+  }
+}
+
+void save_cells(const BufferStore& store, std::span<const CellRun> cells, std::size_t plane, int batch_entry,
+                std::span<const float> in) {
+  const float* next = in.data();
+  for (const CellRun& run : cells) {
+    const BufferLayout& layout = store.layout().buffer(run.buffer);
+    const std::int64_t count = run.num_cells * layout.planes[plane].width;
+    from_floats(layout.dtype, next, count, store.address(run.buffer, plane, batch_entry, run.cell));
+    next += count;
+  }
+}
+
+void fill_slot(const BufferStore& store, const Plan& plan, const Activations& activations, SlotId slot_id) {
+  const BufferSlot& slot = store.layout().slot(slot_id);
+  for (BufferId id = slot.first_buffer; id < slot.first_buffer + slot.num_buffers; ++id) {
+    const BufferLayout& layout = store.layout().buffer(id);
+    bool seen_stats = false;
+    for (std::size_t plane = 0; plane < layout.planes.size(); ++plane) {
+      const Tensor tensor = layout.planes[plane].tensor;
+      const std::vector<float>* array = nullptr;
+      if (layout.value != kNone) {
+        const auto layer = static_cast<std::size_t>(plan.values[static_cast<std::size_t>(layout.value)].layer);
+        array = source_of(tensor, activations.attentions[layer]);
+      }
+      if (array != nullptr) {
+        fill_from_array(store, *plan.sets, activations, *array, id, plane);
+        continue;
+      }
+      const std::int64_t count = layout.batch * layout.num_cells * layout.planes[plane].width;
+      const bool row_sum = tensor == Tensor::kRowStats && seen_stats;
+      seen_stats = seen_stats || tensor == Tensor::kRowStats;
+      if (row_sum)
+        std::fill_n(store.floats(id, plane, 0, 0), count, 1.0f);
+      else
+        std::memset(store.address(id, plane, 0, 0), 0, static_cast<std::size_t>(count * dtype_bytes(layout.dtype)));
+    }
+  }
+}
+
+}  // namespace spscope

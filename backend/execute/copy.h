@@ -1,0 +1,29 @@
+// Moving cells between buffers and between buffers and arrays of floats.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "backend/execute/activations.h"
+#include "backend/execute/buffer_store.h"
+#include "backend/execute/cells.h"
+
+namespace spscope {
+
+// Copies the cells of `from` to the cells of `to`, all planes and batch entries, and returns the bytes moved. Both were
+// enumerated for the same box and walked axis. REQUIRES: buffers with the same planes and dtype.
+std::int64_t copy_cells(const BufferStore& store, std::span<const CellRun> from, std::span<const CellRun> to,
+                        AttendedAxis walk = AttendedAxis::kInner);
+
+// The elements of one plane and batch entry of these cells (walked along the inner axis) as floats, in order.
+void load_cells(const BufferStore& store, std::span<const CellRun> cells, std::size_t plane, int batch_entry,
+                std::span<float> out);
+// The other way round, rounding to the buffer's dtype.
+void save_cells(const BufferStore& store, std::span<const CellRun> cells, std::size_t plane, int batch_entry,
+                std::span<const float> in);
+
+// Fills the buffers of a slot with what the layer's input says: q, k and v from `activations`, anything else with
+// numbers that every kernel can take (rows that have met one key of score 0 and value 0, zeros elsewhere).
+void fill_slot(const BufferStore& store, const Plan& plan, const Activations& activations, SlotId slot);
+
+}  // namespace spscope

@@ -1,0 +1,30 @@
+#include "backend/execute/execute.h"
+
+namespace spscope {
+
+#define EXECUTOR(name, summary) \
+  ExecuteResult execute_##name(const Plan&, const Request&, const Activations&, const ExecuteOptions&);
+#include "backend/execute/executors.def"
+#undef EXECUTOR
+
+std::span<const Executor> executors() {
+  static constexpr Executor table[] = {
+#define EXECUTOR(name, summary) {#name, summary, execute_##name},
+#include "backend/execute/executors.def"
+#undef EXECUTOR
+  };
+  return table;
+}
+
+const Executor* find_executor(std::string_view name) {
+  for (const Executor& executor : executors())
+    if (executor.name == name) return &executor;
+  return nullptr;
+}
+
+ExecuteResult execute(const Plan& plan, const Request& request, const Activations& activations,
+                      const ExecuteOptions& options) {
+  return executors().front().execute(plan, request, activations, options);
+}
+
+}  // namespace spscope

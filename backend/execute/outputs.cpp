@@ -1,0 +1,61 @@
+#include "backend/execute/outputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backend/execute/copy.h"
+
+namespace spscope {
+namespace {
+
+std::size_t elements(const Plan& plan) {
+  return static_cast<std::size_t>(std::int64_t{plan.batch} * plan.num_columns[static_cast<int>(Axis::kHeads)] *
+                                  plan.outer_tokens * plan.inner_tokens *
+                                  plan.tensor_width[static_cast<int>(Tensor::kO)]);
+}
+
+}  // namespace
+
+OutputGather::OutputGather(const Plan& plan, CellFinder& finder) : plan_(plan) {
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i)
+    for (int rank = 0; rank < plan.ranks; ++rank)
+      for (const Box& box : plan.outputs[i].placement.at(rank))
+        shares_.push_back({i, box, finder.value_cells(plan.outputs[i].value, rank, box)});
+}
+
+std::vector<OutputTensor> OutputGather::gather(const BufferStore& store) const {
+  std::vector<OutputTensor> outputs(plan_.outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i].layer = plan_.values[static_cast<std::size_t>(plan_.outputs[i].value)].layer;
+    outputs[i].values.assign(elements(plan_), std::numeric_limits<float>::quiet_NaN());
+  }
+  for (const Share& share : shares_)
+    for (int entry = 0; entry < plan_.batch; ++entry) place(store, share, entry, outputs[share.output]);
+  return outputs;
+}
+
+void OutputGather::place(const BufferStore& store, const Share& share, int entry, OutputTensor& whole) const {
+  const std::int64_t width = plan_.tensor_width[static_cast<int>(Tensor::kO)];
+  const std::int64_t heads = plan_.num_columns[static_cast<int>(Axis::kHeads)];
+  std::vector<float> held(static_cast<std::size_t>(total_cells(share.cells) * width));
+  load_cells(store, share.cells, 0, entry, held);
+  const float* next = held.data();
+  for (const Span& columns : plan_.sets->spans(share.box.columns))
+    for (int column = columns.begin; column < columns.end; ++column)
+      for (const Span& rows : plan_.sets->spans(share.box.outer))
+        for (std::int32_t outer = rows.begin; outer < rows.end; ++outer)
+          for (const Span& run : plan_.sets->spans(share.box.inner)) {
+            const std::int64_t row =
+                ((entry * heads + column) * plan_.outer_tokens + outer) * plan_.inner_tokens + run.begin;
+            float* out = whole.values.data() + row * width;
+            for (std::int64_t i = 0; i < run.size() * width; ++i, ++next) {
+              if (!std::isnan(out[i]))
+                whole.max_replica_difference =
+                    std::max(whole.max_replica_difference, std::abs(static_cast<double>(out[i]) - *next));
+              out[i] = *next;
+            }
+          }
+}
+
+}  // namespace spscope

@@ -1,0 +1,38 @@
+// OutputTensor: what a run left as the layer's outputs, put together from the ranks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/execute/buffer_store.h"
+#include "backend/execute/cells.h"
+
+namespace spscope {
+
+struct OutputTensor {
+  int layer = 0;              // attention of the layer, as Value::layer
+  std::vector<float> values;  // [batch, heads, outer_tokens, inner_tokens, head_dim]; NaN where no rank holds anything
+  // Largest difference between two ranks that hold the same element; 0 without replicas.
+  double max_replica_difference = 0;
+};
+
+// Every rank's share of every output, located before the run.
+class OutputGather {
+ public:
+  OutputGather(const Plan& plan, CellFinder& finder);
+  // REQUIRES: the run has ended; outputs are still there.
+  std::vector<OutputTensor> gather(const BufferStore& store) const;
+
+ private:
+  struct Share {
+    std::size_t output;
+    Box box;
+    std::vector<CellRun> cells;
+  };
+  void place(const BufferStore& store, const Share& share, int entry, OutputTensor& whole) const;
+
+  const Plan& plan_;
+  std::vector<Share> shares_;
+};
+
+}  // namespace spscope

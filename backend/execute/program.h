@@ -1,0 +1,64 @@
+// Program: a plan made ready to run on threads. Everything that needs the table of sets, a mask or an allocation is
+// done here, by one thread; lanes only walk what they find.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/execute/communicator.h"
+#include "backend/execute/compute_work.h"
+#include "backend/execute/outputs.h"
+
+namespace spscope {
+
+// One op as its lane sees it.
+struct ProgramOp {
+  std::vector<OpId> own_dependencies, remote_dependencies;  // of this rank's other lanes; of other ranks
+  std::vector<SlotId> opens;                                // slots that a transfer writes
+  std::vector<SlotId> uses;                                 // slots it touches: one user of each has ended with it
+  std::unique_ptr<ComputeWork> compute;                     // lane 0
+  std::unique_ptr<Transfer> transfer;                       // communication
+};
+
+// The ops of one lane of one rank, in post order.
+struct ProgramLane {
+  int rank = 0, lane = 0;
+  std::vector<OpId> ops;
+};
+
+class Program {
+ public:
+  // Keeps a copy of the plan: a run that is stopped may leave a thread behind for a while.
+  // REQUIRES: cannot_execute(plan) is empty.
+  Program(const Plan& plan, const Request& request);
+  Program(const Program&) = delete;
+
+  const Plan& plan() const { return plan_; }
+  const MemoryLayout& layout() const { return layout_; }
+  std::span<const ProgramLane> lanes() const { return lanes_; }
+  const ProgramOp& op(OpId id) const { return ops_[static_cast<std::size_t>(id)]; }
+  // Users of each slot in one run; inputs count nothing for being there, outputs one for staying.
+  std::span<const std::int32_t> users() const { return users_; }
+  // Slots of inputs that some op reads.
+  std::span<const SlotId> given() const { return given_; }
+  const OutputGather& outputs() const { return *outputs_; }
+
+ private:
+  void prepare_lanes();
+  void prepare_dependencies(const Op& op, ProgramOp& made) const;
+  void prepare_transfer(OpId id, CellFinder& finder, ProgramOp& made);
+  void count_users();
+
+  Plan plan_;
+  MemoryLayout layout_;
+  std::vector<ProgramOp> ops_;
+  std::vector<ProgramLane> lanes_;
+  std::vector<std::int32_t> users_;
+  std::vector<SlotId> given_;
+  std::vector<std::vector<CellRun>> cells_;  // of messages; spans point into their heap memory
+  std::unique_ptr<OutputGather> outputs_;
+};
+
+}  // namespace spscope

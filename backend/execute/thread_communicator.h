@@ -1,0 +1,54 @@
+// ThreadCommunicator: messages between ranks that are threads of one process.
+//
+// Each (sequence, rank) has a mailbox. A rank that enters a two-sided transfer puts its Transfer there; a receiver
+// finds its message in the mailbox of the source, copies it straight from the source's buffers into its own, and says
+// that it has taken it; the source's part ends when all takers have. A rendezvous with one copy was chosen over a
+// packed staging buffer with two because memory bandwidth is what ranks in one machine share, and because no real
+// device-to-device transfer passes through a staging buffer of the sender. pull and push are plain copies; the plan's
+// dependencies are their signals.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "backend/base/flat_map.h"
+#include "backend/execute/buffer_store.h"
+#include "backend/execute/communicator.h"
+#include "backend/execute/run_control.h"
+
+namespace spscope {
+
+class ThreadCommunicator final : public Communicator {
+ public:
+  // `ranks_per_node` only sorts the counted bytes; 0: one node.
+  ThreadCommunicator(const Plan& plan, const BufferStore& store, RunControl& control, int ranks_per_node);
+
+  void run(const Transfer& transfer, OpTimes& times) override;
+  CountedBytes traffic() const override;
+  void reset() override;
+  // Most bytes of staging that sums took at one time, by rank.
+  std::vector<std::int64_t> staging_peak_bytes() const;
+
+ private:
+  struct alignas(64) Counters {
+    std::atomic<std::int64_t> sent{0}, received{0}, intra{0}, inter{0}, staging{0};
+  };
+  OpId mailbox_of(const Transfer& transfer, int rank) const;
+  void meet_partners(const Transfer& transfer);
+  void receive(const Transfer& transfer);
+  void copy_part(const TransferPart& part, std::span<const CellRun> from);
+  void add_up(const Transfer& transfer);
+  void add_up_box(const Transfer& transfer, std::span<const TransferPart> shares);
+  std::span<const CellRun> source_cells(const Transfer& transfer, const TransferPart& part) const;
+  void count(int src, int dst, std::int64_t num_bytes);
+
+  const Plan& plan_;
+  const BufferStore& store_;
+  RunControl& control_;
+  int ranks_per_node_;
+  FlatMap<OpId> op_of_;  // (sequence, rank) -> op, which numbers the mailbox
+  std::vector<std::atomic<const Transfer*>> mailboxes_;
+  std::vector<Counters> counters_;
+};
+
+}  // namespace spscope
