@@ -106,11 +106,9 @@ void PlanBuilder::record_move(PostId post_id, const std::vector<int>& group, std
     if (!wire || also_receiver) of_rank[at(line.dst)].push_back(id);
   }
   const auto first = static_cast<OpId>(plan_.ops.size());
-  for (int rank : group) {
-    if (!wire && of_rank[at(rank)].empty()) continue;
-    const OpId op = add_op(post_id, rank);
-    if (wire) plan_.ops[at(op)].group = group_id(group);
-  }
+  const GroupId wire_group = wire ? group_id(group) : kNone;
+  for (int rank : group)
+    if (wire || !of_rank[at(rank)].empty()) plan_.ops[at(add_op(post_id, rank))].group = wire_group;
   for (OpId op = first; op < static_cast<OpId>(plan_.ops.size()); ++op)
     finish_op(op, of_rank[at(plan_.ops[at(op)].rank)]);
 }
@@ -178,7 +176,8 @@ void PlanBuilder::barrier(const Groups& given_groups, int lane) {
   for (const std::vector<int>& group : given_groups.empty() ? everyone_ : given_groups) {
     Barrier barrier{post_id, std::vector<OpId>(at(plan_.ranks), kNone)};
     const auto first = static_cast<OpId>(plan_.ops.size());
-    for (int rank : group) plan_.ops[at(add_op(post_id, rank))].group = group_id(group);
+    const GroupId id = group_id(group);
+    for (int rank : group) plan_.ops[at(add_op(post_id, rank))].group = id;
     for (OpId op = first; op < static_cast<OpId>(plan_.ops.size()); ++op) {
       finish_op(op);
       barrier.op_of_rank[at(plan_.ops[at(op)].rank)] = op;
