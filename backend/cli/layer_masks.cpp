@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backend/config/toml_text.h"
+#include "backend/mask/sparge_from_qk.h"
 
 namespace spscope {
 namespace {
@@ -36,7 +37,7 @@ std::string recipe_of(const Pattern& pattern, const PatternRequest& request) {
 
 }  // namespace
 
-MaskSource::MaskSource(const Job& job) : job_(job) {
+MaskSource::MaskSource(const Job& job, const ActivationSource& activations) : job_(job), activations_(activations) {
   std::vector<Problem> problems;
   if (!job.config.mask.file.empty()) file_ = std::make_unique<MaskFile>(input_path(job.config, job.config.mask.file));
   pattern_ = find_pattern(job.config.mask.pattern);
@@ -82,7 +83,21 @@ SourcedMask MaskSource::inner_mask(int denoise_step, int layer) const {
     return {file_->mask(step, of_layer, block_starts(pattern_request(*pattern_, denoise_step, layer))), ""};
   }
   const PatternRequest request = pattern_request(*pattern_, denoise_step, layer);
+  if (computed()) return computed_mask(request);
   return {pattern_->generate(request), recipe_of(*pattern_, request)};
+}
+
+// Real queries and keys have one true Sparge mask; the density then follows from them.
+bool MaskSource::computed() const {
+  return !file_ && activations_.from_file() && pattern_->name == "sparge" && !job_.model.spatiotemporal();
+}
+
+SourcedMask MaskSource::computed_mask(const PatternRequest& request) const {
+  const AttentionInput input = activations_.file_input(0, request.layer);
+  SpargeSettings settings;
+  settings.cdf = request.parameters.real("cdf");
+  settings.rows_together = request.parameters.integer("rows_together");
+  return {sparge_from_qk(input.q, input.k, request.heads, job_.model.head_dim, block_starts(request), settings), ""};
 }
 
 // Frames are cut one by one, so that a temporal axis of a few frames can be spread over as many ranks.
@@ -103,11 +118,13 @@ LayerMasks MaskSource::at(int denoise_step, int layer) const {
 
 bool MaskSource::evolves() const {
   if (file_) return file_->denoise_steps() > 1;
+  if (computed()) return false;  // one set of activations, whatever the step
   return pattern_->evolves || (job_.model.spatiotemporal() && temporal_->evolves);
 }
 
 std::string MaskSource::title() const {
   if (file_) return fmt::format("file {}", job_.config.mask.file);
+  if (computed()) return fmt::format("{} of real q and k", pattern_->name);
   return fmt::format("{} {:.2f}", pattern_->name, job_.config.mask.density);
 }
 

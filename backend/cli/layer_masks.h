@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backend/cli/job.h"
+#include "backend/cli/layer_activations.h"
 #include "backend/mask/block_mask.h"
 #include "backend/mask/mask_import.h"
 #include "backend/mask/pattern.h"
@@ -27,10 +28,9 @@ struct LayerMasks {
 
 class MaskSource {
  public:
-  // Checks that masks of every layer and step can be had. `queries_keys` are whole activations [heads, tokens,
-  // head_dim] by layer, used when the pattern is computed from them; they must outlive this object.
-  // Throws Error with all problems.
-  explicit MaskSource(const Job& job);
+  // Checks that masks of every layer and step can be had. The pattern `sparge` is computed from real queries and keys
+  // when the job has them. Both arguments must outlive this object. Throws Error with all problems.
+  MaskSource(const Job& job, const ActivationSource& activations);
 
   LayerMasks at(int denoise_step, int layer) const;
   // Whether masks differ between denoise steps, so that a plan can know only an older one.
@@ -41,9 +41,12 @@ class MaskSource {
  private:
   SourcedMask inner_mask(int denoise_step, int layer) const;
   SourcedMask temporal_mask(int denoise_step, int layer) const;
+  SourcedMask computed_mask(const PatternRequest& request) const;
+  bool computed() const;
   PatternRequest pattern_request(const Pattern& pattern, int denoise_step, int layer) const;
 
   const Job& job_;
+  const ActivationSource& activations_;
   const Pattern* pattern_ = nullptr;
   const Pattern* temporal_ = nullptr;
   std::unique_ptr<MaskFile> file_;

@@ -10,7 +10,10 @@ void add_lists(std::vector<std::int64_t>& sum, const std::vector<std::int64_t>& 
   for (std::size_t i = 0; i < list.size(); ++i) sum[i] += list[i];
 }
 
-void add_to(std::optional<double>& sum, double value) { sum = sum.value_or(0) + value; }
+template <typename T>
+void add_to(std::optional<T>& sum, T value) {
+  sum = sum.value_or(T{}) + value;
+}
 
 }  // namespace
 
@@ -24,7 +27,7 @@ StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, c
   StrategyResult result;
   result.id = chosen.id;
   result.name = result.label = chosen.strategy->name;
-  for (const auto& [name, value] : chosen.parameters.values()) result.parameters[name] = to_text(value);
+  result.parameters = chosen.parameters;
   result.mode = job.config.run.mode;
   result.backend = job.config.run.backend;
   result.rank_map = rank_map(job);
@@ -49,10 +52,12 @@ void add_layer(StrategyResult& result, const PlannedLayer& planned, const LayerR
   add_lists(result.bytes_sent_inter_node, planned.volume.sent_inter_node);
   add_lists(result.bytes_received, planned.volume.received);
   for (const auto& [tensor, bytes] : planned.volume.by_tensor) result.bytes_by_tensor[tensor] += bytes;
-  result.messages += planned.volume.messages;
-  result.tiles += planned.tiles.computed;
-  result.tiles_redundant += planned.tiles.redundant;
-  result.planning_ns += planned.planning_ns;
+  add_to(result.messages, planned.volume.messages);
+  add_to(result.tiles, planned.tiles.computed);
+  add_to(result.tiles_redundant, planned.tiles.redundant);
+  add_to(result.planning_ns, planned.planning_ns);
+  result.tiles_by_rank.resize(planned.tiles.by_rank.size(), 0);
+  for (std::size_t r = 0; r < result.tiles_by_rank.size(); ++r) result.tiles_by_rank[r] += planned.tiles.by_rank[r];
   add_to(result.imbalance_ratio, planned.imbalance.plain);
   add_to(result.barrier_imbalance_ratio, planned.imbalance.barrier);
   add_to(result.coupled_imbalance_ratio, planned.imbalance.coupled);
@@ -93,6 +98,15 @@ Workload describe_workload(const Job& job, const Request& request, double densit
   workload.denoise_steps = job.config.run.denoise_steps;
   workload.ranks = job.cluster.plan_ranks();
   workload.dtype = dtype_name(job.config.run.dtype);
+  workload.scope = choice_name(job.config.run.scope);
+  workload.text_tokens = job.model.joint_text_tokens;
+  workload.heads = job.model.heads;
+  workload.head_dim = job.model.head_dim;
+  workload.forward_passes = job.model.cfg;
+  workload.nodes = job.cluster.nodes;
+  workload.data_parallel = job.cluster.dp;
+  workload.config_toml = to_toml(job.config);
+  workload.cluster_toml = cluster_toml(job.cluster.preset);
   return workload;
 }
 

@@ -1,0 +1,96 @@
+// `spscope plan`: what each strategy would do. Nothing runs; an illegal strategy is a result.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "backend/cli/build_facts.h"
+#include "backend/cli/command.h"
+#include "backend/cli/job_flags.h"
+#include "backend/cli/layer_request.h"
+#include "backend/cli/machine.h"
+#include "backend/cli/print_plan.h"
+#include "backend/cli/result_of_plans.h"
+#include "backend/report/render.h"
+
+namespace spscope {
+namespace {
+
+struct PlanFlags {
+  JobFlags job;
+  bool ops = false, dot = false;
+};
+
+// The plans of the first layer, as text.
+void print_plans(CommandContext& context, const PlanFlags& flags, const Job& job, const LayerOfJob& where) {
+  for (const ChosenStrategy& chosen : job.strategies) {
+    if (!chosen.strategy->legal(where.request, chosen.parameters).empty()) continue;
+    const PlannedLayer planned = plan_layer(chosen, where.request);
+    if (flags.dot) {
+      print_dot(context.out, planned.plan);
+      continue;
+    }
+    fmt::print(context.out, "# {}: {} ops, {} messages\n", chosen.id, planned.plan.ops.size(),
+               planned.plan.messages.size());
+    print_ops(context.out, planned.plan);
+  }
+}
+
+Comparison plan_all(const Job& job, const MaskSource& masks) {
+  Comparison comparison;
+  comparison.tool_version = kVersion;
+  for (const MachineFact& fact : machine_facts()) comparison.machine.push_back({fact.name, fact.value});
+  comparison.config_hash = config_hash(job.config);
+  double density = 0;
+  int layers = 0;
+  for_each_layer(job, masks, [&](const LayerOfJob& where) {
+    if (comparison.strategies.empty())
+      for (const ChosenStrategy& chosen : job.strategies)
+        comparison.strategies.push_back(describe_strategy(job, chosen, where.request));
+    density += where.request.executed_mask().mask().density();
+    ++layers;
+    for (std::size_t i = 0; i < job.strategies.size(); ++i) {
+      if (!comparison.strategies[i].legal) continue;
+      LayerResult layer;
+      layer.layer = where.layer;
+      layer.denoise_step = where.denoise_step;
+      layer.density = where.request.executed_mask().mask().density();
+      add_layer(comparison.strategies[i], plan_layer(job.strategies[i], where.request), layer);
+    }
+    comparison.workload = describe_workload(job, where.request, density / layers, masks.title());
+  });
+  for (StrategyResult& result : comparison.strategies) finish_result(result);
+  return comparison;
+}
+
+int run_plan(CommandContext& context, const PlanFlags& flags) {
+  const Job job = load_job(flags.job);
+  const ActivationSource activations(job);
+  const MaskSource masks(job, activations);
+  if (flags.ops || flags.dot) {
+    bool first = true;
+    for_each_layer(job, masks, [&](const LayerOfJob& where) {
+      if (std::exchange(first, false)) print_plans(context, flags, job, where);
+    });
+    return kExitDone;
+  }
+  const Comparison comparison = plan_all(job, masks);
+  TerminalStyle style;
+  style.color = context.color;
+  context.out << (context.json ? render_json({&comparison, 1}) : render_terminal(comparison, style));
+  return kExitDone;
+}
+
+}  // namespace
+
+CommandAction declare_plan(CLI::App& app) {
+  auto flags = std::make_shared<PlanFlags>();
+  declare_job_flags(app, flags->job);
+  auto* ops = app.add_flag("--ops", flags->ops, "print the plans of the first layer, one op a line");
+  app.add_flag("--dot", flags->dot, "print the plans of the first layer as a graph for Graphviz")->excludes(ops);
+  return [flags](CommandContext& context) { return run_plan(context, *flags); };
+}
+
+}  // namespace spscope

@@ -1,0 +1,129 @@
+// `spscope run`: loads a job, runs it into a store, and prints the comparison that the store holds.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "backend/analysis/comparison.h"
+#include "backend/cli/build_facts.h"
+#include "backend/cli/command.h"
+#include "backend/cli/job_flags.h"
+#include "backend/cli/run_job.h"
+#include "backend/cli/scratch.h"
+#include "backend/report/render.h"
+
+namespace spscope {
+namespace {
+
+struct RunFlags {
+  JobFlags job;
+  std::string output, dump, progress = "bar", launcher = "threads";
+  bool force = false;
+};
+
+// Set by SIGINT and SIGTERM: ranks stop between ops, and nothing half-written is kept.
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void watch_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted.store(true); };
+  action.sa_flags = SA_RESETHAND;  // a second signal ends the program at once
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+// A line on stderr that is drawn over itself, or one JSON object a line.
+class ProgressPrinter {
+ public:
+  ProgressPrinter(CommandContext& context, const std::string& form)
+      : err_(context.err), json_(form == "json"), bar_(form == "bar" && context.progress) {}
+  ~ProgressPrinter() { clear(); }
+  void operator()(const RunProgress& p) {
+    if (json_) {
+      const nlohmann::ordered_json line = {{"phase", p.phase}, {"strategy", p.strategy}, {"repeat", p.repeat},
+                                           {"done", p.done},   {"total", p.total},       {"eta_s", p.eta_s},
+                                           {"shards", 0}};
+      fmt::print(err_, "{}\n", line.dump());
+    } else if (bar_) {
+      clear();
+      fmt::print(err_, "{} {} of {}: {}", p.phase, std::min(p.done + 1, p.total), p.total, p.strategy);
+      if (p.eta_s >= 1) fmt::print(err_, ", about {:.0f} s left", p.eta_s);
+      err_.flush();
+      drawn_ = true;
+    }
+  }
+
+ private:
+  void clear() {
+    if (drawn_) err_ << "\r\033[K";
+    drawn_ = false;
+  }
+  std::ostream& err_;
+  bool json_, bar_, drawn_ = false;
+};
+
+int exit_code_of(const Comparison& comparison) {
+  bool any = false;
+  for (const StrategyResult& s : comparison.strategies) {
+    if (s.verify == "failed") return kExitFailed;
+    any = any || s.legal;
+  }
+  return any ? kExitDone : kExitUsage;
+}
+
+int run(CommandContext& context, const RunFlags& flags) {
+  const Job job = load_job(flags.job);
+  const std::string wanted = flags.output.empty() ? job.config.run.output : flags.output;
+  if (!wanted.empty()) check_output(wanted, flags.force);
+  const ScratchFile scratch(job.config.run.scratch);  // used, and removed, when nothing is to be kept
+  const std::string path = wanted.empty() ? scratch.path() : wanted;
+
+  watch_signals();
+  ProgressPrinter printer(context, flags.progress);
+  WriteOptions write;
+  write.force = flags.force;
+  write.tool_version = kVersion;
+  StoreWriter writer(path, write);
+  RunOptions options;
+  options.dump = flags.dump;
+  options.interrupt = &interrupted;
+  options.on_progress = std::ref(printer);
+  run_job(job, writer, options);
+  writer.finish();
+
+  const StoreReader reader(path);
+  std::vector<Comparison> comparisons = compare_store(reader);
+  for (Comparison& c : comparisons) c.file = wanted;
+  TerminalStyle style;
+  style.color = context.color;
+  if (context.json)
+    context.out << render_json(comparisons);
+  else
+    for (const Comparison& c : comparisons) context.out << render_terminal(c, style);
+  if (!context.json && wanted.empty()) fmt::print(context.err, "\nnothing was kept; -o FILE.db keeps the run\n");
+  return exit_code_of(comparisons.front());
+}
+
+}  // namespace
+
+CommandAction declare_run(CLI::App& app) {
+  auto flags = std::make_shared<RunFlags>();
+  declare_job_flags(app, flags->job);
+  app.add_option("-o,--output", flags->output, "keep the run in this file");
+  app.add_flag("--force", flags->force, "replace the output file when it is a stored run");
+  app.add_option("--launcher", flags->launcher, "what starts the ranks: threads")->check(CLI::IsMember({"threads"}));
+  app.add_option("--progress", flags->progress, "bar, json or none, on stderr")
+      ->check(CLI::IsMember({"bar", "json", "none"}));
+  app.add_option("--dump", flags->dump, "write inputs, masks and outputs as .npy files into this folder");
+  return [flags](CommandContext& context) { return run(context, *flags); };
+}
+
+}  // namespace spscope

@@ -1,0 +1,67 @@
+#include "backend/cli/dump.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <span>
+
+#include "backend/mask/array_file.h"
+#include "backend/mask/mask_import.h"
+
+namespace spscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder_of(const std::string& folder, const Job& job, const LayerOfJob& where) {
+  fs::path path(folder);
+  if (job.config.run.denoise_steps > 1) path /= fmt::format("step-{}", where.denoise_step);
+  path /= fmt::format("layer-{}", where.layer);
+  std::error_code failed;
+  fs::create_directories(path, failed);
+  if (failed)
+    throw Error(ErrorCode::kStoreWrite,
+                fmt::format("cannot create the folder: {}: {}", failed.message(), path.string()),
+                "choose another folder for --dump");
+  return path;
+}
+
+const char* suffix_of(int attention) { return attention == 0 ? "" : "_temporal"; }
+
+// [batch,] heads, tokens, head_dim
+std::vector<std::int64_t> shape_of(const Request& request) {
+  std::vector<std::int64_t> shape;
+  if (request.batch > 1) shape.push_back(request.batch);
+  shape.insert(shape.end(),
+               {request.heads, std::int64_t{request.outer_tokens} * request.inner_tokens, request.head_dim});
+  return shape;
+}
+
+void write_floats(const fs::path& path, const Request& request, const std::vector<float>& values) {
+  write_npy(path.string(), ElementType::kF32, shape_of(request), std::as_bytes(std::span(values)));
+}
+
+}  // namespace
+
+void dump_inputs(const std::string& folder, const Job& job, const LayerOfJob& where, const Activations& input) {
+  const fs::path path = folder_of(folder, job, where);
+  for (int a = 0; a < static_cast<int>(input.attentions.size()); ++a) {
+    const AttentionInput& attention = input.attentions[static_cast<std::size_t>(a)];
+    write_floats(path / fmt::format("q{}.npy", suffix_of(a)), where.request, attention.q);
+    write_floats(path / fmt::format("k{}.npy", suffix_of(a)), where.request, attention.k);
+    write_floats(path / fmt::format("v{}.npy", suffix_of(a)), where.request, attention.v);
+  }
+  write_mask_npy(where.masks.inner.mask, (path / "mask.npy").string(), (path / "block_starts.npy").string());
+  if (where.masks.temporal)
+    write_mask_npy(where.masks.temporal->mask, (path / "mask_temporal.npy").string(),
+                   (path / "block_starts_temporal.npy").string());
+}
+
+void dump_outputs(const std::string& folder, const Job& job, const LayerOfJob& where, const std::string& strategy,
+                  const std::vector<OutputTensor>& outputs) {
+  const fs::path path = folder_of(folder, job, where);
+  for (const OutputTensor& output : outputs)
+    write_floats(path / fmt::format("o-{}{}.npy", strategy, suffix_of(output.layer)), where.request, output.values);
+}
+
+}  // namespace spscope

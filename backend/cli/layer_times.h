@@ -1,0 +1,39 @@
+// Times of one planned layer in each of the three modes, in the form the store keeps.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "backend/cli/planned_layer.h"
+#include "backend/execute/execute.h"
+#include "backend/schedule/network.h"
+
+namespace spscope {
+
+// What a layer's run left: a timeline a repeat, what the ranks did, and what its outputs are worth.
+struct TimedLayer {
+  std::vector<Timeline> timelines;
+  RunProvenance provenance;
+  std::vector<RankUsage> usage;
+  std::int64_t compute_ns = 0;  // of all ranks together, in the median repeat
+  Verdict verdict = Verdict::kSkipped;
+  std::optional<double> max_error;
+  std::string error_metric;
+  std::vector<OutputTensor> outputs;  // when executed
+};
+
+// What timing a layer may use and must watch.
+struct TimingContext {
+  const Job& job;
+  Network network;
+  const std::atomic<bool>* interrupt = nullptr;
+  std::function<void(int done, int total)> on_repeat;
+};
+
+// By the mode of the job. Throws Error: a rank failed or hung, an output is wrong, interrupted.
+TimedLayer time_layer(const TimingContext& context, const PlannedLayer& planned, const Request& request,
+                      const Activations& activations);
+
+}  // namespace spscope

@@ -1,0 +1,188 @@
+#include "backend/cli/run_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "backend/base/clock.h"
+#include "backend/cli/dump.h"
+#include "backend/cli/layer_request.h"
+#include "backend/cli/layer_times.h"
+#include "backend/cli/machine.h"
+#include "backend/cli/result_of_plans.h"
+#include "backend/schedule/bound.h"
+
+namespace spscope {
+namespace {
+
+// A strategy of the job with the row it has in the store; illegal ones are stored and not run.
+struct StoredStrategy {
+  const ChosenStrategy* chosen;
+  StrategyId id;
+  bool legal;
+};
+
+struct RunLayer {
+  const StoredStrategy* strategy;
+  PlannedLayer planned;
+  TimedLayer timed;
+};
+
+WorkloadRecord workload_record(const Job& job, const MaskSource& masks, const Request& request) {
+  const Workload w = describe_workload(job, request, request.executed_mask().mask().density(), masks.title());
+  WorkloadRecord record;
+  record.config_toml = to_toml(job.config);
+  record.config_hash = config_hash(job.config);
+  record.cluster_toml = cluster_toml(job.cluster.preset);
+  record.model = w.model;
+  record.pattern = w.pattern;
+  record.cluster = w.cluster;
+  record.scope = choice_name(job.config.run.scope);
+  record.tokens = w.tokens;
+  record.text_tokens = job.model.joint_text_tokens;
+  record.blocks = w.blocks;
+  record.density = w.density;
+  record.heads = job.model.heads;
+  record.head_dim = job.model.head_dim;
+  record.batch = w.batch;
+  record.layers = w.layers;
+  record.denoise_steps = w.denoise_steps;
+  record.model_layers = w.model_layers;
+  record.forward_passes = job.model.cfg;
+  record.ranks = w.ranks;
+  record.nodes = job.cluster.nodes;
+  record.gpus_per_node = job.cluster.gpus_per_node;
+  record.data_parallel = job.cluster.dp;
+  record.dtype = job.config.run.dtype;
+  return record;
+}
+
+StrategyRecord strategy_record(const Job& job, const ChosenStrategy& chosen, const Request& request,
+                               WorkloadId workload) {
+  const StrategyResult result = describe_strategy(job, chosen, request);
+  StrategyRecord record;
+  record.workload_id = workload;
+  record.id = result.id;
+  record.name = result.name;
+  record.label = result.label;
+  record.parameters = chosen.parameters;
+  record.mode = result.mode;
+  record.backend = result.backend;
+  record.problems = result.problems;
+  record.ulysses = result.ulysses;
+  record.ring = result.ring;
+  record.rank_map = result.rank_map;
+  record.ulysses_groups = result.ulysses_groups;
+  record.ring_groups = result.ring_groups;
+  return record;
+}
+
+// The makespan that perfect balance and free communication would give this layer. By the cost model it is a proven
+// bound; for measured compute it is the least total compute of any strategy that ran, over the ranks; ranks that share
+// cores have no times to build one on.
+std::optional<std::int64_t> bound_of(const Job& job, const Request& request, const std::vector<RunLayer>& runs) {
+  if (job.config.run.mode == RunMode::kSimulate)
+    return makespan_bound_ns(request, make_plan(*find_strategy("single"), request, {}), job.cluster.preset.cost);
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const RunLayer& run : runs) {
+    if (run.timed.provenance.timing == Timing::kOversubscribed) return std::nullopt;
+    least = std::min(least, run.timed.compute_ns / request.ranks);
+  }
+  return runs.empty() ? std::nullopt : std::optional(least);
+}
+
+void store_run(StoreWriter& writer, const LayerOfJob& where, const RunLayer& run, std::optional<std::int64_t> bound) {
+  RunRecord record;
+  record.strategy_id = run.strategy->id;
+  record.layer = where.layer;
+  record.denoise_step = where.denoise_step;
+  record.plan_id = writer.add_plan(run.planned.plan);
+  record.provenance = run.timed.provenance;
+  record.planning_ns = run.planned.planning_ns;
+  record.density = where.request.executed_mask().mask().density();
+  record.tiles = run.planned.tiles.computed;
+  record.tiles_redundant = run.planned.tiles.redundant;
+  record.bound_ns = bound;
+  record.planned_imbalance_ratio = run.planned.planned_imbalance_ratio;
+  record.verdict = run.timed.verdict;
+  record.max_error = run.timed.max_error;
+  record.error_metric = run.timed.error_metric;
+  const RunId id = writer.add_run(record);
+  writer.add_usage(id, run.timed.usage);
+  writer.add_traffic(id, traffic_of(run.planned.plan, where.request));
+  for (std::size_t i = 0; i < run.timed.timelines.size(); ++i) {
+    RepeatRecord repeat;
+    repeat.repeat = static_cast<int>(i);
+    repeat.makespan_ns = run.timed.timelines[i].makespan_ns();
+    writer.add_repeat(id, repeat, run.planned.plan, run.timed.timelines[i], run.timed.provenance);
+  }
+}
+
+void store_masks(StoreWriter& writer, WorkloadId workload, const LayerOfJob& where) {
+  const auto place = [&](const SourcedMask& mask, AttendedAxis axis) {
+    writer.place_mask(workload, {where.layer, where.denoise_step, axis, writer.add_mask(mask.mask, mask.recipe)});
+  };
+  place(where.masks.inner, AttendedAxis::kInner);
+  if (where.masks.temporal) place(*where.masks.temporal, AttendedAxis::kOuter);
+}
+
+// Progress over strategies x layers x steps, with the remaining time by the mean so far.
+class ProgressCount {
+ public:
+  ProgressCount(const RunOptions& options, int total) : options_(options), total_(total), begin_ns_(now_ns()) {}
+  void say(const char* phase, const std::string& strategy, int repeat) const {
+    if (!options_.on_progress) return;
+    const double elapsed = static_cast<double>(now_ns() - begin_ns_) * 1e-9;
+    options_.on_progress({phase, strategy, repeat, done_, total_, done_ > 0 ? elapsed / done_ * (total_ - done_) : 0});
+  }
+  void next() { ++done_; }
+
+ private:
+  const RunOptions& options_;
+  int done_ = 0, total_;
+  std::int64_t begin_ns_;
+};
+
+}  // namespace
+
+void run_job(const Job& job, StoreWriter& writer, const RunOptions& options) {
+  const ActivationSource activations(job);
+  const MaskSource masks(job, activations);
+  ProgressCount progress(
+      options, static_cast<int>(job.strategies.size()) * job.config.run.layers * job.config.run.denoise_steps);
+  writer.add_machine(machine_facts());
+  WorkloadId workload{};
+  std::vector<StoredStrategy> stored;
+  for_each_layer(job, masks, [&](const LayerOfJob& where) {
+    if (stored.empty()) {  // the first layer decides legality: shapes do not change between layers
+      workload = writer.add_workload(workload_record(job, masks, where.request));
+      for (const ChosenStrategy& chosen : job.strategies) {
+        const StrategyRecord record = strategy_record(job, chosen, where.request, workload);
+        stored.push_back({&chosen, writer.add_strategy(record), record.legal()});
+      }
+    }
+    store_masks(writer, workload, where);
+    const Activations input = activations.at(where.request, where.denoise_step, where.layer);
+    if (!options.dump.empty()) dump_inputs(options.dump, job, where, input);
+    std::vector<RunLayer> runs;
+    for (const StoredStrategy& strategy : stored) {
+      if (strategy.legal) {
+        progress.say("plan", strategy.chosen->id, 0);
+        RunLayer run{&strategy, plan_layer(*strategy.chosen, where.request), {}};
+        TimingContext timing{
+            job, Network::from_profile(job.cluster.preset.network, where.request.ranks, job.cluster.gpus_per_node),
+            options.interrupt, [&](int done, int) { progress.say("run", strategy.chosen->id, done); }};
+        run.timed = time_layer(timing, run.planned, where.request, input);
+        if (!options.dump.empty()) dump_outputs(options.dump, job, where, strategy.chosen->id, run.timed.outputs);
+        runs.push_back(std::move(run));
+      }
+      progress.next();
+    }
+    const std::optional<std::int64_t> bound = bound_of(job, where.request, runs);
+    for (const RunLayer& run : runs) store_run(writer, where, run, bound);
+  });
+  progress.say("done", "", 0);
+}
+
+}  // namespace spscope

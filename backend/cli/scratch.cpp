@@ -1,0 +1,38 @@
+#include "backend/cli/scratch.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "backend/base/error.h"
+
+namespace spscope {
+namespace {
+
+std::string default_folder() {
+  for (const char* name : {"SLURM_TMPDIR", "TMPDIR"})
+    if (const char* value = std::getenv(name); value && *value) return value;
+  return "/tmp";
+}
+
+}  // namespace
+
+ScratchFile::ScratchFile(const std::string& folder) {
+  const std::string parent = folder.empty() ? default_folder() : folder;
+  std::string pattern = parent + "/spscope-XXXXXX";
+  if (!mkdtemp(pattern.data()))
+    throw Error(ErrorCode::kStoreWrite,
+                fmt::format("cannot make a scratch folder: {}: {}", std::strerror(errno), parent),
+                "set run.scratch to a folder that can be written");
+  folder_ = pattern;
+}
+
+ScratchFile::~ScratchFile() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+}  // namespace spscope
