@@ -20,7 +20,7 @@ struct PatternRequest {
   std::array<int, 3> grid = {1, 1, 1};  // frames, height, width in tokens
   int text_tokens = 0;                  // appended after the video tokens; rows and columns of text are dense
   int block = 64;                       // tokens a block; text starts a new block
-  double density = 0.4;                 // wanted active share
+  double density = 0.4;                 // wanted active share, text included; never below text and one block a row
   std::uint64_t seed = 1;
   int denoise_step = 0, layer = 0, denoise_steps = 50, layers = 1;
   Parameters parameters;  // of this pattern, defaults filled in

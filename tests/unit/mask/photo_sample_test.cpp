@@ -1,0 +1,37 @@
+// The sample derived from photographs: what the repository ships is what its README says, and the mask that numpy
+// computed from the activations is the one that sparge_from_qk computes.
+#include <gtest/gtest.h>
+
+#include "backend/mask/activations_file.h"
+#include "backend/mask/mask_import.h"
+#include "backend/mask/sparge_from_qk.h"
+#include "backend/mask/statistics.h"
+
+namespace spscope {
+namespace {
+
+const std::string kFolder = std::string(SPSCOPE_SOURCE_DIR) + "/samples/";
+constexpr int kTokens = 4 * 18 * 22, kBlock = 32;
+
+TEST(PhotoSample, MaskEqualsTheOneComputedFromItsActivations) {
+  const Activations sample = read_activations(kFolder + "photo_qkv.safetensors");
+  ASSERT_EQ(sample.heads, 8);
+  ASSERT_EQ(sample.tokens, kTokens);
+  ASSERT_EQ(sample.head_dim, 16);
+  const std::vector<std::int32_t> starts = BlockMask::uniform_starts(kTokens, kBlock);
+  const BlockMask computed = sparge_from_qk(sample.q, sample.k, 8, 16, starts);
+  EXPECT_EQ(MaskFile(kFolder + "photo_mask.npy").mask(0, 0, starts).hash(), computed.hash());
+}
+
+TEST(PhotoSample, HeadsAreUnevenEnoughToSee) {
+  const BlockMask mask = MaskFile(kFolder + "photo_mask.npy").mask(0, 0, BlockMask::uniform_starts(kTokens, kBlock));
+  const MaskStatistics statistics = describe(mask);
+  EXPECT_NEAR(statistics.density, 0.25, 0.01);
+  EXPECT_EQ(statistics.empty_rows, 0);
+  const double ratio = split_imbalance(mask, 4, 1).plain;
+  EXPECT_GT(ratio, 1.2);
+  EXPECT_LT(ratio, 1.5);
+}
+
+}  // namespace
+}  // namespace spscope
