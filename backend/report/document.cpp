@@ -1,0 +1,17 @@
+#include "backend/report/document.h"
+
+namespace spscope {
+
+Cell text_cell(std::string text) { return {Hint::kText, {}, std::move(text), {}}; }
+
+Cell duration_cell(std::optional<std::int64_t> ns, std::optional<std::int64_t> spread_ns) {
+  return {Hint::kDuration, ns, "", spread_ns};
+}
+
+Cell cell(Hint hint, std::optional<double> number) { return {hint, number, "", {}}; }
+
+Cell verdict_cell(std::string verdict, std::optional<double> max_error) {
+  return {Hint::kVerdict, max_error, std::move(verdict), {}};
+}
+
+}  // namespace spscope

@@ -1,0 +1,130 @@
+// Document: what a report says, before it is known how it looks.
+//
+// Sections (section_<name>.cpp) make blocks of text, tables and charts; cells carry a value and a hint of what it is.
+// Renderers (render_*.cpp) turn any document into terminal text, Markdown or HTML without knowing a single metric.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace spscope {
+
+enum class Hint {
+  kText,
+  kDuration,  // nanoseconds
+  kBytes,
+  kCount,
+  kRatio,    // 1.355
+  kSpeedup,  // 1.30x
+  kPercent,  // of a fraction: 0.05 is 5.0 %
+  kVerdict,  // text: passed, failed or skipped; number: the largest error
+};
+
+struct Cell {
+  Hint hint = Hint::kText;
+  std::optional<double> number;  // absent: not known, and shown as a dash
+  std::string text;
+  std::optional<double> spread;  // in the unit of `number`
+};
+
+Cell text_cell(std::string text);
+Cell duration_cell(std::optional<std::int64_t> ns, std::optional<std::int64_t> spread_ns = {});
+// Any other hint with a number.
+Cell cell(Hint hint, std::optional<double> number);
+Cell verdict_cell(std::string verdict, std::optional<double> max_error);
+
+struct Column {
+  std::string heading;
+  std::string metric = {};  // id in metrics.def that explains it; "" when nothing needs explaining
+  bool left = false;        // alignment
+  int dispensable = 0;      // on a narrow terminal, columns of the highest number go first; 0 never goes
+};
+
+struct Row {
+  std::vector<Cell> cells;  // one a column; missing ones at the end are empty
+  bool best = false;        // the one to look at first
+  bool aside = false;       // not one of the things compared: a bound, a sum
+};
+
+struct Table {
+  std::string caption;  // may be empty
+  std::vector<Column> columns;
+  std::vector<Row> rows;
+};
+
+enum class Tone { kPlain, kNote, kWarning, kConclusion };
+struct Paragraph {
+  std::string text;
+  Tone tone = Tone::kPlain;
+};
+
+// Where something comes from: measured values look different from modelled ones wherever they are shown.
+struct Badges {
+  struct Badge {
+    std::string text, title;
+    bool modelled = false;
+  };
+  std::vector<Badge> list;
+};
+
+// Durations divided into parts, stacked. Rows: one bar a strategy. Columns: one bar a rank.
+struct StackedBars {
+  struct Part {
+    std::string name, metric;
+    bool modelled = false;
+  };
+  struct Bar {
+    std::string label;
+    std::vector<double> parts_ns;
+  };
+  std::string caption;
+  bool by_rank = false;
+  std::vector<Part> parts;
+  std::vector<Bar> bars;
+  double scale_ns = 0;  // full length of the axis; 0: the longest bar
+  std::optional<double> mark_ns = {};
+  std::string mark_label = {};
+};
+
+struct Facts {
+  std::string caption;
+  std::vector<std::pair<std::string, std::string>> rows;
+};
+
+// Text to be shown as it is, folded away where that is possible.
+struct Listing {
+  std::string caption, text;
+};
+
+struct Definition {
+  std::string id, title, unit, meaning, not_for;
+};
+struct Definitions {
+  std::vector<Definition> list;
+};
+
+using Block = std::variant<Paragraph, Badges, Table, StackedBars, Facts, Listing, Definitions>;
+
+struct Section {
+  std::string id, title;
+  std::vector<Block> blocks;
+};
+
+// One workload of a report.
+struct Part {
+  std::string title, subtitle;
+  std::vector<Section> sections;
+};
+
+struct Report {
+  std::string title, subtitle;
+  std::vector<Part> parts;
+  Section definitions;
+  std::string footer;
+};
+
+}  // namespace spscope

@@ -1,0 +1,102 @@
+#include "backend/report/format.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <span>
+
+namespace spscope {
+namespace {
+
+constexpr std::string_view kUnknown = "–";
+
+struct Unit {
+  std::string_view name;
+  double size;
+};
+constexpr Unit kDurations[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+constexpr Unit kBytes[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
+
+// Decimals that leave three significant digits of a magnitude below 1000.
+int decimals_of(double magnitude) { return magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2; }
+
+// The largest unit of which there is at least one, after rounding to three digits: 999.6 us reads as 1.00 ms.
+const Unit& unit_of(double value, std::span<const Unit> units) {
+  const Unit* unit = &units.front();
+  for (const Unit& larger : units)
+    if (std::abs(value) >= 0.9995 * larger.size) unit = &larger;
+  return *unit;
+}
+
+std::string in_unit(double value, const Unit& unit) {
+  const double number = value / unit.size;
+  if (unit.size == 1 || std::abs(number) >= 999.5) return count_text(number);
+  return fmt::format("{:.{}f}", number, decimals_of(std::abs(number)));
+}
+
+std::string with_unit(double value, std::span<const Unit> units) {
+  const Unit& unit = unit_of(value, units);
+  return fmt::format("{} {}", in_unit(value, unit), unit.name);
+}
+
+// With as many decimals as the value it belongs to, and in its unit.
+std::string spread_text(double value, double spread, std::span<const Unit> units) {
+  const Unit& unit = unit_of(value, units);
+  const int decimals = unit.size == 1 ? 0 : decimals_of(std::abs(value) / unit.size);
+  return fmt::format("±{:.{}f}", spread / unit.size, decimals);
+}
+
+CellText verdict_text(const Cell& cell) {
+  if (cell.text == "skipped") return {"not checked", ""};
+  const std::string word = cell.text == "passed" ? "ok" : "WRONG";
+  return {cell.number ? fmt::format("{} {:.1e}", word, *cell.number) : word, ""};
+}
+
+}  // namespace
+
+std::string duration_text(double ns) { return with_unit(ns, kDurations); }
+std::string bytes_text(double num_bytes) { return with_unit(num_bytes, kBytes); }
+
+std::string count_text(double count) {
+  std::string digits = fmt::format("{:.0f}", std::abs(count));
+  for (std::size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, ",");
+  return count < 0 && digits != "0" ? "-" + digits : digits;
+}
+
+std::string percent_text(double fraction) {
+  const double percent = 100 * fraction;
+  return fmt::format("{:.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
+}
+
+std::string ratio_text(double ratio) { return fmt::format("{:.3f}", ratio); }
+
+CellText cell_text(const Cell& cell) {
+  if (cell.hint == Hint::kText) return {cell.text, ""};
+  if (cell.hint == Hint::kVerdict) return verdict_text(cell);
+  if (!cell.number) return {std::string(kUnknown), ""};
+  const double x = *cell.number;
+  switch (cell.hint) {
+    case Hint::kDuration:
+      return {duration_text(x), cell.spread ? spread_text(x, *cell.spread, kDurations) : ""};
+    case Hint::kBytes:
+      return {bytes_text(x), ""};
+    case Hint::kCount:
+      return {count_text(x), ""};
+    case Hint::kRatio:
+      return {ratio_text(x), ""};
+    case Hint::kSpeedup:
+      return {fmt::format("{:.2f}x", x), ""};
+    default:
+      return {percent_text(x), ""};
+  }
+}
+
+std::string joined(const CellText& text) { return text.suffix.empty() ? text.value : text.value + " " + text.suffix; }
+
+int display_width(std::string_view utf8) {
+  int width = 0;
+  for (char c : utf8) width += (static_cast<unsigned char>(c) & 0xc0u) != 0x80u;
+  return width;
+}
+
+}  // namespace spscope

@@ -1,0 +1,16 @@
+// Headlines: what a workload is and where its times come from, in one line each.
+#pragma once
+
+#include <string>
+
+#include "backend/report/section.h"
+
+namespace spscope {
+
+// "wan2.1-t2v-14b, 75,600 tokens, paro 0.41, layer 1 of 40, 8 x a800"
+std::string workload_line(const Workload& workload);
+// "compute measured on CPU, network scheduled"; "" when nothing ran.
+std::string provenance_line(const ModeGroup& group);
+Badges provenance_badges(const ModeGroup& group);
+
+}  // namespace spscope

@@ -1,0 +1,38 @@
+// Renderers: a comparison as terminal text or JSON, a report as Markdown or one HTML page.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "backend/analysis/comparison.h"
+#include "backend/analysis/regression.h"
+#include "backend/report/document.h"
+
+namespace spscope {
+
+struct TerminalStyle {
+  bool color = false;
+  int width = 120;  // columns
+};
+// What `run`, `compare` and `plan` print: the headline, a table of strategies a mode, warnings, who wins and why.
+std::string render_terminal(const Comparison& comparison, const TerminalStyle& style = {});
+// The blocks of one section; charts are left out. Control characters of the text are not passed to the terminal.
+std::string render_terminal(const Section& section, const TerminalStyle& style = {});
+// One table, aligned.
+std::string render_terminal(const Table& table, const TerminalStyle& style = {});
+
+// The JSON of `run`, `compare` and `plan` (schemas/result.schema.json), with a line break at the end. One comparison is
+// the object itself; several are the list `comparisons` of an object. `changes` is left out when it is null.
+std::string render_json(std::span<const Comparison> comparisons, const std::vector<Change>* changes = nullptr);
+
+// The whole report of a file: every section for each of its workloads, and the definitions.
+Report make_report(std::span<const Comparison> comparisons);
+// GitHub's Markdown. Charts become tables.
+std::string render_markdown(const Report& report);
+// One page without scripts or outside parts. All text is escaped.
+std::string render_html(const Report& report);
+
+// The section that `compare` adds when it is given several files: each strategy before and after.
+Section changes_section(const std::string& before_file, const std::string& after_file, std::span<const Change> changes);
+
+}  // namespace spscope

@@ -1,0 +1,189 @@
+// JSON: the machine-readable contract of `run`, `compare` and `plan`. Keys are only ever added;
+// schemas/result.schema.json describes them. What is not known is null.
+#include <nlohmann/json.hpp>
+
+#include "backend/report/render.h"
+#include "backend/report/section.h"
+
+namespace spscope {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int kSchemaVersionOfResults = 1;
+constexpr const char* kTensors[] = {"q", "k", "v", "o", "hidden", "exchange", "text", "norm", "metadata", "boundary"};
+
+template <typename T>
+ordered_json or_null(const std::optional<T>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+template <typename T>
+ordered_json or_null(const std::vector<T>& list) {
+  return list.empty() ? ordered_json(nullptr) : ordered_json(list);
+}
+
+ordered_json parameters_json(const Parameters& parameters) {
+  ordered_json object = ordered_json::object();
+  for (const auto& [name, value] : parameters.values())
+    std::visit([&, key = name](const auto& v) { object[key] = v; }, value);
+  return object;
+}
+
+ordered_json groups_json(const StrategyResult& s) { return {{"ulysses", s.ulysses_groups}, {"ring", s.ring_groups}}; }
+
+ordered_json problems_json(const std::vector<Problem>& problems) {
+  ordered_json list = ordered_json::array();
+  for (const Problem& p : problems)
+    list.push_back({{"id", error_id(p.code)}, {"field", p.field}, {"message", p.message}, {"hint", p.hint}});
+  return list;
+}
+
+ordered_json provenance_json(const std::optional<RunProvenance>& p) {
+  if (!p) return nullptr;
+  return {{"compute", source_name(p->compute)}, {"network", source_name(p->network)}};
+}
+
+ordered_json tensors_json(const StrategyResult& s) {
+  if (s.bytes_sent.empty()) return nullptr;
+  ordered_json object;
+  for (const char* tensor : kTensors) {
+    const auto found = s.bytes_by_tensor.find(tensor);
+    object[tensor] = found == s.bytes_by_tensor.end() ? 0 : found->second;
+  }
+  return object;
+}
+
+ordered_json layer_json(const LayerResult& layer) {
+  return {{"layer", layer.layer},
+          {"denoise_step", layer.denoise_step},
+          {"makespan_ns", or_null(layer.makespan_ns)},
+          {"density", layer.density},
+          {"tiles", layer.tiles},
+          {"imbalance_ratio", or_null(layer.imbalance_ratio)},
+          {"barrier_imbalance_ratio", or_null(layer.barrier_imbalance_ratio)},
+          {"coupled_imbalance_ratio", or_null(layer.coupled_imbalance_ratio)},
+          {"planned_imbalance_ratio", or_null(layer.planned_imbalance_ratio)},
+          {"verify", layer.verify},
+          {"max_error", or_null(layer.max_error)}};
+}
+
+void add_identity(const StrategyResult& s, ordered_json& object) {
+  object["id"] = s.id;
+  object["name"] = s.name;
+  object["label"] = s.label;
+  object["parameters"] = parameters_json(s.parameters);
+  object["resolved"] = nullptr;
+  if (s.legal)
+    object["resolved"] = {
+        {"ulysses", s.ulysses}, {"ring", s.ring}, {"rank_map", s.rank_map}, {"groups", groups_json(s)}};
+  object["legal"] = s.legal;
+  object["reason"] = s.legal ? ordered_json(nullptr) : ordered_json(s.reason);
+  object["problems"] = problems_json(s.problems);
+  object["mode"] = choice_name(s.mode);
+  object["backend"] = s.backend;
+}
+
+void add_times(const StrategyResult& s, ordered_json& object) {
+  object["provenance"] = provenance_json(s.provenance);
+  object["timing"] = s.provenance ? ordered_json(timing_name(s.provenance->timing)) : ordered_json(nullptr);
+  object["repeats"] = s.repeats;
+  object["makespan_ns"] = or_null(s.makespan_ns);
+  object["makespan_spread_ns"] = or_null(s.makespan_spread_ns);
+  object["attention_ns"] = or_null(s.attention_ns);
+  object["end_to_end_ns"] = or_null(s.end_to_end_ns);
+  object["speedup"] = or_null(s.speedup);
+  object["bound_ns"] = or_null(s.bound_ns);
+  object["imbalance_ratio"] = or_null(s.imbalance_ratio);
+  object["barrier_imbalance_ratio"] = or_null(s.barrier_imbalance_ratio);
+  object["coupled_imbalance_ratio"] = or_null(s.coupled_imbalance_ratio);
+  object["planned_imbalance_ratio"] = or_null(s.planned_imbalance_ratio);
+}
+
+void add_volume(const StrategyResult& s, ordered_json& object) {
+  object["bytes_sent"] = or_null(s.bytes_sent);
+  object["bytes_sent_intra_node"] = or_null(s.bytes_sent_intra_node);
+  object["bytes_sent_inter_node"] = or_null(s.bytes_sent_inter_node);
+  object["bytes_received"] = or_null(s.bytes_received);
+  object["bytes_by_tensor"] = tensors_json(s);
+  object["messages"] = or_null(s.messages);
+  object["tiles"] = or_null(s.tiles);
+  object["tiles_redundant"] = or_null(s.tiles_redundant);
+  object["moved_fraction"] = or_null(s.moved_fraction);
+}
+
+ordered_json strategy_json(const StrategyResult& s) {
+  ordered_json object;
+  add_identity(s, object);
+  add_times(s, object);
+  add_volume(s, object);
+  object["compute_ns"] = or_null(s.times.compute_ns);
+  object["wait_late_peer_ns"] = or_null(s.times.wait_late_peer_ns);
+  object["wire_ns"] = or_null(s.times.wire_ns);
+  object["other_ns"] = or_null(s.times.other_ns);
+  object["exposed_comm_ns"] = or_null(s.times.exposed_comm_ns);
+  object["planning_ns"] = or_null(s.planning_ns);
+  object["memory_peak_bytes"] = or_null(s.memory_peak_bytes);
+  object["parameter_bytes"] = or_null(s.parameter_bytes);
+  object["verify"] = s.verify;
+  object["max_error"] = or_null(s.max_error);
+  object["error_metric"] = s.error_metric.empty() ? ordered_json(nullptr) : ordered_json(s.error_metric);
+  object["by_layer"] = ordered_json::array();
+  for (const LayerResult& layer : s.by_layer) object["by_layer"].push_back(layer_json(layer));
+  return object;
+}
+
+ordered_json workload_json(const Workload& w) {
+  return {{"tokens", w.tokens},   {"blocks", w.blocks},
+          {"density", w.density}, {"batch", w.batch},
+          {"layers", w.layers},   {"denoise_steps", w.denoise_steps},
+          {"model", w.model},     {"pattern", w.pattern},
+          {"cluster", w.cluster}, {"ranks", w.ranks},
+          {"nodes", w.nodes},     {"scope", w.scope},
+          {"dtype", w.dtype},     {"model_layers", w.model_layers}};
+}
+
+ordered_json comparison_json(const Comparison& c) {
+  ordered_json machine = ordered_json::object();
+  for (const MachineLine& line : c.machine) machine[line.name] = line.value;
+  ordered_json object = {{"schema_version", kSchemaVersionOfResults},
+                         {"tool_version", c.tool_version},
+                         {"machine", std::move(machine)},
+                         {"config_hash", c.config_hash},
+                         {"workload", workload_json(c.workload)},
+                         {"strategies", ordered_json::array()}};
+  for (const StrategyResult& s : c.strategies) object["strategies"].push_back(strategy_json(s));
+  return object;
+}
+
+ordered_json changes_json(const std::vector<Change>& changes) {
+  ordered_json list = ordered_json::array();
+  for (const Change& c : changes)
+    list.push_back({{"label", c.label},
+                    {"before_ns", or_null(c.before_ns)},
+                    {"after_ns", or_null(c.after_ns)},
+                    {"slower_by", or_null(c.slower_by)},
+                    {"regression", c.regression},
+                    {"note", c.note}});
+  return list;
+}
+
+}  // namespace
+
+std::string render_json(std::span<const Comparison> comparisons, const std::vector<Change>* changes) {
+  ordered_json object;
+  if (comparisons.size() == 1) {
+    object = comparison_json(comparisons.front());
+  } else {
+    object = {{"schema_version", kSchemaVersionOfResults}, {"comparisons", ordered_json::array()}};
+    for (const Comparison& c : comparisons) {
+      object["comparisons"].push_back(comparison_json(c));
+      object["comparisons"].back()["file"] = c.file;
+    }
+  }
+  if (changes) object["changes"] = changes_json(*changes);
+  // Names come from files: bytes that are not UTF-8 are replaced.
+  return object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace spscope

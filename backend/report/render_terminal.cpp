@@ -1,0 +1,204 @@
+// Terminal text: aligned columns that fit the width, colour only beside words that say the same.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "backend/report/format.h"
+#include "backend/report/headline.h"
+#include "backend/report/render.h"
+#include "backend/report/section.h"
+
+namespace spscope {
+namespace {
+
+constexpr std::string_view kBold = "\033[1m", kYellow = "\033[33m", kRed = "\033[31m", kDim = "\033[2m",
+                           kReset = "\033[0m";
+constexpr int kGap = 3;  // blanks between columns
+
+std::string painted(const std::string& text, std::string_view code, const TerminalStyle& style) {
+  return style.color && !code.empty() ? std::string(code) + text + std::string(kReset) : text;
+}
+
+// Text from a file may hold escape sequences: control characters, also those of C1 in UTF-8, become U+FFFD.
+std::string harmless(std::string_view text) {
+  std::string clean;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const bool c1 = c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (c < 0x20 || c == 0x7f || c1) {
+      clean += "\xef\xbf\xbd";
+      i += c1;
+    } else {
+      clean += text[i];
+    }
+  }
+  return clean;
+}
+
+std::string padded(const std::string& text, int width, bool left) {
+  const std::string blanks(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ');
+  return left ? text + blanks : blanks + text;
+}
+
+// A table as text with the widths of its columns.
+struct Grid {
+  std::vector<std::vector<CellText>> rows;  // one text a column
+  std::vector<int> value_width, suffix_width;
+  int width(std::size_t column) const { return value_width[column] + suffix_width[column]; }
+};
+
+Grid lay_out(const Table& table) {
+  Grid grid;
+  const std::size_t columns = table.columns.size();
+  grid.value_width.assign(columns, 0);
+  grid.suffix_width.assign(columns, 0);
+  for (const Row& row : table.rows) {
+    std::vector<CellText> texts(columns);
+    for (std::size_t c = 0; c < std::min(columns, row.cells.size()); ++c) {
+      texts[c] = cell_text(row.cells[c]);
+      texts[c].value = harmless(texts[c].value);
+      if (!texts[c].suffix.empty()) texts[c].suffix.insert(0, " ");
+      grid.value_width[c] = std::max(grid.value_width[c], display_width(texts[c].value));
+      grid.suffix_width[c] = std::max(grid.suffix_width[c], display_width(texts[c].suffix));
+    }
+    grid.rows.push_back(std::move(texts));
+  }
+  for (std::size_t c = 0; c < columns; ++c) {
+    const int missing = display_width(harmless(table.columns[c].heading)) - grid.width(c);
+    grid.value_width[c] += std::max(0, missing);
+  }
+  return grid;
+}
+
+// The columns that fit, by index: the most dispensable ones go until the rest does.
+std::vector<std::size_t> fitting_columns(const Table& table, const Grid& grid, int width) {
+  std::vector<std::size_t> kept(table.columns.size());
+  std::iota(kept.begin(), kept.end(), std::size_t{0});
+  const auto total = [&] {
+    int sum = -kGap;
+    for (std::size_t c : kept) sum += grid.width(c) + kGap;
+    return sum;
+  };
+  while (total() > width) {
+    const auto worst = std::ranges::max_element(kept, {}, [&](std::size_t c) { return table.columns[c].dispensable; });
+    if (worst == kept.end() || table.columns[*worst].dispensable == 0) break;
+    kept.erase(worst);
+  }
+  return kept;
+}
+
+void trim_right(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
+
+// The end of the first word; a number and its unit ("13.1 ms", "5 %") are one word.
+std::size_t word_end(std::string_view text) {
+  constexpr std::size_t kLongestUnit = 2;
+  const std::size_t blank = std::min(text.find(' '), text.size());
+  if (blank == 0 || blank == text.size() || text[blank - 1] < '0' || text[blank - 1] > '9') return blank;
+  const std::size_t next = std::min(text.find_first_of(" ,.", blank + 1), text.size());
+  return next - blank - 1 <= kLongestUnit ? std::min(text.find(' ', blank + 1), text.size()) : blank;
+}
+
+// Breaks at blanks so that no line is longer than the width, where words allow.
+std::string wrapped(std::string_view text, int width) {
+  std::string out, line;
+  while (!text.empty()) {
+    const std::size_t end = word_end(text);
+    const std::string word(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
+      out += line + '\n';
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return out + line + '\n';
+}
+
+std::string_view row_code(const Row& row) {
+  for (const Cell& cell : row.cells)
+    if (cell.hint == Hint::kVerdict && cell.text == "failed") return kRed;
+  return row.best ? kBold : row.aside ? kDim : std::string_view();
+}
+
+struct BlockText {
+  const TerminalStyle& style;
+
+  std::string operator()(const Paragraph& p) const {
+    std::string text = wrapped(harmless(p.text), style.width);
+    if (p.tone != Tone::kWarning) return text;
+    text.pop_back();
+    return painted(text, kYellow, style) + '\n';
+  }
+  std::string operator()(const Table& table) const { return render_terminal(table, style); }
+  std::string operator()(const Facts& facts) const {
+    std::string text = facts.caption.empty() ? "" : harmless(facts.caption) + '\n';
+    int width = 0;
+    for (const auto& [name, value] : facts.rows) width = std::max(width, display_width(name));
+    for (const auto& [name, value] : facts.rows)
+      text += fmt::format("{}  {}\n", padded(harmless(name), width, true), harmless(value));
+    return text;
+  }
+  // Badges are the headline's right half; charts, listings and definitions are for pages.
+  std::string operator()(const Badges&) const { return ""; }
+  std::string operator()(const StackedBars&) const { return ""; }
+  std::string operator()(const Listing&) const { return ""; }
+  std::string operator()(const Definitions&) const { return ""; }
+};
+
+std::string headline(const Comparison& comparison, const TerminalStyle& style) {
+  const std::string left = harmless(workload_line(comparison.workload));
+  std::string right;
+  for (const ModeGroup& group : by_mode(comparison))
+    if (const std::string line = provenance_line(group); !line.empty()) right += (right.empty() ? "" : "; ") + line;
+  if (right.empty()) return painted(left, kBold, style) + '\n';
+  const bool one_line = display_width(left) + 3 + display_width(right) <= style.width;
+  return painted(left, kBold, style) + (one_line ? " | " : "\n") + right + '\n';
+}
+
+}  // namespace
+
+std::string render_terminal(const Table& table, const TerminalStyle& style) {
+  const Grid grid = lay_out(table);
+  const std::vector<std::size_t> kept = fitting_columns(table, grid, style.width);
+  const std::string gap(kGap, ' ');
+  std::string text = table.caption.empty() ? "" : harmless(table.caption) + '\n', line;
+  for (std::size_t c : kept)
+    line +=
+        (line.empty() ? "" : gap) + padded(harmless(table.columns[c].heading), grid.width(c), table.columns[c].left);
+  trim_right(line);
+  text += painted(line, kDim, style) + '\n';
+  for (std::size_t r = 0; r < grid.rows.size(); ++r) {
+    line.clear();
+    for (std::size_t c : kept) {
+      const CellText& cell = grid.rows[r][c];
+      line += (c == kept.front() ? "" : gap) + padded(cell.value, grid.value_width[c], table.columns[c].left) +
+              padded(cell.suffix, grid.suffix_width[c], true);
+    }
+    trim_right(line);
+    text += painted(line, row_code(table.rows[r]), style) + '\n';
+  }
+  return text;
+}
+
+std::string render_terminal(const Section& section, const TerminalStyle& style) {
+  std::string text;
+  const Paragraph* last = nullptr;
+  for (const Block& block : section.blocks) {
+    const std::string part = std::visit(BlockText{style}, block);
+    if (part.empty()) continue;
+    // Paragraphs of one tone stand together, everything else is set apart.
+    const auto* paragraph = std::get_if<Paragraph>(&block);
+    const bool together = paragraph && last && paragraph->tone == last->tone;
+    if (!text.empty() && !together) text += '\n';
+    text += part;
+    last = paragraph;
+  }
+  return text;
+}
+
+std::string render_terminal(const Comparison& comparison, const TerminalStyle& style) {
+  return headline(comparison, style) + '\n' + render_terminal(make_section("summary", comparison), style);
+}
+
+}  // namespace spscope

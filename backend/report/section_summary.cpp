@@ -1,0 +1,144 @@
+// Summary: one table a mode with a row for each strategy, and the sentences that say who wins and why.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/report/conclusion.h"
+#include "backend/report/format.h"
+#include "backend/report/headline.h"
+#include "backend/report/section.h"
+
+namespace spscope {
+namespace {
+
+bool timed(const ModeGroup& group) {
+  return std::ranges::any_of(group.strategies, [](const StrategyResult* s) { return s->makespan_ns.has_value(); });
+}
+
+Cell rank_cell(std::optional<int> rank) { return rank ? text_cell(fmt::format("rank {}", *rank)) : text_cell("–"); }
+
+Cell largest_bytes_cell(const std::vector<std::int64_t>& by_rank) {
+  if (by_rank.empty()) return cell(Hint::kBytes, {});
+  return cell(Hint::kBytes, static_cast<double>(*std::ranges::max_element(by_rank)));
+}
+
+Cell mean_duration_cell(std::span<const std::int64_t> by_rank) { return cell(Hint::kDuration, mean(by_rank)); }
+
+// No strategy beats the bound, whichever of them it was computed beside.
+std::optional<std::int64_t> bound_of(const ModeGroup& group) {
+  for (const StrategyResult* s : group.strategies)
+    if (s->bound_ns) return s->bound_ns;
+  return std::nullopt;
+}
+
+Table run_table(const Comparison& comparison, const ModeGroup& group) {
+  const StrategyResult* first = baseline(comparison.strategies, group.mode);
+  const bool speedups = first && first->speedup.has_value();
+  Table table;
+  table.columns = {{"strategy", "", true}, {"makespan", "makespan"}};
+  if (speedups) table.columns.push_back({"vs " + first->name, "speedup"});
+  for (Column column : {Column{"imbalance", "imbalance_ratio"}, Column{"slowest", "compute", false, 4},
+                        Column{"late peer", "wait_late_peer", false, 1}, Column{"wire", "wire", false, 2},
+                        Column{"sent/rank", "bytes_sent", false, 3}, Column{"check", "verification", true}})
+    table.columns.push_back(std::move(column));
+  const StrategyResult* best = fastest(group);
+  for (const StrategyResult* s : group.strategies) {
+    if (!s->legal) continue;
+    Row row{{text_cell(s->label), duration_cell(s->makespan_ns, s->makespan_spread_ns)}, s == best, false};
+    if (speedups) row.cells.push_back(cell(Hint::kSpeedup, s->speedup));
+    for (Cell c : {cell(Hint::kRatio, s->imbalance_ratio), rank_cell(slowest_rank(*s)),
+                   mean_duration_cell(s->times.wait_late_peer_ns), mean_duration_cell(s->times.wire_ns),
+                   cell(Hint::kBytes, mean(s->bytes_sent)), verdict_cell(s->verify, s->max_error)})
+      row.cells.push_back(std::move(c));
+    table.rows.push_back(std::move(row));
+  }
+  if (const auto bound = bound_of(group)) {
+    Row row{{text_cell("best possible"), duration_cell(bound)}, false, true};
+    if (speedups && *bound > 0)
+      row.cells.push_back(cell(Hint::kSpeedup, static_cast<double>(*first->makespan_ns) / static_cast<double>(*bound)));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table plan_table(const ModeGroup& group) {
+  Table table;
+  table.columns = {{"strategy", "", true},
+                   {"imbalance", "imbalance_ratio"},
+                   {"barrier", "barrier_imbalance_ratio", false, 2},
+                   {"coupled", "coupled_imbalance_ratio", false, 1},
+                   {"busiest", "tiles", false, 6},
+                   {"sent/rank", "bytes_sent"},
+                   {"messages", "messages", false, 4},
+                   {"tiles", "tiles", false, 5},
+                   {"memory/rank", "memory_peak", false, 3},
+                   {"planning", "planning", false, 7}};
+  for (const StrategyResult* s : group.strategies) {
+    if (!s->legal) continue;
+    table.rows.push_back(
+        {{text_cell(s->label), cell(Hint::kRatio, s->imbalance_ratio), cell(Hint::kRatio, s->barrier_imbalance_ratio),
+          cell(Hint::kRatio, s->coupled_imbalance_ratio), rank_cell(slowest_rank(*s)),
+          cell(Hint::kBytes, mean(s->bytes_sent)), cell(Hint::kCount, s->messages), cell(Hint::kCount, s->tiles),
+          largest_bytes_cell(s->memory_peak_bytes), duration_cell(s->planning_ns)},
+         false,
+         false});
+  }
+  return table;
+}
+
+StackedBars makespan_bars(const ModeGroup& group) {
+  StackedBars bars;
+  bars.caption = "Where the makespan went, mean over ranks";
+  for (const StrategyResult* s : group.strategies) {
+    if (!s->legal || s->times.compute_ns.empty()) continue;
+    const RankTimes& t = s->times;
+    if (bars.parts.empty())
+      bars.parts = {{"compute", "compute", s->provenance && s->provenance->compute == Source::kModelled},
+                    {"late peer", "wait_late_peer", false},
+                    {"wire", "wire", s->provenance && s->provenance->network == Source::kModelled},
+                    {"other", "other", false}};
+    bars.bars.push_back(
+        {s->label, {*mean(t.compute_ns), *mean(t.wait_late_peer_ns), *mean(t.wire_ns), *mean(t.other_ns)}});
+  }
+  if (const auto bound = bound_of(group)) {
+    bars.mark_ns = static_cast<double>(*bound);
+    bars.mark_label = "best possible";
+  }
+  return bars;
+}
+
+void add_warnings(const ModeGroup& group, Section& section) {
+  for (const StrategyResult* s : group.strategies)
+    if (s->verify == "failed")
+      section.blocks.push_back(
+          Paragraph{fmt::format("{} computed a wrong result; its times mean nothing.", s->label), Tone::kWarning});
+  if (std::ranges::any_of(group.strategies, [](const StrategyResult* s) { return oversubscribed(*s); }))
+    section.blocks.push_back(Paragraph{
+        "Timing is oversubscribed: the ranks share fewer cores, so their times do not compare and no speed-up is "
+        "given. Numbers and bytes are checked; run.mode = \"project\" gives times.",
+        Tone::kWarning});
+}
+
+}  // namespace
+
+void fill_summary(const Comparison& comparison, Section& section) {
+  const std::vector<ModeGroup> groups = by_mode(comparison);
+  for (const ModeGroup& group : groups) {
+    const bool any_legal = std::ranges::any_of(group.strategies, &StrategyResult::legal);
+    if (Badges badges = provenance_badges(group); !badges.list.empty()) section.blocks.push_back(std::move(badges));
+    if (any_legal) {
+      Table table = timed(group) ? run_table(comparison, group) : plan_table(group);
+      if (groups.size() > 1) table.caption = mode_word(group.mode);
+      section.blocks.push_back(std::move(table));
+    }
+    for (const StrategyResult* s : group.strategies)
+      if (!s->legal)
+        section.blocks.push_back(Paragraph{fmt::format("{} cannot run: {}", s->label, s->reason), Tone::kNote});
+    add_warnings(group, section);
+    for (std::string& sentence : conclusions(group))
+      section.blocks.push_back(Paragraph{std::move(sentence), Tone::kConclusion});
+    if (StackedBars bars = makespan_bars(group); !bars.bars.empty()) section.blocks.push_back(std::move(bars));
+  }
+}
+
+}  // namespace spscope

@@ -1,0 +1,37 @@
+// Verification: whether outputs are what attention is, and why a strategy cannot run at all.
+#include <fmt/format.h>
+
+#include "backend/report/section.h"
+
+namespace spscope {
+namespace {
+
+std::string hint_of(const Problem& problem) { return problem.hint.empty() ? "" : "; " + problem.hint; }
+
+}  // namespace
+
+void fill_verification(const Comparison& comparison, Section& section) {
+  Table checks, refused;
+  checks.columns = {{"strategy", "", true},
+                    {"mode", "provenance", true},
+                    {"outputs", "verification", true},
+                    {"measure", "verification", true},
+                    {"layers and steps checked", "verification"}};
+  refused.caption = "Refused";
+  refused.columns = {{"strategy", "", true}, {"error", "", true}, {"reason", "", true}};
+  for (const StrategyResult& s : comparison.strategies) {
+    for (const Problem& p : s.problems)
+      refused.rows.push_back({{text_cell(s.label), text_cell(error_id(p.code)), text_cell(p.message + hint_of(p))}});
+    if (!s.legal || s.by_layer.empty()) continue;
+    int checked = 0;
+    for (const LayerResult& layer : s.by_layer) checked += layer.verify != "skipped";
+    checks.rows.push_back(
+        {{text_cell(s.label), text_cell(std::string(mode_word(s.mode))), verdict_cell(s.verify, s.max_error),
+          text_cell(s.error_metric.empty() ? "–" : s.error_metric),
+          text_cell(fmt::format("{} of {}", checked, s.by_layer.size()))}});
+  }
+  if (!checks.rows.empty()) section.blocks.push_back(std::move(checks));
+  if (!refused.rows.empty()) section.blocks.push_back(std::move(refused));
+}
+
+}  // namespace spscope
