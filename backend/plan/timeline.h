@@ -36,6 +36,12 @@ struct RunProvenance {
   friend bool operator==(const RunProvenance&, const RunProvenance&) = default;
 };
 
+// What a comparison of a run's outputs with the reference said. Stored numbers: append only.
+enum class Verdict : std::uint8_t { kSkipped = 0, kPassed = 1, kFailed = 2 };
+constexpr std::string_view verdict_name(Verdict v) {
+  return v == Verdict::kPassed ? "passed" : v == Verdict::kFailed ? "failed" : "skipped";
+}
+
 constexpr std::string_view source_name(Source s) { return s == Source::kMeasured ? "measured" : "modelled"; }
 constexpr std::string_view timing_name(Timing t) { return t == Timing::kClean ? "clean" : "oversubscribed"; }
 
