@@ -1,0 +1,112 @@
+#include "backend/cli/layer_times.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "backend/execute/measure.h"
+#include "backend/execute/reference.h"
+#include "backend/schedule/cost.h"
+#include "backend/schedule/memory.h"
+#include "backend/schedule/schedule.h"
+
+namespace spscope {
+namespace {
+
+// Compute on a network that only the schedule knows.
+TimedLayer scheduled(const TimingContext& context, const PlannedLayer& planned,
+                     const std::vector<std::int64_t>& compute, Source compute_source) {
+  TimedLayer timed;
+  timed.provenance = {compute_source, Source::kModelled, Timing::kClean};
+  timed.timelines.push_back(schedule(planned.plan, compute, context.network));
+  timed.usage = planned_usage(planned);
+  const std::vector<std::int64_t> peak = memory(planned.plan, timed.timelines.front());
+  for (RankUsage& rank : timed.usage) rank.memory_peak_bytes = peak[static_cast<std::size_t>(rank.rank)];
+  timed.compute_ns = std::accumulate(compute.begin(), compute.end(), std::int64_t{0});
+  return timed;
+}
+
+TimedLayer project(const TimingContext& context, const PlannedLayer& planned, const Request& request,
+                   const Activations& activations) {
+  const RunSection& run = context.job.config.run;
+  MeasureOptions options;
+  options.repeats = run.repeats;
+  options.warmup = run.warmup;
+  options.load = run.measure;
+  options.interrupt = context.interrupt;
+  options.on_rank = context.on_repeat;
+  return scheduled(context, planned, measure(planned.plan, request, activations, options), Source::kMeasured);
+}
+
+// What the communicators counted takes the place of what the plan says; both must agree.
+void count_usage(TimedLayer& timed, const PlannedLayer& planned, const ExecuteResult& result) {
+  timed.usage = planned_usage(planned);
+  for (RankUsage& rank : timed.usage) {
+    const auto r = static_cast<std::size_t>(rank.rank);
+    if (result.traffic.sent[r] != planned.volume.sent[r] || result.traffic.received[r] != planned.volume.received[r])
+      throw Error(ErrorCode::kRankFailed, "rank " + std::to_string(rank.rank) + " moved other bytes than its plan says",
+                  "this is a defect of spscope; please report it with the config");
+    rank.bytes_sent_intra_node = result.traffic.sent_intra_node[r];
+    rank.bytes_sent_inter_node = result.traffic.sent_inter_node[r];
+    rank.bytes_received = result.traffic.received[r];
+    rank.memory_peak_bytes = result.peak_bytes[r];
+    rank.counted = true;
+  }
+}
+
+std::int64_t total_compute(const Plan& plan, const Timeline& timeline) {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < plan.ops.size(); ++i)
+    if (!communicates(plan.kind_of(plan.ops[i]))) sum += timeline.ops[i].end_ns - timeline.ops[i].begin_ns;
+  return sum;
+}
+
+std::int64_t median_compute(const Plan& plan, const std::vector<Timeline>& timelines) {
+  std::vector<std::int64_t> sums;
+  for (const Timeline& timeline : timelines) sums.push_back(total_compute(plan, timeline));
+  std::ranges::sort(sums);
+  return sums.empty() ? 0 : sums[sums.size() / 2];
+}
+
+TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& planned, const Request& request,
+                         const Activations& activations) {
+  const RunSection& run = context.job.config.run;
+  ExecuteOptions options;
+  options.repeats = run.repeats;
+  options.warmup = run.warmup;
+  options.threads_per_rank = run.threads_per_rank;
+  options.ranks_per_node = request.ranks_per_node;
+  options.interrupt = context.interrupt;
+  options.on_run = context.on_repeat;
+  ExecuteResult result = execute(planned.plan, request, activations, options);
+  TimedLayer timed;
+  timed.provenance = result.provenance;
+  timed.compute_ns = median_compute(planned.plan, result.timelines);
+  count_usage(timed, planned, result);
+  if (run.verify != VerifyExtent::kOff) {
+    const Verification check = Reference(request, activations, run.verify, run.seed).check(result.outputs);
+    timed.verdict = check.verdict;
+    timed.max_error = check.max_error;
+    timed.error_metric = kErrorMetric;
+  }
+  timed.timelines = std::move(result.timelines);
+  timed.outputs = std::move(result.outputs);
+  return timed;
+}
+
+}  // namespace
+
+TimedLayer time_layer(const TimingContext& context, const PlannedLayer& planned, const Request& request,
+                      const Activations& activations) {
+  switch (context.job.config.run.mode) {
+    case RunMode::kExecute:
+      return execute_layer(context, planned, request, activations);
+    case RunMode::kProject:
+      return project(context, planned, request, activations);
+    case RunMode::kSimulate:
+      return scheduled(context, planned, op_durations(planned.plan, context.job.cluster.preset.cost),
+                       Source::kModelled);
+  }
+  return {};
+}
+
+}  // namespace spscope
