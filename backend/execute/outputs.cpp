@@ -1,6 +1,5 @@
 #include "backend/execute/outputs.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -30,12 +29,15 @@ std::vector<OutputTensor> OutputGather::gather(const BufferStore& store) const {
     outputs[i].layer = plan_.values[static_cast<std::size_t>(plan_.outputs[i].value)].layer;
     outputs[i].values.assign(elements(plan_), std::numeric_limits<float>::quiet_NaN());
   }
+  std::vector<std::vector<bool>> written(outputs.size(), std::vector<bool>(elements(plan_), false));
   for (const Share& share : shares_)
-    for (int entry = 0; entry < plan_.batch; ++entry) place(store, share, entry, outputs[share.output]);
+    for (int entry = 0; entry < plan_.batch; ++entry)
+      place(store, share, entry, outputs[share.output], written[share.output]);
   return outputs;
 }
 
-void OutputGather::place(const BufferStore& store, const Share& share, int entry, OutputTensor& whole) const {
+void OutputGather::place(const BufferStore& store, const Share& share, int entry, OutputTensor& whole,
+                         std::vector<bool>& written) const {
   const std::int64_t width = plan_.tensor_width[static_cast<int>(Tensor::kO)];
   const std::int64_t heads = plan_.num_columns[static_cast<int>(Axis::kHeads)];
   std::vector<float> held(static_cast<std::size_t>(total_cells(share.cells) * width));
@@ -48,12 +50,13 @@ void OutputGather::place(const BufferStore& store, const Share& share, int entry
           for (const Span& run : plan_.sets->spans(share.box.inner)) {
             const std::int64_t row =
                 ((entry * heads + column) * plan_.outer_tokens + outer) * plan_.inner_tokens + run.begin;
-            float* out = whole.values.data() + row * width;
-            for (std::int64_t i = 0; i < run.size() * width; ++i, ++next) {
-              if (!std::isnan(out[i]))
-                whole.max_replica_difference =
-                    std::max(whole.max_replica_difference, std::abs(static_cast<double>(out[i]) - *next));
-              out[i] = *next;
+            for (std::int64_t i = row * width; i < (row + run.size()) * width; ++i, ++next) {
+              const auto at = static_cast<std::size_t>(i);
+              const double difference = std::abs(static_cast<double>(whole.values[at]) - *next);
+              if (written[at] && !(difference <= whole.max_replica_difference))
+                whole.max_replica_difference = difference;
+              if (!written[at]) whole.values[at] = *next;
+              written[at] = true;
             }
           }
 }

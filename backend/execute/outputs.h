@@ -12,7 +12,7 @@ namespace spscope {
 struct OutputTensor {
   int layer = 0;              // attention of the layer, as Value::layer
   std::vector<float> values;  // [batch, heads, outer_tokens, inner_tokens, head_dim]; NaN where no rank holds anything
-  // Largest difference between two ranks that hold the same element; 0 without replicas.
+  // Largest difference of a replica from the lowest rank that holds the element; 0 without replicas, NaN when one is.
   double max_replica_difference = 0;
 };
 
@@ -29,7 +29,8 @@ class OutputGather {
     Box box;
     std::vector<CellRun> cells;
   };
-  void place(const BufferStore& store, const Share& share, int entry, OutputTensor& whole) const;
+  void place(const BufferStore& store, const Share& share, int entry, OutputTensor& whole,
+             std::vector<bool>& written) const;
 
   const Plan& plan_;
   std::vector<Share> shares_;

@@ -1,0 +1,36 @@
+// Fits of linear cost models with coefficients that cannot be negative, as times and bandwidths cannot.
+//
+// A sample says: this many of each term (a launch, rows, pairs x channels, bytes, ...) took so long. The fit minimises
+// the sum of squared *relative* residuals, so that a short op counts as much as a long one: a profile is used for both.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace spscope {
+
+struct FitSample {
+  std::vector<double> terms;  // >= 0
+  double value = 0;           // > 0
+};
+
+// How well a model describes the samples it was fitted to: |model / sample - 1|.
+struct FitQuality {
+  int num_samples = 0;
+  double median_relative_residual = 0, max_relative_residual = 0;
+  friend bool operator==(const FitQuality&, const FitQuality&) = default;
+};
+
+struct LinearFit {
+  std::vector<double> coefficients;  // by term, >= 0; 0 for a term that no sample has
+  FitQuality quality;
+};
+
+// The coefficients c >= 0 of value = sum of c[i] x terms[i] with the least sum of squared relative residuals.
+// REQUIRES: samples not empty, with equally many terms (1 to 8); positive values.
+LinearFit fit_non_negative(std::span<const FitSample> samples);
+
+// The middle value; the lower one of two. REQUIRES: not empty.
+double median(std::vector<double> values);
+
+}  // namespace spscope

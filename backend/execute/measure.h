@@ -1,0 +1,33 @@
+// measure(): the compute of a plan, every rank alone and one rank at a time, on one core of this machine. It is what
+// `project` puts on the cluster's ranks: real kernels on real tiles, without the disturbance of running many ranks on
+// few cores.
+//
+// A rank runs its compute ops in program order on its own buffers. Nothing is communicated: q, k and v are parts of the
+// layer's input wherever they travel, so what a message would bring is filled in from there, outside the timed part.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "backend/config/run_config.h"
+#include "backend/execute/activations.h"
+#include "backend/plan/request.h"
+
+namespace spscope {
+
+struct MeasureOptions {
+  int repeats = 3, warmup = 1;
+  // kLoaded: a second thread runs the same op on buffers of its own at the same time, as when every core is a rank.
+  MeasureLoad load = MeasureLoad::kAlone;
+  const std::atomic<bool>* interrupt = nullptr;  // measure() throws Error(kInterrupted) between ops once it is set
+  std::function<void(int done_ranks, int ranks)> on_rank;
+};
+
+// Nanoseconds of each op by OpId, the median over repeats; 0 for communication. Every rank is measured: equal counts of
+// tiles are not equal work. REQUIRES: cannot_execute(plan) is empty.
+std::vector<std::int64_t> measure(const Plan& plan, const Request& request, const Activations& activations,
+                                  const MeasureOptions& options = {});
+
+}  // namespace spscope

@@ -1,0 +1,89 @@
+#include "tests/conformance/workloads.h"
+
+namespace spscope {
+namespace {
+
+BlockMask make_mask(const Pattern& pattern, int heads, std::array<int, 3> grid, int block, int text_tokens) {
+  PatternRequest wanted;
+  wanted.heads = heads;
+  wanted.grid = grid;
+  wanted.block = block;
+  wanted.text_tokens = text_tokens;
+  wanted.density = 0.5;
+  wanted.seed = 7;
+  wanted.parameters = Parameters(pattern.parameters());
+  return pattern.generate(wanted);
+}
+
+// Every choice of one parameter, where choices are few and known.
+std::vector<ParameterValue> values_of(const Parameter& parameter, int ranks) {
+  std::vector<ParameterValue> values = {parameter.default_value};
+  if (std::holds_alternative<std::int64_t>(parameter.default_value) && parameter.unit == "ranks")
+    for (int degree = 1; degree <= ranks; ++degree)
+      if (ranks % degree == 0) values.emplace_back(std::int64_t{degree});
+  for (const std::string& choice : parameter.choices)
+    if (ParameterValue(choice) != parameter.default_value) values.emplace_back(choice);
+  return values;
+}
+
+}  // namespace
+
+std::span<const Workload> workloads() {
+  static constexpr Workload table[] = {
+      // Wan2.1-1.3B at 480p: 12 heads on 8 ranks; 32,760 tokens are 56 mod 64 and 8 mod 16.
+      {"wan_480p", 12, 8, {2, 4, 31}, 64},
+      // Wan2.1-14B at 720p: 40 heads are 8 mod 16; 75,600 tokens are 16 mod 64 and 0 mod 16.
+      {"wan_720p", 24, 4, {3, 7, 16}, 64},
+      // The same tokens in blocks of 128: 80 mod 128.
+      {"wan_720p_block_128", 6, 16, {3, 7, 16}, 128},
+      // CogVideoX-2B: 30 heads are 2 mod 4, a height of 30 is 2 mod 4.
+      {"cogvideox", 6, 8, {3, 6, 10}, 16},
+      // SD3.5-large: 38 heads are 2 mod 4 and 6 mod 8; an odd head dim.
+      {"sd35", 14, 5, {1, 12, 11}, 32},
+      // 226 text tokens behind 57,600 video tokens are 2 mod 8 behind 0 mod 8; two samples.
+      {"text_shard", 12, 8, {2, 6, 8}, 16, 10, TextLayout::kShard, 2},
+      {"text_replicate", 12, 8, {2, 6, 8}, 16, 10, TextLayout::kReplicate},
+      // Latte, Open-Sora: attention along both axes, fewer heads than ranks.
+      {"spatiotemporal", 3, 8, {7, 5, 8}, 16, 0, TextLayout::kShard, 1, true},
+      // One ragged block, about a token a rank.
+      {"one_block", 2, 8, {1, 1, 17}, 64},
+  };
+  return table;
+}
+
+std::span<const int> rank_counts() {
+  static constexpr int table[] = {1, 2, 3, 4, 5, 6, 8, 16};
+  return table;
+}
+
+Request make_request(const Workload& w, const Pattern& pattern, int ranks, Dtype dtype) {
+  const std::array<int, 3> spatial = w.spatiotemporal ? std::array{1, w.grid[1], w.grid[2]} : w.grid;
+  Request request = Request::attention(ranks, w.heads, w.head_dim,
+                                       make_mask(pattern, w.heads, spatial, w.block, w.text_tokens), dtype);
+  request.text_tokens = w.text_tokens;
+  request.text = w.text;
+  request.batch = w.batch;
+  if (w.spatiotemporal) {
+    request.outer_tokens = w.grid[0];
+    request.executed_masks[0] =
+        std::make_shared<MaskCounter>(request.sets, make_mask(pattern, w.heads, {w.grid[0], 1, 1}, 2, 0));
+    request.known_masks[0] = request.executed_masks[0];
+  }
+  return request;
+}
+
+std::vector<Parameters> all_settings(const std::vector<Parameter>& parameters, int ranks) {
+  std::vector<Parameters> settings = {Parameters(parameters)};
+  for (const Parameter& parameter : parameters) {
+    std::vector<Parameters> next;
+    for (const Parameters& setting : settings)
+      for (const ParameterValue& value : values_of(parameter, ranks)) {
+        next.push_back(setting);
+        next.back().set(parameter.name, value);
+      }
+    settings = std::move(next);
+  }
+  return settings;
+}
+
+}  // namespace spscope

@@ -1,0 +1,36 @@
+// Small twins of workloads whose heads, tokens and text do not divide (systems.md 4.4): the same remainders, at most 12
+// blocks and a head dim of at most 16.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "backend/mask/pattern.h"
+#include "backend/plan/request.h"
+
+namespace spscope {
+
+struct Workload {
+  std::string_view name;  // for test names: letters, digits, underscores
+  int heads, head_dim;
+  std::array<int, 3> grid;
+  int block;
+  int text_tokens = 0;
+  TextLayout text = TextLayout::kShard;
+  int batch = 1;
+  bool spatiotemporal = false;  // frames are the outer axis
+};
+
+std::span<const Workload> workloads();
+// Number of ranks that every strategy is tried on.
+std::span<const int> rank_counts();
+
+// The request for a workload whose masks follow `pattern`.
+Request make_request(const Workload& workload, const Pattern& pattern, int ranks, Dtype dtype);
+
+// Every setting of a strategy worth a test, legal or not: all products of degrees and all choices.
+std::vector<Parameters> all_settings(const std::vector<Parameter>& parameters, int ranks);
+
+}  // namespace spscope
