@@ -130,6 +130,41 @@ TEST(Imbalance, TakesWorkOfAnyUnit) {
   EXPECT_DOUBLE_EQ(imbalance_ratios(plan, ns).coupled, 1.5);
 }
 
+// Rows in two boxes make two attends a step; both count.
+TEST(Imbalance, AddsUpAttendsOfOneStep) {
+  const Request request = Request::attention(2, 2, 2, dense_mask(2, 4, 4));
+  PlanBuilder b(request);
+  const std::vector<SetId> heads = b.sets().even(request.all_heads(), 2), half = b.sets().even(request.all_inner(), 2);
+  const auto rows = [&](int r) { return half[static_cast<std::size_t>(r)]; };
+  const ValueId q = b.input(kQueries, b.place([&](int r) {
+    return BoxList{{heads[0], request.all_outer(), rows(r)}, {heads[1], request.all_outer(), rows(r)}};
+  }));
+  ValueId kv = b.input(kKeysValues, b.place([&](int r) {
+    return BoxList{{request.all_heads(), request.all_outer(), rows(r)}};
+  }));
+  const AccId acc = b.accumulate(q);
+  const Move hop = b.shift(kv, b.everyone());
+  b.attend(acc, kv, 0);
+  b.attend(acc, b.wait(hop), 1);
+  b.finish(acc);
+  const Plan plan = b.take();
+  expect_ratios(imbalance_ratios(plan, attended_area(plan)), 1, 1, 1, 1e-12);
+}
+
+// Rank 0 attends in layer 0, rank 1 in layer 1: two steps of which each has one busy rank.
+TEST(Imbalance, TellsStepsOfLayersApart) {
+  const Request request = Request::attention(2, 2, 2, dense_mask(2, 4, 4));
+  PlanBuilder b(request);
+  for (const int layer : {0, 1}) {
+    const auto [q, kv] =
+        b.input_qkv(b.place([&](int r) { return r == layer ? BoxList{request.whole()} : BoxList{}; }), layer);
+    b.attend_all(q, kv);
+  }
+  const Plan plan = b.take();
+  EXPECT_DOUBLE_EQ(imbalance_ratios(plan, attended_area(plan)).barrier_all_ranks, 2);
+  EXPECT_DOUBLE_EQ(imbalance_ratios(plan, attended_area(plan)).plain, 1);
+}
+
 TEST(RingGroups, AreTheRingsOfUspAndNotItsAllToAlls) {
   const Request request = Request::attention(6, 6, 2, dense_mask(6, 6, 4));
   EXPECT_EQ(ring_groups(usp_plan(request, 2)), (std::vector<int>{0, 1, 0, 1, 0, 1}));

@@ -96,6 +96,38 @@ TEST(Memory, CountsInputsOfIdleRanks) {
   EXPECT_EQ(memory(plan, Timeline{}), (std::vector<std::int64_t>{0, 256}));
 }
 
+TEST(Memory, OutputsStayToTheEnd) {
+  const Request request = Request::attention(1, 2, 4, dense_mask(2, 2, 8));
+  PlanBuilder b(request);
+  const Placement all = b.place([&](int) { return BoxList{request.whole()}; });
+  const ValueId q = b.input(kQueries, all);
+  b.output(b.local("first", std::vector<ValueId>{q}), all);
+  b.local("second", std::vector<ValueId>{q});
+  const Plan plan = b.take();
+  EXPECT_EQ(memory_bound(plan).front(), 3 * 256);
+  EXPECT_EQ(scheduled_peak(plan, 0, Network::instant(1)).front(), 3 * 256);
+}
+
+// Rank 1 pulls from rank 0, which does not know when: what is pulled stays, unless a barrier tells.
+Plan pull_plan(const Request& request, bool barrier) {
+  PlanBuilder b(request);
+  const auto only = [&](int rank) {
+    return b.place([&, rank](int r) { return r == rank ? BoxList{request.whole()} : BoxList{}; });
+  };
+  const ValueId q = b.input(kQueries, only(0)), kv = b.input(kKeysValues, only(0));
+  const Move pulled = b.pull(q, only(1));
+  if (barrier) b.barrier();
+  b.local("later", std::vector<ValueId>{kv});
+  b.output(b.wait(pulled), only(1));
+  return b.take();
+}
+
+TEST(MemoryBound, KeepsWhatAnotherRankPullsUntilABarrier) {
+  const Request request = Request::attention(2, 2, 4, dense_mask(2, 2, 8));
+  EXPECT_EQ(memory_bound(pull_plan(request, false))[0], 256 + 2 * 512);
+  EXPECT_EQ(memory_bound(pull_plan(request, true))[0], 2 * 512);
+}
+
 // Rank 0 pushes into rank 1, which knows nothing of it: the buffer counts from the start. After a barrier of both it
 // counts from there only.
 Plan push_plan(const Request& request, bool barrier) {

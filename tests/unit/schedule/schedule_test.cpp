@@ -105,6 +105,30 @@ TEST(Schedule, TwoSidedCommunicationSlowsComputeFromPostToEnd) {
   for (std::size_t second : {2u, 3u}) EXPECT_EQ(attends[second].end_ns, 210);
 }
 
+// Kernels of 10, 8 and 100 beside a hop of 30: they end at 15, at 15 + 12, and with 2 done by 30 at 30 + 98.
+TEST(Schedule, SlowsComputeThatStartsDuringCommunication) {
+  const Request request = Request::attention(2, 2, 4, dense_mask(2, 2, 8));
+  PlanBuilder b(request);
+  const std::vector<SetId> half = b.sets().even(request.all_inner(), 2);
+  const auto [q, kv] = b.input_qkv(b.place([&](int r) {
+    return BoxList{{request.all_heads(), request.all_outer(), half[static_cast<std::size_t>(r)]}};
+  }));
+  const Move hop = b.shift(kv, b.everyone());
+  for (const char* kernel : {"first", "second", "third"}) b.local(kernel, std::vector<ValueId>{q});
+  b.wait(hop);
+  const Plan plan = b.take();
+  std::vector<std::int64_t> compute_ns;
+  for (const Op& op : plan.ops) {
+    const KernelId kernel = plan.post_of(op).kernel;
+    compute_ns.push_back(kernel == 0 ? 10 : kernel == 1 ? 8 : 100);
+  }
+  const Network network{.ranks = 2, .ranks_per_node = 2, .port_bytes_per_ns = 256.0 / 30, .compute_slowdown = 1.5};
+  const std::vector<OpTimes> locals = times_of(plan, schedule(plan, compute_ns, network), PostKind::kLocal);
+  EXPECT_EQ(locals[0].end_ns, 15);
+  EXPECT_EQ(locals[2].end_ns, 15 + 12);
+  EXPECT_EQ(locals[4].end_ns, 30 + 98);
+}
+
 // Rank 1 posts 40 ns after rank 0: rank 0 is slowed while it waits, too. By then 40 / 2 = 20 of its 100 are done, after
 // 30 more 35, and the rest takes 65.
 TEST(Schedule, WaitingForAPartnerSlowsComputeToo) {
