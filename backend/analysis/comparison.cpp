@@ -58,15 +58,18 @@ Workload describe(const WorkloadRecord& record) {
   return w;
 }
 
+// Whether its time means anything: what computed the wrong result has none.
+bool counts(const StrategyResult& s) { return s.legal && s.makespan_ns && s.verify != "failed"; }
+
 bool comparable(const StrategyResult& s) {
-  return s.legal && s.makespan_ns && s.provenance && s.provenance->timing == Timing::kClean;
+  return counts(s) && s.provenance && s.provenance->timing == Timing::kClean;
 }
 
 }  // namespace
 
 const StrategyResult* baseline(const std::vector<StrategyResult>& strategies, RunMode mode) {
   for (const StrategyResult& s : strategies)
-    if (s.mode == mode && s.legal && s.makespan_ns) return &s;
+    if (s.mode == mode && counts(s)) return &s;
   return nullptr;
 }
 

@@ -11,11 +11,12 @@ namespace spscope {
 // One comparison for each workload of the file, in stored order, from the file alone.
 std::vector<Comparison> compare_store(const StoreReader& reader);
 
-// Sets `speedup` of each strategy: the makespan of the first legal strategy that ran in the same mode, over its own.
-// Absent where either timing is oversubscribed: times of ranks that share cores compare nothing.
+// Sets `speedup` of each strategy: the makespan of the baseline of its mode, over its own. Absent where either timing is
+// oversubscribed, since times of ranks that share cores compare nothing, and for wrong outputs.
 void set_speedups(std::vector<StrategyResult>& strategies);
 
-// The strategy that speed-ups of this mode are against; nullptr when none has a time.
+// The strategy that speed-ups of this mode are against: the first legal one that has a time and no wrong output;
+// nullptr when there is none.
 const StrategyResult* baseline(const std::vector<StrategyResult>& strategies, RunMode mode);
 
 // Makespan per layer and denoise step, times those of the whole model. Absent when the model is not a known preset.

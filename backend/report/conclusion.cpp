@@ -80,8 +80,8 @@ std::vector<std::string> about_plans(const ModeGroup& group) {
   std::vector<std::string> sentences;
   if (balanced)
     sentences.push_back(
-        fmt::format("{} is balanced best: ranks that wait only for what they need take {} of the ideal.",
-                    balanced->label, ratio_text(*balanced->coupled_imbalance_ratio)));
+        fmt::format("{} is balanced best: {} above an even spread when ranks wait only for what they need.",
+                    balanced->label, percent_text(*balanced->coupled_imbalance_ratio - 1)));
   if (frugal)
     sentences.push_back(
         fmt::format("{} sends least: {} a rank.", frugal->label, bytes_text(*mean(frugal->bytes_sent))));

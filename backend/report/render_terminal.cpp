@@ -156,6 +156,24 @@ std::string headline(const Comparison& comparison, const TerminalStyle& style) {
   return painted(left, kBold, style) + (one_line ? " | " : "\n") + right + '\n';
 }
 
+// What stands last is read first at a prompt: warnings and conclusions of a mode go behind its table. Badges begin a
+// mode.
+std::vector<const Block*> terminal_order(const Section& section) {
+  std::vector<const Block*> order, last;
+  const auto flush = [&] {
+    order.insert(order.end(), last.begin(), last.end());
+    last.clear();
+  };
+  for (const Block& block : section.blocks) {
+    const auto* paragraph = std::get_if<Paragraph>(&block);
+    if (std::holds_alternative<Badges>(block)) flush();
+    const bool closing = paragraph && (paragraph->tone == Tone::kConclusion || paragraph->tone == Tone::kWarning);
+    (closing ? last : order).push_back(&block);
+  }
+  flush();
+  return order;
+}
+
 }  // namespace
 
 std::string render_terminal(const Table& table, const TerminalStyle& style) {
@@ -184,11 +202,11 @@ std::string render_terminal(const Table& table, const TerminalStyle& style) {
 std::string render_terminal(const Section& section, const TerminalStyle& style) {
   std::string text;
   const Paragraph* last = nullptr;
-  for (const Block& block : section.blocks) {
-    const std::string part = std::visit(BlockText{style}, block);
+  for (const Block* block : terminal_order(section)) {
+    const std::string part = std::visit(BlockText{style}, *block);
     if (part.empty()) continue;
     // Paragraphs of one tone stand together, everything else is set apart.
-    const auto* paragraph = std::get_if<Paragraph>(&block);
+    const auto* paragraph = std::get_if<Paragraph>(block);
     const bool together = paragraph && last && paragraph->tone == last->tone;
     if (!text.empty() && !together) text += '\n';
     text += part;

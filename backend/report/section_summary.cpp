@@ -107,6 +107,11 @@ StackedBars makespan_bars(const ModeGroup& group) {
   return bars;
 }
 
+std::string refusal(const StrategyResult& s) {
+  const std::string hint = s.problems.empty() || s.problems.front().hint.empty() ? "" : "; " + s.problems.front().hint;
+  return fmt::format("{} cannot run: {}{}", s.label, s.reason, hint);
+}
+
 void add_warnings(const ModeGroup& group, Section& section) {
   for (const StrategyResult* s : group.strategies)
     if (s->verify == "failed")
@@ -126,17 +131,16 @@ void fill_summary(const Comparison& comparison, Section& section) {
   for (const ModeGroup& group : groups) {
     const bool any_legal = std::ranges::any_of(group.strategies, &StrategyResult::legal);
     if (Badges badges = provenance_badges(group); !badges.list.empty()) section.blocks.push_back(std::move(badges));
+    for (std::string& sentence : conclusions(group))
+      section.blocks.push_back(Paragraph{std::move(sentence), Tone::kConclusion});
+    add_warnings(group, section);
     if (any_legal) {
       Table table = timed(group) ? run_table(comparison, group) : plan_table(group);
       if (groups.size() > 1) table.caption = mode_word(group.mode);
       section.blocks.push_back(std::move(table));
     }
     for (const StrategyResult* s : group.strategies)
-      if (!s->legal)
-        section.blocks.push_back(Paragraph{fmt::format("{} cannot run: {}", s->label, s->reason), Tone::kNote});
-    add_warnings(group, section);
-    for (std::string& sentence : conclusions(group))
-      section.blocks.push_back(Paragraph{std::move(sentence), Tone::kConclusion});
+      if (!s->legal) section.blocks.push_back(Paragraph{refusal(*s), Tone::kNote});
     if (StackedBars bars = makespan_bars(group); !bars.bars.empty()) section.blocks.push_back(std::move(bars));
   }
 }

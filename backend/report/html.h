@@ -1,0 +1,22 @@
+// Parts of the HTML renderer.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "backend/report/document.h"
+
+namespace spscope {
+
+// Safe between tags and in quoted attributes; control characters other than line breaks become U+FFFD.
+std::string html_escaped(std::string_view text);
+// The style sheet: light and dark by the reader's setting, narrow windows, print.
+std::string_view html_style();
+// A figure of inline SVG, bars of parts by name: rows across the page, or one column a rank.
+std::string html_chart(const StackedBars& chart);
+// What the colours of a chart mean; part of a chart by strategy, shared by neighbouring charts by rank.
+std::string html_legend(const StackedBars& chart);
+// Patterns that charts refer to; once a page, before the first chart.
+std::string_view html_chart_patterns();
+
+}  // namespace spscope

@@ -1,0 +1,151 @@
+// The style sheet of a report. No fonts, images or scripts from elsewhere: the page is one file.
+#include "backend/report/html.h"
+
+namespace spscope {
+
+std::string_view html_style() {
+  return R"css(
+:root {
+  color-scheme: light dark;
+  --page: #f4f5f8; --surface: #ffffff; --ink: #1a1f29; --muted: #586273; --rule: #e2e5eb; --accent: #2563c9;
+  --compute: #3a74d8; --late: #e8851f; --wire: #129a86; --other: #b9c0cc;
+  --on-compute: #ffffff; --on-late: #231300; --on-wire: #ffffff; --on-other: #1a1f29;
+  --stripe: rgba(255, 255, 255, .38);
+  --measured: #10704a; --measured-back: #e3f4ec; --modelled: #7a4b00; --modelled-back: #fdf2dd;
+  --best: #eaf1fd; --warn: #8a1f11; --warn-back: #fdebe7;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #0e1117; --surface: #161b24; --ink: #e6e9ef; --muted: #9aa5b6; --rule: #2a313d; --accent: #86b1ff;
+    --compute: #5a8ff0; --late: #ee9a45; --wire: #2fb8a2; --other: #5a6474;
+    --on-compute: #071022; --on-late: #1d1000; --on-wire: #01231d; --on-other: #ffffff;
+    --stripe: rgba(10, 14, 20, .36);
+    --measured: #7fdcb2; --measured-back: #12302a; --modelled: #f1c477; --modelled-back: #33270f;
+    --best: #1b2740; --warn: #ffb0a3; --warn-back: #3a1a16;
+  }
+}
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; }
+body {
+  margin: 0; padding: 2.5rem 1.25rem 4rem; background: var(--page); color: var(--ink);
+  font: 15px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif;
+}
+main, header.page, footer { max-width: 1080px; margin: 0 auto; }
+a { color: var(--accent); text-underline-offset: .18em; }
+.eyebrow { margin: 0; color: var(--muted); font-size: .8rem; letter-spacing: .06em; text-transform: uppercase; }
+h1 { margin: .15rem 0 1.25rem; font-size: 1.75rem; line-height: 1.2; letter-spacing: -.015em; }
+h2 { margin: 2.25rem 0 .25rem; font-size: 1.2rem; line-height: 1.35; letter-spacing: -.005em; }
+h2 + p.subtitle { margin: 0 0 1rem; color: var(--muted); }
+h3 { margin: 0 0 .9rem; font-size: 1.05rem; }
+nav { margin: 0 0 1rem; display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; font-size: .88rem; }
+nav a { text-decoration: none; }
+nav a:hover { text-decoration: underline; }
+section {
+  margin: 0 0 1.25rem; padding: 1.4rem 1.5rem 1.5rem; background: var(--surface); border: 1px solid var(--rule);
+  border-radius: 10px;
+}
+section > :last-child { margin-bottom: 0; }
+p { margin: 0 0 .9rem; max-width: 80ch; overflow-wrap: anywhere; }
+p.note { color: var(--muted); }
+p.warning {
+  padding: .6rem .85rem; border-left: 4px solid var(--warn); border-radius: 0 6px 6px 0; background: var(--warn-back);
+  color: var(--warn);
+}
+p.conclusion { margin: 0; padding: .1rem 0 .1rem .9rem; border-left: 4px solid var(--accent); font-size: 1.08rem; }
+p.conclusion + :not(p.conclusion) { margin-top: 1.1rem; }
+ul.badges { display: flex; flex-wrap: wrap; gap: .4rem; margin: 0 0 1rem; padding: 0; list-style: none; }
+ul.badges li { padding: .1rem .6rem; border: 1px solid; border-radius: 99px; font-size: .8rem; font-weight: 600; }
+ul.badges a { color: inherit; text-decoration: none; }
+li.measured { color: var(--measured); background: var(--measured-back); }
+li.modelled { color: var(--modelled); background: var(--modelled-back); border-style: dashed !important; }
+.scroll { overflow-x: auto; margin: 0 0 1.1rem; }
+table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+caption { padding: 0 0 .35rem; color: var(--muted); font-size: .88rem; text-align: left; }
+th, td { padding: .42rem .7rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
+th { color: var(--muted); font-size: .8rem; font-weight: 600; vertical-align: bottom; }
+th a { color: inherit; text-decoration: underline dotted; }
+th.left, td.left { text-align: left; }
+th:first-child, td:first-child { padding-left: .5rem; }
+tbody tr:last-child td { border-bottom: 0; }
+tr.best td { background: var(--best); font-weight: 600; }
+tr.aside td { color: var(--muted); font-style: italic; }
+td.long { white-space: normal; min-width: 18rem; overflow-wrap: anywhere; }
+td .spread { color: var(--muted); font-size: .85em; font-weight: 400; }
+td.failed { color: var(--warn); font-weight: 700; }
+td.skipped { color: var(--muted); }
+.tag { margin-left: .5rem; padding: .05rem .45rem; border-radius: 99px; background: var(--accent); color: var(--surface);
+  font-size: .72rem; font-weight: 600; vertical-align: .08em; }
+figure { margin: 0 0 1.2rem; }
+figcaption { margin: 0 0 .5rem; color: var(--muted); font-size: .88rem; }
+svg { display: block; overflow: visible; }
+.rows { display: grid; grid-template-columns: max-content 1fr max-content; gap: .55rem .9rem; align-items: center; }
+.rows .name { max-width: 22ch; overflow-wrap: anywhere; font-size: .9rem; }
+.rows .value { min-width: 5em; text-align: right; font-size: .9rem; font-variant-numeric: tabular-nums; }
+svg.bar, svg.columns { width: 100%; }
+svg text { font-size: 11.5px; text-anchor: middle; dominant-baseline: central; font-variant-numeric: tabular-nums;
+  pointer-events: none; }
+.part0 { fill: var(--compute); } .part1 { fill: var(--late); } .part2 { fill: var(--wire); } .part3 { fill: var(--other); }
+.on0 { fill: var(--on-compute); stroke: var(--compute); } .on1 { fill: var(--on-late); stroke: var(--late); }
+.on2 { fill: var(--on-wire); stroke: var(--wire); } .on3 { fill: var(--on-other); stroke: var(--other); }
+.on0, .on1, .on2, .on3 { paint-order: stroke; stroke-width: 4px; stroke-linejoin: round; }
+.hatch { fill: url(#hatching); pointer-events: none; }
+.stripe { fill: var(--stripe); }
+.mark { stroke: var(--ink); stroke-width: 1.5; stroke-dasharray: 3 3; }
+.axis { stroke: var(--rule); }
+text.tick { fill: var(--muted); font-size: 10.5px; }
+text.tick.first { text-anchor: start; } text.tick.last { text-anchor: end; }
+svg.defs { position: absolute; }
+ul.legend { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .8rem 0 0; padding: 0; list-style: none; font-size: .84rem; }
+ul.legend li { display: flex; align-items: center; gap: .4rem; }
+ul.legend a { color: inherit; text-decoration: underline dotted; }
+ul.legend .note { color: var(--muted); }
+.swatch { width: 14px; height: 14px; }
+.ranks { display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 1.2rem 1.6rem; margin: 0 0 1.1rem; }
+.ranks figure { margin: 0; }
+.ranks figcaption { margin: 0; color: var(--ink); font-weight: 600; }
+.ranks figcaption span { color: var(--muted); font-weight: 400; }
+ul.legend.above { margin: 0 0 .9rem; }
+.ranks .top { color: var(--muted); font-size: .72rem; line-height: 1.6; }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(300px, 1fr)); gap: 0 2.5rem; }
+.facts h4, details summary { margin: 0 0 .4rem; font-size: .88rem; font-weight: 600; color: var(--muted); }
+dl.fact { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 0 0 1.1rem; font-size: .9rem; }
+dl.fact dt { color: var(--muted); }
+dl.fact dd { margin: 0; overflow-wrap: anywhere; }
+details { margin: 0 0 .7rem; }
+details summary { cursor: pointer; }
+pre { margin: 0; padding: .9rem 1rem; overflow-x: auto; background: var(--page); border: 1px solid var(--rule);
+  border-radius: 6px; font: 12.5px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
+.definitions { display: grid; grid-template-columns: repeat(auto-fill, minmax(320px, 1fr)); gap: 1.1rem 2rem; }
+.definitions article { scroll-margin-top: 1rem; padding-left: .7rem; border-left: 3px solid transparent; }
+.definitions article:target { border-color: var(--accent); }
+.definitions h4 { margin: 0 0 .15rem; font-size: .95rem; }
+.definitions p { margin: 0 0 .2rem; font-size: .88rem; }
+.definitions .not { color: var(--muted); }
+footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
+@media (max-width: 900px) {
+  section { padding: 1.2rem 1.1rem; }
+  table { font-size: .84rem; }
+  th { font-size: .76rem; }
+  th, td { padding: .38rem .32rem; }
+}
+@media (max-width: 640px) {
+  body { padding: 1.2rem .6rem 2rem; }
+  section { padding: 1rem .9rem; border-radius: 8px; }
+  .rows { grid-template-columns: 1fr max-content; }
+  .rows .bar { grid-column: 1 / -1; grid-row: auto; order: 1; }
+}
+@media print {
+  :root { --page: #ffffff; --surface: #ffffff; --ink: #000000; --muted: #444444; --rule: #cccccc; }
+  body { padding: 0; font-size: 10.5px; }
+  main, header.page, footer { max-width: none; }
+  nav { display: none; }
+  section { padding: 0 0 .5rem; border: 0; }
+  table, figure, article, dl { break-inside: avoid; }
+  h2, h3, caption { break-after: avoid; }
+  .scroll { overflow: visible; }
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+}
+)css";
+}
+
+}  // namespace spscope

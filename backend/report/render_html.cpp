@@ -1,0 +1,175 @@
+// HTML: one page that can be mailed. Semantic tags, no scripts, nothing loaded; every heading of a table leads to the
+// definition of its metric.
+#include <fmt/format.h>
+
+#include "backend/report/format.h"
+#include "backend/report/html.h"
+#include "backend/report/metrics.h"
+#include "backend/report/render.h"
+
+namespace spscope {
+namespace {
+
+constexpr std::size_t kLongText = 60;  // cells above it may break their lines
+
+std::string heading_cell(const Column& column) {
+  const std::string name = html_escaped(column.heading);
+  const std::string title = metric_title(column.metric);
+  const std::string inner = title.empty() ? name
+                                          : fmt::format("<a href=\"#metric-{}\" title=\"{}\">{}</a>",
+                                                        html_escaped(column.metric), html_escaped(title), name);
+  return fmt::format("<th scope=\"col\"{}>{}</th>", column.left ? " class=\"left\"" : "", inner);
+}
+
+std::string cell_class(const Column& column, const Cell& cell) {
+  std::string names = column.left ? "left" : "";
+  const auto add = [&](const std::string& name) { names += (names.empty() ? "" : " ") + name; };
+  if (cell.hint == Hint::kVerdict) add(html_escaped(cell.text));
+  if (cell.text.size() > kLongText) add("long");
+  return names.empty() ? "" : " class=\"" + names + "\"";
+}
+
+std::string table_row(const Table& table, const Row& row) {
+  std::string text = row.best ? "<tr class=\"best\">" : row.aside ? "<tr class=\"aside\">" : "<tr>";
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const Cell cell = c < row.cells.size() ? row.cells[c] : text_cell("");
+    const CellText shown = cell_text(cell);
+    text += "<td" + cell_class(table.columns[c], cell) + ">" + html_escaped(shown.value);
+    if (!shown.suffix.empty()) text += " <span class=\"spread\">" + html_escaped(shown.suffix) + "</span>";
+    if (row.best && c == 0) text += "<span class=\"tag\">fastest</span>";
+    text += "</td>";
+  }
+  return text + "</tr>\n";
+}
+
+std::string_view tone_class(Tone tone) {
+  static constexpr std::string_view names[] = {"plain", "note", "warning", "conclusion"};
+  return names[static_cast<std::size_t>(tone)];
+}
+
+struct BlockHtml {
+  std::string operator()(const Paragraph& p) const {
+    return fmt::format("<p class=\"{}\">{}</p>\n", tone_class(p.tone), html_escaped(p.text));
+  }
+  std::string operator()(const Badges& badges) const {
+    std::string text = "<ul class=\"badges\">";
+    for (const Badges::Badge& badge : badges.list)
+      text += fmt::format("<li class=\"{}\" title=\"{}\"><a href=\"#metric-provenance\">{} {}</a></li>",
+                          badge.modelled ? "modelled" : "measured", html_escaped(badge.title),
+                          badge.modelled ? "◌" : "●", html_escaped(badge.text));
+    return text + "</ul>\n";
+  }
+  std::string operator()(const Table& table) const {
+    std::string text = "<div class=\"scroll\"><table>";
+    if (!table.caption.empty()) text += "<caption>" + html_escaped(table.caption) + "</caption>";
+    text += "<thead><tr>";
+    for (const Column& column : table.columns) text += heading_cell(column);
+    text += "</tr></thead>\n<tbody>";
+    for (const Row& row : table.rows) text += table_row(table, row);
+    return text + "</tbody></table></div>\n";
+  }
+  std::string operator()(const StackedBars& chart) const { return html_chart(chart); }
+  std::string operator()(const Facts& facts) const {
+    std::string text = "<div><h4>" + html_escaped(facts.caption) + "</h4><dl class=\"fact\">";
+    for (const auto& [name, value] : facts.rows)
+      text += fmt::format("<dt>{}</dt><dd>{}</dd>", html_escaped(name), html_escaped(value));
+    return text + "</dl></div>\n";
+  }
+  std::string operator()(const Listing& listing) const {
+    return fmt::format("<details><summary>{}</summary><pre>{}</pre></details>\n", html_escaped(listing.caption),
+                       html_escaped(listing.text));
+  }
+  std::string operator()(const Definitions& definitions) const {
+    std::string text = "<div class=\"definitions\">";
+    for (const Definition& d : definitions.list)
+      text += fmt::format("<article id=\"metric-{}\"><h4>{}</h4><p>{}</p><p class=\"not\">Not for: {}</p></article>\n",
+                          html_escaped(d.id), html_escaped(d.title), html_escaped(d.meaning), html_escaped(d.not_for));
+    return text + "</div>\n";
+  }
+};
+
+// Neighbours that share a grid: the charts of ranks, and facts.
+std::string_view grid_of(const Block& block) {
+  const auto* chart = std::get_if<StackedBars>(&block);
+  if (chart && chart->by_rank) return "ranks";
+  return std::holds_alternative<Facts>(block) ? "facts" : "";
+}
+
+std::string section_html(const Section& section, const std::string& id) {
+  std::string text = fmt::format("<section id=\"{}\">\n<h3>{}</h3>\n", id, html_escaped(section.title));
+  std::string_view open;
+  for (const Block& block : section.blocks) {
+    const std::string_view grid = grid_of(block);
+    if (grid != open) {
+      if (!open.empty()) text += "</div>\n";
+      if (grid == "ranks") text += html_legend(std::get<StackedBars>(block)) + "\n";
+      if (!grid.empty()) text += fmt::format("<div class=\"{}\">\n", grid);
+      open = grid;
+    }
+    text += std::visit(BlockHtml{}, block);
+  }
+  if (!open.empty()) text += "</div>\n";
+  return text + "</section>\n";
+}
+
+std::string section_id(std::size_t part, const Section& section) {
+  return html_escaped(fmt::format("part{}-{}", part + 1, section.id));
+}
+
+std::string part_html(const Part& part, std::size_t index) {
+  std::string text = fmt::format("<h2>{}</h2>\n", html_escaped(part.title));
+  if (!part.subtitle.empty()) text += fmt::format("<p class=\"subtitle\">{}</p>\n", html_escaped(part.subtitle));
+  text += "<nav>";
+  for (const Section& section : part.sections)
+    text += fmt::format("<a href=\"#{}\">{}</a>", section_id(index, section), html_escaped(section.title));
+  text += "<a href=\"#definitions\">What the numbers mean</a></nav>\n";
+  for (const Section& section : part.sections) text += section_html(section, section_id(index, section));
+  return text;
+}
+
+}  // namespace
+
+std::string html_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default: {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
+        out += control ? std::string("\xef\xbf\xbd") : std::string(1, c);
+      }
+    }
+  }
+  return out;
+}
+
+std::string render_html(const Report& report) {
+  const std::string title =
+      html_escaped(report.subtitle.empty() ? report.title : report.subtitle + " – " + report.title);
+  std::string page = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>" + title +
+                     "</title>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<style>" +
+                     std::string(html_style()) + "</style>\n</head>\n<body>\n";
+  page += html_chart_patterns();
+  page += fmt::format("<header class=\"page\"><p class=\"eyebrow\">spscope · {}</p>\n<h1>{}</h1></header>\n<main>\n",
+                      html_escaped(report.subtitle), html_escaped(report.title));
+  for (std::size_t i = 0; i < report.parts.size(); ++i) page += part_html(report.parts[i], i);
+  page += section_html(report.definitions, "definitions");
+  return page + "</main>\n<footer>" + html_escaped(report.footer) + "</footer>\n</body>\n</html>\n";
+}
+
+}  // namespace spscope
