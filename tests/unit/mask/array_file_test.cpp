@@ -163,7 +163,8 @@ TEST(Safetensors, OnlyWantedArraysAreReadAndAbsentOnesNamed) {
 }
 
 TEST(Npz, ReadsArraysOrSaysWhatIsMissing) {
-  const std::string content = zip({{"q.npy", npy_of("|u1", "(2,)", "\x01\x02")}, {"k.npy", npy_of("<f4", "(0,)", "")}});
+  const std::string content =
+      zip({{"q.npy", npy_of("|u1", "(2,)", "\x01\x02")}, {"k.npy", npy_of("<i2", "(1,)", "\x03\x01"), true}});
   if (!reads_npz()) {
     EXPECT_EQ(refusal("a.npz", content).code, ErrorCode::kUnavailable);
     return;
@@ -174,6 +175,7 @@ TEST(Npz, ReadsArraysOrSaysWhatIsMissing) {
   EXPECT_EQ(arrays[0].name, "q");
   EXPECT_EQ(to_integers(arrays[0], ""), (std::vector<std::int64_t>{1, 2}));
   EXPECT_EQ(arrays[1].name, "k");
+  EXPECT_EQ(to_integers(arrays[1], ""), (std::vector<std::int64_t>{0x103}));
 }
 
 TEST(Npz, BadFilesAreRefusedByName) {
@@ -291,7 +293,7 @@ TEST(Fuzz, SafetensorsIsReadOrRefused) {
 TEST(Fuzz, NpzIsReadOrRefused) {
   if (!reads_npz()) GTEST_SKIP() << "built without libzip";
   fuzz("m.npz", zip({{"mask.npy", npy_of("|b1", "(2, 2, 2)", kMaskBits)},
-                     {"block_starts.npy", npy_of("<i2", "(3,)", std::string("\0\0\x04\0\x08\0", 6))}}));
+                     {"block_starts.npy", npy_of("<i2", "(3,)", std::string("\0\0\x04\0\x08\0", 6)), true}}));
 }
 
 }  // namespace

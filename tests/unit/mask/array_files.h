@@ -26,8 +26,9 @@ class TemporaryFolder {
     std::filesystem::remove_all(path_, ignored);
   }
   std::string file(std::string_view name) const { return (path_ / name).string(); }
-  // Writes a file and returns its path.
+  // Writes a file and returns its path. A file of that name goes first: ext4 flushes one that is cut to 0 and refilled.
   std::string write(std::string_view name, std::string_view content) const {
+    std::filesystem::remove(file(name));
     std::ofstream(file(name), std::ios::binary) << content;
     return file(name);
   }
@@ -62,9 +63,10 @@ inline std::string safetensors(std::string_view json, std::string_view data) {
 
 struct ZipEntry {
   std::string name, content;
+  bool deflated = false;  // as one uncompressed deflate block (RFC 1951, 3.2.4)
 };
 
-// A zip archive of stored entries (PKZIP APPNOTE 4.3): local headers and data, central directory, end record.
+// A zip archive (PKZIP APPNOTE 4.3): local headers and data, central directory, end record.
 inline std::string zip(const std::vector<ZipEntry>& entries) {
   auto crc32 = [](std::string_view data) {
     std::uint32_t crc = 0xffffffffu;
@@ -76,13 +78,16 @@ inline std::string zip(const std::vector<ZipEntry>& entries) {
   };
   std::string body, directory;
   for (const ZipEntry& entry : entries) {
-    const std::string common = little_endian(20, 2) + little_endian(0, 2) + little_endian(0, 2) + little_endian(0, 4) +
-                               little_endian(crc32(entry.content), 4) + little_endian(entry.content.size(), 4) +
-                               little_endian(entry.content.size(), 4) + little_endian(entry.name.size(), 2) +
-                               little_endian(0, 2);
+    const std::size_t length = entry.content.size();
+    const std::string packed =
+        entry.deflated ? "\x01" + little_endian(length, 2) + little_endian(~length, 2) + entry.content : entry.content;
+    const std::string common = little_endian(20, 2) + little_endian(0, 2) + little_endian(entry.deflated ? 8 : 0, 2) +
+                               little_endian(0, 4) + little_endian(crc32(entry.content), 4) +
+                               little_endian(packed.size(), 4) + little_endian(entry.content.size(), 4) +
+                               little_endian(entry.name.size(), 2) + little_endian(0, 2);
     directory += "PK\x01\x02" + little_endian(20, 2) + common + little_endian(0, 10) + little_endian(body.size(), 4) +
                  entry.name;
-    body += "PK\x03\x04" + common + entry.name + entry.content;
+    body += "PK\x03\x04" + common + entry.name + packed;
   }
   return body + directory + "PK\x05\x06" + little_endian(0, 4) + little_endian(entries.size(), 2) +
          little_endian(entries.size(), 2) + little_endian(directory.size(), 4) + little_endian(body.size(), 4) +
