@@ -1,0 +1,160 @@
+// `spscope calibrate`: measures this machine, prints what was found with its unit and how well the models fit, and
+// writes the profile for cluster.profile.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "backend/cli/command.h"
+#include "backend/cli/machine.h"
+#include "backend/execute/calibrate.h"
+
+namespace spscope {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct CalibrateFlags {
+  std::string output, dtype = "fp32";
+  double seconds = CalibrateOptions().seconds;
+  bool force = false;
+};
+
+// How a number of the profile is shown: its value times `scale`.
+struct ShownNumber {
+  std::string_view name, label, unit;
+  double scale;
+};
+constexpr ShownNumber kShown[] = {
+    {"network.link_gbps", "exchange, one way of both at once", "GB/s", 1},
+    {"network.intra_latency_ns", "exchange, each", "us", 1e-3},
+    {"network.compute_slowdown", "compute beside an exchange takes", "times as long", 1},
+    {"cost.attend_ns_per_launch", "attention, each launch", "us", 1e-3},
+    {"cost.attend_ns_per_row", "attention, each query row", "ns", 1},
+    {"cost.attend_ns_per_pair_channel", "attention, each pair and channel", "ps", 1e3},
+    {"cost.move_ns_per_byte", "copy, merge, finish, each byte", "ps", 1e3},
+    {"cost.gemm_ns_per_flop", "matrix product, each FLOP", "ps", 1e3},
+    {"device.memory_gbps", "memory, reads and writes", "GB/s", 1},
+    {"device.memory_gib", "memory of a rank", "GiB", 1},
+};
+
+// Refuses before anything is measured what could not be written afterwards.
+void check_output(const CalibrateFlags& flags) {
+  if (flags.output.empty()) return;
+  const std::filesystem::path path(flags.output);
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::error_code unknown;
+  if (access(folder.c_str(), W_OK | X_OK) != 0 || std::filesystem::is_directory(path, unknown))
+    throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write the file: {}", flags.output),
+                "choose a folder that exists and is writable");
+  if (!std::filesystem::exists(path, unknown)) return;
+  if (!flags.force)
+    throw Error(ErrorCode::kStoreExists, fmt::format("the file exists: {}", flags.output), "--force replaces it");
+  if (!read_profile(flags.output).has_value())
+    throw Error(ErrorCode::kStoreForeign, fmt::format("the file is not a cluster profile: {}", flags.output),
+                "--force replaces only a profile; choose another name");
+}
+
+double value_of(ClusterPreset preset, std::string_view name) {
+  const auto fields = cluster_fields();
+  return std::ranges::find(fields, name, &ClusterFieldRow::name)->ref(preset);
+}
+
+ordered_json quality_json(const FitQuality& q) {
+  return {{"points", q.num_samples},
+          {"median_relative_residual", q.median_relative_residual},
+          {"max_relative_residual", q.max_relative_residual}};
+}
+
+ordered_json to_json(const Calibration& result, const std::string& output) {
+  ordered_json machine, numbers;
+  for (const MachineFact& fact : machine_facts()) machine[fact.name] = fact.value;
+  for (const ShownNumber& number : kShown) {
+    const std::string name(number.name);
+    numbers[name] = {{"value", value_of(result.preset, name)}, {"source", result.preset.sources.at(name)}};
+  }
+  return {{"schema_version", 1},
+          {"machine", std::move(machine)},
+          {"name", result.preset.name},
+          {"note", result.preset.note},
+          {"numbers", std::move(numbers)},
+          {"fit",
+           {{"attend", quality_json(result.attend)},
+            {"move", quality_json(result.move)},
+            {"link", quality_json(result.link)}}},
+          {"fma_gflop_per_s", result.fma_gflop_per_s},
+          {"copy_gbps", result.copy_gbps},
+          {"file", output}};
+}
+
+void print_text(std::ostream& out, const Calibration& result) {
+  fmt::print(out, "{}\n\n", result.preset.note);
+  for (const ShownNumber& number : kShown) {
+    const double value = value_of(result.preset, number.name) * number.scale;
+    fmt::print(out, "{:<34} {:>10.4g} {:<14} {}\n", number.label, value, number.unit, number.name);
+  }
+  // One pair and channel is 4 FLOPs.
+  const double attend_gflop_per_s = 4 / std::max(1e-12, result.preset.cost.attend_ns_per_pair_channel);
+  fmt::print(out, "\nattention on active tiles {:.1f} GFLOP/s, {:.2f} of the FMA peak of {:.1f}; copy {:.1f} GB/s\n",
+             attend_gflop_per_s, attend_gflop_per_s / result.fma_gflop_per_s, result.fma_gflop_per_s, result.copy_gbps);
+  const auto quality = [&](std::string_view name, const FitQuality& q) {
+    fmt::print(out, "{:<20} {} points, off by {:.1f} % in the median, {:.1f} % at most\n", name, q.num_samples,
+               100 * q.median_relative_residual, 100 * q.max_relative_residual);
+  };
+  quality("fit of attention", result.attend);
+  quality("fit of moves", result.move);
+  quality("fit of exchanges", result.link);
+}
+
+std::string machine_note(Dtype dtype) {
+  std::string note = fmt::format("spscope calibrate, {}:", dtype_name(dtype));
+  for (const MachineFact& fact : machine_facts())
+    note += fmt::format("{} {} {}", note.ends_with(':') ? "" : ",", fact.name, fact.value);
+  return note;
+}
+
+int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
+  check_output(flags);
+  CalibrateOptions options;
+  options.dtype = flags.dtype == "bf16" ? Dtype::kBf16 : Dtype::kFp32;
+  options.seconds = flags.seconds;
+  if (context.progress)
+    options.on_phase = [&](std::string_view phase) {
+      fmt::print(context.err, "\r\033[Kmeasuring: {}", phase);
+      context.err.flush();
+    };
+  Calibration result = calibrate(options);
+  if (context.progress) fmt::print(context.err, "\r\033[K");
+  result.preset.note = machine_note(options.dtype);
+  if (!flags.output.empty()) write_profile(flags.output, result.preset);
+  if (context.json) {
+    fmt::print(context.out, "{}\n", to_json(result, flags.output).dump(2));
+    return kExitDone;
+  }
+  print_text(context.out, result);
+  if (flags.output.empty())
+    fmt::print(context.err, "\nnothing was written; -o FILE.toml keeps the profile\n");
+  else
+    fmt::print(context.out, "\nwrote {}: --set cluster.profile={}\n", flags.output, flags.output);
+  return kExitDone;
+}
+
+}  // namespace
+
+CommandAction declare_calibrate(CLI::App& app) {
+  auto flags = std::make_shared<CalibrateFlags>();
+  app.add_option("-o,--output", flags->output, "write the profile here");
+  app.add_flag("--force", flags->force, "replace the output file when it is a profile");
+  app.add_option("--dtype", flags->dtype, "storage type of q, k, v and o: fp32 or bf16")
+      ->check(CLI::IsMember({"fp32", "bf16"}));
+  app.add_option("--seconds", flags->seconds, "how long measuring should take")->check(CLI::Range(1.0, 3600.0));
+  return [flags](CommandContext& context) { return calibrate_machine(context, *flags); };
+}
+
+}  // namespace spscope

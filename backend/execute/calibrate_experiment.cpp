@@ -1,0 +1,43 @@
+#include "backend/execute/calibrate_experiment.h"
+
+#include <utility>
+
+#include "backend/base/clock.h"
+#include "backend/execute/execute.h"
+
+namespace spscope {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;  // of q, k and v; times do not depend on it
+constexpr int kLeastRounds = 3, kMostRounds = 40;
+
+}  // namespace
+
+Experiment make_experiment(int ranks, int head_dim, BlockMask mask, Dtype dtype,
+                           const std::function<void(PlanBuilder&)>& plan) {
+  const int heads = mask.heads();
+  Experiment experiment{Request::attention(ranks, heads, head_dim, std::move(mask), dtype), {}, {}};
+  PlanBuilder builder(experiment.request);
+  plan(builder);
+  experiment.plan = builder.take();
+  experiment.activations = generate_activations(experiment.request, kSeed);
+  return experiment;
+}
+
+std::vector<Timeline> run_experiment(const Experiment& experiment, const CalibrateOptions& options) {
+  ExecuteOptions run;
+  run.warmup = 1;
+  run.repeats = 2;
+  run.interrupt = options.interrupt;
+  return execute(experiment.plan, experiment.request, experiment.activations, run).timelines;
+}
+
+void repeat_rounds(double seconds, const std::function<void()>& round) {
+  const std::int64_t start_ns = now_ns();
+  for (int done = 0; done < kMostRounds; ++done) {
+    if (done >= kLeastRounds && static_cast<double>(now_ns() - start_ns) * 1e-9 >= seconds) return;
+    round();
+  }
+}
+
+}  // namespace spscope

@@ -1,0 +1,222 @@
+// How well `project` predicts `execute` on this machine, for two ranks: the compute of each plan is measured under load
+// (the other core runs the same op), the network is what calibration finds between two threads in the same run, and
+// the scheduled makespan is compared with the one that executing the plan takes.
+//
+// Projections and executions of all strategies take turns, and both are medians over the rounds, so that a clock or a
+// neighbour that changes meanwhile meets all of them.
+//
+//   projection_bench [--frames 4] [--heads 8] [--head-dim 64] [--rounds 9] [--bf16] [--json]
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <iomanip>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "backend/execute/calibrate.h"
+#include "backend/execute/execute.h"
+#include "backend/execute/measure.h"
+#include "backend/mask/pattern.h"
+#include "backend/schedule/network.h"
+#include "backend/schedule/schedule.h"
+#include "backend/strategies/strategy.h"
+#include "kernels/calibrate.h"
+
+namespace spscope {
+namespace {
+
+constexpr int kRanks = 2;
+constexpr int kBlock = 64;
+constexpr int kFrameSide = 32;  // tokens: 1,024 a frame
+constexpr double kDensity = 0.4;
+constexpr double kTargetError = 0.15;
+
+struct BenchShape {
+  int frames = 4, heads = 8, head_dim = 64, rounds = 9;
+  Dtype dtype = Dtype::kFp32;
+};
+
+struct Contender {
+  std::string label;
+  Plan plan;
+  std::vector<std::vector<double>> op_ns;  // by op, of each round
+  std::vector<double> executed_ns;         // of each round
+};
+
+BlockMask paro_mask(const BenchShape& shape) {
+  const Pattern& paro = *find_pattern("paro");
+  PatternRequest request;
+  request.heads = shape.heads;
+  request.grid = {shape.frames, kFrameSide, kFrameSide};
+  request.block = kBlock;
+  request.density = kDensity;
+  request.parameters = Parameters(paro.parameters());
+  return paro.generate(request);
+}
+
+Contender make_contender(const Request& request, std::string_view name, const char* order) {
+  const Strategy& strategy = *find_strategy(name);
+  Parameters parameters(strategy.parameters());
+  if (order != nullptr) parameters.set("order", std::string(order));
+  Contender contender{strategy_label(strategy, request, parameters), make_plan(strategy, request, parameters), {}, {}};
+  contender.op_ns.resize(contender.plan.ops.size());
+  return contender;
+}
+
+void run_round(const Request& request, const Activations& activations, Contender& contender) {
+  MeasureOptions loaded;
+  loaded.repeats = 1;
+  loaded.load = MeasureLoad::kLoaded;
+  const std::vector<std::int64_t> op_ns = measure(contender.plan, request, activations, loaded);
+  for (std::size_t op = 0; op < op_ns.size(); ++op) contender.op_ns[op].push_back(static_cast<double>(op_ns[op]));
+  ExecuteOptions once;
+  once.warmup = 1;
+  const ExecuteResult run = execute(contender.plan, request, activations, once);
+  contender.executed_ns.push_back(static_cast<double>(run.makespan_ns.front()));
+}
+
+double projected_ns(const Contender& contender, const Network& network) {
+  std::vector<std::int64_t> op_ns;
+  for (const std::vector<double>& rounds : contender.op_ns) op_ns.push_back(std::llround(median(rounds)));
+  return static_cast<double>(schedule(contender.plan, op_ns, network).makespan_ns());
+}
+
+nlohmann::ordered_json run(const BenchShape& shape) {
+  CalibrateOptions calibration;
+  calibration.dtype = shape.dtype;
+  const NetworkCalibration local = calibrate_network(calibration);
+  const Network network = Network::from_profile(local.network, kRanks, 0);
+
+  Request request = Request::attention(kRanks, shape.heads, shape.head_dim, paro_mask(shape), shape.dtype);
+  define_outputs(request);
+  const Activations activations = generate_activations(request, 1);
+  std::vector<Contender> contenders;
+  contenders.push_back(make_contender(request, "ulysses", nullptr));
+  contenders.push_back(make_contender(request, "ring", "contiguous"));
+  contenders.push_back(make_contender(request, "ring", "cyclic"));
+  for (int round = 0; round < shape.rounds; ++round)
+    for (Contender& contender : contenders) run_round(request, activations, contender);
+
+  nlohmann::ordered_json result;
+  result["target"] = kernels::dispatched_target();
+  result["cores"] = std::thread::hardware_concurrency();
+  result["fma_gflop_per_s"] = kernels::measure_fma_gflop_per_s();
+  result["copy_gbps"] = kernels::measure_copy_gbps();
+  result["dtype"] = dtype_name(shape.dtype);
+  result["tokens"] = request.inner_tokens;
+  result["heads"] = shape.heads;
+  result["head_dim"] = shape.head_dim;
+  result["density"] = request.executed_mask().mask().density();
+  result["rounds"] = shape.rounds;
+  result["link_gbps"] = local.network.link_gbps;
+  result["latency_ns"] = local.network.intra_latency_ns;
+  result["compute_slowdown"] = local.network.compute_slowdown;
+  result["link_max_relative_residual"] = local.link.max_relative_residual;
+  std::vector<double> errors;
+  for (const Contender& contender : contenders) {
+    const double projected = projected_ns(contender, network), executed = median(contender.executed_ns);
+    const auto [fastest, slowest] = std::ranges::minmax(contender.executed_ns);
+    errors.push_back(std::abs(projected / executed - 1));
+    result["strategies"].push_back({{"label", contender.label},
+                                    {"projected_ns", projected},
+                                    {"executed_ns", executed},
+                                    {"executed_fastest_ns", fastest},
+                                    {"executed_slowest_ns", slowest},
+                                    {"relative_error", projected / executed - 1}});
+  }
+  result["median_relative_error"] = median(errors);
+  result["target_relative_error"] = kTargetError;
+  return result;
+}
+
+void print(const nlohmann::ordered_json& result, std::ostream& out) {
+  const auto number = [](const nlohmann::ordered_json& value, double scale, int digits) {
+    std::ostringstream text;
+    text << std::fixed << std::setprecision(digits) << value.get<double>() * scale;
+    return text.str();
+  };
+  const auto row = [&](const std::string& name, const std::string& value) {
+    out << std::left << std::setw(34) << name << value << "\n";
+  };
+  row("instruction set, cores", result["target"].get<std::string>() + ", " + result["cores"].dump());
+  row("fma peak, GFLOP/s", number(result["fma_gflop_per_s"], 1, 1));
+  row("copy, GB/s", number(result["copy_gbps"], 1, 1));
+  row("workload", result["tokens"].dump() + " tokens, " + result["heads"].dump() + " heads of " +
+                      result["head_dim"].dump() + ", paro " + number(result["density"], 1, 2) + ", " +
+                      result["dtype"].get<std::string>() + ", " + result["rounds"].dump() + " rounds");
+  row("link, GB/s", number(result["link_gbps"], 1, 2));
+  row("latency, us", number(result["latency_ns"], 1e-3, 1));
+  row("slow-down of compute", number(result["compute_slowdown"], 1, 2));
+  row("link fit, largest residual, %", number(result["link_max_relative_residual"], 100, 0));
+  out << "\n"
+      << std::left << std::setw(20) << "strategy" << std::right << std::setw(14) << "projected ms" << std::setw(14)
+      << "executed ms" << std::setw(20) << "fastest..slowest" << std::setw(10) << "error"
+      << "\n";
+  for (const auto& s : result["strategies"]) {
+    const std::string range =
+        number(s["executed_fastest_ns"], 1e-6, 1) + ".." + number(s["executed_slowest_ns"], 1e-6, 1);
+    out << std::left << std::setw(20) << s["label"].get<std::string>() << std::right << std::setw(14)
+        << number(s["projected_ns"], 1e-6, 2) << std::setw(14) << number(s["executed_ns"], 1e-6, 2) << std::setw(20)
+        << range << std::setw(9) << number(s["relative_error"], 100, 1) << "%\n";
+  }
+  out << "\nmedian error " << number(result["median_relative_error"], 100, 1) << " %, target at most "
+      << number(result["target_relative_error"], 100, 0) << " %\n";
+}
+
+constexpr char kUsage[] =
+    "usage: projection_bench [--frames N] [--heads N] [--head-dim 1..256] [--rounds N] [--bf16] "
+    "[--json]\n";
+
+// Whether all flags were understood.
+bool read_flags(std::span<char*> arguments, BenchShape& shape, bool& as_json) {
+  struct Flag {
+    std::string_view name;
+    int* value;
+    int smallest, largest;
+  };
+  const Flag flags[] = {{"--frames", &shape.frames, 1, 64},
+                        {"--heads", &shape.heads, kRanks, 128},
+                        {"--head-dim", &shape.head_dim, 1, 256},
+                        {"--rounds", &shape.rounds, 1, 1000}};
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view name = arguments[i];
+    if (name == "--json" || name == "--bf16") {
+      if (name == "--json") as_json = true;
+      if (name == "--bf16") shape.dtype = Dtype::kBf16;
+      continue;
+    }
+    const auto* flag = std::find_if(std::begin(flags), std::end(flags), [&](const Flag& f) { return f.name == name; });
+    if (flag == std::end(flags) || ++i == arguments.size()) return false;
+    const std::string_view text = arguments[i];
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *flag->value);
+    if (error != std::errc() || end != text.data() + text.size()) return false;
+    if (*flag->value < flag->smallest || *flag->value > flag->largest) return false;
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace spscope
+
+int main(int argc, char** argv) {
+  spscope::BenchShape shape;
+  bool as_json = false;
+  if (!spscope::read_flags(std::span(argv + 1, argv + argc), shape, as_json)) {
+    std::cerr << spscope::kUsage;
+    return 2;
+  }
+  const nlohmann::ordered_json result = spscope::run(shape);
+  if (as_json)
+    std::cout << result.dump(2) << "\n";
+  else
+    spscope::print(result, std::cout);
+}
