@@ -51,6 +51,11 @@ class BoundedMemory {
   void collect_uses();
   void use_at_home(std::int32_t buffer, OpId id, bool writes);
   void use_from_afar(std::int32_t buffer, OpId id, bool writes);
+  // Whether a rank is a member of a barrier.
+  bool joins(OpId barrier, int rank) const {
+    const std::span<const int> group = plan_.group(op(barrier).group);
+    return static_cast<int>(group.size()) == plan_.ranks || std::ranges::find(group, rank) != group.end();
+  }
   OpId fence(int rank, int other, PostId after) const;
   PostId last_fence_post(int rank, int other, PostId before) const;
   // The first position on a lane of the rank whose op knows that the op `id` of this rank has ended.
@@ -128,14 +133,14 @@ void BoundedMemory::collect_uses() {
 // The first barrier of both ranks after a post, as the op of `rank`; kNone: there is none.
 OpId BoundedMemory::fence(int rank, int other, PostId after) const {
   for (OpId f : fences_[at(rank)])
-    if (op(f).post > after && std::ranges::count(plan_.group(op(f).group), other) > 0) return f;
+    if (op(f).post > after && joins(f, other)) return f;
   return kNone;
 }
 
 PostId BoundedMemory::last_fence_post(int rank, int other, PostId before) const {
   PostId last = kBeforeAll;
   for (OpId f : fences_[at(rank)])
-    if (op(f).post < before && std::ranges::count(plan_.group(op(f).group), other) > 0) last = op(f).post;
+    if (op(f).post < before && joins(f, other)) last = op(f).post;
   return last;
 }
 
