@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <tuple>
 
-#include "backend/base/check.h"
 #include "backend/base/rng.h"
 #include "kernels/reference.h"
 
@@ -16,6 +16,7 @@ constexpr double kToleranceFp32 = 1e-10, kToleranceBf16 = 5e-5;
 // Multiply-adds that a sample may take, about a second in double precision.
 constexpr std::int64_t kSampleBudget = 1'000'000'000;
 constexpr std::int64_t kMaxSampleRows = 4096;
+constexpr double kSmallestShareOfMean = 0.01;
 
 AttendedAxis axis_of(int layer) { return layer == 1 ? AttendedAxis::kOuter : AttendedAxis::kInner; }
 
@@ -45,7 +46,14 @@ Reference::Reference(const Request& request, const Activations& activations, Ver
       first = last;
     }
   }
-  for (double x : expected_) max_abs_expected_ = std::max(max_abs_expected_, std::abs(x));
+  const auto dim = static_cast<std::size_t>(shape_.head_dim);
+  squares_.assign(rows_.size(), 0);
+  for (std::size_t i = 0; i < expected_.size(); ++i) {
+    squares_[i / dim] += expected_[i] * expected_[i];
+    max_abs_expected_ = std::max(max_abs_expected_, std::abs(expected_[i]));
+  }
+  if (rows_.empty()) return;
+  mean_square_ = std::accumulate(squares_.begin(), squares_.end(), 0.0) / static_cast<double>(rows_.size());
 }
 
 std::vector<Reference::Row> Reference::choose_rows(const Request& request, int layer, VerifyExtent extent,
@@ -117,23 +125,24 @@ void Reference::compute(const Request& request, const Activations& activations, 
   expected_.insert(expected_.end(), made.out.begin(), made.out.end());
 }
 
-void Reference::compare_row(std::size_t index, const OutputTensor& output, Verification& result, double& error_sum,
-                            double& reference_sum) const {
+double Reference::squared_error(std::size_t index, const OutputTensor& output, Verification& result) const {
   const Row& row = rows_[index];
   const auto dim = static_cast<std::size_t>(shape_.head_dim);
-  const float* got = output.values.data() +
-                     static_cast<std::size_t>(shape_.row(row.batch_entry, row.head, row.outer, row.inner)) * dim;
-  double error = 0, reference = 0;
+  const auto first = static_cast<std::size_t>(shape_.row(row.batch_entry, row.head, row.outer, row.inner)) * dim;
+  double sum = 0;
   for (std::size_t i = 0; i < dim; ++i) {
-    const double expected = expected_[index * dim + i], difference = got[i] - expected;
-    error += difference * difference;
-    reference += expected * expected;
-    if (!(std::abs(difference) <= result.max_abs_error)) result.max_abs_error = std::abs(difference);
+    const double difference = std::abs(output.values[first + i] - expected_[index * dim + i]);
+    sum += difference * difference;
+    if (difference > result.max_abs_error || std::isnan(difference)) result.max_abs_error = difference;
   }
-  error_sum += error;
-  reference_sum += reference;
-  double relative = reference > 0 ? error / reference : error > 0 ? std::numeric_limits<double>::infinity() : 0;
-  if (std::isnan(error)) relative = std::numeric_limits<double>::infinity();
+  return sum;
+}
+
+void Reference::judge_row(std::size_t index, double squared, Verification& result) const {
+  const Row& row = rows_[index];
+  const double scale = std::max(squares_[index], kSmallestShareOfMean * mean_square_);
+  double relative = squared > 0 ? squared / scale : 0;
+  if (std::isnan(squared) || (squares_[index] == 0 && squared > 0)) relative = std::numeric_limits<double>::infinity();
   if (result.num_rows++ > 0 && relative <= result.max_error) return;
   result.max_error = relative;
   result.worst_layer = row.layer;
@@ -156,7 +165,10 @@ Verification Reference::check(std::span<const OutputTensor> outputs) const {
       complete = false;
       continue;
     }
-    compare_row(i, *output, result, error_sum, reference_sum);
+    const double squared = squared_error(i, *output, result);
+    judge_row(i, squared, result);
+    error_sum += squared;
+    reference_sum += squares_[i];
   }
   for (const OutputTensor& output : outputs)
     replicas_agree = replicas_agree && output.max_replica_difference <= replica_limit;

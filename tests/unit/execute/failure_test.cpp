@@ -1,0 +1,180 @@
+// Ranks that throw, hang or are interrupted: the first cause is named, everything stops, and the next run works.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "tests/unit/execute/execute_cases.h"
+
+namespace spscope {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using testing::plan_of;
+using testing::small_request;
+
+int num_threads() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word)
+    if (word == "Threads:") {
+      int threads = 0;
+      status >> threads;
+      return threads;
+    }
+  return 0;
+}
+
+OpId find_op(const Plan& plan, PostKind kind, int rank) {
+  for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id)
+    if (plan.ops[static_cast<std::size_t>(id)].rank == rank &&
+        plan.kind_of(plan.ops[static_cast<std::size_t>(id)]) == kind)
+      return id;
+  return kNone;
+}
+
+struct RingOf4 {
+  Request request = small_request(4);
+  Plan plan = plan_of(request, "ring");
+  Activations activations = generate_activations(request, 1);
+};
+
+Error error_of(const RingOf4& ring, const ExecuteOptions& options) {
+  try {
+    execute(ring.plan, ring.request, ring.activations, options);
+  } catch (const Error& error) {
+    return error;
+  }
+  return {ErrorCode::kInternal, "nothing was thrown"};
+}
+
+void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+TEST(Failure, ARankThatThrowsIsNamedWithOpPeerSequenceAndBytes) {
+  const RingOf4 ring;
+  const OpId victim = find_op(ring.plan, PostKind::kExchange, 2);
+  ASSERT_NE(victim, kNone);
+  ExecuteOptions options;
+  options.before_op = [&](OpId id, const auto&) {
+    if (id == victim) throw std::runtime_error("link down");
+  };
+  const Error error = error_of(ring, options);
+  EXPECT_EQ(error.code(), ErrorCode::kRankFailed);
+  // 25 tokens of 4 heads of 8 floats, k and v, to one neighbour and from the other.
+  EXPECT_THAT(error.what(), MatchesRegex("rank 2 failed in exchange op [0-9]+ \\(sequence 0, lane 1, peer ranks 1, 3, "
+                                         "[0-9]+ bytes\\): link down"));
+}
+
+TEST(Failure, AComputeOpThatThrowsIsNamedWithoutAPeer) {
+  const RingOf4 ring;
+  const OpId victim = find_op(ring.plan, PostKind::kAttend, 1);
+  ExecuteOptions options;
+  options.before_op = [&](OpId id, const auto&) {
+    if (id == victim) throw std::runtime_error("out of memory");
+  };
+  const Error error = error_of(ring, options);
+  EXPECT_EQ(error.code(), ErrorCode::kRankFailed);
+  EXPECT_THAT(error.what(), HasSubstr("rank 1 failed in attend op"));
+  EXPECT_THAT(error.what(), ::testing::Not(HasSubstr("peer")));
+}
+
+TEST(Failure, AHangingRankIsToldFromThoseThatWaitForIt) {
+  const RingOf4 ring;
+  const OpId victim = find_op(ring.plan, PostKind::kExchange, 3);
+  ExecuteOptions options;
+  options.watchdog_seconds = 0.2;
+  options.before_op = [&](OpId id, const std::atomic<bool>& stopping) {
+    while (id == victim && !stopping) sleep_ms(1);
+  };
+  const int before = num_threads();
+  const Error error = error_of(ring, options);
+  EXPECT_EQ(error.code(), ErrorCode::kRankHung);
+  EXPECT_THAT(error.what(), HasSubstr("rank 3 made no progress for 0."));
+  EXPECT_THAT(error.what(), HasSubstr("in exchange op " + std::to_string(victim) + " (sequence 0, lane 1, peer ranks"));
+  EXPECT_THAT(error.what(), HasSubstr("waits in"));
+  EXPECT_EQ(num_threads(), before);
+}
+
+TEST(Failure, ARankThatDoesNotComeBackIsLeftBehindAfterTheGracePeriod) {
+  const RingOf4 ring;
+  const OpId victim = find_op(ring.plan, PostKind::kAttend, 0);
+  ExecuteOptions options;
+  options.watchdog_seconds = 0.1;
+  options.grace_seconds = 0.1;
+  options.before_op = [victim](OpId id, const auto&) {
+    if (id == victim) sleep_ms(700);  // deaf to the stop
+  };
+  const auto start = std::chrono::steady_clock::now();
+  const Error error = error_of(ring, options);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(600));
+  EXPECT_EQ(error.code(), ErrorCode::kRankHung);
+  EXPECT_THAT(error.what(), HasSubstr("rank 0 made no progress"));
+  sleep_ms(1000);  // it wakes, finds the run stopped and its memory in place
+}
+
+TEST(Failure, ASlowRankIsNoHang) {
+  const RingOf4 ring;
+  ExecuteOptions options;
+  options.watchdog_seconds = 0.5;
+  options.before_op = [](OpId id, const auto&) {
+    if (id % 3 == 0) sleep_ms(30);
+  };
+  EXPECT_NO_THROW(execute(ring.plan, ring.request, ring.activations, options));
+}
+
+TEST(Failure, AnInterruptStopsTheRun) {
+  const RingOf4 ring;
+  std::atomic<bool> interrupt{false};
+  ExecuteOptions options;
+  options.interrupt = &interrupt;
+  options.repeats = 1000000;
+  std::thread user([&] {
+    sleep_ms(60);
+    interrupt = true;
+  });
+  const Error error = error_of(ring, options);
+  user.join();
+  EXPECT_EQ(error.code(), ErrorCode::kInterrupted);
+}
+
+TEST(Failure, NothingIsLeftRunningAndTheNextRunWorks) {
+  const RingOf4 ring;
+  const int before = num_threads();
+  for (OpId victim = 0; victim < static_cast<OpId>(ring.plan.ops.size()); ++victim) {
+    ExecuteOptions options;
+    options.before_op = [&](OpId id, const auto&) {
+      if (id == victim) throw std::runtime_error("no");
+    };
+    EXPECT_EQ(error_of(ring, options).code(), ErrorCode::kRankFailed) << victim;
+  }
+  EXPECT_EQ(num_threads(), before);
+  EXPECT_EQ(testing::run_and_check(ring.plan, ring.request).verdict, Verdict::kPassed);
+}
+
+TEST(Failure, WhatCannotRunIsRefusedBeforeItStartsWithAllReasons) {
+  Request request = small_request(2);
+  request.hidden = 32;
+  request.kernels.push_back({"w_in", true, Axis::kHidden, Axis::kHidden, kHiddenState});
+  PlanBuilder b(request);
+  const Placement rows = b.place([&](int rank) {
+    return BoxList{{request.all_columns(Axis::kHidden), request.all_outer(), b.sets().span(rank * 50, rank * 50 + 50)}};
+  });
+  const ValueId x = b.input(kHiddenState, rows, Axis::kHidden);
+  const ValueId y = b.linear(x, "w_in");
+  b.output(b.local("gelu", {&y, 1}), rows);
+  const Plan plan = b.take();
+  ExecuteOptions options;
+  options.threads_per_rank = 2;
+  const std::vector<Problem> problems = cannot_execute(plan, options);
+  ASSERT_EQ(problems.size(), 5u);  // threads, two kernels, the input, the output
+  EXPECT_THAT(problems[0].message, HasSubstr("2 threads a rank"));
+  EXPECT_THAT(problems[1].message, HasSubstr("w_in"));
+  EXPECT_THAT(problems[2].message, HasSubstr("gelu"));
+  EXPECT_THROW(execute(plan, request, Activations(), options), Error);
+}
+
+}  // namespace
+}  // namespace spscope

@@ -1,0 +1,136 @@
+// The reference is attention, and its verdict sees small errors.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "tests/unit/execute/execute_cases.h"
+
+namespace spscope {
+namespace {
+
+using testing::small_request;
+using testing::small_spatiotemporal_request;
+
+// Softmax attention token by token, from the definition.
+std::vector<OutputTensor> attention(const Request& request, const Activations& a) {
+  std::vector<OutputTensor> outputs;
+  for (int layer = 0; layer < static_cast<int>(a.attentions.size()); ++layer) {
+    const bool inner = layer == 0;
+    const BlockMask& mask = request.executed_mask(inner ? AttendedAxis::kInner : AttendedAxis::kOuter).mask();
+    const AttentionInput& in = a.attentions[static_cast<std::size_t>(layer)];
+    const auto block_of = [&](std::int32_t token) {
+      std::int32_t block = 0;
+      while (mask.block_starts()[static_cast<std::size_t>(block) + 1] <= token) ++block;
+      return block;
+    };
+    OutputTensor& out = outputs.emplace_back();
+    out.layer = layer;
+    out.values.assign(in.q.size(), 0);
+    const std::int32_t keys = inner ? a.inner_tokens : a.outer_tokens;
+    for (int head = 0; head < a.heads; ++head)
+      for (std::int32_t o = 0; o < a.outer_tokens; ++o)
+        for (std::int32_t i = 0; i < a.inner_tokens; ++i) {
+          const std::int64_t row = a.row(0, head, o, i);
+          std::vector<double> sum(static_cast<std::size_t>(a.head_dim), 0);
+          double weights = 0;
+          for (std::int32_t key = 0; key < keys; ++key) {
+            if (!mask.active(head, block_of(inner ? i : o), block_of(key))) continue;
+            const std::int64_t other = inner ? a.row(0, head, o, key) : a.row(0, head, key, i);
+            double score = 0;
+            for (int d = 0; d < a.head_dim; ++d)
+              score += double{in.q[row * a.head_dim + d]} * in.k[other * a.head_dim + d];
+            const double weight = std::exp(score / std::sqrt(a.head_dim));
+            weights += weight;
+            for (int d = 0; d < a.head_dim; ++d)
+              sum[static_cast<std::size_t>(d)] += weight * in.v[other * a.head_dim + d];
+          }
+          for (int d = 0; d < a.head_dim && weights > 0; ++d)
+            out.values[row * a.head_dim + d] = static_cast<float>(sum[static_cast<std::size_t>(d)] / weights);
+        }
+  }
+  return outputs;
+}
+
+TEST(Reference, IsSoftmaxAttentionOverTheActiveBlocks) {
+  for (const bool two_axes : {false, true}) {
+    const Request request = two_axes ? small_spatiotemporal_request(1) : small_request(1);
+    const Activations a = generate_activations(request, 2);
+    const Verification v = Reference(request, a, VerifyExtent::kFull, 0).check(attention(request, a));
+    EXPECT_EQ(v.verdict, Verdict::kPassed);
+    EXPECT_EQ(v.num_rows, a.num_rows() * (two_axes ? 2 : 1));
+    EXPECT_LT(v.max_error, 1e-12);
+  }
+}
+
+TEST(Reference, ARowThatMissesOneBlockOfKeysFails) {
+  for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
+    const Request request = small_request(1, dtype, 1.0);
+    const Activations a = generate_activations(request, 2);
+    Request other = small_request(1, dtype, 1.0);
+    BlockMask mask(4, BlockMask::uniform_starts(100, 16));
+    for (int head = 0; head < 4; ++head)
+      for (std::int32_t q = 0; q < mask.blocks(); ++q)
+        for (std::int32_t k = 0; k < mask.blocks(); ++k) mask.set(head, q, k, !(head == 2 && q == 6 && k == 6));
+    other.executed_masks[1] = std::make_shared<MaskCounter>(other.sets, mask);
+    const Reference reference(request, a, VerifyExtent::kFull, 0);
+    EXPECT_EQ(reference.check(attention(request, a)).verdict, Verdict::kPassed);
+    const Verification v = reference.check(attention(other, a));
+    EXPECT_EQ(v.verdict, Verdict::kFailed);
+    EXPECT_EQ(v.worst_head, 2);
+    EXPECT_GE(v.worst_inner, 96);
+  }
+}
+
+TEST(Reference, AMissingOrUnwrittenOutputFails) {
+  const Request request = small_request(1);
+  const Activations a = generate_activations(request, 2);
+  const Reference reference(request, a, VerifyExtent::kFull, 0);
+  std::vector<OutputTensor> outputs = attention(request, a);
+  EXPECT_EQ(reference.check({}).verdict, Verdict::kFailed);
+  outputs.front().values[123] = std::numeric_limits<float>::quiet_NaN();
+  const Verification v = reference.check(outputs);
+  EXPECT_EQ(v.verdict, Verdict::kFailed);
+  EXPECT_TRUE(std::isinf(v.max_error));
+  EXPECT_TRUE(std::isnan(v.max_abs_error));
+}
+
+TEST(Reference, ReplicasThatDisagreeFail) {
+  const Request request = small_request(1);
+  const Activations a = generate_activations(request, 2);
+  const Reference reference(request, a, VerifyExtent::kFull, 0);
+  std::vector<OutputTensor> outputs = attention(request, a);
+  outputs.front().max_replica_difference = 0.01;
+  EXPECT_EQ(reference.check(outputs).verdict, Verdict::kFailed);
+  outputs.front().max_replica_difference = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(reference.check(outputs).verdict, Verdict::kFailed);
+}
+
+TEST(Reference, ASampleHasEveryHeadAndSeesABadHead) {
+  // 8,000 tokens: a sample is 4,096 of 16,000 rows of one key block each.
+  BlockMask mask(2, BlockMask::uniform_starts(8000, 100));
+  for (int head = 0; head < 2; ++head)
+    for (std::int32_t b = 0; b < mask.blocks(); ++b) mask.set(head, b, b);
+  const Request request = Request::attention(1, 2, 2, std::move(mask), Dtype::kFp32);
+  const Activations a = generate_activations(request, 2);
+  const Reference sample(request, a, VerifyExtent::kSample, 4);
+  EXPECT_GT(sample.num_rows(), 2);
+  EXPECT_LT(sample.num_rows(), a.num_rows());
+  ExecuteResult result = execute(testing::plan_of(request, "single"), request, a);
+  EXPECT_EQ(sample.check(result.outputs).verdict, Verdict::kPassed);
+  std::vector<float>& values = result.outputs.front().values;
+  for (std::size_t i = values.size() / 2; i < values.size(); ++i) values[i] *= 1.001f;
+  const Verification v = sample.check(result.outputs);
+  EXPECT_EQ(v.verdict, Verdict::kFailed);
+  EXPECT_EQ(v.worst_head, 1);
+}
+
+TEST(Reference, OffIsSkippedAndNotPassed) {
+  const Request request = small_request(1);
+  const Reference off(request, generate_activations(request, 2), VerifyExtent::kOff, 0);
+  EXPECT_EQ(off.check({}).verdict, Verdict::kSkipped);
+}
+
+}  // namespace
+}  // namespace spscope
