@@ -125,7 +125,7 @@ bool MaskSource::evolves() const {
 std::string MaskSource::title() const {
   if (file_) return fmt::format("file {}", job_.config.mask.file);
   if (computed()) return fmt::format("{} of real q and k", pattern_->name);
-  return fmt::format("{} {:.2f}", pattern_->name, job_.config.mask.density);
+  return std::string(pattern_->name);
 }
 
 }  // namespace spscope

@@ -35,7 +35,7 @@ class MaskSource {
   LayerMasks at(int denoise_step, int layer) const;
   // Whether masks differ between denoise steps, so that a plan can know only an older one.
   bool evolves() const;
-  // What the masks are, for people: "paro 0.41", "file masks.npz".
+  // What the masks are, for people: "paro", "file masks.npz".
   std::string title() const;
 
  private:

@@ -163,7 +163,10 @@ void run_job(const Job& job, StoreWriter& writer, const RunOptions& options) {
       }
     }
     store_masks(writer, workload, where);
-    const Activations input = activations.at(where.request, where.denoise_step, where.layer);
+    // A simulation computes nothing, and the inputs of a large model are gigabytes.
+    const bool needs_input = job.config.run.mode != RunMode::kSimulate || !options.dump.empty();
+    const Activations input =
+        needs_input ? activations.at(where.request, where.denoise_step, where.layer) : Activations();
     if (!options.dump.empty()) dump_inputs(options.dump, job, where, input);
     std::vector<RunLayer> runs;
     for (const StoredStrategy& strategy : stored) {
