@@ -126,7 +126,8 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
   section { padding: 1.2rem 1.1rem; }
   table { font-size: .84rem; }
   th { font-size: .76rem; }
-  th, td { padding: .38rem .32rem; }
+  th, td { padding: .38rem .28rem; }
+  .tag { display: none; }
 }
 @media (max-width: 640px) {
   body { padding: 1.2rem .6rem 2rem; }

@@ -1,0 +1,105 @@
+// `spscope compare FILE...`: the strategies of stored runs side by side and, for several files of one workload, what
+// changed from the first to the last.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <ostream>
+
+#include "backend/cli/command.h"
+#include "backend/report/render.h"
+
+namespace spscope {
+namespace {
+
+struct CompareFlags {
+  std::vector<std::string> files;
+  std::string fail_above;  // "5%"; "" when nothing fails
+};
+
+// The fraction that "5%" means.
+double parse_percentage(const std::string& text) {
+  const std::size_t sign = text.find('%');
+  double percent = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + std::min(sign, text.size()), percent);
+  const bool whole = sign != std::string::npos && sign + 1 == text.size() && end == text.data() + sign;
+  if (error != std::errc() || !whole || !(percent >= 0))
+    throw Error(ErrorCode::kUsage, fmt::format("--fail-above \"{}\" is not a percentage", text),
+                "write it with its sign, for example --fail-above 5%");
+  return percent / 100;
+}
+
+// Every workload of the first file against the same workload of the last one.
+std::vector<Change> changes_between(const std::vector<Comparison>& before, const std::vector<Comparison>& after,
+                                    double limit) {
+  std::vector<Change> all;
+  for (const Comparison& b : before)
+    for (const Comparison& a : after)
+      if (difference(b.workload, a.workload).empty())
+        for (Change& change : changes(b, a, limit)) all.push_back(std::move(change));
+  return all;
+}
+
+void require_common_workload(const std::vector<Comparison>& before, const std::vector<Comparison>& after) {
+  for (const Comparison& b : before)
+    for (const Comparison& a : after)
+      if (difference(b.workload, a.workload).empty()) return;
+  const std::string why = before.empty() || after.empty() ? "one of them holds no workload"
+                                                          : difference(before.front().workload, after.front().workload);
+  throw Error(ErrorCode::kUsage, fmt::format("the files hold different workloads: {}", why),
+              "--fail-above compares runs of one workload");
+}
+
+std::string verdict_on(const std::vector<Change>& changes, double limit) {
+  const auto regressions = std::ranges::count_if(changes, &Change::regression);
+  if (regressions > 0) return fmt::format("{} of {} strategies became worse.", regressions, changes.size());
+  return fmt::format("No strategy became slower by more than {:g} % and the spread of its repeats.", 100 * limit);
+}
+
+int compare(CommandContext& context, const CompareFlags& flags) {
+  const bool judged = !flags.fail_above.empty();
+  const double limit = judged ? parse_percentage(flags.fail_above) : 0;
+  if (judged && flags.files.size() < 2)
+    throw Error(ErrorCode::kUsage, "--fail-above needs two files",
+                "spscope compare BEFORE.db AFTER.db --fail-above 5%");
+  std::vector<std::vector<Comparison>> of_file;
+  for (const std::string& file : flags.files) of_file.push_back(compare_store(StoreReader(file)));
+  if (judged) require_common_workload(of_file.front(), of_file.back());
+  const std::vector<Change> changed =
+      of_file.size() > 1 ? changes_between(of_file.front(), of_file.back(), limit) : std::vector<Change>();
+  const bool worse = judged && std::ranges::any_of(changed, &Change::regression);
+
+  TerminalStyle style;
+  style.color = context.color;
+  if (context.json) {
+    std::vector<Comparison> all;
+    for (const auto& comparisons : of_file) all.insert(all.end(), comparisons.begin(), comparisons.end());
+    context.out << render_json(all, of_file.size() > 1 ? &changed : nullptr);
+    return worse ? kExitRegression : kExitDone;
+  }
+  for (std::size_t i = 0; i < of_file.size(); ++i) {
+    if (of_file.size() > 1) fmt::print(context.out, "{}{}\n", i > 0 ? "\n" : "", flags.files[i]);
+    for (const Comparison& comparison : of_file[i]) context.out << render_terminal(comparison, style);
+  }
+  if (!changed.empty()) {
+    Section section = changes_section(flags.files.front(), flags.files.back(), changed);
+    if (judged) section.blocks.push_back(Paragraph{verdict_on(changed, limit), Tone::kConclusion});
+    context.out << '\n' << render_terminal(section, style);
+  }
+  return worse ? kExitRegression : kExitDone;
+}
+
+}  // namespace
+
+CommandAction declare_compare(CLI::App& app) {
+  auto flags = std::make_shared<CompareFlags>();
+  app.add_option("files", flags->files, "stored runs")->required();
+  app.add_option("--fail-above", flags->fail_above,
+                 "exit with 3 when a strategy of the last file is slower than in the first by more than this: 5%");
+  return [flags](CommandContext& context) { return compare(context, *flags); };
+}
+
+}  // namespace spscope

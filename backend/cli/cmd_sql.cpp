@@ -1,0 +1,101 @@
+// `spscope sql FILE QUERY`: the answer of one read-only question, as a table, CSV or JSON.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "backend/cli/command.h"
+#include "backend/report/render.h"
+#include "backend/store/store_reader.h"
+
+namespace spscope {
+namespace {
+
+struct SqlFlags {
+  std::string file, query;
+  bool csv = false;
+};
+
+bool is_number(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+Table table_of(const QueryResult& result) {
+  Table table;
+  for (std::size_t c = 0; c < result.columns.size(); ++c) {
+    const bool numbers =
+        std::ranges::all_of(result.rows, [c](const auto& row) { return !row[c] || is_number(*row[c]); });
+    table.columns.push_back({result.columns[c], "", !numbers});
+  }
+  for (const auto& values : result.rows) {
+    Row row;
+    for (const auto& value : values) row.cells.push_back(text_cell(value.value_or("NULL")));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// As RFC 4180 has it; NULL is empty, and an empty text is quoted.
+std::string csv_field(const std::string& text) {
+  if (!text.empty() && text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+void print_csv(std::ostream& out, const QueryResult& result) {
+  const auto print_line = [&out](const auto& fields, auto&& text_of) {
+    for (std::size_t i = 0; i < fields.size(); ++i) out << (i > 0 ? "," : "") << text_of(fields[i]);
+    out << "\r\n";
+  };
+  print_line(result.columns, csv_field);
+  for (const auto& row : result.rows)
+    print_line(row, [](const std::optional<std::string>& value) { return value ? csv_field(*value) : std::string(); });
+}
+
+void print_json(std::ostream& out, const QueryResult& result) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const auto& values : result.rows) {
+    nlohmann::ordered_json row = nlohmann::ordered_json::array();
+    for (const auto& value : values) row.push_back(value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json());
+    rows.push_back(std::move(row));
+  }
+  const nlohmann::ordered_json object = {
+      {"schema_version", 1}, {"columns", result.columns}, {"rows", std::move(rows)}, {"truncated", result.truncated}};
+  out << object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+}
+
+int ask(CommandContext& context, const SqlFlags& flags) {
+  const QueryResult result = StoreReader(flags.file).query(flags.query);
+  if (context.json) {
+    print_json(context.out, result);
+  } else if (flags.csv) {
+    print_csv(context.out, result);
+  } else {
+    TerminalStyle style;
+    style.color = context.color;
+    context.out << render_terminal(table_of(result), style);
+  }
+  if (result.truncated)
+    fmt::print(context.err, "only the first {} rows are shown; LIMIT and OFFSET give the others\n", result.rows.size());
+  return kExitDone;
+}
+
+}  // namespace
+
+CommandAction declare_sql(CLI::App& app) {
+  auto flags = std::make_shared<SqlFlags>();
+  app.add_option("file", flags->file, "stored run")->required();
+  app.add_option("query", flags->query, "one question in SQL; the tables are those of schemas/")->required();
+  app.add_flag("--csv", flags->csv, "print comma-separated values");
+  return [flags](CommandContext& context) { return ask(context, *flags); };
+}
+
+}  // namespace spscope
