@@ -69,6 +69,17 @@ std::map<std::string, std::vector<std::string>> columns_of_tables(Database& db) 
   return tables;
 }
 
+// Views that came with a file never run. Where SQLite cannot see to that, such a file is refused.
+void check_views(Database& db) {
+  if (can_disable_stored_views()) return;
+  Statement views(db, "SELECT name FROM main.sqlite_master WHERE type = 'view'");
+  if (views.step())
+    throw Error(ErrorCode::kStoreForeign,
+                fmt::format("\"{}\" has a view of its own, {}, and this SQLite cannot keep it from running", db.path(),
+                            views.text(0)),
+                "drop the view or use SQLite 3.35 or newer");
+}
+
 // Each of our tables is there as an ordinary table, so that no view or virtual table of the file takes its place.
 void check_tables(Database& db) {
   Database expected = Database::in_memory();
@@ -114,6 +125,7 @@ OpenedStore open_store(const std::string& path) {
                             file.min_reader, kSchemaVersion),
                 "install a newer spscope");
   check_tables(db);
+  check_views(db);
   file.tool_version = meta(db, "tool_version");
   file.created_utc = meta(db, "created_utc");
   for (const SqlText& view : embedded_views()) db.execute(std::string(view.text));

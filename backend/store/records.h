@@ -78,12 +78,6 @@ struct StrategyRecord {
   bool legal() const { return problems.empty(); }
 };
 
-// Stored numbers: append only.
-enum class Verdict : std::uint8_t { kSkipped = 0, kPassed = 1, kFailed = 2 };
-constexpr std::string_view verdict_name(Verdict v) {
-  return v == Verdict::kPassed ? "passed" : v == Verdict::kFailed ? "failed" : "skipped";
-}
-
 struct RunRecord {
   RunId run_id = {};  // given by the writer
   StrategyId strategy_id = {};

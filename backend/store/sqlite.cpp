@@ -31,6 +31,8 @@ bool damaged(int code) {
 
 }  // namespace
 
+bool can_disable_stored_views() { return sqlite3_libversion_number() >= 3035000; }
+
 Database::Database(const std::string& file, int flags, std::string path, bool writing)
     : path_(std::move(path)), writing_(writing) {
   sqlite3* raw = nullptr;
@@ -70,9 +72,7 @@ void Database::set_hostile_limits() {
   set(SQLITE_DBCONFIG_ENABLE_TRIGGER, 0);
   set(SQLITE_DBCONFIG_DEFENSIVE, 1);
   set(SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0);
-  // Before 3.35 this option also stopped views in the temp schema, where ours are; there the authorizer of run_query
-  // refuses the file's views alone.
-  if (sqlite3_libversion_number() >= 3035000) set(SQLITE_DBCONFIG_ENABLE_VIEW, 0);
+  if (can_disable_stored_views()) set(SQLITE_DBCONFIG_ENABLE_VIEW, 0);
   sqlite3_limit(db, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
   sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 1 << 20);
   sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);

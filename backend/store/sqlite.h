@@ -26,6 +26,9 @@ class Database;
 // "SPSC" in the header of every store.
 inline constexpr int kApplicationId = 0x53505343;
 
+// Whether SQLite can refuse the views of a file and still run those of the temp schema, where ours are: since 3.35.
+bool can_disable_stored_views();
+
 // A prepared statement. Parameters and columns count from 0. For one thread at a time.
 class Statement {
  public:

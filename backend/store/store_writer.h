@@ -19,9 +19,9 @@
 namespace spscope {
 
 struct WriteOptions {
-  bool force = false;          // replace OUT when it is a store of ours
-  std::string tool_version;    // of this program
-  std::int64_t max_bytes = 0;  // fail when the file would grow past this; 0: no limit but the disk's
+  bool force = false;             // replace OUT when it is a store of ours
+  std::string tool_version = {};  // of this program
+  std::int64_t max_bytes = 0;     // fail when the file would grow past this; 0: no limit but the disk's
 };
 
 // Every member throws Error (kStoreWrite, with path and hint) when the disk is full or the file cannot be written.
@@ -49,7 +49,7 @@ class StoreWriter {
   // A repeat of which only the makespan is kept.
   void add_repeat(RunId run, const RepeatRecord& repeat);
   // A repeat with the times of every op; its events carry the plan's op ids.
-  // REQUIRES: timeline.ops has one entry per op of the plan, none before 0, and repeats of a run do not touch.
+  // REQUIRES: timeline.ops has one entry per op of the plan, 0 <= post <= begin <= end, and passes do not touch.
   void add_repeat(RunId run, const RepeatRecord& repeat, const Plan& plan, const Timeline& timeline,
                   const RunProvenance& provenance);
   EventWriter& events();

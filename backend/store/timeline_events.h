@@ -1,5 +1,5 @@
-// The times of a plan's ops as events, and back. Each op is one event on its rank and lane: compute is a span,
-// communication a collective record (entry = post, transfer begin = begin, transfer end = end).
+// The times of a plan's ops as events. Each op is one event on its rank and lane: compute is a span, communication and
+// what waited before it began a collective record (entry = post, transfer begin = begin, transfer end = end).
 #pragma once
 
 #include <string>

@@ -1,0 +1,177 @@
+// Files that are damaged, foreign, newer, or made to do harm: each is refused with its reason or read without harm.
+#include <chrono>
+
+#include "tests/unit/store/sample_store.h"
+
+namespace spscope {
+namespace {
+
+using testing::error_of;
+using testing::read_file;
+using testing::tamper;
+using testing::TemporaryFolder;
+using testing::write_file;
+using testing::write_sample;
+
+// Reads everything that a reader can be asked for.
+void read_everything(const std::string& path) {
+  const StoreReader reader(path);
+  reader.machine();
+  for (const WorkloadRecord& workload : reader.workloads())
+    for (const MaskPlace& place : reader.mask_places(workload.workload_id)) {
+      reader.mask_record(place.mask_id);
+      reader.mask_bits(place.mask_id);
+      reader.thumbnails(place.mask_id);
+    }
+  for (const StrategyRecord& strategy : reader.strategies())
+    for (const RunRecord& run : reader.runs(strategy.strategy_id)) {
+      reader.usage(run.run_id);
+      reader.traffic(run.run_id);
+      if (run.plan_id) plan_hash(reader.plan(*run.plan_id));
+      for (const RepeatRecord& repeat : reader.repeats(run.run_id)) reader.timeline(run.run_id, repeat.repeat);
+    }
+  for (const Stream& stream : reader.events().streams())
+    for (const SpanEvent& event : reader.events().spans(stream.stream_id)) reader.events().name(event.name);
+  reader.events().ledger();
+  for (const char* view : {"event", "rank_load", "strategy_summary", "link_traffic", "tensor_traffic", "missing_event"})
+    reader.query(std::string("SELECT * FROM ") + view, {.max_ms = 2000});
+}
+
+class HostileStore : public ::testing::Test {
+ protected:
+  HostileStore() { write_sample(path_); }
+  ErrorCode code_after(const std::string& sql) {
+    tamper(path_, sql);
+    return error_of([&] { read_everything(path_); }).code();
+  }
+  TemporaryFolder folder_;
+  const std::string path_ = folder_ / "out.db";
+};
+
+TEST_F(HostileStore, WhatIsNoStoreIsNamed) {
+  EXPECT_EQ(error_of([&] { StoreReader reader(folder_ / "absent.db"); }).code(), ErrorCode::kStoreOpen);
+  EXPECT_EQ(error_of([&] { StoreReader reader(folder_.path().string()); }).code(), ErrorCode::kStoreOpen);
+  EXPECT_EQ(error_of([&] { StoreReader reader("/dev/null"); }).code(), ErrorCode::kStoreOpen);
+  EXPECT_EQ(error_of([&] { StoreReader reader(""); }).code(), ErrorCode::kStoreOpen);
+  write_file(folder_ / "text", "not a database");
+  EXPECT_EQ(error_of([&] { StoreReader reader(folder_ / "text"); }).code(), ErrorCode::kStoreForeign);
+  tamper(folder_ / "theirs.db", "CREATE TABLE meta (key, value)");
+  EXPECT_EQ(error_of([&] { StoreReader reader(folder_ / "theirs.db"); }).code(), ErrorCode::kStoreForeign);
+  tamper(folder_ / "empty.db", "PRAGMA application_id = 1397773123; CREATE TABLE a (b)");
+  EXPECT_EQ(error_of([&] { StoreReader reader(folder_ / "empty.db"); }).code(), ErrorCode::kStoreCorrupt);
+}
+
+TEST_F(HostileStore, ANewerFileIsRefusedWithBothNumbers) {
+  tamper(path_, "UPDATE meta SET value = '7' WHERE key = 'min_reader'");
+  const Error error = error_of([&] { StoreReader reader(path_); });
+  EXPECT_EQ(error.code(), ErrorCode::kStoreVersion);
+  EXPECT_NE(std::string(error.what()).find("schema 7"), std::string::npos) << error.what();
+  EXPECT_NE(std::string(error.what()).find("schema 1"), std::string::npos) << error.what();
+}
+
+// A newer program that only added tables and columns lets us read.
+TEST_F(HostileStore, ANewerFileWithOurMinReaderIsRead) {
+  tamper(path_,
+         "UPDATE meta SET value = '2' WHERE key = 'schema_version'; CREATE TABLE later (x); "
+         "ALTER TABLE run ADD COLUMN later INTEGER");
+  EXPECT_NO_THROW(read_everything(path_));
+  EXPECT_EQ(StoreReader(path_).file().schema_version, 2);
+}
+
+TEST_F(HostileStore, TruncationIsNoticedAtEveryLength) {
+  const std::string whole = read_file(path_);
+  for (std::size_t n = 0; n < whole.size(); n += whole.size() / 97) {
+    write_file(path_, whole.substr(0, n));
+    const ErrorCode code = error_of([&] { read_everything(path_); }).code();
+    EXPECT_TRUE(code == ErrorCode::kStoreCorrupt || code == ErrorCode::kStoreForeign) << n;
+  }
+}
+
+TEST_F(HostileStore, RandomDamageNeverCrashes) {
+  const std::string whole = read_file(path_);
+  Rng rng(3);
+  int noticed = 0;
+  const int kTrials = 150;
+  for (int i = 0; i < kTrials; ++i) {
+    std::string bytes = whole;
+    // A few bytes anywhere, or a run of them, or one in the first page, where the schema is.
+    const std::int64_t changes = i % 3 == 0 ? 1 : 1 + rng.below(200);
+    const std::int64_t range = i % 3 == 0 ? 8192 : static_cast<std::int64_t>(bytes.size());
+    for (std::int64_t k = 0; k < changes; ++k)
+      bytes[static_cast<std::size_t>(rng.below(range))] = static_cast<char>(rng.bits());
+    write_file(path_, bytes);
+    try {
+      read_everything(path_);
+    } catch (const Error& error) {
+      EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();
+      ++noticed;
+    }
+    EXPECT_EQ(read_file(path_), bytes);
+  }
+  EXPECT_GT(noticed, kTrials / 4);
+}
+
+TEST_F(HostileStore, AnUnfinishedFileIsRefused) {
+  std::string bytes = read_file(path_);
+  bytes[18] = bytes[19] = 2;  // what a database with a write-ahead log has in its header
+  write_file(path_, bytes);
+  EXPECT_EQ(error_of([&] { StoreReader reader(path_); }).code(), ErrorCode::kStoreOpen);
+}
+
+TEST_F(HostileStore, AFileWithAHotJournalIsRefused) {
+  write_file(path_ + "-journal", "half a change");
+  EXPECT_EQ(error_of([&] { StoreReader reader(path_); }).code(), ErrorCode::kStoreOpen);
+}
+
+TEST_F(HostileStore, AViewInPlaceOfATableIsRefused) {
+  EXPECT_EQ(code_after("ALTER TABLE run RENAME TO run_kept; CREATE VIEW run AS SELECT * FROM run_kept"),
+            ErrorCode::kStoreCorrupt);
+}
+
+TEST_F(HostileStore, AMissingColumnIsRefused) {
+  EXPECT_EQ(code_after("ALTER TABLE machine_fact RENAME COLUMN value TO worth"), ErrorCode::kStoreCorrupt);
+}
+
+TEST_F(HostileStore, TheViewsOfAFileNeverRun) {
+  tamper(path_, "CREATE VIEW theirs AS SELECT 1 AS x; CREATE VIEW rank_load AS SELECT 'fake' AS rank");
+  const StoreReader reader(path_);
+  EXPECT_EQ(error_of([&] { reader.query("SELECT * FROM theirs"); }).code(), ErrorCode::kStoreQuery);
+  EXPECT_EQ(error_of([&] { reader.query("SELECT * FROM main.rank_load"); }).code(), ErrorCode::kStoreQuery);
+  EXPECT_NE(reader.query("SELECT rank FROM rank_load").rows.at(0).at(0), "fake");
+}
+
+TEST_F(HostileStore, ATableNamedAsOurViewDoesNotShadowIt) {
+  tamper(path_, "CREATE TABLE event (name TEXT); INSERT INTO event VALUES ('fake')");
+  EXPECT_EQ(StoreReader(path_).query("SELECT count(*) FROM event WHERE name = 'fake'").rows[0][0], "0");
+}
+
+TEST_F(HostileStore, ValuesOutOfRangeAreRefused) {
+  const std::string off = "PRAGMA ignore_check_constraints = ON; ";
+  const std::string changes[] = {"UPDATE strategy SET mode = 9",
+                                 "UPDATE run SET verdict = -1",
+                                 "UPDATE rank_usage SET rank = rank - 5",
+                                 "UPDATE run SET layer = 1 << 40",
+                                 "UPDATE strategy_group SET group_index = group_index + 1000000000",
+                                 "UPDATE strategy_node SET rank = rank + 2000000000",
+                                 "UPDATE plan SET num_ops = 2147483647",
+                                 "UPDATE plan SET data = zeroblob(100)",
+                                 "UPDATE plan SET hash = '0000000000000000'",
+                                 "UPDATE plan SET codec = 2",
+                                 "UPDATE mask SET hash = substr(hash, 2)",
+                                 "UPDATE mask_thumbnail SET cells = x'00'",
+                                 "UPDATE repeat SET begin_ns = -9223372036854775807",
+                                 "UPDATE event_row SET op_id = 0",
+                                 "UPDATE event_row SET flags = -1",
+                                 "UPDATE machine_fact SET value = x'00'",
+                                 "DELETE FROM problem",
+                                 "UPDATE strategy_parameter SET kind = 1 WHERE name = 'order'"};
+  const std::string sound = read_file(path_);
+  for (const std::string& change : changes) {
+    SCOPED_TRACE(change);
+    write_file(path_, sound);
+    EXPECT_EQ(code_after(off + change), ErrorCode::kStoreCorrupt);
+  }
+}
+
+}  // namespace
+}  // namespace spscope

@@ -1,0 +1,206 @@
+// Where a store may be written, and that nothing is ever left half-written.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "tests/unit/store/sample_store.h"
+
+namespace spscope {
+namespace {
+
+using testing::error_of;
+using testing::read_file;
+using testing::TemporaryFolder;
+using testing::write_file;
+using testing::write_sample;
+using Names = std::vector<std::string>;
+
+class Output : public ::testing::Test {
+ protected:
+  // The error of writing to a path, which must leave the folder as it was.
+  Error refused(const std::string& path, const WriteOptions& options = {}) {
+    const Names before = folder_.names();
+    const Error error = error_of([&] { write_sample(path, options); });
+    EXPECT_EQ(folder_.names(), before);
+    EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
+    EXPECT_FALSE(error.hint().empty());
+    return error;
+  }
+  TemporaryFolder folder_;
+  const std::string out_ = folder_ / "out.db";
+};
+
+TEST_F(Output, AnExistingFileIsKept) {
+  write_sample(out_);
+  const std::string before = read_file(out_);
+  const Error error = refused(out_);
+  EXPECT_EQ(error.code(), ErrorCode::kStoreExists);
+  EXPECT_NE(error.hint().find("--force"), std::string::npos);
+  EXPECT_EQ(read_file(out_), before);
+}
+
+TEST_F(Output, ForceReplacesOurs) {
+  write_sample(out_, {.tool_version = "old"});
+  write_sample(out_, {.force = true, .tool_version = "new"});
+  EXPECT_EQ(StoreReader(out_).file().tool_version, "new");
+  EXPECT_EQ(folder_.names(), Names{"out.db"});
+}
+
+TEST_F(Output, ForceNeverReplacesWhatIsNotOurs) {
+  for (const std::string& content : {std::string("my thesis"), std::string(), std::string(5000, 'x')}) {
+    write_file(out_, content);
+    EXPECT_EQ(refused(out_, {.force = true}).code(), ErrorCode::kStoreForeign);
+    EXPECT_EQ(refused(out_).code(), ErrorCode::kStoreForeign);
+    EXPECT_EQ(read_file(out_), content);
+  }
+  std::filesystem::remove(out_);
+  testing::tamper(out_, "CREATE TABLE theirs (x)");  // a database of another program
+  EXPECT_EQ(refused(out_, {.force = true}).code(), ErrorCode::kStoreForeign);
+}
+
+TEST_F(Output, FoldersAndDevicesAreRefused) {
+  EXPECT_EQ(refused(folder_.path().string()).code(), ErrorCode::kStoreExists);
+  EXPECT_EQ(refused("/dev/full", {.force = true}).code(), ErrorCode::kStoreExists);
+  EXPECT_EQ(refused(folder_ / "absent/out.db").code(), ErrorCode::kStoreWrite);
+  write_file(folder_ / "file", "x");
+  EXPECT_EQ(refused(folder_ / "file/out.db").code(), ErrorCode::kStoreWrite);
+  EXPECT_EQ(error_of([] { StoreWriter writer(""); }).code(), ErrorCode::kStoreWrite);
+}
+
+TEST_F(Output, AFolderThatCannotBeWrittenIsNamed) {
+  // Nobody, not even root, makes a file in /proc.
+  EXPECT_EQ(refused("/proc/out.db").code(), ErrorCode::kStoreWrite);
+}
+
+TEST_F(Output, CheckOutputRefusesTheSame) {
+  EXPECT_NO_THROW(check_output(out_, false));
+  EXPECT_EQ(folder_.names(), Names{});
+  write_sample(out_);
+  EXPECT_EQ(error_of([&] { check_output(out_, false); }).code(), ErrorCode::kStoreExists);
+  EXPECT_NO_THROW(check_output(out_, true));
+  EXPECT_EQ(error_of([&] { check_output(folder_ / "absent/out.db", true); }).code(), ErrorCode::kStoreWrite);
+}
+
+TEST_F(Output, ASecondWriterIsRefusedWhileTheFirstWrites) {
+  {
+    StoreWriter first(out_);
+    const Error error = error_of([&] { StoreWriter second(out_); });
+    EXPECT_EQ(error.code(), ErrorCode::kStoreBusy);
+    EXPECT_EQ(folder_.names(), Names{"out.db.tmp"});
+  }
+  EXPECT_NO_THROW(write_sample(out_));
+}
+
+TEST_F(Output, AWriterThatDoesNotFinishLeavesNothing) {
+  {
+    StoreWriter writer(out_);
+    writer.add_workload(testing::sample_workload());
+  }
+  EXPECT_EQ(folder_.names(), Names{});
+  write_sample(out_, {.tool_version = "kept"});
+  { StoreWriter writer(out_, {.force = true}); }
+  EXPECT_EQ(StoreReader(out_).file().tool_version, "kept");
+}
+
+TEST_F(Output, WhatACrashLeftIsTakenOver) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    StoreWriter writer(out_);
+    writer.add_workload(testing::sample_workload());
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_EQ(folder_.names(), Names{"out.db.tmp"});
+  write_sample(out_);
+  EXPECT_EQ(folder_.names(), Names{"out.db"});
+  EXPECT_EQ(StoreReader(out_).workloads().size(), 1u);
+}
+
+TEST_F(Output, ATemporaryFileOfSomebodyElseIsKept) {
+  write_file(out_ + ".tmp", "my notes");
+  EXPECT_EQ(refused(out_).code(), ErrorCode::kStoreForeign);
+  EXPECT_EQ(read_file(out_ + ".tmp"), "my notes");
+  std::filesystem::remove(out_ + ".tmp");
+  std::filesystem::create_symlink(folder_ / "elsewhere", out_ + ".tmp");
+  EXPECT_EQ(refused(out_).code(), ErrorCode::kStoreForeign);
+}
+
+// A journal that an older database of this name left would be played back into the new file.
+TEST_F(Output, SideFilesOfAnOlderDatabaseAreNotPlayedBack) {
+  write_file(out_ + "-journal", "old");
+  EXPECT_EQ(refused(out_).code(), ErrorCode::kStoreExists);
+  std::filesystem::remove(out_ + "-journal");
+  write_sample(out_);
+  write_file(out_ + "-journal", "old");
+  write_file(out_ + "-wal", "old");
+  write_sample(out_, {.force = true});
+  EXPECT_EQ(folder_.names(), Names{"out.db"});
+}
+
+TEST_F(Output, AFileThatAppearsMeanwhileIsKept) {
+  StoreWriter writer(out_);
+  write_file(out_, "somebody was faster");
+  EXPECT_EQ(error_of([&] { writer.finish(); }).code(), ErrorCode::kStoreForeign);
+  EXPECT_EQ(read_file(out_), "somebody was faster");
+}
+
+TEST_F(Output, AFullDiskIsNamedAndLeavesNothing) {
+  for (std::int64_t bytes : {20'000, 100'000, 200'000}) {
+    const Error error = refused(out_, {.max_bytes = bytes});
+    EXPECT_EQ(error.code(), ErrorCode::kStoreWrite);
+    EXPECT_NE(std::string(error.what()).find("full"), std::string::npos) << error.what();
+  }
+}
+
+// The limit of the process on the size of a file: write() itself fails, at any of its calls.
+TEST_F(Output, AFailingWriteIsNamedAndLeavesNothing) {
+  write_sample(folder_ / "whole.db");
+  const auto whole = static_cast<rlim_t>(std::filesystem::file_size(folder_ / "whole.db"));
+  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old{};
+  ::getrlimit(RLIMIT_FSIZE, &old);
+  for (rlim_t bytes : {rlim_t{0}, rlim_t{8192}, whole / 2, whole - 1}) {
+    const rlimit low = {bytes, old.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &low);
+    const Error error = error_of([&] { write_sample(out_); });
+    ::setrlimit(RLIMIT_FSIZE, &old);
+    EXPECT_EQ(error.code(), ErrorCode::kStoreWrite) << error.what();
+    EXPECT_FALSE(error.hint().empty());
+    EXPECT_EQ(folder_.names(), Names{"whole.db"});
+  }
+  std::signal(SIGXFSZ, previous);
+}
+
+TEST_F(Output, ManyWritersOfOneFileLeaveOneWhole) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < 8; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      int code = 0;
+      for (int k = 0; k < 4; ++k) {
+        try {
+          write_sample(out_, {.force = true});
+        } catch (const Error& error) {
+          if (error.code() != ErrorCode::kStoreBusy) code = 1;
+        }
+      }
+      ::_exit(code);
+    }
+    children.push_back(child);
+  }
+  for (pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(folder_.names(), Names{"out.db"});
+  EXPECT_EQ(StoreReader(out_).workloads().size(), 1u);
+}
+
+}  // namespace
+}  // namespace spscope

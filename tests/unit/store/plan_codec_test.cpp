@@ -1,0 +1,98 @@
+#include "backend/store/plan_codec.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/store/bytes.h"
+#include "tests/unit/store/sample_store.h"
+
+namespace spscope {
+namespace {
+
+using testing::sample_mask;
+using testing::sample_plan;
+
+// Everything that plan_hash leaves out, and all bytes of every rank.
+void expect_equal(const Plan& a, const Plan& b) {
+  EXPECT_EQ(plan_hash(a), plan_hash(b));
+  EXPECT_EQ(a.kernels, b.kernels);
+  EXPECT_EQ(bytes_sent(a), bytes_sent(b));
+  EXPECT_EQ(bytes_received(a), bytes_received(b));
+  ASSERT_EQ(a.ops.size(), b.ops.size());
+  ASSERT_EQ(a.values.size(), b.values.size());
+  for (std::size_t i = 0; i < a.values.size(); ++i) EXPECT_EQ(a.values[i].given, b.values[i].given);
+}
+
+TEST(PlanCodec, RoundTripsEveryStrategy) {
+  for (const char* strategy : {"single", "ulysses", "ring", "usp"})
+    for (int ranks : {1, 2, 3, 4, 8}) {
+      if (std::string_view(strategy) == "single" && ranks > 1) continue;
+      if (std::string_view(strategy) == "ulysses" && ranks > 4) continue;
+      const int degree = ranks % 2 == 0 ? 2 : 1;
+      SCOPED_TRACE(std::string(strategy) + " on " + std::to_string(ranks));
+      const Plan plan = sample_plan(ranks, strategy, degree);
+      expect_equal(plan, decode_plan(encode_plan(plan)));
+    }
+}
+
+// A plan with what the strategies of full attention do not make: kernels, pending sums, views, a barrier.
+TEST(PlanCodec, RoundTripsHandMadeFields) {
+  Plan plan = sample_plan();
+  plan.batch = 3;
+  plan.dtype = Dtype::kFp32;
+  plan.kernels.push_back({"up", true, Axis::kHidden, Axis::kFfn, TensorSet{Tensor::kF}});
+  plan.group_refs = {0};
+  plan.values.back().pending = {0, 1};
+  plan.values.back().given = true;
+  plan.value_refs.push_back(0);
+  const auto last = static_cast<std::int32_t>(plan.value_refs.size());
+  plan.values.back().sources = {last - 1, last};
+  plan.posts.back().kernel = 0;
+  plan.posts.back().ring_step = -1;
+  plan.ops.back().flops = std::numeric_limits<std::int64_t>::max();
+  expect_equal(plan, decode_plan(encode_plan(plan)));
+}
+
+TEST(PlanCodec, EqualPlansHaveEqualBytes) { EXPECT_EQ(encode_plan(sample_plan()), encode_plan(sample_plan())); }
+
+TEST(PlanCodec, IsSmallerThanThePlanInMemory) {
+  const Plan plan = sample_plan(8, "ring");
+  const std::size_t memory = plan.ops.size() * sizeof(Op) + plan.messages.size() * sizeof(Message);
+  EXPECT_LT(encode_plan(plan).size(), memory);
+}
+
+TEST(PlanCodec, EveryTruncationIsRefused) {
+  const std::vector<std::uint8_t> bytes = encode_plan(sample_plan(2, "ring"));
+  for (std::size_t n = 0; n < bytes.size(); ++n)
+    EXPECT_THROW(decode_plan(std::span(bytes).first(n)), Error) << n << " of " << bytes.size();
+}
+
+// A hostile file has right checksums. Whatever it says, decoding throws or gives a plan that can be walked: encoding
+// follows every id and range of it.
+TEST(PlanCodec, MutatedPlansAreRefusedOrCanBeWalked) {
+  const std::vector<std::uint8_t> sound = encode_plan(sample_plan(4, "usp"));
+  Rng rng(11);
+  int accepted = 0, refused = 0;
+  for (int i = 0; i < 4000; ++i) {
+    std::vector<std::uint8_t> bytes(sound.begin(), sound.end() - 4);
+    for (std::int64_t changes = 1 + rng.below(3); changes > 0; --changes) {
+      std::uint8_t& byte = bytes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size())))];
+      byte = rng.below(2) == 0 ? static_cast<std::uint8_t>(rng.bits())
+                               : static_cast<std::uint8_t>(byte ^ 1u << rng.below(8));
+    }
+    const std::uint32_t crc = crc32c(bytes);
+    for (unsigned shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<std::uint8_t>(crc >> shift));
+    try {
+      const Plan plan = decode_plan(bytes);
+      EXPECT_EQ(plan_hash(decode_plan(encode_plan(plan))), plan_hash(plan));
+      ++accepted;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kStoreCorrupt);
+      ++refused;
+    }
+  }
+  EXPECT_GT(accepted, 100);
+  EXPECT_GT(refused, 100);
+}
+
+}  // namespace
+}  // namespace spscope

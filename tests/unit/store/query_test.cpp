@@ -1,0 +1,84 @@
+#include "backend/store/query.h"
+
+#include <chrono>
+
+#include "tests/unit/store/sample_store.h"
+
+namespace spscope {
+namespace {
+
+using testing::error_of;
+using testing::read_file;
+using testing::TemporaryFolder;
+using testing::write_sample;
+
+class Query : public ::testing::Test {
+ protected:
+  Query() { write_sample(path_); }
+  Error refused(const std::string& sql, const QueryLimits& limits = {}) {
+    const Error error = error_of([&] { StoreReader(path_).query(sql, limits); });
+    EXPECT_EQ(error.code(), ErrorCode::kStoreQuery) << sql;
+    return error;
+  }
+  TemporaryFolder folder_;
+  const std::string path_ = folder_ / "out.db";
+};
+
+TEST_F(Query, AnswersWithNamesAndText) {
+  const QueryResult result =
+      StoreReader(path_).query("SELECT 1 AS one, 0.5 AS half, NULL AS none, 'a' AS text, x'0aFF' AS blob");
+  EXPECT_EQ(result.columns, (std::vector<std::string>{"one", "half", "none", "text", "blob"}));
+  ASSERT_EQ(result.rows.size(), 1u);
+  EXPECT_EQ(result.rows[0], (std::vector<std::optional<std::string>>{"1", "0.5", std::nullopt, "a", "x'0aff'"}));
+  EXPECT_FALSE(result.truncated);
+}
+
+TEST_F(Query, AnswersOneQuestionWithCommentsAroundIt) {
+  EXPECT_EQ(StoreReader(path_).query("-- how many\nSELECT count(*) FROM strategy; -- so many\n ;").rows[0][0], "2");
+  refused("SELECT 1; SELECT 2");
+  refused("");
+  refused(" ; -- nothing");
+  refused("SELEC 1");
+  refused("SELECT * FROM nowhere");
+}
+
+TEST_F(Query, ChangesNothing) {
+  const std::string before = read_file(path_);
+  const std::string elsewhere = folder_ / "new.db";
+  for (const std::string& sql :
+       {std::string("DELETE FROM run"), std::string("UPDATE run SET layer = 1"),
+        std::string("INSERT INTO meta VALUES ('a', 'b')"), std::string("CREATE TABLE x (y)"),
+        std::string("CREATE TEMP TABLE x (y)"), std::string("DROP VIEW event"), std::string("DROP TABLE run"),
+        "ATTACH '" + elsewhere + "' AS x", "VACUUM INTO '" + elsewhere + "'",
+        std::string("PRAGMA writable_schema = ON"), std::string("PRAGMA table_info(run)"), std::string("BEGIN"),
+        std::string("SELECT load_extension('x')"), std::string("SELECT * FROM pragma_journal_mode('wal')"),
+        std::string("EXPLAIN DELETE FROM run"), std::string("WITH a AS (SELECT 1) DELETE FROM run"),
+        std::string("ALTER TABLE run ADD COLUMN x"), std::string("REINDEX"), std::string("ANALYZE")})
+    refused(sql);
+  EXPECT_EQ(read_file(path_), before);
+  EXPECT_EQ(folder_.names(), std::vector<std::string>{"out.db"});
+}
+
+TEST_F(Query, TakesOnlySoLongAndGivesOnlySoMuch) {
+  const std::string endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) ";
+  const auto begin = std::chrono::steady_clock::now();
+  const Error error = refused(endless + "SELECT count(*) FROM n", {.max_ms = 50});
+  EXPECT_NE(std::string(error.what()).find("longer than 50 ms"), std::string::npos) << error.what();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  const StoreReader reader(path_);
+  const QueryResult cut = reader.query(endless + "SELECT i FROM n", {.max_rows = 10});
+  EXPECT_EQ(cut.rows.size(), 10u);
+  EXPECT_TRUE(cut.truncated);
+  EXPECT_TRUE(reader.query("SELECT hex(zeroblob(1000)) FROM enum_name", {.max_bytes = 5000}).truncated);
+  EXPECT_EQ(error_of([&] { reader.query("SELECT length(zeroblob(2000000000))"); }).code(), ErrorCode::kStoreQuery);
+}
+
+TEST_F(Query, TheReaderGoesOnAfterARefusal) {
+  const StoreReader reader(path_);
+  EXPECT_THROW(reader.query("DROP TABLE run"), Error);
+  EXPECT_EQ(reader.strategies().size(), 2u);
+  EXPECT_EQ(reader.query("SELECT count(*) FROM run").rows[0][0], "1");
+}
+
+}  // namespace
+}  // namespace spscope

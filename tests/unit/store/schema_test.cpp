@@ -1,0 +1,131 @@
+// The schema explains itself, in the file too, and the numbers in it have names.
+#include <map>
+#include <regex>
+#include <set>
+
+#include "backend/store/embedded_schema.h"
+#include "backend/store/enum_names.h"
+#include "backend/store/sqlite.h"
+#include "tests/unit/store/sample_store.h"
+
+namespace spscope {
+namespace {
+
+// Whether the line that starts with the column, or that ends its expression, has a comment, or the line before it is
+// one.
+bool has_comment(const std::string& sql, const std::string& column) {
+  const std::regex on_line("(^|[\\s.])" + column + "\\b[^\\n]*--\\s*\\S");
+  const std::regex line_before("--\\s*\\S[^\\n]*\\n\\s+" + column + "\\b");
+  return std::regex_search(sql, on_line) || std::regex_search(sql, line_before);
+}
+
+class Schema : public ::testing::Test {
+ protected:
+  Schema() {
+    for (const SqlText& migration : embedded_migrations()) db_.execute(std::string(migration.text));
+    for (const SqlText& view : embedded_views()) db_.execute(std::string(view.text));
+  }
+  std::vector<std::string> columns(const std::string& table) {
+    Statement rows(db_, "SELECT name FROM pragma_table_info(?) ORDER BY cid");
+    rows.bind_all(table);
+    std::vector<std::string> names;
+    while (rows.step()) names.push_back(rows.text(0));
+    return names;
+  }
+  Database db_ = Database::in_memory();
+};
+
+TEST_F(Schema, EveryColumnOfEveryTableHasAComment) {
+  Statement tables(db_, "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
+  int num_tables = 0;
+  for (; tables.step(); ++num_tables)
+    for (const std::string& column : columns(tables.text(0)))
+      EXPECT_TRUE(has_comment(tables.text(1), column)) << tables.text(0) << "." << column;
+  EXPECT_GT(num_tables, 20);
+}
+
+TEST_F(Schema, EveryTableHasACommentInItsFile) {
+  Statement tables(db_, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
+  std::string text;
+  for (const SqlText& migration : embedded_migrations()) text += migration.text;
+  while (tables.step())
+    EXPECT_TRUE(std::regex_search(text, std::regex("--[^\\n]+\\nCREATE TABLE " + tables.text(0) + " \\(")))
+        << tables.text(0);
+}
+
+TEST_F(Schema, EveryViewIsAQuestionWithCommentedColumns) {
+  for (const SqlText& view : embedded_views()) {
+    const std::string text(view.text);
+    EXPECT_TRUE(std::regex_search(text, std::regex("^-- [^\\n]+\\?"))) << view.name << " does not ask";
+    EXPECT_NE(text.find("CREATE TEMP VIEW " + std::string(view.name) + " AS"), std::string::npos) << view.name;
+    for (const std::string& column : columns(std::string(view.name)))
+      EXPECT_TRUE(has_comment(text, column)) << view.name << "." << column;
+  }
+}
+
+TEST_F(Schema, MigrationsAreNumberedToTheVersion) {
+  ASSERT_EQ(embedded_migrations().size(), static_cast<std::size_t>(kSchemaVersion));
+  for (std::size_t i = 0; i < embedded_migrations().size(); ++i)
+    EXPECT_EQ(std::stoul(std::string(embedded_migrations()[i].name)), i + 1);
+}
+
+TEST_F(Schema, EveryNamedNumberBelongsToAColumn) {
+  std::set<std::pair<std::string, int>> seen;
+  for (const EnumName& row : enum_names()) {
+    EXPECT_TRUE(seen.insert({std::string(row.kind), row.value}).second) << row.kind << " " << row.value << " twice";
+    EXPECT_FALSE(row.name.empty());
+    const std::string kind(row.kind);
+    if (kind == "event_row.category") continue;  // bits 0-7 of event_row.flags
+    const std::string table = kind.substr(0, kind.find('.')), column = kind.substr(kind.find('.') + 1);
+    const std::vector<std::string> names = columns(table);
+    EXPECT_NE(std::find(names.begin(), names.end(), column), names.end()) << kind;
+  }
+}
+
+// A released file keeps its numbers for ever: what was once stored as 3 is 3.
+TEST(EnumNames, NumbersOfTheFirstVersionStay) {
+  std::string text;
+  for (const EnumName& row : enum_names())
+    text += std::string(row.kind) + " " + std::to_string(row.value) + " " + std::string(row.name) + "\n";
+  EXPECT_EQ(text.rfind("workload.dtype 0 bf16\nworkload.dtype 1 fp32\n", 0), 0u);
+  for (const char* row : {"strategy.mode 0 execute",
+                          "strategy.mode 1 project",
+                          "strategy.mode 2 simulate",
+                          "plan_op.kind 0 local",
+                          "plan_op.kind 1 attend",
+                          "plan_op.kind 2 merge",
+                          "plan_op.kind 3 finish",
+                          "plan_op.kind 4 copy",
+                          "plan_op.kind 5 exchange",
+                          "plan_op.kind 6 pull",
+                          "plan_op.kind 7 push",
+                          "plan_op.kind 8 reduce",
+                          "plan_op.kind 9 barrier",
+                          "run.compute_source 0 measured",
+                          "run.compute_source 1 modelled",
+                          "run.network_source 0 measured",
+                          "run.network_source 1 modelled",
+                          "run.timing 0 clean",
+                          "run.timing 1 oversubscribed",
+                          "run.verdict 0 skipped",
+                          "run.verdict 1 passed",
+                          "run.verdict 2 failed",
+                          "mask_place.axis 1 outer",
+                          "mask_place.axis 2 inner",
+                          "event_row.category 0 other",
+                          "event_row.category 1 attend",
+                          "event_row.category 2 local",
+                          "event_row.category 3 rearrange",
+                          "event_row.category 4 transfer",
+                          "event_row.category 5 barrier",
+                          "strategy_parameter.kind 0 bool",
+                          "strategy_parameter.kind 1 integer",
+                          "strategy_parameter.kind 2 real",
+                          "strategy_parameter.kind 3 text",
+                          "strategy_group.kind 0 ulysses",
+                          "strategy_group.kind 1 ring"})
+    EXPECT_NE(text.find(std::string(row) + "\n"), std::string::npos) << row;
+}
+
+}  // namespace
+}  // namespace spscope
