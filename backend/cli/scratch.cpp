@@ -8,20 +8,11 @@
 #include <filesystem>
 
 #include "backend/base/error.h"
+#include "backend/config/environment.h"
 
 namespace spscope {
-namespace {
-
-std::string default_folder() {
-  for (const char* name : {"SLURM_TMPDIR", "TMPDIR"})
-    if (const char* value = std::getenv(name); value && *value) return value;
-  return "/tmp";
-}
-
-}  // namespace
-
 ScratchFile::ScratchFile(const std::string& folder) {
-  const std::string parent = folder.empty() ? default_folder() : folder;
+  const std::string parent = folder.empty() ? default_scratch_folder() : folder;
   std::string pattern = parent + "/spscope-XXXXXX";
   if (!mkdtemp(pattern.data()))
     throw Error(ErrorCode::kStoreWrite,

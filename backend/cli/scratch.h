@@ -7,7 +7,7 @@ namespace spscope {
 
 class ScratchFile {
  public:
-  // A new folder of our own in `folder`, or in the first of $SLURM_TMPDIR, $TMPDIR and /tmp that is set when it is "".
+  // A new folder of our own in `folder`, or in the default one (environment.h) when it is "".
   // Throws Error(kStoreWrite) when the folder cannot be used.
   explicit ScratchFile(const std::string& folder);
   ~ScratchFile();
