@@ -1,5 +1,6 @@
 #include "backend/execute/calibrate_experiment.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "backend/base/clock.h"
@@ -38,6 +39,24 @@ void repeat_rounds(double seconds, const std::function<void()>& round) {
     if (done >= kLeastRounds && static_cast<double>(now_ns() - start_ns) * 1e-9 >= seconds) return;
     round();
   }
+}
+
+void run_series(Series& series, double seconds, const CalibrateOptions& options) {
+  repeat_rounds(seconds, [&] {
+    for (std::size_t e = 0; e < series.experiments.size(); ++e)
+      for (const Timeline& timeline : run_experiment(series.experiments[e], options))
+        for (Point& point : series.points) {
+          if (point.experiment != e) continue;
+          const OpTimes& t = times_of(timeline, point.op);
+          point.runs_ns.push_back(static_cast<double>(t.end_ns - t.begin_ns));
+        }
+  });
+}
+
+LinearFit fit_series(const Series& series) {
+  std::vector<FitSample> samples;
+  for (const Point& point : series.points) samples.push_back({point.terms, std::max(1.0, median(point.runs_ns))});
+  return fit_non_negative(samples);
 }
 
 }  // namespace spscope

@@ -124,6 +124,12 @@ LinearFit fit_non_negative(std::span<const FitSample> samples) {
   return {best, quality_of(samples, best)};
 }
 
+double slowdown_of(double overlap_ns, double delay_ns) {
+  if (delay_ns <= 0) return 1;
+  if (delay_ns >= overlap_ns) return std::numeric_limits<double>::infinity();
+  return overlap_ns / (overlap_ns - delay_ns);
+}
+
 double median(std::vector<double> values) {
   SPSCOPE_CHECK(!values.empty());
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);

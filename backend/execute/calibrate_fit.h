@@ -30,6 +30,10 @@ struct LinearFit {
 // REQUIRES: samples not empty, with equally many terms (1 to 8); positive values.
 LinearFit fit_non_negative(std::span<const FitSample> samples);
 
+// By how much compute slows down that ends `delay_ns` later than alone because of communication that was under way for
+// `overlap_ns` of it: the s >= 1 with delay = overlap x (1 - 1/s); infinity when it made no progress at all.
+double slowdown_of(double overlap_ns, double delay_ns);
+
 // The middle value; the lower one of two. REQUIRES: not empty.
 double median(std::vector<double> values);
 

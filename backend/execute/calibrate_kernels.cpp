@@ -14,7 +14,8 @@ namespace spscope {
 namespace {
 
 constexpr std::int32_t kBlock = 64;
-constexpr int kHeads = 2;
+constexpr std::int32_t kLeastTokens = 16;  // an attention that is little more than its launch
+constexpr int kHeads = 1;
 constexpr std::array kHeadDims = {64, 128};
 // Attention takes most of the time that is to be spent.
 constexpr double kAttendShare = 0.8;
@@ -35,38 +36,6 @@ BlockMask mask_of_row_load(std::int32_t tokens, int row_load) {
   return mask;
 }
 
-// One number of an experiment: what its op does by the terms of the cost model, and how long it took in each run.
-struct Point {
-  std::size_t experiment;
-  OpId op;
-  std::vector<double> terms;
-  std::vector<double> runs_ns;
-};
-
-// Experiments of one model, run in turns.
-struct Series {
-  std::vector<Experiment> experiments;
-  std::vector<Point> points;
-
-  void run(double seconds, const CalibrateOptions& options) {
-    repeat_rounds(seconds, [&] {
-      for (std::size_t e = 0; e < experiments.size(); ++e)
-        for (const Timeline& timeline : run_experiment(experiments[e], options))
-          for (Point& point : points)
-            if (point.experiment == e) {
-              const OpTimes& t = times_of(timeline, point.op);
-              point.runs_ns.push_back(static_cast<double>(t.end_ns - t.begin_ns));
-            }
-    });
-  }
-
-  LinearFit fit() const {
-    std::vector<FitSample> samples;
-    for (const Point& point : points) samples.push_back({point.terms, std::max(1.0, median(point.runs_ns))});
-    return fit_non_negative(samples);
-  }
-};
-
 // -- attention: launches, query rows, pairs x channels
 
 void add_attend(Series& series, std::int32_t tokens, int row_load, int head_dim, Dtype dtype) {
@@ -77,23 +46,29 @@ void add_attend(Series& series, std::int32_t tokens, int row_load, int head_dim,
         b.output(b.attend_all(q, kv), rows);
       }));
   const double rows = kHeads * static_cast<double>(tokens);
-  const double pairs = rows * row_load * kBlock;
+  const double pairs = rows * row_load * std::min(tokens, kBlock);
   for_each_op(series.experiments.back().plan, PostKind::kAttend, [&](OpId id, const Op&) {
     series.points.push_back({series.experiments.size() - 1, id, {1, rows, pairs * head_dim}, {}});
   });
 }
 
+}  // namespace
+
 Series attend_series(const CalibrateOptions& options) {
   Series series;
-  for (int head_dim : kHeadDims)
+  for (int head_dim : kHeadDims) {
+    add_attend(series, kLeastTokens, 1, head_dim, options.dtype);
     for (std::int32_t tokens = 2 * kBlock; tokens <= options.max_tokens; tokens *= 4) {
       const int blocks = tokens / kBlock;
       std::vector<int> loads = {1, std::max(1, blocks / 4), blocks};
       loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
       for (int row_load : loads) add_attend(series, tokens, row_load, head_dim, options.dtype);
     }
+  }
   return series;
 }
+
+namespace {
 
 // -- moves: bytes read and written by a copy, a merge and a finish
 
@@ -138,12 +113,16 @@ void add_moves(Series& series, std::int32_t tokens, int head_dim, Dtype dtype) {
   });
 }
 
+}  // namespace
+
 Series move_series(const CalibrateOptions& options) {
   Series series;
   for (std::int32_t tokens : {options.max_tokens, 8 * options.max_tokens})
     add_moves(series, tokens, kHeadDims.front(), options.dtype);
   return series;
 }
+
+namespace {
 
 NumberSources sources_of(const CalibrateOptions& options, const KernelCalibration& result) {
   const auto fitted = [&](const FitQuality& q) {
@@ -153,7 +132,7 @@ NumberSources sources_of(const CalibrateOptions& options, const KernelCalibratio
   const std::string attend = fmt::format(
       "measured: {} attention of {} to {} rows at 1 to all blocks of {}, head dim "
       "{} and {}; {}",
-      dtype_name(options.dtype), 2 * kHeads * kBlock, kHeads * options.max_tokens, kBlock, kHeadDims[0], kHeadDims[1],
+      dtype_name(options.dtype), kHeads * kLeastTokens, kHeads * options.max_tokens, kBlock, kHeadDims[0], kHeadDims[1],
       fitted(result.attend));
   return {
       {"cost.attend_ns_per_launch", attend},
@@ -171,12 +150,12 @@ KernelCalibration calibrate_kernels(const CalibrateOptions& options) {
   if (options.on_phase) options.on_phase("attention kernel");
   result.fma_gflop_per_s = kernels::measure_fma_gflop_per_s();
   Series attends = attend_series(options);
-  attends.run(kAttendShare * options.seconds, options);
-  const LinearFit attend = attends.fit();
+  run_series(attends, kAttendShare * options.seconds, options);
+  const LinearFit attend = fit_series(attends);
   if (options.on_phase) options.on_phase("copies, merges and finishes");
   Series moves = move_series(options);
-  moves.run((1 - kAttendShare) * options.seconds, options);
-  const LinearFit move = moves.fit();
+  run_series(moves, (1 - kAttendShare) * options.seconds, options);
+  const LinearFit move = fit_series(moves);
   result.fma_gflop_per_s = std::max(result.fma_gflop_per_s, kernels::measure_fma_gflop_per_s());
   result.cost = {.provenance = Provenance::kMeasured,
                  .attend_ns_per_launch = attend.coefficients[0],

@@ -21,8 +21,6 @@ constexpr double kLinkShare = 0.7;  // of the time to be spent
 // Limits of the numbers in a cluster file.
 constexpr double kMaxGbps = 1e6, kMaxSlowdown = 100;
 
-enum class Hop { kAfterCompute, kBesideCompute };
-
 // One head. In each half of the tokens `num_rows` blocks attend to themselves, and the first also to the first block of
 // the other half, so that what arrives is used.
 BlockMask two_halves(std::int32_t tokens, std::int32_t num_rows) {
@@ -35,9 +33,11 @@ BlockMask two_halves(std::int32_t tokens, std::int32_t num_rows) {
   return mask;
 }
 
-// A message of k and v has `bytes` (rounded down to whole blocks) each way.
-Experiment ring_of_two(std::int64_t bytes, Hop hop, std::int32_t num_rows, Dtype dtype) {
-  const auto tokens = static_cast<std::int32_t>(2 * bytes / (2 * kHeadDim * dtype_bytes(dtype)));
+}  // namespace
+
+Experiment ring_of_two(std::int64_t message_bytes, Hop hop, std::int32_t num_rows, Dtype dtype) {
+  const auto tokens_of_rank = static_cast<std::int32_t>(message_bytes / (2 * kHeadDim * dtype_bytes(dtype)));
+  const std::int32_t tokens = 2 * tokens_of_rank;
   return make_experiment(2, kHeadDim, two_halves(tokens, num_rows), dtype, [hop](PlanBuilder& b) {
     const Request& request = b.request();
     const std::vector<SetId> halves = b.sets().even(request.all_inner(), 2);
@@ -53,6 +53,8 @@ Experiment ring_of_two(std::int64_t bytes, Hop hop, std::int32_t num_rows, Dtype
     b.output(b.finish(acc), rows);
   });
 }
+
+namespace {
 
 // Bytes that a rank sends in the hop.
 std::int64_t hop_bytes(const Plan& plan) {
@@ -114,14 +116,6 @@ void add_compute_ends(const Experiment& experiment, const Timeline& timeline, Co
   });
 }
 
-// While a hop is under way for `overlap`, compute that slows down by s gets overlap / s done, so it ends later by
-// delay = overlap (1 - 1 / s).
-double slowdown_of(double overlap_ns, double delay_ns) {
-  if (delay_ns <= 0) return 1;
-  if (delay_ns >= overlap_ns * (1 - 1 / kMaxSlowdown)) return kMaxSlowdown;
-  return overlap_ns / (overlap_ns - delay_ns);
-}
-
 double measure_slowdown(const CalibrateOptions& options) {
   const Experiment after = ring_of_two(options.max_message_bytes, Hop::kAfterCompute, kComputeBlocks, options.dtype);
   const Experiment beside = ring_of_two(options.max_message_bytes, Hop::kBesideCompute, kComputeBlocks, options.dtype);
@@ -130,7 +124,8 @@ double measure_slowdown(const CalibrateOptions& options) {
     for (const Timeline& timeline : run_experiment(after, options)) add_compute_ends(after, timeline, alone);
     for (const Timeline& timeline : run_experiment(beside, options)) add_compute_ends(beside, timeline, disturbed);
   });
-  return slowdown_of(median(disturbed.overlap_ns), median(disturbed.attend_ns) - median(alone.attend_ns));
+  const double delay_ns = median(disturbed.attend_ns) - median(alone.attend_ns);
+  return std::min(kMaxSlowdown, slowdown_of(median(disturbed.overlap_ns), delay_ns));
 }
 
 }  // namespace

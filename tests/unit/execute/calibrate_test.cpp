@@ -1,0 +1,246 @@
+// Calibration: fits against known coefficients, the work of its experiments against the cost model, and one short run
+// on this machine.
+#include "backend/execute/calibrate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "backend/base/rng.h"
+#include "backend/execute/calibrate_experiment.h"
+#include "backend/plan/verify.h"
+#include "backend/schedule/cost.h"
+#include "backend/strategies/strategy.h"
+
+namespace spscope {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::IsEmpty;
+
+// A launch costs more than the smallest op's work, so that every coefficient shows in some sample.
+constexpr double kLaunch = 20'000, kRow = 50, kPair = 0.04;
+
+// Attention times of a machine with known costs; `noise` is the largest relative error of a point.
+std::vector<FitSample> attend_samples(double launch, double row, double pair, double noise) {
+  Rng rng(7);
+  std::vector<FitSample> samples;
+  for (double rows : {64.0, 256.0, 1024.0, 4096.0})
+    for (double keys : {64.0, 512.0, 4096.0})
+      for (double head_dim : {64.0, 128.0}) {
+        const std::vector<double> terms = {1, rows, rows * keys * head_dim};
+        const double exact = launch * terms[0] + row * terms[1] + pair * terms[2];
+        samples.push_back({terms, exact * (1 + noise * (2 * rng.uniform() - 1))});
+      }
+  return samples;
+}
+
+double sum_of_squared_residuals(const std::vector<FitSample>& samples, const std::vector<double>& coefficients) {
+  double sum = 0;
+  for (const FitSample& sample : samples) {
+    double model = 0;
+    for (std::size_t i = 0; i < coefficients.size(); ++i) model += coefficients[i] * sample.terms[i];
+    sum += (model / sample.value - 1) * (model / sample.value - 1);
+  }
+  return sum;
+}
+
+TEST(CalibrateFit, RecoversCoefficientsThatDifferByOrdersOfMagnitude) {
+  const LinearFit fit = fit_non_negative(attend_samples(kLaunch, kRow, kPair, 0));
+  EXPECT_THAT(fit.coefficients[0], DoubleNear(kLaunch, 1e-6 * kLaunch));
+  EXPECT_THAT(fit.coefficients[1], DoubleNear(kRow, 1e-6 * kRow));
+  EXPECT_THAT(fit.coefficients[2], DoubleNear(kPair, 1e-6 * kPair));
+  EXPECT_LT(fit.quality.max_relative_residual, 1e-6);
+  EXPECT_EQ(fit.quality.num_samples, 24);
+}
+
+TEST(CalibrateFit, NoiseOfThreePercentLeavesEachCoefficientWithinTen) {
+  const LinearFit fit = fit_non_negative(attend_samples(kLaunch, kRow, kPair, 0.03));
+  EXPECT_THAT(fit.coefficients[0], DoubleNear(kLaunch, 0.1 * kLaunch));
+  EXPECT_THAT(fit.coefficients[1], DoubleNear(kRow, 0.1 * kRow));
+  EXPECT_THAT(fit.coefficients[2], DoubleNear(kPair, 0.1 * kPair));
+  EXPECT_LT(fit.quality.max_relative_residual, 0.07);
+  EXPECT_GT(fit.quality.max_relative_residual, 0.01);
+  EXPECT_LE(fit.quality.median_relative_residual, fit.quality.max_relative_residual);
+}
+
+TEST(CalibrateFit, ANegativeCoefficientBecomesZeroAndTheOthersStayBest) {
+  // 10 x - 5: with the constant at zero, the best slope under relative residuals is sum(x/y) / sum((x/y)^2).
+  const std::vector<FitSample> samples = {{{1, 1}, 5}, {{1, 2}, 15}, {{1, 4}, 35}};
+  double ratio = 0, square = 0;
+  for (const FitSample& s : samples) ratio += s.terms[1] / s.value, square += std::pow(s.terms[1] / s.value, 2);
+  const LinearFit fit = fit_non_negative(samples);
+  EXPECT_EQ(fit.coefficients[0], 0);
+  EXPECT_THAT(fit.coefficients[1], DoubleNear(ratio / square, 1e-9));
+}
+
+TEST(CalibrateFit, NoNeighbourThatIsNotNegativeFitsBetter) {
+  for (double row : {kRow, -kRow}) {  // the second makes the row term zero
+    const auto samples = attend_samples(kLaunch, row, kPair, 0.2);
+    const LinearFit fit = fit_non_negative(samples);
+    const double least = sum_of_squared_residuals(samples, fit.coefficients);
+    for (std::size_t i = 0; i < 3; ++i)
+      for (double factor : {0.99, 1.01}) {
+        std::vector<double> other = fit.coefficients;
+        other[i] = other[i] > 0 ? other[i] * factor : (factor - 0.99) * (i == 0 ? kLaunch : i == 1 ? kRow : kPair);
+        EXPECT_GE(sum_of_squared_residuals(samples, other), least * (1 - 1e-12));
+      }
+  }
+}
+
+TEST(CalibrateFit, TermsThatCannotBeToldApartStillFit) {
+  const std::vector<FitSample> samples = {{{1, 2, 0}, 6}, {{2, 4, 0}, 12}, {{3, 6, 0}, 18}};
+  const LinearFit fit = fit_non_negative(samples);
+  EXPECT_THAT(fit.coefficients[0] + 2 * fit.coefficients[1], DoubleNear(6, 1e-9));
+  EXPECT_EQ(fit.coefficients[2], 0);
+  EXPECT_LT(fit.quality.max_relative_residual, 1e-9);
+}
+
+TEST(CalibrateFit, MedianIsTheLowerMiddle) {
+  EXPECT_EQ(median({5}), 5);
+  EXPECT_EQ(median({9, 1, 5}), 5);
+  EXPECT_EQ(median({9, 1, 5, 7}), 5);
+}
+
+TEST(CalibrateFit, SlowDownIsUnderstoodAsTheScheduleAppliesIt) {
+  // 10 ms of communication beside compute that slows by 1.25: 2 ms of work are not done meanwhile.
+  EXPECT_THAT(slowdown_of(10, 2), DoubleNear(1.25, 1e-12));
+  EXPECT_EQ(slowdown_of(10, 0), 1);
+  EXPECT_EQ(slowdown_of(10, -3), 1);
+  EXPECT_TRUE(std::isinf(slowdown_of(10, 10)));
+}
+
+// -- experiments
+
+CalibrateOptions short_calibration() {
+  CalibrateOptions options;
+  options.seconds = 0;  // three rounds
+  options.max_tokens = 512;
+  options.max_message_bytes = 256 << 10;
+  return options;
+}
+
+// What is wrong with the experiment's plan.
+std::vector<std::string> problems_of(const Experiment& experiment) {
+  Request request = experiment.request;
+  define_outputs(request);
+  std::vector<std::string> texts;
+  for (const PlanProblem& problem : verify(experiment.plan, request)) texts.push_back(problem.text);
+  return texts;
+}
+
+TEST(CalibrateExperiments, AttendTermsAreThoseOfTheCostModel) {
+  const Series series = attend_series(short_calibration());
+  ASSERT_GE(series.points.size(), 6u);
+  for (const Point& point : series.points) {
+    const Experiment& experiment = series.experiments[point.experiment];
+    const Op& op = experiment.plan.ops[static_cast<std::size_t>(point.op)];
+    EXPECT_THAT(problems_of(experiment), IsEmpty());
+    ASSERT_EQ(point.terms.size(), 3u);
+    EXPECT_EQ(point.terms[0], 1);
+    EXPECT_EQ(point.terms[1], static_cast<double>(attend_num_rows(experiment.plan, op)));
+    EXPECT_EQ(point.terms[2], static_cast<double>(attend_area(experiment.plan, op)) * experiment.request.head_dim);
+  }
+}
+
+TEST(CalibrateExperiments, MoveTermsAreThoseOfTheCostModelAndMeetEveryKind) {
+  CalibrateOptions options = short_calibration();
+  for (Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
+    options.dtype = dtype;
+    const Series series = move_series(options);
+    std::vector<int> met(kNumPostKinds, 0);
+    for (const Point& point : series.points) {
+      const Plan& plan = series.experiments[point.experiment].plan;
+      const Op& op = plan.ops[static_cast<std::size_t>(point.op)];
+      ++met[static_cast<std::size_t>(plan.kind_of(op))];
+      ASSERT_EQ(point.terms.size(), 1u);
+      EXPECT_EQ(point.terms[0], static_cast<double>(bytes_touched(plan, op))) << post_kind_name(plan.kind_of(op));
+      EXPECT_THAT(problems_of(series.experiments[point.experiment]), IsEmpty());
+    }
+    for (PostKind kind : {PostKind::kCopy, PostKind::kMerge, PostKind::kFinish})
+      EXPECT_GT(met[static_cast<std::size_t>(kind)], 0) << post_kind_name(kind);
+  }
+}
+
+TEST(CalibrateExperiments, ARingOfTwoSendsTheBytesThatWereAskedFor) {
+  for (Hop hop : {Hop::kAfterCompute, Hop::kBesideCompute})
+    for (Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
+      const Experiment ring = ring_of_two(64 << 10, hop, 4, dtype);
+      EXPECT_THAT(problems_of(ring), IsEmpty());
+      EXPECT_EQ(bytes_sent(ring.plan), (std::vector<std::int64_t>{64 << 10, 64 << 10}));
+      int waits_for_compute = 0;
+      for_each_op(ring.plan, PostKind::kExchange,
+                  [&](OpId, const Op& op) { waits_for_compute += !ring.plan.deps(op).empty(); });
+      EXPECT_EQ(waits_for_compute, hop == Hop::kAfterCompute ? 2 : 0);
+    }
+}
+
+TEST(CalibrateExperiments, PointsCollectARunOfEveryRound) {
+  Series series = move_series(short_calibration());
+  run_series(series, 0, short_calibration());
+  for (const Point& point : series.points) {
+    EXPECT_EQ(point.runs_ns.size(), 6u);  // three rounds of two
+    for (double ns : point.runs_ns) EXPECT_GT(ns, 0);
+  }
+}
+
+// -- this machine
+
+void expect_between(double value, double least, double most, const char* what) {
+  EXPECT_GE(value, least) << what;
+  EXPECT_LE(value, most) << what;
+}
+
+TEST(Calibrate, NumbersOfThisMachineAreSaneAndTheirProfileReadsBackEqual) {
+  const Calibration result = calibrate(short_calibration());
+  const ClusterPreset& local = result.preset;
+  EXPECT_EQ(local.name, "local");
+  EXPECT_EQ(local.network.provenance, Provenance::kMeasured);
+  EXPECT_EQ(local.cost.provenance, Provenance::kMeasured);
+  // Wide enough for a sanitized build on a busy machine, narrow enough to find a wrong unit.
+  expect_between(local.cost.attend_ns_per_pair_channel, 1e-3, 20, "attend_ns_per_pair_channel");
+  expect_between(local.cost.attend_ns(512, 512.0 * 512, 64), 1e4, 1e9, "attention of 512 tokens");
+  expect_between(local.cost.move_ns_per_byte, 1e-3, 50, "move_ns_per_byte");
+  expect_between(local.cost.gemm_ns_per_flop, 1e-3, 50, "gemm_ns_per_flop");
+  expect_between(local.network.link_gbps, 1e-2, 1e3, "link_gbps");
+  expect_between(local.network.intra_latency_ns + 16e3 / local.network.link_gbps, 1e3, 1e8, "a hop of 16 KB");
+  expect_between(local.network.compute_slowdown, 1, 100, "compute_slowdown");
+  expect_between(local.device.memory_gbps, 0.1, 1e4, "memory_gbps");
+  expect_between(local.device.memory_gib, 0.01, 1e5, "memory_gib");
+  expect_between(result.fma_gflop_per_s, 0.1, 1e4, "fma_gflop_per_s");
+
+  const std::string path = ::testing::TempDir() + "calibrated.toml";
+  write_profile(path, local);
+  auto read = read_profile(path);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(read.has_value()) << render(read.error());
+  EXPECT_EQ(*read, local);
+}
+
+TEST(Calibrate, EveryNumberSaysWhereItIsFrom) {
+  const Calibration result = calibrate(short_calibration());
+  ClusterPreset preset = result.preset;
+  for (const ClusterFieldRow& field : cluster_fields()) {
+    const bool given = preset.sources.contains(std::string(field.name));
+    EXPECT_TRUE(given || (!field.required && field.ref(preset) == 0)) << field.name;
+  }
+  EXPECT_THAT(preset.sources.at("cost.gemm_ns_per_flop"), ::testing::StartsWith("modelled: half of the FMA peak"));
+  EXPECT_THAT(preset.sources.at("network.link_gbps"), ::testing::StartsWith("measured: fp32 exchanges"));
+}
+
+TEST(Calibrate, AnInterruptStopsIt) {
+  std::atomic<bool> interrupt{true};
+  CalibrateOptions options = short_calibration();
+  options.interrupt = &interrupt;
+  try {
+    calibrate_network(options);
+    FAIL() << "was not interrupted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInterrupted);
+  }
+}
+
+}  // namespace
+}  // namespace spscope
