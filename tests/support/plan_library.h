@@ -1,0 +1,84 @@
+// Plans beyond the project's own strategies, written in the builder's vocabulary: the proof that it can say them all.
+// Each is a published scheme, or a pattern that tries a corner of the vocabulary; all are run, verified and counted.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backend/plan/plan_builder.h"
+#include "backend/strategies/sharding.h"
+#include "tests/support/dense_layer.h"
+
+namespace spscope::testing {
+
+// A small layer with a seeded mask: awkward numbers by default, so that nothing divides evenly.
+struct LayerShape {
+  int ranks = 1, heads = 5, head_dim = 4;
+  std::int32_t outer = 1, inner = 67, block = 8;  // blocks of the outer axis have 2 tokens
+  std::int32_t text = 0;                          // at the end of the inner axis, in a block of its own
+  std::int32_t ffn = 0;
+  int batch = 1;
+  Dtype dtype = Dtype::kBf16;
+  TextLayout text_layout = TextLayout::kShard;
+};
+
+// Masks (density about 0.35, uneven over heads, one row of head 0 empty, text fully active), kernels and outputs.
+Request layer_request(const LayerShape& shape, LayerKind kind);
+// What `kind` is: the whole layer on rank 0.
+void plan_whole_layer(PlanBuilder& b, const Request& request, LayerKind kind);
+
+using PlanFunction = std::function<void(PlanBuilder&, const Request&)>;
+Plan build(const PlanFunction& plan, const Request& request);
+// A plan of strategies.def.
+PlanFunction strategy_plan(std::string_view name,
+                           std::vector<std::pair<std::string_view, ParameterValue>> settings = {});
+
+// -- rings (library_rings.cpp)
+void plan_ring_text_replicated(PlanBuilder& b, const Request& request);
+// Block-wise striping: every block in one slice a rank, dealt out in turn.
+void plan_striped_ring(PlanBuilder& b, const Request& request);
+void plan_allgather_kv(PlanBuilder& b, const Request& request);
+// Rings inside nodes, and a ring of nodes whose hop has a whole round to hide in.
+void plan_double_ring(PlanBuilder& b, const Request& request, int nodes);
+// Queries travel, unfinished rows return.
+void plan_token_ring(PlanBuilder& b, const Request& request);
+// A hop carries only what ranks further down still need, by head.
+void plan_sparse_ring(PlanBuilder& b, const Request& request);
+// Half of the heads travel each way.
+void plan_two_way_ring(PlanBuilder& b, const Request& request);
+
+// -- heads (library_heads.cpp)
+// The exchange of the next heads hides behind the attention of these.
+void plan_pipelined_ulysses(PlanBuilder& b, const Request& request);
+// Heads and blocks balanced by greedy assignment: queries, and unless `queries_only` keys, move to their group first.
+void plan_balanced_usp(PlanBuilder& b, const Request& request, int ulysses, bool queries_only);
+// Heads balanced, keys fetched by head: only blocks that some local row needs.
+void plan_dsv(PlanBuilder& b, const Request& request, int ulysses);
+// Blocks that whole columns of weights place: longest first, at most `cap` items a group. Items of each group, sorted.
+std::vector<std::vector<std::int32_t>> assign_longest_first(const std::vector<std::int64_t>& weights, int groups,
+                                                            int cap);
+
+// -- torus (library_torus.cpp): pull Q, pull KV, push O between machines; Ulysses and rings inside
+struct TorusShape {
+  int machines = 2, ulysses = 1;
+  bool barrier = true;  // else dependencies on ops of other ranks signal
+};
+void plan_torus(PlanBuilder& b, const Request& request, const TorusShape& shape);
+
+// -- whole layers (library_layers.cpp)
+// Sharded weights; the state between blocks is cut over tokens (sequence_parallel) or replicated.
+void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_parallel);
+// The hidden state switches between cuts along frames and along positions.
+void plan_dsp(PlanBuilder& b, const Request& request);
+
+// -- all of them
+struct PlanCase {
+  std::string name;
+  LayerKind kind;
+  LayerShape shape;
+  PlanFunction plan;
+};
+const std::vector<PlanCase>& plan_cases();
+
+}  // namespace spscope::testing

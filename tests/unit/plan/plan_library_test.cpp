@@ -1,0 +1,44 @@
+// Every plan of the library: verify() accepts it, its numbers equal the dense layer in any order, ranks send what its
+// messages say, and no order needs more memory than the bound.
+#include <gtest/gtest.h>
+
+#include "backend/plan/verify.h"
+#include "backend/schedule/memory.h"
+#include "tests/support/plan_judge.h"
+#include "tests/support/plan_library.h"
+
+namespace spscope::testing {
+namespace {
+
+constexpr int kOrders = 6;
+constexpr double kDoubleRounding = 1e-12;
+
+class PlanLibrary : public ::testing::TestWithParam<PlanCase> {};
+
+TEST_P(PlanLibrary, VerifiesAndEqualsTheDenseLayerInEveryOrder) {
+  const PlanCase& c = GetParam();
+  const Request request = layer_request(c.shape, c.kind);
+  const Plan plan = build(c.plan, request);
+  for (const PlanProblem& problem : verify(plan, request))
+    ADD_FAILURE() << rule_name(problem.rule) << ": " << problem.text;
+
+  const Judgement judgement = PlanJudge(request, c.kind).judge(plan, kOrders);
+  EXPECT_EQ(judgement.outcome, Outcome::kOk) << outcome_name(judgement.outcome) << ": " << judgement.reason;
+  EXPECT_LT(judgement.max_error, kDoubleRounding);
+
+  const std::vector<std::int64_t> bound = memory_bound(plan);
+  for (std::size_t rank = 0; rank < bound.size(); ++rank)
+    EXPECT_LE(judgement.peak_bytes[rank], bound[rank]) << "rank " << rank;
+}
+
+TEST_P(PlanLibrary, IsTheSamePlanWhenBuiltTwice) {
+  const PlanCase& c = GetParam();
+  const Request once = layer_request(c.shape, c.kind), again = layer_request(c.shape, c.kind);
+  EXPECT_EQ(plan_hash(build(c.plan, once)), plan_hash(build(c.plan, again)));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PlanLibrary, ::testing::ValuesIn(plan_cases()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace spscope::testing
