@@ -23,8 +23,8 @@ namespace spscope {
 struct CalibrateOptions {
   Dtype dtype = Dtype::kFp32;                 // of q, k, v and o in memory
   double seconds = 12;                        // how long measuring should take; every point is met three times at least
-  std::int32_t max_tokens = 2048;             // of the longest attention
-  std::int64_t max_message_bytes = 16 << 20;  // of the largest exchange, one way; the smallest has 16 KiB
+  std::int32_t max_tokens = 2048;             // of the longest attention; >= 128
+  std::int64_t max_message_bytes = 16 << 20;  // of the largest exchange, one way; >= 16 KiB, the smallest
   const std::atomic<bool>* interrupt = nullptr;          // set: throws Error(kInterrupted)
   std::function<void(std::string_view phase)> on_phase;  // before each part
 };

@@ -52,8 +52,8 @@ LinearFit fit_series(const Series& series);
 
 // A ring of two ranks in which k and v make one hop after the attention of the rank's own keys, or beside it.
 enum class Hop { kAfterCompute, kBesideCompute };
-// The message has `message_bytes` each way (rounded down to whole rows); `num_rows` blocks of queries attend to a block
-// of their own rank, and the first of them to a block that arrives.
+// The message has `message_bytes` each way (rounded down to whole blocks); `num_rows` blocks of queries attend to a
+// block of their own rank, and the first of them to a block that arrives.
 Experiment ring_of_two(std::int64_t message_bytes, Hop hop, std::int32_t num_rows, Dtype dtype);
 
 // Visits the ops of a kind: visit(id, op).

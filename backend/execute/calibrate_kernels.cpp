@@ -72,8 +72,9 @@ namespace {
 
 // -- moves: bytes read and written by a copy, a merge and a finish
 
-// Keys are cut in two: one half makes unfinished rows that are merged into those of the other half. q is copied from
-// one buffer into two before it is used.
+// Keys are cut in two: one half makes unfinished rows that are merged into those of the other half. The output is
+// copied from two buffers into one and back: what the rank has computed itself, since its inputs come from another
+// core's cache.
 void plan_moves(PlanBuilder& b) {
   const Request& request = b.request();
   const std::vector<SetId> halves = b.sets().even(request.all_inner(), 2);
@@ -85,13 +86,12 @@ void plan_moves(PlanBuilder& b) {
   const auto part = [&](SetId tokens) {
     return b.place([&](int) { return BoxList{{request.all_heads(), request.all_outer(), tokens}}; });
   };
-  const auto [q, kv] = b.input_qkv(whole);
-  const ValueId rows = b.reshard(q, cut);
-  const AccId first = b.accumulate(rows), second = b.accumulate(rows);
+  const auto [q, kv] = b.input_qkv(cut);
+  const AccId first = b.accumulate(q), second = b.accumulate(q);
   b.attend(first, b.narrow(kv, part(halves[0])));
   b.attend(second, b.narrow(kv, part(halves[1])));
   b.merge(first, b.partial(second));
-  b.output(b.finish(first), cut);
+  b.output(b.reshard(b.reshard(b.finish(first), whole), cut), cut);
 }
 
 // Bytes that each op of plan_moves reads and writes, as the cost model counts them: a merge reads rows and reads and

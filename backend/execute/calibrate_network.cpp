@@ -36,7 +36,8 @@ BlockMask two_halves(std::int32_t tokens, std::int32_t num_rows) {
 }  // namespace
 
 Experiment ring_of_two(std::int64_t message_bytes, Hop hop, std::int32_t num_rows, Dtype dtype) {
-  const auto tokens_of_rank = static_cast<std::int32_t>(message_bytes / (2 * kHeadDim * dtype_bytes(dtype)));
+  auto tokens_of_rank = static_cast<std::int32_t>(message_bytes / (2 * kHeadDim * dtype_bytes(dtype)));
+  if (tokens_of_rank > kMaxBlock) tokens_of_rank -= tokens_of_rank % kMaxBlock;
   const std::int32_t tokens = 2 * tokens_of_rank;
   return make_experiment(2, kHeadDim, two_halves(tokens, num_rows), dtype, [hop](PlanBuilder& b) {
     const Request& request = b.request();
