@@ -9,6 +9,10 @@
 namespace spscope {
 namespace {
 
+Plan double_ring_plan(const Request& request) {
+  return testing::build([](PlanBuilder& b, const Request& r) { testing::plan_double_ring(b, r, 2); }, request);
+}
+
 constexpr KernelCostProfile kProfile{.attend_ns_per_launch = 100,
                                      .attend_ns_per_row = 2,
                                      .attend_ns_per_pair_channel = 0.5,
@@ -45,7 +49,7 @@ TEST(MakespanBound, IsNotExceededByAnyStrategyOnAnyMask) {
     EXPECT_GT(bound_ns, 0);
     for (const Plan& plan :
          {testing::plan_of(request, "ulysses"), testing::plan_of(request, "ring"), testing::usp_plan(request, 2),
-          testing::token_ring_plan(request), testing::double_ring_plan(request, 2)})
+          testing::build(testing::plan_token_ring, request), double_ring_plan(request)})
       EXPECT_LE(bound_ns, makespan_ns(plan)) << "seed " << seed;
   }
 }

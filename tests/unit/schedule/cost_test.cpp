@@ -67,7 +67,7 @@ TEST(Cost, OfALocalKernelIsItsFlopsOrItsBytes) {
 // merge reads the part, reads and writes the accumulator.
 TEST(Cost, OfAMergeIsAPartAndTwiceTheAccumulator) {
   const Request request = Request::attention(2, 2, 4, testing::dense_mask(2, 2, 8));
-  EXPECT_EQ(durations_of(testing::token_ring_plan(request), PostKind::kMerge),
+  EXPECT_EQ(durations_of(testing::build(testing::plan_token_ring, request), PostKind::kMerge),
             std::vector<std::int64_t>(2, 3 * 384 / 4));
 }
 

@@ -11,6 +11,10 @@
 namespace spscope {
 namespace {
 
+Plan double_ring_plan(const Request& request) {
+  return testing::build([](PlanBuilder& b, const Request& r) { testing::plan_double_ring(b, r, 2); }, request);
+}
+
 using testing::dense_mask, testing::mask_of, testing::plan_of, testing::usp_plan;
 
 constexpr int kHeads = 40, kBlocks = 1184;
@@ -181,8 +185,8 @@ TEST(RingGroups, OfUlyssesAreSingleRanksOfARingAllRanks) {
 
 TEST(RingGroups, FollowTravellingQueriesAndDoubleRings) {
   const Request request = Request::attention(4, 4, 2, dense_mask(4, 8, 4));
-  EXPECT_EQ(ring_groups(testing::token_ring_plan(request)), (std::vector<int>{0, 0, 0, 0}));
-  EXPECT_EQ(ring_groups(testing::double_ring_plan(request, 2)), (std::vector<int>{0, 0, 0, 0}));
+  EXPECT_EQ(ring_groups(testing::build(testing::plan_token_ring, request)), (std::vector<int>{0, 0, 0, 0}));
+  EXPECT_EQ(ring_groups(double_ring_plan(request)), (std::vector<int>{0, 0, 0, 0}));
 }
 
 }  // namespace

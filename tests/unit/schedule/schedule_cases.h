@@ -1,14 +1,15 @@
 // Requests, plans and durations that the schedule's tests share.
 #pragma once
 
-#include <initializer_list>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "backend/base/rng.h"
 #include "backend/plan/plan_builder.h"
+#include "backend/schedule/network.h"
 #include "backend/strategies/strategy.h"
+#include "tests/support/plan_library.h"
 
 namespace spscope::testing {
 
@@ -36,13 +37,9 @@ inline BlockMask random_mask(int heads, int blocks, int block_tokens, double den
   return mask_of(heads, blocks, block_tokens, [&](int, int, int) { return rng.uniform() < density; });
 }
 
-using Setting = std::pair<std::string_view, ParameterValue>;
-
-inline Plan plan_of(const Request& request, std::string_view strategy, std::initializer_list<Setting> settings = {}) {
-  const Strategy& found = *find_strategy(strategy);
-  Parameters parameters(found.parameters());
-  for (const Setting& setting : settings) parameters.set(setting.first, setting.second);
-  return make_plan(found, request, parameters);
+inline Plan plan_of(const Request& request, std::string_view strategy,
+                    std::vector<std::pair<std::string_view, ParameterValue>> settings = {}) {
+  return build(strategy_plan(strategy, std::move(settings)), request);
 }
 
 inline Plan usp_plan(const Request& request, int ulysses) {
@@ -58,66 +55,22 @@ std::vector<std::int64_t> attend_durations(const Plan& plan, Duration&& of) {
   return durations_ns;
 }
 
-// Queries travel, unfinished rows return (TokenRing, arXiv 2412.20501).
-inline Plan token_ring_plan(const Request& request) {
-  PlanBuilder b(request);
-  const auto blocks = request.executed_mask().blocks();
-  const Placement rows = b.place([&](int r) {
-    const std::size_t n = blocks.size(), p = static_cast<std::size_t>(request.ranks), j = static_cast<std::size_t>(r);
-    return BoxList{{request.all_heads(), request.all_outer(),
-                    request.sets->unite(blocks.subspan(n * j / p, n * (j + 1) / p - n * j / p))}};
-  });
-  const auto [q0, kv] = b.input_qkv(rows);
-  const AccId home = b.accumulate(q0);
-  std::vector<Move> back;
-  ValueId q = q0;
-  for (int step = 0; step < request.ranks; ++step) {
-    Move hop;
-    const bool last = step + 1 == request.ranks;
-    if (!last) hop = b.shift(q, b.everyone());
-    const AccId acc = step == 0 ? home : b.accumulate(q);
-    b.attend(acc, kv, step);
-    if (step > 0) back.push_back(b.shift(b.partial(acc), b.everyone(), request.ranks - step, 2));
-    if (!last) q = b.wait(hop);
-  }
-  for (Move part : back) b.merge(home, b.wait(part));
-  b.output(b.finish(home), rows);
-  return b.take();
+// A network with every kind of contention, from a seed.
+inline Network random_network(int ranks, Rng& rng) {
+  return {.ranks = ranks,
+          .ranks_per_node = static_cast<int>(1 + rng.below(ranks)),
+          .port_bytes_per_ns = 0.5 + 100 * rng.uniform(),
+          .nic_bytes_per_ns = 0.5 + 100 * rng.uniform(),
+          .intra_latency_ns = rng.below(50),
+          .inter_latency_ns = rng.below(500),
+          .compute_slowdown = 1 + rng.uniform()};
 }
 
-// Rings inside nodes and a ring of nodes at once (BurstAttention's double ring): the far hop is posted at the start of
-// a round and used at its end.
-inline Plan double_ring_plan(const Request& request, int nodes) {
-  PlanBuilder b(request);
-  const int local = request.ranks / nodes;
-  Groups near(static_cast<std::size_t>(nodes)), far(static_cast<std::size_t>(local));
-  for (int r = 0; r < request.ranks; ++r) {
-    near[static_cast<std::size_t>(r / local)].push_back(r);
-    far[static_cast<std::size_t>(r % local)].push_back(r);
-  }
-  const auto blocks = request.executed_mask().blocks();
-  const Placement rows = b.place([&](int r) {
-    std::vector<SetId> mine;
-    for (std::size_t j = static_cast<std::size_t>(r); j < blocks.size(); j += static_cast<std::size_t>(request.ranks))
-      mine.push_back(blocks[j]);
-    return BoxList{{request.all_heads(), request.all_outer(), request.sets->unite(mine)}};
-  });
-  auto [q, head] = b.input_qkv(rows);
-  const AccId acc = b.accumulate(q);
-  for (int n = 0; n < nodes; ++n) {
-    Move far_hop;
-    if (n + 1 < nodes) far_hop = b.shift(head, far, 1, 2);
-    ValueId kv = head;
-    for (int l = 0; l < local; ++l) {
-      Move near_hop;
-      if (l + 1 < local) near_hop = b.shift(kv, near);
-      b.attend(acc, kv, n * local + l);
-      if (l + 1 < local) kv = b.wait(near_hop);
-    }
-    if (n + 1 < nodes) head = b.wait(far_hop);
-  }
-  b.output(b.finish(acc), rows);
-  return b.take();
+// Durations of compute in [0, 600), a third of them 0.
+inline std::vector<std::int64_t> random_durations(const Plan& plan, Rng& rng) {
+  std::vector<std::int64_t> durations_ns;
+  for (std::size_t id = 0; id < plan.ops.size(); ++id) durations_ns.push_back(rng.below(200) * rng.below(3));
+  return durations_ns;
 }
 
 }  // namespace spscope::testing

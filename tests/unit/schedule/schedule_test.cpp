@@ -270,35 +270,5 @@ TEST(Schedule, TheSamePlanHasTheSameTimes) {
   }
 }
 
-// Whatever the times, they respect the plan: dependencies, lanes, and post <= begin <= end.
-TEST(Schedule, RespectsDependenciesAndLanes) {
-  const Request request = Request::attention(6, 6, 4, testing::random_mask(6, 13, 4, 0.4, 3));
-  for (const Plan& plan :
-       {usp_plan(request, 2), testing::token_ring_plan(request), testing::double_ring_plan(request, 2)}) {
-    const Network network{.ranks = 6,
-                          .ranks_per_node = 3,
-                          .port_bytes_per_ns = 5,
-                          .nic_bytes_per_ns = 7,
-                          .intra_latency_ns = 1,
-                          .inter_latency_ns = 2,
-                          .compute_slowdown = 1.3};
-    const Timeline timeline =
-        schedule(plan, attend_durations(plan, [](const Op& op, const Post&) { return op.tiles; }), network);
-    std::vector<OpId> last(static_cast<std::size_t>(plan.ranks * plan.lanes), kNone);
-    for (std::size_t id = 0; id < plan.ops.size(); ++id) {
-      const Op& op = plan.ops[id];
-      const OpTimes& times = timeline.ops[id];
-      EXPECT_LE(times.post_ns, times.begin_ns);
-      EXPECT_LE(times.begin_ns, times.end_ns);
-      for (OpId d : plan.deps(op)) EXPECT_LE(timeline.ops[static_cast<std::size_t>(d)].end_ns, times.post_ns);
-      OpId& before = last[static_cast<std::size_t>(op.rank * plan.lanes + plan.post_of(op).lane)];
-      if (before != kNone) {
-        EXPECT_LE(timeline.ops[static_cast<std::size_t>(before)].end_ns, times.post_ns);
-      }
-      before = static_cast<OpId>(id);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace spscope
