@@ -143,8 +143,9 @@ void add_verdicts(StrategyResult& result, std::span<const StoredRun> runs) {
   result.verify = verdict_name(worst);
   for (const StoredRun& run : runs) {
     if (!run.record.max_error) continue;
-    // NaN is the largest error there is.
-    if (!result.max_error || !(*run.record.max_error <= *result.max_error)) result.max_error = run.record.max_error;
+    const double error = *run.record.max_error;
+    // NaN is the largest error there is: nothing compares above it.
+    if (!result.max_error || std::isnan(error) || error > *result.max_error) result.max_error = error;
     result.error_metric = run.record.error_metric;
   }
 }

@@ -19,38 +19,45 @@ std::vector<const StrategyResult*> ranked(const ModeGroup& group) {
   return list;
 }
 
-std::string strength(const StrategyResult& s) {
-  std::string text;
-  if (s.imbalance_ratio) {
-    const double excess = *s.imbalance_ratio - 1;
-    text = excess < 0.1 ? fmt::format("balanced within {:.0f} %", std::max(1.0, std::ceil(100 * excess)))
-                        : fmt::format("its busiest rank has {:.0f} % more work than the mean", 100 * excess);
-  }
-  if (const auto exposed_ns = mean(s.times.exposed_comm_ns))
-    text += fmt::format("{}{} of its time is waiting or wire", text.empty() ? "" : ", ",
-                        percent_text(*exposed_ns / static_cast<double>(std::max<std::int64_t>(1, *s.makespan_ns))));
-  return text;
+// How much longer `s` spends on a part of the makespan than `other`, mean over ranks.
+double excess_ns(const StrategyResult& s, const StrategyResult& other,
+                 const std::vector<std::int64_t> RankTimes::*part) {
+  return mean(s.times.*part).value_or(0) - mean(other.times.*part).value_or(0);
+}
+
+// What a strategy has over the next one: even work, or else the part of the makespan that it saves most of.
+std::string strength(const StrategyResult& s, const StrategyResult& next) {
+  constexpr double kEven = 0.1;
+  const double unevenness = s.imbalance_ratio.value_or(2) - 1;
+  if (unevenness < kEven) return fmt::format(": balanced within {:.0f} %", std::max(1.0, std::ceil(100 * unevenness)));
+  struct Saving {
+    double ns;
+    const char* words;
+  };
+  const Saving savings[] = {{excess_ns(next, s, &RankTimes::compute_ns), "computes {} less on each rank"},
+                            {excess_ns(next, s, &RankTimes::wait_late_peer_ns), "waits {} less for late peers"},
+                            {excess_ns(next, s, &RankTimes::wire_ns), "spends {} less on the wire"},
+                            {excess_ns(next, s, &RankTimes::other_ns), "idles {} less"}};
+  const Saving& best = *std::ranges::max_element(savings, {}, &Saving::ns);
+  return best.ns > 0 ? ": it " + fmt::format(fmt::runtime(best.words), duration_text(best.ns)) : "";
 }
 
 std::string winner_sentence(const StrategyResult& best, const StrategyResult& second) {
   const std::int64_t ahead_ns = *second.makespan_ns - *best.makespan_ns;
   const std::int64_t spread_ns = std::max(best.makespan_spread_ns.value_or(0), second.makespan_spread_ns.value_or(0));
-  const std::string why = strength(best);
-  const std::string reason = why.empty() ? "" : ": " + why;
   if (ahead_ns <= spread_ns)
     return fmt::format("{} and {} are equally fast within the spread of their repeats.", best.label, second.label);
-  const double ahead = static_cast<double>(ahead_ns) / static_cast<double>(*best.makespan_ns);
-  return fmt::format("{} wins, {} ahead of {}{}.", best.label, percent_text(ahead), second.label, reason);
+  const double ahead =
+      static_cast<double>(ahead_ns) / static_cast<double>(std::max<std::int64_t>(1, *best.makespan_ns));
+  return fmt::format("{} wins, {} ahead of {}{}.", best.label, percent_text(ahead), second.label,
+                     strength(best, second));
 }
 
 // What a strategy loses against the best one, in the words of its largest loss.
 std::string loser_sentence(const StrategyResult& s, const StrategyResult& best) {
   if (s.times.compute_ns.empty() || best.times.compute_ns.empty()) return "";
-  const auto excess_ns = [&](const std::vector<std::int64_t> RankTimes::*part) {
-    return *mean(s.times.*part) - *mean(best.times.*part);
-  };
-  const double late = excess_ns(&RankTimes::wait_late_peer_ns), wire = excess_ns(&RankTimes::wire_ns);
-  const double compute = excess_ns(&RankTimes::compute_ns), other = excess_ns(&RankTimes::other_ns);
+  const double late = excess_ns(s, best, &RankTimes::wait_late_peer_ns), wire = excess_ns(s, best, &RankTimes::wire_ns);
+  const double compute = excess_ns(s, best, &RankTimes::compute_ns), other = excess_ns(s, best, &RankTimes::other_ns);
   const double largest = std::max({late, wire, compute, other});
   if (largest <= 0) return "";
   if (largest == late || largest == other) {
@@ -100,9 +107,6 @@ std::vector<std::string> conclusions(const ModeGroup& group) {
     sentences.push_back(winner_sentence(*list.front(), *list[1]));
     std::string loser = loser_sentence(*list.back(), *list.front());
     if (!loser.empty()) sentences.push_back(std::move(loser));
-  } else if (list.size() == 1) {
-    const std::string why = strength(*list.front());
-    if (!why.empty()) sentences.push_back(fmt::format("{}: {}.", list.front()->label, why));
   }
   return sentences;
 }

@@ -17,8 +17,7 @@ std::string device_name(const std::string& cluster) {
 }
 
 std::string layers_text(const Workload& w) {
-  std::string text = w.layers == 1 ? fmt::format("1 of {} layers", w.model_layers)
-                                   : fmt::format("{} of {} layers", w.layers, w.model_layers);
+  std::string text = fmt::format("{} of {} layers", w.layers, w.model_layers);
   if (w.layers == w.model_layers) text = w.layers == 1 ? "1 layer" : fmt::format("all {} layers", w.layers);
   if (w.denoise_steps > 1) text += fmt::format(" x {} denoise steps", w.denoise_steps);
   return text;
@@ -47,9 +46,12 @@ bool counted(const ModeGroup& group) {
 }  // namespace
 
 std::string workload_line(const Workload& w) {
-  std::string mask = w.pattern.empty() ? "" : w.pattern + " ";
-  std::string line = fmt::format("{}, {} tokens, {}{:.2f}, {}, {}", w.model, count_text(static_cast<double>(w.tokens)),
-                                 mask, w.density, layers_text(w), ranks_text(w));
+  constexpr double kDense = 0.9995;  // reads as 1.00
+  std::string mask = w.pattern;
+  if (w.density < kDense) mask += fmt::format("{}density {:.2f}", mask.empty() ? "" : ", ", w.density);
+  if (mask.empty()) mask = "dense";
+  std::string line = fmt::format("{}, {} tokens, {}, {}, {}", w.model, count_text(static_cast<double>(w.tokens)), mask,
+                                 layers_text(w), ranks_text(w));
   if (w.batch > 1) line += fmt::format(", batch {}", w.batch);
   return line;
 }

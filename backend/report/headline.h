@@ -7,7 +7,7 @@
 
 namespace spscope {
 
-// "wan2.1-t2v-14b, 75,600 tokens, paro 0.41, layer 1 of 40, 8 x a800"
+// "wan2.1-t2v-14b, 75,600 tokens, paro, density 0.41, 1 of 40 layers, 8 x a800"
 std::string workload_line(const Workload& workload);
 // "compute measured on CPU, network scheduled"; "" when nothing ran.
 std::string provenance_line(const ModeGroup& group);

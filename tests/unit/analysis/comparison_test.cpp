@@ -1,0 +1,98 @@
+// A comparison comes from the stored file alone.
+#include "backend/analysis/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "backend/store/store_writer.h"
+#include "tests/unit/analysis/two_ranks.h"
+
+namespace spscope {
+namespace {
+
+// Two strategies with the plan of two_ranks.h, the second 30 ns slower; three repeats each.
+class StoredComparison : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = (std::filesystem::temp_directory_path() / ("spscope-comparison-" + std::to_string(::getpid()) + ".db"))
+                .string();
+    StoreWriter writer(path_, {.force = true, .tool_version = "9.9"});
+    const std::vector<MachineFact> facts = {{"cpu", "a cpu"}};
+    writer.add_machine(facts);
+    WorkloadRecord workload;
+    workload.model = "wan2.1-t2v-14b";
+    workload.pattern = "paro";
+    workload.config_hash = "00ff";
+    workload.tokens = workload.blocks = 4;
+    workload.density = 0.5;
+    workload.ranks = 2;
+    workload.model_layers = 40;
+    const WorkloadId id = writer.add_workload(workload);
+    add_strategy(writer, id, "ring", 0);
+    add_strategy(writer, id, "ring-2", 30);
+    StrategyRecord illegal;
+    illegal.workload_id = id;
+    illegal.id = illegal.name = illegal.label = "usp";
+    illegal.problems = {{ErrorCode::kStrategyIllegal, "usp", "one head", "use ring", {}}};
+    writer.add_strategy(illegal);
+    writer.finish();
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  static void add_strategy(StoreWriter& writer, WorkloadId workload, const std::string& id, std::int64_t later_ns) {
+    const Request request = testing::two_rank_request();
+    const Plan plan = testing::two_rank_ring(request);
+    StrategyRecord strategy;
+    strategy.workload_id = workload;
+    strategy.id = id;
+    strategy.name = "ring";
+    strategy.label = "ring r2";
+    strategy.ring = 2;
+    RunRecord run;
+    run.strategy_id = writer.add_strategy(strategy);
+    run.plan_id = writer.add_plan(plan);
+    run.tiles = 8;
+    run.verdict = Verdict::kPassed;
+    const RunId run_id = writer.add_run(run);
+    const std::vector<RankUsage> usage = {{.rank = 0, .tiles = 5, .bytes_sent_intra_node = 16, .counted = true},
+                                          {.rank = 1, .tiles = 3, .bytes_sent_intra_node = 16, .counted = true}};
+    writer.add_usage(run_id, usage);
+    // Makespans 120, 132, 124: the median is the third.
+    const std::int64_t extra_ns[] = {0, 12, 4};
+    for (int i = 0; i < 3; ++i) {
+      const Timeline timeline = testing::two_rank_times(plan, extra_ns[i] + later_ns);
+      writer.add_repeat(run_id, {.repeat = i, .makespan_ns = timeline.makespan_ns()}, plan, timeline, run.provenance);
+    }
+  }
+
+  std::string path_;
+};
+
+TEST_F(StoredComparison, HasTheFiguresOfTheMedianRepeat) {
+  const std::vector<Comparison> comparisons = compare_store(StoreReader(path_));
+  ASSERT_EQ(comparisons.size(), 1u);
+  const StrategyResult& ring = comparisons[0].strategies.at(0);
+  EXPECT_EQ(ring.makespan_ns, 124);
+  EXPECT_EQ(ring.makespan_spread_ns, 3);
+  EXPECT_EQ(ring.times.compute_ns, (std::vector<std::int64_t>{46, 94})) << "rank 1 computes 4 ns longer in that repeat";
+  EXPECT_EQ(ring.times.other_ns, (std::vector<std::int64_t>{34, 10}));
+  EXPECT_EQ(ring.attention_ns, 84);
+  EXPECT_DOUBLE_EQ(*ring.imbalance_ratio, 1.25);
+  EXPECT_DOUBLE_EQ(*ring.barrier_imbalance_ratio, 1.5);
+  EXPECT_DOUBLE_EQ(*comparisons[0].strategies.at(1).speedup, 124.0 / 154.0);
+}
+
+TEST_F(StoredComparison, SaysWhatWasAskedAndWhatIsIllegal) {
+  const Comparison c = compare_store(StoreReader(path_)).at(0);
+  EXPECT_EQ(c.tool_version, "9.9");
+  EXPECT_EQ(c.config_hash, "00ff");
+  EXPECT_EQ(c.machine.at(0).value, "a cpu");
+  EXPECT_EQ(c.workload.tokens, 4);
+  EXPECT_FALSE(c.strategies.at(2).legal);
+  EXPECT_EQ(c.strategies.at(2).reason, "one head");
+  EXPECT_FALSE(c.strategies.at(2).makespan_ns.has_value());
+}
+
+}  // namespace
+}  // namespace spscope

@@ -1,0 +1,184 @@
+#include "backend/analysis/run_figures.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "backend/analysis/comparison.h"
+#include "tests/unit/analysis/two_ranks.h"
+
+namespace spscope {
+namespace {
+
+std::vector<RepeatRecord> repeats(std::initializer_list<std::int64_t> makespans_ns) {
+  std::vector<RepeatRecord> list;
+  for (std::int64_t ns : makespans_ns) list.push_back({.repeat = static_cast<int>(list.size()), .makespan_ns = ns});
+  return list;
+}
+
+TEST(Median, IsARepeatThatHappened) {
+  EXPECT_EQ(median_repeat(repeats({132, 120, 124}))->repeat, 2);
+  EXPECT_EQ(median_repeat(repeats({132, 120, 124, 200}))->makespan_ns, 124) << "the faster of the two in the middle";
+  EXPECT_FALSE(median_repeat({}).has_value());
+}
+
+// Sorted 120, 124, 132: the quartiles lie half way, at 122 and 128.
+TEST(Spread, IsHalfTheDistanceOfTheQuartiles) {
+  EXPECT_EQ(half_interquartile_range(repeats({132, 120, 124})), 3);
+  EXPECT_FALSE(half_interquartile_range(repeats({120})).has_value());
+}
+
+StoredRun run_of(int layer, std::int64_t makespan_ns) {
+  StoredRun run;
+  run.record.layer = layer;
+  run.record.verdict = Verdict::kPassed;
+  run.record.max_error = 1e-6;
+  run.record.bound_ns = 80;
+  run.record.tiles = 8;
+  run.record.moved_fraction = layer == 0 ? 0 : 0.5;
+  run.record.parameter_bytes = 100;
+  run.usage = {{0, 5, 40, 16, 1, 17, 1, 200, 300, true}, {1, 3, 24, 17, 0, 16, 1, 150 + layer * 100, 300, true}};
+  run.traffic = {{0, 1, "k", 1, 8}, {1, 0, "k", 1, 8}, {0, 1, "v", 1, 9}};
+  run.repeats = repeats({makespan_ns, makespan_ns + 4, makespan_ns + 12});
+  run.imbalance = ImbalanceRatios{1.25, 1.5, 1.5, 1.25 + layer};
+  run.times.compute_ns = {46, 90};
+  run.times.wait_late_peer_ns = {4, 0};
+  run.times.wire_ns = {40, 20};
+  run.times.other_ns = {30, 10};
+  run.times.exposed_comm_ns = {44, 20};
+  run.attention_ns = {36, 80};
+  return run;
+}
+
+StrategyResult both_layers() {
+  const StoredRun runs[] = {run_of(0, 120), run_of(1, 220)};
+  return summarize({}, runs);
+}
+
+TEST(Summary, TimesAddUpOverLayers) {
+  const StrategyResult s = both_layers();
+  EXPECT_EQ(s.makespan_ns, 124 + 224);
+  EXPECT_EQ(s.makespan_spread_ns, 3 + 3);
+  EXPECT_EQ(s.bound_ns, 160);
+  EXPECT_EQ(s.attention_ns, 160) << "the slowest rank's";
+  EXPECT_EQ(s.times.compute_ns, (std::vector<std::int64_t>{92, 180}));
+  EXPECT_EQ(s.repeats, 3);
+}
+
+TEST(Summary, BytesAddUpAndMemoryDoesNot) {
+  const StrategyResult s = both_layers();
+  EXPECT_EQ(s.bytes_sent, (std::vector<std::int64_t>{34, 34}));
+  EXPECT_EQ(s.bytes_sent_inter_node, (std::vector<std::int64_t>{2, 0}));
+  EXPECT_EQ(s.bytes_received, (std::vector<std::int64_t>{34, 32}));
+  EXPECT_EQ(s.bytes_by_tensor.at("k"), 32);
+  EXPECT_EQ(s.bytes_by_tensor.at("v"), 18);
+  EXPECT_EQ(s.messages, 4);
+  EXPECT_TRUE(s.bytes_counted);
+  EXPECT_EQ(s.memory_peak_bytes, (std::vector<std::int64_t>{200, 250}));
+}
+
+TEST(Summary, RatiosAreMeans) {
+  const StrategyResult s = both_layers();
+  EXPECT_DOUBLE_EQ(*s.imbalance_ratio, 1.25);
+  EXPECT_DOUBLE_EQ(*s.coupled_imbalance_ratio, 1.75);
+  EXPECT_DOUBLE_EQ(*s.moved_fraction, 0.25);
+  EXPECT_FALSE(s.planned_imbalance_ratio.has_value()) << "no run has one";
+}
+
+TEST(Summary, WeightsOfALayerCountOnceHoweverManyDenoiseSteps) {
+  StoredRun again = run_of(0, 120);
+  again.record.denoise_step = 1;
+  const StoredRun runs[] = {run_of(0, 120), again, run_of(1, 120)};
+  EXPECT_EQ(summarize({}, runs).parameter_bytes, 200);
+}
+
+TEST(Summary, TheWorstVerdictSpeaks) {
+  StoredRun runs[] = {run_of(0, 120), run_of(1, 120)};
+  EXPECT_EQ(summarize({}, runs).verify, "passed");
+  runs[1].record.verdict = Verdict::kSkipped;
+  EXPECT_EQ(summarize({}, runs).verify, "skipped");
+  runs[0].record.verdict = Verdict::kFailed;
+  EXPECT_EQ(summarize({}, runs).verify, "failed");
+}
+
+TEST(Summary, NaNIsTheLargestError) {
+  StoredRun runs[] = {run_of(0, 120), run_of(1, 120)};
+  runs[0].record.max_error = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(*summarize({}, runs).max_error));
+  runs[0].record.max_error = 1e-9;
+  EXPECT_DOUBLE_EQ(*summarize({}, runs).max_error, 1e-6);
+}
+
+TEST(Summary, WhatDidNotRunHasNoNumbers) {
+  const StrategyResult s = summarize({}, {});
+  EXPECT_FALSE(s.makespan_ns || s.imbalance_ratio || s.tiles || s.messages || s.planning_ns || s.provenance);
+  EXPECT_TRUE(s.bytes_sent.empty() && s.times.compute_ns.empty() && s.by_layer.empty());
+}
+
+TEST(Summary, ATimeThatOneLayerLacksIsNotASum) {
+  StoredRun runs[] = {run_of(0, 120), run_of(1, 120)};
+  runs[1].repeats.clear();
+  runs[1].times = {};
+  const StrategyResult s = summarize({}, runs);
+  EXPECT_FALSE(s.makespan_ns.has_value());
+  EXPECT_TRUE(s.times.compute_ns.empty());
+}
+
+TEST(Summary, OneModelledLayerMakesTheWholeModelled) {
+  StoredRun runs[] = {run_of(0, 120), run_of(1, 120)};
+  runs[1].record.provenance.network = Source::kModelled;
+  EXPECT_EQ(summarize({}, runs).provenance->network, Source::kModelled);
+}
+
+TEST(Timelines, MustFitTheirPlan) {
+  const Request request = testing::two_rank_request();
+  const Plan plan = testing::two_rank_ring(request);
+  Timeline timeline = testing::two_rank_times(plan);
+  timeline.ops.pop_back();
+  StoredRun run;
+  EXPECT_THROW(add_timeline(run, plan, timeline), Error);
+}
+
+StrategyResult timed(std::int64_t makespan_ns, RunMode mode = RunMode::kProject) {
+  StrategyResult s;
+  s.mode = mode;
+  s.makespan_ns = makespan_ns;
+  s.provenance = RunProvenance{};
+  return s;
+}
+
+TEST(SpeedUp, IsAgainstTheFirstLegalStrategyOfTheMode) {
+  StrategyResult illegal;
+  illegal.legal = false;
+  illegal.mode = RunMode::kProject;
+  std::vector<StrategyResult> list = {illegal, timed(100, RunMode::kExecute), timed(300), timed(200)};
+  set_speedups(list);
+  EXPECT_FALSE(list[0].speedup.has_value());
+  EXPECT_DOUBLE_EQ(*list[1].speedup, 1);
+  EXPECT_DOUBLE_EQ(*list[2].speedup, 1);
+  EXPECT_DOUBLE_EQ(*list[3].speedup, 1.5);
+}
+
+TEST(SpeedUp, IsNeverGivenForOversubscribedTimes) {
+  std::vector<StrategyResult> list = {timed(300), timed(200)};
+  list[0].provenance->timing = Timing::kOversubscribed;
+  set_speedups(list);
+  EXPECT_FALSE(list[0].speedup || list[1].speedup);
+}
+
+// 2 of 40 layers took 1000 ns; 50 denoise steps of 2 passes: 1000 / 2 x 40 x 50 x 2.
+TEST(EndToEnd, ScalesToTheWholeModel) {
+  StrategyResult s = timed(1000);
+  s.by_layer.resize(2);
+  Workload w;
+  w.model = "wan2.1-t2v-14b";
+  w.model_layers = 40;
+  w.forward_passes = 2;
+  EXPECT_EQ(end_to_end_ns(s, w), 2'000'000);
+  w.model = "nobody's";
+  EXPECT_FALSE(end_to_end_ns(s, w).has_value());
+}
+
+}  // namespace
+}  // namespace spscope
