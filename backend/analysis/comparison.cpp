@@ -61,9 +61,7 @@ Workload describe(const WorkloadRecord& record) {
 // Whether its time means anything: what computed the wrong result has none.
 bool counts(const StrategyResult& s) { return s.legal && s.makespan_ns && s.verify != "failed"; }
 
-bool comparable(const StrategyResult& s) {
-  return counts(s) && s.provenance && s.provenance->timing == Timing::kClean;
-}
+bool comparable(const StrategyResult& s) { return counts(s) && s.provenance && s.provenance->timing == Timing::kClean; }
 
 }  // namespace
 

@@ -3,8 +3,9 @@
 
 namespace spscope {
 
-std::string_view html_style() {
-  return R"css(
+namespace {
+
+constexpr std::string_view kStyle = R"css(
 :root {
   color-scheme: light dark;
   --page: #f4f5f8; --surface: #ffffff; --ink: #1a1f29; --muted: #586273; --rule: #e2e5eb; --accent: #2563c9;
@@ -33,8 +34,9 @@ body {
 main, header.page, footer { max-width: 1080px; margin: 0 auto; }
 a { color: var(--accent); text-underline-offset: .18em; }
 .eyebrow { margin: 0; color: var(--muted); font-size: .8rem; letter-spacing: .06em; text-transform: uppercase; }
-h1 { margin: .15rem 0 1.25rem; font-size: 1.75rem; line-height: 1.2; letter-spacing: -.015em; }
+h1 { margin: .15rem 0 1rem; font-size: 1.75rem; line-height: 1.2; letter-spacing: -.015em; }
 h2 { margin: 2.25rem 0 .25rem; font-size: 1.2rem; line-height: 1.35; letter-spacing: -.005em; }
+h2:first-child { margin-top: 0; }
 h2 + p.subtitle { margin: 0 0 1rem; color: var(--muted); }
 h3 { margin: 0 0 .9rem; font-size: 1.05rem; }
 nav { margin: 0 0 1rem; display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; font-size: .88rem; }
@@ -45,7 +47,7 @@ section {
   border-radius: 10px;
 }
 section > :last-child { margin-bottom: 0; }
-p { margin: 0 0 .9rem; max-width: 80ch; overflow-wrap: anywhere; }
+p { margin: 0 0 .9rem; max-width: 80ch; overflow-wrap: anywhere; text-wrap: pretty; }
 p.note { color: var(--muted); }
 p.warning {
   padding: .6rem .85rem; border-left: 4px solid var(--warn); border-radius: 0 6px 6px 0; background: var(--warn-back);
@@ -147,6 +149,9 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
 )css";
-}
+
+}  // namespace
+
+std::string_view html_style() { return kStyle; }
 
 }  // namespace spscope
