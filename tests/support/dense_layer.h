@@ -28,6 +28,7 @@ struct DenseTensor {
                static_cast<std::size_t>(inner) +
            static_cast<std::size_t>(i);
   }
+  bool has(int c, int o, int i) const { return 0 <= c && c < columns && 0 <= o && o < outer && 0 <= i && i < inner; }
   std::size_t cell_elements() const { return static_cast<std::size_t>(batch) * static_cast<std::size_t>(width); }
   double* at(int c, int o, int i) { return data.data() + cell(c, o, i) * cell_elements(); }
   const double* at(int c, int o, int i) const { return data.data() + cell(c, o, i) * cell_elements(); }

@@ -141,7 +141,7 @@ void PlanRun::place_inputs() {
     for (int rank = 0; rank < plan_.ranks; ++rank)
       for (const Box& box : v.placement.at(rank))
         for_each_cell(box, [&](int c, int o, int i) {
-          require(c < whole.columns && o < whole.outer && i < whole.inner, "an input lies outside of its tensor");
+          require(whole.has(c, o, i), "an input lies outside of its tensor");
           write_cell(id, rank, c, o, i, whole.at(c, o, i), static_cast<int>(whole.cell_elements()));
         });
   }

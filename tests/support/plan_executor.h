@@ -64,7 +64,7 @@ class PlanRun {
   // A tensor of which some cells are there.
   struct PartialTensor {
     DenseTensor tensor;
-    std::vector<char> present;
+    std::vector<char> placed, present;  // by cell: whether the rank may hold it, and does
     std::int64_t num_bytes = 0;
   };
   using Buffer = std::optional<PartialTensor>;

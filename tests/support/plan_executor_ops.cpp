@@ -59,9 +59,15 @@ void PlanRun::write_cell(ValueId id, int rank, int c, int o, int i, const double
     b.emplace();
     b->tensor = DenseTensor(request_, v.columns, v.tensors);
     b->present.assign(b->tensor.cells(), 0);
+    b->placed.assign(b->tensor.cells(), 0);
+    for (const Box& box : v.placement.at(rank))
+      for_each_cell(box, [&](int column, int outer, int inner) {
+        require(b->tensor.has(column, outer, inner), "a placement leaves the tensor");
+        b->placed[b->tensor.cell(column, outer, inner)] = 1;
+      });
   }
   DenseTensor& t = b->tensor;
-  require(c >= 0 && c < t.columns && o >= 0 && o < t.outer && i >= 0 && i < t.inner, "a write leaves the tensor");
+  require(t.has(c, o, i) && b->placed[t.cell(c, o, i)], "a write leaves the placement");
   require(count == static_cast<int>(t.cell_elements()), "a write of another width");
   char& present = b->present[t.cell(c, o, i)];
   if (!present) {
@@ -85,7 +91,7 @@ PlanRun::PartialTensor& PlanRun::rows_of(const Op& op) {
   DenseTensor& t = rows->tensor;
   for (const Box& box : plan_.values[at(plan_.accumulators[at(acc)].q)].placement.at(op.rank))
     for_each_cell(box, [&](int c, int o, int i) {
-      require(c < t.columns && o < t.outer && i < t.inner, "queries outside of the tensor");
+      require(t.has(c, o, i), "queries outside of the tensor");
       rows->present[t.cell(c, o, i)] = 1;
       for (int b = 0; b < t.batch; ++b) t.at(c, o, i)[b * t.width + request_.head_dim] = kNothing;
       rows->num_bytes += static_cast<std::int64_t>(t.cell_elements()) * 4;
@@ -158,7 +164,7 @@ void PlanRun::merge(const Op& op) {
   for_each_read(plan_, op, [&](int rank, ValueId value, const Box& box) {
     for_each_cell(box, [&](int c, int o, int i) {
       const double* part = read_cell(value, rank, c, o, i);
-      require(c < rows.tensor.columns && o < rows.tensor.outer && i < rows.tensor.inner, "rows outside of the tensor");
+      require(rows.tensor.has(c, o, i), "rows outside of the tensor");
       for (int b = 0; b < request_.batch; ++b, part += d + 2)
         fold(rows, rows.tensor.cell(c, o, i), b, part, part[d], part[d + 1]);
     });
@@ -292,26 +298,26 @@ void PlanRun::copy_messages(const Op& op) {
   }
 }
 
-// Takes what has come in: an exchange lands it, a reduce adds it up first.
+// Takes what it expects, in the order in which it was sent: an exchange lands it, a reduce adds it up first.
 void PlanRun::receive(const Op& op) {
   const Post& post = plan_.post_of(op);
+  std::map<int, std::size_t> taken;
   std::vector<Parcel> sums;
-  for (int src = 0; src < plan_.ranks; ++src) {
-    const auto box = mail_.find({op.post, src, op.rank});
-    if (box == mail_.end()) continue;
-    for (const Parcel& parcel : box->second) {
-      if (post.kind == PostKind::kExchange) {
-        deliver(post.dst, op.rank, parcel);
-        continue;
-      }
-      const auto same = std::ranges::find(sums, parcel.box, &Parcel::box);
-      if (same == sums.end()) {
-        sums.push_back(parcel);
-        continue;
-      }
-      require(same->elements.size() == parcel.elements.size(), "shares of different widths");
-      for (std::size_t e = 0; e < parcel.elements.size(); ++e) same->elements[e] += parcel.elements[e];
+  for (MessageId id : plan_.messages_of(op)) {
+    const Message& m = plan_.messages[at(id)];
+    if (m.dst != op.rank) continue;
+    const Parcel& parcel = mail_.at({op.post, m.src, op.rank}).at(taken[m.src]++);
+    if (post.kind == PostKind::kExchange) {
+      deliver(post.dst, op.rank, parcel);
+      continue;
     }
+    const auto same = std::ranges::find(sums, parcel.box, &Parcel::box);
+    if (same == sums.end()) {
+      sums.push_back(parcel);
+      continue;
+    }
+    require(same->elements.size() == parcel.elements.size(), "shares of different widths");
+    for (std::size_t e = 0; e < parcel.elements.size(); ++e) same->elements[e] += parcel.elements[e];
   }
   for (const Parcel& sum : sums) deliver(post.dst, op.rank, sum);
 }

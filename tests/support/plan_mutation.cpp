@@ -1,0 +1,378 @@
+// Blind mutation: one field, drawn at random, takes a value that another thing of the plan has, or nonsense.
+#include <algorithm>
+
+#include "tests/support/plan_corruption.h"
+
+namespace spscope::testing {
+namespace {
+
+constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+class Mutator {
+ public:
+  Mutator(EditablePlan& plan, const Request& request, Rng& rng) : p_(plan), request_(request), rng_(rng) {}
+
+  std::string mutate() {
+    switch (below(16)) {
+      case 0:
+        return mutate_shape();
+      case 1:
+        return mutate_accumulator();
+      case 2:
+        return mutate_group_or_output();
+      case 3:
+      case 4:
+      case 5:
+        return mutate_post();
+      case 6:
+      case 7:
+        return mutate_message();
+      case 8:
+      case 9:
+        return mutate_value();
+      default:
+        return mutate_op();
+    }
+  }
+
+ private:
+  std::size_t below(std::size_t bound) {
+    return static_cast<std::size_t>(rng_.below(static_cast<std::int64_t>(bound)));
+  }
+  template <typename T>
+  T& any(std::vector<T>& list) {
+    return list[below(list.size())];
+  }
+  // An id of a list of `count`, and once in a while one that it cannot have.
+  std::int32_t any_id(std::size_t count) {
+    static constexpr std::int32_t nonsense[] = {-2, -1, 1000000000, -1000000000};
+    if (count == 0 || rng_.below(24) == 0) return nonsense[below(4)];
+    return static_cast<std::int32_t>(below(count));
+  }
+  // Whether the field takes another value; `name` is then what changed.
+  template <typename T>
+  static std::string set(T& field, const T& value, const char* name) {
+    if (field == value) return {};
+    field = value;
+    return name;
+  }
+  template <typename T>
+  std::string drop_one(std::vector<T>& list, const char* name) {
+    if (list.empty()) return {};
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(below(list.size())));
+    return name;
+  }
+  template <typename T>
+  std::string add_one(std::vector<T>& list, T value, const char* name) {
+    list.insert(list.begin() + static_cast<std::ptrdiff_t>(below(list.size() + 1)), value);
+    return name;
+  }
+
+  std::string mutate_op();
+  std::string swap_ops();
+  std::string mutate_set(EditableOp& op, const EditableOp& other);
+  std::string mutate_post();
+  std::string mutate_message();
+  std::string mutate_value();
+  std::string mutate_placement(RankBoxes& placement, const RankBoxes& other, const char* name);
+  std::string mutate_accumulator();
+  std::string mutate_group_or_output();
+  std::string mutate_shape();
+
+  EditablePlan& p_;
+  const Request& request_;
+  Rng& rng_;
+};
+
+std::string Mutator::mutate_op() {
+  const std::size_t index = below(p_.ops.size());
+  const auto id = static_cast<OpId>(index);
+  EditableOp& op = p_.ops[index];
+  std::vector<std::size_t> alike;  // ops of the same kind
+  for (std::size_t i = 0; i < p_.ops.size(); ++i)
+    if (p_.kind_of(p_.ops[i]) == p_.kind_of(op)) alike.push_back(i);
+  const EditableOp& other = p_.ops[any(alike)];
+  switch (below(16)) {
+    case 0:
+      return set(op.fields.rank, rng_.below(2) == 0 ? any_id(at(request_.ranks)) : other.fields.rank, "op.rank");
+    case 1:
+      return set(op.fields.post, rng_.below(4) == 0 ? any_id(p_.posts.size()) : other.fields.post, "op.post");
+    case 2:
+      return drop_one(op.deps, "op.deps-");
+    case 3:
+      return add_one(op.deps, any_id(p_.ops.size()), "op.deps+");
+    case 4:
+      return set(op.fields.group, rng_.below(2) == 0 ? any_id(p_.groups.size()) : other.fields.group, "op.group");
+    case 5:
+      return drop_one(op.messages, "op.messages-");
+    case 6:
+      return add_one(op.messages, any_id(p_.shell.messages.size()), "op.messages+");
+    case 7:
+      return swap_ops();
+    case 8:
+      p_.remove_op(id);
+      return "op.drop";
+    case 9:
+      p_.insert_op(id + 1, EditableOp(op));
+      return "op.copy";
+    case 10:
+      return set(op.fields.tiles, op.fields.tiles + rng_.below(3) - 1, "op.tiles");
+    case 11:
+      return set(op.fields.flops, other.fields.flops, "op.flops");
+    default:
+      return mutate_set(op, other);
+  }
+}
+
+// Two ops of one rank and lane change places.
+std::string Mutator::swap_ops() {
+  EditableOp& op = any(p_.ops);
+  std::vector<std::size_t> mates;
+  for (std::size_t i = 0; i < p_.ops.size(); ++i)
+    if (p_.ops[i].fields.rank == op.fields.rank && p_.post_of(p_.ops[i]).lane == p_.post_of(op).lane &&
+        &p_.ops[i] != &op)
+      mates.push_back(i);
+  if (mates.empty()) return {};
+  std::swap(op, p_.ops[any(mates)]);
+  return "op.swap";
+}
+
+std::string Mutator::mutate_set(EditableOp& op, const EditableOp& other) {
+  static constexpr SetId Op::*sets[] = {&Op::heads, &Op::seq, &Op::q, &Op::k};
+  static constexpr const char* names[] = {"op.heads", "op.seq", "op.q", "op.k"};
+  const std::size_t which = below(4);
+  SetId Op::*field = sets[which];
+  const bool nonsense = rng_.below(32) == 0;
+  const std::string name = set(op.fields.*field, nonsense ? SetId{1000000} : other.fields.*field, names[which]);
+  if (!name.empty() && p_.kind_of(op) == PostKind::kAttend && rng_.below(8) != 0) recount(p_, request_, op);
+  return name;
+}
+
+std::string Mutator::mutate_post() {
+  EditablePost &post = any(p_.posts), &other = any(p_.posts);
+  switch (below(7)) {
+    case 0:
+      return set(post.fields.kind, other.fields.kind, "post.kind");
+    case 1:
+      return set(post.fields.lane, rng_.below(4) == 0 ? any_id(8) : other.fields.lane, "post.lane");
+    case 2:
+      return set(post.fields.src, any_id(p_.values.size()), "post.src");
+    case 3:
+      return set(post.fields.dst, any_id(p_.values.size()), "post.dst");
+    case 4:
+      return set(post.fields.acc, rng_.below(2) == 0 ? any_id(p_.shell.accumulators.size()) : other.fields.acc,
+                 "post.acc");
+    case 5:
+      return set(post.fields.kernel, rng_.below(2) == 0 ? any_id(p_.shell.kernels.size()) : other.fields.kernel,
+                 "post.kernel");
+    default:
+      if (post.operands.empty() || rng_.below(4) == 0)
+        return add_one(post.operands, any_id(p_.values.size()), "post.operands+");
+      if (rng_.below(3) == 0) return drop_one(post.operands, "post.operands-");
+      return set(any(post.operands), any_id(p_.values.size()), "post.operands");
+  }
+}
+
+std::string Mutator::mutate_message() {
+  if (p_.shell.messages.empty()) return {};
+  Message &m = any(p_.shell.messages), &other = any(p_.shell.messages);
+  switch (below(5)) {
+    case 0:
+      return set(m.src, rng_.below(8) == 0 ? any_id(at(request_.ranks)) : other.src, "message.src");
+    case 1:
+      return set(m.dst, rng_.below(8) == 0 ? any_id(at(request_.ranks)) : other.dst, "message.dst");
+    case 2:
+      return set(m.box, other.box, "message.box");
+    case 3:
+      return set(m.box.inner, other.box.inner, "message.box.inner");
+    default:
+      return set(m.bytes, rng_.below(2) == 0 ? other.bytes : m.bytes + 2, "message.bytes");
+  }
+}
+
+std::string Mutator::mutate_placement(RankBoxes& placement, const RankBoxes& other, const char* name) {
+  if (rng_.below(3) == 0) return set(placement, other, name);
+  BoxList &boxes = any(placement), &theirs = any(placement);
+  switch (below(4)) {
+    case 0:
+      return set(boxes, theirs, name);
+    case 1:
+      return drop_one(boxes, name);
+    case 2:
+      if (theirs.empty()) return {};
+      return add_one(boxes, any(theirs), name);
+    default:
+      std::swap(boxes, theirs);
+      return boxes == theirs ? std::string() : name;
+  }
+}
+
+std::string Mutator::mutate_value() {
+  EditableValue &v = any(p_.values), &other = any(p_.values);
+  switch (below(9)) {
+    case 0:
+    case 1:
+      return mutate_placement(v.placement, other.placement, "value.placement");
+    case 2:
+      return set(v.fields.tensors, other.fields.tensors, "value.tensors");
+    case 3:
+      return set(v.fields.layer, rng_.below(2) == 0 ? other.fields.layer : 1 - v.fields.layer, "value.layer");
+    case 4:
+      return rng_.below(2) == 0 ? set(v.pending, other.pending, "value.pending")
+                                : add_one(v.pending, any_id(p_.groups.size()), "value.pending+");
+    case 5:
+      return rng_.below(2) == 0 ? set(v.sources, other.sources, "value.sources")
+                                : add_one(v.sources, any_id(p_.values.size()), "value.sources+");
+    case 6:
+      v.fields.given = !v.fields.given;
+      return "value.given";
+    case 7:
+      return set(v.fields.partial, any_id(p_.shell.accumulators.size()), "value.partial");
+    default:
+      return set(v.fields.columns, static_cast<Axis>(below(kNumAxes + 1)), "value.columns");
+  }
+}
+
+std::string Mutator::mutate_accumulator() {
+  if (rng_.below(3) == 0) {
+    MaskUse& mask = any(p_.shell.masks);
+    if (rng_.below(2) == 0) return set(mask.axis, static_cast<AttendedAxis>(below(4)), "mask.axis");
+    return set(mask.slices, static_cast<int>(rng_.below(5)) - 1, "mask.slices");
+  }
+  if (!p_.shell.kernels.empty() && rng_.below(3) == 0) {
+    Kernel &kernel = any(p_.shell.kernels), &other = any(p_.shell.kernels);
+    switch (below(3)) {
+      case 0:
+        return set(kernel.name, other.name, "kernel.name");
+      case 1:
+        kernel.contracts = !kernel.contracts;
+        return "kernel.contracts";
+      default:
+        return set(kernel.out, static_cast<Axis>(below(kNumAxes + 1)), "kernel.out");
+    }
+  }
+  Accumulator& acc = any(p_.shell.accumulators);
+  switch (below(3)) {
+    case 0:
+      return set(acc.q, any_id(p_.values.size()), "accumulator.q");
+    case 1:
+      return set(acc.axis, static_cast<AttendedAxis>(below(4)), "accumulator.axis");
+    default:
+      return set(acc.mask, any_id(p_.shell.masks.size()), "accumulator.mask");
+  }
+}
+
+std::string Mutator::mutate_group_or_output() {
+  if (rng_.below(2) == 0 && !p_.groups.empty()) {
+    std::vector<int>& group = any(p_.groups);
+    if (group.empty() || rng_.below(2) == 0) return add_one(group, any_id(at(request_.ranks)), "group+");
+    return rng_.below(2) == 0 ? drop_one(group, "group-") : set(any(group), any_id(at(request_.ranks)), "group");
+  }
+  EditableOutput& output = any(p_.outputs);
+  switch (below(4)) {
+    case 0:
+      return set(output.value, any_id(p_.values.size()), "output.value");
+    case 1:
+      p_.outputs.push_back(EditableOutput(output));
+      return "output+";
+    case 2:
+      return drop_one(p_.outputs, "output-");
+    default:
+      return mutate_placement(output.placement, any(p_.values).placement, "output.placement");
+  }
+}
+
+std::string Mutator::mutate_shape() {
+  Plan& shell = p_.shell;
+  const int change = rng_.below(2) == 0 ? 1 : -1;
+  switch (below(7)) {
+    case 0:
+      shell.ranks += change;
+      return "ranks";
+    case 1:
+      shell.lanes += change;
+      return "lanes";
+    case 2:
+      shell.batch += change;
+      return "batch";
+    case 3:
+      shell.num_columns[below(kNumAxes)] += change;
+      return "columns";
+    case 4:
+      shell.tensor_width[below(kNumTensors)] += change;
+      return "width";
+    case 5:
+      shell.inner_tokens += change;
+      return "inner_tokens";
+    default:
+      shell.dtype = static_cast<Dtype>(below(3));
+      return shell.dtype == request_.dtype ? std::string() : "dtype";
+  }
+}
+
+}  // namespace
+
+bool recount(const EditablePlan& plan, const Request& request, EditableOp& op) {
+  const AccId acc_id = plan.post_of(op).acc;
+  if (acc_id < 0 || at(acc_id) >= plan.shell.accumulators.size()) return false;
+  const Accumulator& acc = plan.shell.accumulators[at(acc_id)];
+  SetTable& sets = *plan.shell.sets;
+  MaskCounter& mask = request.executed_mask(acc.axis).refined(plan.shell.masks[at(acc.mask)].slices);
+  const auto inside = [&](SetId id, std::int32_t count) {
+    return sets.has(id) && (sets.spans(id).empty() || sets.spans(id).back().end <= count);
+  };
+  Op& f = op.fields;
+  if (!sets.has(f.seq) || !inside(f.heads, request.heads) || !inside(f.q, mask.mask().tokens()) ||
+      !inside(f.k, mask.mask().tokens()))
+    return false;
+  const TileCount count = mask.count(f.heads, f.q, f.k);
+  const std::int64_t sequences = sets.size(f.seq) * request.batch;
+  f.tiles = count.tiles * sequences;
+  f.flops = 4 * count.area * sequences * request.head_dim;
+  return true;
+}
+
+std::string mutate(EditablePlan& plan, const Request& request, Rng& rng) {
+  return Mutator(plan, request, rng).mutate();
+}
+
+const std::vector<PlanCase>& mutation_cases() {
+  using Kind = LayerKind;
+  // 3 heads of 2, 23 tokens in 6 blocks, the last of 3.
+  const auto shape = [](int ranks, LayerShape rest = {}) {
+    rest.ranks = ranks;
+    rest.heads = 3;
+    rest.head_dim = 2;
+    rest.block = 4;
+    rest.inner = rest.outer > 1 ? 11 : 23;
+    return rest;
+  };
+  const auto torus = [](int machines, bool barrier) {
+    return [=](PlanBuilder& b, const Request& r) { plan_torus(b, r, {machines, 1, barrier}); };
+  };
+  static const std::vector<PlanCase> cases = {
+      {"ring", Kind::kAttention, shape(4), strategy_plan("ring")},
+      {"ring_2d", Kind::kAttention, shape(3, {.outer = 7}), strategy_plan("ring")},
+      {"ring_text", Kind::kAttention, shape(3, {.text = 3, .text_layout = TextLayout::kReplicate}),
+       plan_ring_text_replicated},
+      {"ring_double", Kind::kAttention, shape(4), [](PlanBuilder& b, const Request& r) { plan_double_ring(b, r, 2); }},
+      {"ring_sparse", Kind::kAttention, shape(3), plan_sparse_ring},
+      {"ring_two_way", Kind::kAttention, shape(3, {.dtype = Dtype::kFp32}), plan_two_way_ring},
+      {"token_ring", Kind::kAttention, shape(3), plan_token_ring},
+      {"ulysses", Kind::kAttention, shape(3, {.batch = 2}), strategy_plan("ulysses")},
+      {"ulysses_pipelined", Kind::kAttention, shape(2), plan_pipelined_ulysses},
+      {"balanced_usp", Kind::kAttention, shape(6),
+       [](PlanBuilder& b, const Request& r) { plan_balanced_usp(b, r, 2, false); }},
+      {"dsv", Kind::kAttention, shape(4), [](PlanBuilder& b, const Request& r) { plan_dsv(b, r, 2); }},
+      {"torus_barrier", Kind::kRotaryAttention, shape(4), torus(2, true)},
+      {"torus_signals", Kind::kRotaryAttention, shape(3), torus(3, false)},
+      {"dsp", Kind::kSpatialTemporal, shape(3, {.outer = 7}), plan_dsp},
+      {"megatron_tp", Kind::kMegatronLayer, shape(3, {.ffn = 4}),
+       [](PlanBuilder& b, const Request& r) { plan_megatron(b, r, false); }},
+      {"megatron_sp", Kind::kMegatronLayer, shape(2, {.ffn = 5}),
+       [](PlanBuilder& b, const Request& r) { plan_megatron(b, r, true); }},
+  };
+  return cases;
+}
+
+}  // namespace spscope::testing
