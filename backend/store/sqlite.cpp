@@ -79,7 +79,7 @@ void Database::set_hostile_limits() {
   sqlite3_limit(db, SQLITE_LIMIT_COMPOUND_SELECT, 100);
   sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, 1'000'000);
   sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
-  execute("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY");
+  execute("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32768");
 }
 
 void Database::execute(const std::string& sql) {

@@ -232,21 +232,23 @@ std::optional<Timeline> StoreReader::timeline(RunId run, int repeat) const {
   if (!pass.flag(2)) return std::nullopt;
   const std::int64_t begin_ns = pass.integer(0, 0, kNeverEnded), end_ns = pass.integer(1, begin_ns, kNeverEnded);
   const int num_ops = pass.count(3);
-  constexpr std::string_view kWhere = "FROM event_row WHERE run_id = ? AND begin_ns BETWEEN ? AND ? AND op_id >= 0";
-  // Counted before anything is allocated for them.
-  const Statement stored = state_->row("SELECT count(*) " + std::string(kWhere), "event", run, begin_ns, end_ns);
-  if (stored.integer(0) != num_ops) state_->corrupt("a timeline does not have one event an op");
   Statement rows(state_->db,
-                 "SELECT op_id, begin_ns, coalesce(transfer_begin_ns, begin_ns), end_ns " + std::string(kWhere));
+                 "SELECT op_id, begin_ns, coalesce(transfer_begin_ns, begin_ns), end_ns FROM event_row "
+                 "WHERE run_id = ? AND begin_ns BETWEEN ? AND ? AND op_id >= 0");
   rows.bind_all(run, begin_ns, end_ns);
+  // Grows with what is there: the number of ops is not believed before that many events were read.
+  std::vector<std::pair<std::int64_t, OpTimes>> events;
+  while (rows.step())
+    events.push_back({rows.integer(0, 0, std::int64_t{num_ops} - 1),
+                      {rows.integer(1, begin_ns, end_ns) - begin_ns, rows.integer(2, begin_ns, end_ns) - begin_ns,
+                       rows.integer(3, begin_ns, end_ns) - begin_ns}});
+  if (std::ssize(events) != num_ops) state_->corrupt("a timeline does not have one event an op");
   Timeline timeline;
-  timeline.ops.resize(static_cast<std::size_t>(num_ops), {-1, -1, -1});
-  while (rows.step()) {
-    OpTimes& times = timeline.ops[static_cast<std::size_t>(rows.integer(0, 0, num_ops - 1))];
-    if (times.post_ns >= 0) state_->corrupt("a timeline has an op twice");
-    times.post_ns = rows.integer(1, begin_ns, end_ns) - begin_ns;
-    times.begin_ns = rows.integer(2, begin_ns, end_ns) - begin_ns;
-    times.end_ns = rows.integer(3, begin_ns, end_ns) - begin_ns;
+  timeline.ops.resize(events.size(), {-1, -1, -1});
+  for (const auto& [op, times] : events) {
+    OpTimes& stored = timeline.ops[static_cast<std::size_t>(op)];
+    if (stored.post_ns >= 0) state_->corrupt("a timeline has an op twice");
+    stored = times;
   }
   return timeline;
 }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/base/check.h"
@@ -88,7 +89,7 @@ class TimelineWriter {
     span.begin_ns = begin_ns_ + times(id).post_ns;
     span.end_ns = begin_ns_ + times(id).end_ns;
     span.op_id = id;
-    span.name = events_.name(op_name(plan_, op));
+    span.name = name_of(op);
     span.flags = event_flags(category_of(kind));
     if ((moves_data ? provenance_.network : provenance_.compute) == Source::kModelled) span.flags |= kEventModelled;
     // A copy inside a rank may wait for its data too.
@@ -109,10 +110,18 @@ class TimelineWriter {
     events_.append(run_, stream, std::span<const CollectiveEvent>(&event, 1));
   }
 
+  // Names and communicators are made once a post and once a group: on 1,024 ranks each stands for thousands of ops.
+  NameId name_of(const Op& op) {
+    const auto [it, is_new] = names_.try_emplace(op.post);
+    if (is_new) it->second = events_.name(op_name(plan_, op));
+    return it->second;
+  }
   CommunicatorId communicator_of(const Op& op) {
     const int lane = plan_.post_of(op).lane;
     if (op.group == kNone) return events_.communicator(lane, std::span<const int>(&op.rank, 1));
-    return events_.communicator(lane, plan_.group(op.group));
+    const auto [it, is_new] = communicators_.try_emplace({lane, op.group});
+    if (is_new) it->second = events_.communicator(lane, plan_.group(op.group));
+    return it->second;
   }
 
   EventWriter& events_;
@@ -121,6 +130,8 @@ class TimelineWriter {
   const Timeline& timeline_;
   std::int64_t begin_ns_;
   RunProvenance provenance_;
+  std::unordered_map<PostId, NameId> names_;
+  std::map<std::pair<int, GroupId>, CommunicatorId> communicators_;
 };
 
 }  // namespace
