@@ -64,7 +64,7 @@ using StatementHandle = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize
                 "ask for less at once: a window of time, one run, one rank");
   if (primary == SQLITE_AUTH)
     throw Error(ErrorCode::kStoreQuery, fmt::format("not allowed: {}", sqlite3_errmsg(db.handle())),
-                "a store answers SELECT over the tables and views that spscope list describes");
+                "a store answers SELECT over its tables and views");
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_IOERR) db.fail(code);
   throw Error(ErrorCode::kStoreQuery, sqlite3_errmsg(db.handle()));
 }
