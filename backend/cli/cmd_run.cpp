@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
 #include "backend/analysis/comparison.h"
@@ -83,8 +84,9 @@ int run(CommandContext& context, const RunFlags& flags) {
   const Job job = load_job(flags.job);
   const std::string wanted = flags.output.empty() ? job.config.run.output : flags.output;
   if (!wanted.empty()) check_output(wanted, flags.force);
-  const ScratchFile scratch(job.config.run.scratch);  // used, and removed, when nothing is to be kept
-  const std::string path = wanted.empty() ? scratch.path() : wanted;
+  std::optional<ScratchFile> scratch;  // when nothing is to be kept
+  if (wanted.empty()) scratch.emplace(job.config.run.scratch);
+  const std::string path = scratch ? scratch->path() : wanted;
 
   watch_signals();
   ProgressPrinter printer(context, flags.progress);

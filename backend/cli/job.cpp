@@ -9,8 +9,33 @@
 namespace spscope {
 namespace {
 
+// Problems of every parameter that the config gives, also of patterns and strategies that do not run.
+std::vector<Problem> parameter_problems(const RunConfig& config) {
+  std::vector<Problem> problems;
+  const auto check = [&](const std::vector<Parameter>& rows, const std::string& owner, const ParameterTexts& texts) {
+    std::vector<Problem> found;
+    Parameters values(rows);
+    for (const auto& [key, text] : texts) set_parameter(values, rows, key, text, owner, found);
+    for (Problem& problem : found)  // strategies that run bring those of their section once more
+      if (std::ranges::none_of(
+              problems, [&](const Problem& p) { return p.field == problem.field && p.message == problem.message; }))
+        problems.push_back(std::move(problem));
+  };
+  for (const auto& [name, texts] : config.pattern_parameters)
+    if (const Pattern* pattern = find_pattern(name)) check(pattern->parameters(), "mask." + name, texts);
+  for (const auto& [name, texts] : config.strategy_parameters)
+    if (const Strategy* strategy = find_strategy(name)) check(strategy->parameters(), "strategy." + name, texts);
+  for (const std::string& text : config.run.strategies) {
+    const StrategyChoice choice = strategy_choice(config, text);
+    if (const Strategy* strategy = find_strategy(choice.name))
+      check(strategy->parameters(), "strategy." + choice.name, choice.parameters);
+  }
+  return problems;
+}
+
 NameLists known_names() {
   NameLists names;
+  names.check_parameters = parameter_problems;
   for (const Pattern& pattern : patterns()) names.patterns.push_back(pattern.name);
   for (const Strategy& strategy : strategies()) names.strategies.push_back(strategy.name);
   return names;
@@ -40,19 +65,15 @@ Job load_job(const JobFlags& flags) {
   ResolvedConfig resolved = resolve(job.config);
   job.model = std::move(resolved.model);
   job.cluster = std::move(resolved.cluster);
-  std::vector<Problem> problems;
+  std::vector<Problem> none;  // load() found them all
   for (const std::string& text : job.config.run.strategies) {
     const StrategyChoice choice = strategy_choice(job.config, text);
     const Strategy* strategy = find_strategy(choice.name);
-    if (!strategy) throw Error(ErrorCode::kConfigUnknownName, fmt::format("there is no strategy \"{}\"", choice.name));
     const std::vector<Parameter> rows = strategy->parameters();
     Parameters parameters(rows);
-    for (const auto& [key, value] : choice.parameters)
-      set_parameter(parameters, rows, key, value, fmt::format("strategy.{}", choice.name), problems);
+    for (const auto& [key, value] : choice.parameters) set_parameter(parameters, rows, key, value, choice.name, none);
     job.strategies.push_back({unique_id(strategy->name, job.strategies), strategy, std::move(parameters)});
   }
-  locate(problems, loaded.places);
-  if (!problems.empty()) throw Error(std::move(problems));
   return job;
 }
 

@@ -21,29 +21,38 @@ ActivationSource::ActivationSource(const Job& job) : job_(job) {
     for (const char* name : kTensorNames) options.only.push_back(fmt::format("{}{}", name, suffix));
   }
   std::vector<Array> read = read_arrays(path, options);
+  std::vector<Problem> problems;
   for (const std::string& name : options.only) {
     const auto found = std::ranges::find(read, name, &Array::name);
-    if (found == read.end())
-      throw Error(ErrorCode::kActivations, fmt::format("there is no array \"{}\" in {}", name, path),
-                  "activations are a .npz or .safetensors file with q, k and v");
-    check(*found);
+    if (found == read.end()) {
+      problems.push_back({ErrorCode::kActivations,
+                          "model.activations",
+                          fmt::format("there is no array \"{}\" in {}", name, path),
+                          "activations are a .npz or .safetensors file with q, k and v",
+                          {}});
+      continue;
+    }
+    if (std::optional<Problem> problem = misfit(*found)) problems.push_back(std::move(*problem));
     arrays_.push_back(std::move(*found));
   }
+  if (!problems.empty()) throw Error(std::move(problems));
 }
 
-void ActivationSource::check(const Array& array) const {
+std::optional<Problem> ActivationSource::misfit(const Array& array) const {
   const Model& model = job_.model;
   const std::vector<std::int64_t> layer_shape = {model.heads, model.outer() * model.inner(), model.head_dim};
   std::vector<std::int64_t> shape = array.shape;
   const bool by_layer = shape.size() == 4;
   const std::int64_t layers = by_layer ? shape.front() : 1;
   if (by_layer) shape.erase(shape.begin());
-  if (shape == layer_shape && (!by_layer || layers >= job_.config.run.layers) && model.batch == 1) return;
-  throw Error(ErrorCode::kActivations,
-              fmt::format("array \"{}\" of {} is [{}], the model needs [{}] for each of {} layers and batch 1",
-                          array.name, job_.config.model.activations, fmt::join(array.shape, ", "),
-                          fmt::join(layer_shape, ", "), job_.config.run.layers),
-              "set model.grid, model.heads and model.head_dim to the shape of the file");
+  if (shape == layer_shape && (!by_layer || layers >= job_.config.run.layers) && model.batch == 1) return std::nullopt;
+  return Problem{ErrorCode::kActivations,
+                 "model.activations",
+                 fmt::format("array \"{}\" of {} is [{}], the model needs [{}] for each of {} layers and batch 1",
+                             array.name, job_.config.model.activations, fmt::join(array.shape, ", "),
+                             fmt::join(layer_shape, ", "), job_.config.run.layers),
+                 "set model.grid, model.heads and model.head_dim to the shape of the file",
+                 {}};
 }
 
 AttentionInput ActivationSource::file_input(int attention, int layer) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "backend/cli/job.h"
@@ -27,7 +28,8 @@ class ActivationSource {
   const Array& array(int attention, int tensor) const {
     return arrays_[static_cast<std::size_t>(attention * 3 + tensor)];
   }
-  void check(const Array& array) const;
+  // What keeps the array from being an input of the model; nullopt when it fits.
+  std::optional<Problem> misfit(const Array& array) const;
 
   const Job& job_;
   std::vector<Array> arrays_;  // q, k, v of each attention

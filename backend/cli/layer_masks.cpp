@@ -10,14 +10,14 @@
 namespace spscope {
 namespace {
 
-// The parameters of a pattern as [mask.NAME] sets them.
-Parameters pattern_parameters(const RunConfig& config, const Pattern& pattern, std::vector<Problem>& problems) {
+// The parameters of a pattern as [mask.NAME] sets them; load_job() checked them.
+Parameters pattern_parameters(const RunConfig& config, const Pattern& pattern) {
+  std::vector<Problem> none;
   const std::vector<Parameter> rows = pattern.parameters();
   Parameters values(rows);
   const auto section = config.pattern_parameters.find(pattern.name);
   if (section == config.pattern_parameters.end()) return values;
-  for (const auto& [key, text] : section->second)
-    set_parameter(values, rows, key, text, fmt::format("mask.{}", pattern.name), problems);
+  for (const auto& [key, text] : section->second) set_parameter(values, rows, key, text, pattern.name, none);
   return values;
 }
 
@@ -43,9 +43,7 @@ MaskSource::MaskSource(const Job& job, const ActivationSource& activations) : jo
   pattern_ = find_pattern(job.config.mask.pattern);
   temporal_ = find_pattern(job.config.mask.temporal_pattern.empty() ? "dense" : job.config.mask.temporal_pattern);
   if (!file_) {
-    const PatternRequest request = pattern_request(*pattern_, 0, 0);
-    for (Problem& p : pattern_->check(request)) problems.push_back(std::move(p));
-    pattern_parameters(job.config, *pattern_, problems);
+    for (Problem& p : pattern_->check(pattern_request(*pattern_, 0, 0))) problems.push_back(std::move(p));
   } else if (file_->heads() != job.model.heads) {
     problems.push_back({ErrorCode::kMaskShape,
                         "mask.file",
@@ -53,6 +51,8 @@ MaskSource::MaskSource(const Job& job, const ActivationSource& activations) : jo
                         "set model.heads, or import the mask of this model",
                         {}});
   }
+  if (job.model.spatiotemporal())
+    for (Problem& p : temporal_->check(temporal_request(0, 0))) problems.push_back(std::move(p));
   if (!problems.empty()) throw Error(std::move(problems));
 }
 
@@ -70,8 +70,7 @@ PatternRequest MaskSource::pattern_request(const Pattern& pattern, int denoise_s
   request.denoise_steps = std::max(model.denoise_steps, config.run.denoise_steps);
   request.layer = layer;
   request.layers = model.layers;
-  std::vector<Problem> ignored;  // the constructor reported them
-  request.parameters = pattern_parameters(config, pattern, ignored);
+  request.parameters = pattern_parameters(config, pattern);
   return request;
 }
 
@@ -101,12 +100,17 @@ SourcedMask MaskSource::computed_mask(const PatternRequest& request) const {
 }
 
 // Frames are cut one by one, so that a temporal axis of a few frames can be spread over as many ranks.
-SourcedMask MaskSource::temporal_mask(int denoise_step, int layer) const {
+PatternRequest MaskSource::temporal_request(int denoise_step, int layer) const {
   PatternRequest request = pattern_request(*temporal_, denoise_step, layer);
   request.grid = {job_.model.grid[0], 1, 1};
   request.text_tokens = 0;
   request.block = 1;
   if (job_.config.mask.temporal_pattern.empty()) request.density = 1;
+  return request;
+}
+
+SourcedMask MaskSource::temporal_mask(int denoise_step, int layer) const {
+  const PatternRequest request = temporal_request(denoise_step, layer);
   return {temporal_->generate(request), recipe_of(*temporal_, request)};
 }
 

@@ -44,6 +44,7 @@ class MaskSource {
   SourcedMask computed_mask(const PatternRequest& request) const;
   bool computed() const;
   PatternRequest pattern_request(const Pattern& pattern, int denoise_step, int layer) const;
+  PatternRequest temporal_request(int denoise_step, int layer) const;
 
   const Job& job_;
   const ActivationSource& activations_;

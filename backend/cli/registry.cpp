@@ -19,6 +19,7 @@ int exit_code(const Error& error) {
   switch (error.code()) {
     case ErrorCode::kUsage:
     case ErrorCode::kUnavailable:
+    case ErrorCode::kActivations:
       return kExitUsage;
     default:
       break;

@@ -24,6 +24,7 @@ class Validator {
     check_cluster();
     check_run();
     check_strategies();
+    check_parameters();
     return std::move(problems_);
   }
 
@@ -49,7 +50,10 @@ class Validator {
   }
 
   void check_model() {
-    if (!sound_section("model.")) return;
+    if (!sound_section("model.")) {  // sizes cannot be judged, the name can
+      check_name("model.preset", config_.model.preset, model_preset_names(), "a model");
+      return;
+    }
     const std::size_t known = problems_.size();
     const Model model = resolve_model(config_.model, problems_);
     if (problems_.size() != known) return;
@@ -70,7 +74,7 @@ class Validator {
     const MaskConfig& mask = config_.mask;
     if (sound({"mask.density"}) && mask.density <= 0)
       report(ErrorCode::kConfigRange, "mask.density", "the density must be above 0", "");
-    if (mask.file.empty()) check_name("mask.pattern", mask.pattern, names_.patterns, "a mask pattern");
+    check_name("mask.pattern", mask.pattern, names_.patterns, "a mask pattern");
     if (!mask.temporal_pattern.empty())
       check_name("mask.temporal_pattern", mask.temporal_pattern, names_.patterns, "a mask pattern");
     for (const auto& [name, values] : config_.pattern_parameters)
@@ -105,6 +109,11 @@ class Validator {
       else
         check_name("run.strategies", choice.name, names_.strategies, "a strategy");
     }
+  }
+
+  void check_parameters() {
+    if (!names_.check_parameters) return;
+    for (Problem& problem : names_.check_parameters(config_)) problems_.push_back(std::move(problem));
   }
 
   const RunConfig& config_;

@@ -1,6 +1,7 @@
 // What is wrong with a config beyond the type and range of single keys.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct NameLists {
   std::vector<std::string_view> patterns = {}, strategies = {};
   std::vector<std::string_view> backends = {"threads"};
   std::vector<std::string_view> comms = {"auto"};
+  // What is wrong with the parameters of patterns and strategies; nullptr skips that check.
+  std::function<std::vector<Problem>(const RunConfig&)> check_parameters = nullptr;
 };
 
 // All problems, each with the field it names. A check that reads a key of `faulty` is left out: its problem is known.
