@@ -90,6 +90,8 @@ void run_lane(const std::shared_ptr<ThreadRun>& run, const ProgramLane& lane) {
   run->lane_left.notify_all();
 }
 
+bool interrupted(const ExecuteOptions& options) { return options.interrupt != nullptr && options.interrupt->load(); }
+
 double seconds_since(std::int64_t start_ns) { return static_cast<double>(now_ns() - start_ns) * 1e-9; }
 
 // Returns when all lanes have left. A hang or an interrupt stops the run and is returned as an error.
@@ -101,8 +103,7 @@ std::optional<Error> watch(ThreadRun& run, std::size_t num_lanes, bool& all_left
     all_left = run.lane_left.wait_for(lock, kPoll, [&] { return run.lanes_left == num_lanes; });
     if (all_left) return stopped;
     if (const std::int64_t now = run.control.progress(); now != progress) progress = now, progress_ns = now_ns();
-    if (!stopped && run.options.interrupt != nullptr && run.options.interrupt->load())
-      stopped = Error(ErrorCode::kInterrupted, "the run was interrupted");
+    if (!stopped && interrupted(run.options)) stopped = Error(ErrorCode::kInterrupted, "the run was interrupted");
     if (!stopped && !run.control.stopping() && seconds_since(progress_ns) > run.options.watchdog_seconds)
       stopped = Error(ErrorCode::kRankHung, run.control.describe_hang(seconds_since(progress_ns)));
     if (stopped && !run.control.stopping()) run.control.stop();
@@ -115,6 +116,7 @@ std::optional<Error> watch(ThreadRun& run, std::size_t num_lanes, bool& all_left
 // One run of the layer.
 Timeline run_once(const std::shared_ptr<ThreadRun>& run, const Activations& activations) {
   const Plan& plan = run->program.plan();
+  if (interrupted(run->options)) throw Error(ErrorCode::kInterrupted, "the run was interrupted");
   run->control.reset();
   run->communicator.reset();
   run->store.start(run->program.users());
