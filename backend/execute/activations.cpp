@@ -82,6 +82,20 @@ Activations make_activations(const Request& request, std::vector<AttentionInput>
   return made;
 }
 
+void require_fit(const Activations& activations, const Request& request) {
+  const bool fits = activations.batch == request.batch && activations.heads == request.heads &&
+                    activations.head_dim == request.head_dim && activations.outer_tokens == request.outer_tokens &&
+                    activations.inner_tokens == request.inner_tokens &&
+                    static_cast<int>(activations.attentions.size()) == num_attentions(request);
+  const auto elements = static_cast<std::size_t>(activations.num_rows() * activations.head_dim);
+  const bool whole = std::ranges::all_of(activations.attentions, [&](const AttentionInput& input) {
+    return input.q.size() == elements && input.k.size() == elements && input.v.size() == elements;
+  });
+  if (!fits || !whole)
+    throw Error(ErrorCode::kActivations, "the activations were made for another workload",
+                "make them from the request that is run");
+}
+
 void round_to(Dtype dtype, std::span<float> numbers) {
   if (dtype == Dtype::kFp32) return;
   for (float& x : numbers) x = to_float(to_bf16(x));

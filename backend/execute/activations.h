@@ -41,6 +41,9 @@ Activations generate_activations(const Request& request, std::uint64_t seed);
 // infinity.
 Activations make_activations(const Request& request, std::vector<AttentionInput> arrays);
 
+// Throws Error(kActivations) unless these are activations of the request's shape.
+void require_fit(const Activations& activations, const Request& request);
+
 // Rounds every number to what `dtype` can store.
 void round_to(Dtype dtype, std::span<float> numbers);
 

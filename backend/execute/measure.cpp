@@ -124,6 +124,7 @@ std::vector<std::vector<std::int64_t>> time_rank(const RankProgram& program, con
 
 std::vector<std::int64_t> measure(const Plan& plan, const Request& request, const Activations& activations,
                                   const MeasureOptions& options) {
+  require_fit(activations, request);
   const MemoryLayout layout(plan);
   CellFinder finder(plan, layout);
   Pass pass(plan, activations, layout);

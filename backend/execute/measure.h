@@ -26,7 +26,7 @@ struct MeasureOptions {
 };
 
 // Nanoseconds of each op by OpId, the median over repeats; 0 for communication. Every rank is measured: equal counts of
-// tiles are not equal work. REQUIRES: cannot_execute(plan) is empty.
+// tiles are not equal work. REQUIRES: cannot_execute(plan) is empty. Throws Error: kActivations, kInterrupted.
 std::vector<std::int64_t> measure(const Plan& plan, const Request& request, const Activations& activations,
                                   const MeasureOptions& options = {});
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -113,6 +114,27 @@ std::optional<Error> watch(ThreadRun& run, std::size_t num_lanes, bool& all_left
   }
 }
 
+// A thread for each lane, waiting for may_start. Throws Error(kRankFailed) when the machine has no more threads to
+// give.
+std::vector<std::thread> make_lanes(const std::shared_ptr<ThreadRun>& run) {
+  run->may_start = false;
+  run->lanes_left = 0;
+  std::vector<std::thread> threads;
+  try {
+    for (const ProgramLane& lane : run->program.lanes()) threads.emplace_back([run, &lane] { run_lane(run, lane); });
+  } catch (const std::system_error& error) {  // those that started must not be left waiting
+    run->control.stop();
+    run->may_start = true;
+    run->may_start.notify_all();
+    for (std::thread& thread : threads) thread.join();
+    throw Error(ErrorCode::kRankFailed,
+                fmt::format("thread {} of {} cannot be started: {}", threads.size() + 1, run->program.lanes().size(),
+                            error.what()),
+                "use fewer ranks, or mode = \"project\", which runs one rank at a time");
+  }
+  return threads;
+}
+
 // One run of the layer.
 Timeline run_once(const std::shared_ptr<ThreadRun>& run, const Activations& activations) {
   const Plan& plan = run->program.plan();
@@ -124,10 +146,7 @@ Timeline run_once(const std::shared_ptr<ThreadRun>& run, const Activations& acti
     run->store.open(slot);
     fill_slot(run->store, plan, activations, slot);
   }
-  run->may_start = false;
-  run->lanes_left = 0;
-  std::vector<std::thread> threads;
-  for (const ProgramLane& lane : run->program.lanes()) threads.emplace_back([run, &lane] { run_lane(run, lane); });
+  std::vector<std::thread> threads = make_lanes(run);
   const std::int64_t start_ns = now_ns();
   run->may_start = true;
   run->may_start.notify_all();
@@ -182,6 +201,7 @@ ExecuteResult execute_threads(const Plan& plan, const Request& request, const Ac
                               const ExecuteOptions& options) {
   if (std::vector<Problem> problems = cannot_execute(plan, options); !problems.empty())
     throw Error(std::move(problems));
+  require_fit(activations, request);
   const auto run = std::make_shared<ThreadRun>(plan, request, options);
   ExecuteResult result;
   const int total = options.warmup + options.repeats;

@@ -154,6 +154,13 @@ TEST(Failure, NothingIsLeftRunningAndTheNextRunWorks) {
   EXPECT_EQ(testing::run_and_check(ring.plan, ring.request).verdict, Verdict::kPassed);
 }
 
+TEST(Failure, ActivationsOfAnotherWorkloadAreRefused) {
+  const RingOf4 ring;
+  Request longer = ring.request;
+  longer.inner_tokens = 101;
+  EXPECT_THROW(execute(ring.plan, ring.request, generate_activations(longer, 1)), Error);
+}
+
 TEST(Failure, WhatCannotRunIsRefusedBeforeItStartsWithAllReasons) {
   Request request = small_request(2);
   request.hidden = 32;
