@@ -6,18 +6,19 @@ find_package(nlohmann_json REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
-find_package(HWY QUIET)
 
-# libzip reads .npz. AUTO takes it when it is there, ON stops without it.
-set(SPSCOPE_ZIP_FOUND OFF)
-if(SPSCOPE_WITH_ZIP STREQUAL "AUTO")
-  pkg_check_modules(SPSCOPE_ZIP QUIET IMPORTED_TARGET libzip)
-elseif(SPSCOPE_WITH_ZIP)
-  pkg_check_modules(SPSCOPE_ZIP REQUIRED IMPORTED_TARGET libzip)
+# Optional parts, each with a switch SPSCOPE_WITH_<PART>.
+spscope_optional(HIGHWAY PACKAGE libhwy-dev VERSION HWY_VERSION MEANING "Compile attention for many instruction sets"
+                 FIND find_package HWY)
+spscope_optional(ZIP PACKAGE libzip-dev VERSION LIBZIP_VERSION MEANING "Read .npz with libzip"
+                 FIND pkg_check_modules LIBZIP IMPORTED_TARGET libzip)
+spscope_optional(CUDA PACKAGE "CUDA Toolkit" VERSION CUDAToolkit_VERSION
+                 MEANING "Look for the CUDA Toolkit; no part of this version uses it" FIND find_package CUDAToolkit)
+if(NOT SPSCOPE_HAS_HIGHWAY)
+  set(SPSCOPE_STATE_HIGHWAY "${SPSCOPE_STATE_HIGHWAY}; attention runs on portable vectors, several times slower")
 endif()
-
-if(SPSCOPE_WITH_CUDA)
-  find_package(CUDAToolkit REQUIRED)
+if(SPSCOPE_HAS_CUDA)
+  set(SPSCOPE_STATE_CUDA "${SPSCOPE_STATE_CUDA}: found, no part of this version uses it")
 endif()
 
 # The interpreter of the system, which scripts/packages.txt names, comes before one that a user's PATH adds.

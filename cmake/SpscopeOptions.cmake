@@ -7,9 +7,6 @@ set(SPSCOPE_BUILD_TESTS AUTO CACHE STRING "Build the tests: AUTO (when GoogleTes
 set_property(CACHE SPSCOPE_BUILD_TESTS PROPERTY STRINGS AUTO ON OFF)
 option(SPSCOPE_BUILD_BENCH "Build the benchmarks" ON)
 option(SPSCOPE_WERROR "Treat warnings as errors" OFF)
-option(SPSCOPE_WITH_CUDA "Stop when the CUDA Toolkit is missing; no target of this version uses it" OFF)
-set(SPSCOPE_WITH_ZIP AUTO CACHE STRING "Read .npz with libzip: AUTO (when it is there), ON or OFF")
-set_property(CACHE SPSCOPE_WITH_ZIP PROPERTY STRINGS AUTO ON OFF)
 set(SPSCOPE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (for example address,undefined)")
 
 set(CMAKE_CXX_STANDARD 20)

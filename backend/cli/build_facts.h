@@ -8,7 +8,7 @@ namespace spscope {
 
 extern const std::string_view kVersion;
 
-// One optional part: how it was configured and why it is or is not there.
+// One part of the build: its version, or why it is not there.
 struct BuildFact {
   std::string_view name, value;
 };
