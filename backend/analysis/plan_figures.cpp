@@ -1,6 +1,9 @@
 #include "backend/analysis/plan_figures.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "backend/schedule/imbalance.h"
 
 namespace spscope {
 namespace {
@@ -126,6 +129,35 @@ std::optional<std::vector<std::int64_t>> planned_area(const Plan& plan, const Re
     area[i] = request.sets->size(op.seq) * plan.batch * known->refined(use.slices).count(op.heads, op.q, op.k).area;
   }
   return area;
+}
+
+double moved_fraction(const Plan& plan) {
+  SetTable& sets = *plan.sets;
+  int last_layer = 0;  // of a spatial-temporal layer, the attention that is spread over ranks
+  for (const Value& value : plan.values) last_layer = std::max(last_layer, value.layer);
+  std::vector<std::vector<SetId>> attended(at(plan.ranks));
+  for (const Op& op : plan.ops)
+    if (plan.kind_of(op) == PostKind::kAttend &&
+        plan.values[at(plan.accumulators[at(plan.post_of(op).acc)].q)].layer == last_layer)
+      attended[at(op.rank)].push_back(op.q);
+  const std::vector<int> group_of = ring_groups(plan);
+  std::map<int, std::vector<SetId>> rings;
+  for (int r = 0; r < plan.ranks; ++r) rings[group_of[at(r)]].push_back(sets.unite(attended[at(r)]));
+  std::int64_t moved = 0, rows = 0;
+  for (const auto& [group, members] : rings) {
+    const SetId all = sets.unite(members);
+    std::int64_t begin = 0;
+    for (SetId mine : members) begin += sets.size(mine);
+    rows += begin;
+    if (begin != sets.size(all)) continue;
+    begin = 0;
+    for (SetId mine : members) {
+      const SetId home = sets.slice(all, begin, begin + sets.size(mine));
+      moved += sets.size(sets.minus(mine, home));
+      begin += sets.size(mine);
+    }
+  }
+  return rows == 0 ? 0 : static_cast<double>(moved) / static_cast<double>(rows);
 }
 
 }  // namespace spscope

@@ -35,6 +35,11 @@ struct PlanTiles {
 // On the masks that run.
 PlanTiles plan_tiles(const Plan& plan, const Request& request);
 
+// Share of token rows that are attended on another rank than in a contiguous split, 0 to 1: the ranks of a ring, in
+// order, would hold runs of as many neighbouring tokens as they attend. Rings whose ranks attend the same rows (queries
+// that travel) have no such home and count as not moved.
+double moved_fraction(const Plan& plan);
+
 // Active query-key pairs of each op on the masks that were known when planning, in the form of attended_area();
 // nothing when no mask was known.
 std::optional<std::vector<std::int64_t>> planned_area(const Plan& plan, const Request& request);

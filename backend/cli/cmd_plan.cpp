@@ -60,6 +60,7 @@ Comparison plan_all(const Job& job, const MaskSource& masks) {
       add_layer(comparison.strategies[i], plan_layer(job.strategies[i], where.request), layer);
     }
     comparison.workload = describe_workload(job, where.request, density / layers, masks.title());
+    return true;
   });
   for (StrategyResult& result : comparison.strategies) finish_result(result);
   return comparison;
@@ -70,9 +71,9 @@ int run_plan(CommandContext& context, const PlanFlags& flags) {
   const ActivationSource activations(job);
   const MaskSource masks(job, activations);
   if (flags.ops || flags.dot) {
-    bool first = true;
     for_each_layer(job, masks, [&](const LayerOfJob& where) {
-      if (std::exchange(first, false)) print_plans(context, flags, job, where);
+      print_plans(context, flags, job, where);
+      return false;
     });
     return kExitDone;
   }

@@ -80,6 +80,20 @@ int exit_code_of(const Comparison& comparison) {
   return any ? kExitDone : kExitUsage;
 }
 
+// The stored run as `compare` would show it.
+int print_stored(CommandContext& context, const std::string& path, const std::string& shown_path) {
+  const StoreReader reader(path);
+  std::vector<Comparison> comparisons = compare_store(reader);
+  for (Comparison& c : comparisons) c.file = shown_path;
+  TerminalStyle style;
+  style.color = context.color;
+  if (context.json)
+    context.out << render_json(comparisons);
+  else
+    for (const Comparison& c : comparisons) context.out << render_terminal(c, style);
+  return exit_code_of(comparisons.front());
+}
+
 int run(CommandContext& context, const RunFlags& flags) {
   const Job job = load_job(flags.job);
   const std::string wanted = flags.output.empty() ? job.config.run.output : flags.output;
@@ -98,20 +112,17 @@ int run(CommandContext& context, const RunFlags& flags) {
   options.dump = flags.dump;
   options.interrupt = &interrupted;
   options.on_progress = std::ref(printer);
-  run_job(job, writer, options);
+  const RunOutcome outcome = run_job(job, writer, options);
+  if (outcome.layers_done == 0)
+    throw Error(ErrorCode::kInterrupted, "the run was interrupted before a layer was complete", "nothing was kept");
   writer.finish();
 
-  const StoreReader reader(path);
-  std::vector<Comparison> comparisons = compare_store(reader);
-  for (Comparison& c : comparisons) c.file = wanted;
-  TerminalStyle style;
-  style.color = context.color;
-  if (context.json)
-    context.out << render_json(comparisons);
-  else
-    for (const Comparison& c : comparisons) context.out << render_terminal(c, style);
+  const int code = print_stored(context, path, wanted);
   if (!context.json && wanted.empty()) fmt::print(context.err, "\nnothing was kept; -o FILE.db keeps the run\n");
-  return exit_code_of(comparisons.front());
+  if (!outcome.interrupted()) return code;
+  fmt::print(context.err, "interrupted: {} of {} layers were complete{}\n", outcome.layers_done, outcome.layers,
+             wanted.empty() ? "" : " and are kept");
+  return kExitFailed;
 }
 
 }  // namespace

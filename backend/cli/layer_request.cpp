@@ -31,7 +31,7 @@ Request make_layer_request(const Job& job, const LayerMasks& executed, const Lay
   return request;
 }
 
-void for_each_layer(const Job& job, const MaskSource& source, const std::function<void(const LayerOfJob&)>& visit) {
+void for_each_layer(const Job& job, const MaskSource& source, const std::function<bool(const LayerOfJob&)>& visit) {
   const bool lagging = job.config.run.mask_lag > 0 && source.evolves();
   std::vector<std::optional<LayerMasks>> last(static_cast<std::size_t>(job.config.run.layers));
   for (int step = 0; step < job.config.run.denoise_steps; ++step)
@@ -39,7 +39,7 @@ void for_each_layer(const Job& job, const MaskSource& source, const std::functio
       std::optional<LayerMasks>& before = last[static_cast<std::size_t>(layer)];
       LayerMasks masks = source.at(step, layer);
       const LayerMasks* known = !lagging ? &masks : before ? &*before : nullptr;
-      visit({step, layer, masks, make_layer_request(job, masks, known)});
+      if (!visit({step, layer, masks, make_layer_request(job, masks, known)})) return;
       if (lagging) before = std::move(masks);
     }
 }

@@ -19,7 +19,7 @@ struct LayerOfJob {
   const Request& request;
 };
 // Every layer of every denoise step that runs, in order. With run.mask_lag = 1 and masks that evolve, a plan knows the
-// mask of the step before, and nothing at the first step.
-void for_each_layer(const Job& job, const MaskSource& source, const std::function<void(const LayerOfJob&)>& visit);
+// mask of the step before, and nothing at the first step. Ends early when `visit` returns false.
+void for_each_layer(const Job& job, const MaskSource& source, const std::function<bool(const LayerOfJob&)>& visit);
 
 }  // namespace spscope

@@ -1,10 +1,6 @@
 #include "backend/cli/layer_times.h"
 
-#include <algorithm>
-#include <numeric>
-
 #include "backend/execute/measure.h"
-#include "backend/execute/reference.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/memory.h"
 #include "backend/schedule/schedule.h"
@@ -21,7 +17,6 @@ TimedLayer scheduled(const TimingContext& context, const PlannedLayer& planned,
   timed.usage = planned_usage(planned);
   const std::vector<std::int64_t> peak = memory(planned.plan, timed.timelines.front());
   for (RankUsage& rank : timed.usage) rank.memory_peak_bytes = peak[static_cast<std::size_t>(rank.rank)];
-  timed.compute_ns = std::accumulate(compute.begin(), compute.end(), std::int64_t{0});
   return timed;
 }
 
@@ -53,20 +48,6 @@ void count_usage(TimedLayer& timed, const PlannedLayer& planned, const ExecuteRe
   }
 }
 
-std::int64_t total_compute(const Plan& plan, const Timeline& timeline) {
-  std::int64_t sum = 0;
-  for (std::size_t i = 0; i < plan.ops.size(); ++i)
-    if (!communicates(plan.kind_of(plan.ops[i]))) sum += timeline.ops[i].end_ns - timeline.ops[i].begin_ns;
-  return sum;
-}
-
-std::int64_t median_compute(const Plan& plan, const std::vector<Timeline>& timelines) {
-  std::vector<std::int64_t> sums;
-  for (const Timeline& timeline : timelines) sums.push_back(total_compute(plan, timeline));
-  std::ranges::sort(sums);
-  return sums.empty() ? 0 : sums[sums.size() / 2];
-}
-
 TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& planned, const Request& request,
                          const Activations& activations) {
   const RunSection& run = context.job.config.run;
@@ -80,10 +61,9 @@ TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& plann
   ExecuteResult result = execute(planned.plan, request, activations, options);
   TimedLayer timed;
   timed.provenance = result.provenance;
-  timed.compute_ns = median_compute(planned.plan, result.timelines);
   count_usage(timed, planned, result);
-  if (run.verify != VerifyExtent::kOff) {
-    const Verification check = Reference(request, activations, run.verify, run.seed).check(result.outputs);
+  if (context.reference) {
+    const Verification check = context.reference->check(result.outputs);
     timed.verdict = check.verdict;
     timed.max_error = check.max_error;
     timed.error_metric = kErrorMetric;

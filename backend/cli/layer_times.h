@@ -8,6 +8,7 @@
 
 #include "backend/cli/planned_layer.h"
 #include "backend/execute/execute.h"
+#include "backend/execute/reference.h"
 #include "backend/schedule/network.h"
 
 namespace spscope {
@@ -17,7 +18,6 @@ struct TimedLayer {
   std::vector<Timeline> timelines;
   RunProvenance provenance;
   std::vector<RankUsage> usage;
-  std::int64_t compute_ns = 0;  // of all ranks together, in the median repeat
   Verdict verdict = Verdict::kSkipped;
   std::optional<double> max_error;
   std::string error_metric;
@@ -28,11 +28,12 @@ struct TimedLayer {
 struct TimingContext {
   const Job& job;
   Network network;
+  const Reference* reference = nullptr;  // what executed outputs are held to; nullptr: they are not checked
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(int done, int total)> on_repeat;
 };
 
-// By the mode of the job. Throws Error: a rank failed or hung, an output is wrong, interrupted.
+// By the mode of the job. Throws Error: a rank failed or hung, moved other bytes than planned, or kInterrupted.
 TimedLayer time_layer(const TimingContext& context, const PlannedLayer& planned, const Request& request,
                       const Activations& activations);
 

@@ -29,14 +29,15 @@ PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request) {
   PlannedLayer planned;
   const std::int64_t begin = now_ns();
   planned.plan = make_plan(*chosen.strategy, request, chosen.parameters);
-  planned.planning_ns = now_ns() - begin;
   const Plan& plan = planned.plan;
   require_valid(chosen, plan, request);
+  planned.planning_ns = now_ns() - begin;
   planned.volume = plan_volume(plan, request);
   planned.tiles = plan_tiles(plan, request);
   planned.imbalance = imbalance_ratios(plan, attended_area(plan));
   if (const auto known = planned_area(plan, request))
-    planned.planned_imbalance_ratio = imbalance_ratios(plan, *known).plain;
+    planned.planned_imbalance_ratio = plain_imbalance_ratio(plan, *known);
+  planned.moved_fraction = moved_fraction(plan);
   planned.memory_bound_bytes = memory_bound(plan);
   return planned;
 }

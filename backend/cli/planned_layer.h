@@ -13,12 +13,13 @@ namespace spscope {
 
 struct PlannedLayer {
   Plan plan;
-  std::int64_t planning_ns = 0;
+  std::int64_t planning_ns = 0;  // to make and to verify the plan
   PlanVolume volume;
   PlanTiles tiles;
   ImbalanceRatios imbalance;                      // of active query-key pairs
   std::optional<double> planned_imbalance_ratio;  // the plain ratio as the known masks promised it
-  std::vector<std::int64_t> memory_bound_bytes;   // by rank
+  double moved_fraction = 0;
+  std::vector<std::int64_t> memory_bound_bytes;  // by rank
 };
 
 // Throws Error(kPlanInvalid) when the plan breaks a rule: a defect of the strategy, named with the rule.

@@ -55,6 +55,7 @@ void add_layer(StrategyResult& result, const PlannedLayer& planned, const LayerR
   add_to(result.messages, planned.volume.messages);
   add_to(result.tiles, planned.tiles.computed);
   add_to(result.tiles_redundant, planned.tiles.redundant);
+  add_to(result.moved_fraction, planned.moved_fraction);
   add_to(result.planning_ns, planned.planning_ns);
   result.tiles_by_rank.resize(planned.tiles.by_rank.size(), 0);
   for (std::size_t r = 0; r < result.tiles_by_rank.size(); ++r) result.tiles_by_rank[r] += planned.tiles.by_rank[r];
@@ -78,8 +79,8 @@ void finish_result(StrategyResult& result) {
   const auto layers = static_cast<double>(std::max<std::size_t>(1, result.by_layer.size()));
   const auto known = static_cast<double>(std::ranges::count_if(
       result.by_layer, [](const LayerResult& l) { return l.planned_imbalance_ratio.has_value(); }));
-  for (std::optional<double>* ratio :
-       {&result.imbalance_ratio, &result.barrier_imbalance_ratio, &result.coupled_imbalance_ratio})
+  for (std::optional<double>* ratio : {&result.imbalance_ratio, &result.barrier_imbalance_ratio,
+                                       &result.coupled_imbalance_ratio, &result.moved_fraction})
     if (*ratio) **ratio /= layers;
   if (result.planned_imbalance_ratio) *result.planned_imbalance_ratio /= known;
 }

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
-
 #include "backend/base/clock.h"
+#include "backend/base/result.h"
 #include "backend/cli/dump.h"
 #include "backend/cli/layer_request.h"
 #include "backend/cli/layer_times.h"
@@ -78,18 +76,10 @@ StrategyRecord strategy_record(const Job& job, const ChosenStrategy& chosen, con
   return record;
 }
 
-// The makespan that perfect balance and free communication would give this layer. By the cost model it is a proven
-// bound; for measured compute it is the least total compute of any strategy that ran, over the ranks; ranks that share
-// cores have no times to build one on.
-std::optional<std::int64_t> bound_of(const Job& job, const Request& request, const std::vector<RunLayer>& runs) {
-  if (job.config.run.mode == RunMode::kSimulate)
-    return makespan_bound_ns(request, make_plan(*find_strategy("single"), request, {}), job.cluster.preset.cost);
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (const RunLayer& run : runs) {
-    if (run.timed.provenance.timing == Timing::kOversubscribed) return std::nullopt;
-    least = std::min(least, run.timed.compute_ns / request.ranks);
-  }
-  return runs.empty() ? std::nullopt : std::optional(least);
+// What no strategy can beat: proven from the cost model that the times come from, so there is none for measured times.
+std::optional<std::int64_t> bound_of(const Job& job, const Request& request) {
+  if (job.config.run.mode != RunMode::kSimulate) return std::nullopt;
+  return makespan_bound_ns(request, make_plan(*find_strategy("single"), request, {}), job.cluster.preset.cost);
 }
 
 void store_run(StoreWriter& writer, const LayerOfJob& where, const RunLayer& run, std::optional<std::int64_t> bound) {
@@ -103,6 +93,7 @@ void store_run(StoreWriter& writer, const LayerOfJob& where, const RunLayer& run
   record.density = where.request.executed_mask().mask().density();
   record.tiles = run.planned.tiles.computed;
   record.tiles_redundant = run.planned.tiles.redundant;
+  record.moved_fraction = run.planned.moved_fraction;
   record.bound_ns = bound;
   record.planned_imbalance_ratio = run.planned.planned_imbalance_ratio;
   record.verdict = run.timed.verdict;
@@ -144,48 +135,88 @@ class ProgressCount {
   std::int64_t begin_ns_;
 };
 
+// The strategies of the job with their rows in the store. Shapes do not change between layers, so the first one decides
+// what is legal.
+std::vector<StoredStrategy> store_strategies(const Job& job, StoreWriter& writer, const Request& request,
+                                             WorkloadId workload) {
+  std::vector<StoredStrategy> stored;
+  for (const ChosenStrategy& chosen : job.strategies) {
+    const StrategyRecord record = strategy_record(job, chosen, request, workload);
+    stored.push_back({&chosen, writer.add_strategy(record), record.legal()});
+  }
+  return stored;
+}
+
+// What the layers of one job share while it runs.
+struct RunningJob {
+  const Job& job;
+  const RunOptions& options;
+  ProgressCount progress;
+  std::vector<StoredStrategy> strategies;
+
+  bool interrupted() const { return options.interrupt && options.interrupt->load(); }
+};
+
+// One layer under every legal strategy; nothing when it was interrupted.
+std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerOfJob& where, const Activations& input) {
+  const Job& job = running.job;
+  const RunSection& section = job.config.run;
+  std::optional<Reference> reference;
+  if (section.mode == RunMode::kExecute && section.verify != VerifyExtent::kOff)
+    reference.emplace(where.request, input, section.verify, section.seed);
+  std::vector<RunLayer> runs;
+  for (const StoredStrategy& strategy : running.strategies) {
+    if (running.interrupted()) return std::nullopt;
+    if (strategy.legal) {
+      const std::string& id = strategy.chosen->id;
+      running.progress.say("plan", id, 0);
+      RunLayer run{&strategy, plan_layer(*strategy.chosen, where.request), {}};
+      const TimingContext timing{
+          job, Network::from_profile(job.cluster.preset.network, where.request.ranks, job.cluster.gpus_per_node),
+          reference ? &*reference : nullptr, running.options.interrupt,
+          [&](int done, int) { running.progress.say("run", id, done); }};
+      Result<TimedLayer> timed = capture([&] { return time_layer(timing, run.planned, where.request, input); });
+      if (!timed && timed.error().code() == ErrorCode::kInterrupted) return std::nullopt;
+      if (!timed) throw timed.error();
+      run.timed = std::move(*timed);
+      if (!running.options.dump.empty()) dump_outputs(running.options.dump, job, where, id, run.timed.outputs);
+      run.timed.outputs.clear();  // a large model's are gigabytes
+      runs.push_back(std::move(run));
+    }
+    running.progress.next();
+  }
+  return runs;
+}
+
 }  // namespace
 
-void run_job(const Job& job, StoreWriter& writer, const RunOptions& options) {
+RunOutcome run_job(const Job& job, StoreWriter& writer, const RunOptions& options) {
   const ActivationSource activations(job);
   const MaskSource masks(job, activations);
-  ProgressCount progress(
-      options, static_cast<int>(job.strategies.size()) * job.config.run.layers * job.config.run.denoise_steps);
-  writer.add_machine(machine_facts());
+  const int layers = job.config.run.layers * job.config.run.denoise_steps;
+  RunningJob running{job, options, ProgressCount(options, static_cast<int>(job.strategies.size()) * layers), {}};
+  RunOutcome outcome{0, layers};
   WorkloadId workload{};
-  std::vector<StoredStrategy> stored;
+  writer.add_machine(machine_facts());
   for_each_layer(job, masks, [&](const LayerOfJob& where) {
-    if (stored.empty()) {  // the first layer decides legality: shapes do not change between layers
+    if (running.strategies.empty()) {
       workload = writer.add_workload(workload_record(job, masks, where.request));
-      for (const ChosenStrategy& chosen : job.strategies) {
-        const StrategyRecord record = strategy_record(job, chosen, where.request, workload);
-        stored.push_back({&chosen, writer.add_strategy(record), record.legal()});
-      }
+      running.strategies = store_strategies(job, writer, where.request, workload);
     }
-    store_masks(writer, workload, where);
     // A simulation computes nothing, and the inputs of a large model are gigabytes.
     const bool needs_input = job.config.run.mode != RunMode::kSimulate || !options.dump.empty();
     const Activations input =
         needs_input ? activations.at(where.request, where.denoise_step, where.layer) : Activations();
     if (!options.dump.empty()) dump_inputs(options.dump, job, where, input);
-    std::vector<RunLayer> runs;
-    for (const StoredStrategy& strategy : stored) {
-      if (strategy.legal) {
-        progress.say("plan", strategy.chosen->id, 0);
-        RunLayer run{&strategy, plan_layer(*strategy.chosen, where.request), {}};
-        TimingContext timing{
-            job, Network::from_profile(job.cluster.preset.network, where.request.ranks, job.cluster.gpus_per_node),
-            options.interrupt, [&](int done, int) { progress.say("run", strategy.chosen->id, done); }};
-        run.timed = time_layer(timing, run.planned, where.request, input);
-        if (!options.dump.empty()) dump_outputs(options.dump, job, where, strategy.chosen->id, run.timed.outputs);
-        runs.push_back(std::move(run));
-      }
-      progress.next();
-    }
-    const std::optional<std::int64_t> bound = bound_of(job, where.request, runs);
-    for (const RunLayer& run : runs) store_run(writer, where, run, bound);
+    const std::optional<std::vector<RunLayer>> runs = run_layer(running, where, input);
+    if (!runs) return false;
+    store_masks(writer, workload, where);
+    for (const RunLayer& run : *runs) store_run(writer, where, run, bound_of(job, where.request));
+    ++outcome.layers_done;
+    return true;
   });
-  progress.say("done", "", 0);
+  running.progress.say("done", "", 0);
+  return outcome;
 }
 
 }  // namespace spscope

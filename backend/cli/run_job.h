@@ -20,11 +20,19 @@ struct RunProgress {
 
 struct RunOptions {
   std::string dump;                              // folder of --dump; "": none
-  const std::atomic<bool>* interrupt = nullptr;  // set by a signal: stop between ops
+  const std::atomic<bool>* interrupt = nullptr;  // set by a signal
   std::function<void(const RunProgress&)> on_progress;
 };
 
-// Throws Error; the writer is then not finished and nothing is kept.
-void run_job(const Job& job, StoreWriter& writer, const RunOptions& options);
+// How far a run came. A layer that was interrupted is left out whole, so that all strategies compare over the same
+// layers.
+struct RunOutcome {
+  int layers_done = 0, layers = 0;  // x denoise steps
+  bool interrupted() const { return layers_done < layers; }
+};
+
+// Throws Error: the writer is then not finished and nothing is kept. An interrupt is no error: what is complete is
+// stored.
+RunOutcome run_job(const Job& job, StoreWriter& writer, const RunOptions& options);
 
 }  // namespace spscope

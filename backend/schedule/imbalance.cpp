@@ -39,6 +39,19 @@ std::vector<std::int64_t> work_of_attends(const Plan& plan, std::span<const std:
   return kept;
 }
 
+// REQUIRES: work.size() == plan.ops.size().
+std::vector<std::int64_t> work_by_rank(const Plan& plan, std::span<const std::int64_t> work) {
+  SPSCOPE_CHECK(work.size() == plan.ops.size());
+  std::vector<std::int64_t> of_rank(at(plan.ranks));
+  for (std::size_t id = 0; id < work.size(); ++id)
+    if (plan.kind_of(plan.ops[id]) == PostKind::kAttend) of_rank[at(plan.ops[id].rank)] += work[id];
+  return of_rank;
+}
+
+double mean_of(const std::vector<std::int64_t>& of_rank) {
+  return std::accumulate(of_rank.begin(), of_rank.end(), 0.0) / static_cast<double>(of_rank.size());
+}
+
 // Sum over steps of the slowest rank of each group; the slowest group. Steps of different layers are different steps.
 std::int64_t barrier_work(const Plan& plan, std::span<const std::int64_t> work, std::span<const int> group_of_rank) {
   using Step = std::pair<int, int>;  // layer, ring step
@@ -96,16 +109,19 @@ std::vector<int> ring_groups(const Plan& plan) {
   return group;
 }
 
+double plain_imbalance_ratio(const Plan& plan, std::span<const std::int64_t> work) {
+  const std::vector<std::int64_t> of_rank = work_by_rank(plan, work);
+  const double mean = mean_of(of_rank);
+  return mean == 0 ? 1 : static_cast<double>(*std::ranges::max_element(of_rank)) / mean;
+}
+
 ImbalanceRatios imbalance_ratios(const Plan& plan, std::span<const std::int64_t> given_work) {
-  SPSCOPE_CHECK(given_work.size() == plan.ops.size());
-  const std::vector<std::int64_t> work = work_of_attends(plan, given_work);
-  std::vector<std::int64_t> of_rank(at(plan.ranks));
-  for (std::size_t id = 0; id < work.size(); ++id) of_rank[at(plan.ops[id].rank)] += work[id];
-  const double mean = std::accumulate(of_rank.begin(), of_rank.end(), 0.0) / plan.ranks;
+  const double mean = mean_of(work_by_rank(plan, given_work));
   if (mean == 0) return {};
+  const std::vector<std::int64_t> work = work_of_attends(plan, given_work);
   const auto ratio = [&](std::int64_t slowest) { return static_cast<double>(slowest) / mean; };
   const std::vector<int> rings = ring_groups(plan), one_group(at(plan.ranks), 0);
-  return {.plain = ratio(*std::ranges::max_element(of_rank)),
+  return {.plain = plain_imbalance_ratio(plan, work),
           .barrier = ratio(barrier_work(plan, work, rings)),
           .barrier_all_ranks = ratio(barrier_work(plan, work, one_group)),
           .coupled = ratio(schedule(plan, work, Network::instant(plan.ranks)).makespan_ns())};

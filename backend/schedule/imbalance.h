@@ -24,6 +24,9 @@ struct ImbalanceRatios {
 // All 1 when there is no work. REQUIRES: verify(plan) is empty, work.size() == plan.ops.size(), work >= 0.
 ImbalanceRatios imbalance_ratios(const Plan& plan, std::span<const std::int64_t> work);
 
+// The plain ratio alone, without running a schedule.
+double plain_imbalance_ratio(const Plan& plan, std::span<const std::int64_t> work);
+
 // Active (head, query, key) triples by OpId, 0 for what is no attend: the work of a kernel that skips inactive tiles.
 std::vector<std::int64_t> attended_area(const Plan& plan);
 

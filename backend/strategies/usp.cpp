@@ -41,10 +41,11 @@ std::vector<Parameter> parameters_usp() {
 std::vector<Problem> legal_usp(const Request& request, const Parameters& parameters) {
   std::vector<Problem> problems;
   const Mesh mesh = mesh_of(request, parameters);
-  if (mesh.ulysses * mesh.ring != request.ranks)
+  const std::int64_t product = std::int64_t{mesh.ulysses} * mesh.ring;
+  if (product != request.ranks)
     problems.push_back({ErrorCode::kStrategyIllegal, "strategy.usp",
                         fmt::format("ulysses {} x ring {} makes {} ranks, the cluster has {}", mesh.ulysses, mesh.ring,
-                                    mesh.ulysses * mesh.ring, request.ranks),
+                                    product, request.ranks),
                         fmt::format("choose degrees whose product is {}", request.ranks)});
   check_ulysses_degree(request, "usp", mesh.ulysses, problems);
   check_ring_text(request, "usp", mesh.ring, problems);
