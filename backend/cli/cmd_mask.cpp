@@ -20,6 +20,9 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30;
+constexpr int kMaxPlace = 9999;  // denoise steps and layers, as in a config
+
 struct MaskFlags {
   std::string input, output, array, starts;
   int step = 0, layer = 0, block = 64;
@@ -29,29 +32,28 @@ struct MaskFlags {
   std::vector<std::string> settings;  // key=value of the pattern
 };
 
-// The cuts that the flags ask for; empty when the file's own are to be used.
-std::vector<std::int32_t> cuts_of(const MaskFlags& flags) {
-  if (flags.tokens == 0) return {};
-  if (flags.tokens < 0 || flags.tokens > std::int64_t{1} << 30 || flags.block < 1 || flags.block > kMaxBlockTokens)
-    throw Error(ErrorCode::kUsage, "--tokens or --block is out of range",
-                "tokens up to 2^30, blocks of 1 to 384 tokens");
-  return BlockMask::uniform_starts(static_cast<std::int32_t>(flags.tokens), flags.block);
+// Cuts into blocks of --block tokens.
+std::vector<std::int32_t> uniform_cuts(std::int64_t tokens, int block) {
+  if (tokens < 1 || tokens > kMaxTokens)
+    throw Error(ErrorCode::kUsage, fmt::format("a sequence of {} tokens is outside [1, {}]", tokens, kMaxTokens),
+                "--tokens is the length of the sequence");
+  return BlockMask::uniform_starts(static_cast<std::int32_t>(tokens), block);
 }
 
 BlockMask read_mask(const MaskFlags& flags) {
   const MaskFile file(flags.input, flags.array);
-  if (const auto cuts = cuts_of(flags); !cuts.empty()) return file.mask(flags.step, flags.layer, cuts);
+  if (flags.tokens != 0) return file.mask(flags.step, flags.layer, uniform_cuts(flags.tokens, flags.block));
   if (!file.block_starts().empty()) return file.mask(flags.step, flags.layer);
   // Without cuts, whole blocks: right for every figure but the weight of a ragged last block.
-  const int blocks = std::max(file.q_blocks(), file.k_blocks());
-  return file.mask(flags.step, flags.layer, BlockMask::uniform_starts(blocks * flags.block, flags.block));
+  const std::int64_t blocks = std::max(file.q_blocks(), file.k_blocks());
+  return file.mask(flags.step, flags.layer, uniform_cuts(blocks * flags.block, flags.block));
 }
 
-// Tokens per block of the first blocks, and of the last when it is ragged.
+// "16 blocks of 64 tokens", with the last when it is ragged.
 std::string block_text(const BlockMask& mask) {
   const Span first = mask.block(0), last = mask.block(mask.blocks() - 1);
-  if (first.size() == last.size()) return fmt::format("{} of {} tokens", mask.blocks(), first.size());
-  return fmt::format("{} of {} tokens, the last of {}", mask.blocks(), first.size(), last.size());
+  const std::string text = fmt::format("{} blocks of {} tokens", mask.blocks(), first.size());
+  return first.size() == last.size() ? text : fmt::format("{}, the last of {}", text, last.size());
 }
 
 // One character a head, from empty to full.
@@ -96,7 +98,7 @@ void print_info(CommandContext& context, const BlockMask& mask) {
     fmt::print(context.out, "{}\n", facts.dump(2));
     return;
   }
-  fmt::print(context.out, "{} heads, {} tokens in {} blocks\n", mask.heads(), mask.tokens(), block_text(mask));
+  fmt::print(context.out, "{} heads, {} tokens in {}\n", mask.heads(), mask.tokens(), block_text(mask));
   fmt::print(context.out, "density {:.3f}, {} active tiles, spread over heads {:.2f} (standard deviation / mean)\n",
              s.density, s.active_tiles, s.head_cv);
   fmt::print(context.out, "heads   {}\n", density_bar(s.head_density));
@@ -117,8 +119,20 @@ std::string starts_path(const std::string& output) {
   return (path.parent_path() / "block_starts.npy").string();
 }
 
+// The cuts of one folder are those of all its masks, so others that are there must not be replaced.
+void require_same_cuts(const BlockMask& mask, const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown)) return;
+  const auto cuts = mask.coarse_starts();
+  for (const Array& array : read_arrays(path))
+    if (std::ranges::equal(to_integers(array, path), cuts)) return;
+  throw Error(ErrorCode::kStoreExists, fmt::format("\"{}\" cuts the masks of its folder into other blocks", path),
+              "write this mask to another folder");
+}
+
 int write_and_report(CommandContext& context, const BlockMask& mask, const std::string& output) {
   if (!output.empty()) {
+    require_same_cuts(mask, starts_path(output));
     write_mask_npy(mask, output, starts_path(output));
     fmt::print(context.err, "wrote {} and {}\n", output, starts_path(output));
   }
@@ -160,6 +174,15 @@ int generate(CommandContext& context, MaskFlags& flags) {
   return write_and_report(context, pattern->generate(flags.request), flags.output);
 }
 
+int show(CommandContext& context, MaskFlags& flags) {
+  print_info(context, read_mask(flags));
+  return kExitDone;
+}
+
+int import_mask(CommandContext& context, MaskFlags& flags) {
+  return write_and_report(context, read_mask(flags), flags.output);
+}
+
 void declare_generate(CLI::App& app, const std::shared_ptr<MaskFlags>& flags) {
   app.add_option("pattern", flags->input, "name of a pattern (spscope list patterns)")->required();
   app.add_option("--grid", flags->grid, "frames,height,width in tokens")->delimiter(',');
@@ -171,9 +194,9 @@ void declare_generate(CLI::App& app, const std::shared_ptr<MaskFlags>& flags) {
 }
 
 void declare_place(CLI::App& app, const std::shared_ptr<MaskFlags>& flags) {
-  app.add_option("--block", flags->block, "tokens a block");
-  app.add_option("--step", flags->step, "denoise step")->check(CLI::NonNegativeNumber);
-  app.add_option("--layer", flags->layer, "layer")->check(CLI::NonNegativeNumber);
+  app.add_option("--block", flags->block, "tokens a block")->check(CLI::Range(1, kMaxBlockTokens));
+  app.add_option("--step", flags->step, "denoise step")->check(CLI::Range(0, kMaxPlace));
+  app.add_option("--layer", flags->layer, "layer")->check(CLI::Range(0, kMaxPlace));
 }
 
 void declare_input(CLI::App& app, const std::shared_ptr<MaskFlags>& flags) {
@@ -197,13 +220,13 @@ CommandAction declare_mask(CLI::App& app) {
   declare_generate(*make, flags);
   make->add_option("-o,--output", flags->output, "write mask.npy here, block_starts.npy beside it");
   import->add_option("-o,--output", flags->output, "write mask.npy here, block_starts.npy beside it")->required();
-  info->callback([=] { *action = [flags](CommandContext& c) { return print_info(c, read_mask(*flags)), kExitDone; }; });
-  make->callback([=] { *action = [flags](CommandContext& c) { return generate(c, *flags); }; });
-  import->callback([=] { *action = [flags](CommandContext& c) { return write_and_report(c, read_mask(*flags), flags->output);
-};
-}  // namespace spscope
-);
-return [action](CommandContext& context) { return (*action)(context); };
+  const auto bind = [&](CLI::App* sub, int (*command)(CommandContext&, MaskFlags&)) {
+    sub->callback([=] { *action = [=](CommandContext& context) { return command(context, *flags); }; });
+  };
+  bind(info, show);
+  bind(make, generate);
+  bind(import, import_mask);
+  return [action](CommandContext& context) { return (*action)(context); };
 }
 
 }  // namespace spscope

@@ -40,20 +40,32 @@ std::string recipe_of(const Pattern& pattern, const PatternRequest& request) {
 MaskSource::MaskSource(const Job& job, const ActivationSource& activations) : job_(job), activations_(activations) {
   std::vector<Problem> problems;
   if (!job.config.mask.file.empty()) file_ = std::make_unique<MaskFile>(input_path(job.config, job.config.mask.file));
-  pattern_ = find_pattern(job.config.mask.pattern);
+  pattern_ = find_pattern(file_ ? "dense" : job.config.mask.pattern);  // of a file's pattern only the cuts are used
   temporal_ = find_pattern(job.config.mask.temporal_pattern.empty() ? "dense" : job.config.mask.temporal_pattern);
   if (!file_) {
     for (Problem& p : pattern_->check(pattern_request(*pattern_, 0, 0))) problems.push_back(std::move(p));
-  } else if (file_->heads() != job.model.heads) {
-    problems.push_back({ErrorCode::kMaskShape,
-                        "mask.file",
-                        fmt::format("it has {} heads, the model has {}", file_->heads(), job.model.heads),
-                        "set model.heads, or import the mask of this model",
-                        {}});
+  } else {
+    check_file(problems);
   }
   if (job.model.spatiotemporal())
     for (Problem& p : temporal_->check(temporal_request(0, 0))) problems.push_back(std::move(p));
   if (!problems.empty()) throw Error(std::move(problems));
+}
+
+// One entry of the file serves every layer or denoise step; several must be enough.
+void MaskSource::check_file(std::vector<Problem>& problems) const {
+  const auto report = [&](const std::string& message, const char* hint) {
+    problems.push_back({ErrorCode::kMaskShape, "mask.file", message, hint, {}});
+  };
+  const RunSection& run = job_.config.run;
+  if (file_->heads() != job_.model.heads)
+    report(fmt::format("it has {} heads, the model has {}", file_->heads(), job_.model.heads),
+           "set model.heads, or import the mask of this model");
+  if (file_->layers() > 1 && file_->layers() < run.layers)
+    report(fmt::format("it has {} layers, {} are to run", file_->layers(), run.layers), "set run.layers");
+  if (file_->denoise_steps() > 1 && file_->denoise_steps() < run.denoise_steps)
+    report(fmt::format("it has {} denoise steps, {} are to run", file_->denoise_steps(), run.denoise_steps),
+           "set run.denoise_steps");
 }
 
 PatternRequest MaskSource::pattern_request(const Pattern& pattern, int denoise_step, int layer) const {
@@ -121,9 +133,9 @@ LayerMasks MaskSource::at(int denoise_step, int layer) const {
 }
 
 bool MaskSource::evolves() const {
+  if (job_.model.spatiotemporal() && temporal_->evolves) return true;
   if (file_) return file_->denoise_steps() > 1;
-  if (computed()) return false;  // one set of activations, whatever the step
-  return pattern_->evolves || (job_.model.spatiotemporal() && temporal_->evolves);
+  return !computed() && pattern_->evolves;  // one set of activations serves every step
 }
 
 std::string MaskSource::title() const {

@@ -4,42 +4,15 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <iostream>
-#include <vector>
+#include <new>
 
-#include "backend/base/nearest_name.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help.h"
+#include "backend/cli/usage.h"
 
 namespace spscope {
 namespace {
-
-bool is_command(std::string_view name) {
-  for (const Command& command : commands())
-    if (command.name == name) return true;
-  return false;
-}
-
-// CLI11 reports an unknown subcommand as an extra argument; say which known one is near.
-int unknown_command(const std::string& name) {
-  std::vector<std::string_view> names;
-  for (const Command& command : commands()) names.push_back(command.name);
-  const std::string near = nearest_name(name, names);
-  std::cerr << render(Problem{ErrorCode::kUsage,
-                              "",
-                              "there is no command \"" + name + "\"",
-                              near.empty() ? "spscope --help lists the commands" : "did you mean \"" + near + "\"?",
-                              {}});
-  return kExitUsage;
-}
-
-// Help and version requests leave through here too: CLI11 throws them like errors, with exit code 0.
-int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);
-  std::cerr << render(
-      Problem{ErrorCode::kUsage, "", error.what(), "spscope COMMAND --help shows the flags of a command", {}});
-  return kExitUsage;
-}
 
 bool is_terminal(int descriptor) { return isatty(descriptor) != 0; }
 
@@ -58,11 +31,12 @@ int run(int argc, char** argv) {
     sub->footer(std::string(long_help(command.name)));
     sub->callback([&action, declared = command.declare(*sub)] { action = declared; });
   }
-  if (argc > 1 && argv[1][0] != '-' && !is_command(argv[1])) return unknown_command(argv[1]);
   try {  // CLI11 reports wrong usage, and help, by exceptions
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return report_parse_error(app, error);
+    if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);
+    std::cerr << render(usage_problem(app, error));
+    return kExitUsage;
   }
   context.color = is_terminal(STDOUT_FILENO);
   context.progress = is_terminal(STDERR_FILENO) && !context.json;
@@ -78,6 +52,13 @@ int main(int argc, char** argv) {
   } catch (const spscope::Error& error) {
     std::cerr << spscope::render(error);
     return spscope::exit_code(error);
+  } catch (const std::bad_alloc&) {
+    std::cerr << spscope::render(spscope::Problem{spscope::ErrorCode::kMemory,
+                                                  "",
+                                                  "the memory of this machine is full",
+                                                  "use fewer ranks, tokens, layers or repeats",
+                                                  {}});
+    return spscope::kExitFailed;
   } catch (const std::exception& error) {
     std::cerr << spscope::render(spscope::Problem{
         spscope::ErrorCode::kInternal, "", error.what(), "this is a defect of spscope; please report it", {}});

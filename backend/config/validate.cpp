@@ -74,7 +74,7 @@ class Validator {
     const MaskConfig& mask = config_.mask;
     if (sound({"mask.density"}) && mask.density <= 0)
       report(ErrorCode::kConfigRange, "mask.density", "the density must be above 0", "");
-    check_name("mask.pattern", mask.pattern, names_.patterns, "a mask pattern");
+    if (mask.file.empty()) check_name("mask.pattern", mask.pattern, names_.patterns, "a mask pattern");
     if (!mask.temporal_pattern.empty())
       check_name("mask.temporal_pattern", mask.temporal_pattern, names_.patterns, "a mask pattern");
     for (const auto& [name, values] : config_.pattern_parameters)

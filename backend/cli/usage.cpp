@@ -1,0 +1,61 @@
+#include "backend/cli/usage.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <string>
+#include <vector>
+
+#include "backend/base/nearest_name.h"
+
+namespace spscope {
+namespace {
+
+// The command that met an argument it does not know, or else the last one that the arguments lead to.
+const CLI::App& at_fault(const CLI::App& app) {
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  return parsed.empty() || !app.remaining().empty() ? app : at_fault(*parsed.front());
+}
+
+// "spscope mask generate"
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() ? full_name(*app.get_parent()) + " " + app.get_name() : app.get_name();
+}
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  return names;
+}
+
+}  // namespace
+
+Problem usage_problem(const CLI::App& root, const CLI::ParseError& error) {
+  const CLI::App& app = at_fault(root);
+  Problem problem{ErrorCode::kUsage, "", error.what(), full_name(app) + " --help shows what it takes", {}};
+  const std::vector<std::string> unknown = app.remaining();
+  if (unknown.empty()) {
+    if (!problem.message.empty()) problem.message[0] = static_cast<char>(std::tolower(problem.message[0]));
+    return problem;
+  }
+  // To CLI11 an unknown command is a missing one, and an unknown flag has no near ones.
+  const std::string name = unknown.front().substr(0, unknown.front().find('='));
+  const bool is_flag = name.starts_with('-');
+  const std::vector<std::string> known = is_flag ? flag_names(app) : command_names(app);
+  problem.message = is_flag         ? fmt::format("{} has no flag {}", full_name(app), name)
+                    : known.empty() ? fmt::format("\"{}\" is one argument too many for {}", name, full_name(app))
+                                    : fmt::format("there is no command \"{}\"", name);
+  const std::string near = nearest_name(name, std::vector<std::string_view>(known.begin(), known.end()));
+  if (!near.empty()) problem.hint = fmt::format("did you mean \"{}\"?", near);
+  return problem;
+}
+
+}  // namespace spscope
