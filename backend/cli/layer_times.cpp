@@ -1,5 +1,7 @@
 #include "backend/cli/layer_times.h"
 
+#include <algorithm>
+
 #include "backend/execute/measure.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/memory.h"
@@ -8,28 +10,35 @@
 namespace spscope {
 namespace {
 
-// Compute on a network that only the schedule knows.
+// Compute, of one or more repeats, on a network that only the schedule knows.
 TimedLayer scheduled(const TimingContext& context, const PlannedLayer& planned,
-                     const std::vector<std::int64_t>& compute, Source compute_source) {
+                     const std::vector<std::vector<std::int64_t>>& compute_of_repeats, Source compute_source) {
   TimedLayer timed;
   timed.provenance = {compute_source, Source::kModelled, Timing::kClean};
-  timed.timelines.push_back(schedule(planned.plan, compute, context.network));
   timed.usage = planned_usage(planned);
-  const std::vector<std::int64_t> peak = memory(planned.plan, timed.timelines.front());
-  for (RankUsage& rank : timed.usage) rank.memory_peak_bytes = peak[static_cast<std::size_t>(rank.rank)];
+  for (const std::vector<std::int64_t>& compute : compute_of_repeats) {
+    timed.timelines.push_back(schedule(planned.plan, compute, context.network));
+    const std::vector<std::int64_t> peak = memory(planned.plan, timed.timelines.back());
+    for (RankUsage& rank : timed.usage)
+      rank.memory_peak_bytes = std::max(rank.memory_peak_bytes, peak[static_cast<std::size_t>(rank.rank)]);
+  }
   return timed;
 }
 
 TimedLayer project(const TimingContext& context, const PlannedLayer& planned, const Request& request,
                    const Activations& activations) {
   const RunSection& run = context.job.config.run;
+  ExecuteOptions as_executed;
+  as_executed.threads_per_rank = run.threads_per_rank;
+  if (std::vector<Problem> problems = cannot_execute(planned.plan, as_executed); !problems.empty())
+    throw Error(std::move(problems));
   MeasureOptions options;
   options.repeats = run.repeats;
   options.warmup = run.warmup;
   options.load = run.measure;
   options.interrupt = context.interrupt;
   options.on_rank = context.on_repeat;
-  return scheduled(context, planned, measure(planned.plan, request, activations, options), Source::kMeasured);
+  return scheduled(context, planned, measure_repeats(planned.plan, request, activations, options), Source::kMeasured);
 }
 
 // What the communicators counted takes the place of what the plan says; both must agree.
@@ -83,7 +92,7 @@ TimedLayer time_layer(const TimingContext& context, const PlannedLayer& planned,
     case RunMode::kProject:
       return project(context, planned, request, activations);
     case RunMode::kSimulate:
-      return scheduled(context, planned, op_durations(planned.plan, context.job.cluster.preset.cost),
+      return scheduled(context, planned, {op_durations(planned.plan, context.job.cluster.preset.cost)},
                        Source::kModelled);
   }
   return {};

@@ -1,12 +1,12 @@
 #include "backend/cli/machine.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <fstream>
 
+#include "backend/base/cores.h"
 #include "kernels/calibrate.h"
 
 namespace spscope {
@@ -25,13 +25,6 @@ std::string proc_value(const char* path, std::string_view key) {
 }
 
 }  // namespace
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  return CPU_COUNT(&set);
-}
 
 std::vector<MachineFact> machine_facts() {
   utsname system{};

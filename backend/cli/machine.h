@@ -10,7 +10,5 @@ namespace spscope {
 
 // cpu, cores, memory, vector target of the kernels, operating system.
 std::vector<MachineFact> machine_facts();
-// Cores that this process may use, containers and affinity considered.
-int usable_cores();
 
 }  // namespace spscope

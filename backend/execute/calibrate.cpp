@@ -1,4 +1,5 @@
 #include "backend/execute/calibrate.h"
+#include "backend/base/cores.h"
 
 #include <unistd.h>
 
@@ -36,7 +37,7 @@ Calibration calibrate(const CalibrateOptions& options) {
   preset.network = network.network;
   preset.cost = kernels.cost;
   preset.device.memory_gbps = 2 * result.copy_gbps;
-  preset.device.memory_gib = memory_gib() / std::max(1u, std::thread::hardware_concurrency());
+  preset.device.memory_gib = memory_gib() / usable_cores();
   preset.sources = kernels.sources;
   preset.sources.insert(network.sources.begin(), network.sources.end());
   preset.sources["device.memory_gbps"] = "measured: a copy of 128 MiB by one core, bytes read and bytes written";

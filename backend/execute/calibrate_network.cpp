@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "backend/base/cores.h"
 #include "backend/execute/calibrate_experiment.h"
 
 namespace spscope {
@@ -146,11 +147,11 @@ NetworkCalibration calibrate_network(const CalibrateOptions& options) {
       "median and {:.0f} % at most",
       dtype_name(options.dtype), options.max_message_bytes >> 10, 100 * link.quality.median_relative_residual,
       100 * link.quality.max_relative_residual);
-  result.sources = {{"network.link_gbps", fitted},
-                    {"network.intra_latency_ns", fitted + "; from post to use, wake-ups included"},
-                    {"network.compute_slowdown",
-                     fmt::format("measured: attention of two ranks beside an exchange and before it, on {} cores",
-                                 std::thread::hardware_concurrency())}};
+  result.sources = {
+      {"network.link_gbps", fitted},
+      {"network.intra_latency_ns", fitted + "; from post to use, wake-ups included"},
+      {"network.compute_slowdown",
+       fmt::format("measured: attention of two ranks beside an exchange and before it, on {} cores", usable_cores())}};
   return result;
 }
 

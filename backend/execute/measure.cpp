@@ -122,26 +122,37 @@ std::vector<std::vector<std::int64_t>> time_rank(const RankProgram& program, con
 
 }  // namespace
 
-std::vector<std::int64_t> measure(const Plan& plan, const Request& request, const Activations& activations,
-                                  const MeasureOptions& options) {
+std::vector<std::vector<std::int64_t>> measure_repeats(const Plan& plan, const Request& request,
+                                                       const Activations& activations, const MeasureOptions& options) {
   require_fit(activations, request);
   const MemoryLayout layout(plan);
   CellFinder finder(plan, layout);
   Pass pass(plan, activations, layout);
   std::optional<Pass> other;
   if (options.load == MeasureLoad::kLoaded) other.emplace(plan, activations, layout);
-  std::vector<std::int64_t> result(plan.ops.size(), 0);
+  std::vector<std::vector<std::int64_t>> result(static_cast<std::size_t>(options.repeats),
+                                                std::vector<std::int64_t>(plan.ops.size(), 0));
   for (int rank = 0; rank < plan.ranks; ++rank) {
     const RankProgram program = prepare_rank(plan, request, layout, finder, rank);
     const auto ns = time_rank(program, options, pass, other ? &*other : nullptr);
     if (options.interrupt != nullptr && options.interrupt->load())
       throw Error(ErrorCode::kInterrupted, "the run was interrupted");
-    for (std::size_t step = 0; step < program.steps.size(); ++step) {
-      std::vector<std::int64_t> repeats;
-      for (const auto& repeat : ns) repeats.push_back(repeat[step]);
-      result[static_cast<std::size_t>(program.steps[step].op)] = median(std::move(repeats));
-    }
+    for (std::size_t repeat = 0; repeat < result.size(); ++repeat)
+      for (std::size_t step = 0; step < program.steps.size(); ++step)
+        result[repeat][static_cast<std::size_t>(program.steps[step].op)] = ns[repeat][step];
     if (options.on_rank) options.on_rank(rank + 1, plan.ranks);
+  }
+  return result;
+}
+
+std::vector<std::int64_t> measure(const Plan& plan, const Request& request, const Activations& activations,
+                                  const MeasureOptions& options) {
+  const std::vector<std::vector<std::int64_t>> repeats = measure_repeats(plan, request, activations, options);
+  std::vector<std::int64_t> result(plan.ops.size(), 0);
+  for (std::size_t op = 0; op < result.size(); ++op) {
+    std::vector<std::int64_t> of_op;
+    for (const std::vector<std::int64_t>& repeat : repeats) of_op.push_back(repeat[op]);
+    result[op] = median(std::move(of_op));
   }
   return result;
 }

@@ -14,11 +14,13 @@
 #include <fmt/format.h>
 
 #include "backend/base/clock.h"
+#include "backend/base/cores.h"
 #include "backend/base/error.h"
 #include "backend/execute/copy.h"
 #include "backend/execute/execute.h"
 #include "backend/execute/program.h"
 #include "backend/execute/thread_communicator.h"
+#include "kernels/attention.h"
 
 namespace spscope {
 namespace {
@@ -182,6 +184,11 @@ std::vector<Problem> cannot_execute(const Plan& plan, const ExecuteOptions& opti
   if (options.threads_per_rank != 1)
     refuse("run.threads_per_rank", fmt::format("{} threads a rank", options.threads_per_rank),
            "set it to 1: a rank computes on one core, and more cores take more ranks");
+  const int head_dim = plan.tensor_width[static_cast<int>(Tensor::kQ)];
+  if (head_dim > kernels::kMaxHeadDim)
+    refuse("model.head_dim",
+           fmt::format("the attention kernel takes head dims up to {}, not {}", kernels::kMaxHeadDim, head_dim),
+           "use more heads of fewer channels, or run.mode = \"simulate\"");
   for (const Kernel& kernel : plan.kernels)
     if (kernel.contracts || find_local_kernel(kernel.name) == nullptr)
       refuse("plan", fmt::format("the executor threads has no kernel \"{}\"", kernel.name),
@@ -217,8 +224,7 @@ ExecuteResult execute_threads(const Plan& plan, const Request& request, const Ac
   }
   result.traffic = run->communicator.traffic();
   result.outputs = run->program.outputs().gather(run->store);
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  if (plan.ranks * options.threads_per_rank > std::max(1, cores)) result.provenance.timing = Timing::kOversubscribed;
+  if (plan.ranks * options.threads_per_rank > usable_cores()) result.provenance.timing = Timing::kOversubscribed;
   return result;
 }
 

@@ -43,12 +43,23 @@ void expect_right(const Plan& plan, const Request& request, const Activations& a
   for (std::size_t rank = 0; rank < bound.size(); ++rank) EXPECT_LE(result.peak_bytes[rank], bound[rank]) << rank;
 }
 
-// Settings of a strategy that this test runs: all that the strategy calls worth comparing, and its defaults.
+// Settings of a strategy that this test runs: all that the strategy calls worth comparing, its defaults, and the
+// defaults with each choice of each parameter.
 std::vector<Parameters> settings_to_run(const Strategy& strategy, const Request& request) {
   std::vector<Parameters> settings = strategy.candidates(request);
+  const auto add = [&](const Parameters& setting) {
+    if (std::ranges::find(settings, setting) == settings.end() && strategy.legal(request, setting).empty())
+      settings.push_back(setting);
+  };
   const Parameters defaults(strategy.parameters());
-  if (std::ranges::find(settings, defaults) == settings.end() && strategy.legal(request, defaults).empty())
-    settings.push_back(defaults);
+  add(defaults);
+  for (const Parameter& row : strategy.parameters())
+    for (const std::string& choice : row.choices) {
+      Parameters setting = defaults;
+      if (request.ranks % 2 == 0 && setting.has("ring")) setting.set("ring", std::int64_t{2});  // a mesh of two axes
+      setting.set(row.name, choice);
+      add(setting);
+    }
   return settings;
 }
 
