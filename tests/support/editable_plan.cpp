@@ -51,6 +51,14 @@ EditablePlan::EditablePlan(const Plan& plan) : shell(plan) {
   shell.group_members.clear();
 }
 
+Post EditablePlan::post_of(const EditableOp& op) const {
+  const PostId id = op.fields.post;
+  if (id >= 0 && static_cast<std::size_t>(id) < posts.size()) return posts[static_cast<std::size_t>(id)].fields;
+  Post nothing;
+  nothing.kind = PostKind::kBarrier;
+  return nothing;
+}
+
 Plan EditablePlan::flatten() const {
   Plan plan = shell;
   for (const std::vector<int>& group : groups) plan.groups.push_back(append(plan.group_members, group));

@@ -42,7 +42,8 @@ class EditablePlan {
   void insert_op(OpId position, EditableOp op);
   void remove_op(OpId id);
 
-  const Post& post_of(const EditableOp& op) const { return posts[static_cast<std::size_t>(op.fields.post)].fields; }
+  // A barrier that nobody is in for an op whose post does not exist.
+  Post post_of(const EditableOp& op) const;
   PostKind kind_of(const EditableOp& op) const { return post_of(op).kind; }
 
   Plan shell;  // shapes, sets, accumulators, masks, kernels and messages as they are; its other lists are empty

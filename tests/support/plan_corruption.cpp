@@ -161,7 +161,7 @@ void shrink_group(EditablePlan& p, const Request&) {
 }
 
 void read_pending_sum(EditablePlan& p, const Request&) {
-  const Post& reduce = p.post_of(op_of(p, PostKind::kReduce, 0));
+  const Post reduce = p.post_of(op_of(p, PostKind::kReduce, 0));
   const ValueId pending = reduce.src, sum = reduce.dst;
   for (EditablePost& post : p.posts) {
     if (post.fields.kind == PostKind::kReduce) continue;

@@ -23,8 +23,8 @@ const std::vector<Corruption>& corruptions();
 // The plans that are damaged: small, and between them with every kind of op.
 const std::vector<PlanCase>& mutation_cases();
 
-// Changes one field of the plan to another value, or to nonsense. Whatever was changed, as "op.rank" or "value.layer".
-// Empty when the field that was drawn cannot change in this plan.
+// Changes one field of the plan to another value, or to nonsense, and says which, as "op.rank" or "value.layer". Empty
+// when the field that was drawn cannot change in this plan.
 std::string mutate(EditablePlan& plan, const Request& request, Rng& rng);
 
 // Sets tiles and FLOPs of an attend to what the mask says of its sets, so that only the sets are wrong. False when the

@@ -194,6 +194,7 @@ void PlanRun::begin_op(const Op& op) {
   const PostKind kind = plan_.kind_of(op);
   if (!two_sided(kind)) return;
   posted_[post_rank(op.post, op.rank)] = 1;
+  if (kind == PostKind::kBarrier) return;
   for (MessageId id : plan_.messages_of(op)) {
     const Message& m = plan_.messages[at(id)];
     if (m.src == op.rank) mail_[{op.post, m.src, m.dst}].push_back(carry(m, plan_.post_of(op).src));

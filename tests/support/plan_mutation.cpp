@@ -13,26 +13,17 @@ class Mutator {
   Mutator(EditablePlan& plan, const Request& request, Rng& rng) : p_(plan), request_(request), rng_(rng) {}
 
   std::string mutate() {
-    switch (below(16)) {
-      case 0:
-        return mutate_shape();
-      case 1:
-        return mutate_accumulator();
-      case 2:
-        return mutate_group_or_output();
-      case 3:
-      case 4:
-      case 5:
-        return mutate_post();
-      case 6:
-      case 7:
-        return mutate_message();
-      case 8:
-      case 9:
-        return mutate_value();
-      default:
-        return mutate_op();
-    }
+    if (p_.ops.empty() || p_.posts.empty() || p_.values.empty() || p_.outputs.empty() || p_.shell.masks.empty() ||
+        p_.shell.accumulators.empty())
+      return {};
+    const std::size_t what = below(32);
+    if (what == 0) return mutate_shape();
+    if (what < 3) return mutate_accumulator();
+    if (what < 5) return mutate_group_or_output();
+    if (what < 10) return mutate_post();
+    if (what < 16) return mutate_message();
+    if (what < 20) return mutate_value();
+    return mutate_op();
   }
 
  private:
@@ -46,7 +37,7 @@ class Mutator {
   // An id of a list of `count`, and once in a while one that it cannot have.
   std::int32_t any_id(std::size_t count) {
     static constexpr std::int32_t nonsense[] = {-2, -1, 1000000000, -1000000000};
-    if (count == 0 || rng_.below(24) == 0) return nonsense[below(4)];
+    if (count == 0 || rng_.below(64) == 0) return nonsense[below(4)];
     return static_cast<std::int32_t>(below(count));
   }
   // Whether the field takes another value; `name` is then what changed.
@@ -68,6 +59,12 @@ class Mutator {
     return name;
   }
 
+  // A value like the one with this id, or any.
+  ValueId like_value(ValueId id);
+  // Sets the bytes of a message to those of its box in the value that it carries.
+  void recount_bytes(MessageId id);
+  std::string reroute_message(MessageId id);
+  std::string swap_attended_sets();
   std::string mutate_op();
   std::string swap_ops();
   std::string mutate_set(EditableOp& op, const EditableOp& other);
@@ -84,6 +81,62 @@ class Mutator {
   Rng& rng_;
 };
 
+ValueId Mutator::like_value(ValueId id) {
+  if (rng_.below(4) == 0 || id < 0 || at(id) >= p_.values.size()) return any_id(p_.values.size());
+  std::vector<ValueId> alike;
+  for (ValueId other = 0; at(other) < p_.values.size(); ++other)
+    if (p_.values[at(other)].fields.tensors == p_.values[at(id)].fields.tensors) alike.push_back(other);
+  return any(alike);
+}
+
+void Mutator::recount_bytes(MessageId id) {
+  Message& m = p_.shell.messages[at(id)];
+  for (const EditableOp& op : p_.ops) {
+    if (std::ranges::find(op.messages, id) == op.messages.end()) continue;
+    const ValueId src = p_.post_of(op).src;
+    if (src < 0 || at(src) >= p_.values.size()) return;
+    m.bytes = m.src == m.dst ? 0 : volume(*p_.shell.sets, m.box) * p_.shell.cell_bytes(p_.values[at(src)].fields);
+    return;
+  }
+}
+
+// Another rank of the group sends the message, and everybody knows.
+std::string Mutator::reroute_message(MessageId id) {
+  Message& m = p_.shell.messages[at(id)];
+  const int old = m.src, src = static_cast<int>(below(at(request_.ranks)));
+  PostId post = kNone;
+  for (EditableOp& op : p_.ops) {
+    if (std::ranges::find(op.messages, id) == op.messages.end()) continue;
+    post = op.fields.post;
+    if (op.fields.rank == old && m.dst != old) std::erase(op.messages, id);
+  }
+  for (EditableOp& op : p_.ops)
+    if (op.fields.post == post && op.fields.rank == src && m.dst != src && p_.kind_of(op) != PostKind::kPull) {
+      op.messages.push_back(id);
+      std::ranges::sort(op.messages);
+    }
+  m.src = src;
+  recount_bytes(id);
+  return old == src ? std::string() : "message.route";
+}
+
+// Two attends of one rank meet each other's keys, or rows, and count them right.
+std::string Mutator::swap_attended_sets() {
+  std::vector<std::size_t> attends;
+  const int rank = static_cast<int>(below(at(request_.ranks)));
+  for (std::size_t i = 0; i < p_.ops.size(); ++i)
+    if (p_.kind_of(p_.ops[i]) == PostKind::kAttend && p_.ops[i].fields.rank == rank) attends.push_back(i);
+  if (attends.size() < 2) return {};
+  EditableOp &a = p_.ops[any(attends)], &b = p_.ops[any(attends)];
+  const bool keys = rng_.below(2) == 0;
+  SetId Op::*field = keys ? &Op::k : &Op::q;
+  if (a.fields.*field == b.fields.*field) return {};
+  std::swap(a.fields.*field, b.fields.*field);
+  recount(p_, request_, a);
+  recount(p_, request_, b);
+  return keys ? "op.k<->" : "op.q<->";
+}
+
 std::string Mutator::mutate_op() {
   const std::size_t index = below(p_.ops.size());
   const auto id = static_cast<OpId>(index);
@@ -92,7 +145,7 @@ std::string Mutator::mutate_op() {
   for (std::size_t i = 0; i < p_.ops.size(); ++i)
     if (p_.kind_of(p_.ops[i]) == p_.kind_of(op)) alike.push_back(i);
   const EditableOp& other = p_.ops[any(alike)];
-  switch (below(16)) {
+  switch (below(20)) {
     case 0:
       return set(op.fields.rank, rng_.below(2) == 0 ? any_id(at(request_.ranks)) : other.fields.rank, "op.rank");
     case 1:
@@ -119,6 +172,13 @@ std::string Mutator::mutate_op() {
       return set(op.fields.tiles, op.fields.tiles + rng_.below(3) - 1, "op.tiles");
     case 11:
       return set(op.fields.flops, other.fields.flops, "op.flops");
+    case 12:
+      return drop_one(op.deps, "op.deps-");
+    case 13:
+      if (op.deps.empty()) return {};
+      return set(any(op.deps), any_id(p_.ops.size()), "op.deps");
+    case 14:
+      return swap_attended_sets();
     default:
       return mutate_set(op, other);
   }
@@ -150,44 +210,53 @@ std::string Mutator::mutate_set(EditableOp& op, const EditableOp& other) {
 
 std::string Mutator::mutate_post() {
   EditablePost &post = any(p_.posts), &other = any(p_.posts);
+  Post& f = post.fields;
   switch (below(7)) {
     case 0:
-      return set(post.fields.kind, other.fields.kind, "post.kind");
+      return set(f.kind, other.fields.kind, "post.kind");
     case 1:
-      return set(post.fields.lane, rng_.below(4) == 0 ? any_id(8) : other.fields.lane, "post.lane");
+      return set(f.lane, rng_.below(4) == 0 ? any_id(8) : other.fields.lane, "post.lane");
     case 2:
-      return set(post.fields.src, any_id(p_.values.size()), "post.src");
+      return f.src == kNone ? std::string() : set(f.src, like_value(f.src), "post.src");
     case 3:
-      return set(post.fields.dst, any_id(p_.values.size()), "post.dst");
+      return f.dst == kNone ? std::string() : set(f.dst, like_value(f.dst), "post.dst");
     case 4:
-      return set(post.fields.acc, rng_.below(2) == 0 ? any_id(p_.shell.accumulators.size()) : other.fields.acc,
-                 "post.acc");
+      return f.acc == kNone ? std::string() : set(f.acc, any_id(p_.shell.accumulators.size()), "post.acc");
     case 5:
-      return set(post.fields.kernel, rng_.below(2) == 0 ? any_id(p_.shell.kernels.size()) : other.fields.kernel,
-                 "post.kernel");
+      return f.kernel == kNone ? std::string() : set(f.kernel, any_id(p_.shell.kernels.size()), "post.kernel");
     default:
+      if (f.kind != PostKind::kLocal) return {};
       if (post.operands.empty() || rng_.below(4) == 0)
         return add_one(post.operands, any_id(p_.values.size()), "post.operands+");
       if (rng_.below(3) == 0) return drop_one(post.operands, "post.operands-");
-      return set(any(post.operands), any_id(p_.values.size()), "post.operands");
+      ValueId& operand = any(post.operands);
+      return set(operand, like_value(operand), "post.operands");
   }
 }
 
 std::string Mutator::mutate_message() {
   if (p_.shell.messages.empty()) return {};
-  Message &m = any(p_.shell.messages), &other = any(p_.shell.messages);
-  switch (below(5)) {
+  const auto id = static_cast<MessageId>(below(p_.shell.messages.size()));
+  Message &m = p_.shell.messages[at(id)], &other = any(p_.shell.messages);
+  std::string name;
+  switch (below(6)) {
     case 0:
       return set(m.src, rng_.below(8) == 0 ? any_id(at(request_.ranks)) : other.src, "message.src");
     case 1:
       return set(m.dst, rng_.below(8) == 0 ? any_id(at(request_.ranks)) : other.dst, "message.dst");
     case 2:
-      return set(m.box, other.box, "message.box");
+      name = set(m.box, other.box, "message.box");
+      break;
     case 3:
-      return set(m.box.inner, other.box.inner, "message.box.inner");
+      name = set(m.box.inner, other.box.inner, "message.box.inner");
+      break;
+    case 4:
+      return reroute_message(id);
     default:
       return set(m.bytes, rng_.below(2) == 0 ? other.bytes : m.bytes + 2, "message.bytes");
   }
+  if (rng_.below(2) == 0) recount_bytes(id);
+  return name;
 }
 
 std::string Mutator::mutate_placement(RankBoxes& placement, const RankBoxes& other, const char* name) {
@@ -222,7 +291,7 @@ std::string Mutator::mutate_value() {
                                 : add_one(v.pending, any_id(p_.groups.size()), "value.pending+");
     case 5:
       return rng_.below(2) == 0 ? set(v.sources, other.sources, "value.sources")
-                                : add_one(v.sources, any_id(p_.values.size()), "value.sources+");
+                                : add_one(v.sources, like_value(any_id(p_.values.size())), "value.sources+");
     case 6:
       v.fields.given = !v.fields.given;
       return "value.given";
@@ -254,7 +323,7 @@ std::string Mutator::mutate_accumulator() {
   Accumulator& acc = any(p_.shell.accumulators);
   switch (below(3)) {
     case 0:
-      return set(acc.q, any_id(p_.values.size()), "accumulator.q");
+      return set(acc.q, like_value(acc.q), "accumulator.q");
     case 1:
       return set(acc.axis, static_cast<AttendedAxis>(below(4)), "accumulator.axis");
     default:
@@ -271,7 +340,7 @@ std::string Mutator::mutate_group_or_output() {
   EditableOutput& output = any(p_.outputs);
   switch (below(4)) {
     case 0:
-      return set(output.value, any_id(p_.values.size()), "output.value");
+      return set(output.value, like_value(output.value), "output.value");
     case 1:
       p_.outputs.push_back(EditableOutput(output));
       return "output+";
@@ -316,8 +385,11 @@ bool recount(const EditablePlan& plan, const Request& request, EditableOp& op) {
   const AccId acc_id = plan.post_of(op).acc;
   if (acc_id < 0 || at(acc_id) >= plan.shell.accumulators.size()) return false;
   const Accumulator& acc = plan.shell.accumulators[at(acc_id)];
+  if (acc.mask < 0 || at(acc.mask) >= plan.shell.masks.size()) return false;
+  const int slices = plan.shell.masks[at(acc.mask)].slices;
+  if (!request.attends(acc.axis) || slices < 1 || slices > kMaxBlockTokens) return false;
   SetTable& sets = *plan.shell.sets;
-  MaskCounter& mask = request.executed_mask(acc.axis).refined(plan.shell.masks[at(acc.mask)].slices);
+  MaskCounter& mask = request.executed_mask(acc.axis).refined(slices);
   const auto inside = [&](SetId id, std::int32_t count) {
     return sets.has(id) && (sets.spans(id).empty() || sets.spans(id).back().end <= count);
   };

@@ -1,0 +1,194 @@
+// Does verify() agree with the numbers? Seeded mutants of small plans, one field changed in each (two in every fourth),
+// are verified; those it accepts are run in double precision in 8 legal orders, and none may give another number, move
+// other bytes than it says, or hang. A seeded sample of the rejected ones is run too, to show that the damage is real.
+//
+// SPSCOPE_FUZZ_MUTANTS and SPSCOPE_FUZZ_SEED change how many and which; a failure prints the mutant to repeat.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "backend/plan/verify.h"
+#include "tests/support/plan_corruption.h"
+#include "tests/support/plan_judge.h"
+
+namespace spscope::testing {
+namespace {
+
+constexpr std::int64_t kMutants = 10000;
+constexpr std::int64_t kSeed = 20260822;
+constexpr int kOrders = 8;
+constexpr int kSampledOrders = 3;
+constexpr int kSampleEvery = 2;  // of the rejected mutants
+
+std::int64_t from_environment(const char* name, std::int64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoll(text, nullptr, 10);
+}
+
+struct Subject {
+  explicit Subject(const PlanCase& c)
+      : name(c.name),
+        request(layer_request(c.shape, c.kind)),
+        plan(build(c.plan, request)),
+        editable(plan),
+        judge(request, c.kind) {}
+
+  std::string name;
+  Request request;
+  Plan plan;
+  EditablePlan editable;
+  PlanJudge judge;
+};
+
+std::vector<std::unique_ptr<Subject>> subjects() {
+  std::vector<std::unique_ptr<Subject>> list;
+  for (const PlanCase& c : mutation_cases()) list.push_back(std::make_unique<Subject>(c));
+  return list;
+}
+
+bool has_nonsense(const EditablePlan& editable, const Request& request) {
+  try {
+    check_references(editable.flatten(), request);
+  } catch (const Fault&) {
+    return true;
+  }
+  return editable.ops.empty() || editable.outputs.empty();
+}
+
+struct Tally {
+  std::array<std::array<int, kNumOutcomes>, 2> count = {};  // rejected, accepted
+  std::array<int, kNumRules> rules = {};
+  std::array<int, kNumRules> alone = {};  // harmful mutants that this rule alone found, among those run
+  int rejected = 0;
+  std::map<std::string, int> needless;  // field and rules of sampled mutants that were rejected though they ran right
+};
+
+std::string rules_of(const std::vector<PlanProblem>& problems, Tally& tally) {
+  std::set<Rule> rules;
+  for (const PlanProblem& problem : problems) rules.insert(problem.rule);
+  std::string text;
+  for (Rule rule : rules) {
+    ++tally.rules[static_cast<std::size_t>(rule)];
+    text += (text.empty() ? "" : "+") + std::string(rule_name(rule));
+  }
+  return text;
+}
+
+void try_mutant(Subject& subject, Rng& rng, std::int64_t number, Tally& tally) {
+  EditablePlan editable = subject.editable;
+  std::string changed;
+  const int changes = rng.below(4) == 0 ? 2 : 1;
+  for (int change = 0; change < changes;) {
+    const std::string field = mutate(editable, subject.request, rng);
+    if (field.empty()) continue;
+    changed += (changed.empty() ? "" : " and ") + field;
+    ++change;
+    if (has_nonsense(editable, subject.request)) break;  // whatever is wrong beside it would not be seen
+  }
+  const Plan plan = editable.flatten();
+  const std::vector<PlanProblem> problems = verify(plan, subject.request);
+  const std::string rules = rules_of(problems, tally);
+  const bool one_rule = std::ranges::all_of(problems, [&](const PlanProblem& p) { return p.rule == problems[0].rule; });
+  const bool accepted = problems.empty();
+  if (!accepted) ++tally.rejected;
+  if (!accepted && rng.below(kSampleEvery) != 0) return;
+  const Judgement judgement = subject.judge.judge(plan, accepted ? kOrders : kSampledOrders);
+  ++tally.count[accepted][static_cast<std::size_t>(judgement.outcome)];
+  if (accepted)
+    EXPECT_EQ(judgement.outcome, Outcome::kOk)
+        << "mutant " << number << " of " << subject.name << " (" << changed
+        << ") was accepted: " << outcome_name(judgement.outcome) << ", " << judgement.reason;
+  else if (judgement.outcome == Outcome::kOk)
+    ++tally.needless[changed + ": " + rules];
+  else if (one_rule)
+    ++tally.alone[static_cast<std::size_t>(problems[0].rule)];
+}
+
+void print(const Tally& tally) {
+  std::printf("%-10s", "");
+  for (int o = 0; o < kNumOutcomes; ++o) std::printf("%10s", outcome_name(static_cast<Outcome>(o)));
+  for (int accepted = 0; accepted < 2; ++accepted) {
+    std::printf("\n%-10s", accepted ? "accepted" : "rejected");
+    for (int count : tally.count[static_cast<std::size_t>(accepted)]) std::printf("%10d", count);
+  }
+  std::printf("   (%d rejected in all, one in %d run)\n", tally.rejected, kSampleEvery);
+  std::printf("rule: mutants it found, and harmful ones among those run that only it found\n");
+  for (std::size_t r = 0; r < kNumRules; ++r)
+    std::printf("  %-10s%7d%7d\n", rule_name(static_cast<Rule>(r)), tally.rules[r], tally.alone[r]);
+  std::printf("stricter than the numbers need, most frequent:\n");
+  std::vector<std::pair<int, std::string>> order;
+  for (const auto& [what, count] : tally.needless) order.emplace_back(-count, what);
+  std::sort(order.begin(), order.end());
+  for (std::size_t i = 0; i < std::min<std::size_t>(order.size(), 12); ++i)
+    std::printf("  %5d %s\n", -order[i].first, order[i].second.c_str());
+}
+
+TEST(PlanFuzz, NoWrongMutantIsAccepted) {
+  const std::int64_t mutants = from_environment("SPSCOPE_FUZZ_MUTANTS", kMutants);
+  const auto seed = static_cast<std::uint64_t>(from_environment("SPSCOPE_FUZZ_SEED", kSeed));
+  const auto all = subjects();
+  for (const auto& subject : all) {
+    ASSERT_TRUE(verify(subject->plan, subject->request).empty()) << subject->name;
+    ASSERT_EQ(subject->judge.judge(subject->plan, kOrders).outcome, Outcome::kOk) << subject->name;
+  }
+  Tally tally;
+  for (std::int64_t number = 0; number < mutants; ++number) {
+    Rng rng(seed, static_cast<std::uint64_t>(number));
+    Subject& subject = *all[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(all.size())))];
+    try_mutant(subject, rng, number, tally);
+  }
+  print(tally);
+
+  int sampled = 0;
+  for (int count : tally.count[0]) sampled += count;
+  EXPECT_GT((sampled - tally.count[0][0]) * 2, sampled)
+      << "most rejected mutants must be wrong, or the fuzz has no teeth";
+  for (const Corruption& corruption : corruptions()) {
+    const auto& subject =
+        **std::find_if(all.begin(), all.end(), [&](const auto& s) { return s->name == corruption.plan; });
+    EditablePlan editable = subject.editable;
+    corruption.apply(editable, subject.request);
+    rules_of(verify(editable.flatten(), subject.request), tally);
+  }
+  for (int r = 0; r < kNumRules; ++r)
+    EXPECT_GT(tally.rules[static_cast<std::size_t>(r)], 0) << rule_name(static_cast<Rule>(r)) << " never fired";
+}
+
+// Ranges of the flat plan, which no mutant can break.
+void break_range(Plan& plan, Rng& rng) {
+  static constexpr IdRange nonsense[] = {{-1, 3}, {5, 2}, {0, 1000000000}, {-1000000000, -5}, {7, 1 << 20}};
+  const IdRange range = nonsense[rng.below(5)];
+  Op& op = plan.ops[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(plan.ops.size())))];
+  Value& value = plan.values[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(plan.values.size())))];
+  Post& post = plan.posts[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(plan.posts.size())))];
+  IdRange* const ranges[] = {&op.deps, &op.messages, &value.pending, &value.sources, &post.operands};
+  *ranges[rng.below(5)] = range;
+}
+
+// Many fields at once, so that whatever is checked first is not all that is seen; sanitizers judge.
+TEST(PlanFuzz, NothingBreaksVerifyOrTheExecutor) {
+  const auto seed = static_cast<std::uint64_t>(from_environment("SPSCOPE_FUZZ_SEED", kSeed));
+  const std::int64_t mutants = from_environment("SPSCOPE_FUZZ_MUTANTS", kMutants) / 4;
+  const auto all = subjects();
+  int found = 0;
+  for (std::int64_t number = 0; number < mutants; ++number) {
+    Rng rng(seed + 1, static_cast<std::uint64_t>(number));
+    Subject& subject = *all[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(all.size())))];
+    EditablePlan editable = subject.editable;
+    for (std::int64_t change = rng.below(12); change >= 0; --change) mutate(editable, subject.request, rng);
+    Plan plan = editable.flatten();
+    if (rng.below(4) == 0 && !plan.ops.empty()) break_range(plan, rng);
+    found += !verify(plan, subject.request).empty();
+    if (rng.below(8) == 0) subject.judge.judge(plan, 1);
+  }
+  EXPECT_GT(found, mutants / 2);
+}
+
+}  // namespace
+}  // namespace spscope::testing
