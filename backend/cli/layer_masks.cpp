@@ -49,6 +49,12 @@ MaskSource::MaskSource(const Job& job, const ActivationSource& activations) : jo
   }
   if (job.model.spatiotemporal())
     for (Problem& p : temporal_->check(temporal_request(0, 0))) problems.push_back(std::move(p));
+  if (computed() && job.model.text_first && job.model.joint_text_tokens > 0)
+    problems.push_back({ErrorCode::kConfigConflict,
+                        "mask.pattern",
+                        "masks cannot be computed from activations whose text comes first",
+                        "compute the mask in your program and give it as mask.file",
+                        {}});
   if (!problems.empty()) throw Error(std::move(problems));
 }
 

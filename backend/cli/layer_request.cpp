@@ -12,6 +12,8 @@ Request make_layer_request(const Job& job, const LayerMasks& executed, const Lay
   request.outer_tokens = static_cast<std::int32_t>(job.model.outer());
   request.inner_tokens = static_cast<std::int32_t>(job.model.inner());
   request.text_tokens = job.model.spatiotemporal() ? 0 : job.model.joint_text_tokens;
+  // Patterns put text last; files keep the order of the model.
+  request.text_first = job.model.text_first && !job.config.mask.file.empty();
   request.batch = job.model.batch;
   request.dtype = job.config.run.dtype;
   request.text = job.config.run.text;

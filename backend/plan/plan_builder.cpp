@@ -1,8 +1,11 @@
 #include "backend/plan/plan_builder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "backend/base/check.h"
+#include "backend/base/error.h"
 
 namespace spscope {
 namespace {
@@ -42,6 +45,10 @@ PostId PlanBuilder::add_post(Post post) {
 }
 
 OpId PlanBuilder::add_op(PostId post, int rank) {
+  if (plan_.ops.size() >= kMaxPlanOps)
+    throw Error(
+        ErrorCode::kPlanTooLarge, fmt::format("the plan has more than {} ops", kMaxPlanOps),
+        "use fewer ranks, or a strategy that communicates in smaller groups (usp with a larger ulysses degree)");
   Op op;
   op.post = post;
   op.rank = rank;
@@ -143,6 +150,16 @@ IdRange PlanBuilder::add_group_refs(const Groups& groups) {
   return {begin, static_cast<std::int32_t>(plan_.group_refs.size())};
 }
 
+// Every range of a reference array is its owner's alone.
+IdRange PlanBuilder::copy_pending(const Value& value) {
+  const auto begin = static_cast<std::int32_t>(plan_.group_refs.size());
+  for (std::int32_t i = value.pending.begin; i < value.pending.end; ++i) {
+    const GroupId group = plan_.group_refs[at(i)];
+    plan_.group_refs.push_back(group);
+  }
+  return {begin, static_cast<std::int32_t>(plan_.group_refs.size())};
+}
+
 // -- values
 
 ValueId PlanBuilder::input(TensorSet tensors, Placement placement, Axis columns, int layer) {
@@ -168,7 +185,7 @@ ValueId PlanBuilder::view(std::span<const ValueId> values) {
   value.columns = first.columns;
   value.layer = first.layer;
   value.partial = first.partial;
-  value.pending = first.pending;
+  value.pending = copy_pending(first);
   value.placement = place([&](int rank) {
     BoxList boxes;
     for (ValueId v : values)
@@ -181,6 +198,7 @@ ValueId PlanBuilder::view(std::span<const ValueId> values) {
 
 ValueId PlanBuilder::narrow(ValueId id, Placement part) {
   Value value = plan_.values[at(id)];
+  value.pending = copy_pending(value);
   value.placement = std::move(part);
   value.given = false;
   value.sources = add_sources({&id, 1});

@@ -14,6 +14,9 @@
 
 namespace spscope {
 
+// Ops of a plan; 2^26 is a ring of 5,792 ranks, some 6 GB. Reference arrays stay well within 32-bit positions.
+inline constexpr std::size_t kMaxPlanOps = std::size_t{1} << 26;
+
 using Groups = std::vector<std::vector<int>>;
 
 // A move in flight: only wait() gives the value that can be read.
@@ -110,6 +113,7 @@ class PlanBuilder {
   IdRange add_value_refs(std::span<const ValueId> values);
   IdRange add_sources(std::span<const ValueId> values);
   IdRange add_group_refs(const Groups& groups);
+  IdRange copy_pending(const Value& value);
   Move move(PostKind kind, ValueId value, Placement placement, const Groups& groups, int lane);
   void route(const Value& value, const Placement& placement, const std::vector<int>& group, std::vector<Line>& lines);
   void route_box(const Value& value, const Box& want, std::size_t position, const std::vector<int>& group,

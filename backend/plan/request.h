@@ -33,7 +33,8 @@ struct Request {
   int ranks = 1;
   int heads = 1, head_dim = 1;
   std::int32_t outer_tokens = 1, inner_tokens = 0;  // the token grid
-  std::int32_t text_tokens = 0;                     // at the end of the inner axis
+  std::int32_t text_tokens = 0;                     // at the end of the inner axis, or at its begin
+  bool text_first = false;
   std::int32_t hidden = 0, ffn = 0;
   int batch = 1;
   Dtype dtype = Dtype::kBf16;
@@ -65,8 +66,10 @@ struct Request {
   SetId all_heads() const { return sets->span(0, heads); }
   SetId all_outer() const { return sets->span(0, outer_tokens); }
   SetId all_inner() const { return sets->span(0, inner_tokens); }
-  SetId video() const { return sets->span(0, inner_tokens - text_tokens); }
-  SetId words() const { return sets->span(inner_tokens - text_tokens, inner_tokens); }
+  SetId words() const {
+    return text_first ? sets->span(0, text_tokens) : sets->span(inner_tokens - text_tokens, inner_tokens);
+  }
+  SetId video() const { return sets->minus(all_inner(), words()); }
   // Everything: all columns of the axis, all tokens.
   Box whole(Axis axis = Axis::kHeads) const { return {all_columns(axis), all_outer(), all_inner()}; }
 

@@ -134,8 +134,11 @@ TEST(ReplicatedText, OnlyItsOutputTravels) {
   const std::int64_t head_bytes = heads / ranks * head_dim * 2;
   const std::int64_t of_video = 4 * (ranks - 1) * (video / ranks) * head_bytes,
                      of_text = (ranks - 1) * text * head_bytes;
-  for (const std::int64_t sent : bytes_sent(verified_plan(request, "ulysses", ranks, 1)))
-    EXPECT_EQ(sent, of_video + of_text);
+  for (const bool text_first : {false, true}) {
+    request.text_first = text_first;
+    for (const std::int64_t sent : bytes_sent(verified_plan(request, "ulysses", ranks, 1)))
+      EXPECT_EQ(sent, of_video + of_text);
+  }
 }
 
 TEST(CountedBytes, OfARunEqualTheClosedForms) {
