@@ -41,7 +41,7 @@ void drop_attend(EditablePlan& p, const Request&) { p.remove_op(largest_attend(p
 
 void repeat_attend(EditablePlan& p, const Request&) {
   const OpId id = largest_attend(p);
-  p.insert_op(id + 1, p.ops[at(id)]);
+  p.insert_op(id, EditableOp(p.ops[at(id)]));
 }
 
 void count_outside_mask(EditablePlan& p, const Request& request) {

@@ -166,7 +166,7 @@ std::string Mutator::mutate_op() {
       p_.remove_op(id);
       return "op.drop";
     case 9:
-      p_.insert_op(id + 1, EditableOp(op));
+      p_.insert_op(id + static_cast<OpId>(below(2)), EditableOp(op));
       return "op.copy";
     case 10:
       return set(op.fields.tiles, op.fields.tiles + rng_.below(3) - 1, "op.tiles");
