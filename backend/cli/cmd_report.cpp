@@ -7,8 +7,8 @@
 #include <memory>
 #include <ostream>
 
+#include "backend/base/whole_file.h"
 #include "backend/cli/command.h"
-#include "backend/config/text_file.h"
 #include "backend/report/render.h"
 #include "backend/store/output_file.h"
 
@@ -56,7 +56,7 @@ int report(CommandContext& context, const ReportFlags& flags) {
   if (flags.output.empty())
     context.out << text;
   else
-    write_text_file(flags.output, text);
+    write_whole_file(flags.output, text);
   return kExitDone;
 }
 

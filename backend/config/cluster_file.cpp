@@ -6,6 +6,7 @@
 
 #include "backend/base/check.h"
 #include "backend/base/nearest_name.h"
+#include "backend/base/whole_file.h"
 #include "backend/config/cluster.h"
 #include "backend/config/embedded_clusters.h"
 #include "backend/config/text_file.h"
@@ -208,7 +209,7 @@ std::string cluster_toml(const ClusterPreset& preset) {
 }
 
 void write_profile(const std::string& path, const ClusterPreset& preset) {
-  write_text_file(path, cluster_toml(preset));
+  write_whole_file(path, cluster_toml(preset));
 }
 
 }  // namespace spscope

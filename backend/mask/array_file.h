@@ -44,8 +44,7 @@ std::vector<float> to_floats(const Array& array, const std::string& path);
 // Values as integers. Throws Error kMaskDtype unless the type is bool or an integer of up to 64 bits.
 std::vector<std::int64_t> to_integers(const Array& array, const std::string& path);
 
-// Writes a .npy file. The data goes to a temporary file beside it, is flushed to disk and then renamed: a file of that
-// name is never half-written. Throws Error kStoreWrite.
+// Writes a .npy file, as a WholeFile: never half-written. Throws Error kStoreWrite.
 // REQUIRES: bytes.size() is the product of the shape times the element size; type is not kBf16, which .npy lacks.
 void write_npy(const std::string& path, ElementType type, std::span<const std::int64_t> shape,
                std::span<const std::byte> bytes);

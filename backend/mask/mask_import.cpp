@@ -6,7 +6,9 @@
 #include <filesystem>
 
 #include "backend/base/error.h"
+#include "backend/base/whole_file.h"
 #include "backend/mask/array_parts.h"
+#include "backend/mask/npy_format.h"
 
 namespace spscope {
 namespace {
@@ -159,17 +161,23 @@ BlockMask MaskFile::mask(int denoise_step, int layer, const std::vector<std::int
 }
 
 void write_mask_npy(const BlockMask& mask, const std::string& path, const std::string& starts_path) {
+  constexpr std::size_t kWriteBytes = 1 << 20;  // the array is 8 times as large as the bits, so it goes out in pieces
   const std::int64_t blocks = mask.coarse_blocks();
+  const std::int64_t shape[] = {mask.heads(), blocks, blocks};
+  WholeFile file(path);
+  file.write(npy_preamble(ElementType::kU8, shape));
   std::vector<std::byte> bytes;
-  bytes.reserve(mask.heads() * blocks * blocks);
   for (int head = 0; head < mask.heads(); ++head) {
     for (std::int32_t q = 0; q < blocks; ++q) {
       const std::span<const std::uint64_t> row = mask.row(head, q);
       for (std::int32_t k = 0; k < blocks; ++k) bytes.push_back(static_cast<std::byte>(row[k / 64] >> (k % 64) & 1));
+      if (bytes.size() < kWriteBytes) continue;
+      file.write(bytes);
+      bytes.clear();
     }
   }
-  const std::int64_t shape[] = {mask.heads(), blocks, blocks};
-  write_npy(path, ElementType::kU8, shape, bytes);
+  file.write(bytes);
+  file.commit();
   if (starts_path.empty()) return;
   const std::int64_t starts_shape[] = {blocks + 1};
   write_npy(starts_path, ElementType::kI32, starts_shape, std::as_bytes(mask.coarse_starts()));

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "backend/base/error.h"
+#include "backend/base/whole_file.h"
 
 namespace spscope {
 
@@ -182,11 +183,7 @@ void OutputFile::rename_into_place() {
 void OutputFile::commit() {
   if (::fsync(fd_) != 0) fail("cannot sync");
   rename_into_place();
-  const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    ::fsync(folder);  // some file systems cannot sync a folder; the file itself is safe
-    ::close(folder);
-  }
+  sync_folder_of(path_);
   ::close(fd_);
   fd_ = -1;
 }

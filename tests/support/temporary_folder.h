@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -24,10 +25,19 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   ~TemporaryFolder() {
     std::error_code ignored;
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all, ignored);  // a test may have taken them away
     std::filesystem::remove_all(path_, ignored);
   }
 
   std::string file(std::string_view name) const { return (path_ / name).string(); }
+  std::string operator/(std::string_view name) const { return file(name); }
+  // Writes a file and returns its path. A file of that name goes first: ext4 flushes one that is cut to 0 and refilled.
+  std::string write(std::string_view name, std::string_view content) const {
+    std::filesystem::remove(file(name));
+    std::ofstream(file(name), std::ios::binary) << content;
+    return file(name);
+  }
+  const std::filesystem::path& path() const { return path_; }
   // What lies in the folder, sorted.
   std::vector<std::string> names() const {
     std::vector<std::string> names;

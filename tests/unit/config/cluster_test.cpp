@@ -8,27 +8,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backend/base/whole_file.h"
 #include "backend/config/text_file.h"
+#include "tests/support/temporary_folder.h"
 
 namespace spscope {
 namespace {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "spscope-config-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  std::string file(const char* name) const { return (path_ / name).string(); }
-  std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 Cluster resolved(const ClusterConfig& cluster) {
   RunConfig config;
@@ -184,18 +169,6 @@ TEST(ClusterFile, AllProblemsAreNamedAtOnceWithTheirPlaces) {
         "nan is outside", "0.5 is outside [1, 100]", "device.memory_gib.source: the cluster file lacks this key",
         "cost.attend_ns_per_row.value: the cluster file lacks this key"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
-}
-
-TEST(TextFile, FailedWriteLeavesTheOldFileAndNothingElse) {
-  const TemporaryFolder folder;
-  std::filesystem::create_directory(folder.file("taken"));
-  EXPECT_THROW(write_text_file(folder.file("taken"), "x"), Error);
-  EXPECT_EQ(folder.files(), 1u);
-  EXPECT_THROW(write_text_file(folder.file("no/such/folder"), "x"), Error);
-  write_text_file(folder.file("a"), "one");
-  write_text_file(folder.file("a"), "two");
-  EXPECT_EQ(*read_text_file(folder.file("a"), 100), "two");
-  EXPECT_EQ(folder.files(), 2u);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "backend/base/whole_file.h"
 #include "backend/config/config_fields.h"
 #include "backend/config/text_file.h"
 
@@ -15,7 +16,7 @@ namespace {
 const std::string kCommitted = std::string(SPSCOPE_SOURCE_DIR) + "/schemas/run_config.schema.json";
 
 TEST(ConfigSchema, CommittedFileIsUpToDate) {
-  if (std::getenv("UPDATE_GOLDEN") != nullptr) write_text_file(kCommitted, config_json_schema());
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) write_whole_file(kCommitted, config_json_schema());
   auto committed = read_text_file(kCommitted, 1 << 20);
   ASSERT_TRUE(committed.has_value()) << "run with UPDATE_GOLDEN=1 to write it";
   EXPECT_EQ(*committed, config_json_schema()) << "run with UPDATE_GOLDEN=1 and review the difference";

@@ -2,41 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend/mask/array_file.h"
+#include "tests/support/temporary_folder.h"
 
 namespace spscope::testing_files {
 
-// A folder that is deleted with its content.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "spscope-mask-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string file(std::string_view name) const { return (path_ / name).string(); }
-  // Writes a file and returns its path. A file of that name goes first: ext4 flushes one that is cut to 0 and refilled.
-  std::string write(std::string_view name, std::string_view content) const {
-    std::filesystem::remove(file(name));
-    std::ofstream(file(name), std::ios::binary) << content;
-    return file(name);
-  }
-  std::filesystem::path path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using spscope::TemporaryFolder;
 
 inline std::string little_endian(std::uint64_t value, int bytes) {
   std::string text;

@@ -7,7 +7,6 @@
 #include "backend/base/error.h"
 #include "backend/base/result.h"
 #include "backend/base/rng.h"
-#include "backend/mask/activations_file.h"
 #include "tests/unit/mask/array_files.h"
 
 namespace spscope {
@@ -164,31 +163,6 @@ TEST(MaskFile, ReadsWhatWriteMaskNpyWrote) {
   }
   write_mask_npy(mask, folder.file("mask.npy"), folder.file("block_starts.npy"));
   EXPECT_EQ(MaskFile(folder.file("mask.npy")).mask(0, 0).hash(), mask.hash());
-}
-
-TEST(Activations, AreReadAsFloatsOfOneShape) {
-  const TemporaryFolder folder;
-  auto file = [&](const char* v_shape, const char* v_offsets) {
-    const std::string json = R"({"q": {"dtype": "F32", "shape": [1, 2, 1, 1], "data_offsets": [0, 8]},)"
-                             R"( "k": {"dtype": "BF16", "shape": [2, 1, 1], "data_offsets": [8, 12]}, "v": {"dtype": )"
-                             R"("F16", "shape": )" +
-                             std::string(v_shape) + ", \"data_offsets\": " + v_offsets + "}}";
-    return folder.write("a.safetensors", safetensors(json, std::string("\0\0\x80\x3f\0\0\0\x40"
-                                                                       "\x80\x3f\0\x40\0\x3c\0\x40",
-                                                                       16)));
-  };
-  const Activations good = read_activations(file("[2, 1, 1]", "[12, 16]"));
-  EXPECT_EQ(good.heads, 2);
-  EXPECT_EQ(good.tokens, 1);
-  EXPECT_EQ(good.head_dim, 1);
-  for (const std::vector<float>* values : {&good.q, &good.k, &good.v}) EXPECT_EQ(*values, (std::vector<float>{1, 2}));
-  const Error error = error_of([&] { return read_activations(file("[1, 2, 1]", "[12, 16]")); });
-  EXPECT_EQ(error.code(), ErrorCode::kMaskShape);
-  EXPECT_THAT(error.what(), HasSubstr("array \"v\" of "));
-  EXPECT_EQ(error_of([&] {
-              return read_activations(folder.write("q.safetensors", tensor("q", "F32", "[1, 1, 1]", "abcd")));
-            }).code(),
-            ErrorCode::kMaskFile);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // computed from the activations is the one that sparge_from_qk computes.
 #include <gtest/gtest.h>
 
-#include "backend/mask/activations_file.h"
+#include "backend/mask/array_file.h"
 #include "backend/mask/mask_import.h"
 #include "backend/mask/sparge_from_qk.h"
 #include "backend/mask/statistics.h"
@@ -14,12 +14,11 @@ const std::string kFolder = std::string(SPSCOPE_SOURCE_DIR) + "/samples/";
 constexpr int kTokens = 4 * 18 * 22, kBlock = 32;
 
 TEST(PhotoSample, MaskEqualsTheOneComputedFromItsActivations) {
-  const Activations sample = read_activations(kFolder + "photo_qkv.safetensors");
-  ASSERT_EQ(sample.heads, 8);
-  ASSERT_EQ(sample.tokens, kTokens);
-  ASSERT_EQ(sample.head_dim, 16);
+  const std::string path = kFolder + "photo_qkv.safetensors";
+  const std::vector<Array> q = read_arrays(path, {.only = {"q"}}), k = read_arrays(path, {.only = {"k"}});
+  ASSERT_EQ(q.at(0).shape, (std::vector<std::int64_t>{8, kTokens, 16}));
   const std::vector<std::int32_t> starts = BlockMask::uniform_starts(kTokens, kBlock);
-  const BlockMask computed = sparge_from_qk(sample.q, sample.k, 8, 16, starts);
+  const BlockMask computed = sparge_from_qk(to_floats(q[0], path), to_floats(k.at(0), path), 8, 16, starts);
   EXPECT_EQ(MaskFile(kFolder + "photo_mask.npy").mask(0, 0, starts).hash(), computed.hash());
 }
 

@@ -17,36 +17,11 @@
 #include "backend/store/store_reader.h"
 #include "backend/store/store_writer.h"
 #include "backend/strategies/strategy.h"
+#include "tests/support/temporary_folder.h"
 
 namespace spscope::testing {
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "spscope-store-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::permissions(folder_, std::filesystem::perms::owner_all, ignored);
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string operator/(const std::string& name) const { return (folder_ / name).string(); }
-  // Names of what lies in it, sorted.
-  std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-  const std::filesystem::path& path() const { return folder_; }
-
- private:
-  std::filesystem::path folder_;
-};
+using spscope::TemporaryFolder;
 
 inline std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

@@ -1,0 +1,75 @@
+#include "backend/base/whole_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "backend/base/check.h"
+#include "backend/base/error.h"
+
+namespace spscope {
+
+WholeFile::WholeFile(std::string path) : path_(std::move(path)) {
+  constexpr int kNames = 100;  // taken only by what earlier processes of this id left when they were killed
+  for (int i = 0; i < kNames; ++i) {
+    temporary_ = fmt::format("{}.tmp-{}-{}", path_, ::getpid(), i);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0) return;
+    if (errno != EEXIST) break;
+  }
+  fail();
+}
+
+WholeFile::~WholeFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!placed_) ::unlink(temporary_.c_str());
+}
+
+void WholeFile::fail() const {
+  const int code = errno;
+  const bool full = code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO;
+  throw Error(ErrorCode::kStoreWrite,
+              fmt::format("cannot write \"{}\": {}", path_, std::generic_category().message(code)),
+              full ? "free space or raise the quota there, or choose another folder"
+                   : "choose a name that is no folder, in a folder that exists and is writable");
+}
+
+void WholeFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail();
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void WholeFile::commit() {
+  SPSCOPE_CHECK(descriptor_ >= 0);
+  if (::fsync(descriptor_) != 0) fail();
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail();  // an error of a delayed write may show only here
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail();
+  placed_ = true;
+  sync_folder_of(path_);
+}
+
+void write_whole_file(const std::string& path, std::string_view text) {
+  WholeFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+void sync_folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+}  // namespace spscope

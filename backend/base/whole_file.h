@@ -1,0 +1,40 @@
+// WholeFile: a file that appears complete under its name or not at all. What is written goes to a file beside it;
+// commit() flushes that to disk, renames it over the name and makes the new name durable. Without commit() the file
+// beside it is removed and an older file of that name stays as it was.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace spscope {
+
+class WholeFile {
+ public:
+  // Every function throws Error kStoreWrite, which names `path`.
+  explicit WholeFile(std::string path);
+  ~WholeFile();
+  WholeFile(const WholeFile&) = delete;
+  WholeFile& operator=(const WholeFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  // REQUIRES: called once, as the last call.
+  void commit();
+
+ private:
+  [[noreturn]] void fail() const;
+
+  std::string path_, temporary_;
+  int descriptor_ = -1;
+  bool placed_ = false;
+};
+
+// All of `text` under `path`, or an Error kStoreWrite and no change.
+void write_whole_file(const std::string& path, std::string_view text);
+
+// Makes a rename in the folder of `path` survive a power cut, where the file system can.
+void sync_folder_of(const std::string& path);
+
+}  // namespace spscope
