@@ -57,11 +57,18 @@ class Hasher {
     add(s.size());
     for (char c : s) add(static_cast<unsigned char>(c));
   }
-  // Sets by content, since their ids depend on what else the table has seen.
+  // Sets by content, since their ids depend on what else the table has seen; each is read once.
   void add(const SetTable& sets, SetId id) {
-    const auto spans = sets.spans(id);
-    add(spans.size());
-    for (const Span& s : spans) add(static_cast<std::uint64_t>(s.begin) << 32 | static_cast<std::uint32_t>(s.end));
+    const auto index = static_cast<std::size_t>(id);
+    if (set_hashes_.size() <= index) set_hashes_.resize(static_cast<std::size_t>(sets.num_sets()), 0);
+    std::uint64_t& hash = set_hashes_[index];
+    if (hash == 0) {
+      const auto spans = sets.spans(id);
+      hash = hash_mix(1, spans.size());
+      for (const Span& s : spans)
+        hash = hash_mix(hash, static_cast<std::uint64_t>(s.begin) << 32 | static_cast<std::uint32_t>(s.end));
+    }
+    add(hash);
   }
   void add(const SetTable& sets, const Box& box) {
     add(sets, box.columns);
@@ -82,7 +89,8 @@ class Hasher {
   std::uint64_t value() const { return hash_; }
 
  private:
-  std::uint64_t hash_ = 0x5350534350;  // "SPSCP"
+  std::uint64_t hash_ = 0x5350534350;      // "SPSCP"
+  std::vector<std::uint64_t> set_hashes_;  // by set; 0: not yet read
 };
 
 void add_graph(Hasher& h, const Plan& plan) {

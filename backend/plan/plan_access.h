@@ -5,6 +5,8 @@
 // private to a rank and ordered by its compute lane.
 #pragma once
 
+#include <algorithm>
+
 #include "backend/plan/plan.h"
 
 namespace spscope {
@@ -72,19 +74,19 @@ void for_each_fill(const Plan& plan, const Op& op, Visit&& visit) {
   }
 }
 
-// Ranks at which an op writes its result, each once; nothing for ops without one.
+// Ranks at which an op writes its result, each once, ascending; nothing for ops without one.
 template <typename Visit>
 void for_each_written_rank(const Plan& plan, const Op& op, Visit&& visit) {
   const Post& post = plan.post_of(op);
   if (post.dst == kNone) return;
   if (!moves(post.kind)) return visit(op.rank);
-  std::vector<int> seen;
+  std::vector<int> ranks;
   for_each_fill(plan, op, [&](int rank, ValueId, const Box&) {
-    for (int r : seen)
-      if (r == rank) return;
-    seen.push_back(rank);
-    visit(rank);
+    if (ranks.empty() || ranks.back() != rank) ranks.push_back(rank);
   });
+  std::ranges::sort(ranks);
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  for (int rank : ranks) visit(rank);
 }
 
 // The values a value is made of: itself, or the bases of a view's sources.

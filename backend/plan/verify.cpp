@@ -66,6 +66,7 @@ std::vector<PlanProblem> problems_of(const Plan& plan, const Request& request) {
   if (!found.empty()) return found.take();
   check_coverage(c, found);
   check_outputs(c, found);
+  check_program_order(c, found);
   return found.take();
 }
 
@@ -77,6 +78,13 @@ const char* rule_name(Rule rule) {
                                                    "transfer", "reduce", "holds",     "race",     "rows",  "mask",
                                                    "cut",      "twice",  "missing",   "term",     "output"};
   return names[static_cast<int>(rule)];
+}
+
+std::vector<PlanProblem> check_form(const Plan& plan) {
+  verifying::Findings found;
+  verifying::check_form(plan, found);
+  if (found.empty()) verifying::check_certificate(plan, verifying::PlanIndex(plan), found);
+  return found.take();
 }
 
 std::vector<PlanProblem> verify(const Plan& plan, const Request& request) {

@@ -17,7 +17,7 @@ namespace spscope {
 // Stored numbers: append only.
 enum class Rule : std::uint8_t {
   kDangling = 0,   // a reference is out of range, or a set lies outside its axis
-  kOrder = 1,      // ops are in post order and depend on earlier posts only
+  kOrder = 1,      // ops are in post order, depend on earlier posts only, and start after their rank's compute before
   kUnmatched = 2,  // all of a group are in a two-sided post; each message belongs to its ends, in one post
   kDeadlock = 3,   // an op can never end (told only with the order or match that it breaks)
   kType = 4,       // shapes of the request; operands and results that a kind of op has
@@ -49,5 +49,9 @@ inline constexpr int kMaxProblemsPerRule = 32;
 // and outputs) are told only when the earlier phases found none, since they rest on them. Takes any plan, however
 // damaged, and does not throw. Fills memo tables of the request's sets and masks.
 std::vector<PlanProblem> verify(const Plan& plan, const Request& request);
+
+// The part of it that needs no request, for plans that come from a file: no reader of such a plan leaves its arrays,
+// goes on without end or overflows, and every op of it can end. What it computes may still be wrong.
+std::vector<PlanProblem> check_form(const Plan& plan);
 
 }  // namespace spscope

@@ -43,7 +43,7 @@ class IdLists {
   std::vector<std::int32_t> next_, ids_;
 };
 
-// The plan by post, lane, value and accumulator. REQUIRES: check_structure() found nothing.
+// The plan by post, lane, value and accumulator. REQUIRES: check_form() found nothing.
 class PlanIndex {
  public:
   explicit PlanIndex(const Plan& plan);
@@ -88,17 +88,20 @@ struct Context {
   }
 };
 
-// Phase 1: every id, set and shape is one that the rest can use.
+// Phase 1: every id, set and shape is one that the rest can use; without a request, and against it.
+void check_form(const Plan& plan, Findings& found);
 void check_structure(const Plan& plan, const Request& request, Findings& found);
-// Phase 2: order, unmatched, deadlock.
+// Phase 2: order and unmatched, which prove that every op ends; and deadlock, where they do not.
+void check_certificate(const Plan& plan, const PlanIndex& index, Findings& found);
 void check_progress(const Context& c, Findings& found);
 // Phase 3: type and shares of sums; bytes, transfer and reduce; holds and race.
 void check_types(const Context& c, Findings& found);
 void check_transfers(const Context& c, Findings& found);
 void check_reads(const Context& c, Findings& found);
-// Phase 4: rows, mask, cut; twice and missing. Phase 5: term, output.
+// Phase 4: rows, mask, cut. Phase 5: twice and missing; term and output; order of each rank's program.
 void check_attends(const Context& c, Findings& found);
 void check_coverage(const Context& c, Findings& found);
 void check_outputs(const Context& c, Findings& found);
+void check_program_order(const Context& c, Findings& found);
 
 }  // namespace spscope::verifying

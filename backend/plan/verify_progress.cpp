@@ -1,4 +1,4 @@
-// Rules order, unmatched and deadlock: every op of the plan can end.
+// Rules order, unmatched and deadlock: every op of the plan can end, and starts after the compute before it.
 //
 // The certificate comes first: ops are listed in post order, depend on earlier posts only, and all members of a
 // two-sided op are in one post, so that the lowest unfinished post can always finish. Only a plan that lacks it is
@@ -14,8 +14,7 @@
 namespace spscope::verifying {
 namespace {
 
-void check_order(const Context& c, Findings& found) {
-  const Plan& p = c.plan;
+void check_order(const Plan& p, Findings& found) {
   for (OpId id = 0; id < static_cast<OpId>(p.ops.size()); ++id) {
     const Op& op = p.ops[at(id)];
     if (id > 0 && p.ops[at(id - 1)].post > op.post)
@@ -30,23 +29,22 @@ void check_order(const Context& c, Findings& found) {
   }
 }
 
-void check_members(const Context& c, Findings& found) {
-  const Plan& p = c.plan;
+void check_members(const Plan& p, const PlanIndex& index, Findings& found) {
   std::vector<PostId> last_post(at(p.ranks), kNone);
   std::vector<int> present(p.groups.size(), 0);
   for (PostId id = 0; id < static_cast<PostId>(p.posts.size()); ++id) {
     const PostKind kind = p.posts[at(id)].kind;
     if (!communicates(kind)) continue;
-    for (OpId op_id : c.index.ops_of_post(id)) {
+    for (OpId op_id : index.ops_of_post(id)) {
       const Op& op = p.ops[at(op_id)];
       if (std::exchange(last_post[at(op.rank)], id) == id)
         found.add(Rule::kOrder, fmt::format("rank {} is twice in post {}", op.rank, id));
-      if (c.index.member(op.group, op.rank))
+      if (index.member(op.group, op.rank))
         ++present[at(op.group)];
       else
         found.add(Rule::kUnmatched, fmt::format("op {} is not of a member of its group {}", op_id, op.group));
     }
-    for (OpId op_id : c.index.ops_of_post(id)) {
+    for (OpId op_id : index.ops_of_post(id)) {
       const GroupId group = p.ops[at(op_id)].group;
       const int count = std::exchange(present[at(group)], 0);
       if (two_sided(kind) && count != 0 && count != p.groups[at(group)].size())
@@ -62,10 +60,9 @@ std::pair<int, int> wanted_ends(PostKind kind, const Message& m) {
   return {starter, starter};
 }
 
-void check_message(const Context& c, MessageId id, Findings& found) {
-  const Plan& p = c.plan;
+void check_message(const Plan& p, const PlanIndex& index, MessageId id, Findings& found) {
   const Message& m = p.messages[at(id)];
-  const auto ends = c.index.ends(id);
+  const auto ends = index.ends(id);
   const auto bad = [&](const char* what) { found.add(Rule::kUnmatched, fmt::format("message {} {}", id, what)); };
   if (ends.empty()) return bad("belongs to no op");
   const Op &first = p.ops[at(ends.front())], &last = p.ops[at(ends.back())];
@@ -75,8 +72,7 @@ void check_message(const Context& c, MessageId id, Findings& found) {
   if (ends.size() != wanted || std::min(first.rank, last.rank) != low || std::max(first.rank, last.rank) != high)
     return bad("is not named by its ends, once each");
   if (first.post != last.post || first.group != last.group) return bad("joins two posts or groups");
-  if (kind == PostKind::kCopy ? m.src != m.dst
-                              : !c.index.member(first.group, m.src) || !c.index.member(first.group, m.dst))
+  if (kind == PostKind::kCopy ? m.src != m.dst : !index.member(first.group, m.src) || !index.member(first.group, m.dst))
     bad("leaves its group");
 }
 
@@ -152,11 +148,36 @@ class EventGraph {
 
 }  // namespace
 
+void check_certificate(const Plan& plan, const PlanIndex& index, Findings& found) {
+  check_order(plan, found);
+  check_members(plan, index, found);
+  for (MessageId id = 0; id < static_cast<MessageId>(plan.messages.size()); ++id) check_message(plan, index, id, found);
+}
+
 void check_progress(const Context& c, Findings& found) {
-  check_order(c, found);
-  check_members(c, found);
-  for (MessageId id = 0; id < static_cast<MessageId>(c.plan.messages.size()); ++id) check_message(c, id, found);
+  check_certificate(c.plan, c.index, found);
   if (!found.empty()) EventGraph(c).check(found);
+}
+
+// Walks the ops of all ranks in post order, and keeps by (rank, lane) up to which op of the program its next op waits.
+void check_program_order(const Context& c, Findings& found) {
+  const Plan& p = c.plan;
+  std::vector<std::int32_t> recorded(at(p.ranks), 0);  // by rank: compute ops and barriers so far, the program
+  std::vector<std::int32_t> lane_ended(at(p.ranks) * at(p.lanes), 0);
+  std::vector<std::int32_t> ended(p.ops.size(), 0);  // by op: how much of its rank's program has ended when it ends
+  for (OpId id = 0; id < static_cast<OpId>(p.ops.size()); ++id) {
+    const Op& op = p.ops[at(id)];
+    const Post& post = p.post_of(op);
+    std::int32_t& before = lane_ended[at(op.rank) * at(p.lanes) + at(post.lane)];
+    std::int32_t known = before;
+    for (OpId dep : p.deps(op))
+      if (p.ops[at(dep)].rank == op.rank) known = std::max(known, ended[at(dep)]);
+    if (known < recorded[at(op.rank)])
+      found.add(Rule::kOrder, fmt::format("op {} ({}) may start before what its rank computes before it has ended", id,
+                                          post_kind_name(post.kind)));
+    if (post.lane == 0 || post.kind == PostKind::kBarrier) known = ++recorded[at(op.rank)];
+    ended[at(id)] = before = known;
+  }
 }
 
 }  // namespace spscope::verifying

@@ -27,26 +27,17 @@ class Reads {
  private:
   int lane_of(const Op& op) const { return p_.post_of(op).lane; }
 
-  // Walks the ops of a rank in order and keeps, by lane, how many of its barriers are known to have ended.
+  // Every lane of a rank waits for its barriers by program order (rule order).
   void check_barriers(int rank) {
-    passed_.resize(p_.ops.size(), 0);
     std::vector<OpId> last(at(p_.lanes), kNone);
-    int barriers = 0;
     for (const OpId id : ops_of_rank(rank)) {
       const Op& op = p_.ops[at(id)];
       const int lane = lane_of(op);
       const auto deps = p_.deps(op);
-      int passed = last[at(lane)] == kNone ? 0 : passed_[at(last[at(lane)])];
-      for (OpId dep : deps)
-        if (p_.ops[at(dep)].rank == rank) passed = std::max(passed, passed_[at(dep)]);
-      if (passed < barriers) found_.add(Rule::kRace, fmt::format("op {} does not wait for the barrier before it", id));
-      if (p_.kind_of(op) == PostKind::kBarrier) {
+      if (p_.kind_of(op) == PostKind::kBarrier)
         for (int other = 0; other < p_.lanes; ++other)
           if (other != lane && last[at(other)] != kNone && std::ranges::find(deps, last[at(other)]) == deps.end())
             found_.add(Rule::kRace, fmt::format("barrier {} does not wait for op {}", id, last[at(other)]));
-        passed = ++barriers;
-      }
-      passed_[at(id)] = passed;
       last[at(lane)] = id;
     }
   }
@@ -88,7 +79,6 @@ class Reads {
   const Context& c_;
   const Plan& p_;
   Findings& found_;
-  std::vector<int> passed_;  // by op: barriers of its rank that have ended before it ends
 };
 
 }  // namespace

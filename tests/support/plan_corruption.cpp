@@ -110,6 +110,11 @@ void depend_on_the_future(EditablePlan& p, const Request&) {
   op_of(p, PostKind::kAttend, 0).deps.push_back(last);
 }
 
+// Every hop starts at once: the ring holds all its chunks instead of the few that it needs.
+void start_exchanges_at_once(EditablePlan& p, const Request&) {
+  for (OpId id : ops_of(p, PostKind::kExchange)) p.ops[at(id)].deps.clear();
+}
+
 void lose_message(EditablePlan& p, const Request&) {
   const MessageId id = first_wire(p);
   for (EditableOp& op : p.ops) std::erase(op.messages, id);
@@ -210,6 +215,8 @@ const std::vector<Corruption>& corruptions() {
       {"ring", "dangling", Rule::kDangling, kHarmful, depend_on_nothing_known},
       {"ring", "race", Rule::kRace, kHarmful, forget_dependencies},
       {"ring", "cycle", Rule::kOrder, kHarmful, depend_on_the_future},
+      {"ring", "unpaced", Rule::kOrder, kLie, start_exchanges_at_once},
+      {"ring_two_way", "unpaced", Rule::kOrder, kLie, start_exchanges_at_once},
       {"ring", "lost", Rule::kUnmatched, kHarmful, lose_message},
       {"ring", "unsent", Rule::kUnmatched, kHarmful, forget_to_send},
       {"ring", "bytes", Rule::kBytes, kHarmful, understate_bytes},
