@@ -90,20 +90,17 @@ HeadShape head_shape(const PatternRequest& request, int head) {
   return shape;
 }
 
-void score_rows(const HeadShape& shape, bool last_is_dense, std::vector<float>& scores) {
-  const std::size_t blocks = shape.sink.size();
+void score_row(const HeadShape& shape, bool last_is_dense, std::size_t i, std::span<float> row) {
+  const std::size_t blocks = row.size();
+  if (last_is_dense && i + 1 == blocks) return std::fill(row.begin(), row.end(), kAlways);
   const auto& [x, y, z] = shape.positions.along;
-  for (std::size_t i = 0; i < blocks; ++i) {
-    float* row = scores.data() + i * blocks;
-    const float xi = x[i], yi = y[i], zi = z[i], bias = shape.row_bias[i];
-    for (std::size_t j = 0; j < blocks; ++j) {
-      const float dx = xi - x[j], dy = yi - y[j], dz = zi - z[j];
-      row[j] = bias + shape.sink[j] - std::sqrt(dx * dx + dy * dy + dz * dz);
-    }
-    row[i] = kAlways;
-    if (last_is_dense) row[blocks - 1] = kAlways;
+  const float xi = x[i], yi = y[i], zi = z[i], bias = shape.row_bias[i];
+  for (std::size_t j = 0; j < blocks; ++j) {
+    const float dx = xi - x[j], dy = yi - y[j], dz = zi - z[j];
+    row[j] = bias + shape.sink[j] - std::sqrt(dx * dx + dy * dy + dz * dz);
   }
-  if (last_is_dense) std::fill(scores.end() - static_cast<std::ptrdiff_t>(blocks), scores.end(), kAlways);
+  row[i] = kAlways;
+  if (last_is_dense) row[blocks - 1] = kAlways;
 }
 
 }  // namespace
@@ -115,7 +112,9 @@ std::vector<Parameter> parameters_paro() {
   return rows;
 }
 
-std::vector<Problem> check_paro(const PatternRequest& request) { return check_request(request); }
+std::vector<Problem> check_paro(const PatternRequest& request) {
+  return check_request(request, {.bytes_per_head = sizeof(double), .bytes_per_block = 0});
+}
 
 BlockMask generate_paro(const PatternRequest& request) {
   if (is_warmup(request)) return all_active(request);
@@ -123,14 +122,16 @@ BlockMask generate_paro(const PatternRequest& request) {
   const std::size_t blocks = num_video_blocks(request);
   const bool last_is_dense = (request.tokens() - request.text_tokens) % request.block != 0;
   const std::vector<double> densities = head_densities(request);
-  std::vector<float> scores(blocks * blocks), scratch;
+  const auto area = static_cast<std::int64_t>(blocks * blocks);
+  std::vector<float> scores(blocks);
   for (int head = 0; head < request.heads; ++head) {
-    score_rows(head_shape(request, head), last_is_dense, scores);
-    const auto wanted = static_cast<std::int64_t>(std::llround(densities[head] * static_cast<double>(scores.size())));
-    const auto limit = static_cast<std::int64_t>(scores.size());
-    const float threshold = kth_highest(scores, std::clamp<std::int64_t>(wanted, 1, limit), scratch);
+    const HeadShape shape = head_shape(request, head);
+    const ScoreRow score = [&](std::size_t q, std::span<float> row) { score_row(shape, last_is_dense, q, row); };
+    const auto wanted = static_cast<std::int64_t>(std::llround(densities[head] * static_cast<double>(area)));
+    const float threshold = kth_highest(blocks, blocks, std::clamp<std::int64_t>(wanted, 1, area), score);
     for (std::size_t q = 0; q < blocks; ++q) {
-      set_at_least({scores.data() + q * blocks, blocks}, threshold, mask.mutable_row(head, static_cast<int>(q)));
+      score(q, scores);
+      set_at_least(scores, threshold, mask.mutable_row(head, static_cast<int>(q)));
     }
   }
   fill_text(mask, request);

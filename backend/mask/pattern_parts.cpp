@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <functional>
 
 #include "backend/base/check.h"
 
@@ -13,21 +13,35 @@ namespace {
 
 std::int64_t num_blocks(std::int64_t tokens, int block) { return (tokens + block - 1) / block; }
 
-void check_memory(const PatternRequest& request, std::int64_t video_tokens, std::vector<Problem>& problems) {
+void check_memory(const PatternRequest& request, const PatternScratch& scratch, std::int64_t video_tokens,
+                  std::vector<Problem>& problems) {
   const std::int64_t blocks = num_blocks(video_tokens, request.block) + num_blocks(request.text_tokens, request.block);
-  const double bytes = static_cast<double>(request.heads) * blocks * ((blocks + 63) / 64) * 8;
+  const double bits = static_cast<double>(request.heads) * blocks * ((blocks + 63) / 64) * 8;
+  const double beside = static_cast<double>(request.heads) * (static_cast<double>(scratch.bytes_per_head) +
+                                                              static_cast<double>(scratch.bytes_per_block) * blocks);
+  const double bytes = bits + beside;
   if (bytes <= static_cast<double>(kMaxMaskBytes)) return;
   problems.push_back({ErrorCode::kMaskTooLarge,
                       "mask.block",
                       fmt::format("a mask of {} heads and {} blocks needs {:.1f} GiB, the limit is {} GiB",
                                   request.heads, blocks, bytes / (1 << 30), kMaxMaskBytes >> 30),
-                      fmt::format("use larger blocks than {} tokens", request.block),
+                      fmt::format("use larger blocks than {} tokens, a smaller grid or fewer heads", request.block),
                       {}});
+}
+
+// Unsigned numbers in the order of the floats: the sign bit flipped, and all bits of negative ones.
+constexpr std::uint32_t kSignBit = 1U << 31;
+std::uint32_t ordered_bits(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit;
+}
+float from_ordered_bits(std::uint32_t bits) {
+  return std::bit_cast<float>((bits & kSignBit) != 0 ? bits & ~kSignBit : ~bits);
 }
 
 }  // namespace
 
-std::vector<Problem> check_request(const PatternRequest& request) {
+std::vector<Problem> check_request(const PatternRequest& request, const PatternScratch& scratch) {
   std::vector<Problem> problems;
   auto outside = [&problems](std::string field, std::string message, std::string hint) {
     problems.push_back({ErrorCode::kConfigRange, std::move(field), std::move(message), std::move(hint), {}});
@@ -58,7 +72,7 @@ std::vector<Problem> check_request(const PatternRequest& request) {
     outside("mask.density", fmt::format("density = {} is outside (0, 1]", request.density),
             "give the active share of blocks, for example 0.4");
   }
-  if (request.heads >= 1) check_memory(request, video_tokens, problems);
+  if (request.heads >= 1) check_memory(request, scratch, video_tokens, problems);
   return problems;
 }
 
@@ -131,11 +145,31 @@ Rng rng_of(const PatternRequest& request, int head, int purpose) {
   return Rng(request.seed, key);
 }
 
-float kth_highest(std::span<const float> scores, std::int64_t k, std::vector<float>& scratch) {
-  SPSCOPE_CHECK(k >= 1 && k <= static_cast<std::int64_t>(scores.size()));
-  scratch.assign(scores.begin(), scores.end());
-  std::nth_element(scratch.begin(), scratch.begin() + (k - 1), scratch.end(), std::greater<>());
-  return scratch[k - 1];
+float kth_highest(std::size_t rows, std::size_t columns, std::int64_t k, const ScoreRow& score_row) {
+  SPSCOPE_CHECK(k >= 1 && k <= static_cast<std::int64_t>(rows * columns));
+  constexpr int kHalf = 16;
+  std::vector<float> scores(columns);
+  std::vector<std::int64_t> counts(std::size_t{1} << kHalf);
+  // The highest digit from which on at least k scores are counted; leaves in k its place among those of that digit.
+  auto highest_digit = [&] {
+    std::size_t digit = counts.size() - 1;
+    for (; counts[digit] < k; --digit) k -= counts[digit];
+    return static_cast<std::uint32_t>(digit);
+  };
+  for (std::size_t row = 0; row < rows; ++row) {
+    score_row(row, scores);
+    for (float score : scores) ++counts[ordered_bits(score) >> kHalf];
+  }
+  const std::uint32_t upper = highest_digit();
+  std::fill(counts.begin(), counts.end(), 0);
+  for (std::size_t row = 0; row < rows; ++row) {
+    score_row(row, scores);
+    for (float score : scores) {
+      const std::uint32_t bits = ordered_bits(score);
+      if (bits >> kHalf == upper) ++counts[bits & 0xffffU];
+    }
+  }
+  return from_ordered_bits(upper << kHalf | highest_digit());
 }
 
 void set_at_least(std::span<const float> scores, float threshold, std::span<std::uint64_t> row) {

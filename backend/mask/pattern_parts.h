@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -12,11 +13,18 @@
 
 namespace spscope {
 
-// Bits of one mask above this size are refused: 4 GiB is 40 heads of 29,000 blocks.
+// A mask is refused when its bits and what its generator holds beside them need more: 4 GiB is 40 heads of 29,000
+// blocks.
 inline constexpr std::int64_t kMaxMaskBytes = std::int64_t{1} << 32;
 
+// What a generator holds beside the bits: for each head, and for each block of each head. What it holds for one head or
+// one row at a time is left out: it is far below the bits.
+struct PatternScratch {
+  std::int64_t bytes_per_head = 0, bytes_per_block = 0;
+};
+
 // Problems that every pattern has with a request: shape, block, density, memory.
-std::vector<Problem> check_request(const PatternRequest& request);
+std::vector<Problem> check_request(const PatternRequest& request, const PatternScratch& scratch = {});
 
 // Rows `dense_steps` and `dense_layers`: released systems keep the first steps and layers dense.
 std::vector<Parameter> warmup_parameters();
@@ -40,8 +48,13 @@ BlockPositions block_positions(const PatternRequest& request, std::array<int, 3>
 // An independent generator for each (layer, head, purpose) of a seed.
 Rng rng_of(const PatternRequest& request, int head, int purpose);
 
-// The k-th highest of `scores` (k from 1). REQUIRES: 1 <= k <= scores.size(), no NaN. `scratch` keeps its storage.
-float kth_highest(std::span<const float> scores, std::int64_t k, std::vector<float>& scratch);
+// Writes the scores of a row. Called more than once for a row, it must write the same.
+using ScoreRow = std::function<void(std::size_t row, std::span<float> scores)>;
+
+// The k-th highest of rows x columns scores (k from 1). They are not held: two passes make and count them, first by the
+// upper half of their bits, then by the lower half of those that share the upper half of the answer.
+// REQUIRES: 1 <= k <= rows * columns, no NaN.
+float kth_highest(std::size_t rows, std::size_t columns, std::int64_t k, const ScoreRow& score_row);
 
 // Sets the bit of each entry whose score is at least `threshold`.
 void set_at_least(std::span<const float> scores, float threshold, std::span<std::uint64_t> row);

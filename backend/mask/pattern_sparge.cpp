@@ -172,7 +172,11 @@ std::vector<Parameter> parameters_sparge() {
   return rows;
 }
 
-std::vector<Problem> check_sparge(const PatternRequest& request) { return check_request(request); }
+// Shapes of all heads are held at once: positions and sinks in vectors that may have twice the capacity, and bits.
+std::vector<Problem> check_sparge(const PatternRequest& request) {
+  constexpr std::int64_t kFloats = 4 * 2 * sizeof(float);
+  return check_request(request, {.bytes_per_head = sizeof(HeadShape), .bytes_per_block = kFloats + 1});
+}
 
 BlockMask generate_sparge(const PatternRequest& request) {
   const double density = video_density(request);

@@ -2,9 +2,15 @@
 #include "backend/mask/pattern.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <fstream>
+#include <functional>
+#include <limits>
 
 #include "backend/mask/pattern_parts.h"
 #include "backend/mask/statistics.h"
@@ -211,6 +217,55 @@ TEST(PatternParts, TopCdfChoosesTheSmallestSetThatReachesTheShare) {
   EXPECT_EQ(chosen(0.6), 0b1100u);
   EXPECT_EQ(chosen(0.81), 0b1110u);
   EXPECT_EQ(chosen(0.95), 0b1111u);
+}
+
+TEST(PatternParts, KthHighestIsTheOneOfASortedList) {
+  constexpr std::size_t kRows = 7, kColumns = 30;
+  Rng rng(5);
+  std::vector<float> scores(kRows * kColumns);
+  for (float& score : scores) score = static_cast<float>(rng.normal() * (rng.below(2) == 0 ? 1e-3 : 1e3));
+  scores[3] = scores[100] = std::numeric_limits<float>::infinity();
+  scores[4] = -scores[3];
+  scores[5] = scores[6] = scores[7] = 0.0F;
+  std::vector<float> sorted = scores;
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  const ScoreRow row = [&](std::size_t i, std::span<float> out) {
+    std::copy_n(scores.begin() + static_cast<std::ptrdiff_t>(i * kColumns), kColumns, out.begin());
+  };
+  for (std::size_t k = 1; k <= sorted.size(); ++k) {
+    EXPECT_EQ(kth_highest(kRows, kColumns, static_cast<std::int64_t>(k), row), sorted[k - 1]) << k;
+  }
+}
+
+// 6,000 blocks are 4.5 MB of bits and 144 MB of scores.
+TEST_P(EveryPattern, NeedsLittleMemoryBesideItsBits) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer takes address space without bound";
+#endif
+  PatternRequest request = request_of(*GetParam(), {1, 300, 320}, 0.4);
+  request.heads = 1;
+  ASSERT_TRUE(GetParam()->check(request).empty());
+  auto generate_within = [&](rlim_t bytes) {
+    std::ifstream pages("/proc/self/statm");
+    rlim_t used = 0;
+    pages >> used;
+    const rlim_t limit = used * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + bytes;
+    const rlimit both = {limit, limit};
+    if (setrlimit(RLIMIT_AS, &both) != 0) _exit(2);
+    _exit(GetParam()->generate(request).blocks() == 6000 ? 0 : 3);
+  };
+  EXPECT_EXIT(generate_within(48 << 20), testing::ExitedWithCode(0), "");
+}
+
+TEST(PatternMemory, ScratchOfManyHeadsCountsAndTheErrorSaysHowMuch) {
+  PatternRequest request = request_of(*find_pattern("sparge"), {1, 1, 16}, 0.4);
+  request.heads = 400'000'000;  // 3 GiB of bits in all, one word a head
+  EXPECT_TRUE(find_pattern("window")->check(request).empty());
+  const std::vector<Problem> problems = find_pattern("sparge")->check(request);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].code, ErrorCode::kMaskTooLarge);
+  EXPECT_NE(problems[0].message.find("400000000 heads and 1 blocks needs "), std::string::npos) << problems[0].message;
+  EXPECT_NE(problems[0].hint.find("fewer heads"), std::string::npos);
 }
 
 TEST(BlockStarts, TextStartsANewBlock) {
