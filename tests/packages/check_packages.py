@@ -110,8 +110,12 @@ def is_elf(path):
         return file.read(4) == b"\x7fELF"
 
 
-def shell_commands(text, builtins):
-    """Names in command position of a shell script: what it runs, other than builtins and its own functions.
+def shell_functions(text):
+    return set(re.findall(r"(?m)^\s*(\w+)\s*\(\)", text))
+
+
+def shell_commands(text, builtins, sourced=""):
+    """Names in command position of a shell script: what it runs, other than builtins, its functions and `sourced` ones.
 
     Of a string in double quotes only what follows a `$(` is a command; array literals and arithmetic are none.
     """
@@ -120,7 +124,7 @@ def shell_commands(text, builtins):
     text = re.sub(r"'[^'\n]*'", "''", text)
     text = re.sub(r'"(?:[^"\\]|\\.)*"', lambda match: '""' + "".join(match.group()[:-1].partition("$(")[1:]), text)
     text = re.sub(r"\+?=\([^)]*\)|\$\(\(.*?\)\)", "=x", text)
-    own = set(re.findall(r"(?m)^\s*(\w+)\s*\(\)", text))
+    own = shell_functions(text) | shell_functions(sourced)
     before = r"(?:^|[|&;(!{])[ \t]*(?:(?:if|then|else|elif|do|while|until|!|exec|env|command -v|sudo -n|\w+=\S*)[ \t]+)*"
     names = set(re.findall(before + r"([a-z][\w.+-]*)(?=[\s;)|&]|$)", text, re.MULTILINE))
     return names - own - builtins
@@ -146,8 +150,9 @@ def used_tools():
         except UnicodeDecodeError:
             continue
         names = set()
-        if text.startswith("#!") and "sh" in text.partition("\n")[0] or path.suffix == ".sh":
-            names = shell_commands(text, builtins)
+        if text.startswith("#!") and "sh" in text.partition("\n")[0] or path.suffix in (".sh", ".inc"):
+            shared = path.parent / "common.inc"
+            names = shell_commands(text, builtins, shared.read_text() if shared.exists() else "")
         elif path.suffix == ".py" and not path.name.startswith("test_"):
             names = python_commands(text)
         elif path.name == "CMakeLists.txt" or path.suffix == ".cmake":

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# compare of a stored run says what the run itself said, number for number, also after the file has moved.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+expect_exit 0 run "${small[@]}" -s ulysses -s ring -s usp:ulysses=1,ring=3 --set cluster.ranks=3 -o kept.db --json
+cp "$out" said
+mkdir elsewhere
+mv kept.db elsewhere/moved.db
+expect_exit 0 compare elsewhere/moved.db --json
+cmp "$out" said || fail "compare differs: $(diff "$out" said | head -5)"
+expect_exit 0 compare elsewhere/moved.db
+expect_out 'ulysses u3' 'ring r3' 'usp r3'

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Every list prints rows, and as JSON says name and summary of each; parameters have type, default, unit and help.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+for what in strategies patterns models clusters formats commands keys; do
+  expect_exit 0 list $what
+  [ "$(wc -l <"$out")" -ge 3 ] || fail "list $what is short"
+  expect_exit 0 list $what --json
+  expect_json 'd["schema_version"] == 1' "len(d['$what']) >= 3" \
+    "all(r['name'] for r in d['$what'])" "len({r['name'] for r in d['$what']}) == len(d['$what'])"
+done
+expect_exit 0 list strategies --json
+expect_json '{"single", "ulysses", "ring", "usp"} <= {r["name"] for r in d["strategies"]}' \
+  'all({"name", "type", "default", "unit", "help"} <= set(p) for r in d["strategies"] for p in r["parameters"])'
+expect_exit 0 list keys --json
+expect_json 'any(r["name"] == "mask.density" and r["range"] == [0, 1] for r in d["keys"])' \
+  'any(r["name"] == "run.mode" and "simulate" in r["choices"] for r in d["keys"])'
+expect_refused 'did you mean "models"?' -- list modles

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# One Wan2.1-14B layer is planned and verified on 1,024 ranks of 128 nodes, Ulysses inside the nodes, rings across them.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+expect_exit 0 plan --set model.preset=wan2.1-t2v-14b --set cluster.preset=ndr-h100-xN --set cluster.nodes=128 \
+  --set mask.pattern=paro --set mask.density=0.41 -s usp:ulysses=8,ring=128 --json
+expect_json 'len(s["usp"]["bytes_sent"]) == 1024 and s["usp"]["resolved"]["rank_map"][-1] == 127' \
+  'sum(s["usp"]["bytes_sent_intra_node"]) == 4 * 7 * 774144000 // 8' \
+  'sum(s["usp"]["bytes_sent_inter_node"]) == 2 * 127 * 774144000' \
+  's["usp"]["resolved"]["groups"]["ulysses"][1] == list(range(8, 16))'

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# A report is one HTML page without outside parts, Markdown or JSON, by the name of its file or by --format.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+expect_exit 0 run "$samples/photo-project.toml" --set run.repeats=1 -o kept.db
+expect_exit 0 report kept.db -o page.html
+grep -qi '^<!doctype html>' page.html || fail "no HTML page"
+! grep -qiE '<script|<link|src=|https?://' page.html || fail "the page needs outside parts"
+grep -q 'usp u4 r2' page.html || fail "a strategy is missing"
+expect_exit 0 report kept.db --format markdown
+expect_out 'usp u4 r2' '|'
+expect_exit 0 report kept.db -o page.md
+[ -s page.md ] || fail "no Markdown file"
+expect_exit 0 report kept.db --format json
+cp "$out" said
+expect_exit 0 compare kept.db --json
+cmp "$out" said || fail "the JSON of report and compare differ"
+expect_files kept.db page.html page.md said

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# A file of another program is never overwritten, also not with --force, whatever it looks like.
+# labels: hostile
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+lines notes.txt 'my notes'
+printf 'SQLite format 3\0 and then something else' >broken.db
+: >empty.db
+python3 -B -c 'import sqlite3; c = sqlite3.connect("other.db"); c.execute("CREATE TABLE t (x)"); c.commit()'
+mkdir folder
+for file in notes.txt broken.db empty.db other.db; do
+  cp "$file" copy
+  for force in '' --force; do
+    expect_exit 1 run -s ring "${small[@]}" -o "$file" ${force:+"$force"}
+    expect_err 'SPS-15' "$file"
+    cmp "$file" copy || fail "$file was changed"
+  done
+done
+expect_exit 1 run -s ring "${small[@]}" -o folder --force
+expect_err 'folder'
+rm copy
+expect_files notes.txt broken.db empty.db other.db folder

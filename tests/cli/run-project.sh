@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# project measures compute, schedules the network of the cluster, says so, and gives speed-ups over the first strategy.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+expect_exit 0 run "$samples/photo-project.toml" --json --set run.repeats=1
+expect_json 'list(s) == ["ulysses", "ring", "usp", "usp-2"]' \
+  'all(x["provenance"] == {"compute": "measured", "network": "modelled"} for x in s.values())' \
+  'all(x["timing"] == "clean" and x["verify"] == "skipped" and len(x["bytes_sent"]) == 8 for x in s.values())' \
+  's["ulysses"]["speedup"] == 1' \
+  'all(abs(x["speedup"] - s["ulysses"]["makespan_ns"] / x["makespan_ns"]) < 1e-9 for x in s.values())' \
+  'all(x["bound_ns"] is None for x in s.values())'  # nothing is proven of measured compute
+expect_exit 0 run "$samples/photo-project.toml" --set run.repeats=1
+expect_out '8 x a800' 'compute measured' 'network scheduled' 'vs ulysses'

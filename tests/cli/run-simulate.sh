@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# simulate depends on nothing but the config: two runs say the same, but for the time that planning took.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+simulate() {
+  expect_exit 0 run "$samples/photo-project.toml" --set run.mode=simulate --json
+  grep -v '"planning_ns"' "$out" >"$1"
+}
+simulate first
+simulate second
+cmp first second || fail "two simulations differ: $(diff first second | head -5)"
+expect_json 'all(x["provenance"] == {"compute": "modelled", "network": "modelled"} for x in s.values())' \
+  'all(0 < x["bound_ns"] <= x["makespan_ns"] for x in s.values())'

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# A run that is stopped keeps the layers that every strategy has completed, says how many, and exits with 1.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+"$SPSCOPE" run -s ring -s ulysses "${small[@]}" --set cluster.ranks=3 --set run.layers=4 --set run.denoise_steps=500 \
+  --progress=json -o kept.db >"$out" 2>"$err" &
+pid=$!
+wait_for grep -q '"done":20,' "$err"
+kill -INT "$pid"
+wait "$pid" || code=$?
+[ "$code" -eq 1 ] || fail "exit code $code, not 1"
+expect_err 'of 2000 layers were complete and are kept'
+expect_files kept.db
+expect_exit 0 doctor kept.db
+expect_exit 0 compare kept.db --json
+expect_json '10 <= len(s["ring"]["by_layer"]) == len(s["ulysses"]["by_layer"]) < 2000' \
+  'all(l["verify"] == "passed" for x in s.values() for l in x["by_layer"])'
