@@ -1,9 +1,12 @@
 #include "backend/store/plan_codec.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <unordered_map>
 
 #include "backend/base/check.h"
+#include "backend/plan/verify.h"
 #include "backend/store/bytes.h"
 
 namespace spscope {
@@ -201,13 +204,13 @@ class PlanDecoder {
     graph();
     values();
     in_.expect_end();
-    check_ids();
+    check_plan();
     return std::move(plan_);
   }
 
  private:
   void shape() {
-    plan_.ranks = in_.number32(0, kMaxRanks);
+    plan_.ranks = in_.number32(1, kMaxRanks);
     plan_.lanes = in_.number32(1, kMaxLanes);
     plan_.batch = in_.number32(0);
     plan_.dtype = static_cast<Dtype>(in_.number_in(0, 1));
@@ -362,57 +365,11 @@ class PlanDecoder {
     }
   }
 
-  void need(bool condition) const {
-    if (!condition) in_.fail("an id leads nowhere");
-  }
-  template <typename T>
-  void need_all(const std::vector<std::int32_t>& ids, const std::vector<T>& targets) const {
-    for (std::int32_t id : ids) need(id < count_of(targets.size()));
-  }
-  template <typename T>
-  void need_range(IdRange range, const std::vector<T>& targets) const {
-    need(range.end <= count_of(targets.size()));
-  }
-  template <typename T>
-  void need_id(std::int32_t id, const std::vector<T>& targets) const {
-    need(id < count_of(targets.size()));
-  }
-
-  void check_ids() const {
-    need_all(plan_.dep_refs, plan_.ops);
-    need_all(plan_.message_refs, plan_.messages);
-    need_all(plan_.value_refs, plan_.values);
-    need_all(plan_.group_refs, plan_.groups);
-    for (int rank : plan_.group_members) need(rank < plan_.ranks);
-    for (IdRange group : plan_.groups) need_range(group, plan_.group_members);
-    for (const Post& post : plan_.posts) {
-      need_id(post.src, plan_.values);
-      need_id(post.dst, plan_.values);
-      need_range(post.operands, plan_.value_refs);
-      need_id(post.kernel, plan_.kernels);
-      need_id(post.acc, plan_.accumulators);
-    }
-    for (const Op& op : plan_.ops) {
-      need_id(op.post, plan_.posts);
-      need_id(op.group, plan_.groups);
-      need_range(op.deps, plan_.dep_refs);
-      need_range(op.messages, plan_.message_refs);
-    }
-    // Whoever follows dependencies or views comes to an end.
-    for (const Op& op : plan_.ops)
-      for (OpId dep : plan_.deps(op)) need(plan_.ops[static_cast<std::size_t>(dep)].post < op.post);
-    for (std::size_t i = 0; i < plan_.values.size(); ++i) {
-      const Value& value = plan_.values[i];
-      need_range(value.pending, plan_.group_refs);
-      need_id(value.partial, plan_.accumulators);
-      need_range(value.sources, plan_.value_refs);
-      for (ValueId source : plan_.value_list(value.sources)) need(source < count_of(i));
-    }
-    for (const Accumulator& acc : plan_.accumulators) {
-      need_id(acc.q, plan_.values);
-      need_id(acc.mask, plan_.masks);
-    }
-    for (const Output& output : plan_.outputs) need_id(output.value, plan_.values);
+  // Sound bytes of a plan that nobody could read without harm.
+  void check_plan() const {
+    const std::vector<PlanProblem> problems = check_form(plan_);
+    if (problems.empty()) return;
+    in_.fail(fmt::format("it breaks the rule {}: {}", rule_name(problems.front().rule), problems.front().text));
   }
 
   ByteReader in_;

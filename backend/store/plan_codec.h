@@ -23,8 +23,9 @@ namespace spscope {
 inline constexpr int kPlanCodec = 1;
 
 std::vector<std::uint8_t> encode_plan(const Plan& plan);
-// An equal plan (plan_hash) with a set table of its own. Throws Error (kStoreCorrupt) unless the bytes are a plan whose
-// every id and range leads somewhere: what it says may still be wrong, which is verify's to judge, but it can be read.
+// An equal plan (plan_hash) with a set table of its own. Throws Error (kStoreCorrupt) with the rule at fault unless the
+// bytes are a plan that check_form() accepts: what it computes may still be wrong, which takes a request to judge, but
+// whoever reads it comes to an end.
 Plan decode_plan(std::span<const std::uint8_t> bytes);
 
 }  // namespace spscope

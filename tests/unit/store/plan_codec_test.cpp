@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/store/bytes.h"
+#include "tests/support/plan_library.h"
 #include "tests/unit/store/sample_store.h"
 
 namespace spscope {
@@ -34,22 +35,21 @@ TEST(PlanCodec, RoundTripsEveryStrategy) {
     }
 }
 
-// A plan with what the strategies of full attention do not make: kernels, pending sums, views, a barrier.
-TEST(PlanCodec, RoundTripsHandMadeFields) {
+// Kernels, pending sums, views, merges, pulls, pushes and barriers.
+TEST(PlanCodec, RoundTripsEveryPlanOfTheLibrary) {
+  for (const testing::PlanCase& c : testing::plan_cases()) {
+    SCOPED_TRACE(c.name);
+    const Plan plan = testing::build(c.plan, testing::layer_request(c.shape, c.kind));
+    expect_equal(plan, decode_plan(encode_plan(plan)));
+  }
+}
+
+TEST(PlanCodec, NamesTheRuleThatAPlanBreaks) {
   Plan plan = sample_plan();
-  plan.batch = 3;
-  plan.dtype = Dtype::kFp32;
-  plan.kernels.push_back({"up", true, Axis::kHidden, Axis::kFfn, TensorSet{Tensor::kF}});
-  plan.group_refs = {0};
-  plan.values.back().pending = {0, 1};
-  plan.values.back().given = true;
-  plan.value_refs.push_back(0);
-  const auto last = static_cast<std::int32_t>(plan.value_refs.size());
-  plan.values.back().sources = {last - 1, last};
-  plan.posts.back().kernel = 0;
-  plan.posts.back().ring_step = -1;
-  plan.ops.back().flops = std::numeric_limits<std::int64_t>::max();
-  expect_equal(plan, decode_plan(encode_plan(plan)));
+  plan.tensor_width[static_cast<int>(Tensor::kQ)] = 0;
+  const Error error = testing::error_of([&] { decode_plan(encode_plan(plan)); });
+  EXPECT_EQ(error.code(), ErrorCode::kStoreCorrupt);
+  EXPECT_NE(std::string(error.what()).find("rule type: the plan has q 0"), std::string::npos) << error.what();
 }
 
 TEST(PlanCodec, EqualPlansHaveEqualBytes) { EXPECT_EQ(encode_plan(sample_plan()), encode_plan(sample_plan())); }
