@@ -2,6 +2,7 @@
 #include "tests/support/plan_corruption.h"
 
 #include <algorithm>
+#include <ostream>
 #include <stdexcept>
 
 namespace spscope::testing {
@@ -248,5 +249,7 @@ const std::vector<Corruption>& corruptions() {
   };
   return list;
 }
+
+void PrintTo(const Corruption& corruption, std::ostream* out) { *out << corruption.plan << " " << corruption.name; }
 
 }  // namespace spscope::testing

@@ -1,6 +1,7 @@
 // Damage to plans: by name, each with the rule that must find it, and blindly, one field at a time.
 #pragma once
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct Corruption {
   void (*apply)(EditablePlan&, const Request&);
 };
 const std::vector<Corruption>& corruptions();
+// How a failing test names it.
+void PrintTo(const Corruption& corruption, std::ostream* out);
 
 // The plans that are damaged: small, and between them with every kind of op.
 const std::vector<PlanCase>& mutation_cases();

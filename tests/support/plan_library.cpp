@@ -1,6 +1,7 @@
 #include "tests/support/plan_library.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "backend/base/rng.h"
 #include "backend/plan/terms.h"
@@ -164,5 +165,7 @@ const std::vector<PlanCase>& plan_cases() {
   };
   return cases;
 }
+
+void PrintTo(const PlanCase& plan_case, std::ostream* out) { *out << plan_case.name; }
 
 }  // namespace spscope::testing

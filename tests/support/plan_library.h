@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -80,5 +81,7 @@ struct PlanCase {
   PlanFunction plan;
 };
 const std::vector<PlanCase>& plan_cases();
+// How a failing test names it.
+void PrintTo(const PlanCase& plan_case, std::ostream* out);
 
 }  // namespace spscope::testing

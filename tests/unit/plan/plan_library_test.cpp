@@ -8,9 +8,6 @@
 #include "tests/support/plan_library.h"
 
 namespace spscope::testing {
-
-void PrintTo(const PlanCase& plan_case, std::ostream* out) { *out << plan_case.name; }
-
 namespace {
 
 constexpr int kOrders = 6;

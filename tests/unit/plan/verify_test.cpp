@@ -9,9 +9,6 @@
 #include "tests/support/plan_judge.h"
 
 namespace spscope::testing {
-
-void PrintTo(const Corruption& corruption, std::ostream* out) { *out << corruption.plan << " " << corruption.name; }
-
 namespace {
 
 constexpr int kOrders = 8;
