@@ -80,6 +80,16 @@ std::vector<CollectiveEvent> EventReader::collectives(RunId run, StreamId stream
   return events;
 }
 
+std::vector<OpEvent> EventReader::op_events(RunId run, std::int64_t first_ns, std::int64_t last_ns) const {
+  Statement rows(*db_,
+                 "SELECT op_id, begin_ns, coalesce(transfer_begin_ns, begin_ns), end_ns FROM event_row "
+                 "WHERE run_id = ? AND begin_ns BETWEEN ? AND ? AND op_id >= 0");
+  rows.bind_all(run, first_ns, last_ns);
+  std::vector<OpEvent> events;
+  while (rows.step()) events.push_back({rows.integer(0), rows.integer(1), rows.integer(2), rows.integer(3)});
+  return events;
+}
+
 std::string EventReader::name(NameId id) const {
   Statement row(*db_, "SELECT value FROM string WHERE string_id = ?");
   if (row.bind_all(id).step()) return row.text(0);

@@ -121,6 +121,12 @@ class EventWriter {
   std::unique_ptr<State> state_;
 };
 
+// The times of an event that a plan's op caused, on the run clock. Of an event that moved no data, begin is post.
+struct OpEvent {
+  std::int64_t op_id = 0;
+  std::int64_t post_ns = 0, begin_ns = 0, end_ns = 0;
+};
+
 // Reads events of a finished store.
 class EventReader {
  public:
@@ -132,6 +138,8 @@ class EventReader {
   std::vector<SpanEvent> spans(StreamId stream, EventWindow window = {}) const;
   std::vector<SpanEvent> spans(RunId run, StreamId stream, EventWindow window = {}) const;
   std::vector<CollectiveEvent> collectives(RunId run, StreamId stream, EventWindow window = {}) const;
+  // Events of ops of all streams that were posted in [first_ns, last_ns], in one pass over them and in no order.
+  std::vector<OpEvent> op_events(RunId run, std::int64_t first_ns, std::int64_t last_ns) const;
   std::string name(NameId id) const;
   std::vector<LedgerRecord> ledger() const;
 

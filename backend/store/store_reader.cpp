@@ -232,23 +232,18 @@ std::optional<Timeline> StoreReader::timeline(RunId run, int repeat) const {
   if (!pass.flag(2)) return std::nullopt;
   const std::int64_t begin_ns = pass.integer(0, 0, kNeverEnded), end_ns = pass.integer(1, begin_ns, kNeverEnded);
   const int num_ops = pass.count(3);
-  Statement rows(state_->db,
-                 "SELECT op_id, begin_ns, coalesce(transfer_begin_ns, begin_ns), end_ns FROM event_row "
-                 "WHERE run_id = ? AND begin_ns BETWEEN ? AND ? AND op_id >= 0");
-  rows.bind_all(run, begin_ns, end_ns);
-  // Grows with what is there: the number of ops is not believed before that many events were read.
-  std::vector<std::pair<std::int64_t, OpTimes>> events;
-  while (rows.step())
-    events.push_back({rows.integer(0, 0, std::int64_t{num_ops} - 1),
-                      {rows.integer(1, begin_ns, end_ns) - begin_ns, rows.integer(2, begin_ns, end_ns) - begin_ns,
-                       rows.integer(3, begin_ns, end_ns) - begin_ns}});
+  // The number of ops is not believed before that many events were read.
+  const std::vector<OpEvent> events = state_->events.op_events(run, begin_ns, end_ns);
   if (std::ssize(events) != num_ops) state_->corrupt("a timeline does not have one event an op");
   Timeline timeline;
   timeline.ops.resize(events.size(), {-1, -1, -1});
-  for (const auto& [op, times] : events) {
-    OpTimes& stored = timeline.ops[static_cast<std::size_t>(op)];
+  for (const OpEvent& event : events) {
+    const auto inside = [&](std::int64_t time_ns) { return begin_ns <= time_ns && time_ns <= end_ns; };
+    if (event.op_id >= num_ops || !inside(event.begin_ns) || !inside(event.end_ns))
+      state_->corrupt(fmt::format("an event of op {} lies outside its plan or its repeat", event.op_id));
+    OpTimes& stored = timeline.ops[static_cast<std::size_t>(event.op_id)];
     if (stored.post_ns >= 0) state_->corrupt("a timeline has an op twice");
-    stored = times;
+    stored = {event.post_ns - begin_ns, event.begin_ns - begin_ns, event.end_ns - begin_ns};
   }
   return timeline;
 }

@@ -2,11 +2,10 @@
 -- the repeats whose events are stored, of events that compute or rearrange.
 CREATE TEMP VIEW rank_load AS
 WITH computed AS (
-  SELECT e.run_id, s.rank, sum(e.end_ns - e.begin_ns) AS compute_ns
-  FROM main.event_row e
-  JOIN main.stream s ON s.stream_id = e.stream_id
-  WHERE (e.flags & 255) IN (1, 2, 3) AND (e.flags >> 16 & 1) = 0
-  GROUP BY e.run_id, s.rank
+  SELECT run_id, rank, sum(end_ns - begin_ns) AS compute_ns
+  FROM temp.event
+  WHERE category IN ('attend', 'local', 'rearrange') AND unfinished = 0
+  GROUP BY run_id, rank
 ),
 recorded AS (
   SELECT run_id, sum(has_timeline) AS repeats FROM main.repeat GROUP BY run_id

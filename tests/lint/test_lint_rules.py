@@ -141,6 +141,13 @@ class Schemas(ToyTree):
             self.assertEqual(self.rules(check_schemas, {"schemas/0001_start.sql": self.GOOD.replace(*change)}),
                              [("R9", "schemas/0001_start.sql", line)])
 
+    def test_stored_events_stay_behind_their_reader(self):
+        query = "  FROM event_row\n"
+        self.assertEqual(self.rules(check_schemas, {"backend/store/event_reader.cpp": query, "tests/a.cpp": query}), [])
+        self.assertEqual(self.rules(check_schemas, {"schemas/views/a.sql": "-- A.\nSELECT * FROM\n  main.event_row"}),
+                         [("R9", "schemas/views/a.sql", 2)])
+        self.assertEqual(self.rules(check_schemas, {"backend/store/a.cpp": query}), [("R9", "backend/store/a.cpp", 1)])
+
     def test_numbers_have_no_gap(self):
         self.assertEqual(self.rules(check_schemas, {"schemas/0001_a.sql": "", "schemas/0003_b.sql": ""}), [("R9", "schemas", 1)])
 
