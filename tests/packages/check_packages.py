@@ -10,6 +10,7 @@ a program loads, each tool and Python module that a script, a test or the build 
 
 Usage: check_packages.py BUILD_FOLDER
 """
+import ast
 import os
 import re
 import subprocess
@@ -131,8 +132,17 @@ def shell_commands(text, builtins, sourced=""):
 
 
 def python_commands(text):
-    """Names of programs that a Python file starts or looks for."""
-    return set(re.findall(r'(?:subprocess\.\w+|shutil\.which)\(\s*\[?"([a-z][\w.+-]*)"', text))
+    """Names of programs that a Python file starts or looks for, where they are written out in the call."""
+    names = set()
+    for call in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and node.args):
+        function, first = ast.unparse(call.func), call.args[0]
+        if function.startswith("subprocess.") and isinstance(first, ast.List) and first.elts:
+            first = first.elts[0]
+        elif function != "shutil.which":
+            continue
+        if isinstance(first, ast.Constant) and re.fullmatch(r"[a-z][\w.+-]*", str(first.value)):
+            names.add(first.value)
+    return names
 
 
 def cmake_commands(text):
@@ -153,7 +163,7 @@ def used_tools():
         if text.startswith("#!") and "sh" in text.partition("\n")[0] or path.suffix in (".sh", ".inc"):
             shared = path.parent / "common.inc"
             names = shell_commands(text, builtins, shared.read_text() if shared.exists() else "")
-        elif path.suffix == ".py" and not path.name.startswith("test_"):
+        elif path.suffix == ".py":
             names = python_commands(text)
         elif path.name == "CMakeLists.txt" or path.suffix == ".cmake":
             names = cmake_commands(text)
@@ -163,13 +173,19 @@ def used_tools():
 
 
 def imported_modules(text):
-    return set(re.findall(r"^\s*(?:import|from)\s+(\w+)", text, re.MULTILINE)) - set(sys.stdlib_module_names)
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.add(node.module.partition(".")[0])
+    return names - set(sys.stdlib_module_names)
 
 
 def used_modules():
     """Folders or files of the Python modules that tests and scripts import beside the standard library and their own."""
     files = [path for folder in ("scripts", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
-    own = {path.stem for path in files}
+    own = {path.stem for folder in ("scripts", "tests", "samples") for path in (ROOT / folder).rglob("*.py")}
     names = set().union(*(imported_modules(path.read_text()) for path in files)) - own
     return {f"{MODULES}/{name}/__init__.py" for name in names}
 

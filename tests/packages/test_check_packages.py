@@ -85,11 +85,11 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.shell('# make it\necho "a; make (tar)" \'| grep\' install\nhelp() {\n  echo a\n}\nhelp\na=(tar x)\necho $((a * 2))\n'), set())
 
     def test_programs_that_python_starts(self):
-        text = 'subprocess.run(["ldd", x])\nshutil.which("chromium")\nsubprocess.run([program, "tar"])\n'
+        text = 'subprocess.run(["ldd", x])\nshutil.which("chromium")\nsubprocess.run([program, "tar"])\nx = "subprocess.run([\\"make\\"])"\n'
         self.assertEqual(check_packages.python_commands(text), {"ldd", "chromium"})
 
     def test_modules_beside_the_standard_library(self):
-        self.assertEqual(check_packages.imported_modules("import sys\nfrom numpy import array\n    import torch\n"),
+        self.assertEqual(check_packages.imported_modules("import sys\nfrom numpy.linalg import norm\nif 1:\n    import torch\n'import a'\n"),
                          {"numpy", "torch"})
 
 
