@@ -25,6 +25,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/dtype.h"
+#include "backend/base/median.h"
 #include "backend/base/rng.h"
 #include "kernels/attention.h"
 #include "kernels/calibrate.h"
@@ -112,11 +113,6 @@ class BenchHead {
   std::vector<std::int32_t> row_begin_, k_block_;
   AttentionWorkspace workspace_;
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 // The ratios of one round, and the figures behind them.
 struct Round {

@@ -25,6 +25,7 @@
 
 #include "backend/base/check.h"
 #include "backend/base/clock.h"
+#include "backend/base/median.h"
 #include "backend/config/cluster.h"
 #include "backend/mask/pattern.h"
 #include "backend/plan/verify.h"
@@ -81,11 +82,6 @@ auto timed(Samples& samples, Function&& function) {
   auto result = function();
   samples.push_back(static_cast<double>(thread_cpu_ns() - begin_ns) * 1e-6);
   return result;
-}
-
-double median(Samples samples) {
-  std::ranges::sort(samples);
-  return samples[samples.size() / 2];
 }
 
 Plan build(const Case& c, Request& request) {

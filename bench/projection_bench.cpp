@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/base/median.h"
 #include "backend/execute/calibrate.h"
 #include "backend/execute/execute.h"
 #include "backend/execute/measure.h"

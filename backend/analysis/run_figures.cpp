@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/base/median.h"
+
 namespace spscope {
 namespace {
 
@@ -10,16 +12,6 @@ std::vector<RepeatRecord> by_makespan(std::span<const RepeatRecord> repeats) {
   std::vector<RepeatRecord> sorted(repeats.begin(), repeats.end());
   std::ranges::stable_sort(sorted, {}, &RepeatRecord::makespan_ns);
   return sorted;
-}
-
-// The value at fraction q of sorted repeats, between two of them in proportion.
-double makespan_at(const std::vector<RepeatRecord>& sorted, double q) {
-  const double place = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double fraction = place - static_cast<double>(below);
-  return static_cast<double>(sorted[below].makespan_ns) * (1 - fraction) +
-         static_cast<double>(sorted[above].makespan_ns) * fraction;
 }
 
 // sum[i] += part[i]; the first part sets the length.
@@ -173,13 +165,14 @@ StrategyResult described(const StrategyRecord& strategy) {
 
 std::optional<RepeatRecord> median_repeat(std::span<const RepeatRecord> repeats) {
   if (repeats.empty()) return std::nullopt;
-  return by_makespan(repeats)[(repeats.size() - 1) / 2];
+  return by_makespan(repeats)[median_index(repeats.size())];
 }
 
 std::optional<std::int64_t> half_interquartile_range(std::span<const RepeatRecord> repeats) {
   if (repeats.size() < 2) return std::nullopt;
-  const std::vector<RepeatRecord> sorted = by_makespan(repeats);
-  return std::llround((makespan_at(sorted, 0.75) - makespan_at(sorted, 0.25)) / 2);
+  std::vector<std::int64_t> makespans;
+  for (const RepeatRecord& repeat : by_makespan(repeats)) makespans.push_back(repeat.makespan_ns);
+  return std::llround((quantile(makespans, 0.75) - quantile(makespans, 0.25)) / 2);
 }
 
 void add_timeline(StoredRun& run, const Plan& plan, const Timeline& timeline) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend/base/clock.h"
+#include "backend/base/median.h"
 #include "backend/execute/execute.h"
 
 namespace spscope {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/base/check.h"
+#include "backend/base/median.h"
 
 namespace spscope {
 namespace {
@@ -128,13 +129,6 @@ double slowdown_of(double overlap_ns, double delay_ns) {
   if (delay_ns <= 0) return 1;
   if (delay_ns >= overlap_ns) return std::numeric_limits<double>::infinity();
   return overlap_ns / (overlap_ns - delay_ns);
-}
-
-double median(std::vector<double> values) {
-  SPSCOPE_CHECK(!values.empty());
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
 }
 
 }  // namespace spscope

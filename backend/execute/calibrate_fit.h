@@ -34,7 +34,4 @@ LinearFit fit_non_negative(std::span<const FitSample> samples);
 // `overlap_ns` of it: the s >= 1 with delay = overlap x (1 - 1/s); infinity when it made no progress at all.
 double slowdown_of(double overlap_ns, double delay_ns);
 
-// The middle value; the lower one of two. REQUIRES: not empty.
-double median(std::vector<double> values);
-
 }  // namespace spscope

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "backend/base/cores.h"
+#include "backend/base/median.h"
 #include "backend/execute/calibrate_experiment.h"
 
 namespace spscope {

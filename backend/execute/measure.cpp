@@ -9,6 +9,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/error.h"
+#include "backend/base/median.h"
 #include "backend/execute/compute_work.h"
 #include "backend/execute/copy.h"
 
@@ -77,12 +78,6 @@ class Pass {
   BufferStore store_;
   ComputeScratch scratch_;
 };
-
-std::int64_t median(std::vector<std::int64_t> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 // Times of one rank's steps in every repeat; with `other`, that core runs the same steps at the same time.
 std::vector<std::vector<std::int64_t>> time_rank(const RankProgram& program, const MeasureOptions& options, Pass& pass,

@@ -98,12 +98,6 @@ TEST(CalibrateFit, TermsThatCannotBeToldApartStillFit) {
   EXPECT_LT(fit.quality.max_relative_residual, 1e-9);
 }
 
-TEST(CalibrateFit, MedianIsTheLowerMiddle) {
-  EXPECT_EQ(median({5}), 5);
-  EXPECT_EQ(median({9, 1, 5}), 5);
-  EXPECT_EQ(median({9, 1, 5, 7}), 5);
-}
-
 TEST(CalibrateFit, SlowDownIsUnderstoodAsTheScheduleAppliesIt) {
   // 10 ms of communication beside compute that slows by 1.25: 2 ms of work are not done meanwhile.
   EXPECT_THAT(slowdown_of(10, 2), DoubleNear(1.25, 1e-12));
