@@ -24,7 +24,8 @@ Cell largest_bytes_cell(const std::vector<std::int64_t>& by_rank) {
 
 Cell mean_duration_cell(std::span<const std::int64_t> by_rank) { return cell(Hint::kDuration, mean(by_rank)); }
 
-// No strategy beats the bound, whichever of them it was computed beside.
+// The bound of the workload on its cluster, which all strategies share; absent where none is proven, as for measured
+// compute.
 std::optional<std::int64_t> bound_of(const ModeGroup& group) {
   for (const StrategyResult* s : group.strategies)
     if (s->bound_ns) return s->bound_ns;

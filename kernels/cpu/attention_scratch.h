@@ -1,4 +1,4 @@
-// Scratch memory of the CPU attention kernel and the fixed sizes of its parts; attention.cpp says what each holds.
+// Scratch memory of the CPU attention kernel and the fixed sizes of its parts; attend.inc says what each holds.
 #pragma once
 
 #include <cstdint>
