@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -120,6 +121,7 @@ std::string machine_note(Dtype dtype) {
 }
 
 int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
+  if (std::isnan(flags.seconds)) throw Error(ErrorCode::kUsage, "--seconds: nan is no time", "give 1 to 3600");
   check_output(flags);
   CalibrateOptions options;
   options.dtype = flags.dtype == "bf16" ? Dtype::kBf16 : Dtype::kFp32;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <new>
+#include <vector>
 
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
@@ -27,9 +28,11 @@ int run(int argc, char** argv) {
   CommandAction action;
   for (const Command& command : commands()) {
     CLI::App* sub = app.add_subcommand(std::string(command.name), std::string(command.summary));
-    sub->add_flag("--json", context.json, "print the result as JSON");
     sub->footer(std::string(long_help(command.name)));
     sub->callback([&action, declared = command.declare(*sub)] { action = declared; });
+    std::vector<CLI::App*> takers = sub->get_subcommands(nullptr);
+    takers.push_back(sub);
+    for (CLI::App* taker : takers) taker->add_flag("--json", context.json, "print the result as JSON");
   }
   try {  // CLI11 reports wrong usage, and help, by exceptions
     app.parse(argc, argv);
