@@ -136,6 +136,9 @@ void add_values(Hasher& h, const Plan& plan) {
     h.add(k.name);
     h.add(static_cast<std::uint64_t>(k.contracts) << 32 | static_cast<std::uint64_t>(k.in) << 24 |
           static_cast<std::uint64_t>(k.out) << 16 | k.tensors.bits);
+    h.add(static_cast<std::uint64_t>(k.flops_per_cell));
+    h.add(static_cast<std::uint64_t>(k.flops_per_column));
+    h.add(k.whole_rows);
   }
   for (const Output& o : plan.outputs) {
     h.add(static_cast<std::uint64_t>(o.value));

@@ -67,12 +67,20 @@ struct MaskUse {
 };
 
 // A token-local kernel. A contracting one (a GEMM, a sum of squares) maps columns of `in` to columns of `out` and adds
-// over its input columns; any other keeps columns and tensors of its first operand.
+// over its input columns; any other keeps columns and tensors of its first operand. Weights, and what else is the same
+// for all tokens (the text that cross-attention reads, the timestep of a modulation), are parameters of a kernel, not
+// values of the plan.
 struct Kernel {
   std::string name;
   bool contracts = false;
   Axis in = Axis::kHidden, out = Axis::kHidden;
   TensorSet tensors;  // of the result, when it contracts
+  // Of kernels that do not contract. An op takes flops_per_cell for each cell (column, token, sample) of its first
+  // operand, 0 meaning one for each element, and flops_per_column for each (column, sample) that it holds, whatever its
+  // tokens: projecting the text of a cross-attention.
+  std::int64_t flops_per_cell = 0, flops_per_column = 0;
+  // The result of a cell depends on all columns of its token: operands are not cut along columns.
+  bool whole_rows = false;
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 

@@ -209,10 +209,10 @@ void PlanBuilder::output(ValueId value, Placement placement) { plan_.outputs.pus
 
 // -- compute
 
-const Kernel* PlanBuilder::contracting(std::string_view name) const {
+Kernel PlanBuilder::kernel_named(std::string_view name, Axis columns) const {
   for (const Kernel& kernel : request_.kernels)
-    if (kernel.name == name) return &kernel;
-  return nullptr;
+    if (kernel.name == name) return kernel;
+  return {std::string(name), false, columns, columns, {}};
 }
 
 KernelId PlanBuilder::kernel_id(const Kernel& kernel) {
@@ -232,46 +232,58 @@ MaskId PlanBuilder::mask_id(const MaskUse& use) {
 ValueId PlanBuilder::local(std::string_view name, std::span<const ValueId> values, std::span<const SetId> out_columns,
                            const Groups& groups) {
   SPSCOPE_CHECK(!values.empty());
-  const Kernel* weight = contracting(name);
   const Value source = plan_.values[at(values.front())];
+  const Kernel kernel = kernel_named(name, source.columns);
   Value result;
   result.layer = source.layer;
-  result.tensors = weight ? weight->tensors : source.tensors;
-  result.columns = weight ? weight->out : source.columns;
+  result.tensors = kernel.contracts ? kernel.tensors : source.tensors;
+  result.columns = kernel.contracts ? kernel.out : source.columns;
   const auto columns = [&](int rank) {
     return out_columns.empty() ? request_.all_columns(result.columns) : out_columns[at(rank)];
   };
-  result.placement = !weight ? source.placement : place([&](int rank) {
+  result.placement = !kernel.contracts ? source.placement : place([&](int rank) {
     BoxList boxes(source.placement.at(rank).begin(), source.placement.at(rank).end());
     for (Box& box : boxes) box.columns = columns(rank);
     return boxes;
   });
-  const bool shares = weight && std::ranges::any_of(source.placement.boxes(), [&](const Box& box) {
+  const bool shares = kernel.contracts && std::ranges::any_of(source.placement.boxes(), [&](const Box& box) {
                         return box.columns != request_.all_columns(source.columns);
                       });
   if (shares) result.pending = add_group_refs(groups.empty() ? everyone_ : groups);
-  const std::int64_t width_in = plan_.width(source.tensors), width_out = plan_.width(result.tensors);
   const ValueId id = add_value(std::move(result));
   Post post;
   post.kind = PostKind::kLocal;
   post.src = values.front();
   post.dst = id;
   post.operands = add_value_refs(values.subspan(1));
-  post.kernel = kernel_id(weight ? *weight : Kernel{std::string(name), false, source.columns, source.columns, {}});
+  post.kernel = kernel_id(kernel);
   const PostId at_post = add_post(post);
   for (int rank = 0; rank < plan_.ranks; ++rank) {
     if (placement_of(id).at(rank).empty()) continue;
     const OpId op = add_op(at_post, rank);
-    const std::int64_t cells = volume(sets(), source.placement.at(rank)) * width_in * plan_.batch;
-    plan_.ops[at(op)].flops = weight ? 2 * cells * sets().size(columns(rank)) * width_out : cells;
+    plan_.ops[at(op)].flops = local_flops(kernel, values.front(), id, rank);
     finish_op(op);
   }
   return id;
 }
 
+std::int64_t PlanBuilder::local_flops(const Kernel& kernel, ValueId from, ValueId to, int rank) {
+  const std::span<const Box> boxes = placement_of(from).at(rank);
+  const std::int64_t cells = volume(sets(), boxes) * plan_.batch;
+  const std::int64_t width = plan_.width(plan_.values[at(from)].tensors);
+  if (kernel.contracts) {
+    const std::int64_t columns = sets().size(placement_of(to).at(rank).front().columns);
+    return 2 * cells * width * columns * plan_.width(plan_.values[at(to)].tensors);
+  }
+  std::vector<SetId> held;
+  for (const Box& box : boxes) held.push_back(box.columns);
+  return cells * (kernel.flops_per_cell > 0 ? kernel.flops_per_cell : width) +
+         kernel.flops_per_column * sets().size(sets().unite(held)) * plan_.batch;
+}
+
 ValueId PlanBuilder::linear(ValueId value, std::string_view weight, std::span<const SetId> out_columns,
                             const Groups& groups) {
-  SPSCOPE_CHECK(contracting(weight) != nullptr);
+  SPSCOPE_CHECK(kernel_named(weight, Axis::kHidden).contracts);
   return local(weight, {&value, 1}, out_columns, groups);
 }
 

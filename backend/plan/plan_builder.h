@@ -74,9 +74,9 @@ class PlanBuilder {
   Move shift(ValueId value, const Groups& rings, int by = 1, int lane = 1);
 
   // -- compute
-  // Token-local kernel: same tokens in and out. A kernel of Request::kernels contracts its columns into `out_columns`
-  // (per rank; empty: all) and leaves sums pending in `groups` where a rank holds only part of its input columns. Any
-  // other keeps columns and tensors of the first value; values of another axis broadcast over them.
+  // Token-local kernel: same tokens in and out. A contracting kernel of Request::kernels maps its columns to
+  // `out_columns` (per rank; empty: all) and leaves sums pending in `groups` where a rank holds only part of its input
+  // columns. Any other keeps columns and tensors of the first value; values of another axis broadcast over them.
   ValueId local(std::string_view kernel, std::span<const ValueId> values, std::span<const SetId> out_columns = {},
                 const Groups& groups = {});
   ValueId linear(ValueId value, std::string_view weight, std::span<const SetId> out_columns = {},
@@ -121,7 +121,9 @@ class PlanBuilder {
   void record_move(PostId post, const std::vector<int>& group, std::span<const Line> lines, bool wire);
   void attend_pair(PostId post, AccId acc, int rank, const Box& rows, const Box& keys);
   ValueId close(AccId acc, bool unfinished);
-  const Kernel* contracting(std::string_view name) const;
+  // Of the request, or one that works element by element.
+  Kernel kernel_named(std::string_view name, Axis columns) const;
+  std::int64_t local_flops(const Kernel& kernel, ValueId from, ValueId to, int rank);
   KernelId kernel_id(const Kernel& kernel);
   MaskId mask_id(const MaskUse& use);
   std::int32_t& last_on_lane(int rank, int lane);

@@ -1,7 +1,7 @@
 // Request: the workload that a strategy plans for, and all that verify() trusts.
 //
 // It is made once per layer (request_builder in backend/strategies) and holds shapes, the masks that will run, the
-// masks that are known when planning, the kernels that contract columns, and what the layer must compute. Planning on
+// masks that are known when planning, the kernels, and what the layer must compute. Planning on
 // the mask that is about to run would be an oracle: real systems plan with the mask of the last denoise step. A
 // strategy reads `known_mask`; tiles are counted on `executed_mask`.
 #pragma once
@@ -44,7 +44,9 @@ struct Request {
   std::shared_ptr<SetTable> sets;
   std::shared_ptr<MaskCounter> executed_masks[2];  // by axis: [0] outer, [1] inner; null when that axis is not attended
   std::shared_ptr<MaskCounter> known_masks[2];     // null when nothing is known yet: plan contiguously
-  std::vector<Kernel> kernels;                     // the contracting kernels of the layer
+  // The kernels of the layer that contract, that do not cost one FLOP an element, or that read whole rows; any other
+  // name is a kernel without weights that works element by element.
+  std::vector<Kernel> kernels;
   std::vector<ExpectedOutput> outputs;
 
   static int axis_index(AttendedAxis axis) { return axis == AttendedAxis::kOuter ? 0 : 1; }

@@ -3,17 +3,26 @@
 // A term is a hash of how a value comes about: inputs by tensors and layer, local kernels by name and operands,
 // attention by axis, queries and keys; moves, views and sums of shares keep it. Two plans compute the same when their
 // outputs have equal terms and verify() found both whole: which rows meet which keys is not part of a term.
+//
+// Where streams of tokens have weights of their own (video and text of an MM-DiT block), a view that joins them is not
+// one thing: each stream has its term, and which tokens it is of. Token-local kernels and attention act on each stream
+// apart; narrowing to the tokens of one stream gives that stream; the keys of an accumulator are all streams together.
+// The term of a joined value holds every stream with its tokens over all ranks, so that swapped streams are found.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "backend/plan/plan.h"
 #include "backend/plan/request.h"
+#include "backend/plan/token_region.h"
 
 namespace spscope {
 
-// Two things where a plan may have one: the calls that make a value, the keys of an accumulator, the sources of a view.
+// Two things where a plan may have one: the calls that make a value, or different streams over the same tokens in a
+// view or in the keys of an accumulator.
 struct TermClash {
   std::string text;
 };
@@ -23,18 +32,33 @@ class Terms {
  public:
   explicit Terms(const Plan& plan);
   // 0 while nothing makes the value.
-  Term of(ValueId value) const;
+  Term of(ValueId value) const { return term_of(streams_of(value)); }
   const std::vector<TermClash>& clashes() const { return clashes_; }
 
  private:
+  struct Stream {
+    Term term = 0;
+    std::optional<TokenRegion> tokens;  // nullopt: wherever the value is, the only stream then
+  };
+  using Streams = std::vector<Stream>;  // different terms, ascending; empty: nothing makes the value
+
   void add_post(PostId id);
-  void add_keys(PostId id, AccId acc, Term keys);
-  void make(PostId id, ValueId value, Term term);
+  void make(PostId id, ValueId value, Streams streams);
+  Streams streams_of(ValueId value) const;
+  // Of values beside each other; streams that have no tokens in common with `within` are left out.
+  Streams join(std::span<const ValueId> values, const TokenRegion* within) const;
+  Streams gather(Streams streams) const;
+  Streams local(const Post& post) const;
+  TokenRegion tokens_of(ValueId value) const;
+  bool overlap(const Streams& streams) const;
+  Term term_of(const Streams& streams) const;
+  void add_keys(AccId acc, std::span<const ValueId> values);
+  Term keys_of(PostId id, AccId acc);
   void check_views();
 
   const Plan& plan_;
-  std::vector<Term> terms_;  // by value; 0 for views
-  std::vector<Term> keys_;   // by accumulator; 0 while it has met none
+  std::vector<Streams> streams_;            // by value; of views, nothing
+  std::vector<std::vector<ValueId>> keys_;  // by accumulator: keys it has met, by its merges too
   std::vector<TermClash> clashes_;
 };
 

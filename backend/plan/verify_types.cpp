@@ -128,6 +128,11 @@ class Types {
       return same_tokens(a, b) && (kernel.contracts || a.columns == b.columns);
     });
     if (!same) bad_post(id, "leaves other tokens than it takes");
+    const auto whole = [&](const Value& v) {
+      return std::ranges::all_of(v.placement.at(rank),
+                                 [&](const Box& box) { return box.columns == c_.all_columns(v.columns); });
+    };
+    if (kernel.whole_rows && !whole(c_.value(post.src))) bad_post(id, "needs whole rows and has some columns of them");
     for (ValueId operand : p_.value_list(post.operands)) {
       const Value& v = c_.value(operand);
       if (!v.pending.empty() || v.partial != kNone || v.layer != c_.value(post.src).layer)
@@ -193,10 +198,16 @@ class Types {
       const Kernel& kernel = p_.kernels[at(post.kernel)];
       const Value &from = c_.value(post.src), &to = c_.value(post.dst);
       const auto here = from.placement.at(op.rank), made = to.placement.at(op.rank);
+      std::vector<SetId> columns;
       for (std::size_t i = 0; i < std::min(here.size(), made.size()); ++i) {
-        const std::int64_t cells = volume(c_.sets, here[i]) * p_.width(from.tensors) * p_.batch;
-        flops += kernel.contracts ? 2 * cells * c_.sets.size(made[i].columns) * p_.width(to.tensors) : cells;
+        const std::int64_t cells = volume(c_.sets, here[i]) * p_.batch, elements = cells * p_.width(from.tensors);
+        if (kernel.contracts)
+          flops += 2 * elements * c_.sets.size(made[i].columns) * p_.width(to.tensors);
+        else
+          flops += kernel.flops_per_cell > 0 ? cells * kernel.flops_per_cell : elements;
+        columns.push_back(here[i].columns);
       }
+      if (!kernel.contracts) flops += kernel.flops_per_column * c_.sets.size(c_.sets.unite(columns)) * p_.batch;
     }
     if (op.flops != flops || op.tiles != 0 || op.heads != kEmptySet || op.seq != kEmptySet || op.q != kEmptySet ||
         op.k != kEmptySet)

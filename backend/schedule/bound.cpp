@@ -20,7 +20,6 @@ std::int64_t num_active_rows(const BlockMask& mask) {
 }
 
 double attention_ns(const Request& request, AttendedAxis axis, const KernelCostProfile& profile) {
-  if (!request.attends(axis)) return 0;
   MaskCounter& counter = request.executed_mask(axis);
   const bool inner = axis == AttendedAxis::kInner;
   const SetId tokens = inner ? request.all_inner() : request.all_outer();
@@ -34,10 +33,17 @@ double attention_ns(const Request& request, AttendedAxis axis, const KernelCostP
 }  // namespace
 
 std::int64_t makespan_bound_ns(const Request& request, const Plan& single, const KernelCostProfile& profile) {
-  double total_ns =
-      attention_ns(request, AttendedAxis::kInner, profile) + attention_ns(request, AttendedAxis::kOuter, profile);
-  for (const Op& op : single.ops)
-    if (single.kind_of(op) != PostKind::kAttend) total_ns += op_cost_ns(single, op, profile);
+  double total_ns = 0;
+  bool attends[2] = {false, false};  // by axis; a layer may leave an axis of the request alone
+  for (const Op& op : single.ops) {
+    const Post& post = single.post_of(op);
+    if (post.kind == PostKind::kAttend)
+      attends[Request::axis_index(single.accumulators[static_cast<std::size_t>(post.acc)].axis)] = true;
+    else
+      total_ns += op_cost_ns(single, op, profile);
+  }
+  for (const AttendedAxis axis : {AttendedAxis::kInner, AttendedAxis::kOuter})
+    if (attends[Request::axis_index(axis)]) total_ns += attention_ns(request, axis, profile);
   // A trillionth off, so that the error of these sums cannot lift the bound above what it bounds.
   return static_cast<std::int64_t>(std::floor(total_ns / request.ranks * (1 - 1e-12)));
 }

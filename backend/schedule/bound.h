@@ -18,7 +18,7 @@ namespace spscope {
 // such), so the sum over ranks is at least the sum of these; the slowest rank has at least the mean; and a rank's
 // compute runs one op at a time.
 //
-// `single` is the plan of the strategy `single` for the same layer; only its compute other than attends is read.
+// `single` is the plan of the strategy `single` for the same layer; of its attends only the axes are read.
 std::int64_t makespan_bound_ns(const Request& request, const Plan& single, const KernelCostProfile& profile);
 
 }  // namespace spscope

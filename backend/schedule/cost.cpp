@@ -67,8 +67,7 @@ double op_cost_ns(const Plan& plan, const Op& op, const KernelCostProfile& profi
     return profile.attend_ns(static_cast<double>(attend_num_rows(plan, op)), static_cast<double>(attend_area(plan, op)),
                              head_dim(plan));
   const double move_ns = profile.move_ns_per_byte * static_cast<double>(bytes_touched(plan, op));
-  const bool contracts = post.kind == PostKind::kLocal && plan.kernels[at(post.kernel)].contracts;
-  return contracts ? std::max(move_ns, profile.gemm_ns_per_flop * static_cast<double>(op.flops)) : move_ns;
+  return std::max(move_ns, profile.gemm_ns_per_flop * static_cast<double>(op.flops));
 }
 
 std::vector<std::int64_t> op_durations(const Plan& plan, const KernelCostProfile& profile) {

@@ -13,9 +13,10 @@ namespace spscope {
 
 // Nanoseconds by OpId, each rounded up; 0 for communication.
 //   attend          affine in launches, query rows and area x head_dim (KernelCostProfile)
-//   contraction     the larger of FLOPs x gemm and bytes read and written x move
-//   other local     bytes read and written x move
-//   copy, merge, finish  the same: a merge reads a part and updates the accumulator, a finish reads it and writes rows
+//   local           the larger of FLOPs x gemm and bytes read and written x move
+//   copy, merge, finish  bytes read and written x move: a merge reads a part and updates the accumulator, a finish
+//                   reads it and writes rows
+//   reads it and writes rows
 std::vector<std::int64_t> op_durations(const Plan& plan, const KernelCostProfile& profile);
 // The same of one op, before rounding.
 double op_cost_ns(const Plan& plan, const Op& op, const KernelCostProfile& profile);

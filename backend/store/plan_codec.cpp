@@ -173,8 +173,10 @@ class PlanEncoder {
     for (const Kernel& kernel : plan_.kernels) {
       out_.text(kernel.name);
       for (int x : {kernel.contracts ? 1 : 0, static_cast<int>(kernel.in), static_cast<int>(kernel.out),
-                    static_cast<int>(kernel.tensors.bits)})
+                    static_cast<int>(kernel.tensors.bits), kernel.whole_rows ? 1 : 0})
         out_.number(x);
+      out_.number(kernel.flops_per_cell);
+      out_.number(kernel.flops_per_column);
     }
     out_.unsigned_number(plan_.outputs.size());
     for (const Output& output : plan_.outputs) {
@@ -350,13 +352,16 @@ class PlanDecoder {
       mask.axis = attended_axis();
       mask.slices = in_.number32(1);
     }
-    plan_.kernels.resize(in_.count(5));
+    plan_.kernels.resize(in_.count(8));
     for (Kernel& kernel : plan_.kernels) {
       kernel.name = in_.text();
       kernel.contracts = in_.number_in(0, 1) != 0;
       kernel.in = axis();
       kernel.out = axis();
       kernel.tensors = tensors();
+      kernel.whole_rows = in_.number_in(0, 1) != 0;
+      for (std::int64_t* flops : {&kernel.flops_per_cell, &kernel.flops_per_column})
+        *flops = in_.number_in(0, std::numeric_limits<std::int64_t>::max());
     }
     plan_.outputs.resize(in_.count());
     for (Output& output : plan_.outputs) {

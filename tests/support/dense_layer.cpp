@@ -12,6 +12,7 @@ namespace spscope::testing {
 namespace {
 
 constexpr double kNormEpsilon = 1e-6;
+constexpr int kContextTokens = 3;  // of the text that cross-attention reads
 
 std::uint64_t text_key(std::string_view text) {
   std::uint64_t key = text.size();
@@ -23,6 +24,31 @@ const Kernel& kernel_of(const Request& request, std::string_view name) {
   const auto found = std::ranges::find(request.kernels, name, &Kernel::name);
   if (found == request.kernels.end()) throw std::out_of_range("the layer has no kernel " + std::string(name));
   return *found;
+}
+
+// softmax(q k) v over a text that all heads share.
+void cross_attend(std::vector<double>& row) {
+  Rng rng(text_key(kCrossAttention));
+  std::vector<double> out(row.size(), 0.0);
+  double sum = 0;
+  for (int token = 0; token < kContextTokens; ++token) {
+    double score = 0;
+    for (double q : row) score += q * rng.normal();
+    sum += std::exp(score);
+    for (double& o : out) o += std::exp(score) * rng.normal();
+  }
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] = out[j] / sum;
+}
+
+// Video tokens through one weight, text tokens through the other.
+DenseTensor dense_streams(const Request& request, const std::string& weight, const DenseTensor& x, std::uint64_t seed) {
+  DenseTensor y = dense_linear(request, weight + "_video", x, seed);
+  const DenseTensor text = dense_linear(request, weight + "_text", x, seed);
+  for (int c = 0; c < y.columns; ++c)
+    for (int o = 0; o < y.outer; ++o)
+      for (int i = request.inner_tokens - request.text_tokens; i < y.inner; ++i)
+        std::copy_n(text.at(c, o, i), y.cell_elements(), y.at(c, o, i));
+  return y;
 }
 
 // wo attention(rms(wq x), wkv x), with the norm of q over all its channels.
@@ -78,6 +104,8 @@ void local_cell(std::string_view kernel, const Request& request, int token, std:
   } else if (kernel == "rms" && others.size() == 1) {
     const double mean = others[0][0] / (request.heads * request.head_dim);
     for (double& x : own) x /= std::sqrt(mean + kNormEpsilon);
+  } else if (kernel == kCrossAttention) {
+    cross_attend(own);
   } else if (kernel == "rope") {
     const double angle = 0.1 * token;
     for (std::size_t j = 0; j + 1 < own.size(); j += 2) {
@@ -198,6 +226,16 @@ std::vector<DenseTensor> dense_layer(const Request& request, LayerKind kind, std
                             dense_local(request, "rope", {&kv}))};
   }
   DenseTensor x = dense_input(request, kHiddenState, Axis::kHidden, 0, seed);
+  if (kind == LayerKind::kCrossAttention) {
+    const DenseTensor q = dense_linear(request, "wq", x, seed);
+    const DenseTensor y = dense_linear(request, "wo", dense_local(request, kCrossAttention, {&q}), seed);
+    return {dense_local(request, "residual", {&x, &y})};
+  }
+  if (kind == LayerKind::kDoubleBlock) {
+    const DenseTensor q = dense_streams(request, "wq", x, seed), kv = dense_streams(request, "wkv", x, seed);
+    const DenseTensor y = dense_streams(request, "wo", dense_attention(request, AttendedAxis::kInner, q, kv), seed);
+    return {dense_local(request, "residual", {&x, &y})};
+  }
   const auto add = [&](const DenseTensor& y) { x = dense_local(request, "residual", {&x, &y}); };
   add(dense_block(request, AttendedAxis::kInner, x, seed));
   if (kind == LayerKind::kSpatialTemporal)

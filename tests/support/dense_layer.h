@@ -55,7 +55,8 @@ class Weight {
   int in_width_, out_columns_, out_width_;
   std::vector<double> data_;
 };
-inline constexpr std::string_view kSumOfSquares = "sumsq";  // a contraction without a weight
+inline constexpr std::string_view kCrossAttention = "cross_attention";  // of a row of q; see local_cell
+inline constexpr std::string_view kSumOfSquares = "sumsq";              // a contraction without a weight
 
 // A kernel that contracts nothing, on one cell of one batch entry. `others` holds, for each further operand, the same
 // cell, or the sum over its whole columns when it has other columns. `token` is the position in the grid.
@@ -74,6 +75,8 @@ enum class LayerKind {
   kRotaryAttention,  // the same along inner, on q and kv turned by "rope"
   kMegatronLayer,    // x + block(x); + w2 gelu(w1 x)
   kSpatialTemporal,  // x + block(x) along inner, then along outer
+  kCrossAttention,   // x + wo cross(wq x): every token to a text that is a parameter
+  kDoubleBlock,      // x + wo attention(wq x, wkv x), with weights of their own for video and for text
 };
 // The outputs of the layer, in order.
 std::vector<DenseTensor> dense_layer(const Request& request, LayerKind kind, std::uint64_t seed);

@@ -62,6 +62,15 @@ Request layer_request(const LayerShape& shape, LayerKind kind) {
                        {"w1", true, Axis::kHidden, Axis::kFfn, TensorSet{Tensor::kF}},
                        {"w2", true, Axis::kFfn, Axis::kHidden, kHiddenState},
                        {std::string(kSumOfSquares), true, Axis::kHeads, Axis::kStat, TensorSet{Tensor::kNorm}}};
+  if (kind == LayerKind::kCrossAttention)
+    request.kernels.push_back({std::string(kCrossAttention), false, Axis::kHeads, Axis::kHeads, {}, 48, 1000});
+  if (kind == LayerKind::kDoubleBlock)
+    for (const char* stream : {"_video", "_text"})
+      for (std::size_t i = 0; i < 3; ++i) {
+        Kernel kernel = request.kernels[i];
+        kernel.name += stream;
+        request.kernels.push_back(kernel);
+      }
   request.outputs = outputs_of(build([&](PlanBuilder& b, const Request& r) { plan_whole_layer(b, r, kind); }, request));
   return request;
 }
@@ -81,6 +90,17 @@ void plan_whole_layer(PlanBuilder& b, const Request& request, LayerKind kind) {
     return;
   }
   ValueId x = b.input(kHiddenState, on_first(Axis::kHidden), Axis::kHidden);
+  if (kind == LayerKind::kCrossAttention || kind == LayerKind::kDoubleBlock) {
+    ValueId y = kNone;
+    if (kind == LayerKind::kDoubleBlock) {
+      const ValueId q = per_stream(b, x, "wq"), kv = per_stream(b, x, "wkv");
+      y = per_stream(b, b.attend_all(q, kv), "wo");
+    } else {
+      const ValueId q = b.linear(x, "wq");
+      y = b.linear(b.local(kCrossAttention, {&q, 1}), "wo");
+    }
+    return b.output(b.local("residual", std::vector{x, y}), on_first(Axis::kHidden));
+  }
   x = b.local("residual", std::vector{x, whole_block(b, x, AttendedAxis::kInner)});
   if (kind == LayerKind::kSpatialTemporal) {
     x = b.local("residual", std::vector{x, whole_block(b, x, AttendedAxis::kOuter)});
@@ -161,6 +181,18 @@ const std::vector<PlanCase>& plan_cases() {
       {"dsp", Kind::kSpatialTemporal, {.ranks = 3, .outer = 7, .inner = 19, .block = 4, .batch = 2}, plan_dsp},
       {"megatron_tp", Kind::kMegatronLayer, {.ranks = 3, .ffn = 11}, megatron(false)},
       {"megatron_sp", Kind::kMegatronLayer, {.ranks = 4, .ffn = 11, .batch = 2}, megatron(true)},
+      {"cross_attention", Kind::kCrossAttention, {.ranks = 3, .batch = 2}, plan_cross_attention},
+      {"cross_attention_by_heads", Kind::kCrossAttention, {.ranks = 3, .batch = 2}, plan_cross_attention_by_heads},
+      {"double_block_ulysses", Kind::kDoubleBlock, {.ranks = 3, .text = 5, .batch = 2}, plan_double_block_ulysses},
+      {"double_block_ring", Kind::kDoubleBlock, {.ranks = 4, .text = 5}, plan_double_block_ring},
+      {"double_block_ring_2d",
+       Kind::kDoubleBlock,
+       {.ranks = 2, .outer = 3, .inner = 19, .block = 4, .text = 3},
+       plan_double_block_ring},
+      {"double_block_text_replicated",
+       Kind::kDoubleBlock,
+       {.ranks = 4, .text = 5, .text_layout = TextLayout::kReplicate},
+       plan_double_block_text_replicated},
       {"megatron_one_rank", Kind::kMegatronLayer, {.ranks = 1, .ffn = 11}, megatron(true)},
   };
   return cases;

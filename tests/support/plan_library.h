@@ -73,6 +73,16 @@ void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_paralle
 // The hidden state switches between cuts along frames and along positions.
 void plan_dsp(PlanBuilder& b, const Request& request);
 
+// -- streams and text (library_streams.cpp)
+// Tokens cut, or heads cut; the text is a parameter of the kernel.
+void plan_cross_attention(PlanBuilder& b, const Request& request);
+void plan_cross_attention_by_heads(PlanBuilder& b, const Request& request);
+// `weight`_video of the video tokens of a value beside `weight`_text of its text tokens.
+ValueId per_stream(PlanBuilder& b, ValueId value, const std::string& weight);
+void plan_double_block_ulysses(PlanBuilder& b, const Request& request);
+void plan_double_block_ring(PlanBuilder& b, const Request& request);
+void plan_double_block_text_replicated(PlanBuilder& b, const Request& request);
+
 // -- all of them
 struct PlanCase {
   std::string name;

@@ -63,6 +63,16 @@ TEST(Cost, OfALocalKernelIsItsFlopsOrItsBytes) {
   EXPECT_EQ(durations_of(b.take(), PostKind::kLocal), (std::vector<std::int64_t>{256, (256 + 64) / 4, 3 * 256 / 4}));
 }
 
+// 16 tokens of 2 heads; q in and out is 2 x 256 bytes = 128 ns, and 100 FLOPs a cell and 800 a head 4,800 FLOPs = 600 ns.
+TEST(Cost, OfATokenLocalKernelThatComputesIsItsFlops) {
+  Request request = Request::attention(1, 2, 4, testing::dense_mask(2, 2, 8));
+  request.kernels = {{"cross_attention", false, Axis::kHeads, Axis::kHeads, {}, 100, 800}};
+  PlanBuilder b(request);
+  const ValueId q = b.input(kQueries, b.place([&](int) { return BoxList{request.whole()}; }));
+  b.local("cross_attention", {&q, 1});
+  EXPECT_EQ(durations_of(b.take(), PostKind::kLocal), (std::vector<std::int64_t>{600}));
+}
+
 // Two ranks, 2 heads x 8 tokens each. A part of unfinished rows and an accumulator are 2 x 8 x 6 x 4 = 384 bytes: the
 // merge reads the part, reads and writes the accumulator.
 TEST(Cost, OfAMergeIsAPartAndTwiceTheAccumulator) {
