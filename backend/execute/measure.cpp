@@ -1,6 +1,5 @@
 #include "backend/execute/measure.h"
 
-#include <algorithm>
 #include <barrier>
 #include <exception>
 #include <memory>
