@@ -59,7 +59,5 @@ struct Executor {
   ExecuteResult (*execute)(const Plan&, const Request&, const Activations&, const ExecuteOptions&);
 };
 std::span<const Executor> executors();
-// nullptr when the name is not known.
-const Executor* find_executor(std::string_view name);
 
 }  // namespace spscope

@@ -16,12 +16,6 @@ std::span<const Executor> executors() {
   return table;
 }
 
-const Executor* find_executor(std::string_view name) {
-  for (const Executor& executor : executors())
-    if (executor.name == name) return &executor;
-  return nullptr;
-}
-
 ExecuteResult execute(const Plan& plan, const Request& request, const Activations& activations,
                       const ExecuteOptions& options) {
   return executors().front().execute(plan, request, activations, options);

@@ -66,8 +66,6 @@ class BlockMask {
   std::int32_t coarse_blocks() const { return coarse_blocks_; }
   std::span<const std::int32_t> coarse_starts() const { return coarse_starts_; }
   bool refined() const { return blocks() != coarse_blocks_; }
-  // Whether this mask has the same bits in memory as `other` (it, or a refinement of it).
-  bool same_bits(const BlockMask& other) const { return bits_ == other.bits_; }
 
   // Bits of one row of coarse blocks, least significant bit first; unused bits of the last word are 0.
   std::span<const std::uint64_t> row(int head, std::int32_t q_coarse) const;
