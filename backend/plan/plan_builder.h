@@ -61,8 +61,8 @@ class PlanBuilder {
   // members wants. Source choice: the rank itself first, then the next holder in group order.
   Move exchange(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
   // One-sided, started by the receiver (pull) or the sender (push). A dependency on another rank's op is a signal.
-  Move pull(ValueId value, Placement placement, int lane = 1);
-  Move push(ValueId value, Placement placement, int lane = 1);
+  Move pull(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
+  Move push(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
   // Adds the pending shares of each group into disjoint parts.
   Move reduce(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
   // Every earlier op of every member ends before any later one starts.

@@ -158,11 +158,11 @@ Move PlanBuilder::move(PostKind kind, ValueId value_id, Placement placement, con
 Move PlanBuilder::exchange(ValueId value, Placement placement, const Groups& groups, int lane) {
   return move(PostKind::kExchange, value, std::move(placement), groups, lane);
 }
-Move PlanBuilder::pull(ValueId value, Placement placement, int lane) {
-  return move(PostKind::kPull, value, std::move(placement), {}, lane);
+Move PlanBuilder::pull(ValueId value, Placement placement, const Groups& groups, int lane) {
+  return move(PostKind::kPull, value, std::move(placement), groups, lane);
 }
-Move PlanBuilder::push(ValueId value, Placement placement, int lane) {
-  return move(PostKind::kPush, value, std::move(placement), {}, lane);
+Move PlanBuilder::push(ValueId value, Placement placement, const Groups& groups, int lane) {
+  return move(PostKind::kPush, value, std::move(placement), groups, lane);
 }
 Move PlanBuilder::reduce(ValueId value, Placement placement, const Groups& groups, int lane) {
   return move(PostKind::kReduce, value, std::move(placement), groups, lane);

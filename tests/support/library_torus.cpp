@@ -82,17 +82,17 @@ void Torus::plan(bool barrier) {
   Move next;
   for (int s = 0; s < machines_; ++s) {  // pull queries; the last stage fetches the first remote keys
     const bool last = s + 1 == machines_;
-    if (!last || machines_ > 1) next = b_.pull(last ? kv : q, stage(last ? 1 : s + 1), kPullLane);
+    if (!last || machines_ > 1) next = b_.pull(last ? kv : q, stage(last ? 1 : s + 1), {}, kPullLane);
     attend(acc[at(s)], keys[0], s);
     if (!last) acc.push_back(b_.accumulate(b_.wait(next)));
   }
   for (int j = 1; j < machines_; ++j) {  // pull keys
     keys.push_back(circulate(b_.wait(next)));
-    if (j + 1 < machines_) next = b_.pull(kv, stage(j + 1), kPullLane);
+    if (j + 1 < machines_) next = b_.pull(kv, stage(j + 1), {}, kPullLane);
     for (int s = 1; s < machines_; ++s) attend(acc[at(s)], keys[at(j)], machines_ - 1 + j);
   }
   std::vector<Move> sent;
-  for (int s = 1; s < machines_; ++s) sent.push_back(b_.push(b_.finish(acc[at(s)]), returned(s), kPullLane));
+  for (int s = 1; s < machines_; ++s) sent.push_back(b_.push(b_.finish(acc[at(s)]), returned(s), {}, kPullLane));
   for (int j = 1; j < machines_; ++j) attend(acc[0], keys[at(j)], 2 * machines_);
   std::vector<ValueId> parts = {b_.reshard(b_.finish(acc[0]), returned(0), columns_)};
   if (barrier) b_.barrier();

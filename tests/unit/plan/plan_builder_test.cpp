@@ -107,6 +107,20 @@ TEST(PlanBuilder, PullsWaitForTheOwnersOp) {
   }
 }
 
+TEST(PlanBuilder, PullsAndPushesStayInTheirGroups) {
+  for (const bool pull : {true, false}) {
+    Building t;
+    const Groups halves = {{0, 1}, {2, 3}};
+    // Held twice, once in each half: everybody as one group would take the nearest holder.
+    const ValueId q = t.builder.input(kQueries, t.builder.place([&](int rank) {
+      return rank == 0 || rank == 3 ? BoxList{t.request.whole()} : BoxList{};
+    }));
+    const Placement wanted = t.builder.place([&](int) { return BoxList{t.request.whole()}; });
+    t.builder.wait(pull ? t.builder.pull(q, wanted, halves) : t.builder.push(q, wanted, halves));
+    for (const Message& m : t.builder.take().messages) EXPECT_EQ(m.src / 2, m.dst / 2);
+  }
+}
+
 TEST(PlanBuilder, ABarrierReplacesSignalsInsideItsGroupsOnly) {
   for (const bool together : {true, false}) {
     Building t;
@@ -115,7 +129,7 @@ TEST(PlanBuilder, ABarrierReplacesSignalsInsideItsGroupsOnly) {
     const ValueId kv = t.builder.input(kKeysValues, t.quarters());
     q = t.builder.local("rope", {&q, 1});
     t.builder.barrier(together ? all : halves);
-    const ValueId moved = t.builder.wait(t.builder.pull(q, t.quarters().rotate(all), 2));
+    const ValueId moved = t.builder.wait(t.builder.pull(q, t.quarters().rotate(all), {}, 2));
     const ValueId home = t.builder.reshard(moved, t.quarters(), {}, 2);
     t.builder.output(t.builder.attend_all(
                          home, t.builder.reshard(kv, t.builder.place([&](int) { return BoxList{t.request.whole()}; }))),

@@ -63,7 +63,8 @@ TEST(Cost, OfALocalKernelIsItsFlopsOrItsBytes) {
   EXPECT_EQ(durations_of(b.take(), PostKind::kLocal), (std::vector<std::int64_t>{256, (256 + 64) / 4, 3 * 256 / 4}));
 }
 
-// 16 tokens of 2 heads; q in and out is 2 x 256 bytes = 128 ns, and 100 FLOPs a cell and 800 a head 4,800 FLOPs = 600 ns.
+// 16 tokens of 2 heads; q in and out is 2 x 256 bytes = 128 ns, and 100 FLOPs a cell and 800 a head 4,800 FLOPs = 600
+// ns.
 TEST(Cost, OfATokenLocalKernelThatComputesIsItsFlops) {
   Request request = Request::attention(1, 2, 4, testing::dense_mask(2, 2, 8));
   request.kernels = {{"cross_attention", false, Axis::kHeads, Axis::kHeads, {}, 100, 800}};
