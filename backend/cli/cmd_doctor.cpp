@@ -1,6 +1,7 @@
 // `spscope doctor [FILE]`: what this machine and this build can do, or whether a stored run is sound.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/machine.h"
+#include "backend/config/environment.h"
 #include "backend/execute/execute.h"
 #include "backend/mask/array_file.h"
 #include "backend/store/store_reader.h"
@@ -33,6 +35,8 @@ std::vector<Finding> machine_findings() {
   list.push_back({"spscope", std::string(kVersion)});
   for (const BuildFact& fact : build_facts())
     list.push_back({std::string(fact.name), fact.value.empty() ? "-" : std::string(fact.value)});
+  const std::string scratch = default_scratch_folder();
+  list.push_back({"scratch files", scratch, access(scratch.c_str(), W_OK | X_OK) == 0});
   for (const Executor& executor : executors())
     list.push_back({fmt::format("ranks by {}", executor.name), std::string(executor.summary)});
   for (const MaskImporter& importer : mask_importers()) {

@@ -43,7 +43,9 @@ int run(int argc, char** argv) {
   }
   context.color = is_terminal(STDOUT_FILENO);
   context.progress = is_terminal(STDERR_FILENO) && !context.json;
-  return action(context);
+  const int code = action(context);
+  if (!context.out.flush()) throw Error(ErrorCode::kStoreWrite, "cannot write to standard output", "is its disk full?");
+  return code;
 }
 
 }  // namespace
