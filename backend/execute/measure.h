@@ -25,8 +25,8 @@ struct MeasureOptions {
   std::function<void(int done_ranks, int ranks)> on_rank;
 };
 
-// Nanoseconds of each op by OpId, for every repeat; 0 for communication. Ops of different ranks in one repeat did not run
-// at the same time, so repeats say how much a rank's times vary. Requires and throws what measure() does.
+// Nanoseconds of each op by OpId, for every repeat; 0 for communication. Ops of different ranks in one repeat did not
+// run at the same time, so repeats say how much a rank's times vary. Requires and throws what measure() does.
 std::vector<std::vector<std::int64_t>> measure_repeats(const Plan& plan, const Request& request,
                                                        const Activations& activations,
                                                        const MeasureOptions& options = {});
