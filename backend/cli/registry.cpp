@@ -20,6 +20,7 @@ int exit_code(const Error& error) {
     case ErrorCode::kUsage:
     case ErrorCode::kUnavailable:
     case ErrorCode::kActivations:
+    case ErrorCode::kPlanTooLarge:
       return kExitUsage;
     default:
       break;
