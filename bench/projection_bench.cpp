@@ -68,7 +68,10 @@ Contender make_contender(const Request& request, std::string_view name, const ch
   const Strategy& strategy = *find_strategy(name);
   Parameters parameters(strategy.parameters());
   if (order != nullptr) parameters.set("order", std::string(order));
-  Contender contender{strategy_label(strategy, request, parameters), make_plan(strategy, request, parameters), {}, {}};
+  Contender contender{strategy_label(strategy, strategy.decide(request, parameters), parameters),
+                      make_plan(strategy, request, parameters),
+                      {},
+                      {}};
   contender.op_ns.resize(contender.plan.ops.size());
   return contender;
 }

@@ -18,6 +18,7 @@ Request make_layer_request(const Job& job, const LayerMasks& executed, const Lay
   request.dtype = job.config.run.dtype;
   request.text = job.config.run.text;
   request.ranks_per_node = job.cluster.gpus_per_node;
+  request.cluster = &job.cluster.preset;
   request.sets = std::make_shared<SetTable>();
   const auto counter = [&](const SourcedMask& m) { return std::make_shared<MaskCounter>(request.sets, m.mask); };
   const int inner = Request::axis_index(AttendedAxis::kInner), outer = Request::axis_index(AttendedAxis::kOuter);

@@ -37,12 +37,12 @@ StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, c
     result.reason = result.problems.front().message;
     return result;
   }
-  const Resolved resolved = chosen.strategy->resolve(request, chosen.parameters);
-  result.label = strategy_label(*chosen.strategy, request, chosen.parameters);
-  result.ulysses = resolved.ulysses;
-  result.ring = resolved.ring;
-  result.ulysses_groups = resolved.ulysses_groups;
-  result.ring_groups = resolved.ring_groups;
+  Decision decision = chosen.strategy->decide(request, chosen.parameters);
+  result.label = strategy_label(*chosen.strategy, decision, chosen.parameters);
+  result.ulysses = decision.ulysses;
+  result.ring = decision.ring;
+  result.ulysses_groups = std::move(decision.ulysses_groups);
+  result.ring_groups = std::move(decision.ring_groups);
   return result;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/base/dtype.h"
+#include "backend/config/cluster.h"
 #include "backend/config/run_config.h"
 #include "backend/plan/mask_counter.h"
 #include "backend/plan/plan.h"
@@ -29,6 +30,16 @@ struct ExpectedOutput {
   Term term = 0;
 };
 
+// What a layer is made of around its attention.
+enum class LayerBlock {
+  kAttention,        // the attention alone: q, k and v are given, o is left (run.scope = attention)
+  kWan,              // self-attention, cross-attention to text, feed-forward network
+  kJoint,            // video and text in one stream, modulated apart (CogVideoX)
+  kDoubleStream,     // video and text with weights of their own, attending together (MM-DiT)
+  kSingleStream,     // one stream; attention and feed-forward network side by side (MM-DiT)
+  kSpatialTemporal,  // attention inside each frame, then along frames
+};
+
 struct Request {
   int ranks = 1;
   int heads = 1, head_dim = 1;
@@ -36,10 +47,16 @@ struct Request {
   std::int32_t text_tokens = 0;                     // at the end of the inner axis, or at its begin
   bool text_first = false;
   std::int32_t hidden = 0, ffn = 0;
+  LayerBlock block = LayerBlock::kAttention;
+  std::int32_t context_tokens = 0;  // text that cross-attention reads; 0: there is none
+  int mlps = 1;                     // feed-forward networks of a spatial-temporal layer: one, or one after each block
+  TokenGrid grid = {0, 0, 0};       // of the video tokens: where rotary embeddings turn them
   int batch = 1;
   Dtype dtype = Dtype::kBf16;
   TextLayout text = TextLayout::kShard;
   int ranks_per_node = 0;  // 0: all ranks on one node
+  // Costs for strategies that choose by predicted time; nullptr: none are known. Outlives the request.
+  const ClusterPreset* cluster = nullptr;
 
   std::shared_ptr<SetTable> sets;
   std::shared_ptr<MaskCounter> executed_masks[2];  // by axis: [0] outer, [1] inner; null when that axis is not attended

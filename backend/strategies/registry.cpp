@@ -9,15 +9,15 @@ namespace spscope {
   std::vector<Parameter> parameters_##name();                           \
   std::vector<Parameters> candidates_##name(const Request&);            \
   std::vector<Problem> legal_##name(const Request&, const Parameters&); \
-  Resolved resolve_##name(const Request&, const Parameters&);           \
-  void plan_##name(PlanBuilder&, const Request&, const Parameters&);
+  Decision decide_##name(const Request&, const Parameters&);            \
+  void plan_##name(PlanBuilder&, const Request&, const Parameters&, const Decision&);
 #include "backend/strategies/strategies.def"
 #undef STRATEGY
 
 std::span<const Strategy> strategies() {
   static constexpr Strategy table[] = {
 #define STRATEGY(name, summary) \
-  {#name, summary, parameters_##name, candidates_##name, legal_##name, resolve_##name, plan_##name},
+  {#name, summary, parameters_##name, candidates_##name, legal_##name, decide_##name, plan_##name},
 #include "backend/strategies/strategies.def"
 #undef STRATEGY
   };
@@ -33,16 +33,20 @@ const Strategy* find_strategy(std::string_view name) {
 Plan make_plan(const Strategy& strategy, const Request& request, const Parameters& parameters) {
   if (std::vector<Problem> problems = strategy.legal(request, parameters); !problems.empty())
     throw Error(std::move(problems));
+  return make_plan(strategy, request, parameters, strategy.decide(request, parameters));
+}
+
+Plan make_plan(const Strategy& strategy, const Request& request, const Parameters& parameters,
+               const Decision& decision) {
   PlanBuilder builder(request);
-  strategy.plan(builder, request, parameters);
+  strategy.plan(builder, request, parameters, decision);
   return builder.take();
 }
 
-std::string strategy_label(const Strategy& strategy, const Request& request, const Parameters& parameters) {
-  const Resolved resolved = strategy.resolve(request, parameters);
+std::string strategy_label(const Strategy& strategy, const Decision& decision, const Parameters& parameters) {
   std::string label(strategy.name);
-  if (resolved.ulysses > 1) label += fmt::format(" u{}", resolved.ulysses);
-  if (resolved.ring > 1) label += fmt::format(" r{}", resolved.ring);
+  if (decision.ulysses > 1) label += fmt::format(" u{}", decision.ulysses);
+  if (decision.ring > 1) label += fmt::format(" r{}", decision.ring);
   for (const Parameter& row : strategy.parameters())
     if (!row.choices.empty() && parameters.text(row.name) != std::get<std::string>(row.default_value))
       label += " " + parameters.text(row.name);
@@ -50,9 +54,7 @@ std::string strategy_label(const Strategy& strategy, const Request& request, con
 }
 
 void define_outputs(Request& request) {
-  PlanBuilder builder(request);
-  plan_single(builder, request, Parameters());
-  request.outputs = outputs_of(builder.take());
+  request.outputs = outputs_of(make_plan(*find_strategy("single"), request, Parameters()));
 }
 
 }  // namespace spscope

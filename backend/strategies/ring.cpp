@@ -24,19 +24,17 @@ std::vector<Parameters> candidates_ring(const Request& request) {
   return settings;
 }
 
-Resolved resolve_ring(const Request& request, const Parameters&) {
-  const Mesh mesh{1, request.ranks};
-  return {1, request.ranks, mesh.ulysses_groups(), mesh.ring_groups()};
-}
+Decision decide_ring(const Request& request, const Parameters&) { return decide_mesh(Mesh{1, request.ranks}); }
 
-void plan_ring(PlanBuilder& b, const Request& request, const Parameters& parameters) {
+void plan_ring(PlanBuilder& b, const Request& request, const Parameters& parameters, const Decision&) {
   const AttendedAxis axis = spread_axis(request);
   const std::vector<SetId> tokens = cut_blocks(request, axis, request.ranks, token_order(parameters));
   const Placement rows = b.place([&](int r) {
     return BoxList{token_box(request, axis, request.all_heads(), tokens[static_cast<std::size_t>(r)])};
   });
-  const auto [q, kv] = enter_attention(b, rows);
-  b.output(ring_attention(b, q, kv, b.everyone(), axis, slices_for(request, axis, request.ranks)), rows);
+  const LayerEntry entry = enter_layer(b, rows);
+  const int slices = slices_for(request, axis, request.ranks);
+  leave_layer(b, entry, ring_attention(b, entry.q, entry.kv, b.everyone(), axis, slices));
 }
 
 }  // namespace spscope

@@ -65,11 +65,13 @@ Groups Mesh::ring_groups() const {
   return groups;
 }
 
-QueriesKeysValues enter_attention(PlanBuilder& b, const Placement& rows) {
-  if (!b.request().spatiotemporal()) return b.input_qkv(rows);
-  const auto [q, kv] = b.input_qkv(rows);
-  b.output(b.attend_all(q, kv, AttendedAxis::kInner), rows);
-  return b.input_qkv(rows, 1);
+Decision decide_mesh(const Mesh& mesh) {
+  Decision decision;
+  decision.ulysses = mesh.ulysses;
+  decision.ring = mesh.ring;
+  decision.ulysses_groups = mesh.ulysses_groups();
+  decision.ring_groups = mesh.ring_groups();
+  return decision;
 }
 
 ValueId ring_attention(PlanBuilder& b, ValueId q, ValueId kv, const Groups& rings, AttendedAxis axis, int slices) {

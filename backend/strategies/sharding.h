@@ -1,4 +1,5 @@
 // Shared pieces of strategies: how tokens and ranks are divided, and attention that travels round a ring.
+// What comes before and after the attention is in layer.h.
 //
 // Where attention never sees a cut (Ulysses), tokens are split evenly to the token; where it does (ring), the cut is at
 // block borders, so that no tile is ever divided between ranks.
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "backend/plan/plan_builder.h"
+#include "backend/strategies/layer.h"
 #include "backend/strategies/strategy.h"
 
 namespace spscope {
@@ -38,10 +40,8 @@ struct Mesh {
   Groups ulysses_groups() const;
   Groups ring_groups() const;
 };
-
-// What a rank enters with: rows of q, k and v of the spread attention. In a spatial-temporal layer the spatial
-// attention runs first, on the same rows, where it needs no communication.
-QueriesKeysValues enter_attention(PlanBuilder& builder, const Placement& rows);
+// The degrees and groups of a mesh, with even cuts.
+Decision decide_mesh(const Mesh& mesh);
 
 // Attention of q over the keys of a whole ring: one hop a step, posted before the step's compute so that it overlaps.
 ValueId ring_attention(PlanBuilder& builder, ValueId q, ValueId kv, const Groups& rings, AttendedAxis axis, int slices);

@@ -7,12 +7,16 @@ namespace spscope {
 std::vector<Parameter> parameters_single() { return {}; }
 std::vector<Parameters> candidates_single(const Request&) { return {Parameters()}; }
 std::vector<Problem> legal_single(const Request&, const Parameters&) { return {}; }
-Resolved resolve_single(const Request&, const Parameters&) { return {1, 1, {{0}}, {{0}}}; }
+Decision decide_single(const Request&, const Parameters&) {
+  Decision decision;
+  decision.ulysses_groups = decision.ring_groups = {{0}};
+  return decision;
+}
 
-void plan_single(PlanBuilder& b, const Request& request, const Parameters&) {
+void plan_single(PlanBuilder& b, const Request& request, const Parameters&, const Decision&) {
   const Placement rows = b.place([&](int rank) { return rank == 0 ? BoxList{request.whole()} : BoxList{}; });
-  const auto [q, kv] = enter_attention(b, rows);
-  b.output(b.attend_all(q, kv, spread_axis(request)), rows);
+  const LayerEntry entry = enter_layer(b, rows);
+  leave_layer(b, entry, b.attend_all(entry.q, entry.kv, spread_axis(request)));
 }
 
 }  // namespace spscope

@@ -14,10 +14,19 @@
 
 namespace spscope {
 
-// What the degrees of a strategy came out as for a request: shown in every result, so that nobody has to guess.
-struct Resolved {
+// What a strategy chose for a request, from what is known when planning (Request::known_mask), never from what runs.
+// It holds positions, not sets, so that it outlives the request and can be kept for later denoise steps. Its degrees
+// and groups are shown in every result, so that nobody has to guess.
+struct Decision {
   int ulysses = 1, ring = 1;
   Groups ulysses_groups, ring_groups;  // of ranks
+  // Who computes what, ascending; empty: even cuts in order.
+  std::vector<std::vector<std::int32_t>> heads;                     // by Ulysses index
+  std::vector<std::vector<std::int32_t>> query_blocks, key_blocks;  // by ring index
+  // A later denoise step keeps this decision while the imbalance ratio of what is known stays at or below this
+  // (decision_imbalance); 0: every step decides anew.
+  double keep_below = 0;
+  friend bool operator==(const Decision&, const Decision&) = default;
 };
 
 struct Strategy {
@@ -28,20 +37,24 @@ struct Strategy {
   std::vector<Parameters> (*candidates)(const Request&);
   // Why it cannot run this request with these parameters; empty when it can. Exact: verify() accepts what is legal.
   std::vector<Problem> (*legal)(const Request&, const Parameters&);
-  // REQUIRES of the last two: legal() is empty.
-  Resolved (*resolve)(const Request&, const Parameters&);
-  void (*plan)(PlanBuilder&, const Request&, const Parameters&);
+  // REQUIRES of the last two: legal() is empty; the decision was made by decide() of the same strategy, parameters and
+  // shapes, for this denoise step or an earlier one.
+  Decision (*decide)(const Request&, const Parameters&);
+  void (*plan)(PlanBuilder&, const Request&, const Parameters&, const Decision&);
 };
 
 std::span<const Strategy> strategies();
 // nullptr when the name is not known.
 const Strategy* find_strategy(std::string_view name);
 
-// The plan of a strategy. Throws Error with all problems when it is not legal for the request.
+// The plan of a strategy that decides now. Throws Error with all problems when it is not legal for the request.
 Plan make_plan(const Strategy& strategy, const Request& request, const Parameters& parameters);
+// The plan of a decision that was made before. REQUIRES: legal() is empty.
+Plan make_plan(const Strategy& strategy, const Request& request, const Parameters& parameters,
+               const Decision& decision);
 
 // Short name of a choice for tables: "usp u4 r2", with the parameters that differ from their defaults.
-std::string strategy_label(const Strategy& strategy, const Request& request, const Parameters& parameters);
+std::string strategy_label(const Strategy& strategy, const Decision& decision, const Parameters& parameters);
 
 // Fills request.outputs with what the plan `single` computes. Call once the masks and kernels are set.
 void define_outputs(Request& request);

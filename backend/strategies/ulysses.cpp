@@ -17,12 +17,9 @@ std::vector<Parameters> candidates_ulysses(const Request& request) {
   return legal_ulysses(request, {}).empty() ? std::vector{Parameters()} : std::vector<Parameters>();
 }
 
-Resolved resolve_ulysses(const Request& request, const Parameters&) {
-  const Mesh mesh{request.ranks, 1};
-  return {request.ranks, 1, mesh.ulysses_groups(), mesh.ring_groups()};
-}
+Decision decide_ulysses(const Request& request, const Parameters&) { return decide_mesh(Mesh{request.ranks, 1}); }
 
-void plan_ulysses(PlanBuilder& b, const Request& request, const Parameters&) {
+void plan_ulysses(PlanBuilder& b, const Request& request, const Parameters&, const Decision&) {
   const AttendedAxis axis = spread_axis(request);
   const bool replicate = request.text == TextLayout::kReplicate && request.text_tokens > 0;
   const std::vector<SetId> tokens =
@@ -36,9 +33,9 @@ void plan_ulysses(PlanBuilder& b, const Request& request, const Parameters&) {
   const Placement columns = b.place([&](int r) {
     return BoxList{token_box(request, axis, heads[static_cast<std::size_t>(r)], all_tokens(request, axis))};
   });
-  const auto [q, kv] = enter_attention(b, rows);
-  const ValueId q_heads = b.reshard(q, columns), kv_heads = b.reshard(kv, columns);
-  b.output(b.reshard(b.attend_all(q_heads, kv_heads, axis), rows), rows);
+  const LayerEntry entry = enter_layer(b, rows);
+  const ValueId q = b.reshard(entry.q, columns), kv = b.reshard(entry.kv, columns);
+  leave_layer(b, entry, b.reshard(b.attend_all(q, kv, axis), rows));
 }
 
 }  // namespace spscope

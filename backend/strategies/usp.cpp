@@ -67,12 +67,11 @@ std::vector<Parameters> candidates_usp(const Request& request) {
   return settings;
 }
 
-Resolved resolve_usp(const Request& request, const Parameters& parameters) {
-  const Mesh mesh = mesh_of(request, parameters);
-  return {mesh.ulysses, mesh.ring, mesh.ulysses_groups(), mesh.ring_groups()};
+Decision decide_usp(const Request& request, const Parameters& parameters) {
+  return decide_mesh(mesh_of(request, parameters));
 }
 
-void plan_usp(PlanBuilder& b, const Request& request, const Parameters& parameters) {
+void plan_usp(PlanBuilder& b, const Request& request, const Parameters& parameters, const Decision&) {
   const AttendedAxis axis = spread_axis(request);
   const Mesh mesh = mesh_of(request, parameters);
   const Groups all_to_all = mesh.ulysses_groups(), rings = mesh.ring_groups();
@@ -91,10 +90,10 @@ void plan_usp(PlanBuilder& b, const Request& request, const Parameters& paramete
   });
   const Placement columns =
       b.place([&](int rank) { return BoxList{token_box(request, axis, heads[u(rank)], chunk[r(rank)])}; });
-  const auto [q, kv] = enter_attention(b, rows);
-  const ValueId q_heads = b.reshard(q, columns, all_to_all), kv_heads = b.reshard(kv, columns, all_to_all);
-  const ValueId o = ring_attention(b, q_heads, kv_heads, rings, axis, slices_for(request, axis, mesh.ring));
-  b.output(b.reshard(o, rows, all_to_all), rows);
+  const LayerEntry entry = enter_layer(b, rows);
+  const ValueId q = b.reshard(entry.q, columns, all_to_all), kv = b.reshard(entry.kv, columns, all_to_all);
+  const ValueId o = ring_attention(b, q, kv, rings, axis, slices_for(request, axis, mesh.ring));
+  leave_layer(b, entry, b.reshard(o, rows, all_to_all));
 }
 
 }  // namespace spscope

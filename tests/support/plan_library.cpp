@@ -121,7 +121,9 @@ PlanFunction strategy_plan(std::string_view name, std::vector<std::pair<std::str
   const Strategy& strategy = *find_strategy(name);
   Parameters parameters(strategy.parameters());
   for (const auto& [key, value] : settings) parameters.set(key, value);
-  return [&strategy, parameters](PlanBuilder& b, const Request& request) { strategy.plan(b, request, parameters); };
+  return [&strategy, parameters](PlanBuilder& b, const Request& request) {
+    strategy.plan(b, request, parameters, strategy.decide(request, parameters));
+  };
 }
 
 const std::vector<PlanCase>& plan_cases() {

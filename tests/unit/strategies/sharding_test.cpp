@@ -51,7 +51,7 @@ TEST(Usp, DegreesThatAreLeftOutFollowFromTheOthers) {
     Parameters p(usp.parameters());
     p.set("ulysses", std::int64_t{ulysses});
     p.set("ring", std::int64_t{ring});
-    const Resolved r = usp.resolve(request, p);
+    const Decision r = usp.decide(request, p);
     return std::pair(r.ulysses, r.ring);
   };
   EXPECT_EQ(degrees(3, 0), std::pair(3, 4));
