@@ -1,0 +1,60 @@
+// The kernels of whole layers: which there are (layer_kernels.def), which of them a layer uses, and what they cost.
+//
+// A strategy names them in its plan, an executor computes them. A kernel's parameters (weights, adaLN shifts and gates,
+// the text that cross-attention reads) belong to its whole name and to the tensors of its first operand, so that q and
+// k have norm weights of their own under one name.
+//
+// Layers, by LayerBlock; h = modulate(x) throughout, and parts after the dot:
+//   kWan              q = rms_rope(wq h, sumsq), kv = rms_rope(wkv h, sumsq_k), x = gate.self(x, wo attention(q, kv));
+//                     with text: q = rms.cross(cross_wq h, sumsq), x = residual(x, cross_wo cross_attention q);
+//                     x = gate.ffn(x, w2 gelu w1 h). Parts of modulate: self, cross, ffn
+//   kJoint            one set of weights for video and text: q = head_rms_rope(wq h), k likewise, x = gate(x, wo o),
+//                     then x = gate(x, w2 gelu w1 h); modulate and gate have parts video, text, ffn_video, ffn_text
+//   kDoubleStream     the same, with every part apart: .video and .text, of modulate and gate also .ffn_video,
+//   .ffn_text kSingleStream     x = gate(x, wo attention(head_rms_rope(wq h), ...), w2 gelu w1 h), no parts
+//   kSpatialTemporal  for each of .spatial and .temporal: q = head_rms_rope(wq h), k likewise, x = gate(x, wo o); with
+//                     text: x = residual(x, cross_wo cross_attention cross_wq x); then x = gate(x, w2 gelu w1 h) with
+//                     parts .spatial_ffn and .temporal_ffn of modulate and gate, after the temporal block alone when
+//                     the layer has one feed-forward network
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/plan/request.h"
+
+namespace spscope {
+
+enum class LayerOp {
+#define CONTRACTION(id, name, in, out, result, what) id,
+#define LOCAL(id, name, columns, flops, whole_rows, what) id,
+#include "backend/plan/layer_kernels.def"
+#undef CONTRACTION
+#undef LOCAL
+};
+
+// "wq.video" -> op "wq", part "video"; the part is empty without a dot.
+struct KernelName {
+  std::string_view op, part;
+};
+KernelName split_kernel_name(std::string_view name);
+// nullopt when the name, up to its dot, is no row of layer_kernels.def.
+std::optional<LayerOp> find_layer_op(std::string_view kernel_name);
+
+// The kernel of this name for the shape of the request: axes, tensors and FLOPs. A gate counts one more FLOP for each
+// operand that it adds beyond the second. REQUIRES: find_layer_op(name) has a value.
+Kernel make_layer_kernel(const Request& request, std::string_view name);
+// The kernels that the request's block uses; none for attention alone.
+std::vector<Kernel> layer_kernels(const Request& request);
+
+// How positions turn q and k, by which a kernel's embedding is chosen.
+enum class RotaryForm {
+  kVideo,   // head dim in three parts: frame, row, column; text is not turned
+  kFrame,   // in two: row and column of the inner axis
+  kFrames,  // by the outer axis alone
+};
+RotaryForm rotary_form(const Request& request, std::string_view kernel_name);
+
+}  // namespace spscope
