@@ -10,8 +10,9 @@ namespace {
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-// The reported name of a tensor's traffic.
-const char* traffic_name(Tensor tensor) {
+// The reported name of a tensor's traffic: what only spreads load is apart, whatever tensor it is.
+const char* traffic_name(const Post& post, Tensor tensor) {
+  if (post.balances) return "exchange";
   switch (tensor) {
     case Tensor::kQ:
       return "q";
@@ -39,8 +40,9 @@ std::int64_t replicated_text(const Request& request, const Box& box) {
 }
 
 // The tensors of one message with their bytes; text tokens apart.
-void split_message(const Plan& plan, const Request& request, const Value& value, const Message& m,
+void split_message(const Plan& plan, const Request& request, const Post& post, const Message& m,
                    const VisitSentTensor& visit) {
+  const Value& value = plan.values[at(post.src)];
   const std::int64_t cells = volume(*plan.sets, m.box);
   const std::int64_t text = replicated_text(request, m.box);
   const std::int64_t element = std::int64_t{plan.element_bytes(value)} * plan.batch;
@@ -49,7 +51,7 @@ void split_message(const Plan& plan, const Request& request, const Value& value,
     if (!value.tensors.has(static_cast<Tensor>(t))) continue;
     const std::int64_t width = plan.tensor_width[t] * element;
     if (cells > text)
-      visit(m, traffic_name(static_cast<Tensor>(t)), (cells - text) * width, std::exchange(first, false));
+      visit(m, traffic_name(post, static_cast<Tensor>(t)), (cells - text) * width, std::exchange(first, false));
     if (text > 0) visit(m, "text", text * width, std::exchange(first, false));
   }
 }
@@ -67,7 +69,7 @@ void for_each_sent_tensor(const Plan& plan, const Request& request, const VisitS
     for (MessageId id : plan.messages_of(op)) {
       const Message& m = plan.messages[at(id)];
       const bool starter = post.kind == PostKind::kPull ? m.dst == op.rank : m.src == op.rank;
-      if (starter && m.src != m.dst) split_message(plan, request, plan.values[at(post.src)], m, visit);
+      if (starter && m.src != m.dst) split_message(plan, request, post, m, visit);
     }
   }
 }

@@ -99,7 +99,7 @@ void add_graph(Hasher& h, const Plan& plan) {
     h.add(static_cast<std::uint64_t>(p.src) << 32 | static_cast<std::uint32_t>(p.dst));
     h.add(p.operands);
     h.add(static_cast<std::uint64_t>(p.kernel) << 32 | static_cast<std::uint32_t>(p.acc));
-    h.add(static_cast<std::uint64_t>(p.ring_step));
+    h.add(static_cast<std::uint64_t>(p.ring_step) << 1 | static_cast<std::uint64_t>(p.balances));
   }
   for (const Op& o : plan.ops) {
     h.add(static_cast<std::uint64_t>(o.post) << 32 | static_cast<std::uint32_t>(o.rank));

@@ -106,7 +106,8 @@ struct Post {
   IdRange operands;  // further values a local kernel reads, in value_refs
   KernelId kernel = kNone;
   AccId acc = kNone;
-  int ring_step = 0;  // of an attend: which step of its ring
+  int ring_step = 0;      // of an attend: which step of its ring
+  bool balances = false;  // a move that only spreads load: what it sends is counted apart, as `exchange`
 };
 
 struct Op {

@@ -70,6 +70,8 @@ class PlanBuilder {
   ValueId wait(Move move) { return move.value; }
   // exchange + wait
   ValueId reshard(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
+  // exchange + wait of a move that only spreads load; its bytes are counted apart (Post::balances)
+  ValueId rebalance(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
   // exchange to the rank `by` further in each ring
   Move shift(ValueId value, const Groups& rings, int by = 1, int lane = 1);
 
@@ -114,7 +116,7 @@ class PlanBuilder {
   IdRange add_sources(std::span<const ValueId> values);
   IdRange add_group_refs(const Groups& groups);
   IdRange copy_pending(const Value& value);
-  Move move(PostKind kind, ValueId value, Placement placement, const Groups& groups, int lane);
+  Move move(PostKind kind, ValueId value, Placement placement, const Groups& groups, int lane, bool balances = false);
   void route(const Value& value, const Placement& placement, const std::vector<int>& group, std::vector<Line>& lines);
   void route_box(const Value& value, const Box& want, std::size_t position, const std::vector<int>& group,
                  std::vector<Line>& lines);

@@ -113,7 +113,8 @@ void PlanBuilder::record_move(PostId post_id, const std::vector<int>& group, std
     finish_op(op, of_rank[at(plan_.ops[at(op)].rank)]);
 }
 
-Move PlanBuilder::move(PostKind kind, ValueId value_id, Placement placement, const Groups& given_groups, int lane) {
+Move PlanBuilder::move(PostKind kind, ValueId value_id, Placement placement, const Groups& given_groups, int lane,
+                       bool balances) {
   const Groups& groups = given_groups.empty() ? everyone_ : given_groups;
   SPSCOPE_CHECK(lane > 0);
   SPSCOPE_CHECK(plan_.values[at(value_id)].pending.empty() == (kind != PostKind::kReduce));
@@ -147,6 +148,7 @@ Move PlanBuilder::move(PostKind kind, ValueId value_id, Placement placement, con
         post.lane = wire ? lane : 0;
         post.src = value_id;
         post.dst = id;
+        post.balances = balances;
         post_id = add_post(post);
       }
       record_move(post_id, groups[g], lines[g], wire);
@@ -188,6 +190,10 @@ void PlanBuilder::barrier(const Groups& given_groups, int lane) {
 
 ValueId PlanBuilder::reshard(ValueId value, Placement placement, const Groups& groups, int lane) {
   return wait(exchange(value, std::move(placement), groups, lane));
+}
+
+ValueId PlanBuilder::rebalance(ValueId value, Placement placement, const Groups& groups, int lane) {
+  return wait(move(PostKind::kExchange, value, std::move(placement), groups, lane, true));
 }
 
 Move PlanBuilder::shift(ValueId value, const Groups& rings, int by, int lane) {

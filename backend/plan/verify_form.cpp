@@ -223,6 +223,9 @@ class Form {
                  fmt::format("post {} ({}) lacks an operand or has one too many", id, post_kind_name(post.kind)));
     if (post.ring_step < 0 || (post.kind != PostKind::kAttend && post.ring_step != 0))
       found_.add(Rule::kType, fmt::format("post {} claims ring step {}", id, post.ring_step));
+    if (post.balances && !carries)
+      found_.add(Rule::kType,
+                 fmt::format("post {} ({}) moves nothing that could balance", id, post_kind_name(post.kind)));
     if (post.lane < 0 || post.lane >= p_.lanes || (post.lane == 0) == communicates(post.kind))
       found_.add(Rule::kDangling, fmt::format("post {} ({}) is on lane {}", id, post_kind_name(post.kind), post.lane));
   }

@@ -124,6 +124,7 @@ class PlanEncoder {
       for (std::int32_t x : {post.lane, post.src, post.dst}) out_.number(x);
       range(post.operands, operands_end);
       for (std::int32_t x : {post.kernel, post.acc, post.ring_step}) out_.number(x);
+      out_.number(post.balances ? 1 : 0);
     }
     out_.unsigned_number(plan_.ops.size());
     std::int32_t post = 0, deps_end = 0, messages_end = 0;
@@ -285,7 +286,7 @@ class PlanDecoder {
   }
 
   void graph() {
-    plan_.posts.resize(in_.count(9));
+    plan_.posts.resize(in_.count(10));
     std::int32_t operands_end = 0;
     for (Post& post : plan_.posts) {
       post.kind = static_cast<PostKind>(in_.number_in(0, kNumPostKinds - 1));
@@ -296,6 +297,7 @@ class PlanDecoder {
       post.kernel = id_or_none();
       post.acc = id_or_none();
       post.ring_step = in_.number32();
+      post.balances = in_.number_in(0, 1) == 1;
     }
     plan_.ops.resize(in_.count(13));
     std::int64_t last_post = 0;
