@@ -101,4 +101,12 @@ void check_ring_text(const Request& request, std::string_view strategy, int ring
                       "set run.text = \"shard\", or use a ring degree of 1"});
 }
 
+void check_layer_scope(const Request& request, std::string_view strategy, std::string_view reason,
+                       std::vector<Problem>& problems) {
+  if (request.block != LayerBlock::kAttention) return;
+  problems.push_back({ErrorCode::kStrategyIllegal, fmt::format("strategy.{}", strategy),
+                      fmt::format("it spreads whole layers, and the scope is their attention alone: {}", reason),
+                      "set run.scope = \"layer\""});
+}
+
 }  // namespace spscope

@@ -52,5 +52,8 @@ void check_ulysses_degree(const Request& request, std::string_view strategy, int
                           std::vector<Problem>& problems);
 // Why keys cannot travel: text is replicated, and its keys would be met once a rank.
 void check_ring_text(const Request& request, std::string_view strategy, int ring, std::vector<Problem>& problems);
+// Why a strategy that spreads whole layers cannot serve a request for their attention alone.
+void check_layer_scope(const Request& request, std::string_view strategy, std::string_view reason,
+                       std::vector<Problem>& problems);
 
 }  // namespace spscope

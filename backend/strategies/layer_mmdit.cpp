@@ -1,0 +1,62 @@
+// Blocks in which video and text attend to each other: with one set of weights and modulations of their own
+// (CogVideoX), with every weight their own (MM-DiT double stream), and as one stream (MM-DiT single stream;
+// systems.md 4.2).
+#include "backend/strategies/layer_blocks.h"
+
+namespace spscope {
+namespace {
+
+Streams streams(const Request& request, std::string_view video, std::string_view text) {
+  Streams list = {{video, request.video()}};
+  if (request.text_tokens > 0) list.push_back({text, request.words()});
+  return list;
+}
+
+// Modulations and gates of the attention, and of the feed-forward network.
+Streams around_attention(const Request& request) { return streams(request, "video", "text"); }
+Streams around_ffn(const Request& request) { return streams(request, "ffn_video", "ffn_text"); }
+// Weights and head norms.
+Streams weights(const Request& request) {
+  if (request.block == LayerBlock::kDoubleStream) return streams(request, "video", "text");
+  return {{"", request.all_inner()}};
+}
+
+ValueId feed_forward(LayerParts& parts, const Streams& weights, ValueId h) {
+  const ValueId f = parts.run("gelu", weights, {parts.run("w1", weights, {h})});
+  return parts.join(parts.run("w2", weights, {f}));
+}
+
+BlockEntry project(LayerParts& parts, const Streams& weights, ValueId x, ValueId h) {
+  BlockEntry entry;
+  entry.x = x;
+  entry.h = h;
+  entry.q = parts.run("head_rms_rope", weights, {parts.run("wq", weights, {h})});
+  entry.kv = parts.run("head_rms_rope", weights, {parts.run("wkv", weights, {h})});
+  return entry;
+}
+
+}  // namespace
+
+BlockEntry enter_streams(LayerParts& parts, ValueId x) {
+  const Request& request = parts.request();
+  return project(parts, weights(request), x, parts.gather(parts.run("modulate", around_attention(request), {x})));
+}
+
+ValueId leave_streams(LayerParts& parts, const BlockEntry& entry, ValueId o) {
+  const Request& request = parts.request();
+  const ValueId y = parts.join(parts.run("wo", weights(request), {o}));
+  const ValueId x = parts.run("gate", around_attention(request), {entry.x, y});
+  const ValueId h = parts.gather(parts.run("modulate", around_ffn(request), {x}));
+  return parts.run("gate", around_ffn(request), {x, feed_forward(parts, weights(request), h)});
+}
+
+BlockEntry enter_single_stream(LayerParts& parts, ValueId x) {
+  return project(parts, weights(parts.request()), x, parts.gather(parts.run("modulate", "", {x})));
+}
+
+ValueId leave_single_stream(LayerParts& parts, const BlockEntry& entry, ValueId o) {
+  const ValueId y = parts.join(parts.run("wo", "", {o}));
+  return parts.run("gate", "", {entry.x, y, feed_forward(parts, weights(parts.request()), entry.h)});
+}
+
+}  // namespace spscope

@@ -1,0 +1,64 @@
+#include "backend/strategies/layer_parts.h"
+
+#include <algorithm>
+#include <string>
+
+#include "backend/base/check.h"
+
+namespace spscope {
+
+ValueId LayerParts::input(const Placement& rows) {
+  const SetId hidden = request().all_columns(Axis::kHidden);
+  const Placement whole = b_.place([&](int rank) {
+    BoxList boxes(rows.at(rank).begin(), rows.at(rank).end());
+    for (Box& box : boxes) box.columns = hidden;
+    return boxes;
+  });
+  return b_.input(kHiddenState, whole, Axis::kHidden);
+}
+
+ValueId LayerParts::run(std::string_view op, std::string_view part, const std::vector<ValueId>& values) {
+  std::string name(op);
+  if (!part.empty()) name.append(".").append(part);
+  const auto kernel = std::ranges::find(request().kernels, name, &Kernel::name);
+  SPSCOPE_CHECK(kernel != request().kernels.end());
+  std::span<const SetId> columns;
+  if (kernel->contracts && kernel->out == Axis::kHeads) columns = cut_.heads;
+  if (kernel->contracts && kernel->out == Axis::kFfn) columns = cut_.ffn;
+  return b_.local(name, values, columns);
+}
+
+ValueId LayerParts::run(std::string_view op, const Streams& streams, const std::vector<ValueId>& values) {
+  std::vector<ValueId> results;
+  for (const Stream& stream : streams) {
+    std::vector<ValueId> parts;
+    for (const ValueId value : values) parts.push_back(part_of(value, stream.tokens));
+    results.push_back(run(op, stream.part, parts));
+  }
+  return results.size() == 1 ? results.front() : join_streams(results, b_.placement_of(values.front()));
+}
+
+// In the boxes of `tokens`, so that a block of the mask with tokens of both streams is one tile.
+ValueId LayerParts::join_streams(const std::vector<ValueId>& results, const Placement& tokens) {
+  const ValueId joined = b_.view(results);
+  const Placement beside = b_.placement_of(joined);
+  const Placement whole = b_.place([&](int rank) {
+    BoxList boxes(tokens.at(rank).begin(), tokens.at(rank).end());
+    for (Box& box : boxes) box.columns = beside.at(rank).front().columns;
+    return boxes;
+  });
+  return b_.narrow(joined, whole);
+}
+
+ValueId LayerParts::part_of(ValueId value, SetId tokens) {
+  if (tokens == request().all_inner()) return value;
+  const Placement whole = b_.placement_of(value);
+  const Placement part = b_.place([&](int rank) {
+    BoxList boxes(whole.at(rank).begin(), whole.at(rank).end());
+    for (Box& box : boxes) box.inner = b_.sets().both(box.inner, tokens);
+    return boxes;
+  });
+  return b_.narrow(value, part);
+}
+
+}  // namespace spscope

@@ -1,0 +1,63 @@
+// Pieces that whole layers are written with: the description of a block (layer_blocks.h) is one for every strategy.
+//
+// A strategy that cuts tokens holds whole rows of the hidden state, and nothing here communicates. One that cuts
+// weights (Megatron) computes some heads and some feed-forward columns at each rank; what it needs around them is its
+// WeightCut.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "backend/plan/plan_builder.h"
+
+namespace spscope {
+
+// Which columns each rank computes, and what joins them. Empty members: whole weights, nothing to do.
+struct WeightCut {
+  using Step = std::function<ValueId(PlanBuilder&, ValueId)>;
+  std::vector<SetId> heads, ffn;  // by rank
+  Step gather;                    // modulated rows -> all tokens at every rank
+  Step join;                      // shares of a sum of hidden state -> the sum, where the layer keeps its rows
+  Step total;                     // shares of norm statistics -> whole sums, at every rank
+};
+
+// Tokens that go through kernels of their own, by the part of the kernels' names.
+struct Stream {
+  std::string_view part;
+  SetId tokens = kEmptySet;  // of the inner axis
+};
+using Streams = std::vector<Stream>;
+
+class LayerParts {
+ public:
+  // Both outlive it.
+  LayerParts(PlanBuilder& builder, const WeightCut& cut) : b_(builder), cut_(cut) {}
+
+  PlanBuilder& builder() { return b_; }
+  const Request& request() const { return b_.request(); }
+  // The hidden state that the layer is given: whole rows of the tokens at `rows`, whose columns do not matter.
+  ValueId input(const Placement& rows);
+
+  // The kernel `op`, or `op.part`, on all tokens of the values. REQUIRES: it is a kernel of the request.
+  ValueId run(std::string_view op, std::string_view part, const std::vector<ValueId>& values);
+  // `op.part` of each stream on its tokens; the results beside each other.
+  ValueId run(std::string_view op, const Streams& streams, const std::vector<ValueId>& values);
+
+  ValueId gather(ValueId rows) { return cut_.gather ? cut_.gather(b_, rows) : rows; }
+  // A sum over whole columns is complete as it is.
+  ValueId join(ValueId sum) { return pending(sum) ? cut_.join(b_, sum) : sum; }
+  ValueId total(ValueId sum) { return pending(sum) ? cut_.total(b_, sum) : sum; }
+
+ private:
+  bool pending(ValueId value) const { return !b_.plan().values[static_cast<std::size_t>(value)].pending.empty(); }
+  // Results of streams as one value that holds `tokens`, whose columns do not matter.
+  ValueId join_streams(const std::vector<ValueId>& results, const Placement& tokens);
+  // What each rank holds of these tokens of the inner axis.
+  ValueId part_of(ValueId value, SetId tokens);
+
+  PlanBuilder& b_;
+  const WeightCut& cut_;
+};
+
+}  // namespace spscope

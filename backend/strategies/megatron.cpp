@@ -1,0 +1,50 @@
+#include "backend/strategies/megatron.h"
+
+#include <fmt/format.h>
+
+namespace spscope {
+namespace {
+
+void check_cut(const Request& request, std::string_view strategy, int columns, std::string_view what,
+               std::vector<Problem>& problems) {
+  if (request.ranks <= columns) return;
+  problems.push_back({ErrorCode::kStrategyIllegal, fmt::format("strategy.{}", strategy),
+                      fmt::format("{} ranks cut weights over {} {}", request.ranks, columns, what),
+                      fmt::format("use at most {} ranks, or a strategy that cuts tokens (ring, usp)", columns)});
+}
+
+}  // namespace
+
+std::vector<Problem> check_megatron(const Request& request, std::string_view strategy) {
+  std::vector<Problem> problems;
+  check_layer_scope(request, strategy, "it cuts the weights around attention", problems);
+  check_cut(request, strategy, request.heads, "heads", problems);
+  if (request.block != LayerBlock::kAttention) check_cut(request, strategy, request.ffn, "ffn channels", problems);
+  return problems;
+}
+
+void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_parallel) {
+  const std::vector<SetId> tokens = b.sets().even(request.all_inner(), request.ranks);
+  const auto cut_tokens = [&](Axis axis) {
+    return b.place([&](int rank) {
+      return BoxList{{request.all_columns(axis), request.all_outer(), tokens[static_cast<std::size_t>(rank)]}};
+    });
+  };
+  const auto whole = [&](Axis axis) { return b.place([&](int) { return BoxList{request.whole(axis)}; }); };
+  WeightCut cut;
+  cut.heads = b.sets().even(request.all_heads(), request.ranks);
+  cut.ffn = b.sets().even(request.all_columns(Axis::kFfn), request.ranks);
+  cut.total = [&](PlanBuilder& builder, ValueId sum) {
+    return builder.reshard(builder.wait(builder.reduce(sum, cut_tokens(Axis::kStat))), whole(Axis::kStat));
+  };
+  cut.join = [&](PlanBuilder& builder, ValueId sum) {
+    const ValueId rows = builder.wait(builder.reduce(sum, cut_tokens(Axis::kHidden)));
+    return sequence_parallel ? rows : builder.reshard(rows, whole(Axis::kHidden));
+  };
+  if (sequence_parallel)
+    cut.gather = [&](PlanBuilder& builder, ValueId rows) { return builder.reshard(rows, whole(Axis::kHidden)); };
+  const LayerEntry entry = enter_layer(b, sequence_parallel ? cut_tokens(Axis::kHidden) : whole(Axis::kHidden), cut);
+  leave_layer(b, entry, b.attend_all(entry.q, entry.kv, spread_axis(request)), cut);
+}
+
+}  // namespace spscope

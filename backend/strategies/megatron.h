@@ -1,0 +1,18 @@
+// What megatron_sp and megatron_tp share: every weight is cut over all ranks, by heads around the attention and by
+// channels inside the feed-forward network, so that each rank computes all tokens of its part. Norms over all channels
+// (Wan) need the sums of squares of all heads: an all-reduce of 4 bytes a token, reported apart from the hidden state.
+#pragma once
+
+#include "backend/strategies/sharding.h"
+
+namespace spscope {
+
+// Problems of cutting the weights over all ranks.
+std::vector<Problem> check_megatron(const Request& request, std::string_view strategy);
+
+// The layer with cut weights. The hidden state between blocks is cut over tokens at all ranks (`sequence_parallel`:
+// gathered before each projection, reduce-scattered after), or whole at every rank (all-reduced after).
+// REQUIRES: check_megatron() found nothing.
+void plan_megatron(PlanBuilder& builder, const Request& request, bool sequence_parallel);
+
+}  // namespace spscope

@@ -1,0 +1,31 @@
+// megatron_sp (Megatron with sequence parallelism, arXiv 2205.05198): weights are cut over ranks and the hidden state
+// over tokens; it is gathered before each pair of projections and reduce-scattered after it.
+// Sent by all ranks: 2 (N-1) M bytes for each attention and each feed-forward network that reads its own rows
+// (systems.md 2.3), 3 (N-1) M for a single-stream block, whose two sums are scattered apart.
+#include "backend/strategies/megatron.h"
+
+namespace spscope {
+
+std::vector<Parameter> parameters_megatron_sp() { return {}; }
+
+std::vector<Problem> legal_megatron_sp(const Request& request, const Parameters&) {
+  std::vector<Problem> problems = check_megatron(request, "megatron_sp");
+  if (request.text_tokens > 0 && request.text == TextLayout::kReplicate)
+    problems.push_back({ErrorCode::kStrategyIllegal, "strategy.megatron_sp",
+                        "it cuts all tokens of the hidden state, and the text is to be replicated",
+                        "set run.text = \"shard\", or use megatron_tp"});
+  return problems;
+}
+
+std::vector<Parameters> candidates_megatron_sp(const Request& request) {
+  return legal_megatron_sp(request, {}).empty() ? std::vector{Parameters()} : std::vector<Parameters>();
+}
+
+// Nothing to choose, and neither Ulysses groups nor rings.
+Decision decide_megatron_sp(const Request&, const Parameters&) { return {}; }
+
+void plan_megatron_sp(PlanBuilder& b, const Request& request, const Parameters&, const Decision&) {
+  plan_megatron(b, request, true);
+}
+
+}  // namespace spscope
