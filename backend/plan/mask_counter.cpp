@@ -38,6 +38,11 @@ SetId MaskCounter::needed_keys(SetId heads, SetId q) {
   return sets_->of(mask_.needed_keys(sets_->spans(heads), coverage(q)));
 }
 
+const AreaSums& MaskCounter::area_sums() {
+  if (!area_sums_) area_sums_ = spscope::area_sums(mask_);
+  return *area_sums_;
+}
+
 std::span<const SetId> MaskCounter::blocks() {
   if (blocks_.empty())
     for (std::int32_t b = 0; b < mask_.blocks(); ++b)

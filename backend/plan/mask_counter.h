@@ -6,10 +6,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "backend/base/flat_map.h"
+#include "backend/mask/area_sums.h"
 #include "backend/mask/block_mask.h"
 #include "backend/plan/set_table.h"
 
@@ -26,6 +28,8 @@ class MaskCounter {
   double coarse_tiles(SetId heads, SetId q, SetId k);
   // Keys that any of these rows attends to in any of these heads.
   SetId needed_keys(SetId heads, SetId q);
+  // Marginals of the mask, counted at the first call and kept.
+  const AreaSums& area_sums();
   // The tokens of each block, in order.
   std::span<const SetId> blocks();
   // This mask with every block cut into `slices`; 1 is this counter. Made once and kept.
@@ -37,6 +41,7 @@ class MaskCounter {
   std::shared_ptr<SetTable> sets_;
   BlockMask mask_;
   std::vector<SetId> blocks_;
+  std::optional<AreaSums> area_sums_;
   FlatMap<std::int32_t> coverage_ids_;  // set -> position in coverages_
   std::vector<std::unique_ptr<BlockCoverage>> coverages_;
   struct Counted {

@@ -1,0 +1,33 @@
+// allgather_kv (the ring of diffusers and an option of cache-dit, systems.md 3.1): rows stay where they are, and every
+// rank gathers all of k and v before it attends. The bytes of a ring, 2 (N-1) M over all ranks, in one collective; but
+// nothing overlaps with compute, and every rank holds all keys and values at once. Replicated text is attended by every
+// rank and never moves.
+#include "backend/strategies/mesh_plan.h"
+
+namespace spscope {
+
+std::vector<Parameter> parameters_allgather_kv() { return {}; }
+std::vector<Problem> legal_allgather_kv(const Request&, const Parameters&) { return {}; }
+std::vector<Parameters> candidates_allgather_kv(const Request&) { return {Parameters()}; }
+
+Decision decide_allgather_kv(const Request& request, const Parameters&) { return decide_mesh(Mesh{1, request.ranks}); }
+
+void plan_allgather_kv(PlanBuilder& b, const Request& request, const Parameters&, const Decision&) {
+  const AttendedAxis axis = spread_axis(request);
+  const bool replicate = request.text == TextLayout::kReplicate && request.text_tokens > 0;
+  const std::vector<SetId> tokens = cut_blocks(request, axis, request.ranks, TokenOrder::kContiguous);
+  const Placement rows = b.place([&](int r) {
+    const SetId mine = tokens[static_cast<std::size_t>(r)];
+    const SetId words = replicate ? request.words() : kEmptySet;
+    return BoxList{token_box(request, axis, request.all_heads(), b.sets().minus(mine, words)),
+                   token_box(request, axis, request.all_heads(), words)};
+  });
+  const Placement everything =
+      b.place([&](int) { return BoxList{token_box(request, axis, request.all_heads(), all_tokens(request, axis))}; });
+  const LayerEntry entry = enter_layer(b, rows);
+  const AccId acc = b.accumulate(entry.q, axis, slices_for(request, axis, request.ranks));
+  b.attend(acc, b.reshard(entry.kv, everything));
+  leave_layer(b, entry, b.finish(acc));
+}
+
+}  // namespace spscope

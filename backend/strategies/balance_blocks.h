@@ -1,0 +1,27 @@
+// Block level of balancing: which blocks of queries, or of keys, each rank of a ring holds while it attends.
+//
+// Blocks stay whole, and every rank keeps as many as it had, so that tiles and memory stay as they are. Rows and
+// columns are divided independently, each by a one-dimensional weight: only the marginals of the tile loads are
+// balanced (db-sp.md 3.1). Moving blocks costs an exchange before the ring and one of O after it; the reward makes
+// blocks stay.
+#pragma once
+
+#include "backend/strategies/index_groups.h"
+
+namespace spscope {
+
+// db-SP's biased greedy (db-sp.md 3.2): the heaviest block first, each to the rank with the smallest cost that still
+// has room; cost is the sum so far, less `reward` x the block's own weight at its home. Ties: the lower block, the
+// lower rank. Room is the home count (even_groups), so that the ring degree need not divide the blocks. REQUIRES:
+// num_groups >= 1, reward >= 0.
+IndexGroups balance_blocks(std::span<const std::int64_t> weights, int num_groups, double reward);
+
+// [from][to]: how many blocks move from their home rank to their rank in `groups`; the diagonal stays (db-sp.md 3.4).
+using TransferMatrix = std::vector<std::vector<std::int32_t>>;
+TransferMatrix transfer_matrix(const IndexGroups& home, const IndexGroups& groups);
+// Share of blocks that change rank, 0 to 1.
+double moved_fraction(const TransferMatrix& transfers);
+// By home rank: positions of its blocks in the order of destination ranks, ascending inside one destination.
+std::vector<std::vector<std::int32_t>> send_orders(const IndexGroups& home, const IndexGroups& groups);
+
+}  // namespace spscope

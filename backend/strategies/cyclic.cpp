@@ -1,0 +1,40 @@
+// cyclic (db-sp.md 8.3 point 0): usp whose blocks are dealt to the ring ranks in turn, block i to rank i mod R, from
+// the layer's entry on, and whose heads are balanced by capped greedy and pair swaps. What depends mostly on the
+// distance of blocks (bands, diagonals) is then even in every ring step, and dense rows and columns are dealt out;
+// nothing moves that usp does not move. Balanced without looking at the mask, blocks need no plan; heads follow the
+// known mask.
+#include "backend/strategies/balance_heads.h"
+#include "backend/strategies/mesh_plan.h"
+
+namespace spscope {
+
+std::vector<Parameter> parameters_cyclic() { return mesh_parameters(); }
+
+std::vector<Problem> legal_cyclic(const Request& request, const Parameters& parameters) {
+  std::vector<Problem> problems;
+  check_mesh(request, "cyclic", mesh_of(request, parameters), problems);
+  return problems;
+}
+
+std::vector<Parameters> candidates_cyclic(const Request& request) {
+  return mesh_candidates(request, parameters_cyclic());
+}
+
+Decision decide_cyclic(const Request& request, const Parameters& parameters) {
+  const Mesh mesh = mesh_of(request, parameters);
+  Decision decision = decide_mesh(mesh);
+  decision.heads = even_groups(request.heads, mesh.ulysses);
+  if (MaskCounter* known = request.known_mask(spread_axis(request)); known && mesh.ulysses > 1) {
+    const std::vector<std::int64_t>& weights = known->area_sums().heads;
+    decision.heads = refine_by_swaps(balance_heads(weights, mesh.ulysses), weights);
+  }
+  decision.query_blocks = decision.key_blocks = cyclic_groups(num_cut_blocks(request), mesh.ring);
+  return decision;
+}
+
+void plan_cyclic(PlanBuilder& b, const Request& request, const Parameters& parameters, const Decision& decision) {
+  plan_mesh(b, mesh_of(request, parameters), heads_of(request, decision.heads),
+            tokens_of(request, decision.query_blocks), block_slices(request));
+}
+
+}  // namespace spscope

@@ -1,0 +1,154 @@
+// dbsp (db-SP, arXiv 2511.23113): Ulysses inside rings, balanced at two levels from the mask that is known. Heads go to
+// the ranks of a Ulysses group by capped greedy; then blocks of queries, and independently blocks of keys, go to the
+// ranks of a ring by a greedy that rewards staying. Q, K and V are exchanged inside the ring before it and O after it.
+// The degrees are given, or chosen for each layer by predicted latency (dbsp_predictor.h). Of a ring rank's blocks,
+// f_q and f_k move: 2 (f_q + f_k) M more bytes than usp over all ranks (db-sp.md 3.7).
+//
+// Rows are cut at block borders among all ranks, whatever the degrees, so that layers of different degrees hold the
+// same rows. Unlike the released code (db-sp.md 8.1): keys and mask columns always meet, for any ring degree; plans
+// belong to ring indices, not to rank mod R; the reward always counts; nothing has to divide; no mask travels.
+#include <algorithm>
+#include <utility>
+
+#include "backend/strategies/balance_blocks.h"
+#include "backend/strategies/balance_heads.h"
+#include "backend/strategies/dbsp_predictor.h"
+#include "backend/strategies/mesh_plan.h"
+
+namespace spscope {
+namespace {
+
+constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+bool replicates_text(const Request& request) {
+  return request.text == TextLayout::kReplicate && request.text_tokens > 0;
+}
+
+// Active area of each block, cut as the decision cuts them, from the tokens that meet each token of a coarse block.
+std::vector<std::int64_t> block_weights(const Request& request, const std::vector<std::int64_t>& per_token) {
+  const BlockMask& mask = request.executed_mask(spread_axis(request)).refined(block_slices(request)).mask();
+  std::vector<std::int64_t> weights;
+  for (std::int32_t b = 0; b < mask.blocks(); ++b)
+    weights.push_back(mask.block(b).size() * per_token[at(mask.coarse_block(b))]);
+  return weights;
+}
+
+Decision balance(const Request& request, const Mesh& mesh, const Parameters& parameters) {
+  Decision decision = decide_mesh(mesh);
+  decision.keep_below = parameters.real("threshold");
+  decision.heads = even_groups(request.heads, mesh.ulysses);
+  decision.query_blocks = decision.key_blocks = even_groups(num_cut_blocks(request), mesh.ring);
+  MaskCounter* known = request.known_mask(spread_axis(request));
+  if (known == nullptr) return decision;
+  const AreaSums& sums = known->area_sums();
+  if (mesh.ulysses > 1) decision.heads = balance_heads(sums.heads, mesh.ulysses);
+  if (parameters.flag("refine")) decision.heads = refine_by_swaps(std::move(decision.heads), sums.heads);
+  if (mesh.ring == 1) return decision;
+  const double reward = parameters.real("reward");
+  decision.query_blocks = balance_blocks(block_weights(request, sums.row_keys), mesh.ring, reward);
+  decision.key_blocks = balance_blocks(block_weights(request, sums.column_queries), mesh.ring, reward);
+  return decision;
+}
+
+// Of all legal degrees those of the least predicted latency; ties: the larger Ulysses degree.
+Decision choose(const Request& request, const Parameters& parameters) {
+  const bool contiguous = parameters.text("ranks") == "contiguous";
+  Decision best;
+  double least_ns = 0;
+  bool found = false;
+  for (int ulysses = std::min(request.ranks, request.heads); ulysses >= 1; --ulysses) {
+    const Mesh mesh{ulysses, request.ranks / ulysses, contiguous};
+    if (ulysses * mesh.ring != request.ranks || (mesh.ring > 1 && replicates_text(request))) continue;
+    Decision decision = balance(request, mesh, parameters);
+    const double ns = predicted_latency_ns(latency_terms(request, decision), parameters.flag("exchange_cost"));
+    if (found && ns >= least_ns) continue;
+    found = true;
+    least_ns = ns;
+    best = std::move(decision);
+  }
+  return best;
+}
+
+// Tokens that each rank holds outside the attention, without replicated text. Blocks where text is sharded; to the
+// token where it is replicated, since there are no rings then.
+std::vector<SetId> rows_of_ranks(const Request& request, const Mesh& mesh) {
+  if (replicates_text(request)) return request.sets->even(request.video(), request.ranks);
+  const std::vector<SetId> parts = tokens_of(request, even_groups(num_cut_blocks(request), request.ranks));
+  std::vector<SetId> rows;
+  for (int rank = 0; rank < request.ranks; ++rank)
+    rows.push_back(parts[at(mesh.ring_index(rank) * mesh.ulysses + mesh.ulysses_index(rank))]);
+  return rows;
+}
+
+}  // namespace
+
+std::vector<Parameter> parameters_dbsp() {
+  std::vector<Parameter> rows = mesh_parameters();
+  rows[0].help = "Ulysses degree; 0: ranks / ring degree, and both 0: chosen for each layer by predicted latency";
+  rows[1].help = "ring degree; 0: ranks / Ulysses degree, and both 0: chosen for each layer by predicted latency";
+  rows.insert(
+      rows.end(),
+      {{"reward", 2.0, 0, 1e6, {}, "", "how much blocks are drawn to their home rank, in their own weights"},
+       {"refine", false, 0, -1, {}, "", "whether pairs of heads are exchanged after the greedy"},
+       {"exchange_cost", false, 0, -1, {}, "", "whether predicted latency counts the exchange of blocks"},
+       {"threshold",
+        1.10,
+        0,
+        1e6,
+        {},
+        "",
+        "keep the division in later denoise steps while its imbalance is at most this; 0: divide anew each step"}});
+  return rows;
+}
+
+std::vector<Problem> legal_dbsp(const Request& request, const Parameters& parameters) {
+  std::vector<Problem> problems;
+  check_mesh(request, "dbsp", mesh_of(request, parameters), problems);
+  return problems;
+}
+
+std::vector<Parameters> candidates_dbsp(const Request& request) {
+  const Parameters chosen(parameters_dbsp());
+  if (!legal_dbsp(request, chosen).empty()) return {};
+  std::vector<Parameters> settings = {chosen};
+  settings.front().set("refine", true);
+  for (Parameters& setting : mesh_candidates(request, parameters_dbsp())) {
+    setting.set("reward", 0.0);
+    settings.push_back(std::move(setting));
+  }
+  return settings;
+}
+
+Decision decide_dbsp(const Request& request, const Parameters& parameters) {
+  const bool given = parameters.integer("ulysses") > 0 || parameters.integer("ring") > 0;
+  return given ? balance(request, mesh_of(request, parameters), parameters) : choose(request, parameters);
+}
+
+void plan_dbsp(PlanBuilder& b, const Request& request, const Parameters& parameters, const Decision& decision) {
+  const AttendedAxis axis = spread_axis(request);
+  const Mesh mesh{decision.ulysses, decision.ring, parameters.text("ranks") == "contiguous"};
+  const Groups &all_to_all = decision.ulysses_groups, &rings = decision.ring_groups;
+  const std::vector<SetId> my_rows = rows_of_ranks(request, mesh), heads = heads_of(request, decision.heads);
+  const Placement rows = b.place([&](int rank) {
+    BoxList boxes = {token_box(request, axis, request.all_heads(), my_rows[at(rank)])};
+    if (replicates_text(request)) boxes.push_back(token_box(request, axis, request.all_heads(), request.words()));
+    return boxes;
+  });
+  const auto columns = [&](const IndexGroups& blocks) {
+    const std::vector<SetId> tokens = tokens_of(request, blocks);
+    return b.place([&](int rank) {
+      return BoxList{token_box(request, axis, heads[at(mesh.ulysses_index(rank))], tokens[at(mesh.ring_index(rank))])};
+    });
+  };
+  const IndexGroups home_blocks = even_groups(num_cut_blocks(request), mesh.ring);
+  const Placement home = columns(home_blocks);
+  const LayerEntry entry = enter_layer(b, rows);
+  ValueId q = b.reshard(entry.q, home, all_to_all), kv = b.reshard(entry.kv, home, all_to_all);
+  if (decision.query_blocks != home_blocks) q = b.rebalance(q, columns(decision.query_blocks), rings);
+  if (decision.key_blocks != home_blocks) kv = b.rebalance(kv, columns(decision.key_blocks), rings);
+  ValueId o = ring_attention(b, q, kv, rings, axis, block_slices(request));
+  if (decision.query_blocks != home_blocks) o = b.rebalance(o, home, rings);
+  leave_layer(b, entry, b.reshard(o, rows, all_to_all));
+}
+
+}  // namespace spscope

@@ -1,0 +1,103 @@
+#include "backend/strategies/mesh_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace spscope {
+
+std::vector<Parameter> mesh_parameters() {
+  return {{"ulysses", std::int64_t{0}, 0, 65536, {}, "ranks", "Ulysses degree; 0: ranks / ring degree"},
+          {"ring", std::int64_t{0}, 0, 65536, {}, "ranks", "ring degree; 0: ranks / Ulysses degree"},
+          {"ranks",
+           std::string("contiguous"),
+           0,
+           -1,
+           {"contiguous", "strided"},
+           "",
+           "whether a Ulysses group is made of neighbouring ranks, or its rings are"}};
+}
+
+Mesh mesh_of(const Request& request, const Parameters& parameters) {
+  int ulysses = parameters.integer("ulysses"), ring = parameters.integer("ring");
+  if (ulysses == 0 && ring == 0)
+    for (int u = 1; u <= std::min(request.ranks, request.heads); ++u)
+      if (request.ranks % u == 0) ulysses = u;
+  if (ulysses == 0) ulysses = request.ranks / std::max(1, ring);
+  if (ring == 0) ring = request.ranks / ulysses;
+  return {std::max(1, ulysses), std::max(1, ring), parameters.text("ranks") == "contiguous"};
+}
+
+void check_mesh(const Request& request, std::string_view strategy, const Mesh& mesh, std::vector<Problem>& problems) {
+  const std::int64_t product = std::int64_t{mesh.ulysses} * mesh.ring;
+  if (product != request.ranks)
+    problems.push_back({ErrorCode::kStrategyIllegal, fmt::format("strategy.{}", strategy),
+                        fmt::format("ulysses {} x ring {} makes {} ranks, the cluster has {}", mesh.ulysses, mesh.ring,
+                                    product, request.ranks),
+                        fmt::format("choose degrees whose product is {}", request.ranks)});
+  check_ulysses_degree(request, strategy, mesh.ulysses, problems);
+  check_ring_text(request, strategy, mesh.ring, problems);
+}
+
+std::vector<Parameters> mesh_candidates(const Request& request, const std::vector<Parameter>& rows) {
+  std::vector<Parameters> settings;
+  for (int u = 2; u < request.ranks; ++u) {
+    if (request.ranks % u != 0) continue;
+    Parameters setting(rows);
+    setting.set("ulysses", std::int64_t{u});
+    setting.set("ring", std::int64_t{request.ranks / u});
+    std::vector<Problem> problems;
+    check_mesh(request, "", mesh_of(request, setting), problems);
+    if (problems.empty()) settings.push_back(std::move(setting));
+  }
+  return settings;
+}
+
+int block_slices(const Request& request) { return slices_for(request, spread_axis(request), request.ranks); }
+
+int num_cut_blocks(const Request& request) {
+  return request.executed_mask(spread_axis(request)).refined(block_slices(request)).mask().blocks();
+}
+
+std::vector<SetId> tokens_of(const Request& request, const IndexGroups& groups) {
+  const auto blocks = request.executed_mask(spread_axis(request)).refined(block_slices(request)).blocks();
+  std::vector<SetId> tokens;
+  for (const auto& group : groups) {
+    std::vector<SetId> mine;
+    for (std::int32_t b : group) mine.push_back(blocks[static_cast<std::size_t>(b)]);
+    tokens.push_back(request.sets->unite(mine));
+  }
+  return tokens;
+}
+
+std::vector<SetId> heads_of(const Request& request, const IndexGroups& groups) {
+  std::vector<SetId> heads;
+  for (const auto& group : groups) heads.push_back(request.sets->indices(group));
+  return heads;
+}
+
+void plan_mesh(PlanBuilder& b, const Mesh& mesh, const std::vector<SetId>& heads, const std::vector<SetId>& chunks,
+               int slices) {
+  const Request& request = b.request();
+  const AttendedAxis axis = spread_axis(request);
+  const Groups all_to_all = mesh.ulysses_groups(), rings = mesh.ring_groups();
+  const bool replicate = request.text == TextLayout::kReplicate && request.text_tokens > 0;
+  std::vector<std::vector<SetId>> parts;
+  for (SetId c : chunks)
+    parts.push_back(b.sets().even(replicate ? b.sets().minus(c, request.words()) : c, mesh.ulysses));
+  const auto u = [&](int rank) { return static_cast<std::size_t>(mesh.ulysses_index(rank)); };
+  const auto r = [&](int rank) { return static_cast<std::size_t>(mesh.ring_index(rank)); };
+  const Placement rows = b.place([&](int rank) {
+    BoxList boxes = {token_box(request, axis, request.all_heads(), parts[r(rank)][u(rank)])};
+    if (replicate) boxes.push_back(token_box(request, axis, request.all_heads(), request.words()));
+    return boxes;
+  });
+  const Placement columns =
+      b.place([&](int rank) { return BoxList{token_box(request, axis, heads[u(rank)], chunks[r(rank)])}; });
+  const LayerEntry entry = enter_layer(b, rows);
+  const ValueId q = b.reshard(entry.q, columns, all_to_all), kv = b.reshard(entry.kv, columns, all_to_all);
+  const ValueId o = ring_attention(b, q, kv, rings, axis, slices);
+  leave_layer(b, entry, b.reshard(o, rows, all_to_all));
+}
+
+}  // namespace spscope

@@ -1,0 +1,36 @@
+// What strategies on a U x R mesh share: their degrees, when they are legal, and the plan of Ulysses inside rings with
+// any division of heads and tokens (usp, cyclic, snake).
+#pragma once
+
+#include <vector>
+
+#include "backend/strategies/index_groups.h"
+#include "backend/strategies/sharding.h"
+
+namespace spscope {
+
+// `ulysses`, `ring` and `ranks`: the degrees and which ranks form a group.
+std::vector<Parameter> mesh_parameters();
+// A degree that is 0 follows from the other; both 0: the largest Ulysses degree that divides the ranks and does not
+// exceed the heads.
+Mesh mesh_of(const Request& request, const Parameters& parameters);
+// Why the degrees cannot serve this request.
+void check_mesh(const Request& request, std::string_view strategy, const Mesh& mesh, std::vector<Problem>& problems);
+// The settings whose degrees are both above 1 and legal, one for each; other parameters at their defaults.
+std::vector<Parameters> mesh_candidates(const Request& request, const std::vector<Parameter>& rows);
+
+// -- divisions of a decision, as sets
+// Slices a block needs so that every rank gets some; block lists of a decision number blocks cut that often.
+int block_slices(const Request& request);
+// Number of such blocks of the spread axis.
+int num_cut_blocks(const Request& request);
+// Tokens of each group of such blocks.
+std::vector<SetId> tokens_of(const Request& request, const IndexGroups& blocks);
+std::vector<SetId> heads_of(const Request& request, const IndexGroups& heads);
+
+// Each chunk of tokens (by ring index) is cut to the token among its Ulysses group; all-to-alls give each rank its
+// share of heads (by Ulysses index) of its chunk; k and v travel round the rings. `slices`: of accumulate().
+void plan_mesh(PlanBuilder& builder, const Mesh& mesh, const std::vector<SetId>& heads,
+               const std::vector<SetId>& chunks, int slices);
+
+}  // namespace spscope
