@@ -89,9 +89,11 @@ class Validator {
     const RunSection& run = config_.run;
     check_name("run.backend", run.backend, names_.backends, "a backend");
     check_name("run.comm", run.comm, names_.comms, "a communicator");
-    if (sound({"run.scope"}) && run.scope == RunScope::kLayer)
-      report(ErrorCode::kConfigConflict, "run.scope", "scope = layer is not available in this version",
-             "use attention");
+    if (sound({"run.scope", "model.activations"}) && run.scope == RunScope::kLayer &&
+        !config_.model.activations.empty())
+      report(ErrorCode::kConfigConflict, "run.scope",
+             "a whole layer makes its q, k and v itself, and model.activations gives them",
+             "use scope = attention, or leave activations out");
   }
 
   void check_strategies() {

@@ -74,6 +74,7 @@ TEST(ReadConfig, AllProblemsAreNamedAtOnceWithTheirPlaces) {
                                 "presset = \"wan-mini\"\n"
                                 "grid = [2, 4]\n"
                                 "heads = \"six\"\n"
+                                "activations = \"qkv.npz\"\n"
                                 "[mask]\n"
                                 "density = 1.5\n"
                                 "block = 385\n"
@@ -90,15 +91,15 @@ TEST(ReadConfig, AllProblemsAreNamedAtOnceWithTheirPlaces) {
                   {{ErrorCode::kConfigUnknownKey, "model.presset", 2, 1},
                    {ErrorCode::kConfigType, "model.grid", 3, 8},
                    {ErrorCode::kConfigType, "model.heads", 4, 9},
-                   {ErrorCode::kConfigRange, "mask.density", 6, 11},
-                   {ErrorCode::kConfigRange, "mask.block", 7, 9},
-                   {ErrorCode::kConfigUnknownName, "mask.pattern", 8, 11},
-                   {ErrorCode::kConfigUnknownName, "run.dtype", 10, 9},
-                   {ErrorCode::kConfigRange, "run.repeats", 11, 11},
-                   {ErrorCode::kConfigConflict, "run.scope", 12, 9},
-                   {ErrorCode::kConfigUnknownName, "run.strategies", 13, 14},
-                   {ErrorCode::kConfigConflict, "cluster.dp", 16, 6},
-                   {ErrorCode::kConfigUnknownKey, "rum", 17, 2}});
+                   {ErrorCode::kConfigRange, "mask.density", 7, 11},
+                   {ErrorCode::kConfigRange, "mask.block", 8, 9},
+                   {ErrorCode::kConfigUnknownName, "mask.pattern", 9, 11},
+                   {ErrorCode::kConfigUnknownName, "run.dtype", 11, 9},
+                   {ErrorCode::kConfigRange, "run.repeats", 12, 11},
+                   {ErrorCode::kConfigConflict, "run.scope", 13, 9},
+                   {ErrorCode::kConfigUnknownName, "run.strategies", 14, 14},
+                   {ErrorCode::kConfigConflict, "cluster.dp", 17, 6},
+                   {ErrorCode::kConfigUnknownKey, "rum", 18, 2}});
 }
 
 TEST(ReadConfig, UnknownKeysGetTheNearestKey) {
@@ -142,12 +143,15 @@ TEST(Validate, TemporalPatternNeedsASpatiotemporalModel) {
   EXPECT_TRUE(validate(config, kNames).empty());
 }
 
-TEST(Validate, ScopeLayerIsRefusedInPlainWords) {
+TEST(Validate, AWholeLayerTakesNoQueriesFromAFile) {
   RunConfig config;
   config.run.scope = RunScope::kLayer;
+  EXPECT_EQ(validate(config, kNames).size(), 0u);
+  config.model.activations = "qkv.npz";
   ASSERT_EQ(validate(config, kNames).size(), 1u);
   EXPECT_EQ(render(validate(config, kNames)[0]),
-            "error SPS-006: run.scope: scope = layer is not available in this version\n  use attention\n");
+            "error SPS-006: run.scope: a whole layer makes its q, k and v itself, and model.activations gives them\n"
+            "  use scope = attention, or leave activations out\n");
 }
 
 TEST(Validate, CatchesWhatNoSingleKeyShows) {
