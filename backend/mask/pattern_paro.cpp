@@ -2,9 +2,12 @@
 // attention becomes local, and keeps the highest entries of the block map; some heads end up nearly empty, some full.
 //
 // Head densities are Beta(kappa mu, kappa (1 - mu)), shifted in log-odds so that their mean is the wanted density mu.
-// kappa = 3.6 at density 0.414 and 40 heads gives the imbalance over 8 groups of neighbouring heads that was reported
-// for Wan2.1-14B (1.355); 1.5 gives that of CogVideoX1.5 (1.447, 48 heads). Within a head the score of (i, j) is the
-// negative anisotropic distance of the two blocks in that head's axis order, plus a row bias and a few sink columns.
+// Within a head the score of (i, j) is the negative anisotropic distance of the two blocks in that head's axis order,
+// plus a row bias, a few sink columns, and a preference for parts of the sequence that all heads of a layer share.
+//
+// Axis orders, distance, sinks and row bias are those of db-sp.md 7.2. Fitted to what was reported at density 0.414 as
+// imbalance over 8 ranks (db-sp.md 1.4): kappa to U8R1 (3.6 for Wan2.1-14B, 1.3 for CogVideoX1.5), the strength of the
+// shared preference to U1R8, U4R2 and U2R4 (0.027 and 0.045). Without it heads of different order even each other out.
 //
 // Static over denoise steps, except that the steps fall into `time_groups` groups with masks of their own: the geometry
 // of a head stays, its density drifts a little. The mean density is met within 0.01 from 100 blocks on. The diagonal
@@ -14,11 +17,12 @@
 #include <limits>
 
 #include "backend/mask/pattern_parts.h"
+#include "backend/mask/selection.h"
 
 namespace spscope {
 namespace {
 
-enum Purpose { kDensity = 1, kGeometry = 2, kDrift = 3 };
+enum Purpose { kDensity = 1, kGeometry = 2, kDrift = 3, kRowProfile = 4, kKeyProfile = 5 };
 
 constexpr float kAlways = std::numeric_limits<float>::infinity();
 constexpr double kDriftSigma = 0.25;    // log-odds of a head's density, from one time group to the next
@@ -66,8 +70,8 @@ std::vector<double> head_densities(const PatternRequest& request) {
 
 // What makes one head look as it does.
 struct HeadShape {
-  BlockPositions positions;  // divided by the head's scales
-  std::vector<float> row_bias, sink;
+  BlockPositions positions;           // divided by the head's scales
+  std::vector<float> row_bias, sink;  // by block
 };
 
 HeadShape head_shape(const PatternRequest& request, int head) {
@@ -76,16 +80,26 @@ HeadShape head_shape(const PatternRequest& request, int head) {
   Rng rng = rng_of(request, head, kGeometry);
   HeadShape shape{block_positions(request, orders[rng.below(6)]), {}, {}};
   const std::size_t blocks = shape.positions.along[0].size();
+  float length = 0;  // of the video's diagonal, in the head's scales
   for (std::vector<float>& along : shape.positions.along) {
     const float scale = static_cast<float>(std::exp(kScaleSigma * rng.normal()));
     for (float& x : along) x /= scale;
+    length += 1 / (scale * scale);
   }
+  length = std::sqrt(length);
   shape.row_bias.resize(blocks);
   for (float& bias : shape.row_bias) bias = static_cast<float>(kRowBiasSigma * rng.normal());
   shape.sink.assign(blocks, 0.0F);
   const std::int64_t num_sinks = 1 + rng.below(12);
   for (std::int64_t i = 0; i < num_sinks; ++i) {
     shape.sink[rng.below(static_cast<std::int64_t>(blocks))] = static_cast<float>(0.3 + 0.7 * rng.uniform());
+  }
+  const double strength = request.parameters.real("profile");
+  const std::vector<float> rows = layer_profile(request, kRowProfile, strength, blocks),
+                           keys = layer_profile(request, kKeyProfile, strength, blocks);
+  for (std::size_t i = 0; i < blocks; ++i) {
+    shape.row_bias[i] += length * rows[i];
+    shape.sink[i] += length * keys[i];
   }
   return shape;
 }
@@ -107,7 +121,15 @@ void score_row(const HeadShape& shape, bool last_is_dense, std::size_t i, std::s
 
 std::vector<Parameter> parameters_paro() {
   std::vector<Parameter> rows = warmup_parameters();
-  rows.push_back({"kappa", 3.6, 0.5, 1e4, {}, "", "evenness of the head densities: 3.6 is Wan2.1, 1.5 CogVideoX1.5"});
+  rows.push_back({"kappa", 3.6, 0.5, 1e4, {}, "", "evenness of the head densities: 3.6 is Wan2.1, 1.3 CogVideoX1.5"});
+  rows.push_back(
+      {"profile",
+       0.027,
+       0,
+       10,
+       {},
+       "",
+       "strength of the preference for rows and keys that all heads share: 0.027 is Wan2.1, 0.045 CogVideoX1.5"});
   rows.push_back({"time_groups", std::int64_t{4}, 1, 1000, {}, "", "groups of denoise steps with masks of their own"});
   return rows;
 }
@@ -128,7 +150,7 @@ BlockMask generate_paro(const PatternRequest& request) {
     const HeadShape shape = head_shape(request, head);
     const ScoreRow score = [&](std::size_t q, std::span<float> row) { score_row(shape, last_is_dense, q, row); };
     const auto wanted = static_cast<std::int64_t>(std::llround(densities[head] * static_cast<double>(area)));
-    const float threshold = kth_highest(blocks, blocks, std::clamp<std::int64_t>(wanted, 1, area), score);
+    const float threshold = kth_highest(blocks, blocks, std::clamp<std::int64_t>(wanted, 1, area), score).threshold;
     for (std::size_t q = 0; q < blocks; ++q) {
       score(q, scores);
       set_at_least(scores, threshold, mask.mutable_row(head, static_cast<int>(q)));

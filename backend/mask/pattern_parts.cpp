@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <numbers>
 
 #include "backend/base/check.h"
+#include "backend/mask/selection.h"
 
 namespace spscope {
 namespace {
@@ -15,7 +16,9 @@ std::int64_t num_blocks(std::int64_t tokens, int block) { return (tokens + block
 
 void check_memory(const PatternRequest& request, const PatternScratch& scratch, std::int64_t video_tokens,
                   std::vector<Problem>& problems) {
-  const std::int64_t blocks = num_blocks(video_tokens, request.block) + num_blocks(request.text_tokens, request.block);
+  const std::int64_t video_blocks =
+      scratch.video_blocks > 0 ? scratch.video_blocks : num_blocks(video_tokens, request.block);
+  const std::int64_t blocks = video_blocks + num_blocks(request.text_tokens, request.block);
   const double bits = static_cast<double>(request.heads) * blocks * ((blocks + 63) / 64) * 8;
   const double beside = static_cast<double>(request.heads) * (static_cast<double>(scratch.bytes_per_head) +
                                                               static_cast<double>(scratch.bytes_per_block) * blocks);
@@ -27,16 +30,6 @@ void check_memory(const PatternRequest& request, const PatternScratch& scratch, 
                                   request.heads, blocks, bytes / (1 << 30), kMaxMaskBytes >> 30),
                       fmt::format("use larger blocks than {} tokens, a smaller grid or fewer heads", request.block),
                       {}});
-}
-
-// Unsigned numbers in the order of the floats: the sign bit flipped, and all bits of negative ones.
-constexpr std::uint32_t kSignBit = 1U << 31;
-std::uint32_t ordered_bits(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit;
-}
-float from_ordered_bits(std::uint32_t bits) {
-  return std::bit_cast<float>((bits & kSignBit) != 0 ? bits & ~kSignBit : ~bits);
 }
 
 }  // namespace
@@ -89,20 +82,33 @@ bool is_warmup(const PatternRequest& request) {
 std::vector<std::int32_t> block_starts(const PatternRequest& request) {
   const int video_tokens = request.tokens() - request.text_tokens;
   std::vector<std::int32_t> starts = BlockMask::uniform_starts(video_tokens, request.block);
-  if (request.text_tokens == 0) return starts;
-  const std::vector<std::int32_t> text = BlockMask::uniform_starts(request.text_tokens, request.block);
-  for (std::size_t i = 1; i < text.size(); ++i) starts.push_back(video_tokens + text[i]);
+  append_text(starts, request);
   return starts;
 }
 
-BlockMask all_active(const PatternRequest& request) {
-  BlockMask mask(request.heads, block_starts(request));
-  std::vector<float> zeros(mask.blocks(), 0.0F);
+void append_text(std::vector<std::int32_t>& starts, const PatternRequest& request) {
+  if (request.text_tokens == 0) return;
+  const std::int32_t video_tokens = starts.back();
+  const std::vector<std::int32_t> text = BlockMask::uniform_starts(request.text_tokens, request.block);
+  for (std::size_t i = 1; i < text.size(); ++i) starts.push_back(video_tokens + text[i]);
+}
+
+void set_blocks(std::span<std::uint64_t> row, std::int32_t begin, std::int32_t end) {
+  for (std::int32_t word = begin / 64; begin < end && word * 64 < end; ++word) {
+    const std::int32_t first = std::max(begin - word * 64, 0), last = std::min(end - word * 64, 64);
+    row[word] |= (~std::uint64_t{0} >> (64 - (last - first))) << first;
+  }
+}
+
+BlockMask all_active(int heads, std::vector<std::int32_t> starts) {
+  BlockMask mask(heads, std::move(starts));
   for (int head = 0; head < mask.heads(); ++head) {
-    for (std::int32_t q = 0; q < mask.blocks(); ++q) set_at_least(zeros, 0.0F, mask.mutable_row(head, q));
+    for (std::int32_t q = 0; q < mask.blocks(); ++q) set_blocks(mask.mutable_row(head, q), 0, mask.blocks());
   }
   return mask;
 }
+
+BlockMask all_active(const PatternRequest& request) { return all_active(request.heads, block_starts(request)); }
 
 int num_video_blocks(const PatternRequest& request) {
   return static_cast<int>(num_blocks(request.tokens() - request.text_tokens, request.block));
@@ -115,10 +121,13 @@ double video_density(const PatternRequest& request) {
 }
 
 void fill_text(BlockMask& mask, const PatternRequest& request) {
-  const int video_blocks = num_video_blocks(request);
+  std::int32_t video_blocks = mask.blocks();
+  while (video_blocks > 0 && mask.block(video_blocks - 1).begin >= request.tokens() - request.text_tokens) {
+    --video_blocks;
+  }
   for (int head = 0; head < mask.heads(); ++head) {
     for (std::int32_t q = 0; q < mask.blocks(); ++q) {
-      for (std::int32_t k = q < video_blocks ? video_blocks : 0; k < mask.blocks(); ++k) mask.set(head, q, k);
+      set_blocks(mask.mutable_row(head, q), q < video_blocks ? video_blocks : 0, mask.blocks());
     }
   }
 }
@@ -139,80 +148,23 @@ BlockPositions block_positions(const PatternRequest& request, std::array<int, 3>
   return positions;
 }
 
+std::vector<float> layer_profile(const PatternRequest& request, int purpose, double strength, std::size_t blocks) {
+  Rng rng = rng_of(request, 0, purpose);
+  std::vector<float> profile(blocks, 0.0F);
+  for (int wave = 1; wave <= 3; ++wave) {
+    const double amplitude = strength * rng.normal() / wave;
+    for (std::size_t i = 0; i < blocks; ++i) {
+      const double x = (static_cast<double>(i) + 0.5) / static_cast<double>(blocks);
+      profile[i] += static_cast<float>(amplitude * std::cos(std::numbers::pi * wave * x));
+    }
+  }
+  return profile;
+}
+
 Rng rng_of(const PatternRequest& request, int head, int purpose) {
   const std::uint64_t key = (static_cast<std::uint64_t>(request.layer) << 40) ^
                             (static_cast<std::uint64_t>(head) << 16) ^ static_cast<std::uint64_t>(purpose);
   return Rng(request.seed, key);
-}
-
-float kth_highest(std::size_t rows, std::size_t columns, std::int64_t k, const ScoreRow& score_row) {
-  SPSCOPE_CHECK(k >= 1 && k <= static_cast<std::int64_t>(rows * columns));
-  constexpr int kHalf = 16;
-  std::vector<float> scores(columns);
-  std::vector<std::int64_t> counts(std::size_t{1} << kHalf);
-  // The highest digit from which on at least k scores are counted; leaves in k its place among those of that digit.
-  auto highest_digit = [&] {
-    std::size_t digit = counts.size() - 1;
-    for (; counts[digit] < k; --digit) k -= counts[digit];
-    return static_cast<std::uint32_t>(digit);
-  };
-  for (std::size_t row = 0; row < rows; ++row) {
-    score_row(row, scores);
-    for (float score : scores) ++counts[ordered_bits(score) >> kHalf];
-  }
-  const std::uint32_t upper = highest_digit();
-  std::fill(counts.begin(), counts.end(), 0);
-  for (std::size_t row = 0; row < rows; ++row) {
-    score_row(row, scores);
-    for (float score : scores) {
-      const std::uint32_t bits = ordered_bits(score);
-      if (bits >> kHalf == upper) ++counts[bits & 0xffffU];
-    }
-  }
-  return from_ordered_bits(upper << kHalf | highest_digit());
-}
-
-void set_at_least(std::span<const float> scores, float threshold, std::span<std::uint64_t> row) {
-  for (std::size_t first = 0; first < scores.size(); first += 64) {
-    const std::size_t end = std::min(first + 64, scores.size());
-    std::uint64_t word = 0;
-    for (std::size_t j = first; j < end; ++j) word |= static_cast<std::uint64_t>(scores[j] >= threshold) << (j - first);
-    row[first / 64] |= word;
-  }
-}
-
-// Quickselect on weight: each round halves the candidates and keeps the half in which the running sum passes `cdf`.
-int TopCdf::select(std::span<const float> logits, double cdf, std::span<std::uint64_t> row) {
-  entries_.clear();
-  const float highest = *std::max_element(logits.begin(), logits.end());
-  if (std::isinf(highest)) return 0;
-  double total = 0;
-  for (std::size_t j = 0; j < logits.size(); ++j) {
-    const float weight = std::exp(logits[j] - highest);
-    if (weight > 0) entries_.push_back({weight, static_cast<std::int32_t>(j)});
-    total += weight;
-  }
-  auto heavier = [](const Weighted& a, const Weighted& b) {
-    return a.weight != b.weight ? a.weight > b.weight : a.column < b.column;
-  };
-  // Invariant: the first `begin` entries are chosen and hold `chosen` weight; the answer ends in (begin, end].
-  std::size_t begin = 0, end = entries_.size();
-  double chosen = 0;
-  const double wanted = cdf * total;
-  while (end - begin > 1) {
-    const std::size_t middle = begin + (end - begin) / 2;
-    std::nth_element(entries_.begin() + begin, entries_.begin() + middle, entries_.begin() + end, heavier);
-    double half = 0;
-    for (std::size_t i = begin; i < middle; ++i) half += entries_[i].weight;
-    if (chosen + half >= wanted) {
-      end = middle;
-    } else {
-      chosen += half;
-      begin = middle;
-    }
-  }
-  for (std::size_t i = 0; i < end; ++i) row[entries_[i].column / 64] |= std::uint64_t{1} << (entries_[i].column % 64);
-  return static_cast<int>(end);
 }
 
 }  // namespace spscope

@@ -1,10 +1,8 @@
-// What the generators of mask patterns share: checks of a request, geometry of blocks, text, and selection of the
-// highest scores.
+// What the generators of mask patterns share: checks of a request, geometry of blocks, text.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -21,6 +19,7 @@ inline constexpr std::int64_t kMaxMaskBytes = std::int64_t{1} << 32;
 // one row at a time is left out: it is far below the bits.
 struct PatternScratch {
   std::int64_t bytes_per_head = 0, bytes_per_block = 0;
+  std::int64_t video_blocks = 0;  // of a pattern with cuts of its own; 0: blocks of request.block tokens
 };
 
 // Problems that every pattern has with a request: shape, block, density, memory.
@@ -30,12 +29,17 @@ std::vector<Problem> check_request(const PatternRequest& request, const PatternS
 std::vector<Parameter> warmup_parameters();
 bool is_warmup(const PatternRequest& request);
 
+// Activates the blocks [begin, end) of a row. REQUIRES: begin <= end.
+void set_blocks(std::span<std::uint64_t> row, std::int32_t begin, std::int32_t end);
+BlockMask all_active(int heads, std::vector<std::int32_t> starts);
 BlockMask all_active(const PatternRequest& request);
+// Adds the text blocks to the borders of video blocks.
+void append_text(std::vector<std::int32_t>& starts, const PatternRequest& request);
 int num_video_blocks(const PatternRequest& request);
 // The active share of (video query, video key) pairs that brings the whole mask, text included, to the wanted density;
 // clamped to [0, 1].
 double video_density(const PatternRequest& request);
-// Activates all rows and columns of text blocks.
+// Activates all rows and columns of text blocks: those that start behind the video tokens.
 void fill_text(BlockMask& mask, const PatternRequest& request);
 
 // Where the centre of each video block lies along the three axes of `order` (0 frame, 1 y, 2 x; slowest first), each
@@ -45,32 +49,11 @@ struct BlockPositions {
 };
 BlockPositions block_positions(const PatternRequest& request, std::array<int, 3> order);
 
+// A preference for some rows or keys that all heads of a layer share: smooth and random along the sequence, the sum of
+// three cosines with normal amplitudes, strength / 1, 1 / 2 and 1 / 3.
+std::vector<float> layer_profile(const PatternRequest& request, int purpose, double strength, std::size_t blocks);
+
 // An independent generator for each (layer, head, purpose) of a seed.
 Rng rng_of(const PatternRequest& request, int head, int purpose);
-
-// Writes the scores of a row. Called more than once for a row, it must write the same.
-using ScoreRow = std::function<void(std::size_t row, std::span<float> scores)>;
-
-// The k-th highest of rows x columns scores (k from 1). They are not held: two passes make and count them, first by the
-// upper half of their bits, then by the lower half of those that share the upper half of the answer.
-// REQUIRES: 1 <= k <= rows * columns, no NaN.
-float kth_highest(std::size_t rows, std::size_t columns, std::int64_t k, const ScoreRow& score_row);
-
-// Sets the bit of each entry whose score is at least `threshold`.
-void set_at_least(std::span<const float> scores, float threshold, std::span<std::uint64_t> row);
-
-// Adds the smallest set of columns whose softmax weights sum to `cdf` or more, at least one; columns of -inf have no
-// weight. Ties go to the lower column. Returns how many columns it chose.
-class TopCdf {
- public:
-  int select(std::span<const float> logits, double cdf, std::span<std::uint64_t> row);
-
- private:
-  struct Weighted {
-    float weight;
-    std::int32_t column;
-  };
-  std::vector<Weighted> entries_;
-};
 
 }  // namespace spscope

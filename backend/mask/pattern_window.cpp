@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backend/mask/pattern_parts.h"
+#include "backend/mask/selection.h"
 
 namespace spscope {
 namespace {

@@ -9,6 +9,7 @@
 #include "backend/base/check.h"
 #include "backend/base/error.h"
 #include "backend/mask/pattern_parts.h"
+#include "backend/mask/selection.h"
 
 namespace spscope {
 namespace {

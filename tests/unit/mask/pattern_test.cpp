@@ -9,10 +9,8 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <functional>
-#include <limits>
+#include <vector>
 
-#include "backend/mask/pattern_parts.h"
 #include "backend/mask/statistics.h"
 
 namespace spscope {
@@ -28,13 +26,30 @@ PatternRequest request_of(const Pattern& pattern, std::array<int, 3> grid, doubl
   return request;
 }
 
-class EveryPattern : public testing::TestWithParam<const Pattern*> {};
-INSTANTIATE_TEST_SUITE_P(Table, EveryPattern,
-                         testing::Values(find_pattern("dense"), find_pattern("window"), find_pattern("sparge"),
-                                         find_pattern("paro")),
-                         [](const auto& info) { return std::string(info.param->name); });
+std::vector<const Pattern*> every_pattern() {
+  std::vector<const Pattern*> all;
+  for (const Pattern& pattern : patterns()) all.push_back(&pattern);
+  return all;
+}
 
-TEST(PatternTable, TestsCoverEveryRow) { EXPECT_EQ(patterns().size(), 4u); }
+class EveryPattern : public testing::TestWithParam<const Pattern*> {
+ protected:
+  // By rule: empty heads, nothing before the first block, nothing beside a single block.
+  bool has_rows_without_keys() const {
+    return GetParam()->name == "headwise" || GetParam()->name == "hybrid-window" || GetParam()->name == "chess";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Table, EveryPattern, testing::ValuesIn(every_pattern()), [](const auto& info) {
+  std::string name(info.param->name);
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+TEST(PatternTable, NamesAreWrittenWithHyphens) {
+  ASSERT_NE(find_pattern("hybrid-window"), nullptr);
+  EXPECT_EQ(find_pattern("hybrid-window")->name, "hybrid-window");
+  EXPECT_EQ(find_pattern("hybrid_window"), nullptr);
+}
 
 TEST(PatternTable, UnknownNameIsNotFound) { EXPECT_EQ(find_pattern("parrot"), nullptr); }
 
@@ -53,7 +68,9 @@ TEST_P(EveryPattern, NoQueryIsLeftWithoutKeysAtAwkwardSizes) {
         ASSERT_TRUE(GetParam()->check(request).empty());
         const BlockMask mask = GetParam()->generate(request);
         EXPECT_EQ(mask.tokens(), request.tokens());
-        EXPECT_EQ(describe(mask).empty_rows, 0);
+        if (!has_rows_without_keys()) {
+          EXPECT_EQ(describe(mask).empty_rows, 0) << grid[0] << ' ' << density << ' ' << text;
+        }
       }
     }
   }
@@ -63,8 +80,8 @@ TEST_P(EveryPattern, TextRowsAndColumnsAreDense) {
   PatternRequest request = request_of(*GetParam(), {4, 6, 10}, 0.3);
   request.text_tokens = 40;
   const BlockMask mask = GetParam()->generate(request);
-  const int video_blocks = 4 * 6 * 10 / 16;
-  ASSERT_EQ(mask.blocks(), video_blocks + 3);
+  const int video_blocks = mask.blocks() - 3;
+  ASSERT_EQ(mask.block(video_blocks).begin, 4 * 6 * 10);
   for (int head = 0; head < mask.heads(); ++head) {
     for (int text = video_blocks; text < mask.blocks(); ++text) {
       for (int block = 0; block < mask.blocks(); ++block) {
@@ -75,13 +92,39 @@ TEST_P(EveryPattern, TextRowsAndColumnsAreDense) {
 }
 
 TEST_P(EveryPattern, MeetsTheWantedDensity) {
+  if (GetParam()->name == "radial") GTEST_SKIP() << "PatternRadial tests what its rule can reach";
   for (double density : {0.1, 0.2, 0.41, 0.68, 0.95}) {
     for (int text : {0, 64}) {
       PatternRequest request = request_of(*GetParam(), {8, 12, 20}, density);  // 120 video blocks
       request.heads = 24;
       request.text_tokens = text;
-      const double expected = GetParam()->name == "dense" ? 1 : density;
-      EXPECT_NEAR(GetParam()->generate(request).density(), expected, 0.02) << density << ' ' << text;
+      if (GetParam()->name == "sta") {  // 84 tiles; released ones are 12, of which a single one is 0.125
+        for (const char* extent : {"tile_frames", "tile_height", "tile_width"}) {
+          request.parameters.set(extent, std::int64_t{3});
+        }
+      }
+      const BlockMask mask = GetParam()->generate(request);
+      if (GetParam()->follows_density) {
+        EXPECT_NEAR(mask.density(), density, 0.02) << density << ' ' << text;
+      } else {
+        request.density = 0.5;
+        EXPECT_EQ(GetParam()->generate(request).hash(), mask.hash());
+      }
+    }
+  }
+}
+
+TEST_P(EveryPattern, WorksInBlocksOf32To256) {
+  for (int block : {32, 48, 64, 128, 240, 256, 384}) {
+    PatternRequest request = request_of(*GetParam(), {6, 20, 33}, 0.4);
+    request.heads = 8;
+    request.block = block;
+    ASSERT_TRUE(GetParam()->check(request).empty());
+    const BlockMask mask = GetParam()->generate(request);
+    EXPECT_EQ(mask.tokens(), 6 * 20 * 33);
+    for (int b = 0; b < mask.blocks(); ++b) ASSERT_LE(mask.block(b).size(), block);
+    if (GetParam()->follows_density && GetParam()->name != "radial") {
+      EXPECT_NEAR(mask.density(), 0.4, 0.1) << block;
     }
   }
 }
@@ -190,7 +233,7 @@ TEST(PatternParo, StepsOfOneTimeGroupShareAMask) {
 }
 
 TEST(PatternWarmup, FirstStepsAndLayersStayDense) {
-  for (const char* name : {"sparge", "paro"}) {
+  for (const char* name : {"sparge", "paro", "svg", "sta", "vsa", "radial", "xattention"}) {
     PatternRequest request = request_of(*find_pattern(name), {4, 6, 10}, 0.3);
     request.parameters.set("dense_steps", 0.1);
     request.parameters.set("dense_layers", std::int64_t{1});
@@ -201,39 +244,6 @@ TEST(PatternWarmup, FirstStepsAndLayersStayDense) {
     EXPECT_LT(find_pattern(name)->generate(request).density(), 1.0);
     request.layer = 0;
     EXPECT_EQ(find_pattern(name)->generate(request).density(), 1.0);
-  }
-}
-
-TEST(PatternParts, TopCdfChoosesTheSmallestSetThatReachesTheShare) {
-  // Weights 1, 2, 4, 8 of 15: 8 alone is 0.533, 8 + 4 is 0.8, 8 + 4 + 2 is 0.933.
-  const std::vector<float> logits = {0.0F, std::log(2.0F), std::log(4.0F), std::log(8.0F)};
-  auto chosen = [&](double cdf) {
-    std::vector<std::uint64_t> row(1, 0);
-    TopCdf().select(logits, cdf, row);
-    return row[0];
-  };
-  EXPECT_EQ(chosen(0.01), 0b1000u);
-  EXPECT_EQ(chosen(0.5), 0b1000u);
-  EXPECT_EQ(chosen(0.6), 0b1100u);
-  EXPECT_EQ(chosen(0.81), 0b1110u);
-  EXPECT_EQ(chosen(0.95), 0b1111u);
-}
-
-TEST(PatternParts, KthHighestIsTheOneOfASortedList) {
-  constexpr std::size_t kRows = 7, kColumns = 30;
-  Rng rng(5);
-  std::vector<float> scores(kRows * kColumns);
-  for (float& score : scores) score = static_cast<float>(rng.normal() * (rng.below(2) == 0 ? 1e-3 : 1e3));
-  scores[3] = scores[100] = std::numeric_limits<float>::infinity();
-  scores[4] = -scores[3];
-  scores[5] = scores[6] = scores[7] = 0.0F;
-  std::vector<float> sorted = scores;
-  std::sort(sorted.begin(), sorted.end(), std::greater<>());
-  const ScoreRow row = [&](std::size_t i, std::span<float> out) {
-    std::copy_n(scores.begin() + static_cast<std::ptrdiff_t>(i * kColumns), kColumns, out.begin());
-  };
-  for (std::size_t k = 1; k <= sorted.size(); ++k) {
-    EXPECT_EQ(kth_highest(kRows, kColumns, static_cast<std::int64_t>(k), row), sorted[k - 1]) << k;
   }
 }
 

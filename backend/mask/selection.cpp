@@ -1,0 +1,150 @@
+#include "backend/mask/selection.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "backend/base/check.h"
+
+namespace spscope {
+namespace {
+
+// Unsigned numbers in the order of the floats: the sign bit flipped, and all bits of negative ones.
+constexpr std::uint32_t kSignBit = 1U << 31;
+std::uint32_t ordered_bits(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit;
+}
+float from_ordered_bits(std::uint32_t bits) {
+  return std::bit_cast<float>((bits & kSignBit) != 0 ? bits & ~kSignBit : ~bits);
+}
+
+// Buckets of weights in [0, 1], in their order: eight to a power of two.
+std::size_t bucket_of(float weight) { return std::bit_cast<std::uint32_t>(weight) >> 20; }
+
+}  // namespace
+
+Cut kth_highest(std::size_t rows, std::size_t columns, std::int64_t k, const ScoreRow& score_row) {
+  SPSCOPE_CHECK(k >= 1 && k <= static_cast<std::int64_t>(rows * columns));
+  constexpr int kHalf = 16;
+  std::vector<float> scores(columns);
+  std::vector<std::int64_t> counts(std::size_t{1} << kHalf);
+  // The highest digit from which on at least k scores are counted; leaves in k its place among those of that digit.
+  auto highest_digit = [&] {
+    std::size_t digit = counts.size() - 1;
+    for (; counts[digit] < k; --digit) k -= counts[digit];
+    return static_cast<std::uint32_t>(digit);
+  };
+  for (std::size_t row = 0; row < rows; ++row) {
+    score_row(row, scores);
+    for (float score : scores) ++counts[ordered_bits(score) >> kHalf];
+  }
+  const std::uint32_t upper = highest_digit();
+  std::fill(counts.begin(), counts.end(), 0);
+  for (std::size_t row = 0; row < rows; ++row) {
+    score_row(row, scores);
+    for (float score : scores) {
+      const std::uint32_t bits = ordered_bits(score);
+      if (bits >> kHalf == upper) ++counts[bits & 0xffffU];
+    }
+  }
+  const std::uint32_t lower = highest_digit();
+  return {.threshold = from_ordered_bits(upper << kHalf | lower), .ties = counts[lower], .ties_kept = k};
+}
+
+// Counts scores in equal buckets between the lowest and the highest; only the bucket that holds the answer is ordered.
+Cut RowCut::find(std::span<const float> scores, std::size_t k) {
+  SPSCOPE_CHECK(k >= 1 && k <= scores.size());
+  constexpr int kBuckets = 1024;
+  const auto [low, high] = std::ranges::minmax(scores);
+  const float scale = high > low ? (kBuckets - 1) / (high - low) : 0.0F;
+  buckets_.resize(scores.size());
+  counts_.assign(kBuckets, 0);
+  for (std::size_t j = 0; j < scores.size(); ++j) buckets_[j] = static_cast<std::int32_t>((scores[j] - low) * scale);
+  for (std::int32_t bucket : buckets_) ++counts_[bucket];
+  std::int32_t border = kBuckets - 1;
+  auto left = static_cast<std::int64_t>(k);
+  for (; counts_[border] < left; --border) left -= counts_[border];
+  border_.clear();
+  for (std::size_t j = 0; j < scores.size(); ++j) {
+    if (buckets_[j] == border) border_.push_back(scores[j]);
+  }
+  std::nth_element(border_.begin(), border_.begin() + (left - 1), border_.end(), std::greater<>());
+  Cut cut{.threshold = border_[left - 1], .ties = 0, .ties_kept = left};
+  for (float score : border_) {
+    cut.ties += score == cut.threshold;
+    cut.ties_kept -= score > cut.threshold;
+  }
+  return cut;
+}
+
+void set_by_cut(std::span<const float> scores, const Cut& cut, std::span<std::uint64_t> row) {
+  if (cut.ties == cut.ties_kept) return set_at_least(scores, cut.threshold, row);
+  CutTaker taker(cut);
+  for (std::size_t j = 0; j < scores.size(); ++j) row[j / 64] |= std::uint64_t{taker.takes(scores[j])} << (j % 64);
+}
+
+void set_at_least(std::span<const float> scores, float threshold, std::span<std::uint64_t> row) {
+  for (std::size_t first = 0; first < scores.size(); first += 64) {
+    const std::size_t end = std::min(first + 64, scores.size());
+    std::uint64_t word = 0;
+    for (std::size_t j = first; j < end; ++j) word |= static_cast<std::uint64_t>(scores[j] >= threshold) << (j - first);
+    row[first / 64] |= word;
+  }
+}
+
+// Sums of weight by the upper bits of the weights say in which bucket the running sum passes `cdf`; of that bucket the
+// heaviest are taken by halving.
+int TopCdf::select(std::span<const float> logits, double cdf, std::span<std::uint64_t> row) {
+  const float highest = *std::max_element(logits.begin(), logits.end());
+  if (std::isinf(highest)) return 0;
+  weights_.resize(logits.size());
+  bucket_sums_.assign(bucket_of(1.0F) + 1, 0);
+  double total = 0;
+  for (std::size_t j = 0; j < logits.size(); ++j) {
+    const float weight = std::exp(logits[j] - highest);
+    weights_[j] = weight;
+    bucket_sums_[bucket_of(weight)] += weight;
+    total += weight;
+  }
+  double wanted = cdf * total;
+  std::size_t border = bucket_sums_.size() - 1;
+  for (; border > 0 && bucket_sums_[border] < wanted; --border) wanted -= bucket_sums_[border];
+  entries_.clear();
+  int chosen = 0;
+  for (std::size_t j = 0; j < weights_.size(); ++j) {
+    const std::size_t bucket = bucket_of(weights_[j]);
+    if (bucket == border && weights_[j] > 0) entries_.push_back({weights_[j], static_cast<std::int32_t>(j)});
+    if (bucket <= border) continue;
+    row[j / 64] |= std::uint64_t{1} << (j % 64);
+    ++chosen;
+  }
+  const std::size_t more = heaviest_until(wanted);
+  for (std::size_t i = 0; i < more; ++i) row[entries_[i].column / 64] |= std::uint64_t{1} << (entries_[i].column % 64);
+  return chosen + static_cast<int>(more);
+}
+
+// Quickselect on weight: each round halves the candidates and keeps the half in which the running sum passes `wanted`.
+std::size_t TopCdf::heaviest_until(double wanted) {
+  auto heavier = [](const Weighted& a, const Weighted& b) {
+    return a.weight != b.weight ? a.weight > b.weight : a.column < b.column;
+  };
+  // Invariant: the first `begin` entries are chosen and hold `chosen` weight; the answer ends in (begin, end].
+  std::size_t begin = 0, end = entries_.size();
+  double chosen = 0;
+  while (end - begin > 1) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    std::nth_element(entries_.begin() + begin, entries_.begin() + middle, entries_.begin() + end, heavier);
+    double half = 0;
+    for (std::size_t i = begin; i < middle; ++i) half += entries_[i].weight;
+    if (chosen + half >= wanted) {
+      end = middle;
+    } else {
+      chosen += half;
+      begin = middle;
+    }
+  }
+  return end;
+}
+
+}  // namespace spscope
