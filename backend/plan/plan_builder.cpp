@@ -229,6 +229,18 @@ MaskId PlanBuilder::mask_id(const MaskUse& use) {
   return static_cast<MaskId>(plan_.masks.size()) - 1;
 }
 
+// Whose tokens a rank has a share of: its own, or where it holds none of the columns that its group adds up, those of
+// the first member that does. Its share is zeros then.
+int PlanBuilder::share_holder(const Placement& source, const Groups& groups, int rank) {
+  if (!source.at(rank).empty()) return rank;
+  for (const std::vector<int>& group : groups) {
+    if (std::ranges::find(group, rank) == group.end()) continue;
+    for (const int member : group)
+      if (!source.at(member).empty()) return member;
+  }
+  return rank;
+}
+
 ValueId PlanBuilder::local(std::string_view name, std::span<const ValueId> values, std::span<const SetId> out_columns,
                            const Groups& groups) {
   SPSCOPE_CHECK(!values.empty());
@@ -241,14 +253,15 @@ ValueId PlanBuilder::local(std::string_view name, std::span<const ValueId> value
   const auto columns = [&](int rank) {
     return out_columns.empty() ? request_.all_columns(result.columns) : out_columns[at(rank)];
   };
-  result.placement = !kernel.contracts ? source.placement : place([&](int rank) {
-    BoxList boxes(source.placement.at(rank).begin(), source.placement.at(rank).end());
-    for (Box& box : boxes) box.columns = columns(rank);
-    return boxes;
-  });
   const bool shares = kernel.contracts && std::ranges::any_of(source.placement.boxes(), [&](const Box& box) {
                         return box.columns != request_.all_columns(source.columns);
                       });
+  result.placement = !kernel.contracts ? source.placement : place([&](int rank) {
+    const int holder = shares ? share_holder(source.placement, groups.empty() ? everyone_ : groups, rank) : rank;
+    BoxList boxes(source.placement.at(holder).begin(), source.placement.at(holder).end());
+    for (Box& box : boxes) box.columns = columns(rank);
+    return boxes;
+  });
   if (shares) result.pending = add_group_refs(groups.empty() ? everyone_ : groups);
   const ValueId id = add_value(std::move(result));
   Post post;

@@ -78,7 +78,8 @@ class PlanBuilder {
   // -- compute
   // Token-local kernel: same tokens in and out. A contracting kernel of Request::kernels maps its columns to
   // `out_columns` (per rank; empty: all) and leaves sums pending in `groups` where a rank holds only part of its input
-  // columns. Any other keeps columns and tensors of the first value; values of another axis broadcast over them.
+  // columns; a member that holds none of them has a share of zeros. Any other keeps columns and tensors of the first
+  // value; values of another axis broadcast over them.
   ValueId local(std::string_view kernel, std::span<const ValueId> values, std::span<const SetId> out_columns = {},
                 const Groups& groups = {});
   ValueId linear(ValueId value, std::string_view weight, std::span<const SetId> out_columns = {},
@@ -123,6 +124,7 @@ class PlanBuilder {
   void record_move(PostId post, const std::vector<int>& group, std::span<const Line> lines, bool wire);
   void attend_pair(PostId post, AccId acc, int rank, const Box& rows, const Box& keys);
   ValueId close(AccId acc, bool unfinished);
+  static int share_holder(const Placement& source, const Groups& groups, int rank);
   // Of the request, or one that works element by element.
   Kernel kernel_named(std::string_view name, Axis columns) const;
   std::int64_t local_flops(const Kernel& kernel, ValueId from, ValueId to, int rank);

@@ -127,7 +127,8 @@ class Types {
     const bool same = std::ranges::equal(here, made, [&](const Box& a, const Box& b) {
       return same_tokens(a, b) && (kernel.contracts || a.columns == b.columns);
     });
-    if (!same) bad_post(id, "leaves other tokens than it takes");
+    const bool zeros = here.empty() && !c_.value(post.dst).pending.empty();
+    if (!same && !zeros) bad_post(id, "leaves other tokens than it takes");
     const auto whole = [&](const Value& v) {
       return std::ranges::all_of(v.placement.at(rank),
                                  [&](const Box& box) { return box.columns == c_.all_columns(v.columns); });
@@ -144,7 +145,8 @@ class Types {
     }
   }
 
-  // The input columns that the members of a group contract are disjoint and together all of them.
+  // The input columns that the members of a group contract are disjoint and together all of them. A member that holds
+  // none has a share of zeros.
   void check_shares(const Post& post, GroupId group, SetId all) {
     std::vector<SetId> shares;
     std::int64_t count = 0;
@@ -152,8 +154,9 @@ class Types {
       const auto boxes = c_.value(post.src).placement.at(rank);
       const bool uniform =
           std::ranges::all_of(boxes, [&](const Box& box) { return box.columns == boxes.front().columns; });
-      if (boxes.empty() || !uniform)
+      if (!uniform)
         return found_.add(Rule::kReduce, fmt::format("rank {} has no share of value {} to add", rank, post.dst));
+      if (boxes.empty()) continue;
       shares.push_back(boxes.front().columns);
       count += c_.sets.size(shares.back());
     }

@@ -25,7 +25,7 @@ ValueId LayerParts::run(std::string_view op, std::string_view part, const std::v
   std::span<const SetId> columns;
   if (kernel->contracts && kernel->out == Axis::kHeads) columns = cut_.heads;
   if (kernel->contracts && kernel->out == Axis::kFfn) columns = cut_.ffn;
-  return b_.local(name, values, columns);
+  return b_.local(name, values, columns, kernel->out == Axis::kStat ? cut_.total_groups : Groups());
 }
 
 ValueId LayerParts::run(std::string_view op, const Streams& streams, const std::vector<ValueId>& values) {
@@ -38,13 +38,16 @@ ValueId LayerParts::run(std::string_view op, const Streams& streams, const std::
   return results.size() == 1 ? results.front() : join_streams(results, b_.placement_of(values.front()));
 }
 
-// In the boxes of `tokens`, so that a block of the mask with tokens of both streams is one tile.
+// In the boxes of `tokens`, so that a block of the mask with tokens of both streams is one tile. Shares of zeros have
+// no such boxes; they are only added.
 ValueId LayerParts::join_streams(const std::vector<ValueId>& results, const Placement& tokens) {
   const ValueId joined = b_.view(results);
   const Placement beside = b_.placement_of(joined);
   const Placement whole = b_.place([&](int rank) {
-    BoxList boxes(tokens.at(rank).begin(), tokens.at(rank).end());
-    for (Box& box : boxes) box.columns = beside.at(rank).front().columns;
+    const std::span<const Box> here = beside.at(rank), in = tokens.at(rank).empty() ? here : tokens.at(rank);
+    BoxList boxes;
+    for (const Box& box : in)
+      if (!here.empty()) boxes.push_back({here.front().columns, box.outer, box.inner});
     return boxes;
   });
   return b_.narrow(joined, whole);

@@ -19,7 +19,8 @@ struct WeightCut {
   std::vector<SetId> heads, ffn;  // by rank
   Step gather;                    // modulated rows -> all tokens at every rank
   Step join;                      // shares of a sum of hidden state -> the sum, where the layer keeps its rows
-  Step total;                     // shares of norm statistics -> whole sums, at every rank
+  Step total;                     // shares of norm statistics -> whole sums, at every rank of total_groups
+  Groups total_groups;            // ranks that compute heads
 };
 
 // Tokens that go through kernels of their own, by the part of the kernels' names.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 namespace spscope {
-namespace {
 
 void check_cut(const Request& request, std::string_view strategy, int columns, std::string_view what,
                std::vector<Problem>& problems) {
@@ -13,15 +12,33 @@ void check_cut(const Request& request, std::string_view strategy, int columns, s
                       fmt::format("use at most {} ranks, or a strategy that cuts tokens (ring, usp)", columns)});
 }
 
-}  // namespace
-
 std::vector<Problem> check_megatron(const Request& request, std::string_view strategy) {
   std::vector<Problem> problems;
   check_layer_scope(request, strategy, "it cuts the weights around attention", problems);
-  check_cut(request, strategy, request.heads, "heads", problems);
   if (request.block != LayerBlock::kAttention) check_cut(request, strategy, request.ffn, "ffn channels", problems);
   return problems;
 }
+
+namespace {
+
+// Sums over the group: reduced to even parts, then whole at each member.
+ValueId total_in(PlanBuilder& b, ValueId sum, const std::vector<int>& group) {
+  const Request& request = b.request();
+  const std::vector<SetId> tokens = b.sets().even(request.all_inner(), static_cast<int>(group.size()));
+  std::vector<SetId> part(static_cast<std::size_t>(request.ranks), kEmptySet), all = part;
+  for (std::size_t j = 0; j < group.size(); ++j) {
+    part[static_cast<std::size_t>(group[j])] = tokens[j];
+    all[static_cast<std::size_t>(group[j])] = request.all_inner();
+  }
+  const auto at = [&](const std::vector<SetId>& inner) {
+    return b.place([&](int rank) {
+      return BoxList{{request.all_columns(Axis::kStat), request.all_outer(), inner[static_cast<std::size_t>(rank)]}};
+    });
+  };
+  return b.reshard(b.wait(b.reduce(sum, at(part), {group})), at(all), {group});
+}
+
+}  // namespace
 
 void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_parallel) {
   const std::vector<SetId> tokens = b.sets().even(request.all_inner(), request.ranks);
@@ -34,9 +51,12 @@ void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_paralle
   WeightCut cut;
   cut.heads = b.sets().even(request.all_heads(), request.ranks);
   cut.ffn = b.sets().even(request.all_columns(Axis::kFfn), request.ranks);
-  cut.total = [&](PlanBuilder& builder, ValueId sum) {
-    return builder.reshard(builder.wait(builder.reduce(sum, cut_tokens(Axis::kStat))), whole(Axis::kStat));
-  };
+  // Norms are of heads, and only ranks that compute some take part.
+  std::vector<int> with_heads;
+  for (int rank = 0; rank < request.ranks; ++rank)
+    if (cut.heads[static_cast<std::size_t>(rank)] != kEmptySet) with_heads.push_back(rank);
+  cut.total_groups = {with_heads};
+  cut.total = [&](PlanBuilder& builder, ValueId sum) { return total_in(builder, sum, with_heads); };
   cut.join = [&](PlanBuilder& builder, ValueId sum) {
     const ValueId rows = builder.wait(builder.reduce(sum, cut_tokens(Axis::kHidden)));
     return sequence_parallel ? rows : builder.reshard(rows, whole(Axis::kHidden));

@@ -7,8 +7,11 @@
 
 namespace spscope {
 
-// Problems of cutting the weights over all ranks.
+// Problems of cutting the weights over all ranks. Ranks may outnumber the heads: those without any add zeros.
 std::vector<Problem> check_megatron(const Request& request, std::string_view strategy);
+// Why ranks that outnumber the columns cannot each have some.
+void check_cut(const Request& request, std::string_view strategy, int columns, std::string_view what,
+               std::vector<Problem>& problems);
 
 // The layer with cut weights. The hidden state between blocks is cut over tokens at all ranks (`sequence_parallel`:
 // gathered before each projection, reduce-scattered after), or whole at every rank (all-reduced after).

@@ -10,6 +10,7 @@ std::vector<Parameter> parameters_megatron_sp() { return {}; }
 
 std::vector<Problem> legal_megatron_sp(const Request& request, const Parameters&) {
   std::vector<Problem> problems = check_megatron(request, "megatron_sp");
+  check_cut(request, "megatron_sp", request.heads, "heads", problems);
   if (request.text_tokens > 0 && request.text == TextLayout::kReplicate)
     problems.push_back({ErrorCode::kStrategyIllegal, "strategy.megatron_sp",
                         "it cuts all tokens of the hidden state, and the text is to be replicated",

@@ -198,7 +198,10 @@ void PlanRun::local(const Op& op) {
   const Kernel& kernel = plan_.kernels[at(post.kernel)];
   const auto from = plan_.values[at(post.src)].placement.at(op.rank);
   const auto to = plan_.values[at(post.dst)].placement.at(op.rank);
-  require(from.size() == to.size(), "a local kernel with other boxes than its source");
+  const bool zeros = kernel.contracts && from.empty() && !plan_.values[at(post.dst)].pending.empty();
+  require(from.size() == to.size() || zeros, "a local kernel with other boxes than its source");
+  if (zeros)  // a share of a sum that this rank has no columns of
+    for (const Box& box : to) contract(op, kernel, {kEmptySet, box.outer, box.inner}, box);
   for (std::size_t i = 0; i < from.size(); ++i) {
     require(from[i].outer == to[i].outer && from[i].inner == to[i].inner, "a local kernel that leaves its tokens");
     if (kernel.contracts)

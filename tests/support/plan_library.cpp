@@ -183,6 +183,8 @@ const std::vector<PlanCase>& plan_cases() {
       {"dsp", Kind::kSpatialTemporal, {.ranks = 3, .outer = 7, .inner = 19, .block = 4, .batch = 2}, plan_dsp},
       {"megatron_tp", Kind::kMegatronLayer, {.ranks = 3, .ffn = 11}, megatron(false)},
       {"megatron_sp", Kind::kMegatronLayer, {.ranks = 4, .ffn = 11, .batch = 2}, megatron(true)},
+      {"megatron_more_ranks_than_heads", Kind::kMegatronLayer, {.ranks = 7, .ffn = 11}, megatron(false)},
+      {"megatron_sp_more_ranks_than_heads", Kind::kMegatronLayer, {.ranks = 6, .ffn = 11}, megatron(true)},
       {"cross_attention", Kind::kCrossAttention, {.ranks = 3, .batch = 2}, plan_cross_attention},
       {"cross_attention_by_heads", Kind::kCrossAttention, {.ranks = 3, .batch = 2}, plan_cross_attention_by_heads},
       {"double_block_ulysses", Kind::kDoubleBlock, {.ranks = 3, .text = 5, .batch = 2}, plan_double_block_ulysses},

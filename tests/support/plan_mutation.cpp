@@ -310,12 +310,19 @@ std::string Mutator::mutate_accumulator() {
   }
   if (!p_.shell.kernels.empty() && rng_.below(3) == 0) {
     Kernel &kernel = any(p_.shell.kernels), &other = any(p_.shell.kernels);
-    switch (below(3)) {
+    switch (below(6)) {
       case 0:
         return set(kernel.name, other.name, "kernel.name");
       case 1:
         kernel.contracts = !kernel.contracts;
         return "kernel.contracts";
+      case 2:
+        return set(kernel.flops_per_cell, kernel.flops_per_cell + rng_.below(3) - 1, "kernel.flops_per_cell");
+      case 3:
+        return set(kernel.flops_per_column, other.flops_per_column + rng_.below(2), "kernel.flops_per_column");
+      case 4:
+        kernel.whole_rows = !kernel.whole_rows;
+        return "kernel.whole_rows";
       default:
         return set(kernel.out, static_cast<Axis>(below(kNumAxes + 1)), "kernel.out");
     }
@@ -443,6 +450,10 @@ const std::vector<PlanCase>& mutation_cases() {
        [](PlanBuilder& b, const Request& r) { plan_megatron(b, r, false); }},
       {"megatron_sp", Kind::kMegatronLayer, shape(2, {.ffn = 5}),
        [](PlanBuilder& b, const Request& r) { plan_megatron(b, r, true); }},
+      {"megatron_more_ranks", Kind::kMegatronLayer, shape(4, {.ffn = 5}),
+       [](PlanBuilder& b, const Request& r) { plan_megatron(b, r, false); }},
+      {"cross_attention", Kind::kCrossAttention, shape(3, {.batch = 2}), plan_cross_attention},
+      {"double_block_ring", Kind::kDoubleBlock, shape(3, {.text = 3}), plan_double_block_ring},
   };
   return cases;
 }

@@ -1,0 +1,196 @@
+// Sent bytes of whole layers against published numbers and closed forms, planned at full size.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+
+#include "backend/config/model.h"
+#include "backend/plan/layer_kernels.h"
+#include "backend/plan/verify.h"
+#include "backend/strategies/strategy.h"
+
+namespace spscope {
+namespace {
+
+constexpr std::int64_t kBf16Bytes = 2, kNormBytes = 4;
+
+std::shared_ptr<MaskCounter> dense(const Request& request, std::int32_t tokens, std::int32_t block) {
+  BlockMask mask(request.heads, BlockMask::uniform_starts(tokens, block));
+  for (int h = 0; h < request.heads; ++h)
+    for (std::int32_t q = 0; q < mask.blocks(); ++q)
+      for (std::int32_t k = 0; k < mask.blocks(); ++k) mask.set(h, q, k);
+  return std::make_shared<MaskCounter>(request.sets, std::move(mask));
+}
+
+// A preset's layer; the temporal axis in blocks of a frame, as the program cuts it.
+Request layer_of(const Model& model, LayerBlock block, int ranks) {
+  Request request;
+  request.ranks = ranks;
+  request.heads = model.heads;
+  request.head_dim = model.head_dim;
+  request.hidden = model.hidden;
+  request.ffn = model.ffn;
+  request.outer_tokens = static_cast<std::int32_t>(model.outer());
+  request.inner_tokens = static_cast<std::int32_t>(model.inner());
+  request.text_tokens = model.joint_text_tokens;
+  request.block = block;
+  request.context_tokens = model.cross_text_tokens;
+  request.mlps = model.mlp_per_layer;
+  request.grid = model.grid;
+  request.sets = std::make_shared<SetTable>();
+  request.executed_masks[1] = dense(request, request.inner_tokens, 256);
+  if (model.spatiotemporal()) request.executed_masks[0] = dense(request, request.outer_tokens, 1);
+  request.kernels = layer_kernels(request);
+  define_outputs(request);
+  return request;
+}
+
+std::vector<Problem> legal(const Request& request, const char* name) {
+  const Strategy& strategy = *find_strategy(name);
+  return strategy.legal(request, Parameters(strategy.parameters()));
+}
+
+// Sent by all ranks, norm statistics apart.
+struct Sent {
+  std::int64_t data = 0, norm = 0;
+};
+
+Sent sent_by(const Request& request, const char* name) {
+  const Strategy& strategy = *find_strategy(name);
+  const Plan plan = make_plan(strategy, request, Parameters(strategy.parameters()));
+  for (const PlanProblem& p : verify(plan, request)) ADD_FAILURE() << name << ": " << p.text;
+  EXPECT_EQ(bytes_sent(plan).size(), bytes_received(plan).size());
+  std::vector<bool> of_norm(plan.messages.size());
+  for (const Op& op : plan.ops)
+    for (const MessageId id : plan.messages_of(op)) {
+      const Value& value = plan.values[static_cast<std::size_t>(plan.post_of(op).src)];
+      of_norm[static_cast<std::size_t>(id)] = value.tensors.has(Tensor::kNorm);
+    }
+  Sent sent;
+  for (std::size_t id = 0; id < plan.messages.size(); ++id)
+    (of_norm[id] ? sent.norm : sent.data) += plan.messages[id].bytes;
+  return sent;
+}
+
+// The table of systems.md 2.3, bytes sent by each rank, bf16; nullopt: more ranks than heads. Megatron-LM and -SP have
+// one column there.
+struct PublishedLayer {
+  const char* model;
+  int frames, ranks;
+  std::int64_t dsp;
+  std::optional<std::int64_t> ulysses;
+  std::int64_t ring;
+  std::int64_t megatron;
+};
+constexpr PublishedLayer kPublished[] = {
+    {"dsp-720m", 64, 2, 301'989'888, 603'979'776, 603'979'776, 2'415'919'104},
+    {"dsp-720m", 64, 4, 226'492'416, 452'984'832, 905'969'664, 3'623'878'656},
+    {"dsp-720m", 64, 8, 132'120'576, 264'241'152, 1'056'964'608, 4'227'858'432},
+    {"dsp-720m", 256, 16, 283'115'520, 566'231'040, 4'529'848'320, 18'119'393'280},
+    {"dsp-720m", 256, 32, 146'276'352, std::nullopt, 4'680'843'264, 18'723'373'056},
+    {"dsp-3b", 16, 8, 58'720'256, 117'440'512, 469'762'048, 1'879'048'192},
+    {"dsp-3b", 128, 32, 130'023'424, 260'046'848, 4'160'749'568, 16'642'998'272},
+    {"dsp-3b", 128, 64, 66'060'288, std::nullopt, 4'227'858'432, 16'911'433'728},
+};
+
+Model model_with_frames(const char* name, int frames) {
+  Model model = *find_model_preset(name);
+  model.grid[0] = frames;
+  return model;
+}
+
+TEST(PublishedLayerVolumes, AreTheSumOverRanks) {
+  for (const PublishedLayer& row : kPublished) {
+    SCOPED_TRACE(std::string(row.model) + " on " + std::to_string(row.ranks));
+    const Model model = model_with_frames(row.model, row.frames);
+    ASSERT_EQ(model.mlp_per_layer, 2);
+    ASSERT_FALSE(model.cross_attention());
+    const Request request = layer_of(model, LayerBlock::kSpatialTemporal, row.ranks);
+    const auto expect = [&](const char* name, std::int64_t per_rank) {
+      const Sent sent = sent_by(request, name);
+      EXPECT_EQ(sent.data, row.ranks * per_rank) << name;
+      EXPECT_EQ(sent.norm, 0) << name << ": heads are normed one by one";
+    };
+    expect("dsp", row.dsp);
+    expect("ring", row.ring);
+    expect("megatron_tp", row.megatron);
+    EXPECT_EQ(legal(request, "ulysses").empty(), row.ulysses.has_value());
+    EXPECT_EQ(legal(request, "megatron_sp").empty(), row.ulysses.has_value());
+    if (!row.ulysses) continue;
+    expect("ulysses", *row.ulysses);
+    expect("megatron_sp", row.megatron);
+  }
+}
+
+// One network a layer: three all-gathers and reduce-scatters instead of four.
+TEST(MegatronVolume, FollowsTheNumberOfProjections) {
+  Model model = model_with_frames("dsp-720m", 64);
+  model.mlp_per_layer = 1;
+  const std::int64_t whole = model.tokens() * model.hidden * kBf16Bytes;
+  for (const char* name : {"megatron_sp", "megatron_tp"})
+    EXPECT_EQ(sent_by(layer_of(model, LayerBlock::kSpatialTemporal, 8), name).data, 6 * 7 * whole) << name;
+}
+
+// Wan: three gathers and scatters; norms over all channels sum up the squares of q, k and the cross-attention's q.
+TEST(MegatronVolume, CountsNormStatisticsApart) {
+  const Model& model = *find_model_preset("wan2.1-t2v-1.3b");
+  const std::int64_t tokens = model.tokens(), whole = tokens * model.hidden * kBf16Bytes;
+  for (const int ranks : {1, 2, 5, 12})
+    for (const char* name : {"megatron_sp", "megatron_tp"}) {
+      const Sent sent = sent_by(layer_of(model, LayerBlock::kWan, ranks), name);
+      EXPECT_EQ(sent.data, 3 * 2 * (ranks - 1) * whole) << name << " on " << ranks;
+      EXPECT_EQ(sent.norm, 3 * 2 * (ranks - 1) * tokens * kNormBytes) << name << " on " << ranks;
+    }
+}
+
+// Strategies that cut tokens send the same for a layer as for its attention: the rest is done where the rows are.
+TEST(LayerVolume, IsThatOfTheAttentionWhereTokensAreCut) {
+  for (const auto& [name, block] : {std::pair{"wan2.1-t2v-1.3b", LayerBlock::kWan},
+                                    {"cogvideox-5b", LayerBlock::kJoint},
+                                    {"hunyuanvideo", LayerBlock::kDoubleStream},
+                                    {"flux.1-dev", LayerBlock::kSingleStream},
+                                    {"open-sora-1.2", LayerBlock::kSpatialTemporal}})
+    for (const char* strategy : {"ulysses", "ring", "usp"}) {
+      const Model& model = *find_model_preset(name);
+      const Sent layer = sent_by(layer_of(model, block, 4), strategy);
+      EXPECT_EQ(layer.data, sent_by(layer_of(model, LayerBlock::kAttention, 4), strategy).data) << name << strategy;
+      EXPECT_EQ(layer.norm, 0);
+    }
+}
+
+// 2 M (1 - sum_r t_r s_r / (T S)): frames and positions of any remainder, and more ranks than frames.
+TEST(DspVolume, FollowsTheSharesOfFramesAndPositions) {
+  for (const auto& [frames, ranks] : {std::pair{30, 4}, {30, 7}, {16, 5}, {5, 8}}) {
+    const Model model = model_with_frames("open-sora-1.2", frames);
+    const std::int64_t positions = model.inner();
+    std::int64_t kept = 0;
+    for (std::int64_t r = 0; r < ranks; ++r)
+      kept += (frames * (r + 1) / ranks - frames * r / ranks) * (positions * (r + 1) / ranks - positions * r / ranks);
+    const Sent sent = sent_by(layer_of(model, LayerBlock::kSpatialTemporal, ranks), "dsp");
+    EXPECT_EQ(sent.data, 2 * (frames * positions - kept) * model.hidden * kBf16Bytes) << frames << " / " << ranks;
+  }
+}
+
+TEST(LayerLegality, NamesWhatIsMissing) {
+  const auto reason = [](const Request& request, const char* name) {
+    const std::vector<Problem> problems = legal(request, name);
+    return problems.empty() ? std::string() : problems[0].message + "; " + problems[0].hint;
+  };
+  const Model &wan = *find_model_preset("wan-mini"), &factorised = *find_model_preset("st-mini");
+  EXPECT_EQ(reason(layer_of(wan, LayerBlock::kWan, 4), "dsp"),
+            "attention is over all frames and positions at once: there is no axis to switch the cut to; use a "
+            "spatiotemporal model (st-mini, dsp-720m, open-sora-1.2), or ulysses, ring or usp");
+  EXPECT_EQ(reason(layer_of(factorised, LayerBlock::kAttention, 4), "dsp"),
+            "it spreads whole layers, and the scope is their attention alone: it moves the hidden state between two "
+            "blocks; set run.scope = \"layer\"");
+  EXPECT_EQ(reason(layer_of(factorised, LayerBlock::kSpatialTemporal, 4), "dsp"), "");
+  EXPECT_EQ(
+      reason(layer_of(wan, LayerBlock::kAttention, 4), "megatron_tp"),
+      "it spreads whole layers, and the scope is their attention alone: it cuts the weights around attention; set "
+      "run.scope = \"layer\"");
+  EXPECT_EQ(reason(layer_of(wan, LayerBlock::kWan, 7), "megatron_sp"),
+            "7 ranks cut weights over 6 heads; use at most 6 ranks, or a strategy that cuts tokens (ring, usp)");
+}
+
+}  // namespace
+}  // namespace spscope
