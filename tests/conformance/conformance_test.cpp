@@ -3,6 +3,9 @@
 // reason, exactly when its plan could not be made. New rows of strategies.def and patterns.def are tried unasked.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "backend/execute/execute.h"
 #include "backend/execute/reference.h"
 #include "backend/plan/verify.h"
@@ -120,7 +123,10 @@ std::vector<Case> all_cases() {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Conformance, testing::ValuesIn(all_cases()), [](const auto& info) {
-  return std::string(workloads()[info.param.workload].name) + "_" + std::string(patterns()[info.param.pattern].name);
+  std::string name(workloads()[info.param.workload].name);
+  name.append("_").append(patterns()[info.param.pattern].name);
+  std::ranges::replace(name, '-', '_');
+  return name;
 });
 
 }  // namespace

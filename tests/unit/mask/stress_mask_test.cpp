@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,19 +29,32 @@ BlockMask stress_mask(const char* name) {
   return pattern.generate(ablation_request(pattern));
 }
 
-// Tiles of (ulysses group u, query chunk a, key chunk b), contiguous; U divides the heads and R the blocks.
+constexpr int kEighths = 8;
+
+// Active blocks by (head, eighth of the queries, eighth of the keys).
+std::vector<double> count_eighths(const BlockMask& mask) {
+  const int length = mask.blocks() / kEighths;
+  std::vector<double> count(static_cast<std::size_t>(mask.heads()) * kEighths * kEighths, 0);
+  for (int h = 0; h < mask.heads(); ++h) {
+    for (int q = 0; q < mask.blocks(); ++q) {
+      const std::span<const std::uint64_t> row = mask.row(h, q);
+      double* of_row = &count[(static_cast<std::size_t>(h) * kEighths + q / length) * kEighths];
+      for (int k = 0; k < mask.blocks(); ++k) of_row[k / length] += static_cast<double>(row[k / 64] >> (k % 64) & 1);
+    }
+  }
+  return count;
+}
+
+// Tiles of (ulysses group u, query chunk a, key chunk b), contiguous; U divides the heads and R eight.
 class Tiles {
  public:
-  Tiles(const BlockMask& mask, int ulysses, int ring)
+  Tiles(const std::vector<double>& eighths, int ulysses, int ring)
       : ulysses_(ulysses), ring_(ring), count_(static_cast<std::size_t>(ulysses) * ring * ring, 0) {
-    const int heads = mask.heads() / ulysses, blocks = mask.blocks() / ring;
-    for (int h = 0; h < mask.heads(); ++h) {
-      for (int q = 0; q < mask.blocks(); ++q) {
-        const std::span<const std::uint64_t> row = mask.row(h, q);
-        for (int k = 0; k < mask.blocks(); ++k) {
-          count_[index(h / heads, q / blocks, k / blocks)] += static_cast<double>(row[k / 64] >> (k % 64) & 1);
-        }
-      }
+    const int heads = static_cast<int>(eighths.size()) / (kEighths * kEighths);
+    for (std::size_t i = 0; i < eighths.size(); ++i) {
+      const int b = static_cast<int>(i % kEighths), a = static_cast<int>(i / kEighths % kEighths),
+                h = static_cast<int>(i / (kEighths * kEighths));
+      count_[index(h * ulysses / heads, a * ring / kEighths, b * ring / kEighths)] += eighths[i];
     }
   }
   double mean() const {
@@ -109,9 +124,10 @@ void expect_ratios(const char* name, double density, const std::vector<Golden>& 
   const BlockMask mask = stress_mask(name);
   ASSERT_EQ(mask.blocks(), 1184);
   EXPECT_NEAR(mask.density(), density, 5e-4);
+  const std::vector<double> eighths = count_eighths(mask);
   for (const Golden& g : golden) {
     SCOPED_TRACE(std::string(name) + " U" + std::to_string(g.ulysses) + "R" + std::to_string(g.ring));
-    const double barrier = Tiles(mask, g.ulysses, g.ring).barrier();
+    const double barrier = Tiles(eighths, g.ulysses, g.ring).barrier();
     EXPECT_NEAR(barrier, g.barrier, 5e-4);
     EXPECT_DOUBLE_EQ(split_imbalance(mask, g.ulysses, g.ring).barrier, barrier);
   }
@@ -121,7 +137,7 @@ TEST(StressMask, Headwise) { expect_ratios("headwise", 0.4, {{8, 1, 2.5}, {4, 1,
 
 TEST(StressMask, Tokenwise) {
   expect_ratios("tokenwise", 0.5, {{1, 8, 1.257}, {1, 4, 1.257}, {1, 2, 1.257}, {8, 1, 1.0}});
-  const BlockMask mask = stress_mask("tokenwise");
+  const std::vector<double> mask = count_eighths(stress_mask("tokenwise"));
   EXPECT_NEAR(Tiles(mask, 1, 8).coupled(), 1.10, 5e-3);
   EXPECT_NEAR(Tiles(mask, 1, 8).async(), 1.0, 1e-12);
   EXPECT_NEAR(Tiles(mask, 1, 4).coupled(), 1.0, 1e-12);
@@ -131,7 +147,7 @@ TEST(StressMask, Tokenwise) {
 TEST(StressMask, HybridWindow) {
   expect_ratios("hybrid-window", 0.256,
                 {{2, 1, 1.442}, {4, 1, 1.608}, {8, 1, 1.676}, {1, 2, 1.278}, {1, 4, 1.287}, {1, 8, 1.287}});
-  const BlockMask mask = stress_mask("hybrid-window");
+  const std::vector<double> mask = count_eighths(stress_mask("hybrid-window"));
   for (const int ring : {2, 4, 8}) {
     const Tiles tiles(mask, 1, ring);
     EXPECT_NEAR(tiles.coupled(), tiles.barrier(), 5e-4);
@@ -145,6 +161,25 @@ TEST(StressMask, Chess) {
   for (int a = 0; a < 8; ++a) {
     for (int b = 0; b < 8; ++b) EXPECT_EQ(mask.active(17, a * 148 + 147, b * 148), (a + b) % 2 == 1) << a << ' ' << b;
   }
+}
+
+template <typename Active>
+void expect_bits(const char* name, Active&& active) {
+  const BlockMask mask = stress_mask(name);
+  for (int h = 0; h < 40; h += 3) {
+    for (int q = 0; q < 1184; q += 5) {
+      for (int k = 0; k < 1184; ++k) ASSERT_EQ(mask.active(h, q, k), active(h, q, k)) << name << ' ' << h << ' ' << q;
+    }
+  }
+}
+
+TEST(StressMask, BitsAreThoseOfTheDefinition) {
+  const std::set<int> dense = {0, 1, 2, 3, 4, 5, 10, 15, 20, 21, 25, 26, 30, 31, 35, 36};
+  const std::vector<int> columns = {93, 93, 93, 93, 93, 93, 34, 0};
+  expect_bits("headwise", [&](int h, int, int) { return dense.count(h) > 0; });
+  expect_bits("tokenwise", [&](int, int, int k) { return k % 148 < columns[k / 148]; });
+  expect_bits("hybrid-window", [](int h, int q, int k) { return k < q && k >= q - 20 * h; });
+  expect_bits("chess", [](int, int q, int k) { return (q / 148 + k / 148) % 2 == 1; });
 }
 
 // Bit for bit at a size that can be seen: 16 blocks, 4 heads.

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
+#include "backend/mask/pattern.h"
 #include "tests/unit/schedule/schedule_cases.h"
 
 namespace spscope {
@@ -73,6 +75,27 @@ TEST(Imbalance, ChessMaskIsEvenThoughEverySecondStepIsEmpty) {
     const BlockMask mask = mask_of(2, ring, 4, [](int, int q, int k) { return (q + k) % 2 == 1; });
     expect_ratios(ratios(mask, 1, ring), 1, 1, 1, 1e-12);
   }
+}
+
+// The patterns of that name, at the size of db-SP's ablation.
+TEST(Imbalance, StressPatternsHaveTheirGoldenRatiosThroughPlans) {
+  const auto pattern_mask = [](std::string_view name) {
+    const Pattern* pattern = find_pattern(name);
+    PatternRequest request;
+    request.heads = kHeads;
+    request.grid = {32, 37, 2};
+    request.block = 2;
+    request.parameters = Parameters(pattern->parameters());
+    return pattern->generate(request);
+  };
+  const BlockMask headwise = pattern_mask("headwise"), tokenwise = pattern_mask("tokenwise");
+  expect_ratios(ratios(headwise, 8, 1), 2.5, 2.5, 2.5, 1e-12);
+  EXPECT_NEAR(ratios(tokenwise, 1, 8).barrier, 1.257, 5e-4);
+  expect_ratios(ratios(tokenwise, 1, 4), 1.257, 1.00, 1.00, 5e-4);
+  const BlockMask window = pattern_mask("hybrid-window"), chess = pattern_mask("chess");
+  expect_ratios(ratios(window, 8, 1), 1.676, 1.676, 1.676, 5e-4);
+  expect_ratios(ratios(window, 1, 8), 1.287, 1.287, 1.287, 5e-4);
+  for (const int ring : {2, 4, 8}) expect_ratios(ratios(chess, 8 / ring, ring), 1, 1, 1, 1e-12);
 }
 
 // Tiles at (0,0) (1,2) (2,1) (3,3): rows and columns are even, every step has one busy rank.
