@@ -135,12 +135,13 @@ std::optional<std::vector<std::int64_t>> planned_area(const Plan& plan, const Re
 
 double moved_fraction(const Plan& plan) {
   SetTable& sets = *plan.sets;
-  int last_layer = 0;  // of a spatial-temporal layer, the attention that is spread over ranks
-  for (const Value& value : plan.values) last_layer = std::max(last_layer, value.layer);
+  // Of a spatial-temporal layer, the attention along frames is spread over ranks.
+  const bool outer =
+      std::ranges::any_of(plan.accumulators, [](const Accumulator& acc) { return acc.axis == AttendedAxis::kOuter; });
+  const AttendedAxis spread = outer ? AttendedAxis::kOuter : AttendedAxis::kInner;
   std::vector<std::vector<SetId>> attended(at(plan.ranks));
   for (const Op& op : plan.ops)
-    if (plan.kind_of(op) == PostKind::kAttend &&
-        plan.values[at(plan.accumulators[at(plan.post_of(op).acc)].q)].layer == last_layer)
+    if (plan.kind_of(op) == PostKind::kAttend && plan.accumulators[at(plan.post_of(op).acc)].axis == spread)
       attended[at(op.rank)].push_back(op.q);
   const std::vector<int> group_of = ring_groups(plan);
   std::map<int, std::vector<SetId>> rings;

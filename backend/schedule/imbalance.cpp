@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "backend/base/check.h"
@@ -52,16 +53,17 @@ double mean_of(const std::vector<std::int64_t>& of_rank) {
   return std::accumulate(of_rank.begin(), of_rank.end(), 0.0) / static_cast<double>(of_rank.size());
 }
 
-// Sum over steps of the slowest rank of each group; the slowest group. Steps of different layers are different steps.
+// Sum over steps of the slowest rank of each group; the slowest group. Steps of different attentions are different
+// steps.
 std::int64_t barrier_work(const Plan& plan, std::span<const std::int64_t> work, std::span<const int> group_of_rank) {
-  using Step = std::pair<int, int>;  // layer, ring step
+  using Step = std::tuple<int, AttendedAxis, int>;  // layer, axis, ring step
   std::map<Step, std::vector<std::int64_t>> by_rank;
   for (std::size_t id = 0; id < plan.ops.size(); ++id) {
     const Op& op = plan.ops[id];
     const Post& post = plan.post_of(op);
     if (post.kind != PostKind::kAttend) continue;
-    const int layer = plan.values[at(plan.accumulators[at(post.acc)].q)].layer;
-    std::vector<std::int64_t>& row = by_rank[{layer, post.ring_step}];
+    const Accumulator& acc = plan.accumulators[at(post.acc)];
+    std::vector<std::int64_t>& row = by_rank[{plan.values[at(acc.q)].layer, acc.axis, post.ring_step}];
     row.resize(at(plan.ranks));
     row[at(op.rank)] += work[id];
   }

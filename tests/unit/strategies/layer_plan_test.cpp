@@ -2,13 +2,12 @@
 // refused with a reason, and moves what the closed forms say.
 #include <gtest/gtest.h>
 
-#include <map>
-#include <numeric>
 #include <ostream>
 
 #include "backend/base/rng.h"
 #include "backend/plan/layer_kernels.h"
 #include "backend/plan/verify.h"
+#include "backend/schedule/imbalance.h"
 #include "backend/strategies/strategy.h"
 
 namespace spscope {
@@ -101,6 +100,23 @@ TEST_P(LayerPlans, OfEveryStrategyAreVerifiedOrRefusedWithAReason) {
     }
     EXPECT_GE(legal, ranks <= kHeads ? 4 : 2);
   }
+}
+
+// Around an attention there is only work that is the same for every token.
+TEST(LayerImbalance, IsThatOfTheAttention) {
+  for (const int ranks : {2, 3, 4})
+    for (const char* name : {"ulysses", "ring", "usp"}) {
+      ImbalanceRatios of[2];
+      for (const bool layer : {false, true}) {
+        Request request = make_request({"", LayerBlock::kSpatialTemporal}, ranks);
+        if (!layer) request.block = LayerBlock::kAttention, request.kernels.clear();
+        const Plan plan = make_plan(*find_strategy(name), request, defaults(*find_strategy(name)));
+        of[layer] = imbalance_ratios(plan, attended_area(plan));
+      }
+      EXPECT_DOUBLE_EQ(of[0].plain, of[1].plain) << name << " on " << ranks;
+      EXPECT_DOUBLE_EQ(of[0].barrier, of[1].barrier) << name << " on " << ranks;
+      EXPECT_DOUBLE_EQ(of[0].barrier_all_ranks, of[1].barrier_all_ranks) << name << " on " << ranks;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LayerPlans, testing::ValuesIn(kCases),
