@@ -170,6 +170,8 @@ CREATE TABLE run (
   bound_ns INTEGER CHECK (typeof(bound_ns) IN ('integer', 'null')),
   -- max / mean over ranks of the tiles that the known mask promised
   planned_imbalance_ratio REAL CHECK (typeof(planned_imbalance_ratio) IN ('real', 'null')),
+  -- whether the strategy decided anew from known masks at this step; null: it never keeps a decision
+  decided INTEGER CHECK (decided IN (0, 1) OR decided IS NULL),
   -- outputs against the reference: skipped, passed, failed
   verdict INTEGER NOT NULL CHECK (typeof(verdict) = 'integer'),
   max_error REAL CHECK (typeof(max_error) IN ('real', 'null')),  -- largest error of an output

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "backend/base/median.h"
 
@@ -60,6 +61,7 @@ LayerResult layer_result(const StoredRun& run) {
     layer.coupled_imbalance_ratio = run.imbalance->coupled;
   }
   layer.planned_imbalance_ratio = record.planned_imbalance_ratio;
+  layer.decided = record.decided;
   layer.verify = verdict_name(record.verdict);
   layer.max_error = record.max_error;
   return layer;
@@ -163,6 +165,17 @@ StrategyResult described(const StrategyRecord& strategy) {
 
 }  // namespace
 
+std::optional<int> count_replans(std::span<const LayerResult> layers) {
+  std::set<int> steps;
+  bool keeps = false;
+  for (const LayerResult& layer : layers) {
+    keeps = keeps || layer.decided.has_value();
+    if (layer.decided.value_or(false)) steps.insert(layer.denoise_step);
+  }
+  if (!keeps) return std::nullopt;
+  return steps.empty() ? 0 : static_cast<int>(steps.size()) - 1;
+}
+
 std::optional<RepeatRecord> median_repeat(std::span<const RepeatRecord> repeats) {
   if (repeats.empty()) return std::nullopt;
   return by_makespan(repeats)[median_index(repeats.size())];
@@ -215,6 +228,7 @@ StrategyResult summarize(const StrategyRecord& strategy, std::span<const StoredR
   result.barrier_imbalance_ratio = mean_of(result.by_layer, &LayerResult::barrier_imbalance_ratio);
   result.coupled_imbalance_ratio = mean_of(result.by_layer, &LayerResult::coupled_imbalance_ratio);
   result.planned_imbalance_ratio = mean_of(result.by_layer, &LayerResult::planned_imbalance_ratio);
+  result.replans = count_replans(result.by_layer);
   add_verdicts(result, runs);
   return result;
 }

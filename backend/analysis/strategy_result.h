@@ -25,6 +25,7 @@ struct LayerResult {
   std::optional<std::int64_t> makespan_ns;  // of the median repeat
   double density = 0, tiles = 0;
   std::optional<double> imbalance_ratio, barrier_imbalance_ratio, coupled_imbalance_ratio, planned_imbalance_ratio;
+  std::optional<bool> decided;     // whether the strategy decided anew from known masks; absent when it never keeps
   std::string verify = "skipped";  // passed, failed, skipped
   std::optional<double> max_error;
 };
@@ -54,6 +55,9 @@ struct StrategyResult {
   std::optional<std::int64_t> bound_ns;       // what no strategy can beat on this mask and cluster
 
   std::optional<double> imbalance_ratio, barrier_imbalance_ratio, coupled_imbalance_ratio, planned_imbalance_ratio;
+
+  // Denoise steps at which a strategy that keeps its decisions decided anew, its first plan not counted.
+  std::optional<int> replans;
 
   std::vector<std::int64_t> bytes_sent, bytes_sent_intra_node, bytes_sent_inter_node, bytes_received;
   std::map<std::string, std::int64_t> bytes_by_tensor;  // q k v o hidden exchange text norm metadata boundary

@@ -9,7 +9,7 @@
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/job_flags.h"
-#include "backend/cli/layer_request.h"
+#include "backend/cli/job_layers.h"
 #include "backend/cli/machine.h"
 #include "backend/cli/print_plan.h"
 #include "backend/cli/result_of_plans.h"
@@ -25,9 +25,10 @@ struct PlanFlags {
 
 // The plans of the first layer, as text.
 void print_plans(CommandContext& context, const PlanFlags& flags, const Job& job, const LayerOfJob& where) {
-  for (const ChosenStrategy& chosen : job.strategies) {
+  for (std::size_t i = 0; i < job.strategies.size(); ++i) {
+    const ChosenStrategy& chosen = job.strategies[i];
     if (!chosen.strategy->legal(where.request, chosen.parameters).empty()) continue;
-    const PlannedLayer planned = plan_layer(chosen, where.request);
+    const PlannedLayer planned = plan_layer(chosen, where.request, where.decisions[i]);
     if (flags.dot) {
       print_dot(context.out, planned.plan);
       continue;
@@ -47,8 +48,9 @@ Comparison plan_all(const Job& job, const MaskSource& masks) {
   int layers = 0;
   for_each_layer(job, masks, [&](const LayerOfJob& where) {
     if (comparison.strategies.empty())
-      for (const ChosenStrategy& chosen : job.strategies)
-        comparison.strategies.push_back(describe_strategy(job, chosen, where.request));
+      for (std::size_t i = 0; i < job.strategies.size(); ++i)
+        comparison.strategies.push_back(
+            describe_strategy(job, job.strategies[i], where.request, where.decisions[i].decision));
     density += where.request.executed_mask().mask().density();
     ++layers;
     for (std::size_t i = 0; i < job.strategies.size(); ++i) {
@@ -57,7 +59,7 @@ Comparison plan_all(const Job& job, const MaskSource& masks) {
       layer.layer = where.layer;
       layer.denoise_step = where.denoise_step;
       layer.density = where.request.executed_mask().mask().density();
-      add_layer(comparison.strategies[i], plan_layer(job.strategies[i], where.request), layer);
+      add_layer(comparison.strategies[i], plan_layer(job.strategies[i], where.request, where.decisions[i]), layer);
     }
     comparison.workload = describe_workload(job, where.request, density / layers, masks.title());
     return true;

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/cli/layer_request.h"
+#include "backend/cli/job_layers.h"
 #include "backend/execute/activations.h"
 #include "backend/execute/outputs.h"
 

@@ -1,8 +1,36 @@
 #include "backend/cli/layer_request.h"
 
-namespace spscope {
+#include "backend/plan/layer_kernels.h"
 
-Request make_layer_request(const Job& job, const LayerMasks& executed, const LayerMasks* known) {
+namespace spscope {
+namespace {
+
+LayerBlock block_of(const Model& model, int layer) {
+  switch (model.family) {
+    case ModelFamily::kWan:
+      return LayerBlock::kWan;
+    case ModelFamily::kMmdit:  // its double-stream layers come first
+      return layer < model.layers - model.single_layers ? LayerBlock::kDoubleStream : LayerBlock::kSingleStream;
+    case ModelFamily::kCogVideoX:
+      return LayerBlock::kJoint;
+    case ModelFamily::kSpatiotemporal:
+      return LayerBlock::kSpatialTemporal;
+  }
+  return LayerBlock::kAttention;
+}
+
+// With run.scope = layer: what the layer is made of around its attention.
+void add_block(const Job& job, int layer, Request& request) {
+  if (job.config.run.scope != RunScope::kLayer) return;
+  request.block = block_of(job.model, layer);
+  request.context_tokens = job.model.cross_text_tokens;
+  request.mlps = job.model.mlp_per_layer;
+  request.kernels = layer_kernels(request);
+}
+
+}  // namespace
+
+Request make_layer_request(const Job& job, int layer, const LayerMasks& executed, const LayerMasks* known) {
   Request request;
   request.ranks = job.cluster.plan_ranks();
   request.heads = job.model.heads;
@@ -14,6 +42,7 @@ Request make_layer_request(const Job& job, const LayerMasks& executed, const Lay
   request.text_tokens = job.model.spatiotemporal() ? 0 : job.model.joint_text_tokens;
   // Patterns put text last; files keep the order of the model.
   request.text_first = job.model.text_first && !job.config.mask.file.empty();
+  request.grid = job.model.grid;
   request.batch = job.model.batch;
   request.dtype = job.config.run.dtype;
   request.text = job.config.run.text;
@@ -30,21 +59,9 @@ Request make_layer_request(const Job& job, const LayerMasks& executed, const Lay
     request.known_masks[inner] = counter(known->inner);
     if (known->temporal) request.known_masks[outer] = counter(*known->temporal);
   }
+  add_block(job, layer, request);
   define_outputs(request);
   return request;
-}
-
-void for_each_layer(const Job& job, const MaskSource& source, const std::function<bool(const LayerOfJob&)>& visit) {
-  const bool lagging = job.config.run.mask_lag > 0 && source.evolves();
-  std::vector<std::optional<LayerMasks>> last(static_cast<std::size_t>(job.config.run.layers));
-  for (int step = 0; step < job.config.run.denoise_steps; ++step)
-    for (int layer = 0; layer < job.config.run.layers; ++layer) {
-      std::optional<LayerMasks>& before = last[static_cast<std::size_t>(layer)];
-      LayerMasks masks = source.at(step, layer);
-      const LayerMasks* known = !lagging ? &masks : before ? &*before : nullptr;
-      if (!visit({step, layer, masks, make_layer_request(job, masks, known)})) return;
-      if (lagging) before = std::move(masks);
-    }
 }
 
 }  // namespace spscope

@@ -25,13 +25,14 @@ void require_valid(const ChosenStrategy& chosen, const Plan& plan, const Request
 
 }  // namespace
 
-PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request) {
+PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request, const LayerDecision& decision) {
   PlannedLayer planned;
+  planned.decided = decision.decided;
   const std::int64_t begin = now_ns();
-  planned.plan = make_plan(*chosen.strategy, request, chosen.parameters);
+  planned.plan = make_plan(*chosen.strategy, request, chosen.parameters, decision.decision);
   const Plan& plan = planned.plan;
   require_valid(chosen, plan, request);
-  planned.planning_ns = now_ns() - begin;
+  planned.planning_ns = decision.deciding_ns + now_ns() - begin;
   planned.volume = plan_volume(plan, request);
   planned.tiles = plan_tiles(plan, request);
   planned.imbalance = imbalance_ratios(plan, attended_area(plan));

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backend/analysis/plan_figures.h"
-#include "backend/cli/job.h"
+#include "backend/cli/job_layers.h"
 #include "backend/schedule/imbalance.h"
 #include "backend/store/records.h"
 
@@ -13,7 +13,8 @@ namespace spscope {
 
 struct PlannedLayer {
   Plan plan;
-  std::int64_t planning_ns = 0;  // to make and to verify the plan
+  std::int64_t planning_ns = 0;  // to decide, to make and to verify the plan
+  std::optional<bool> decided;   // LayerDecision::decided
   PlanVolume volume;
   PlanTiles tiles;
   ImbalanceRatios imbalance;                      // of active query-key pairs
@@ -24,7 +25,7 @@ struct PlannedLayer {
 
 // Throws Error(kPlanInvalid) when the plan breaks a rule: a defect of the strategy, named with the rule.
 // REQUIRES: the strategy is legal for the request.
-PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request);
+PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request, const LayerDecision& decision);
 
 // Bytes and messages by pair of ranks and tensor, as the store keeps them.
 std::vector<Traffic> traffic_of(const Plan& plan, const Request& request);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/analysis/run_figures.h"
+
 namespace spscope {
 namespace {
 
@@ -23,7 +25,8 @@ std::vector<int> rank_map(const Job& job) {
   return nodes;
 }
 
-StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, const Request& request) {
+StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, const Request& request,
+                                 const Decision& decision) {
   StrategyResult result;
   result.id = chosen.id;
   result.name = result.label = chosen.strategy->name;
@@ -37,12 +40,11 @@ StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, c
     result.reason = result.problems.front().message;
     return result;
   }
-  Decision decision = chosen.strategy->decide(request, chosen.parameters);
   result.label = strategy_label(*chosen.strategy, decision, chosen.parameters);
   result.ulysses = decision.ulysses;
   result.ring = decision.ring;
-  result.ulysses_groups = std::move(decision.ulysses_groups);
-  result.ring_groups = std::move(decision.ring_groups);
+  result.ulysses_groups = decision.ulysses_groups;
+  result.ring_groups = decision.ring_groups;
   return result;
 }
 
@@ -73,6 +75,7 @@ void add_layer(StrategyResult& result, const PlannedLayer& planned, const LayerR
   added.barrier_imbalance_ratio = planned.imbalance.barrier;
   added.coupled_imbalance_ratio = planned.imbalance.coupled;
   added.planned_imbalance_ratio = planned.planned_imbalance_ratio;
+  added.decided = planned.decided;
 }
 
 void finish_result(StrategyResult& result) {
@@ -83,6 +86,7 @@ void finish_result(StrategyResult& result) {
                                        &result.coupled_imbalance_ratio, &result.moved_fraction})
     if (*ratio) **ratio /= layers;
   if (result.planned_imbalance_ratio) *result.planned_imbalance_ratio /= known;
+  result.replans = count_replans(result.by_layer);
 }
 
 Workload describe_workload(const Job& job, const Request& request, double density, const std::string& pattern) {

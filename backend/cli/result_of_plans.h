@@ -8,8 +8,10 @@
 
 namespace spscope {
 
-// The part of a result that follows from the job alone: name, parameters, degrees, legality.
-StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, const Request& request);
+// The part of a result that is the same for all layers: name, parameters, legality, and the degrees that the strategy
+// decided for the first one.
+StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, const Request& request,
+                                 const Decision& decision);
 
 // Adds one planned layer: lists and counts add up; ratios are means once finish_result() divided them.
 void add_layer(StrategyResult& result, const PlannedLayer& planned, const LayerResult& layer);

@@ -5,7 +5,7 @@
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "backend/cli/dump.h"
-#include "backend/cli/layer_request.h"
+#include "backend/cli/job_layers.h"
 #include "backend/cli/layer_times.h"
 #include "backend/cli/machine.h"
 #include "backend/cli/result_of_plans.h"
@@ -17,6 +17,7 @@ namespace {
 // A strategy of the job with the row it has in the store; illegal ones are stored and not run.
 struct StoredStrategy {
   const ChosenStrategy* chosen;
+  std::size_t position;  // in Job::strategies
   StrategyId id;
   bool legal;
 };
@@ -57,8 +58,8 @@ WorkloadRecord workload_record(const Job& job, const MaskSource& masks, const Re
 }
 
 StrategyRecord strategy_record(const Job& job, const ChosenStrategy& chosen, const Request& request,
-                               WorkloadId workload) {
-  const StrategyResult result = describe_strategy(job, chosen, request);
+                               const Decision& decision, WorkloadId workload) {
+  const StrategyResult result = describe_strategy(job, chosen, request, decision);
   StrategyRecord record;
   record.workload_id = workload;
   record.id = result.id;
@@ -96,6 +97,7 @@ void store_run(StoreWriter& writer, const LayerOfJob& where, const RunLayer& run
   record.moved_fraction = run.planned.moved_fraction;
   record.bound_ns = bound;
   record.planned_imbalance_ratio = run.planned.planned_imbalance_ratio;
+  record.decided = run.planned.decided;
   record.verdict = run.timed.verdict;
   record.max_error = run.timed.max_error;
   record.error_metric = run.timed.error_metric;
@@ -137,12 +139,13 @@ class ProgressCount {
 
 // The strategies of the job with their rows in the store. Shapes do not change between layers, so the first one decides
 // what is legal.
-std::vector<StoredStrategy> store_strategies(const Job& job, StoreWriter& writer, const Request& request,
+std::vector<StoredStrategy> store_strategies(const Job& job, StoreWriter& writer, const LayerOfJob& where,
                                              WorkloadId workload) {
   std::vector<StoredStrategy> stored;
-  for (const ChosenStrategy& chosen : job.strategies) {
-    const StrategyRecord record = strategy_record(job, chosen, request, workload);
-    stored.push_back({&chosen, writer.add_strategy(record), record.legal()});
+  for (std::size_t i = 0; i < job.strategies.size(); ++i) {
+    const Decision& decision = where.decisions[i].decision;
+    const StrategyRecord record = strategy_record(job, job.strategies[i], where.request, decision, workload);
+    stored.push_back({&job.strategies[i], i, writer.add_strategy(record), record.legal()});
   }
   return stored;
 }
@@ -170,7 +173,7 @@ std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerO
     if (strategy.legal) {
       const std::string& id = strategy.chosen->id;
       running.progress.say("plan", id, 0);
-      RunLayer run{&strategy, plan_layer(*strategy.chosen, where.request), {}};
+      RunLayer run{&strategy, plan_layer(*strategy.chosen, where.request, where.decisions[strategy.position]), {}};
       const TimingContext timing{
           job, Network::from_profile(job.cluster.preset.network, where.request.ranks, job.cluster.gpus_per_node),
           reference ? &*reference : nullptr, running.options.interrupt,
@@ -201,7 +204,7 @@ RunOutcome run_job(const Job& job, StoreWriter& writer, const RunOptions& option
   for_each_layer(job, masks, [&](const LayerOfJob& where) {
     if (running.strategies.empty()) {
       workload = writer.add_workload(workload_record(job, masks, where.request));
-      running.strategies = store_strategies(job, writer, where.request, workload);
+      running.strategies = store_strategies(job, writer, where, workload);
     }
     // A simulation computes nothing, and the inputs of a large model are gigabytes.
     const bool needs_input = job.config.run.mode != RunMode::kSimulate || !options.dump.empty();

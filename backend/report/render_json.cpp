@@ -64,6 +64,7 @@ ordered_json layer_json(const LayerResult& layer) {
           {"barrier_imbalance_ratio", or_null(layer.barrier_imbalance_ratio)},
           {"coupled_imbalance_ratio", or_null(layer.coupled_imbalance_ratio)},
           {"planned_imbalance_ratio", or_null(layer.planned_imbalance_ratio)},
+          {"decided", or_null(layer.decided)},
           {"verify", layer.verify},
           {"max_error", or_null(layer.max_error)}};
 }
@@ -98,6 +99,7 @@ void add_times(const StrategyResult& s, ordered_json& object) {
   object["barrier_imbalance_ratio"] = or_null(s.barrier_imbalance_ratio);
   object["coupled_imbalance_ratio"] = or_null(s.coupled_imbalance_ratio);
   object["planned_imbalance_ratio"] = or_null(s.planned_imbalance_ratio);
+  object["replans"] = or_null(s.replans);
 }
 
 void add_volume(const StrategyResult& s, ordered_json& object) {

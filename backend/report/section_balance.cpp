@@ -17,14 +17,15 @@ Table ratio_table(const ModeGroup& group) {
                    {"planned", "planned_imbalance_ratio"},
                    {"tiles", "tiles"},
                    {"redundant", "tiles"},
-                   {"moved", "moved_fraction"}};
+                   {"moved", "moved_fraction"},
+                   {"re-plans", "replans"}};
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal) continue;
     table.rows.push_back(
         {{text_cell(s->label), cell(Hint::kRatio, s->imbalance_ratio), cell(Hint::kRatio, s->barrier_imbalance_ratio),
           cell(Hint::kRatio, s->coupled_imbalance_ratio), cell(Hint::kRatio, s->planned_imbalance_ratio),
-          cell(Hint::kCount, s->tiles), cell(Hint::kCount, s->tiles_redundant),
-          cell(Hint::kPercent, s->moved_fraction)}});
+          cell(Hint::kCount, s->tiles), cell(Hint::kCount, s->tiles_redundant), cell(Hint::kPercent, s->moved_fraction),
+          cell(Hint::kCount, s->replans)}});
   }
   return table;
 }

@@ -92,6 +92,8 @@ struct RunRecord {
   std::int64_t parameter_bytes = 0;               // weights held, sum over ranks
   std::optional<std::int64_t> bound_ns;           // makespan that no strategy can beat on this mask and cluster
   std::optional<double> planned_imbalance_ratio;  // max / mean of tiles as the known mask promised
+  // Whether the strategy decided anew from known masks at this step; nullopt: it never keeps a decision.
+  std::optional<bool> decided;
   Verdict verdict = Verdict::kSkipped;            // outputs against the reference
   std::optional<double> max_error;
   std::string error_metric;  // what max_error measures: "nmse"

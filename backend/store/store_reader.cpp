@@ -158,7 +158,7 @@ std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
   Statement rows(state_->db,
                  "SELECT run_id, layer, denoise_step, plan_id, compute_source, network_source, timing, planning_ns,"
                  " density, tiles, tiles_redundant, moved_fraction, parameter_bytes, bound_ns, planned_imbalance_ratio,"
-                 " verdict, max_error, error_metric FROM run WHERE strategy_id = ? ORDER BY denoise_step, layer");
+                 " decided, verdict, max_error, error_metric FROM run WHERE strategy_id = ? ORDER BY denoise_step, layer");
   rows.bind_all(strategy);
   std::vector<RunRecord> runs;
   while (rows.step()) {
@@ -179,9 +179,10 @@ std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
     r.parameter_bytes = rows.integer(12);
     if (!rows.is_null(13)) r.bound_ns = rows.integer(13);
     if (!rows.is_null(14)) r.planned_imbalance_ratio = rows.real(14);
-    r.verdict = State::number(rows, 15, Verdict::kFailed);
-    if (!rows.is_null(16)) r.max_error = rows.real(16);
-    r.error_metric = rows.text(17);
+    if (!rows.is_null(15)) r.decided = rows.flag(15);
+    r.verdict = State::number(rows, 16, Verdict::kFailed);
+    if (!rows.is_null(17)) r.max_error = rows.real(17);
+    r.error_metric = rows.text(18);
   }
   return runs;
 }

@@ -199,11 +199,11 @@ RunId StoreWriter::add_run(const RunRecord& r) {
       ->statement(
           "INSERT INTO run (strategy_id, layer, denoise_step, plan_id, compute_source, network_source, timing, "
           "planning_ns, density, tiles, tiles_redundant, moved_fraction, parameter_bytes, bound_ns, "
-          "planned_imbalance_ratio, verdict, max_error, error_metric) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+          "planned_imbalance_ratio, decided, verdict, max_error, error_metric) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .run(r.strategy_id, r.layer, r.denoise_step, r.plan_id, r.provenance.compute, r.provenance.network,
            r.provenance.timing, r.planning_ns, r.density, r.tiles, r.tiles_redundant, r.moved_fraction,
-           r.parameter_bytes, r.bound_ns, r.planned_imbalance_ratio, r.verdict, r.max_error, r.error_metric);
+           r.parameter_bytes, r.bound_ns, r.planned_imbalance_ratio, r.decided, r.verdict, r.max_error, r.error_metric);
   return RunId{state_->db->last_insert_id()};
 }
 

@@ -77,10 +77,11 @@ TEST_F(Store, KeepsRuns) {
   EXPECT_EQ(std::tie(r.layer, r.denoise_step, r.provenance, r.planning_ns, r.density, r.tiles, r.tiles_redundant),
             std::tie(expected.layer, expected.denoise_step, expected.provenance, expected.planning_ns, expected.density,
                      expected.tiles, expected.tiles_redundant));
-  EXPECT_EQ(std::tie(r.moved_fraction, r.parameter_bytes, r.bound_ns, r.planned_imbalance_ratio, r.verdict, r.max_error,
-                     r.error_metric),
-            std::tie(expected.moved_fraction, expected.parameter_bytes, expected.bound_ns,
-                     expected.planned_imbalance_ratio, expected.verdict, expected.max_error, expected.error_metric));
+  EXPECT_EQ(
+      std::tie(r.moved_fraction, r.parameter_bytes, r.bound_ns, r.planned_imbalance_ratio, r.decided, r.verdict,
+               r.max_error, r.error_metric),
+      std::tie(expected.moved_fraction, expected.parameter_bytes, expected.bound_ns, expected.planned_imbalance_ratio,
+               expected.decided, expected.verdict, expected.max_error, expected.error_metric));
   EXPECT_EQ(reader.usage(r.run_id), (std::vector<RankUsage>{{0, 9.25, 100, 11, 22, 33, 3, 444, 555, true},
                                                             {1, 8, 90, 0, 0, 0, 0, 1, 0, true}}));
   EXPECT_EQ(reader.traffic(r.run_id), (std::vector<Traffic>{{0, 1, "k", 2, 64}, {0, 2, "v", 1, 32}}));

@@ -125,7 +125,7 @@ inline RunRecord sample_run(StrategyId strategy, PlanId plan) {
   r.strategy_id = strategy, r.layer = 3, r.denoise_step = 1, r.plan_id = plan;
   r.provenance = {Source::kMeasured, Source::kModelled, Timing::kOversubscribed};
   r.planning_ns = 1234, r.density = 0.5, r.tiles = 17.25, r.tiles_redundant = 1.5, r.moved_fraction = 0.75;
-  r.parameter_bytes = 99, r.bound_ns = 4321, r.planned_imbalance_ratio = 1.125;
+  r.parameter_bytes = 99, r.bound_ns = 4321, r.planned_imbalance_ratio = 1.125, r.decided = true;
   r.verdict = Verdict::kPassed, r.max_error = 1e-6, r.error_metric = "nmse";
   return r;
 }

@@ -1,0 +1,36 @@
+// The layers of a job in the order they run, each with its masks, its request and what every strategy decided for it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "backend/cli/job.h"
+#include "backend/cli/layer_masks.h"
+#include "backend/plan/request.h"
+#include "backend/strategies/strategy.h"
+
+namespace spscope {
+
+// What one strategy does in a layer. A strategy that is not legal decides nothing.
+struct LayerDecision {
+  Decision decision;
+  // Whether it was made anew at this denoise step from masks that are known; nullopt: the strategy never keeps one.
+  std::optional<bool> decided;
+  std::int64_t deciding_ns = 0;  // the layer's share of its step
+};
+
+// One layer at one denoise step of a job.
+struct LayerOfJob {
+  int denoise_step, layer;
+  const LayerMasks& masks;
+  const Request& request;
+  std::span<const LayerDecision> decisions;  // by position in Job::strategies
+};
+
+// Every layer of every denoise step that runs, in order. With run.mask_lag = 1 and masks that evolve, a plan knows the
+// mask of the step before, and nothing at the first step. Strategies that keep decisions decide for all layers of a
+// step together, so a job of several steps holds the masks of all its layers. Ends early when `visit` returns false.
+void for_each_layer(const Job& job, const MaskSource& source, const std::function<bool(const LayerOfJob&)>& visit);
+
+}  // namespace spscope
