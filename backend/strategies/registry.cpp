@@ -47,9 +47,17 @@ std::string strategy_label(const Strategy& strategy, const Decision& decision, c
   std::string label(strategy.name);
   if (decision.ulysses > 1) label += fmt::format(" u{}", decision.ulysses);
   if (decision.ring > 1) label += fmt::format(" r{}", decision.ring);
-  for (const Parameter& row : strategy.parameters())
-    if (!row.choices.empty() && parameters.text(row.name) != std::get<std::string>(row.default_value))
-      label += " " + parameters.text(row.name);
+  for (const Parameter& row : strategy.parameters()) {
+    const ParameterValue& value =
+        parameters.has(row.name) ? parameters.values().find(row.name)->second : row.default_value;
+    if (value == row.default_value || row.unit == "ranks") continue;  // the degrees are said above
+    if (const bool* flag = std::get_if<bool>(&value))
+      label += (*flag ? " " : " no ") + row.name;
+    else if (std::holds_alternative<std::string>(value))
+      label += " " + std::get<std::string>(value);
+    else
+      label += fmt::format(" {}={}", row.name, to_text(value));
+  }
   return label;
 }
 

@@ -59,6 +59,21 @@ TEST(Usp, DegreesThatAreLeftOutFollowFromTheOthers) {
   EXPECT_EQ(degrees(0, 0), std::pair(6, 2));  // the largest divisor of 12 that 8 heads allow
 }
 
+TEST(Label, TellsChoicesApart) {
+  Request request = blocks_request(4, 240, 10);
+  request.heads = 4;
+  const auto label = [&](const char* name, const std::vector<std::pair<const char*, ParameterValue>>& values) {
+    const Strategy& strategy = *find_strategy(name);
+    Parameters p(strategy.parameters());
+    for (const auto& [key, value] : values) p.set(key, value);
+    return strategy_label(strategy, strategy.decide(request, p), p);
+  };
+  EXPECT_EQ(label("ring", {{"order", std::string("cyclic")}}), "ring r4 cyclic");
+  EXPECT_EQ(label("dbsp", {{"ulysses", std::int64_t{2}}}), "dbsp u2 r2");
+  EXPECT_EQ(label("dbsp", {{"ulysses", std::int64_t{2}}, {"reward", 0.0}, {"refine", true}}),
+            "dbsp u2 r2 reward=0 refine");
+}
+
 TEST(Legality, NamesTheLimitAndTheWayOut) {
   Request request = blocks_request(16, 240, 10);
   request.heads = 12;
