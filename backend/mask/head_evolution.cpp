@@ -39,7 +39,7 @@ double redrawn_uniform(const PatternRequest& request, int head, int purpose, dou
 }
 
 Parameter drift_parameter() {
-  return {"drift", kDrift, 0, 1, {}, "", "share of the variation between heads that changes over denoise steps"};
+  return {"drift", kDrift, 0, 1, {}, "", "share of the drawn variation that changes over denoise steps"};
 }
 
 }  // namespace spscope
