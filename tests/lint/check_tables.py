@@ -1,4 +1,4 @@
-"""R6: a row in a `.def` table for each plug-in file and a file for each row; error codes are explained in the docs."""
+"""R6: a row in a `.def` table for each plug-in file and a file for each row; the docs have each strategy and error code."""
 import re
 
 from tree import Finding, line_of
@@ -14,7 +14,8 @@ TABLES = [
     ("backend/cli/commands.def", "COMMAND", "backend/cli/help/{}.md"),
 ]
 # In a folder whose files have no prefix, a plug-in is known by the function it defines.
-STRATEGY_FUNCTION = re.compile(r"^void plan_(\w+)\(PlanBuilder&", re.MULTILINE)
+STRATEGY_FUNCTION = re.compile(r"^void plan_(\w+)\(PlanBuilder&[^{;]*const Decision&", re.MULTILINE)
+STRATEGIES, PAGES, PICTURE = "backend/strategies/strategies.def", "docs/strategies.md", "images/strategies/{}.svg"
 CODES, EXPLANATIONS = "backend/base/error_codes.def", "docs/troubleshooting.md"
 
 
@@ -41,7 +42,19 @@ def check(tree):
             yield Finding("R6", table, named[name], f"row {name} has no {pattern.format(name)}")
         for name in sorted(set(files) - set(named)):
             yield Finding("R6", files[name], 1, f"{name} has no row in {table}")
+    yield from check_strategy_pages(tree)
     yield from check_error_codes(tree)
+
+
+def check_strategy_pages(tree):
+    """docs/strategies.md has a section with a picture for each row."""
+    if not tree.exists(STRATEGIES):
+        return
+    sections = re.split(r"^## (\w+)$", tree.text(PAGES), flags=re.MULTILINE) if tree.exists(PAGES) else [""]
+    shown = dict(zip(sections[1::2], sections[2::2]))
+    for name in names_in(tree.text(STRATEGIES), "STRATEGY"):
+        if f"]({PICTURE.format(name)})" not in shown.get(name, ""):
+            yield Finding("R6", PAGES, 1, f'no section "## {name}" with {PICTURE.format(name)}')
 
 
 def check_error_codes(tree):

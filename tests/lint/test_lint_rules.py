@@ -108,12 +108,13 @@ class Text(ToyTree):
 class Tables(ToyTree):
     FILES = {"backend/mask/patterns.def": 'PATTERN(dense, "all")\n', "backend/mask/pattern_dense.cpp": "",
              "backend/strategies/strategies.def": 'STRATEGY(ring, "hops")\n',
-             "backend/strategies/ring.cpp": "void plan_ring(PlanBuilder& b) {}\n", "backend/strategies/balance.cpp": "",
+             "backend/strategies/ring.cpp": "void plan_ring(PlanBuilder& b, const Decision&) {}\n", "backend/strategies/balance.cpp": "",
              "backend/base/error_codes.def": 'ERROR_CODE(7, kFile, "no file")\n',
-             "docs/troubleshooting.md": "## SPS-007: no file\n"}
+             "docs/troubleshooting.md": "## SPS-007: no file\n",
+             "docs/strategies.md": "## Notation\n## ring\n![ring](images/strategies/ring.svg)\n## cyclic\n"}
 
     def broken(self, **changed):
-        paths = {"def": "backend/mask/patterns.def", "file": "backend/mask/pattern_more.cpp",
+        paths = {"page": "docs/strategies.md", "def": "backend/mask/patterns.def", "file": "backend/mask/pattern_more.cpp",
                  "strategy": "backend/strategies/more.cpp", "doc": "docs/troubleshooting.md"}
         return [path for _, path, _ in self.rules(check_tables, {**self.FILES, **{paths[k]: v for k, v in changed.items()}})]
 
@@ -125,7 +126,13 @@ class Tables(ToyTree):
 
     def test_a_file_without_its_row(self):
         self.assertEqual(self.broken(file=""), ["backend/mask/pattern_more.cpp"])
-        self.assertEqual(self.broken(strategy="void plan_more(PlanBuilder& b) {}\n"), ["backend/strategies/more.cpp"])
+        self.assertEqual(self.broken(strategy="void plan_more(PlanBuilder& b,\n   const Decision&) {}\n"),
+                         ["backend/strategies/more.cpp"])
+        self.assertEqual(self.broken(strategy="void plan_part(PlanBuilder& b) {}\n"), [])
+
+    def test_each_strategy_has_its_section_and_picture(self):
+        self.assertEqual(self.broken(page="## ring\n"), ["docs/strategies.md"])
+        self.assertEqual(self.broken(page="## cyclic\n![ring](images/strategies/ring.svg)\n"), ["docs/strategies.md"])
 
     def test_each_error_code_is_explained(self):
         self.assertEqual(self.broken(doc=""), ["docs/troubleshooting.md"])
