@@ -6,6 +6,7 @@
 // rows are added to them eight at a time by carry-save adders (Harley and Seal), some 6 operations a word and row.
 #include "backend/mask/area_sums.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <span>
@@ -17,7 +18,6 @@ namespace spscope {
 namespace {
 
 constexpr int kDigits = std::bit_width(static_cast<unsigned>(kMaxBlockTokens));
-constexpr std::size_t kGroup = 8;  // rows added at a time
 
 // Blocks whose number of tokens has one binary digit set.
 struct DigitBlocks {
@@ -46,14 +46,14 @@ std::vector<DigitBlocks> blocks_by_digit(const BlockMask& mask) {
 
 void sum_rows(const BlockMask& mask, std::span<const DigitBlocks> digits, AreaSums& sums) {
   const std::span<const std::int32_t> starts = mask.coarse_starts();
+  std::vector<std::int64_t> keys(static_cast<std::size_t>(mask.coarse_blocks()));
   for (int head = 0; head < mask.heads(); ++head) {
-    const std::uint64_t* matrix = mask.row(head, 0).data();
+    std::ranges::fill(keys, 0);
+    for (const DigitBlocks& digit : digits)
+      add_bits_of_rows(mask.row(head, 0).data(), mask.words_per_row(), digit.bits, digit.words, digit.value, keys);
     for (std::int32_t q = 0; q < mask.coarse_blocks(); ++q) {
-      std::int64_t keys = 0;
-      for (const DigitBlocks& digit : digits)
-        keys += digit.value * count_bits(matrix, mask.words_per_row(), {&q, 1}, digit.bits, digit.words);
-      sums.row_keys[q] += keys;
-      sums.heads[head] += keys * (starts[q + 1] - starts[q]);
+      sums.row_keys[q] += keys[q];
+      sums.heads[head] += keys[q] * (starts[q + 1] - starts[q]);
     }
   }
 }
@@ -62,57 +62,38 @@ void sum_rows(const BlockMask& mask, std::span<const DigitBlocks> digits, AreaSu
 class ColumnCounter {
  public:
   explicit ColumnCounter(std::size_t num_words)
-      : num_words_(num_words), ones_(num_words), twos_(num_words), fours_(num_words), high_(num_words * kHighPlanes) {}
+      : num_words_(num_words), planes_(num_words * kMaxPlanes), carry_(num_words), zeros_(num_words) {}
 
   void add(const std::uint64_t* row) {
     pending_[num_pending_++] = row;
-    if (num_pending_ == kGroup) flush();
+    if (num_pending_ == pending_.size()) flush();
   }
 
   // Adds value x count of each column.
   void add_counts(std::int64_t value, std::vector<std::int64_t>& columns) {
-    const std::vector<std::uint64_t> zeros(num_words_, 0);
-    while (num_pending_ > 0) add(zeros.data());
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      const std::size_t w = c / 64, bit = c % 64;
-      std::int64_t count = ((ones_[w] >> bit) & 1) + 2 * ((twos_[w] >> bit) & 1) + 4 * ((fours_[w] >> bit) & 1);
-      for (std::size_t plane = 0; plane < kHighPlanes; ++plane)
-        count += static_cast<std::int64_t>((high_[w * kHighPlanes + plane] >> bit) & 1) << (plane + 3);
-      columns[c] += value * count;
-    }
+    while (num_pending_ > 0) add(zeros_.data());
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      for (int p = 0; p < num_planes(); ++p) {
+        const std::uint64_t word = planes_[static_cast<std::size_t>(p) * num_words_ + c / 64];
+        columns[c] += value * (static_cast<std::int64_t>((word >> (c % 64)) & 1) << p);
+      }
   }
 
  private:
-  static constexpr std::size_t kHighPlanes = 29;  // heads x blocks stays below 2^32
+  static constexpr std::size_t kMaxPlanes = 32;  // heads x blocks stay below 2^31
 
-  // Full adder of 64 columns: the sum stays in `low`, the carry is returned.
-  static std::uint64_t add_bits(std::uint64_t& low, std::uint64_t a, std::uint64_t b) {
-    const std::uint64_t differ = low ^ a, carry = (low & a) | (differ & b);
-    low = differ ^ b;
-    return carry;
-  }
+  // Digits of a count of all rows so far.
+  int num_planes() const { return std::bit_width(num_flushes_ * pending_.size()); }
 
   void flush() {
-    for (std::size_t w = 0; w < num_words_; ++w) {
-      std::uint64_t ones = ones_[w], twos = twos_[w], fours = fours_[w];
-      const auto two = [&](std::size_t row) { return add_bits(ones, pending_[row][w], pending_[row + 1][w]); };
-      const std::uint64_t two_a = two(0), two_b = two(2), four_a = add_bits(twos, two_a, two_b);
-      const std::uint64_t two_c = two(4), two_d = two(6), four_b = add_bits(twos, two_c, two_d);
-      std::uint64_t carry = add_bits(fours, four_a, four_b);
-      ones_[w] = ones, twos_[w] = twos, fours_[w] = fours;
-      for (std::uint64_t* plane = &high_[w * kHighPlanes]; carry != 0; ++plane) {
-        const std::uint64_t before = *plane;
-        *plane ^= carry;
-        carry &= before;
-      }
-    }
+    ++num_flushes_;
+    add_eight_rows(pending_, planes_, num_planes(), carry_);
     num_pending_ = 0;
   }
 
-  std::size_t num_words_, num_pending_ = 0;
-  std::array<const std::uint64_t*, kGroup> pending_ = {};
-  // Digits of the counts, one bit a column: 1, 2, 4, and by word all higher ones.
-  std::vector<std::uint64_t> ones_, twos_, fours_, high_;
+  std::size_t num_words_, num_pending_ = 0, num_flushes_ = 0;
+  std::array<const std::uint64_t*, 8> pending_ = {};
+  std::vector<std::uint64_t> planes_, carry_, zeros_;
 };
 
 }  // namespace

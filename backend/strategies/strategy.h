@@ -22,7 +22,7 @@ struct Decision {
   Groups ulysses_groups, ring_groups;  // of ranks
   // Who computes what, ascending; empty: even cuts in order.
   std::vector<std::vector<std::int32_t>> heads;                     // by Ulysses index
-  std::vector<std::vector<std::int32_t>> query_blocks, key_blocks;  // by ring index
+  std::vector<std::vector<std::int32_t>> query_blocks, key_blocks;  // by ring index; as cut by block_slices()
   // A later denoise step keeps this decision while the imbalance ratio of what is known stays at or below this
   // (decision_imbalance); 0: every step decides anew.
   double keep_below = 0;

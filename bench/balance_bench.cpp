@@ -1,0 +1,313 @@
+// How even the balancing strategies make a layer of Wan2.1-14B at 720p (40 heads, 1,182 blocks of 64 tokens, the last
+// with 16) on 8 ranks, how long they plan, and how often plans are made anew over the denoise steps.
+//   imbalance  barrier ratio, mean over layers: even cuts, heads dealt in snake order, heads by greedy, and refined;
+//              blocks in order, by greedy without and with the default reward (and the share of blocks that it moves:
+//              mean of rows and columns), dealt out in turn
+//   planning   from a fresh request (no tile counted) to the plan, marginals of the mask included; verify() apart. CPU
+//              time of the thread, median over the repeats
+//   reuse      50 denoise steps at U8 R1: what the last step's masks say decides (mask lag 1). Coarser video, since
+//   only
+//              the heads' shares matter
+// The last line says what the core can do, for comparing machines.
+//
+//   balance_bench [--layers 8] [--repeats 5] [--steps 50] [--json]
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backend/base/check.h"
+#include "backend/base/clock.h"
+#include "backend/base/median.h"
+#include "backend/config/cluster.h"
+#include "backend/mask/pattern.h"
+#include "backend/plan/verify.h"
+#include "backend/strategies/balance_blocks.h"
+#include "backend/strategies/balance_heads.h"
+#include "backend/strategies/decision_imbalance.h"
+#include "backend/strategies/mesh_plan.h"
+#include "backend/strategies/plan_reuse.h"
+#include "kernels/calibrate.h"
+
+namespace spscope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kHeads = 40, kHeadDim = 128, kRanks = 8, kModelLayers = 40;
+constexpr std::array<int, 3> kVideo = {21, 45, 80}, kCoarseVideo = {21, 15, 26};
+constexpr std::pair<int, int> kDegrees[] = {{8, 1}, {4, 2}, {2, 4}, {1, 8}};
+
+struct Options {
+  int layers = 8, repeats = 5, steps = 50;
+  bool as_json = false;
+};
+
+// The calibrated patterns of db-sp.md 7.2 and the densities assumed for them.
+struct Workload {
+  const char* pattern;
+  double density;
+};
+constexpr Workload kWorkloads[] = {{"paro", 0.414}, {"sparge", 0.30}};
+
+BlockMask make_mask(const Workload& workload, std::array<int, 3> grid, int layer, int denoise_step, int denoise_steps) {
+  const Pattern& pattern = *find_pattern(workload.pattern);
+  PatternRequest request;
+  request.heads = kHeads;
+  request.grid = grid;
+  request.density = workload.density;
+  request.layer = layer;
+  request.layers = kModelLayers;
+  request.denoise_step = denoise_step;
+  request.denoise_steps = denoise_steps;
+  request.parameters = Parameters(pattern.parameters());
+  return pattern.generate(request);
+}
+
+Parameters setting(const Strategy& strategy, int ulysses, int ring) {
+  Parameters parameters(strategy.parameters());
+  if (parameters.has("ulysses")) parameters.set("ulysses", std::int64_t{ulysses});
+  if (parameters.has("ring")) parameters.set("ring", std::int64_t{ring});
+  return parameters;
+}
+
+// -- imbalance
+
+// Figures of one layer at one pair of degrees, in a fixed order.
+std::vector<std::pair<const char*, double>> figures(const Request& request, int ulysses, int ring) {
+  const Strategy &dbsp = *find_strategy("dbsp"), &cyclic = *find_strategy("cyclic");
+  const IndexGroups home = even_groups(num_cut_blocks(request), ring);
+  const auto ratio = [&](const Decision& decision) { return decision_imbalance(request, decision); };
+  Parameters parameters = setting(dbsp, ulysses, ring);
+  const Decision rewarded = dbsp.decide(request, parameters);
+  parameters.set("reward", 0.0);
+  const Decision greedy = dbsp.decide(request, parameters);
+  parameters.set("refine", true);
+  const Decision refined = dbsp.decide(request, parameters);
+  Decision even = greedy, snake = greedy, heads_only = greedy;
+  even.heads = even_groups(kHeads, ulysses);
+  snake.heads = deal_snake(request.known_mask()->area_sums().heads, ulysses);
+  for (Decision* decision : {&even, &snake, &heads_only}) decision->query_blocks = decision->key_blocks = home;
+  const auto moved = [&](const Decision& d) {
+    return (moved_fraction(transfer_matrix(home, d.query_blocks)) +
+            moved_fraction(transfer_matrix(home, d.key_blocks))) /
+           2;
+  };
+  return {{"even", ratio(even)},
+          {"snake", ratio(snake)},
+          {"heads", ratio(heads_only)},
+          {"reward_0", ratio(greedy)},
+          {"reward_0_refined", ratio(refined)},
+          {"reward_0_moved", moved(greedy)},
+          {"reward_default", ratio(rewarded)},
+          {"reward_default_moved", moved(rewarded)},
+          {"cyclic", ratio(cyclic.decide(request, setting(cyclic, ulysses, ring)))}};
+}
+
+Json imbalance_of(const Workload& workload, int layers) {
+  Json result = Json::array();
+  for (const auto& [ulysses, ring] : kDegrees)
+    result.push_back({{"pattern", workload.pattern}, {"ulysses", ulysses}, {"ring", ring}});
+  double density = 0;
+  for (int layer = 0; layer < layers; ++layer) {
+    // Layers spread over the model, so that a few stand for all.
+    const Request request =
+        Request::attention(kRanks, kHeads, kHeadDim, make_mask(workload, kVideo, layer * kModelLayers / layers, 0, 50));
+    density += request.executed_mask().mask().density() / layers;
+    for (Json& row : result)
+      for (const auto& [name, value] : figures(request, row["ulysses"], row["ring"]))
+        row[name] = row.value(name, 0.0) + value / layers;
+  }
+  for (Json& row : result) row["density"] = density;
+  return result;
+}
+
+// -- planning
+
+template <typename Function>
+auto timed(std::vector<double>& samples_ms, Function&& function) {
+  const std::int64_t begin_ns = thread_cpu_ns();
+  auto result = function();
+  samples_ms.push_back(static_cast<double>(thread_cpu_ns() - begin_ns) * 1e-6);
+  return result;
+}
+
+// Degrees 0: chosen by the strategy.
+Json planning_of(const char* name, int ulysses, int ring, const BlockMask& mask, int repeats) {
+  const Strategy& strategy = *find_strategy(name);
+  const Parameters parameters = setting(strategy, ulysses, ring);
+  std::vector<double> plan_ms, verify_ms;
+  std::string label;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    Request request = Request::attention(kRanks, kHeads, kHeadDim, mask);
+    request.cluster = find_cluster_preset("a800x8");
+    Decision decision;
+    const Plan plan = timed(plan_ms, [&] {
+      define_outputs(request);
+      decision = strategy.decide(request, parameters);
+      return make_plan(strategy, request, parameters, decision);
+    });
+    SPSCOPE_CHECK(timed(verify_ms, [&] { return verify(plan, request); }).empty());
+    label = strategy_label(strategy, decision, parameters);
+  }
+  return {{"plan", label + (ulysses == 0 ? " (chosen)" : "")},
+          {"plan_ms", median(plan_ms)},
+          {"verify_ms", median(verify_ms)}};
+}
+
+Json planning(const Options& options) {
+  const BlockMask mask = make_mask(kWorkloads[0], kVideo, 0, 0, 50);
+  Json result;
+  for (const auto& [ulysses, ring] : kDegrees)
+    for (const char* name : {"usp", "dbsp", "cyclic"})
+      result.push_back(planning_of(name, ulysses, ring, mask, options.repeats));
+  result.push_back(planning_of("dbsp", 0, 0, mask, options.repeats));
+  return result;
+}
+
+// -- reuse
+
+// Requests of all layers whose known masks are those of `known_step`, and which run those of `step`. -1: nothing known.
+class Steps {
+ public:
+  explicit Steps(int num_steps) : num_steps_(num_steps) {}
+
+  std::vector<Request> begin(int step) {
+    std::vector<Request> requests;
+    for (int layer = 0; layer < kModelLayers; ++layer)
+      requests.push_back(Request::attention(kRanks, kHeads, kHeadDim,
+                                            make_mask(kWorkloads[1], kCoarseVideo, layer, step, num_steps_)));
+    for (std::size_t layer = 0; layer < requests.size(); ++layer) {
+      std::shared_ptr<MaskCounter>& known = requests[layer].known_masks[1];
+      known = last_.empty() ? nullptr : std::make_shared<MaskCounter>(requests[layer].sets, last_[layer]);
+    }
+    last_.clear();
+    for (const Request& request : requests) last_.push_back(request.executed_mask().mask());
+    return requests;
+  }
+
+ private:
+  int num_steps_;
+  std::vector<BlockMask> last_;
+};
+
+Json reuse_over_steps(int num_steps) {
+  const Strategy& dbsp = *find_strategy("dbsp");
+  PlanReuse reuse(dbsp, setting(dbsp, kRanks, 1));
+  Steps steps(num_steps);
+  Json plan_steps = Json::array();
+  double planned = 0, actual = 0, unbalanced = 0;
+  for (int step = 0; step < num_steps; ++step) {
+    const std::vector<Request> requests = steps.begin(step);
+    const std::span<const Decision> decisions = reuse.begin_step(requests);
+    if (reuse.decided()) plan_steps.push_back(step);
+    for (std::size_t layer = 0; layer < requests.size(); ++layer) {
+      planned += decision_imbalance(requests[layer], decisions[layer]);
+      actual += executed_imbalance(requests[layer], decisions[layer]);
+      unbalanced += executed_imbalance(requests[layer], decide_mesh(Mesh{kRanks, 1}));
+    }
+  }
+  const double count = static_cast<double>(num_steps) * kModelLayers;
+  return {{"steps", num_steps},         {"replans", reuse.num_replans()}, {"plan_steps", plan_steps},
+          {"planned", planned / count}, {"actual", actual / count},       {"unbalanced", unbalanced / count}};
+}
+
+// -- output
+
+void print_number(std::ostream& out, const Json& value, int width) {
+  out << std::setw(width);
+  if (value.is_number_integer())
+    out << value.get<int>();
+  else
+    out << value.get<double>();
+}
+
+void print(const Json& results, std::ostream& out) {
+  constexpr std::pair<const char*, const char*> kColumns[] = {{"ulysses", "U"},
+                                                              {"ring", "R"},
+                                                              {"even", "even"},
+                                                              {"snake", "snake"},
+                                                              {"heads", "greedy"},
+                                                              {"reward_0", "reward 0"},
+                                                              {"reward_0_refined", "refined"},
+                                                              {"reward_0_moved", "moved"},
+                                                              {"reward_default", "reward 2"},
+                                                              {"reward_default_moved", "moved"},
+                                                              {"cyclic", "cyclic"},
+                                                              {"density", "density"}};
+  out << std::fixed << std::setprecision(3) << "imbalance, mean of " << results["layers"].get<int>() << " layers\n"
+      << std::setw(8) << "";
+  for (const auto& [key, title] : kColumns) out << std::setw(10) << title;
+  for (const Json& row : results["imbalance"]) {
+    out << "\n" << std::left << std::setw(8) << row["pattern"].get<std::string>() << std::right;
+    for (const auto& [key, title] : kColumns) print_number(out, row[key], 10);
+  }
+  out << "\n\nplanning\n" << std::setw(28) << "plan ms" << std::setw(12) << "verify ms";
+  for (const Json& row : results["planning"]) {
+    out << "\n" << std::left << std::setw(18) << row["plan"].get<std::string>() << std::right;
+    print_number(out, row["plan_ms"], 10);
+    print_number(out, row["verify_ms"], 12);
+  }
+  const Json& reuse = results["reuse"];
+  out << "\n\nreuse: " << reuse["replans"].get<int>() << " re-plans in " << reuse["steps"].get<int>() << " steps, at "
+      << reuse["plan_steps"].dump() << "; imbalance planned " << reuse["planned"].get<double>() << ", actual "
+      << reuse["actual"].get<double>() << ", without balancing " << reuse["unbalanced"].get<double>() << "\n"
+      << "core: fma peak " << results["fma_gflop_per_s"].get<double>() << " GFLOP/s, copy "
+      << results["copy_gbps"].get<double>() << " GB/s\n";
+}
+
+// Whether all flags were understood.
+bool read_flags(std::span<char*> arguments, Options& options) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view name = arguments[i];
+    if (name == "--json") {
+      options.as_json = true;
+      continue;
+    }
+    int* value = name == "--layers"    ? &options.layers
+                 : name == "--repeats" ? &options.repeats
+                 : name == "--steps"   ? &options.steps
+                                       : nullptr;
+    if (value == nullptr || ++i == arguments.size()) return false;
+    const std::string_view text = arguments[i];
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+    if (error != std::errc() || end != text.data() + text.size() || *value < 1 || *value > 1000) return false;
+  }
+  return options.layers <= kModelLayers;
+}
+
+Json run(const Options& options) {
+  Json results = {{"layers", options.layers}, {"repeats", options.repeats}};
+  for (const Workload& workload : kWorkloads)
+    for (Json& row : imbalance_of(workload, options.layers)) results["imbalance"].push_back(std::move(row));
+  results["planning"] = planning(options);
+  results["reuse"] = reuse_over_steps(options.steps);
+  results["fma_gflop_per_s"] = kernels::measure_fma_gflop_per_s();
+  results["copy_gbps"] = kernels::measure_copy_gbps();
+  return results;
+}
+
+}  // namespace
+}  // namespace spscope
+
+int main(int argc, char** argv) {
+  spscope::Options options;
+  if (!spscope::read_flags(std::span(argv + 1, argv + argc), options)) {
+    std::cerr << "usage: balance_bench [--layers 1..40] [--repeats N] [--steps N] [--json]\n";
+    return 2;
+  }
+  const spscope::Json results = spscope::run(options);
+  if (options.as_json) {
+    std::cout << results.dump(2) << "\n";
+  } else {
+    spscope::print(results, std::cout);
+  }
+}
