@@ -12,10 +12,23 @@ spscope_optional(HIGHWAY PACKAGE libhwy-dev VERSION HWY_VERSION MEANING "Compile
                  FIND find_package HWY)
 spscope_optional(ZIP PACKAGE libzip-dev VERSION LIBZIP_VERSION MEANING "Read .npz with libzip"
                  FIND pkg_check_modules LIBZIP IMPORTED_TARGET libzip)
+spscope_optional(ONEDNN PACKAGE libdnnl-dev VERSION dnnl_VERSION MEANING "Multiply matrices with oneDNN: whole layers"
+                 FIND find_package dnnl)
 spscope_optional(CUDA PACKAGE "CUDA Toolkit" VERSION CUDAToolkit_VERSION
                  MEANING "Look for the CUDA Toolkit; no part of this version uses it" FIND find_package CUDAToolkit)
 if(NOT SPSCOPE_HAS_HIGHWAY)
   set(SPSCOPE_STATE_HIGHWAY "${SPSCOPE_STATE_HIGHWAY}; attention runs on portable vectors, several times slower")
+endif()
+if(SPSCOPE_HAS_ONEDNN)
+  # The library is threaded by OpenMP; its threads are told to stay alone.
+  find_package(OpenMP QUIET COMPONENTS CXX)
+  if(NOT OpenMP_CXX_FOUND)
+    set(SPSCOPE_HAS_ONEDNN OFF)
+    set(SPSCOPE_STATE_ONEDNN "off: the compiler has no OpenMP")
+  endif()
+endif()
+if(NOT SPSCOPE_HAS_ONEDNN)
+  set(SPSCOPE_STATE_ONEDNN "${SPSCOPE_STATE_ONEDNN}; run.scope = layer is simulated, not executed")
 endif()
 if(SPSCOPE_HAS_CUDA)
   set(SPSCOPE_STATE_CUDA "${SPSCOPE_STATE_CUDA}: found, no part of this version uses it")

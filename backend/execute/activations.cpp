@@ -9,6 +9,7 @@
 
 #include "backend/base/error.h"
 #include "backend/base/rng.h"
+#include "backend/execute/layer_parameters.h"
 
 namespace spscope {
 namespace {
@@ -47,18 +48,25 @@ void check_array(std::string_view name, std::size_t layer, std::span<const float
 
 int num_attentions(const Request& request) { return request.spatiotemporal() ? 2 : 1; }
 
-Activations generate_activations(const Request& request, std::uint64_t seed) {
+Activations generate_activations(const Request& request, std::uint64_t seed,
+                                 std::shared_ptr<LayerParameters> parameters) {
   Activations made = empty_activations(request);
-  made.attentions.resize(static_cast<std::size_t>(num_attentions(request)));
   std::uint64_t key = 0;
-  for (AttentionInput& input : made.attentions) {
-    for (std::vector<float>* array : arrays_of(input)) {
-      Rng rng(seed, key++);
-      array->resize(static_cast<std::size_t>(made.num_rows() * made.head_dim));
-      for (float& x : *array) x = static_cast<float>(rng.normal());
-      round_to(request.dtype, *array);
-    }
+  const auto fill = [&](std::vector<float>& array, std::int64_t count) {
+    Rng rng(seed, key++);
+    array.resize(static_cast<std::size_t>(count));
+    for (float& x : array) x = static_cast<float>(rng.normal());
+    round_to(request.dtype, array);
+  };
+  if (request.block != LayerBlock::kAttention) {
+    made.hidden = request.hidden;
+    made.parameters = parameters ? std::move(parameters) : std::make_shared<LayerParameters>(seed);
+    fill(made.x, made.num_channels());
+    return made;
   }
+  made.attentions.resize(static_cast<std::size_t>(num_attentions(request)));
+  for (AttentionInput& input : made.attentions)
+    for (std::vector<float>* array : arrays_of(input)) fill(*array, made.num_rows() * made.head_dim);
   return made;
 }
 
@@ -83,15 +91,18 @@ Activations make_activations(const Request& request, std::vector<AttentionInput>
 }
 
 void require_fit(const Activations& activations, const Request& request) {
-  const bool fits = activations.batch == request.batch && activations.heads == request.heads &&
-                    activations.head_dim == request.head_dim && activations.outer_tokens == request.outer_tokens &&
-                    activations.inner_tokens == request.inner_tokens &&
-                    static_cast<int>(activations.attentions.size()) == num_attentions(request);
+  const bool whole_layer = request.block != LayerBlock::kAttention;
+  const bool shape = activations.batch == request.batch && activations.heads == request.heads &&
+                     activations.head_dim == request.head_dim && activations.outer_tokens == request.outer_tokens &&
+                     activations.inner_tokens == request.inner_tokens;
+  const bool number = whole_layer ? activations.hidden == request.hidden && activations.parameters != nullptr
+                                  : static_cast<int>(activations.attentions.size()) == num_attentions(request);
   const auto elements = static_cast<std::size_t>(activations.num_rows() * activations.head_dim);
-  const bool whole = std::ranges::all_of(activations.attentions, [&](const AttentionInput& input) {
+  const bool inputs = std::ranges::all_of(activations.attentions, [&](const AttentionInput& input) {
     return input.q.size() == elements && input.k.size() == elements && input.v.size() == elements;
   });
-  if (!fits || !whole)
+  const bool state = !whole_layer || static_cast<std::int64_t>(activations.x.size()) == activations.num_channels();
+  if (!shape || !number || !inputs || !state)
     throw Error(ErrorCode::kActivations, "the activations were made for another workload",
                 "make them from the request that is run");
 }

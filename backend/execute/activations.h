@@ -1,10 +1,12 @@
-// Activations: the whole q, k and v that one layer's attentions are run on, before anything is cut over ranks.
+// Activations: what one layer is run on, before anything is cut over ranks: the whole q, k and v of its attentions, or,
+// where whole layers run, its hidden state x and the parameters of its kernels.
 //
-// They are generated from a seed, or given as arrays, and are already rounded to the run's dtype, so that a reference
+// Inputs are generated from a seed, or given as arrays, and are already rounded to the run's dtype, so that a reference
 // on these numbers and a run in bf16 see the same input.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -12,6 +14,8 @@
 #include "backend/plan/request.h"
 
 namespace spscope {
+
+class LayerParameters;
 
 // q, k and v of one attention, each [batch, heads, outer_tokens, inner_tokens, head_dim]. 3D attention has one outer
 // token, so that its arrays are [batch, heads, tokens, head_dim].
@@ -22,8 +26,14 @@ struct AttentionInput {
 struct Activations {
   int batch = 1, heads = 1, head_dim = 1;
   std::int32_t outer_tokens = 1, inner_tokens = 0;
-  std::vector<AttentionInput> attentions;  // by Value::layer: full 3D or spatial, then temporal
+  // Of attention alone, by Value::layer: full 3D or spatial, then temporal.
+  std::vector<AttentionInput> attentions;
+  // Of whole layers.
+  std::int32_t hidden = 0;
+  std::vector<float> x;  // [batch, hidden, outer_tokens, inner_tokens]
+  std::shared_ptr<LayerParameters> parameters;
 
+  std::int64_t num_channels() const { return std::int64_t{batch} * hidden * outer_tokens * inner_tokens; }
   std::int64_t num_rows() const { return std::int64_t{batch} * heads * outer_tokens * inner_tokens; }
   std::int64_t row(int batch_entry, int head, std::int32_t outer, std::int32_t inner) const {
     return ((std::int64_t{batch_entry} * heads + head) * outer_tokens + outer) * inner_tokens + inner;
@@ -33,10 +43,12 @@ struct Activations {
 // Attentions in a layer of this request: 1, or 2 for a spatial-temporal model.
 int num_attentions(const Request& request);
 
-// Standard normal numbers, the same for the same seed whatever is computed from them.
-Activations generate_activations(const Request& request, std::uint64_t seed);
+// Standard normal numbers, the same for the same seed whatever is computed from them: q, k and v, or x where the
+// request is for a whole layer. `parameters` are those of the run; a nullptr makes new ones of the same seed.
+Activations generate_activations(const Request& request, std::uint64_t seed,
+                                 std::shared_ptr<LayerParameters> parameters = nullptr);
 
-// Activations from arrays that were read from files; rounds them to the request's dtype.
+// Activations of attention alone from arrays that were read from files; rounds them to the request's dtype.
 // Throws Error(kActivations) naming every array that is missing, has the wrong number of elements or holds NaN or
 // infinity.
 Activations make_activations(const Request& request, std::vector<AttentionInput> arrays);

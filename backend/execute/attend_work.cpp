@@ -5,6 +5,7 @@
 #include <map>
 
 #include "backend/base/error.h"
+#include "backend/execute/token_chunks.h"
 #include "backend/mask/block_mask.h"
 #include "backend/plan/plan_access.h"
 
@@ -18,13 +19,6 @@ constexpr std::size_t kQueryBlocksPerCall = 128;
 SetId sequences_of(const Box& box, AttendedAxis axis) { return axis == AttendedAxis::kInner ? box.outer : box.inner; }
 SetId tokens_of(const Box& box, AttendedAxis axis) { return axis == AttendedAxis::kInner ? box.inner : box.outer; }
 
-std::vector<std::int32_t> members(const SetTable& sets, SetId set) {
-  std::vector<std::int32_t> out;
-  for (const Span& span : sets.spans(set))
-    for (std::int32_t i = span.begin; i < span.end; ++i) out.push_back(i);
-  return out;
-}
-
 bool is_set(std::span<const std::uint64_t> row, std::int32_t bit) {
   return (row[static_cast<std::size_t>(bit) / 64] >> (static_cast<unsigned>(bit) % 64) & 1u) != 0;
 }
@@ -32,7 +26,9 @@ bool is_set(std::span<const std::uint64_t> row, std::int32_t bit) {
 }  // namespace
 
 std::int64_t ComputeScratch::staging_bytes() const {
-  std::int64_t bytes = attention.num_bytes();
+  std::int64_t bytes = attention.num_bytes() + gemm.num_bytes();
+  bytes += static_cast<std::int64_t>(rounded.capacity() * sizeof(Bf16) + statistics.capacity() * sizeof(double) +
+                                     row_state.capacity() * sizeof(float));
   for (const std::vector<float>& array : staging) bytes += static_cast<std::int64_t>(array.capacity() * sizeof(float));
   return bytes;
 }

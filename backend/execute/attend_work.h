@@ -16,6 +16,7 @@
 #include "backend/execute/cells.h"
 #include "backend/plan/request.h"
 #include "kernels/attention.h"
+#include "kernels/gemm.h"
 
 namespace spscope {
 
@@ -24,7 +25,11 @@ struct ComputeScratch {
   kernels::AttentionWorkspace attention;
   std::vector<kernels::RowBlock> q, k, v;
   std::vector<kernels::RowState> state;
-  std::vector<std::vector<float>> staging;  // operands of local kernels
+  std::vector<std::vector<float>> staging;  // operands and results of local kernels
+  std::vector<Bf16> rounded;                // rows for a matrix product in bf16
+  std::vector<double> statistics;           // of norms
+  std::vector<float> row_state;             // running max and sum of an attention to text
+  kernels::GemmWorkspace gemm;
   // Called between kernel calls; may throw to leave the op. Empty: nobody listens.
   std::function<void()> beat;
 

@@ -33,17 +33,18 @@ void prepare_copy(const Plan& plan, CellFinder& finder, const Op& op, ComputeWor
   }
 }
 
-void prepare_local(const Plan& plan, CellFinder& finder, const Op& op, ComputeWork& work) {
+void prepare_local(const Plan& plan, const Request& request, LayerParameters* parameters, CellFinder& finder,
+                   const Op& op, ComputeWork& work) {
   const Post& post = plan.post_of(op);
-  work.kernel = find_local_kernel(plan.kernels[static_cast<std::size_t>(post.kernel)].name);
-  SPSCOPE_CHECK(work.kernel != nullptr);
-  for (const Box& box : plan.values[static_cast<std::size_t>(post.dst)].placement.at(op.rank)) {
-    ComputeWork::LocalBox& local = work.boxes.emplace_back();
-    local.operands.push_back(finder.value_cells(post.src, op.rank, box));
-    for (ValueId operand : plan.value_list(post.operands))
-      local.operands.push_back(finder.value_cells(operand, op.rank, box));
-    local.out = finder.value_cells(post.dst, op.rank, box);
+  const Kernel& kernel = plan.kernels[static_cast<std::size_t>(post.kernel)];
+  // A share of a sum by a rank that holds none of the columns it is over.
+  if (plan.values[static_cast<std::size_t>(post.src)].placement.at(op.rank).empty()) return;
+  if (find_local_kernel(kernel.name) != nullptr) {
+    work.local = std::make_unique<LocalWork>(plan, request, finder, op, parameters);
+    return;
   }
+  SPSCOPE_CHECK(kernel.contracts && parameters != nullptr);
+  work.gemm = std::make_unique<GemmWork>(plan, request, finder, op, *parameters);
 }
 
 // -- run
@@ -102,30 +103,18 @@ void run_finish(const ComputeWork& work, const BufferStore& store) {
 }
 
 void run_local(const ComputeWork& work, const BufferStore& store, ComputeScratch& scratch) {
-  for (const ComputeWork::LocalBox& box : work.boxes) {
-    const BufferLayout& out = store.layout().buffer(box.out.front().buffer);
-    scratch.staging.resize(std::max(scratch.staging.size(), box.operands.size() + 1));
-    for (std::size_t plane = 0; plane < out.planes.size(); ++plane) {
-      const auto count = static_cast<std::size_t>(total_cells(box.out) * out.planes[plane].width);
-      for (std::vector<float>& array : scratch.staging) array.resize(std::max(array.size(), count));
-      for (int entry = 0; entry < out.batch; ++entry) {
-        std::vector<std::span<const float>> operands;
-        for (std::size_t i = 0; i < box.operands.size(); ++i) {
-          const std::span<float> array(scratch.staging[i + 1].data(), count);
-          load_cells(store, box.operands[i], plane, entry, array);
-          operands.push_back(array);
-        }
-        const std::span<float> result(scratch.staging[0].data(), count);
-        work.kernel->run(operands, result);
-        save_cells(store, box.out, plane, entry, result);
-      }
-    }
-  }
+  if (work.gemm)
+    work.gemm->run(store, scratch);
+  else if (work.local)
+    work.local->run(store, scratch);
+  else
+    clear_slot(store, work.result);
 }
 
 }  // namespace
 
-ComputeWork prepare_compute(const Plan& plan, const Request& request, CellFinder& finder, const Op& op) {
+ComputeWork prepare_compute(const Plan& plan, const Request& request, LayerParameters* parameters, CellFinder& finder,
+                            const Op& op) {
   const Post& post = plan.post_of(op);
   SPSCOPE_CHECK(computes(post.kind));
   ComputeWork work;
@@ -150,7 +139,7 @@ ComputeWork prepare_compute(const Plan& plan, const Request& request, CellFinder
       prepare_copy(plan, finder, op, work);
       break;
     default:
-      prepare_local(plan, finder, op, work);
+      prepare_local(plan, request, parameters, finder, op, work);
       break;
   }
   return work;

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "backend/execute/attend_work.h"
-#include "backend/execute/local_kernels.h"
+#include "backend/execute/gemm_work.h"
+#include "backend/execute/local_work.h"
 
 namespace spscope {
 
@@ -15,12 +16,6 @@ struct ComputeWork {
   struct Pair {
     std::vector<CellRun> from, to;
   };
-  // One box of a local kernel.
-  struct LocalBox {
-    std::vector<std::vector<CellRun>> operands;
-    std::vector<CellRun> out;
-  };
-
   PostKind kind = PostKind::kLocal;
   AttendedAxis walk = AttendedAxis::kInner;  // how `pairs` were enumerated
   SlotId accumulator = kNone;                // of an attend, merge or finish
@@ -29,15 +24,17 @@ struct ComputeWork {
   int head_dim = 0;
   std::unique_ptr<AttendWork> attend;
   std::vector<Pair> pairs;
-  const LocalKernel* kernel = nullptr;
-  std::vector<LocalBox> boxes;
+  std::unique_ptr<GemmWork> gemm;    // of a local kernel that is a matrix product
+  std::unique_ptr<LocalWork> local;  // of any other local kernel; without either, the result is a share of zeros
 };
 
 constexpr bool computes(PostKind kind) { return !communicates(kind); }
 
+// `parameters`, of whole layers, must live as long as the work; nullptr when no kernel of the plan has any.
 // REQUIRES: computes(plan.kind_of(op)), and cannot_execute(plan) is empty.
 // Throws Error(kPlanNotHeld) when the rank lacks what the op reads.
-ComputeWork prepare_compute(const Plan& plan, const Request& request, CellFinder& finder, const Op& op);
+ComputeWork prepare_compute(const Plan& plan, const Request& request, LayerParameters* parameters, CellFinder& finder,
+                            const Op& op);
 
 // Runs it: opens the slots it writes, then computes. What it reads is open and complete.
 void run_compute(const ComputeWork& work, BufferStore& store, ComputeScratch& scratch);

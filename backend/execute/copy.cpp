@@ -24,21 +24,25 @@ void to_floats(Dtype dtype, const std::byte* in, std::int64_t count, float* out)
   for (std::int64_t i = 0; i < count; ++i) out[i] = to_float(stored[i]);
 }
 
-const std::vector<float>* source_of(Tensor tensor, const AttentionInput& input) {
-  switch (tensor) {
-    case Tensor::kQ:
-      return &input.q;
-    case Tensor::kK:
-      return &input.k;
-    case Tensor::kV:
-      return &input.v;
-    default:
-      return nullptr;
-  }
+// A whole input, [batch][columns][outer][inner][width]; nullptr data: the layer has no such input.
+struct Source {
+  const float* data = nullptr;
+  std::int64_t columns = 0, width = 1;
+};
+
+Source source_of(Tensor tensor, const Activations& activations, int layer) {
+  if (tensor == Tensor::kX && !activations.x.empty()) return {activations.x.data(), activations.hidden, 1};
+  if (static_cast<std::size_t>(layer) >= activations.attentions.size()) return {};
+  const AttentionInput& input = activations.attentions[static_cast<std::size_t>(layer)];
+  const std::int64_t heads = activations.heads, dim = activations.head_dim;
+  if (tensor == Tensor::kQ) return {input.q.data(), heads, dim};
+  if (tensor == Tensor::kK) return {input.k.data(), heads, dim};
+  if (tensor == Tensor::kV) return {input.v.data(), heads, dim};
+  return {};
 }
 
-void fill_from_array(const BufferStore& store, const SetTable& sets, const Activations& activations,
-                     const std::vector<float>& array, BufferId id, std::size_t plane) {
+void fill_from_source(const BufferStore& store, const SetTable& sets, const Activations& activations,
+                      const Source& source, BufferId id, std::size_t plane) {
   const BufferLayout& layout = store.layout().buffer(id);
   for (int entry = 0; entry < layout.batch; ++entry) {
     std::int64_t cell = 0;
@@ -47,8 +51,10 @@ void fill_from_array(const BufferStore& store, const SetTable& sets, const Activ
         for (const Span& rows : sets.spans(layout.box.outer))
           for (std::int32_t outer = rows.begin; outer < rows.end; ++outer)
             for (const Span& run : sets.spans(layout.box.inner)) {
-              const float* in = array.data() + activations.row(entry, column, outer, run.begin) * activations.head_dim;
-              from_floats(layout.dtype, in, std::int64_t{run.size()} * activations.head_dim,
+              const std::int64_t token =
+                  ((entry * source.columns + column) * activations.outer_tokens + outer) * activations.inner_tokens +
+                  run.begin;
+              from_floats(layout.dtype, source.data + token * source.width, std::int64_t{run.size()} * source.width,
                           store.address(id, plane, entry, cell));
               cell += run.size();
             }
@@ -102,6 +108,14 @@ void save_cells(const BufferStore& store, std::span<const CellRun> cells, std::s
   }
 }
 
+void clear_slot(const BufferStore& store, SlotId slot_id) {
+  const BufferSlot& slot = store.layout().slot(slot_id);
+  for (BufferId id = slot.first_buffer; id < slot.first_buffer + slot.num_buffers; ++id) {
+    const BufferLayout& layout = store.layout().buffer(id);
+    std::memset(store.address(id, 0, 0, 0), 0, static_cast<std::size_t>(layout.allocated_bytes));
+  }
+}
+
 void fill_slot(const BufferStore& store, const Plan& plan, const Activations& activations, SlotId slot_id) {
   const BufferSlot& slot = store.layout().slot(slot_id);
   for (BufferId id = slot.first_buffer; id < slot.first_buffer + slot.num_buffers; ++id) {
@@ -109,13 +123,11 @@ void fill_slot(const BufferStore& store, const Plan& plan, const Activations& ac
     bool seen_stats = false;
     for (std::size_t plane = 0; plane < layout.planes.size(); ++plane) {
       const Tensor tensor = layout.planes[plane].tensor;
-      const std::vector<float>* array = nullptr;
-      if (layout.value != kNone) {
-        const auto layer = static_cast<std::size_t>(plan.values[static_cast<std::size_t>(layout.value)].layer);
-        array = source_of(tensor, activations.attentions[layer]);
-      }
-      if (array != nullptr) {
-        fill_from_array(store, *plan.sets, activations, *array, id, plane);
+      Source source;
+      if (layout.value != kNone)
+        source = source_of(tensor, activations, plan.values[static_cast<std::size_t>(layout.value)].layer);
+      if (source.data != nullptr) {
+        fill_from_source(store, *plan.sets, activations, source, id, plane);
         continue;
       }
       const std::int64_t count = layout.batch * layout.num_cells * layout.planes[plane].width;

@@ -22,7 +22,10 @@ void load_cells(const BufferStore& store, std::span<const CellRun> cells, std::s
 void save_cells(const BufferStore& store, std::span<const CellRun> cells, std::size_t plane, int batch_entry,
                 std::span<const float> in);
 
-// Fills the buffers of a slot with what the layer's input says: q, k and v from `activations`, anything else with
+// Makes every number of a slot 0.
+void clear_slot(const BufferStore& store, SlotId slot);
+
+// Fills the buffers of a slot with what the layer's input says: q, k, v and x from `activations`, anything else with
 // numbers that every kernel can take (rows that have met one key of score 0 and value 0, zeros elsewhere).
 void fill_slot(const BufferStore& store, const Plan& plan, const Activations& activations, SlotId slot);
 

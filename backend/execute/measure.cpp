@@ -26,14 +26,15 @@ struct RankProgram {
   std::vector<std::int32_t> users;  // by slot, counting these steps only
 };
 
-RankProgram prepare_rank(const Plan& plan, const Request& request, const MemoryLayout& layout, CellFinder& finder,
-                         int rank) {
+RankProgram prepare_rank(const Plan& plan, const Request& request, LayerParameters* parameters,
+                         const MemoryLayout& layout, CellFinder& finder, int rank) {
   RankProgram program;
   program.users.assign(layout.slots().size(), 0);
   for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id) {
     const Op& op = plan.ops[static_cast<std::size_t>(id)];
     if (op.rank != rank || !computes(plan.kind_of(op))) continue;
-    program.steps.push_back({id, prepare_compute(plan, request, finder, op), touched_slots(plan, layout, op)});
+    program.steps.push_back(
+        {id, prepare_compute(plan, request, parameters, finder, op), touched_slots(plan, layout, op)});
     for (SlotId slot : program.steps.back().touched.read) ++program.users[static_cast<std::size_t>(slot)];
     for (SlotId slot : program.steps.back().touched.written) ++program.users[static_cast<std::size_t>(slot)];
   }
@@ -127,7 +128,7 @@ std::vector<std::vector<std::int64_t>> measure_repeats(const Plan& plan, const R
   std::vector<std::vector<std::int64_t>> result(static_cast<std::size_t>(options.repeats),
                                                 std::vector<std::int64_t>(plan.ops.size(), 0));
   for (int rank = 0; rank < plan.ranks; ++rank) {
-    const RankProgram program = prepare_rank(plan, request, layout, finder, rank);
+    const RankProgram program = prepare_rank(plan, request, activations.parameters.get(), layout, finder, rank);
     const auto ns = time_rank(program, options, pass, other ? &*other : nullptr);
     if (options.interrupt != nullptr && options.interrupt->load())
       throw Error(ErrorCode::kInterrupted, "the run was interrupted");

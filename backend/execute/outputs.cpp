@@ -8,10 +8,9 @@
 namespace spscope {
 namespace {
 
-std::size_t elements(const Plan& plan) {
-  return static_cast<std::size_t>(std::int64_t{plan.batch} * plan.num_columns[static_cast<int>(Axis::kHeads)] *
-                                  plan.outer_tokens * plan.inner_tokens *
-                                  plan.tensor_width[static_cast<int>(Tensor::kO)]);
+std::size_t elements(const Plan& plan, const Value& value) {
+  return static_cast<std::size_t>(std::int64_t{plan.batch} * plan.num_columns[static_cast<int>(value.columns)] *
+                                  plan.outer_tokens * plan.inner_tokens * plan.width(value.tensors));
 }
 
 }  // namespace
@@ -25,11 +24,14 @@ OutputGather::OutputGather(const Plan& plan, CellFinder& finder) : plan_(plan) {
 
 std::vector<OutputTensor> OutputGather::gather(const BufferStore& store) const {
   std::vector<OutputTensor> outputs(plan_.outputs.size());
+  std::vector<std::vector<bool>> written;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    outputs[i].layer = plan_.values[static_cast<std::size_t>(plan_.outputs[i].value)].layer;
-    outputs[i].values.assign(elements(plan_), std::numeric_limits<float>::quiet_NaN());
+    const Value& value = plan_.values[static_cast<std::size_t>(plan_.outputs[i].value)];
+    outputs[i].tensors = value.tensors;
+    outputs[i].layer = value.layer;
+    outputs[i].values.assign(elements(plan_, value), std::numeric_limits<float>::quiet_NaN());
+    written.emplace_back(elements(plan_, value), false);
   }
-  std::vector<std::vector<bool>> written(outputs.size(), std::vector<bool>(elements(plan_), false));
   for (const Share& share : shares_)
     for (int entry = 0; entry < plan_.batch; ++entry)
       place(store, share, entry, outputs[share.output], written[share.output]);
@@ -38,8 +40,9 @@ std::vector<OutputTensor> OutputGather::gather(const BufferStore& store) const {
 
 void OutputGather::place(const BufferStore& store, const Share& share, int entry, OutputTensor& whole,
                          std::vector<bool>& written) const {
-  const std::int64_t width = plan_.tensor_width[static_cast<int>(Tensor::kO)];
-  const std::int64_t heads = plan_.num_columns[static_cast<int>(Axis::kHeads)];
+  const Value& value = plan_.values[static_cast<std::size_t>(plan_.outputs[share.output].value)];
+  const std::int64_t width = plan_.width(value.tensors);
+  const std::int64_t all_columns = plan_.num_columns[static_cast<int>(value.columns)];
   std::vector<float> held(static_cast<std::size_t>(total_cells(share.cells) * width));
   load_cells(store, share.cells, 0, entry, held);
   const float* next = held.data();
@@ -49,7 +52,7 @@ void OutputGather::place(const BufferStore& store, const Share& share, int entry
         for (std::int32_t outer = rows.begin; outer < rows.end; ++outer)
           for (const Span& run : plan_.sets->spans(share.box.inner)) {
             const std::int64_t row =
-                ((entry * heads + column) * plan_.outer_tokens + outer) * plan_.inner_tokens + run.begin;
+                ((entry * all_columns + column) * plan_.outer_tokens + outer) * plan_.inner_tokens + run.begin;
             for (std::int64_t i = row * width; i < (row + run.size()) * width; ++i, ++next) {
               const auto at = static_cast<std::size_t>(i);
               const double difference = std::abs(static_cast<double>(whole.values[at]) - *next);

@@ -10,8 +10,11 @@
 namespace spscope {
 
 struct OutputTensor {
-  int layer = 0;              // attention of the layer, as Value::layer
-  std::vector<float> values;  // [batch, heads, outer_tokens, inner_tokens, head_dim]; NaN where no rank holds anything
+  TensorSet tensors = kOutputs;  // o of an attention, or x of a whole layer
+  int layer = 0;                 // attention of the layer, as Value::layer
+  // o: [batch, heads, outer_tokens, inner_tokens, head_dim], x: [batch, hidden, outer_tokens, inner_tokens]; NaN where
+  // no rank holds anything.
+  std::vector<float> values;
   // Largest difference of a replica from the lowest rank that holds the element; 0 without replicas, NaN when one is.
   double max_replica_difference = 0;
 };

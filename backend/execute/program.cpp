@@ -40,14 +40,15 @@ int takers_of(const Plan& plan, const Op& op) {
 
 }  // namespace
 
-Program::Program(const Plan& plan, const Request& request) : plan_(plan), layout_(plan_), ops_(plan_.ops.size()) {
+Program::Program(const Plan& plan, const Request& request, std::shared_ptr<LayerParameters> parameters)
+    : plan_(plan), parameters_(std::move(parameters)), layout_(plan_), ops_(plan_.ops.size()) {
   CellFinder finder(plan_, layout_);
   for (OpId id = 0; id < static_cast<OpId>(plan_.ops.size()); ++id) {
     const Op& op = plan_.ops[static_cast<std::size_t>(id)];
     ProgramOp& made = ops_[static_cast<std::size_t>(id)];
     prepare_dependencies(op, made);
     if (computes(plan_.kind_of(op)))
-      made.compute = std::make_unique<ComputeWork>(prepare_compute(plan_, request, finder, op));
+      made.compute = std::make_unique<ComputeWork>(prepare_compute(plan_, request, parameters_.get(), finder, op));
     else
       prepare_transfer(id, finder, made);
     TouchedSlots touched = touched_slots(plan_, layout_, op);

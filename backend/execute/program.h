@@ -31,8 +31,9 @@ struct ProgramLane {
 class Program {
  public:
   // Keeps a copy of the plan: a run that is stopped may leave a thread behind for a while.
+  // `parameters`: see prepare_compute.
   // REQUIRES: cannot_execute(plan) is empty.
-  Program(const Plan& plan, const Request& request);
+  Program(const Plan& plan, const Request& request, std::shared_ptr<LayerParameters> parameters);
   Program(const Program&) = delete;
 
   const Plan& plan() const { return plan_; }
@@ -52,6 +53,7 @@ class Program {
   void count_users();
 
   Plan plan_;
+  std::shared_ptr<LayerParameters> parameters_;
   MemoryLayout layout_;
   std::vector<ProgramOp> ops_;
   std::vector<ProgramLane> lanes_;

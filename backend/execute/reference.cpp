@@ -1,37 +1,114 @@
 #include "backend/execute/reference.h"
 
+#include <fmt/format.h>
 #include <algorithm>
+
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <tuple>
 
+#include "backend/base/error.h"
 #include "backend/base/rng.h"
+#include "backend/execute/layer_reference.h"
 #include "kernels/reference.h"
 
 namespace spscope {
 namespace {
 
 constexpr double kToleranceFp32 = 1e-10, kToleranceBf16 = 5e-5;
+constexpr double kLayerToleranceFp32 = 1e-10, kLayerToleranceBf16 = 5e-4;
 // Multiply-adds that a sample may take, about a second in double precision.
 constexpr std::int64_t kSampleBudget = 1'000'000'000;
 constexpr std::int64_t kMaxSampleRows = 4096;
 constexpr double kSmallestShareOfMean = 0.01;
+// Multiply-adds that a sample of a whole layer may take, about half a minute, and its tokens: some of text, where there
+// are any, and some of video; fewer than all only where all would take more than kSampleBudget.
+constexpr double kLayerSampleBudget = 1e11;
+constexpr std::int64_t kSampleTokens = 64, kSampleTextTokens = 16;
+
+// Inner indices of a sample; with each of them all its tokens along the outer axis.
+std::int64_t num_sample_places(const Request& request) {
+  return std::min<std::int64_t>(request.inner_tokens, std::max<std::int64_t>(1, kSampleTokens / request.outer_tokens));
+}
+
+bool all_are_cheap(const Request& request) {
+  const std::int64_t all = std::int64_t{request.outer_tokens} * request.inner_tokens;
+  return layer_reference_work(request, all) * request.batch <= static_cast<double>(kSampleBudget);
+}
+
+std::int64_t num_sample_tokens(const Request& request) {
+  const std::int64_t places = all_are_cheap(request) ? request.inner_tokens : num_sample_places(request);
+  return places * request.outer_tokens;
+}
+
+std::vector<GridToken> choose_tokens(const Request& request, VerifyExtent extent, std::uint64_t seed) {
+  std::vector<bool> chosen(static_cast<std::size_t>(request.inner_tokens), false);
+  if (extent == VerifyExtent::kFull || all_are_cheap(request)) {
+    chosen.assign(chosen.size(), true);
+  } else {
+    Rng rng(seed);
+    const std::int64_t places = num_sample_places(request),
+                       text_begin = request.text_first ? 0 : request.inner_tokens - request.text_tokens;
+    const std::int64_t of_text = request.text_tokens > 0 ? std::min(kSampleTextTokens, places / 2) : 0;
+    for (std::int64_t i = 0; i < places; ++i)
+      chosen[static_cast<std::size_t>(i < of_text ? text_begin + rng.below(request.text_tokens)
+                                                  : rng.below(request.inner_tokens))] = true;
+  }
+  std::vector<GridToken> tokens;
+  for (std::int32_t outer = 0; outer < request.outer_tokens; ++outer)
+    for (std::int32_t inner = 0; inner < request.inner_tokens; ++inner)
+      if (chosen[static_cast<std::size_t>(inner)]) tokens.push_back({outer, inner});
+  return tokens;
+}
 
 AttendedAxis axis_of(int layer) { return layer == 1 ? AttendedAxis::kOuter : AttendedAxis::kInner; }
 
 }  // namespace
 
-double error_tolerance(Dtype dtype) { return dtype == Dtype::kFp32 ? kToleranceFp32 : kToleranceBf16; }
+double error_tolerance(Dtype dtype, bool whole_layer) {
+  if (whole_layer) return dtype == Dtype::kFp32 ? kLayerToleranceFp32 : kLayerToleranceBf16;
+  return dtype == Dtype::kFp32 ? kToleranceFp32 : kToleranceBf16;
+}
+
+std::vector<Problem> cannot_verify(const Request& request, VerifyExtent extent) {
+  if (request.block == LayerBlock::kAttention || extent != VerifyExtent::kSample) return {};
+  const double work = layer_reference_work(request, num_sample_tokens(request)) * request.batch;
+  if (work <= kLayerSampleBudget) return {};
+  return {{ErrorCode::kCannotExecute, "run.verify",
+           fmt::format("the reference of a whole layer of this size takes {:.0f} x 10^9 multiply-adds in double "
+                       "precision, a sample may take {:.0f}",
+                       work * 1e-9, kLayerSampleBudget * 1e-9),
+           "set run.verify = \"off\", use a smaller model.grid, or wait for run.verify = \"full\""}};
+}
 
 Reference::Reference(const Request& request, const Activations& activations, VerifyExtent extent, std::uint64_t seed)
-    : dtype_(request.dtype) {
+    : whole_layer_(request.block != LayerBlock::kAttention), tolerance_(error_tolerance(request.dtype, whole_layer_)) {
   shape_.batch = activations.batch;
   shape_.heads = activations.heads;
   shape_.head_dim = activations.head_dim;
   shape_.outer_tokens = activations.outer_tokens;
   shape_.inner_tokens = activations.inner_tokens;
+  shape_.hidden = activations.hidden;
   if (extent == VerifyExtent::kOff) return;
+  if (std::vector<Problem> problems = cannot_verify(request, extent); !problems.empty())
+    throw Error(std::move(problems));
+  if (whole_layer_)
+    add_layer(request, activations, extent, seed);
+  else
+    add_attentions(request, activations, extent, seed);
+  const auto width = static_cast<std::size_t>(row_width());
+  squares_.assign(rows_.size(), 0);
+  for (std::size_t i = 0; i < expected_.size(); ++i) {
+    squares_[i / width] += expected_[i] * expected_[i];
+    max_abs_expected_ = std::max(max_abs_expected_, std::abs(expected_[i]));
+  }
+  if (rows_.empty()) return;
+  mean_square_ = std::accumulate(squares_.begin(), squares_.end(), 0.0) / static_cast<double>(rows_.size());
+}
+
+void Reference::add_attentions(const Request& request, const Activations& activations, VerifyExtent extent,
+                               std::uint64_t seed) {
   for (int layer = 0; layer < num_attentions(request); ++layer) {
     std::vector<Row> chosen = choose_rows(request, layer, extent, seed);
     const auto sequence = [&](const Row& r) {
@@ -46,14 +123,16 @@ Reference::Reference(const Request& request, const Activations& activations, Ver
       first = last;
     }
   }
-  const auto dim = static_cast<std::size_t>(shape_.head_dim);
-  squares_.assign(rows_.size(), 0);
-  for (std::size_t i = 0; i < expected_.size(); ++i) {
-    squares_[i / dim] += expected_[i] * expected_[i];
-    max_abs_expected_ = std::max(max_abs_expected_, std::abs(expected_[i]));
+}
+
+void Reference::add_layer(const Request& request, const Activations& activations, VerifyExtent extent,
+                          std::uint64_t seed) {
+  const std::vector<GridToken> tokens = choose_tokens(request, extent, seed);
+  for (int entry = 0; entry < request.batch; ++entry) {
+    const DenseRows made = layer_reference(request, activations, entry, tokens);
+    for (const GridToken& token : tokens) rows_.push_back({0, entry, 0, token.outer, token.inner});
+    expected_.insert(expected_.end(), made.data.begin(), made.data.end());
   }
-  if (rows_.empty()) return;
-  mean_square_ = std::accumulate(squares_.begin(), squares_.end(), 0.0) / static_cast<double>(rows_.size());
 }
 
 std::vector<Reference::Row> Reference::choose_rows(const Request& request, int layer, VerifyExtent extent,
@@ -127,11 +206,17 @@ void Reference::compute(const Request& request, const Activations& activations, 
 
 double Reference::squared_error(std::size_t index, const OutputTensor& output, Verification& result) const {
   const Row& row = rows_[index];
-  const auto dim = static_cast<std::size_t>(shape_.head_dim);
-  const auto first = static_cast<std::size_t>(shape_.row(row.batch_entry, row.head, row.outer, row.inner)) * dim;
+  const auto width = static_cast<std::size_t>(row_width());
+  // x has all tokens of a channel next to each other, o all channels of a head.
+  const std::int64_t grid = std::int64_t{shape_.outer_tokens} * shape_.inner_tokens;
+  const std::int64_t in_layer =
+      std::int64_t{row.batch_entry} * shape_.hidden * grid + std::int64_t{row.outer} * shape_.inner_tokens + row.inner;
+  const std::int64_t in_head = shape_.row(row.batch_entry, row.head, row.outer, row.inner) * shape_.head_dim;
+  const auto first = static_cast<std::size_t>(whole_layer_ ? in_layer : in_head);
+  const std::size_t step = whole_layer_ ? static_cast<std::size_t>(grid) : 1;
   double sum = 0;
-  for (std::size_t i = 0; i < dim; ++i) {
-    const double difference = std::abs(output.values[first + i] - expected_[index * dim + i]);
+  for (std::size_t i = 0; i < width; ++i) {
+    const double difference = std::abs(output.values[first + i * step] - expected_[index * width + i]);
     sum += difference * difference;
     if (difference > result.max_abs_error || std::isnan(difference)) result.max_abs_error = difference;
   }
@@ -154,9 +239,8 @@ void Reference::judge_row(std::size_t index, double squared, Verification& resul
 Verification Reference::check(std::span<const OutputTensor> outputs) const {
   Verification result;
   if (rows_.empty()) return result;
-  const double tolerance = error_tolerance(dtype_);
   // An element of a replica may be off by what a whole row may.
-  const double replica_limit = 2 * std::sqrt(tolerance * shape_.head_dim) * max_abs_expected_;
+  const double replica_limit = 2 * std::sqrt(tolerance_ * row_width()) * max_abs_expected_;
   double error_sum = 0, reference_sum = 0;
   bool replicas_agree = true, complete = true;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -173,7 +257,7 @@ Verification Reference::check(std::span<const OutputTensor> outputs) const {
   for (const OutputTensor& output : outputs)
     replicas_agree = replicas_agree && output.max_replica_difference <= replica_limit;
   result.nmse = reference_sum > 0 ? error_sum / reference_sum : error_sum;
-  const bool passed = complete && replicas_agree && result.max_error <= tolerance;
+  const bool passed = complete && replicas_agree && result.max_error <= tolerance_;
   result.verdict = passed ? Verdict::kPassed : Verdict::kFailed;
   return result;
 }

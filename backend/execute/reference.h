@@ -1,9 +1,10 @@
-// Reference: what a layer's attentions must give, computed in double precision from the whole activations and the
-// masks, without any plan; and the verdict on what a run gave.
+// Reference: what a layer's attentions, or a whole layer, must give, computed in double precision from the whole
+// activations and the masks, without any plan; and the verdict on what a run gave.
 //
-// Rows (one head of one query token) are judged one by one by their normalised mean square error, sum (x - ref)^2 /
-// sum ref^2, since an error in one row of millions would vanish in the error of the whole tensor. A row whose reference
-// is nearly zero by chance is normalised by a hundredth of the mean row instead.
+// Rows (one head of one query token; of a whole layer all channels of one token) are judged one by one by their
+// normalised mean square error, sum (x - ref)^2 / sum ref^2, since an error in one row of millions would vanish in the
+// error of the whole tensor. A row whose reference is nearly zero by chance is normalised by a hundredth of the mean
+// row instead.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,15 @@ namespace spscope {
 
 inline constexpr std::string_view kErrorMetric = "row_nmse";
 
-// The largest error of a row that passes. Both are below the error of a missing tile, about 1 / tiles of the row.
-// fp32: sums in another order and the kernel's exponential (2.5e-7) leave at most 1.3e-11 in the conformance tests.
-// bf16: rounding an output to 8 significant bits is off by at most 2^-8 of it, so that no row exceeds 2^-16 = 1.5e-5;
-// 1.35e-5 in the conformance tests.
-double error_tolerance(Dtype dtype);
+// The largest error of a row that passes. All are below the error of a missing tile, about 1 / tiles of the row.
+// Attention, fp32: sums in another order and the kernel's exponential (2.5e-7) leave at most 1.3e-11 in the conformance
+// tests. bf16: rounding an output to 8 significant bits is off by at most 2^-8 of it, so that no row exceeds 2^-16 =
+// 1.5e-5; 1.35e-5 in the conformance tests.
+// Whole layers: fp32 leaves at most 4e-13 in the tests, where rows of one layer are some 100 numbers wide. In bf16 every
+// value that a plan stores on the way is rounded too, x itself up to 8 times (2^-18 a time in the mean), and scores of
+// attention move with q and k: at most 7e-5 in one block and 1.6e-4 in a spatial-temporal pair with two feed-forward
+// networks. A tile, a gate or a kernel that is missing leaves more than 5e-3 in the worst row of the tests.
+double error_tolerance(Dtype dtype, bool whole_layer = false);
 
 struct Verification {
   Verdict verdict = Verdict::kSkipped;
@@ -33,15 +38,18 @@ struct Verification {
   double nmse = 0;           // of all compared rows together
   double max_abs_error = 0;  // of any element
   std::int64_t num_rows = 0;
-  // The row with the highest error.
+  // The row with the highest error; the head of a whole layer's row is 0.
   int worst_layer = 0, worst_head = 0;
   std::int32_t worst_outer = 0, worst_inner = 0;
 };
 
+// Why a reference would take too long: a sample of a whole layer needs keys and values of all its tokens.
+std::vector<Problem> cannot_verify(const Request& request, VerifyExtent extent);
+
 class Reference {
  public:
   // kFull: all rows. kSample: rows chosen by `seed`, at least one of every head, each against all its keys; about a
-  // second of work. kOff: none.
+  // second of work, of whole layers up to half a minute. kOff: none. Throws Error with what cannot_verify says.
   Reference(const Request& request, const Activations& activations, VerifyExtent extent, std::uint64_t seed);
 
   // Compares a run's outputs. Fails too when replicas differ by more than the tolerance allows.
@@ -49,10 +57,14 @@ class Reference {
   std::int64_t num_rows() const { return static_cast<std::int64_t>(rows_.size()); }
 
  private:
+  // Elements of a row.
+  int row_width() const { return whole_layer_ ? shape_.hidden : shape_.head_dim; }
   struct Row {
     int layer = 0, batch_entry = 0, head = 0;
     std::int32_t outer = 0, inner = 0;
   };
+  void add_attentions(const Request& request, const Activations& activations, VerifyExtent extent, std::uint64_t seed);
+  void add_layer(const Request& request, const Activations& activations, VerifyExtent extent, std::uint64_t seed);
   std::vector<Row> choose_rows(const Request& request, int layer, VerifyExtent extent, std::uint64_t seed) const;
   void compute(const Request& request, const Activations& activations, std::span<const Row> rows);
   // Squared error of one row; raises max_abs_error.
@@ -61,9 +73,10 @@ class Reference {
 
   // Shape of the whole tensors, to find a row in an output.
   Activations shape_;
-  Dtype dtype_;
+  bool whole_layer_;
+  double tolerance_;
   std::vector<Row> rows_;
-  std::vector<double> expected_;  // [rows, head_dim]
+  std::vector<double> expected_;  // [rows, row_width]
   std::vector<double> squares_;   // of each row: sum ref^2
   double mean_square_ = 0, max_abs_expected_ = 0;
 };

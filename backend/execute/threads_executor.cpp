@@ -18,9 +18,11 @@
 #include "backend/base/error.h"
 #include "backend/execute/copy.h"
 #include "backend/execute/execute.h"
+#include "backend/execute/local_kernels.h"
 #include "backend/execute/program.h"
 #include "backend/execute/thread_communicator.h"
 #include "kernels/attention.h"
+#include "kernels/gemm.h"
 
 namespace spscope {
 namespace {
@@ -29,9 +31,9 @@ constexpr auto kPoll = std::chrono::milliseconds(20);  // how late an interrupt 
 
 // All that lanes touch. Shared by the caller and the lanes, so that a lane that is left behind finds it in place.
 struct ThreadRun {
-  ThreadRun(const Plan& plan, const Request& request, const ExecuteOptions& chosen)
+  ThreadRun(const Plan& plan, const Request& request, const Activations& activations, const ExecuteOptions& chosen)
       : options(chosen),
-        program(plan, request),
+        program(plan, request, activations.parameters),
         store(program.layout(), chosen.poison),
         control(program.plan()),
         communicator(program.plan(), store, control, chosen.ranks_per_node),
@@ -174,6 +176,39 @@ std::vector<std::int64_t> staging_bytes(const ThreadRun& run) {
   return bytes;
 }
 
+// What no kernel of the CPU executor computes, and inputs and outputs that are not those of an attention or a layer.
+std::vector<Problem> unknown_work(const Plan& plan) {
+  std::vector<Problem> problems;
+  const auto refuse = [&](std::string message, std::string hint) {
+    problems.push_back({ErrorCode::kCannotExecute, "plan", std::move(message), std::move(hint)});
+  };
+  bool multiplies = false;
+  std::vector<bool> refused(plan.kernels.size(), false);
+  for (const Post& post : plan.posts) {
+    if (post.kind != PostKind::kLocal) continue;
+    const auto id = static_cast<std::size_t>(post.kernel);
+    const Kernel& kernel = plan.kernels[id];
+    if (!is_known_work(plan, post) && !refused[id])
+      refuse(fmt::format("the executor threads has no kernel \"{}\" for these operands", kernel.name),
+             "set run.scope = \"attention\"");
+    refused[id] = refused[id] || !is_known_work(plan, post);
+    multiplies = multiplies || (kernel.contracts && find_local_kernel(kernel.name) == nullptr);
+  }
+  if (multiplies && !kernels::gemm_unavailable().empty())
+    refuse(fmt::format("a whole layer needs matrix products, and {}", kernels::gemm_unavailable()),
+           "install libdnnl-dev and configure again, or set run.scope = \"attention\" or run.mode = \"simulate\"");
+  for (const Value& value : plan.values)
+    if (value.given && value.tensors != kQueries && value.tensors != kKeysValues && value.tensors != kHiddenState)
+      refuse(fmt::format("the input {} is not one of q, k, v and x", tensor_set_name(value.tensors)),
+             "set run.scope = \"attention\"");
+  for (const Output& output : plan.outputs)
+    if (const Value& value = plan.values[static_cast<std::size_t>(output.value)];
+        value.tensors != kOutputs && value.tensors != kHiddenState)
+      refuse(fmt::format("the output {} is neither of an attention nor of a layer", tensor_set_name(value.tensors)),
+             "set run.scope = \"attention\"");
+  return problems;
+}
+
 }  // namespace
 
 std::vector<Problem> cannot_execute(const Plan& plan, const ExecuteOptions& options) {
@@ -189,18 +224,7 @@ std::vector<Problem> cannot_execute(const Plan& plan, const ExecuteOptions& opti
     refuse("model.head_dim",
            fmt::format("the attention kernel takes head dims up to {}, not {}", kernels::kMaxHeadDim, head_dim),
            "use more heads of fewer channels, or run.mode = \"simulate\"");
-  for (const Kernel& kernel : plan.kernels)
-    if (kernel.contracts || find_local_kernel(kernel.name) == nullptr)
-      refuse("plan", fmt::format("the executor threads has no kernel \"{}\"", kernel.name),
-             "set run.scope = \"attention\"");
-  for (const Value& value : plan.values)
-    if (value.given && value.tensors != kQueries && value.tensors != kKeysValues)
-      refuse("plan", fmt::format("the input {} is not one of q, k and v", tensor_set_name(value.tensors)),
-             "set run.scope = \"attention\"");
-  for (const Output& output : plan.outputs)
-    if (const Value& value = plan.values[static_cast<std::size_t>(output.value)]; value.tensors != kOutputs)
-      refuse("plan", fmt::format("the output {} is not an attention output", tensor_set_name(value.tensors)),
-             "set run.scope = \"attention\"");
+  for (Problem& problem : unknown_work(plan)) problems.push_back(std::move(problem));
   return problems;
 }
 
@@ -209,7 +233,7 @@ ExecuteResult execute_threads(const Plan& plan, const Request& request, const Ac
   if (std::vector<Problem> problems = cannot_execute(plan, options); !problems.empty())
     throw Error(std::move(problems));
   require_fit(activations, request);
-  const auto run = std::make_shared<ThreadRun>(plan, request, options);
+  const auto run = std::make_shared<ThreadRun>(plan, request, activations, options);
   ExecuteResult result;
   const int total = options.warmup + options.repeats;
   for (int done = 0; done < total; ++done) {

@@ -163,15 +163,15 @@ TEST(Failure, ActivationsOfAnotherWorkloadAreRefused) {
 
 TEST(Failure, WhatCannotRunIsRefusedBeforeItStartsWithAllReasons) {
   Request request = small_request(2);
-  request.hidden = 32;
-  request.kernels.push_back({"w_in", true, Axis::kHidden, Axis::kHidden, kHiddenState});
+  request.ffn = 32;
+  request.kernels.push_back({"w_in", true, Axis::kFfn, Axis::kFfn, TensorSet{Tensor::kF}});
   PlanBuilder b(request);
   const Placement rows = b.place([&](int rank) {
-    return BoxList{{request.all_columns(Axis::kHidden), request.all_outer(), b.sets().span(rank * 50, rank * 50 + 50)}};
+    return BoxList{{request.all_columns(Axis::kFfn), request.all_outer(), b.sets().span(rank * 50, rank * 50 + 50)}};
   });
-  const ValueId x = b.input(kHiddenState, rows, Axis::kHidden);
-  const ValueId y = b.linear(x, "w_in");
-  b.output(b.local("gelu", {&y, 1}), rows);
+  const ValueId x = b.input(TensorSet{Tensor::kF}, rows, Axis::kFfn);
+  const ValueId y = b.linear(x, "w_in"), z = b.local("swirl", {&y, 1});
+  b.output(b.local("swirl", {&z, 1}), rows);
   const Plan plan = b.take();
   ExecuteOptions options;
   options.threads_per_rank = 2;
@@ -179,7 +179,7 @@ TEST(Failure, WhatCannotRunIsRefusedBeforeItStartsWithAllReasons) {
   ASSERT_EQ(problems.size(), 5u);  // threads, two kernels, the input, the output
   EXPECT_THAT(problems[0].message, HasSubstr("2 threads a rank"));
   EXPECT_THAT(problems[1].message, HasSubstr("w_in"));
-  EXPECT_THAT(problems[2].message, HasSubstr("gelu"));
+  EXPECT_THAT(problems[2].message, HasSubstr("swirl"));
   EXPECT_THROW(execute(plan, request, Activations(), options), Error);
 }
 
