@@ -38,21 +38,16 @@ std::array<int, 3> tile_of(const PatternRequest& request) {
 // The tiles [first, first + width) that tile `at` of `count` sees.
 int window_begin(int at, int width, int count) { return std::clamp(at - width / 2, 0, count - width); }
 
-// By width - 1: share of the pairs of tokens along an axis that a window keeps.
-std::vector<double> kept_shares(const std::vector<std::int32_t>& sizes) {
-  const int count = static_cast<int>(sizes.size());
-  double tokens = 0;
-  for (std::int32_t size : sizes) tokens += size;
-  std::vector<double> shares;
-  for (int width = 1; width <= count; ++width) {
-    double pairs = 0;
-    for (int at = 0; at < count; ++at) {
-      const int begin = window_begin(at, width, count);
-      for (int tile = begin; tile < begin + width; ++tile) pairs += static_cast<double>(sizes[at]) * sizes[tile];
-    }
-    shares.push_back(pairs / (tokens * tokens));
-  }
-  return shares;
+// Share of the pairs of tokens along an axis that a window keeps. All tiles but the last are equal, and the last is in
+// the windows of the last ceil(width / 2) tiles, which end there.
+double kept_share(const std::vector<std::int32_t>& sizes, int width) {
+  const auto count = static_cast<double>(sizes.size()), size = static_cast<double>(sizes.front()),
+             last = static_cast<double>(sizes.back());
+  const double reaching = width == static_cast<int>(sizes.size()) ? count : (width + 1) / 2;
+  const double tokens = (count - 1) * size + last;
+  const double pairs =
+      (count - reaching) * size * width * size + ((reaching - 1) * size + last) * ((width - 1) * size + last);
+  return pairs / (tokens * tokens);
 }
 
 // Windows of one kind from a single tile to all, each one tile wider than the one before along one axis; through the
@@ -62,7 +57,7 @@ struct Ladder {
   std::vector<double> density;  // ascending
 };
 
-Ladder ladder_of(const Kind& kind, const TileOrder& order, const std::array<std::vector<double>, 3>& shares) {
+Ladder ladder_of(const Kind& kind, const TileOrder& order) {
   Window released, window;
   auto filled = [&order](const Window& w, int axis) { return static_cast<double>(w[axis]) / order.count(axis); };
   for (int axis = 0; axis < 3; ++axis) {
@@ -92,7 +87,9 @@ Ladder ladder_of(const Kind& kind, const TileOrder& order, const std::array<std:
     ladder.windows.push_back(window);
   }
   for (const Window& w : ladder.windows) {
-    ladder.density.push_back(shares[0][w[0] - 1] * shares[1][w[1] - 1] * shares[2][w[2] - 1]);
+    double density = 1;
+    for (int axis = 0; axis < 3; ++axis) density *= kept_share(order.sizes[axis], w[axis]);
+    ladder.density.push_back(density);
   }
   return ladder;
 }
@@ -102,11 +99,9 @@ Ladder ladder_of(const Kind& kind, const TileOrder& order, const std::array<std:
 class HeadWindows {
  public:
   HeadWindows(const PatternRequest& request, const TileOrder& order) {
-    std::array<std::vector<double>, 3> shares;
-    for (int axis = 0; axis < 3; ++axis) shares[axis] = kept_shares(order.sizes[axis]);
     double all_heads = 0;
     for (const Kind& kind : kKinds) {
-      ladders_.push_back(ladder_of(kind, order, shares));
+      ladders_.push_back(ladder_of(kind, order));
       all_heads += kind.heads;
     }
     for (int head = 0; head < request.heads; ++head) {

@@ -38,6 +38,7 @@ class CutTaker {
   explicit CutTaker(const Cut& cut) : cut_(cut) {}
   bool takes(float score) {
     if (score != cut_.threshold) return score > cut_.threshold;
+    if (cut_.ties == cut_.ties_kept) return true;
     ++tie_;
     return tie_ * cut_.ties_kept / cut_.ties > (tie_ - 1) * cut_.ties_kept / cut_.ties;
   }

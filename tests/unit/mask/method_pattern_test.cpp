@@ -119,6 +119,23 @@ TEST(PatternSta, SmallerBlocksCutTilesAndChangeNothingElse) {
   }
 }
 
+// One head takes the nearest of the densities that its windows have, counted here tile by tile on ragged tiles.
+TEST(PatternSta, RaggedTilesCountByTheirTokens) {
+  PatternRequest request = request_of("sta", {1, 1, 50}, 384, 1);  // tiles of 6 x 8 x 8: six of 8 tokens and one of 2
+  request.heads = 1;
+  for (int width = 1; width <= 7; ++width) {
+    double pairs = 0;
+    for (int at = 0; at < 7; ++at) {
+      for (int k = 0; k < 7; ++k) {
+        const int begin = std::clamp(at - width / 2, 0, 7 - width);
+        if (k >= begin && k < begin + width) pairs += (at == 6 ? 2 : 8) * (k == 6 ? 2 : 8);
+      }
+    }
+    request.density = pairs / 2500;
+    EXPECT_NEAR(generate("sta", request).density(), request.density, 1e-12) << width;
+  }
+}
+
 TEST(PatternSta, HeadsKeepTheirWindowsFromStepToStep) {
   PatternRequest request = request_of("sta", {30, 48, 80}, 384, 0.165);
   request.heads = 24;
