@@ -1,7 +1,11 @@
 #include "tests/conformance/workloads.h"
 
+#include "backend/plan/layer_kernels.h"
+
 namespace spscope {
 namespace {
+
+constexpr int kFfn = 37;  // of whole layers
 
 BlockMask make_mask(const Pattern& pattern, int heads, std::array<int, 3> grid, int block, int text_tokens) {
   PatternRequest wanted;
@@ -47,13 +51,90 @@ std::span<const Workload> workloads() {
       {"spatiotemporal", 3, 8, {7, 5, 8}, 16, 0, TextLayout::kShard, 1, true},
       // One ragged block, about a token a rank.
       {"one_block", 2, 8, {1, 1, 17}, 64},
+      // Whole layers: 5 heads on up to 8 ranks, odd sizes everywhere; an odd head dim leaves a channel unturned.
+      {.name = "layer_wan",
+       .heads = 5,
+       .head_dim = 7,
+       .grid = {2, 3, 7},
+       .block = 8,
+       .batch = 2,
+       .block_of_layer = LayerBlock::kWan,
+       .context_tokens = 5},
+      {.name = "layer_joint_text_first",
+       .heads = 5,
+       .head_dim = 6,
+       .grid = {2, 3, 7},
+       .block = 8,
+       .text_tokens = 5,
+       .block_of_layer = LayerBlock::kJoint,
+       .text_first = true},
+      {.name = "layer_joint_text_replicate",
+       .heads = 5,
+       .head_dim = 6,
+       .grid = {2, 3, 7},
+       .block = 8,
+       .text_tokens = 5,
+       .text = TextLayout::kReplicate,
+       .block_of_layer = LayerBlock::kJoint},
+      {.name = "layer_double",
+       .heads = 5,
+       .head_dim = 8,
+       .grid = {1, 7, 6},
+       .block = 8,
+       .text_tokens = 5,
+       .batch = 2,
+       .block_of_layer = LayerBlock::kDoubleStream},
+      {.name = "layer_double_text_replicate",
+       .heads = 5,
+       .head_dim = 8,
+       .grid = {1, 7, 6},
+       .block = 8,
+       .text_tokens = 5,
+       .text = TextLayout::kReplicate,
+       .block_of_layer = LayerBlock::kDoubleStream},
+      {.name = "layer_single",
+       .heads = 5,
+       .head_dim = 8,
+       .grid = {1, 7, 6},
+       .block = 8,
+       .text_tokens = 5,
+       .block_of_layer = LayerBlock::kSingleStream},
+      {.name = "layer_single_text_replicate",
+       .heads = 5,
+       .head_dim = 8,
+       .grid = {1, 7, 6},
+       .block = 8,
+       .text_tokens = 5,
+       .text = TextLayout::kReplicate,
+       .block_of_layer = LayerBlock::kSingleStream},
+      {.name = "layer_spatiotemporal",
+       .heads = 5,
+       .head_dim = 6,
+       .grid = {7, 3, 5},
+       .block = 4,
+       .spatiotemporal = true,
+       .block_of_layer = LayerBlock::kSpatialTemporal},
+      {.name = "layer_spatiotemporal_two_mlps",
+       .heads = 5,
+       .head_dim = 6,
+       .grid = {5, 3, 5},
+       .block = 4,
+       .batch = 2,
+       .spatiotemporal = true,
+       .block_of_layer = LayerBlock::kSpatialTemporal,
+       .context_tokens = 5,
+       .mlps = 2},
   };
   return table;
 }
 
-std::span<const int> rank_counts() {
-  static constexpr int table[] = {1, 2, 3, 4, 5, 6, 8, 16};
-  return table;
+std::span<const int> rank_counts(const Workload& workload) {
+  static constexpr int all[] = {1, 2, 3, 4, 5, 6, 8, 16}, of_layers[] = {1, 2, 3, 4, 5, 8};
+  return workload.whole_layer() ? std::span<const int>(of_layers) : std::span<const int>(all);
+}
+
+bool runs_on(const Workload& workload, const Pattern& pattern) {
+  return !workload.whole_layer() || pattern.name == "dense" || pattern.name == "sparge";
 }
 
 Request make_request(const Workload& w, const Pattern& pattern, int ranks, Dtype dtype) {
@@ -63,12 +144,20 @@ Request make_request(const Workload& w, const Pattern& pattern, int ranks, Dtype
   request.text_tokens = w.text_tokens;
   request.text = w.text;
   request.batch = w.batch;
+  request.grid = w.grid;
   if (w.spatiotemporal) {
     request.outer_tokens = w.grid[0];
     request.executed_masks[0] =
         std::make_shared<MaskCounter>(request.sets, make_mask(pattern, w.heads, {w.grid[0], 1, 1}, 2, 0));
     request.known_masks[0] = request.executed_masks[0];
   }
+  if (!w.whole_layer()) return request;
+  request.block = w.block_of_layer;
+  request.ffn = kFfn;
+  request.text_first = w.text_first;
+  request.context_tokens = w.context_tokens;
+  request.mlps = w.mlps;
+  request.kernels = layer_kernels(request);
   return request;
 }
 

@@ -21,11 +21,20 @@ struct Workload {
   TextLayout text = TextLayout::kShard;
   int batch = 1;
   bool spatiotemporal = false;  // frames are the outer axis
+  // Whole layers.
+  LayerBlock block_of_layer = LayerBlock::kAttention;
+  int context_tokens = 0, mlps = 1;
+  bool text_first = false;
+
+  bool whole_layer() const { return block_of_layer != LayerBlock::kAttention; }
 };
 
 std::span<const Workload> workloads();
 // Number of ranks that every strategy is tried on.
-std::span<const int> rank_counts();
+std::span<const int> rank_counts(const Workload& workload);
+// Whether the workload is tried on the mask pattern: attention on all, whole layers, in which every pattern is just a
+// mask, on a dense and on a sparse one.
+bool runs_on(const Workload& workload, const Pattern& pattern);
 
 // The request for a workload whose masks follow `pattern`.
 Request make_request(const Workload& workload, const Pattern& pattern, int ranks, Dtype dtype);
