@@ -17,11 +17,11 @@ namespace {
 // The name of a row as people write it.
 template <std::size_t kSize>
 struct RowName {
-  std::array<char, kSize - 1> text;
+  std::array<char, kSize> text;
   constexpr explicit RowName(const char (&identifier)[kSize]) : text() {
-    for (std::size_t i = 0; i + 1 < kSize; ++i) text[i] = identifier[i] == '_' ? '-' : identifier[i];
+    for (std::size_t i = 0; i < kSize; ++i) text[i] = identifier[i] == '_' ? '-' : identifier[i];
   }
-  constexpr std::string_view view() const { return {text.data(), text.size()}; }
+  constexpr std::string_view view() const { return {text.data(), kSize - 1}; }
 };
 
 #define PATTERN(name, evolves, follows_density, summary) constexpr RowName kName_##name(#name);
