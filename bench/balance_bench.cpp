@@ -204,18 +204,19 @@ Json reuse_over_steps(int num_steps) {
   PlanReuse reuse(dbsp, setting(dbsp, kRanks, 1));
   Steps steps(num_steps);
   Json plan_steps = Json::array();
-  double planned = 0, actual = 0, unbalanced = 0;
+  double planned = 0, actual = 0, unbalanced = 0, count = 0;
   for (int step = 0; step < num_steps; ++step) {
     const std::vector<Request> requests = steps.begin(step);
     const std::span<const Decision> decisions = reuse.begin_step(requests);
     if (reuse.decided()) plan_steps.push_back(step);
+    if (reuse.num_plans() == 0) continue;
+    count += static_cast<double>(requests.size());
     for (std::size_t layer = 0; layer < requests.size(); ++layer) {
       planned += decision_imbalance(requests[layer], decisions[layer]);
       actual += executed_imbalance(requests[layer], decisions[layer]);
       unbalanced += executed_imbalance(requests[layer], decide_mesh(Mesh{kRanks, 1}));
     }
   }
-  const double count = static_cast<double>(num_steps) * kModelLayers;
   return {{"steps", num_steps},         {"replans", reuse.num_replans()}, {"plan_steps", plan_steps},
           {"planned", planned / count}, {"actual", actual / count},       {"unbalanced", unbalanced / count}};
 }

@@ -24,7 +24,8 @@ bool replicates_text(const Request& request) {
   return request.text == TextLayout::kReplicate && request.text_tokens > 0;
 }
 
-// Active area of each block, cut as the decision cuts them, from the tokens that meet each token of a coarse block.
+// Active area of each block, cut as the decision cuts them, from the tokens that meet each token of a coarse block. The
+// known mask has the blocks of the executed one: masks of a layer differ in bits only.
 std::vector<std::int64_t> block_weights(const Request& request, const std::vector<std::int64_t>& per_token) {
   const BlockMask& mask = request.executed_mask(spread_axis(request)).refined(block_slices(request)).mask();
   std::vector<std::int64_t> weights;

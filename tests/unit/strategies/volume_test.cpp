@@ -2,6 +2,7 @@
 // communicator's counters at small size.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "backend/config/model.h"
@@ -16,9 +17,12 @@ constexpr std::int32_t kBlock = 64;
 
 BlockMask dense_mask(int heads, std::int32_t tokens, std::int32_t block = kBlock) {
   BlockMask mask(heads, BlockMask::uniform_starts(tokens, block));
+  const int unused = mask.words_per_row() * 64 - mask.blocks();  // bits of the last word
   for (int h = 0; h < heads; ++h)
-    for (std::int32_t q = 0; q < mask.blocks(); ++q)
-      for (std::int32_t k = 0; k < mask.blocks(); ++k) mask.set(h, q, k);
+    for (std::int32_t q = 0; q < mask.blocks(); ++q) {
+      std::ranges::fill(mask.mutable_row(h, q), ~std::uint64_t{0});
+      mask.mutable_row(h, q).back() >>= unused;
+    }
   return mask;
 }
 
