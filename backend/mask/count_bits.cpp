@@ -4,7 +4,7 @@
 #include <bit>
 #include <vector>
 
-#if defined(__x86_64__)
+#ifdef __x86_64__
 #include <immintrin.h>
 #endif
 
@@ -87,18 +87,25 @@ namespace {
   }
 }
 
-constexpr CountingLoops kPortable = {
-    "portable",
-    [](const std::uint64_t* matrix, std::int64_t words_per_row, std::span<const std::int32_t> rows,
-       const std::uint64_t* filter,
-       std::span<const std::int32_t> words) { return sum_rows(matrix, words_per_row, rows, filter, words); },
-    [](const std::uint64_t* matrix, std::int64_t words_per_row, const std::uint64_t* filter,
-       std::span<const std::int32_t> words, std::int64_t weight,
-       std::span<std::int64_t> sums) { add_rows(matrix, words_per_row, filter, words, weight, sums); },
-    [](const std::array<const std::uint64_t*, 8>& rows, std::uint64_t* planes, int num_planes, std::uint64_t* carry,
-       std::size_t num_words) { add_eight(rows, planes, num_planes, carry, num_words); }};
+std::int64_t sum_rows_portable(const std::uint64_t* matrix, std::int64_t words_per_row,
+                               std::span<const std::int32_t> rows, const std::uint64_t* filter,
+                               std::span<const std::int32_t> words) {
+  return sum_rows(matrix, words_per_row, rows, filter, words);
+}
 
-#if defined(__x86_64__)
+void add_rows_portable(const std::uint64_t* matrix, std::int64_t words_per_row, const std::uint64_t* filter,
+                       std::span<const std::int32_t> words, std::int64_t weight, std::span<std::int64_t> sums) {
+  add_rows(matrix, words_per_row, filter, words, weight, sums);
+}
+
+void add_eight_portable(const std::array<const std::uint64_t*, 8>& rows, std::uint64_t* planes, int num_planes,
+                        std::uint64_t* carry, std::size_t num_words) {
+  add_eight(rows, planes, num_planes, carry, num_words);
+}
+
+constexpr CountingLoops kPortable = {"portable", sum_rows_portable, add_rows_portable, add_eight_portable};
+
+#ifdef __x86_64__
 [[gnu::target("popcnt")]] std::int64_t sum_rows_popcnt(const std::uint64_t* matrix, std::int64_t words_per_row,
                                                        std::span<const std::int32_t> rows, const std::uint64_t* filter,
                                                        std::span<const std::int32_t> words) {
@@ -169,7 +176,7 @@ constexpr CountingLoops kPortable = {
 std::vector<CountingLoops> loops_of_this_processor() {
   std::vector<CountingLoops> loops = {kPortable};
   if (__builtin_cpu_supports("popcnt"))
-    loops.push_back({"popcnt", sum_rows_popcnt, add_rows_popcnt, kPortable.add_eight});
+    loops.push_back({"popcnt", sum_rows_popcnt, add_rows_popcnt, add_eight_portable});
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vpopcntdq"))
     loops.push_back({"avx512", sum_rows_avx512, add_rows_avx512, add_eight_avx512});
   return loops;
