@@ -13,12 +13,11 @@ class Mutator {
   Mutator(EditablePlan& plan, const Request& request, Rng& rng) : p_(plan), request_(request), rng_(rng) {}
 
   std::string mutate() {
-    if (p_.ops.empty() || p_.posts.empty() || p_.values.empty() || p_.outputs.empty() || p_.shell.masks.empty() ||
-        p_.shell.accumulators.empty())
-      return {};
+    if (p_.ops.empty() || p_.posts.empty() || p_.values.empty() || p_.outputs.empty()) return {};
     const std::size_t what = below(32);
     if (what == 0) return mutate_shape();
-    if (what < 3) return mutate_accumulator();
+    if (what == 1) return mutate_kernel();
+    if (what == 2) return mutate_accumulator();
     if (what < 5) return mutate_group_or_output();
     if (what < 10) return mutate_post();
     if (what < 16) return mutate_message();
@@ -72,6 +71,7 @@ class Mutator {
   std::string mutate_message();
   std::string mutate_value();
   std::string mutate_placement(RankBoxes& placement, const RankBoxes& other, const char* name);
+  std::string mutate_kernel();
   std::string mutate_accumulator();
   std::string mutate_group_or_output();
   std::string mutate_shape();
@@ -302,30 +302,34 @@ std::string Mutator::mutate_value() {
   }
 }
 
+std::string Mutator::mutate_kernel() {
+  if (p_.shell.kernels.empty()) return {};
+  Kernel &kernel = any(p_.shell.kernels), &other = any(p_.shell.kernels);
+  switch (below(6)) {
+    case 0:
+      return set(kernel.name, other.name, "kernel.name");
+    case 1:
+      kernel.contracts = !kernel.contracts;
+      return "kernel.contracts";
+    case 2:
+      return set(kernel.flops_per_cell, kernel.flops_per_cell + rng_.below(3) - 1, "kernel.flops_per_cell");
+    case 3:
+      return set(kernel.flops_per_column, other.flops_per_column + rng_.below(2), "kernel.flops_per_column");
+    case 4:
+      kernel.whole_rows = !kernel.whole_rows;
+      return "kernel.whole_rows";
+    default:
+      return set(kernel.out, static_cast<Axis>(below(kNumAxes + 1)), "kernel.out");
+  }
+}
+
+// A plan of local work alone has neither masks nor accumulators.
 std::string Mutator::mutate_accumulator() {
+  if (p_.shell.masks.empty() || p_.shell.accumulators.empty()) return {};
   if (rng_.below(3) == 0) {
     MaskUse& mask = any(p_.shell.masks);
     if (rng_.below(2) == 0) return set(mask.axis, static_cast<AttendedAxis>(below(4)), "mask.axis");
     return set(mask.slices, static_cast<int>(rng_.below(5)) - 1, "mask.slices");
-  }
-  if (!p_.shell.kernels.empty() && rng_.below(3) == 0) {
-    Kernel &kernel = any(p_.shell.kernels), &other = any(p_.shell.kernels);
-    switch (below(6)) {
-      case 0:
-        return set(kernel.name, other.name, "kernel.name");
-      case 1:
-        kernel.contracts = !kernel.contracts;
-        return "kernel.contracts";
-      case 2:
-        return set(kernel.flops_per_cell, kernel.flops_per_cell + rng_.below(3) - 1, "kernel.flops_per_cell");
-      case 3:
-        return set(kernel.flops_per_column, other.flops_per_column + rng_.below(2), "kernel.flops_per_column");
-      case 4:
-        kernel.whole_rows = !kernel.whole_rows;
-        return "kernel.whole_rows";
-      default:
-        return set(kernel.out, static_cast<Axis>(below(kNumAxes + 1)), "kernel.out");
-    }
   }
   Accumulator& acc = any(p_.shell.accumulators);
   switch (below(3)) {
