@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "backend/execute/layer_parameters.h"
+
 namespace spscope {
 namespace {
 
@@ -12,7 +14,8 @@ constexpr int kNumInputs = 3;
 
 }  // namespace
 
-ActivationSource::ActivationSource(const Job& job) : job_(job) {
+ActivationSource::ActivationSource(const Job& job)
+    : job_(job), parameters_(std::make_shared<LayerParameters>(job.config.run.seed)) {
   if (job.config.model.activations.empty()) return;
   const std::string path = input_path(job.config, job.config.model.activations);
   ReadOptions options;
@@ -74,7 +77,7 @@ AttentionInput ActivationSource::file_input(int attention, int layer) const {
 Activations ActivationSource::at(const Request& request, int denoise_step, int layer) const {
   if (!from_file()) {
     const auto key = static_cast<std::uint64_t>(denoise_step) << 32 | static_cast<std::uint32_t>(layer);
-    return generate_activations(request, job_.config.run.seed * 0x9e3779b97f4a7c15u + key);
+    return generate_activations(request, job_.config.run.seed * 0x9e3779b97f4a7c15u + key, parameters_);
   }
   std::vector<AttentionInput> inputs;
   for (int a = 0; a < num_attentions(request); ++a) inputs.push_back(file_input(a, layer));

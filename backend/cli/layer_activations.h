@@ -1,7 +1,9 @@
-// The q, k and v that a job's layers run on: seeded numbers, or arrays of a file with real activations.
+// What a job's layers run on: q, k and v, seeded or from a file with real activations; of whole layers a seeded hidden
+// state, and parameters that all layers of the run share.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -33,6 +35,7 @@ class ActivationSource {
 
   const Job& job_;
   std::vector<Array> arrays_;  // q, k, v of each attention
+  std::shared_ptr<LayerParameters> parameters_;
 };
 
 }  // namespace spscope

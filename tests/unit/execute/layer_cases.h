@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/execute/layer_reference.h"
 #include "backend/execute/reference.h"
 #include "backend/plan/layer_kernels.h"
 #include "backend/plan/terms.h"

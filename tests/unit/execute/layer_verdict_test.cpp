@@ -1,0 +1,129 @@
+// The verdict on whole layers sees what a run may get wrong: a tile, a gate, a weight, a position.
+#include <gtest/gtest.h>
+
+#include "kernels/gemm.h"
+#include "tests/unit/execute/layer_cases.h"
+
+namespace spscope {
+namespace {
+
+using testing::hand_plan;
+using testing::layer_request;
+using testing::LayerCase;
+
+class LayerVerdict : public ::testing::TestWithParam<Dtype> {
+ protected:
+  void SetUp() override {
+    if (!kernels::gemm_unavailable().empty()) GTEST_SKIP() << kernels::gemm_unavailable();
+  }
+  static LayerCase a_case(LayerBlock block) { return {.block = block, .dtype = GetParam()}; }
+
+  // Of a run of `wrong`, judged by `right`, with parameters and input of `right`.
+  static Verification judge(const Request& right, const Request& wrong, const Plan& plan) {
+    const Activations activations = generate_activations(right, 5);
+    const ExecuteResult result = execute(plan, wrong, activations);
+    return Reference(right, activations, VerifyExtent::kFull, 0).check(result.outputs);
+  }
+  static void expect_seen(const Verification& v) {
+    EXPECT_EQ(v.verdict, Verdict::kFailed);
+    EXPECT_GT(v.max_error, 5e-3);  // ten times what bf16 may be off by
+  }
+  // The plan with one kernel of the layer taken for another one.
+  static Plan renamed(const Request& request, std::string_view from, const std::string& to) {
+    Plan plan = hand_plan(request);
+    const auto found = std::ranges::find(plan.kernels, from, &Kernel::name);
+    EXPECT_NE(found, plan.kernels.end());
+    found->name = to;
+    return plan;
+  }
+};
+
+TEST_P(LayerVerdict, AMissingTile) {
+  const Request right = layer_request(a_case(LayerBlock::kWan));
+  Request wrong = right;
+  const BlockMask& whole = right.executed_mask().mask();
+  BlockMask mask(whole.heads(), {whole.block_starts().begin(), whole.block_starts().end()});
+  bool missing = false;
+  for (int head = 0; head < mask.heads(); ++head)
+    for (std::int32_t q = 0; q < mask.blocks(); ++q)
+      for (std::int32_t k = 0; k < mask.blocks(); ++k) {
+        const bool leave_out = !missing && head == 1 && q == 2 && whole.active(head, q, k);
+        mask.set(head, q, k, whole.active(head, q, k) && !leave_out);
+        missing = missing || leave_out;
+      }
+  EXPECT_TRUE(missing);
+  wrong.executed_masks[1] = std::make_shared<MaskCounter>(wrong.sets, mask);
+  expect_seen(judge(right, wrong, hand_plan(wrong)));
+}
+
+TEST_P(LayerVerdict, AMissingGate) {
+  const Request request = layer_request(a_case(LayerBlock::kWan));
+  expect_seen(judge(request, request, renamed(request, "gate.ffn", "residual")));
+}
+
+TEST_P(LayerVerdict, TheGateOfAnotherPartOfTheLayer) {
+  const Request request = layer_request(a_case(LayerBlock::kJoint));
+  expect_seen(judge(request, request, renamed(request, "gate.text", "gate.video")));
+}
+
+TEST_P(LayerVerdict, TheWeightOfAnotherStream) {
+  const Request request = layer_request(a_case(LayerBlock::kDoubleStream));
+  expect_seen(judge(request, request, renamed(request, "wkv.text", "wkv.video")));
+}
+
+TEST_P(LayerVerdict, QueriesThatAreNotTurned) {
+  const Request request = layer_request(a_case(LayerBlock::kSingleStream));
+  expect_seen(judge(request, request, renamed(request, "head_rms_rope", "head_rms")));
+}
+
+TEST_P(LayerVerdict, FramesTurnedAsPlacesInAFrame) {
+  const Request request = layer_request(a_case(LayerBlock::kSpatialTemporal));
+  expect_seen(judge(request, request, renamed(request, "head_rms_rope.temporal", "head_rms_rope.spatial")));
+}
+
+TEST_P(LayerVerdict, ASampleHasEveryTokenOfASmallLayer) {
+  const Request request = layer_request(a_case(LayerBlock::kSpatialTemporal));
+  EXPECT_EQ(Reference(request, generate_activations(request, 5), VerifyExtent::kSample, 0).num_rows(), 105);
+}
+
+INSTANTIATE_TEST_SUITE_P(Dtypes, LayerVerdict, ::testing::Values(Dtype::kFp32, Dtype::kBf16),
+                         [](const auto& info) { return std::string(dtype_name(info.param)); });
+
+// Sampled rows are those of the whole: keys come from all tokens all the same.
+TEST(LayerSample, EqualsTheWhole) {
+  for (const LayerBlock block : {LayerBlock::kWan, LayerBlock::kDoubleStream, LayerBlock::kSpatialTemporal}) {
+    const Request request = layer_request({.block = block, .batch = 2, .mlps = 2});
+    const Activations activations = generate_activations(request, 5);
+    std::vector<GridToken> all, some;
+    for (std::int32_t outer = 0; outer < request.outer_tokens; ++outer)
+      for (std::int32_t inner = 0; inner < request.inner_tokens; ++inner) {
+        all.push_back({outer, inner});
+        if (inner % 9 == 4 || inner == request.inner_tokens - 1) some.push_back({outer, inner});
+      }
+    const DenseRows whole = layer_reference(request, activations, 1, all);
+    const DenseRows sample = layer_reference(request, activations, 1, some);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const auto place = std::ranges::find(all, some[i]) - all.begin();
+      for (std::int64_t c = 0; c < request.hidden; ++c)
+        ASSERT_NEAR(sample.row(static_cast<std::int64_t>(i))[c], whole.row(place)[c], 1e-12);
+    }
+  }
+}
+
+TEST(LayerSample, OfALargeModelIsRefusedWithItsWork) {
+  Request request = layer_request({});
+  request.hidden = 5120;
+  request.heads = 40;
+  request.head_dim = 128;
+  request.ffn = 13824;
+  request.inner_tokens = 75600;
+  const std::vector<Problem> problems = cannot_verify(request, VerifyExtent::kSample);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].field, "run.verify");
+  EXPECT_NE(problems[0].message.find("10^9 multiply-adds"), std::string::npos);
+  EXPECT_TRUE(cannot_verify(request, VerifyExtent::kFull).empty());
+  EXPECT_TRUE(cannot_verify(request, VerifyExtent::kOff).empty());
+}
+
+}  // namespace
+}  // namespace spscope
