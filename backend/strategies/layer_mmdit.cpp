@@ -6,27 +6,27 @@
 namespace spscope {
 namespace {
 
-Streams streams(const Request& request, std::string_view video, std::string_view text) {
-  Streams list = {{video, request.video()}};
+TokenStreams streams(const Request& request, std::string_view video, std::string_view text) {
+  TokenStreams list = {{video, request.video()}};
   if (request.text_tokens > 0) list.push_back({text, request.words()});
   return list;
 }
 
 // Modulations and gates of the attention, and of the feed-forward network.
-Streams around_attention(const Request& request) { return streams(request, "video", "text"); }
-Streams around_ffn(const Request& request) { return streams(request, "ffn_video", "ffn_text"); }
+TokenStreams around_attention(const Request& request) { return streams(request, "video", "text"); }
+TokenStreams around_ffn(const Request& request) { return streams(request, "ffn_video", "ffn_text"); }
 // Weights and head norms.
-Streams weights(const Request& request) {
+TokenStreams weights(const Request& request) {
   if (request.block == LayerBlock::kDoubleStream) return streams(request, "video", "text");
   return {{"", request.all_inner()}};
 }
 
-ValueId feed_forward(LayerParts& parts, const Streams& weights, ValueId h) {
+ValueId feed_forward(LayerParts& parts, const TokenStreams& weights, ValueId h) {
   const ValueId f = parts.run("gelu", weights, {parts.run("w1", weights, {h})});
   return parts.join(parts.run("w2", weights, {f}));
 }
 
-BlockEntry project(LayerParts& parts, const Streams& weights, ValueId x, ValueId h) {
+BlockEntry project(LayerParts& parts, const TokenStreams& weights, ValueId x, ValueId h) {
   BlockEntry entry;
   entry.x = x;
   entry.h = h;

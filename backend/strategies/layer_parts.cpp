@@ -28,9 +28,9 @@ ValueId LayerParts::run(std::string_view op, std::string_view part, const std::v
   return b_.local(name, values, columns, kernel->out == Axis::kStat ? cut_.total_groups : Groups());
 }
 
-ValueId LayerParts::run(std::string_view op, const Streams& streams, const std::vector<ValueId>& values) {
+ValueId LayerParts::run(std::string_view op, const TokenStreams& streams, const std::vector<ValueId>& values) {
   std::vector<ValueId> results;
-  for (const Stream& stream : streams) {
+  for (const TokenStream& stream : streams) {
     std::vector<ValueId> parts;
     for (const ValueId value : values) parts.push_back(part_of(value, stream.tokens));
     results.push_back(run(op, stream.part, parts));

@@ -24,11 +24,11 @@ struct WeightCut {
 };
 
 // Tokens that go through kernels of their own, by the part of the kernels' names.
-struct Stream {
+struct TokenStream {
   std::string_view part;
   SetId tokens = kEmptySet;  // of the inner axis
 };
-using Streams = std::vector<Stream>;
+using TokenStreams = std::vector<TokenStream>;
 
 class LayerParts {
  public:
@@ -43,7 +43,7 @@ class LayerParts {
   // The kernel `op`, or `op.part`, on all tokens of the values. REQUIRES: it is a kernel of the request.
   ValueId run(std::string_view op, std::string_view part, const std::vector<ValueId>& values);
   // `op.part` of each stream on its tokens; the results beside each other.
-  ValueId run(std::string_view op, const Streams& streams, const std::vector<ValueId>& values);
+  ValueId run(std::string_view op, const TokenStreams& streams, const std::vector<ValueId>& values);
 
   ValueId gather(ValueId rows) { return cut_.gather ? cut_.gather(b_, rows) : rows; }
   // A sum over whole columns is complete as it is.
