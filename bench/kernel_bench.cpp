@@ -1,5 +1,6 @@
 // Speed of the CPU attention kernel as shares of what the core can do, measured in the same process and interleaved:
 //   dense    FLOP rate of a dense head over the fp32 multiply-add peak of the core, for fp32 and bf16 storage
+//   gemm     FLOP rate of a matrix product of a feed-forward network over the same peak, for both types (with oneDNN)
 //   density  time over (density x dense time), for random masks of equal row load
 // Every figure is the median over the rounds of a ratio taken inside one round, so that a clock or a neighbour that
 // changes between rounds does not enter. FLOPs are those of the two products: 4 x head_dim x (pairs of q and k rows).
@@ -29,6 +30,7 @@
 #include "backend/base/rng.h"
 #include "kernels/attention.h"
 #include "kernels/calibrate.h"
+#include "kernels/gemm.h"
 
 namespace spscope::kernels {
 namespace {
@@ -114,9 +116,35 @@ class BenchHead {
   AttentionWorkspace workspace_;
 };
 
+// A product of a chunk of tokens by a weight of a feed-forward network, 1536 to 8960 channels as in Wan2.1-1.3B.
+class BenchGemm {
+ public:
+  explicit BenchGemm(Dtype dtype)
+      : inputs_(gemm_input_dtype(dtype)),
+        gemm_({kTokens, kIn, kOut, kIn, kOut, kOut, inputs_}),
+        a_(static_cast<std::size_t>(kTokens * kIn) * sizeof(float)),
+        b_(static_cast<std::size_t>(kIn * kOut) * sizeof(float)),
+        c_(static_cast<std::size_t>(kTokens * kOut)) {}
+
+  double gflop_per_s() {
+    const std::int64_t begin_ns = thread_cpu_ns();
+    gemm_.run(a_.data(), b_.data(), c_.data(), workspace_);
+    return 2.0 * kTokens * kIn * kOut / static_cast<double>(thread_cpu_ns() - begin_ns);
+  }
+
+ private:
+  static constexpr std::int64_t kTokens = 512, kIn = 1536, kOut = 8960;
+  Dtype inputs_;
+  Gemm gemm_;
+  std::vector<unsigned char> a_, b_;  // zeros: the time of a product does not depend on its numbers
+  std::vector<float> c_;
+  GemmWorkspace workspace_;
+};
+
 // The ratios of one round, and the figures behind them.
 struct Round {
   double peak_gflop_per_s, dense_gflop_per_s, dense_ratio, bf16_ratio;
+  double gemm_ratio = 0, gemm_bf16_ratio = 0;
   std::vector<double> density_ratios;
 };
 
@@ -125,6 +153,12 @@ int row_load_of(double density, int num_blocks) {
 }
 
 constexpr double kDensities[] = {0.1, 0.2, 0.41, 0.7};
+
+// Shares of the peak, which is taken before and after.
+double gemm_share(BenchGemm& gemm) {
+  const double before = measure_fma_gflop_per_s(), rate = gemm.gflop_per_s();
+  return rate / std::max(before, measure_fma_gflop_per_s());
+}
 
 Round run_round(const BenchShape& shape, BenchHead& fp32, BenchHead& bf16) {
   Round round{};
@@ -153,6 +187,14 @@ nlohmann::ordered_json run(const BenchShape& shape) {
   bf16.seconds(bf16.num_blocks());
   std::vector<Round> rounds;
   for (int i = 0; i < shape.rounds; ++i) rounds.push_back(run_round(shape, fp32, bf16));
+  if (gemm_unavailable().empty()) {
+    BenchGemm single(Dtype::kFp32), half(Dtype::kBf16);
+    single.gflop_per_s(), half.gflop_per_s();
+    for (Round& round : rounds) {
+      round.gemm_ratio = gemm_share(single);
+      round.gemm_bf16_ratio = gemm_share(half);
+    }
+  }
   const auto over_rounds = [&](auto member) {
     std::vector<double> values;
     for (const Round& round : rounds) values.push_back(member(round));
@@ -169,6 +211,8 @@ nlohmann::ordered_json run(const BenchShape& shape) {
   result["dense_gflop_per_s"] = over_rounds([](const Round& r) { return r.dense_gflop_per_s; });
   result["dense_over_peak_ratio"] = over_rounds([](const Round& r) { return r.dense_ratio; });
   result["bf16_over_fp32_time_ratio"] = over_rounds([](const Round& r) { return r.bf16_ratio; });
+  result["gemm_over_peak_ratio"] = over_rounds([](const Round& r) { return r.gemm_ratio; });
+  result["gemm_bf16_over_peak_ratio"] = over_rounds([](const Round& r) { return r.gemm_bf16_ratio; });
   for (std::size_t i = 0; i < std::size(kDensities); ++i) {
     result["sparse_over_share_of_dense_time_ratio"].push_back(
         {{"density", kDensities[i]}, {"ratio", over_rounds([&](const Round& r) { return r.density_ratios[i]; })}});
@@ -193,6 +237,8 @@ void print(const nlohmann::ordered_json& result, std::ostream& out) {
   row("dense fp32, GFLOP/s", number(result["dense_gflop_per_s"], 1));
   row("dense fp32 / peak", number(result["dense_over_peak_ratio"], 3));
   row("time bf16 / fp32", number(result["bf16_over_fp32_time_ratio"], 3));
+  row("gemm fp32 / peak (0: no oneDNN)", number(result["gemm_over_peak_ratio"], 3));
+  row("gemm bf16 / peak", number(result["gemm_bf16_over_peak_ratio"], 3));
   for (const auto& sparse : result["sparse_over_share_of_dense_time_ratio"]) {
     row("time at density " + number(sparse["density"], 2) + " / (density x dense)", number(sparse["ratio"], 3));
   }

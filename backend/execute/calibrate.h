@@ -34,8 +34,8 @@ using NumberSources = std::map<std::string, std::string>;
 
 struct KernelCalibration {
   KernelCostProfile cost;
-  FitQuality attend, move;
-  double fma_gflop_per_s = 0;  // peak of one core, taken before and after the kernels
+  FitQuality attend, move, gemm;  // gemm has no samples where gemm_ns_per_flop is modelled
+  double fma_gflop_per_s = 0;     // peak of one core, taken before and after the kernels
   NumberSources sources;
 };
 
@@ -51,7 +51,7 @@ struct Calibration {
   double fma_gflop_per_s = 0, copy_gbps = 0;  // of one core; copied bytes are counted once
 };
 
-// One rank, computing alone. gemm_ns_per_flop is modelled as half of the peak.
+// One rank, computing alone. Without oneDNN gemm_ns_per_flop is modelled as half of the peak.
 KernelCalibration calibrate_kernels(const CalibrateOptions& options = {});
 
 // Two ranks. Latency and bandwidth are those of an exchange in both directions at once, from when the slower rank could

@@ -16,9 +16,10 @@ constexpr int kLeastRounds = 3, kMostRounds = 40;
 }  // namespace
 
 Experiment make_experiment(int ranks, int head_dim, BlockMask mask, Dtype dtype,
-                           const std::function<void(PlanBuilder&)>& plan) {
+                           const std::function<void(PlanBuilder&)>& plan, const std::function<void(Request&)>& shape) {
   const int heads = mask.heads();
   Experiment experiment{Request::attention(ranks, heads, head_dim, std::move(mask), dtype), {}, {}};
+  if (shape) shape(experiment.request);
   PlanBuilder builder(experiment.request);
   plan(builder);
   experiment.plan = builder.take();

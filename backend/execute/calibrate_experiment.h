@@ -19,9 +19,10 @@ struct Experiment {
   Activations activations;
 };
 
-// One attention over `mask` on `ranks` ranks, planned by `plan`.
+// One attention over `mask` on `ranks` ranks, planned by `plan`; `shape` may make the request one for a whole layer.
 Experiment make_experiment(int ranks, int head_dim, BlockMask mask, Dtype dtype,
-                           const std::function<void(PlanBuilder&)>& plan);
+                           const std::function<void(PlanBuilder&)>& plan,
+                           const std::function<void(Request&)>& shape = {});
 
 // Two timed runs after one that warms up.
 std::vector<Timeline> run_experiment(const Experiment& experiment, const CalibrateOptions& options);
@@ -46,6 +47,9 @@ struct Series {
 Series attend_series(const CalibrateOptions& options);
 // Copies, merges and finishes of one rank; term: bytes read and written.
 Series move_series(const CalibrateOptions& options);
+
+// Matrix products of one rank; term: FLOPs.
+Series gemm_series(const CalibrateOptions& options);
 
 void run_series(Series& series, double seconds, const CalibrateOptions& options);
 LinearFit fit_series(const Series& series);

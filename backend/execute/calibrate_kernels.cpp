@@ -1,5 +1,5 @@
 // The kernel costs of one rank: plans of one rank are executed and their ops timed. Attention is measured over several
-// lengths, row loads and head dims; copies, merges and finishes over two lengths.
+// lengths, row loads and head dims; copies, merges and finishes over two lengths; matrix products over three.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,9 @@
 
 #include "backend/base/rng.h"
 #include "backend/execute/calibrate_experiment.h"
+#include "backend/plan/layer_kernels.h"
 #include "kernels/calibrate.h"
+#include "kernels/gemm.h"
 
 namespace spscope {
 namespace {
@@ -18,7 +20,9 @@ constexpr std::int32_t kLeastTokens = 16;  // an attention that is little more t
 constexpr int kHeads = 1;
 constexpr std::array kHeadDims = {64, 128};
 // Attention takes most of the time that is to be spent.
-constexpr double kAttendShare = 0.8;
+constexpr double kAttendShare = 0.7, kGemmShare = 0.15;
+// Channels of the layer whose feed-forward network is measured, outside and inside.
+constexpr std::int32_t kHidden = 768, kFfn = 3072;
 
 // Every row of blocks of every head has `row_load` active blocks, chosen at random.
 BlockMask mask_of_row_load(std::int32_t tokens, int row_load) {
@@ -124,6 +128,39 @@ Series move_series(const CalibrateOptions& options) {
 
 namespace {
 
+// -- matrix products: FLOPs, with what the executor packs and unpacks around them
+
+void add_gemms(Series& series, std::int32_t tokens, Dtype dtype) {
+  const auto shape = [](Request& request) {
+    request.block = LayerBlock::kSingleStream;
+    request.hidden = kHidden;
+    request.ffn = kFfn;
+    request.kernels = {make_layer_kernel(request, "w1"), make_layer_kernel(request, "w2")};
+  };
+  series.experiments.push_back(make_experiment(
+      1, kHeadDims.front(), mask_of_row_load(tokens, 1), dtype,
+      [](PlanBuilder& b) {
+        const Placement rows = b.place([&](int) { return BoxList{b.request().whole(Axis::kHidden)}; });
+        const ValueId x = b.input(kHiddenState, rows, Axis::kHidden);
+        b.output(b.linear(b.linear(x, "w1"), "w2"), rows);
+      },
+      shape));
+  for_each_op(series.experiments.back().plan, PostKind::kLocal, [&](OpId id, const Op& op) {
+    series.points.push_back({series.experiments.size() - 1, id, {static_cast<double>(op.flops)}, {}});
+  });
+}
+
+}  // namespace
+
+Series gemm_series(const CalibrateOptions& options) {
+  Series series;
+  for (std::int32_t tokens = 2 * kBlock; tokens <= std::min(options.max_tokens, 512); tokens *= 2)
+    add_gemms(series, tokens, options.dtype);
+  return series;
+}
+
+namespace {
+
 NumberSources sources_of(const CalibrateOptions& options, const KernelCalibration& result) {
   const auto fitted = [&](const FitQuality& q) {
     return fmt::format("medians of {} points, off by {:.0f} % in the median and {:.0f} % at most", q.num_samples,
@@ -134,13 +171,16 @@ NumberSources sources_of(const CalibrateOptions& options, const KernelCalibratio
       "{} and {}; {}",
       dtype_name(options.dtype), kHeads * kLeastTokens, kHeads * options.max_tokens, kBlock, kHeadDims[0], kHeadDims[1],
       fitted(result.attend));
-  return {
-      {"cost.attend_ns_per_launch", attend},
-      {"cost.attend_ns_per_row", attend},
-      {"cost.attend_ns_per_pair_channel", attend},
-      {"cost.move_ns_per_byte", fmt::format("measured: copies, merges and finishes; {}", fitted(result.move))},
-      {"cost.gemm_ns_per_flop",
-       fmt::format("modelled: half of the FMA peak of one core, measured as {:.1f} GFLOP/s", result.fma_gflop_per_s)}};
+  return {{"cost.attend_ns_per_launch", attend},
+          {"cost.attend_ns_per_row", attend},
+          {"cost.attend_ns_per_pair_channel", attend},
+          {"cost.move_ns_per_byte", fmt::format("measured: copies, merges and finishes; {}", fitted(result.move))},
+          {"cost.gemm_ns_per_flop",
+           result.gemm.num_samples > 0
+               ? fmt::format("measured: {} products of {} by {} channels; {}", dtype_name(options.dtype), kHidden, kFfn,
+                             fitted(result.gemm))
+               : fmt::format("modelled: half of the FMA peak of one core, measured as {:.1f} GFLOP/s; {}",
+                             result.fma_gflop_per_s, kernels::gemm_unavailable())}};
 }
 
 }  // namespace
@@ -154,15 +194,25 @@ KernelCalibration calibrate_kernels(const CalibrateOptions& options) {
   const LinearFit attend = fit_series(attends);
   if (options.on_phase) options.on_phase("copies, merges and finishes");
   Series moves = move_series(options);
-  run_series(moves, (1 - kAttendShare) * options.seconds, options);
+  run_series(moves, (1 - kAttendShare - kGemmShare) * options.seconds, options);
   const LinearFit move = fit_series(moves);
+  double gemm_ns_per_flop = 0;
+  if (kernels::gemm_unavailable().empty()) {
+    if (options.on_phase) options.on_phase("matrix products");
+    Series gemms = gemm_series(options);
+    run_series(gemms, kGemmShare * options.seconds, options);
+    const LinearFit gemm = fit_series(gemms);
+    gemm_ns_per_flop = gemm.coefficients[0];
+    result.gemm = gemm.quality;
+  }
   result.fma_gflop_per_s = std::max(result.fma_gflop_per_s, kernels::measure_fma_gflop_per_s());
+  if (gemm_ns_per_flop == 0) gemm_ns_per_flop = 2 / result.fma_gflop_per_s;
   result.cost = {.provenance = Provenance::kMeasured,
                  .attend_ns_per_launch = attend.coefficients[0],
                  .attend_ns_per_row = attend.coefficients[1],
                  .attend_ns_per_pair_channel = attend.coefficients[2],
                  .move_ns_per_byte = move.coefficients[0],
-                 .gemm_ns_per_flop = 2 / result.fma_gflop_per_s};
+                 .gemm_ns_per_flop = gemm_ns_per_flop};
   result.attend = attend.quality;
   result.move = move.quality;
   result.sources = sources_of(options, result);

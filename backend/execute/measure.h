@@ -4,6 +4,7 @@
 //
 // A rank runs its compute ops in program order on its own buffers. Nothing is communicated: q, k and v are parts of the
 // layer's input wherever they travel, so what a message would bring is filled in from there, outside the timed part.
+// Times are CPU times of the thread, so a program that takes the core away for a while does not count.
 #pragma once
 
 #include <atomic>

@@ -17,6 +17,19 @@ std::int64_t accumulator_cell_bytes(const Plan& plan) {
   return plan.width(kPartialRows) * std::int64_t{sizeof(float)} * plan.batch;
 }
 
+// The part of a weight that an op multiplies by; a norm statistic has none.
+std::int64_t weight_bytes(const Plan& plan, const Op& op) {
+  const Post& post = plan.post_of(op);
+  const Kernel& kernel = plan.kernels[at(post.kernel)];
+  if (!kernel.contracts || kernel.out == Axis::kStat) return 0;
+  const auto channels = [&](ValueId id) {
+    const Value& value = plan.values[at(id)];
+    const std::span<const Box> boxes = value.placement.at(op.rank);
+    return boxes.empty() ? 0 : plan.sets->size(boxes.front().columns) * plan.width(value.tensors);
+  };
+  return channels(post.src) * channels(post.dst) * dtype_bytes(plan.dtype);
+}
+
 std::int64_t bytes_at(const Plan& plan, ValueId id, int rank) {
   const Value& value = plan.values[at(id)];
   return volume(*plan.sets, value.placement.at(rank)) * plan.cell_bytes(value);
@@ -35,7 +48,7 @@ std::int64_t bytes_touched(const Plan& plan, const Op& op) {
   std::int64_t bytes = 0;
   switch (post.kind) {
     case PostKind::kLocal:
-      bytes = bytes_at(plan, post.src, op.rank) + bytes_at(plan, post.dst, op.rank);
+      bytes = bytes_at(plan, post.src, op.rank) + bytes_at(plan, post.dst, op.rank) + weight_bytes(plan, op);
       for (ValueId id : plan.value_list(post.operands)) bytes += bytes_at(plan, id, op.rank);
       break;
     case PostKind::kCopy: {

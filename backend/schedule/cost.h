@@ -25,7 +25,7 @@ double op_cost_ns(const Plan& plan, const Op& op, const KernelCostProfile& profi
 std::int64_t attend_num_rows(const Plan& plan, const Op& op);
 // Active (head, query, key) triples of an attend op, sequences and batch included.
 std::int64_t attend_area(const Plan& plan, const Op& op);
-// Bytes that a compute op other than an attend reads and writes.
+// Bytes that a compute op other than an attend reads and writes, its part of a weight included.
 std::int64_t bytes_touched(const Plan& plan, const Op& op);
 
 }  // namespace spscope
