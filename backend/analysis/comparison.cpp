@@ -1,10 +1,14 @@
 #include "backend/analysis/comparison.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "backend/analysis/run_figures.h"
+#include "backend/config/cluster.h"
 #include "backend/config/model.h"
+#include "backend/schedule/cost.h"
 
 namespace spscope {
 namespace {
@@ -12,7 +16,14 @@ namespace {
 // Ratios by plan: layers whose masks are equal share one plan, and the coupled ratio takes a schedule.
 using RatiosByPlan = std::map<PlanId, ImbalanceRatios>;
 
-StoredRun load_run(const StoreReader& reader, const RunRecord& record, RatiosByPlan& ratios) {
+// Compute of all ranks by a cost profile, each op rounded up as schedules take it.
+double modelled_compute_ns(const Plan& plan, const KernelCostProfile& cost) {
+  const std::vector<std::int64_t> durations = op_durations(plan, cost);
+  return std::accumulate(durations.begin(), durations.end(), 0.0);
+}
+
+StoredRun load_run(const StoreReader& reader, const RunRecord& record, const ClusterPreset* cluster,
+                   RatiosByPlan& ratios) {
   StoredRun run;
   run.record = record;
   run.usage = reader.usage(record.run_id);
@@ -27,6 +38,8 @@ StoredRun load_run(const StoreReader& reader, const RunRecord& record, RatiosByP
     if (known == ratios.end())
       known = ratios.emplace(*record.plan_id, imbalance_ratios(plan, attended_area(plan))).first;
     if (timeline) add_timeline(run, plan, *timeline);
+    const bool measured = record.provenance.compute == Source::kMeasured;
+    if (timeline && measured && cluster) run.modelled_compute_ns = modelled_compute_ns(plan, cluster->cost);
   }
   run.imbalance = known->second;
   return run;
@@ -55,7 +68,39 @@ Workload describe(const WorkloadRecord& record) {
   w.data_parallel = record.data_parallel;
   w.config_toml = record.config_toml;
   w.cluster_toml = record.cluster_toml;
+  if (const Model* model = find_model_preset(w.model)) w.model_denoise_steps = model->denoise_steps;
   return w;
+}
+
+// The numbers that the file holds of its cluster; a file of another program may hold none that can be read.
+std::optional<ClusterPreset> stored_cluster(const WorkloadRecord& record) {
+  if (record.cluster_toml.empty()) return std::nullopt;
+  Result<ClusterPreset> cluster = parse_cluster(record.cluster_toml, record.cluster);
+  if (!cluster) return std::nullopt;
+  return std::move(*cluster);
+}
+
+// One pair and channel is 4 FLOPs (cluster.h), so 4 / ns is GFLOP/s.
+ClusterFigures figures_of(const ClusterPreset& cluster) {
+  constexpr double kFlopsOfAPairChannel = 4, kGigaOfATera = 1000;
+  ClusterFigures figures;
+  figures.device_tflops = cluster.device.dense_bf16_tflops;
+  if (cluster.cost.attend_ns_per_pair_channel > 0)
+    figures.attention_tflops = kFlopsOfAPairChannel / cluster.cost.attend_ns_per_pair_channel / kGigaOfATera;
+  figures.memory_gbps = cluster.device.memory_gbps;
+  figures.link_gbps = cluster.network.link_gbps;
+  figures.nic_gbps = cluster.network.nic_gbps;
+  figures.compute_from = provenance_name(cluster.cost.provenance);
+  figures.network_from = provenance_name(cluster.network.provenance);
+  return figures;
+}
+
+// A layer pass is stored once all its strategies have run, so every legal strategy has the same number of them.
+std::optional<int> layer_passes_done(const std::vector<StrategyResult>& strategies) {
+  std::optional<int> done;
+  for (const StrategyResult& s : strategies)
+    if (s.legal) done = std::max(done.value_or(0), static_cast<int>(s.by_layer.size()));
+  return done;
 }
 
 // Whether its time means anything: what computed the wrong result has none.
@@ -82,7 +127,8 @@ void set_speedups(std::vector<StrategyResult>& strategies) {
 
 std::optional<std::int64_t> end_to_end_ns(const StrategyResult& strategy, const Workload& workload) {
   const Model* model = find_model_preset(workload.model);
-  if (!strategy.makespan_ns || strategy.by_layer.empty() || !model) return std::nullopt;
+  if (!counts(strategy) || strategy.by_layer.empty() || !model) return std::nullopt;
+  if (strategy.provenance && strategy.provenance->timing == Timing::kOversubscribed) return std::nullopt;
   const double whole_model =
       static_cast<double>(workload.model_layers) * model->denoise_steps * workload.forward_passes;
   return std::llround(static_cast<double>(*strategy.makespan_ns) / static_cast<double>(strategy.by_layer.size()) *
@@ -101,15 +147,18 @@ std::vector<Comparison> compare_store(const StoreReader& reader) {
     c.config_hash = workload.config_hash;
     for (const MachineFact& fact : reader.machine()) c.machine.push_back({fact.name, fact.value});
     c.workload = describe(workload);
+    const std::optional<ClusterPreset> cluster = stored_cluster(workload);
+    if (cluster) c.cluster = figures_of(*cluster);
     for (const StrategyRecord& strategy : strategies) {
       if (strategy.workload_id != workload.workload_id) continue;
       std::vector<StoredRun> runs;
       for (const RunRecord& record : reader.runs(strategy.strategy_id))
-        runs.push_back(load_run(reader, record, ratios));
+        runs.push_back(load_run(reader, record, cluster ? &*cluster : nullptr, ratios));
       StrategyResult result = summarize(strategy, runs);
       result.end_to_end_ns = end_to_end_ns(result, c.workload);
       c.strategies.push_back(std::move(result));
     }
+    c.workload.layer_passes_done = layer_passes_done(c.strategies);
     set_speedups(c.strategies);
     comparisons.push_back(std::move(c));
   }

@@ -19,7 +19,8 @@ void set_speedups(std::vector<StrategyResult>& strategies);
 // nullptr when there is none.
 const StrategyResult* baseline(const std::vector<StrategyResult>& strategies, RunMode mode);
 
-// Makespan per layer and denoise step, times those of the whole model. Absent when the model is not a known preset.
+// Makespan per layer and denoise step, times those of the whole model. Absent when the model is not a known preset, for
+// oversubscribed times and for wrong outputs.
 std::optional<std::int64_t> end_to_end_ns(const StrategyResult& strategy, const Workload& workload);
 
 }  // namespace spscope

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
+#include "backend/analysis/trust.h"
 #include "backend/base/median.h"
 
 namespace spscope {
@@ -47,6 +49,15 @@ std::optional<double> mean_of(std::span<const LayerResult> layers, std::optional
   return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
+template <typename T>
+void set_slowest(LayerResult& layer, const std::vector<T>& by_rank) {
+  const double total = std::accumulate(by_rank.begin(), by_rank.end(), 0.0);
+  if (total <= 0) return;
+  const auto slowest = std::ranges::max_element(by_rank);
+  layer.slowest_rank = static_cast<int>(slowest - by_rank.begin());
+  layer.slowest_excess = static_cast<double>(*slowest) * static_cast<double>(by_rank.size()) / total - 1;
+}
+
 LayerResult layer_result(const StoredRun& run) {
   const RunRecord& record = run.record;
   LayerResult layer;
@@ -64,7 +75,25 @@ LayerResult layer_result(const StoredRun& run) {
   layer.decided = record.decided;
   layer.verify = verdict_name(record.verdict);
   layer.max_error = record.max_error;
+  std::vector<double> tiles;
+  for (const RankUsage& rank : run.usage) tiles.push_back(rank.tiles);
+  set_slowest(layer, tiles);
+  set_slowest(layer, run.times.compute_ns);
   return layer;
+}
+
+// How far the measured compute can be trusted. REQUIRES: times, attention_ns and tiles_by_rank are added up.
+void add_trust(StrategyResult& result, const std::vector<std::int64_t>& attention_ns, std::span<const StoredRun> runs) {
+  if (result.provenance->compute != Source::kMeasured) return;
+  result.compute_deviation = compute_deviation(attention_ns, result.tiles_by_rank);
+  if (result.mode != RunMode::kProject) return;
+  double modelled_ns = 0;
+  for (const StoredRun& run : runs) {
+    if (!run.modelled_compute_ns) return;
+    modelled_ns += *run.modelled_compute_ns;
+  }
+  const double measured_ns = std::accumulate(result.times.compute_ns.begin(), result.times.compute_ns.end(), 0.0);
+  if (modelled_ns > 0 && measured_ns > 0) result.compute_scale = measured_ns / modelled_ns;
 }
 
 void add_times(StrategyResult& result, std::span<const StoredRun> runs) {
@@ -91,6 +120,7 @@ void add_times(StrategyResult& result, std::span<const StoredRun> runs) {
   if (!timelines || times.compute_ns.empty()) return;
   result.times = std::move(times);
   result.attention_ns = *std::ranges::max_element(attention_ns);
+  add_trust(result, attention_ns, runs);
 }
 
 void add_usage(StrategyResult& result, const StoredRun& run) {

@@ -31,6 +31,8 @@ struct StoredRun {
   // Where the time of the median repeat went; empty when its timeline is not kept.
   RankTimes times;
   std::vector<std::int64_t> attention_ns;  // by rank
+  // Compute of its plan by the cost profile of the cluster, all ranks; absent when plan or profile is not kept.
+  std::optional<double> modelled_compute_ns;
 };
 
 // Fills `times` and `attention_ns`. Throws Error (kStoreCorrupt) when the timeline is not one of this plan.

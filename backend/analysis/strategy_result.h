@@ -28,6 +28,9 @@ struct LayerResult {
   std::optional<bool> decided;     // whether the strategy decided anew from known masks; absent when it never keeps
   std::string verify = "skipped";  // passed, failed, skipped
   std::optional<double> max_error;
+  // The rank with most compute or, without times, with most tiles; and how far that is above the mean over ranks: 0.31.
+  std::optional<int> slowest_rank;
+  std::optional<double> slowest_excess;
 };
 
 struct StrategyResult {
@@ -67,6 +70,13 @@ struct StrategyResult {
   std::vector<double> tiles_by_rank;
   RankTimes times;  // of the median repeats; empty without timelines
 
+  // Measured compute over what the cost profile of the cluster says of the same plans, all ranks: how much slower than
+  // the cluster's device this machine computed. Projected runs only.
+  std::optional<double> compute_scale;
+  // Largest distance over ranks between share of attention time and share of tiles, both in units of the mean: 0.3 is a
+  // rank that took 30 % of a mean rank's time more, or less, than its tiles. Measured compute only.
+  std::optional<double> compute_deviation;
+
   std::optional<std::int64_t> planning_ns, parameter_bytes;
   std::vector<std::int64_t> memory_peak_bytes;  // by rank
   std::string verify = "skipped", error_metric;
@@ -81,9 +91,22 @@ struct Workload {
   double density = 0;
   int heads = 1, head_dim = 1, batch = 1;
   int layers = 1, denoise_steps = 1;  // that ran
+  // Of these layers x denoise_steps, how many the file holds: fewer when the run was interrupted. Absent for a plan.
+  std::optional<int> layer_passes_done;
   int model_layers = 1, forward_passes = 1;
+  std::optional<int> model_denoise_steps;  // absent when the model is not a known preset
   int ranks = 1, nodes = 1, data_parallel = 1;
   std::string config_toml, cluster_toml;
+
+  int layer_passes() const { return layers * denoise_steps; }
+  bool interrupted() const { return layer_passes_done && *layer_passes_done < layer_passes(); }
+};
+
+// What modelled times rest on, in the units of data sheets; 0: not known.
+struct ClusterFigures {
+  double device_tflops = 0, attention_tflops = 0, memory_gbps = 0;
+  double link_gbps = 0, nic_gbps = 0;      // 10^9 bytes a second, one way: within a node, between nodes
+  std::string compute_from, network_from;  // "assumed", "modelled", "measured"
 };
 
 struct MachineLine {
@@ -95,6 +118,7 @@ struct Comparison {
   std::string tool_version, created_utc, config_hash, file;
   std::vector<MachineLine> machine;
   Workload workload;
+  std::optional<ClusterFigures> cluster;  // absent when the file does not hold its numbers
   std::vector<StrategyResult> strategies;
 };
 

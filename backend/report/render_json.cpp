@@ -2,6 +2,7 @@
 // schemas/result.schema.json describes them. What is not known is null.
 #include <nlohmann/json.hpp>
 
+#include "backend/analysis/trust.h"
 #include "backend/report/render.h"
 #include "backend/report/section.h"
 
@@ -66,7 +67,9 @@ ordered_json layer_json(const LayerResult& layer) {
           {"planned_imbalance_ratio", or_null(layer.planned_imbalance_ratio)},
           {"decided", or_null(layer.decided)},
           {"verify", layer.verify},
-          {"max_error", or_null(layer.max_error)}};
+          {"max_error", or_null(layer.max_error)},
+          {"slowest_rank", or_null(layer.slowest_rank)},
+          {"slowest_excess", or_null(layer.slowest_excess)}};
 }
 
 void add_identity(const StrategyResult& s, ordered_json& object) {
@@ -95,6 +98,9 @@ void add_times(const StrategyResult& s, ordered_json& object) {
   object["end_to_end_ns"] = or_null(s.end_to_end_ns);
   object["speedup"] = or_null(s.speedup);
   object["bound_ns"] = or_null(s.bound_ns);
+  object["compute_scale"] = or_null(s.compute_scale);
+  object["compute_deviation"] = or_null(s.compute_deviation);
+  object["disturbed"] = s.compute_deviation ? ordered_json(!disturbance(s).empty()) : ordered_json(nullptr);
   object["imbalance_ratio"] = or_null(s.imbalance_ratio);
   object["barrier_imbalance_ratio"] = or_null(s.barrier_imbalance_ratio);
   object["coupled_imbalance_ratio"] = or_null(s.coupled_imbalance_ratio);
@@ -136,13 +142,22 @@ ordered_json strategy_json(const StrategyResult& s) {
 }
 
 ordered_json workload_json(const Workload& w) {
-  return {{"tokens", w.tokens},   {"blocks", w.blocks},
-          {"density", w.density}, {"batch", w.batch},
-          {"layers", w.layers},   {"denoise_steps", w.denoise_steps},
-          {"model", w.model},     {"pattern", w.pattern},
-          {"cluster", w.cluster}, {"ranks", w.ranks},
-          {"nodes", w.nodes},     {"scope", w.scope},
-          {"dtype", w.dtype},     {"model_layers", w.model_layers}};
+  return {{"tokens", w.tokens},
+          {"blocks", w.blocks},
+          {"density", w.density},
+          {"batch", w.batch},
+          {"layers", w.layers},
+          {"denoise_steps", w.denoise_steps},
+          {"model", w.model},
+          {"pattern", w.pattern},
+          {"cluster", w.cluster},
+          {"ranks", w.ranks},
+          {"nodes", w.nodes},
+          {"scope", w.scope},
+          {"dtype", w.dtype},
+          {"model_layers", w.model_layers},
+          {"layer_passes", w.layer_passes()},
+          {"layer_passes_done", or_null(w.layer_passes_done)}};
 }
 
 ordered_json comparison_json(const Comparison& c) {

@@ -1,0 +1,37 @@
+// Trust: whether times are good enough to call one strategy faster than another. Every rule is from stored figures, so
+// that `run`, `compare` and `report` say the same of one file (docs/metrics.md states the rules and their limits).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/analysis/strategy_result.h"
+
+namespace spscope {
+
+// Modelled makespans differ from executed ones by this fraction (the median projection error of bench/RESULTS.md is
+// 5.2 %): smaller differences between strategies are not told apart.
+inline constexpr double kModelAccuracy = 0.05;
+
+// compute_scale within these limits: the compute that was measured is near enough to the cluster's.
+inline constexpr double kSlowestOwnCompute = 2, kFastestOwnCompute = 0.5;
+
+// Above these limits, something else than the plan decided the times.
+inline constexpr double kLargestDeviation = 0.25;  // of compute_deviation
+inline constexpr double kLargestSpread = 0.10;     // of makespan_spread / makespan
+
+// Largest |attention time / its mean - tiles / their mean| over ranks; absent for fewer than two ranks, or without
+// times or tiles. REQUIRES: one entry a rank in both.
+std::optional<double> compute_deviation(const std::vector<std::int64_t>& attention_ns,
+                                        const std::vector<double>& tiles_by_rank);
+
+// What shows that other programs disturbed the times: "rank times of ring r4 are 38 % off their tiles"; "" when nothing
+// does. Only measured compute of clean timing can be disturbed.
+std::string disturbance(const StrategyResult& strategy);
+
+// Whether compute is of another machine than the cluster whose network carries it. Never for `local`, whose network is
+// this machine's too.
+bool foreign_compute(const StrategyResult& strategy, const Workload& workload);
+
+}  // namespace spscope
