@@ -26,10 +26,11 @@ inline constexpr std::string_view kErrorMetric = "row_nmse";
 // Attention, fp32: sums in another order and the kernel's exponential (2.5e-7) leave at most 1.3e-11 in the conformance
 // tests. bf16: rounding an output to 8 significant bits is off by at most 2^-8 of it, so that no row exceeds 2^-16 =
 // 1.5e-5; 1.35e-5 in the conformance tests.
-// Whole layers: fp32 leaves at most 4e-13 in the tests, where rows of one layer are some 100 numbers wide. In bf16 every
-// value that a plan stores on the way is rounded too, x itself up to 8 times (2^-18 a time in the mean), and scores of
-// attention move with q and k: at most 7e-5 in one block and 1.6e-4 in a spatial-temporal pair with two feed-forward
-// networks. A tile, a gate or a kernel that is missing leaves more than 5e-3 in the worst row of the tests.
+// Whole layers: fp32 leaves at most 4e-13 in the tests, where rows of one layer are some 100 numbers wide. In bf16
+// every value that a plan stores on the way is rounded too, x itself up to 8 times (2^-18 a time in the mean), and
+// scores of attention move with q and k: at most 7e-5 in one block and 1.6e-4 in a spatial-temporal pair with two
+// feed-forward networks. A tile, a gate or a kernel that is missing leaves more than 5e-3 in the worst row of the
+// tests.
 double error_tolerance(Dtype dtype, bool whole_layer = false);
 
 struct Verification {

@@ -1,6 +1,7 @@
 // Whole layers of every block on thread ranks, against the layer in double precision; and what the verdict sees.
 #include <gtest/gtest.h>
 
+#include "backend/execute/measure.h"
 #include "backend/plan/verify.h"
 #include "kernels/gemm.h"
 #include "tests/unit/execute/layer_cases.h"
@@ -11,9 +12,6 @@ namespace {
 using testing::hand_plan;
 using testing::layer_request;
 using testing::LayerCase;
-
-#define SKIP_WITHOUT_GEMM() \
-  if (!kernels::gemm_unavailable().empty()) GTEST_SKIP() << kernels::gemm_unavailable()
 
 ExecuteResult run(const Plan& plan, const Request& request, const Activations& activations) {
   ExecuteOptions options;
@@ -38,7 +36,7 @@ Verification run_layer(Request request, bool by_weights = false) {
 class WholeLayer : public ::testing::TestWithParam<LayerBlock> {};
 
 TEST_P(WholeLayer, EqualsTheReference) {
-  SKIP_WITHOUT_GEMM();
+  if (!kernels::gemm_unavailable().empty()) GTEST_SKIP() << kernels::gemm_unavailable();
   for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16})
     for (const LayerCase& c :
          {LayerCase{.block = GetParam(), .dtype = dtype},
@@ -56,12 +54,39 @@ INSTANTIATE_TEST_SUITE_P(Blocks, WholeLayer,
 
 // Sums of shares: of the hidden state, of norm statistics; columns with gaps between them.
 TEST(WholeLayer, WithItsWeightsCutOverRanksEqualsTheReference) {
-  SKIP_WITHOUT_GEMM();
+  if (!kernels::gemm_unavailable().empty()) GTEST_SKIP() << kernels::gemm_unavailable();
   for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16})
-    for (const int ranks : {2, 3}) {
+    for (const int ranks : {2, 3, 5}) {  // the fifth rank has no head: its shares are zeros
       const Verification v = run_layer(layer_request({.ranks = ranks, .dtype = dtype, .batch = 2}), true);
       EXPECT_EQ(v.verdict, Verdict::kPassed) << dtype_name(dtype) << " on " << ranks << ": " << v.max_error;
     }
+}
+
+TEST(WholeLayer, IsMeasuredRankByRank) {
+  if (!kernels::gemm_unavailable().empty()) GTEST_SKIP() << kernels::gemm_unavailable();
+  const Request request = layer_request({.ranks = 2, .dtype = Dtype::kBf16});
+  const Plan plan = hand_plan(request);
+  const std::vector<std::int64_t> ns = measure(plan, request, generate_activations(request, 5));
+  for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id)
+    if (plan.kind_of(plan.ops[static_cast<std::size_t>(id)]) == PostKind::kLocal) {
+      EXPECT_GT(ns[static_cast<std::size_t>(id)], 0) << id;
+    }
+}
+
+// Kernels that layer_kernels.def lists for the blocks are those that the executor has.
+TEST(WholeLayer, HasNoKernelThatTheExecutorLacks) {
+  if (!kernels::gemm_unavailable().empty()) GTEST_SKIP() << kernels::gemm_unavailable();
+  for (const LayerBlock block : {LayerBlock::kWan, LayerBlock::kJoint, LayerBlock::kDoubleStream,
+                                 LayerBlock::kSingleStream, LayerBlock::kSpatialTemporal})
+    EXPECT_TRUE(cannot_execute(hand_plan(layer_request({.block = block, .mlps = 2}))).empty())
+        << testing::block_name(block);
+}
+
+TEST(WholeLayer, WithoutMatrixProductsIsRefusedWithTheReason) {
+  if (kernels::gemm_unavailable().empty()) GTEST_SKIP() << "oneDNN is there";
+  const std::vector<Problem> problems = cannot_execute(hand_plan(layer_request({})));
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_NE(problems[0].message.find("built without oneDNN"), std::string::npos);
 }
 
 }  // namespace
