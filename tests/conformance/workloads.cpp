@@ -133,7 +133,8 @@ std::span<const int> rank_counts(const Workload& workload) {
 }
 
 bool runs_on(const Workload& workload, const Pattern& pattern) {
-  return !workload.whole_layer() || pattern.name == "dense" || pattern.name == "sparge";
+  const bool all = !workload.whole_layer() || workload.block_of_layer == LayerBlock::kWan;
+  return all || pattern.name == "dense" || pattern.name == "sparge";
 }
 
 Request make_request(const Workload& w, const Pattern& pattern, int ranks, Dtype dtype) {

@@ -32,8 +32,8 @@ struct Workload {
 std::span<const Workload> workloads();
 // Number of ranks that every strategy is tried on.
 std::span<const int> rank_counts(const Workload& workload);
-// Whether the workload is tried on the mask pattern: attention on all, whole layers, in which every pattern is just a
-// mask, on a dense and on a sparse one.
+// Whether the workload is tried on the mask pattern: attention and the layers of Wan on all, other layers, for which a
+// pattern is just another mask, on a dense and on a sparse one.
 bool runs_on(const Workload& workload, const Pattern& pattern);
 
 // The request for a workload whose masks follow `pattern`.
