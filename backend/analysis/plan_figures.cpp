@@ -120,6 +120,31 @@ PlanTiles plan_tiles(const Plan& plan, const Request& request) {
   return tiles;
 }
 
+std::int64_t parameter_bytes(const Plan& plan) {
+  const auto columns = [&](ValueId value, int rank) {
+    SetId all = kEmptySet;
+    for (const Box& box : plan.values[at(value)].placement.at(rank))
+      all = plan.sets->unite(std::vector{all, box.columns});
+    return plan.sets->size(all) * plan.width(plan.values[at(value)].tensors);
+  };
+  std::map<std::pair<int, KernelId>, std::int64_t> elements;  // a rank holds a weight once, however often it is used
+  for (const Op& op : plan.ops) {
+    const Post& post = plan.post_of(op);
+    if (post.kind != PostKind::kLocal) continue;
+    const Kernel& kernel = plan.kernels[at(post.kernel)];
+    std::int64_t held = 0;
+    if (kernel.contracts && kernel.out != Axis::kStat)
+      held = columns(post.src, op.rank) * columns(post.dst, op.rank);
+    else if (kernel.flops_per_column > 0)  // hidden channels of the text -> its keys and values
+      held = 2 * columns(post.src, op.rank) * plan.num_columns[static_cast<int>(Axis::kHidden)];
+    std::int64_t& most = elements[{op.rank, post.kernel}];
+    most = std::max(most, held);
+  }
+  std::int64_t sum = 0;
+  for (const auto& [key, held] : elements) sum += held;
+  return sum * dtype_bytes(plan.dtype);
+}
+
 std::optional<std::vector<std::int64_t>> planned_area(const Plan& plan, const Request& request) {
   std::vector<std::int64_t> area(plan.ops.size(), 0);
   for (std::size_t i = 0; i < plan.ops.size(); ++i) {

@@ -40,6 +40,10 @@ PlanTiles plan_tiles(const Plan& plan, const Request& request);
 // that travel) have no such home and count as not moved.
 double moved_fraction(const Plan& plan);
 
+// Bytes of the weight matrices that ranks hold for a plan's matrix products, and for projecting the text that
+// cross-attention reads; sum over ranks. Numbers by channel (norms, modulation) are left out.
+std::int64_t parameter_bytes(const Plan& plan);
+
 // Active query-key pairs of each op on the masks that were known when planning, in the form of attended_area();
 // nothing when no mask was known.
 std::optional<std::vector<std::int64_t>> planned_area(const Plan& plan, const Request& request);

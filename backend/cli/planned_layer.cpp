@@ -40,6 +40,7 @@ PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request, co
     planned.planned_imbalance_ratio = plain_imbalance_ratio(plan, *known);
   planned.moved_fraction = moved_fraction(plan);
   planned.memory_bound_bytes = memory_bound(plan);
+  planned.parameter_bytes = parameter_bytes(plan);
   return planned;
 }
 

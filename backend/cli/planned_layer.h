@@ -21,6 +21,7 @@ struct PlannedLayer {
   std::optional<double> planned_imbalance_ratio;  // the plain ratio as the known masks promised it
   double moved_fraction = 0;
   std::vector<std::int64_t> memory_bound_bytes;  // by rank
+  std::int64_t parameter_bytes = 0;              // sum over ranks
 };
 
 // Throws Error(kPlanInvalid) when the plan breaks a rule: a defect of the strategy, named with the rule.

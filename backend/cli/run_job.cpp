@@ -95,6 +95,7 @@ void store_run(StoreWriter& writer, const LayerOfJob& where, const RunLayer& run
   record.tiles = run.planned.tiles.computed;
   record.tiles_redundant = run.planned.tiles.redundant;
   record.moved_fraction = run.planned.moved_fraction;
+  record.parameter_bytes = run.planned.parameter_bytes;
   record.bound_ns = bound;
   record.planned_imbalance_ratio = run.planned.planned_imbalance_ratio;
   record.decided = run.planned.decided;

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "backend/analysis/plan_figures.h"
 #include "backend/config/model.h"
 #include "backend/plan/layer_kernels.h"
 #include "backend/plan/verify.h"
@@ -156,6 +157,22 @@ TEST(LayerVolume, IsThatOfTheAttentionWhereTokensAreCut) {
       EXPECT_EQ(layer.data, sent_by(layer_of(model, LayerBlock::kAttention, 4), strategy).data) << name << strategy;
       EXPECT_EQ(layer.norm, 0);
     }
+}
+
+// wq, wo: C x C; wkv: C x 2C; w1, w2: C x F; to the text cross_wq, cross_wo: C x C, and its keys and values: C x 2C.
+TEST(Weights, AreHeldWholeWhereTokensAreCutAndOnceWhereTheyAreCutThemselves) {
+  const Model& model = *find_model_preset("wan2.1-t2v-1.3b");
+  const std::int64_t c = model.hidden, f = model.ffn;
+  const std::int64_t whole = (4 * c * c + 2 * c * f + 4 * c * c) * kBf16Bytes;
+  const auto held = [&](const char* name, int ranks) {
+    const Request request = layer_of(model, LayerBlock::kWan, ranks);
+    const Strategy& strategy = *find_strategy(name);
+    return parameter_bytes(make_plan(strategy, request, Parameters(strategy.parameters())));
+  };
+  EXPECT_EQ(held("single", 1), whole);
+  EXPECT_EQ(held("ulysses", 3), 3 * whole);
+  EXPECT_EQ(held("megatron_sp", 3), whole);
+  EXPECT_EQ(held("megatron_tp", 5), whole);
 }
 
 // 2 M (1 - sum_r t_r s_r / (T S)): frames and positions of any remainder, and more ranks than frames.
