@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace spscope {
 namespace {
@@ -39,6 +40,16 @@ Change change_of(const StrategyResult& before, const StrategyResult& after, doub
   return change;
 }
 
+// The modes of all strategies, in their order of declaration: "execute, simulate".
+std::string modes_of(std::span<const Comparison> comparisons) {
+  std::set<RunMode> modes;
+  for (const Comparison& c : comparisons)
+    for (const StrategyResult& s : c.strategies) modes.insert(s.mode);
+  std::string names;
+  for (RunMode mode : modes) names += (names.empty() ? "" : ", ") + std::string(choice_name(mode));
+  return names;
+}
+
 }  // namespace
 
 std::string difference(const Workload& a, const Workload& b) {
@@ -61,6 +72,7 @@ std::string difference(const Workload& a, const Workload& b) {
   compare_counts("batch", a.batch, b.batch);
   compare_counts("layers", a.layers, b.layers);
   compare_counts("denoise_steps", a.denoise_steps, b.denoise_steps);
+  compare_counts("complete layer passes", a.layer_passes_done.value_or(0), b.layer_passes_done.value_or(0));
   compare_counts("ranks", a.ranks, b.ranks);
   compare_counts("nodes", a.nodes, b.nodes);
   // Sums of the same numbers in another order.
@@ -75,6 +87,18 @@ std::vector<Change> changes(const Comparison& before, const Comparison& after, d
   for (const StrategyResult& s : before.strategies)
     if (const StrategyResult* now = same_strategy(after, s)) list.push_back(change_of(s, *now, limit));
   return list;
+}
+
+std::string why_nothing_compared(std::span<const Comparison> before, std::span<const Comparison> after,
+                                 std::span<const Change> changes) {
+  const auto says_something = [](const Change& c) { return c.slower_by || c.regression; };
+  if (std::ranges::any_of(changes, says_something)) return "";
+  for (const Change& c : changes)
+    if (!c.note.empty()) return c.note;
+  if (!changes.empty()) return "no strategy has a time in both files";
+  const std::string before_modes = modes_of(before), after_modes = modes_of(after);
+  if (before_modes != after_modes) return "their modes differ: " + before_modes + " and " + after_modes;
+  return "no strategy with the same parameters is in both files";
 }
 
 }  // namespace spscope

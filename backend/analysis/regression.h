@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,10 @@ std::string difference(const Workload& a, const Workload& b);
 //   its outputs were right and are wrong, or it was legal and is not.
 // Oversubscribed times do not compare.
 std::vector<Change> changes(const Comparison& before, const Comparison& after, double limit);
+
+// Why none of these changes, which are all there are between the two files, says anything: the files have no strategy
+// in common, or their times do not compare. "" when at least one was compared.
+std::string why_nothing_compared(std::span<const Comparison> before, std::span<const Comparison> after,
+                                 std::span<const Change> changes);
 
 }  // namespace spscope

@@ -50,7 +50,7 @@ std::optional<double> mean_of(std::span<const LayerResult> layers, std::optional
 }
 
 template <typename T>
-void set_slowest(LayerResult& layer, const std::vector<T>& by_rank) {
+void set_slowest_by(LayerResult& layer, const std::vector<T>& by_rank) {
   const double total = std::accumulate(by_rank.begin(), by_rank.end(), 0.0);
   if (total <= 0) return;
   const auto slowest = std::ranges::max_element(by_rank);
@@ -77,8 +77,8 @@ LayerResult layer_result(const StoredRun& run) {
   layer.max_error = record.max_error;
   std::vector<double> tiles;
   for (const RankUsage& rank : run.usage) tiles.push_back(rank.tiles);
-  set_slowest(layer, tiles);
-  set_slowest(layer, run.times.compute_ns);
+  set_slowest_by(layer, tiles);
+  set_slowest_by(layer, run.times.compute_ns);
   return layer;
 }
 
@@ -194,6 +194,8 @@ StrategyResult described(const StrategyRecord& strategy) {
 }
 
 }  // namespace
+
+void set_slowest(LayerResult& layer, const std::vector<double>& tiles_by_rank) { set_slowest_by(layer, tiles_by_rank); }
 
 std::optional<int> count_replans(std::span<const LayerResult> layers) {
   std::set<int> steps;

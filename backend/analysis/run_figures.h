@@ -19,6 +19,9 @@ std::optional<RepeatRecord> median_repeat(std::span<const RepeatRecord> repeats)
 // Half the distance between the quartiles, linearly interpolated, rounded to nanoseconds; absent for fewer than two.
 std::optional<std::int64_t> half_interquartile_range(std::span<const RepeatRecord> repeats);
 
+// LayerResult::slowest_rank and slowest_excess by tiles; nothing when there are none.
+void set_slowest(LayerResult& layer, const std::vector<double>& tiles_by_rank);
+
 // StrategyResult::replans of these layers; absent when the strategy never keeps a decision.
 std::optional<int> count_replans(std::span<const LayerResult> layers);
 

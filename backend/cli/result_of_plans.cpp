@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/analysis/run_figures.h"
+#include "backend/base/result.h"
 
 namespace spscope {
 namespace {
@@ -15,6 +16,18 @@ void add_lists(std::vector<std::int64_t>& sum, const std::vector<std::int64_t>& 
 template <typename T>
 void add_to(std::optional<T>& sum, T value) {
   sum = sum.value_or(T{}) + value;
+}
+
+// A plan that no machine can hold refuses its strategy, not the others. Only many ranks make one, so that few ranks are
+// not planned twice.
+std::vector<Problem> too_large(const ChosenStrategy& chosen, const Request& request, const Decision& decision) {
+  constexpr int kManyRanks = 1024;
+  if (request.ranks < kManyRanks) return {};
+  const auto plan =
+      capture([&] { return make_plan(*chosen.strategy, request, chosen.parameters, decision).ops.size(); });
+  if (plan || plan.error().code() != ErrorCode::kPlanTooLarge) return {};
+  return {{ErrorCode::kPlanTooLarge, "strategy." + std::string(chosen.strategy->name), plan.error().what(),
+           plan.error().hint()}};
 }
 
 }  // namespace
@@ -35,6 +48,7 @@ StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, c
   result.backend = job.config.run.backend;
   result.rank_map = rank_map(job);
   result.problems = chosen.strategy->legal(request, chosen.parameters);
+  if (result.problems.empty()) result.problems = too_large(chosen, request, decision);
   result.legal = result.problems.empty();
   if (!result.legal) {
     result.reason = result.problems.front().message;
@@ -76,6 +90,7 @@ void add_layer(StrategyResult& result, const PlannedLayer& planned, const LayerR
   added.coupled_imbalance_ratio = planned.imbalance.coupled;
   added.planned_imbalance_ratio = planned.planned_imbalance_ratio;
   added.decided = planned.decided;
+  set_slowest(added, planned.tiles.by_rank);
 }
 
 void finish_result(StrategyResult& result) {

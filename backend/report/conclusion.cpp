@@ -5,19 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/analysis/trust.h"
 #include "backend/report/format.h"
+#include "backend/report/judgement.h"
 
 namespace spscope {
 namespace {
-
-// Strategies that may be called fast or slow, fastest first.
-std::vector<const StrategyResult*> ranked(const ModeGroup& group) {
-  std::vector<const StrategyResult*> list;
-  for (const StrategyResult* s : group.strategies)
-    if (s->legal && s->makespan_ns && s->verify != "failed" && !oversubscribed(*s)) list.push_back(s);
-  std::ranges::stable_sort(list, {}, [](const StrategyResult* s) { return *s->makespan_ns; });
-  return list;
-}
 
 // How much longer `s` spends on a part of the makespan than `other`, mean over ranks.
 double excess_ns(const StrategyResult& s, const StrategyResult& other,
@@ -25,11 +18,15 @@ double excess_ns(const StrategyResult& s, const StrategyResult& other,
   return mean(s.times.*part).value_or(0) - mean(other.times.*part).value_or(0);
 }
 
-// What a strategy has over the next one: even work, or else the part of the makespan that it saves most of.
+// What a strategy has over the next one: work that is clearly more even, or else the part of the makespan that it saves
+// most of.
 std::string strength(const StrategyResult& s, const StrategyResult& next) {
-  constexpr double kEven = 0.1;
-  const double unevenness = s.imbalance_ratio.value_or(2) - 1;
-  if (unevenness < kEven) return fmt::format(": balanced within {:.0f} %", std::max(1.0, std::ceil(100 * unevenness)));
+  constexpr double kEven = 0.1, kClearlyMore = 0.05;
+  if (s.imbalance_ratio && next.imbalance_ratio && *s.imbalance_ratio - 1 < kEven &&
+      *next.imbalance_ratio - *s.imbalance_ratio > kClearlyMore)
+    return fmt::format(": balanced within {:.0f} %, the other within {:.0f} %",
+                       std::max(1.0, std::ceil(100 * (*s.imbalance_ratio - 1))),
+                       std::ceil(100 * (*next.imbalance_ratio - 1)));
   struct Saving {
     double ns;
     const char* words;
@@ -42,38 +39,54 @@ std::string strength(const StrategyResult& s, const StrategyResult& next) {
   return best.ns > 0 ? ": it " + fmt::format(fmt::runtime(best.words), duration_text(best.ns)) : "";
 }
 
-std::string winner_sentence(const StrategyResult& best, const StrategyResult& second) {
-  const std::int64_t ahead_ns = *second.makespan_ns - *best.makespan_ns;
-  const std::int64_t spread_ns = std::max(best.makespan_spread_ns.value_or(0), second.makespan_spread_ns.value_or(0));
-  if (ahead_ns <= spread_ns)
-    return fmt::format("{} and {} are equally fast within the spread of their repeats.", best.label, second.label);
-  const double ahead =
-      static_cast<double>(ahead_ns) / static_cast<double>(std::max<std::int64_t>(1, *best.makespan_ns));
-  return fmt::format("{} wins, {} ahead of {}{}.", best.label, percent_text(ahead), second.label,
-                     strength(best, second));
+// "ring r4 and usp u2 r2", "ring r4, usp u2 r2 and 3 more"
+std::string level_names(const Judgement& judgement) {
+  const auto& ranked = judgement.ranked;
+  if (judgement.level <= 2) return fmt::format("{} and {}", ranked[0]->label, ranked[1]->label);
+  if (judgement.level == 3) return fmt::format("{}, {} and {}", ranked[0]->label, ranked[1]->label, ranked[2]->label);
+  return fmt::format("{}, {} and {} more", ranked[0]->label, ranked[1]->label, judgement.level - 2);
+}
+
+std::string winner_sentence(const Judgement& judgement) {
+  const StrategyResult &best = *judgement.ranked[0], &second = *judgement.ranked[1];
+  const std::string machine = judgement.foreign ? "With this CPU's compute, " : "";
+  if (judgement.lead == Lead::kTooClose)
+    return fmt::format("{}{} are within what the model can tell apart: less than {:.0f} %.", machine,
+                       level_names(judgement), 100 * kModelAccuracy);
+  if (judgement.lead == Lead::kTied)
+    return fmt::format("{}{} are equally fast within the spread of their repeats.", machine, level_names(judgement));
+  const auto best_ns = static_cast<double>(std::max<std::int64_t>(1, *best.makespan_ns));
+  const double ahead = static_cast<double>(*second.makespan_ns) / best_ns - 1;
+  return fmt::format("{}{} {}, {} ahead of {}{}.", machine, best.label, judgement.foreign ? "is fastest" : "wins",
+                     percent_text(ahead), second.label, strength(best, second));
+}
+
+// For whom a strategy waits. By far the longest part of a wait is for the rank that computes longest.
+std::string waited_for(const StrategyResult& s) {
+  const auto slow = slowest(s);
+  if (!slow) return "";
+  if (slow->of == 1)
+    return fmt::format(" for rank {}, which computes {} longer than the mean", *slow->rank, percent_text(slow->excess));
+  if (slow->rank)
+    return fmt::format(" for rank {}, slowest in {} of {} layer passes; the slowest is on average {} above the mean",
+                       *slow->rank, slow->times, slow->of, percent_text(slow->excess));
+  return fmt::format(" for the slowest rank of each layer, on average {} above the mean", percent_text(slow->excess));
 }
 
 // What a strategy loses against the best one, in the words of its largest loss.
-std::string loser_sentence(const StrategyResult& s, const StrategyResult& best) {
+std::string loser_sentence(const StrategyResult& s, const StrategyResult& best, bool foreign) {
   if (s.times.compute_ns.empty() || best.times.compute_ns.empty()) return "";
   const double late = excess_ns(s, best, &RankTimes::wait_late_peer_ns), wire = excess_ns(s, best, &RankTimes::wire_ns);
   const double compute = excess_ns(s, best, &RankTimes::compute_ns), other = excess_ns(s, best, &RankTimes::other_ns);
   const double largest = std::max({late, wire, compute, other});
   if (largest <= 0) return "";
-  if (largest == late || largest == other) {
-    const int rank = *slowest_rank(s);
-    const double mean_ns = *mean(s.times.compute_ns);
-    const double more =
-        mean_ns > 0 ? static_cast<double>(s.times.compute_ns[static_cast<std::size_t>(rank)]) / mean_ns - 1 : 0;
-    return fmt::format("{} loses {} waiting for rank {}, which computes {} longer than the mean.", s.label,
-                       duration_text(largest), rank, percent_text(more));
-  }
-  if (largest == wire) {
-    const auto sent = mean(s.bytes_sent);
-    return fmt::format("{} spends {} more on the wire: it sends {} a rank.", s.label, duration_text(wire),
-                       bytes_text(sent.value_or(0)));
-  }
-  return fmt::format("{} computes {} longer on each rank.", s.label, duration_text(compute));
+  if (largest == late || largest == other)
+    return fmt::format("{} waits {} more than {}{}.", s.label, duration_text(largest), best.label, waited_for(s));
+  if (largest == compute)
+    return fmt::format("{} computes {} more than {} on each rank.", s.label, duration_text(compute), best.label);
+  if (foreign) return "";  // bytes beside the compute of another machine say nothing
+  return fmt::format("{} spends {} more on the wire than {}: it sends {} a rank.", s.label, duration_text(wire),
+                     best.label, bytes_text(mean(s.bytes_sent).value_or(0)));
 }
 
 std::vector<std::string> about_plans(const ModeGroup& group) {
@@ -98,16 +111,16 @@ std::vector<std::string> about_plans(const ModeGroup& group) {
 }  // namespace
 
 std::vector<std::string> conclusions(const ModeGroup& group) {
-  std::vector<std::string> sentences;
   const auto timed =
       std::ranges::find_if(group.strategies, [](const StrategyResult* s) { return s->makespan_ns.has_value(); });
   if (timed == group.strategies.end()) return about_plans(group);
-  const std::vector<const StrategyResult*> list = ranked(group);
-  if (list.size() > 1) {
-    sentences.push_back(winner_sentence(*list.front(), *list[1]));
-    std::string loser = loser_sentence(*list.back(), *list.front());
-    if (!loser.empty()) sentences.push_back(std::move(loser));
-  }
+  const Judgement judgement = judge(group);
+  if (judgement.lead == Lead::kNobody) return {};
+  std::vector<std::string> sentences = {winner_sentence(judgement)};
+  const StrategyResult *first = judgement.ranked.front(), *last = judgement.ranked.back();
+  if (judgement.level == static_cast<int>(judgement.ranked.size())) return sentences;
+  if (std::string loser = loser_sentence(*last, *first, judgement.foreign); !loser.empty())
+    sentences.push_back(std::move(loser));
   return sentences;
 }
 

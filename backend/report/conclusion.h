@@ -8,7 +8,8 @@
 
 namespace spscope {
 
-// One to three sentences about the strategies of one mode. Empty when nothing can be said.
+// One to three sentences about the strategies of one mode. Empty when nothing can be said: without times that compare,
+// and when other programs disturbed them.
 std::vector<std::string> conclusions(const ModeGroup& group);
 
 }  // namespace spscope

@@ -117,7 +117,8 @@ struct Section {
 // One workload of a report.
 struct Part {
   std::string title, subtitle;
-  std::vector<Section> sections;
+  std::vector<std::string> warnings = {};  // to be read before any number
+  std::vector<Section> sections = {};
 };
 
 struct Report {

@@ -93,6 +93,12 @@ CellText cell_text(const Cell& cell) {
 
 std::string joined(const CellText& text) { return text.suffix.empty() ? text.value : text.value + " " + text.suffix; }
 
+std::string sentence(std::string text) {
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z')
+    text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  return text + ".";
+}
+
 int display_width(std::string_view utf8) {
   int width = 0;
   for (char c : utf8) width += (static_cast<unsigned char>(c) & 0xc0u) != 0x80u;

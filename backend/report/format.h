@@ -28,6 +28,9 @@ CellText cell_text(const Cell& cell);
 // "61.2 ms ±0.4"
 std::string joined(const CellText& text);
 
+// As a sentence of its own: a capital at its start and a full stop at its end.
+std::string sentence(std::string text);
+
 // Columns that UTF-8 text takes on a terminal: its code points.
 int display_width(std::string_view utf8);
 

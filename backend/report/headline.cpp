@@ -2,21 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backend/report/format.h"
+#include "backend/report/judgement.h"
 
 namespace spscope {
 namespace {
 
-// "a800" of the preset "a800x8" or "p4de" of "p4de-xN": the part that names the device.
-std::string device_name(const std::string& cluster) {
-  const std::size_t x = cluster.rfind('x');
-  if (x == std::string::npos || x == 0 || x + 1 == cluster.size()) return cluster;
-  const std::string count = cluster.substr(x + 1);
-  if (count != "N" && count.find_first_not_of("0123456789") != std::string::npos) return cluster;
-  return cluster.substr(0, cluster[x - 1] == '-' ? x - 1 : x);
-}
-
 std::string layers_text(const Workload& w) {
+  if (w.interrupted())
+    return fmt::format("{} of {} layer passes", count_text(*w.layer_passes_done), count_text(w.layer_passes()));
   std::string text = fmt::format("{} of {} layers", w.layers, w.model_layers);
   if (w.layers == w.model_layers) text = w.layers == 1 ? "1 layer" : fmt::format("all {} layers", w.layers);
   if (w.denoise_steps > 1) text += fmt::format(" x {} denoise steps", w.denoise_steps);
@@ -37,6 +33,11 @@ const RunProvenance* provenance_of(const ModeGroup& group) {
   return nullptr;
 }
 
+// Whether no output of the mode was compared with a reference.
+bool unchecked(const ModeGroup& group) {
+  return std::ranges::all_of(group.strategies, [](const StrategyResult* s) { return s->verify == "skipped"; });
+}
+
 bool counted(const ModeGroup& group) {
   for (const StrategyResult* s : group.strategies)
     if (s->provenance && !s->bytes_counted) return false;
@@ -44,6 +45,27 @@ bool counted(const ModeGroup& group) {
 }
 
 }  // namespace
+
+std::string device_name(const std::string& cluster) {
+  const std::size_t x = cluster.rfind('x');
+  if (x == std::string::npos || x == 0 || x + 1 == cluster.size()) return cluster;
+  const std::string count = cluster.substr(x + 1);
+  if (count != "N" && count.find_first_not_of("0123456789") != std::string::npos) return cluster;
+  return cluster.substr(0, cluster[x - 1] == '-' ? x - 1 : x);
+}
+
+std::vector<std::string> headline_warnings(const Comparison& comparison) {
+  std::vector<std::string> warnings;
+  const Workload& w = comparison.workload;
+  if (w.interrupted())
+    warnings.push_back(
+        fmt::format("interrupted: of {} layers x {} denoise steps the file holds {} of {} layer passes, and "
+                    "all figures are of those",
+                    w.layers, w.denoise_steps, count_text(*w.layer_passes_done), count_text(w.layer_passes())));
+  for (const ModeGroup& group : by_mode(comparison))
+    if (std::string note = foreign_compute_note(group); !note.empty()) warnings.push_back(std::move(note));
+  return warnings;
+}
 
 std::string workload_line(const Workload& w) {
   constexpr double kDense = 0.9995;  // reads as 1.00
@@ -59,9 +81,10 @@ std::string workload_line(const Workload& w) {
 std::string provenance_line(const ModeGroup& group) {
   const RunProvenance* p = provenance_of(group);
   if (!p) return "";
-  if (p->compute == Source::kModelled) return "compute modelled, network scheduled";
-  if (p->network == Source::kModelled) return "compute measured on CPU, network scheduled";
-  return fmt::format("executed on CPU ranks, times measured{}", counted(group) ? ", bytes counted" : "");
+  const std::string outputs = unchecked(group) ? ", outputs not checked" : "";
+  if (p->compute == Source::kModelled) return "compute modelled, network scheduled" + outputs;
+  if (p->network == Source::kModelled) return "compute measured on CPU, network scheduled" + outputs;
+  return fmt::format("executed on CPU ranks, times measured{}{}", counted(group) ? ", bytes counted" : "", outputs);
 }
 
 Badges provenance_badges(const ModeGroup& group) {

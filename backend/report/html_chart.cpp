@@ -37,8 +37,23 @@ std::string area(const StackedBars& chart, std::size_t part, const std::string& 
   return text;
 }
 
+// Text in the middle of a part, at a fraction of the width. On hatching it gets a plain patch to be read on.
+std::string label(const StackedBars& chart, std::size_t part, double at, const std::string& words) {
+  constexpr double kCharacter = 6.6, kPadding = 8, kPatchHeight = 18;  // px at the size of style `svg text`
+  std::string patch;
+  if (chart.parts[part].modelled) {
+    const double width = kCharacter * display_width(words) + kPadding;
+    patch = fmt::format(
+        "<rect class=\"part{} patch\" x=\"{:.3f}%\" y=\"{}\" width=\"{:.0f}\" height=\"{}\" rx=\"3\" "
+        "transform=\"translate({:.0f} 0)\"/>",
+        part, 100 * at, (kRowHeight - kPatchHeight) / 2, width, kPatchHeight, -width / 2);
+  }
+  return patch +
+         fmt::format("<text class=\"on{}\" x=\"{:.3f}%\" y=\"{}\">{}</text>", part, 100 * at, kRowHeight / 2, words);
+}
+
 std::string row_bar(const StackedBars& chart, const StackedBars::Bar& bar, double scale) {
-  constexpr double kRoomForText = 0.11;  // of the width
+  constexpr double kRoomForText = 0.12;  // of the width
   std::string text = fmt::format("<svg class=\"bar\" height=\"{}\" role=\"img\" aria-label=\"{}\">", kRowHeight,
                                  html_escaped(bar.label + ", " + duration_text(total(bar))));
   double x = 0;
@@ -48,9 +63,7 @@ std::string row_bar(const StackedBars& chart, const StackedBars::Bar& bar, doubl
     text +=
         area(chart, p, fmt::format("x=\"{:.3f}%\" width=\"{:.3f}%\" height=\"{}\"", 100 * x, 100 * width, kRowHeight),
              tooltip(chart, bar, p));
-    if (width >= kRoomForText)
-      text += fmt::format("<text class=\"on{}\" x=\"{:.3f}%\" y=\"{}\">{}</text>", p, 100 * (x + width / 2),
-                          kRowHeight / 2, duration_text(bar.parts_ns[p]));
+    if (width >= kRoomForText) text += label(chart, p, x + width / 2, duration_text(bar.parts_ns[p]));
     x += width;
   }
   if (chart.mark_ns)

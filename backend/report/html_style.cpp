@@ -13,7 +13,7 @@ constexpr std::string_view kStyle = R"css(
   --on-compute: #ffffff; --on-late: #231300; --on-wire: #ffffff; --on-other: #1a1f29;
   --stripe: rgba(255, 255, 255, .38);
   --measured: #10704a; --measured-back: #e3f4ec; --modelled: #7a4b00; --modelled-back: #fdf2dd;
-  --best: #eaf1fd; --warn: #8a1f11; --warn-back: #fdebe7;
+  --best: #eaf1fd; --warn: #8a1f11; --warn-back: #fdebe7; --shade: rgba(26, 31, 41, .22);
 }
 @media (prefers-color-scheme: dark) {
   :root {
@@ -22,7 +22,7 @@ constexpr std::string_view kStyle = R"css(
     --on-compute: #071022; --on-late: #1d1000; --on-wire: #01231d; --on-other: #ffffff;
     --stripe: rgba(10, 14, 20, .36);
     --measured: #7fdcb2; --measured-back: #12302a; --modelled: #f1c477; --modelled-back: #33270f;
-    --best: #1b2740; --warn: #ffb0a3; --warn-back: #3a1a16;
+    --best: #1b2740; --warn: #ffb0a3; --warn-back: #3a1a16; --shade: rgba(0, 0, 0, .75);
   }
 }
 * { box-sizing: border-box; }
@@ -60,11 +60,17 @@ ul.badges li { padding: .1rem .6rem; border: 1px solid; border-radius: 99px; fon
 ul.badges a { color: inherit; text-decoration: none; }
 li.measured { color: var(--measured); background: var(--measured-back); }
 li.modelled { color: var(--modelled); background: var(--modelled-back); border-style: dashed !important; }
-.scroll { overflow-x: auto; margin: 0 0 1.1rem; }
+.scroll {
+  overflow-x: auto; margin: 0 0 1.1rem;
+  background: linear-gradient(to right, var(--surface) 30%, transparent) left / 40px 100% no-repeat local,
+    linear-gradient(to left, var(--surface) 30%, transparent) right / 40px 100% no-repeat local,
+    linear-gradient(to right, var(--shade), transparent) left / 14px 100% no-repeat scroll,
+    linear-gradient(to left, var(--shade), transparent) right / 14px 100% no-repeat scroll;
+}
 table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 caption { padding: 0 0 .35rem; color: var(--muted); font-size: .88rem; text-align: left; }
 th, td { padding: .42rem .7rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
-th { color: var(--muted); font-size: .8rem; font-weight: 600; vertical-align: bottom; }
+th { color: var(--muted); font-size: .8rem; font-weight: 600; line-height: 1.3; vertical-align: bottom; white-space: normal; }
 th a { color: inherit; text-decoration: underline dotted; }
 th.left, td.left { text-align: left; }
 th:first-child, td:first-child { padding-left: .5rem; }
@@ -91,6 +97,7 @@ svg text { font-size: 11.5px; text-anchor: middle; dominant-baseline: central; f
 .on2 { fill: var(--on-wire); stroke: var(--wire); } .on3 { fill: var(--on-other); stroke: var(--other); }
 .on0, .on1, .on2, .on3 { paint-order: stroke; stroke-width: 4px; stroke-linejoin: round; }
 .hatch { fill: url(#hatching); pointer-events: none; }
+.patch { pointer-events: none; }
 .stripe { fill: var(--stripe); }
 .mark { stroke: var(--ink); stroke-width: 1.5; stroke-dasharray: 3 3; }
 .axis { stroke: var(--rule); }

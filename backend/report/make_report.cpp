@@ -22,6 +22,7 @@ Report make_report(std::span<const Comparison> comparisons) {
     for (const ModeGroup& group : by_mode(comparison))
       if (const std::string line = provenance_line(group); !line.empty())
         part.subtitle += (part.subtitle.empty() ? "" : "; ") + line;
+    part.warnings = headline_warnings(comparison);
     for (const SectionRow& row : report_sections()) {
       Section section = make_section(row.name, comparison);
       if (!section.blocks.empty()) part.sections.push_back(std::move(section));

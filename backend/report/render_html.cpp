@@ -119,6 +119,8 @@ std::string section_id(std::size_t part, const Section& section) {
 std::string part_html(const Part& part, std::size_t index) {
   std::string text = fmt::format("<h2>{}</h2>\n", html_escaped(part.title));
   if (!part.subtitle.empty()) text += fmt::format("<p class=\"subtitle\">{}</p>\n", html_escaped(part.subtitle));
+  for (const std::string& warning : part.warnings)
+    text += fmt::format("<p class=\"warning\">{}</p>\n", html_escaped(sentence(warning)));
   text += "<nav>";
   for (const Section& section : part.sections)
     text += fmt::format("<a href=\"#{}\">{}</a>", section_id(index, section), html_escaped(section.title));

@@ -121,6 +121,8 @@ std::string render_markdown(const Report& report) {
   for (const Part& part : report.parts) {
     text += "\n## " + escaped(part.title) + "\n";
     if (!part.subtitle.empty()) text += "\n" + escaped(part.subtitle) + "\n";
+    for (const std::string& warning : part.warnings)
+      text += "\n" + BlockMarkdown{}(Paragraph{sentence(warning), Tone::kWarning});
     for (const Section& section : part.sections) text += "\n" + section_text(section, 3);
   }
   text += "\n" + section_text(report.definitions, 2);

@@ -88,6 +88,25 @@ std::vector<std::size_t> fitting_columns(const Table& table, const Grid& grid, i
   return kept;
 }
 
+// Names that leave no room for the columns that matter end in an ellipsis.
+void shorten_names(Grid& grid, const std::vector<std::size_t>& kept, int width) {
+  constexpr int kShortest = 16;
+  int total = -kGap;
+  for (std::size_t c : kept) total += grid.width(c) + kGap;
+  const int room = std::max(kShortest, grid.value_width[0] - (total - width));
+  if (total <= width || grid.value_width[0] <= room) return;
+  for (auto& row : grid.rows) {
+    std::string& name = row[0].value;
+    if (display_width(name) <= room) continue;
+    while (display_width(name) > room - 1) {
+      while (!name.empty() && (static_cast<unsigned char>(name.back()) & 0xc0u) == 0x80u) name.pop_back();
+      name.pop_back();
+    }
+    name += "…";
+  }
+  grid.value_width[0] = room;
+}
+
 void trim_right(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
 
 // The end of the first word; a number and its unit ("13.1 ms", "5 %") are one word.
@@ -151,9 +170,13 @@ std::string headline(const Comparison& comparison, const TerminalStyle& style) {
   std::string right;
   for (const ModeGroup& group : by_mode(comparison))
     if (const std::string line = provenance_line(group); !line.empty()) right += (right.empty() ? "" : "; ") + line;
-  if (right.empty()) return painted(left, kBold, style) + '\n';
   const bool one_line = display_width(left) + 3 + display_width(right) <= style.width;
-  return painted(left, kBold, style) + (one_line ? " | " : "\n") + right + '\n';
+  std::string text = painted(left, kBold, style);
+  if (!right.empty()) text += (one_line ? " | " : "\n") + right;
+  text += '\n';
+  for (const std::string& warning : headline_warnings(comparison))
+    text += BlockText{style}(Paragraph{warning, Tone::kWarning});
+  return text;
 }
 
 // What stands last is read first at a prompt: warnings and conclusions of a mode go behind its table. Badges begin a
@@ -177,8 +200,9 @@ std::vector<const Block*> terminal_order(const Section& section) {
 }  // namespace
 
 std::string render_terminal(const Table& table, const TerminalStyle& style) {
-  const Grid grid = lay_out(table);
+  Grid grid = lay_out(table);
   const std::vector<std::size_t> kept = fitting_columns(table, grid, style.width);
+  if (!table.columns.empty() && table.columns[0].left) shorten_names(grid, kept, style.width);
   const std::string gap(kGap, ' ');
   std::string text = table.caption.empty() ? "" : harmless(table.caption) + '\n', line;
   for (std::size_t c : kept)

@@ -1,9 +1,13 @@
 #include "backend/report/section.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "backend/base/check.h"
+#include "backend/report/format.h"
 
 namespace spscope {
 
@@ -33,7 +37,7 @@ std::vector<ModeGroup> by_mode(const Comparison& comparison) {
   std::vector<ModeGroup> groups;
   for (const StrategyResult& strategy : comparison.strategies) {
     auto group = std::ranges::find(groups, strategy.mode, &ModeGroup::mode);
-    if (group == groups.end()) group = groups.insert(groups.end(), {strategy.mode, {}});
+    if (group == groups.end()) group = groups.insert(groups.end(), {strategy.mode, &comparison, {}});
     group->strategies.push_back(&strategy);
   }
   return groups;
@@ -49,26 +53,88 @@ std::optional<double> mean(std::span<const std::int64_t> by_rank) {
   return std::accumulate(by_rank.begin(), by_rank.end(), 0.0) / static_cast<double>(by_rank.size());
 }
 
-std::optional<int> slowest_rank(const StrategyResult& strategy) {
-  const auto rank_of_largest = [](const auto& list) {
-    return static_cast<int>(std::ranges::max_element(list) - list.begin());
+namespace {
+
+template <typename T>
+Slowest slowest_of(const std::vector<T>& by_rank) {
+  const auto largest = std::ranges::max_element(by_rank);
+  const double mean = std::accumulate(by_rank.begin(), by_rank.end(), 0.0) / static_cast<double>(by_rank.size());
+  return {static_cast<int>(largest - by_rank.begin()), 1, 1, mean > 0 ? static_cast<double>(*largest) / mean - 1 : 0};
+}
+
+// Whether a cell says that there is nothing.
+bool nothing(const Cell& cell) {
+  if (cell.hint == Hint::kText) return cell.text.empty() || cell.text == "–";
+  return cell.hint != Hint::kVerdict && cell.number.value_or(0) == 0;
+}
+
+std::size_t column_at(const Table& table, std::string_view heading) {
+  return static_cast<std::size_t>(std::ranges::find(table.columns, heading, &Column::heading) - table.columns.begin());
+}
+
+void erase_column(Table& table, std::size_t at) {
+  const auto offset = static_cast<std::ptrdiff_t>(at);
+  table.columns.erase(table.columns.begin() + offset);
+  for (Row& row : table.rows)
+    if (at < row.cells.size()) row.cells.erase(row.cells.begin() + offset);
+}
+
+}  // namespace
+
+std::optional<Slowest> slowest(const StrategyResult& strategy) {
+  std::map<int, int> times;
+  double excess = 0;
+  int layers = 0;
+  for (const LayerResult& layer : strategy.by_layer) {
+    if (!layer.slowest_rank) continue;
+    ++times[*layer.slowest_rank];
+    excess += layer.slowest_excess.value_or(0);
+    ++layers;
+  }
+  if (layers == 0) {
+    if (!strategy.times.compute_ns.empty()) return slowest_of(strategy.times.compute_ns);
+    if (!strategy.tiles_by_rank.empty()) return slowest_of(strategy.tiles_by_rank);
+    return std::nullopt;
+  }
+  const auto most = std::ranges::max_element(times, {}, &std::pair<const int, int>::second);
+  Slowest found{{}, most->second, layers, excess / layers};
+  if (2 * most->second > layers) found.rank = most->first;
+  return found;
+}
+
+std::string slowest_text(const StrategyResult& strategy) {
+  const auto found = slowest(strategy);
+  if (!found) return "–";
+  return found->rank ? fmt::format("rank {}", *found->rank) : "varies";
+}
+
+std::vector<StackedBars::Part> time_parts(const StrategyResult& strategy) {
+  const bool compute = strategy.provenance && strategy.provenance->compute == Source::kModelled;
+  const bool network = strategy.provenance && strategy.provenance->network == Source::kModelled;
+  return {{"compute", "compute", compute},
+          {"late peer", "wait_late_peer", network},
+          {"wire", "wire", network},
+          {"other", "other", network}};
+}
+
+void drop_empty_columns(Table& table) {
+  for (std::size_t c = table.columns.size(); c-- > 1;) {
+    const auto empty = [c](const Row& row) { return c >= row.cells.size() || nothing(row.cells[c]); };
+    if (std::ranges::all_of(table.rows, empty)) erase_column(table, c);
+  }
+}
+
+void drop_if_same(Table& table, std::string_view heading, std::string_view as) {
+  const std::size_t at = column_at(table, heading), other = column_at(table, as);
+  if (at == table.columns.size() || other == table.columns.size()) return;
+  const auto same = [&](const Row& row) {
+    return joined(cell_text(row.cells[at])) == joined(cell_text(row.cells[other]));
   };
-  if (!strategy.times.compute_ns.empty()) return rank_of_largest(strategy.times.compute_ns);
-  if (!strategy.tiles_by_rank.empty()) return rank_of_largest(strategy.tiles_by_rank);
-  return std::nullopt;
+  if (std::ranges::all_of(table.rows, same)) erase_column(table, at);
 }
 
 bool oversubscribed(const StrategyResult& strategy) {
   return strategy.provenance && strategy.provenance->timing == Timing::kOversubscribed;
-}
-
-const StrategyResult* fastest(const ModeGroup& group) {
-  const StrategyResult* best = nullptr;
-  for (const StrategyResult* s : group.strategies) {
-    if (!s->legal || !s->makespan_ns || s->verify == "failed" || oversubscribed(*s)) continue;
-    if (!best || *s->makespan_ns < *best->makespan_ns) best = s;
-  }
-  return best;
 }
 
 }  // namespace spscope

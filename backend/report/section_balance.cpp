@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "backend/report/section.h"
 
@@ -27,29 +29,30 @@ Table ratio_table(const ModeGroup& group) {
           cell(Hint::kCount, s->tiles), cell(Hint::kCount, s->tiles_redundant), cell(Hint::kPercent, s->moved_fraction),
           cell(Hint::kCount, s->replans)}});
   }
+  drop_if_same(table, "planned", "imbalance");
+  drop_empty_columns(table);
   return table;
 }
 
 Table slowest_table(const ModeGroup& group) {
   Table table;
-  table.caption = "The rank that computes longest";
+  table.caption = "The rank that computes longest, in each layer and denoise step";
   table.columns = {{"strategy", "", true},
-                   {"rank"},
-                   {"its compute", "compute"},
+                   {"rank", "compute"},
+                   {"above the mean", "compute"},
                    {"mean compute", "compute"},
-                   {"mean late peer", "wait_late_peer"},
                    {"longest late peer", "wait_late_peer"},
                    {"attention", "attention"}};
   for (const StrategyResult* s : group.strategies) {
     if (s->times.compute_ns.empty()) continue;
-    const int rank = *slowest_rank(*s);
-    const auto longest_wait = *std::ranges::max_element(s->times.wait_late_peer_ns);
+    const std::optional<Slowest> slow = slowest(*s);
     table.rows.push_back(
-        {{text_cell(s->label), cell(Hint::kCount, rank),
-          duration_cell(s->times.compute_ns[static_cast<std::size_t>(rank)]),
-          cell(Hint::kDuration, mean(s->times.compute_ns)), cell(Hint::kDuration, mean(s->times.wait_late_peer_ns)),
-          duration_cell(longest_wait), duration_cell(s->attention_ns)}});
+        {{text_cell(s->label), text_cell(slowest_text(*s)),
+          cell(Hint::kPercent, slow ? std::optional(slow->excess) : std::nullopt),
+          cell(Hint::kDuration, mean(s->times.compute_ns)),
+          duration_cell(*std::ranges::max_element(s->times.wait_late_peer_ns)), duration_cell(s->attention_ns)}});
   }
+  drop_empty_columns(table);
   return table;
 }
 
@@ -64,10 +67,7 @@ void add_rank_charts(const ModeGroup& group, Section& section) {
     chart.caption = s->label;
     chart.by_rank = true;
     chart.scale_ns = static_cast<double>(longest_ns);
-    chart.parts = {{"compute", "compute", s->provenance && s->provenance->compute == Source::kModelled},
-                   {"late peer", "wait_late_peer", false},
-                   {"wire", "wire", s->provenance && s->provenance->network == Source::kModelled},
-                   {"other", "other", false}};
+    chart.parts = time_parts(*s);
     for (std::size_t r = 0; r < t.compute_ns.size(); ++r)
       chart.bars.push_back({fmt::format("rank {}", r),
                             {static_cast<double>(t.compute_ns[r]), static_cast<double>(t.wait_late_peer_ns[r]),
@@ -76,30 +76,79 @@ void add_rank_charts(const ModeGroup& group, Section& section) {
   }
 }
 
-// Several layers or denoise steps: which of them is uneven.
-void add_layers(const ModeGroup& group, Section& section) {
-  constexpr std::size_t kMostRows = 64;  // a whole run of 50 steps x 40 layers is for SQL
-  for (const StrategyResult* s : group.strategies) {
-    if (s->by_layer.size() < 2) continue;
-    Table table;
-    table.caption = s->label + " by layer and denoise step";
-    table.columns = {{"denoise step"},
-                     {"layer"},
-                     {"makespan", "makespan"},
-                     {"density", "density"},
-                     {"imbalance", "imbalance_ratio"},
-                     {"coupled", "coupled_imbalance_ratio"}};
-    for (const LayerResult& layer : s->by_layer) {
-      if (table.rows.size() == kMostRows) break;
-      table.rows.push_back(
-          {{cell(Hint::kCount, layer.denoise_step), cell(Hint::kCount, layer.layer), duration_cell(layer.makespan_ns),
-            cell(Hint::kPercent, layer.density), cell(Hint::kRatio, layer.imbalance_ratio),
-            cell(Hint::kRatio, layer.coupled_imbalance_ratio)}});
-    }
-    if (s->by_layer.size() > kMostRows)
-      table.caption += fmt::format(" (the first {} of {})", kMostRows, s->by_layer.size());
-    section.blocks.push_back(std::move(table));
+// What a strategy expected of each denoise step and what it met, means over the layers of the step.
+struct StepBalance {
+  double planned = 0, actual = 0;
+  int known = 0, layers = 0, decided = 0;
+  std::int64_t makespan_ns = 0;
+};
+
+std::map<int, StepBalance> by_step(const StrategyResult& s) {
+  std::map<int, StepBalance> steps;
+  for (const LayerResult& layer : s.by_layer) {
+    StepBalance& step = steps[layer.denoise_step];
+    ++step.layers;
+    step.actual += layer.imbalance_ratio.value_or(1);
+    step.decided += layer.decided.value_or(false);
+    step.makespan_ns += layer.makespan_ns.value_or(0);
+    if (layer.planned_imbalance_ratio) step.planned += *layer.planned_imbalance_ratio, ++step.known;
   }
+  return steps;
+}
+
+// Of a strategy that keeps its decisions over denoise steps: when it decided anew, and what keeping them cost.
+void add_steps(const StrategyResult& s, Section& section) {
+  constexpr std::size_t kMostRows = 64;
+  const std::map<int, StepBalance> steps = by_step(s);
+  if (steps.size() < 2 || !s.replans) return;
+  Table table;
+  table.caption = s.label + " by denoise step";
+  table.columns = {{"denoise step"},
+                   {"division"},
+                   {"planned imbalance", "planned_imbalance_ratio"},
+                   {"actual imbalance", "imbalance_ratio"},
+                   {"makespan", "makespan"}};
+  for (const auto& [number, step] : steps) {
+    if (table.rows.size() == kMostRows) break;
+    const std::optional<double> planned = step.known > 0 ? std::optional(step.planned / step.known) : std::nullopt;
+    const std::optional<std::int64_t> makespan = step.makespan_ns > 0 ? std::optional(step.makespan_ns) : std::nullopt;
+    table.rows.push_back(
+        {{cell(Hint::kCount, number), text_cell(step.decided > 0 ? "made anew" : "kept"), cell(Hint::kRatio, planned),
+          cell(Hint::kRatio, step.actual / step.layers), duration_cell(makespan)}});
+  }
+  if (steps.size() > kMostRows) table.caption += fmt::format(" (the first {} of {})", kMostRows, steps.size());
+  drop_empty_columns(table);
+  section.blocks.push_back(std::move(table));
+}
+
+// Several layers or denoise steps: the most uneven of them. The others are for SQL.
+void add_layers(const StrategyResult& s, Section& section) {
+  constexpr std::size_t kMostRows = 12;
+  if (s.by_layer.size() < 2) return;
+  std::vector<const LayerResult*> layers;
+  for (const LayerResult& layer : s.by_layer) layers.push_back(&layer);
+  const bool some = layers.size() > kMostRows;
+  if (some) {
+    std::ranges::stable_sort(layers, std::greater(),
+                             [](const LayerResult* l) { return l->imbalance_ratio.value_or(1); });
+    layers.resize(kMostRows);
+  }
+  Table table;
+  table.caption = some ? fmt::format("{}: the {} most uneven of {} layer passes", s.label, kMostRows, s.by_layer.size())
+                       : s.label + " by layer and denoise step";
+  table.columns = {{"denoise step"},
+                   {"layer"},
+                   {"makespan", "makespan"},
+                   {"density", "density"},
+                   {"slowest", "compute"},
+                   {"imbalance", "imbalance_ratio"},
+                   {"coupled", "coupled_imbalance_ratio"}};
+  for (const LayerResult* l : layers)
+    table.rows.push_back(
+        {{cell(Hint::kCount, l->denoise_step), cell(Hint::kCount, l->layer), duration_cell(l->makespan_ns),
+          cell(Hint::kPercent, l->density), text_cell(l->slowest_rank ? fmt::format("rank {}", *l->slowest_rank) : "–"),
+          cell(Hint::kRatio, l->imbalance_ratio), cell(Hint::kRatio, l->coupled_imbalance_ratio)}});
+  section.blocks.push_back(std::move(table));
 }
 
 }  // namespace
@@ -111,7 +160,8 @@ void fill_balance(const Comparison& comparison, Section& section) {
     if (Table table = ratio_table(group); !table.rows.empty()) section.blocks.push_back(std::move(table));
     if (Table table = slowest_table(group); !table.rows.empty()) section.blocks.push_back(std::move(table));
     add_rank_charts(group, section);
-    add_layers(group, section);
+    for (const StrategyResult* strategy : group.strategies) add_steps(*strategy, section);
+    for (const StrategyResult* strategy : group.strategies) add_layers(*strategy, section);
   }
 }
 

@@ -1,6 +1,7 @@
 // Communication: what each strategy sends, within a node and between nodes, and which tensors it is.
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 
 #include "backend/report/section.h"
 
@@ -19,18 +20,18 @@ Cell total(const std::vector<std::int64_t>& by_rank) {
 
 Table volume_table(const ModeGroup& group) {
   Table table;
-  table.columns = {{"strategy", "", true},           {"sent/rank", "bytes_sent"},
-                   {"most of a rank", "bytes_sent"}, {"within nodes", "bytes_sent"},
-                   {"between nodes", "bytes_sent"},  {"all ranks", "bytes_sent"},
-                   {"messages", "messages"},         {"wire", "wire"},
-                   {"late peer", "wait_late_peer"}};
+  table.columns = {{"strategy", "", true},         {"sent/rank", "bytes_sent"},     {"most of a rank", "bytes_sent"},
+                   {"within nodes", "bytes_sent"}, {"between nodes", "bytes_sent"}, {"all ranks", "bytes_sent"},
+                   {"messages", "messages"}};
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal) continue;
     table.rows.push_back({{text_cell(s->label), cell(Hint::kBytes, mean(s->bytes_sent)), largest(s->bytes_sent),
                            total(s->bytes_sent_intra_node), total(s->bytes_sent_inter_node), total(s->bytes_sent),
-                           cell(Hint::kCount, s->messages), cell(Hint::kDuration, mean(s->times.wire_ns)),
-                           cell(Hint::kDuration, mean(s->times.wait_late_peer_ns))}});
+                           cell(Hint::kCount, s->messages)}});
   }
+  drop_if_same(table, "most of a rank", "sent/rank");
+  drop_if_same(table, "within nodes", "all ranks");  // nothing goes between nodes
+  drop_empty_columns(table);
   return table;
 }
 
@@ -51,6 +52,8 @@ Table tensor_table(const ModeGroup& group) {
       table.columns.push_back({tensor});
     }
   if (tensors.empty()) return table;
+  if (std::ranges::find(tensors, std::string_view("exchange")) != tensors.end())
+    table.caption += "; exchange is what moves only to spread load";
   for (const StrategyResult* s : group.strategies) {
     if (s->bytes_sent.empty()) continue;
     Row row{{text_cell(s->label)}};

@@ -2,7 +2,10 @@
 // config, so that anyone can make it again.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backend/report/format.h"
+#include "backend/report/headline.h"
 #include "backend/report/section.h"
 
 namespace spscope {
@@ -24,17 +27,24 @@ Facts workload_facts(const Workload& w) {
       facts, "mask",
       fmt::format("{}, density {:.3f}, {} blocks", w.pattern, w.density, count_text(static_cast<double>(w.blocks))));
   add_fact(facts, "ran",
-           fmt::format("{} of {} layers, {} denoise step{}, batch {}", w.layers, w.model_layers, w.denoise_steps,
-                       w.denoise_steps == 1 ? "" : "s", w.batch));
+           fmt::format("{}{} of {} layers, {} denoise step{}, batch {}",
+                       w.interrupted() ? fmt::format("{} of the {} layer passes of ", count_text(*w.layer_passes_done),
+                                                     count_text(w.layer_passes()))
+                                       : "",
+                       w.layers, w.model_layers, w.denoise_steps, w.denoise_steps == 1 ? "" : "s", w.batch));
   add_fact(facts, "cluster",
            fmt::format("{}: {} rank{} on {} node{}", w.cluster, w.ranks, w.ranks == 1 ? "" : "s", w.nodes,
                        w.nodes == 1 ? "" : "s"));
   return facts;
 }
 
-// "0-3 | 4-7": groups of ranks, runs shortened; at most a handful.
+// "0-3 | 4-7": groups of ranks, runs shortened; "8 groups of 2" for more than a handful.
 std::string groups_text(const std::vector<std::vector<int>>& groups) {
-  constexpr std::size_t kMostGroups = 8;
+  constexpr std::size_t kMostGroups = 4;
+  const bool alone = std::ranges::all_of(groups, [](const auto& group) { return group.size() == 1; });
+  const bool equal = std::ranges::all_of(groups, [&](const auto& group) { return group.size() == groups[0].size(); });
+  if ((alone && groups.size() > 1) || (equal && groups.size() > kMostGroups))
+    return fmt::format("{} groups of {}", groups.size(), groups[0].size());
   std::string text;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     if (g == kMostGroups) return text + fmt::format(" | ... {} groups", groups.size());
@@ -65,6 +75,27 @@ Table strategy_table(const Comparison& comparison) {
   return table;
 }
 
+// "160 GB/s", or "" for what is not known.
+std::string rate(double value, const char* unit) { return value > 0 ? fmt::format("{:.4g} {}", value, unit) : ""; }
+
+// What modelled times rest on.
+Facts cluster_facts(const Comparison& comparison) {
+  const ClusterFigures& c = *comparison.cluster;
+  Facts facts{"Numbers of " + device_name(comparison.workload.cluster), {}};
+  add_fact(facts, "dense bf16 peak", rate(c.device_tflops, "TFLOP/s"));
+  add_fact(facts, "attention kernel", rate(c.attention_tflops, "TFLOP/s") + ", " + c.compute_from);
+  add_fact(facts, "memory", rate(c.memory_gbps, "GB/s"));
+  add_fact(facts, "link of a rank", rate(c.link_gbps, "GB/s one way") + ", " + c.network_from);
+  if (comparison.workload.nodes > 1) add_fact(facts, "network of a node", rate(c.nic_gbps, "GB/s one way"));
+  return facts;
+}
+
+bool nothing_timed(const Comparison& comparison) {
+  return std::ranges::all_of(comparison.strategies, [](const StrategyResult& s) {
+    return !s.provenance || s.provenance->compute == Source::kModelled;
+  });
+}
+
 }  // namespace
 
 void fill_provenance(const Comparison& comparison, Section& section) {
@@ -72,9 +103,12 @@ void fill_provenance(const Comparison& comparison, Section& section) {
   add_fact(made, "spscope", comparison.tool_version);
   add_fact(made, "at", comparison.created_utc);
   add_fact(made, "config hash", comparison.config_hash);
-  for (const MachineLine& line : comparison.machine) add_fact(made, line.name, line.value);
   section.blocks.push_back(std::move(made));
   section.blocks.push_back(workload_facts(comparison.workload));
+  if (comparison.cluster) section.blocks.push_back(cluster_facts(comparison));
+  Facts machine{nothing_timed(comparison) ? "Written on, where nothing was timed" : "Timed on", {}};
+  for (const MachineLine& line : comparison.machine) add_fact(machine, line.name, line.value);
+  if (!machine.rows.empty()) section.blocks.push_back(std::move(machine));
   if (Table table = strategy_table(comparison); !table.rows.empty()) section.blocks.push_back(std::move(table));
   if (!comparison.workload.config_toml.empty())
     section.blocks.push_back(Listing{"The config, every default filled in", comparison.workload.config_toml});

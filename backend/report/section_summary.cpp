@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "backend/report/conclusion.h"
 #include "backend/report/format.h"
 #include "backend/report/headline.h"
+#include "backend/report/judgement.h"
 #include "backend/report/section.h"
 
 namespace spscope {
@@ -14,8 +16,6 @@ namespace {
 bool timed(const ModeGroup& group) {
   return std::ranges::any_of(group.strategies, [](const StrategyResult* s) { return s->makespan_ns.has_value(); });
 }
-
-Cell rank_cell(std::optional<int> rank) { return rank ? text_cell(fmt::format("rank {}", *rank)) : text_cell("–"); }
 
 Cell largest_bytes_cell(const std::vector<std::int64_t>& by_rank) {
   if (by_rank.empty()) return cell(Hint::kBytes, {});
@@ -42,12 +42,12 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
                         Column{"late peer", "wait_late_peer", false, 1}, Column{"wire", "wire", false, 2},
                         Column{"sent/rank", "bytes_sent", false, 3}, Column{"check", "verification", true}})
     table.columns.push_back(std::move(column));
-  const StrategyResult* best = fastest(group);
+  const StrategyResult* best = judge(group).winner();
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal) continue;
     Row row{{text_cell(s->label), duration_cell(s->makespan_ns, s->makespan_spread_ns)}, s == best, false};
     if (speedups) row.cells.push_back(cell(Hint::kSpeedup, s->speedup));
-    for (Cell c : {cell(Hint::kRatio, s->imbalance_ratio), rank_cell(slowest_rank(*s)),
+    for (Cell c : {cell(Hint::kRatio, s->imbalance_ratio), text_cell(slowest_text(*s)),
                    mean_duration_cell(s->times.wait_late_peer_ns), mean_duration_cell(s->times.wire_ns),
                    cell(Hint::kBytes, mean(s->bytes_sent)), verdict_cell(s->verify, s->max_error)})
       row.cells.push_back(std::move(c));
@@ -78,7 +78,7 @@ Table plan_table(const ModeGroup& group) {
     if (!s->legal) continue;
     table.rows.push_back(
         {{text_cell(s->label), cell(Hint::kRatio, s->imbalance_ratio), cell(Hint::kRatio, s->barrier_imbalance_ratio),
-          cell(Hint::kRatio, s->coupled_imbalance_ratio), rank_cell(slowest_rank(*s)),
+          cell(Hint::kRatio, s->coupled_imbalance_ratio), text_cell(slowest_text(*s)),
           cell(Hint::kBytes, mean(s->bytes_sent)), cell(Hint::kCount, s->messages), cell(Hint::kCount, s->tiles),
           largest_bytes_cell(s->memory_peak_bytes), duration_cell(s->planning_ns)},
          false,
@@ -93,11 +93,7 @@ StackedBars makespan_bars(const ModeGroup& group) {
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal || s->times.compute_ns.empty()) continue;
     const RankTimes& t = s->times;
-    if (bars.parts.empty())
-      bars.parts = {{"compute", "compute", s->provenance && s->provenance->compute == Source::kModelled},
-                    {"late peer", "wait_late_peer", false},
-                    {"wire", "wire", s->provenance && s->provenance->network == Source::kModelled},
-                    {"other", "other", false}};
+    if (bars.parts.empty()) bars.parts = time_parts(*s);
     bars.bars.push_back(
         {s->label, {*mean(t.compute_ns), *mean(t.wait_late_peer_ns), *mean(t.wire_ns), *mean(t.other_ns)}});
   }
@@ -106,6 +102,18 @@ StackedBars makespan_bars(const ModeGroup& group) {
     bars.mark_label = "best possible";
   }
   return bars;
+}
+
+// The check says nothing where nothing was computed; the headline says so once.
+void drop_unchecked(Table& table) {
+  const bool none = std::ranges::all_of(table.rows, [](const Row& row) {
+    return std::ranges::all_of(row.cells,
+                               [](const Cell& c) { return c.hint != Hint::kVerdict || c.text == "skipped"; });
+  });
+  if (!none || table.columns.back().heading != "check") return;
+  for (Row& row : table.rows)
+    if (row.cells.size() == table.columns.size()) row.cells.pop_back();
+  table.columns.pop_back();
 }
 
 std::string refusal(const StrategyResult& s) {
@@ -121,8 +129,29 @@ void add_warnings(const ModeGroup& group, Section& section) {
   if (std::ranges::any_of(group.strategies, [](const StrategyResult* s) { return oversubscribed(*s); }))
     section.blocks.push_back(Paragraph{
         "Timing is oversubscribed: the ranks share fewer cores, so their times do not compare and no speed-up is "
-        "given. Numbers and bytes are checked; run.mode = \"project\" gives times.",
+        "given. Numbers and bytes are checked; run.mode = \"project\" gives times of this machine's compute on the "
+        "cluster's network, \"simulate\" models both.",
         Tone::kWarning});
+  if (const std::string why = judge(group).disturbance; !why.empty())
+    section.blocks.push_back(Paragraph{
+        "Other programs disturbed this: run it again. No winner is named, since " + why + ".", Tone::kWarning});
+}
+
+// Strategies that give some ranks more heads than others, one line for each degree.
+void add_uneven_heads(const ModeGroup& group, Section& section) {
+  const int heads = group.of->workload.heads;
+  std::map<int, std::string> labels;  // by degree
+  for (const StrategyResult* s : group.strategies)
+    if (s->legal && s->ulysses > 1 && heads % s->ulysses != 0)
+      labels[s->ulysses] += (labels[s->ulysses].empty() ? "" : ", ") + s->label;
+  for (const auto& [degree, names] : labels) {
+    const int more = heads % degree, fewer = degree - more, least = heads / degree;
+    section.blocks.push_back(Paragraph{
+        fmt::format("{}: {} heads on {} ranks: {} rank{} hold{} {} and {} hold{} {}; many implementations refuse this.",
+                    names, heads, degree, more, more == 1 ? "" : "s", more == 1 ? "s" : "", least + 1, fewer,
+                    fewer == 1 ? "s" : "", least),
+        Tone::kNote});
+  }
 }
 
 }  // namespace
@@ -138,8 +167,11 @@ void fill_summary(const Comparison& comparison, Section& section) {
     if (any_legal) {
       Table table = timed(group) ? run_table(comparison, group) : plan_table(group);
       if (groups.size() > 1) table.caption = mode_word(group.mode);
+      drop_empty_columns(table);
+      if (group.mode != RunMode::kExecute) drop_unchecked(table);
       section.blocks.push_back(std::move(table));
     }
+    add_uneven_heads(group, section);
     for (const StrategyResult* s : group.strategies)
       if (!s->legal) section.blocks.push_back(Paragraph{refusal(*s), Tone::kNote});
     if (StackedBars bars = makespan_bars(group); !bars.bars.empty()) section.blocks.push_back(std::move(bars));

@@ -12,6 +12,7 @@ std::string hint_of(const Problem& problem) { return problem.hint.empty() ? "" :
 
 void fill_verification(const Comparison& comparison, Section& section) {
   Table checks, refused;
+  bool any_checked = false;
   checks.columns = {{"strategy", "", true},
                     {"mode", "provenance", true},
                     {"outputs", "verification", true},
@@ -23,6 +24,7 @@ void fill_verification(const Comparison& comparison, Section& section) {
     for (const Problem& p : s.problems)
       refused.rows.push_back({{text_cell(s.label), text_cell(error_id(p.code)), text_cell(p.message + hint_of(p))}});
     if (!s.legal || s.by_layer.empty()) continue;
+    any_checked = any_checked || s.verify != "skipped";
     int checked = 0;
     for (const LayerResult& layer : s.by_layer) checked += layer.verify != "skipped";
     checks.rows.push_back(
@@ -30,7 +32,11 @@ void fill_verification(const Comparison& comparison, Section& section) {
           text_cell(s.error_metric.empty() ? "–" : s.error_metric),
           text_cell(fmt::format("{} of {}", checked, s.by_layer.size()))}});
   }
-  if (!checks.rows.empty()) section.blocks.push_back(std::move(checks));
+  if (!checks.rows.empty() && any_checked) section.blocks.push_back(std::move(checks));
+  if (!checks.rows.empty() && !any_checked)
+    section.blocks.push_back(
+        Paragraph{"No outputs were checked: run.mode = \"execute\" computes them and compares them with a reference.",
+                  Tone::kNote});
   if (!refused.rows.empty()) section.blocks.push_back(std::move(refused));
 }
 

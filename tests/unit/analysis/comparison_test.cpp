@@ -5,6 +5,8 @@
 
 #include <filesystem>
 
+#include "backend/analysis/trust.h"
+#include "backend/config/cluster.h"
 #include "backend/store/store_writer.h"
 #include "tests/unit/analysis/two_ranks.h"
 
@@ -28,6 +30,9 @@ class StoredComparison : public ::testing::Test {
     workload.density = 0.5;
     workload.ranks = 2;
     workload.model_layers = 40;
+    workload.layers = 3;
+    workload.cluster = "a800x8";
+    workload.cluster_toml = cluster_toml(*find_cluster_preset("a800x8"));
     const WorkloadId id = writer.add_workload(workload);
     add_strategy(writer, id, "ring", 0);
     add_strategy(writer, id, "ring-2", 30);
@@ -49,6 +54,7 @@ class StoredComparison : public ::testing::Test {
     strategy.name = "ring";
     strategy.label = "ring r2";
     strategy.ring = 2;
+    strategy.mode = RunMode::kProject;
     RunRecord run;
     run.strategy_id = writer.add_strategy(strategy);
     run.plan_id = writer.add_plan(plan);
@@ -81,6 +87,25 @@ TEST_F(StoredComparison, HasTheFiguresOfTheMedianRepeat) {
   EXPECT_DOUBLE_EQ(*ring.imbalance_ratio, 1.25);
   EXPECT_DOUBLE_EQ(*ring.barrier_imbalance_ratio, 1.5);
   EXPECT_DOUBLE_EQ(*comparisons[0].strategies.at(1).speedup, 124.0 / 154.0);
+}
+
+TEST_F(StoredComparison, CountsTheLayerPassesThatTheFileHolds) {
+  const Comparison c = compare_store(StoreReader(path_)).at(0);
+  EXPECT_EQ(c.workload.layer_passes_done, 1);
+  EXPECT_EQ(c.workload.layer_passes(), 3);
+  EXPECT_TRUE(c.workload.interrupted());
+}
+
+TEST_F(StoredComparison, HoldsProjectedComputeAgainstTheClusterOfTheFile) {
+  const Comparison c = compare_store(StoreReader(path_)).at(0);
+  ASSERT_TRUE(c.cluster.has_value());
+  EXPECT_DOUBLE_EQ(c.cluster->device_tflops, 312);
+  EXPECT_NEAR(c.cluster->attention_tflops, 156, 0.1) << "4 FLOP in 2.564e-5 ns";
+  // Of four attends and two finishes at 5 us a launch, the launches are all that counts: 136 ns of them.
+  const double scale = c.strategies.at(1).compute_scale.value();
+  EXPECT_GT(scale, 0.001);
+  EXPECT_LT(scale, 0.01);
+  EXPECT_TRUE(foreign_compute(c.strategies.at(1), c.workload));
 }
 
 TEST_F(StoredComparison, SaysWhatWasAskedAndWhatIsIllegal) {

@@ -85,5 +85,37 @@ TEST(Regression, WorkloadsDifferByWhatChangesTheWork) {
   EXPECT_EQ(difference(a, b), "tokens 0 and 7");
 }
 
+// What was compared when `after` is the second file.
+std::string why_nothing(const Comparison& after) {
+  const Comparison first = before();
+  return why_nothing_compared({&first, 1}, {&after, 1}, changes(first, after, 0.05));
+}
+
+TEST(Regression, AComparisonOfNothingSaysWhy) {
+  EXPECT_EQ(why_nothing(before()), "");
+  Comparison now = before();
+  now.strategies[0].mode = RunMode::kSimulate;
+  EXPECT_EQ(why_nothing(now), "their modes differ: execute and simulate");
+  now = before();
+  now.strategies[0].provenance->timing = Timing::kOversubscribed;
+  EXPECT_EQ(why_nothing(now), "timing is oversubscribed");
+  now = before();
+  now.strategies[0].name = "usp";
+  EXPECT_EQ(why_nothing(now), "no strategy with the same parameters is in both files");
+  now = before();
+  now.strategies[0].makespan_ns.reset();
+  EXPECT_EQ(why_nothing(now), "no strategy has a time in both files");
+  now = before();
+  now.strategies[0].verify = "failed";
+  EXPECT_EQ(why_nothing(now), "") << "a wrong result is a finding";
+}
+
+TEST(Regression, AnInterruptedRunIsAnotherWorkload) {
+  Workload whole, part;
+  whole.layer_passes_done = 4;
+  part.layer_passes_done = 3;
+  EXPECT_EQ(difference(whole, part), "complete layer passes 4 and 3");
+}
+
 }  // namespace
 }  // namespace spscope

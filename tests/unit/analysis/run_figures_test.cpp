@@ -140,6 +140,33 @@ TEST(Timelines, MustFitTheirPlan) {
   EXPECT_THROW(add_timeline(run, plan, timeline), Error);
 }
 
+// Two layers of 46 + 90 ns of compute that a profile makes 34 and 100 ns: 272 / 134. Attention is 36 : 80 where tiles
+// are 5 : 3, in units of the mean 0.62 where they are 1.25.
+TEST(Trust, ComputeIsHeldAgainstTheCostProfileAndTheTiles) {
+  StoredRun runs[] = {run_of(0, 120), run_of(1, 220)};
+  StrategyRecord projected;
+  projected.mode = RunMode::kProject;
+  EXPECT_FALSE(summarize(projected, runs).compute_scale.has_value()) << "no profile is kept";
+  runs[0].modelled_compute_ns = 34;
+  EXPECT_FALSE(summarize(projected, runs).compute_scale.has_value()) << "one layer has none";
+  runs[1].modelled_compute_ns = 100;
+  EXPECT_DOUBLE_EQ(*summarize(projected, runs).compute_scale, 272.0 / 134.0);
+  EXPECT_FALSE(summarize({}, runs).compute_scale.has_value()) << "an executed run has the network of its machine";
+  EXPECT_NEAR(*summarize(projected, runs).compute_deviation, 1.25 - 36.0 / 58.0, 1e-12);
+  for (StoredRun& run : runs) run.record.provenance.compute = Source::kModelled;
+  EXPECT_FALSE(summarize(projected, runs).compute_scale || summarize(projected, runs).compute_deviation);
+}
+
+TEST(Trust, LayersNameTheirSlowestRank) {
+  StoredRun runs[] = {run_of(0, 120), run_of(1, 220)};
+  runs[1].times = {};
+  const StrategyResult s = summarize({}, runs);
+  EXPECT_EQ(s.by_layer[0].slowest_rank, 1) << "by compute, 90 of 46 + 90 ns";
+  EXPECT_NEAR(*s.by_layer[0].slowest_excess, 90.0 / 68.0 - 1, 1e-12);
+  EXPECT_EQ(s.by_layer[1].slowest_rank, 0) << "by tiles, 5 of 5 + 3";
+  EXPECT_DOUBLE_EQ(*s.by_layer[1].slowest_excess, 0.25);
+}
+
 StrategyResult timed(std::int64_t makespan_ns, RunMode mode = RunMode::kProject) {
   StrategyResult s;
   s.mode = mode;
@@ -176,6 +203,9 @@ TEST(EndToEnd, ScalesToTheWholeModel) {
   w.model_layers = 40;
   w.forward_passes = 2;
   EXPECT_EQ(end_to_end_ns(s, w), 2'000'000);
+  s.provenance->timing = Timing::kOversubscribed;
+  EXPECT_FALSE(end_to_end_ns(s, w).has_value()) << "ranks that share cores say nothing of a generation";
+  s.provenance->timing = Timing::kClean;
   w.model = "nobody's";
   EXPECT_FALSE(end_to_end_ns(s, w).has_value());
 }

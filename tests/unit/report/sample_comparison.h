@@ -52,7 +52,17 @@ inline StrategyResult sample_ulysses() {
   s.times.other_ns = {500'000, 500'000, 500'000, 500'000};
   s.times.exposed_comm_ns = {20'700'000, 20'600'000, 2'100'000, 20'200'000};
   s.max_error = 2.9e-6;
-  s.by_layer = {{3, 0, 61'200'000, 0.41, 1e6, 1.355, 1.355, 1.355, 1.31, "passed", 2.9e-6}};
+  s.by_layer = {{.layer = 3,
+                 .denoise_step = 0,
+                 .makespan_ns = 61'200'000,
+                 .density = 0.41,
+                 .tiles = 1e6,
+                 .imbalance_ratio = 1.355,
+                 .barrier_imbalance_ratio = 1.355,
+                 .coupled_imbalance_ratio = 1.355,
+                 .planned_imbalance_ratio = 1.31,
+                 .verify = "passed",
+                 .max_error = 2.9e-6}};
   return s;
 }
 
@@ -84,7 +94,17 @@ inline StrategyResult sample_ring() {
   s.times.other_ns = {500'000, 500'000, 500'000, 500'000};
   s.times.exposed_comm_ns = {15'300'000, 14'900'000, 9'600'000, 13'400'000};
   s.max_error = 3.1e-6;
-  s.by_layer = {{3, 0, 58'800'000, 0.41, 1e6, 1.09, 1.255, 1.12, 1.07, "passed", 3.1e-6}};
+  s.by_layer = {{.layer = 3,
+                 .denoise_step = 0,
+                 .makespan_ns = 58'800'000,
+                 .density = 0.41,
+                 .tiles = 1e6,
+                 .imbalance_ratio = 1.09,
+                 .barrier_imbalance_ratio = 1.255,
+                 .coupled_imbalance_ratio = 1.12,
+                 .planned_imbalance_ratio = 1.07,
+                 .verify = "passed",
+                 .max_error = 3.1e-6}};
   return s;
 }
 
@@ -115,7 +135,17 @@ inline StrategyResult sample_usp() {
   s.times.other_ns = {500'000, 500'000, 500'000, 500'000};
   s.times.exposed_comm_ns = {1'800'000, 2'600'000, 2'900'000, 3'000'000};
   s.max_error = 3.0e-6;
-  s.by_layer = {{3, 0, 47'000'000, 0.41, 1e6, 1.017, 1.031, 1.018, std::nullopt, "passed", 3.0e-6}};
+  s.by_layer = {{.layer = 3,
+                 .denoise_step = 0,
+                 .makespan_ns = 47'000'000,
+                 .density = 0.41,
+                 .tiles = 1e6,
+                 .imbalance_ratio = 1.017,
+                 .barrier_imbalance_ratio = 1.031,
+                 .coupled_imbalance_ratio = 1.018,
+                 .planned_imbalance_ratio = std::nullopt,
+                 .verify = "passed",
+                 .max_error = 3.0e-6}};
   return s;
 }
 
@@ -158,6 +188,9 @@ inline Comparison sample_comparison() {
   c.workload.nodes = 2;
   c.workload.config_toml = "[model]\npreset = \"wan2.1-t2v-14b\"\n\n[mask]\npattern = \"paro\"\ndensity = 0.41\n";
   c.workload.cluster_toml = "[network]\nlink_gbps = 200.0\n";
+  c.cluster = ClusterFigures{312, 156, 2039, 160, 25, "modelled", "modelled"};
+  c.workload.layer_passes_done = 1;
+  c.workload.model_denoise_steps = 50;
   c.strategies = {sample_ulysses(), sample_ring(), sample_usp(), sample_refused()};
   set_speedups(c.strategies);
   return c;
