@@ -70,6 +70,10 @@ int compare(CommandContext& context, const CompareFlags& flags) {
   if (judged) require_common_workload(of_file.front(), of_file.back());
   const std::vector<Change> changed =
       of_file.size() > 1 ? changes_between(of_file.front(), of_file.back(), limit) : std::vector<Change>();
+  const std::string why_not = judged ? why_nothing_compared(of_file.front(), of_file.back(), changed) : "";
+  if (!why_not.empty())
+    throw Error(ErrorCode::kUsage, "nothing could be compared: " + why_not,
+                "--fail-above compares times of one mode that are not oversubscribed");
   const bool worse = judged && std::ranges::any_of(changed, &Change::regression);
 
   TerminalStyle style;

@@ -20,6 +20,11 @@ expect_exit 0 compare before.db after.db --fail-above 30%
 expect_exit 0 compare after.db before.db --fail-above 1%
 expect_exit 0 compare before.db after.db
 expect_exit 0 run --set run.mode=simulate -s ring --set cluster.ranks=4 -o other.db
+# A check that compared nothing has not passed.
+expect_exit 0 run --set run.mode=project --set cluster.profile="$PWD/before.toml" --set cluster.ranks=4 -s ring \
+  --set model.grid=8,30,40 --set run.repeats=1 -o projected.db
+expect_refused 'nothing could be compared: their modes differ: simulate and project' -- \
+  compare before.db projected.db --fail-above 1%
 expect_refused 'different workloads' -- compare before.db other.db --fail-above 1%
 expect_refused '--fail-above' -- compare before.db after.db --fail-above lots
 expect_refused 'two files' -- compare before.db --fail-above 5%
