@@ -18,15 +18,20 @@ double excess_ns(const StrategyResult& s, const StrategyResult& other,
   return mean(s.times.*part).value_or(0) - mean(other.times.*part).value_or(0);
 }
 
+// Whole percents above an even spread, at least 1. REQUIRES: the imbalance ratio is known.
+double percent_above_even(const StrategyResult& s) {
+  constexpr double kRounding = 1e-9;  // 1.09 - 1 is a little more than 0.09
+  return std::max(1.0, std::ceil(100 * (*s.imbalance_ratio - 1) - kRounding));
+}
+
 // What a strategy has over the next one: work that is clearly more even, or else the part of the makespan that it saves
 // most of.
 std::string strength(const StrategyResult& s, const StrategyResult& next) {
   constexpr double kEven = 0.1, kClearlyMore = 0.05;
   if (s.imbalance_ratio && next.imbalance_ratio && *s.imbalance_ratio - 1 < kEven &&
       *next.imbalance_ratio - *s.imbalance_ratio > kClearlyMore)
-    return fmt::format(": balanced within {:.0f} %, the other within {:.0f} %",
-                       std::max(1.0, std::ceil(100 * (*s.imbalance_ratio - 1))),
-                       std::ceil(100 * (*next.imbalance_ratio - 1)));
+    return fmt::format(": balanced within {:.0f} %, the other within {:.0f} %", percent_above_even(s),
+                       percent_above_even(next));
   struct Saving {
     double ns;
     const char* words;

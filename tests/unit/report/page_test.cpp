@@ -3,6 +3,7 @@
 #include "backend/report/html.h"
 #include "backend/report/metrics.h"
 #include "backend/report/render.h"
+#include "backend/report/section.h"
 #include "tests/unit/report/golden_file.h"
 #include "tests/unit/report/sample_comparison.h"
 
@@ -44,6 +45,77 @@ TEST(Html, ShowsWhatIsModelledApartFromWhatIsMeasured) {
   EXPECT_TRUE(has(page, "<li class=\"measured\" title=\"timed on a processor\">"));
   EXPECT_TRUE(has(page, "<li class=\"modelled\" title=\"calculated from the numbers of a cluster\">"));
   EXPECT_TRUE(has(page, "class=\"hatch\""));
+}
+
+TEST(Html, SimulatedBarsAreHatchedThroughout) {
+  Comparison c = sample_comparison();
+  for (StrategyResult& s : c.strategies) {
+    s.mode = RunMode::kSimulate;
+    if (s.provenance) s.provenance->compute = Source::kModelled;
+  }
+  for (const StackedBars::Part& part : time_parts(c.strategies[0])) EXPECT_TRUE(part.modelled) << part.name;
+  EXPECT_TRUE(has(html_of(c), "Written on, where nothing was timed"));
+  EXPECT_TRUE(has(html_of(c), "<dd>312 TFLOP/s</dd>"));
+  EXPECT_TRUE(has(html_of(c), "<dd>160 GB/s one way, modelled</dd>"));
+  const auto projected = time_parts(sample_comparison().strategies[0]);
+  EXPECT_FALSE(projected[0].modelled) << "compute was measured";
+  EXPECT_TRUE(projected[1].modelled && projected[2].modelled) << "its network is scheduled";
+}
+
+TEST(Html, WarningsStandAboveAllNumbers) {
+  Comparison c = sample_comparison();
+  c.workload.layers = 40;
+  c.workload.layer_passes_done = 15;
+  for (StrategyResult& s : c.strategies)
+    if (s.legal) s.compute_scale = 347;
+  const std::string page = html_of(c), text = render_markdown(make_report({&c, 1}));
+  for (const char* warning : {"15 of 40 layer passes, and", "about 350x slower"}) {
+    EXPECT_LT(page.find(warning), page.find("<table>")) << warning;
+    EXPECT_LT(text.find(warning), text.find("| strategy |")) << warning;
+  }
+  EXPECT_FALSE(has(page, "fastest</span>"));
+  EXPECT_FALSE(has(page, "End to end:")) << "a generation on compute of another machine is nobody's";
+}
+
+TEST(Html, ColumnsThatSayNothingAreLeftOut) {
+  const std::string page = html_of(sample_comparison());
+  for (const char* heading : {">redundant<", ">weights, all ranks<", ">most of a rank<", ">re-plans<"})
+    EXPECT_FALSE(has(page, heading)) << heading;
+  Comparison c = sample_comparison();
+  c.strategies[0].tiles_redundant = 12;
+  c.strategies[0].parameter_bytes = 1'000;
+  c.strategies[0].replans = 1;
+  c.strategies[0].bytes_sent[0] += 50'000'000;
+  for (const char* heading : {">redundant<", ">weights, all ranks<", ">most of a rank<", ">re-plans<"})
+    EXPECT_TRUE(has(html_of(c), heading)) << heading;
+}
+
+TEST(Html, UncheckedOutputsAreOneSentence) {
+  Comparison c = sample_comparison();
+  for (StrategyResult& s : c.strategies) s.verify = "skipped", s.max_error.reset();
+  EXPECT_TRUE(has(html_of(c), "No outputs were checked"));
+  EXPECT_FALSE(has(html_of(c), "layers and steps checked"));
+}
+
+TEST(Html, EndToEndSaysWhatItIsOf) {
+  EXPECT_TRUE(has(html_of(sample_comparison()),
+                  "End to end: attention of a whole generation (40 layers x 50 denoise steps x 2 "
+                  "forward passes)"));
+}
+
+// Steps 0 and 1 of two layers: decided at step 0, kept at step 1, where 1.31 was planned and 1.40 met.
+TEST(Html, KeptDecisionsAreShownByDenoiseStep) {
+  Comparison c = sample_comparison();
+  StrategyResult& s = c.strategies[0];
+  s.replans = 0;
+  s.by_layer.resize(4, s.by_layer[0]);
+  for (std::size_t i = 0; i < 4; ++i) {
+    s.by_layer[i].denoise_step = static_cast<int>(i / 2);
+    s.by_layer[i].decided = i < 2;
+    if (i >= 2) s.by_layer[i].imbalance_ratio = 1.40;
+  }
+  EXPECT_TRUE(has(html_of(c), "ulysses u4 by denoise step"));
+  EXPECT_TRUE(has(html_of(c), "<td>kept</td><td>1.310</td><td>1.400</td>"));
 }
 
 TEST(Html, TextOfAFileStaysText) {

@@ -25,6 +25,22 @@ inline StrategyResult sample_strategy(std::string id, std::string label) {
   return s;
 }
 
+inline LayerResult sample_layer(std::int64_t makespan_ns, double imbalance, double barrier, double coupled,
+                                std::optional<double> planned, double max_error) {
+  LayerResult layer;
+  layer.layer = 3;
+  layer.makespan_ns = makespan_ns;
+  layer.density = 0.41;
+  layer.tiles = 1e6;
+  layer.imbalance_ratio = imbalance;
+  layer.barrier_imbalance_ratio = barrier;
+  layer.coupled_imbalance_ratio = coupled;
+  layer.planned_imbalance_ratio = planned;
+  layer.verify = "passed";
+  layer.max_error = max_error;
+  return layer;
+}
+
 inline StrategyResult sample_ulysses() {
   StrategyResult s = sample_strategy("ulysses", "ulysses u4");
   s.parameters.set("ranks", std::string("contiguous"));
@@ -52,17 +68,7 @@ inline StrategyResult sample_ulysses() {
   s.times.other_ns = {500'000, 500'000, 500'000, 500'000};
   s.times.exposed_comm_ns = {20'700'000, 20'600'000, 2'100'000, 20'200'000};
   s.max_error = 2.9e-6;
-  s.by_layer = {{.layer = 3,
-                 .denoise_step = 0,
-                 .makespan_ns = 61'200'000,
-                 .density = 0.41,
-                 .tiles = 1e6,
-                 .imbalance_ratio = 1.355,
-                 .barrier_imbalance_ratio = 1.355,
-                 .coupled_imbalance_ratio = 1.355,
-                 .planned_imbalance_ratio = 1.31,
-                 .verify = "passed",
-                 .max_error = 2.9e-6}};
+  s.by_layer = {sample_layer(61'200'000, 1.355, 1.355, 1.355, 1.31, 2.9e-6)};
   return s;
 }
 
@@ -94,17 +100,7 @@ inline StrategyResult sample_ring() {
   s.times.other_ns = {500'000, 500'000, 500'000, 500'000};
   s.times.exposed_comm_ns = {15'300'000, 14'900'000, 9'600'000, 13'400'000};
   s.max_error = 3.1e-6;
-  s.by_layer = {{.layer = 3,
-                 .denoise_step = 0,
-                 .makespan_ns = 58'800'000,
-                 .density = 0.41,
-                 .tiles = 1e6,
-                 .imbalance_ratio = 1.09,
-                 .barrier_imbalance_ratio = 1.255,
-                 .coupled_imbalance_ratio = 1.12,
-                 .planned_imbalance_ratio = 1.07,
-                 .verify = "passed",
-                 .max_error = 3.1e-6}};
+  s.by_layer = {sample_layer(58'800'000, 1.09, 1.255, 1.12, 1.07, 3.1e-6)};
   return s;
 }
 
@@ -135,17 +131,7 @@ inline StrategyResult sample_usp() {
   s.times.other_ns = {500'000, 500'000, 500'000, 500'000};
   s.times.exposed_comm_ns = {1'800'000, 2'600'000, 2'900'000, 3'000'000};
   s.max_error = 3.0e-6;
-  s.by_layer = {{.layer = 3,
-                 .denoise_step = 0,
-                 .makespan_ns = 47'000'000,
-                 .density = 0.41,
-                 .tiles = 1e6,
-                 .imbalance_ratio = 1.017,
-                 .barrier_imbalance_ratio = 1.031,
-                 .coupled_imbalance_ratio = 1.018,
-                 .planned_imbalance_ratio = std::nullopt,
-                 .verify = "passed",
-                 .max_error = 3.0e-6}};
+  s.by_layer = {sample_layer(47'000'000, 1.017, 1.031, 1.018, std::nullopt, 3.0e-6)};
   return s;
 }
 

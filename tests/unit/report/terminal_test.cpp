@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "backend/report/format.h"
@@ -16,6 +17,14 @@ int widest_line(const std::string& text) {
   int width = 0;
   for (std::string line; std::getline(lines, line);) width = std::max(width, display_width(line));
   return width;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// With the line breaks of paragraphs as blanks.
+std::string unbroken(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
 }
 
 TEST(Terminal, ShowsWhoWinsWhyAndHowFarItCanBeTrusted) {
@@ -65,15 +74,108 @@ TEST(Terminal, AWrongResultIsNamedAndCannotWin) {
   const std::string text = render_terminal(c);
   EXPECT_NE(text.find("usp u2 r2 computed a wrong result; its times mean nothing."), std::string::npos);
   EXPECT_NE(text.find("WRONG 3.1e-01"), std::string::npos);
-  EXPECT_NE(text.find("ring r4 wins"), std::string::npos);
+  EXPECT_NE(text.find("ring r4 and ulysses u4 are within what the model can tell apart"), std::string::npos);
   EXPECT_FALSE(c.strategies[2].speedup.has_value());
 }
 
 TEST(Terminal, TimesWithinTheirSpreadHaveNoWinner) {
   Comparison c = sample_comparison();
   c.strategies[2].makespan_ns = *c.strategies[1].makespan_ns - 400'000;  // the spread of ring is 500 us
+  for (StrategyResult& s : c.strategies) s.mode = RunMode::kExecute;
   EXPECT_NE(render_terminal(c).find("usp u2 r2 and ring r4 are equally fast within the spread of their repeats."),
             std::string::npos);
+}
+
+TEST(Terminal, ModelsDoNotTellSmallDifferencesApart) {
+  Comparison c = sample_comparison();
+  c.strategies[2].makespan_ns = *c.strategies[1].makespan_ns * 100 / 104;
+  EXPECT_TRUE(
+      has(render_terminal(c), "usp u2 r2 and ring r4 are within what the model can tell apart: less than 5 %."));
+  for (StrategyResult& s : c.strategies) s.mode = RunMode::kSimulate;
+  EXPECT_TRUE(has(render_terminal(c), "less than 5 %."));
+  EXPECT_FALSE(has(render_terminal(c), "repeats"));
+  c.strategies[2].makespan_ns = *c.strategies[1].makespan_ns * 100 / 106;
+  EXPECT_TRUE(has(render_terminal(c), "usp u2 r2 wins, 6.0 % ahead of ring r4"));
+}
+
+TEST(Terminal, ComputeOfAnotherMachineNamesNoWinnerForTheCluster) {
+  Comparison c = sample_comparison();
+  for (StrategyResult& s : c.strategies)
+    if (s.legal) s.compute_scale = 347;
+  const std::string text = render_terminal(c);
+  EXPECT_TRUE(has(unbroken(text),
+                  "compute is this CPU's, about 350x slower than the cost model of a800: communication "
+                  "counts for too little; run.mode = \"simulate\" models both"));
+  EXPECT_TRUE(has(text, "With this CPU's compute, usp u2 r2 is fastest, 25 % ahead of ring r4"));
+  EXPECT_FALSE(has(text, "wins"));
+  for (StrategyResult& s : c.strategies)
+    if (s.legal) s.compute_scale = 0.31;
+  EXPECT_TRUE(has(unbroken(render_terminal(c)),
+                  "about 3.2x faster than the cost model of a800: communication counts for too "
+                  "much;"));
+  for (StrategyResult& s : c.strategies)
+    if (s.legal) s.compute_scale = 1.4;
+  EXPECT_TRUE(has(render_terminal(c), "usp u2 r2 wins"));
+}
+
+TEST(Terminal, DisturbedTimesNameNoWinnerAndNoReason) {
+  Comparison c = sample_comparison();
+  c.strategies[1].compute_deviation = 1.8;
+  const std::string text = unbroken(render_terminal(c));
+  EXPECT_TRUE(has(text, "Other programs disturbed this: run it again."));
+  EXPECT_TRUE(has(text, "a rank of ring r4 took 180 % of the mean more or less than its tiles"));
+  for (const char* claim : {"wins", "waits", "fastest", "balanced"}) EXPECT_FALSE(has(text, claim)) << claim;
+}
+
+TEST(Terminal, AnInterruptedRunSaysHowMuchOfItThereIs) {
+  Comparison c = sample_comparison();
+  c.workload.layers = 40;
+  c.workload.denoise_steps = 50;
+  c.workload.layer_passes_done = 15;
+  const std::string text = unbroken(render_terminal(c));
+  EXPECT_TRUE(has(text, "15 of 2,000 layer passes, 4 x a800"));
+  EXPECT_TRUE(has(text, "interrupted: of 40 layers x 50 denoise steps the file holds 15 of 2,000 layer passes"));
+  EXPECT_FALSE(has(text, "all 40 layers"));
+  c.workload.layer_passes_done = 2000;
+  EXPECT_TRUE(has(render_terminal(c), "all 40 layers x 50 denoise steps"));
+}
+
+TEST(Terminal, SeveralLayersNameARankOnlyWhenItIsSlowestInMost) {
+  Comparison c = sample_comparison();
+  auto& layers = c.strategies[0].by_layer;
+  layers.resize(4, layers[0]);
+  const int ranks[] = {0, 3, 3, 1};
+  for (std::size_t i = 0; i < 4; ++i) layers[i].slowest_rank = ranks[i], layers[i].slowest_excess = 0.1 * (i + 1.0);
+  EXPECT_TRUE(has(unbroken(render_terminal(c)),
+                  "ulysses u4 waits 13.1 ms more than usp u2 r2 for the slowest rank of each "
+                  "layer, on average 25 % above the mean."));
+  EXPECT_TRUE(has(render_terminal(c), "varies"));
+  layers[3].slowest_rank = 3;
+  EXPECT_TRUE(has(unbroken(render_terminal(c)), "for rank 3, slowest in 3 of 4 layer passes"));
+  EXPECT_FALSE(has(render_terminal(c), "varies"));
+}
+
+TEST(Terminal, EvenWorkIsAReasonOnlyWhenTheOtherIsClearlyLessEven) {
+  EXPECT_TRUE(has(render_terminal(sample_comparison()), "balanced within 2 %, the other within 9 %"));
+  Comparison c = sample_comparison();
+  c.strategies[1].imbalance_ratio = 1.05;
+  EXPECT_TRUE(has(render_terminal(c), "25 % ahead of ring r4: it spends 9.10 ms less on the wire."));
+}
+
+TEST(Terminal, UnevenHeadsAreNoted) {
+  Comparison c = sample_comparison();
+  c.workload.heads = 12;
+  c.strategies[0].ulysses = 8;
+  EXPECT_TRUE(has(unbroken(render_terminal(c)),
+                  "ulysses u4: 12 heads on 8 ranks: 4 ranks hold 2 and 4 hold 1; many implementations refuse this."));
+  EXPECT_FALSE(has(render_terminal(c), "on 2 ranks:")) << "usp divides them evenly";
+}
+
+TEST(Terminal, LongNamesFitTheWidth) {
+  Comparison c = sample_comparison();
+  c.strategies[2].label = "dbsp u2 r2 reward=0 refine " + std::string(80, 'x');
+  for (int width : {120, 80})
+    EXPECT_LE(widest_line(render_terminal(make_section("summary", c), {false, width})), width);
 }
 
 TEST(Terminal, ColourIsOnlyThereWhenAsked) {
