@@ -34,7 +34,7 @@ WholeFile::~WholeFile() {
 void WholeFile::fail() const {
   const int code = errno;
   const bool full = code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO;
-  throw Error(ErrorCode::kStoreWrite,
+  throw Error(full ? ErrorCode::kStoreWrite : ErrorCode::kOutputPlace,
               fmt::format("cannot write \"{}\": {}", path_, std::generic_category().message(code)),
               full ? "free space or raise the quota there, or choose another folder"
                    : "choose a name that is no folder, in a folder that exists and is writable");

@@ -12,7 +12,8 @@ namespace spscope {
 
 class WholeFile {
  public:
-  // Every function throws Error kStoreWrite, which names `path`.
+  // Every function throws Error, which names `path`: kOutputPlace when no file can be made there, kStoreWrite when the
+  // disk is full or fails.
   explicit WholeFile(std::string path);
   ~WholeFile();
   WholeFile(const WholeFile&) = delete;
@@ -31,7 +32,7 @@ class WholeFile {
   bool placed_ = false;
 };
 
-// All of `text` under `path`, or an Error kStoreWrite and no change.
+// All of `text` under `path`, or an Error and no change.
 void write_whole_file(const std::string& path, std::string_view text);
 
 // Makes a rename in the folder of `path` survive a power cut, where the file system can.

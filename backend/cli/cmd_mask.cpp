@@ -11,6 +11,7 @@
 
 #include "backend/base/nearest_name.h"
 #include "backend/cli/command.h"
+#include "backend/cli/replaceable.h"
 #include "backend/mask/mask_import.h"
 #include "backend/mask/pattern.h"
 #include "backend/mask/statistics.h"
@@ -21,12 +22,15 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30;
+constexpr int kAssumedBlock = 64;
 constexpr int kMaxPlace = 9999;  // denoise steps and layers, as in a config
 
 struct MaskFlags {
   std::string input, output, array, starts;
-  int step = 0, layer = 0, block = 64;
+  int step = 0, layer = 0;
+  int block = 0;  // 0: not given
   std::int64_t tokens = 0;
+  bool force = false;
   PatternRequest request;
   std::vector<int> grid = {4, 16, 16};
   std::vector<std::string> settings;  // key=value of the pattern
@@ -40,13 +44,20 @@ std::vector<std::int32_t> uniform_cuts(std::int64_t tokens, int block) {
   return BlockMask::uniform_starts(static_cast<std::int32_t>(tokens), block);
 }
 
-BlockMask read_mask(const MaskFlags& flags) {
-  const MaskFile file(flags.input, flags.array);
-  if (flags.tokens != 0) return file.mask(flags.step, flags.layer, uniform_cuts(flags.tokens, flags.block));
-  if (!file.block_starts().empty()) return file.mask(flags.step, flags.layer);
-  // Without cuts, whole blocks: right for every figure but the weight of a ragged last block.
+int block_or_assumed(const MaskFlags& flags) { return flags.block > 0 ? flags.block : kAssumedBlock; }
+
+BlockMask read_mask(CommandContext& context, const MaskFlags& flags) {
+  const MaskFile file(flags.input, flags.array, MaskUser::kFlags);
+  const std::vector<std::int32_t>& cuts = file.block_starts();
+  if (flags.tokens != 0) file.require_tokens(flags.tokens);
+  if (!cuts.empty() && flags.block == 0) return file.mask(flags.step, flags.layer);
+  if (flags.block == 0)
+    fmt::print(context.err, "assuming blocks of {} tokens: give --block when they have another size\n", kAssumedBlock);
+  const int block = block_or_assumed(flags);
+  // Without a length, whole blocks: right for every figure but the weight of a ragged last block.
   const std::int64_t blocks = std::max(file.q_blocks(), file.k_blocks());
-  return file.mask(flags.step, flags.layer, uniform_cuts(blocks * flags.block, flags.block));
+  const std::int64_t tokens = flags.tokens != 0 ? flags.tokens : cuts.empty() ? blocks * block : cuts.back();
+  return file.mask(flags.step, flags.layer, uniform_cuts(tokens, block));
 }
 
 // "16 blocks of 64 tokens", with the last when it is ragged.
@@ -101,7 +112,9 @@ void print_info(CommandContext& context, const BlockMask& mask) {
   fmt::print(context.out, "{} heads, {} tokens in {}\n", mask.heads(), mask.tokens(), block_text(mask));
   fmt::print(context.out, "density {:.3f}, {} active tiles, spread over heads {:.2f} (standard deviation / mean)\n",
              s.density, s.active_tiles, s.head_cv);
-  fmt::print(context.out, "heads   {}\n", density_bar(s.head_density));
+  const auto [lowest, highest] = std::ranges::minmax(s.head_density);
+  fmt::print(context.out, "heads   {}  from {:.3f} to {:.3f}; · is empty, █ is full\n", density_bar(s.head_density),
+             lowest, highest);
   if (s.empty_rows > 0)
     fmt::print(context.out, "{} rows of blocks have no key at all: their output is 0\n", s.empty_rows);
   fmt::print(context.out, "\nbusiest rank over mean   {:>8} {:>8} {:>14}\n", "ulysses", "ring", "ring, stepwise");
@@ -114,33 +127,26 @@ void print_info(CommandContext& context, const BlockMask& mask) {
                cell(row, "ring_barrier_imbalance_ratio"));
 }
 
-std::string starts_path(const std::string& output) {
-  const std::filesystem::path path(output);
-  return (path.parent_path() / "block_starts.npy").string();
-}
-
-// The cuts of one folder are those of all its masks, so others that are there must not be replaced.
-void require_same_cuts(const BlockMask& mask, const std::string& path) {
-  std::error_code unknown;
-  if (!std::filesystem::exists(path, unknown)) return;
-  const auto cuts = mask.coarse_starts();
-  for (const Array& array : read_arrays(path))
-    if (std::ranges::equal(to_integers(array, path), cuts)) return;
-  throw Error(ErrorCode::kStoreExists, fmt::format("\"{}\" cuts the masks of its folder into other blocks", path),
-              "write this mask to another folder");
+// Before anything is read or made.
+void check_output(const MaskFlags& flags) {
+  if (flags.output.empty()) return;
+  if (std::filesystem::path(flags.output).extension() != ".npy")
+    throw Error(ErrorCode::kUsage, fmt::format("-o \"{}\" does not end in .npy", flags.output),
+                "masks are written in the format of numpy.save, and read by the ending of their name");
+  for (const std::string& path : {flags.output, starts_path_of(flags.output)}) require_replaceable(path, flags.force);
 }
 
 int write_and_report(CommandContext& context, const BlockMask& mask, const std::string& output) {
   if (!output.empty()) {
-    require_same_cuts(mask, starts_path(output));
-    write_mask_npy(mask, output, starts_path(output));
-    fmt::print(context.err, "wrote {} and {}\n", output, starts_path(output));
+    write_mask_npy(mask, output, starts_path_of(output));
+    fmt::print(context.err, "wrote {} and {}\n", output, starts_path_of(output));
   }
   print_info(context, mask);
   return kExitDone;
 }
 
 int generate(CommandContext& context, MaskFlags& flags) {
+  check_output(flags);
   const Pattern* pattern = find_pattern(flags.input);
   if (!pattern) {
     std::vector<std::string_view> names;
@@ -163,7 +169,7 @@ int generate(CommandContext& context, MaskFlags& flags) {
                   equals == std::string::npos ? std::string_view() : std::string_view(setting).substr(equals + 1),
                   pattern->name, problems);
   }
-  flags.request.block = flags.block;
+  flags.request.block = block_or_assumed(flags);
   flags.request.denoise_step = flags.step;
   flags.request.layer = flags.layer;
   flags.request.layers = std::max(flags.request.layers, flags.layer + 1);
@@ -175,34 +181,53 @@ int generate(CommandContext& context, MaskFlags& flags) {
 }
 
 int show(CommandContext& context, MaskFlags& flags) {
-  print_info(context, read_mask(flags));
+  print_info(context, read_mask(context, flags));
   return kExitDone;
 }
 
 int import_mask(CommandContext& context, MaskFlags& flags) {
-  return write_and_report(context, read_mask(flags), flags.output);
+  check_output(flags);
+  return write_and_report(context, read_mask(context, flags), flags.output);
 }
 
 void declare_generate(CLI::App& app, const std::shared_ptr<MaskFlags>& flags) {
   app.add_option("pattern", flags->input, "name of a pattern (spscope list patterns)")->required();
-  app.add_option("--grid", flags->grid, "frames,height,width in tokens")->delimiter(',');
-  app.add_option("--text-tokens", flags->request.text_tokens, "text tokens after the video tokens");
-  app.add_option("--heads", flags->request.heads, "number of heads");
-  app.add_option("--density", flags->request.density, "active share of the mask, 0 to 1");
-  app.add_option("--seed", flags->request.seed, "seed of the pattern");
-  app.add_option("--set", flags->settings, "key=value of the pattern");
+  app.add_option("--grid", flags->grid, "frames,height,width in tokens")->delimiter(',')->default_str("4,16,16");
+  app.add_option("--text-tokens", flags->request.text_tokens, "text tokens after the video tokens")
+      ->capture_default_str();
+  app.add_option("--heads", flags->request.heads, "number of heads")->capture_default_str();
+  app.add_option("--density", flags->request.density, "active share of the mask, above 0 and at most 1")
+      ->capture_default_str();
+  app.add_option("--seed", flags->request.seed, "seed of the pattern")->capture_default_str();
+  app.add_option("--set", flags->settings, "key=value of the pattern; may repeat");
+  app.footer(
+      "The keys of --set are those that `spscope list patterns` shows below the pattern.\n\n"
+      "  spscope mask generate window --grid 4,16,16 --heads 8 --set radius=2\n"
+      "  spscope mask generate paro --grid 21,45,80 --heads 40 --density 0.4 -o masks/paro.npy");
 }
 
-void declare_place(CLI::App& app, const std::shared_ptr<MaskFlags>& flags) {
-  app.add_option("--block", flags->block, "tokens a block")->check(CLI::Range(1, kMaxBlockTokens));
-  app.add_option("--step", flags->step, "denoise step")->check(CLI::Range(0, kMaxPlace));
-  app.add_option("--layer", flags->layer, "layer")->check(CLI::Range(0, kMaxPlace));
+void declare_place(CLI::App& app, const std::shared_ptr<MaskFlags>& flags, const char* meaning) {
+  app.add_option("--block", flags->block, "tokens a block")
+      ->check(CLI::Range(1, kMaxBlockTokens))
+      ->default_str(std::to_string(kAssumedBlock));
+  app.add_option("--step", flags->step, fmt::format("denoise step {}, from 0", meaning))
+      ->check(CLI::Range(0, kMaxPlace))
+      ->capture_default_str();
+  app.add_option("--layer", flags->layer, fmt::format("layer {}, from 0", meaning))
+      ->check(CLI::Range(0, kMaxPlace))
+      ->capture_default_str();
 }
 
 void declare_input(CLI::App& app, const std::shared_ptr<MaskFlags>& flags) {
   app.add_option("file", flags->input, ".npy, .npz or .safetensors with 0 and 1")->required();
-  app.add_option("--array", flags->array, "name of the array in the file");
-  app.add_option("--tokens", flags->tokens, "tokens of the sequence, for a ragged last block");
+  app.add_option("--array", flags->array, "name of the array, where the file has several");
+  app.add_option("--tokens", flags->tokens, "tokens of the sequence, where the last block is not whole");
+}
+
+void declare_output(CLI::App& app, const std::shared_ptr<MaskFlags>& flags, bool required) {
+  app.add_option("-o,--output", flags->output, "write NAME.npy, and its cuts as NAME.block_starts.npy beside it")
+      ->required(required);
+  app.add_flag("--force", flags->force, "replace files that exist; never a stored run");
 }
 
 }  // namespace
@@ -214,12 +239,19 @@ CommandAction declare_mask(CLI::App& app) {
   CLI::App* info = app.add_subcommand("info", "density, spread over heads, and how uneven a split would be");
   CLI::App* make = app.add_subcommand("generate", "make a mask of a pattern");
   CLI::App* import = app.add_subcommand("import", "read a mask of another program and write it as .npy");
-  for (CLI::App* sub : {info, make, import}) declare_place(*sub, flags);
-  declare_input(*info, flags);
-  declare_input(*import, flags);
+  for (CLI::App* sub : {info, import}) {
+    declare_input(*sub, flags);
+    declare_place(*sub, flags, "to take");
+  }
+  info->footer(
+      "The cuts of a mask come from an array block_starts in the file or from NAME.block_starts.npy beside NAME.npy.\n"
+      "Without them blocks have --block tokens.\n\n"
+      "  spscope mask info masks.npz --array mask --block 128 --layer 3");
+  import->footer("  spscope mask import sparge.npz --array lut --step 10 --layer 3 --tokens 75600 -o masks/sparge.npy");
   declare_generate(*make, flags);
-  make->add_option("-o,--output", flags->output, "write mask.npy here, block_starts.npy beside it");
-  import->add_option("-o,--output", flags->output, "write mask.npy here, block_starts.npy beside it")->required();
+  declare_place(*make, flags, "that is made");
+  declare_output(*make, flags, false);
+  declare_output(*import, flags, true);
   const auto bind = [&](CLI::App* sub, int (*command)(CommandContext&, MaskFlags&)) {
     sub->callback([=] { *action = [=](CommandContext& context) { return command(context, *flags); }; });
   };

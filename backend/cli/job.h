@@ -32,6 +32,7 @@ struct JobFlags {
 
 struct Job {
   RunConfig config;
+  ConfigPlaces places;  // where the keys stand, for problems that show only later
   Model model;
   Cluster cluster;
   std::vector<ChosenStrategy> strategies;

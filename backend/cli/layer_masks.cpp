@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backend/base/result.h"
 #include "backend/config/toml_text.h"
 #include "backend/mask/sparge_from_qk.h"
 
@@ -39,7 +40,7 @@ std::string recipe_of(const Pattern& pattern, const PatternRequest& request) {
 
 MaskSource::MaskSource(const Job& job, const ActivationSource& activations) : job_(job), activations_(activations) {
   std::vector<Problem> problems;
-  if (!job.config.mask.file.empty()) file_ = std::make_unique<MaskFile>(input_path(job.config, job.config.mask.file));
+  if (!job.config.mask.file.empty()) open_file();
   pattern_ = find_pattern(file_ ? "dense" : job.config.mask.pattern);  // of a file's pattern only the cuts are used
   temporal_ = find_pattern(job.config.mask.temporal_pattern.empty() ? "dense" : job.config.mask.temporal_pattern);
   if (!file_) {
@@ -55,15 +56,36 @@ MaskSource::MaskSource(const Job& job, const ActivationSource& activations) : jo
                         "masks cannot be computed from activations whose text comes first",
                         "compute the mask in your program and give it as mask.file",
                         {}});
+  locate(problems, job.places);
   if (!problems.empty()) throw Error(std::move(problems));
+}
+
+// A fault of the file is one of the key that names it.
+void MaskSource::open_file() {
+  Result<std::unique_ptr<MaskFile>> file =
+      capture([&] { return std::make_unique<MaskFile>(input_path(job_.config, job_.config.mask.file)); });
+  if (file) {
+    file_ = std::move(*file);
+    return;
+  }
+  if (file.error().code() == ErrorCode::kInternal) throw file.error();
+  std::vector<Problem> problems = {{file.error().code(), "mask.file", file.error().what(), file.error().hint(), {}}};
+  locate(problems, job_.places);
+  throw Error(std::move(problems));
 }
 
 // One entry of the file serves every layer or denoise step; several must be enough.
 void MaskSource::check_file(std::vector<Problem>& problems) const {
-  const auto report = [&](const std::string& message, const char* hint) {
+  const auto report = [&](const std::string& message, const std::string& hint) {
     problems.push_back({ErrorCode::kMaskShape, "mask.file", message, hint, {}});
   };
   const RunSection& run = job_.config.run;
+  // The file is for the attended sequence: of a spatial-temporal model, one frame.
+  const TokenGrid& grid = job_.model.grid;
+  const std::int64_t frames = job_.model.spatiotemporal() ? 1 : grid[0];
+  const std::int64_t tokens = frames * grid[1] * grid[2] + job_.model.joint_text_tokens;
+  const Result<bool> fits = capture([&] { return file_->require_tokens(tokens), true; });
+  if (!fits) report(fits.error().what(), fits.error().hint());
   if (file_->heads() != job_.model.heads)
     report(fmt::format("it has {} heads, the model has {}", file_->heads(), job_.model.heads),
            "set model.heads, or import the mask of this model");

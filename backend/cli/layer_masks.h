@@ -39,6 +39,7 @@ class MaskSource {
   std::string title() const;
 
  private:
+  void open_file();
   void check_file(std::vector<Problem>& problems) const;
   SourcedMask inner_mask(int denoise_step, int layer) const;
   SourcedMask temporal_mask(int denoise_step, int layer) const;

@@ -99,7 +99,8 @@ void check_counts(const Cluster& cluster, std::vector<Problem>& problems) {
   if (cluster.nodes > 1 && (!preset.scalable || preset.network.nic_gbps <= 0))
     conflict(problems, cluster.ranks > 1 ? "cluster.ranks" : "cluster.nodes",
              fmt::format("{} ranks need {} nodes, but {} is one node", cluster.ranks, cluster.nodes, preset.name),
-             "use a cluster of several nodes (p4de-xN, ndr-h100-xN) or cluster.profile");
+             "use a cluster of several nodes (p4de-xN, ndr-h100-xN), or a file of your own as cluster.profile: "
+             "samples/cluster-a800-2node.toml is one");
   if (cluster.ranks % cluster.dp != 0)
     return conflict(problems, "cluster.dp",
                     fmt::format("{} ranks do not split into {} replicas", cluster.ranks, cluster.dp),

@@ -53,11 +53,15 @@ class ClusterReader {
   }
 
   Result<ClusterPreset> finish(std::string_view file) {
-    for (const std::string_view required : {"name", "network.provenance", "cost.provenance"}) need(required, file);
+    need("name", "write name = \"my-cluster\"", file);
+    for (const std::string_view required : {"network.provenance", "cost.provenance"})
+      need(required, fmt::format("write provenance = \"assumed\", \"modelled\" or \"measured\""), file);
     for (const ClusterFieldRow& row : kFields) {
       const bool given = seen_.contains(std::string(row.name) + ".value");
-      if (row.required) need(std::string(row.name) + ".value", file);
-      if (given) need(std::string(row.name) + ".source", file);
+      const std::string form = fmt::format("write {} = {{ value = ..., source = \"where it is from\" }} in [{}]: {}",
+                                           row.key, row.section, row.help);
+      if (!given && row.required) need(std::string(row.name), form, file);
+      if (given) need(std::string(row.name) + ".source", form, file);
     }
     if (!problems_.empty()) return Error(std::move(problems_));
     return std::move(preset_);
@@ -72,10 +76,13 @@ class ClusterReader {
   void report(ErrorCode code, const TomlEntry& entry, std::string message, std::string hint = {}) {
     problems_.push_back({code, shown(entry.name()), std::move(message), std::move(hint), entry.value_place});
   }
-  void need(std::string_view name, std::string_view file) {
+  void need(std::string_view name, std::string hint, std::string_view file) {
     if (seen_.contains(std::string(name))) return;
-    problems_.push_back(
-        {ErrorCode::kConfigConflict, std::string(name), "the cluster file lacks this key", "", {std::string(file)}});
+    problems_.push_back({ErrorCode::kConfigConflict,
+                         std::string(name),
+                         "the cluster file lacks this key",
+                         std::move(hint),
+                         {std::string(file)}});
   }
   void wrong(const TomlEntry& entry, std::string_view wanted) {
     report(ErrorCode::kConfigType, entry, fmt::format("{} stands where {} is needed", kind_of(entry.value), wanted));

@@ -30,6 +30,9 @@ constexpr FieldRow kFields[] = {
 #undef FIELD
 };
 
+// The one number whose least value is not allowed: nothing can attend to nothing.
+bool excludes_min(const FieldRow& row) { return row.name == "mask.density"; }
+
 // Collects what is wrong with one value.
 class FieldReader {
  public:
@@ -54,7 +57,8 @@ class FieldReader {
     const auto* whole = scalar != nullptr ? std::get_if<std::int64_t>(scalar) : nullptr;
     if (real == nullptr && whole == nullptr) return wrong_type(value, "a number");
     const double number = real != nullptr ? *real : static_cast<double>(*whole);
-    if (!(number >= row_.min && number <= row_.max)) return outside(fmt::format("{}", number));
+    if (!(number >= row_.min && number <= row_.max) || (excludes_min(row_) && number == row_.min))
+      return outside(fmt::format("{}", number));
     out = number;
     return true;
   }
@@ -124,7 +128,7 @@ class FieldReader {
     return report(ErrorCode::kConfigType, fmt::format("{} stands where {} is needed", kind_of(value), wanted), "");
   }
   bool outside(const std::string& number) const {
-    return report(ErrorCode::kConfigRange, fmt::format("{} is outside [{}, {}]", number, row_.min, row_.max), "");
+    return report(ErrorCode::kConfigRange, fmt::format("{} is outside {}", number, field_range(row_)), "");
   }
   bool report(ErrorCode code, std::string message, std::string hint) const {
     problems_.push_back({code, std::string(row_.name), std::move(message), std::move(hint), place_});
@@ -187,6 +191,11 @@ std::vector<std::string_view> field_choices(const FieldRow& row) {
         }
       },
       row.ref(config));
+}
+
+std::string field_range(const FieldRow& row) {
+  if (row.min > row.max) return {};
+  return fmt::format("{}{}, {}]", excludes_min(row) ? '(' : '[', row.min, row.max);
 }
 
 std::string field_toml(const FieldRow& row, const RunConfig& config) {

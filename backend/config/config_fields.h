@@ -37,6 +37,8 @@ const FieldRow* find_field(std::string_view name);
 std::string_view field_type(const FieldRow& row);
 // The texts a value may have: enumerators, model presets, cluster presets; empty when any text may.
 std::vector<std::string_view> field_choices(const FieldRow& row);
+// "[1, 384]", "(0, 1]"; "" when there is no range.
+std::string field_range(const FieldRow& row);
 // The value as TOML: 3, 0.4, "fp32", [4, 14, 14], ["ring"].
 std::string field_toml(const FieldRow& row, const RunConfig& config);
 

@@ -28,7 +28,13 @@ void unknown_key(ReadConfig& read, const TomlEntry& entry) {
   std::vector<std::string_view> known;
   for (const FieldRow& row : config_fields()) known.push_back(row.name);
   const bool help = read.problems.size() < kMaxHints && name.size() <= kLongestKey;
-  const std::string near = help ? nearest_name(name, known) : "";
+  // "density" alone is a key without its section.
+  std::vector<std::string_view> whole;
+  for (const FieldRow& row : config_fields())
+    if (row.key == name) whole.push_back(row.name);
+  const std::string near = !help           ? ""
+                           : whole.empty() ? nearest_name(name, known)
+                                           : fmt::format("{}", fmt::join(whole, "\" or \""));
   read.problems.push_back({ErrorCode::kConfigUnknownKey, shown(name), "there is no such key",
                            near.empty() ? "" : fmt::format("did you mean \"{}\"?", near), entry.key_place});
 }
@@ -73,6 +79,20 @@ void set_entry(ReadConfig& read, const TomlEntry& entry) {
       entry.path.size() == 1 ? strategy || is_section(name) : entry.path.size() == 2 && (strategy || mask);
   if (empty != nullptr && empty->what == kEmptySection && known) return;
   unknown_key(read, entry);
+}
+
+std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+// "mask.cdf" is a parameter without its pattern: names those that have it.
+void suggest_parameters(std::vector<Problem>& problems, std::span<const std::string> parameter_keys) {
+  for (Problem& problem : problems) {
+    if (problem.code != ErrorCode::kConfigUnknownKey) continue;
+    const std::string_view section = std::string_view(problem.field).substr(0, problem.field.find('.') + 1);
+    std::vector<std::string_view> whole;
+    for (const std::string& key : parameter_keys)
+      if (last_part(key) == last_part(problem.field) && key.starts_with(section)) whole.push_back(key);
+    if (!whole.empty()) problem.hint = fmt::format("did you mean \"{}\"?", fmt::join(whole, "\" or \""));
+  }
 }
 
 template <typename T>
@@ -188,6 +208,7 @@ Result<LoadedConfig> load_config(const std::string& path, std::span<const std::s
                                  const NameLists& names) {
   ReadConfig read = path.empty() ? ReadConfig() : read_config(path);
   for (const std::string& assignment : overrides) apply_override(read, assignment);
+  suggest_parameters(read.problems, names.parameter_keys);
   const bool syntax = std::any_of(read.problems.begin(), read.problems.end(), [](const Problem& problem) {
     return problem.code == ErrorCode::kConfigSyntax || problem.code == ErrorCode::kConfigFile;
   });

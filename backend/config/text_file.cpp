@@ -29,7 +29,12 @@ class FileDescriptor {
 std::string reason(int error) { return std::generic_category().message(error); }
 
 Error unreadable(const std::string& path, std::string_view why) {
-  return Error({Problem{ErrorCode::kConfigFile, "", fmt::format("cannot read the file: {}", why), "", {path}}});
+  return Error(
+      {Problem{ErrorCode::kConfigFile,
+               "",
+               fmt::format("cannot read the file: {}", why),
+               "give the path of a TOML file; relative ones start at the current folder, or that of the config",
+               {path}}});
 }
 
 }  // namespace

@@ -74,11 +74,30 @@ class Validator {
     const MaskConfig& mask = config_.mask;
     if (sound({"mask.density"}) && mask.density <= 0)
       report(ErrorCode::kConfigRange, "mask.density", "the density must be above 0", "");
-    if (mask.file.empty()) check_name("mask.pattern", mask.pattern, names_.patterns, "a mask pattern");
-    if (!mask.temporal_pattern.empty())
-      check_name("mask.temporal_pattern", mask.temporal_pattern, names_.patterns, "a mask pattern");
+    check_pattern("mask.pattern", mask.pattern);
+    if (!mask.temporal_pattern.empty()) check_pattern("mask.temporal_pattern", mask.temporal_pattern);
     for (const auto& [name, values] : config_.pattern_parameters)
       check_name("mask." + name, name, names_.patterns, "a mask pattern");
+  }
+
+  void check_pattern(std::string_view field, const std::string& value) {
+    const std::size_t colon = value.find(':');
+    if (colon == std::string::npos || !sound({field}))
+      return check_name(field, value, names_.patterns, "a mask pattern");
+    const std::string name = shown(value.substr(0, colon));
+    report(
+        ErrorCode::kConfigUnknownName, field, fmt::format("\"{}\" is not a mask pattern", shown(value)),
+        fmt::format("parameters of a pattern stand in a section of their own: [mask.{0}], or --set mask.{0}.KEY=VALUE",
+                    name));
+  }
+
+  // "usp(4,2)" is how papers write it.
+  bool check_parentheses(const std::string& text) {
+    const std::size_t open = text.find('(');
+    if (open == std::string::npos) return false;
+    report(ErrorCode::kConfigUnknownName, "run.strategies", fmt::format("\"{}\" is not a strategy", shown(text)),
+           "parameters follow a colon, each with its name: usp(4,2) is usp:ulysses=4,ring=2");
+    return true;
   }
 
   void check_cluster() {
@@ -103,6 +122,7 @@ class Validator {
     if (config_.run.strategies.empty())
       report(ErrorCode::kConfigRange, "run.strategies", "there is no strategy to run", "name at least one");
     for (const std::string& text : config_.run.strategies) {
+      if (check_parentheses(text)) continue;
       const StrategyChoice choice = strategy_choice(config_, text);
       if (choice.name.empty())
         report(ErrorCode::kConfigType, "run.strategies",

@@ -18,6 +18,7 @@ struct NameLists {
   std::vector<std::string_view> patterns = {}, strategies = {};
   std::vector<std::string_view> backends = {"threads"};
   std::vector<std::string_view> comms = {"auto"};
+  std::vector<std::string> parameter_keys = {};  // "mask.sparge.cdf", "strategy.usp.ring": for spelling help
   // What is wrong with the parameters of patterns and strategies; nullptr skips that check.
   std::function<std::vector<Problem>(const RunConfig&)> check_parameters = nullptr;
 };

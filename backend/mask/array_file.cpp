@@ -150,6 +150,10 @@ std::vector<float> to_floats(const Array& array, const std::string& path) {
   return values;
 }
 
+double float_of(const Array& array, std::int64_t index, const std::string& path) {
+  return float_at(array, index, path);
+}
+
 std::vector<std::int64_t> to_integers(const Array& array, const std::string& path) {
   std::vector<std::int64_t> values(array.num_elements());
   for (std::int64_t i = 0; i < array.num_elements(); ++i) values[i] = integer_at(array, i, path);

@@ -41,10 +41,12 @@ std::vector<Array> read_arrays(const std::string& path, const ReadOptions& optio
 // Values as float. Throws Error kMaskDtype unless the type is a floating one, kMaskValue at NaN or infinity; `path` is
 // for the message.
 std::vector<float> to_floats(const Array& array, const std::string& path);
+// One value, which may be NaN or infinity. Throws Error kMaskDtype. REQUIRES: 0 <= index < num_elements().
+double float_of(const Array& array, std::int64_t index, const std::string& path);
 // Values as integers. Throws Error kMaskDtype unless the type is bool or an integer of up to 64 bits.
 std::vector<std::int64_t> to_integers(const Array& array, const std::string& path);
 
-// Writes a .npy file, as a WholeFile: never half-written. Throws Error kStoreWrite.
+// Writes a .npy file, as a WholeFile: never half-written. Throws what WholeFile throws.
 // REQUIRES: bytes.size() is the product of the shape times the element size; type is not kBf16, which .npy lacks.
 void write_npy(const std::string& path, ElementType type, std::span<const std::int64_t> shape,
                std::span<const std::byte> bytes);

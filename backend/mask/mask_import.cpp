@@ -8,6 +8,7 @@
 #include "backend/base/error.h"
 #include "backend/base/whole_file.h"
 #include "backend/mask/array_parts.h"
+#include "backend/mask/mask_array.h"
 #include "backend/mask/npy_format.h"
 
 namespace spscope {
@@ -22,7 +23,7 @@ std::string names_of(const std::vector<Array>& arrays) {
 }
 
 // Takes the wanted array out of those of the file.
-Array choose(std::vector<Array>& arrays, const std::string& wanted, const std::string& path) {
+Array choose(std::vector<Array>& arrays, const std::string& wanted, const std::string& path, MaskUser user) {
   std::vector<Array*> candidates;
   for (Array& array : arrays) {
     if (array.name == kStartsName) continue;
@@ -36,7 +37,11 @@ Array choose(std::vector<Array>& arrays, const std::string& wanted, const std::s
   }
   throw Error(
       ErrorCode::kMaskFile, fmt::format("{} has {} arrays besides block_starts", place_of(path), candidates.size()),
-      candidates.empty() ? "save the mask under the name mask" : fmt::format("name one of: {}", names_of(arrays)));
+      candidates.empty()         ? "save the mask under the name mask"
+      : user == MaskUser::kFlags ? fmt::format("choose one with --array: {}", names_of(arrays))
+                                 : fmt::format("save one under the name mask, or take one out with spscope mask import "
+                                               "--array: {}",
+                                               names_of(arrays)));
 }
 
 std::vector<std::int32_t> checked_starts(const Array& array, const std::string& path) {
@@ -52,24 +57,6 @@ std::vector<std::int32_t> checked_starts(const Array& array, const std::string& 
   return {values.begin(), values.end()};
 }
 
-void check_bits(const Array& array, const std::string& path) {
-  const std::string place = place_of(path, array.name);
-  const bool integer = array.type < ElementType::kF16;
-  if (!integer) {
-    throw Error(ErrorCode::kMaskDtype,
-                fmt::format("{} has the type {}, a mask has bool or an integer type", place, element_name(array.type)),
-                "save mask.astype(np.uint8)");
-  }
-  // Little-endian 0 or 1: the first byte is 0 or 1, the others of an element are 0.
-  const int width = element_bytes(array.type);
-  for (std::size_t i = 0; i < array.bytes.size(); ++i) {
-    if (std::to_integer<unsigned>(array.bytes[i]) <= (i % width == 0 ? 1U : 0U)) continue;
-    throw Error(ErrorCode::kMaskValue,
-                fmt::format("{} holds something else than 0 and 1 at element {}", place, i / width),
-                "save (scores > threshold).astype(np.uint8)");
-  }
-}
-
 // The smallest whole factor by which `count` blocks cover `blocks`; 0 when there is none.
 std::int64_t expansion(std::int64_t blocks, std::int64_t count) {
   const std::int64_t factor = (blocks + count - 1) / count;
@@ -78,33 +65,51 @@ std::int64_t expansion(std::int64_t blocks, std::int64_t count) {
 
 }  // namespace
 
-MaskFile::MaskFile(std::string path, const std::string& array) : path_(std::move(path)) {
-  const std::filesystem::path file(path_);
+MaskFile::MaskFile(std::string path, const std::string& array, MaskUser user) : path_(std::move(path)), user_(user) {
   std::vector<Array> arrays = read_arrays(path_);
-  const bool alone = file.extension() == ".npy";
-  if (alone) {
-    const std::filesystem::path beside = file.parent_path() / fmt::format("{}.npy", kStartsName);
-    if (std::filesystem::exists(beside))
-      block_starts_ = checked_starts(read_arrays(beside.string())[0], beside.string());
-  }
+  const bool alone = std::filesystem::path(path_).extension() == ".npy";
+  if (alone) read_starts_beside();
   for (const Array& candidate : arrays) {
     if (candidate.name == kStartsName && !alone) block_starts_ = checked_starts(candidate, path_);
   }
-  array_ = alone ? std::move(arrays[0]) : choose(arrays, array, path_);
-  check_bits(array_, path_);
-  const std::size_t rank = array_.shape.size();
-  if (rank < 3 || rank > 5) {
-    throw Error(ErrorCode::kMaskShape,
-                fmt::format("{} has the shape {}", place_of(path_, array_.name), shape_text(array_.shape)),
-                "a mask is [heads, q, k], [layers, heads, q, k] or [denoise steps, layers, heads, q, k]");
+  array_ = alone ? std::move(arrays[0]) : choose(arrays, array, path_, user_);
+  require_bits(array_, path_);
+  extent_ = mask_extents(array_, path_);
+}
+
+void MaskFile::read_starts_beside() {
+  const std::filesystem::path file(path_), folder = file.parent_path();
+  std::vector<std::string> beside = {starts_path_of(path_)};
+  if (file.filename() == "mask.npy") beside.push_back((folder / fmt::format("{}.npy", kStartsName)).string());
+  for (const std::string& path : beside) {
+    std::error_code unknown;
+    if (!std::filesystem::exists(path, unknown)) continue;
+    block_starts_ = checked_starts(read_arrays(path)[0], path);
+    starts_file_ = path;
+    return;
   }
-  std::copy(array_.shape.begin(), array_.shape.end(), extent_ + (5 - rank));
-  for (std::int64_t extent : extent_) {
-    if (extent >= 1 && extent <= INT32_MAX) continue;
-    throw Error(ErrorCode::kMaskShape,
-                fmt::format("{} has the shape {}", place_of(path_, array_.name), shape_text(array_.shape)),
-                "each dimension of a mask is from 1 to 2^31 - 1");
-  }
+}
+
+// ", as "masks/block_starts.npy" says"
+std::string MaskFile::starts_note() const {
+  return starts_file_.empty() ? "" : fmt::format(", as {} says", place_of(starts_file_));
+}
+
+// What the user changes so that sizes fit.
+std::string MaskFile::size_hint() const {
+  const std::string beside =
+      starts_file_.empty() ? "" : fmt::format("; remove {} if it is not of this mask", place_of(starts_file_));
+  return (user_ == MaskUser::kFlags ? "give the --tokens and --block of the mask"
+                                    : "set model.grid, model.text_tokens and mask.block to those of the file") +
+         beside;
+}
+
+void MaskFile::require_tokens(std::int64_t tokens) const {
+  if (block_starts_.empty() || block_starts_.back() == tokens) return;
+  throw Error(ErrorCode::kMaskShape,
+              fmt::format("{} is a mask of {} tokens{}, the sequence has {}", place_of(path_, array_.name),
+                          block_starts_.back(), starts_note(), tokens),
+              size_hint());
 }
 
 BlockMask MaskFile::mask(int denoise_step, int layer) const {
@@ -115,26 +120,34 @@ BlockMask MaskFile::mask(int denoise_step, int layer) const {
   return mask(denoise_step, layer, block_starts_);
 }
 
-BlockMask MaskFile::mask(int denoise_step, int layer, const std::vector<std::int32_t>& block_starts) const {
-  const std::string place = place_of(path_, array_.name);
+// Which of the file's [heads, q, k] is the one of this step and layer.
+std::int64_t MaskFile::entry(int denoise_step, int layer) const {
   const int wanted[2] = {denoise_step, layer};
   std::int64_t index = 0;
-  for (int d = 0; d < 2; ++d) {
+  for (std::size_t d = 0; d < 2; ++d) {
     const bool shared = extent_[d] == 1;
     if (!shared && (wanted[d] < 0 || wanted[d] >= extent_[d])) {
+      const bool flags = user_ == MaskUser::kFlags;
       throw Error(ErrorCode::kMaskShape,
-                  fmt::format("{} has {} {}, number {} (from 0) is wanted", place, extent_[d],
+                  fmt::format("{} has {} {}, number {} (from 0) is wanted", place_of(path_, array_.name), extent_[d],
                               d == 0 ? "denoise steps" : "layers", wanted[d]),
-                  d == 0 ? "lower run.denoise_steps" : "lower run.layers");
+                  d == 0  ? flags ? "give a lower --step" : "lower run.denoise_steps"
+                  : flags ? "give a lower --layer"
+                          : "lower run.layers");
     }
     index = index * extent_[d] + (shared ? 0 : wanted[d]);
   }
+  return index;
+}
+
+BlockMask MaskFile::mask(int denoise_step, int layer, const std::vector<std::int32_t>& block_starts) const {
+  const std::int64_t index = entry(denoise_step, layer);
   if (!block_starts_.empty() && block_starts != block_starts_) {
-    throw Error(
-        ErrorCode::kMaskShape,
-        fmt::format("the blocks of {} end at {} tokens in {} blocks, {} tokens in {} blocks are wanted", place,
-                    block_starts_.back(), block_starts_.size() - 1, block_starts.back(), block_starts.size() - 1),
-        "set model.grid, model.text_tokens and mask.block to those of the file");
+    throw Error(ErrorCode::kMaskShape,
+                fmt::format("the blocks of {} end at {} tokens in {} blocks{}, {} tokens in {} blocks are wanted",
+                            place_of(path_, array_.name), block_starts_.back(), block_starts_.size() - 1, starts_note(),
+                            block_starts.back(), block_starts.size() - 1),
+                size_hint());
   }
   BlockMask result(heads(), block_starts);
   const std::int64_t q_factor = expansion(result.blocks(), extent_[3]),
@@ -142,8 +155,11 @@ BlockMask MaskFile::mask(int denoise_step, int layer, const std::vector<std::int
   if (q_factor == 0 || k_factor == 0) {
     throw Error(
         ErrorCode::kMaskShape,
-        fmt::format("{} has {} x {} blocks, the workload has {}", place, extent_[3], extent_[4], result.blocks()),
-        "set model.grid, model.text_tokens and mask.block to those of the file");
+        fmt::format(
+            "{} has {} x {} blocks{}, {} has {}", place_of(path_, array_.name), extent_[3], extent_[4],
+            starts_file_.empty() ? "" : fmt::format(", and {} cuts {}", place_of(starts_file_), result.blocks()),
+            user_ == MaskUser::kFlags ? "the sequence" : "the workload", result.blocks()),
+        size_hint());
   }
   const int width = element_bytes(array_.type);
   const std::int64_t first = index * extent_[2] * extent_[3] * extent_[4];
@@ -158,6 +174,11 @@ BlockMask MaskFile::mask(int denoise_step, int layer, const std::vector<std::int
     }
   }
   return result;
+}
+
+std::string starts_path_of(const std::string& mask_path) {
+  const std::filesystem::path path(mask_path);
+  return (path.parent_path() / fmt::format("{}.{}.npy", path.stem().string(), kStartsName)).string();
 }
 
 void write_mask_npy(const BlockMask& mask, const std::string& path, const std::string& starts_path) {

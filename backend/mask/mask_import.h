@@ -1,12 +1,15 @@
 // Block masks from files: an array of 0 and 1 of shape [heads, q blocks, k blocks], [layers, heads, q, k] or
-// [denoise steps, layers, heads, q, k], in any format of mask_importers.def. The cuts come from an array
-// `block_starts` in the same file, or beside a .npy file from block_starts.npy (which --dump writes), or from the
-// caller.
+// [denoise steps, layers, heads, q, k], in any format of mask_importers.def.
+//
+// The cuts come from an array `block_starts` in the same file, or from a file beside a .npy file, or from the caller.
+// The file beside NAME.npy is NAME.block_starts.npy; beside mask.npy it may also be block_starts.npy, which is what
+// --dump writes. A folder may so hold masks of different cuts.
 //
 // Kernels often use query blocks twice as long as key blocks (SpargeAttention: 128 x 64). The coarser axis is expanded
 // by a whole factor f: block i of the cuts is block i / f of the array.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,11 +19,14 @@
 
 namespace spscope {
 
+// Who asks for a mask, so that an error names what that user can change: keys of a config, or flags of `spscope mask`.
+enum class MaskUser { kConfig, kFlags };
+
 class MaskFile {
  public:
   // Reads the array of this name; "" is the one named "mask", or the only one besides block_starts. Throws the errors
   // of array_file.h, and kMaskValue when a value is neither 0 nor 1 or the cuts are not cuts.
-  explicit MaskFile(std::string path, const std::string& array = {});
+  explicit MaskFile(std::string path, const std::string& array = {}, MaskUser user = MaskUser::kConfig);
 
   // 1 when the array lacks the dimension; one entry then serves every denoise step or layer.
   int denoise_steps() const { return static_cast<int>(extent_[0]); }
@@ -30,19 +36,33 @@ class MaskFile {
   int k_blocks() const { return static_cast<int>(extent_[4]); }
   // Empty when the file has none.
   const std::vector<std::int32_t>& block_starts() const { return block_starts_; }
+  // The file beside that the cuts are from; "": they stand in the file itself, or there are none.
+  const std::string& starts_file() const { return starts_file_; }
 
   // The mask of one denoise step and layer with the cuts of the file. Throws Error kMaskShape when the file has none.
   BlockMask mask(int denoise_step, int layer) const;
   // The same with these cuts, which must equal those of the file if it has some. Throws Error kMaskShape when an index
   // is not in the file or the blocks do not fit the cuts. REQUIRES: block_starts as BlockMask wants them.
   BlockMask mask(int denoise_step, int layer, const std::vector<std::int32_t>& block_starts) const;
+  // Throws Error kMaskShape, naming the file they are from, when the cuts of the file are for another sequence.
+  void require_tokens(std::int64_t tokens) const;
 
  private:
+  void read_starts_beside();
+  std::string starts_note() const;
+  std::string size_hint() const;
+  std::int64_t entry(int denoise_step, int layer) const;
+
   std::string path_;
+  MaskUser user_;
   Array array_;
-  std::int64_t extent_[5] = {1, 1, 1, 1, 1};  // denoise steps, layers, heads, q blocks, k blocks
+  std::array<std::int64_t, 5> extent_;  // denoise steps, layers, heads, q blocks, k blocks
   std::vector<std::int32_t> block_starts_;
+  std::string starts_file_;
 };
+
+// Where the cuts of the mask file `mask.npy` stand: "folder/NAME.block_starts.npy" for "folder/NAME.npy".
+std::string starts_path_of(const std::string& mask_path);
 
 // Writes mask.npy as --dump and `spscope mask` do: uint8 [heads, blocks, blocks] at `path`, and the cuts as int32 at
 // `starts_path` unless that is empty. Coarse blocks: a refinement is not kept.

@@ -172,14 +172,18 @@ namespace {
 
 // The text of the header and where the data begins.
 std::pair<std::string, std::int64_t> read_header(const std::string& place, std::int64_t size, const ReadExact& read) {
+  constexpr std::string_view kMagic = "\x93NUMPY";
   constexpr std::int64_t kMaxHeader = 1 << 20;  // numpy itself refuses above 10,000 unless told otherwise
-  if (size < 12) truncated(place, size, 12);
-  unsigned char fixed[12] = {};  // magic, version, and two or four bytes of length
+  unsigned char fixed[12] = {};                 // magic, version, and two or four bytes of length
   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(fixed));
-  read(bytes.first(10));
-  if (std::string_view(reinterpret_cast<const char*>(fixed), 6) != "\x93NUMPY" || fixed[6] < 1 || fixed[6] > 3) {
+  read(bytes.first(static_cast<std::size_t>(std::min<std::int64_t>(size, 10))));
+  // A file that is too short for a header is told apart by what it begins with.
+  const auto begun = static_cast<std::size_t>(std::min<std::int64_t>(size, 6));
+  const bool magic = std::string_view(reinterpret_cast<const char*>(fixed), begun) == kMagic.substr(0, begun);
+  if (!magic || (size > 6 && (fixed[6] < 1 || fixed[6] > 3))) {
     throw Error(ErrorCode::kMaskFormat, fmt::format("{} is not in .npy format", place), "write it with numpy.save");
   }
+  if (size < 12) truncated(place, size, 12);
   std::int64_t length = fixed[8] | fixed[9] << 8, start = 10;
   if (fixed[6] > 1) {
     read(bytes.subspan(10, 2));

@@ -40,13 +40,13 @@ void check_folder(const std::string& path) {
   const std::string folder = folder_of(path);
   struct stat status;
   if (::stat(folder.c_str(), &status) != 0)
-    throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": folder \"{}\": {}", path, folder, reason()),
+    throw Error(ErrorCode::kOutputPlace, fmt::format("cannot write \"{}\": folder \"{}\": {}", path, folder, reason()),
                 "create the folder or choose another one with -o");
   if (!S_ISDIR(status.st_mode))
-    throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": \"{}\" is not a folder", path, folder),
+    throw Error(ErrorCode::kOutputPlace, fmt::format("cannot write \"{}\": \"{}\" is not a folder", path, folder),
                 "choose another path with -o");
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
-    throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": folder \"{}\": {}", path, folder, reason()),
+    throw Error(ErrorCode::kOutputPlace, fmt::format("cannot write \"{}\": folder \"{}\": {}", path, folder, reason()),
                 "choose a folder that you may write to with -o");
 }
 
@@ -80,7 +80,7 @@ FileKind file_kind(const std::string& path) {
 }
 
 void OutputFile::check(const std::string& path, bool force) {
-  if (path.empty()) throw Error(ErrorCode::kStoreWrite, "the output has no path", "name a file with -o");
+  if (path.empty()) throw Error(ErrorCode::kOutputPlace, "the output has no path", "name a file with -o");
   check_folder(path);
   const FileKind kind = file_kind(path);
   if (kind == FileKind::kAbsent) return check_side_files(path);
@@ -105,7 +105,7 @@ OutputFile::OutputFile(std::string path, bool force)
 void OutputFile::fail(const char* what) const {
   const int code = errno;
   const bool full = code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO;
-  throw Error(ErrorCode::kStoreWrite,
+  throw Error(full ? ErrorCode::kStoreWrite : ErrorCode::kOutputPlace,
               fmt::format("cannot write \"{}\": {} \"{}\": {}", path_, what, temporary_, std::strerror(code)),
               full ? "free space or raise the quota there, or choose another folder with -o"
                    : "choose a folder that you may write to with -o");

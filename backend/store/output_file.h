@@ -16,7 +16,7 @@ FileKind file_kind(const std::string& path);
 
 class OutputFile {
  public:
-  // Throws Error: kStoreExists, kStoreForeign, kStoreBusy, kStoreWrite.
+  // Throws Error: kStoreExists, kStoreForeign, kStoreBusy, kOutputPlace, kStoreWrite.
   OutputFile(std::string path, bool force);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;

@@ -29,7 +29,7 @@ struct WriteOptions {
 class StoreWriter {
  public:
   // Throws Error: OUT exists (kStoreExists), is not a store of ours (kStoreForeign), is being written by another run
-  // (kStoreBusy), or its folder is missing or cannot be written (kStoreWrite).
+  // (kStoreBusy), or its folder is missing or cannot be written (kOutputPlace).
   explicit StoreWriter(std::string path, const WriteOptions& options = {});
   ~StoreWriter();
   StoreWriter(StoreWriter&&) noexcept;

@@ -11,13 +11,16 @@ expect_refused 'SPS-041' -- mask info truncated.safetensors
 expect_refused 'SPS-042' 'object' 'unpickled' -- mask info object.npy
 expect_refused 'SPS-042' 'object' -- mask info object.npz
 expect_refused 'SPS-042' 'float32' 'astype' -- mask info nan.npy
-expect_refused 'SPS-043' '[8, 4]' '[heads, q, k]' -- mask info two-dimensions.npy
+expect_refused 'SPS-043' '[8, 4]' '[heads, q, k]' 'np.repeat(mask[None], heads, 0)' -- mask info two-dimensions.npy
 expect_refused 'SPS-044' '1099511627776' -- mask info huge-dimension.npy
 expect_refused 'SPS-044' -- mask info overflow.npy
 expect_refused 'SPS-044' -- mask info huge-dimension.safetensors
 expect_refused 'SPS-045' 'element 0' -- mask info two.npy
 expect_refused 'SPS-046' -- mask info text.npy
-expect_refused 'one, other' -- mask info two-arrays.npz
+lines short.npy '0 1'
+expect_refused 'SPS-046' -- mask info short.npy
+expect_refused '(mask > 0)' -- mask info two.npy
+expect_refused 'one, other' '--array' -- mask info two-arrays.npz
 expect_refused 'third' -- mask info two-arrays.npz --array third
 expect_exit 0 mask info two-arrays.npz --array other
 mkdir folder.npy

@@ -56,7 +56,7 @@ TEST(WholeFile, FailureNamesThePathAndWhatToDo) {
   for (const char* name : {"taken", "no/such/folder"}) {
     const auto result = capture([&] { return write_whole_file(folder.file(name), "x"), 0; });
     ASSERT_FALSE(result) << name;
-    EXPECT_EQ(result.error().code(), ErrorCode::kStoreWrite);
+    EXPECT_EQ(result.error().code(), ErrorCode::kOutputPlace);
     EXPECT_THAT(result.error().what(), HasSubstr(folder.file(name)));
     EXPECT_THAT(result.error().hint(), HasSubstr("folder that exists and is writable"));
   }

@@ -240,7 +240,7 @@ TEST(WriteNpy, FailureLeavesTheOldFileAndNoTemporary) {
   std::filesystem::create_directory(folder.file("taken.npy"));
   auto result = capture([&] { return write_npy(folder.file("taken.npy"), ElementType::kU8, shape, one), 0; });
   ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code(), ErrorCode::kStoreWrite);
+  EXPECT_EQ(result.error().code(), ErrorCode::kOutputPlace);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
   EXPECT_THROW(write_npy(folder.file("no/such/folder.npy"), ElementType::kU8, shape, one), Error);
 }

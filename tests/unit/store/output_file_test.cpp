@@ -64,15 +64,15 @@ TEST_F(Output, ForceNeverReplacesWhatIsNotOurs) {
 TEST_F(Output, FoldersAndDevicesAreRefused) {
   EXPECT_EQ(refused(folder_.path().string()).code(), ErrorCode::kStoreExists);
   EXPECT_EQ(refused("/dev/full", {.force = true}).code(), ErrorCode::kStoreExists);
-  EXPECT_EQ(refused(folder_ / "absent/out.db").code(), ErrorCode::kStoreWrite);
+  EXPECT_EQ(refused(folder_ / "absent/out.db").code(), ErrorCode::kOutputPlace);
   write_file(folder_ / "file", "x");
-  EXPECT_EQ(refused(folder_ / "file/out.db").code(), ErrorCode::kStoreWrite);
-  EXPECT_EQ(error_of([] { StoreWriter writer(""); }).code(), ErrorCode::kStoreWrite);
+  EXPECT_EQ(refused(folder_ / "file/out.db").code(), ErrorCode::kOutputPlace);
+  EXPECT_EQ(error_of([] { StoreWriter writer(""); }).code(), ErrorCode::kOutputPlace);
 }
 
 TEST_F(Output, AFolderThatCannotBeWrittenIsNamed) {
   // Nobody, not even root, makes a file in /proc.
-  EXPECT_EQ(refused("/proc/out.db").code(), ErrorCode::kStoreWrite);
+  EXPECT_EQ(refused("/proc/out.db").code(), ErrorCode::kOutputPlace);
 }
 
 TEST_F(Output, CheckOutputRefusesTheSame) {
@@ -81,7 +81,7 @@ TEST_F(Output, CheckOutputRefusesTheSame) {
   write_sample(out_);
   EXPECT_EQ(error_of([&] { check_output(out_, false); }).code(), ErrorCode::kStoreExists);
   EXPECT_NO_THROW(check_output(out_, true));
-  EXPECT_EQ(error_of([&] { check_output(folder_ / "absent/out.db", true); }).code(), ErrorCode::kStoreWrite);
+  EXPECT_EQ(error_of([&] { check_output(folder_ / "absent/out.db", true); }).code(), ErrorCode::kOutputPlace);
 }
 
 TEST_F(Output, ASecondWriterIsRefusedWhileTheFirstWrites) {

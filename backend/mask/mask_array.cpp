@@ -1,0 +1,68 @@
+#include "backend/mask/mask_array.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/base/error.h"
+#include "backend/mask/array_parts.h"
+
+namespace spscope {
+namespace {
+
+bool is_float(ElementType type) { return type >= ElementType::kF16; }
+
+// A mask that is added to scores: 0 where a query attends, -inf (or so large a negative number) where it does not.
+bool is_additive(const Array& array, const std::string& path) {
+  if (!is_float(array.type)) return false;
+  constexpr double kAsGoodAsInfinite = -1e4;  // what half precision masks use
+  bool masks_something = false;
+  for (std::int64_t i = 0; i < array.num_elements(); ++i) {
+    const double value = float_of(array, i, path);
+    if (value != 0 && !(value <= kAsGoodAsInfinite)) return false;
+    masks_something = masks_something || value != 0;
+  }
+  return masks_something;
+}
+
+std::string advice(const Array& array, const std::string& path) {
+  return is_additive(array, path) ? "it looks like a mask that is added to scores: save (mask == 0).astype(np.uint8)"
+                                  : "save (mask > 0).astype(np.uint8), or compare with the threshold that you mean";
+}
+
+}  // namespace
+
+void require_bits(const Array& array, const std::string& path) {
+  const std::string place = place_of(path, array.name);
+  if (is_float(array.type)) {
+    throw Error(ErrorCode::kMaskDtype,
+                fmt::format("{} has the type {}, a mask has bool or an integer type", place, element_name(array.type)),
+                advice(array, path));
+  }
+  // Little-endian 0 or 1: the first byte is 0 or 1, the others of an element are 0.
+  const int width = element_bytes(array.type);
+  for (std::size_t i = 0; i < array.bytes.size(); ++i) {
+    if (std::to_integer<unsigned>(array.bytes[i]) <= (i % width == 0 ? 1U : 0U)) continue;
+    throw Error(ErrorCode::kMaskValue,
+                fmt::format("{} holds something else than 0 and 1 at element {}", place, i / width),
+                advice(array, path));
+  }
+}
+
+std::array<std::int64_t, 5> mask_extents(const Array& array, const std::string& path) {
+  std::array<std::int64_t, 5> extents = {1, 1, 1, 1, 1};
+  const std::size_t dimensions = array.shape.size();
+  const auto refuse = [&](const std::string& hint) {
+    throw Error(ErrorCode::kMaskShape,
+                fmt::format("{} has the shape {}", place_of(path, array.name), shape_text(array.shape)), hint);
+  };
+  const std::string wanted = "a mask is [heads, q, k], [layers, heads, q, k] or [denoise steps, layers, heads, q, k]";
+  if (dimensions == 2) refuse(wanted + "; for one mask of all heads save np.repeat(mask[None], heads, 0)");
+  if (dimensions < 3 || dimensions > extents.size()) refuse(wanted);
+  std::ranges::copy(array.shape, extents.end() - static_cast<std::ptrdiff_t>(dimensions));
+  for (const std::int64_t extent : extents)
+    if (extent < 1 || extent > INT32_MAX) refuse("each dimension of a mask is from 1 to 2^31 - 1");
+  return extents;
+}
+
+}  // namespace spscope

@@ -1,0 +1,18 @@
+// What an array of a file must be to be a mask, and, when it is not, the one line of numpy that makes it one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "backend/mask/array_file.h"
+
+namespace spscope {
+
+// Throws Error kMaskDtype or kMaskValue unless every element is 0 or 1 of bool or an integer type.
+void require_bits(const Array& array, const std::string& path);
+
+// Denoise steps, layers, heads, q blocks, k blocks; 1 where the array lacks the dimension. Throws Error kMaskShape.
+std::array<std::int64_t, 5> mask_extents(const Array& array, const std::string& path);
+
+}  // namespace spscope
