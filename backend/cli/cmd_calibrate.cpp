@@ -52,7 +52,7 @@ void check_output(const CalibrateFlags& flags) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::error_code unknown;
   if (access(folder.c_str(), W_OK | X_OK) != 0 || std::filesystem::is_directory(path, unknown))
-    throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write the file: {}", flags.output),
+    throw Error(ErrorCode::kOutputPlace, fmt::format("cannot write the file: {}", flags.output),
                 "choose a folder that exists and is writable");
   if (!std::filesystem::exists(path, unknown)) return;
   if (!flags.force)
@@ -113,6 +113,20 @@ void print_text(std::ostream& out, const Calibration& result) {
   quality("fit of exchanges", result.link);
 }
 
+// A model that is off by more in the median says little about this machine.
+constexpr double kBadFit = 0.2;
+
+void warn_of_bad_fits(std::ostream& err, const Calibration& result) {
+  const std::pair<std::string_view, const FitQuality*> fits[] = {
+      {"attention", &result.attend}, {"moves", &result.move}, {"exchanges", &result.link}};
+  for (const auto& [name, quality] : fits)
+    if (quality->median_relative_residual > kBadFit)
+      fmt::print(err,
+                 "warning: the fit of {} is off by {:.0f} % in the median, more than {:.0f} %: calibrate again on an "
+                 "idle machine\n",
+                 name, 100 * quality->median_relative_residual, 100 * kBadFit);
+}
+
 std::string machine_note(Dtype dtype) {
   std::string note = fmt::format("spscope calibrate, {}:", dtype_name(dtype));
   for (const MachineFact& fact : machine_facts())
@@ -134,6 +148,7 @@ int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
   Calibration result = calibrate(options);
   if (context.progress) fmt::print(context.err, "\r\033[K");
   result.preset.note = machine_note(options.dtype);
+  warn_of_bad_fits(context.err, result);
   if (!flags.output.empty()) write_profile(flags.output, result.preset);
   if (context.json) {
     fmt::print(context.out, "{}\n", to_json(result, flags.output).dump(2));

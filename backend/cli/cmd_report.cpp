@@ -9,8 +9,8 @@
 
 #include "backend/base/whole_file.h"
 #include "backend/cli/command.h"
+#include "backend/cli/replaceable.h"
 #include "backend/report/render.h"
-#include "backend/store/output_file.h"
 
 namespace spscope {
 namespace {
@@ -20,43 +20,44 @@ struct ReportFlags {
   bool force = false;
 };
 
-std::string format_of(const CommandContext& context, const ReportFlags& flags) {
-  if (!flags.format.empty()) return flags.format;
-  if (context.json) return "json";
-  const std::string extension = std::filesystem::path(flags.output).extension();
+// The form that the name of a file says; "" when it says none.
+std::string format_of_name(const std::string& path) {
+  const std::string extension = std::filesystem::path(path).extension();
   if (extension == ".md" || extension == ".markdown") return "markdown";
   if (extension == ".json") return "json";
   if (extension == ".html" || extension == ".htm") return "html";
+  return {};
+}
+
+std::string format_of(const CommandContext& context, const ReportFlags& flags) {
+  if (context.json && !flags.format.empty() && flags.format != "json")
+    throw Error(ErrorCode::kUsage, fmt::format("--json and --format {} contradict each other", flags.format),
+                "give one of them");
+  if (!flags.format.empty()) return flags.format;
+  const std::string named = format_of_name(flags.output);
+  if (context.json && !named.empty() && named != "json")
+    throw Error(ErrorCode::kUsage, fmt::format("--json and the name of \"{}\" contradict each other", flags.output),
+                "leave --json out, or end the name in .json");
+  if (context.json) return "json";
+  if (!named.empty()) return named;
   if (flags.output.empty()) return "markdown";  // on a terminal, the form that can be read there
   throw Error(ErrorCode::kUsage, fmt::format("the form of \"{}\" is not known from its name", flags.output),
               "add --format html, markdown or json, or end the name in .html, .md or .json");
 }
 
-// A stored run, a folder or a device is never replaced; another file only when asked.
-void check_replaceable(const ReportFlags& flags) {
-  const FileKind kind = file_kind(flags.output);
-  if (kind == FileKind::kAbsent || (kind == FileKind::kForeign && flags.force)) return;
-  if (kind == FileKind::kForeign)
-    throw Error(ErrorCode::kStoreExists, fmt::format("the file exists: \"{}\"", flags.output),
-                "name another file, or add --force");
-  if (kind == FileKind::kStore)
-    throw Error(ErrorCode::kStoreExists, fmt::format("a stored run is not replaced by a report: \"{}\"", flags.output),
-                "name another file");
-  throw Error(ErrorCode::kStoreWrite, fmt::format("not a file that can be replaced: \"{}\"", flags.output),
-              "name another file");
-}
-
 int report(CommandContext& context, const ReportFlags& flags) {
   const std::string format = format_of(context, flags);
-  if (!flags.output.empty()) check_replaceable(flags);
+  if (!flags.output.empty()) require_replaceable(flags.output, flags.force);
   const std::vector<Comparison> comparisons = compare_store(StoreReader(flags.file));
   const std::string text = format == "json"       ? render_json(comparisons)
                            : format == "markdown" ? render_markdown(make_report(comparisons))
                                                   : render_html(make_report(comparisons));
-  if (flags.output.empty())
+  if (flags.output.empty()) {
     context.out << text;
-  else
-    write_whole_file(flags.output, text);
+    return kExitDone;
+  }
+  write_whole_file(flags.output, text);
+  fmt::print(context.err, "wrote {}\n", flags.output);
   return kExitDone;
 }
 

@@ -2,7 +2,8 @@
 // flags and positional arguments as data bound to variables, so help and parsing cannot disagree, and returns the
 // function that runs it.
 //
-// Exit codes: 0 done, 1 failed, 2 usage or illegal input, 3 regression found. Results go to stdout, log to stderr.
+// Exit codes: 0 done; 1 the work failed; 2 the command, its config or a file it was given is at fault, and nothing was
+// done; 3 regression found. Results go to stdout, log to stderr.
 #pragma once
 
 #include <functional>
@@ -41,7 +42,7 @@ struct Command {
 
 std::span<const Command> commands();
 
-// The exit code that an error ends the program with: 2 when the user's input is at fault, else 1.
+// The exit code that an error ends the program with, 1 or 2.
 int exit_code(const Error& error);
 
 }  // namespace spscope

@@ -20,7 +20,7 @@ fs::path folder_of(const std::string& folder, const Job& job, const LayerOfJob& 
   std::error_code failed;
   fs::create_directories(path, failed);
   if (failed)
-    throw Error(ErrorCode::kStoreWrite,
+    throw Error(ErrorCode::kOutputPlace,
                 fmt::format("cannot create the folder: {}: {}", failed.message(), path.string()),
                 "choose another folder for --dump");
   return path;

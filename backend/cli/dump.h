@@ -17,7 +17,7 @@
 
 namespace spscope {
 
-// Both throw Error(kStoreWrite) when a file cannot be written; no file is half-written.
+// Both throw Error(kOutputPlace, kStoreWrite) when a file cannot be written; no file is half-written.
 void dump_inputs(const std::string& folder, const Job& job, const LayerOfJob& where, const Activations& input);
 void dump_outputs(const std::string& folder, const Job& job, const LayerOfJob& where, const std::string& strategy,
                   const std::vector<OutputTensor>& outputs);

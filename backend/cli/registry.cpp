@@ -15,19 +15,21 @@ std::span<const Command> commands() {
   return table;
 }
 
+// What went wrong in spscope, in a rank or on a disk while work was under way. All other errors refuse what was given.
 int exit_code(const Error& error) {
   switch (error.code()) {
-    case ErrorCode::kUsage:
-    case ErrorCode::kUnavailable:
-    case ErrorCode::kActivations:
-    case ErrorCode::kPlanTooLarge:
-      return kExitUsage;
+    case ErrorCode::kPlanInvalid:
+    case ErrorCode::kPlanNotHeld:
+    case ErrorCode::kRankFailed:
+    case ErrorCode::kRankHung:
+    case ErrorCode::kInterrupted:
+    case ErrorCode::kStoreWrite:
+    case ErrorCode::kInternal:
+    case ErrorCode::kMemory:
+      return kExitFailed;
     default:
-      break;
+      return kExitUsage;
   }
-  const int number = static_cast<int>(error.code());
-  const bool input = number < 70 || (number >= 100 && number < 120);  // config, masks, strategies
-  return input ? kExitUsage : kExitFailed;
 }
 
 }  // namespace spscope

@@ -15,7 +15,7 @@ ScratchFile::ScratchFile(const std::string& folder) {
   const std::string parent = folder.empty() ? default_scratch_folder() : folder;
   std::string pattern = parent + "/spscope-XXXXXX";
   if (!mkdtemp(pattern.data()))
-    throw Error(ErrorCode::kStoreWrite,
+    throw Error(ErrorCode::kOutputPlace,
                 fmt::format("cannot make a scratch folder: {}: {}", std::strerror(errno), parent),
                 "set run.scratch to a folder that can be written");
   folder_ = pattern;

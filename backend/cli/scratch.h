@@ -8,7 +8,7 @@ namespace spscope {
 class ScratchFile {
  public:
   // A new folder of our own in `folder`, or in the default one (environment.h) when it is "".
-  // Throws Error(kStoreWrite) when the folder cannot be used.
+  // Throws Error(kOutputPlace) when the folder cannot be used.
   explicit ScratchFile(const std::string& folder);
   ~ScratchFile();
   ScratchFile(const ScratchFile&) = delete;

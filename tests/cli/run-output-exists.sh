@@ -5,7 +5,7 @@
 
 expect_exit 0 run -s ring "${small[@]}" -o kept.db
 cp kept.db copy.db
-expect_exit 1 run -s ring "${small[@]}" -o kept.db
+expect_exit 2 run -s ring "${small[@]}" -o kept.db
 expect_err 'SPS-153' 'kept.db' '--force'
 cmp kept.db copy.db || fail "the refused run changed the file"
 expect_exit 0 run -s ulysses "${small[@]}" --set cluster.ranks=2 -o kept.db --force

@@ -12,12 +12,12 @@ mkdir folder
 for file in notes.txt broken.db empty.db other.db; do
   cp "$file" copy
   for force in '' --force; do
-    expect_exit 1 run -s ring "${small[@]}" -o "$file" ${force:+"$force"}
+    expect_exit 2 run -s ring "${small[@]}" -o "$file" ${force:+"$force"}
     expect_err 'SPS-15' "$file"
     cmp "$file" copy || fail "$file was changed"
   done
 done
-expect_exit 1 run -s ring "${small[@]}" -o folder --force
+expect_exit 2 run -s ring "${small[@]}" -o folder --force
 expect_err 'folder'
 rm copy
 expect_files notes.txt broken.db empty.db other.db folder

@@ -6,8 +6,8 @@
 
 lines file 'not a folder'
 for path in missing/run.db file/run.db /proc/run.db; do
-  expect_exit 1 run -s ring "${small[@]}" -o "$path"
-  expect_err 'SPS-154'
+  expect_exit 2 run -s ring "${small[@]}" -o "$path"
+  expect_err 'SPS-158'
   expect_not_err 'SPS-200'
   [ ! -s "$out" ] || fail "a result was printed"
 done

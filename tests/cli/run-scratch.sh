@@ -7,6 +7,6 @@
 mkdir mine
 expect_exit 0 run -s ring "${small[@]}" --set run.scratch=mine
 [ -z "$(ls mine)" ] || fail "scratch files are left"
-expect_exit 1 run -s ring "${small[@]}" --set run.scratch=missing
-expect_err 'SPS-154' 'missing' 'run.scratch'
+expect_exit 2 run -s ring "${small[@]}" --set run.scratch=missing
+expect_err 'SPS-158' 'missing' 'run.scratch'
 expect_exit 0 run -s ring "${small[@]}" --set run.scratch=missing -o kept.db
