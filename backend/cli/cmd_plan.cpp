@@ -27,7 +27,7 @@ struct PlanFlags {
 void print_plans(CommandContext& context, const PlanFlags& flags, const Job& job, const LayerOfJob& where) {
   for (std::size_t i = 0; i < job.strategies.size(); ++i) {
     const ChosenStrategy& chosen = job.strategies[i];
-    if (!chosen.strategy->legal(where.request, chosen.parameters).empty()) continue;
+    if (!describe_strategy(job, chosen, where.request, where.decisions[i].decision).legal) continue;
     const PlannedLayer planned = plan_layer(chosen, where.request, where.decisions[i]);
     if (flags.dot) {
       print_dot(context.out, planned.plan);

@@ -1,6 +1,7 @@
 // `spscope run`: loads a job, runs it into a store, and prints the comparison that the store holds.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
@@ -8,14 +9,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
+#include <string_view>
 
 #include "backend/analysis/comparison.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/job_flags.h"
+#include "backend/cli/progress_printer.h"
 #include "backend/cli/run_job.h"
 #include "backend/cli/scratch.h"
 #include "backend/report/render.h"
@@ -29,47 +31,26 @@ struct RunFlags {
   bool force = false;
 };
 
-// Set by SIGINT and SIGTERM: ranks stop between ops, and nothing half-written is kept.
+// Set by SIGINT and SIGTERM: ranks stop between kernel calls, and nothing half-written is kept.
 std::atomic<bool> interrupted{false};
+// Whether the signal is answered on stderr: not between JSON lines.
+std::atomic<bool> answered{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-void watch_signals() {
+void on_signal(int) {
+  interrupted.store(true);
+  constexpr std::string_view kAnswer = "\nstopping...\n";
+  if (answered.load() && write(STDERR_FILENO, kAnswer.data(), kAnswer.size()) < 0) return;  // nobody to tell
+}
+
+void watch_signals(bool answer) {
+  answered = answer;
   struct sigaction action {};
-  action.sa_handler = [](int) { interrupted.store(true); };
+  action.sa_handler = on_signal;
   action.sa_flags = SA_RESETHAND;  // a second signal ends the program at once
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 }
-
-// A line on stderr that is drawn over itself, or one JSON object a line.
-class ProgressPrinter {
- public:
-  ProgressPrinter(CommandContext& context, const std::string& form)
-      : err_(context.err), json_(form == "json"), bar_(form == "bar" && context.progress) {}
-  ~ProgressPrinter() { clear(); }
-  void operator()(const RunProgress& p) {
-    if (json_) {
-      const nlohmann::ordered_json line = {{"phase", p.phase}, {"strategy", p.strategy}, {"repeat", p.repeat},
-                                           {"done", p.done},   {"total", p.total},       {"eta_s", p.eta_s},
-                                           {"shards", 0}};
-      fmt::print(err_, "{}\n", line.dump());
-    } else if (bar_) {
-      clear();
-      fmt::print(err_, "{} {} of {}: {}", p.phase, std::min(p.done + 1, p.total), p.total, p.strategy);
-      if (p.eta_s >= 1) fmt::print(err_, ", about {:.0f} s left", p.eta_s);
-      err_.flush();
-      drawn_ = true;
-    }
-  }
-
- private:
-  void clear() {
-    if (drawn_) err_ << "\r\033[K";
-    drawn_ = false;
-  }
-  std::ostream& err_;
-  bool json_, bar_, drawn_ = false;
-};
 
 int exit_code_of(const Comparison& comparison) {
   bool any = false;
@@ -102,7 +83,7 @@ int run(CommandContext& context, const RunFlags& flags) {
   if (wanted.empty()) scratch.emplace(job.config.run.scratch);
   const std::string path = scratch ? scratch->path() : wanted;
 
-  watch_signals();
+  watch_signals(flags.progress != "json");
   ProgressPrinter printer(context, flags.progress);
   WriteOptions write;
   write.force = flags.force;
@@ -112,13 +93,16 @@ int run(CommandContext& context, const RunFlags& flags) {
   options.dump = flags.dump;
   options.interrupt = &interrupted;
   options.on_progress = std::ref(printer);
+  options.on_note = [&printer](const std::string& text) { printer.note(text); };
   const RunOutcome outcome = run_job(job, writer, options);
   if (outcome.layers_done == 0)
     throw Error(ErrorCode::kInterrupted, "the run was interrupted before a layer was complete", "nothing was kept");
   writer.finish();
+  printer.clear();
 
   const int code = print_stored(context, path, wanted);
   if (!context.json && wanted.empty()) fmt::print(context.err, "\nnothing was kept; -o FILE.db keeps the run\n");
+  if (!wanted.empty() && flags.progress != "json") fmt::print(context.err, "kept in {}\n", wanted);
   if (!outcome.interrupted()) return code;
   fmt::print(context.err, "interrupted: {} of {} layers were complete{}\n", outcome.layers_done, outcome.layers,
              wanted.empty() ? "" : " and are kept");

@@ -63,7 +63,8 @@ std::vector<StrategyDecisions> begin_strategies(const Job& job, const Request& f
 
 }  // namespace
 
-void for_each_layer(const Job& job, const MaskSource& source, const std::function<bool(const LayerOfJob&)>& visit) {
+void for_each_layer(const Job& job, const MaskSource& source, const std::function<bool(const LayerOfJob&)>& visit,
+                    const std::atomic<bool>* interrupt) {
   const RunSection& run = job.config.run;
   const bool lagging = run.mask_lag > 0 && source.evolves();
   // In a single step nothing can be kept, so its layers need not be held together.
@@ -74,6 +75,7 @@ void for_each_layer(const Job& job, const MaskSource& source, const std::functio
     for (int first = 0; first < run.layers; first += together) {
       Batch batch{step, first, {}, {}};
       for (int layer = first; layer < first + together; ++layer) {
+        if (interrupt != nullptr && interrupt->load()) return;
         const std::optional<LayerMasks>& before = last[static_cast<std::size_t>(layer)];
         batch.masks.push_back(source.at(step, layer));
         const LayerMasks* known = !lagging ? &batch.masks.back() : before ? &*before : nullptr;

@@ -1,6 +1,7 @@
 // The layers of a job in the order they run, each with its masks, its request and what every strategy decided for it.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <span>
@@ -30,7 +31,9 @@ struct LayerOfJob {
 
 // Every layer of every denoise step that runs, in order. With run.mask_lag = 1 and masks that evolve, a plan knows the
 // mask of the step before, and nothing at the first step. Strategies that keep decisions decide for all layers of a
-// step together, so a job of several steps holds the masks of all its layers. Ends early when `visit` returns false.
-void for_each_layer(const Job& job, const MaskSource& source, const std::function<bool(const LayerOfJob&)>& visit);
+// step together, so a job of several steps holds the masks of all its layers. Ends early when `visit` returns false or
+// `interrupt` is set while masks are made.
+void for_each_layer(const Job& job, const MaskSource& source, const std::function<bool(const LayerOfJob&)>& visit,
+                    const std::atomic<bool>* interrupt = nullptr);
 
 }  // namespace spscope

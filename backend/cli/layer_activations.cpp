@@ -74,10 +74,11 @@ AttentionInput ActivationSource::file_input(int attention, int layer) const {
   return input;
 }
 
-Activations ActivationSource::at(const Request& request, int denoise_step, int layer) const {
+Activations ActivationSource::at(const Request& request, int denoise_step, int layer,
+                                 const std::atomic<bool>* interrupt) const {
   if (!from_file()) {
     const auto key = static_cast<std::uint64_t>(denoise_step) << 32 | static_cast<std::uint32_t>(layer);
-    return generate_activations(request, job_.config.run.seed * 0x9e3779b97f4a7c15u + key, parameters_);
+    return generate_activations(request, job_.config.run.seed * 0x9e3779b97f4a7c15u + key, parameters_, interrupt);
   }
   std::vector<AttentionInput> inputs;
   for (int a = 0; a < num_attentions(request); ++a) inputs.push_back(file_input(a, layer));

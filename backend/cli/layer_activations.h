@@ -2,6 +2,7 @@
 // state, and parameters that all layers of the run share.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,8 +24,10 @@ class ActivationSource {
   bool from_file() const { return !arrays_.empty(); }
   // The arrays of one layer as they stand in the file. REQUIRES: from_file().
   AttentionInput file_input(int attention, int layer) const;
-  // What the layer runs on, rounded to the run's dtype. The same numbers for every strategy.
-  Activations at(const Request& request, int denoise_step, int layer) const;
+  // What the layer runs on, rounded to the run's dtype. The same numbers for every strategy. Leaves early once
+  // `interrupt` is set; the result is then not to be used.
+  Activations at(const Request& request, int denoise_step, int layer,
+                 const std::atomic<bool>* interrupt = nullptr) const;
 
  private:
   const Array& array(int attention, int tensor) const {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "backend/cli/dump.h"
@@ -9,6 +11,7 @@
 #include "backend/cli/layer_times.h"
 #include "backend/cli/machine.h"
 #include "backend/cli/result_of_plans.h"
+#include "backend/cli/run_size.h"
 #include "backend/schedule/bound.h"
 
 namespace spscope {
@@ -20,6 +23,7 @@ struct StoredStrategy {
   std::size_t position;  // in Job::strategies
   StrategyId id;
   bool legal;
+  std::string label;
 };
 
 struct RunLayer {
@@ -125,10 +129,11 @@ void store_masks(StoreWriter& writer, WorkloadId workload, const LayerOfJob& whe
 class ProgressCount {
  public:
   ProgressCount(const RunOptions& options, int total) : options_(options), total_(total), begin_ns_(now_ns()) {}
-  void say(const char* phase, const std::string& strategy, int repeat) const {
+  void say(const char* phase, const std::string& strategy, const std::string& label, int repeat) const {
     if (!options_.on_progress) return;
     const double elapsed = static_cast<double>(now_ns() - begin_ns_) * 1e-9;
-    options_.on_progress({phase, strategy, repeat, done_, total_, done_ > 0 ? elapsed / done_ * (total_ - done_) : 0});
+    options_.on_progress(
+        {phase, strategy, label, repeat, done_, total_, done_ > 0 ? elapsed / done_ * (total_ - done_) : 0});
   }
   void next() { ++done_; }
 
@@ -146,7 +151,7 @@ std::vector<StoredStrategy> store_strategies(const Job& job, StoreWriter& writer
   for (std::size_t i = 0; i < job.strategies.size(); ++i) {
     const Decision& decision = where.decisions[i].decision;
     const StrategyRecord record = strategy_record(job, job.strategies[i], where.request, decision, workload);
-    stored.push_back({&job.strategies[i], i, writer.add_strategy(record), record.legal()});
+    stored.push_back({&job.strategies[i], i, writer.add_strategy(record), record.legal(), record.label});
   }
   return stored;
 }
@@ -158,7 +163,18 @@ struct RunningJob {
   ProgressCount progress;
   std::vector<StoredStrategy> strategies;
 
+  bool noted = false;
+
   bool interrupted() const { return options.interrupt && options.interrupt->load(); }
+  void note(const std::string& text) const {
+    if (!text.empty() && options.on_note) options.on_note(text);
+  }
+  // Once, from the first plan.
+  void note_size(const Plan& plan) {
+    if (noted) return;
+    noted = true;
+    note(compute_note(job, plan, static_cast<int>(std::ranges::count_if(strategies, &StoredStrategy::legal))));
+  }
 };
 
 // One layer under every legal strategy; nothing when it was interrupted.
@@ -167,18 +183,19 @@ std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerO
   const RunSection& section = job.config.run;
   std::optional<Reference> reference;
   if (section.mode == RunMode::kExecute && section.verify != VerifyExtent::kOff)
-    reference.emplace(where.request, input, section.verify, section.seed);
+    reference.emplace(where.request, input, section.verify, section.seed, running.options.interrupt);
   std::vector<RunLayer> runs;
   for (const StoredStrategy& strategy : running.strategies) {
     if (running.interrupted()) return std::nullopt;
     if (strategy.legal) {
       const std::string& id = strategy.chosen->id;
-      running.progress.say("plan", id, 0);
+      running.progress.say("plan", id, strategy.label, 0);
       RunLayer run{&strategy, plan_layer(*strategy.chosen, where.request, where.decisions[strategy.position]), {}};
+      running.note_size(run.planned.plan);
       const TimingContext timing{
           job, Network::from_profile(job.cluster.preset.network, where.request.ranks, job.cluster.gpus_per_node),
           reference ? &*reference : nullptr, running.options.interrupt,
-          [&](int done, int) { running.progress.say("run", id, done); }};
+          [&](int done, int) { running.progress.say("run", id, strategy.label, done); }};
       Result<TimedLayer> timed = capture([&] { return time_layer(timing, run.planned, where.request, input); });
       if (!timed && timed.error().code() == ErrorCode::kInterrupted) return std::nullopt;
       if (!timed) throw timed.error();
@@ -199,27 +216,33 @@ RunOutcome run_job(const Job& job, StoreWriter& writer, const RunOptions& option
   const MaskSource masks(job, activations);
   const int layers = job.config.run.layers * job.config.run.denoise_steps;
   RunningJob running{job, options, ProgressCount(options, static_cast<int>(job.strategies.size()) * layers), {}};
+  running.note(crowding_note(job));
   RunOutcome outcome{0, layers};
   WorkloadId workload{};
   writer.add_machine(machine_facts());
-  for_each_layer(job, masks, [&](const LayerOfJob& where) {
-    if (running.strategies.empty()) {
-      workload = writer.add_workload(workload_record(job, masks, where.request));
-      running.strategies = store_strategies(job, writer, where, workload);
-    }
-    // A simulation computes nothing, and the inputs of a large model are gigabytes.
-    const bool needs_input = job.config.run.mode != RunMode::kSimulate || !options.dump.empty();
-    const Activations input =
-        needs_input ? activations.at(where.request, where.denoise_step, where.layer) : Activations();
-    if (!options.dump.empty()) dump_inputs(options.dump, job, where, input);
-    const std::optional<std::vector<RunLayer>> runs = run_layer(running, where, input);
-    if (!runs) return false;
-    store_masks(writer, workload, where);
-    for (const RunLayer& run : *runs) store_run(writer, where, run, bound_of(job, where.request));
-    ++outcome.layers_done;
-    return true;
-  });
-  running.progress.say("done", "", 0);
+  for_each_layer(
+      job, masks,
+      [&](const LayerOfJob& where) {
+        if (running.strategies.empty()) {
+          workload = writer.add_workload(workload_record(job, masks, where.request));
+          running.strategies = store_strategies(job, writer, where, workload);
+        }
+        // A simulation computes nothing, and the inputs of a large model are gigabytes.
+        const bool needs_input = job.config.run.mode != RunMode::kSimulate || !options.dump.empty();
+        const Activations input =
+            needs_input ? activations.at(where.request, where.denoise_step, where.layer, options.interrupt)
+                        : Activations();
+        if (running.interrupted()) return false;
+        if (!options.dump.empty()) dump_inputs(options.dump, job, where, input);
+        const std::optional<std::vector<RunLayer>> runs = run_layer(running, where, input);
+        if (!runs) return false;
+        store_masks(writer, workload, where);
+        for (const RunLayer& run : *runs) store_run(writer, where, run, bound_of(job, where.request));
+        ++outcome.layers_done;
+        return true;
+      },
+      options.interrupt);
+  running.progress.say("done", "", "", 0);
   return outcome;
 }
 

@@ -12,9 +12,9 @@ namespace spscope {
 
 // Where a run is: for a progress bar or JSON lines.
 struct RunProgress {
-  std::string phase, strategy;
-  int repeat = 0;           // of the strategy's layer
-  int done = 0, total = 0;  // strategies x layers x denoise steps
+  std::string phase, strategy, label;  // strategy: its id; label: its name for people
+  int repeat = 0;                      // of the strategy's layer
+  int done = 0, total = 0;             // strategies x layers x denoise steps
   double eta_s = 0;
 };
 
@@ -22,6 +22,7 @@ struct RunOptions {
   std::string dump;                              // folder of --dump; "": none
   const std::atomic<bool>* interrupt = nullptr;  // set by a signal
   std::function<void(const RunProgress&)> on_progress;
+  std::function<void(const std::string&)> on_note;  // what the user should know before a long run
 };
 
 // How far a run came. A layer that was interrupted is left out whole, so that all strategies compare over the same

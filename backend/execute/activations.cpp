@@ -14,6 +14,9 @@
 namespace spscope {
 namespace {
 
+// Numbers that are made before an interrupt is looked for: some milliseconds.
+constexpr std::size_t kNumbersPerLook = 1 << 20;
+
 constexpr std::array<std::string_view, 3> kNames = {"q", "k", "v"};
 
 std::array<std::vector<float>*, 3> arrays_of(AttentionInput& input) { return {&input.q, &input.k, &input.v}; }
@@ -49,13 +52,16 @@ void check_array(std::string_view name, std::size_t layer, std::span<const float
 int num_attentions(const Request& request) { return request.spatiotemporal() ? 2 : 1; }
 
 Activations generate_activations(const Request& request, std::uint64_t seed,
-                                 std::shared_ptr<LayerParameters> parameters) {
+                                 std::shared_ptr<LayerParameters> parameters, const std::atomic<bool>* interrupt) {
   Activations made = empty_activations(request);
   std::uint64_t key = 0;
   const auto fill = [&](std::vector<float>& array, std::int64_t count) {
     Rng rng(seed, key++);
     array.resize(static_cast<std::size_t>(count));
-    for (float& x : array) x = static_cast<float>(rng.normal());
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      if (i % kNumbersPerLook == 0 && interrupt != nullptr && interrupt->load()) return;
+      array[i] = static_cast<float>(rng.normal());
+    }
     round_to(request.dtype, array);
   };
   if (request.block != LayerBlock::kAttention) {

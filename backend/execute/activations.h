@@ -5,6 +5,7 @@
 // on these numbers and a run in bf16 see the same input.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -44,9 +45,11 @@ struct Activations {
 int num_attentions(const Request& request);
 
 // Standard normal numbers, the same for the same seed whatever is computed from them: q, k and v, or x where the
-// request is for a whole layer. `parameters` are those of the run; a nullptr makes new ones of the same seed.
+// request is for a whole layer. `parameters` are those of the run; a nullptr makes new ones of the same seed. Leaves
+// early once `interrupt` is set; the numbers are then not to be used.
 Activations generate_activations(const Request& request, std::uint64_t seed,
-                                 std::shared_ptr<LayerParameters> parameters = nullptr);
+                                 std::shared_ptr<LayerParameters> parameters = nullptr,
+                                 const std::atomic<bool>* interrupt = nullptr);
 
 // Activations of attention alone from arrays that were read from files; rounds them to the request's dtype.
 // Throws Error(kActivations) naming every array that is missing, has the wrong number of elements or holds NaN or

@@ -46,8 +46,13 @@ using Pace = std::barrier<>;
 // One core's pass over a rank, again and again.
 class Pass {
  public:
-  Pass(const Plan& plan, const Activations& activations, const MemoryLayout& layout)
-      : plan_(plan), activations_(activations), store_(layout) {}
+  Pass(const Plan& plan, const Activations& activations, const MemoryLayout& layout, const std::atomic<bool>* interrupt)
+      : plan_(plan), activations_(activations), store_(layout) {
+    // An op of a whole sequence takes minutes: leave it between two calls of its kernel.
+    scratch_.beat = [interrupt] {
+      if (interrupt != nullptr && interrupt->load()) throw Error(ErrorCode::kInterrupted, "the run was interrupted");
+    };
+  }
 
   // Fills ns[repeat][step]. With a pace, waits for the other core before every op. `stop` is asked before every op.
   template <typename Stop>
@@ -124,9 +129,9 @@ std::vector<std::vector<std::int64_t>> measure_repeats(const Plan& plan, const R
   require_fit(activations, request);
   const MemoryLayout layout(plan);
   CellFinder finder(plan, layout);
-  Pass pass(plan, activations, layout);
+  Pass pass(plan, activations, layout, options.interrupt);
   std::optional<Pass> other;
-  if (options.load == MeasureLoad::kLoaded) other.emplace(plan, activations, layout);
+  if (options.load == MeasureLoad::kLoaded) other.emplace(plan, activations, layout, options.interrupt);
   std::vector<std::vector<std::int64_t>> result(static_cast<std::size_t>(options.repeats),
                                                 std::vector<std::int64_t>(plan.ops.size(), 0));
   for (int rank = 0; rank < plan.ranks; ++rank) {

@@ -62,6 +62,9 @@ std::vector<GridToken> choose_tokens(const Request& request, VerifyExtent extent
   return tokens;
 }
 
+// Rows of a sequence that are computed between two looks at the interrupt: a second at 10^5 keys.
+constexpr std::size_t kRowsTogether = 64;
+
 AttendedAxis axis_of(int layer) { return layer == 1 ? AttendedAxis::kOuter : AttendedAxis::kInner; }
 
 }  // namespace
@@ -82,8 +85,11 @@ std::vector<Problem> cannot_verify(const Request& request, VerifyExtent extent) 
            "set run.verify = \"off\", use a smaller model.grid, or wait for run.verify = \"full\""}};
 }
 
-Reference::Reference(const Request& request, const Activations& activations, VerifyExtent extent, std::uint64_t seed)
-    : whole_layer_(request.block != LayerBlock::kAttention), tolerance_(error_tolerance(request.dtype, whole_layer_)) {
+Reference::Reference(const Request& request, const Activations& activations, VerifyExtent extent, std::uint64_t seed,
+                     const std::atomic<bool>* interrupt)
+    : whole_layer_(request.block != LayerBlock::kAttention),
+      tolerance_(error_tolerance(request.dtype, whole_layer_)),
+      interrupt_(interrupt) {
   shape_.batch = activations.batch;
   shape_.heads = activations.heads;
   shape_.head_dim = activations.head_dim;
@@ -116,9 +122,10 @@ void Reference::add_attentions(const Request& request, const Activations& activa
     };
     const auto token = [&](const Row& r) { return axis_of(layer) == AttendedAxis::kInner ? r.inner : r.outer; };
     std::ranges::sort(chosen, {}, [&](const Row& r) { return std::tuple_cat(sequence(r), std::tuple(token(r))); });
-    for (std::size_t first = 0; first < chosen.size();) {
+    for (std::size_t first = 0; first < chosen.size() && !interrupted();) {
       std::size_t last = first + 1;
-      while (last < chosen.size() && sequence(chosen[last]) == sequence(chosen[first])) ++last;
+      while (last < chosen.size() && last - first < kRowsTogether && sequence(chosen[last]) == sequence(chosen[first]))
+        ++last;
       compute(request, activations, std::span(chosen).subspan(first, last - first));
       first = last;
     }
@@ -128,7 +135,7 @@ void Reference::add_attentions(const Request& request, const Activations& activa
 void Reference::add_layer(const Request& request, const Activations& activations, VerifyExtent extent,
                           std::uint64_t seed) {
   const std::vector<GridToken> tokens = choose_tokens(request, extent, seed);
-  for (int entry = 0; entry < request.batch; ++entry) {
+  for (int entry = 0; entry < request.batch && !interrupted(); ++entry) {
     const DenseRows made = layer_reference(request, activations, entry, tokens);
     for (const GridToken& token : tokens) rows_.push_back({0, entry, 0, token.outer, token.inner});
     expected_.insert(expected_.end(), made.data.begin(), made.data.end());

@@ -7,6 +7,7 @@
 // row instead.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -50,8 +51,10 @@ std::vector<Problem> cannot_verify(const Request& request, VerifyExtent extent);
 class Reference {
  public:
   // kFull: all rows. kSample: rows chosen by `seed`, at least one of every head, each against all its keys; about a
-  // second of work, of whole layers up to half a minute. kOff: none. Throws Error with what cannot_verify says.
-  Reference(const Request& request, const Activations& activations, VerifyExtent extent, std::uint64_t seed);
+  // second of work, of whole layers up to half a minute. kOff: none. Throws Error with what cannot_verify says. Leaves
+  // early once `interrupt` is set; the reference is then not to be used.
+  Reference(const Request& request, const Activations& activations, VerifyExtent extent, std::uint64_t seed,
+            const std::atomic<bool>* interrupt = nullptr);
 
   // Compares a run's outputs. Fails too when replicas differ by more than the tolerance allows.
   Verification check(std::span<const OutputTensor> outputs) const;
@@ -66,6 +69,7 @@ class Reference {
   };
   void add_attentions(const Request& request, const Activations& activations, VerifyExtent extent, std::uint64_t seed);
   void add_layer(const Request& request, const Activations& activations, VerifyExtent extent, std::uint64_t seed);
+  bool interrupted() const { return interrupt_ != nullptr && interrupt_->load(); }
   std::vector<Row> choose_rows(const Request& request, int layer, VerifyExtent extent, std::uint64_t seed) const;
   void compute(const Request& request, const Activations& activations, std::span<const Row> rows);
   // Squared error of one row; raises max_abs_error.
@@ -76,6 +80,7 @@ class Reference {
   Activations shape_;
   bool whole_layer_;
   double tolerance_;
+  const std::atomic<bool>* interrupt_;
   std::vector<Row> rows_;
   std::vector<double> expected_;  // [rows, row_width]
   std::vector<double> squares_;   // of each row: sum ref^2

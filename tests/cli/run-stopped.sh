@@ -24,3 +24,23 @@ stop_with() {
 stop_with INT -o kept.db
 stop_with TERM -o kept.db
 stop_with INT
+
+# Ctrl-C is answered at once, and inside the one op of a rank that takes minutes; a second one ends the program.
+"$SPSCOPE" run -s single --set model.grid=8,40,60 --set mask.pattern=dense --set run.mode=project --set run.repeats=50 \
+  --set cluster.ranks=1 --progress=none >"$out" 2>"$err" &
+pid=$! code=0
+sleep 2
+kill -INT "$pid"
+wait_for grep -q 'stopping...' "$err"
+begin=$SECONDS
+wait "$pid" || code=$?
+[ "$code" -eq 1 ] || fail "exit code $code, not 1"
+[ $((SECONDS - begin)) -lt 15 ] || fail "a projection was stopped after $((SECONDS - begin)) s"
+expect_no_scratch
+"$SPSCOPE" run -s ring --set model.grid=8,40,60 --set run.repeats=2000 --set run.verify=off -o kept.db >"$out" 2>"$err" &
+pid=$! code=0
+wait_for test -e kept.db.tmp
+kill -INT "$pid"
+kill -INT "$pid" || true
+wait "$pid" || code=$?
+[ "$code" -eq 1 ] || [ "$code" -eq 130 ] || fail "exit code $code after two signals"
