@@ -46,10 +46,18 @@ json parameters_json(const std::vector<Parameter>& rows) {
   return list;
 }
 
+json list_keys_of(const std::string& owner, const std::vector<Parameter>& parameters) {
+  json rows = parameters_json(parameters);
+  for (json& row : rows) row["key"] = fmt::format("{}.{}", owner, row["name"].get_ref<const std::string&>());
+  return rows;
+}
+
 json list_strategies() {
   json rows = json::array();
   for (const Strategy& s : strategies())
-    rows.push_back({{"name", s.name}, {"summary", s.summary}, {"parameters", parameters_json(s.parameters())}});
+    rows.push_back({{"name", s.name},
+                    {"summary", s.summary},
+                    {"parameters", list_keys_of(fmt::format("strategy.{}", s.name), s.parameters())}});
   return rows;
 }
 
@@ -59,7 +67,7 @@ json list_patterns() {
     rows.push_back({{"name", p.name},
                     {"summary", p.summary},
                     {"evolves", p.evolves},
-                    {"parameters", parameters_json(p.parameters())}});
+                    {"parameters", list_keys_of(fmt::format("mask.{}", p.name), p.parameters())}});
   return rows;
 }
 
@@ -93,8 +101,9 @@ json list_clusters() {
     ClusterPreset copy = *preset;
     for (const ClusterFieldRow& field : cluster_fields()) row[std::string(field.name)] = field.ref(copy);
     row["summary"] =
-        fmt::format("{:g} GB/s a link, {} a node", preset->network.link_gbps,
-                    preset->network.nic_gbps > 0 ? fmt::format("{:g} GB/s", preset->network.nic_gbps) : "no network");
+        fmt::format("{:g} GB/s a link, {}", preset->network.link_gbps,
+                    preset->network.nic_gbps > 0 ? fmt::format("{:g} GB/s a node", preset->network.nic_gbps)
+                                                 : std::string("one node only"));
     rows.push_back(std::move(row));
   }
   return rows;
@@ -126,6 +135,21 @@ json list_keys() {
     if (const auto choices = field_choices(field); !choices.empty()) row["choices"] = choices;
     rows.push_back(std::move(row));
   }
+  const auto add_parameters = [&](const json& owners) {
+    for (const json& owner : owners)
+      for (const json& p : owner["parameters"]) {
+        json row = {{"name", p["key"]},
+                    {"type", p["type"]},
+                    {"default", p["default"].dump()},
+                    {"unit", p["unit"]},
+                    {"summary", p["help"]}};
+        for (const char* limit : {"range", "choices"})
+          if (p.contains(limit)) row[limit] = p[limit];
+        rows.push_back(std::move(row));
+      }
+  };
+  add_parameters(list_patterns());
+  add_parameters(list_strategies());
   return rows;
 }
 
@@ -137,24 +161,57 @@ constexpr Listing kListings[] = {
     {"strategies", list_strategies}, {"patterns", list_patterns}, {"models", list_models}, {"clusters", list_clusters},
     {"formats", list_formats},       {"commands", list_commands}, {"keys", list_keys}};
 
+// "default 0.4, (0, 1]", "default \"execute\", one of execute, project, simulate"
+std::string limits_text(const json& row) {
+  const json& value = row["default"];
+  std::string text = fmt::format("default {}", value.is_string() ? value.get<std::string>() : value.dump());
+  if (row.contains("choices"))
+    return fmt::format("{}, one of {}", text, fmt::join(row["choices"].get<std::vector<std::string>>(), ", "));
+  const FieldRow* field = find_field(row["name"].get<std::string>());
+  if (row.contains("range"))
+    text += field != nullptr ? ", " + field_range(*field)
+                             : fmt::format(", [{}, {}]", row["range"][0].dump(), row["range"][1].dump());
+  const std::string unit = row["unit"].get<std::string>();
+  return unit.empty() ? text : fmt::format("{} {}", text, unit);
+}
+
 // Name and summary, and an indented line for each parameter.
 void print_rows(std::ostream& out, const json& rows) {
   std::size_t width = 0;
   for (const json& row : rows) width = std::max(width, row["name"].get_ref<const std::string&>().size());
   for (const json& row : rows) {
     fmt::print(out, "{:<{}}  {}\n", row["name"].get<std::string>(), width, row.value("summary", row.value("note", "")));
+    if (row.contains("default")) fmt::print(out, "{:<{}}    {}\n", "", width, limits_text(row));
     for (const json& p : row.value("parameters", json::array()))
-      fmt::print(out, "{:<{}}    {} = {}: {}\n", "", width, p["name"].get<std::string>(), p["default"].dump(),
+      fmt::print(out, "{:<{}}    {} = {}: {}\n", "", width, p["key"].get<std::string>(), p["default"].dump(),
                  p["help"].get<std::string>());
   }
+}
+
+// A built-in cluster in the form of cluster.profile.
+int print_cluster(CommandContext& context, const std::string& what, const std::string& name) {
+  if (what != "clusters" || context.json)
+    throw Error(ErrorCode::kUsage, "--toml is for clusters and prints TOML", "spscope list clusters --toml a800x8");
+  const ClusterPreset* preset = find_cluster_preset(name);
+  if (preset == nullptr) {
+    const std::string near = nearest_name(name, cluster_preset_names());
+    throw Error(ErrorCode::kConfigUnknownName, fmt::format("there is no cluster \"{}\"", name),
+                near.empty() ? fmt::format("clusters are {}", fmt::join(cluster_preset_names(), ", "))
+                             : fmt::format("did you mean \"{}\"?", near));
+  }
+  context.out << cluster_toml(*preset);
+  return kExitDone;
 }
 
 }  // namespace
 
 CommandAction declare_list(CLI::App& app) {
   auto what = std::make_shared<std::string>("strategies");
+  auto preset = std::make_shared<std::string>();
   app.add_option("what", *what, "strategies, patterns, models, clusters, formats, commands or keys");
-  return [what](CommandContext& context) {
+  app.add_option("--toml", *preset, "of clusters: print this one as a file to start your own from");
+  return [what, preset](CommandContext& context) {
+    if (!preset->empty()) return print_cluster(context, *what, *preset);
     std::vector<std::string_view> names;
     for (const Listing& listing : kListings) {
       names.push_back(listing.name);

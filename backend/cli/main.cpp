@@ -34,6 +34,10 @@ int run(int argc, char** argv) {
     takers.push_back(sub);
     for (CLI::App* taker : takers) taker->add_flag("--json", context.json, "print the result as JSON");
   }
+  if (argc < 2) {  // nothing was asked: what can be
+    std::cerr << app.help();
+    return kExitUsage;
+  }
   try {  // CLI11 reports wrong usage, and help, by exceptions
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

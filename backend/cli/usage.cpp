@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
 #include <string>
 #include <vector>
 
 #include "backend/base/nearest_name.h"
+#include "backend/config/config_fields.h"
 
 namespace spscope {
 namespace {
@@ -36,6 +38,22 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+bool takes_settings(const CLI::App& app) { return app.get_option_no_throw("--set") != nullptr; }
+
+// "--set run.mode=simulate" for the unknown flag --mode and what was typed after it; "" when no key has its name.
+std::string setting_for(const std::string& flag, const std::vector<std::string>& unknown) {
+  const std::string_view key = std::string_view(flag).substr(std::min(flag.size(), flag.find_first_not_of('-')));
+  std::string found;
+  for (const FieldRow& row : config_fields())
+    if (row.key == key && (found.empty() || row.section == "run")) found = row.name;
+  if (found.empty()) return {};
+  const std::size_t equals = unknown.front().find('=');
+  const std::string value = equals != std::string::npos ? unknown.front().substr(equals + 1)
+                            : unknown.size() > 1        ? unknown[1]
+                                                        : std::string("VALUE");
+  return fmt::format("--set {}={}", found, value);
+}
+
 }  // namespace
 
 Problem usage_problem(const CLI::App& root, const CLI::ParseError& error) {
@@ -54,7 +72,10 @@ Problem usage_problem(const CLI::App& root, const CLI::ParseError& error) {
                     : known.empty() ? fmt::format("\"{}\" is one argument too many for {}", name, full_name(app))
                                     : fmt::format("there is no command \"{}\"", name);
   const std::string near = nearest_name(name, std::vector<std::string_view>(known.begin(), known.end()));
-  if (!near.empty()) problem.hint = fmt::format("did you mean \"{}\"?", near);
+  if (const std::string setting = is_flag ? setting_for(name, unknown) : ""; !setting.empty() && takes_settings(app))
+    problem.hint = fmt::format("did you mean {}?", setting);
+  else if (!near.empty())
+    problem.hint = fmt::format("did you mean \"{}\"?", near);
   return problem;
 }
 

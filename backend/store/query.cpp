@@ -6,7 +6,10 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <vector>
 
+#include "backend/base/nearest_name.h"
 #include "backend/store/sqlite.h"
 
 namespace spscope {
@@ -57,7 +60,22 @@ class Guard {
 
 using StatementHandle = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
 
-[[noreturn]] void refuse(const Database& db, int code, const QueryLimits& limits) {
+// "did you mean ..." for a table that is not there, or what there is; "" for any other error.
+std::string table_hint(Database& db, std::string_view message) {
+  constexpr std::string_view kNoTable = "no such table: ";
+  if (!message.starts_with(kNoTable)) return {};
+  std::vector<std::string> names;
+  Statement rows(db,
+                 "SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view') UNION "
+                 "SELECT name FROM temp.sqlite_master WHERE type IN ('table', 'view') ORDER BY name");
+  while (rows.step()) names.push_back(rows.text(0));
+  const std::string near =
+      nearest_name(message.substr(kNoTable.size()), std::vector<std::string_view>(names.begin(), names.end()));
+  return near.empty() ? fmt::format("tables and views are {}", fmt::join(names, ", "))
+                      : fmt::format("did you mean \"{}\"?", near);
+}
+
+[[noreturn]] void refuse(Database& db, int code, const QueryLimits& limits) {
   const int primary = code & 0xff;
   if (primary == SQLITE_INTERRUPT)
     throw Error(ErrorCode::kStoreQuery, fmt::format("the question took longer than {} ms", limits.max_ms),
@@ -66,7 +84,8 @@ using StatementHandle = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize
     throw Error(ErrorCode::kStoreQuery, fmt::format("not allowed: {}", sqlite3_errmsg(db.handle())),
                 "a store answers SELECT over its tables and views");
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_IOERR) db.fail(code);
-  throw Error(ErrorCode::kStoreQuery, sqlite3_errmsg(db.handle()));
+  const std::string message = sqlite3_errmsg(db.handle());
+  throw Error(ErrorCode::kStoreQuery, message, table_hint(db, message));
 }
 
 StatementHandle compile(Database& db, const std::string& sql, const QueryLimits& limits) {

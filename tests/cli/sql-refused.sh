@@ -17,5 +17,7 @@ done < <(printf '%s\n' 'DELETE FROM run' 'DROP TABLE run' "UPDATE strategy SET n
   "SELECT writefile('other.db', 'x')")
 cmp kept.db copy.db || fail "the file was changed"
 expect_files kept.db copy.db
-expect_exit 1 sql missing.db 'SELECT 1'
+expect_refused 'did you mean "strategy"?' -- sql kept.db 'SELECT * FROM strategi'
+expect_refused 'strategy_summary' -- sql kept.db 'SELECT * FROM quite_another_thing'
+expect_exit 2 sql missing.db 'SELECT 1'
 expect_err 'SPS-150' 'missing.db'
