@@ -96,6 +96,11 @@ std::map<int, StepBalance> by_step(const StrategyResult& s) {
   return steps;
 }
 
+const char* division_of(const StepBalance& step) {
+  if (step.decided > 0) return "made anew";
+  return step.known > 0 ? "kept" : "even, nothing known";
+}
+
 // Of a strategy that keeps its decisions over denoise steps: when it decided anew, and what keeping them cost.
 void add_steps(const StrategyResult& s, Section& section) {
   constexpr std::size_t kMostRows = 64;
@@ -112,9 +117,8 @@ void add_steps(const StrategyResult& s, Section& section) {
     if (table.rows.size() == kMostRows) break;
     const std::optional<double> planned = step.known > 0 ? std::optional(step.planned / step.known) : std::nullopt;
     const std::optional<std::int64_t> makespan = step.makespan_ns > 0 ? std::optional(step.makespan_ns) : std::nullopt;
-    table.rows.push_back(
-        {{cell(Hint::kCount, number), text_cell(step.decided > 0 ? "made anew" : "kept"), cell(Hint::kRatio, planned),
-          cell(Hint::kRatio, step.actual / step.layers), duration_cell(makespan)}});
+    table.rows.push_back({{cell(Hint::kCount, number), text_cell(division_of(step)), cell(Hint::kRatio, planned),
+                           cell(Hint::kRatio, step.actual / step.layers), duration_cell(makespan)}});
   }
   if (steps.size() > kMostRows) table.caption += fmt::format(" (the first {} of {})", kMostRows, steps.size());
   drop_empty_columns(table);

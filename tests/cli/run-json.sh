@@ -6,7 +6,7 @@
 expect_exit 0 run "$samples/photo.toml" --json
 expect_json \
   'd["schema_version"] == 1 and d["workload"]["tokens"] == 1584 and d["workload"]["blocks"] == 50' \
-  'list(s) == ["ulysses", "ring", "usp"]' \
+  'list(s) == ["ulysses", "ring", "usp", "dbsp", "cyclic"]' \
   'all(x["legal"] and x["verify"] == "passed" and 0 < x["max_error"] < 5e-5 for x in s.values())' \
   'all(x["provenance"] == {"compute": "measured", "network": "measured"} for x in s.values())' \
   'all(x["repeats"] == 5 and x["makespan_ns"] >= x["attention_ns"] > 0 for x in s.values())' \

@@ -10,5 +10,6 @@ simulate() {
 simulate first
 simulate second
 cmp first second || fail "two simulations differ: $(diff first second | head -5)"
-expect_json 'all(x["provenance"] == {"compute": "modelled", "network": "modelled"} for x in s.values())' \
+expect_json 'all(x["compute_scale"] is None and x["disturbed"] is None for x in s.values())' \
+  'all(x["provenance"] == {"compute": "modelled", "network": "modelled"} for x in s.values())' \
   'all(0 < x["bound_ns"] <= x["makespan_ns"] for x in s.values())'

@@ -15,4 +15,7 @@ expect_files kept.db
 expect_exit 0 doctor kept.db
 expect_exit 0 compare kept.db --json
 expect_json '10 <= len(s["ring"]["by_layer"]) == len(s["ulysses"]["by_layer"]) < 2000' \
+  'd["workload"]["layer_passes_done"] == len(s["ring"]["by_layer"]) and d["workload"]["layer_passes"] == 2000' \
   'all(l["verify"] == "passed" for x in s.values() for l in x["by_layer"])'
+expect_exit 0 compare kept.db
+expect_out 'of 2,000 layer passes' 'interrupted: of 4 layers x 500 denoise steps'

@@ -116,6 +116,8 @@ TEST(Html, KeptDecisionsAreShownByDenoiseStep) {
   }
   EXPECT_TRUE(has(html_of(c), "ulysses u4 by denoise step"));
   EXPECT_TRUE(has(html_of(c), "<td>kept</td><td>1.310</td><td>1.400</td>"));
+  for (std::size_t i = 0; i < 2; ++i) s.by_layer[i].decided = false, s.by_layer[i].planned_imbalance_ratio.reset();
+  EXPECT_TRUE(has(html_of(c), "<td>even, nothing known</td><td>–</td>")) << "the first step has no mask before it";
 }
 
 TEST(Html, TextOfAFileStaysText) {
