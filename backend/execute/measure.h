@@ -22,8 +22,8 @@ struct MeasureOptions {
   int repeats = 3, warmup = 1;
   // kLoaded: a second thread runs the same op on buffers of its own at the same time, as when every core is a rank.
   MeasureLoad load = MeasureLoad::kAlone;
-  const std::atomic<bool>* interrupt =
-      nullptr;  // measure() throws Error(kInterrupted) between kernel calls once it is set
+  // measure() throws Error(kInterrupted) between kernel calls once it is set.
+  const std::atomic<bool>* interrupt = nullptr;
   std::function<void(int done_ranks, int ranks)> on_rank;
 };
 
