@@ -50,7 +50,7 @@ void ProgressPrinter::operator()(const RunProgress& p) {
     err_ << line_of(p) << std::flush;
     drawn_ = true;
   } else if (form_ == Form::kPlain && now_ns() - said_ns_ >= kPlainEveryNs) {
-    err_ << line_of(p) << std::endl;
+    err_ << line_of(p) << "\n" << std::flush;
     said_ns_ = now_ns();
   }
 }
@@ -58,7 +58,7 @@ void ProgressPrinter::operator()(const RunProgress& p) {
 void ProgressPrinter::note(const std::string& text) {
   if (form_ == Form::kJson) return;
   clear();
-  err_ << text << std::endl;
+  err_ << text << "\n" << std::flush;
 }
 
 void ProgressPrinter::clear() {

@@ -60,7 +60,11 @@ class ClusterReader {
       const bool given = seen_.contains(std::string(row.name) + ".value");
       const std::string form = fmt::format("write {} = {{ value = ..., source = \"where it is from\" }} in [{}]: {}",
                                            row.key, row.section, row.help);
-      if (!given && row.required) need(std::string(row.name), form, file);
+      const bool begun = seen_.contains(std::string(row.name) + ".source");
+      if (begun && !given)
+        need(std::string(row.name) + ".value", form, file);
+      else if (row.required && !given)
+        need(std::string(row.name), form, file);
       if (given) need(std::string(row.name) + ".source", form, file);
     }
     if (!problems_.empty()) return Error(std::move(problems_));

@@ -28,13 +28,34 @@ Mesh mesh_of(const Request& request, const Parameters& parameters) {
   return {std::max(1, ulysses), std::max(1, ring), parameters.text("ranks") == "contiguous"};
 }
 
+namespace {
+
+// "ulysses=2,ring=4, ulysses=4,ring=2": degrees that this workload allows, largest Ulysses degree first.
+std::string legal_degrees(const Request& request, std::string_view strategy) {
+  constexpr int kMaxNamed = 6;
+  std::string text;
+  int named = 0;
+  for (int u = std::min(request.ranks, request.heads); u >= 1 && named < kMaxNamed; --u) {
+    if (request.ranks % u != 0) continue;
+    std::vector<Problem> problems;
+    check_ulysses_degree(request, strategy, u, problems);
+    check_ring_text(request, strategy, request.ranks / u, problems);
+    if (!problems.empty()) continue;
+    text += fmt::format("{}ulysses={},ring={}", named++ == 0 ? "" : " or ", u, request.ranks / u);
+  }
+  return text;
+}
+
+}  // namespace
+
 void check_mesh(const Request& request, std::string_view strategy, const Mesh& mesh, std::vector<Problem>& problems) {
   const std::int64_t product = std::int64_t{mesh.ulysses} * mesh.ring;
   if (product != request.ranks)
-    problems.push_back({ErrorCode::kStrategyIllegal, fmt::format("strategy.{}", strategy),
-                        fmt::format("ulysses {} x ring {} makes {} ranks, the cluster has {}", mesh.ulysses, mesh.ring,
-                                    product, request.ranks),
-                        fmt::format("choose degrees whose product is {}", request.ranks)});
+    problems.push_back(
+        {ErrorCode::kStrategyIllegal, fmt::format("strategy.{}", strategy),
+         fmt::format("ulysses {} x ring {} makes {} ranks, the cluster has {}", mesh.ulysses, mesh.ring, product,
+                     request.ranks),
+         fmt::format("choose degrees whose product is {}: {}", request.ranks, legal_degrees(request, strategy))});
   check_ulysses_degree(request, strategy, mesh.ulysses, problems);
   check_ring_text(request, strategy, mesh.ring, problems);
 }

@@ -8,7 +8,7 @@ expect_exit 0 mask info good.npy --block 16 --json
 cp "$out" before
 expect_exit 0 mask generate dense --grid 1,8,8 --block 16 -o first.npy
 expect_exit 0 mask generate dense --grid 1,8,8 --block 32 -o second.npy
-[ -e first.block_starts.npy ] && [ -e second.block_starts.npy ] || fail "the cuts are not beside their masks"
+for name in first second; do [ -e $name.block_starts.npy ] || fail "the cuts of $name are not beside it"; done
 [ ! -e block_starts.npy ] || fail "the cuts of the whole folder were written"
 expect_exit 0 mask info first.npy
 expect_out 'in 4 blocks of 16 tokens'
@@ -16,7 +16,7 @@ expect_exit 0 mask info second.npy
 expect_out 'in 2 blocks of 32 tokens'
 expect_exit 0 mask info good.npy --block 16 --json
 cmp "$out" before || fail "another mask of the folder is read in another way"
-fitting=(--set model.grid=1,8,8 --set model.heads=2 --set model.head_dim=8 --set mask.block=16 --set cluster.ranks=2)
+fitting=(--set "model.grid=1,8,8" --set model.heads=2 --set model.head_dim=8 --set mask.block=16 --set cluster.ranks=2)
 expect_exit 0 run "${fitting[@]}" --set mask.file=good.npy -s ring
 
 # Cuts of another sequence beside mask.npy, as a dump may leave them.
