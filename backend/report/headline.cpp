@@ -59,9 +59,10 @@ std::vector<std::string> headline_warnings(const Comparison& comparison) {
   const Workload& w = comparison.workload;
   if (w.interrupted())
     warnings.push_back(
-        fmt::format("interrupted: of {} layers x {} denoise steps the file holds {} of {} layer passes, and "
+        fmt::format("interrupted: of {} layer{} x {} denoise step{} the file holds {} of {} layer passes, and "
                     "all figures are of those",
-                    w.layers, w.denoise_steps, count_text(*w.layer_passes_done), count_text(w.layer_passes())));
+                    w.layers, w.layers == 1 ? "" : "s", count_text(w.denoise_steps), w.denoise_steps == 1 ? "" : "s",
+                    count_text(*w.layer_passes_done), count_text(w.layer_passes())));
   for (const ModeGroup& group : by_mode(comparison))
     if (std::string note = foreign_compute_note(group); !note.empty()) warnings.push_back(std::move(note));
   return warnings;
