@@ -40,18 +40,24 @@ std::vector<std::string> command_names(const CLI::App& app) {
 
 bool takes_settings(const CLI::App& app) { return app.get_option_no_throw("--set") != nullptr; }
 
-// "--set run.mode=simulate" for the unknown flag --mode and what was typed after it; "" when no key has its name.
-std::string setting_for(const std::string& flag, const std::vector<std::string>& unknown) {
+// What was typed after the unknown flag: after "=", as another unknown word, or taken for the config.
+std::string value_after(const CLI::App& app, const std::vector<std::string>& unknown) {
+  const std::size_t equals = unknown.front().find('=');
+  if (equals != std::string::npos) return unknown.front().substr(equals + 1);
+  if (unknown.size() > 1 && !unknown[1].starts_with('-')) return unknown[1];
+  const CLI::Option* config = app.get_option_no_throw("config");
+  if (config != nullptr && config->count() > 0 && !config->results().front().ends_with(".toml"))
+    return config->results().front();
+  return "VALUE";
+}
+
+// "--set run.mode=simulate" for the unknown flag --mode; "" when no key has its name.
+std::string setting_for(const CLI::App& app, const std::string& flag, const std::vector<std::string>& unknown) {
   const std::string_view key = std::string_view(flag).substr(std::min(flag.size(), flag.find_first_not_of('-')));
   std::string found;
   for (const FieldRow& row : config_fields())
     if (row.key == key && (found.empty() || row.section == "run")) found = row.name;
-  if (found.empty()) return {};
-  const std::size_t equals = unknown.front().find('=');
-  const std::string value = equals != std::string::npos ? unknown.front().substr(equals + 1)
-                            : unknown.size() > 1        ? unknown[1]
-                                                        : std::string("VALUE");
-  return fmt::format("--set {}={}", found, value);
+  return found.empty() ? found : fmt::format("--set {}={}", found, value_after(app, unknown));
 }
 
 }  // namespace
@@ -72,7 +78,8 @@ Problem usage_problem(const CLI::App& root, const CLI::ParseError& error) {
                     : known.empty() ? fmt::format("\"{}\" is one argument too many for {}", name, full_name(app))
                                     : fmt::format("there is no command \"{}\"", name);
   const std::string near = nearest_name(name, std::vector<std::string_view>(known.begin(), known.end()));
-  if (const std::string setting = is_flag ? setting_for(name, unknown) : ""; !setting.empty() && takes_settings(app))
+  if (const std::string setting = is_flag ? setting_for(app, name, unknown) : "";
+      !setting.empty() && takes_settings(app))
     problem.hint = fmt::format("did you mean {}?", setting);
   else if (!near.empty())
     problem.hint = fmt::format("did you mean \"{}\"?", near);

@@ -5,4 +5,4 @@
 
 expect_exit 0 run "$samples/photo.toml" --set run.repeats=1 --dump dump
 check_dump dump 5e-5 40
-[ "$(wc -l <errors)" -eq 3 ] || fail "three outputs were not checked"
+[ "$(wc -l <errors)" -ge 3 ] || fail "fewer than three outputs were checked"

@@ -1,6 +1,7 @@
 // The reference is attention, and its verdict sees small errors.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -62,6 +63,14 @@ TEST(Reference, IsSoftmaxAttentionOverTheActiveBlocks) {
     EXPECT_EQ(v.num_rows, a.num_rows() * (two_axes ? 2 : 1));
     EXPECT_LT(v.max_error, 1e-12);
   }
+}
+
+TEST(Reference, LeavesOnceInterrupted) {
+  const Request request = small_request(1);
+  const std::atomic<bool> interrupt{true};
+  const Activations none = generate_activations(request, 2, nullptr, &interrupt);
+  EXPECT_EQ(none.attentions[0].q, std::vector<float>(none.attentions[0].q.size(), 0.0f));
+  EXPECT_EQ(Reference(request, generate_activations(request, 2), VerifyExtent::kFull, 0, &interrupt).num_rows(), 0);
 }
 
 TEST(Reference, ARowThatMissesOneBlockOfKeysFails) {
