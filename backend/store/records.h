@@ -94,7 +94,7 @@ struct RunRecord {
   std::optional<double> planned_imbalance_ratio;  // max / mean of tiles as the known mask promised
   // Whether the strategy decided anew from known masks at this step; nullopt: it never keeps a decision.
   std::optional<bool> decided;
-  Verdict verdict = Verdict::kSkipped;            // outputs against the reference
+  Verdict verdict = Verdict::kSkipped;  // outputs against the reference
   std::optional<double> max_error;
   std::string error_metric;  // what max_error measures: "nmse"
 };

@@ -155,10 +155,11 @@ std::vector<StrategyRecord> StoreReader::strategies() const {
 }
 
 std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
-  Statement rows(state_->db,
-                 "SELECT run_id, layer, denoise_step, plan_id, compute_source, network_source, timing, planning_ns,"
-                 " density, tiles, tiles_redundant, moved_fraction, parameter_bytes, bound_ns, planned_imbalance_ratio,"
-                 " decided, verdict, max_error, error_metric FROM run WHERE strategy_id = ? ORDER BY denoise_step, layer");
+  Statement rows(
+      state_->db,
+      "SELECT run_id, layer, denoise_step, plan_id, compute_source, network_source, timing, planning_ns,"
+      " density, tiles, tiles_redundant, moved_fraction, parameter_bytes, bound_ns, planned_imbalance_ratio,"
+      " decided, verdict, max_error, error_metric FROM run WHERE strategy_id = ? ORDER BY denoise_step, layer");
   rows.bind_all(strategy);
   std::vector<RunRecord> runs;
   while (rows.step()) {

@@ -3,10 +3,8 @@
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
-python3 -B - "$SPSCOPE" run -s usp:ulysses=3,ring=1 "${small[@]}" --set cluster.ranks=3 --set run.layers=3 >"$out" <<'PY' || fail "no terminal"
-import pty, sys
-sys.exit(pty.spawn(sys.argv[1:]) != 0)
-PY
+python3 -B -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)' "$SPSCOPE" run -s usp:ulysses=3,ring=1 \
+  "${small[@]}" --set cluster.ranks=3 --set run.layers=3 >"$out" || fail "no terminal"
 expect_out 'of 3 layer passes: usp u3' $'\r\033[K'
 # What follows the last time that the line is drawn: taken away, and only then the result.
 tr "\r" "\n" <"$out" | grep -a -A1 'layer passes' | tail -n 1 >last

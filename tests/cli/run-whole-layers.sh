@@ -4,7 +4,7 @@
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
-layer=("${small[@]}" --set run.scope=layer --set model.heads=4 -s ulysses -s ring -s usp:ulysses=2,ring=2
+layer=("${small[@]}" --set run.scope=layer --set model.heads=4 -s ulysses -s ring -s "usp:ulysses=2,ring=2"
   -s megatron_sp -s megatron_tp -s dsp --json)
 passed='all(x["verify"] == "passed" for x in s.values() if x["legal"])'
 full_3d='not s["dsp"]["legal"] and "no axis to switch the cut to" in s["dsp"]["reason"]'
