@@ -8,6 +8,7 @@
 
 #include "backend/base/cores.h"
 #include "kernels/calibrate.h"
+#include "kernels/gemm.h"
 
 namespace spscope {
 namespace {
@@ -24,6 +25,13 @@ std::string proc_value(const char* path, std::string_view key) {
   return {};
 }
 
+// In which type products of bf16 numbers are computed: what a measured time of theirs is a time of.
+std::string bf16_products() {
+  if (!kernels::gemm_unavailable().empty()) return "none: no oneDNN";
+  return kernels::gemm_input_dtype(Dtype::kBf16) == Dtype::kBf16 ? "in bf16"
+                                                                 : "in fp32: the processor has none in bf16";
+}
+
 }  // namespace
 
 std::vector<MachineFact> machine_facts() {
@@ -32,11 +40,10 @@ std::vector<MachineFact> machine_facts() {
   const double gib =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE)) / (1 << 30);
   const std::string cpu = proc_value("/proc/cpuinfo", "model name");
-  return {{"cpu", cpu.empty() ? system.machine : cpu},
-          {"cores", std::to_string(usable_cores())},
-          {"memory", fmt::format("{:.1f} GiB", gib)},
-          {"vector target", std::string(kernels::dispatched_target())},
-          {"system", fmt::format("{} {}", system.sysname, system.release)}};
+  return {
+      {"cpu", cpu.empty() ? system.machine : cpu}, {"cores", std::to_string(usable_cores())},
+      {"memory", fmt::format("{:.1f} GiB", gib)},  {"vector target", std::string(kernels::dispatched_target())},
+      {"bf16 products", bf16_products()},          {"system", fmt::format("{} {}", system.sysname, system.release)}};
 }
 
 }  // namespace spscope

@@ -237,7 +237,8 @@ RunOutcome run_job(const Job& job, StoreWriter& writer, const RunOptions& option
         const std::optional<std::vector<RunLayer>> runs = run_layer(running, where, input);
         if (!runs) return false;
         store_masks(writer, workload, where);
-        for (const RunLayer& run : *runs) store_run(writer, where, run, bound_of(job, where.request));
+        const std::optional<std::int64_t> bound = bound_of(job, where.request);
+        for (const RunLayer& run : *runs) store_run(writer, where, run, bound);
         ++outcome.layers_done;
         return true;
       },
