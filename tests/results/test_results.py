@@ -186,19 +186,19 @@ class Results(unittest.TestCase):
         markdown = self.folder / "report.md"
         self.done("report", self.store, "-o", markdown)
         self.assertTrue(markdown.read_text("utf-8").startswith("# "))
-        self.assertIn("SPS-153", self.done("report", self.store, "-o", markdown, code=1).stderr)
+        self.assertIn("SPS-153", self.done("report", self.store, "-o", markdown, code=2).stderr)
         self.done("report", self.store, "-o", markdown, "--force", "--format", "json")
         self.valid(markdown.read_text("utf-8"))
         self.assertIn("form of", self.done("report", self.store, "-o", self.folder / "report.txt", code=2).stderr)
 
     def test_report_never_replaces_a_stored_run(self):
         before = self.store.read_bytes()
-        found = self.done("report", self.store, "-o", self.store, "--format", "html", "--force", code=1)
-        self.assertIn("a stored run is not replaced", found.stderr)
+        found = self.done("report", self.store, "-o", self.store, "--format", "html", "--force", code=2)
+        self.assertIn("a stored run is replaced only by a run", found.stderr)
         self.assertEqual(self.store.read_bytes(), before)
 
     def test_report_into_a_missing_folder_fails_cleanly(self):
-        self.done("report", self.store, "-o", self.folder / "missing" / "report.html", code=1)
+        self.done("report", self.store, "-o", self.folder / "missing" / "report.html", code=2)
 
     def test_sql_answers_as_table_csv_and_json(self):
         query = "SELECT id, legal, NULL AS absent, 'a,\"b' AS quoted FROM strategy ORDER BY strategy_id"
@@ -213,14 +213,14 @@ class Results(unittest.TestCase):
 
     def test_sql_only_reads(self):
         for query in ("DELETE FROM strategy", "SELECT 1; SELECT 2", "ATTACH 'x.db' AS x", "nonsense"):
-            self.assertIn("SPS-157", self.done("sql", self.store, query, code=1).stderr, query)
+            self.assertIn("SPS-157", self.done("sql", self.store, query, code=2).stderr, query)
 
     def test_files_that_are_no_runs_are_named(self):
         text = self.folder / "text.db"
         text.write_text("not a database")
         for command in (["compare", text], ["report", text, "--format", "html"], ["sql", text, "SELECT 1"],
                         ["compare", self.folder / "absent.db"]):
-            found = self.done(*command, code=1)
+            found = self.done(*command, code=2)
             self.assertIn("error SPS-15", found.stderr)
             self.assertEqual(found.stdout, "")
 
