@@ -40,7 +40,7 @@ ValueId LayerParts::run(std::string_view op, const TokenStreams& streams, const 
 
 // In the boxes of `tokens`, so that a block of the mask with tokens of both streams is one tile. Shares of zeros have
 // no such boxes; they are only added.
-ValueId LayerParts::join_streams(const std::vector<ValueId>& results, const Placement& tokens) {
+ValueId LayerParts::join_streams(const std::vector<ValueId>& results, Placement tokens) {
   const ValueId joined = b_.view(results);
   const Placement beside = b_.placement_of(joined);
   const Placement whole = b_.place([&](int rank) {

@@ -52,8 +52,9 @@ class LayerParts {
 
  private:
   bool pending(ValueId value) const { return !b_.plan().values[static_cast<std::size_t>(value)].pending.empty(); }
-  // Results of streams as one value that holds `tokens`, whose columns do not matter.
-  ValueId join_streams(const std::vector<ValueId>& results, const Placement& tokens);
+  // Results of streams as one value that holds `tokens`, whose columns do not matter. A copy: values are added here,
+  // and the placements of a builder's values move when they are.
+  ValueId join_streams(const std::vector<ValueId>& results, Placement tokens);
   // What each rank holds of these tokens of the inner axis.
   ValueId part_of(ValueId value, SetId tokens);
 
