@@ -7,11 +7,13 @@
 // Layers, by LayerBlock; h = modulate(x) throughout, and parts after the dot:
 //   kWan              q = rms_rope(wq h, sumsq), kv = rms_rope(wkv h, sumsq_k), x = gate.self(x, wo attention(q, kv));
 //                     with text: q = rms.cross(cross_wq h, sumsq), x = residual(x, cross_wo cross_attention q);
+//                     the k that cross_attention makes of the text are normed over all heads as well;
 //                     x = gate.ffn(x, w2 gelu w1 h). Parts of modulate: self, cross, ffn
 //   kJoint            one set of weights for video and text: q = head_rms_rope(wq h), k likewise, x = gate(x, wo o),
 //                     then x = gate(x, w2 gelu w1 h); modulate and gate have parts video, text, ffn_video, ffn_text
-//   kDoubleStream     the same, with every part apart: .video and .text, of modulate and gate also .ffn_video,
-//   .ffn_text kSingleStream     x = gate(x, wo attention(head_rms_rope(wq h), ...), w2 gelu w1 h), no parts
+//   kDoubleStream     the same, with every part apart: .video and .text, and of modulate and gate also .ffn_video and
+//                     .ffn_text
+//   kSingleStream     x = gate(x, wo attention(head_rms_rope(wq h), ...), w2 gelu w1 h), no parts
 //   kSpatialTemporal  for each of .spatial and .temporal: q = head_rms_rope(wq h), k likewise, x = gate(x, wo o); with
 //                     text: x = residual(x, cross_wo cross_attention cross_wq x); then x = gate(x, w2 gelu w1 h) with
 //                     parts .spatial_ffn and .temporal_ffn of modulate and gate, after the temporal block alone when
@@ -48,6 +50,11 @@ std::optional<LayerOp> find_layer_op(std::string_view kernel_name);
 Kernel make_layer_kernel(const Request& request, std::string_view name);
 // The kernels that the request's block uses; none for attention alone.
 std::vector<Kernel> layer_kernels(const Request& request);
+
+// Whether cross_attention divides the keys that it makes of the text by their root mean square over all heads. The text
+// and its projection are parameters, so that a rank with some of the heads knows what the others add: no plan
+// communicates it. A released system would all-reduce 4 bytes for each text token, or repeat the projection.
+bool norms_text_keys(const Request& request);
 
 // How positions turn q and k, by which a kernel's embedding is chosen.
 enum class RotaryForm {

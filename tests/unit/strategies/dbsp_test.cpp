@@ -138,6 +138,47 @@ TEST(Dbsp, ChoosesUlyssesWhereAllIsEven) {
   EXPECT_EQ(dbsp().decide(request, Parameters(dbsp().parameters())).ulysses, 8);
 }
 
+// Four heads with 30 keys a row and four with 2, in bands that wrap round: one head a rank is 30/16 off, pairs of heads
+// are even, and so is every tile of a ring, in order as well as dealt out.
+BlockMask paired_heads() {
+  BlockMask mask(kHeads, BlockMask::uniform_starts(kTokens, kBlock));
+  for (int head = 0; head < kHeads; ++head)
+    for (std::int32_t q = 0; q < kBlocks; ++q)
+      for (std::int32_t k = 0; k < (head < 4 ? 30 : 2); ++k) mask.set(head, q, (q + k) % kBlocks);
+  return mask;
+}
+
+TEST(Dbsp, ChoosesAHybridWherePairsOfHeadsAreEven) {
+  const Decision decision = dbsp().decide(request_of(8, paired_heads()), Parameters(dbsp().parameters()));
+  EXPECT_EQ(decision.ulysses, 4);
+  EXPECT_EQ(decision.ring, 2);
+}
+
+// In times that one rank's share of a tensor takes on its link, with attention of 2 of them: U8 R1 takes 4 x 7/8 + 2 x
+// 30/16 = 7.25; U4 R2 takes 4 x 3/4 + max(1, 2) + 1 = 6, but 2 more for the exchange of half of the blocks; U2 R4 takes
+// 8.5, U1 R8 more.
+TEST(Dbsp, CountsTheExchangeOnRequest) {
+  ClusterPreset cluster = small_cluster();
+  cluster.network.intra_latency_ns = 0;
+  const double shard_ns = kTokens * kHeads * kHeadDim * 2.0 / 8 / 2, pairs = 16.0 * kTokens * kBlock;
+  cluster.cost.attend_ns_per_launch = cluster.cost.attend_ns_per_row = 0;
+  cluster.cost.attend_ns_per_pair_channel = 2 * shard_ns / (pairs * kHeadDim);
+  Request request = request_of(8, paired_heads());
+  request.cluster = &cluster;
+  const auto latency = [&](int ulysses, int ring, bool with_exchange) {
+    const Decision decision = dbsp().decide(request, setting(ulysses, ring));
+    return predicted_latency_ns(latency_terms(request, decision), with_exchange) / shard_ns;
+  };
+  EXPECT_DOUBLE_EQ(latency(8, 1, true), 7.25);
+  EXPECT_DOUBLE_EQ(latency(4, 2, false), 6);
+  EXPECT_DOUBLE_EQ(latency(4, 2, true), 8);
+  Parameters parameters(dbsp().parameters());
+  parameters.set("reward", 0.0);
+  EXPECT_EQ(dbsp().decide(request, parameters).ulysses, 4);
+  parameters.set("exchange_cost", true);
+  EXPECT_EQ(dbsp().decide(request, parameters).ulysses, 8);
+}
+
 TEST(Dbsp, ChoosesNoRingWhereTextIsReplicated) {
   Request request = request_of(4, one_busy_head());
   request.text_tokens = kBlock;
@@ -213,13 +254,21 @@ TEST(Dbsp, HoldsTheSameRowsWhateverTheDegrees) {
   for (const auto& [ulysses, ring] : {std::pair{4, 2}, {2, 4}, {1, 8}}) EXPECT_EQ(rows(ulysses, ring), rows(8, 1));
 }
 
+// Greedy makes 12 + 9 + 7 + 6 and 11 + 11 + 7 + 3 of these; exchanging 12 and 11 makes both 33.
 TEST(Dbsp, RefinesHeadsOnRequest) {
-  const Request request = request_of(4, mask_of([](int head, std::int32_t) { return 0.1 + 0.11 * head; }));
-  Parameters parameters = setting(4, 1);
+  constexpr std::int32_t kKeys[kHeads] = {12, 11, 11, 9, 7, 7, 6, 3};
+  BlockMask mask(kHeads, BlockMask::uniform_starts(kTokens, kBlock));
+  for (int head = 0; head < kHeads; ++head)
+    for (std::int32_t k = 0; k < kKeys[head]; ++k) mask.set(head, 0, k);
+  const Request request = request_of(2, std::move(mask));
   const std::vector<std::int64_t> weights = request.known_mask()->area_sums().heads;
+  Parameters parameters = setting(2, 1);
   const double greedy = imbalance_ratio_of(group_sums(dbsp().decide(request, parameters).heads, weights));
   parameters.set("refine", true);
-  EXPECT_LE(imbalance_ratio_of(group_sums(dbsp().decide(request, parameters).heads, weights)), greedy);
+  const double refined = imbalance_ratio_of(group_sums(dbsp().decide(request, parameters).heads, weights));
+  EXPECT_LT(refined, greedy);
+  EXPECT_DOUBLE_EQ(greedy, 34.0 / 33);
+  EXPECT_DOUBLE_EQ(refined, 1);
 }
 
 }  // namespace
