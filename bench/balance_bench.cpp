@@ -1,16 +1,22 @@
 // How even the balancing strategies make a layer of Wan2.1-14B at 720p (40 heads, 1,182 blocks of 64 tokens, the last
 // with 16) on 8 ranks, how long they plan, and how often plans are made anew over the denoise steps.
+//
 //   imbalance  barrier ratio, mean over layers: even cuts, heads dealt in snake order, heads by greedy, and refined;
 //              blocks in order, by greedy without and with the default reward (and the share of blocks that it moves:
-//              mean of rows and columns), dealt out in turn
+//              mean of rows and columns), dealt out in turn. At most 1.03 for greedy heads and 1.01 for refined ones
+//              (U8 R1), and 1.02 for blocks without reward (ring degrees above 1)
+//   reuse      50 denoise steps at U8 R1: what the last step's masks say decides (mask lag 1); 3 to 8 re-plans. Coarser
+//              video, since only the heads' shares matter
 //   planning   from a fresh request (no tile counted) to the plan, marginals of the mask included; verify() apart. CPU
-//              time of the thread, median over the repeats
-//   reuse      50 denoise steps at U8 R1: what the last step's masks say decides (mask lag 1). Coarser video, since
-//   only
-//              the heads' shares matter
-// The last line says what the core can do, for comparing machines.
+//              time of the thread, median over the repeats. Under 10 ms for dbsp with given degrees, 40 ms when it
+//              chooses them, 5 ms for cyclic, on a machine that does nothing else
 //
-//   balance_bench [--layers 8] [--repeats 5] [--steps 50] [--json]
+// Beside the times stands what the core can do, for comparing machines. Limits stand beside values in the end. Exits
+// with 1 when a ratio or the number of re-plans is outside its limit; with --strict-times when a time is, too.
+//
+//   balance_bench [--layers N] [--block 64] [--repeats 5] [--steps 50] [--ratios] [--strict-times] [--json]
+//
+// N layers spread over the model; without it, all. --ratios: imbalance and reuse alone.
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -46,9 +52,13 @@ constexpr int kHeads = 40, kHeadDim = 128, kRanks = 8, kModelLayers = 40;
 constexpr std::array<int, 3> kVideo = {21, 45, 80}, kCoarseVideo = {21, 15, 26};
 constexpr std::pair<int, int> kDegrees[] = {{8, 1}, {4, 2}, {2, 4}, {1, 8}};
 
+constexpr double kMostGreedyHeads = 1.03, kMostRefinedHeads = 1.01, kMostBlocks = 1.02;
+constexpr double kMostGivenMs = 10, kMostChosenMs = 40, kMostCyclicMs = 5;
+constexpr int kFewestReplans = 3, kMostReplans = 8;
+
 struct Options {
-  int layers = 8, repeats = 5, steps = 50;
-  bool as_json = false;
+  int layers = kModelLayers, block = 64, repeats = 5, steps = 50;
+  bool ratios_only = false, strict_times = false, as_json = false;
 };
 
 // The calibrated patterns of db-sp.md 7.2 and the densities assumed for them.
@@ -58,16 +68,22 @@ struct Workload {
 };
 constexpr Workload kWorkloads[] = {{"paro", 0.414}, {"sparge", 0.30}};
 
-BlockMask make_mask(const Workload& workload, std::array<int, 3> grid, int layer, int denoise_step, int denoise_steps) {
+// Where a mask stands in a run.
+struct Position {
+  int layer = 0, denoise_step = 0, denoise_steps = 50;
+};
+
+BlockMask make_mask(const Workload& workload, std::array<int, 3> grid, int block, const Position& position) {
   const Pattern& pattern = *find_pattern(workload.pattern);
   PatternRequest request;
   request.heads = kHeads;
   request.grid = grid;
+  request.block = block;
   request.density = workload.density;
-  request.layer = layer;
+  request.layer = position.layer;
   request.layers = kModelLayers;
-  request.denoise_step = denoise_step;
-  request.denoise_steps = denoise_steps;
+  request.denoise_step = position.denoise_step;
+  request.denoise_steps = position.denoise_steps;
   request.parameters = Parameters(pattern.parameters());
   return pattern.generate(request);
 }
@@ -112,15 +128,16 @@ std::vector<std::pair<const char*, double>> figures(const Request& request, int 
           {"cyclic", ratio(cyclic.decide(request, setting(cyclic, ulysses, ring)))}};
 }
 
-Json imbalance_of(const Workload& workload, int layers) {
+Json imbalance_of(const Workload& workload, const Options& options) {
+  const int layers = options.layers;
   Json result = Json::array();
   for (const auto& [ulysses, ring] : kDegrees)
     result.push_back({{"pattern", workload.pattern}, {"ulysses", ulysses}, {"ring", ring}});
   double density = 0;
   for (int layer = 0; layer < layers; ++layer) {
     // Layers spread over the model, so that a few stand for all.
-    const Request request =
-        Request::attention(kRanks, kHeads, kHeadDim, make_mask(workload, kVideo, layer * kModelLayers / layers, 0, 50));
+    const Request request = Request::attention(
+        kRanks, kHeads, kHeadDim, make_mask(workload, kVideo, options.block, {.layer = layer * kModelLayers / layers}));
     density += request.executed_mask().mask().density() / layers;
     for (Json& row : result)
       for (const auto& [name, value] : figures(request, row["ulysses"], row["ring"]))
@@ -128,6 +145,28 @@ Json imbalance_of(const Workload& workload, int layers) {
   }
   for (Json& row : result) row["density"] = density;
   return result;
+}
+
+// A figure against what it may be. Times are judged apart: another program on the machine makes them longer.
+struct Check {
+  std::string what;
+  double value = 0, least = 0, most = 0;
+  bool is_time = false;
+  bool within() const { return value >= least && value <= most; }
+};
+
+void check_imbalance(const Json& rows, std::vector<Check>& checks) {
+  for (const Json& row : rows) {
+    const int ulysses = row["ulysses"], ring = row["ring"];
+    const std::string where =
+        row["pattern"].get<std::string>() + " u" + std::to_string(ulysses) + " r" + std::to_string(ring) + ", ";
+    if (ring == 1) {
+      checks.push_back({where + "greedy heads", row["heads"], 1, kMostGreedyHeads});
+      checks.push_back({where + "refined heads", row["reward_0_refined"], 1, kMostRefinedHeads});
+    } else {
+      checks.push_back({where + "blocks, reward 0", row["reward_0"], 1, kMostBlocks});
+    }
+  }
 }
 
 // -- planning
@@ -140,7 +179,13 @@ auto timed(std::vector<double>& samples_ms, Function&& function) {
   return result;
 }
 
-// Degrees 0: chosen by the strategy.
+// The limit of a strategy's planning time; 0: there is none. Degrees 0: chosen by the strategy.
+double most_plan_ms(std::string_view strategy, int ulysses) {
+  if (strategy == "cyclic") return kMostCyclicMs;
+  if (strategy == "dbsp") return ulysses == 0 ? kMostChosenMs : kMostGivenMs;
+  return 0;
+}
+
 Json planning_of(const char* name, int ulysses, int ring, const BlockMask& mask, int repeats) {
   const Strategy& strategy = *find_strategy(name);
   const Parameters parameters = setting(strategy, ulysses, ring);
@@ -160,11 +205,12 @@ Json planning_of(const char* name, int ulysses, int ring, const BlockMask& mask,
   }
   return {{"plan", label + (ulysses == 0 ? " (chosen)" : "")},
           {"plan_ms", median(plan_ms)},
+          {"most_plan_ms", most_plan_ms(name, ulysses)},
           {"verify_ms", median(verify_ms)}};
 }
 
 Json planning(const Options& options) {
-  const BlockMask mask = make_mask(kWorkloads[0], kVideo, 0, 0, 50);
+  const BlockMask mask = make_mask(kWorkloads[0], kVideo, options.block, {});
   Json result;
   for (const auto& [ulysses, ring] : kDegrees)
     for (const char* name : {"usp", "dbsp", "cyclic"})
@@ -173,18 +219,26 @@ Json planning(const Options& options) {
   return result;
 }
 
+void check_planning(const Json& rows, std::vector<Check>& checks) {
+  for (const Json& row : rows)
+    if (row["most_plan_ms"] > 0)
+      checks.push_back(
+          {row["plan"].get<std::string>() + ", planning ms", row["plan_ms"], 0, row["most_plan_ms"], true});
+}
+
 // -- reuse
 
 // Requests of all layers whose known masks are those of `known_step`, and which run those of `step`. -1: nothing known.
 class Steps {
  public:
-  explicit Steps(int num_steps) : num_steps_(num_steps) {}
+  Steps(int num_layers, int num_steps) : num_layers_(num_layers), num_steps_(num_steps) {}
 
   std::vector<Request> begin(int step) {
     std::vector<Request> requests;
-    for (int layer = 0; layer < kModelLayers; ++layer)
-      requests.push_back(Request::attention(kRanks, kHeads, kHeadDim,
-                                            make_mask(kWorkloads[1], kCoarseVideo, layer, step, num_steps_)));
+    for (int layer = 0; layer < num_layers_; ++layer)
+      requests.push_back(Request::attention(
+          kRanks, kHeads, kHeadDim,
+          make_mask(kWorkloads[1], kCoarseVideo, 64, {layer * kModelLayers / num_layers_, step, num_steps_})));
     for (std::size_t layer = 0; layer < requests.size(); ++layer) {
       std::shared_ptr<MaskCounter>& known = requests[layer].known_masks[1];
       known = last_.empty() ? nullptr : std::make_shared<MaskCounter>(requests[layer].sets, last_[layer]);
@@ -195,14 +249,14 @@ class Steps {
   }
 
  private:
-  int num_steps_;
+  int num_layers_, num_steps_;
   std::vector<BlockMask> last_;
 };
 
-Json reuse_over_steps(int num_steps) {
+Json reuse_over_steps(int num_layers, int num_steps) {
   const Strategy& dbsp = *find_strategy("dbsp");
   PlanReuse reuse(dbsp, setting(dbsp, kRanks, 1));
-  Steps steps(num_steps);
+  Steps steps(num_layers, num_steps);
   Json plan_steps = Json::array();
   double planned = 0, actual = 0, unbalanced = 0, count = 0;
   for (int step = 0; step < num_steps; ++step) {
@@ -231,7 +285,7 @@ void print_number(std::ostream& out, const Json& value, int width) {
     out << value.get<double>();
 }
 
-void print(const Json& results, std::ostream& out) {
+void print_imbalance(const Json& results, std::ostream& out) {
   constexpr std::pair<const char*, const char*> kColumns[] = {{"ulysses", "U"},
                                                               {"ring", "R"},
                                                               {"even", "even"},
@@ -251,29 +305,49 @@ void print(const Json& results, std::ostream& out) {
     out << "\n" << std::left << std::setw(8) << row["pattern"].get<std::string>() << std::right;
     for (const auto& [key, title] : kColumns) print_number(out, row[key], 10);
   }
-  out << "\n\nplanning\n" << std::setw(28) << "plan ms" << std::setw(12) << "verify ms";
+  out << "\n";
+}
+
+void print_planning(const Json& results, std::ostream& out) {
+  out << "\nplanning\n" << std::setw(28) << "plan ms" << std::setw(12) << "verify ms";
   for (const Json& row : results["planning"]) {
     out << "\n" << std::left << std::setw(18) << row["plan"].get<std::string>() << std::right;
     print_number(out, row["plan_ms"], 10);
     print_number(out, row["verify_ms"], 12);
   }
-  const Json& reuse = results["reuse"];
-  out << "\n\nreuse: " << reuse["replans"].get<int>() << " re-plans in " << reuse["steps"].get<int>() << " steps, at "
-      << reuse["plan_steps"].dump() << "; imbalance planned " << reuse["planned"].get<double>() << ", actual "
-      << reuse["actual"].get<double>() << ", without balancing " << reuse["unbalanced"].get<double>() << "\n"
-      << "core: fma peak " << results["fma_gflop_per_s"].get<double>() << " GFLOP/s, copy "
+  out << "\ncore: fma peak " << results["fma_gflop_per_s"].get<double>() << " GFLOP/s, copy "
       << results["copy_gbps"].get<double>() << " GB/s\n";
+}
+
+void print_reuse(const Json& reuse, std::ostream& out) {
+  out << "\nreuse: " << reuse["replans"].get<int>() << " re-plans in " << reuse["steps"].get<int>() << " steps, at "
+      << reuse["plan_steps"].dump() << "; imbalance planned " << reuse["planned"].get<double>() << ", actual "
+      << reuse["actual"].get<double>() << ", without balancing " << reuse["unbalanced"].get<double>() << "\n";
+}
+
+void print(const Json& results, const std::vector<Check>& checks, std::ostream& out) {
+  print_imbalance(results, out);
+  print_reuse(results["reuse"], out);
+  if (results.contains("planning")) print_planning(results, out);
+  out << "\nlimits\n";
+  for (const Check& check : checks)
+    out << std::left << std::setw(36) << check.what << std::right << std::setw(10) << check.value << "  "
+        << (check.is_time ? 0 : check.least) << " to " << check.most << (check.within() ? "" : "  OUTSIDE") << "\n";
 }
 
 // Whether all flags were understood.
 bool read_flags(std::span<char*> arguments, Options& options) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view name = arguments[i];
-    if (name == "--json") {
-      options.as_json = true;
+    if (bool* flag = name == "--json"           ? &options.as_json
+                     : name == "--ratios"       ? &options.ratios_only
+                     : name == "--strict-times" ? &options.strict_times
+                                                : nullptr) {
+      *flag = true;
       continue;
     }
     int* value = name == "--layers"    ? &options.layers
+                 : name == "--block"   ? &options.block
                  : name == "--repeats" ? &options.repeats
                  : name == "--steps"   ? &options.steps
                                        : nullptr;
@@ -286,14 +360,36 @@ bool read_flags(std::span<char*> arguments, Options& options) {
 }
 
 Json run(const Options& options) {
-  Json results = {{"layers", options.layers}, {"repeats", options.repeats}};
+  Json results = {{"layers", options.layers}, {"block", options.block}, {"repeats", options.repeats}};
   for (const Workload& workload : kWorkloads)
-    for (Json& row : imbalance_of(workload, options.layers)) results["imbalance"].push_back(std::move(row));
+    for (Json& row : imbalance_of(workload, options)) results["imbalance"].push_back(std::move(row));
+  results["reuse"] = reuse_over_steps(options.layers, options.steps);
+  if (options.ratios_only) return results;
   results["planning"] = planning(options);
-  results["reuse"] = reuse_over_steps(options.steps);
   results["fma_gflop_per_s"] = kernels::measure_fma_gflop_per_s();
   results["copy_gbps"] = kernels::measure_copy_gbps();
   return results;
+}
+
+std::vector<Check> check(const Json& results) {
+  std::vector<Check> checks;
+  check_imbalance(results["imbalance"], checks);
+  checks.push_back({"re-plans", results["reuse"]["replans"], kFewestReplans, kMostReplans});
+  if (results.contains("planning")) check_planning(results["planning"], checks);
+  return checks;
+}
+
+// The exit code. Notes go where they do not disturb the results.
+int judge(const std::vector<Check>& checks, bool strict_times, std::ostream& notes) {
+  bool good = true;
+  for (const Check& check : checks) {
+    if (check.within()) continue;
+    const bool forgiven = check.is_time && !strict_times;
+    good = good && forgiven;
+    notes << (forgiven ? "note, the machine may be busy: " : "outside its limit: ") << check.what << " is "
+          << check.value << "\n";
+  }
+  return good ? 0 : 1;
 }
 
 }  // namespace
@@ -302,13 +398,15 @@ Json run(const Options& options) {
 int main(int argc, char** argv) {
   spscope::Options options;
   if (!spscope::read_flags(std::span(argv + 1, argv + argc), options)) {
-    std::cerr << "usage: balance_bench [--layers 1..40] [--repeats N] [--steps N] [--json]\n";
+    std::cerr << "usage: balance_bench [--layers 1..40] [--block N] [--repeats N] [--steps N] [--ratios] "
+                 "[--strict-times] [--json]\n";
     return 2;
   }
   const spscope::Json results = spscope::run(options);
-  if (options.as_json) {
+  const std::vector<spscope::Check> checks = spscope::check(results);
+  if (options.as_json)
     std::cout << results.dump(2) << "\n";
-  } else {
-    spscope::print(results, std::cout);
-  }
+  else
+    spscope::print(results, checks, std::cout);
+  return spscope::judge(checks, options.strict_times, std::cerr);
 }
