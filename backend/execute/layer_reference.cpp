@@ -64,7 +64,8 @@ class DenseLayer {
     dense_rotate(made, request_, stride, rotary_form(request_, norm), h.tokens);
     return made;
   }
-  DenseRows text_attention(const std::string& name, const DenseRows& q) const;
+  // With the keys of the text normed over all heads, or as they are projected.
+  DenseRows text_attention(const std::string& name, const DenseRows& q, bool normed) const;
   // Video and text apart: `compute` of the rows of each, put together again.
   DenseRows by_stream(const At& x, const std::function<DenseRows(const std::string& part, const At&)>& compute) const;
   void block(At& x, const At& all, AttendedAxis axis, const std::string& part, bool has_ffn) const;
@@ -95,7 +96,7 @@ At DenseLayer::input(Tokens tokens) const {
   return x;
 }
 
-DenseRows DenseLayer::text_attention(const std::string& name, const DenseRows& q) const {
+DenseRows DenseLayer::text_attention(const std::string& name, const DenseRows& q, bool normed) const {
   const ParameterMatrix& text = parameters_.text(request_);
   DenseRows rows(request_.context_tokens, request_.hidden);
   std::vector<float> stored(static_cast<std::size_t>(request_.hidden));
@@ -103,7 +104,11 @@ DenseRows DenseLayer::text_attention(const std::string& name, const DenseRows& q
     text.read_row(entry_ * rows.tokens + t, 0, stored);
     std::ranges::copy(stored, rows.row(t));
   }
-  return dense_text_attention(request_, q, dense_product(rows, parameters_.text_weight(request_, kernel(name))));
+  DenseRows kv = dense_product(rows, parameters_.text_weight(request_, kernel(name)));
+  if (normed)
+    dense_rms(kv, request_, 2 * request_.head_dim, NormExtent::kAllHeads,
+              numbers(name, kKeysValues, ChannelParameter::kNormWeight));
+  return dense_text_attention(request_, q, kv);
 }
 
 DenseRows DenseLayer::by_stream(const At& x,
@@ -140,7 +145,7 @@ DenseRows DenseLayer::wan(At x) const {
     DenseRows cross = linear("cross_wq", modulate("modulate.cross", x.rows));
     dense_rms(cross, request_, request_.head_dim, NormExtent::kAllHeads,
               numbers("rms.cross", kQueries, ChannelParameter::kNormWeight));
-    dense_add(x.rows, linear("cross_wo", text_attention("cross_attention", cross)));
+    dense_add(x.rows, linear("cross_wo", text_attention("cross_attention", cross, true)));
   }
   gate("gate.ffn", x.rows, feed_forward(modulate("modulate.ffn", x.rows), ""));
   return x.rows;
@@ -210,8 +215,8 @@ void DenseLayer::block(At& x, const At& all, AttendedAxis axis, const std::strin
   const DenseRows q = heads("wq" + dot, "head_rms_rope" + dot, kQueries, NormExtent::kEachHead, h);
   gate("gate" + dot, x.rows, linear("wo" + dot, dense_attention(request_, axis, q, x.tokens, kv, all.tokens)));
   if (request_.context_tokens > 0)
-    dense_add(x.rows,
-              linear("cross_wo" + dot, text_attention("cross_attention" + dot, linear("cross_wq" + dot, x.rows))));
+    dense_add(x.rows, linear("cross_wo" + dot,
+                             text_attention("cross_attention" + dot, linear("cross_wq" + dot, x.rows), false)));
   if (has_ffn) gate("gate" + dot + "_ffn", x.rows, feed_forward(modulate("modulate" + dot + "_ffn", x.rows), dot));
 }
 

@@ -9,14 +9,19 @@
 
 namespace spscope {
 
+// A row of nearly nothing is judged against this share of the mean row's squares.
+inline constexpr double kSmallestShareOfMean = 0.01;
+
 struct OutputTensor {
   TensorSet tensors = kOutputs;  // o of an attention, or x of a whole layer
   int layer = 0;                 // attention of the layer, as Value::layer
   // o: [batch, heads, outer_tokens, inner_tokens, head_dim], x: [batch, hidden, outer_tokens, inner_tokens]; NaN where
   // no rank holds anything.
   std::vector<float> values;
-  // Largest difference of a replica from the lowest rank that holds the element; 0 without replicas, NaN when one is.
-  double max_replica_difference = 0;
+  // Largest normalised square error of a row (one head of one token; of x all channels of one token) at any rank
+  // against the lowest ranks that hold its elements, which `values` come from: sum (replica - values)^2 / sum values^2.
+  // 0 without replicas, NaN when a replica is.
+  double max_replica_error = 0;
 };
 
 // Every rank's share of every output, located before the run.
@@ -29,14 +34,16 @@ class OutputGather {
  private:
   struct Share {
     std::size_t output;
+    int rank;
     Box box;
     std::vector<CellRun> cells;
   };
-  void place(const BufferStore& store, const Share& share, int entry, OutputTensor& whole,
-             std::vector<bool>& written) const;
+  // An output on its way.
+  struct Gathered;
+  void place(const BufferStore& store, const Share& share, int entry, Gathered& whole) const;
 
   const Plan& plan_;
-  std::vector<Share> shares_;
+  std::vector<Share> shares_;  // by output, then rank
 };
 
 }  // namespace spscope

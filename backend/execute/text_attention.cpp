@@ -5,7 +5,9 @@
 #include <numeric>
 
 #include "backend/execute/local_kernels.h"
+#include "backend/plan/layer_kernels.h"
 #include "kernels/attention.h"
+#include "kernels/layer.h"
 
 namespace spscope {
 namespace {
@@ -17,9 +19,17 @@ void for_each_block(std::int64_t rows, Visit&& visit) {
     visit(first, static_cast<std::int32_t>(std::min<std::int64_t>(kernels::kMaxBlockRows, rows - first)));
 }
 
+// The sum of squares of the k of one text token, row [heads][k, v][dim].
+double key_squares(const float* row, std::int64_t heads, std::int64_t dim) {
+  double sum = 0;
+  for (std::int64_t head = 0; head < heads; ++head, row += 2 * dim)
+    for (std::int64_t i = 0; i < dim; ++i) sum += double{row[i]} * row[i];
+  return sum;
+}
+
 }  // namespace
 
-TextProjection::TextProjection(const Request& request, const Kernel& kernel, SetId heads, LayerParameters& parameters)
+TextProduct::TextProduct(const Request& request, const Kernel& kernel, SetId heads, LayerParameters& parameters)
     : text_(parameters.text(request)),
       weight_(parameters.text_weight(request, kernel)),
       tokens_(request.context_tokens),
@@ -36,10 +46,54 @@ TextProjection::TextProjection(const Request& request, const Kernel& kernel, Set
                                            .inputs = weight_.stored()});
 }
 
-void TextProjection::run(int batch_entry, float* out, kernels::GemmWorkspace& workspace) const {
+void TextProduct::run(int batch_entry, float* out, kernels::GemmWorkspace& workspace) const {
   for (std::size_t i = 0; i < parts_.size(); ++i)
     gemms_[i].run(text_.address(batch_entry * tokens_, 0), weight_.address(0, parts_[i].out_first),
                   out + parts_[i].out_at, workspace);
+}
+
+TextProjection::TextProjection(const Request& request, const Kernel& kernel, SetId heads, LayerParameters& parameters)
+    : product_(request, kernel, heads, parameters),
+      tokens_(request.context_tokens),
+      heads_(request.sets->size(heads)),
+      head_dim_(request.head_dim),
+      norm_channels_(std::int64_t{request.heads} * request.head_dim) {
+  if (!norms_text_keys(request)) return;
+  const std::vector<float>& weight = parameters.channels(request, kernel, kKeysValues, ChannelParameter::kNormWeight);
+  for (const Span& span : request.sets->spans(heads))
+    norm_weight_.insert(norm_weight_.end(), weight.begin() + span.begin * head_dim_,
+                        weight.begin() + span.end * head_dim_);
+  other_squares_.assign(static_cast<std::size_t>(request.batch * tokens_), 0.0);
+  const SetId others = request.sets->minus(request.all_heads(), heads);
+  if (others == kEmptySet) return;
+  const TextProduct product(request, kernel, others, parameters);
+  const std::int64_t num_others = request.heads - heads_;
+  std::vector<float> rows(static_cast<std::size_t>(product.num_elements()));
+  kernels::GemmWorkspace workspace;
+  for (int entry = 0; entry < request.batch; ++entry) {
+    product.run(entry, rows.data(), workspace);
+    for (std::int64_t t = 0; t < tokens_; ++t)
+      other_squares_[static_cast<std::size_t>(entry * tokens_ + t)] =
+          key_squares(rows.data() + t * num_others * 2 * head_dim_, num_others, head_dim_);
+  }
+}
+
+void TextProjection::run(int batch_entry, float* out, kernels::GemmWorkspace& workspace) const {
+  product_.run(batch_entry, out, workspace);
+  if (!norm_weight_.empty()) norm_keys(batch_entry, out);
+}
+
+void TextProjection::norm_keys(int batch_entry, float* rows) const {
+  for (std::int64_t t = 0; t < tokens_; ++t) {
+    float* row = rows + t * heads_ * 2 * head_dim_;
+    const double squares =
+        other_squares_[static_cast<std::size_t>(batch_entry * tokens_ + t)] + key_squares(row, heads_, head_dim_);
+    const double mean = squares / static_cast<double>(norm_channels_);
+    const auto factor = static_cast<float>(1 / std::sqrt(mean + kernels::kNormEpsilon));
+    for (std::int64_t head = 0; head < heads_; ++head)
+      for (std::int64_t i = 0; i < head_dim_; ++i)
+        row[head * 2 * head_dim_ + i] *= factor * norm_weight_[static_cast<std::size_t>(head * head_dim_ + i)];
+  }
 }
 
 void attend_to_text(const LocalCall& call) {

@@ -36,11 +36,12 @@ const Row* find_row(std::string_view kernel_name) {
 }
 
 // Cross-attention: scores and weighted values of every text token for each cell, and for each head the projection of
-// the text to k and v.
+// the text to k and v, and where k is normed its squares, their sum and two factors.
 void count_cross_attention(const Request& request, Kernel& kernel) {
   const std::int64_t text = request.context_tokens, dim = request.head_dim;
   kernel.flops_per_cell = 4 * text * dim;
   kernel.flops_per_column = 2 * text * request.hidden * 2 * dim;
+  if (norms_text_keys(request)) kernel.flops_per_column += 4 * text * dim;
 }
 
 class KernelList {
@@ -159,6 +160,8 @@ std::vector<Kernel> layer_kernels(const Request& request) {
   }
   return list.take();
 }
+
+bool norms_text_keys(const Request& request) { return request.block == LayerBlock::kWan; }
 
 RotaryForm rotary_form(const Request& request, std::string_view kernel_name) {
   if (request.block != LayerBlock::kSpatialTemporal) return RotaryForm::kVideo;

@@ -21,7 +21,10 @@ ValueId LayerParts::run(std::string_view op, std::string_view part, const std::v
   std::string name(op);
   if (!part.empty()) name.append(".").append(part);
   const auto kernel = std::ranges::find(request().kernels, name, &Kernel::name);
-  SPSCOPE_CHECK(kernel != request().kernels.end());
+  if (kernel == request().kernels.end()) {
+    const std::string block = std::to_string(static_cast<int>(request().block));
+    check_failed(("the kernels of LayerBlock " + block + " have \"" + name + "\"").c_str(), __FILE__, __LINE__);
+  }
   std::span<const SetId> columns;
   if (kernel->contracts && kernel->out == Axis::kHeads) columns = cut_.heads;
   if (kernel->contracts && kernel->out == Axis::kFfn) columns = cut_.ffn;

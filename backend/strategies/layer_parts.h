@@ -40,7 +40,8 @@ class LayerParts {
   // The hidden state that the layer is given: whole rows of the tokens at `rows`, whose columns do not matter.
   ValueId input(const Placement& rows);
 
-  // The kernel `op`, or `op.part`, on all tokens of the values. REQUIRES: it is a kernel of the request.
+  // The kernel `op`, or `op.part`, on all tokens of the values. REQUIRES: it is a kernel of the request;
+  // otherwise ends with its name and the block.
   ValueId run(std::string_view op, std::string_view part, const std::vector<ValueId>& values);
   // `op.part` of each stream on its tokens; the results beside each other.
   ValueId run(std::string_view op, const TokenStreams& streams, const std::vector<ValueId>& values);

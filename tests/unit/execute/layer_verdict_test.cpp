@@ -1,6 +1,11 @@
 // The verdict on whole layers sees what a run may get wrong: a tile, a gate, a weight, a position.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
+
+#include "backend/execute/copy.h"
+#include "backend/execute/program.h"
 #include "kernels/gemm.h"
 #include "tests/unit/execute/layer_cases.h"
 
@@ -79,6 +84,60 @@ TEST_P(LayerVerdict, QueriesThatAreNotTurned) {
 TEST_P(LayerVerdict, FramesTurnedAsPlacesInAFrame) {
   const Request request = layer_request(a_case(LayerBlock::kSpatialTemporal));
   expect_seen(judge(request, request, renamed(request, "head_rms_rope.temporal", "head_rms_rope.spatial")));
+}
+
+// Parameters of a Wan layer, computed as a block whose keys of the text are not normed.
+TEST_P(LayerVerdict, KeysOfTheTextThatAreNotNormed) {
+  const Request request = layer_request(a_case(LayerBlock::kWan));
+  Request wrong = request;
+  wrong.block = LayerBlock::kJoint;
+  expect_seen(judge(request, wrong, hand_plan(request)));
+}
+
+// megatron_tp on four ranks leaves x whole at each. The verdict on what all of them hold when `change` has been added
+// to the channels of one token at rank 3.
+Verification judge_replicas(Dtype dtype, const std::function<float(std::size_t channel, float x)>& change) {
+  constexpr std::size_t kToken = 40;
+  const Request request = layer_request({.block = LayerBlock::kWan, .ranks = 4, .dtype = dtype});
+  const Program program(testing::plan_of(request, "megatron_tp"), request, std::make_shared<LayerParameters>(5));
+  const Plan& plan = program.plan();
+  const Activations activations = generate_activations(request, 5);
+  const std::vector<float> right = execute(plan, request, activations).outputs.front().values;
+  BufferStore store(program.layout());
+  store.start(program.users());
+  for (SlotId slot = 0; slot < static_cast<SlotId>(program.users().size()); ++slot) store.open(slot);
+  CellFinder finder(plan, program.layout());
+  for (int rank = 0; rank < plan.ranks; ++rank) {
+    std::vector<float> held = right;
+    for (std::size_t c = 0; rank == 3 && c < static_cast<std::size_t>(request.hidden); ++c) {
+      float& x = held[c * static_cast<std::size_t>(request.inner_tokens) + kToken];
+      x += change(c, x);
+    }
+    std::size_t next = 0;
+    for (const Box& box : plan.outputs.front().placement.at(rank)) {
+      std::vector<float> part;
+      for (std::size_t c = 0; c < static_cast<std::size_t>(request.hidden); ++c)
+        for (const Span& run : plan.sets->spans(box.inner))
+          for (std::int32_t t = run.begin; t < run.end; ++t, ++next)
+            part.push_back(held[c * static_cast<std::size_t>(request.inner_tokens) + static_cast<std::size_t>(t)]);
+      save_cells(store, finder.value_cells(plan.outputs.front().value, rank, box), 0, 0, part);
+    }
+    EXPECT_EQ(next, held.size());
+  }
+  return Reference(request, activations, VerifyExtent::kFull, 0).check(program.outputs().gather(store));
+}
+
+TEST_P(LayerVerdict, AReplicaThatDiffersInOneRow) {
+  const Verification same = judge_replicas(GetParam(), [](std::size_t, float) { return 0.0f; });
+  EXPECT_EQ(same.verdict, Verdict::kPassed);
+  const Verification scaled = judge_replicas(GetParam(), [](std::size_t, float x) { return 0.04f * x; });
+  EXPECT_EQ(scaled.verdict, Verdict::kFailed);
+  EXPECT_NEAR(scaled.max_error, 0.0016, 0.0003);
+  const Verification one = judge_replicas(GetParam(), [](std::size_t c, float) { return c == 17 ? 0.5f : 0.0f; });
+  EXPECT_EQ(one.verdict, Verdict::kFailed);
+  const Verification nan =
+      judge_replicas(GetParam(), [](std::size_t c, float) { return c == 17 ? std::nanf("") : 0.0f; });
+  EXPECT_EQ(nan.verdict, Verdict::kFailed);
 }
 
 TEST_P(LayerVerdict, ASampleHasEveryTokenOfASmallLayer) {

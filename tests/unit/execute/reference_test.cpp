@@ -110,9 +110,12 @@ TEST(Reference, ReplicasThatDisagreeFail) {
   const Activations a = generate_activations(request, 2);
   const Reference reference(request, a, VerifyExtent::kFull, 0);
   std::vector<OutputTensor> outputs = attention(request, a);
-  outputs.front().max_replica_difference = 0.01;
+  outputs.front().max_replica_error = 2e-10;
   EXPECT_EQ(reference.check(outputs).verdict, Verdict::kFailed);
-  outputs.front().max_replica_difference = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(reference.check(outputs).max_error, 2e-10);
+  outputs.front().max_replica_error = 5e-11;
+  EXPECT_EQ(reference.check(outputs).verdict, Verdict::kPassed);
+  outputs.front().max_replica_error = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(reference.check(outputs).verdict, Verdict::kFailed);
 }
 
