@@ -7,16 +7,41 @@ namespace {
 
 constexpr int kFfn = 37;  // of whole layers
 
-BlockMask make_mask(const Pattern& pattern, int heads, std::array<int, 3> grid, int block, int text_tokens) {
+// How masks are drawn: those that run, and others that may be known in their place.
+struct Draw {
+  double density;
+  std::uint64_t seed;
+};
+constexpr Draw kExecuted = {0.5, 7}, kOther = {0.35, 8};
+
+BlockMask make_mask(const Pattern& pattern, const Draw& draw, int heads, std::array<int, 3> grid, int block,
+                    int text_tokens) {
   PatternRequest wanted;
   wanted.heads = heads;
   wanted.grid = grid;
   wanted.block = block;
   wanted.text_tokens = text_tokens;
-  wanted.density = 0.5;
-  wanted.seed = 7;
+  wanted.density = draw.density;
+  wanted.seed = draw.seed;
   wanted.parameters = Parameters(pattern.parameters());
   return pattern.generate(wanted);
+}
+
+BlockMask inner_mask(const Workload& w, const Pattern& pattern, const Draw& draw) {
+  const std::array<int, 3> spatial = w.spatiotemporal ? std::array{1, w.grid[1], w.grid[2]} : w.grid;
+  return make_mask(pattern, draw, w.heads, spatial, w.block, w.text_tokens);
+}
+BlockMask temporal_mask(const Workload& w, const Pattern& pattern, const Draw& draw) {
+  return make_mask(pattern, draw, w.heads, {w.grid[0], 1, 1}, 2, 0);
+}
+
+// In place of the masks that run: other ones, or nothing.
+void replace_known_masks(Request& request, const Workload& w, const Pattern& pattern, Known known) {
+  for (auto& mask : request.known_masks) mask = nullptr;
+  if (known == Known::kNothing) return;
+  request.known_masks[1] = std::make_shared<MaskCounter>(request.sets, inner_mask(w, pattern, kOther));
+  if (w.spatiotemporal)
+    request.known_masks[0] = std::make_shared<MaskCounter>(request.sets, temporal_mask(w, pattern, kOther));
 }
 
 // Every choice of one parameter, where choices are few and known.
@@ -137,20 +162,18 @@ bool runs_on(const Workload& workload, const Pattern& pattern) {
   return all || pattern.name == "dense" || pattern.name == "sparge";
 }
 
-Request make_request(const Workload& w, const Pattern& pattern, int ranks, Dtype dtype) {
-  const std::array<int, 3> spatial = w.spatiotemporal ? std::array{1, w.grid[1], w.grid[2]} : w.grid;
-  Request request = Request::attention(ranks, w.heads, w.head_dim,
-                                       make_mask(pattern, w.heads, spatial, w.block, w.text_tokens), dtype);
+Request make_request(const Workload& w, const Pattern& pattern, int ranks, Dtype dtype, Known known) {
+  Request request = Request::attention(ranks, w.heads, w.head_dim, inner_mask(w, pattern, kExecuted), dtype);
   request.text_tokens = w.text_tokens;
   request.text = w.text;
   request.batch = w.batch;
   request.grid = w.grid;
   if (w.spatiotemporal) {
     request.outer_tokens = w.grid[0];
-    request.executed_masks[0] =
-        std::make_shared<MaskCounter>(request.sets, make_mask(pattern, w.heads, {w.grid[0], 1, 1}, 2, 0));
+    request.executed_masks[0] = std::make_shared<MaskCounter>(request.sets, temporal_mask(w, pattern, kExecuted));
     request.known_masks[0] = request.executed_masks[0];
   }
+  if (known != Known::kExecutedMask) replace_known_masks(request, w, pattern, known);
   if (!w.whole_layer()) return request;
   request.block = w.block_of_layer;
   request.ffn = kFfn;

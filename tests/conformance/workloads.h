@@ -36,8 +36,13 @@ std::span<const int> rank_counts(const Workload& workload);
 // pattern is just another mask, on a dense and on a sparse one.
 bool runs_on(const Workload& workload, const Pattern& pattern);
 
+// What is known when planning: the mask that runs; another one of the same pattern, as of an earlier denoise step; or
+// nothing.
+enum class Known { kExecutedMask, kOtherMask, kNothing };
+
 // The request for a workload whose masks follow `pattern`.
-Request make_request(const Workload& workload, const Pattern& pattern, int ranks, Dtype dtype);
+Request make_request(const Workload& workload, const Pattern& pattern, int ranks, Dtype dtype,
+                     Known known = Known::kExecutedMask);
 
 // Every setting of a strategy worth a test, legal or not: all products of degrees and all choices.
 std::vector<Parameters> all_settings(const std::vector<Parameter>& parameters, int ranks);
