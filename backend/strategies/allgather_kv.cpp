@@ -14,14 +14,10 @@ Decision decide_allgather_kv(const Request& request, const Parameters&) { return
 
 void plan_allgather_kv(PlanBuilder& b, const Request& request, const Parameters&, const Decision&) {
   const AttendedAxis axis = spread_axis(request);
-  const bool replicate = request.text == TextLayout::kReplicate && request.text_tokens > 0;
   const std::vector<SetId> tokens = cut_blocks(request, axis, request.ranks, TokenOrder::kContiguous);
-  const Placement rows = b.place([&](int r) {
-    const SetId mine = tokens[static_cast<std::size_t>(r)];
-    const SetId words = replicate ? request.words() : kEmptySet;
-    return BoxList{token_box(request, axis, request.all_heads(), b.sets().minus(mine, words)),
-                   token_box(request, axis, request.all_heads(), words)};
-  });
+  const SetId words = replicates_text(request) ? request.words() : kEmptySet;
+  const Placement rows =
+      b.place([&](int r) { return row_boxes(request, b.sets().minus(tokens[static_cast<std::size_t>(r)], words)); });
   const Placement everything =
       b.place([&](int) { return BoxList{token_box(request, axis, request.all_heads(), all_tokens(request, axis))}; });
   const LayerEntry entry = enter_layer(b, rows);

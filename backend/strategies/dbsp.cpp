@@ -20,10 +20,6 @@ namespace {
 
 constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-bool replicates_text(const Request& request) {
-  return request.text == TextLayout::kReplicate && request.text_tokens > 0;
-}
-
 // Active area of each block, cut as the decision cuts them, from the tokens that meet each token of a coarse block. The
 // known mask has the blocks of the executed one: masks of a layer differ in bits only.
 std::vector<std::int64_t> block_weights(const Request& request, const std::vector<std::int64_t>& per_token) {
@@ -130,11 +126,7 @@ void plan_dbsp(PlanBuilder& b, const Request& request, const Parameters& paramet
   const Mesh mesh{decision.ulysses, decision.ring, parameters.text("ranks") == "contiguous"};
   const Groups &all_to_all = decision.ulysses_groups, &rings = decision.ring_groups;
   const std::vector<SetId> my_rows = rows_of_ranks(request, mesh), heads = heads_of(request, decision.heads);
-  const Placement rows = b.place([&](int rank) {
-    BoxList boxes = {token_box(request, axis, request.all_heads(), my_rows[at(rank)])};
-    if (replicates_text(request)) boxes.push_back(token_box(request, axis, request.all_heads(), request.words()));
-    return boxes;
-  });
+  const Placement rows = b.place([&](int rank) { return row_boxes(request, my_rows[at(rank)]); });
   const auto columns = [&](const IndexGroups& blocks) {
     const std::vector<SetId> tokens = tokens_of(request, blocks);
     return b.place([&](int rank) {

@@ -102,17 +102,12 @@ void plan_mesh(PlanBuilder& b, const Mesh& mesh, const std::vector<SetId>& heads
   const Request& request = b.request();
   const AttendedAxis axis = spread_axis(request);
   const Groups all_to_all = mesh.ulysses_groups(), rings = mesh.ring_groups();
-  const bool replicate = request.text == TextLayout::kReplicate && request.text_tokens > 0;
   std::vector<std::vector<SetId>> parts;
   for (SetId c : chunks)
-    parts.push_back(b.sets().even(replicate ? b.sets().minus(c, request.words()) : c, mesh.ulysses));
+    parts.push_back(b.sets().even(replicates_text(request) ? b.sets().minus(c, request.words()) : c, mesh.ulysses));
   const auto u = [&](int rank) { return static_cast<std::size_t>(mesh.ulysses_index(rank)); };
   const auto r = [&](int rank) { return static_cast<std::size_t>(mesh.ring_index(rank)); };
-  const Placement rows = b.place([&](int rank) {
-    BoxList boxes = {token_box(request, axis, request.all_heads(), parts[r(rank)][u(rank)])};
-    if (replicate) boxes.push_back(token_box(request, axis, request.all_heads(), request.words()));
-    return boxes;
-  });
+  const Placement rows = b.place([&](int rank) { return row_boxes(request, parts[r(rank)][u(rank)]); });
   const Placement columns =
       b.place([&](int rank) { return BoxList{token_box(request, axis, heads[u(rank)], chunks[r(rank)])}; });
   const LayerEntry entry = enter_layer(b, rows);

@@ -1,5 +1,5 @@
 // What strategies on a U x R mesh share: their degrees, when they are legal, and the plan of Ulysses inside rings with
-// any division of heads and tokens (usp, cyclic, snake).
+// any division of heads and tokens (ulysses, usp, cyclic, snake).
 #pragma once
 
 #include <vector>

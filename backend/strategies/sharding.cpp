@@ -17,6 +17,17 @@ Box token_box(const Request& request, AttendedAxis axis, SetId columns, SetId to
                                       : Box{columns, tokens, request.all_inner()};
 }
 
+bool replicates_text(const Request& request) {
+  return request.text == TextLayout::kReplicate && request.text_tokens > 0;
+}
+
+BoxList row_boxes(const Request& request, SetId tokens) {
+  const AttendedAxis axis = spread_axis(request);
+  BoxList boxes = {token_box(request, axis, request.all_heads(), tokens)};
+  if (replicates_text(request)) boxes.push_back(token_box(request, axis, request.all_heads(), request.words()));
+  return boxes;
+}
+
 TokenOrder token_order(const Parameters& parameters) {
   return parameters.text("order") == "cyclic" ? TokenOrder::kCyclic : TokenOrder::kContiguous;
 }
@@ -95,7 +106,7 @@ void check_ulysses_degree(const Request& request, std::string_view strategy, int
 }
 
 void check_ring_text(const Request& request, std::string_view strategy, int ring, std::vector<Problem>& problems) {
-  if (ring <= 1 || request.text_tokens == 0 || request.text == TextLayout::kShard) return;
+  if (ring <= 1 || !replicates_text(request)) return;
   problems.push_back({ErrorCode::kStrategyIllegal, fmt::format("strategy.{}", strategy),
                       fmt::format("a ring of {} cannot keep its {} text tokens replicated", ring, request.text_tokens),
                       "set run.text = \"shard\", or use a ring degree of 1"});

@@ -20,6 +20,12 @@ SetId all_tokens(const Request& request, AttendedAxis axis);
 // Columns x these tokens of the axis x everything of the other axis.
 Box token_box(const Request& request, AttendedAxis axis, SetId columns, SetId tokens);
 
+// Whether every rank holds all text tokens.
+bool replicates_text(const Request& request);
+// All heads of these tokens of the spread axis, and of the text where it is replicated: what a rank holds outside of
+// attention. `tokens` leaves replicated text out.
+BoxList row_boxes(const Request& request, SetId tokens);
+
 enum class TokenOrder { kContiguous, kCyclic };
 inline constexpr const char* kTokenOrders[] = {"contiguous", "cyclic"};
 TokenOrder token_order(const Parameters& parameters);
