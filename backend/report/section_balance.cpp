@@ -19,7 +19,7 @@ Table ratio_table(const ModeGroup& group) {
                    {"planned", "planned_imbalance_ratio"},
                    {"tiles", "tiles"},
                    {"redundant", "tiles"},
-                   {"moved", "moved_fraction"},
+                   {"reordered", "moved_fraction"},
                    {"re-plans", "replans"}};
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal) continue;
