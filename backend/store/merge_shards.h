@@ -1,10 +1,10 @@
 // merge_shards: makes one finished file from the shards of a collection.
 //
-// A collection is one head shard (every small table: what was asked and what came out) and one shard a rank process (the
-// events of its ranks, on the raw clock of its host). Merge copies the head's tables, puts all events on the run clock
-// in full chunks, closes the ledger with what the now pages beside the shards say was sent, makes events of what was
-// still running, builds the pyramids, and renames OUT.tmp to OUT when everything is durable. Until then OUT does not
-// exist, and the shards are only read; an attempt that was cut off is begun again from them.
+// A collection is one head shard (every small table: what was asked and what came out) and one shard a rank process
+// (the events of its ranks, on the raw clock of its host). Merge copies the head's tables, puts all events on the run
+// clock in full chunks, closes the ledger with what the now pages beside the shards say was sent, makes events of what
+// was still running, builds the pyramids, and renames OUT.tmp to OUT when everything is durable. Until then OUT does
+// not exist, and the shards are only read; an attempt that was cut off is begun again from them.
 #pragma once
 
 #include <atomic>
