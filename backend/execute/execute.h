@@ -11,6 +11,7 @@
 #include "backend/base/error.h"
 #include "backend/execute/activations.h"
 #include "backend/execute/communicator.h"
+#include "backend/execute/op_recorder.h"
 #include "backend/execute/outputs.h"
 #include "backend/plan/request.h"
 #include "backend/plan/timeline.h"
@@ -30,6 +31,9 @@ struct ExecuteOptions {
   // Called by the lane of an op once its rank is ready for it, before it is posted. May throw, or wait while `stopping`
   // is false: fault injection for tests.
   std::function<void(OpId, const std::atomic<bool>& stopping)> before_op;
+  // Told of every op of every pass, warm-ups included; nullptr: nobody is. Must live until the process ends when
+  // execute() leaves a lane behind.
+  OpRecorder* recorder = nullptr;
   // Called after each run, warm-ups included, by the caller's thread.
   std::function<void(int done, int total)> on_run;
 };

@@ -18,11 +18,12 @@ constexpr auto kCounts = std::memory_order_relaxed;
 }  // namespace
 
 ThreadCommunicator::ThreadCommunicator(const Plan& plan, const BufferStore& store, RunControl& control,
-                                       int ranks_per_node)
+                                       int ranks_per_node, OpRecorder* recorder)
     : plan_(plan),
       store_(store),
       control_(control),
       ranks_per_node_(ranks_per_node > 0 ? ranks_per_node : plan.ranks),
+      recorder_(recorder),
       mailboxes_(plan.ops.size()),
       counters_(static_cast<std::size_t>(plan.ranks)) {
   for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id) {
@@ -49,6 +50,8 @@ void ThreadCommunicator::run(const Transfer& transfer, OpTimes& times) {
     meet_partners(transfer);
   }
   times.begin_ns = now_ns();
+  if (recorder_ != nullptr)
+    recorder_->phase(transfer.rank, transfer.lane, transfer.op, OpPhase::kMoving, times.begin_ns);
   switch (transfer.kind) {
     case PostKind::kExchange:
       receive(transfer);
@@ -71,8 +74,10 @@ void ThreadCommunicator::run(const Transfer& transfer, OpTimes& times) {
 }
 
 void ThreadCommunicator::meet_partners(const Transfer& transfer) {
-  for (int partner : transfer.partners)
+  for (int partner : transfer.partners) {
+    if (recorder_ != nullptr) recorder_->waits_for(transfer.rank, transfer.lane, transfer.op, partner);
     control_.wait_posted(transfer.rank, transfer.lane, mailbox_of(transfer, partner));
+  }
 }
 
 // Where the source of a message has its cells: read from its mailbox, which its posting made visible.

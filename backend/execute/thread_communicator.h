@@ -14,14 +14,16 @@
 #include "backend/base/flat_map.h"
 #include "backend/execute/buffer_store.h"
 #include "backend/execute/communicator.h"
+#include "backend/execute/op_recorder.h"
 #include "backend/execute/run_control.h"
 
 namespace spscope {
 
 class ThreadCommunicator final : public Communicator {
  public:
-  // `ranks_per_node` only sorts the counted bytes; 0: one node.
-  ThreadCommunicator(const Plan& plan, const BufferStore& store, RunControl& control, int ranks_per_node);
+  // `ranks_per_node` only sorts the counted bytes; 0: one node. `recorder` is told of phases and may be nullptr.
+  ThreadCommunicator(const Plan& plan, const BufferStore& store, RunControl& control, int ranks_per_node,
+                     OpRecorder* recorder = nullptr);
 
   void run(const Transfer& transfer, OpTimes& times) override;
   CountedBytes traffic() const override;
@@ -46,6 +48,7 @@ class ThreadCommunicator final : public Communicator {
   const BufferStore& store_;
   RunControl& control_;
   int ranks_per_node_;
+  OpRecorder* recorder_;
   FlatMap<OpId> op_of_;  // (sequence, rank) -> op, which numbers the mailbox
   std::vector<std::atomic<const Transfer*>> mailboxes_;
   std::vector<Counters> counters_;

@@ -36,7 +36,7 @@ struct ThreadRun {
         program(plan, request, activations.parameters),
         store(program.layout(), chosen.poison),
         control(program.plan()),
-        communicator(program.plan(), store, control, chosen.ranks_per_node),
+        communicator(program.plan(), store, control, chosen.ranks_per_node, chosen.recorder),
         scratch(static_cast<std::size_t>(plan.ranks)),
         times(plan.ops.size()) {}
 
@@ -57,19 +57,25 @@ void run_op(ThreadRun& run, const ProgramLane& lane, OpId id) {
   const ProgramOp& op = run.program.op(id);
   RunControl& control = run.control;
   OpTimes& times = run.times[static_cast<std::size_t>(id)];
+  OpRecorder* const recorder = run.options.recorder;
   control.enter(lane.rank, lane.lane, id);
+  if (recorder != nullptr) recorder->enter(lane.rank, lane.lane, id, now_ns());
   for (OpId dependency : op.own_dependencies) control.wait_ended(lane.rank, lane.lane, dependency);
   if (run.options.before_op) run.options.before_op(id, control.stopping());
   times.post_ns = now_ns();
   for (OpId dependency : op.remote_dependencies) control.wait_ended(lane.rank, lane.lane, dependency);
   if (op.compute) {
     times.post_ns = times.begin_ns = now_ns();
+    if (recorder != nullptr) recorder->phase(lane.rank, lane.lane, id, OpPhase::kComputing, times.begin_ns);
     run_compute(*op.compute, run.store, run.scratch[static_cast<std::size_t>(lane.rank)]);
     times.end_ns = now_ns();
   } else {
     for (SlotId slot : op.opens) run.store.open(slot);
+    if (recorder != nullptr) recorder->phase(lane.rank, lane.lane, id, OpPhase::kPosted, times.post_ns);
     run.communicator.run(*op.transfer, times);
   }
+  // A lane that was left behind and comes back after the grace period must not touch a recorder that may be gone.
+  if (recorder != nullptr && !control.stopping()) recorder->ended(lane.rank, lane.lane, id, times);
   // Before the end is made known: what depends on this op may count on its memory.
   for (SlotId slot : op.uses) run.store.release(slot);
   control.set_ended(id);
@@ -139,8 +145,8 @@ std::vector<std::thread> make_lanes(const std::shared_ptr<ThreadRun>& run) {
   return threads;
 }
 
-// One run of the layer.
-Timeline run_once(const std::shared_ptr<ThreadRun>& run, const Activations& activations) {
+// One run of the layer. repeat < 0: a warm-up.
+Timeline run_once(const std::shared_ptr<ThreadRun>& run, const Activations& activations, int repeat) {
   const Plan& plan = run->program.plan();
   if (interrupted(run->options)) throw Error(ErrorCode::kInterrupted, "the run was interrupted");
   run->control.reset();
@@ -150,6 +156,7 @@ Timeline run_once(const std::shared_ptr<ThreadRun>& run, const Activations& acti
     run->store.open(slot);
     fill_slot(run->store, plan, activations, slot);
   }
+  if (run->options.recorder != nullptr) run->options.recorder->begin_pass(repeat);
   std::vector<std::thread> threads = make_lanes(run);
   const std::int64_t start_ns = now_ns();
   run->may_start = true;
@@ -157,6 +164,7 @@ Timeline run_once(const std::shared_ptr<ThreadRun>& run, const Activations& acti
   bool all_left = false;
   const std::optional<Error> stopped = watch(*run, threads.size(), all_left);
   for (std::thread& thread : threads) all_left ? thread.join() : thread.detach();
+  if (run->options.recorder != nullptr) run->options.recorder->end_pass();
   if (const std::optional<std::string> failure = run->control.failure())
     throw Error(ErrorCode::kRankFailed, *failure, "see the message of the rank; all other ranks were stopped");
   if (stopped) throw *stopped;
@@ -237,7 +245,7 @@ ExecuteResult execute_threads(const Plan& plan, const Request& request, const Ac
   ExecuteResult result;
   const int total = options.warmup + options.repeats;
   for (int done = 0; done < total; ++done) {
-    Timeline timeline = run_once(run, activations);
+    Timeline timeline = run_once(run, activations, done - options.warmup);
     keep_highest(result.peak_bytes, run->store.peak_bytes());
     keep_highest(result.staging_peak_bytes, staging_bytes(*run));
     if (done >= options.warmup) {
