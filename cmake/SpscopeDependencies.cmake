@@ -6,6 +6,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
+pkg_check_modules(libzstd REQUIRED IMPORTED_TARGET libzstd)
 
 # Optional parts, each with a switch SPSCOPE_WITH_<PART>.
 spscope_optional(HIGHWAY PACKAGE libhwy-dev VERSION HWY_VERSION MEANING "Compile attention for many instruction sets"

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstring>
 
 #include "backend/base/error.h"
@@ -11,38 +10,9 @@ namespace spscope {
 
 namespace {
 
-// Eight tables: table k is the effect of a byte k places before the end, so that eight bytes take one step.
-constexpr std::array<std::array<std::uint32_t, 256>, 8> make_crc_tables() {
-  std::array<std::array<std::uint32_t, 256>, 8> tables{};
-  for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    std::uint32_t crc = byte;
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (0x82f63b78u & (~(crc & 1) + 1));
-    tables[0][byte] = crc;
-  }
-  for (std::uint32_t byte = 0; byte < 256; ++byte)
-    for (std::size_t k = 1; k < 8; ++k)
-      tables[k][byte] = tables[k - 1][byte] >> 8 ^ tables[0][tables[k - 1][byte] & 0xff];
-  return tables;
-}
-
-constexpr auto kCrcTables = make_crc_tables();
 constexpr std::size_t kChecksumBytes = 4;
 
 }  // namespace
-
-std::uint32_t crc32c(std::span<const std::uint8_t> bytes) {
-  std::uint32_t crc = ~0u;
-  std::size_t at = 0;
-  for (; at + 8 <= bytes.size(); at += 8) {
-    std::uint64_t eight;
-    std::memcpy(&eight, bytes.data() + at, sizeof eight);
-    eight ^= crc;
-    crc = 0;
-    for (std::size_t k = 0; k < 8; ++k) crc ^= kCrcTables[7 - k][eight >> 8 * k & 0xff];
-  }
-  for (; at < bytes.size(); ++at) crc = crc >> 8 ^ kCrcTables[0][(crc ^ bytes[at]) & 0xff];
-  return ~crc;
-}
 
 void ByteWriter::fixed32(std::uint32_t x) {
   for (unsigned shift = 0; shift < 32; shift += 8) bytes_.push_back(static_cast<std::uint8_t>(x >> shift));

@@ -16,7 +16,10 @@ namespace spscope {
 static_assert(std::endian::native == std::endian::little, "stored numbers are little-endian");
 
 // CRC-32C (Castagnoli), as iSCSI and ext4 use it: polynomial 0x1edc6f41, reflected, inverted at both ends.
+// By the processor's instruction where it has one.
 std::uint32_t crc32c(std::span<const std::uint8_t> bytes);
+// The same on any processor.
+std::uint32_t crc32c_by_tables(std::span<const std::uint8_t> bytes);
 
 class ByteWriter {
  public:

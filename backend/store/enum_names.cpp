@@ -4,6 +4,7 @@
 
 #include "backend/plan/plan.h"
 #include "backend/plan/timeline.h"
+#include "backend/store/chunk_codec.h"
 #include "backend/store/events.h"
 #include "backend/store/records.h"
 
@@ -34,10 +35,19 @@ std::vector<EnumName> all_names() {
   add("mask_place.axis", AttendedAxis::kInner, "inner");
   for (int x = 0; x < kNumEventCategories; ++x)
     add("event_row.category", x, event_category_name(static_cast<EventCategory>(x)));
+  for (int x = 0; x < kNumRecordKinds; ++x) add("chunk.record_kind", x, record_kind_name(static_cast<RecordKind>(x)));
+  for (int x = 0; x < kNumChunkCodecs; ++x) add("chunk.codec", x, chunk_codec_name(static_cast<ChunkCodec>(x)));
+  for (int x = 0; x < kNumIncidentKinds; ++x) add("incident.kind", x, incident_kind_name(static_cast<IncidentKind>(x)));
   return rows;
 }
 
 }  // namespace
+
+std::string_view incident_kind_name(IncidentKind kind) {
+  static constexpr std::string_view names[kNumIncidentKinds] = {"failed", "hung", "stopped",
+                                                                "killed", "lost", "interrupted"};
+  return names[static_cast<std::size_t>(kind)];
+}
 
 std::span<const EnumName> enum_names() {
   static const std::vector<EnumName> rows = all_names();

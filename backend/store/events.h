@@ -69,6 +69,14 @@ struct CollectiveEvent {
 };
 static_assert(sizeof(CollectiveEvent) == 80);
 
+// What a quantity was at a time.
+struct CounterSample {
+  std::int64_t time_ns = 0;
+  double value = 0;
+  friend bool operator==(const CounterSample&, const CounterSample&) = default;
+};
+static_assert(sizeof(CounterSample) == 16);
+
 struct Stream {
   StreamId stream_id = {};
   int rank = 0, lane = 0, slot = 0;

@@ -1,5 +1,5 @@
 // What a store holds, as plain structs that writer and reader share. Column by column the same is told in
-// schemas/0001_initial.sql; the event records are in events.h.
+// schemas/; the event records are in events.h.
 //
 //   workload  what was asked: model, masks, cluster, the canonical config
 //   strategy  one strategy of a workload in one mode: parameters, what they came out as, or why it is illegal
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/base/dtype.h"
@@ -30,8 +31,8 @@ enum class PlanId : std::int64_t {};
 enum class StoredMaskId : std::int64_t {};
 
 // The version of the schema that this program writes, and the oldest program that can read what it writes.
-inline constexpr int kSchemaVersion = 1;
-inline constexpr int kMinReader = 1;
+inline constexpr int kSchemaVersion = 2;
+inline constexpr int kMinReader = 2;
 
 struct FileRecord {
   int schema_version = kSchemaVersion, min_reader = kMinReader;
@@ -148,6 +149,18 @@ struct MaskPlace {
   StoredMaskId mask_id = {};
   friend bool operator==(const MaskPlace&, const MaskPlace&) = default;
 };
+
+// What can go wrong with a rank. Stored numbers: append only.
+enum class IncidentKind : std::uint8_t {
+  kFailed = 0,       // it threw an error
+  kHung = 1,         // it made no progress
+  kStopped = 2,      // its process was stopped by a signal
+  kKilled = 3,       // its process ended by a signal
+  kLost = 4,         // its process went away without a word
+  kInterrupted = 5,  // it was told to end
+};
+inline constexpr int kNumIncidentKinds = 6;
+std::string_view incident_kind_name(IncidentKind kind);
 
 // Density of one head over a grid of kSide x kSide cells of equal tokens, row by row (queries down, keys across);
 // 0 is empty, 255 is full.
