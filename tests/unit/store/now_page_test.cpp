@@ -1,0 +1,148 @@
+// The now page outlives its process, and a reader believes nothing that it finds in one.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "backend/base/rng.h"
+#include "backend/store/now_page.h"
+#include "tests/unit/store/sample_store.h"
+
+namespace spscope {
+namespace {
+
+using testing::error_of;
+using testing::read_file;
+using testing::TemporaryFolder;
+using testing::write_file;
+
+class Page : public ::testing::Test {
+ protected:
+  void make(int first_rank = 4, int ranks = 2, int lanes = 3) {
+    NowPageWriter page(path_, this_process(first_rank, ranks, lanes, {1, 2, 3}));
+    page.line(first_rank, 1).publish(sample_);
+  }
+  TemporaryFolder folder_;
+  const std::string path_ = folder_ / "page.now";
+  const LaneNow sample_{LaneState::kTransferring, 7, 5, RunId{9}, kSeveralPeers, -1, 4096, -5, 100, 3};
+};
+
+TEST_F(Page, HoldsWhatWasWritten) {
+  make();
+  const NowPage page = read_now_page(path_);
+  ASSERT_EQ(page.lines.size(), 6u);
+  EXPECT_EQ(page.lines[1].now, sample_);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(page.lines[i].rank, 4 + static_cast<int>(i) / 3);
+    EXPECT_EQ(page.lines[i].lane, static_cast<int>(i) % 3);
+    EXPECT_TRUE(page.lines[i].whole);
+    if (i != 1) {
+      EXPECT_EQ(page.lines[i].now, LaneNow());
+    }
+  }
+  EXPECT_EQ(page.owner.pid, ::getpid());
+  EXPECT_EQ(collection_text(page.owner.collection), "01020300000000000000000000000000");
+  EXPECT_TRUE(owner_alive(page.owner));
+}
+
+TEST_F(Page, SurvivesAKill) {
+  const int child = ::fork();
+  if (child == 0) {
+    make();
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const NowPage page = read_now_page(path_);
+  EXPECT_EQ(page.lines[1].now, sample_);
+  EXPECT_EQ(page.owner.pid, child);
+  EXPECT_FALSE(owner_alive(page.owner));
+}
+
+TEST_F(Page, AnOwnerOfAnotherBootOrOfAReusedNumberIsGone) {
+  NowPageOwner owner = this_process(0, 1, 1, {});
+  ++owner.boot_hash;
+  EXPECT_FALSE(owner_alive(owner));
+  --owner.boot_hash;
+  EXPECT_TRUE(owner_alive(owner));
+  --owner.start_ticks;
+  EXPECT_FALSE(owner_alive(owner));
+}
+
+TEST_F(Page, ALineWhoseWriterWasStoppedInTheMiddleKeepsItsCounts) {
+  make();
+  std::string bytes = read_file(path_);
+  bytes[64 + 64] |= 1;  // the generation of the second line
+  write_file(path_, bytes);
+  const NowPage::Line line = read_now_page(path_).lines[1];
+  EXPECT_FALSE(line.whole);
+  EXPECT_FALSE(line.now.inside_op());
+  EXPECT_EQ(line.now.sent, 100);
+  EXPECT_EQ(line.now.dropped, 3);
+}
+
+TEST_F(Page, RefusesWhatIsNoPage) {
+  EXPECT_EQ(error_of([&] { read_now_page(folder_ / "absent.now"); }).code(), ErrorCode::kStoreOpen);
+  EXPECT_EQ(error_of([&] { read_now_page(folder_ / "."); }).code(), ErrorCode::kStoreForeign);
+  for (const std::string& bytes : {std::string(), std::string(64, '\0'), std::string(1000, 'x')}) {
+    write_file(path_, bytes);
+    EXPECT_EQ(error_of([&] { read_now_page(path_); }).code(), ErrorCode::kStoreForeign);
+  }
+  std::filesystem::remove(path_);
+  make();
+  const std::string good = read_file(path_);
+  for (const std::string& bytes : {good.substr(0, good.size() - 1), good + "x", good.substr(0, 64)}) {
+    write_file(path_, bytes);
+    EXPECT_EQ(error_of([&] { read_now_page(path_); }).code(), ErrorCode::kStoreCorrupt);
+  }
+}
+
+// Numbers that would overflow a size or a rank.
+TEST_F(Page, RefusesHostileSizes) {
+  make();
+  const std::string good = read_file(path_);
+  constexpr std::size_t kFirstRank = 24, kRanks = 28, kLanes = 32;
+  for (const std::size_t field : {kFirstRank, kRanks, kLanes}) {
+    std::string bytes = good;
+    bytes.replace(field, 4, "\xff\xff\xff\xff");
+    write_file(path_, bytes);
+    EXPECT_EQ(error_of([&] { read_now_page(path_); }).code(), ErrorCode::kStoreCorrupt) << field;
+  }
+  std::string bytes = good;
+  bytes.replace(kRanks, 8, std::string("\x00\x00\x00\x80\x00\x00\x00\x80", 8));
+  write_file(path_, bytes);
+  EXPECT_EQ(error_of([&] { read_now_page(path_); }).code(), ErrorCode::kStoreCorrupt);
+}
+
+TEST_F(Page, ArbitraryBytesGiveOnlyValidLines) {
+  make();
+  const std::string good = read_file(path_);
+  Rng rng(11);
+  for (int i = 0; i < 300; ++i) {
+    std::string bytes = good;
+    for (int k = 0; k < 8; ++k)
+      bytes[64 + static_cast<std::size_t>(rng.uniform() * static_cast<double>(bytes.size() - 64))] =
+          static_cast<char>(rng.uniform() * 256);
+    write_file(path_, bytes);
+    for (const NowPage::Line& line : read_now_page(path_).lines) {
+      EXPECT_LT(static_cast<int>(line.now.state), kNumLaneStates);
+      EXPECT_GE(line.now.op, kNone);
+      EXPECT_GE(line.now.peer, kNoPeer);
+      EXPECT_LE(0, line.now.dropped);
+      EXPECT_LE(line.now.dropped, line.now.sent);
+    }
+  }
+}
+
+TEST_F(Page, CannotBeMadeWhereNothingCan) {
+  const Error error = error_of([] { NowPageWriter("/proc/page.now", this_process(0, 1, 1, {})); });
+  EXPECT_EQ(error.code(), ErrorCode::kOutputPlace);
+  EXPECT_NE(std::string(error.what()).find("/proc/page.now"), std::string::npos);
+  make();
+  EXPECT_EQ(error_of([&] { make(); }).code(), ErrorCode::kOutputPlace);  // never over another one
+}
+
+}  // namespace
+}  // namespace spscope
