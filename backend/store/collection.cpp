@@ -1,0 +1,219 @@
+#include "backend/store/collection.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "backend/base/error.h"
+#include "backend/base/result.h"
+#include "backend/base/whole_file.h"
+#include "backend/store/file_system.h"
+
+namespace spscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPrefix = "spscope-";
+constexpr const char* kNoteName = "collecting.json";
+constexpr const char* kNoteSuffix = ".collecting";
+constexpr std::size_t kMaxStem = 100;        // bytes: leaves room in a file name of 255
+constexpr std::size_t kMaxNote = 64 * 1024;  // paths of at most 4 KiB each
+constexpr int kNoteVersion = 1;
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  char text[32];
+  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc));
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+CollectionId random_id() {
+  CollectionId id;
+  if (::getrandom(id.data(), id.size(), 0) != static_cast<ssize_t>(id.size()))
+    throw Error(ErrorCode::kInternal, fmt::format("no random bytes: {}", std::strerror(errno)));
+  return id;
+}
+
+std::string text_of(const CollectingNote& n) {
+  const nlohmann::ordered_json note = {{"schema_version", kNoteVersion},
+                                       {"collection", n.collection},
+                                       {"folder", n.folder},
+                                       {"stem", n.stem},
+                                       {"out", n.out},
+                                       {"host", n.host},
+                                       {"pid", n.pid},
+                                       {"start_ticks", n.start_ticks},
+                                       {"boot_id", n.boot_id},
+                                       {"started_utc", n.started_utc},
+                                       {"ranks", n.ranks}};
+  return note.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+[[noreturn]] void not_a_note(const std::string& path, const char* why) {
+  throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" is no note of a running collection: {}", path, why));
+}
+
+bool is_id(const std::string& text) {
+  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// A value of the note; a missing one, or one of another type, is refused by the caller.
+template <typename T>
+bool take(const nlohmann::json& note, const char* key, T& value) {
+  const auto found = note.find(key);
+  if (found == note.end()) return false;
+  if constexpr (std::is_same_v<T, std::string>) {
+    if (!found->is_string()) return false;
+    value = found->get<std::string>();
+  } else {
+    if (!found->is_number_integer() ||
+        (found->is_number_unsigned() ? found->get<std::uint64_t>() >> 63 != 0 : found->get<std::int64_t>() < 0))
+      return false;
+    const auto number = found->get<std::uint64_t>();
+    if (number > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) return false;
+    value = static_cast<T>(number);
+  }
+  return true;
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+}  // namespace
+
+std::string CollectingNote::rank_file(int first_rank, const char* suffix) const {
+  return fmt::format("{}/{}.rank-{}{}", folder, stem, first_rank, suffix);
+}
+
+std::vector<std::string> CollectingNote::files_ending(const std::string& suffix) const {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (const std::string name = it->path().filename(); name.starts_with(stem + ".") && name.ends_with(suffix))
+      files.push_back(it->path());
+  std::ranges::sort(files);
+  return files;
+}
+
+CollectionId CollectingNote::id() const {
+  CollectionId id = {};
+  for (std::size_t i = 0; i < id.size() && 2 * i + 1 < collection.size(); ++i)
+    id[i] = static_cast<std::uint8_t>(std::strtoul(collection.substr(2 * i, 2).c_str(), nullptr, 16));
+  return id;
+}
+
+std::string collecting_path(const std::string& out) { return out + kNoteSuffix; }
+
+CollectingNote read_collecting(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text(kMaxNote + 1, '\0');
+  if (!in || fs::is_directory(path))
+    throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": {}", path, std::strerror(errno)));
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > kMaxNote) not_a_note(path, "it is too long");
+  const nlohmann::json note = nlohmann::json::parse(text, nullptr, false);
+  if (!note.is_object()) not_a_note(path, "it is no JSON object");
+  CollectingNote n;
+  int version = 0;
+  const bool complete = take(note, "schema_version", version) && take(note, "collection", n.collection) &&
+                        take(note, "folder", n.folder) && take(note, "stem", n.stem) && take(note, "out", n.out) &&
+                        take(note, "host", n.host) && take(note, "pid", n.pid) &&
+                        take(note, "start_ticks", n.start_ticks) && take(note, "boot_id", n.boot_id) &&
+                        take(note, "started_utc", n.started_utc) && take(note, "ranks", n.ranks);
+  if (!complete || version != kNoteVersion) not_a_note(path, "a value is missing, or of another version");
+  if (!is_id(n.collection) || n.folder.empty() || n.folder.front() != '/' || n.stem.empty() ||
+      n.stem.find('/') != std::string::npos || n.ranks < 1)
+    not_a_note(path, "a value is out of range");
+  return n;
+}
+
+std::optional<CollectingNote> find_collection(const std::string& path) {
+  if (path.ends_with(kNoteSuffix) && is_there(path)) return read_collecting(path);
+  if (is_there(collecting_path(path))) return read_collecting(collecting_path(path));
+  if (is_there(fs::path(path) / kNoteName)) return read_collecting(fs::path(path) / kNoteName);
+  const fs::path beside = fs::path(path).parent_path() / kNoteName;
+  if (is_there(path) && is_there(beside)) return read_collecting(beside);
+  return std::nullopt;
+}
+
+CollectorState collector_state(const CollectingNote& note) {
+  const bool same_boot = !note.boot_id.empty() && note.boot_id == boot_id();
+  if (!same_boot) return note.host == host_name() ? CollectorState::kEnded : CollectorState::kElsewhere;
+  // Containers of one machine share its boot but not its processes: the name tells them apart.
+  if (note.host != host_name()) return CollectorState::kElsewhere;
+  return note.start_ticks != 0 && process_start_ticks(note.pid) == note.start_ticks ? CollectorState::kRuns
+                                                                                    : CollectorState::kEnded;
+}
+
+std::vector<CollectingNote> dead_collections(const std::string& scratch) {
+  std::vector<CollectingNote> dead;
+  std::error_code error;
+  for (fs::directory_iterator it(scratch, error), end; !error && it != end; it.increment(error)) {
+    const fs::path note_path = it->path() / kNoteName;
+    if (!it->path().filename().string().starts_with(kPrefix) || !is_there(note_path)) continue;
+    // One that cannot be read is another user's, or damaged: not ours to name.
+    Result<CollectingNote> note = capture([&] { return read_collecting(note_path); });
+    if (note && collector_state(*note) == CollectorState::kEnded) dead.push_back(*note);
+  }
+  std::ranges::sort(dead, {}, &CollectingNote::folder);
+  return dead;
+}
+
+Collection::Collection(const std::string& out, const std::string& scratch, int ranks, std::int64_t needed_bytes) {
+  require_local_folder(scratch, needed_bytes);
+  note_.stem = fs::path(out).stem().string().substr(0, kMaxStem);
+  if (note_.stem.empty()) note_.stem = "run";
+  std::string pattern = fs::absolute(fs::path(scratch) / (kPrefix + note_.stem + "-XXXXXX")).string();
+  if (::mkdtemp(pattern.data()) == nullptr)
+    throw Error(ErrorCode::kOutputPlace,
+                fmt::format("cannot make a folder in the scratch folder \"{}\": {}", scratch, std::strerror(errno)),
+                "set run.scratch to a folder that can be written");
+  note_.folder = pattern;
+  note_.collection = collection_text(random_id());
+  note_.out = fs::absolute(out).string();
+  note_.host = host_name();
+  note_.boot_id = boot_id();
+  note_.started_utc = utc_now();
+  note_.pid = ::getpid();
+  note_.start_ticks = process_start_ticks(note_.pid);
+  note_.ranks = ranks;
+  const Result<bool> written = capture([&] {
+    write_whole_file(note_.folder + "/" + kNoteName, text_of(note_));
+    write_whole_file(collecting_path(note_.out), text_of(note_));
+    return true;
+  });
+  if (written) return;
+  std::error_code ignored;  // the destructor of what was not constructed does not run
+  fs::remove_all(note_.folder, ignored);
+  throw written.error();
+}
+
+Collection::~Collection() {
+  if (kept_) return;
+  std::error_code ignored;
+  fs::remove(collecting_path(note_.out), ignored);
+  fs::remove_all(note_.folder, ignored);
+}
+
+}  // namespace spscope

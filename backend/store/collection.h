@@ -1,0 +1,85 @@
+// A collection: a run in progress, as files on a local disk.
+//
+//   SCRATCH/spscope-STEM-XXXXXX/STEM.head.db     what was asked and what came out so far
+//                               STEM.rank-N.db   the events of one process of ranks; N is its first rank
+//                               STEM.rank-N.now  what each of its lanes does now (now_page.h)
+//                               collecting.json  whose collection this is, as OUT.collecting
+//   OUT.collecting                               where the folder is; beside OUT while the run runs
+//
+// A run that ends well merges its shards into OUT and removes all of these. What a crash leaves is never removed by
+// anybody but the user; `recover` makes a finished file of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/store/now_page.h"
+
+namespace spscope {
+
+// What OUT.collecting says.
+struct CollectingNote {
+  std::string collection;         // id, 32 hexadecimal digits: equal in all shards
+  std::string folder;             // absolute
+  std::string stem;               // that names in the folder begin with
+  std::string out;                // absolute path of the file that is to come
+  std::string host;               // that the folder is on
+  std::string boot_id;            // of the host when the run began
+  std::string started_utc;        // "2026-01-31T12:00:00Z"
+  int pid = 0;                    // of the process that will merge
+  std::uint64_t start_ticks = 0;  // of that process
+  int ranks = 1;
+
+  std::string head_db() const { return folder + "/" + stem + ".head.db"; }
+  std::string rank_db(int first_rank) const { return rank_file(first_rank, ".db"); }
+  std::string rank_now(int first_rank) const { return rank_file(first_rank, ".now"); }
+  CollectionId id() const;
+  // The shards, and the now pages, that the folder holds, in order of their names.
+  std::vector<std::string> shards() const { return files_ending(".db"); }
+  std::vector<std::string> now_pages() const { return files_ending(".now"); }
+
+ private:
+  std::string rank_file(int first_rank, const char* suffix) const;
+  std::vector<std::string> files_ending(const std::string& suffix) const;
+};
+
+std::string collecting_path(const std::string& out);  // OUT.collecting
+// Throws Error: kStoreOpen when the file cannot be read, kStoreForeign when it is not such a file.
+CollectingNote read_collecting(const std::string& path);
+// The collection that a user means by OUT, OUT.collecting, a collection's folder, or a file in it; nothing when there
+// is none. Throws Error when a note is there and cannot be read.
+std::optional<CollectingNote> find_collection(const std::string& path);
+
+enum class CollectorState {
+  kRuns,       // its process runs here
+  kEnded,      // it ran on this host and is gone
+  kElsewhere,  // it runs or ran on another host: nothing is known from here
+};
+CollectorState collector_state(const CollectingNote& note);
+
+// Collections in `scratch` that ended without a merge, on this host.
+std::vector<CollectingNote> dead_collections(const std::string& scratch);
+
+// Owns the folder and the note of a run of this process.
+class Collection {
+ public:
+  // Makes both. `needed_bytes` must be free in `scratch`. Throws Error: the scratch folder will not do (kOutputPlace,
+  // kStoreWrite), or OUT.collecting cannot be written.
+  Collection(const std::string& out, const std::string& scratch, int ranks, std::int64_t needed_bytes);
+  // Removes both, unless they are to be kept.
+  ~Collection();
+  Collection(const Collection&) = delete;
+  Collection& operator=(const Collection&) = delete;
+
+  const CollectingNote& note() const { return note_; }
+  // What was collected is not in OUT: leave it to `recover`.
+  void keep() { kept_ = true; }
+
+ private:
+  CollectingNote note_;
+  bool kept_ = false;
+};
+
+}  // namespace spscope

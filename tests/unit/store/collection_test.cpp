@@ -1,0 +1,172 @@
+// Where a run in progress lies, who finds it, and that nobody removes what a crash left.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+
+#include "backend/store/collection.h"
+#include "backend/store/file_system.h"
+#include "tests/unit/store/sample_store.h"
+
+namespace spscope {
+namespace {
+
+using testing::error_of;
+using testing::read_file;
+using testing::TemporaryFolder;
+using testing::write_file;
+using Names = std::vector<std::string>;
+
+class Collecting : public ::testing::Test {
+ protected:
+  Collecting() {
+    std::filesystem::create_directory(scratch_);
+    std::filesystem::create_directory(folder_ / "here");
+  }
+  Names scratch_names() const {
+    Names names;
+    for (const auto& entry : std::filesystem::directory_iterator(scratch_)) names.push_back(entry.path().filename());
+    return names;
+  }
+  // A collection whose process is killed.
+  CollectingNote crash(const std::string& out) {
+    const int child = ::fork();
+    if (child == 0) {
+      const Collection collection(out, scratch_, 4, 0);
+      write_file(collection.note().rank_db(0), "shard");
+      ::raise(SIGKILL);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return read_collecting(collecting_path(out));
+  }
+  TemporaryFolder folder_;
+  const std::string scratch_ = folder_ / "scratch", out_ = folder_ / "here/my run.db";
+};
+
+TEST_F(Collecting, IsFoundByAnyOfItsNames) {
+  const Collection collection(out_, scratch_, 4, 1);
+  const CollectingNote& note = collection.note();
+  EXPECT_EQ(note.stem, "my run");
+  EXPECT_EQ(note.out, out_);
+  EXPECT_EQ(note.ranks, 4);
+  EXPECT_TRUE(note.folder.starts_with(scratch_ + "/spscope-my run-")) << note.folder;
+  EXPECT_EQ(collection_text(note.id()), note.collection);
+  write_file(note.head_db(), "");
+  write_file(note.rank_db(2), "");
+  write_file(note.rank_now(2), "");
+  EXPECT_EQ(note.shards(), (Names{note.head_db(), note.rank_db(2)}));
+  EXPECT_EQ(note.now_pages(), Names{note.rank_now(2)});
+  for (const std::string& name : {out_, collecting_path(out_), note.folder, note.rank_db(2)}) {
+    const auto found = find_collection(name);
+    ASSERT_TRUE(found) << name;
+    EXPECT_EQ(found->collection, note.collection);
+    EXPECT_EQ(found->folder, note.folder);
+    EXPECT_EQ(collector_state(*found), CollectorState::kRuns);
+  }
+  EXPECT_FALSE(find_collection(folder_ / "here/other.db"));
+  EXPECT_TRUE(dead_collections(scratch_).empty());
+}
+
+TEST_F(Collecting, LeavesNothingUnlessItIsKept) {
+  { const Collection collection(out_, scratch_, 1, 0); }
+  EXPECT_TRUE(scratch_names().empty());
+  EXPECT_FALSE(std::filesystem::exists(collecting_path(out_)));
+  {
+    Collection collection(out_, scratch_, 1, 0);
+    collection.keep();
+  }
+  EXPECT_EQ(scratch_names().size(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(collecting_path(out_)));
+}
+
+TEST_F(Collecting, TwoOfOneNameDoNotMeet) {
+  const Collection one(out_, scratch_, 1, 0), other(folder_ / "my run.db", scratch_, 1, 0);
+  EXPECT_NE(one.note().folder, other.note().folder);
+  EXPECT_NE(one.note().collection, other.note().collection);
+}
+
+TEST_F(Collecting, WhatACrashLeftIsNamedAndNeverRemoved) {
+  const CollectingNote dead = crash(out_);
+  EXPECT_EQ(collector_state(dead), CollectorState::kEnded);
+  ASSERT_EQ(dead_collections(scratch_).size(), 1u);
+  EXPECT_EQ(dead_collections(scratch_)[0].folder, dead.folder);
+  { const Collection next(out_, scratch_, 4, 0); }  // the next run to the same file
+  ASSERT_EQ(dead_collections(scratch_).size(), 1u);
+  EXPECT_EQ(read_file(dead.rank_db(0)), "shard");
+  EXPECT_EQ(find_collection(dead.folder)->collection, dead.collection);
+}
+
+TEST_F(Collecting, ANoteOfAnotherHostOrBootIsToldApart) {
+  const Collection collection(out_, scratch_, 1, 0);
+  CollectingNote note = collection.note();
+  note.host += "-other";
+  EXPECT_EQ(collector_state(note), CollectorState::kElsewhere);
+  note = collection.note();
+  note.boot_id = "another";
+  EXPECT_EQ(collector_state(note), CollectorState::kEnded);
+  note.host += "-other";
+  EXPECT_EQ(collector_state(note), CollectorState::kElsewhere);
+  note = collection.note();
+  ++note.start_ticks;  // the number of the process was given to another one
+  EXPECT_EQ(collector_state(note), CollectorState::kEnded);
+}
+
+TEST_F(Collecting, ANoteIsNotTrusted) {
+  const Collection collection(out_, scratch_, 1, 0);
+  const std::string path = collecting_path(out_), good = read_file(path);
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  for (const std::string& bad :
+       {std::string(), std::string("[]"), std::string("{"), std::string(100'000, '['), std::string(1 << 20, ' '),
+        with("\"schema_version\": 1", "\"schema_version\": 2"), with("\"ranks\": 1", "\"ranks\": -1"),
+        with("\"ranks\": 1", "\"ranks\": 1e9"), with("\"ranks\": 1", "\"ranks\": 18446744073709551615"),
+        with("\"ranks\": 1", "\"ranks\": \"1\""), with("\"folder\": \"/", "\"folder\": \""),
+        with("\"stem\": \"", "\"stem\": \"../"), with("\"collection\": \"", "\"collection\": \"x"),
+        with("\"pid\"", "\"pib\"")}) {
+    write_file(path, bad);
+    EXPECT_EQ(error_of([&] { read_collecting(path); }).code(), ErrorCode::kStoreForeign) << bad.substr(0, 300);
+  }
+  EXPECT_EQ(error_of([&] { read_collecting(folder_ / "absent"); }).code(), ErrorCode::kStoreOpen);
+  EXPECT_EQ(error_of([&] { read_collecting(scratch_); }).code(), ErrorCode::kStoreOpen);
+}
+
+TEST_F(Collecting, AScratchFolderThatWillNotDoIsNamed) {
+  write_file(folder_ / "file", "");
+  for (const std::string& scratch : {folder_ / "missing", folder_ / "file", std::string("/proc")}) {
+    const Error error = error_of([&] { Collection(out_, scratch, 1, 0); });
+    EXPECT_EQ(error.code(), ErrorCode::kOutputPlace) << scratch;
+    EXPECT_NE(std::string(error.what()).find(scratch), std::string::npos) << error.what();
+    EXPECT_NE(error.hint().find("run.scratch"), std::string::npos);
+  }
+  const Error full = error_of([&] { Collection(out_, scratch_, 1, std::int64_t{1} << 60); });
+  EXPECT_EQ(full.code(), ErrorCode::kStoreWrite);
+  EXPECT_NE(std::string(full.what()).find("1152921504606846976"), std::string::npos) << full.what();
+  EXPECT_NE(full.hint().find("run.scratch"), std::string::npos);
+  // The note cannot be written: nothing is left in the scratch folder either.
+  EXPECT_EQ(error_of([&] { Collection(folder_ / "absent/out.db", scratch_, 1, 0); }).code(), ErrorCode::kOutputPlace);
+  EXPECT_TRUE(scratch_names().empty());
+}
+
+// The numbers of statfs(2).
+TEST(FileSystem, SharedOnesAreKnownByTheirNumbers) {
+  EXPECT_EQ(shared_file_system(0x6969), "NFS");
+  EXPECT_EQ(shared_file_system(0x0bd00bd0), "Lustre");
+  EXPECT_EQ(shared_file_system(0x47504653), "GPFS");
+  EXPECT_EQ(shared_file_system(0xff534d42), "CIFS");
+  EXPECT_EQ(shared_file_system(0xffffffffff534d42), "CIFS");  // as a 32-bit f_type is sign-extended
+  EXPECT_EQ(shared_file_system(0x65735546), "FUSE");
+  EXPECT_EQ(shared_file_system(0x01021997), "9p");
+  // ext4, XFS, Btrfs, tmpfs, overlay
+  for (const std::uint64_t local :
+       std::initializer_list<std::uint64_t>{0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630})
+    EXPECT_EQ(shared_file_system(local), "");
+}
+
+}  // namespace
+}  // namespace spscope
