@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "backend/plan/plan.h"
 #include "backend/plan/timeline.h"
@@ -20,13 +21,22 @@ enum class OpPhase : std::uint8_t {
   kMoving,     // all partners have posted: data moves
 };
 
+// Why a pass was stopped: the first cause, not what followed from it.
+struct RankFault {
+  int rank = -1, lane = -1;  // -1: none is known
+  OpId op = kNone;
+  bool hung = false;    // it made no progress; else it threw
+  std::string message;  // names rank, op, peer, sequence number and bytes
+};
+
 class OpRecorder {
  public:
   virtual ~OpRecorder() = default;
   // A pass over the plan begins on this process, or has ended; by the executor's caller, while no lane runs.
-  // repeat < 0: a warm-up. A pass that was stopped ends too.
+  // repeat < 0: a warm-up. A pass that was stopped ends too, after its fault, if it had one, was told.
   virtual void begin_pass(int repeat) noexcept = 0;
   virtual void end_pass() noexcept = 0;
+  virtual void fault(const RankFault& fault) noexcept = 0;
 
   // The lane turns to the op and waits for what the op depends on.
   virtual void enter(int rank, int lane, OpId op, std::int64_t now_ns) noexcept = 0;

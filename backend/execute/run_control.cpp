@@ -117,8 +117,9 @@ void RunControl::fail(int rank, int lane, const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
     if (failure_ || stopping_) return;
-    failure_ = op == kNone ? fmt::format("rank {} failed: {}", rank, reason)
-                           : fmt::format("rank {} failed in {}: {}", rank, describe_op(plan_, op), reason);
+    failure_ = {rank, lane, op, false,
+                op == kNone ? fmt::format("rank {} failed: {}", rank, reason)
+                            : fmt::format("rank {} failed in {}: {}", rank, describe_op(plan_, op), reason)};
   }
   stop();
 }
@@ -142,22 +143,23 @@ std::int64_t RunControl::progress() const {
   return sum;
 }
 
-std::optional<std::string> RunControl::failure() const {
+std::optional<RankFault> RunControl::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_;
 }
 
-std::string RunControl::describe_hang(double seconds) const {
+RankFault RunControl::describe_hang(double seconds) const {
   struct Place {
-    int rank;
+    int rank, lane;
     OpId op, waits_for;
   };
   std::vector<Place> inside;
   for (std::size_t l = 0; l < lanes_.size(); ++l) {
-    const Place place{static_cast<int>(l / at(plan_.lanes)), lanes_[l].op, lanes_[l].waits_for};
+    const Place place{static_cast<int>(l / at(plan_.lanes)), static_cast<int>(l % at(plan_.lanes)), lanes_[l].op,
+                      lanes_[l].waits_for};
     if (place.op != kNone) inside.push_back(place);
   }
-  if (inside.empty()) return fmt::format("no rank made progress for {:.1f} s", seconds);
+  if (inside.empty()) return {-1, -1, kNone, true, fmt::format("no rank made progress for {:.1f} s", seconds)};
   const auto first = std::ranges::min_element(
       inside, {}, [&](const Place& p) { return std::pair(p.waits_for != kNone, plan_.ops[at(p.op)].post); });
   std::string text =
@@ -169,7 +171,7 @@ std::string RunControl::describe_hang(double seconds) const {
     text += fmt::format("{} rank {} waits in {}", named == 1 ? ";" : ",", place.rank, describe_op(plan_, place.op));
   }
   if (named > kMaxNamed) text += fmt::format(" and {} more lanes wait", named - kMaxNamed);
-  return text;
+  return {first->rank, first->lane, first->op, true, std::move(text)};
 }
 
 }  // namespace spscope

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/execute/op_recorder.h"
 #include "backend/plan/plan.h"
 
 namespace spscope {
@@ -53,11 +54,11 @@ class RunControl {
   const std::atomic<bool>& stopping() const { return stopping_; }
   // Grows whenever any lane makes progress.
   std::int64_t progress() const;
-  // The message of the first failure, if there was one.
-  std::optional<std::string> failure() const;
+  // The first failure, if there was one.
+  std::optional<RankFault> failure() const;
   // Names the rank that the others wait for: a lane that is inside an op and waits for nobody; else the one with the
   // lowest post.
-  std::string describe_hang(double seconds) const;
+  RankFault describe_hang(double seconds) const;
 
  private:
   enum State : std::int32_t { kIdle = 0, kPosted = 1, kEnded = 2, kStopped = 3 };
@@ -78,7 +79,7 @@ class RunControl {
   std::vector<Lane> lanes_;                                 // by rank, by lane
   std::atomic<bool> stopping_{false};
   mutable std::mutex mutex_;
-  std::optional<std::string> failure_;
+  std::optional<RankFault> failure_;
 };
 
 }  // namespace spscope

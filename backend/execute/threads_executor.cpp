@@ -105,18 +105,25 @@ bool interrupted(const ExecuteOptions& options) { return options.interrupt != nu
 
 double seconds_since(std::int64_t start_ns) { return static_cast<double>(now_ns() - start_ns) * 1e-9; }
 
-// Returns when all lanes have left. A hang or an interrupt stops the run and is returned as an error.
-std::optional<Error> watch(ThreadRun& run, std::size_t num_lanes, bool& all_left) {
-  std::optional<Error> stopped;
+struct Stopped {
+  Error error;
+  RankFault fault;  // of a hang
+};
+
+// Returns when all lanes have left. A hang or an interrupt stops the run and is returned.
+std::optional<Stopped> watch(ThreadRun& run, std::size_t num_lanes, bool& all_left) {
+  std::optional<Stopped> stopped;
   std::int64_t progress = -1, progress_ns = now_ns(), stopped_ns = 0;
   std::unique_lock lock(run.mutex);
   for (;;) {
     all_left = run.lane_left.wait_for(lock, kPoll, [&] { return run.lanes_left == num_lanes; });
     if (all_left) return stopped;
     if (const std::int64_t now = run.control.progress(); now != progress) progress = now, progress_ns = now_ns();
-    if (!stopped && interrupted(run.options)) stopped = Error(ErrorCode::kInterrupted, "the run was interrupted");
-    if (!stopped && !run.control.stopping() && seconds_since(progress_ns) > run.options.watchdog_seconds)
-      stopped = Error(ErrorCode::kRankHung, run.control.describe_hang(seconds_since(progress_ns)));
+    if (!stopped && interrupted(run.options)) stopped = {Error(ErrorCode::kInterrupted, "the run was interrupted"), {}};
+    if (!stopped && !run.control.stopping() && seconds_since(progress_ns) > run.options.watchdog_seconds) {
+      const RankFault fault = run.control.describe_hang(seconds_since(progress_ns));
+      stopped = {Error(ErrorCode::kRankHung, fault.message), fault};
+    }
     if (stopped && !run.control.stopping()) run.control.stop();
     if (!run.control.stopping()) continue;
     if (stopped_ns == 0) stopped_ns = now_ns();
@@ -156,18 +163,24 @@ Timeline run_once(const std::shared_ptr<ThreadRun>& run, const Activations& acti
     run->store.open(slot);
     fill_slot(run->store, plan, activations, slot);
   }
-  if (run->options.recorder != nullptr) run->options.recorder->begin_pass(repeat);
+  OpRecorder* const recorder = run->options.recorder;
   std::vector<std::thread> threads = make_lanes(run);
+  if (recorder != nullptr) recorder->begin_pass(repeat);
   const std::int64_t start_ns = now_ns();
   run->may_start = true;
   run->may_start.notify_all();
   bool all_left = false;
-  const std::optional<Error> stopped = watch(*run, threads.size(), all_left);
+  const std::optional<Stopped> stopped = watch(*run, threads.size(), all_left);
   for (std::thread& thread : threads) all_left ? thread.join() : thread.detach();
-  if (run->options.recorder != nullptr) run->options.recorder->end_pass();
-  if (const std::optional<std::string> failure = run->control.failure())
-    throw Error(ErrorCode::kRankFailed, *failure, "see the message of the rank; all other ranks were stopped");
-  if (stopped) throw *stopped;
+  const std::optional<RankFault> failure = run->control.failure();
+  if (recorder != nullptr) {
+    if (failure) recorder->fault(*failure);
+    if (!failure && stopped && stopped->fault.hung) recorder->fault(stopped->fault);
+    recorder->end_pass();
+  }
+  if (failure)
+    throw Error(ErrorCode::kRankFailed, failure->message, "see the message of the rank; all other ranks were stopped");
+  if (stopped) throw stopped->error;
   Timeline timeline{run->times};
   for (OpTimes& t : timeline.ops) t.post_ns -= start_ns, t.begin_ns -= start_ns, t.end_ns -= start_ns;
   return timeline;

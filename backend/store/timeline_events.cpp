@@ -13,27 +13,6 @@ namespace spscope {
 
 namespace {
 
-EventCategory category_of(PostKind kind) {
-  switch (kind) {
-    case PostKind::kAttend:
-      return EventCategory::kAttend;
-    case PostKind::kLocal:
-      return EventCategory::kLocal;
-    case PostKind::kMerge:
-    case PostKind::kFinish:
-    case PostKind::kCopy:
-      return EventCategory::kRearrange;
-    case PostKind::kBarrier:
-      return EventCategory::kBarrier;
-    case PostKind::kExchange:
-    case PostKind::kPull:
-    case PostKind::kPush:
-    case PostKind::kReduce:
-      return EventCategory::kTransfer;
-  }
-  return EventCategory::kOther;
-}
-
 // Slots of one rank and lane. Taking events by their end and putting each into the slot whose last end is the largest
 // that is not after its begin needs the fewest slots.
 class Slots {
@@ -90,7 +69,7 @@ class TimelineWriter {
     span.end_ns = begin_ns_ + times(id).end_ns;
     span.op_id = id;
     span.name = name_of(op);
-    span.flags = event_flags(category_of(kind));
+    span.flags = event_flags(op_category(kind));
     if ((moves_data ? provenance_.network : provenance_.compute) == Source::kModelled) span.flags |= kEventModelled;
     // A copy inside a rank may wait for its data too.
     if (!moves_data && times(id).post_ns == times(id).begin_ns) {
@@ -135,6 +114,27 @@ class TimelineWriter {
 };
 
 }  // namespace
+
+EventCategory op_category(PostKind kind) {
+  switch (kind) {
+    case PostKind::kAttend:
+      return EventCategory::kAttend;
+    case PostKind::kLocal:
+      return EventCategory::kLocal;
+    case PostKind::kMerge:
+    case PostKind::kFinish:
+    case PostKind::kCopy:
+      return EventCategory::kRearrange;
+    case PostKind::kBarrier:
+      return EventCategory::kBarrier;
+    case PostKind::kExchange:
+    case PostKind::kPull:
+    case PostKind::kPush:
+    case PostKind::kReduce:
+      return EventCategory::kTransfer;
+  }
+  return EventCategory::kOther;
+}
 
 std::string op_name(const Plan& plan, const Op& op) {
   const Post& post = plan.post_of(op);

@@ -13,6 +13,9 @@ namespace spscope {
 // What an event of this op is called: the kernel's name, or the kind and the tensors it moves ("exchange kv").
 std::string op_name(const Plan& plan, const Op& op);
 
+// For colour and sums.
+EventCategory op_category(PostKind kind);
+
 // Bytes that the op's rank sends to others, and receives from them, in this op.
 struct OpBytes {
   std::int64_t sent = 0, received = 0;

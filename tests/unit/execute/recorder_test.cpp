@@ -1,8 +1,10 @@
 // What an executor tells its recorder is what its timelines say, in the order of each lane.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "tests/unit/execute/execute_cases.h"
 
@@ -24,6 +26,7 @@ class Listener final : public OpRecorder {
  public:
   void begin_pass(int repeat) noexcept override { repeats.push_back(repeat), open = true; }
   void end_pass() noexcept override { open = false; }
+  void fault(const RankFault& fault) noexcept override { faults.push_back(fault); }
   void enter(int rank, int lane, OpId op, std::int64_t) noexcept override { add(rank, lane, {Call::kEnter, op}); }
   void phase(int rank, int lane, OpId op, OpPhase phase, std::int64_t) noexcept override {
     add(rank, lane, {Call::kPhase, op, phase});
@@ -37,6 +40,7 @@ class Listener final : public OpRecorder {
 
   std::vector<int> repeats;
   bool open = false;
+  std::vector<RankFault> faults;
   std::map<int, std::map<std::pair<int, int>, std::vector<Call>>> calls;  // by repeat, by lane
 
  private:
@@ -114,6 +118,29 @@ TEST(Recorder, HearsTheEndOfAPassThatFails) {
   for (const auto& [lane, calls] : listener.calls[0])
     if (lane.first == 2) unfinished |= calls.back().kind != Call::kEnded;
   EXPECT_TRUE(unfinished);
+  ASSERT_EQ(listener.faults.size(), 1u);
+  EXPECT_EQ(listener.faults[0].rank, 2);
+  EXPECT_FALSE(listener.faults[0].hung);
+  EXPECT_EQ(plan.ops[static_cast<std::size_t>(listener.faults[0].op)].rank, 2);
+  EXPECT_NE(listener.faults[0].message.find("broken"), std::string::npos);
+}
+
+TEST(Recorder, HearsWhichRankHung) {
+  const Request request = small_request(4);
+  const Plan plan = plan_of(request, "ring");
+  Listener listener;
+  ExecuteOptions options;
+  options.recorder = &listener;
+  options.watchdog_seconds = 0.2;
+  options.before_op = [&](OpId op, const std::atomic<bool>& stopping) {
+    const bool hangs = plan.ops[static_cast<std::size_t>(op)].rank == 1 && op > 10;
+    while (hangs && !stopping) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  EXPECT_THROW(execute(plan, request, generate_activations(request, 1), options), Error);
+  ASSERT_EQ(listener.faults.size(), 1u);
+  EXPECT_TRUE(listener.faults[0].hung);
+  EXPECT_EQ(listener.faults[0].rank, 1);
+  EXPECT_FALSE(listener.open);
 }
 
 }  // namespace
