@@ -25,8 +25,8 @@ CREATE TABLE chunk (
   UNIQUE (stream_id, seq)
 );
 
--- Chunks of one run.
-CREATE INDEX chunk_by_run ON chunk (run_id, stream_id, seq);
+-- Chunks of one run, with their bounds, so that finding those of a window touches no chunk.
+CREATE INDEX chunk_by_run ON chunk (run_id, stream_id, seq, begin_min_ns, begin_max_ns, end_max_ns, op_min, op_max);
 
 -- The plans of more than 4,096 operations, whose plan.codec is 2 and whose plan.data is empty.
 CREATE TABLE plan_part (

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "backend/store/embedded_schema.h"
+#include "backend/store/event_table.h"
 #include "backend/store/output_file.h"
 
 namespace spscope {
@@ -95,6 +96,54 @@ void check_tables(Database& db) {
   }
 }
 
+// The tables of event_table.h over events that are stored one a row.
+constexpr const char* kEventRowViews = R"sql(
+-- What happened when, on which rank? Every event with the names of its numbers. An event that had not ended when
+-- recording stopped ends where its run ends.
+CREATE TEMP VIEW event AS
+SELECT
+  e.event_id,  -- key, in order of writing
+  e.run_id,  -- run
+  e.stream_id,  -- stream
+  s.rank,  -- rank
+  s.lane,  -- lane; 0 computes
+  s.slot,  -- row within the lane
+  e.begin_ns,  -- run clock
+  CASE WHEN e.flags >> 16 & 1
+    THEN max(e.begin_ns, coalesce((SELECT max(r.end_ns) FROM main.repeat r WHERE r.run_id = e.run_id), e.begin_ns))
+    ELSE e.end_ns
+  END AS end_ns,  -- run clock
+  e.op_id,  -- operation of the run's plan, -1 for none
+  n.value AS name,  -- what ran
+  c.name AS category,  -- attend, local, rearrange, transfer, barrier, other
+  e.flags >> 8 & 255 AS depth,  -- nesting depth, for display
+  e.flags >> 16 & 1 AS unfinished,  -- 1 when it had not ended
+  e.flags >> 17 & 1 AS clamped,  -- 1 when its end lay before its begin and was moved there
+  e.flags >> 18 & 1 AS modelled,  -- 1 when its times come from a model
+  e.entry_ns,  -- of a transfer: when the rank entered
+  e.transfer_begin_ns,  -- when the last partner had entered and data could move
+  e.transfer_end_ns,  -- when the data had moved
+  e.sequence,  -- number within the communicator: the post of the plan
+  e.bytes,  -- bytes that this rank sent
+  e.communicator_id,  -- communicator
+  e.peer,  -- the only other rank, -1 when there are several
+  e.name_id,  -- string
+  e.flags & 255 AS category_id  -- number of the category
+FROM main.event_row e
+JOIN main.stream s ON s.stream_id = e.stream_id
+LEFT JOIN main.string n ON n.string_id = e.name_id
+LEFT JOIN main.enum_name c ON c.kind = 'event_row.category' AND c.value = (e.flags & 255);
+CREATE TEMP VIEW event_stats AS
+SELECT run_id, rank, name, category, sum(1 - unfinished) AS count,
+       sum(CASE WHEN unfinished THEN 0 ELSE end_ns - begin_ns END) AS total_ns,
+       min(CASE WHEN NOT unfinished THEN end_ns - begin_ns END) AS min_ns,
+       max(CASE WHEN NOT unfinished THEN end_ns - begin_ns END) AS max_ns,
+       min(CASE WHEN NOT unfinished THEN begin_ns END) AS first_begin_ns,
+       max(CASE WHEN NOT unfinished THEN end_ns END) AS last_end_ns, sum(unfinished) AS unfinished
+FROM temp.event
+GROUP BY run_id, rank, name, category;
+)sql";
+
 std::string meta(Database& db, std::string_view key) {
   Statement row(db, "SELECT value FROM main.meta WHERE key = ?");
   return row.bind_all(key).step() ? row.text(0) : std::string();
@@ -110,6 +159,19 @@ int meta_number(Database& db, std::string_view key) {
 }
 
 }  // namespace
+
+void add_event_tables(Database& db) {
+  Statement rows(db, "SELECT EXISTS (SELECT 1 FROM main.event_row)");
+  if (rows.step() && rows.flag(0)) {
+    db.execute(kEventRowViews);
+    for (const SqlText& view : embedded_views()) db.execute(std::string(view.text));
+    return;
+  }
+  std::string error;
+  if (create_event_tables(db.handle(), error) != SQLITE_OK)
+    throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": {}", db.path(), error),
+                "the file is damaged; copy it again from where it was made");
+}
 
 OpenedStore open_store(const std::string& path) {
   check_kind(path);
@@ -128,7 +190,7 @@ OpenedStore open_store(const std::string& path) {
   check_views(db);
   file.tool_version = meta(db, "tool_version");
   file.created_utc = meta(db, "created_utc");
-  for (const SqlText& view : embedded_views()) db.execute(std::string(view.text));
+  add_event_tables(db);
   db.execute("PRAGMA query_only = ON");
   return {std::move(db), std::move(file)};
 }

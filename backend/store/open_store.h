@@ -13,7 +13,11 @@ struct OpenedStore {
   FileRecord file;
 };
 
-// A read-only connection with the views of schemas/views in its temp schema. Throws Error as StoreReader does.
+// A read-only connection with the tables of event_table.h and the views of schemas/views in its temp schema. Throws
+// Error as StoreReader does.
 OpenedStore open_store(const std::string& path);
+
+// Makes those tables and views on a connection to a store. Throws Error.
+void add_event_tables(Database& db);
 
 }  // namespace spscope

@@ -12,4 +12,5 @@ FROM main.traffic t
 JOIN main.run r ON r.run_id = t.run_id
 LEFT JOIN main.strategy_node a ON a.strategy_id = r.strategy_id AND a.rank = t.src
 LEFT JOIN main.strategy_node b ON b.strategy_id = r.strategy_id AND b.rank = t.dst
+WHERE r.finished = 1
 GROUP BY r.strategy_id, t.src, t.dst;

@@ -1,10 +1,10 @@
--- Which rank has the most to do? Work, compute time and data of each rank of each run. Compute time is the mean over
--- the repeats whose events are stored, of events that compute or rearrange.
+-- Which rank has the most to do? Work, compute time and data of each rank of each run that finished. Compute time is
+-- the mean over the repeats whose events are stored, of events that compute or rearrange.
 CREATE TEMP VIEW rank_load AS
 WITH computed AS (
-  SELECT run_id, rank, sum(end_ns - begin_ns) AS compute_ns
-  FROM temp.event
-  WHERE category IN ('attend', 'local', 'rearrange') AND unfinished = 0
+  SELECT run_id, rank, sum(total_ns) AS compute_ns
+  FROM temp.event_stats
+  WHERE category IN ('attend', 'local', 'rearrange')
   GROUP BY run_id, rank
 ),
 recorded AS (
@@ -18,6 +18,7 @@ rows_of_run AS (
   JOIN main.rank_usage u ON u.run_id = r.run_id
   LEFT JOIN recorded t ON t.run_id = r.run_id
   LEFT JOIN computed c ON c.run_id = r.run_id AND c.rank = u.rank
+  WHERE r.finished = 1
 )
 SELECT
   w.strategy_id,  -- strategy

@@ -1,5 +1,5 @@
 -- Which strategy is fastest, how much does it send, and how far can its times be trusted? Sums over the layers and
--- denoise steps that ran; a strategy that is illegal or did not run has no times.
+-- denoise steps that ran to their end; a strategy that is illegal or did not run has no times.
 CREATE TEMP VIEW strategy_summary AS
 WITH figures AS (
   SELECT r.strategy_id,
@@ -15,12 +15,14 @@ WITH figures AS (
          max(r.max_error) AS max_error
   FROM main.run r
   LEFT JOIN temp.run_makespan m ON m.run_id = r.run_id
+  WHERE r.finished = 1
   GROUP BY r.strategy_id
 ),
 sent AS (
   SELECT r.strategy_id, sum(u.bytes_sent_intra_node + u.bytes_sent_inter_node) AS bytes, sum(u.messages) AS messages
   FROM main.run r
   JOIN main.rank_usage u ON u.run_id = r.run_id
+  WHERE r.finished = 1
   GROUP BY r.strategy_id
 )
 SELECT

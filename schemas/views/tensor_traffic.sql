@@ -7,4 +7,5 @@ SELECT
   sum(t.bytes) AS bytes  -- bytes
 FROM main.traffic t
 JOIN main.run r ON r.run_id = t.run_id
+WHERE r.finished = 1
 GROUP BY r.strategy_id, t.tensor;

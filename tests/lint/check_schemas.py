@@ -8,7 +8,7 @@ RULES = {"R9": "the schema explains itself"}
 CREATED = re.compile(r"^CREATE (?:TEMP )?(TABLE|VIEW) (?:IF NOT EXISTS )?(\w+)", re.MULTILINE)
 TABLE_BODY = re.compile(r"^CREATE TABLE (\w+)\s*\(\n(.*?)^\)", re.MULTILINE | re.DOTALL)
 STORED_EVENTS = re.compile(r"\b(?:FROM|JOIN|INTO)\s+(?:main\.)?event_row\b")
-MAY_USE_STORED_EVENTS = ("schemas/views/event.sql", "backend/store/event_reader.cpp", "backend/store/event_writer.cpp")
+MAY_USE_STORED_EVENTS = ("backend/store/open_store.cpp", "backend/store/event_reader.cpp", "backend/store/event_writer.cpp")
 COLUMN = re.compile(r"^\s+([a-z]\w*)\s+[A-Z]")
 
 

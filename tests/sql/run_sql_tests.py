@@ -8,38 +8,69 @@
     column|column
     value|value                                  # NULL is written as -
 
-Several query/expect pairs may follow one fixture; a line that starts with four blanks goes on from the one before. Every view has a file of its name. A row of the fixture that breaks a
-CHECK of the schema stops the test, so fixtures are rows that a store could hold.
+Several query/expect pairs may follow one fixture; a line that starts with four blanks goes on from the one before. A
+row of the fixture that breaks a CHECK of the schema stops the test, so fixtures are rows that a store could hold. Rows of
+`event` are packed into chunks by chunk_format.py, one chunk for neighbours of one run, stream and kind, and are read
+back through the loadable extension. Every view has a file of its name.
+
+Usage: run_sql_tests.py LIBSPSCOPE_SQLITE. Skipped (77) where Python's SQLite loads no extensions.
 """
+import itertools
 import re
 import sqlite3
 import sys
 from pathlib import Path
+
+import chunk_format
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULTS = {"INTEGER": 0, "REAL": 0.0, "TEXT": "", "BLOB": b""}
 PAIR = re.compile(r"(\w+)=('[^']*'|\S+)")
 
 
+SKIPPED = 77
+
+
 def open_schema():
     db = sqlite3.connect(":memory:")
-    for path in sorted((ROOT / "schemas").glob("[0-9]*_*.sql")) + sorted((ROOT / "schemas/views").glob("*.sql")):
+    for path in sorted((ROOT / "schemas").glob("[0-9]*_*.sql")):
         db.executescript(path.read_text())
     return db
 
 
-def insert(db, line):
+def load_extension(db, library):
+    db.enable_load_extension(True)
+    db.load_extension(library)
+    db.enable_load_extension(False)
+
+
+def values_of(line):
+    """The table of a fixture row and its values."""
     table, _, pairs = line.partition(" ")
-    given = {name: None if text == "NULL" else text.strip("'") for name, text in PAIR.findall(pairs)}
-    row = {}
-    for _, name, kind, not_null, _, key in db.execute(f"PRAGMA table_info({table})"):
-        if name in given:
-            row[name] = given.pop(name)
-        elif not_null or (key and kind != "INTEGER"):
+    return table, {name: None if text == "NULL" else text.strip("'") for name, text in PAIR.findall(pairs)}
+
+
+def insert(db, table, given):
+    row, left = {}, dict(given)
+    for _, name, kind, not_null, default, key in db.execute(f"PRAGMA table_info({table})"):
+        if name in left:
+            row[name] = left.pop(name)
+        elif (not_null or (key and kind != "INTEGER")) and default is None:
             row[name] = DEFAULTS[kind]
-    assert not given, f"{table} has no column {', '.join(given)}"
+    assert not left, f"{table} has no column {', '.join(left)}"
     marks = ", ".join("?" * len(row))
     db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
+
+
+def insert_events(db, rows):
+    """Chunks of the events in `rows`. An event with entry_ns moved data."""
+    def chunk_of(row):
+        return int(row.get("run_id", 0)), int(row.get("stream_id", 0)), int("entry_ns" in row)
+
+    for number, ((run, stream, kind), group) in enumerate(itertools.groupby(rows, chunk_of)):
+        names = chunk_format.RECORDS[kind][0]
+        events = [{name: int(row.get(name, 0)) for name in names} for row in group]
+        chunk_format.insert_chunk(db, run, stream, kind, events, codec=number % 2)
 
 
 def answer(db, sql):
@@ -49,9 +80,9 @@ def answer(db, sql):
     return ["|".join(row) for row in rows]
 
 
-def run(path):
+def run(path, library):
     """The failures of one file, and how many questions it asked."""
-    db, part, sql, expected, failures, asked = open_schema(), "", "", [], [], 0
+    db, part, sql, expected, failures, asked, events = open_schema(), "", "", [], [], 0, []
 
     def check():
         nonlocal asked
@@ -70,9 +101,16 @@ def run(path):
             part = line
         elif line.startswith("query "):
             check()
+            if part == "fixture":
+                insert_events(db, events)
+                load_extension(db, library)
             part, sql, expected = "query", line[len("query "):], []
         elif part == "fixture":
-            insert(db, line)
+            table, given = values_of(line)
+            if table == "event":
+                events.append(given)
+            else:
+                insert(db, table, given)
         elif part == "query":
             sql += " " + line
         else:
@@ -81,11 +119,14 @@ def run(path):
     return failures, asked
 
 
-def main():
+def main(library):
+    if not hasattr(sqlite3.Connection, "enable_load_extension"):
+        print("skipped: this Python's SQLite loads no extensions")
+        return SKIPPED
     tests = sorted(Path(__file__).parent.glob("*.test"))
     failures, total = [], 0
     for path in tests:
-        found, asked = run(path)
+        found, asked = run(path, library)
         failures += found or ([] if asked else [f"{path.name}: asks nothing"])
         total += asked
     views = {path.stem for path in (ROOT / "schemas/views").glob("*.sql")}
@@ -95,4 +136,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1]))

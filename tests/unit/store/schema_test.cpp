@@ -4,6 +4,7 @@
 
 #include "backend/store/embedded_schema.h"
 #include "backend/store/enum_names.h"
+#include "backend/store/open_store.h"
 #include "backend/store/sqlite.h"
 #include "tests/unit/store/sample_store.h"
 
@@ -33,8 +34,9 @@ bool has_comment(std::string_view sql, const std::string& column) {
   const std::vector<std::string> lines = lines_of(sql);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string code = lines[i].substr(0, lines[i].find("--"));
-    const std::size_t at = code.find(column);
-    if (at == std::string::npos || !is_word_at(code, at, column)) continue;
+    std::size_t at = code.find(column);
+    while (at != std::string::npos && !is_word_at(code, at, column)) at = code.find(column, at + 1);
+    if (at == std::string::npos) continue;
     if (lines[i].size() > code.size() + 3 || (i > 0 && is_comment(lines[i - 1]))) return true;
   }
   return false;
@@ -55,7 +57,7 @@ class Schema : public ::testing::Test {
  protected:
   Schema() {
     for (const SqlText& migration : embedded_migrations()) db_.execute(std::string(migration.text));
-    for (const SqlText& view : embedded_views()) db_.execute(std::string(view.text));
+    add_event_tables(db_);
   }
   std::vector<std::string> columns(const std::string& table) {
     Statement rows(db_, "SELECT name FROM pragma_table_info(?) ORDER BY cid");

@@ -1,0 +1,87 @@
+// What our virtual tables share: a table and a cursor as C++ objects behind SQLite's C structs, and callbacks that turn
+// Error into the error text of SQLite. No exception may leave a callback, for SQLite is C.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backend/base/result.h"
+#include "backend/store/event_source.h"
+#include "backend/store/sqlite_api.h"
+
+namespace spscope {
+
+struct EventVirtualTable : sqlite3_vtab {
+  explicit EventVirtualTable(sqlite3* db) : sqlite3_vtab{}, source(db) {}
+  EventSource source;
+};
+
+// The code of a failed callback: SQLite's own when one of our statements failed, else that of a damaged table.
+inline int code_of_failure(sqlite3* db) {
+  switch (const int code = sqlite3_errcode(db) & 0xff) {
+    case SQLITE_INTERRUPT:
+    case SQLITE_NOMEM:
+    case SQLITE_AUTH:
+    case SQLITE_BUSY:
+    case SQLITE_IOERR:
+    case SQLITE_TOOBIG:
+      return code;
+    default:
+      return SQLITE_CORRUPT_VTAB;
+  }
+}
+
+// Runs `body`, which returns a code of SQLite, and hands what it throws to SQLite as the error of the table.
+template <typename Body>
+int guarded(sqlite3_vtab* table, Body&& body) {
+  const auto* ours = static_cast<EventVirtualTable*>(table);
+  Result<int> code = capture(body);
+  if (code) return *code;
+  const int failure = code_of_failure(ours->source.db());
+  sqlite3_free(table->zErrMsg);
+  table->zErrMsg = sqlite3_mprintf("%s", code.error().what());
+  return failure;
+}
+
+// xCreate and xConnect: declares the columns.
+inline int connect_table(sqlite3* db, const char* columns, sqlite3_vtab** table, char** message) {
+  const Result<int> code = capture([&] {
+    const int declared = sqlite3_declare_vtab(db, columns);
+    if (declared != SQLITE_OK) return declared;
+    sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+    *table = std::make_unique<EventVirtualTable>(db).release();
+    return SQLITE_OK;
+  });
+  if (code) return *Result<int>(code);
+  *message = sqlite3_mprintf("%s", code.error().what());
+  return SQLITE_ERROR;
+}
+
+inline int disconnect_table(sqlite3_vtab* table) {
+  const std::unique_ptr<EventVirtualTable> owned(static_cast<EventVirtualTable*>(table));
+  return SQLITE_OK;
+}
+
+template <typename Cursor>
+int open_cursor(sqlite3_vtab* table, sqlite3_vtab_cursor** cursor) {
+  return guarded(table, [&] {
+    *cursor = std::make_unique<Cursor>(*static_cast<EventVirtualTable*>(table)).release();
+    return SQLITE_OK;
+  });
+}
+
+template <typename Cursor>
+int close_cursor(sqlite3_vtab_cursor* cursor) {
+  const std::unique_ptr<Cursor> owned(static_cast<Cursor*>(cursor));
+  return SQLITE_OK;
+}
+
+// Text that lives until the next change of the file.
+inline void result_text(sqlite3_context* context, const std::string* text) {
+  if (text == nullptr)
+    sqlite3_result_null(context);
+  else
+    sqlite3_result_text64(context, text->data(), text->size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+}  // namespace spscope

@@ -1,0 +1,27 @@
+-- What ran when? Every event as a push/pop range, as the table of this name in an export of Nsight Systems, so that
+-- questions written for one can be asked. What a store does not know is null. A thread of it is a stream here:
+-- process (globalTid >> 24 & 0xffffff) is the rank, thread (globalTid & 0xffffff) is lane * 4096 + slot.
+CREATE TEMP VIEW NVTX_EVENTS AS
+SELECT
+  begin_ns AS start,  -- run clock
+  end_ns AS "end",  -- run clock
+  59 AS eventType,  -- push/pop range: the events of a thread do not overlap
+  NULL AS rangeId,  -- not known
+  category_id AS category,  -- number of the category, named in enum_name
+  NULL AS color,  -- not known
+  name AS text,  -- what ran
+  (rank << 24) + (lane << 12) + slot AS globalTid,  -- process and thread
+  NULL AS endGlobalTid,  -- it ended on the thread that it began on
+  name_id AS textId,  -- key in StringIds
+  0 AS domainId,  -- the default domain
+  NULL AS uint64Value,  -- no payload
+  NULL AS int64Value,  -- no payload
+  NULL AS doubleValue,  -- no payload
+  NULL AS uint32Value,  -- no payload
+  NULL AS int32Value,  -- no payload
+  NULL AS floatValue,  -- no payload
+  NULL AS jsonTextId,  -- no payload
+  NULL AS jsonText,  -- no payload
+  NULL AS binaryData,  -- no payload
+  event_id AS eventId  -- key
+FROM temp.event;
