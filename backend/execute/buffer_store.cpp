@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "backend/base/check.h"
 
@@ -10,26 +11,64 @@ namespace {
 
 constexpr int kPoison = 0xff;  // all bits set: NaN in bf16 and in fp32
 
+std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
 }  // namespace
 
 BufferStore::BufferStore(const MemoryLayout& layout, bool poison)
+    : BufferStore(layout, poison, {0, layout.ranks()}, SharedSlots{}) {}
+
+BufferStore::BufferStore(const MemoryLayout& layout, bool poison, LocalRanks local, SharedSlots shared)
     : layout_(layout),
       poison_(poison),
+      local_(local),
+      shared_(std::move(shared)),
       buffers_(layout.buffers().size()),
-      slots_(layout.slots().size()),
-      ranks_(static_cast<std::size_t>(layout.ranks())) {}
+      ranks_(at(layout.ranks())) {
+  if (shared_.states.empty()) {
+    own_states_ = std::vector<SlotState>(layout.slots().size());
+    own_accounts_ = std::vector<MemoryAccount>(at(layout.ranks()));
+    shared_.states = own_states_;
+    shared_.accounts = own_accounts_;
+  }
+  for (SlotId id = 0; id < static_cast<SlotId>(layout.slots().size()); ++id) {
+    std::byte* next = shared_memory(id);
+    const BufferSlot& slot = layout.slot(id);
+    for (BufferId b = slot.first_buffer; next != nullptr && b < slot.first_buffer + slot.num_buffers; ++b) {
+      buffers_[at(b)].data = next;
+      buffers_[at(b)].num_lines = num_lines(layout, b);
+      next += buffers_[at(b)].num_lines * static_cast<std::int64_t>(sizeof(Line));
+    }
+  }
+}
+
+std::int64_t BufferStore::num_lines(const MemoryLayout& layout, BufferId buffer) {
+  return std::max<std::int64_t>(1, layout.buffer(buffer).allocated_bytes / static_cast<std::int64_t>(sizeof(Line)));
+}
+
+std::int64_t BufferStore::shared_bytes(const MemoryLayout& layout, SlotId id) {
+  const BufferSlot& slot = layout.slot(id);
+  std::int64_t lines = 0;
+  for (BufferId b = slot.first_buffer; b < slot.first_buffer + slot.num_buffers; ++b) lines += num_lines(layout, b);
+  return lines * static_cast<std::int64_t>(sizeof(Line));
+}
 
 void BufferStore::start(std::span<const std::int32_t> users) {
-  SPSCOPE_CHECK(users.size() == slots_.size());
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const BufferSlot& slot = layout_.slot(static_cast<SlotId>(i));
-    if (slots_[i].open.exchange(false)) give_up(ranks_[static_cast<std::size_t>(slot.rank)], slot);
-    slots_[i].users = users[i];
+  SPSCOPE_CHECK(users.size() == shared_.states.size());
+  for (SlotId id = 0; id < static_cast<SlotId>(users.size()); ++id) {
+    if (!local_.has(layout_.slot(id).rank)) continue;
+    SlotState& state = shared_.states[at(id)];
+    if (state.phase == SlotState::kOpen) give_up(id);
+    state.users = users[at(id)];
   }
-  for (RankMemory& rank : ranks_) {
-    SPSCOPE_CHECK(rank.live_bytes == 0);
-    rank.peak_bytes = 0;
+  for (int rank = local_.first; rank < local_.first + local_.count; ++rank) {
+    SPSCOPE_CHECK(shared_.accounts[at(rank)].live_bytes == 0);
+    shared_.accounts[at(rank)].peak_bytes = 0;
   }
+}
+
+void BufferStore::poison(const LiveBuffer& buffer) const {
+  if (poison_) std::memset(buffer.data, kPoison, static_cast<std::size_t>(buffer.num_lines) * sizeof(Line));
 }
 
 // A block of the pool serves up to half of its lines unused: a closer fit would not be worth a page fault.
@@ -44,49 +83,57 @@ void BufferStore::take(RankMemory& rank, LiveBuffer& buffer, std::int64_t num_li
     buffer.memory = std::make_unique_for_overwrite<Line[]>(static_cast<std::size_t>(num_lines));
   }
   buffer.data = buffer.memory[0].bytes;
-  if (poison_) std::memset(buffer.data, kPoison, static_cast<std::size_t>(buffer.num_lines) * sizeof(Line));
 }
 
 bool BufferStore::open(SlotId id) {
-  SlotState& state = slots_[static_cast<std::size_t>(id)];
-  if (state.open.load(std::memory_order_acquire)) return false;
-  const BufferSlot& slot = layout_.slot(id);
-  RankMemory& rank = ranks_[static_cast<std::size_t>(slot.rank)];
-  const std::lock_guard lock(rank.mutex);
-  if (state.open.load(std::memory_order_relaxed)) return false;
-  for (BufferId b = slot.first_buffer; b < slot.first_buffer + slot.num_buffers; ++b) {
-    const auto lines = layout_.buffer(b).allocated_bytes / static_cast<std::int64_t>(sizeof(Line));
-    take(rank, buffers_[static_cast<std::size_t>(b)], std::max<std::int64_t>(1, lines));
+  SlotState& state = shared_.states[at(id)];
+  if (!is_here(id) || state.phase.load(std::memory_order_acquire) == SlotState::kOpen) return false;
+  if (std::int32_t closed = SlotState::kClosed; !state.phase.compare_exchange_strong(closed, SlotState::kOpening)) {
+    while (state.phase.load(std::memory_order_acquire) == SlotState::kOpening) std::this_thread::yield();
+    return false;
   }
-  rank.live_bytes += slot.num_bytes;
-  rank.peak_bytes = std::max(rank.peak_bytes, rank.live_bytes);
-  state.open.store(true, std::memory_order_release);
+  const BufferSlot& slot = layout_.slot(id);
+  for (BufferId b = slot.first_buffer; b < slot.first_buffer + slot.num_buffers; ++b) {
+    if (shared_memory(id) == nullptr) {
+      RankMemory& rank = ranks_[at(slot.rank)];
+      const std::lock_guard lock(rank.mutex);
+      take(rank, buffers_[at(b)], num_lines(layout_, b));
+    }
+    poison(buffers_[at(b)]);
+  }
+  MemoryAccount& account = shared_.accounts[at(slot.rank)];
+  const std::int64_t live = account.live_bytes.fetch_add(slot.num_bytes) + slot.num_bytes;
+  for (std::int64_t peak = account.peak_bytes; peak < live;)
+    if (account.peak_bytes.compare_exchange_weak(peak, live)) break;
+  state.phase.store(SlotState::kOpen, std::memory_order_release);
   return true;
 }
 
 void BufferStore::release(SlotId id) {
-  SlotState& state = slots_[static_cast<std::size_t>(id)];
+  if (!is_here(id)) return;
+  SlotState& state = shared_.states[at(id)];
   if (state.users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  const BufferSlot& slot = layout_.slot(id);
-  RankMemory& rank = ranks_[static_cast<std::size_t>(slot.rank)];
-  const std::lock_guard lock(rank.mutex);
-  if (!state.open.exchange(false)) return;
-  give_up(rank, slot);
+  if (state.phase == SlotState::kOpen) give_up(id);
 }
 
-void BufferStore::give_up(RankMemory& rank, const BufferSlot& slot) {
+void BufferStore::give_up(SlotId id) {
+  const BufferSlot& slot = layout_.slot(id);
   for (BufferId b = slot.first_buffer; b < slot.first_buffer + slot.num_buffers; ++b) {
-    LiveBuffer& buffer = buffers_[static_cast<std::size_t>(b)];
-    if (poison_) std::memset(buffer.data, kPoison, static_cast<std::size_t>(buffer.num_lines) * sizeof(Line));
+    LiveBuffer& buffer = buffers_[at(b)];
+    poison(buffer);
+    if (shared_memory(id) != nullptr) continue;
+    RankMemory& rank = ranks_[at(slot.rank)];
+    const std::lock_guard lock(rank.mutex);
     rank.pool.emplace(buffer.num_lines, std::move(buffer.memory));
     buffer.data = nullptr;
   }
-  rank.live_bytes -= slot.num_bytes;
+  shared_.accounts[at(slot.rank)].live_bytes.fetch_sub(slot.num_bytes);
+  shared_.states[at(id)].phase.store(SlotState::kClosed, std::memory_order_release);
 }
 
 std::vector<std::int64_t> BufferStore::peak_bytes() const {
   std::vector<std::int64_t> peaks;
-  for (const RankMemory& rank : ranks_) peaks.push_back(rank.peak_bytes);
+  for (const MemoryAccount& account : shared_.accounts) peaks.push_back(account.peak_bytes);
   return peaks;
 }
 

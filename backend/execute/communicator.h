@@ -1,8 +1,8 @@
 // Communicator: how data gets from rank to rank. Executors give it one rank's part of a post at a time; a post's number
 // is the sequence number of its communicator, which is (group, lane), on every backend.
 //
-// A rank describes its own end of a message as cells of its own buffers; only for one-sided transfers does it know the
-// other end too (as it would know a window of remote memory).
+// A rank describes its own end of a message as cells of its own buffers. It knows the other end too where the transfer
+// is one-sided, and where the source lies in memory that its process shares with another one (a window).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace spscope {
 
-// One message. `from` is empty unless this rank is the source or the transfer is one-sided; `to` likewise.
+// One message. `from` and `to` are empty where the end is not known.
 struct TransferPart {
   MessageId message = kNone;
   int src = 0, dst = 0;
@@ -46,8 +46,12 @@ class Communicator {
   // Carries out the transfer and returns when this rank's part has ended. Sets begin_ns (the last partner had posted,
   // data can move) and end_ns on the run clock. Called by the lane that owns the transfer.
   virtual void run(const Transfer& transfer, OpTimes& times) = 0;
+  // An op of any lane of this process has ended; for communicators that must tell other processes.
+  virtual void ended(OpId) {}
   // Bytes counted since the last reset().
   virtual CountedBytes traffic() const = 0;
+  // Most bytes of staging that sums and messages took at one time, by rank.
+  virtual std::vector<std::int64_t> staging_peak_bytes() const = 0;
   virtual void reset() = 0;
 };
 

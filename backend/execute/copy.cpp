@@ -24,6 +24,20 @@ void to_floats(Dtype dtype, const std::byte* in, std::int64_t count, float* out)
   for (std::int64_t i = 0; i < count; ++i) out[i] = to_float(stored[i]);
 }
 
+// visit(address, bytes) for every run of each plane and batch entry: the order of a packed message.
+template <typename Visit>
+void for_each_piece(const BufferStore& store, std::span<const CellRun> cells, Visit&& visit) {
+  if (cells.empty()) return;
+  const BufferLayout& like = store.layout().buffer(cells.front().buffer);
+  for (std::size_t plane = 0; plane < like.planes.size(); ++plane)
+    for (int entry = 0; entry < like.batch; ++entry)
+      for (const CellRun& run : cells) {
+        const std::int64_t elements = run.num_cells * like.planes[plane].width;
+        visit(store.address(run.buffer, plane, entry, run.cell),
+              static_cast<std::size_t>(elements * dtype_bytes(like.dtype)));
+      }
+}
+
 // A whole input, [batch][columns][outer][inner][width]; nullptr data: the layer has no such input.
 struct Source {
   const float* data = nullptr;
@@ -106,6 +120,40 @@ void save_cells(const BufferStore& store, std::span<const CellRun> cells, std::s
     from_floats(layout.dtype, next, count, store.address(run.buffer, plane, batch_entry, run.cell));
     next += count;
   }
+}
+
+std::int64_t packed_bytes(const BufferStore& store, std::span<const CellRun> cells) {
+  std::int64_t bytes = 0;
+  for (const CellRun& run : cells) {
+    const BufferLayout& layout = store.layout().buffer(run.buffer);
+    for (const Plane& plane : layout.planes)
+      bytes += run.num_cells * plane.width * dtype_bytes(layout.dtype) * layout.batch;
+  }
+  return bytes;
+}
+
+void pack_cells(const BufferStore& store, std::span<const CellRun> cells, std::span<std::byte> out) {
+  std::byte* next = out.data();
+  for_each_piece(store, cells, [&](std::byte* piece, std::size_t num_bytes) {
+    std::memcpy(next, piece, num_bytes);
+    next += num_bytes;
+  });
+}
+
+void unpack_cells(const BufferStore& store, std::span<const CellRun> cells, std::span<const std::byte> in) {
+  const std::byte* next = in.data();
+  for_each_piece(store, cells, [&](std::byte* piece, std::size_t num_bytes) {
+    std::memcpy(piece, next, num_bytes);
+    next += num_bytes;
+  });
+}
+
+void load_packed(const BufferLayout& layout, std::int64_t num_cells, std::span<const std::byte> packed,
+                 std::size_t plane, int batch_entry, std::span<float> out) {
+  std::int64_t before = batch_entry * num_cells * layout.planes[plane].width;
+  for (std::size_t p = 0; p < plane; ++p) before += layout.batch * num_cells * layout.planes[p].width;
+  to_floats(layout.dtype, packed.data() + before * dtype_bytes(layout.dtype), static_cast<std::int64_t>(out.size()),
+            out.data());
 }
 
 void clear_slot(const BufferStore& store, SlotId slot_id) {

@@ -1,6 +1,7 @@
 // Moving cells between buffers and between buffers and arrays of floats.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -21,6 +22,15 @@ void load_cells(const BufferStore& store, std::span<const CellRun> cells, std::s
 // The other way round, rounding to the buffer's dtype.
 void save_cells(const BufferStore& store, std::span<const CellRun> cells, std::size_t plane, int batch_entry,
                 std::span<const float> in);
+
+// The cells of a message as bytes, [plane][batch][cells][width] in the buffers' dtype, and back into cells that were
+// enumerated for the same box. REQUIRES: as for copy_cells; as many bytes as packed_bytes says.
+std::int64_t packed_bytes(const BufferStore& store, std::span<const CellRun> cells);
+void pack_cells(const BufferStore& store, std::span<const CellRun> cells, std::span<std::byte> out);
+void unpack_cells(const BufferStore& store, std::span<const CellRun> cells, std::span<const std::byte> in);
+// load_cells of a packed message of `num_cells` cells of such a buffer.
+void load_packed(const BufferLayout& layout, std::int64_t num_cells, std::span<const std::byte> packed,
+                 std::size_t plane, int batch_entry, std::span<float> out);
 
 // Makes every number of a slot 0.
 void clear_slot(const BufferStore& store, SlotId slot);

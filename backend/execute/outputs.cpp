@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backend/base/check.h"
 #include "backend/execute/copy.h"
 
 namespace spscope {
@@ -72,12 +73,28 @@ struct OutputGather::Gathered {
 OutputGather::OutputGather(const Plan& plan, CellFinder& finder) : plan_(plan) {
   for (std::size_t i = 0; i < plan.outputs.size(); ++i)
     for (int rank = 0; rank < plan.ranks; ++rank)
-      for (const Box& box : plan.outputs[i].placement.at(rank))
-        shares_.push_back({i, rank, box, finder.value_cells(plan.outputs[i].value, rank, box)});
+      for (const Box& box : plan.outputs[i].placement.at(rank)) {
+        std::vector<CellRun> cells = finder.value_cells(plan.outputs[i].value, rank, box);
+        const Value& value = plan.values[static_cast<std::size_t>(plan.outputs[i].value)];
+        const std::int64_t elements = total_cells(cells) * plan.width(value.tensors);
+        shares_.push_back({i, rank, box, std::move(cells), elements});
+      }
 }
 
-std::vector<OutputTensor> OutputGather::gather(const BufferStore& store) const {
+std::vector<float> OutputGather::held(const BufferStore& store, int rank) const {
+  std::vector<float> held;
+  for (const Share& share : shares_)
+    for (int entry = 0; entry < plan_.batch && share.rank == rank; ++entry) {
+      const std::size_t before = held.size();
+      held.resize(before + static_cast<std::size_t>(share.num_elements));
+      load_cells(store, share.cells, 0, entry, std::span(held).subspan(before));
+    }
+  return held;
+}
+
+std::vector<OutputTensor> OutputGather::gather(std::span<const std::vector<float>> held_by_rank) const {
   std::vector<OutputTensor> outputs;
+  std::vector<std::size_t> taken(held_by_rank.size());  // elements, by rank
   auto share = shares_.begin();
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
     const Value& value = plan_.values[static_cast<std::size_t>(plan_.outputs[i].value)];
@@ -88,7 +105,13 @@ std::vector<OutputTensor> OutputGather::gather(const BufferStore& store) const {
     whole.layout = row_layout(plan_, value);
     whole.written.assign(whole.tensor.values.size(), false);
     for (; share != shares_.end() && share->output == i; ++share) {
-      for (int entry = 0; entry < plan_.batch; ++entry) place(store, *share, entry, whole);
+      const auto rank = static_cast<std::size_t>(share->rank);
+      for (int entry = 0; entry < plan_.batch; ++entry) {
+        const auto count = static_cast<std::size_t>(share->num_elements);
+        SPSCOPE_CHECK(taken[rank] + count <= held_by_rank[rank].size());
+        place(held_by_rank[rank].data() + taken[rank], *share, entry, whole);
+        taken[rank] += count;
+      }
       const auto next = std::next(share);
       if (next == shares_.end() || next->output != i || next->rank != share->rank) whole.end_rank();
     }
@@ -98,13 +121,10 @@ std::vector<OutputTensor> OutputGather::gather(const BufferStore& store) const {
   return outputs;
 }
 
-void OutputGather::place(const BufferStore& store, const Share& share, int entry, Gathered& whole) const {
+void OutputGather::place(const float* next, const Share& share, int entry, Gathered& whole) const {
   const Value& value = plan_.values[static_cast<std::size_t>(plan_.outputs[share.output].value)];
   const std::int64_t width = plan_.width(value.tensors);
   const std::int64_t all_columns = plan_.num_columns[static_cast<int>(value.columns)];
-  std::vector<float> held(static_cast<std::size_t>(total_cells(share.cells) * width));
-  load_cells(store, share.cells, 0, entry, held);
-  const float* next = held.data();
   for (const Span& columns : plan_.sets->spans(share.box.columns))
     for (int column = columns.begin; column < columns.end; ++column)
       for (const Span& rows : plan_.sets->spans(share.box.outer))

@@ -28,8 +28,11 @@ struct OutputTensor {
 class OutputGather {
  public:
   OutputGather(const Plan& plan, CellFinder& finder);
-  // REQUIRES: the run has ended; outputs are still there.
-  std::vector<OutputTensor> gather(const BufferStore& store) const;
+  // What a rank holds, its shares one after the other, each [batch][cells][width].
+  // REQUIRES: the run has ended; outputs are still there, and the rank's memory is here.
+  std::vector<float> held(const BufferStore& store, int rank) const;
+  // The outputs from what every rank holds.
+  std::vector<OutputTensor> gather(std::span<const std::vector<float>> held_by_rank) const;
 
  private:
   struct Share {
@@ -37,10 +40,11 @@ class OutputGather {
     int rank;
     Box box;
     std::vector<CellRun> cells;
+    std::int64_t num_elements;  // of one batch entry
   };
   // An output on its way.
   struct Gathered;
-  void place(const BufferStore& store, const Share& share, int entry, Gathered& whole) const;
+  void place(const float* held, const Share& share, int entry, Gathered& whole) const;
 
   const Plan& plan_;
   std::vector<Share> shares_;  // by output, then rank

@@ -40,26 +40,50 @@ int takers_of(const Plan& plan, const Op& op) {
 
 }  // namespace
 
-Program::Program(const Plan& plan, const Request& request, std::shared_ptr<LayerParameters> parameters)
-    : plan_(plan), parameters_(std::move(parameters)), layout_(plan_), ops_(plan_.ops.size()) {
+Program::Program(const Plan& plan, const Request& request, std::shared_ptr<LayerParameters> parameters, RankView view)
+    : plan_(plan), parameters_(std::move(parameters)), view_(std::move(view)), layout_(plan_), ops_(plan_.ops.size()) {
   CellFinder finder(plan_, layout_);
   for (OpId id = 0; id < static_cast<OpId>(plan_.ops.size()); ++id) {
-    const Op& op = plan_.ops[static_cast<std::size_t>(id)];
-    ProgramOp& made = ops_[static_cast<std::size_t>(id)];
-    prepare_dependencies(op, made);
-    if (computes(plan_.kind_of(op)))
-      made.compute = std::make_unique<ComputeWork>(prepare_compute(plan_, request, parameters_.get(), finder, op));
+    if (view_.has(plan_.ops[static_cast<std::size_t>(id)].rank))
+      prepare_op(id, request, finder);
     else
-      prepare_transfer(id, finder, made);
-    TouchedSlots touched = touched_slots(plan_, layout_, op);
-    made.opens = touched.written;
-    made.uses = std::move(touched.written);
-    for (SlotId slot : touched.read)
-      if (std::ranges::find(made.uses, slot) == made.uses.end()) made.uses.push_back(slot);
+      prepare_served(id, finder);
   }
   outputs_ = std::make_unique<OutputGather>(plan_, finder);
   prepare_lanes();
   count_users();
+}
+
+void Program::prepare_op(OpId id, const Request& request, CellFinder& finder) {
+  const Op& op = plan_.ops[static_cast<std::size_t>(id)];
+  ProgramOp& made = ops_[static_cast<std::size_t>(id)];
+  prepare_dependencies(op, made);
+  if (computes(plan_.kind_of(op)))
+    made.compute = std::make_unique<ComputeWork>(prepare_compute(plan_, request, parameters_.get(), finder, op));
+  else
+    prepare_transfer(id, finder, made);
+  use_slots(op, made);
+}
+
+// A pull or push of a rank of another process touches memory of ranks that did not start it.
+void Program::prepare_served(OpId id, CellFinder& finder) {
+  const Op& op = plan_.ops[static_cast<std::size_t>(id)];
+  const PostKind kind = plan_.kind_of(op);
+  if (kind != PostKind::kPull && kind != PostKind::kPush) return;
+  ProgramOp& made = ops_[static_cast<std::size_t>(id)];
+  use_slots(op, made);
+  const auto is_far = [&](SlotId slot) { return !view_.has(layout_.slot(slot).rank); };
+  std::erase_if(made.opens, is_far);
+  std::erase_if(made.uses, is_far);
+  if (!view_.reaches(op.rank) && !made.uses.empty()) prepare_transfer(id, finder, made);
+}
+
+void Program::use_slots(const Op& op, ProgramOp& made) const {
+  TouchedSlots touched = touched_slots(plan_, layout_, op);
+  made.opens = touched.written;
+  made.uses = std::move(touched.written);
+  for (SlotId slot : touched.read)
+    if (std::ranges::find(made.uses, slot) == made.uses.end()) made.uses.push_back(slot);
 }
 
 void Program::prepare_lanes() {
@@ -70,6 +94,7 @@ void Program::prepare_lanes() {
   }
   for (OpId id = 0; id < static_cast<OpId>(plan_.ops.size()); ++id) {
     const Op& op = plan_.ops[static_cast<std::size_t>(id)];
+    if (!view_.has(op.rank)) continue;
     all[static_cast<std::size_t>(op.rank * plan_.lanes + plan_.post_of(op).lane)].ops.push_back(id);
   }
   const auto post = [&](OpId id) { return plan_.ops[static_cast<std::size_t>(id)].post; };
@@ -101,14 +126,25 @@ void Program::prepare_transfer(OpId id, CellFinder& finder, ProgramOp& made) {
   transfer.num_takers = two_sided(post.kind) ? takers_of(plan_, op) : 0;
   for (MessageId message : plan_.messages_of(op)) {
     const Message& m = plan_.messages[static_cast<std::size_t>(message)];
-    TransferPart part{message, m.src, m.dst, {}, {}};
-    if (!two_sided(post.kind) || m.src == op.rank)
-      part.from = cells_.emplace_back(finder.value_cells(post.src, m.src, m.box));
-    if (!two_sided(post.kind) || m.dst == op.rank)
-      part.to = cells_.emplace_back(finder.value_cells(post.dst, m.dst, m.box));
-    transfer.parts.push_back(part);
+    if (!view_.has(op.rank) && !view_.has(m.src) && !view_.has(m.dst)) continue;  // served by another process
+    transfer.parts.push_back(make_part(post, message, op.rank, finder));
   }
   std::ranges::sort(transfer.parts, {}, &TransferPart::message);
+}
+
+// A one-sided part has both ends, as far as their memory can be reached. Of a two-sided one a rank has its own end, and
+// that of a source whose memory its process can reach without asking it.
+TransferPart Program::make_part(const Post& post, MessageId id, int rank, CellFinder& finder) {
+  const Message& m = plan_.messages[static_cast<std::size_t>(id)];
+  const auto sees = [&](int end) {
+    if (two_sided(post.kind)) return end == rank;
+    return view_.reaches(end);
+  };
+  const bool finds_source = !view_.has(m.src) && view_.reaches(m.src) && m.dst == rank;
+  TransferPart part{id, m.src, m.dst, {}, {}};
+  if (sees(m.src) || finds_source) part.from = cells_.emplace_back(finder.value_cells(post.src, m.src, m.box));
+  if (sees(m.dst)) part.to = cells_.emplace_back(finder.value_cells(post.dst, m.dst, m.box));
+  return part;
 }
 
 void Program::count_users() {
@@ -117,11 +153,12 @@ void Program::count_users() {
     for (SlotId slot : op.uses) ++users_[static_cast<std::size_t>(slot)];
   for (const Output& output : plan_.outputs)
     for_each_base(plan_, output.value, [&](ValueId base) {
-      for (int rank = 0; rank < plan_.ranks; ++rank)
+      for (int rank = view_.local.first; rank < view_.local.first + view_.local.count; ++rank)
         if (const SlotId slot = layout_.value_slot(base, rank); slot != kNone) ++users_[static_cast<std::size_t>(slot)];
     });
   for (std::size_t id = 0; id < plan_.values.size(); ++id)
-    for (int rank = 0; rank < plan_.ranks && plan_.values[id].given; ++rank) {
+    for (int i = 0; i < view_.local.count && plan_.values[id].given; ++i) {
+      const int rank = view_.local.first + i;
       const SlotId slot = layout_.value_slot(static_cast<ValueId>(id), rank);
       if (slot != kNone && users_[static_cast<std::size_t>(slot)] > 0) given_.push_back(slot);
     }

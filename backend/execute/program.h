@@ -1,5 +1,5 @@
-// Program: a plan made ready to run on threads. Everything that needs the table of sets, a mask or an allocation is
-// done here, by one thread; lanes only walk what they find.
+// Program: the part of a plan that one process runs, made ready for threads: all ranks, or its own ones. Everything
+// that needs the table of sets, a mask or an allocation is done here, by one thread; lanes only walk what they find.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "backend/execute/communicator.h"
 #include "backend/execute/compute_work.h"
+#include "backend/execute/local_ranks.h"
 #include "backend/execute/outputs.h"
 
 namespace spscope {
@@ -33,27 +34,35 @@ class Program {
   // Keeps a copy of the plan: a run that is stopped may leave a thread behind for a while.
   // `parameters`: see prepare_compute.
   // REQUIRES: cannot_execute(plan) is empty.
-  Program(const Plan& plan, const Request& request, std::shared_ptr<LayerParameters> parameters);
+  Program(const Plan& plan, const Request& request, std::shared_ptr<LayerParameters> parameters, RankView view);
   Program(const Program&) = delete;
 
   const Plan& plan() const { return plan_; }
   const MemoryLayout& layout() const { return layout_; }
   std::span<const ProgramLane> lanes() const { return lanes_; }
+  const RankView& view() const { return view_; }
+  // Empty for an op of another process, except a pull or push of a rank that cannot reach the memory of a local one:
+  // that has the parts of its transfer which this process must serve.
   const ProgramOp& op(OpId id) const { return ops_[static_cast<std::size_t>(id)]; }
-  // Users of each slot in one run; inputs count nothing for being there, outputs one for staying.
+  // Users of each slot of a local rank in one run; inputs count nothing for being there, outputs one for staying.
   std::span<const std::int32_t> users() const { return users_; }
-  // Slots of inputs that some op reads.
+  // Slots of inputs of local ranks that some op reads.
   std::span<const SlotId> given() const { return given_; }
   const OutputGather& outputs() const { return *outputs_; }
 
  private:
+  void prepare_op(OpId id, const Request& request, CellFinder& finder);
+  void prepare_served(OpId id, CellFinder& finder);
   void prepare_lanes();
   void prepare_dependencies(const Op& op, ProgramOp& made) const;
   void prepare_transfer(OpId id, CellFinder& finder, ProgramOp& made);
+  TransferPart make_part(const Post& post, MessageId id, int rank, CellFinder& finder);
+  void use_slots(const Op& op, ProgramOp& made) const;
   void count_users();
 
   Plan plan_;
   std::shared_ptr<LayerParameters> parameters_;
+  RankView view_;
   MemoryLayout layout_;
   std::vector<ProgramOp> ops_;
   std::vector<ProgramLane> lanes_;

@@ -46,23 +46,29 @@ std::string describe_op(const Plan& plan, OpId id) {
   return text + ")";
 }
 
-RunControl::RunControl(const Plan& plan)
-    : plan_(plan),
-      states_(plan.ops.size()),
-      takers_(plan.ops.size()),
-      lanes_(static_cast<std::size_t>(plan.ranks) * static_cast<std::size_t>(plan.lanes)) {}
+struct RunControl::OwnBoard {
+  std::vector<OpFlags> ops;
+  std::vector<LaneState> lanes;
+  StopRecord stop;
+};
 
-void RunControl::reset() {
-  for (auto& state : states_) state.store(kIdle, std::memory_order_relaxed);
-  for (auto& takers : takers_) takers.store(0, std::memory_order_relaxed);
-  for (Lane& lane : lanes_) lane.op = kNone, lane.waits_for = kNone, lane.beats = 0;
+RunControl::RunControl(const Plan& plan) : plan_(plan), own_(std::make_shared<OwnBoard>()) {
+  own_->ops = std::vector<OpFlags>(plan.ops.size());
+  own_->lanes = std::vector<LaneState>(at(plan.ranks) * at(plan.lanes));
+  board_ = {own_->ops, own_->lanes, &own_->stop};
+}
+
+void RunControl::reset(bool board) {
   stopping_ = false;
-  failure_.reset();
+  if (!board) return;
+  for (OpFlags& flags : board_.ops) flags.state.store(kIdle), flags.takers.store(0);
+  for (LaneState& lane : board_.lanes) lane.op_plus_1 = 0, lane.waits_for_plus_1 = 0, lane.beats = 0;
+  board_.stop->state = 0;
 }
 
 void RunControl::enter(int rank, int lane, OpId op) {
   leave_if_stopping();
-  lane_of(rank, lane).op.store(op, std::memory_order_relaxed);
+  lane_of(rank, lane).op_plus_1.store(op + 1, std::memory_order_relaxed);
   beat(rank, lane);
 }
 
@@ -71,81 +77,83 @@ void RunControl::beat(int rank, int lane) {
   lane_of(rank, lane).beats.fetch_add(1, std::memory_order_relaxed);
 }
 
+// The takers are there before anybody can see that the op is posted.
 void RunControl::set_posted(OpId op, int takers) {
-  std::int32_t nobody = 0;
-  takers_[at(op)].compare_exchange_strong(nobody, takers);
-  std::int32_t idle = kIdle;
-  states_[at(op)].compare_exchange_strong(idle, kPosted);
-  states_[at(op)].notify_all();
+  board_.ops[at(op)].takers.replace(0, takers);
+  board_.ops[at(op)].state.replace(kIdle, kPosted);
 }
 
-void RunControl::set_ended(OpId op) {
-  states_[at(op)].store(kEnded, std::memory_order_release);
-  states_[at(op)].notify_all();
+void RunControl::set_ended(OpId op) { board_.ops[at(op)].state.store(kEnded); }
+
+template <typename Done>
+void RunControl::wait_until(int rank, int lane, OpId op, WaitWord& word, Done&& done) {
+  std::int32_t seen = word.load();
+  if (!done(seen)) {
+    LaneState& state = lane_of(rank, lane);
+    state.waits_for_plus_1.store(op + 1, std::memory_order_relaxed);
+    for (; !done(seen); seen = word.load()) {
+      leave_if_stopping();
+      word.wait(seen);
+    }
+    state.waits_for_plus_1.store(0, std::memory_order_relaxed);
+  }
+  beat(rank, lane);
 }
 
 void RunControl::wait(int rank, int lane, OpId op, State wanted) {
-  std::atomic<std::int32_t>& state = states_[at(op)];
-  std::int32_t seen = state.load(std::memory_order_acquire);
-  if (seen < wanted) {
-    lane_of(rank, lane).waits_for.store(op, std::memory_order_relaxed);
-    for (; seen < wanted; seen = state.load(std::memory_order_acquire)) {
-      leave_if_stopping();
-      state.wait(seen, std::memory_order_acquire);
-    }
-    lane_of(rank, lane).waits_for.store(kNone, std::memory_order_relaxed);
-  }
-  beat(rank, lane);
+  wait_until(rank, lane, op, board_.ops[at(op)].state, [wanted](std::int32_t seen) { return seen >= wanted; });
 }
 
 void RunControl::wait_taken(int rank, int lane, OpId op) {
-  std::atomic<std::int32_t>& takers = takers_[at(op)];
-  std::int32_t seen = takers.load(std::memory_order_acquire);
-  if (seen > 0) {
-    lane_of(rank, lane).waits_for.store(op, std::memory_order_relaxed);
-    for (; seen > 0; seen = takers.load(std::memory_order_acquire)) {
-      leave_if_stopping();
-      takers.wait(seen, std::memory_order_acquire);
-    }
-    lane_of(rank, lane).waits_for.store(kNone, std::memory_order_relaxed);
-  }
-  beat(rank, lane);
+  wait_until(rank, lane, op, board_.ops[at(op)].takers, [](std::int32_t left) { return left <= 0; });
 }
 
 void RunControl::fail(int rank, int lane, const std::string& reason) {
-  const OpId op = lane_of(rank, lane).op;
-  {
-    const std::lock_guard lock(mutex_);
-    if (failure_ || stopping_) return;
-    failure_ = {rank, lane, op, false,
-                op == kNone ? fmt::format("rank {} failed: {}", rank, reason)
-                            : fmt::format("rank {} failed in {}: {}", rank, describe_op(plan_, op), reason)};
+  if (stopping_) return;
+  const OpId op = lane_of(rank, lane).op_plus_1 - 1;
+  std::string text = op == kNone ? fmt::format("rank {} failed: {}", rank, reason)
+                                 : fmt::format("rank {} failed in {}: {}", rank, describe_op(plan_, op), reason);
+  stop({ErrorCode::kRankFailed, {rank, lane, op, false, std::move(text)}});
+}
+
+void RunControl::stop(const StopReason& reason) {
+  StopRecord& record = *board_.stop;
+  std::int32_t none = 0;
+  if (record.state.compare_exchange_strong(none, 1)) {
+    const std::string& text = reason.fault.message;
+    const std::size_t length = std::min(text.size(), StopRecord::kMaxText - 1);
+    std::copy_n(text.data(), length, record.text);
+    record.text[length] = 0;
+    record.code = static_cast<std::int32_t>(reason.code);
+    record.rank = reason.fault.rank;
+    record.lane = reason.fault.lane;
+    record.op = reason.fault.op;
+    record.state.store(2, std::memory_order_release);
   }
   stop();
 }
 
-// The flag is set before the states change, so that a lane which misses the change sees the flag before it waits.
 void RunControl::stop() {
   stopping_.store(true, std::memory_order_seq_cst);
-  for (auto& state : states_) {
-    for (std::int32_t seen = state.load(); seen < kEnded && !state.compare_exchange_weak(seen, kStopped);) continue;
-    state.notify_all();
-  }
-  for (auto& takers : takers_) {
-    takers.store(kNobody);
-    takers.notify_all();
-  }
+  for (OpFlags& flags : board_.ops) flags.state.wake(), flags.takers.wake();
 }
 
 std::int64_t RunControl::progress() const {
   std::int64_t sum = 0;
-  for (const Lane& lane : lanes_) sum += lane.beats.load(std::memory_order_relaxed);
+  for (const LaneState& lane : board_.lanes) sum += lane.beats.load(std::memory_order_relaxed);
   return sum;
 }
 
-std::optional<RankFault> RunControl::failure() const {
-  const std::lock_guard lock(mutex_);
-  return failure_;
+std::optional<StopReason> RunControl::reason() const {
+  const StopRecord& record = *board_.stop;
+  if (record.state.load(std::memory_order_acquire) != 2) return std::nullopt;
+  const auto code = static_cast<ErrorCode>(record.code);
+  return StopReason{code, {record.rank, record.lane, record.op, code == ErrorCode::kRankHung, record.text}};
+}
+
+Error StopReason::error() const {
+  if (code != ErrorCode::kRankFailed) return {code, fault.message};
+  return {code, fault.message, "see the message of the rank; all other ranks were stopped"};
 }
 
 RankFault RunControl::describe_hang(double seconds) const {
@@ -154,9 +162,10 @@ RankFault RunControl::describe_hang(double seconds) const {
     OpId op, waits_for;
   };
   std::vector<Place> inside;
-  for (std::size_t l = 0; l < lanes_.size(); ++l) {
-    const Place place{static_cast<int>(l / at(plan_.lanes)), static_cast<int>(l % at(plan_.lanes)), lanes_[l].op,
-                      lanes_[l].waits_for};
+  for (std::size_t l = 0; l < board_.lanes.size(); ++l) {
+    const LaneState& lane = board_.lanes[l];
+    const Place place{static_cast<int>(l / at(plan_.lanes)), static_cast<int>(l % at(plan_.lanes)), lane.op_plus_1 - 1,
+                      lane.waits_for_plus_1 - 1};
     if (place.op != kNone) inside.push_back(place);
   }
   if (inside.empty()) return {-1, -1, kNone, true, fmt::format("no rank made progress for {:.1f} s", seconds)};

@@ -1,19 +1,24 @@
 // RunControl: what the lanes of one run share about its progress. Lanes wait here for ops of other lanes, say here that
 // they are alive, and are stopped here when one of them fails, hangs, or the user interrupts.
 //
-// Every op is idle, then posted, then ended. Waiting spins a moment and then blocks in the kernel, so that many more
-// ranks than cores cost nothing while they wait. A stop makes every wait return by throwing StopLane, which unwinds the
-// lane to its main; the first failure is the one that is reported, later ones are its consequences.
+// Every op is idle, then posted, then ended. A stop makes every wait return by throwing StopLane, which unwinds the
+// lane to its main; the first reason to stop is the one that is reported, later ones are its consequences.
+//
+// What lanes share lies on a board: in memory of this process, or in memory that several processes share, each with a
+// RunControl of its own on the same board.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "backend/base/error.h"
 #include "backend/execute/op_recorder.h"
+#include "backend/execute/wait_word.h"
 #include "backend/plan/plan.h"
 
 namespace spscope {
@@ -24,12 +29,44 @@ struct StopLane {};
 // Names an op for an error message: "exchange op 17 (sequence 5, lane 1, peer rank 3, 4096 bytes)".
 std::string describe_op(const Plan& plan, OpId op);
 
+// -- what stands on a board; all zero before a run
+
+struct OpFlags {
+  WaitWord state, takers;
+};
+// What one lane is doing.
+struct alignas(64) LaneState {
+  std::atomic<OpId> op_plus_1{0}, waits_for_plus_1{0};  // 0: none
+  std::atomic<std::int64_t> beats{0};
+};
+// Why the run stops: written once, by whoever is first.
+struct StopRecord {
+  static constexpr std::size_t kMaxText = 3072;
+  std::atomic<std::int32_t> state{0};  // 0 none, 1 being written, 2 there
+  std::int32_t code = 0, rank = -1, lane = -1;
+  OpId op = kNone;
+  char text[kMaxText] = {};
+};
+// The same, outside of a board. An interrupt names no rank.
+struct StopReason {
+  ErrorCode code = ErrorCode::kInternal;
+  RankFault fault;
+  Error error() const;
+};
+struct ControlBoard {
+  std::span<OpFlags> ops;      // by op
+  std::span<LaneState> lanes;  // by rank, by lane
+  StopRecord* stop = nullptr;
+};
+
 class RunControl {
  public:
+  // On a board of its own.
   explicit RunControl(const Plan& plan);
+  RunControl(const Plan& plan, const ControlBoard& board) : plan_(plan), board_(board) {}
 
-  // Back to the state before a run. Not thread-safe.
-  void reset();
+  // Back to the state before a run. Not thread-safe; `board` when nobody else clears the board.
+  void reset(bool board = true);
 
   // -- called by the lane `lane` of `rank`
   // The lane turns to an op, or to none when it is done. Throws StopLane when the run stops, like every call below.
@@ -38,9 +75,7 @@ class RunControl {
   // `takers`: ranks that will take data from this op's rank before it can end.
   void set_posted(OpId op, int takers = 0);
   void set_ended(OpId op);
-  void set_taken(OpId op) {
-    if (takers_[at(op)].fetch_sub(1, std::memory_order_acq_rel) == 1) takers_[at(op)].notify_all();
-  }
+  void set_taken(OpId op) { board_.ops[at(op)].takers.add(-1); }
   void wait_posted(int rank, int lane, OpId op) { wait(rank, lane, op, kPosted); }
   void wait_ended(int rank, int lane, OpId op) { wait(rank, lane, op, kEnded); }
   // Until every taker of the lane's own op has its data.
@@ -49,37 +84,36 @@ class RunControl {
   void fail(int rank, int lane, const std::string& reason);
 
   // -- called from outside
-  // Every lane leaves at its next call into this class. Thread-safe; may be called again.
+  // Every lane of this process leaves at its next call into this class; the reason is kept if it is the first one.
+  // Thread-safe; may be called again.
+  void stop(const StopReason& reason);
+  // The same for a reason that stands on the board already.
   void stop();
   const std::atomic<bool>& stopping() const { return stopping_; }
-  // Grows whenever any lane makes progress.
+  // Grows whenever any lane on the board makes progress.
   std::int64_t progress() const;
-  // The first failure, if there was one.
-  std::optional<RankFault> failure() const;
+  // The first reason to stop, if there is one; of any process on the board.
+  std::optional<StopReason> reason() const;
   // Names the rank that the others wait for: a lane that is inside an op and waits for nobody; else the one with the
   // lowest post.
   RankFault describe_hang(double seconds) const;
 
  private:
-  enum State : std::int32_t { kIdle = 0, kPosted = 1, kEnded = 2, kStopped = 3 };
-  static constexpr std::int32_t kNobody = -1 << 30;  // takers after a stop
-  struct alignas(64) Lane {
-    std::atomic<OpId> op{kNone}, waits_for{kNone};
-    std::atomic<std::int64_t> beats{0};
-  };
+  enum State : std::int32_t { kIdle = 0, kPosted = 1, kEnded = 2 };
+  struct OwnBoard;
   static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-  Lane& lane_of(int rank, int lane) { return lanes_[at(rank) * at(plan_.lanes) + at(lane)]; }
+  LaneState& lane_of(int rank, int lane) const { return board_.lanes[at(rank) * at(plan_.lanes) + at(lane)]; }
   void wait(int rank, int lane, OpId op, State wanted);
+  template <typename Done>
+  void wait_until(int rank, int lane, OpId op, WaitWord& word, Done&& done);
   void leave_if_stopping() const {
     if (stopping_.load(std::memory_order_acquire)) throw StopLane();
   }
 
   const Plan& plan_;
-  std::vector<std::atomic<std::int32_t>> states_, takers_;  // by op
-  std::vector<Lane> lanes_;                                 // by rank, by lane
+  std::shared_ptr<OwnBoard> own_;
+  ControlBoard board_;
   std::atomic<bool> stopping_{false};
-  mutable std::mutex mutex_;
-  std::optional<RankFault> failure_;
 };
 
 }  // namespace spscope

@@ -16,6 +16,7 @@
 #include "backend/execute/communicator.h"
 #include "backend/execute/op_recorder.h"
 #include "backend/execute/run_control.h"
+#include "backend/execute/traffic_counter.h"
 
 namespace spscope {
 
@@ -26,32 +27,24 @@ class ThreadCommunicator final : public Communicator {
                      OpRecorder* recorder = nullptr);
 
   void run(const Transfer& transfer, OpTimes& times) override;
-  CountedBytes traffic() const override;
+  CountedBytes traffic() const override { return counter_.bytes(); }
   void reset() override;
-  // Most bytes of staging that sums took at one time, by rank.
-  std::vector<std::int64_t> staging_peak_bytes() const;
+  std::vector<std::int64_t> staging_peak_bytes() const override { return counter_.staging_peak_bytes(); }
 
  private:
-  struct alignas(64) Counters {
-    std::atomic<std::int64_t> sent{0}, received{0}, intra{0}, inter{0}, staging{0};
-  };
   OpId mailbox_of(const Transfer& transfer, int rank) const;
   void meet_partners(const Transfer& transfer);
   void receive(const Transfer& transfer);
   void copy_part(const TransferPart& part, std::span<const CellRun> from);
   void add_up(const Transfer& transfer);
-  void add_up_box(const Transfer& transfer, std::span<const TransferPart> shares);
   std::span<const CellRun> source_cells(const Transfer& transfer, const TransferPart& part) const;
-  void count(int src, int dst, std::int64_t num_bytes);
 
-  const Plan& plan_;
   const BufferStore& store_;
   RunControl& control_;
-  int ranks_per_node_;
   OpRecorder* recorder_;
   FlatMap<OpId> op_of_;  // (sequence, rank) -> op, which numbers the mailbox
   std::vector<std::atomic<const Transfer*>> mailboxes_;
-  std::vector<Counters> counters_;
+  TrafficCounter counter_;
 };
 
 }  // namespace spscope

@@ -99,7 +99,8 @@ TEST_P(LayerVerdict, KeysOfTheTextThatAreNotNormed) {
 Verification judge_replicas(Dtype dtype, const std::function<float(std::size_t channel, float x)>& change) {
   constexpr std::size_t kToken = 40;
   const Request request = layer_request({.block = LayerBlock::kWan, .ranks = 4, .dtype = dtype});
-  const Program program(testing::plan_of(request, "megatron_tp"), request, std::make_shared<LayerParameters>(5));
+  const Program program(testing::plan_of(request, "megatron_tp"), request, std::make_shared<LayerParameters>(5),
+                        RankView::all(request.ranks));
   const Plan& plan = program.plan();
   const Activations activations = generate_activations(request, 5);
   const std::vector<float> right = execute(plan, request, activations).outputs.front().values;
@@ -124,7 +125,9 @@ Verification judge_replicas(Dtype dtype, const std::function<float(std::size_t c
     }
     EXPECT_EQ(next, held.size());
   }
-  return Reference(request, activations, VerifyExtent::kFull, 0).check(program.outputs().gather(store));
+  std::vector<std::vector<float>> held;
+  for (int rank = 0; rank < plan.ranks; ++rank) held.push_back(program.outputs().held(store, rank));
+  return Reference(request, activations, VerifyExtent::kFull, 0).check(program.outputs().gather(held));
 }
 
 TEST_P(LayerVerdict, AReplicaThatDiffersInOneRow) {

@@ -1,0 +1,62 @@
+// LaneRun: the ranks of one process at work. Every rank is a compute thread (lane 0) and one thread for each
+// communication lane it uses, so that communication overlaps compute as it does on streams of a GPU. Each lane runs its
+// ops in post order; an op waits for the ops it depends on. The caller's thread watches: it stops the run when a rank
+// fails, when no rank makes progress, and when the user interrupts.
+//
+// Executors differ in which ranks a process holds, in where their memory and the run's progress lie, and in the
+// communicator between them.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backend/execute/activations.h"
+#include "backend/execute/execute.h"
+#include "backend/execute/program.h"
+#include "backend/execute/run_control.h"
+
+namespace spscope {
+
+// All that lanes touch. Shared by the caller and the lanes, so that a lane that is left behind finds it in place.
+struct LaneRun {
+  LaneRun(const Plan& plan, const Request& request, const Activations& activations, const ExecuteOptions& chosen,
+          const RankView& view)
+      : options(chosen),
+        program(plan, request, activations.parameters, view),
+        scratch(static_cast<std::size_t>(plan.ranks)),
+        times(plan.ops.size()) {}
+  LaneRun(const LaneRun&) = delete;
+
+  // Set by the executor before the first pass.
+  const ExecuteOptions options;
+  Program program;
+  std::unique_ptr<BufferStore> store;
+  std::unique_ptr<RunControl> control;
+  std::unique_ptr<Communicator> communicator;
+
+  std::vector<ComputeScratch> scratch;  // by rank
+  std::vector<OpTimes> times;           // by op of this process, on the raw clock
+  std::atomic<bool> may_start{false};
+  std::mutex mutex;
+  std::condition_variable lane_left;
+  std::size_t lanes_left = 0;
+
+  // Most bytes of staging by rank: of kernels and of the communicator.
+  std::vector<std::int64_t> staging_bytes() const;
+};
+
+// Closes all slots of the local ranks and fills those of their inputs.
+void fill_inputs(LaneRun& run, const Activations& activations);
+
+// Runs every lane of the process once, the given repeat (< 0: a warm-up), and returns when they could start, on the raw
+// clock. `meet` is called when all lanes are there and wait: processes that start together meet in it. It does not
+// throw; it stops the run instead. Throws Error: the first reason to stop, when there was one.
+std::int64_t run_lanes(const std::shared_ptr<LaneRun>& run, int repeat, const std::function<void()>& meet = {});
+
+bool interrupted(const ExecuteOptions& options);
+
+}  // namespace spscope
