@@ -61,12 +61,12 @@ CREATE TABLE clock_fit (
   exchanges INTEGER NOT NULL CHECK (typeof(exchanges) = 'integer')  -- exchanges that the fit rests on
 );
 
--- Exchanges of times between a rank and rank 0 that the fit of its clock rests on.
+-- Exchanges of times with the process that keeps the run clock, on which the fit of a rank's clock rests.
 CREATE TABLE clock_exchange (
   rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- rank
   ordinal INTEGER NOT NULL CHECK (typeof(ordinal) = 'integer'),  -- order of the exchanges
   sent_ns INTEGER NOT NULL CHECK (typeof(sent_ns) = 'integer'),  -- raw clock of the rank when it asked
-  remote_ns INTEGER NOT NULL CHECK (typeof(remote_ns) = 'integer'),  -- raw clock of rank 0 when it answered
+  remote_ns INTEGER NOT NULL CHECK (typeof(remote_ns) = 'integer'),  -- run clock when it was answered
   received_ns INTEGER NOT NULL CHECK (typeof(received_ns) = 'integer'),  -- raw clock of the rank when the answer came
   PRIMARY KEY (rank, ordinal)
 ) WITHOUT ROWID;

@@ -95,7 +95,27 @@ ClusterFigures figures_of(const ClusterPreset& cluster) {
   return figures;
 }
 
-// A layer pass is stored once all its strategies have run, so every legal strategy has the same number of them.
+// The finished runs of the legal strategies of a workload that every one of them has for the layer and denoise step: a
+// run that was stopped or has lost a rank must not make one strategy look faster than another.
+std::map<StrategyId, std::vector<RunRecord>> common_runs(const StoreReader& reader,
+                                                         const std::vector<StrategyRecord>& strategies,
+                                                         WorkloadId workload) {
+  using Place = std::pair<int, int>;
+  std::map<StrategyId, std::vector<RunRecord>> runs;
+  std::map<Place, std::size_t> finished_by;
+  for (const StrategyRecord& strategy : strategies) {
+    if (strategy.workload_id != workload || !strategy.legal()) continue;
+    for (RunRecord& run : runs[strategy.strategy_id] = reader.runs(strategy.strategy_id))
+      finished_by[{run.layer, run.denoise_step}] += run.finished;
+  }
+  for (auto& [strategy, records] : runs)
+    std::erase_if(records, [&](const RunRecord& run) {
+      return finished_by.at({run.layer, run.denoise_step}) != runs.size();
+    });
+  return runs;
+}
+
+// Every legal strategy has the same number of them.
 std::optional<int> layer_passes_done(const std::vector<StrategyResult>& strategies) {
   std::optional<int> done;
   for (const StrategyResult& s : strategies)
@@ -149,10 +169,12 @@ std::vector<Comparison> compare_store(const StoreReader& reader) {
     c.workload = describe(workload);
     const std::optional<ClusterPreset> cluster = stored_cluster(workload);
     if (cluster) c.cluster = figures_of(*cluster);
+    const std::map<StrategyId, std::vector<RunRecord>> records = common_runs(reader, strategies, workload.workload_id);
     for (const StrategyRecord& strategy : strategies) {
       if (strategy.workload_id != workload.workload_id) continue;
       std::vector<StoredRun> runs;
-      for (const RunRecord& record : reader.runs(strategy.strategy_id))
+      const auto known = records.find(strategy.strategy_id);
+      for (const RunRecord& record : known == records.end() ? std::vector<RunRecord>() : known->second)
         runs.push_back(load_run(reader, record, cluster ? &*cluster : nullptr, ratios));
       StrategyResult result = summarize(strategy, runs);
       result.end_to_end_ns = end_to_end_ns(result, c.workload);

@@ -6,6 +6,7 @@
 #include "backend/plan/timeline.h"
 #include "backend/store/chunk_codec.h"
 #include "backend/store/events.h"
+#include "backend/store/rank_records.h"
 #include "backend/store/records.h"
 
 namespace spscope {

@@ -119,11 +119,16 @@ void EventWriter::count_dropped(StreamId stream, std::int64_t dropped) { state_-
 
 std::int64_t EventWriter::last_end_ns() const { return state_->last_end_ns; }
 
-void EventWriter::finish() {
+void EventWriter::flush() {
   Statement insert(state_->db,
-                   "INSERT INTO ledger (stream_id, sent, stored, dropped, unreadable, lost) VALUES (?, ?, ?, ?, 0, 0)");
+                   "INSERT OR REPLACE INTO ledger (stream_id, sent, stored, dropped, unreadable, lost) "
+                   "VALUES (?, ?, ?, ?, 0, 0)");
   for (const State::Filled& filled : state_->streams)
     insert.run(filled.stream.stream_id, filled.stored + filled.dropped, filled.stored, filled.dropped);
+}
+
+void EventWriter::finish() {
+  flush();
   Statement note(state_->db, "INSERT INTO meta (key, value) VALUES (?, ?)");
   note.run("strings_repaired", std::to_string(state_->repaired));
   note.run("strings_cut", std::to_string(state_->cut));

@@ -121,7 +121,9 @@ class EventWriter {
   void count_dropped(StreamId stream, std::int64_t dropped);
   // The end of the latest event that ended; 0 when there is none.
   std::int64_t last_end_ns() const;
-  // Writes the ledger. Called once, by the store writer, before it commits.
+  // Writes what is buffered, and the ledger so far.
+  void flush();
+  // The same for the last time. Called once, by the store writer, before it commits.
   void finish();
 
  private:

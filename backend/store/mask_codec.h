@@ -1,8 +1,9 @@
 // Masks as bytes, and their thumbnails. Layout 1 (`mask.codec` = 1), numbers as in bytes.h: magic "SMSK", version,
 // heads, number of blocks, tokens of each block, then the bits row by row ([heads, query blocks], each row padded to
-// whole 64-bit words), CRC-32C.
+// whole 64-bit words), CRC-32C. `mask.codec` = 2 is layout 1 compressed with zstd.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,7 +13,9 @@
 
 namespace spscope {
 
-inline constexpr int kMaskCodecNone = 0, kMaskCodec = 1;
+inline constexpr int kMaskCodecNone = 0, kMaskCodec = 1, kMaskCodecZstd = 2;
+// Of a mask before it is compressed.
+inline constexpr std::size_t kMaxMaskBytes = 256 << 20;
 
 // REQUIRES: not refined.
 std::vector<std::uint8_t> encode_mask(const BlockMask& mask);

@@ -10,6 +10,7 @@
 
 #include "backend/store/embedded_schema.h"
 #include "backend/store/event_table.h"
+#include "backend/store/new_store.h"
 #include "backend/store/output_file.h"
 
 namespace spscope {
@@ -173,17 +174,16 @@ void add_event_tables(Database& db) {
                 "the file is damaged; copy it again from where it was made");
 }
 
-OpenedStore open_store(const std::string& path) {
-  check_kind(path);
-  check_header(path);
-  Database db = Database::open_read_only(path);
+namespace {
+
+OpenedStore check_store(Database db) {
   FileRecord file;
   // The numbers come before the tables: a newer file may have other tables.
   file.schema_version = meta_number(db, "schema_version");
   file.min_reader = meta_number(db, "min_reader");
   if (file.min_reader > kSchemaVersion)
     throw Error(ErrorCode::kStoreVersion,
-                fmt::format("\"{}\" needs a program that reads schema {}; this one reads schema {}", path,
+                fmt::format("\"{}\" needs a program that reads schema {}; this one reads schema {}", db.path(),
                             file.min_reader, kSchemaVersion),
                 "install a newer spscope");
   check_tables(db);
@@ -191,8 +191,26 @@ OpenedStore open_store(const std::string& path) {
   file.tool_version = meta(db, "tool_version");
   file.created_utc = meta(db, "created_utc");
   add_event_tables(db);
+  const ShardRecord shard = shard_record(db);
   db.execute("PRAGMA query_only = ON");
-  return {std::move(db), std::move(file)};
+  return {std::move(db), std::move(file), shard};
+}
+
+}  // namespace
+
+OpenedStore open_store(const std::string& path) {
+  check_kind(path);
+  check_header(path);
+  return check_store(Database::open_read_only(path));
+}
+
+OpenedStore open_shard(const std::string& path) {
+  check_kind(path);
+  OpenedStore opened = check_store(Database::open_shard(path));
+  if (opened.shard.kind == ShardKind::kNone)
+    throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" is a finished file, not a shard of a run", path),
+                "give the shards that a run left, or the file that it was to write");
+  return opened;
 }
 
 }  // namespace spscope

@@ -1,9 +1,9 @@
-// Opening a finished store: everything that is checked before the first row is read.
+// Opening a finished store or a shard: everything that is checked before the first row is read.
 #pragma once
 
 #include <string>
 
-#include "backend/store/records.h"
+#include "backend/store/rank_records.h"
 #include "backend/store/sqlite.h"
 
 namespace spscope {
@@ -11,11 +11,14 @@ namespace spscope {
 struct OpenedStore {
   Database db;
   FileRecord file;
+  ShardRecord shard;
 };
 
 // A read-only connection with the tables of event_table.h and the views of schemas/views in its temp schema. Throws
 // Error as StoreReader does.
 OpenedStore open_store(const std::string& path);
+// The same of a shard, with or without a write-ahead log; kStoreForeign when it is none.
+OpenedStore open_shard(const std::string& path);
 
 // Makes those tables and views on a connection to a store. Throws Error.
 void add_event_tables(Database& db);

@@ -20,7 +20,8 @@
 
 namespace spscope {
 
-inline constexpr int kPlanCodec = 1;
+// 2: layout 1 in compressed parts, in the table plan_part.
+inline constexpr int kPlanCodec = 1, kPlanCodecParts = 2;
 
 std::vector<std::uint8_t> encode_plan(const Plan& plan);
 // An equal plan (plan_hash) with a set table of its own. Throws Error (kStoreCorrupt) with the rule at fault unless the

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backend/base/dtype.h"
@@ -98,6 +97,8 @@ struct RunRecord {
   Verdict verdict = Verdict::kSkipped;  // outputs against the reference
   std::optional<double> max_error;
   std::string error_metric;  // what max_error measures: "nmse"
+  // false: begun and not finished. Its events may be there, its figures are not.
+  bool finished = true;
 };
 
 // What one rank did in a run, counted by its communicator and its executor, or taken from the plan when nothing ran.
@@ -127,7 +128,7 @@ struct RepeatRecord {
   // modelled times go.
   std::int64_t begin_ns = kAfterEverything;
   std::int64_t makespan_ns = 0;
-  bool has_timeline = false;  // set by the writer
+  bool has_timeline = false;  // its events are in the file or in a shard of its run
   static constexpr std::int64_t kAfterEverything = -1;
 };
 
@@ -149,18 +150,6 @@ struct MaskPlace {
   StoredMaskId mask_id = {};
   friend bool operator==(const MaskPlace&, const MaskPlace&) = default;
 };
-
-// What can go wrong with a rank. Stored numbers: append only.
-enum class IncidentKind : std::uint8_t {
-  kFailed = 0,       // it threw an error
-  kHung = 1,         // it made no progress
-  kStopped = 2,      // its process was stopped by a signal
-  kKilled = 3,       // its process ended by a signal
-  kLost = 4,         // its process went away without a word
-  kInterrupted = 5,  // it was told to end
-};
-inline constexpr int kNumIncidentKinds = 6;
-std::string_view incident_kind_name(IncidentKind kind);
 
 // Density of one head over a grid of kSide x kSide cells of equal tokens, row by row (queries down, keys across);
 // 0 is empty, 255 is full.

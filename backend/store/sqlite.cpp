@@ -12,6 +12,11 @@ namespace {
 // length cannot exhaust memory.
 constexpr int kMaxValueBytes = 256 << 20;
 
+// A shard's log is played back into the shard when it has this many bytes.
+constexpr int kShardPageBytes = 8192, kShardLogBytes = 16 << 20;
+// How long a reader waits for a writer that repairs the index of a shard after a crash.
+constexpr int kMaxWaitMs = 5000;
+
 // Paths may hold characters that mean something in a URI.
 std::string uri_of(const std::string& path) {
   std::string uri = "file:";
@@ -57,6 +62,33 @@ Database Database::create(const std::string& file, const std::string& path) {
 
 Database Database::open_read_only(const std::string& path) {
   Database db(uri_of(path) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path, false);
+  db.set_hostile_limits();
+  return db;
+}
+
+Database Database::create_shard(const std::string& path) {
+  Database db(uri_of(path), SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, path, true);
+  db.execute(
+      fmt::format("PRAGMA page_size = {}; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; "
+                  "PRAGMA cache_size = -16384; PRAGMA encoding = 'UTF-8'",
+                  kShardPageBytes));
+  return db;
+}
+
+void Database::write_ahead() {
+  Statement mode(*this, "PRAGMA journal_mode = WAL");
+  if (!mode.step() || mode.text(0) != "wal")
+    throw Error(ErrorCode::kOutputPlace,
+                fmt::format("cannot write \"{}\": its file system has no shared memory for a write-ahead log", path_),
+                "choose a local folder with run.scratch");
+  mode.reset();
+  execute(fmt::format("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = {}; PRAGMA journal_size_limit = {}",
+                      kShardLogBytes / kShardPageBytes, 2 * kShardLogBytes));
+}
+
+Database Database::open_shard(const std::string& path) {
+  Database db(uri_of(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path, false);
+  db.check(sqlite3_busy_timeout(db.handle(), kMaxWaitMs));
   db.set_hostile_limits();
   return db;
 }

@@ -104,6 +104,13 @@ class Database {
   static Database create(const std::string& file, const std::string& path);
   // A finished file, never written. Ignores locks and journals: a finished file is only ever replaced whole.
   static Database open_read_only(const std::string& path);
+  // A shard: an empty file that exists, which its one writer fills while others read. write_ahead() comes before the
+  // first transaction, and after what must be in the file itself.
+  static Database create_shard(const std::string& path);
+  void write_ahead();
+  // A shard that may still be written. Reads what is committed when a statement begins, and writes nothing but the
+  // index that readers and writer share beside the file. Reset every statement: a read that is held lets the log grow.
+  static Database open_shard(const std::string& path);
   // A database of its own in memory, for tests of SQL.
   static Database in_memory();
 

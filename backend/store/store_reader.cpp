@@ -2,17 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "backend/store/mask_codec.h"
 #include "backend/store/open_store.h"
-#include "backend/store/plan_codec.h"
 #include "backend/store/sqlite.h"
+#include "backend/store/stored_plan.h"
 #include "backend/store/value_text.h"
+#include "backend/store/zstd_blob.h"
 
 namespace spscope {
 
 struct StoreReader::State {
   explicit State(const std::string& path) : State(open_store(path)) {}
-  explicit State(OpenedStore opened) : db(std::move(opened.db)), file(std::move(opened.file)), events(db) {}
+  explicit State(OpenedStore opened)
+      : db(std::move(opened.db)), file(std::move(opened.file)), shard(opened.shard), events(db) {}
 
   [[noreturn]] void corrupt(const std::string& why) const {
     throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": {}", db.path(), why),
@@ -37,16 +41,22 @@ struct StoreReader::State {
 
   Database db;
   FileRecord file;
+  ShardRecord shard;
   EventReader events;
 };
 
 StoreReader::StoreReader(std::string path) : state_(std::make_unique<State>(path)) {}
+StoreReader::StoreReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+StoreReader StoreReader::shard(const std::string& path) {
+  return StoreReader(std::make_unique<State>(open_shard(path)));
+}
 StoreReader::~StoreReader() = default;
 StoreReader::StoreReader(StoreReader&&) noexcept = default;
 StoreReader& StoreReader::operator=(StoreReader&&) noexcept = default;
 
 const std::string& StoreReader::path() const { return state_->db.path(); }
 const FileRecord& StoreReader::file() const { return state_->file; }
+const ShardRecord& StoreReader::shard_record() const { return state_->shard; }
 const EventReader& StoreReader::events() const { return state_->events; }
 QueryResult StoreReader::query(const std::string& sql, const QueryLimits& limits) const {
   return run_query(state_->db, sql, limits);
@@ -155,11 +165,11 @@ std::vector<StrategyRecord> StoreReader::strategies() const {
 }
 
 std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
-  Statement rows(
-      state_->db,
-      "SELECT run_id, layer, denoise_step, plan_id, compute_source, network_source, timing, planning_ns,"
-      " density, tiles, tiles_redundant, moved_fraction, parameter_bytes, bound_ns, planned_imbalance_ratio,"
-      " decided, verdict, max_error, error_metric FROM run WHERE strategy_id = ? ORDER BY denoise_step, layer");
+  Statement rows(state_->db,
+                 "SELECT run_id, layer, denoise_step, plan_id, compute_source, network_source, timing, planning_ns,"
+                 " density, tiles, tiles_redundant, moved_fraction, parameter_bytes, bound_ns, planned_imbalance_ratio,"
+                 " decided, verdict, max_error, error_metric, finished FROM run WHERE strategy_id = ? ORDER BY "
+                 "denoise_step, layer");
   rows.bind_all(strategy);
   std::vector<RunRecord> runs;
   while (rows.step()) {
@@ -184,6 +194,7 @@ std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
     r.verdict = State::number(rows, 16, Verdict::kFailed);
     if (!rows.is_null(17)) r.max_error = rows.real(17);
     r.error_metric = rows.text(18);
+    r.finished = rows.flag(19);
   }
   return runs;
 }
@@ -218,13 +229,63 @@ std::vector<RepeatRecord> StoreReader::repeats(RunId run) const {
   return repeats;
 }
 
-Plan StoreReader::plan(PlanId id) const {
-  const Statement row = state_->row("SELECT codec, data, hash FROM plan WHERE plan_id = ?", "plan", id);
-  row.integer(0, kPlanCodec, kPlanCodec);
-  Plan plan = decode_plan(row.blob(1));
-  if (row.text(2) != hash_text(plan_hash(plan))) state_->corrupt("a plan does not have the hash it was stored under");
-  return plan;
+std::vector<RankRepeat> StoreReader::rank_repeats(RunId run) const {
+  Statement rows(state_->db,
+                 "SELECT repeat, rank, begin_ns, end_ns FROM rank_repeat WHERE run_id = ? ORDER BY repeat, rank");
+  rows.bind_all(run);
+  std::vector<RankRepeat> windows;
+  while (rows.step()) windows.push_back({run, rows.count(0), rows.count(1), rows.integer(2), rows.integer(3)});
+  return windows;
 }
+
+std::vector<RankProcess> StoreReader::rank_processes() const {
+  Statement rows(state_->db, "SELECT rank, host, node, boot_id, pid, state_text FROM rank_process ORDER BY rank");
+  std::vector<RankProcess> processes;
+  while (rows.step())
+    processes.push_back({rows.count(0), rows.text(1), rows.count(2), rows.text(3), rows.integer(4), rows.text(5)});
+  return processes;
+}
+
+std::vector<RankClock> StoreReader::rank_clocks() const {
+  Statement rows(state_->db,
+                 "SELECT rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges FROM clock_fit ORDER BY rank");
+  std::vector<RankClock> clocks;
+  while (rows.step())
+    clocks.push_back({rows.count(0),
+                      {.raw_zero_ns = rows.integer(1),
+                       .offset_ns = rows.integer(2),
+                       .drift = rows.real(3),
+                       .bound_ns = rows.integer(4),
+                       .exchanges = rows.integer(5)}});
+  return clocks;
+}
+
+std::vector<ClockSample> StoreReader::clock_samples(int rank) const {
+  Statement rows(state_->db,
+                 "SELECT sent_ns, remote_ns, received_ns FROM clock_exchange WHERE rank = ? ORDER BY ordinal");
+  rows.bind_all(rank);
+  std::vector<ClockSample> samples;
+  while (rows.step()) samples.push_back({rows.integer(0), rows.integer(1), rows.integer(2)});
+  return samples;
+}
+
+std::vector<IncidentRecord> StoreReader::incidents() const {
+  Statement rows(state_->db, "SELECT rank, lane, op_id, run_id, kind, message FROM incident ORDER BY ordinal");
+  constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
+  std::vector<IncidentRecord> incidents;
+  while (rows.step()) {
+    IncidentRecord& i = incidents.emplace_back();
+    i.rank = static_cast<int>(rows.integer(0, -1, kMaxInt));
+    i.lane = static_cast<int>(rows.integer(1, -1, kMaxInt));
+    i.op_id = rows.integer(2);
+    if (!rows.is_null(3)) i.run_id = RunId{rows.integer(3)};
+    i.kind = State::number(rows, 4, IncidentKind::kInterrupted);
+    i.message = rows.text(5);
+  }
+  return incidents;
+}
+
+Plan StoreReader::plan(PlanId id) const { return load_plan(state_->db, id); }
 
 std::optional<Timeline> StoreReader::timeline(RunId run, int repeat) const {
   const Statement pass = state_->row(
@@ -280,8 +341,11 @@ MaskRecord StoreReader::mask_record(StoredMaskId id) const {
 
 std::optional<BlockMask> StoreReader::mask_bits(StoredMaskId id) const {
   const Statement row = state_->row("SELECT codec, data, hash FROM mask WHERE mask_id = ?", "mask", id);
-  if (row.integer(0, kMaskCodecNone, kMaskCodec) == kMaskCodecNone) return std::nullopt;
-  BlockMask mask = decode_mask(row.blob(1));
+  const std::int64_t codec = row.integer(0, kMaskCodecNone, kMaskCodecZstd);
+  if (codec == kMaskCodecNone) return std::nullopt;
+  std::vector<std::uint8_t> bytes;
+  if (codec == kMaskCodecZstd) decompress(row.blob(1), kMaxMaskBytes, "a mask", bytes);
+  BlockMask mask = decode_mask(codec == kMaskCodecZstd ? std::span<const std::uint8_t>(bytes) : row.blob(1));
   if (row.text(2) != hash_text(mask.hash())) state_->corrupt("a mask does not have the hash it was stored under");
   return mask;
 }

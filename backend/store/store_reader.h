@@ -1,5 +1,5 @@
-// StoreReader: reads a finished store. It never writes: the file may be read-only, alone in a read-only folder, on a
-// file system without locks, or made by somebody else to do harm.
+// StoreReader: reads a finished store, or a shard. It never writes: the file may be read-only, alone in a read-only
+// folder, on a file system without locks, or made by somebody else to do harm.
 #pragma once
 
 #include <memory>
@@ -12,6 +12,7 @@
 #include "backend/plan/timeline.h"
 #include "backend/store/events.h"
 #include "backend/store/query.h"
+#include "backend/store/rank_records.h"
 #include "backend/store/records.h"
 
 namespace spscope {
@@ -23,24 +24,32 @@ class StoreReader {
   // Throws Error: cannot be opened or is unfinished (kStoreOpen), is not a store (kStoreForeign), needs a newer program
   // (kStoreVersion, with both numbers), is damaged (kStoreCorrupt).
   explicit StoreReader(std::string path);
+  // A shard, which may still be written: each member tells what was committed when it was called.
+  static StoreReader shard(const std::string& path);
   ~StoreReader();
   StoreReader(StoreReader&&) noexcept;
   StoreReader& operator=(StoreReader&&) noexcept;
 
   const std::string& path() const;
   const FileRecord& file() const;
+  const ShardRecord& shard_record() const;
   std::vector<MachineFact> machine() const;
   std::vector<WorkloadRecord> workloads() const;
   std::vector<StrategyRecord> strategies() const;
-  // By denoise step, then layer.
+  // By denoise step, then layer. Unfinished ones too.
   std::vector<RunRecord> runs(StrategyId strategy) const;
   std::vector<RankUsage> usage(RunId run) const;  // by rank
   std::vector<Traffic> traffic(RunId run) const;  // by src, dst, tensor
   std::vector<RepeatRecord> repeats(RunId run) const;
+  std::vector<RankRepeat> rank_repeats(RunId run) const;  // by repeat, rank
+  std::vector<RankProcess> rank_processes() const;        // by rank
+  std::vector<RankClock> rank_clocks() const;             // by rank
+  std::vector<ClockSample> clock_samples(int rank) const;
+  std::vector<IncidentRecord> incidents() const;
 
   // With a set table of its own.
   Plan plan(PlanId plan) const;
-  // The times of one repeat from its zero; absent when only the makespan was kept.
+  // The times of one repeat from its zero; absent when only the makespan was kept, or when events are missing.
   std::optional<Timeline> timeline(RunId run, int repeat) const;
 
   std::vector<MaskPlace> mask_places(WorkloadId workload) const;  // by denoise step, layer, axis
@@ -55,6 +64,7 @@ class StoreReader {
 
  private:
   struct State;
+  explicit StoreReader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -1,69 +1,66 @@
 #include "backend/store/store_writer.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
+#include <cerrno>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <unordered_map>
 
 #include "backend/base/check.h"
-#include "backend/store/embedded_schema.h"
-#include "backend/store/enum_names.h"
 #include "backend/store/mask_codec.h"
+#include "backend/store/new_store.h"
 #include "backend/store/output_file.h"
-#include "backend/store/plan_codec.h"
 #include "backend/store/sqlite.h"
+#include "backend/store/stored_plan.h"
 #include "backend/store/timeline_events.h"
 #include "backend/store/value_text.h"
+#include "backend/store/zstd_blob.h"
 
 namespace spscope {
 
 namespace {
 
-constexpr std::size_t kMaxPlanOpRows = 4096;
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  char text[32];
-  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc));
-}
-
-void mark_as_ours(Database& db, const WriteOptions& options) {
-  if (options.max_bytes > 0) {
-    Statement page_bytes(db, "PRAGMA page_size");
-    page_bytes.step();
-    db.execute(fmt::format("PRAGMA max_page_count = {}",
-                           std::max<std::int64_t>(1, options.max_bytes / page_bytes.integer(0))));
-  }
-  // First, and on disk before anything else, so that what a crash leaves is known to be ours.
-  db.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, kSchemaVersion));
-}
-
-void create_schema(Database& db, const WriteOptions& options) {
-  for (const SqlText& migration : embedded_migrations()) db.execute(std::string(migration.text));
-  Statement note(db, "INSERT INTO meta (key, value) VALUES (?, ?)");
-  note.run("schema_version", std::to_string(kSchemaVersion));
-  note.run("min_reader", std::to_string(kMinReader));
-  note.run("tool_version", options.tool_version);
-  note.run("created_utc", utc_now());
-  Statement name(db, "INSERT INTO enum_name (kind, value, name) VALUES (?, ?, ?)");
-  for (const EnumName& row : enum_names()) name.run(row.kind, row.value, row.name);
+// An empty file of our own.
+void create_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0)
+    throw Error(errno == EEXIST ? ErrorCode::kStoreExists : ErrorCode::kOutputPlace,
+                fmt::format("cannot create \"{}\": {}", path, std::strerror(errno)),
+                "choose an empty folder on a local disk with run.scratch");
+  ::close(fd);
 }
 
 }  // namespace
 
 struct StoreWriter::State {
-  State(std::string path, const WriteOptions& options)
-      : out(std::move(path), options.force),
+  State(std::unique_ptr<OutputFile> own, OutputFile& out, const WriteOptions& options)
+      : own(std::move(own)),
+        out(&out),
         db(std::make_unique<Database>(Database::create(out.temporary_path(), out.path()))) {
-    mark_as_ours(*db, options);
+    mark_as_ours(*db, options.max_bytes);
+    begin({}, options);
+  }
+  State(const std::string& path, const ShardRecord& shard, const WriteOptions& options)
+      : db(std::make_unique<Database>(Database::create_shard(path))) {
+    mark_as_ours(*db, options.max_bytes);
+    db->write_ahead();
+    begin(shard, options);
+    commit();
+  }
+
+  void begin(const ShardRecord& shard, const WriteOptions& options) {
     transaction.emplace(*db);
-    create_schema(*db, options);
+    create_tables(*db, options.tool_version, shard);
     events.emplace(*db);
+  }
+  void commit() {
+    transaction->commit();
+    transaction.emplace(*db);
   }
 
   // A prepared statement for each text, made when it is first used.
@@ -73,7 +70,8 @@ struct StoreWriter::State {
   }
 
   // Destroyed from the last to the first: statements, transaction, connection, file.
-  OutputFile out;
+  std::unique_ptr<OutputFile> own;
+  OutputFile* out = nullptr;  // of a finished file
   std::unique_ptr<Database> db;
   std::optional<Transaction> transaction;
   std::optional<EventWriter> events;
@@ -83,14 +81,26 @@ struct StoreWriter::State {
   std::int64_t free_ns = 0;  // run clock after every repeat so far
 };
 
-StoreWriter::StoreWriter(std::string path, const WriteOptions& options)
-    : state_(std::make_unique<State>(std::move(path), options)) {}
+StoreWriter::StoreWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+StoreWriter::StoreWriter(std::string path, const WriteOptions& options) {
+  auto out = std::make_unique<OutputFile>(std::move(path), options.force);
+  OutputFile& place = *out;
+  state_ = std::make_unique<State>(std::move(out), place, options);
+}
+StoreWriter::StoreWriter(OutputFile& out, const WriteOptions& options)
+    : state_(std::make_unique<State>(nullptr, out, options)) {}
+StoreWriter StoreWriter::shard(const std::string& path, const ShardRecord& shard, const WriteOptions& options) {
+  SPSCOPE_CHECK(shard.kind != ShardKind::kNone);
+  create_file(path);
+  return StoreWriter(std::make_unique<State>(path, shard, options));
+}
 StoreWriter::~StoreWriter() = default;
 StoreWriter::StoreWriter(StoreWriter&&) noexcept = default;
 StoreWriter& StoreWriter::operator=(StoreWriter&&) noexcept = default;
 
-const std::string& StoreWriter::path() const { return state_->out.path(); }
+const std::string& StoreWriter::path() const { return state_->db->path(); }
 EventWriter& StoreWriter::events() { return *state_->events; }
+Database& StoreWriter::database() { return *state_->db; }
 
 void StoreWriter::add_machine(std::span<const MachineFact> facts) {
   for (const MachineFact& fact : facts)
@@ -147,13 +157,13 @@ StoredMaskId StoreWriter::add_mask(const BlockMask& mask, std::string_view recip
   SPSCOPE_CHECK(!mask.refined());
   const auto [it, is_new] = state_->masks.try_emplace(mask.hash());
   if (!is_new) return it->second;
-  const std::vector<std::uint8_t> bits = recipe.empty() ? encode_mask(mask) : std::vector<std::uint8_t>();
+  const std::vector<std::uint8_t> bits = recipe.empty() ? compress(encode_mask(mask)) : std::vector<std::uint8_t>();
   state_
       ->statement(
           "INSERT INTO mask (hash, recipe, heads, tokens, blocks, density, codec, data) "
           "VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
       .run(hash_text(it->first), recipe, mask.heads(), mask.tokens(), mask.blocks(), mask.density(),
-           recipe.empty() ? kMaskCodec : kMaskCodecNone, std::span<const std::uint8_t>(bits));
+           recipe.empty() ? kMaskCodecZstd : kMaskCodecNone, std::span<const std::uint8_t>(bits));
   it->second = StoredMaskId{state_->db->last_insert_id()};
   int head = 0;
   for (const DensityThumbnail& picture : make_thumbnails(mask))
@@ -170,41 +180,37 @@ void StoreWriter::place_mask(WorkloadId workload, const MaskPlace& place) {
 PlanId StoreWriter::add_plan(const Plan& plan) {
   const auto [it, is_new] = state_->plans.try_emplace(plan_hash(plan));
   if (!is_new) return it->second;
-  const std::vector<std::uint8_t> data = encode_plan(plan);
-  state_
-      ->statement(
-          "INSERT INTO plan (hash, codec, ranks, lanes, num_ops, num_messages, data) VALUES (?, ?, ?, ?, ?, ?, ?)")
-      .run(hash_text(it->first), kPlanCodec, plan.ranks, plan.lanes, plan.ops.size(), plan.messages.size(),
-           std::span<const std::uint8_t>(data));
-  it->second = PlanId{state_->db->last_insert_id()};
-  if (plan.ops.size() > kMaxPlanOpRows) return it->second;
-  for (std::size_t id = 0; id < plan.ops.size(); ++id) {
-    const Op& op = plan.ops[id];
-    const Post& post = plan.post_of(op);
-    const OpBytes bytes = op_bytes(plan, op);
-    std::string group;
-    if (op.group != kNone) group = fmt::format("{}", fmt::join(plan.group(op.group), " "));
-    state_
-        ->statement(
-            "INSERT INTO plan_op (plan_id, op_id, rank, lane, post, kind, name, ring_step, group_ranks, tiles, flops, "
-            "bytes_sent, bytes_received) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-        .run(it->second, id, op.rank, post.lane, op.post, post.kind, op_name(plan, op), post.ring_step, group, op.tiles,
-             op.flops, bytes.sent, bytes.received);
-  }
+  it->second = store_plan(*state_->db, plan, it->first);
   return it->second;
 }
 
-RunId StoreWriter::add_run(const RunRecord& r) {
+RunId StoreWriter::add_run(const RunRecord& run) {
+  const RunId id = begin_run(run);
+  finish_run(id, run);
+  return id;
+}
+
+RunId StoreWriter::begin_run(const RunRecord& r) {
   state_
       ->statement(
           "INSERT INTO run (strategy_id, layer, denoise_step, plan_id, compute_source, network_source, timing, "
-          "planning_ns, density, tiles, tiles_redundant, moved_fraction, parameter_bytes, bound_ns, "
-          "planned_imbalance_ratio, decided, verdict, max_error, error_metric) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+          "planning_ns, density, tiles, tiles_redundant, moved_fraction, parameter_bytes, verdict, error_metric, "
+          "finished) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', 0)")
       .run(r.strategy_id, r.layer, r.denoise_step, r.plan_id, r.provenance.compute, r.provenance.network,
-           r.provenance.timing, r.planning_ns, r.density, r.tiles, r.tiles_redundant, r.moved_fraction,
-           r.parameter_bytes, r.bound_ns, r.planned_imbalance_ratio, r.decided, r.verdict, r.max_error, r.error_metric);
+           r.provenance.timing);
   return RunId{state_->db->last_insert_id()};
+}
+
+void StoreWriter::finish_run(RunId id, const RunRecord& r) {
+  state_
+      ->statement(
+          "UPDATE run SET plan_id = ?, compute_source = ?, network_source = ?, timing = ?, planning_ns = ?, "
+          "density = ?, tiles = ?, tiles_redundant = ?, moved_fraction = ?, parameter_bytes = ?, bound_ns = ?, "
+          "planned_imbalance_ratio = ?, decided = ?, verdict = ?, max_error = ?, error_metric = ?, finished = ? "
+          "WHERE run_id = ?")
+      .run(r.plan_id, r.provenance.compute, r.provenance.network, r.provenance.timing, r.planning_ns, r.density,
+           r.tiles, r.tiles_redundant, r.moved_fraction, r.parameter_bytes, r.bound_ns, r.planned_imbalance_ratio,
+           r.decided, r.verdict, r.max_error, r.error_metric, r.finished, id);
 }
 
 void StoreWriter::add_usage(RunId run, std::span<const RankUsage> ranks) {
@@ -236,7 +242,7 @@ constexpr std::string_view kInsertRepeat =
 void StoreWriter::add_repeat(RunId run, const RepeatRecord& repeat) {
   const std::int64_t begin_ns = repeat.begin_ns == RepeatRecord::kAfterEverything ? state_->free_ns : repeat.begin_ns;
   const std::int64_t end_ns = begin_ns + repeat.makespan_ns;
-  state_->statement(kInsertRepeat).run(run, repeat.repeat, begin_ns, end_ns, repeat.makespan_ns, false);
+  state_->statement(kInsertRepeat).run(run, repeat.repeat, begin_ns, end_ns, repeat.makespan_ns, repeat.has_timeline);
   state_->free_ns = std::max(state_->free_ns, end_ns + 1);
 }
 
@@ -251,6 +257,46 @@ void StoreWriter::add_repeat(RunId run, const RepeatRecord& repeat, const Plan& 
   state_->free_ns = std::max(state_->free_ns, end_ns + 1);
 }
 
+void StoreWriter::add_rank_process(const RankProcess& p) {
+  state_
+      ->statement(
+          "INSERT OR REPLACE INTO rank_process (rank, host, node, boot_id, pid, state_text) VALUES (?, ?, ?, ?, ?, ?)")
+      .run(p.rank, p.host, p.node, p.boot_id, p.pid, p.state_text);
+}
+
+void StoreWriter::add_rank_clock(const RankClock& clock) {
+  const ClockFit& fit = clock.fit;
+  state_
+      ->statement(
+          "INSERT OR REPLACE INTO clock_fit (rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges) "
+          "VALUES (?, ?, ?, ?, ?, ?)")
+      .run(clock.rank, fit.raw_zero_ns, fit.offset_ns, fit.drift, fit.bound_ns, fit.exchanges);
+}
+
+void StoreWriter::add_clock_samples(int rank, std::span<const ClockSample> samples) {
+  for (const ClockSample& s : samples)
+    state_
+        ->statement(
+            "INSERT INTO clock_exchange (rank, ordinal, sent_ns, remote_ns, received_ns) "
+            "SELECT ?1, coalesce(max(ordinal) + 1, 0), ?2, ?3, ?4 FROM clock_exchange WHERE rank = ?1")
+        .run(rank, s.sent_ns, s.remote_ns, s.received_ns);
+}
+
+void StoreWriter::add_rank_repeat(const RankRepeat& r) {
+  state_->statement("INSERT INTO rank_repeat (run_id, repeat, rank, begin_ns, end_ns) VALUES (?, ?, ?, ?, ?)")
+      .run(r.run_id, r.repeat, r.rank, r.begin_ns, r.end_ns);
+}
+
+void StoreWriter::add_incident(const IncidentRecord& i) {
+  state_->statement("INSERT INTO incident (rank, lane, op_id, run_id, kind, message) VALUES (?, ?, ?, ?, ?, ?)")
+      .run(i.rank, i.lane, i.op_id, i.run_id, i.kind, i.message);
+}
+
+void StoreWriter::checkpoint() {
+  state_->events->flush();
+  if (state_->out == nullptr) state_->commit();
+}
+
 void StoreWriter::finish() {
   state_->events->finish();
   state_->events.reset();
@@ -258,7 +304,7 @@ void StoreWriter::finish() {
   state_->transaction->commit();
   state_->transaction.reset();
   state_->db.reset();
-  state_->out.commit();
+  if (state_->out != nullptr) state_->out->commit();
 }
 
 void check_output(const std::string& path, bool force) { OutputFile::check(path, force); }

@@ -1,8 +1,11 @@
-// StoreWriter: writes one finished SQLite file, or nothing.
+// StoreWriter: writes one finished SQLite file or nothing, or a shard.
 //
-// Everything goes to OUT.tmp in the folder of OUT, locked against a second run; finish() makes it durable and renames
-// it. A writer that is destroyed before finish() removes what it wrote, so OUT is never half-written. A file that is
-// not ours is never overwritten, and an existing OUT only with `force`.
+// Of a finished file everything goes to OUT.tmp in the folder of OUT, locked against a second run; finish() makes it
+// durable and renames it. A writer that is destroyed before finish() removes what it wrote, so OUT is never
+// half-written. A file that is not ours is never overwritten, and an existing OUT only with `force`.
+//
+// A shard holds a part of a run that is going on, for merge_shards. It has a write-ahead log: what checkpoint()
+// committed stays when the process is killed, and others can read it meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +17,8 @@
 #include "backend/plan/plan.h"
 #include "backend/plan/timeline.h"
 #include "backend/store/events.h"
+#include "backend/store/output_file.h"
+#include "backend/store/rank_records.h"
 #include "backend/store/records.h"
 
 namespace spscope {
@@ -22,6 +27,7 @@ struct WriteOptions {
   bool force = false;             // replace OUT when it is a store of ours
   std::string tool_version = {};  // of this program
   std::int64_t max_bytes = 0;     // fail when the file would grow past this; 0: no limit but the disk's
+  bool small = false;             // compress chunks of events: about half the bytes, slower to write
 };
 
 // Every member throws Error (kStoreWrite, with path and hint) when the disk is full or the file cannot be written.
@@ -31,6 +37,10 @@ class StoreWriter {
   // Throws Error: OUT exists (kStoreExists), is not a store of ours (kStoreForeign), is being written by another run
   // (kStoreBusy), or its folder is missing or cannot be written (kOutputPlace).
   explicit StoreWriter(std::string path, const WriteOptions& options = {});
+  // The same for an output that the caller has locked; finish() commits it. `out` must outlive the writer.
+  StoreWriter(OutputFile& out, const WriteOptions& options);
+  // A new shard at `path`, on a local disk. Throws Error: it exists (kStoreExists), or cannot be made (kOutputPlace).
+  static StoreWriter shard(const std::string& path, const ShardRecord& shard, const WriteOptions& options = {});
   ~StoreWriter();
   StoreWriter(StoreWriter&&) noexcept;
   StoreWriter& operator=(StoreWriter&&) noexcept;
@@ -44,23 +54,38 @@ class StoreWriter {
   // Stored once per content.
   PlanId add_plan(const Plan& plan);
   RunId add_run(const RunRecord& run);
+  // The same in two steps: a run is begun before its events come, and has its figures when it is finished. Of the first
+  // record only strategy, layer, step and plan matter.
+  RunId begin_run(const RunRecord& run);
+  void finish_run(RunId id, const RunRecord& run);
   void add_usage(RunId run, std::span<const RankUsage> ranks);
   void add_traffic(RunId run, std::span<const Traffic> traffic);
-  // A repeat of which only the makespan is kept.
+  // A repeat of which only the makespan is kept, or, with has_timeline, whose events are in shards of ranks.
   void add_repeat(RunId run, const RepeatRecord& repeat);
   // A repeat with the times of every op; its events carry the plan's op ids.
   // REQUIRES: timeline.ops has one entry per op of the plan, 0 <= post <= begin <= end, and passes do not touch.
   void add_repeat(RunId run, const RepeatRecord& repeat, const Plan& plan, const Timeline& timeline,
                   const RunProvenance& provenance);
+  void add_rank_process(const RankProcess& process);
+  void add_rank_clock(const RankClock& clock);
+  void add_clock_samples(int rank, std::span<const ClockSample> samples);
+  void add_rank_repeat(const RankRepeat& repeat);
+  void add_incident(const IncidentRecord& incident);
   EventWriter& events();
+  // For what the members above do not cover. Nothing may be committed or rolled back on it.
+  Database& database();
 
   // Where the file will be.
   const std::string& path() const;
-  // Commits, fsyncs and renames. Nothing else may be called afterwards.
+  // Writes buffered events and commits. Of a shard, readers and recovery see everything so far; a finished file is
+  // still thrown away whole.
+  void checkpoint();
+  // Commits; of a finished file fsyncs and renames. Nothing else may be called afterwards.
   void finish();
 
  private:
   struct State;
+  explicit StoreWriter(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -1,0 +1,79 @@
+#include "backend/store/new_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+
+#include "backend/store/embedded_schema.h"
+#include "backend/store/enum_names.h"
+
+namespace spscope {
+
+namespace {
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  char text[32];
+  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc));
+}
+
+[[noreturn]] void no_shard(const Database& db, std::string_view what) {
+  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": {}", db.path(), what),
+              "give the shards as the run left them");
+}
+
+}  // namespace
+
+void mark_as_ours(Database& db, std::int64_t max_bytes) {
+  if (max_bytes > 0) {
+    Statement page_bytes(db, "PRAGMA page_size");
+    page_bytes.step();
+    db.execute(fmt::format("PRAGMA max_page_count = {}", std::max<std::int64_t>(1, max_bytes / page_bytes.integer(0))));
+  }
+  db.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, kSchemaVersion));
+}
+
+void create_tables(Database& db, std::string_view tool_version, const ShardRecord& shard) {
+  for (const SqlText& migration : embedded_migrations()) db.execute(std::string(migration.text));
+  Statement note(db, "INSERT INTO meta (key, value) VALUES (?, ?)");
+  note.run("schema_version", std::to_string(kSchemaVersion));
+  note.run("min_reader", std::to_string(kMinReader));
+  note.run("tool_version", tool_version);
+  note.run("created_utc", utc_now());
+  if (shard.kind != ShardKind::kNone) {
+    note.run("shard", shard.kind == ShardKind::kHead ? "head" : "rank");
+    note.run("collection", shard.collection);
+    note.run("clock", shard.clock == ShardClock::kRaw ? "raw" : "run");
+    note.run("shard_rank", std::to_string(shard.rank));
+  }
+  Statement name(db, "INSERT INTO enum_name (kind, value, name) VALUES (?, ?, ?)");
+  for (const EnumName& row : enum_names()) name.run(row.kind, row.value, row.name);
+}
+
+ShardRecord shard_record(Database& db) {
+  Statement row(db, "SELECT value FROM main.meta WHERE key = ?");
+  const auto value = [&](const char* key) {
+    const std::string text = row.bind_all(key).step() ? row.text(0) : std::string();
+    row.reset();
+    return text;
+  };
+  ShardRecord shard;
+  const std::string kind = value("shard");
+  if (kind.empty()) return shard;
+  if (kind != "head" && kind != "rank") no_shard(db, fmt::format("meta.shard is \"{}\"", kind));
+  shard.kind = kind == "head" ? ShardKind::kHead : ShardKind::kRank;
+  shard.collection = value("collection");
+  const std::string clock = value("clock"), rank = value("shard_rank");
+  if (clock != "raw" && clock != "run") no_shard(db, fmt::format("meta.clock is \"{}\"", clock));
+  shard.clock = clock == "raw" ? ShardClock::kRaw : ShardClock::kRun;
+  const auto [end, error] = std::from_chars(rank.data(), rank.data() + rank.size(), shard.rank);
+  if (error != std::errc() || end != rank.data() + rank.size() || shard.rank < -1)
+    no_shard(db, "meta.shard_rank is not a rank");
+  return shard;
+}
+
+}  // namespace spscope
