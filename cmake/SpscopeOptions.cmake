@@ -7,6 +7,7 @@ set(SPSCOPE_BUILD_TESTS AUTO CACHE STRING "Build the tests: AUTO (when GoogleTes
 set_property(CACHE SPSCOPE_BUILD_TESTS PROPERTY STRINGS AUTO ON OFF)
 option(SPSCOPE_BUILD_BENCH "Build the benchmarks" ON)
 option(SPSCOPE_WERROR "Treat warnings as errors" OFF)
+option(SPSCOPE_FUZZ "Build the libFuzzer targets of tests/fuzz: needs clang" OFF)
 set(SPSCOPE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (for example address,undefined)")
 
 set(CMAKE_CXX_STANDARD 20)
@@ -33,4 +34,7 @@ if(SPSCOPE_SANITIZE)
   target_compile_options(spscope_flags INTERFACE -fsanitize=${SPSCOPE_SANITIZE} -fno-omit-frame-pointer
                                                  -fno-sanitize-recover=all)
   target_link_options(spscope_flags INTERFACE -fsanitize=${SPSCOPE_SANITIZE})
+endif()
+if(SPSCOPE_FUZZ)
+  target_compile_options(spscope_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()

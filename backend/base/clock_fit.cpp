@@ -198,7 +198,7 @@ std::vector<ClockSample> clock_envelope(std::span<const ClockSample> samples) {
   for (const Point& corner : sides.above) kept.push_back(corner.sample);
   for (const Point& corner : sides.below) kept.push_back(corner.sample);
   std::ranges::sort(kept);
-  kept.erase(std::ranges::unique(kept).begin(), kept.end());
+  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
   std::vector<ClockSample> result;
   for (const std::size_t i : kept) result.push_back(exchanges.samples[i]);
   return result;

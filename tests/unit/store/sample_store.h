@@ -131,7 +131,7 @@ inline RunRecord sample_run(StrategyId strategy, PlanId plan) {
 }
 
 // One legal strategy with two repeats, one illegal one, one mask of each kind.
-inline void write_sample(const std::string& path, const WriteOptions& options = {}) {
+inline void write_sample(const std::string& path, const WriteOptions& options, const Plan& plan) {
   StoreWriter writer(path, options);
   const std::vector<MachineFact> machine = {{"cpu", "a cpu"}, {"cores", "2"}};
   writer.add_machine(machine);
@@ -146,7 +146,6 @@ inline void write_sample(const std::string& path, const WriteOptions& options = 
   illegal.id = "ulysses-16", illegal.name = "ulysses", illegal.label = "ulysses u16", illegal.backend = "threads";
   illegal.problems = {{ErrorCode::kStrategyIllegal, "ulysses", "16 ranks exceed 4 heads", "use 4", {"a.toml", 3, 5}}};
   writer.add_strategy(illegal);
-  const Plan plan = sample_plan();
   const PlanId plan_id = writer.add_plan(plan);
   const RunRecord record = sample_run(strategy, plan_id);
   const RunId run = writer.add_run(record);
@@ -161,6 +160,9 @@ inline void write_sample(const std::string& path, const WriteOptions& options = 
   }
   writer.add_repeat(run, {.repeat = 2, .makespan_ns = 777});
   writer.finish();
+}
+inline void write_sample(const std::string& path, const WriteOptions& options = {}) {
+  write_sample(path, options, sample_plan());
 }
 
 }  // namespace spscope::testing

@@ -1,0 +1,98 @@
+// A chunk with a valid checksum. The input is the row's header, packed as below, and then the data. What is accepted
+// must be as many records as the header says, within its bounds, and the columns must be readable to the end.
+#include <cstring>
+
+#include "backend/base/check.h"
+#include "backend/store/chunk_codec.h"
+#include "tests/fuzz/checksum.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace spscope::fuzz {
+namespace {
+
+constexpr std::size_t kHeaderBytes = 3 + 4 + 5 * 8;
+
+std::string packed(const EncodedChunk& chunk) {
+  const ChunkHeader& header = chunk.header;
+  std::string text = {static_cast<char>(header.kind), static_cast<char>(header.record_version),
+                      static_cast<char>(header.codec)};
+  text.append(reinterpret_cast<const char*>(&header.count), 4);
+  for (const std::int64_t bound :
+       {header.begin_min_ns, header.begin_max_ns, header.end_max_ns, header.op_min, header.op_max})
+    text.append(reinterpret_cast<const char*>(&bound), 8);
+  return text + as_text(chunk.data);
+}
+
+ChunkHeader unpacked(std::string_view text, std::span<const std::uint8_t> data) {
+  ChunkHeader header = {.kind = static_cast<RecordKind>(static_cast<unsigned char>(text[0]) % kNumRecordKinds),
+                        .record_version = text[1],
+                        .codec = static_cast<ChunkCodec>(static_cast<unsigned char>(text[2]) % kNumChunkCodecs)};
+  std::memcpy(&header.count, text.data() + 3, 4);
+  std::int64_t bounds[5];
+  std::memcpy(bounds, text.data() + 7, sizeof(bounds));
+  header.begin_min_ns = bounds[0], header.begin_max_ns = bounds[1], header.end_max_ns = bounds[2];
+  header.op_min = bounds[3], header.op_max = bounds[4];
+  header.crc32c = crc32c(data);
+  return header;
+}
+
+void check_bounds(const ChunkHeader& header, std::int64_t begin_ns, std::int64_t end_ns) {
+  SPSCOPE_CHECK(header.begin_min_ns <= begin_ns && begin_ns <= header.begin_max_ns);
+  SPSCOPE_CHECK(begin_ns <= end_ns && end_ns <= header.end_max_ns);
+}
+
+template <typename Record>
+void check_count(const ChunkHeader& header, const std::vector<Record>& records) {
+  SPSCOPE_CHECK(records.size() == static_cast<std::size_t>(header.count));
+}
+
+void read_columns(const ChunkHeader& header, std::span<const std::uint8_t> data) {
+  const ChunkColumns columns(header, data);
+  std::vector<std::uint64_t> values(static_cast<std::size_t>(columns.count()));
+  const int num_columns = header.kind == RecordKind::kSpan ? 5 : header.kind == RecordKind::kCollective ? 12 : 2;
+  for (int column = 0; column < num_columns; ++column) columns.unpack(column, 0, values);
+}
+
+void read_records(const ChunkHeader& header, std::span<const std::uint8_t> data) {
+  if (header.kind == RecordKind::kCounter) {
+    std::vector<CounterSample> samples;
+    decode_counters(header, data, samples);
+    return check_count(header, samples);
+  }
+  std::vector<SpanEvent> spans;
+  decode_spans(header, data, spans);
+  check_count(header, spans);
+  for (const SpanEvent& event : spans) check_bounds(header, event.begin_ns, event.end_ns);
+  if (header.kind != RecordKind::kCollective) return;
+  std::vector<CollectiveEvent> collectives;
+  decode_collectives(header, data, collectives);
+  check_count(header, collectives);
+}
+
+}  // namespace
+
+std::vector<std::string> seeds() {
+  const std::vector<SpanEvent> spans = {{.begin_ns = 100, .end_ns = 250}, {.begin_ns = 250, .end_ns = 250}};
+  std::vector<CollectiveEvent> collectives(3);
+  collectives[2].sequence = 9;
+  const std::vector<CounterSample> samples = {{.time_ns = 5, .value = 0.5}, {.time_ns = 9, .value = -2}};
+  std::vector<std::string> texts;
+  for (int codec = 0; codec < kNumChunkCodecs; ++codec) {
+    const auto as = static_cast<ChunkCodec>(codec);
+    for (const EncodedChunk& chunk :
+         {encode_chunk(spans, as), encode_chunk(collectives, as), encode_chunk(samples, as)})
+      texts.push_back(packed(chunk));
+    texts.push_back(packed(encode_chunk(std::vector<SpanEvent>(300, spans[0]), as)));
+  }
+  return texts;
+}
+
+void read(std::string_view input) {
+  if (input.size() < kHeaderBytes) return;
+  const std::span<const std::uint8_t> data = as_bytes(input.substr(kHeaderBytes));
+  const ChunkHeader header = unpacked(input, data);
+  read_columns(header, data);
+  read_records(header, data);
+}
+
+}  // namespace spscope::fuzz

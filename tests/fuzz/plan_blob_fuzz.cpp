@@ -1,0 +1,28 @@
+// A stored plan with a valid checksum. What is accepted must keep its hash when it is written and read again.
+#include "backend/base/check.h"
+#include "backend/store/plan_codec.h"
+#include "tests/fuzz/checksum.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/sample_plans.h"
+
+namespace spscope::fuzz {
+
+std::vector<std::string> seeds() {
+  std::vector<std::string> blobs;
+  for (const Plan& plan : {gather_plan(3), ring_plan(4), ring_plan(1)}) blobs.push_back(as_text(encode_plan(plan)));
+  return blobs;
+}
+
+void read(std::string_view input) {
+  const Plan plan = decode_plan(as_bytes(input));
+  SPSCOPE_CHECK(plan_hash(decode_plan(encode_plan(plan))) == plan_hash(plan));
+}
+
+}  // namespace spscope::fuzz
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t num_bytes, std::size_t max_bytes,
+                                               unsigned int) {
+  num_bytes = LLVMFuzzerMutate(data, num_bytes, max_bytes);
+  spscope::fuzz::mend_checksum({data, num_bytes});
+  return num_bytes;
+}

@@ -1,0 +1,37 @@
+// A finished file with damage: bytes anywhere in one of four inputs, rows, values and blobs in the others.
+#include <array>
+#include <cstring>
+
+#include "tests/fuzz/checksum.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/read_store.h"
+#include "tests/fuzz/sample_plans.h"
+#include "tests/fuzz/store_mutator.h"
+
+namespace spscope::fuzz {
+
+// Small pages make small files, which are tried more often.
+std::vector<std::string> seeds() {
+  const TemporaryFolder folder;
+  testing::write_sample(folder / "sample.db", {}, ring_plan(3));
+  testing::tamper(folder / "sample.db", "PRAGMA page_size = 512; VACUUM");
+  return {testing::read_file(folder / "sample.db")};
+}
+
+// Views take longer than all the rest: the input's length picks one.
+void read(std::string_view input) {
+  constexpr std::array<std::string_view, 6> kViews = {"event",        "rank_load",      "strategy_summary",
+                                                      "link_traffic", "tensor_traffic", "missing_event"};
+  read_store(as_file(input, "input.db"), kViews[input.size() / 512 % kViews.size()]);
+}
+
+}  // namespace spscope::fuzz
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t num_bytes, std::size_t max_bytes,
+                                               unsigned int seed) {
+  if (seed % 4 == 0) return LLVMFuzzerMutate(data, num_bytes, max_bytes);
+  const std::string damaged = spscope::fuzz::damaged_store(spscope::fuzz::as_text({data, num_bytes}), seed / 4);
+  if (damaged.size() > max_bytes) return LLVMFuzzerMutate(data, num_bytes, max_bytes);
+  std::memcpy(data, damaged.data(), damaged.size());
+  return damaged.size();
+}
