@@ -1,0 +1,190 @@
+#include "backend/store/lod_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <string>
+
+#include "backend/base/check.h"
+#include "backend/store/lod_codec.h"
+#include "backend/store/sqlite.h"
+
+namespace spscope {
+
+namespace {
+
+constexpr int kFanOutShift = 2;  // every second shift is stored
+
+bool is_empty(const LodBucket& bucket) { return !bucket.longest; }
+
+}  // namespace
+
+struct LodWriter::State {
+  explicit State(Database& db, std::int64_t recorded_until_ns)
+      : db(db),
+        recorded_until_ns(recorded_until_ns),
+        insert_track(db, "INSERT INTO lod_track (rank, stream_id, base_shift) VALUES (?, ?, ?)"),
+        insert_level(db,
+                     "INSERT INTO lod_level (track_id, shift, first_bucket, num_buckets, data) VALUES (?, ?, ?, ?, ?)"),
+        insert_strip(
+            db, "INSERT INTO lod_strip (track_id, shift, first_bucket, num_buckets, data) VALUES (?, ?, ?, ?, ?)") {}
+
+  void write_level(std::int64_t track, const LodLevel& level) {
+    const std::span<const LodBucket> buckets = level.buckets;
+    for (std::size_t at = 0; at < buckets.size(); at += kMaxLevelBlock) {
+      const auto block = buckets.subspan(at, std::min<std::size_t>(kMaxLevelBlock, buckets.size() - at));
+      if (std::all_of(block.begin(), block.end(), is_empty)) continue;
+      const std::int64_t first = level.first_bucket + static_cast<std::int64_t>(at);
+      const std::vector<std::uint8_t> data = encode_level_block(level.shift, first, block);
+      insert_level.run(track, level.shift, first, block.size(), std::span<const std::uint8_t>(data));
+    }
+  }
+
+  void write_strip(std::int64_t track, const LodLevel& level) {
+    const std::vector<std::uint8_t> strip = lod_strip(level);
+    for (std::size_t at = 0; at < strip.size(); at += kMaxStripBlock) {
+      const auto block = std::span(strip).subspan(at, std::min<std::size_t>(kMaxStripBlock, strip.size() - at));
+      if (std::all_of(block.begin(), block.end(), [](std::uint8_t byte) { return byte == 0; })) continue;
+      const std::vector<std::uint8_t> data = encode_strip_block(block);
+      insert_strip.run(track, level.shift, level.first_bucket + static_cast<std::int64_t>(at), block.size(),
+                       std::span<const std::uint8_t>(data));
+    }
+  }
+
+  Database& db;
+  std::int64_t recorded_until_ns;
+  Statement insert_track, insert_level, insert_strip;
+};
+
+LodWriter::LodWriter(Database& db, std::int64_t recorded_until_ns)
+    : state_(std::make_unique<State>(db, recorded_until_ns)) {
+  Statement(db, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)")
+      .run(kRecordedUntil, std::to_string(recorded_until_ns));
+}
+LodWriter::~LodWriter() = default;
+
+void LodWriter::add(int rank, std::optional<StreamId> stream, LodLevel base) {
+  state_->insert_track.run(rank, stream, base.shift);
+  const std::int64_t track = state_->db.last_insert_id();
+  const int first_stored = base.shift + kFanOutShift;
+  for (LodLevel level = std::move(base);;) {
+    state_->write_strip(track, level);
+    const bool stored = level.shift >= first_stored && (level.shift - first_stored) % kFanOutShift == 0;
+    if (stored) state_->write_level(track, level);
+    // Two buckets may meet at zero, which no wider bucket joins.
+    if ((stored && level.buckets.size() <= 2) || level.shift == kMaxLodShift) return;
+    level = coarser_level(level, state_->recorded_until_ns);
+  }
+}
+
+struct LodReader::State {
+  explicit State(Database& db) : db(db), events(db) {
+    Statement until(db, "SELECT value FROM main.meta WHERE key = ?");
+    if (until.bind_all(kRecordedUntil).step()) {
+      const std::string text = until.text(0);
+      std::from_chars(text.data(), text.data() + text.size(), recorded_until_ns);
+    }
+    Statement rows(db,
+                   "SELECT track_id, rank, stream_id, base_shift, "
+                   "(SELECT max(shift) FROM main.lod_level l WHERE l.track_id = t.track_id), "
+                   "(SELECT max(shift) FROM main.lod_strip s WHERE s.track_id = t.track_id) "
+                   "FROM main.lod_track t ORDER BY rank, stream_id");
+    while (rows.step()) {
+      LodTrack& track = tracks.emplace_back();
+      track.track_id = rows.integer(0);
+      track.rank = rows.count(1);
+      if (!rows.is_null(2)) track.stream = StreamId{rows.integer(2)};
+      track.base_shift = static_cast<int>(rows.integer(3, 0, kMaxLodShift));
+      if (!rows.is_null(4)) widest_level[track.track_id] = static_cast<int>(rows.integer(4, 0, kMaxLodShift));
+      if (!rows.is_null(5)) widest_strip[track.track_id] = static_cast<int>(rows.integer(5, 0, kMaxLodShift));
+    }
+    for (const Stream& stream : events.streams()) streams_of_rank[stream.rank].push_back(stream.stream_id);
+  }
+
+  // The widest stored shift of at most `shift`; absent when the answer has to come from events.
+  std::optional<int> stored_shift(const LodTrack& track, int shift) const {
+    const auto widest = widest_level.find(track.track_id);
+    const int first_stored = track.base_shift + kFanOutShift;
+    if (widest == widest_level.end() || shift < first_stored) return std::nullopt;
+    return first_stored + (std::min(shift, widest->second) - first_stored) / kFanOutShift * kFanOutShift;
+  }
+
+  void count_events(const LodTrack& track, LodLevel& level) const {
+    const EventWindow window{lod_begin_ns(level.first_bucket, level.shift),
+                             lod_begin_ns(level.first_bucket + std::ssize(level.buckets), level.shift)};
+    if (track.stream) return add_events(level, events.spans(*track.stream, window), recorded_until_ns);
+    const auto streams = streams_of_rank.find(track.rank);
+    if (streams == streams_of_rank.end()) return;
+    for (const StreamId stream : streams->second) add_events(level, events.spans(stream, window), recorded_until_ns);
+  }
+
+  // Adds what the stored blocks of a shift know to the answer.
+  void fold_blocks(const LodTrack& track, int stored, LodLevel& answer) const {
+    const int finer = answer.shift - stored;
+    const std::int64_t first = answer.first_bucket, end = first + std::ssize(answer.buckets);
+    Statement rows(db,
+                   "SELECT first_bucket, num_buckets, data FROM main.lod_level WHERE track_id = ? AND shift = ? "
+                   "AND first_bucket >> ? < ? AND (first_bucket + num_buckets - 1) >> ? >= ?");
+    rows.bind_all(track.track_id, stored, finer, end, finer, first);
+    while (rows.step()) {
+      const LodLevel block{stored, rows.integer(0),
+                           decode_level_block(stored, rows.integer(0), rows.integer(1), rows.blob(2))};
+      const std::vector<LodBucket> part = lod_answer(block, answer.shift, first, end, recorded_until_ns);
+      for (std::size_t i = 0; i < part.size(); ++i) merge_bucket(answer.buckets[i], part[i], recorded_until_ns);
+    }
+  }
+
+  LodLevel answer(const LodTrack& track, int shift, std::int64_t first, std::int64_t end) const {
+    SPSCOPE_CHECK(track.base_shift <= shift && shift <= kMaxLodShift && first <= end);
+    LodLevel level{shift, first, std::vector<LodBucket>(static_cast<std::size_t>(end - first))};
+    if (const std::optional<int> stored = stored_shift(track, shift))
+      fold_blocks(track, *stored, level);
+    else
+      count_events(track, level);
+    return level;
+  }
+
+  Database& db;
+  EventReader events;
+  std::int64_t recorded_until_ns = 0;
+  std::vector<LodTrack> tracks;
+  std::map<std::int64_t, int> widest_level, widest_strip;  // by track
+  std::map<int, std::vector<StreamId>> streams_of_rank;
+};
+
+LodReader::LodReader(Database& db) : state_(std::make_unique<State>(db)) {}
+LodReader::~LodReader() = default;
+LodReader::LodReader(LodReader&&) noexcept = default;
+LodReader& LodReader::operator=(LodReader&&) noexcept = default;
+
+const std::vector<LodTrack>& LodReader::tracks() const { return state_->tracks; }
+
+std::vector<LodBucket> LodReader::buckets(const LodTrack& track, int shift, std::int64_t first,
+                                          std::int64_t end) const {
+  return state_->answer(track, shift, first, end).buckets;
+}
+
+std::vector<std::uint8_t> LodReader::strip(const LodTrack& track, int shift, std::int64_t first,
+                                           std::int64_t end) const {
+  const auto widest = state_->widest_strip.find(track.track_id);
+  if (widest == state_->widest_strip.end() || shift > widest->second)
+    return lod_strip(state_->answer(track, shift, first, end));
+  SPSCOPE_CHECK(track.base_shift <= shift && first <= end);
+  std::vector<std::uint8_t> strip(static_cast<std::size_t>(end - first));
+  Statement rows(state_->db,
+                 "SELECT first_bucket, num_buckets, data FROM main.lod_strip WHERE track_id = ? AND shift = ? "
+                 "AND first_bucket < ? AND first_bucket + num_buckets > ?");
+  rows.bind_all(track.track_id, shift, end, first);
+  while (rows.step()) {
+    const std::int64_t block_first = rows.integer(0);
+    const std::vector<std::uint8_t> block = decode_strip_block(rows.integer(1), rows.blob(2));
+    const std::int64_t from = std::max(first, block_first), to = std::min(end, block_first + std::ssize(block));
+    for (std::int64_t k = from; k < to; ++k)
+      strip[static_cast<std::size_t>(k - first)] = block[static_cast<std::size_t>(k - block_first)];
+  }
+  return strip;
+}
+
+}  // namespace spscope

@@ -1,0 +1,62 @@
+// Pyramids in a file: LodWriter puts them there when shards are merged, LodReader answers from them.
+//
+// A track is one stream, or all streams of a rank together. Its finest level, the base shift with about 8 events a
+// bucket and stream, is not stored but counted from the events when it is asked for: that reads no more events than a
+// picture draws, and would take more bytes than all other levels. From two shifts above, every second shift is stored;
+// the shifts between follow from the one below. A strip of every shift is stored, the base shift among them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "backend/store/events.h"
+#include "backend/store/lod_pyramid.h"
+
+namespace spscope {
+
+class Database;
+
+// meta key: where unfinished events are taken to end, the last moment that any event knows of.
+inline constexpr const char* kRecordedUntil = "recorded_until_ns";
+
+struct LodTrack {
+  std::int64_t track_id = 0;
+  int rank = 0;
+  std::optional<StreamId> stream;  // absent: all streams of the rank
+  int base_shift = 0;
+};
+
+class LodWriter {
+ public:
+  LodWriter(Database& db, std::int64_t recorded_until_ns);
+  ~LodWriter();
+  // Writes a track from all of its base buckets.
+  void add(int rank, std::optional<StreamId> stream, LodLevel base);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Throws Error (kStoreCorrupt) when it meets damage. For one thread at a time.
+class LodReader {
+ public:
+  explicit LodReader(Database& db);
+  ~LodReader();
+  LodReader(LodReader&&) noexcept;
+  LodReader& operator=(LodReader&&) noexcept;
+
+  // By rank, each rank's own before its streams. A file without pyramids has none.
+  const std::vector<LodTrack>& tracks() const;
+  // Buckets [first, end) of a shift. REQUIRES: base_shift <= shift <= kMaxLodShift and first <= end.
+  std::vector<LodBucket> buckets(const LodTrack& track, int shift, std::int64_t first, std::int64_t end) const;
+  // The same in one byte a bucket, as lod_strip makes it.
+  std::vector<std::uint8_t> strip(const LodTrack& track, int shift, std::int64_t first, std::int64_t end) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace spscope

@@ -1,0 +1,121 @@
+// Every answer of a pyramid equals brute force: the definition of a bucket written out, one bucket at a time, over all
+// events.
+#include "backend/store/lod_pyramid.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "tests/unit/store/lod_brute_force.h"
+
+namespace spscope {
+namespace {
+
+using testing::brute_force;
+using testing::brute_force_strip;
+using testing::random_events;
+using testing::RandomEvents;
+
+void expect_pyramid_is_brute_force(const std::vector<SpanEvent>& events, std::int64_t until_ns, Rng& rng) {
+  const LodPyramid pyramid(events, until_ns);
+  for (int shift = pyramid.base_shift(); shift <= 61; ++shift) {
+    const std::int64_t around =
+        lod_bucket(events[static_cast<std::size_t>(rng.below(std::ssize(events)))].begin_ns, shift);
+    const std::int64_t most = std::int64_t{1} << (62 - shift);  // brute force counts with ends of buckets
+    const std::int64_t first = std::max(around - rng.below(20), -most), end = std::min(first + rng.below(40), most);
+    ASSERT_EQ(pyramid.buckets(shift, first, end), brute_force(events, shift, first, end, until_ns))
+        << "shift " << shift;
+  }
+}
+
+TEST(LodPyramid, EveryAnswerOfAStreamEqualsBruteForce) {
+  Rng rng(1);
+  for (int round = 0; round < 150; ++round) {
+    const auto events = random_events(rng, {.count = 1 + static_cast<int>(rng.below(400))});
+    expect_pyramid_is_brute_force(events, testing::last_moment(events), rng);
+  }
+}
+
+TEST(LodPyramid, EveryAnswerOfOverlappingEventsEqualsBruteForce) {
+  Rng rng(2);
+  for (int round = 0; round < 150; ++round) {
+    const auto events = random_events(rng, {.count = 1 + static_cast<int>(rng.below(300)), .overlapping = true});
+    expect_pyramid_is_brute_force(events, testing::last_moment(events), rng);
+  }
+}
+
+TEST(LodPyramid, HugeSpansAndGapsEqualBruteForce) {
+  Rng rng(3);
+  for (int round = 0; round < 100; ++round) {
+    const RandomEvents kind{
+        .count = 1 + static_cast<int>(rng.below(60)), .largest_bits = 54, .overlapping = round % 2 == 0};
+    const auto events = random_events(rng, kind);
+    expect_pyramid_is_brute_force(events, testing::last_moment(events), rng);
+  }
+}
+
+TEST(LodPyramid, UnfinishedEventsLastUntilTheEndOfTheRecording) {
+  const SpanEvent unfinished{.begin_ns = 100, .end_ns = kNeverEnded, .op_id = 3, .flags = kEventUnfinished};
+  const SpanEvent later{.begin_ns = 140, .end_ns = 150, .op_id = 4};
+  const LodPyramid pyramid(std::vector{unfinished, later}, 164);
+  const std::vector<LodBucket> buckets = pyramid.buckets(6, 1, 4);  // [64, 128), [128, 192), [192, 256)
+  EXPECT_EQ(buckets[0].busy_ns[0], 28);
+  EXPECT_EQ(buckets[1].busy_ns[0], 36 + 10);
+  EXPECT_EQ(buckets[1].count, 1);
+  EXPECT_EQ(buckets[1].longest, unfinished);
+  EXPECT_EQ(buckets[2], LodBucket());
+}
+
+TEST(LodPyramid, EqualsOfTheLongestAreDecidedByBeginThenOp) {
+  const SpanEvent second{.begin_ns = 8, .end_ns = 12, .op_id = 1}, first{.begin_ns = 4, .end_ns = 8, .op_id = 9},
+      other_op{.begin_ns = 4, .end_ns = 8, .op_id = 7}, instant{.begin_ns = 5, .end_ns = 5, .op_id = 0};
+  LodLevel level = make_lod_level(4, 0, 15);
+  add_events(level, std::vector{second, instant, first, other_op}, 100);
+  EXPECT_EQ(level.buckets[0].longest, other_op);
+  EXPECT_EQ(level.buckets[0].count, 4);
+}
+
+// Two short kernels of one category in one half and one longer of another in the other half: whoever merged winners
+// would name the wrong category for the whole.
+TEST(LodPyramid, TheLeadingCategoryComesFromSumsNotFromWinnersOfHalves) {
+  const auto event = [](std::int64_t begin_ns, std::int64_t end_ns, EventCategory category) {
+    return SpanEvent{.begin_ns = begin_ns, .end_ns = end_ns, .op_id = 0, .name = 0, .flags = event_flags(category)};
+  };
+  LodLevel level = make_lod_level(4, 0, 63);
+  add_events(level,
+             std::vector{event(0, 6, EventCategory::kAttend), event(6, 11, EventCategory::kLocal),
+                         event(16, 22, EventCategory::kTransfer), event(22, 27, EventCategory::kLocal)},
+             100);
+  const std::vector<std::uint8_t> fine = lod_strip(level), coarse = lod_strip(coarser_level(level, 100));
+  EXPECT_EQ(fine[0] >> 4, static_cast<int>(EventCategory::kAttend));
+  EXPECT_EQ(fine[1] >> 4, static_cast<int>(EventCategory::kTransfer));
+  EXPECT_EQ(coarse[0] >> 4, static_cast<int>(EventCategory::kLocal));
+}
+
+TEST(LodPyramid, StripsEqualBruteForce) {
+  Rng rng(4);
+  for (int round = 0; round < 60; ++round) {
+    const auto events =
+        random_events(rng, {.count = 1 + static_cast<int>(rng.below(300)), .overlapping = round % 2 == 0});
+    const std::int64_t until_ns = testing::last_moment(events);
+    LodLevel level = make_lod_level(6, events.front().begin_ns, events.front().begin_ns + 20'000);
+    add_events(level, events, until_ns);
+    const std::int64_t end = level.first_bucket + std::ssize(level.buckets);
+    EXPECT_EQ(lod_strip(level), brute_force_strip(events, 6, level.first_bucket, end, until_ns));
+  }
+}
+
+TEST(LodPyramid, ABaseBucketHasAboutEightEvents) {
+  for (const std::int64_t num_events : {100, 4096, 1'000'000}) {
+    const int shift = lod_base_shift(num_events, 0, num_events * 1000 - 1);
+    const double events_per_bucket = static_cast<double>(std::int64_t{1} << shift) / 1000;
+    EXPECT_GE(events_per_bucket, 8);
+    EXPECT_LT(events_per_bucket, 16.5);
+  }
+  EXPECT_EQ(lod_base_shift(10, 5, 5), 0);
+  EXPECT_LE(lod_base_shift(1, std::numeric_limits<std::int64_t>::min(), kNeverEnded), kMaxLodShift);
+}
+
+}  // namespace
+}  // namespace spscope
