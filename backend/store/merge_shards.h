@@ -22,13 +22,13 @@ struct MergeOptions {
   // Go on past damage and past shards that are missing: what cannot be read is counted, not fatal.
   bool tolerant = false;
   bool small = false;  // compress chunks: about half the bytes, slower to write
-  std::string tool_version;
+  std::string tool_version = {};
   const std::atomic<bool>* interrupt = nullptr;  // true: stop with kInterrupted; the shards stay
   // Events so far, of how many. Called from the calling thread.
-  std::function<void(std::int64_t done, std::int64_t total)> on_progress;
+  std::function<void(std::int64_t done, std::int64_t total)> on_progress = {};
 };
 
-// What became of the events of all streams: sent = events - unfinished + dropped + unreadable + lost.
+// What became of the events of all streams: sent = events + dropped + unreadable + lost.
 struct MergeReport {
   std::int64_t events = 0;      // in the file, unfinished ones among them
   std::int64_t unfinished = 0;  // made from the now pages: what was running when recording stopped

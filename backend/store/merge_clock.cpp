@@ -1,0 +1,126 @@
+#include "backend/store/merge_clock.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "backend/base/result.h"
+
+namespace spscope {
+
+namespace {
+
+constexpr std::int64_t kNotKnown = std::numeric_limits<std::int64_t>::max();
+
+// What the shards say of clocks; what the head says goes before what a rank says.
+struct Found {
+  std::map<int, ClockFit> fits;
+  std::map<int, std::vector<ClockSample>> samples;
+  std::map<int, std::string> boots;  // boot id of the host of each rank
+};
+
+void read_clocks(const MergeSource& source, Found& found) {
+  Statement fits(*source.db, "SELECT rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges FROM main.clock_fit");
+  while (fits.step())
+    found.fits.emplace(fits.count(0), ClockFit{.raw_zero_ns = fits.integer(1),
+                                               .offset_ns = fits.integer(2),
+                                               .drift = fits.real(3),
+                                               .bound_ns = fits.integer(4, 0, kNotKnown),
+                                               .exchanges = fits.integer(5)});
+  Statement samples(*source.db,
+                    "SELECT rank, sent_ns, remote_ns, received_ns FROM main.clock_exchange ORDER BY rank, ordinal");
+  while (samples.step())
+    found.samples[samples.count(0)].push_back({samples.integer(1), samples.integer(2), samples.integer(3)});
+  Statement processes(*source.db, "SELECT rank, boot_id FROM main.rank_process");
+  while (processes.step()) found.boots.emplace(processes.count(0), processes.text(1));
+}
+
+// The first moment that a shard knows of, of one rank or of all.
+std::optional<std::int64_t> first_moment(const MergeSource& source, std::optional<int> rank) {
+  std::optional<std::int64_t> first_ns;
+  const auto offer = [&](std::int64_t time_ns) { first_ns = std::min(first_ns.value_or(time_ns), time_ns); };
+  for (const SourceStream& stream : source.streams)
+    if (!rank || stream.stream.rank == *rank)
+      for (const ChunkPlace& chunk : stream.chunks) offer(chunk.header.begin_min_ns);
+  if (source.db != nullptr) {
+    Statement passes(*source.db, "SELECT min(begin_ns) FROM main.rank_repeat WHERE ?1 IS NULL OR rank = ?1");
+    if (passes.bind_all(rank).step() && !passes.is_null(0)) offer(passes.integer(0));
+  }
+  return first_ns;
+}
+
+std::set<int> ranks_of(const MergeSource& source) {
+  std::set<int> ranks;
+  if (source.shard.rank >= 0) ranks.insert(source.shard.rank);
+  for (const SourceStream& stream : source.streams) ranks.insert(stream.stream.rank);
+  if (source.now)
+    for (const NowPage::Line& line : source.now->lines) ranks.insert(line.rank);
+  return ranks;
+}
+
+// Zero of the run on the raw clock that all processes of a host share.
+ClockFit shared_zero(std::span<const MergeSource> sources, const std::map<int, ClockFit>& fits) {
+  if (!fits.empty()) {
+    ClockFit zero = fits.begin()->second;
+    zero.drift = 0;
+    zero.exchanges = 0;
+    return zero;
+  }
+  std::optional<std::int64_t> first_ns;
+  for (const MergeSource& source : sources) {
+    if (source.shard.clock != ShardClock::kRaw) continue;
+    const std::optional<std::int64_t> first_here = first_moment(source, std::nullopt);
+    if (first_here) first_ns = std::min(first_ns.value_or(*first_here), *first_here);
+  }
+  return {.raw_zero_ns = first_ns.value_or(0)};
+}
+
+}  // namespace
+
+MergeClocks::MergeClocks(std::span<const MergeSource> sources, Damage& damage) {
+  Found found;
+  for (const MergeSource& source : sources) {
+    if (source.db == nullptr) continue;
+    const auto read = capture([&] {
+      read_clocks(source, found);
+      return true;
+    });
+    if (!read) damage.meet(read.error(), "what it says of clocks is missing");
+  }
+  fits_ = found.fits;
+  for (const auto& [rank, samples] : found.samples)
+    if (!fits_.contains(rank)) fits_.emplace(rank, fit_clock(samples));
+  const ClockFit zero = shared_zero(sources, fits_);
+  const std::string host =
+      fits_.empty() ? (found.boots.empty() ? "" : found.boots.begin()->second) : found.boots[fits_.begin()->first];
+  for (const MergeSource& source : sources) {
+    if (source.shard.clock != ShardClock::kRaw) continue;
+    for (const int rank : ranks_of(source)) {
+      if (fits_.contains(rank)) continue;
+      // The ranks of one process read one clock.
+      if (const auto process = fits_.find(source.shard.rank); process != fits_.end()) {
+        fits_.emplace(rank, process->second);
+        continue;
+      }
+      const std::string boot = found.boots[rank];
+      if (boot.empty() || host.empty() || boot == host) {
+        fits_.emplace(rank, zero);
+        continue;
+      }
+      fits_.emplace(rank, ClockFit{.raw_zero_ns = first_moment(source, rank).value_or(0), .bound_ns = kNotKnown});
+      damage.notes.push_back(
+          fmt::format("the clock of rank {} was never compared with that of the run: its times begin at 0", rank));
+    }
+  }
+}
+
+const ClockFit* MergeClocks::fit(const MergeSource& source, int rank) const {
+  if (source.shard.clock != ShardClock::kRaw) return nullptr;
+  const auto found = fits_.find(rank);
+  return found != fits_.end() ? &found->second : nullptr;
+}
+
+}  // namespace spscope

@@ -1,0 +1,68 @@
+// The files that a merge reads: each shard opened, its streams with the places of their chunks, and the now page beside
+// it. A finished file can be read the same way: it is a head whose events are already on the run clock.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/store/chunk_codec.h"
+#include "backend/store/events.h"
+#include "backend/store/now_page.h"
+#include "backend/store/rank_records.h"
+#include "backend/store/sqlite.h"
+
+namespace spscope {
+
+// What a merge that tolerates damage passed over: counted for people, in the order in which it was met.
+struct Damage {
+  bool tolerant = false;
+  std::vector<std::string> notes;
+  // Throws the error unless damage is tolerated; then keeps it as a note.
+  void meet(const Error& error, const std::string& what);
+};
+
+struct ChunkPlace {
+  std::int64_t chunk_id = 0, seq = 0;
+  RunId run = {};
+  ChunkHeader header;
+};
+
+struct SourceStream {
+  Stream stream;
+  LedgerRecord ledger;  // as the shard has it
+  std::vector<ChunkPlace> chunks;
+  std::int64_t unreadable = 0;  // events of chunks that cannot be read, beyond those of the ledger
+};
+
+struct SourceCommunicator {
+  CommunicatorId id = 0;
+  int lane = 0;
+  std::string ranks;
+};
+
+struct MergeSource {
+  std::string path;
+  ShardRecord shard;             // kNone: a finished file
+  std::unique_ptr<Database> db;  // absent when nothing of the file can be read
+  std::optional<NowPage> now;
+  std::vector<SourceStream> streams;  // by rank, lane and slot
+  std::map<StreamId, std::size_t> place_of_stream;
+  std::map<std::int64_t, std::string> strings;
+  std::vector<SourceCommunicator> communicators;
+  std::int64_t strings_repaired = 0, strings_cut = 0;
+
+  bool is_head() const { return shard.kind != ShardKind::kRank; }
+};
+
+// Opens the files in the order head, then ranks. Throws Error as merge_shards does.
+std::vector<MergeSource> open_sources(std::span<const std::string> paths, Damage& damage);
+
+// The bytes of one chunk, valid until the next call with this statement.
+inline constexpr const char* kChunkData = "SELECT data FROM main.chunk WHERE chunk_id = ?";
+
+}  // namespace spscope

@@ -1,0 +1,190 @@
+#include "backend/store/merge_tables.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+#include "backend/base/result.h"
+
+namespace spscope {
+
+namespace {
+
+constexpr MergedTable kTables[] = {
+    {"meta", MergeRule::kMade},
+    {"enum_name", MergeRule::kMade},
+    {"machine_fact", MergeRule::kHead},
+    {"workload", MergeRule::kHead},
+    {"strategy", MergeRule::kHead},
+    {"strategy_parameter", MergeRule::kHead},
+    {"strategy_node", MergeRule::kHead},
+    {"strategy_group", MergeRule::kHead},
+    {"problem", MergeRule::kHead},
+    {"plan", MergeRule::kHead},
+    {"plan_op", MergeRule::kHead},
+    {"plan_part", MergeRule::kHead},
+    {"run", MergeRule::kHead},
+    {"rank_usage", MergeRule::kHead},
+    {"traffic", MergeRule::kHead},
+    {"repeat", MergeRule::kHead},
+    {"mask", MergeRule::kHead},
+    {"mask_thumbnail", MergeRule::kHead},
+    {"mask_place", MergeRule::kHead},
+    {"rank_process", MergeRule::kAll},
+    {"clock_fit", MergeRule::kMade},
+    {"clock_exchange", MergeRule::kMade},
+    {"rank_repeat", MergeRule::kOnRunClock},
+    {"incident", MergeRule::kMade},
+    {"string", MergeRule::kMade},
+    {"stream", MergeRule::kMade},
+    {"communicator", MergeRule::kMade},
+    {"chunk", MergeRule::kMade},
+    {"event_row", MergeRule::kMade},
+    {"ledger", MergeRule::kMade},
+    {"lod_track", MergeRule::kMade},
+    {"lod_level", MergeRule::kMade},
+    {"lod_strip", MergeRule::kMade},
+};
+
+std::vector<std::string> columns_of(Database& db, std::string_view table) {
+  Statement rows(db, "SELECT name FROM pragma_table_info(?)");
+  rows.bind_all(table);
+  std::vector<std::string> columns;
+  while (rows.step()) columns.push_back(rows.text(0));
+  return columns;
+}
+
+// A row that breaks a rule of its table is damage of the source, not of the file that is written.
+bool insert_row(Database& out, const Statement& row, Statement& insert) {
+  for (int i = 0; i < row.num_columns(); ++i)
+    out.check(sqlite3_bind_value(insert.handle(), i + 1, sqlite3_column_value(row.handle(), i)));
+  const int code = sqlite3_step(insert.handle());
+  insert.reset();
+  if ((code & 0xff) == SQLITE_CONSTRAINT) return false;
+  if (code != SQLITE_DONE) out.fail(code);
+  return true;
+}
+
+struct TableCopy {
+  Database& out;
+  const MergeSource& source;
+  std::string_view table;
+  bool replaces_nothing = false;  // a row whose key is there is passed over in silence
+};
+
+void copy_rows(const TableCopy& copy) {
+  const std::vector<std::string> columns = columns_of(copy.out, copy.table);
+  const std::vector<std::string> marks(columns.size(), "?");
+  Statement rows(*copy.source.db, fmt::format("SELECT {} FROM main.{}", fmt::join(columns, ", "), copy.table));
+  Statement insert(copy.out, fmt::format("INSERT {} INTO {} ({}) VALUES ({})", copy.replaces_nothing ? "OR IGNORE" : "",
+                                         copy.table, fmt::join(columns, ", "), fmt::join(marks, ", ")));
+  std::int64_t refused = 0;
+  while (rows.step()) refused += !insert_row(copy.out, rows, insert);
+  if (refused > 0)
+    throw Error(
+        ErrorCode::kStoreCorrupt,
+        fmt::format("cannot read \"{}\": {} rows of table {} make no sense", copy.source.path, refused, copy.table),
+        "recover what can be read with spscope recover");
+}
+
+void copy_rank_repeats(Database& out, const MergeSource& source, const MergeClocks& clocks) {
+  Statement rows(*source.db, "SELECT run_id, repeat, rank, begin_ns, end_ns FROM main.rank_repeat");
+  Statement insert(out,
+                   "INSERT OR IGNORE INTO rank_repeat (run_id, repeat, rank, begin_ns, end_ns) VALUES (?, ?, ?, ?, ?)");
+  while (rows.step()) {
+    const ClockFit* fit = clocks.fit(source, rows.count(2));
+    insert.run(rows.integer(0), rows.count(1), rows.count(2), on_run_clock(fit, rows.integer(3)),
+               on_run_clock(fit, rows.integer(4)));
+  }
+}
+
+void copy_table(Database& out, const MergeSource& source, const MergedTable& table, const MergeClocks& clocks,
+                Damage& damage) {
+  const auto copied = capture([&] {
+    if (table.rule == MergeRule::kOnRunClock)
+      copy_rank_repeats(out, source, clocks);
+    else
+      copy_rows({out, source, table.name, table.rule == MergeRule::kAll});
+    return true;
+  });
+  if (copied) return;
+  if (copied.error().code() == ErrorCode::kStoreWrite) throw copied.error();
+  damage.meet(copied.error(), fmt::format("table {} is copied as far as it can be read", table.name));
+}
+
+// What meta says of the run itself. The rest says what the file is and is made anew.
+void copy_meta(Database& out, const MergeSource& head) {
+  Statement rows(*head.db,
+                 "SELECT key, value FROM main.meta WHERE key NOT IN ('schema_version', 'min_reader', 'tool_version', "
+                 "'shard', 'collection', 'clock', 'shard_rank', 'strings_repaired', 'strings_cut', "
+                 "'recorded_until_ns')");
+  Statement insert(out, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)");
+  while (rows.step()) insert.run(rows.text(0), rows.text(1));
+}
+
+void write_clocks(Database& out, std::span<const MergeSource> sources, const MergeClocks& clocks) {
+  Statement insert_fit(out,
+                       "INSERT OR IGNORE INTO clock_fit (rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges) "
+                       "VALUES (?, ?, ?, ?, ?, ?)");
+  for (const auto& [rank, fit] : clocks.fits())
+    insert_fit.run(rank, fit.raw_zero_ns, fit.offset_ns, fit.drift, fit.bound_ns, fit.exchanges);
+  std::map<int, std::vector<ClockSample>> samples;
+  for (const MergeSource& source : sources) {
+    if (source.db == nullptr) continue;
+    Statement rows(*source.db, "SELECT rank, sent_ns, remote_ns, received_ns FROM main.clock_exchange");
+    while (rows.step()) samples[rows.count(0)].push_back({rows.integer(1), rows.integer(2), rows.integer(3)});
+  }
+  Statement insert(
+      out, "INSERT INTO clock_exchange (rank, ordinal, sent_ns, remote_ns, received_ns) VALUES (?, ?, ?, ?, ?)");
+  for (const auto& [rank, all] : samples) {
+    int ordinal = 0;
+    for (const ClockSample& sample : clock_envelope(all))
+      insert.run(rank, ordinal++, sample.sent_ns, sample.remote_ns, sample.received_ns);
+  }
+}
+
+// Those of the head first: it knows which was the first cause.
+void copy_incidents(Database& out, const MergeSource& source) {
+  Statement rows(*source.db, "SELECT rank, lane, op_id, run_id, kind, message FROM main.incident ORDER BY ordinal");
+  Statement insert(out,
+                   "INSERT INTO incident (rank, lane, op_id, run_id, kind, message) SELECT ?1, ?2, ?3, ?4, ?5, ?6 "
+                   "WHERE NOT EXISTS (SELECT 1 FROM incident WHERE rank = ?1 AND kind = ?5 AND message = ?6)");
+  while (rows.step()) insert_row(out, rows, insert);
+}
+
+}  // namespace
+
+std::span<const MergedTable> merged_tables() { return kTables; }
+
+void merge_tables(Database& out, std::span<const MergeSource> sources, const MergeClocks& clocks, Damage& damage) {
+  for (const MergeSource& source : sources) {
+    if (source.db == nullptr) continue;
+    for (const MergedTable& table : kTables)
+      if (table.rule == MergeRule::kAll || table.rule == MergeRule::kOnRunClock ||
+          (table.rule == MergeRule::kHead && source.is_head()))
+        copy_table(out, source, table, clocks, damage);
+    const auto rest = capture([&] {
+      copy_incidents(out, source);
+      if (source.is_head()) copy_meta(out, source);
+      return true;
+    });
+    if (!rest) damage.meet(rest.error(), "what it says of faults may be missing");
+  }
+  const auto written = capture([&] {
+    write_clocks(out, sources, clocks);
+    return true;
+  });
+  if (!written) damage.meet(written.error(), "the exchanges of its clocks are missing");
+}
+
+void set_repeat_windows(Database& out) {
+  out.execute(
+      "UPDATE repeat SET "
+      "begin_ns = (SELECT min(p.begin_ns) FROM rank_repeat p WHERE p.run_id = repeat.run_id AND p.repeat = "
+      "repeat.repeat), "
+      "end_ns = (SELECT max(p.end_ns) FROM rank_repeat p WHERE p.run_id = repeat.run_id AND p.repeat = repeat.repeat) "
+      "WHERE EXISTS (SELECT 1 FROM rank_repeat p WHERE p.run_id = repeat.run_id AND p.repeat = repeat.repeat)");
+}
+
+}  // namespace spscope

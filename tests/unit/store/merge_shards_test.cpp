@@ -1,0 +1,308 @@
+#include "backend/store/merge_shards.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include "backend/store/embedded_schema.h"
+#include "backend/store/merge_tables.h"
+#include "tests/unit/store/lod_brute_force.h"
+#include "tests/unit/store/sample_shards.h"
+
+namespace spscope {
+namespace {
+
+using testing::error_of;
+using testing::MergedFile;
+using testing::RankShard;
+
+MergeReport merge(const std::string& out, const std::vector<std::string>& shards, const MergeOptions& options = {}) {
+  OutputFile file(out, false);
+  return merge_shards(file, shards, options);
+}
+
+// Two ranks with a stream each, of 10,000 and 5,000 events in chunks of 700, whose names have other numbers.
+class TwoRanks : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    run_ = testing::write_head(folder_ / "a.head.db", {{0, fits_[0]}, {1, fits_[1]}});
+    Rng rng(5);
+    for (int rank = 0; rank < 2; ++rank) {
+      events_[rank] = testing::random_events(rng, {.count = rank == 0 ? 10'000 : 5'000, .unfinished = false});
+      for (SpanEvent& event : events_[rank]) {
+        event.begin_ns += kRawZero, event.end_ns += kRawZero;
+        event.name = 1 + event.name % 2;
+        event.op_id = std::max<std::int64_t>(0, event.op_id);
+      }
+    }
+  }
+  void write_ranks() {
+    for (int rank = 0; rank < 2; ++rank) {
+      RankShard shard(shard_of(rank), rank);
+      shard.add_stream({StreamId{7}, rank, 0, 0, false});
+      shard.add_string(1, rank == 0 ? "attend" : "norm");
+      shard.add_string(2, rank == 0 ? "norm" : "attend");
+      shard.add_events(run_, StreamId{7}, events_[rank], 700);
+      shard.add_rank_repeat({run_, 0, rank, events_[rank].front().begin_ns, events_[rank].back().end_ns});
+      shard.commit();
+    }
+  }
+  std::string shard_of(int rank) const { return folder_ / ("a.rank-" + std::to_string(rank) + ".db"); }
+  std::vector<std::string> shards() const { return {shard_of(1), folder_ / "a.head.db", shard_of(0)}; }
+
+  // The formula of the specification, in a wider type; half a nanosecond is rounded either way.
+  static std::int64_t run_clock(const ClockFit& fit, std::int64_t raw_ns) {
+    const auto since = static_cast<long double>(raw_ns - fit.raw_zero_ns);
+    return static_cast<std::int64_t>(std::round(since * (1 + static_cast<long double>(fit.drift)))) + fit.offset_ns;
+  }
+
+  static constexpr std::int64_t kRawZero = 1'000'000'000'000;
+  const ClockFit fits_[2] = {
+      {.raw_zero_ns = kRawZero, .offset_ns = 0, .drift = 0, .bound_ns = 0, .exchanges = 0},
+      {.raw_zero_ns = kRawZero - 77, .offset_ns = 5'000, .drift = 50e-6, .bound_ns = 900, .exchanges = 12}};
+  TemporaryFolder folder_;
+  RunId run_ = {};
+  std::vector<SpanEvent> events_[2];
+};
+
+TEST(MergeTables, EveryTableOfTheSchemaHasARule) {
+  Database fresh = Database::in_memory();
+  for (const SqlText& migration : embedded_migrations()) fresh.execute(std::string(migration.text));
+  std::set<std::string> tables, ruled;
+  Statement rows(fresh, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
+  while (rows.step()) tables.insert(rows.text(0));
+  for (const MergedTable& table : merged_tables()) ruled.emplace(table.name);
+  EXPECT_EQ(ruled, tables);
+}
+
+TEST_F(TwoRanks, EventsAreThoseOfTheShardsOnTheRunClock) {
+  write_ranks();
+  const MergeReport report = merge(folder_ / "out.db", shards());
+  EXPECT_EQ(report.events, 15'000);
+  EXPECT_EQ(report.shards, 3);
+  EXPECT_EQ(report.lost + report.dropped + report.unreadable + report.unfinished, 0);
+  MergedFile file(folder_ / "out.db");
+  const char* const names[2][2] = {{"attend", "norm"}, {"norm", "attend"}};
+  for (int rank = 0; rank < 2; ++rank) {
+    const std::vector<SpanEvent> merged = file.events(rank, 0);
+    ASSERT_EQ(merged.size(), events_[rank].size());
+    for (std::size_t i = 0; i < merged.size(); ++i) {
+      const SpanEvent& raw = events_[rank][i];
+      ASSERT_LE(std::abs(merged[i].begin_ns - run_clock(fits_[rank], raw.begin_ns)), rank);
+      ASSERT_LE(std::abs(merged[i].end_ns - run_clock(fits_[rank], raw.end_ns)), rank);
+      ASSERT_EQ(merged[i].op_id, raw.op_id);
+      ASSERT_EQ(merged[i].flags, raw.flags);
+      ASSERT_EQ(file.name(merged[i].name), names[rank][raw.name - 1]);
+      ASSERT_TRUE(i == 0 || merged[i].begin_ns >= merged[i - 1].end_ns);
+    }
+  }
+  EXPECT_EQ(file.number("SELECT count(*) FROM chunk"), 3 + 2);
+  EXPECT_EQ(file.number("SELECT count(*) FROM string"), 3);
+  EXPECT_EQ(file.number("SELECT sum(stored) FROM ledger"), 15'000);
+}
+
+TEST_F(TwoRanks, TablesOfTheHeadArriveWhole) {
+  write_ranks();
+  merge(folder_ / "out.db", shards(), {.tool_version = "merger"});
+  Database head = Database::open_shard(folder_ / "a.head.db");
+  MergedFile file(folder_ / "out.db");
+  for (const MergedTable& table : merged_tables()) {
+    if (table.rule != MergeRule::kHead || table.name == "repeat") continue;
+    const auto rows_of = [&](Database& db) {
+      std::vector<std::string> rows;
+      Statement row(db, "SELECT * FROM main." + std::string(table.name));
+      while (row.step()) {
+        std::string text;
+        for (int i = 0; i < row.num_columns(); ++i)
+          text += std::string(reinterpret_cast<const char*>(sqlite3_column_text(row.handle(), i)) == nullptr
+                                  ? "NULL"
+                                  : std::string(static_cast<const char*>(sqlite3_column_blob(row.handle(), i)),
+                                                static_cast<std::size_t>(sqlite3_column_bytes(row.handle(), i)))) +
+                  "|";
+        rows.push_back(text);
+      }
+      return rows;
+    };
+    EXPECT_EQ(rows_of(file.db), rows_of(head)) << table.name;
+  }
+  EXPECT_EQ(file.text("SELECT value FROM meta WHERE key = 'tool_version'"), "merger");
+  EXPECT_EQ(file.text("SELECT value FROM meta WHERE key = 'shard'"), "no row");
+  // The window of the pass is that of its ranks, on the run clock.
+  const std::int64_t begin_ns =
+      std::min(run_clock(fits_[0], events_[0].front().begin_ns), run_clock(fits_[1], events_[1].front().begin_ns));
+  EXPECT_LE(std::abs(file.number("SELECT begin_ns FROM repeat") - begin_ns), 1);
+  EXPECT_EQ(file.number("SELECT makespan_ns FROM repeat"), 900);
+  EXPECT_EQ(file.number("SELECT bound_ns FROM clock_fit WHERE rank = 1"), 900);
+}
+
+TEST_F(TwoRanks, AFinishedFileIsAloneAndOpens) {
+  write_ranks();
+  merge(folder_ / "out.db", shards());
+  const StoreReader reader(folder_ / "out.db");
+  EXPECT_EQ(reader.strategies().size(), 1u);
+  for (const std::string& name : folder_.names()) EXPECT_FALSE(name.starts_with("out.db") && name != "out.db") << name;
+}
+
+TEST_F(TwoRanks, SmallFilesHoldTheSame) {
+  write_ranks();
+  merge(folder_ / "big.db", shards());
+  merge(folder_ / "small.db", shards(), {.small = true});
+  MergedFile big(folder_ / "big.db"), small(folder_ / "small.db");
+  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(small.events(rank, 0), big.events(rank, 0));
+  EXPECT_LT(std::filesystem::file_size(folder_ / "small.db"), std::filesystem::file_size(folder_ / "big.db"));
+}
+
+TEST_F(TwoRanks, TheNowPageSaysWhatWasRunningAndWhatIsLost) {
+  write_ranks();
+  const std::int64_t last_ns = events_[1].back().end_ns;
+  {
+    NowPageWriter page(folder_ / "a.rank-1.now", this_process(1, 1, 2, {}));
+    page.line(1, 0).publish(
+        {.state = LaneState::kComputing, .op = 3, .run = run_, .begin_ns = last_ns + 40, .sent = 5'030, .dropped = 10});
+    page.line(1, 1).publish({.state = LaneState::kWaitingForPeer, .op = 1, .run = run_, .begin_ns = last_ns + 50});
+    NowPageWriter told(folder_ / "a.rank-0.now", this_process(0, 1, 1, {}));
+    const SpanEvent& last = events_[0].back();
+    told.line(0, 0).publish({.state = LaneState::kComputing,
+                             .op = static_cast<OpId>(last.op_id),
+                             .run = run_,
+                             .begin_ns = last.begin_ns,
+                             .sent = 10'000});
+  }
+  const MergeReport report = merge(folder_ / "out.db", shards());
+  EXPECT_EQ(report.unfinished, 2);
+  EXPECT_EQ(report.dropped, 10);
+  EXPECT_EQ(report.lost, 20);
+  MergedFile file(folder_ / "out.db");
+  EXPECT_EQ(file.events(0, 0).size(), 10'000u);
+  const SpanEvent stuck = file.events(1, 0).back();
+  EXPECT_LE(std::abs(stuck.begin_ns - run_clock(fits_[1], last_ns + 40)), 1);
+  EXPECT_EQ(stuck.end_ns, kNeverEnded);
+  EXPECT_EQ(stuck.op_id, 3);
+  EXPECT_NE(stuck.flags & kEventUnfinished, 0u);
+  EXPECT_EQ(file.name(stuck.name), file.text("SELECT name FROM plan_op WHERE op_id = 3"));
+  EXPECT_EQ(file.events(1, 1).size(), 1u);
+  EXPECT_EQ(file.number("SELECT count(*) FROM ledger WHERE sent != stored + dropped + unreadable + lost"), 0);
+  EXPECT_EQ(file.number("SELECT sum(stored) FROM ledger"), file.number("SELECT sum(count) FROM chunk"));
+}
+
+TEST_F(TwoRanks, CollectivesKeepTheirFieldsAndCommunicators) {
+  RankShard shard(shard_of(0), 0);
+  shard.add_stream({StreamId{2}, 0, 1, 0, false});
+  shard.add_communicator(9, 1, "0 1");
+  shard.add_communicator(4, 1, "0 1 2 3");
+  std::vector<CollectiveEvent> events;
+  for (int i = 0; i < 5'000; ++i) {
+    const std::int64_t at = kRawZero + 10 * i;
+    events.push_back({.span = {.begin_ns = at, .end_ns = at + 9, .op_id = i, .flags = 4},
+                      .entry_ns = at,
+                      .transfer_begin_ns = at + 3,
+                      .transfer_end_ns = at + 9,
+                      .sequence = i,
+                      .bytes = 64,
+                      .communicator = i % 2 == 0 ? 9u : 4u,
+                      .peer = i % 2 == 0 ? 1 : -1});
+  }
+  shard.add_events(run_, StreamId{2}, events, 1'000);
+  shard.commit();
+  merge(folder_ / "out.db", {folder_ / "a.head.db", shard_of(0)});
+  MergedFile file(folder_ / "out.db");
+  const std::vector<CollectiveEvent> merged = file.events<CollectiveEvent>(0, 1);
+  ASSERT_EQ(merged.size(), events.size());
+  for (std::size_t i = 0; i < merged.size(); ++i) {
+    ASSERT_EQ(merged[i].transfer_begin_ns, events[i].transfer_begin_ns - kRawZero);
+    ASSERT_EQ(merged[i].entry_ns, events[i].entry_ns - kRawZero);
+    ASSERT_EQ(merged[i].sequence, events[i].sequence);
+    ASSERT_EQ(
+        file.text("SELECT ranks FROM communicator WHERE communicator_id = " + std::to_string(merged[i].communicator)),
+        i % 2 == 0 ? "0 1" : "0 1 2 3");
+  }
+}
+
+TEST_F(TwoRanks, DamageIsAnErrorUnlessItIsTolerated) {
+  write_ranks();
+  testing::tamper(shard_of(0), "UPDATE chunk SET data = zeroblob(length(data)) WHERE seq = 3");
+  EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", shards()); }).code(), ErrorCode::kStoreCorrupt);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out.db"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out.db.tmp"));
+  const MergeReport report = merge(folder_ / "out.db", shards(), {.tolerant = true});
+  EXPECT_EQ(report.unreadable, 700);
+  EXPECT_EQ(report.events, 15'000 - 700);
+  ASSERT_EQ(report.notes.size(), 1u);
+  EXPECT_NE(report.notes[0].find("700 events of rank 0 lane 0"), std::string::npos) << report.notes[0];
+  MergedFile file(folder_ / "out.db");
+  EXPECT_EQ(file.number("SELECT unreadable FROM ledger JOIN stream USING (stream_id) WHERE rank = 0"), 700);
+  EXPECT_EQ(file.number("SELECT count(*) FROM incident"), 1);
+  std::vector<SpanEvent> kept = events_[0];
+  kept.erase(kept.begin() + 2'100, kept.begin() + 2'800);
+  const std::vector<SpanEvent> merged = file.events(0, 0);
+  ASSERT_EQ(merged.size(), kept.size());
+  for (std::size_t i = 0; i < kept.size(); ++i) ASSERT_EQ(merged[i].begin_ns, kept[i].begin_ns - kRawZero);
+}
+
+TEST_F(TwoRanks, AMissingChunkIsDamage) {
+  write_ranks();
+  testing::tamper(shard_of(1), "DELETE FROM chunk WHERE seq = 2");
+  EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", shards()); }).code(), ErrorCode::kStoreCorrupt);
+  EXPECT_EQ(merge(folder_ / "out.db", shards(), {.tolerant = true}).unreadable, 700);
+}
+
+TEST_F(TwoRanks, WithoutAHeadEventsAreKept) {
+  write_ranks();
+  const std::vector<std::string> ranks = {shard_of(0), shard_of(1)};
+  EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", ranks); }).code(), ErrorCode::kStoreForeign);
+  EXPECT_EQ(merge(folder_ / "out.db", ranks, {.tolerant = true}).events, 15'000);
+  // Nothing says how the clocks fit; they are of one host, so one zero fits both.
+  MergedFile file(folder_ / "out.db");
+  const std::int64_t zero = std::min(events_[0].front().begin_ns, events_[1].front().begin_ns);
+  EXPECT_EQ(file.events(1, 0).front().begin_ns, events_[1].front().begin_ns - zero);
+}
+
+TEST_F(TwoRanks, ShardsOfTwoRunsOrTwiceTheSameAreRefused) {
+  write_ranks();
+  EXPECT_EQ(error_of([&] {
+              merge(folder_ / "out.db", {folder_ / "a.head.db", shard_of(0), shard_of(0)});
+            }).code(),
+            ErrorCode::kStoreForeign);
+  testing::tamper(shard_of(1), "UPDATE meta SET value = 'ffff' WHERE key = 'collection'");
+  EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", shards()); }).code(), ErrorCode::kStoreForeign);
+  EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", shards(), {.tolerant = true}); }).code(),
+            ErrorCode::kStoreForeign);
+}
+
+TEST_F(TwoRanks, AnInterruptedMergeLeavesNothingAndCanBeginAgain) {
+  write_ranks();
+  std::atomic<bool> interrupt = false;
+  MergeOptions options{.interrupt = &interrupt};
+  options.on_progress = [&](std::int64_t done, std::int64_t total) {
+    EXPECT_EQ(total, 15'000);
+    interrupt = done > 4'000;
+  };
+  EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", shards(), options); }).code(), ErrorCode::kInterrupted);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out.db"));
+  EXPECT_EQ(merge(folder_ / "out.db", shards()).events, 15'000);
+}
+
+TEST_F(TwoRanks, MergingBeginsAgainOverWhatACrashLeft) {
+  write_ranks();
+  merge(folder_ / "first.db", shards());
+  OutputFile out(folder_ / "out.db", false);
+  std::filesystem::copy_file(folder_ / "first.db", out.temporary_path(),
+                             std::filesystem::copy_options::overwrite_existing);
+  merge_shards(out, shards(), {});
+  MergedFile first(folder_ / "first.db"), second(folder_ / "out.db");
+  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(second.events(rank, 0), first.events(rank, 0));
+  EXPECT_EQ(second.number("SELECT count(*) FROM stream"), 2);
+}
+
+TEST_F(TwoRanks, ShardsAreOnlyRead) {
+  write_ranks();
+  const std::string before = testing::read_file(shard_of(0)), log = testing::read_file(shard_of(0) + "-wal");
+  merge(folder_ / "out.db", shards());
+  EXPECT_EQ(testing::read_file(shard_of(0)), before);
+  EXPECT_EQ(testing::read_file(shard_of(0) + "-wal"), log);
+}
+
+}  // namespace
+}  // namespace spscope
