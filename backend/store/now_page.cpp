@@ -10,10 +10,11 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
+#include <optional>
 
 #include "backend/base/check.h"
 #include "backend/base/error.h"
+#include "backend/base/process.h"
 
 namespace spscope {
 namespace {
@@ -126,15 +127,6 @@ Header read_header(int fd, const std::string& path) {
   return header;
 }
 
-// Fields 3 to 52 of /proc/PID/stat, after the name in brackets, which may hold anything.
-std::istringstream stat_fields(int pid) {
-  std::ifstream in(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  std::getline(in, text);
-  const std::size_t name_end = text.rfind(')');
-  return std::istringstream(name_end == std::string::npos ? "" : text.substr(name_end + 1));
-}
-
 }  // namespace
 
 std::string_view lane_state_name(LaneState state) {
@@ -165,12 +157,8 @@ std::uint64_t hash_of_boot_id() {
 }
 
 std::uint64_t process_start_ticks(int pid) {
-  constexpr int kFirstField = 3, kStartField = 22;  // proc(5)
-  std::istringstream fields = stat_fields(pid);
-  std::string field;
-  for (int i = kFirstField; i < kStartField; ++i) fields >> field;
-  std::uint64_t ticks = 0;
-  return fields >> ticks ? ticks : 0;
+  const std::optional<ProcessFacts> facts = read_process(pid);
+  return facts && facts->state != 'Z' ? facts->start_ticks : 0;
 }
 
 NowPageOwner this_process(int first_rank, int ranks, int lanes, const CollectionId& collection) {

@@ -71,7 +71,7 @@ NowPageOwner this_process(int first_rank, int ranks, int lanes, const Collection
 std::uint64_t hash_of_boot_id();
 // "" when this host has none.
 std::string boot_id();
-// Start of a process in clock ticks since boot; 0 when there is no such process.
+// Start of a process in clock ticks since boot; 0 when there is no such process, or it has ended.
 std::uint64_t process_start_ticks(int pid);
 
 // The writing end of a line, for its lane alone.

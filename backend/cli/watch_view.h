@@ -1,0 +1,52 @@
+// What `spscope watch` shows: one look at a running collection, as text for a terminal or as JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/cli/watchdog.h"
+#include "backend/store/live_collection.h"
+
+namespace spscope {
+
+// A rank as it is now: the lane that says most about it.
+struct WatchedRank {
+  int rank = 0, lane = 0, pid = 0;
+  char process_state = ' ';  // as in proc(5); ' ': the process is gone or not of this host
+  LaneNow now;
+  std::string op_name;
+  double seconds = 0;  // in this op
+  LiveCollection::Place place;
+  std::int64_t sent = 0, dropped = 0;  // by all lanes
+};
+
+struct WatchedRun {
+  std::string out, folder, state;  // state: running, merging, died, ended
+  std::optional<LiveRun> run;
+  std::int64_t runs_begun = 0, runs_finished = 0;
+  std::int64_t sent = 0, committed = 0, dropped = 0;
+  double events_per_second = 0;
+  int shards = 0;
+  std::vector<WatchedRank> ranks;
+  std::vector<RankFinding> findings;  // the cause first
+};
+
+// Looks at a collection again and again.
+class RunWatch {
+ public:
+  explicit RunWatch(const CollectingNote& note);
+  WatchedRun look();
+
+ private:
+  LiveCollection live_;
+  Watchdog watchdog_;
+  std::int64_t last_sent_ = 0, last_look_ns_ = 0;
+};
+
+// Lines that end with a line feed. `columns`: width of the terminal.
+std::string render_watch_text(const WatchedRun& run, int columns);
+std::string render_watch_json(const WatchedRun& run);  // one line, without a line feed
+
+}  // namespace spscope

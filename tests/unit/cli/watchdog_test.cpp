@@ -1,0 +1,190 @@
+// Which rank is to blame, on pages made by hand: the cause comes first, whatever it made others do.
+#include "backend/cli/watchdog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "backend/base/clock.h"
+#include "tests/support/temporary_folder.h"
+
+namespace spscope {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+// Processes of one rank with a compute lane and a communication lane each.
+class Ranks {
+ public:
+  explicit Ranks(int ranks) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      WatchedProcess process;
+      process.page.owner = {1000 + rank, 1, 1, rank, 1, 2, {}};
+      process.page.lines = {{rank, 0, {}, true}, {rank, 1, {}, true}};
+      process.facts = ProcessFacts{'S', 1, 0};
+      processes.push_back(process);
+    }
+  }
+  LaneNow& lane(int rank, int lane) {
+    return processes[static_cast<std::size_t>(rank)].page.lines[static_cast<std::size_t>(lane)].now;
+  }
+  void compute(int rank, int sequence) {
+    lane(rank, 0) = {LaneState::kComputing, 10 * sequence + rank, sequence, RunId{3}, kNoPeer, 0, 0, 5, 40, 0};
+  }
+  void wait(int rank, int sequence, int peer) {
+    lane(rank, 1) = {LaneState::kWaitingForPeer, 10 * sequence + rank, sequence, RunId{3}, peer, 0, 4096, 5, 40, 0};
+  }
+  ProcessFacts& facts(int rank) { return *processes[static_cast<std::size_t>(rank)].facts; }
+
+  std::vector<WatchedProcess> processes;
+};
+
+// What is found when nothing changes for 10 s but CPU times.
+std::vector<RankFinding> after_ten_seconds(Ranks& ranks, const std::vector<double>& cpu_seconds) {
+  Watchdog dog(5, [](const LaneNow& now) { return now.peer == kNoPeer ? "attend" : "exchange kv"; });
+  EXPECT_TRUE(dog.look(ranks.processes, 0).empty());
+  for (std::size_t rank = 0; rank < cpu_seconds.size(); ++rank)
+    ranks.facts(static_cast<int>(rank)).cpu_ns = static_cast<std::int64_t>(cpu_seconds[rank] * 1e9);
+  return dog.look(ranks.processes, 10 * kSecond);
+}
+
+TEST(Watchdog, NamesTheRankThatComputesSlowlyBeforeThoseThatWait) {
+  Ranks ranks(4);
+  for (int rank : {0, 1, 3}) ranks.wait(rank, 5, 2);
+  ranks.compute(2, 4);
+  const std::vector<RankFinding> found = after_ten_seconds(ranks, {0.01, 0.01, 9.8, 0.01});
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[0].trouble, RankTrouble::kSlow);
+  EXPECT_EQ(found[0].rank, 2);
+  EXPECT_THAT(found[0].message, HasSubstr("rank 2 computes slowly for 10.0 s in attend op 42 (sequence 4, lane 0)"));
+  EXPECT_THAT(found[0].message, HasSubstr("9.8 s of CPU time"));
+  EXPECT_FALSE(found[0].incident());
+  for (std::size_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(found[i].trouble, RankTrouble::kWaiting);
+    EXPECT_FALSE(found[i].incident());
+  }
+  EXPECT_THAT(found[1].message, HasSubstr("exchange kv op 50 (sequence 5, lane 1, peer rank 2, 4096 bytes)"));
+}
+
+TEST(Watchdog, TellsARankThatHangsFromOneThatComputes) {
+  Ranks ranks(2);
+  ranks.compute(0, 3);
+  ranks.wait(1, 4, 0);
+  const std::vector<RankFinding> found = after_ten_seconds(ranks, {0.1, 0});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].trouble, RankTrouble::kHung);
+  const auto incident = found[0].incident();
+  ASSERT_TRUE(incident);
+  EXPECT_EQ(*incident, (IncidentRecord{0, 0, 30, RunId{3}, IncidentKind::kHung, found[0].message}));
+  EXPECT_THAT(found[1].message, HasSubstr("rank 0 is missing"));
+}
+
+// The one with the lowest post cannot wait for the others.
+TEST(Watchdog, PutsTheLowestPostFirstWhenAllWait) {
+  Ranks ranks(3);
+  ranks.wait(0, 7, 1);
+  ranks.wait(1, 6, 2);
+  ranks.wait(2, 5, 0);
+  const std::vector<RankFinding> found = after_ten_seconds(ranks, {0, 0, 0});
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].rank, 2);
+  EXPECT_EQ(found[2].rank, 0);
+}
+
+// A rank is told by the lane that holds it up, not by the one that waits beside it.
+TEST(Watchdog, LooksAtTheLaneThatHoldsTheRankUp) {
+  Ranks ranks(1);
+  ranks.wait(0, 3, 2);
+  ranks.compute(0, 9);
+  EXPECT_EQ(after_ten_seconds(ranks, {10}).at(0).lane, 0);
+}
+
+TEST(Watchdog, TellsStoppedAndGoneAtOnceAndBeforeTheirConsequences) {
+  Ranks ranks(4);
+  ranks.wait(0, 5, 3);
+  ranks.compute(1, 4);
+  ranks.facts(1).state = 'T';
+  ranks.compute(2, 6);
+  ranks.processes[2].facts.reset();
+  ranks.processes[2].signal = SIGKILL;
+  ranks.processes[2].out_of_memory = true;
+  ranks.wait(3, 8, 2);
+  ranks.processes[3].facts.reset();
+  Watchdog dog(5);
+  std::vector<RankFinding> found = dog.look(ranks.processes, 0);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].trouble, RankTrouble::kKilled);
+  EXPECT_THAT(found[0].message, HasSubstr("rank 2 ended in op 62 (sequence 6, lane 0): its process 1002"));
+  EXPECT_THAT(found[0].message, HasSubstr("signal 9"));
+  EXPECT_THAT(found[0].message, HasSubstr("memory of its control group was full"));
+  EXPECT_EQ(found[0].incident()->kind, IncidentKind::kKilled);
+  EXPECT_EQ(found[1].trouble, RankTrouble::kLost);
+  EXPECT_EQ(found[1].incident()->kind, IncidentKind::kLost);
+  EXPECT_EQ(found[2].trouble, RankTrouble::kStopped);
+  EXPECT_THAT(found[2].message, HasSubstr("kill -CONT 1001"));
+  EXPECT_EQ(found[2].incident()->kind, IncidentKind::kStopped);
+  found = dog.look(ranks.processes, 6 * kSecond);
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[3].rank, 0);
+  EXPECT_THAT(found[3].message, HasSubstr("rank 3 is missing"));
+}
+
+TEST(Watchdog, ForgetsTheWaitWhenALaneGoesOn) {
+  Ranks ranks(1);
+  ranks.compute(0, 1);
+  Watchdog dog(5);
+  EXPECT_TRUE(dog.look(ranks.processes, 0).empty());
+  EXPECT_EQ(dog.look(ranks.processes, 6 * kSecond).size(), 1u);
+  ++ranks.lane(0, 0).sent;
+  ++ranks.lane(0, 0).op;
+  EXPECT_TRUE(dog.look(ranks.processes, 7 * kSecond).empty());
+  EXPECT_TRUE(dog.look(ranks.processes, 11 * kSecond).empty());
+  EXPECT_EQ(dog.look(ranks.processes, 13 * kSecond).size(), 1u);
+  ranks.lane(0, 0) = LaneNow();  // between ops nothing can hang
+  EXPECT_TRUE(dog.look(ranks.processes, 100 * kSecond).empty());
+}
+
+// A real process: running, stopped, killed.
+TEST(Watchdog, ReadsRealProcesses) {
+  const TemporaryFolder folder;
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const int child = ::fork();
+  if (child == 0) {
+    NowPageWriter page(folder / "rank.now", this_process(0, 1, 1, {}));
+    LaneNow now;
+    now.op = 7;
+    now.state = LaneState::kComputing;
+    page.line(0, 0).publish(now);
+    if (::write(ready[1], "x", 1) != 1) ::_exit(1);
+    for (;;) ::pause();
+  }
+  char byte;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  Watchdog dog(60);
+  const auto trouble = [&]() -> std::optional<RankTrouble> {
+    const WatchedProcess process = watch_process(folder / "rank.now");
+    const std::vector<RankFinding> found = dog.look(std::span(&process, 1), now_ns());
+    return found.empty() ? std::nullopt : std::optional(found[0].trouble);
+  };
+  EXPECT_EQ(trouble(), std::nullopt);
+  ::kill(child, SIGSTOP);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
+  EXPECT_EQ(trouble(), RankTrouble::kStopped);
+  ::kill(child, SIGKILL);
+  siginfo_t info;
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(trouble(), RankTrouble::kLost);  // ended, and nobody has asked for it yet
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(trouble(), RankTrouble::kLost);
+  ::close(ready[0]), ::close(ready[1]);
+}
+
+}  // namespace
+}  // namespace spscope

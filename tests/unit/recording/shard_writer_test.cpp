@@ -1,0 +1,259 @@
+// What lanes push reaches the shard in order, soon, and never in part; what cannot be written is counted.
+#include "backend/store/shard_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "backend/base/rng.h"
+#include "backend/store/sqlite.h"
+#include "tests/support/temporary_folder.h"
+
+namespace spscope {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr ShardRecord kShard{ShardKind::kRank, ShardClock::kRaw, 0, {}};
+
+ShardWriterOptions options_of() {
+  ShardWriterOptions options;
+  options.shard = kShard;
+  options.shard.collection = std::string(32, 'a');
+  return options;
+}
+
+// Event i of a lane: its times and op follow from its number.
+RingRecord record_of(std::int64_t i, RunId run = RunId{1}) {
+  RingRecord record;
+  record.span = {10 * i, 10 * i + 7, i, 0, event_flags(EventCategory::kAttend)};
+  record.run = run;
+  if (i % 3 == 0) {
+    record.is_collective = 1;
+    record.transfer_begin_ns = 10 * i + 2;
+    record.sequence = i;
+    record.bytes = 5 * i;
+    record.peer = 1;
+  }
+  return record;
+}
+
+std::int64_t number(Database& db, const std::string& sql) {
+  Statement statement(db, sql);
+  EXPECT_TRUE(statement.step());
+  return statement.integer(0);
+}
+
+// The ops of a lane's events, in order.
+std::vector<std::int64_t> stored_ops(const std::string& path, int rank, int lane) {
+  Database db = Database::open_shard(path);
+  const EventReader reader(db);
+  std::vector<std::int64_t> ops;
+  for (const Stream& stream : reader.streams())
+    if (stream.rank == rank && stream.lane == lane)
+      for (const SpanEvent& event : reader.spans(stream.stream_id)) ops.push_back(event.op_id);
+  return ops;
+}
+
+std::vector<std::int64_t> first_numbers(std::int64_t count) {
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t i = 0; i < count; ++i) numbers.push_back(i);
+  return numbers;
+}
+
+template <typename Condition>
+bool becomes_true(Condition&& condition) {
+  for (int i = 0; i < 2000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
+TEST(ShardWriter, StoresWhatLanesPushInOrder) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.rank-0.db";
+  ShardWriter writer(path, options_of());
+  EventRing& compute = writer.ring(0, 0, 100'000);
+  EventRing& network = writer.ring(0, 1, 100'000);
+  std::thread lanes[] = {std::thread([&] {
+                           for (std::int64_t i = 0; i < 30'000; ++i) compute.push(record_of(i, RunId{1 + i / 10'000}));
+                         }),
+                         std::thread([&] {
+                           for (std::int64_t i = 0; i < 20'000; ++i) network.push(record_of(i));
+                         })};
+  for (std::thread& lane : lanes) lane.join();
+  writer.finish();
+  EXPECT_FALSE(writer.failure());
+  EXPECT_EQ(writer.clamped(), 0);
+  EXPECT_EQ(stored_ops(path, 0, 0), first_numbers(30'000));
+  EXPECT_EQ(stored_ops(path, 0, 1), first_numbers(20'000));
+  for (const ShardWriter::LaneCount& count : writer.counts()) {
+    EXPECT_EQ(count.stored, count.sent);
+    EXPECT_EQ(count.dropped, 0);
+  }
+  Database db = Database::open_shard(path);
+  EXPECT_EQ(number(db, "SELECT sum(stored) FROM ledger"), 50'000);
+  const EventReader reader(db);
+  const std::vector<CollectiveEvent> moves = reader.collectives(RunId{2}, reader.streams().at(0).stream_id);
+  ASSERT_FALSE(moves.empty());
+  EXPECT_EQ(moves[0], record_of(moves[0].span.op_id, RunId{2}).collective());
+}
+
+// A lane that is faster than the writer loses events, and every one of them is counted.
+TEST(ShardWriter, CountsWhatFoundNoRoom) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.rank-0.db";
+  ShardWriter writer(path, options_of());
+  EventRing& ring = writer.ring(0, 0, 16);
+  for (std::int64_t i = 0; i < 100'000; ++i) ring.push(record_of(i));
+  writer.finish();
+  const ShardWriter::LaneCount count = writer.counts().at(0);
+  EXPECT_EQ(count.sent, 100'000);
+  EXPECT_GT(count.dropped, 0);
+  EXPECT_EQ(count.sent, count.stored + count.dropped);
+  const std::vector<std::int64_t> ops = stored_ops(path, 0, 0);
+  EXPECT_EQ(static_cast<std::int64_t>(ops.size()), count.stored);
+  EXPECT_TRUE(std::ranges::is_sorted(ops));
+  Database db = Database::open_shard(path);
+  EXPECT_EQ(number(db, "SELECT sent FROM ledger"), 100'000);
+  EXPECT_EQ(number(db, "SELECT dropped FROM ledger"), count.dropped);
+}
+
+// Readers see events while the run goes on, without anybody asking for a commit.
+TEST(ShardWriter, CommitsByItself) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.rank-0.db";
+  ShardWriter writer(path, options_of());
+  EventRing& ring = writer.ring(0, 0, 1024);
+  for (std::int64_t i = 0; i < 10; ++i) ring.push(record_of(i));
+  EXPECT_TRUE(becomes_true([&] { return stored_ops(path, 0, 0).size() == 10; }));
+  ring.push(record_of(10));
+  EXPECT_TRUE(becomes_true([&] { return stored_ops(path, 0, 0).size() == 11; }));
+}
+
+// After a kill at any moment the shard holds every event that was acknowledged.
+TEST(ShardWriter, WhatWasAcknowledgedSurvivesAKill) {
+  for (int round = 0; round < 5; ++round) {
+    const TemporaryFolder folder;
+    const std::string path = folder / "run.rank-0.db";
+    int acknowledged[2];
+    ASSERT_EQ(::pipe(acknowledged), 0);
+    const int child = ::fork();
+    if (child == 0) {
+      ShardWriterOptions options = options_of();
+      options.on_commit = [&](std::span<const CommittedLane> lanes) {
+        for (const CommittedLane& lane : lanes)
+          if (::write(acknowledged[1], &lane.events, sizeof lane.events) < 0) ::_exit(1);
+      };
+      ShardWriter writer(path, options);
+      EventRing& ring = writer.ring(0, 0, 1 << 16);
+      for (std::int64_t i = 0;; ++i) {
+        ring.push(record_of(i));
+        if (i % 1000 == 0) ::usleep(200);
+      }
+    }
+    ::close(acknowledged[1]);
+    std::int64_t last = 0;
+    for (int i = 0; i < 2 + 2 * round; ++i) ASSERT_EQ(::read(acknowledged[0], &last, sizeof last), 8);
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    while (::read(acknowledged[0], &last, sizeof last) == 8) continue;
+    ::close(acknowledged[0]);
+    EXPECT_GT(last, 0);
+    const std::vector<std::int64_t> ops = stored_ops(path, 0, 0);
+    EXPECT_GE(static_cast<std::int64_t>(ops.size()), last);
+    EXPECT_TRUE(std::ranges::is_sorted(ops));
+  }
+}
+
+// A full disk: what was committed stays, what comes later counts as dropped, the error is kept with path and bytes.
+TEST(ShardWriter, AFullDiskLosesNothingThatWasCommitted) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.rank-0.db";
+  ShardWriterOptions options = options_of();
+  options.write.max_bytes = 600'000;  // of the schema and some chunks
+  std::atomic<int> failures{0};
+  options.on_failure = [&](const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kStoreWrite);
+    ++failures;
+  };
+  ShardWriter writer(path, options);
+  EventRing& ring = writer.ring(0, 0, 1 << 16);
+  std::int64_t pushed = 0;
+  for (; pushed < 100; ++pushed) ring.push(record_of(pushed));
+  writer.checkpoint();
+  ASSERT_FALSE(writer.failure());
+  Rng rng(5);
+  EXPECT_TRUE(becomes_true([&] {
+    for (int i = 0; i < 20'000; ++i, ++pushed) {
+      RingRecord record = record_of(pushed);
+      record.span.op_id = rng.below(std::int64_t{1} << 60);  // nothing to compress
+      ring.push(record);
+    }
+    return writer.failure().has_value();
+  }));
+  for (int i = 0; i < 1000; ++i, ++pushed) ring.push(record_of(pushed));
+  writer.checkpoint();
+  writer.write([](StoreWriter&) { FAIL() << "nothing is written any more"; });
+  writer.finish();
+  EXPECT_EQ(failures, 1);
+  ASSERT_TRUE(writer.failure());
+  EXPECT_THAT(writer.failure()->what(), HasSubstr(path));
+  EXPECT_THAT(writer.failure()->what(), HasSubstr("bytes"));
+  EXPECT_THAT(writer.failure()->hint(), HasSubstr("run.scratch"));
+  const ShardWriter::LaneCount count = writer.counts().at(0);
+  EXPECT_EQ(count.sent, pushed);
+  EXPECT_EQ(count.sent, count.stored + count.dropped);
+  EXPECT_GE(count.stored, 100);
+  EXPECT_EQ(static_cast<std::int64_t>(stored_ops(path, 0, 0).size()), count.stored);
+}
+
+// A clock that goes back neither breaks the order of a stream nor puts commits off.
+TEST(ShardWriter, AClockThatGoesBackIsClampedAndCounted) {
+  static std::atomic<std::int64_t> clock{1'000'000'000'000};
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.rank-0.db";
+  ShardWriterOptions options = options_of();
+  options.now = +[]() noexcept { return clock.fetch_add(1'000'000); };
+  ShardWriter writer(path, options);
+  EventRing& ring = writer.ring(0, 0, 1024);
+  ring.push(record_of(5));
+  RingRecord back = record_of(2);
+  ring.push(back);  // begins and ends before the end of the last one
+  back = record_of(6);
+  back.span.end_ns = back.span.begin_ns - 3;  // ends before it begins
+  ring.push(back);
+  clock = 0;
+  EXPECT_TRUE(becomes_true([&] { return stored_ops(path, 0, 0).size() == 3; }));
+  writer.finish();
+  EXPECT_EQ(writer.clamped(), 2);
+  Database db = Database::open_shard(path);
+  const EventReader reader(db);
+  const std::vector<SpanEvent> events = reader.spans(reader.streams().at(0).stream_id);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0].flags & kEventClamped, 0u);
+  EXPECT_EQ(events[1].begin_ns, 57);
+  EXPECT_EQ(events[1].end_ns, 57);
+  EXPECT_NE(events[1].flags & kEventClamped, 0u);
+  EXPECT_EQ(events[2].begin_ns, 60);
+  EXPECT_EQ(events[2].end_ns, 60);
+  EXPECT_NE(events[2].flags & kEventClamped, 0u);
+}
+
+TEST(ShardWriter, CannotBeMadeOverAnotherFile) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.rank-0.db";
+  { ShardWriter(path, options_of()).finish(); }
+  EXPECT_THROW(ShardWriter(path, options_of()), Error);
+}
+
+}  // namespace
+}  // namespace spscope
