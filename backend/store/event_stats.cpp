@@ -3,6 +3,7 @@
 // It walks the chunks once, adds up plain columns, and makes rows only of the sums. When one name is asked for, the
 // other columns of a chunk are unpacked only if the name is in it.
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "backend/base/flat_map.h"
@@ -63,6 +64,28 @@ struct StatsQuery {
   std::optional<std::string> name;
 };
 
+// Where the sum of each name and category is. Almost all names have small keys, which index a table.
+class SumPlaces {
+ public:
+  static constexpr std::size_t kNone = 0;
+  // A number of the caller's that is kNone at first.
+  std::size_t& at(NameId name, std::uint32_t category) {
+    const std::uint64_t key = static_cast<std::uint64_t>(name) << 8 | category;
+    if (name >= kMaxTabled || category >= kCategories) {
+      std::size_t* known = others_.find(key);
+      return known != nullptr ? *known : others_.insert(key, kNone);
+    }
+    const std::size_t index = name * kCategories + category;
+    if (index >= tabled_.size()) tabled_.resize(std::max(index + 1, 2 * tabled_.size()), kNone);
+    return tabled_[index];
+  }
+
+ private:
+  static constexpr std::uint32_t kMaxTabled = 1 << 16, kCategories = 16;
+  std::vector<std::size_t> tabled_;
+  FlatMap<std::size_t> others_;
+};
+
 class StatsCursor : public sqlite3_vtab_cursor {
  public:
   explicit StatsCursor(EventVirtualTable& table) : sqlite3_vtab_cursor{}, source_(table.source), scan_(source_) {}
@@ -93,11 +116,9 @@ class StatsCursor : public sqlite3_vtab_cursor {
   void column(sqlite3_context* context, int column);
 
  private:
-  bool has_name() const {
-    return std::ranges::any_of(values_.names, [&](NameId name) { return std::ranges::count(*only_, name) > 0; });
-  }
+  void find_hits();
   void add_chunk();
-  Sum& sum_of(NameId name, std::uint32_t category);
+  Sum& sum_of(SumPlaces& places, NameId name, std::uint32_t category);
 
   EventSource& source_;
   ChunkScan scan_;
@@ -106,32 +127,49 @@ class StatsCursor : public sqlite3_vtab_cursor {
   EventWindow window_;
   std::optional<std::vector<NameId>> only_;
   std::vector<Sum> sums_;
-  std::map<std::pair<std::int64_t, int>, FlatMap<std::size_t>> places_;  // (run, rank): (name, category) -> sums_
-  FlatMap<std::size_t>* place_ = nullptr;                                // of the chunk at hand
+  std::map<std::pair<std::int64_t, int>, SumPlaces> places_;  // (run, rank): place in sums_ + 1
+  std::vector<std::uint32_t> hits_;                           // events of the chunk at hand that have the name
   std::size_t index_ = 0;
 };
 
-Sum& StatsCursor::sum_of(NameId name, std::uint32_t category) {
-  const std::uint64_t key = static_cast<std::uint64_t>(name) << 8 | category;
-  if (const std::size_t* known = place_->find(key)) return sums_[*known];
-  place_->insert(key, sums_.size());
-  return sums_.emplace_back(
-      Sum{.run_id = chunk_.run_id, .rank = chunk_.stream.rank, .name = name, .category = category});
+Sum& StatsCursor::sum_of(SumPlaces& places, NameId name, std::uint32_t category) {
+  std::size_t& place = places.at(name, category);
+  if (place == SumPlaces::kNone) {
+    sums_.push_back({.run_id = chunk_.run_id, .rank = chunk_.stream.rank, .name = name, .category = category});
+    place = sums_.size();
+  }
+  return sums_[place - 1];
+}
+
+void StatsCursor::find_hits() {
+  hits_.clear();
+  const std::vector<NameId>& names = values_.names;
+  if (!only_) {
+    hits_.resize(names.size());
+    std::iota(hits_.begin(), hits_.end(), 0u);
+    return;
+  }
+  for (const NameId wanted : *only_) {
+    bool found = false;  // without a branch an event: most chunks are told apart by this alone
+    for (const NameId name : names) found |= name == wanted;
+    for (std::uint32_t i = 0; found && i < names.size(); ++i)
+      if (names[i] == wanted) hits_.push_back(i);
+  }
 }
 
 void StatsCursor::add_chunk() {
   const ChunkUnpacker unpacker(chunk_);
   unpacker.unpack(column_bit(EventColumn::kName), values_);
-  if (only_ && !has_name()) return;
+  find_hits();
+  if (hits_.empty()) return;
   unpacker.unpack(column_bit(EventColumn::kEndNs), values_);
-  place_ = &places_[{chunk_.run_id, chunk_.stream.rank}];
+  SumPlaces& places = places_[{chunk_.run_id, chunk_.stream.rank}];
   const std::vector<std::int64_t>&begins = values_.of(EventColumn::kBeginNs), &ends = values_.of(EventColumn::kEndNs);
   const bool whole = window_.begin_ns == kLowest && window_.end_ns == kNeverEnded;
-  for (std::size_t i = 0; i < begins.size(); ++i) {
-    const std::uint32_t flags = values_.flags[i];
+  for (const std::uint32_t i : hits_) {
     if (!whole && !window_.holds({.begin_ns = begins[i], .end_ns = ends[i]})) continue;
-    if (only_ && std::ranges::count(*only_, values_.names[i]) == 0) continue;
-    Sum& sum = sum_of(values_.names[i], flags & 0xff);
+    const std::uint32_t flags = values_.flags[i];
+    Sum& sum = sum_of(places, values_.names[i], flags & 0xff);
     if (flags & kEventUnfinished)
       ++sum.unfinished;
     else

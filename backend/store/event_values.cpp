@@ -49,8 +49,8 @@ class Unpacker {
 
   void times() {
     std::vector<std::int64_t>&begin = sized(Column::kBeginNs), &end = sized(Column::kEndNs);
-    const Unpacked& durations = read(ChunkColumns::kDuration);
-    for (std::size_t i = 0; i < begin.size(); ++i) end[i] = as_signed(durations[i]);
+    // Signed and unsigned numbers may share memory.
+    columns_.unpack(ChunkColumns::kDuration, 0, {reinterpret_cast<std::uint64_t*>(end.data()), end.size()});
     const Unpacked& gaps = read(ChunkColumns::kGap);
     std::uint64_t last_end = as_unsigned(columns_.first_begin_ns());
     for (std::size_t i = 0; i < begin.size(); ++i) {
