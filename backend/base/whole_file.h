@@ -21,6 +21,8 @@ class WholeFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  // The file beside, for a library that writes it by name before commit().
+  const std::string& temporary_path() const { return temporary_; }
   // REQUIRES: called once, as the last call.
   void commit();
 

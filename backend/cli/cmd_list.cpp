@@ -13,6 +13,7 @@
 #include "backend/config/cluster.h"
 #include "backend/config/config_fields.h"
 #include "backend/config/model.h"
+#include "backend/exchange/export.h"
 #include "backend/mask/mask_import.h"
 #include "backend/mask/pattern.h"
 #include "backend/strategies/strategy.h"
@@ -112,7 +113,12 @@ json list_clusters() {
 json list_formats() {
   json rows = json::array();
   for (const MaskImporter& importer : mask_importers())
-    rows.push_back({{"name", importer.name}, {"summary", importer.summary}, {"unavailable", importer.unavailable()}});
+    rows.push_back({{"name", importer.name},
+                    {"summary", importer.summary},
+                    {"direction", "import"},
+                    {"unavailable", importer.unavailable()}});
+  for (const ExportFormat& format : export_formats())
+    rows.push_back({{"name", format.name}, {"summary", format.summary}, {"direction", "export"}, {"unavailable", ""}});
   return rows;
 }
 

@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "backend/cli/command.h"
+#include "backend/exchange/csv_text.h"
 #include "backend/report/render.h"
 #include "backend/store/store_reader.h"
 
@@ -42,20 +43,12 @@ Table table_of(const QueryResult& result) {
   return table;
 }
 
-// As RFC 4180 has it; NULL is empty, and an empty text is quoted.
-std::string csv_field(const std::string& text) {
-  if (!text.empty() && text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
-}
-
 void print_csv(std::ostream& out, const QueryResult& result) {
   const auto print_line = [&out](const auto& fields, auto&& text_of) {
     for (std::size_t i = 0; i < fields.size(); ++i) out << (i > 0 ? "," : "") << text_of(fields[i]);
     out << "\r\n";
   };
-  print_line(result.columns, csv_field);
+  print_line(result.columns, [](const std::string& name) { return csv_field(name); });
   for (const auto& row : result.rows)
     print_line(row, [](const std::optional<std::string>& value) { return value ? csv_field(*value) : std::string(); });
 }

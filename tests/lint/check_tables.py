@@ -9,6 +9,7 @@ TABLES = [
     ("backend/strategies/strategies.def", "STRATEGY", "backend/strategies/{}.cpp"),
     ("backend/mask/patterns.def", "PATTERN", "backend/mask/pattern_{}.cpp"),
     ("backend/mask/mask_importers.def", "MASK_IMPORTER", "backend/mask/import_{}.cpp"),
+    ("backend/exchange/formats.def", "EXPORT_FORMAT", "backend/exchange/export_{}.cpp"),
     ("backend/report/sections.def", "SECTION", "backend/report/section_{}.cpp"),
     ("backend/cli/commands.def", "COMMAND", "backend/cli/cmd_{}.cpp"),
     ("backend/cli/commands.def", "COMMAND", "backend/cli/help/{}.md"),

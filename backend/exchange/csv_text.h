@@ -1,0 +1,17 @@
+// Fields of comma-separated values as RFC 4180 has them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace spscope {
+
+// NULL is written as nothing, so an empty text is quoted.
+inline std::string csv_field(std::string_view text) {
+  if (!text.empty() && text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+}  // namespace spscope

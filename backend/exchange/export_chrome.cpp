@@ -1,0 +1,272 @@
+// Trace events as JSON, one event a line: a process for each rank, a thread for each stream (lane and slot), and arrows
+// for the messages of the plan. Times are microseconds with three decimals, which are the nanoseconds of the run clock.
+//
+// Events of a stream follow one another and are complete events (X). Those of the one stream of a lane that takes what
+// overlaps are asynchronous pairs (b, e), because viewers drop overlapping slices of a thread. What a model computed
+// says so in its name and its arguments. An arrow is drawn for each message between two ranks whose plan is stored,
+// unless its operation has more than eight partners: nobody could read those.
+#include <fmt/format.h>
+
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+#include "backend/base/whole_file.h"
+#include "backend/exchange/export.h"
+#include "backend/store/any_value.h"
+#include "backend/store/store_reader.h"
+
+namespace spscope {
+
+namespace {
+
+constexpr std::string_view kHead = "{\"otherData\":{\"generator\":\"spscope export --format chrome\"";
+constexpr std::size_t kBufferBytes = 1 << 20, kMaxArrows = 8;
+
+std::string json_text(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// Nanoseconds as microseconds: 1234567 -> 1234.567
+std::string microseconds(std::int64_t time_ns) {
+  const std::uint64_t size =
+      time_ns < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(time_ns) : static_cast<std::uint64_t>(time_ns);
+  return fmt::format("{}{}.{:03}", time_ns < 0 ? "-" : "", size / 1000, size % 1000);
+}
+
+// What all events of a run share.
+struct ExportedRun {
+  std::string arguments;  // "run":1,"strategy":"usp-2","layer":3,"denoise_step":1
+  std::optional<PlanId> plan_id;
+  std::int64_t first_arrow = 0;                                           // number of its first arrow
+  std::map<int, std::vector<std::pair<std::int64_t, int>>> repeat_begin;  // by rank: begin, repeat; -1: of all ranks
+};
+
+// The column of the events' question.
+enum Column {
+  kEventId,
+  kRun,
+  kStream,
+  kRank,
+  kBegin,
+  kEnd,
+  kOp,
+  kName,
+  kCategory,
+  kUnfinished,
+  kClamped,
+  kModelled,
+  kOverlapping,
+  kTransferBegin,
+  kSequence,
+  kBytes,
+  kPeer
+};
+constexpr std::string_view kEvents =
+    "SELECT e.event_id, e.run_id, e.stream_id, e.rank, e.begin_ns, e.end_ns, e.op_id, e.name, e.category, e.unfinished,"
+    " e.clamped, e.modelled, (SELECT s.overlapping FROM main.stream s WHERE s.stream_id = e.stream_id),"
+    " e.transfer_begin_ns, e.sequence, e.bytes, e.peer FROM temp.event e";
+
+class ChromeWriter {
+ public:
+  ChromeWriter(const ExportSource& source, WholeFile& file) : db_(*source.db), plans_(source.path), file_(file) {
+    text_ = fmt::format("{},\"stored_run\":{}}},\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", kHead,
+                        json_text(source.path));
+    read_runs();
+  }
+
+  std::int64_t write() {
+    name_ranks();
+    name_streams();
+    Statement rows(db_, kEvents);
+    std::int64_t count = 0;
+    for (; rows.step(); ++count) write_event(rows);
+    text_ += "\n]}\n";
+    file_.write(text_);
+    return count;
+  }
+
+ private:
+  void read_runs();
+  void name_ranks();
+  void name_streams();
+  void write_event(const Statement& row);
+  void write_arrows(const Statement& row, const ExportedRun& run);
+  std::string arguments_of(const Statement& row, const ExportedRun& run) const;
+  const std::string& name_of(const Statement& row);
+  int repeat_of(const ExportedRun& run, int rank, std::int64_t begin_ns) const;
+
+  void begin_line() {
+    if (has_lines_) text_ += ",\n";
+    has_lines_ = true;
+    if (text_.size() < kBufferBytes) return;
+    file_.write(text_);
+    text_.clear();
+  }
+  void metadata(std::string_view what, int rank, std::optional<std::int64_t> stream, const std::string& arguments) {
+    begin_line();
+    text_ += fmt::format(R"({{"ph":"M","name":"{}","pid":{},{}"args":{{{}}}}})", what, rank,
+                         stream ? fmt::format("\"tid\":{},", *stream) : std::string(), arguments);
+  }
+
+  Database& db_;
+  StoreReader plans_;
+  WholeFile& file_;
+  std::string text_;
+  bool has_lines_ = false;
+  std::map<std::int64_t, ExportedRun> runs_;
+  std::map<std::pair<std::string, bool>, std::string> names_;  // name, modelled -> JSON
+  std::optional<PlanId> plan_id_;
+  Plan plan_;  // of plan_id_
+};
+
+void ChromeWriter::read_runs() {
+  Statement rows(db_,
+                 "SELECT r.run_id, s.id, r.layer, r.denoise_step, r.plan_id FROM main.run r "
+                 "LEFT JOIN main.strategy s USING (strategy_id)");
+  while (rows.step()) {
+    ExportedRun& run = runs_[rows.integer(0)];
+    run.arguments = fmt::format("\"run\":{},\"strategy\":{},\"layer\":{},\"denoise_step\":{}", rows.integer(0),
+                                rows.is_null(1) ? "null" : json_text(rows.text(1)), rows.integer(2), rows.integer(3));
+    if (!rows.is_null(4)) run.plan_id = PlanId{rows.integer(4)};
+  }
+  Statement repeats(db_,
+                    "SELECT run_id, -1, begin_ns, repeat FROM main.repeat UNION ALL "
+                    "SELECT run_id, rank, begin_ns, repeat FROM main.rank_repeat ORDER BY 1, 2, 3");
+  while (repeats.step())
+    runs_[repeats.integer(0)].repeat_begin[static_cast<int>(repeats.integer(1))].push_back(
+        {repeats.integer(2), repeats.count(3)});
+  Statement messages(db_,
+                     "SELECT r.run_id, p.num_messages * (1 + coalesce((SELECT max(t.repeat) FROM main.repeat t "
+                     "WHERE t.run_id = r.run_id), 0)) FROM main.run r JOIN main.plan p USING (plan_id) ORDER BY 1");
+  for (std::int64_t first = 1; messages.step(); first += messages.integer(1))
+    runs_[messages.integer(0)].first_arrow = first;
+}
+
+void ChromeWriter::name_ranks() {
+  Statement rows(db_,
+                 "SELECT s.rank, min(p.host) FROM main.stream s LEFT JOIN main.rank_process p USING (rank) "
+                 "GROUP BY s.rank ORDER BY s.rank");
+  while (rows.step()) {
+    const int rank = rows.count(0);
+    const std::string host = rows.is_null(1) || rows.text(1).empty() ? "" : " on " + rows.text(1);
+    metadata("process_name", rank, std::nullopt, "\"name\":" + json_text(fmt::format("rank {}{}", rank, host)));
+    metadata("process_sort_index", rank, std::nullopt, fmt::format("\"sort_index\":{}", rank));
+  }
+}
+
+void ChromeWriter::name_streams() {
+  Statement rows(db_, "SELECT stream_id, rank, lane, slot, overlapping FROM main.stream ORDER BY rank, lane, slot");
+  for (int order = 0; rows.step(); ++order) {
+    std::string name = fmt::format("lane {}", rows.count(2));
+    if (rows.count(2) == 0) name += " (compute)";
+    if (rows.count(3) > 0) name += fmt::format(" slot {}", rows.count(3));
+    if (rows.flag(4)) name += " (overlapping)";
+    metadata("thread_name", rows.count(1), rows.integer(0), "\"name\":" + json_text(name));
+    metadata("thread_sort_index", rows.count(1), rows.integer(0), fmt::format("\"sort_index\":{}", order));
+  }
+}
+
+const std::string& ChromeWriter::name_of(const Statement& row) {
+  const bool modelled = row.integer(kModelled) != 0;
+  const std::string name = row.is_null(kName) ? "" : row.text(kName);
+  std::string& text = names_[{name, modelled}];
+  if (text.empty()) text = json_text(modelled ? name + " (modelled)" : name);
+  return text;
+}
+
+std::string ChromeWriter::arguments_of(const Statement& row, const ExportedRun& run) const {
+  std::string text = fmt::format("{},\"op\":{},\"event\":{}", run.arguments, row.integer(kOp), row.integer(kEventId));
+  for (const auto& [column, name] :
+       {std::pair(kModelled, "modelled"), {kUnfinished, "unfinished"}, {kClamped, "clamped"}})
+    if (row.integer(column) != 0) text += fmt::format(",\"{}\":true", name);
+  if (row.is_null(kTransferBegin)) return text;
+  return text + fmt::format(",\"waited_us\":{},\"bytes\":{},\"sequence\":{},\"peer\":{}",
+                            microseconds(row.integer(kTransferBegin) - row.integer(kBegin)), row.integer(kBytes),
+                            row.integer(kSequence), row.integer(kPeer));
+}
+
+void ChromeWriter::write_event(const Statement& row) {
+  const ExportedRun& run = runs_[row.integer(kRun)];
+  const std::int64_t begin_ns = row.integer(kBegin), end_ns = row.integer(kEnd);
+  const std::string place =
+      fmt::format("\"pid\":{},\"tid\":{},\"name\":{},\"cat\":{}", row.count(kRank), row.integer(kStream), name_of(row),
+                  row.is_null(kCategory) ? "\"other\"" : json_text(row.text(kCategory)));
+  const std::string arguments = arguments_of(row, run);
+  begin_line();
+  if (row.flag(kOverlapping)) {
+    text_ += fmt::format(R"({{"ph":"b","id":{0},{1},"ts":{2},"args":{{{3}}}}},{4}{{"ph":"e","id":{0},{1},"ts":{5}}})",
+                         row.integer(kEventId), place, microseconds(begin_ns), arguments, "\n", microseconds(end_ns));
+    return;
+  }
+  text_ += fmt::format(R"({{"ph":"X",{},"ts":{},"dur":{},"args":{{{}}}}})", place, microseconds(begin_ns),
+                       microseconds(end_ns - begin_ns), arguments);
+  if (run.plan_id && row.integer(kOp) >= 0 && !row.is_null(kTransferBegin)) write_arrows(row, run);
+}
+
+int ChromeWriter::repeat_of(const ExportedRun& run, int rank, std::int64_t begin_ns) const {
+  auto of_rank = run.repeat_begin.find(rank);
+  if (of_rank == run.repeat_begin.end()) of_rank = run.repeat_begin.find(-1);
+  int repeat = 0;
+  if (of_rank == run.repeat_begin.end()) return repeat;
+  for (const auto& [first_ns, number] : of_rank->second)
+    if (first_ns <= begin_ns) repeat = number;
+  return repeat;
+}
+
+// The end points of the messages that the operation sends and receives. Both ends know the message by its place in the
+// plan. The end point is inside its slice, and that of the receiver is the later one.
+void ChromeWriter::write_arrows(const Statement& row, const ExportedRun& run) {
+  if (plan_id_ != run.plan_id) {
+    plan_ = plans_.plan(*run.plan_id);
+    plan_id_ = run.plan_id;
+  }
+  const auto op_index = static_cast<std::size_t>(row.integer(kOp));
+  if (op_index >= plan_.ops.size()) return;
+  const Op& op = plan_.ops[op_index];
+  const std::span<const MessageId> ids = plan_.messages_of(op);
+  std::size_t sent = 0, received = 0;
+  for (const MessageId id : ids) {
+    const Message& message = plan_.messages[static_cast<std::size_t>(id)];
+    if (message.src == message.dst) continue;
+    sent += message.src == op.rank;
+    received += message.dst == op.rank;
+  }
+  if (std::max(sent, received) > kMaxArrows) return;
+  const std::int64_t transfer_ns = row.integer(kTransferBegin), end_ns = row.integer(kEnd);
+  const std::int64_t base =
+      run.first_arrow + repeat_of(run, op.rank, row.integer(kBegin)) * static_cast<std::int64_t>(plan_.messages.size());
+  for (const MessageId id : ids) {
+    const Message& message = plan_.messages[static_cast<std::size_t>(id)];
+    if (message.src == message.dst || (message.src != op.rank && message.dst != op.rank)) continue;
+    const bool sends = message.src == op.rank;
+    const std::int64_t time_ns = sends ? transfer_ns : std::max(transfer_ns, end_ns - 1);
+    begin_line();
+    text_ += fmt::format(
+        R"({{"ph":"{}","id":{},"pid":{},"tid":{},"ts":{},"name":"message","cat":"message",{}"args":{{"bytes":{}}}}})",
+        sends ? "s" : "f", base + static_cast<std::int64_t>(id), op.rank, row.integer(kStream), microseconds(time_ns),
+        sends ? "" : "\"bp\":\"e\",", message.bytes);
+  }
+}
+
+}  // namespace
+
+ExportReport export_chrome(const ExportSource& source, const std::string& path) {
+  WholeFile file(path);
+  ExportReport report;
+  report.events = ChromeWriter(source, file).write();
+  file.commit();
+  return report;
+}
+
+bool is_chrome(const std::string& path) {
+  std::string head(kHead.size(), '\0');
+  std::ifstream in(path, std::ios::binary);
+  return in.read(head.data(), static_cast<std::streamsize>(head.size())) && head == kHead;
+}
+
+}  // namespace spscope

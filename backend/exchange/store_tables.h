@@ -1,0 +1,27 @@
+// Which tables and views of a store an export holds.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/store/sqlite.h"
+
+namespace spscope {
+
+struct ExportColumn {
+  std::string name, type;
+};
+struct ExportTable {
+  std::string name;
+  std::vector<ExportColumn> columns;
+};
+
+// The ordinary tables of this program's schema but for those that hold events and pyramids in a packed form, which
+// `event` and `event_stats` stand for.
+std::vector<ExportTable> ordinary_tables();
+// temp.event with its hidden columns, and temp.event_stats without its arguments.
+std::vector<ExportTable> event_tables(Database& db);
+// "SELECT a, b FROM main.t"
+std::string select_all(const ExportTable& table, const std::string& schema);
+
+}  // namespace spscope

@@ -1,0 +1,195 @@
+"""Exports: what Python's readers of SQLite, CSV and JSON find is what `spscope sql` says, and nothing of others is
+replaced.
+
+Usage: test_exports.py PROGRAM
+"""
+import collections
+import csv
+import json
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+from fractions import Fraction
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = sys.argv.pop(1)
+SMALL = ["--set", "model.grid=[2,8,8]", "--set", "run.repeats=2", "--set", "run.mode=project"]
+VIEWS = sorted(path.stem for path in (ROOT / "schemas/views").glob("*.sql"))
+EVENT = ("event_id run_id stream_id rank lane slot begin_ns end_ns op_id name category depth unfinished clamped modelled"
+         " entry_ns transfer_begin_ns transfer_end_ns sequence bytes communicator_id peer").split()
+PACKED = {"chunk", "event_row", "lod_track", "lod_level", "lod_strip"}
+
+
+def spscope(*arguments):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=240)
+
+
+class Exports(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.stored = cls.folder / "run.db"
+        done = spscope("run", *SMALL, "-s", "ulysses", "-s", "ring", "-s", "usp:ulysses=2,ring=2", "-o", cls.stored)
+        assert done.returncode == 0, done.stderr
+        cls.columns, cls.events = cls.ask(f"SELECT {', '.join(EVENT)} FROM event ORDER BY event_id")
+
+    @classmethod
+    def ask(cls, sql):
+        done = spscope("sql", cls.stored, sql, "--json")
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        assert not answer["truncated"]
+        return answer["columns"], answer["rows"]
+
+    def export(self, form, name, *flags):
+        done = spscope("export", self.stored, "--format", form, "-o", self.folder / name, *flags)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.folder / name
+
+    def assert_same_rows(self, found, expected, table):
+        """Rows of texts and None in any order. Reals of 15 digits and of 17 agree when they are equal to 14."""
+        def plain(value):
+            if value is None:
+                return ""
+            return f"{float(value):.12e}" if re.fullmatch(r"-?\d+\.\d*(e[-+]\d+)?|-?\d+e[-+]\d+|-?\d+\.0", str(value)) else str(value)
+        self.assertEqual(sorted([plain(v) for v in row] for row in found), sorted([plain(v) for v in row] for row in expected), table)
+
+    def tables(self):
+        _, rows = self.ask("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return [name for name, in rows if name not in PACKED]
+
+    def test_plain_sqlite_holds_every_event_table_and_view(self):
+        db = sqlite3.connect(self.export("plain-sqlite", "plain.db"))
+        cursor = db.execute("SELECT * FROM event ORDER BY event_id")
+        self.assertEqual([c[0] for c in cursor.description], self.columns + ["name_id", "category_id"])
+        rows = [[None if v is None else str(v) for v in row[:-2]] for row in cursor]
+        self.assertGreater(len(rows), 50)
+        self.assertEqual(rows, self.events)
+        for table in self.tables() + VIEWS + ["event_stats"]:
+            sql = f"SELECT * FROM {table}"
+            if table in ("plan", "plan_part", "mask", "mask_thumbnail"):  # of bytes, their lengths
+                sql = f"SELECT length({'cells' if table == 'mask_thumbnail' else 'data'}) FROM {table}"
+            with self.subTest(table):
+                columns, expected = self.ask(sql)
+                found = db.execute(sql)
+                self.assertEqual([c[0] for c in found.description], columns)
+                self.assert_same_rows([[None if v is None else repr(v) if isinstance(v, float) else str(v) for v in row]
+                                       for row in found], expected, table)
+        self.assertEqual(db.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+
+    def test_csv_holds_every_event_and_table(self):
+        folder = self.export("csv", "tables")
+        with open(folder / "event.csv", newline="", encoding="utf-8") as file:
+            header, *rows = csv.reader(file)
+        self.assertEqual(header, self.columns + ["name_id", "category_id"])
+        self.assertEqual([row[:-2] for row in sorted(rows, key=lambda r: int(r[0]))],
+                         [["" if v is None else v for v in row] for row in self.events])
+        for table in self.tables() + VIEWS:
+            with self.subTest(table), open(folder / f"{table}.csv", newline="", encoding="utf-8") as file:
+                header, *rows = csv.reader(file)
+                _, expected = self.ask(f"SELECT {', '.join(chr(34) + c + chr(34) for c in header)} FROM {table}")
+                self.assert_same_rows(rows, expected, table)
+        text = (folder / "event.csv").read_bytes()
+        self.assertEqual(text.count(b"\n"), text.count(b"\r\n"))
+
+    def test_chrome_holds_every_event_to_the_nanosecond(self):
+        trace = json.loads(self.export("chrome", "trace.json").read_text("utf-8"), parse_float=Fraction)
+        slices = {e["args"]["event"]: e for e in trace["traceEvents"] if e["ph"] == "X"}
+        self.assertEqual(len(slices), len(self.events))
+        of = {name: i for i, name in enumerate(self.columns)}
+        for row in self.events:
+            e = slices[int(row[of["event_id"]])]
+            begin, end = int(row[of["begin_ns"]]), int(row[of["end_ns"]])
+            self.assertEqual((Fraction(e["ts"]) * 1000, Fraction(e["dur"]) * 1000), (begin, end - begin))
+            self.assertEqual((e["pid"], e["tid"]), (int(row[of["rank"]]), int(row[of["stream_id"]])))
+            modelled = row[of["modelled"]] == "1"
+            self.assertEqual(e["name"], row[of["name"]] + (" (modelled)" if modelled else ""))
+            self.assertEqual(e["args"].get("modelled", False), modelled)
+            self.assertEqual((e["cat"], e["args"]["op"], e["args"]["run"]),
+                             (row[of["category"]], int(row[of["op_id"]]), int(row[of["run_id"]])))
+            if row[of["bytes"]] is not None:
+                self.assertEqual(e["args"]["bytes"], int(row[of["bytes"]]))
+        self.assertTrue(any(e["args"].get("modelled") for e in slices.values()))
+        names = {(e["pid"], e.get("tid")): e["args"]["name"] for e in trace["traceEvents"] if e["name"].endswith("_name")}
+        _, streams = self.ask("SELECT rank, stream_id, lane FROM stream")
+        for rank, stream, lane in streams:
+            self.assertEqual(names[int(rank), None], f"rank {rank}")
+            self.assertTrue(names[int(rank), int(stream)].startswith(f"lane {lane}"))
+
+    def test_chrome_arrows_are_the_messages_of_the_plans(self):
+        trace = json.loads(self.export("chrome", "arrows.json").read_text("utf-8"), parse_float=Fraction)
+        ends, bytes_of = collections.defaultdict(dict), collections.Counter()
+        for e in trace["traceEvents"]:
+            if e["ph"] in "sf":
+                self.assertNotIn(e["ph"], ends[e["id"]], "an end point twice")
+                ends[e["id"]][e["ph"]] = e
+        self.assertGreater(len(ends), 10)
+        slices = collections.defaultdict(list)
+        for e in trace["traceEvents"]:
+            if e["ph"] == "X":
+                slices[e["pid"], e["tid"]].append(e)
+        for pair in ends.values():
+            self.assertEqual(set(pair), {"s", "f"})
+            start, finish = pair["s"], pair["f"]
+            self.assertLessEqual(start["ts"], finish["ts"])
+            for end in (start, finish):
+                around = [x for x in slices[end["pid"], end["tid"]] if x["ts"] <= end["ts"] <= x["ts"] + x["dur"]]
+                self.assertTrue(any(x["cat"] == "transfer" for x in around))
+            sender = next(x for x in slices[start["pid"], start["tid"]]
+                          if x["ts"] <= start["ts"] <= x["ts"] + x["dur"] and x["cat"] == "transfer")
+            bytes_of[sender["args"]["strategy"], start["pid"], finish["pid"]] += start["args"]["bytes"]
+        # What arrows carry in the repeats is what the ranks sent, once a repeat.
+        _, sent = self.ask("SELECT s.id, t.src, t.dst, sum(t.bytes), (SELECT sum(p.has_timeline) FROM repeat p WHERE"
+                           " p.run_id = r.run_id) FROM traffic t JOIN run r USING (run_id) JOIN strategy s"
+                           " USING (strategy_id) WHERE s.id LIKE 'ring%' AND t.tensor IN ('k', 'v') GROUP BY 1, 2, 3")
+        for strategy, src, dst, total, repeats in sent:
+            self.assertEqual(repeats, "2")
+            self.assertEqual(bytes_of[strategy, int(src), int(dst)], int(repeats) * int(total))
+        self.assertTrue(sent)
+
+    def test_formats_are_listed(self):
+        listed = json.loads(spscope("list", "formats", "--json").stdout)["formats"]
+        self.assertEqual({f["name"] for f in listed if f["direction"] == "export"}, {"plain-sqlite", "csv", "chrome"})
+        done = spscope("export", self.stored, "--format", "chrom", "-o", self.folder / "x")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('did you mean "chrome"?', done.stderr)
+
+    def test_only_an_earlier_export_of_the_format_is_replaced(self):
+        for form in ("plain-sqlite", "csv", "chrome"):
+            with self.subTest(form):
+                out = self.export(form, f"twice-{form}")
+                again = ["export", self.stored, "--format", form, "-o", out]
+                done = spscope(*again)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("SPS-153", done.stderr)
+                self.assertEqual(spscope(*again, "--force").returncode, 0)
+                for other in {"plain-sqlite", "csv", "chrome"} - {form}:
+                    refused = spscope("export", self.stored, "--format", other, "-o", out, "--force")
+                    self.assertEqual(refused.returncode, 2)
+                    self.assertIn("SPS-151", refused.stderr)
+                before = self.stored.read_bytes()
+                refused = spscope("export", self.stored, "--format", form, "-o", self.stored, "--force")
+                self.assertIn("SPS-151", refused.stderr)
+                self.assertEqual(self.stored.read_bytes(), before)
+        folder = self.folder / "twice-csv"
+        (folder / "mine.txt").write_text("mine")
+        self.assertEqual(spscope("export", self.stored, "--format", "csv", "-o", folder, "--force").returncode, 2)
+        self.assertEqual((folder / "mine.txt").read_text(), "mine")
+
+    def test_what_cannot_be_written_leaves_nothing(self):
+        for form in ("plain-sqlite", "csv", "chrome"):
+            done = spscope("export", self.stored, "--format", form, "-o", self.folder / "absent" / "out")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("SPS-158", done.stderr)
+        self.assertFalse((self.folder / "absent").exists())
+        self.assertEqual([p for p in self.folder.iterdir() if ".tmp" in p.name], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
