@@ -109,8 +109,12 @@ void EventSource::read_runs() {
   run_end_ns_.clear();
   BorrowedStatement shard(db_, "SELECT 1 FROM main.meta WHERE key = 'shard' AND value = 'rank'");
   knows_runs_ = !shard.step();
-  BorrowedStatement rows(
-      db_, "SELECT r.run_id, (SELECT max(p.end_ns) FROM main.repeat p WHERE p.run_id = r.run_id) FROM main.run r");
+  // A run that was cut off was under way until the last moment that any event knows of.
+  BorrowedStatement rows(db_,
+                         "SELECT r.run_id, (SELECT max(end_ns) FROM ("
+                         "SELECT p.end_ns FROM main.repeat p WHERE p.run_id = r.run_id UNION ALL "
+                         "SELECT CAST(m.value AS INTEGER) FROM main.meta m WHERE m.key = 'recorded_until_ns'"
+                         " AND r.finished = 0)) FROM main.run r");
   while (rows.step()) {
     std::optional<std::int64_t>& end_ns = run_end_ns_[rows.integer(0)];
     if (!rows.is_null(1)) end_ns = rows.integer(1);

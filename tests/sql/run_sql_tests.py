@@ -26,8 +26,6 @@ import chunk_format
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULTS = {"INTEGER": 0, "REAL": 0.0, "TEXT": "", "BLOB": b""}
 PAIR = re.compile(r"(\w+)=('[^']*'|\S+)")
-
-
 SKIPPED = 77
 
 
@@ -73,6 +71,22 @@ def insert_events(db, rows):
         chunk_format.insert_chunk(db, run, stream, kind, events, codec=number % 2)
 
 
+def lines_of(path):
+    """Lines without comments; one that starts with four blanks goes on from the one before."""
+    lines = (line.split("  #")[0].strip() for line in path.read_text().replace("\n    ", " ").splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def open_fixture(path, library):
+    """A store with the rows of a file, ready for questions."""
+    db, events = open_schema(), []
+    for table, given in map(values_of, lines_of(path)):
+        events.append(given) if table == "event" else insert(db, table, given)
+    insert_events(db, events)
+    load_extension(db, library)
+    return db
+
+
 def answer(db, sql):
     cursor = db.execute(sql)
     rows = [[column[0] for column in cursor.description]]
@@ -93,10 +107,7 @@ def run(path, library):
         if found != expected:
             failures.append(f"{path.name}: {sql}\n  expected\n    " + "\n    ".join(expected) + "\n  found\n    " + "\n    ".join(found))
 
-    for line in path.read_text().replace("\n    ", " ").splitlines():
-        line = line.split("  #")[0].strip()
-        if not line or line.startswith("#"):
-            continue
+    for line in lines_of(path):
         if line == "fixture" or line == "expect":
             part = line
         elif line.startswith("query "):

@@ -1,0 +1,81 @@
+"""docs/file-format.md is true: its chunk decodes to the events it lists, and its questions have the answers it gives.
+
+Usage: test_file_format.py LIBSPSCOPE_SQLITE. With UPDATE_GOLDEN=1 the answers in the document are written anew.
+"""
+import os
+import re
+import sqlite3
+import sys
+import unittest
+
+import chunk_format
+from run_sql_tests import ROOT, SKIPPED, answer, load_extension, open_fixture, open_schema
+
+DOCUMENT = ROOT / "docs/file-format.md"
+TEXT = DOCUMENT.read_text("utf-8")
+RECIPE = re.compile(r"^### (\d+)\. ([^\n]*)\n\n```sql\n(.*?)```\n```answer\n(.*?)```$", re.MULTILINE | re.DOTALL)
+LIBRARY = ""
+
+
+def block(kind):
+    return re.search(rf"^```{kind}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL).group(1)
+
+
+def worked_example():
+    """The bytes of the document's chunk and the events it stands for."""
+    data = bytes.fromhex("".join(re.match(r"(?:[0-9a-f]{2} ?)+", line).group() for line in block("chunk").splitlines()))
+    header, *rows = (line.split() for line in block("events").splitlines())
+    return data, [dict(zip(header, map(int, row))) for row in rows]
+
+
+class Chunk(unittest.TestCase):
+    def test_the_worked_example_is_these_events(self):
+        data, events = worked_example()
+        self.assertEqual(chunk_format.decode(0, len(events), data), events)
+        self.assertEqual(chunk_format.encode(0, events), data)
+
+    def test_the_program_reads_it_too(self):
+        _, events = worked_example()
+        db = open_schema()
+        db.executescript("INSERT INTO stream VALUES (1, 0, 0, 0, 0)")
+        columns = "run_id, strategy_id, layer, denoise_step, compute_source, network_source, timing, planning_ns, density," \
+                  " tiles, tiles_redundant, moved_fraction, parameter_bytes, verdict, error_metric"
+        db.execute(f"INSERT INTO run ({columns}) VALUES (1, 1, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '')")
+        chunk_format.insert_chunk(db, 1, 1, 0, events)
+        load_extension(db, LIBRARY)
+        found = db.execute("SELECT begin_ns, end_ns, op_id, name_id, category_id, modelled FROM event").fetchall()
+        self.assertEqual(found, [(1000, 1500, 7, 2, 1, 0), (1510, 1530, 8, 3, 4, 1)])
+
+    def test_every_chunk_comes_back(self):
+        low, high = -2 ** 63, 2 ** 63 - 1
+        for kind, (names, _) in chunk_format.RECORDS.items():
+            small = {"name_id": 5, "flags": 1, "communicator_id": 3, "peer": -1}
+            events = [{name: small.get(name, value) for name in names} for value in (0, 7, high, low, -1, high)]
+            self.assertEqual(chunk_format.decode(kind, len(events), chunk_format.encode(kind, events)), events)
+
+    def test_the_checksum_is_the_published_one(self):
+        self.assertEqual(chunk_format.crc32c(b"123456789"), 0xe3069283)
+
+
+class Recipes(unittest.TestCase):
+    def test_questions_have_the_answers_of_the_document(self):
+        recipes, db = RECIPE.findall(TEXT), open_fixture(ROOT / "tests/sql/recipes.fixture", LIBRARY)
+        self.assertEqual([int(number) for number, *_ in recipes], list(range(1, 11)))
+        text = TEXT
+        for _, title, sql, expected in recipes:
+            found = "".join(row + "\n" for row in answer(db, sql))
+            if os.environ.get("UPDATE_GOLDEN"):
+                text = text.replace(f"{sql}```\n```answer\n{expected}```", f"{sql}```\n```answer\n{found}```")
+                continue
+            with self.subTest(title):
+                self.assertEqual(found, expected)
+        if text != TEXT:
+            DOCUMENT.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    LIBRARY = sys.argv.pop(1)
+    if not hasattr(sqlite3.Connection, "enable_load_extension"):
+        print("skipped: this Python's SQLite loads no extensions")
+        sys.exit(SKIPPED)
+    unittest.main()
