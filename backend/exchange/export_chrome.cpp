@@ -38,11 +38,16 @@ std::string microseconds(std::int64_t time_ns) {
   return fmt::format("{}{}.{:03}", time_ns < 0 ? "-" : "", size / 1000, size % 1000);
 }
 
+// Wraps where only a damaged file gets.
+std::int64_t difference_ns(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
 // What all events of a run share.
 struct ExportedRun {
   std::string arguments;  // "run":1,"strategy":"usp-2","layer":3,"denoise_step":1
   std::optional<PlanId> plan_id;
-  std::int64_t first_arrow = 0;                                           // number of its first arrow
+  std::uint64_t first_arrow = 0;                                          // number of its first arrow
   std::map<int, std::vector<std::pair<std::int64_t, int>>> repeat_begin;  // by rank: begin, repeat; -1: of all ranks
 };
 
@@ -143,7 +148,7 @@ void ChromeWriter::read_runs() {
   Statement messages(db_,
                      "SELECT r.run_id, p.num_messages * (1 + coalesce((SELECT max(t.repeat) FROM main.repeat t "
                      "WHERE t.run_id = r.run_id), 0)) FROM main.run r JOIN main.plan p USING (plan_id) ORDER BY 1");
-  for (std::int64_t first = 1; messages.step(); first += messages.integer(1))
+  for (std::uint64_t first = 1; messages.step(); first += static_cast<std::uint64_t>(messages.integer(1)))
     runs_[messages.integer(0)].first_arrow = first;
 }
 
@@ -186,8 +191,8 @@ std::string ChromeWriter::arguments_of(const Statement& row, const ExportedRun& 
     if (row.integer(column) != 0) text += fmt::format(",\"{}\":true", name);
   if (row.is_null(kTransferBegin)) return text;
   return text + fmt::format(",\"waited_us\":{},\"bytes\":{},\"sequence\":{},\"peer\":{}",
-                            microseconds(row.integer(kTransferBegin) - row.integer(kBegin)), row.integer(kBytes),
-                            row.integer(kSequence), row.integer(kPeer));
+                            microseconds(difference_ns(row.integer(kTransferBegin), row.integer(kBegin))),
+                            row.integer(kBytes), row.integer(kSequence), row.integer(kPeer));
 }
 
 void ChromeWriter::write_event(const Statement& row) {
@@ -204,7 +209,7 @@ void ChromeWriter::write_event(const Statement& row) {
     return;
   }
   text_ += fmt::format(R"({{"ph":"X",{},"ts":{},"dur":{},"args":{{{}}}}})", place, microseconds(begin_ns),
-                       microseconds(end_ns - begin_ns), arguments);
+                       microseconds(difference_ns(end_ns, begin_ns)), arguments);
   if (run.plan_id && row.integer(kOp) >= 0 && !row.is_null(kTransferBegin)) write_arrows(row, run);
 }
 
@@ -238,17 +243,18 @@ void ChromeWriter::write_arrows(const Statement& row, const ExportedRun& run) {
   }
   if (std::max(sent, received) > kMaxArrows) return;
   const std::int64_t transfer_ns = row.integer(kTransferBegin), end_ns = row.integer(kEnd);
-  const std::int64_t base =
-      run.first_arrow + repeat_of(run, op.rank, row.integer(kBegin)) * static_cast<std::int64_t>(plan_.messages.size());
+  const std::uint64_t base =
+      run.first_arrow +
+      static_cast<std::uint64_t>(repeat_of(run, op.rank, row.integer(kBegin))) * plan_.messages.size();
   for (const MessageId id : ids) {
     const Message& message = plan_.messages[static_cast<std::size_t>(id)];
     if (message.src == message.dst || (message.src != op.rank && message.dst != op.rank)) continue;
     const bool sends = message.src == op.rank;
-    const std::int64_t time_ns = sends ? transfer_ns : std::max(transfer_ns, end_ns - 1);
+    const std::int64_t time_ns = sends ? transfer_ns : std::max(transfer_ns, difference_ns(end_ns, 1));
     begin_line();
     text_ += fmt::format(
         R"({{"ph":"{}","id":{},"pid":{},"tid":{},"ts":{},"name":"message","cat":"message",{}"args":{{"bytes":{}}}}})",
-        sends ? "s" : "f", base + static_cast<std::int64_t>(id), op.rank, row.integer(kStream), microseconds(time_ns),
+        sends ? "s" : "f", base + static_cast<std::uint64_t>(id), op.rank, row.integer(kStream), microseconds(time_ns),
         sends ? "" : "\"bp\":\"e\",", message.bytes);
   }
 }

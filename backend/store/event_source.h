@@ -89,7 +89,11 @@ struct ChunkRow {
   ChunkHeader header;
   std::span<const std::uint8_t> data;  // valid until the next chunk
 
-  std::int64_t event_id(int index) const { return chunk_id * kMaxChunkEvents + index; }
+  // Wraps for keys that no writer gives.
+  std::int64_t event_id(int index) const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(chunk_id) * kMaxChunkEvents +
+                                     static_cast<std::uint64_t>(index));
+  }
 };
 
 // Walks the chunks that may hold events inside bounds, run by run and stream by stream in order of time.
