@@ -121,3 +121,7 @@ CREATE TABLE lod_strip (
   data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets, as the reader of pyramids tells
   PRIMARY KEY (track_id, shift, first_bucket)
 );
+
+-- Events are in chunks.
+DROP INDEX event_row_by_run;
+DROP TABLE event_row;

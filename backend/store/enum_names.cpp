@@ -35,7 +35,7 @@ std::vector<EnumName> all_names() {
   add("mask_place.axis", AttendedAxis::kOuter, "outer");
   add("mask_place.axis", AttendedAxis::kInner, "inner");
   for (int x = 0; x < kNumEventCategories; ++x)
-    add("event_row.category", x, event_category_name(static_cast<EventCategory>(x)));
+    add("event.category", x, event_category_name(static_cast<EventCategory>(x)));
   for (int x = 0; x < kNumRecordKinds; ++x) add("chunk.record_kind", x, record_kind_name(static_cast<RecordKind>(x)));
   for (int x = 0; x < kNumChunkCodecs; ++x) add("chunk.codec", x, chunk_codec_name(static_cast<ChunkCodec>(x)));
   for (int x = 0; x < kNumIncidentKinds; ++x) add("incident.kind", x, incident_kind_name(static_cast<IncidentKind>(x)));

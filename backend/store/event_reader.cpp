@@ -1,46 +1,35 @@
-// Events as plain rows: the reading half of events.h.
+// The reading half of events.h: the chunks that a window leaves, unpacked.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
 
 #include "backend/store/events.h"
 #include "backend/store/sqlite.h"
+#include "backend/store/stored_chunk.h"
 
 namespace spscope {
 
 namespace {
 
-constexpr std::string_view kSpanColumns = "SELECT begin_ns, end_ns, op_id, name_id, flags FROM event_row ";
-constexpr std::string_view kCollectiveColumns =
-    "SELECT begin_ns, end_ns, op_id, name_id, flags, entry_ns, transfer_begin_ns, transfer_end_ns, sequence, bytes,"
-    " communicator_id, peer FROM event_row ";
-constexpr std::int64_t kMaxU32 = std::numeric_limits<std::uint32_t>::max();
-
-SpanEvent span_of(const Statement& row) {
-  SpanEvent event;
-  event.begin_ns = row.integer(0);
-  event.end_ns = row.integer(1);
-  event.op_id = row.integer(2);
-  event.name = static_cast<NameId>(row.integer(3, 0, kMaxU32));
-  event.flags = static_cast<std::uint32_t>(row.integer(4, 0, kMaxU32));
-  return event;
+// Spans and collectives of a stream lie in chunks of their own. An instant comes before what begins when it was.
+void put_in_order(std::vector<SpanEvent>& events) {
+  const auto earlier = [](const SpanEvent& a, const SpanEvent& b) {
+    return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns < b.end_ns;
+  };
+  if (!std::is_sorted(events.begin(), events.end(), earlier)) std::stable_sort(events.begin(), events.end(), earlier);
 }
 
-CollectiveEvent collective_of(const Statement& row) {
-  CollectiveEvent event;
-  event.span = span_of(row);
-  event.entry_ns = row.integer(5);
-  event.transfer_begin_ns = row.integer(6);
-  event.transfer_end_ns = row.integer(7);
-  event.sequence = row.integer(8);
-  event.bytes = row.integer(9);
-  event.communicator = static_cast<CommunicatorId>(row.integer(10, 0, kMaxU32));
-  event.peer = static_cast<std::int32_t>(row.integer(11, -1, std::numeric_limits<std::int32_t>::max()));
-  return event;
-}
-
-std::vector<SpanEvent> spans_of(Statement& rows, const EventWindow& window) {
+std::vector<SpanEvent> spans_of(Database& db, const ChunkFilter& filter) {
   std::vector<SpanEvent> events;
-  while (rows.step())
-    if (const SpanEvent event = span_of(rows); window.holds(event)) events.push_back(event);
+  for_each_chunk(db, filter, [&](const StoredChunk& chunk) {
+    if (chunk.header.kind == RecordKind::kCounter) return;
+    const auto first = static_cast<std::ptrdiff_t>(events.size());
+    decode_spans(chunk.header, chunk.data, events);
+    const auto outside = [&](const SpanEvent& e) { return !filter.window.holds(e); };
+    events.erase(std::remove_if(events.begin() + first, events.end(), outside), events.end());
+  });
+  put_in_order(events);
   return events;
 }
 
@@ -57,37 +46,70 @@ std::vector<Stream> EventReader::streams() const {
 }
 
 std::vector<SpanEvent> EventReader::spans(StreamId stream, EventWindow window) const {
-  Statement rows(*db_, std::string(kSpanColumns) +
-                           "WHERE stream_id = ? AND begin_ns < ? AND end_ns >= ? ORDER BY begin_ns, event_id");
-  return spans_of(rows.bind_all(stream, window.end_ns, window.begin_ns), window);
+  return spans_of(*db_, {.stream_id = stream, .window = window});
 }
 
 std::vector<SpanEvent> EventReader::spans(RunId run, StreamId stream, EventWindow window) const {
-  Statement rows(*db_, std::string(kSpanColumns) +
-                           "WHERE run_id = ? AND stream_id = ? AND begin_ns < ? AND end_ns >= ? "
-                           "ORDER BY begin_ns, event_id");
-  return spans_of(rows.bind_all(run, stream, window.end_ns, window.begin_ns), window);
+  return spans_of(*db_, {.run_id = run, .stream_id = stream, .window = window});
 }
 
 std::vector<CollectiveEvent> EventReader::collectives(RunId run, StreamId stream, EventWindow window) const {
-  Statement rows(*db_, std::string(kCollectiveColumns) +
-                           "WHERE run_id = ? AND stream_id = ? AND begin_ns < ? AND end_ns >= ? "
-                           "AND entry_ns IS NOT NULL ORDER BY begin_ns, event_id");
-  rows.bind_all(run, stream, window.end_ns, window.begin_ns);
-  std::vector<CollectiveEvent> events;
-  while (rows.step())
-    if (const CollectiveEvent event = collective_of(rows); window.holds(event.span)) events.push_back(event);
+  std::vector<CollectiveEvent> all, events;
+  spscope::for_each_chunk(*db_, {.run_id = run, .stream_id = stream, .window = window}, [&](const StoredChunk& chunk) {
+    if (chunk.header.kind != RecordKind::kCollective) return;
+    all.clear();
+    decode_collectives(chunk.header, chunk.data, all);
+    std::copy_if(all.begin(), all.end(), std::back_inserter(events),
+                 [&](const CollectiveEvent& e) { return window.holds(e.span); });
+  });
   return events;
 }
 
+std::vector<CounterSample> EventReader::counters(RunId run, StreamId stream, EventWindow window) const {
+  std::vector<CounterSample> all, samples;
+  spscope::for_each_chunk(*db_, {.run_id = run, .stream_id = stream, .window = window}, [&](const StoredChunk& chunk) {
+    if (chunk.header.kind != RecordKind::kCounter) return;
+    all.clear();
+    decode_counters(chunk.header, chunk.data, all);
+    std::copy_if(all.begin(), all.end(), std::back_inserter(samples),
+                 [&](const CounterSample& s) { return window.begin_ns <= s.time_ns && s.time_ns < window.end_ns; });
+  });
+  return samples;
+}
+
 std::vector<OpEvent> EventReader::op_events(RunId run, std::int64_t first_ns, std::int64_t last_ns) const {
-  Statement rows(*db_,
-                 "SELECT op_id, begin_ns, coalesce(transfer_begin_ns, begin_ns), end_ns FROM event_row "
-                 "WHERE run_id = ? AND begin_ns BETWEEN ? AND ? AND op_id >= 0");
-  rows.bind_all(run, first_ns, last_ns);
+  std::map<StreamId, int> rank_of;
+  for (const Stream& stream : streams()) rank_of[stream.stream_id] = stream.rank;
   std::vector<OpEvent> events;
-  while (rows.step()) events.push_back({rows.integer(0), rows.integer(1), rows.integer(2), rows.integer(3)});
+  std::vector<SpanEvent> spans;
+  std::vector<CollectiveEvent> collectives;
+  const auto add = [&](const SpanEvent& e, std::int64_t begin_ns, int rank) {
+    if (e.op_id >= 0 && first_ns <= e.begin_ns && e.begin_ns <= last_ns)
+      events.push_back({e.op_id, e.begin_ns, begin_ns, e.end_ns, rank});
+  };
+  // Begins are in [first_ns, last_ns]; a window's end is outside of it.
+  const EventWindow window{first_ns, last_ns == kNeverEnded ? kNeverEnded : last_ns + 1};
+  spscope::for_each_chunk(*db_, {.run_id = run, .window = window}, [&](const StoredChunk& chunk) {
+    const ChunkHeader& header = chunk.header;
+    if (header.begin_max_ns < first_ns || header.op_max < 0) return;
+    const auto rank = rank_of.find(chunk.stream_id);
+    if (rank == rank_of.end())
+      throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": a chunk has no stream", db_->path()));
+    spans.clear();
+    collectives.clear();
+    if (header.kind == RecordKind::kCollective)
+      decode_collectives(header, chunk.data, collectives);
+    else if (header.kind == RecordKind::kSpan)
+      decode_spans(header, chunk.data, spans);
+    for (const SpanEvent& e : spans) add(e, e.begin_ns, rank->second);
+    for (const CollectiveEvent& e : collectives) add(e.span, e.transfer_begin_ns, rank->second);
+  });
   return events;
+}
+
+void EventReader::for_each_chunk(const ChunkFilter& filter,
+                                 const std::function<void(const StoredChunk&)>& function) const {
+  spscope::for_each_chunk(*db_, filter, function);
 }
 
 std::string EventReader::name(NameId id) const {

@@ -123,7 +123,7 @@ void EventSource::read_runs() {
 
 void EventSource::read_categories() {
   categories_.clear();
-  BorrowedStatement rows(db_, "SELECT value, name FROM main.enum_name WHERE kind = 'event_row.category'");
+  BorrowedStatement rows(db_, "SELECT value, name FROM main.enum_name WHERE kind = 'event.category'");
   while (rows.step()) categories_[static_cast<std::uint32_t>(rows.integer(0) & 0xff)] = rows.text(1);
 }
 

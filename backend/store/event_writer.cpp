@@ -1,4 +1,4 @@
-// Events as plain rows: the writing half of events.h.
+// The writing half of events.h: what events refer to, the promises of streams, and the ledger.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "backend/base/check.h"
+#include "backend/store/chunk_appender.h"
 #include "backend/store/events.h"
 #include "backend/store/sqlite.h"
 #include "backend/store/utf8.h"
@@ -23,21 +24,20 @@ struct EventWriter::State {
   struct Filled {
     Stream stream;
     std::int64_t last_end_ns = std::numeric_limits<std::int64_t>::min();
-    std::int64_t stored = 0, dropped = 0;
+    LedgerRecord ledger;
+    bool changed = true;  // since the ledger was written
+    ChunkAppender::Open* chunks = nullptr;
   };
 
-  explicit State(Database& db)
+  State(Database& db, ChunkCodec codec)
       : db(db),
+        chunks(db, codec),
         insert_stream(db, "INSERT INTO stream (stream_id, rank, lane, slot, overlapping) VALUES (?, ?, ?, ?, ?)"),
         insert_name(db, "INSERT INTO string (string_id, value) VALUES (?, ?)"),
         insert_communicator(db, "INSERT INTO communicator (communicator_id, lane, ranks) VALUES (?, ?, ?)"),
-        insert_span(db,
-                    "INSERT INTO event_row (run_id, stream_id, begin_ns, end_ns, op_id, name_id, flags) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?)"),
-        insert_collective(db,
-                          "INSERT INTO event_row (run_id, stream_id, begin_ns, end_ns, op_id, name_id, flags, entry_ns,"
-                          " transfer_begin_ns, transfer_end_ns, sequence, bytes, communicator_id, peer) "
-                          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") {
+        insert_ledger(db,
+                      "INSERT OR REPLACE INTO ledger (stream_id, sent, stored, dropped, unreadable, lost) "
+                      "VALUES (?, ?, ?, ?, ?, ?)") {
     insert_name.run(0, "");
     names.emplace("", 0);
   }
@@ -50,11 +50,26 @@ struct EventWriter::State {
     SPSCOPE_CHECK(filled.stream.overlapping || event.begin_ns >= filled.last_end_ns);
     filled.last_end_ns = std::max(filled.last_end_ns, event.end_ns);
     if (event.end_ns != kNeverEnded) last_end_ns = std::max(last_end_ns, event.end_ns);
-    ++filled.stored;
+  }
+  static const SpanEvent& span_of(const SpanEvent& event) { return event; }
+  static const SpanEvent& span_of(const CollectiveEvent& event) { return event.span; }
+
+  template <typename Event>
+  void append(RunId run, StreamId stream, std::span<const Event> events) {
+    Filled& filled = at(stream);
+    for (const Event& event : events) place(filled, span_of(event));
+    chunks.append(run, *filled.chunks, events);
+    count(stream, &LedgerRecord::stored, std::ssize(events));
+  }
+  void count(StreamId stream, std::int64_t LedgerRecord::*what, std::int64_t events) {
+    Filled& filled = at(stream);
+    filled.ledger.*what += events;
+    filled.changed = true;
   }
 
   Database& db;
-  Statement insert_stream, insert_name, insert_communicator, insert_span, insert_collective;
+  ChunkAppender chunks;
+  Statement insert_stream, insert_name, insert_communicator, insert_ledger;
   std::vector<Filled> streams;  // stream_id - 1
   std::map<std::tuple<int, int, int>, StreamId> stream_of;
   std::unordered_map<std::string, NameId> names;
@@ -62,14 +77,17 @@ struct EventWriter::State {
   std::int64_t last_end_ns = 0, repaired = 0, cut = 0;
 };
 
-EventWriter::EventWriter(Database& db) : state_(std::make_unique<State>(db)) {}
+EventWriter::EventWriter(Database& db, ChunkCodec codec) : state_(std::make_unique<State>(db, codec)) {}
 EventWriter::~EventWriter() = default;
 
 StreamId EventWriter::stream(int rank, int lane, int slot, bool overlapping) {
   const auto [it, is_new] = state_->stream_of.try_emplace({rank, lane, slot});
   if (is_new) {
     it->second = StreamId{static_cast<std::int64_t>(state_->streams.size()) + 1};
-    state_->streams.push_back({.stream = {it->second, rank, lane, slot, overlapping}});
+    State::Filled& filled = state_->streams.emplace_back();
+    filled.stream = {it->second, rank, lane, slot, overlapping};
+    filled.ledger.stream_id = it->second;
+    filled.chunks = &state_->chunks.at(it->second);
     state_->insert_stream.run(it->second, rank, lane, slot, overlapping);
   }
   return it->second;
@@ -98,33 +116,44 @@ CommunicatorId EventWriter::communicator(int lane, std::span<const int> ranks) {
 }
 
 void EventWriter::append(RunId run, StreamId stream, std::span<const SpanEvent> events) {
-  State::Filled& filled = state_->at(stream);
-  for (const SpanEvent& e : events) {
-    state_->place(filled, e);
-    state_->insert_span.run(run, stream, e.begin_ns, e.end_ns, e.op_id, e.name, e.flags);
-  }
+  state_->append(run, stream, events);
 }
 
 void EventWriter::append(RunId run, StreamId stream, std::span<const CollectiveEvent> events) {
-  State::Filled& filled = state_->at(stream);
-  for (const CollectiveEvent& e : events) {
-    state_->place(filled, e.span);
-    state_->insert_collective.run(run, stream, e.span.begin_ns, e.span.end_ns, e.span.op_id, e.span.name, e.span.flags,
-                                  e.entry_ns, e.transfer_begin_ns, e.transfer_end_ns, e.sequence, e.bytes,
-                                  e.communicator, e.peer);
-  }
+  state_->append(run, stream, events);
 }
 
-void EventWriter::count_dropped(StreamId stream, std::int64_t dropped) { state_->at(stream).dropped += dropped; }
+void EventWriter::append(RunId run, StreamId stream, std::span<const CounterSample> samples) {
+  State::Filled& filled = state_->at(stream);
+  for (const CounterSample& sample : samples) {
+    SPSCOPE_CHECK(sample.time_ns >= filled.last_end_ns);
+    filled.last_end_ns = sample.time_ns;
+  }
+  state_->chunks.append(run, *filled.chunks, samples);
+  state_->count(stream, &LedgerRecord::stored, std::ssize(samples));
+}
+
+void EventWriter::count_dropped(StreamId stream, std::int64_t events) {
+  state_->count(stream, &LedgerRecord::dropped, events);
+}
+void EventWriter::count_unreadable(StreamId stream, std::int64_t events) {
+  state_->count(stream, &LedgerRecord::unreadable, events);
+}
+void EventWriter::count_lost(StreamId stream, std::int64_t events) {
+  state_->count(stream, &LedgerRecord::lost, events);
+}
 
 std::int64_t EventWriter::last_end_ns() const { return state_->last_end_ns; }
 
 void EventWriter::flush() {
-  Statement insert(state_->db,
-                   "INSERT OR REPLACE INTO ledger (stream_id, sent, stored, dropped, unreadable, lost) "
-                   "VALUES (?, ?, ?, ?, 0, 0)");
-  for (const State::Filled& filled : state_->streams)
-    insert.run(filled.stream.stream_id, filled.stored + filled.dropped, filled.stored, filled.dropped);
+  state_->chunks.flush();
+  for (State::Filled& filled : state_->streams) {
+    if (!filled.changed) continue;
+    filled.changed = false;
+    const LedgerRecord& l = filled.ledger;
+    state_->insert_ledger.run(l.stream_id, l.stored + l.dropped + l.unreadable + l.lost, l.stored, l.dropped,
+                              l.unreadable, l.lost);
+  }
 }
 
 void EventWriter::finish() {

@@ -1,11 +1,13 @@
 // Events: what happened on which rank and when, as records of fixed layout in streams.
 //
 // A stream is (rank, lane, slot). Inside one, events never overlap: each begins at or after the end of the one before,
-// so begins and ends both increase. Times are whole nanoseconds of the run clock. A record's layout, the numbers of
+// so begins and ends both increase. Times are whole nanoseconds of the run clock, or in the shard of a rank of its raw
+// clock. A record's layout, the numbers of
 // categories and the meaning of flag bits are stored: they are only ever added to.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -100,11 +102,14 @@ struct EventWindow {
 };
 
 class Database;
+enum class ChunkCodec : std::uint8_t;
+struct ChunkFilter;
+struct StoredChunk;
 
-// Appends events to a store that is being written. Not for several threads.
+// Appends events to a store that is being written, as chunks. Not for several threads.
 class EventWriter {
  public:
-  explicit EventWriter(Database& db);
+  EventWriter(Database& db, ChunkCodec codec);
   ~EventWriter();
 
   // The stream of this key, made when it is new.
@@ -117,8 +122,12 @@ class EventWriter {
   // REQUIRES: events of a stream that is not overlapping come in order, also over several calls.
   void append(RunId run, StreamId stream, std::span<const SpanEvent> events);
   void append(RunId run, StreamId stream, std::span<const CollectiveEvent> events);
-  // Counts events that were sent to the stream and will not be stored.
-  void count_dropped(StreamId stream, std::int64_t dropped);
+  // REQUIRES: the stream holds nothing else, and the samples come in order.
+  void append(RunId run, StreamId stream, std::span<const CounterSample> samples);
+  // Count events that were sent to the stream and will not be stored.
+  void count_dropped(StreamId stream, std::int64_t events);
+  void count_unreadable(StreamId stream, std::int64_t events);
+  void count_lost(StreamId stream, std::int64_t events);
   // The end of the latest event that ended; 0 when there is none.
   std::int64_t last_end_ns() const;
   // Writes what is buffered, and the ledger so far.
@@ -135,21 +144,25 @@ class EventWriter {
 struct OpEvent {
   std::int64_t op_id = 0;
   std::int64_t post_ns = 0, begin_ns = 0, end_ns = 0;
+  int rank = 0;
 };
 
-// Reads events of a finished store.
+// Reads events of a store.
 class EventReader {
  public:
   explicit EventReader(Database& db);
 
   std::vector<Stream> streams() const;
-  // Spans of the stream in the window, collectives among them as plain spans, in order of begin. The stream's events of
+  // Spans of the stream in the window, collectives among them as plain spans, in order of time. The stream's events of
   // all runs, or of one.
   std::vector<SpanEvent> spans(StreamId stream, EventWindow window = {}) const;
   std::vector<SpanEvent> spans(RunId run, StreamId stream, EventWindow window = {}) const;
   std::vector<CollectiveEvent> collectives(RunId run, StreamId stream, EventWindow window = {}) const;
+  std::vector<CounterSample> counters(RunId run, StreamId stream, EventWindow window = {}) const;
   // Events of ops of all streams that were posted in [first_ns, last_ns], in one pass over them and in no order.
   std::vector<OpEvent> op_events(RunId run, std::int64_t first_ns, std::int64_t last_ns) const;
+  // Chunks as they are stored: stored_chunk.h.
+  void for_each_chunk(const ChunkFilter& filter, const std::function<void(const StoredChunk&)>& function) const;
   std::string name(NameId id) const;
   std::vector<LedgerRecord> ledger() const;
 

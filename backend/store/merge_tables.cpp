@@ -40,7 +40,6 @@ constexpr MergedTable kTables[] = {
     {"stream", MergeRule::kMade},
     {"communicator", MergeRule::kMade},
     {"chunk", MergeRule::kMade},
-    {"event_row", MergeRule::kMade},
     {"ledger", MergeRule::kMade},
     {"lod_track", MergeRule::kMade},
     {"lod_level", MergeRule::kMade},

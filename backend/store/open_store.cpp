@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <fstream>
@@ -10,6 +11,7 @@
 
 #include "backend/store/embedded_schema.h"
 #include "backend/store/event_table.h"
+#include "backend/store/migrate_copy.h"
 #include "backend/store/new_store.h"
 #include "backend/store/output_file.h"
 
@@ -82,10 +84,12 @@ void check_views(Database& db) {
                 "drop the view or use SQLite 3.35 or newer");
 }
 
-// Each of our tables is there as an ordinary table, so that no view or virtual table of the file takes its place.
-void check_tables(Database& db) {
+// Each of our tables of a version is there as an ordinary table, so that no view or virtual table of the file takes its
+// place.
+void check_tables(Database& db, int version) {
   Database expected = Database::in_memory();
-  for (const SqlText& migration : embedded_migrations()) expected.execute(std::string(migration.text));
+  for (const SqlText& migration : embedded_migrations().first(static_cast<std::size_t>(version)))
+    expected.execute(std::string(migration.text));
   const auto found = columns_of_tables(db);
   for (const auto& [table, columns] : columns_of_tables(expected)) {
     const auto it = found.find(table);
@@ -96,54 +100,6 @@ void check_tables(Database& db) {
                   "copy the file again from where it was made");
   }
 }
-
-// The tables of event_table.h over events that are stored one a row.
-constexpr const char* kEventRowViews = R"sql(
--- What happened when, on which rank? Every event with the names of its numbers. An event that had not ended when
--- recording stopped ends where its run ends.
-CREATE TEMP VIEW event AS
-SELECT
-  e.event_id,  -- key, in order of writing
-  e.run_id,  -- run
-  e.stream_id,  -- stream
-  s.rank,  -- rank
-  s.lane,  -- lane; 0 computes
-  s.slot,  -- row within the lane
-  e.begin_ns,  -- run clock
-  CASE WHEN e.flags >> 16 & 1
-    THEN max(e.begin_ns, coalesce((SELECT max(r.end_ns) FROM main.repeat r WHERE r.run_id = e.run_id), e.begin_ns))
-    ELSE e.end_ns
-  END AS end_ns,  -- run clock
-  e.op_id,  -- operation of the run's plan, -1 for none
-  n.value AS name,  -- what ran
-  c.name AS category,  -- attend, local, rearrange, transfer, barrier, other
-  e.flags >> 8 & 255 AS depth,  -- nesting depth, for display
-  e.flags >> 16 & 1 AS unfinished,  -- 1 when it had not ended
-  e.flags >> 17 & 1 AS clamped,  -- 1 when its end lay before its begin and was moved there
-  e.flags >> 18 & 1 AS modelled,  -- 1 when its times come from a model
-  e.entry_ns,  -- of a transfer: when the rank entered
-  e.transfer_begin_ns,  -- when the last partner had entered and data could move
-  e.transfer_end_ns,  -- when the data had moved
-  e.sequence,  -- number within the communicator: the post of the plan
-  e.bytes,  -- bytes that this rank sent
-  e.communicator_id,  -- communicator
-  e.peer,  -- the only other rank, -1 when there are several
-  e.name_id,  -- string
-  e.flags & 255 AS category_id  -- number of the category
-FROM main.event_row e
-JOIN main.stream s ON s.stream_id = e.stream_id
-LEFT JOIN main.string n ON n.string_id = e.name_id
-LEFT JOIN main.enum_name c ON c.kind = 'event_row.category' AND c.value = (e.flags & 255);
-CREATE TEMP VIEW event_stats AS
-SELECT run_id, rank, name, category, sum(1 - unfinished) AS count,
-       sum(CASE WHEN unfinished THEN 0 ELSE end_ns - begin_ns END) AS total_ns,
-       min(CASE WHEN NOT unfinished THEN end_ns - begin_ns END) AS min_ns,
-       max(CASE WHEN NOT unfinished THEN end_ns - begin_ns END) AS max_ns,
-       min(CASE WHEN NOT unfinished THEN begin_ns END) AS first_begin_ns,
-       max(CASE WHEN NOT unfinished THEN end_ns END) AS last_end_ns, sum(unfinished) AS unfinished
-FROM temp.event
-GROUP BY run_id, rank, name, category;
-)sql";
 
 std::string meta(Database& db, std::string_view key) {
   Statement row(db, "SELECT value FROM main.meta WHERE key = ?");
@@ -162,12 +118,6 @@ int meta_number(Database& db, std::string_view key) {
 }  // namespace
 
 void add_event_tables(Database& db) {
-  Statement rows(db, "SELECT EXISTS (SELECT 1 FROM main.event_row)");
-  if (rows.step() && rows.flag(0)) {
-    db.execute(kEventRowViews);
-    for (const SqlText& view : embedded_views()) db.execute(std::string(view.text));
-    return;
-  }
   std::string error;
   if (create_event_tables(db.handle(), error) != SQLITE_OK)
     throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": {}", db.path(), error),
@@ -176,41 +126,61 @@ void add_event_tables(Database& db) {
 
 namespace {
 
-OpenedStore check_store(Database db) {
-  FileRecord file;
-  // The numbers come before the tables: a newer file may have other tables.
-  file.schema_version = meta_number(db, "schema_version");
-  file.min_reader = meta_number(db, "min_reader");
-  if (file.min_reader > kSchemaVersion)
+// The numbers come before the tables: a newer file may have other tables.
+SourceStore check_source(Database db) {
+  const int min_reader = meta_number(db, "min_reader");
+  if (min_reader > kSchemaVersion)
     throw Error(ErrorCode::kStoreVersion,
                 fmt::format("\"{}\" needs a program that reads schema {}; this one reads schema {}", db.path(),
-                            file.min_reader, kSchemaVersion),
+                            min_reader, kSchemaVersion),
                 "install a newer spscope");
-  check_tables(db);
+  // A newer file that says it can be read has our tables, and more.
+  const int version = std::min(meta_number(db, "schema_version"), kSchemaVersion);
+  if (version < 1)
+    throw Error(ErrorCode::kStoreCorrupt,
+                fmt::format("cannot read \"{}\": meta.schema_version is {}", db.path(), version));
+  check_tables(db, version);
   check_views(db);
-  file.tool_version = meta(db, "tool_version");
-  file.created_utc = meta(db, "created_utc");
-  add_event_tables(db);
+  return {std::move(db), version};
+}
+
+Database migrated(SourceStore source) {
+  if (source.schema_version == kSchemaVersion) return std::move(source.db);
+  Database copy = Database::copy_in_memory(source.db.path());
+  migrate_copy(source.db, source.schema_version, copy);
+  return copy;
+}
+
+OpenedStore opened(SourceStore source) {
+  FileRecord file;
+  file.schema_version = meta_number(source.db, "schema_version");
+  file.min_reader = meta_number(source.db, "min_reader");
+  file.tool_version = meta(source.db, "tool_version");
+  file.created_utc = meta(source.db, "created_utc");
+  Database db = migrated(std::move(source));
   const ShardRecord shard = shard_record(db);
+  add_event_tables(db);
   db.execute("PRAGMA query_only = ON");
   return {std::move(db), std::move(file), shard};
 }
 
 }  // namespace
 
-OpenedStore open_store(const std::string& path) {
+SourceStore open_source(const std::string& path) {
   check_kind(path);
   check_header(path);
-  return check_store(Database::open_read_only(path));
+  return check_source(Database::open_read_only(path));
 }
+
+OpenedStore open_store(const std::string& path) { return opened(open_source(path)); }
 
 OpenedStore open_shard(const std::string& path) {
   check_kind(path);
-  OpenedStore opened = check_store(Database::open_shard(path));
-  if (opened.shard.kind == ShardKind::kNone)
+  OpenedStore store = opened(check_source(Database::open_shard(path)));
+  if (store.shard.kind == ShardKind::kNone)
     throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" is a finished file, not a shard of a run", path),
                 "give the shards that a run left, or the file that it was to write");
-  return opened;
+  return store;
 }
 
 }  // namespace spscope

@@ -14,6 +14,13 @@ struct OpenedStore {
   ShardRecord shard;
 };
 
+// A finished file of any version as it is, checked, without views. `schema_version` is at most ours.
+struct SourceStore {
+  Database db;
+  int schema_version = 0;
+};
+SourceStore open_source(const std::string& path);
+
 // A read-only connection with the tables of event_table.h and the views of schemas/views in its temp schema. Throws
 // Error as StoreReader does.
 OpenedStore open_store(const std::string& path);

@@ -97,6 +97,12 @@ Database Database::in_memory() {
   return Database(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, ":memory:", true);
 }
 
+Database Database::copy_in_memory(const std::string& path) {
+  Database db(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, path, false);
+  db.set_hostile_limits();
+  return db;
+}
+
 void Database::set_hostile_limits() {
   sqlite3* db = handle();
   const auto set = [&](int option, int value) { check(sqlite3_db_config(db, option, value, nullptr)); };
@@ -157,6 +163,19 @@ void Statement::bind(int index, std::string_view text) {
 void Statement::bind(int index, std::span<const std::uint8_t> blob) {
   const void* data = blob.empty() ? "" : static_cast<const void*>(blob.data());
   db_->check(sqlite3_bind_blob64(handle(), index + 1, data, blob.size(), SQLITE_STATIC));
+}
+
+void Statement::copy(int index, const Statement& row, int column) {
+  db_->check(sqlite3_bind_value(handle(), index + 1, sqlite3_column_value(row.handle(), column)));
+}
+
+bool Statement::try_run() {
+  const int code = sqlite3_step(handle());
+  if (code == SQLITE_DONE || (code & 0xff) == SQLITE_CONSTRAINT) {
+    reset();
+    return code == SQLITE_DONE;
+  }
+  db_->fail(code);
 }
 
 bool Statement::step() {

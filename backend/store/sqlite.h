@@ -65,6 +65,11 @@ class Statement {
   // The bytes must stay until the statement is run, reset or destroyed.
   void bind(int index, std::span<const std::uint8_t> blob);
 
+  // Binds the value of another statement's column.
+  void copy(int index, const Statement& row, int column);
+  // Runs to the end with what is bound; false when a CHECK, key or NOT NULL refuses the row.
+  bool try_run();
+
   // Whether there is a row. After the last one the statement is reset.
   bool step();
   void reset() noexcept;
@@ -113,6 +118,8 @@ class Database {
   static Database open_shard(const std::string& path);
   // A database of its own in memory, for tests of SQL.
   static Database in_memory();
+  // The same for what is copied from a file, with the settings for files of others.
+  static Database copy_in_memory(const std::string& path);
 
   const std::string& path() const { return path_; }
   sqlite3* handle() const { return handle_.get(); }

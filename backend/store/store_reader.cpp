@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
+#include <map>
 
 #include "backend/store/mask_codec.h"
 #include "backend/store/open_store.h"
@@ -35,6 +37,10 @@ struct StoreReader::State {
     return static_cast<Enum>(row.integer(column, 0, static_cast<std::int64_t>(last)));
   }
 
+  // Whether some events that the program made are not in the file.
+  bool misses_events() const {
+    return std::ranges::any_of(events.ledger(), [](const LedgerRecord& row) { return row.sent != row.stored; });
+  }
   void read_parameters(StrategyRecord& strategy);
   void read_ranks(StrategyRecord& strategy);
   void read_problems(StrategyRecord& strategy);
@@ -293,20 +299,30 @@ std::optional<Timeline> StoreReader::timeline(RunId run, int repeat) const {
       "LEFT JOIN plan p USING (plan_id) WHERE r.run_id = ? AND r.repeat = ?",
       "repeat", run, repeat);
   if (!pass.flag(2)) return std::nullopt;
-  const std::int64_t begin_ns = pass.integer(0, 0, kNeverEnded), end_ns = pass.integer(1, begin_ns, kNeverEnded);
+  const EventWindow whole{pass.integer(0, 0, kNeverEnded), pass.integer(1, pass.integer(0), kNeverEnded)};
   const int num_ops = pass.count(3);
+  // When each rank was in this pass; all the time of the pass for those that nothing is told of.
+  std::map<int, EventWindow> window_of;
+  for (const RankRepeat& r : rank_repeats(run))
+    if (r.repeat == repeat) window_of[r.rank] = {r.begin_ns, r.end_ns};
   // The number of ops is not believed before that many events were read.
-  const std::vector<OpEvent> events = state_->events.op_events(run, begin_ns, end_ns);
+  std::vector<OpEvent> events = state_->events.op_events(run, whole.begin_ns, whole.end_ns);
+  std::erase_if(events, [&](const OpEvent& e) {
+    const auto window = window_of.find(e.rank);
+    return window != window_of.end() && (e.post_ns < window->second.begin_ns || e.post_ns > window->second.end_ns);
+  });
+  const bool unfinished = std::ranges::any_of(events, [](const OpEvent& e) { return e.end_ns == kNeverEnded; });
+  if (unfinished || (std::ssize(events) < num_ops && state_->misses_events())) return std::nullopt;
   if (std::ssize(events) != num_ops) state_->corrupt("a timeline does not have one event an op");
   Timeline timeline;
   timeline.ops.resize(events.size(), {-1, -1, -1});
   for (const OpEvent& event : events) {
-    const auto inside = [&](std::int64_t time_ns) { return begin_ns <= time_ns && time_ns <= end_ns; };
+    const auto inside = [&](std::int64_t time_ns) { return whole.begin_ns <= time_ns && time_ns <= whole.end_ns; };
     if (event.op_id >= num_ops || !inside(event.begin_ns) || !inside(event.end_ns))
       state_->corrupt(fmt::format("an event of op {} lies outside its plan or its repeat", event.op_id));
     OpTimes& stored = timeline.ops[static_cast<std::size_t>(event.op_id)];
     if (stored.post_ns >= 0) state_->corrupt("a timeline has an op twice");
-    stored = {event.post_ns - begin_ns, event.begin_ns - begin_ns, event.end_ns - begin_ns};
+    stored = {event.post_ns - whole.begin_ns, event.begin_ns - whole.begin_ns, event.end_ns - whole.begin_ns};
   }
   return timeline;
 }

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "backend/base/check.h"
+#include "backend/store/chunk_codec.h"
 #include "backend/store/mask_codec.h"
 #include "backend/store/new_store.h"
 #include "backend/store/output_file.h"
@@ -56,7 +57,7 @@ struct StoreWriter::State {
   void begin(const ShardRecord& shard, const WriteOptions& options) {
     transaction.emplace(*db);
     create_tables(*db, options.tool_version, shard);
-    events.emplace(*db);
+    events.emplace(*db, options.small ? ChunkCodec::kPackedZstd : ChunkCodec::kPacked);
   }
   void commit() {
     transaction->commit();

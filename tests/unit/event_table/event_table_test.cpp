@@ -33,8 +33,8 @@ class EventTable : public ::testing::Test {
     for (const SqlText& migration : embedded_migrations()) db_.execute(std::string(migration.text));
     db_.execute(
         "INSERT INTO string VALUES (0, ''), (1, 'attend'), (2, 'exchange k'), (3, 'norm');"
-        "INSERT INTO enum_name VALUES ('event_row.category', 0, 'other'), ('event_row.category', 1, 'attend'),"
-        " ('event_row.category', 2, 'local'), ('event_row.category', 4, 'transfer');");
+        "INSERT INTO enum_name VALUES ('event.category', 0, 'other'), ('event.category', 1, 'attend'),"
+        " ('event.category', 2, 'local'), ('event.category', 4, 'transfer');");
   }
 
   void add_run(std::int64_t run_id, std::int64_t end_ns) {

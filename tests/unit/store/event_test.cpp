@@ -1,6 +1,9 @@
 // Streams, slots, names and the ledger.
 #include "backend/store/events.h"
 
+#include <map>
+
+#include "backend/store/stored_chunk.h"
 #include "tests/unit/store/sample_store.h"
 
 namespace spscope {
@@ -189,6 +192,197 @@ TEST(Events, MoreThanSixtyFourAtOnceAreMarkedOverlapping) {
   ASSERT_EQ(streams.size(), 65u);
   EXPECT_TRUE(streams.back().overlapping);
   EXPECT_EQ(reader.events().spans(streams.back().stream_id).size(), 6u);
+}
+
+// Spans and collectives of one lane that take turns lie in two chunks, not in one for each event, and come back in
+// order of time.
+TEST(Events, KindsThatTakeTurnsShareAStream) {
+  TemporaryFolder folder;
+  constexpr int kEvents = 10'000;
+  const StoreReader reader = store_of(folder, [&](StoreWriter& writer, RunId run, const Plan&) {
+    const StreamId stream = writer.events().stream(2, 0, 0);
+    for (int i = 0; i < kEvents; ++i) {
+      const SpanEvent span = {.begin_ns = 10 * i, .end_ns = 10 * i + i % 3, .op_id = i, .name = 0, .flags = 1};
+      const CollectiveEvent collective = {.span = span, .entry_ns = 10 * i};
+      if (i % 2 == 0)
+        writer.events().append(run, stream, std::span(&span, 1));
+      else
+        writer.events().append(run, stream, std::span(&collective, 1));
+    }
+  });
+  const StreamId stream = reader.events().streams()[0].stream_id;
+  const std::vector<SpanEvent> spans = reader.events().spans(stream);
+  ASSERT_EQ(spans.size(), std::size_t{kEvents});
+  for (int i = 0; i < kEvents; ++i) ASSERT_EQ(spans[static_cast<std::size_t>(i)].op_id, i);
+  EXPECT_EQ(reader.events().collectives(RunId{1}, stream).size(), std::size_t{kEvents / 2});
+  EXPECT_EQ(reader.query("SELECT count(*), max(count), max(seq) FROM chunk").rows,
+            (std::vector<std::vector<std::optional<std::string>>>{{"4", "4096", "3"}}));
+  EXPECT_EQ(reader.events().op_events(RunId{1}, 100, 200).size(), 11u);
+  EXPECT_EQ(reader.events().op_events(RunId{1}, 0, kNeverEnded)[0].rank, 2);
+}
+
+// Every window of a stream of several chunks against a scan of all its events.
+TEST(Events, WindowsOverManyChunksHoldWhatAScanFinds) {
+  TemporaryFolder folder;
+  Rng rng(11);
+  std::vector<SpanEvent> all;
+  std::int64_t now = -50'000;
+  for (int i = 0; i < 3 * kMaxChunkEvents; ++i) {
+    const std::int64_t begin = now + rng.below(4);
+    now = begin + rng.below(6);
+    all.push_back({begin, now, i, 0, 0});
+  }
+  const StoreReader reader = store_of(folder, [&](StoreWriter& writer, RunId run, const Plan&) {
+    writer.events().append(run, writer.events().stream(0, 0, 0), std::span<const SpanEvent>(all));
+  });
+  const StreamId stream = reader.events().streams()[0].stream_id;
+  for (int round = 0; round < 200; ++round) {
+    const std::int64_t begin = -50'100 + rng.below(now + 50'200);
+    const EventWindow window{begin, begin + rng.below(round % 2 == 0 ? 50 : 50'000)};
+    std::vector<SpanEvent> expected;
+    std::ranges::copy_if(all, std::back_inserter(expected), [&](const SpanEvent& e) { return window.holds(e); });
+    ASSERT_EQ(reader.events().spans(RunId{1}, stream, window), expected) << window.begin_ns << " " << window.end_ns;
+  }
+}
+
+TEST(Events, FlushWritesChunksThatFollowWithoutGaps) {
+  TemporaryFolder folder;
+  const StoreReader reader = store_of(folder, [&](StoreWriter& writer, RunId run, const Plan&) {
+    const StreamId a = writer.events().stream(0, 0, 0), b = writer.events().stream(0, 1, 0);
+    for (int i = 0; i < 5; ++i) {
+      const SpanEvent event = {.begin_ns = i, .end_ns = i, .op_id = -1};
+      writer.events().append(run, a, std::span(&event, 1));
+      if (i % 2 == 0) writer.events().append(run, b, std::span(&event, 1));
+      writer.checkpoint();
+    }
+    const std::vector<CounterSample> samples = {{5, 1.5}, {6, -2}, {9, 1e300}};
+    writer.events().append(run, writer.events().stream(0, 2, 0), std::span<const CounterSample>(samples));
+    writer.events().count_dropped(b, 2);
+    writer.events().count_unreadable(b, 3);
+    writer.events().count_lost(b, 4);
+  });
+  std::map<std::int64_t, std::int64_t> next;
+  std::int64_t last_chunk = 0, events = 0;
+  reader.events().for_each_chunk({}, [&](const StoredChunk& chunk) {
+    EXPECT_GT(chunk.chunk_id, last_chunk);
+    last_chunk = chunk.chunk_id;
+    EXPECT_EQ(chunk.seq, next[static_cast<std::int64_t>(chunk.stream_id)]++);
+    events += chunk.header.count;
+  });
+  EXPECT_EQ(events, 5 + 3 + 3);
+  EXPECT_EQ(next, (std::map<std::int64_t, std::int64_t>{{1, 5}, {2, 3}, {3, 1}}));
+  int newer = 0;
+  reader.events().for_each_chunk({.after_chunk_id = last_chunk - 2}, [&](const StoredChunk&) { ++newer; });
+  EXPECT_EQ(newer, 2);
+  EXPECT_EQ(reader.events().counters(RunId{1}, StreamId{3}, {6, 9}), (std::vector<CounterSample>{{6, -2}}));
+  EXPECT_EQ(reader.events().ledger()[1], (LedgerRecord{StreamId{2}, 12, 3, 2, 3, 4}));
+}
+
+// Ranks begin and end a pass at different times: an event belongs to the pass that its rank was in.
+TEST(Timelines, ARepeatIsFoundByTheWindowsOfItsRanks) {
+  TemporaryFolder folder;
+  const Plan plan = sample_plan();
+  StoreWriter writer(folder / "a.db");
+  const WorkloadId workload = writer.add_workload({});
+  StrategyRecord strategy;
+  strategy.workload_id = workload;
+  strategy.id = "a";
+  RunRecord record;
+  record.strategy_id = writer.add_strategy(strategy);
+  record.plan_id = writer.add_plan(plan);
+  const RunId run = writer.begin_run(record);
+  // Op i of rank r in pass p: one nanosecond long. Rank 1 is in pass 1 while rank 0 is still in pass 0.
+  const auto begin_of = [](int rank, int pass) { return std::int64_t{100'000} * pass - 50'000 * rank + 500'000; };
+  std::map<int, std::int64_t> ops_of_rank;
+  for (int pass = 0; pass < 2; ++pass) {
+    ops_of_rank.clear();
+    for (std::size_t i = 0; i < plan.ops.size(); ++i) {
+      const int rank = plan.ops[i].rank;
+      const std::int64_t at = begin_of(rank, pass) + 10 * ops_of_rank[rank]++;
+      const SpanEvent event = {.begin_ns = at, .end_ns = at + 1, .op_id = static_cast<OpId>(i)};
+      writer.events().append(run, writer.events().stream(rank, 0, 0), std::span(&event, 1));
+    }
+    std::int64_t first = kNeverEnded, last = 0;
+    for (int rank = 0; rank < plan.ranks; ++rank) {
+      const std::int64_t begin = begin_of(rank, pass), end = begin + 99'000;
+      writer.add_rank_repeat({run, pass, rank, begin, end});
+      first = std::min(first, begin), last = std::max(last, end);
+    }
+    writer.add_repeat(run, {pass, first, last - first, true});
+  }
+  writer.finish_run(run, record);
+  writer.finish();
+  const StoreReader reader(folder / "a.db");
+  for (int pass = 0; pass < 2; ++pass) {
+    const std::optional<Timeline> timeline = reader.timeline(run, pass);
+    ASSERT_TRUE(timeline);
+    ops_of_rank.clear();
+    for (std::size_t i = 0; i < plan.ops.size(); ++i) {
+      const int rank = plan.ops[i].rank;
+      const std::int64_t at = begin_of(rank, pass) + 10 * ops_of_rank[rank]++ - begin_of(plan.ranks - 1, pass);
+      EXPECT_EQ(timeline->ops[i].post_ns, at);
+      EXPECT_EQ(timeline->ops[i].begin_ns, at);
+      EXPECT_EQ(timeline->ops[i].end_ns, at + 1);
+    }
+  }
+}
+
+TEST(Timelines, OneThatMissesEventsIsAbsent) {
+  const Plan plan = sample_plan();
+  for (const bool unfinished : {false, true}) {
+    TemporaryFolder folder;
+    const StoreReader reader = store_of(folder, [&](StoreWriter& writer, RunId run, const Plan&) {
+      for (std::size_t i = unfinished ? 0 : 1; i < plan.ops.size(); ++i) {
+        const auto at = static_cast<std::int64_t>(i);
+        SpanEvent event = {.begin_ns = at, .end_ns = at, .op_id = static_cast<OpId>(i)};
+        if (unfinished && i + 1 == plan.ops.size()) event.end_ns = kNeverEnded, event.flags = kEventUnfinished;
+        writer.events().append(run, writer.events().stream(0, 0, 0), std::span(&event, 1));
+      }
+      if (!unfinished) writer.events().count_dropped(writer.events().stream(0, 0, 0), 1);
+      writer.add_repeat(run, {0, 0, 1000, true});
+    });
+    EXPECT_FALSE(reader.timeline(RunId{1}, 0)) << unfinished;
+  }
+}
+
+// A large plan and an imported mask are compressed; both come back, and neither is believed to be larger than it is.
+TEST(Events, LargePlansAreStoredInParts) {
+  TemporaryFolder folder;
+  const Plan plan = sample_plan(256, "ring");
+  ASSERT_GT(plan.ops.size(), 4096u);
+  {
+    StoreWriter writer(folder / "a.db");
+    writer.add_plan(plan);
+    writer.add_mask(testing::sample_mask(), "");
+    writer.finish();
+  }
+  const std::string sound = testing::read_file(folder / "a.db");
+  const StoreReader reader(folder / "a.db");
+  EXPECT_EQ(plan_hash(reader.plan(PlanId{1})), plan_hash(plan));
+  EXPECT_EQ(reader.mask_bits(StoredMaskId{1})->hash(), testing::sample_mask().hash());
+  using Rows = std::vector<std::vector<std::optional<std::string>>>;
+  EXPECT_EQ(reader.query("SELECT codec, length(data) FROM plan").rows, (Rows{{"2", "0"}}));
+  EXPECT_EQ(reader.query("SELECT count(*) FROM plan_op").rows, (Rows{{"0"}}));
+  EXPECT_EQ(
+      reader.query("SELECT max(length(data)) <= 1 << 20, min(part), max(part) + 1 - count(*) FROM plan_part").rows,
+      (Rows{{"1", "0", "0"}}));
+  for (const char* sql : {"DELETE FROM plan_part WHERE part = 0", "UPDATE plan_part SET data = x'00'",
+                          "UPDATE plan_part SET data = substr(data, 1, length(data) - 9)",
+                          // A frame that says it holds 1 GiB, and one that says it holds 64 KiB: RFC 8878, 3.1.1.
+                          "UPDATE plan_part SET data = x'28b52ffda00000004001000000'",
+                          "UPDATE plan_part SET data = x'28b52ffda00000010001000000'"}) {
+    testing::write_file(folder / "a.db", sound);
+    testing::tamper(folder / "a.db", sql);
+    const StoreReader damaged(folder / "a.db");
+    EXPECT_EQ(testing::error_of([&] { damaged.plan(PlanId{1}); }).code(), ErrorCode::kStoreCorrupt) << sql;
+  }
+  for (const char* sql : {"UPDATE mask SET data = x'28b52ffda00000004001000000'", "UPDATE mask SET data = x'00'",
+                          "UPDATE mask SET codec = 1"}) {
+    testing::write_file(folder / "a.db", sound);
+    testing::tamper(folder / "a.db", sql);
+    const StoreReader damaged(folder / "a.db");
+    EXPECT_EQ(testing::error_of([&] { damaged.mask_bits(StoredMaskId{1}); }).code(), ErrorCode::kStoreCorrupt) << sql;
+  }
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ TEST_F(Store, OtherProgramsReadIt) {
       "assert db.execute('PRAGMA foreign_key_check').fetchall() == []; "
       "assert db.execute('PRAGMA application_id').fetchone()[0] == int.from_bytes(b'SPSC', 'big'); "
       "assert db.execute('SELECT id FROM strategy ORDER BY 1').fetchall() == [('ulysses-16',), ('usp-2',)]; "
-      "assert db.execute('SELECT count(*) FROM event_row').fetchone()[0] > 50";
+      "assert db.execute('SELECT sum(count) FROM chunk').fetchone()[0] > 50";
   EXPECT_EQ(std::system(("'" SPSCOPE_PYTHON "' -c \"" + script + "\" '" + path_ + "'").c_str()), 0);
 }
 
@@ -180,7 +180,7 @@ TEST(StoreWriter, IsDeterministic) {
   TemporaryFolder folder;
   write_sample(folder / "a.db");
   write_sample(folder / "b.db");
-  const auto events = [](const std::string& path) { return StoreReader(path).query("SELECT * FROM event_row").rows; };
+  const auto events = [](const std::string& path) { return StoreReader(path).query("SELECT * FROM chunk").rows; };
   EXPECT_EQ(events(folder / "a.db"), events(folder / "b.db"));
 }
 

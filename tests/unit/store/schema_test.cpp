@@ -113,7 +113,7 @@ TEST_F(Schema, EveryNamedNumberBelongsToAColumn) {
     EXPECT_TRUE(seen.insert({std::string(row.kind), row.value}).second) << row.kind << " " << row.value << " twice";
     EXPECT_FALSE(row.name.empty());
     const std::string kind(row.kind);
-    if (kind == "event_row.category") continue;  // bits 0-7 of event_row.flags
+    if (kind == "event.category") continue;  // bits 0-7 of the flags of events
     const std::string table = kind.substr(0, kind.find('.')), column = kind.substr(kind.find('.') + 1);
     const std::vector<std::string> names = columns(table);
     EXPECT_NE(std::find(names.begin(), names.end(), column), names.end()) << kind;
@@ -150,12 +150,12 @@ TEST(EnumNames, StoredNumbersStay) {
                           "run.verdict 2 failed",
                           "mask_place.axis 1 outer",
                           "mask_place.axis 2 inner",
-                          "event_row.category 0 other",
-                          "event_row.category 1 attend",
-                          "event_row.category 2 local",
-                          "event_row.category 3 rearrange",
-                          "event_row.category 4 transfer",
-                          "event_row.category 5 barrier",
+                          "event.category 0 other",
+                          "event.category 1 attend",
+                          "event.category 2 local",
+                          "event.category 3 rearrange",
+                          "event.category 4 transfer",
+                          "event.category 5 barrier",
                           "strategy_parameter.kind 0 bool",
                           "strategy_parameter.kind 1 integer",
                           "strategy_parameter.kind 2 real",
