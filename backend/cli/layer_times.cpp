@@ -65,6 +65,7 @@ TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& plann
   options.warmup = run.warmup;
   options.threads_per_rank = run.threads_per_rank;
   options.ranks_per_node = request.ranks_per_node;
+  options.recorder = context.recorder;
   options.interrupt = context.interrupt;
   options.on_run = context.on_repeat;
   ExecuteResult result = execute(planned.plan, request, activations, options);

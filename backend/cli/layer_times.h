@@ -29,6 +29,7 @@ struct TimingContext {
   const Job& job;
   Network network;
   const Reference* reference = nullptr;  // what executed outputs are held to; nullptr: they are not checked
+  OpRecorder* recorder = nullptr;        // of what is executed; may be nullptr
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(int done, int total)> on_repeat;
 };

@@ -39,9 +39,9 @@ ProgressPrinter::ProgressPrinter(CommandContext& context, const std::string& for
 
 void ProgressPrinter::operator()(const RunProgress& p) {
   if (form_ == Form::kJson) {
-    const nlohmann::ordered_json line = {{"phase", p.phase}, {"strategy", p.strategy}, {"repeat", p.repeat},
-                                         {"done", p.done},   {"total", p.total},       {"eta_s", p.eta_s},
-                                         {"shards", 0}};
+    const nlohmann::ordered_json line = {{"phase", p.phase},  {"strategy", p.strategy}, {"repeat", p.repeat},
+                                         {"done", p.done},    {"total", p.total},       {"eta_s", p.eta_s},
+                                         {"shards", p.shards}};
     fmt::print(err_, "{}\n", line.dump());
   }
   if (p.phase == "done") return clear();

@@ -30,6 +30,8 @@ struct RunLayer {
   const StoredStrategy* strategy;
   PlannedLayer planned;
   TimedLayer timed;
+  RunId id;
+  bool recorded;  // every event of its passes is in a shard of ranks
 };
 
 WorkloadRecord workload_record(const Job& job, const MaskSource& masks, const Request& request) {
@@ -87,33 +89,44 @@ std::optional<std::int64_t> bound_of(const Job& job, const Request& request) {
   return makespan_bound_ns(request, make_plan(*find_strategy("single"), request, {}), job.cluster.preset.cost);
 }
 
-void store_run(StoreWriter& writer, const LayerOfJob& where, const RunLayer& run, std::optional<std::int64_t> bound) {
+// What is known of a run before it runs.
+RunRecord begun_run(const LayerOfJob& where, const StoredStrategy& strategy, const PlannedLayer& planned) {
   RunRecord record;
-  record.strategy_id = run.strategy->id;
+  record.strategy_id = strategy.id;
   record.layer = where.layer;
   record.denoise_step = where.denoise_step;
-  record.plan_id = writer.add_plan(run.planned.plan);
-  record.provenance = run.timed.provenance;
-  record.planning_ns = run.planned.planning_ns;
+  record.planning_ns = planned.planning_ns;
   record.density = where.request.executed_mask().mask().density();
-  record.tiles = run.planned.tiles.computed;
-  record.tiles_redundant = run.planned.tiles.redundant;
-  record.moved_fraction = run.planned.moved_fraction;
-  record.parameter_bytes = run.planned.parameter_bytes;
+  record.tiles = planned.tiles.computed;
+  record.tiles_redundant = planned.tiles.redundant;
+  record.moved_fraction = planned.moved_fraction;
+  record.parameter_bytes = planned.parameter_bytes;
+  record.planned_imbalance_ratio = planned.planned_imbalance_ratio;
+  record.decided = planned.decided;
+  return record;
+}
+
+void finish_run(StoreWriter& head, const LayerOfJob& where, const RunLayer& run, std::optional<std::int64_t> bound) {
+  RunRecord record = begun_run(where, *run.strategy, run.planned);
+  record.plan_id = head.add_plan(run.planned.plan);
+  record.provenance = run.timed.provenance;
   record.bound_ns = bound;
-  record.planned_imbalance_ratio = run.planned.planned_imbalance_ratio;
-  record.decided = run.planned.decided;
   record.verdict = run.timed.verdict;
   record.max_error = run.timed.max_error;
   record.error_metric = run.timed.error_metric;
-  const RunId id = writer.add_run(record);
-  writer.add_usage(id, run.timed.usage);
-  writer.add_traffic(id, traffic_of(run.planned.plan, where.request));
+  head.finish_run(run.id, record);
+  head.add_usage(run.id, run.timed.usage);
+  head.add_traffic(run.id, traffic_of(run.planned.plan, where.request));
+  const bool modelled = run.timed.provenance.network == Source::kModelled;
   for (std::size_t i = 0; i < run.timed.timelines.size(); ++i) {
     RepeatRecord repeat;
     repeat.repeat = static_cast<int>(i);
     repeat.makespan_ns = run.timed.timelines[i].makespan_ns();
-    writer.add_repeat(id, repeat, run.planned.plan, run.timed.timelines[i], run.timed.provenance);
+    repeat.has_timeline = run.recorded;
+    if (modelled)
+      head.add_repeat(run.id, repeat, run.planned.plan, run.timed.timelines[i], run.timed.provenance);
+    else
+      head.add_repeat(run.id, repeat);
   }
 }
 
@@ -132,8 +145,11 @@ class ProgressCount {
   void say(const char* phase, const std::string& strategy, const std::string& label, int repeat) const {
     if (!options_.on_progress) return;
     const double elapsed = static_cast<double>(now_ns() - begin_ns_) * 1e-9;
-    options_.on_progress(
-        {phase, strategy, label, repeat, done_, total_, done_ > 0 ? elapsed / done_ * (total_ - done_) : 0});
+    options_.on_progress(now(phase, strategy, label, repeat, done_ > 0 ? elapsed / done_ * (total_ - done_) : 0));
+  }
+  RunProgress now(const char* phase, const std::string& strategy, const std::string& label, int repeat,
+                  double eta_s) const {
+    return {phase, strategy, label, repeat, done_, total_, eta_s, options_.shards};
   }
   void next() { ++done_; }
 
@@ -145,13 +161,14 @@ class ProgressCount {
 
 // The strategies of the job with their rows in the store. Shapes do not change between layers, so the first one decides
 // what is legal.
-std::vector<StoredStrategy> store_strategies(const Job& job, StoreWriter& writer, const LayerOfJob& where,
+std::vector<StoredStrategy> store_strategies(const Job& job, StoreWriter* head, const LayerOfJob& where,
                                              WorkloadId workload) {
   std::vector<StoredStrategy> stored;
   for (std::size_t i = 0; i < job.strategies.size(); ++i) {
     const Decision& decision = where.decisions[i].decision;
     const StrategyRecord record = strategy_record(job, job.strategies[i], where.request, decision, workload);
-    stored.push_back({&job.strategies[i], i, writer.add_strategy(record), record.legal(), record.label});
+    const StrategyId id = head != nullptr ? head->add_strategy(record) : StrategyId{};
+    stored.push_back({&job.strategies[i], i, id, record.legal(), record.label});
   }
   return stored;
 }
@@ -159,15 +176,30 @@ std::vector<StoredStrategy> store_strategies(const Job& job, StoreWriter& writer
 // What the layers of one job share while it runs.
 struct RunningJob {
   const Job& job;
+  const RunTarget& target;
   const RunOptions& options;
   ProgressCount progress;
   std::vector<StoredStrategy> strategies;
+  std::int64_t runs = 0;  // begun
+  WorkloadId workload = {};
 
   bool noted = false;
 
   bool interrupted() const { return options.interrupt && options.interrupt->load(); }
   void note(const std::string& text) const {
     if (!text.empty() && options.on_note) options.on_note(text);
+  }
+  // The run of a plan that is about to be timed. When it is executed, a reader of the shards knows it from now on.
+  RunId begin_run(const LayerOfJob& where, const StoredStrategy& strategy, const PlannedLayer& planned) {
+    RunId id{++runs};
+    if (target.head != nullptr) {
+      RunRecord record = begun_run(where, strategy, planned);
+      record.plan_id = target.head->add_plan(planned.plan);
+      id = target.head->begin_run(record);
+      if (target.recorder != nullptr) target.head->checkpoint();
+    }
+    if (target.recorder != nullptr) target.recorder->prepare(id, planned.plan);
+    return id;
   }
   // Once, from the first plan.
   void note_size(const Plan& plan) {
@@ -190,16 +222,22 @@ std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerO
     if (strategy.legal) {
       const std::string& id = strategy.chosen->id;
       running.progress.say("plan", id, strategy.label, 0);
-      RunLayer run{&strategy, plan_layer(*strategy.chosen, where.request, where.decisions[strategy.position]), {}};
+      RunLayer run{
+          &strategy, plan_layer(*strategy.chosen, where.request, where.decisions[strategy.position]), {}, {}, false};
       running.note_size(run.planned.plan);
+      run.id = running.begin_run(where, strategy, run.planned);
       const TimingContext timing{
-          job, Network::from_profile(job.cluster.preset.network, where.request.ranks, job.cluster.gpus_per_node),
-          reference ? &*reference : nullptr, running.options.interrupt,
+          job,
+          Network::from_profile(job.cluster.preset.network, where.request.ranks, job.cluster.gpus_per_node),
+          reference ? &*reference : nullptr,
+          running.target.recorder,
+          running.options.interrupt,
           [&](int done, int) { running.progress.say("run", id, strategy.label, done); }};
       Result<TimedLayer> timed = capture([&] { return time_layer(timing, run.planned, where.request, input); });
       if (!timed && timed.error().code() == ErrorCode::kInterrupted) return std::nullopt;
       if (!timed) throw timed.error();
       run.timed = std::move(*timed);
+      run.recorded = running.target.recorder != nullptr && running.target.recorder->complete();
       if (!running.options.dump.empty()) dump_outputs(running.options.dump, job, where, id, run.timed.outputs);
       run.timed.outputs.clear();  // a large model's are gigabytes
       runs.push_back(std::move(run));
@@ -209,24 +247,35 @@ std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerO
   return runs;
 }
 
+void begin_workload(RunningJob& running, const MaskSource& masks, const LayerOfJob& where) {
+  StoreWriter* const head = running.target.head;
+  if (head != nullptr) running.workload = head->add_workload(workload_record(running.job, masks, where.request));
+  running.strategies = store_strategies(running.job, head, where, running.workload);
+}
+
+void finish_layer(RunningJob& running, const LayerOfJob& where, const std::vector<RunLayer>& runs) {
+  StoreWriter& head = *running.target.head;
+  store_masks(head, running.workload, where);
+  const std::optional<std::int64_t> bound = bound_of(running.job, where.request);
+  for (const RunLayer& run : runs) finish_run(head, where, run, bound);
+  head.checkpoint();
+}
+
 }  // namespace
 
-RunOutcome run_job(const Job& job, StoreWriter& writer, const RunOptions& options) {
+RunOutcome run_job(const Job& job, const RunTarget& target, const RunOptions& options) {
   const ActivationSource activations(job);
   const MaskSource masks(job, activations);
   const int layers = job.config.run.layers * job.config.run.denoise_steps;
-  RunningJob running{job, options, ProgressCount(options, static_cast<int>(job.strategies.size()) * layers), {}};
+  RunningJob running{
+      job, target, options, ProgressCount(options, static_cast<int>(job.strategies.size()) * layers), {}};
   running.note(crowding_note(job));
-  RunOutcome outcome{0, layers};
-  WorkloadId workload{};
-  writer.add_machine(machine_facts());
+  RunOutcome outcome{0, layers, {}};
+  if (target.head != nullptr) target.head->add_machine(machine_facts());
   for_each_layer(
       job, masks,
       [&](const LayerOfJob& where) {
-        if (running.strategies.empty()) {
-          workload = writer.add_workload(workload_record(job, masks, where.request));
-          running.strategies = store_strategies(job, writer, where, workload);
-        }
+        if (running.strategies.empty()) begin_workload(running, masks, where);
         // A simulation computes nothing, and the inputs of a large model are gigabytes.
         const bool needs_input = job.config.run.mode != RunMode::kSimulate || !options.dump.empty();
         const Activations input =
@@ -236,14 +285,13 @@ RunOutcome run_job(const Job& job, StoreWriter& writer, const RunOptions& option
         if (!options.dump.empty()) dump_inputs(options.dump, job, where, input);
         const std::optional<std::vector<RunLayer>> runs = run_layer(running, where, input);
         if (!runs) return false;
-        store_masks(writer, workload, where);
-        const std::optional<std::int64_t> bound = bound_of(job, where.request);
-        for (const RunLayer& run : *runs) store_run(writer, where, run, bound);
+        if (target.head != nullptr) finish_layer(running, where, *runs);
         ++outcome.layers_done;
         return true;
       },
       options.interrupt);
-  running.progress.say("done", "", "", 0);
+  running.progress.say("merge", "", "", 0);
+  outcome.progress = running.progress.now("done", "", "", 0, 0);
   return outcome;
 }
 

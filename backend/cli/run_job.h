@@ -1,4 +1,4 @@
-// Runs a job: every layer of every denoise step under every strategy, into a store.
+// Runs a job: every layer of every denoise step under every strategy, into the shards of a collection.
 #pragma once
 
 #include <atomic>
@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backend/cli/job.h"
+#include "backend/cli/run_recorder.h"
 #include "backend/store/store_writer.h"
 
 namespace spscope {
@@ -16,6 +17,13 @@ struct RunProgress {
   int repeat = 0;                      // of the strategy's layer
   int done = 0, total = 0;             // strategies x layers x denoise steps
   double eta_s = 0;
+  int shards = 0;  // of the collection
+};
+
+// Where a process of a run writes.
+struct RunTarget {
+  StoreWriter* head = nullptr;      // every small table; nullptr: another process is the head
+  RunRecorder* recorder = nullptr;  // events of what is executed; nullptr: nothing is
 };
 
 struct RunOptions {
@@ -23,17 +31,21 @@ struct RunOptions {
   const std::atomic<bool>* interrupt = nullptr;  // set by a signal
   std::function<void(const RunProgress&)> on_progress;
   std::function<void(const std::string&)> on_note;  // what the user should know before a long run
+  int shards = 0;                                   // of the collection, for progress
 };
 
 // How far a run came. A layer that was interrupted is left out whole, so that all strategies compare over the same
 // layers.
 struct RunOutcome {
   int layers_done = 0, layers = 0;  // x denoise steps
+  RunProgress progress;             // the last one
   bool interrupted() const { return layers_done < layers; }
 };
 
-// Throws Error: the writer is then not finished and nothing is kept. An interrupt is no error: what is complete is
-// stored.
-RunOutcome run_job(const Job& job, StoreWriter& writer, const RunOptions& options);
+// The head is committed whenever a layer is complete, and before events of a run come, so that what a crash leaves can
+// be told apart: runs of a layer that is not complete are not finished. Runs are numbered in the order in which they
+// begin, in every process of a run alike.
+// Throws Error: what is in the shards is whole up to then. An interrupt is no error.
+RunOutcome run_job(const Job& job, const RunTarget& target, const RunOptions& options);
 
 }  // namespace spscope

@@ -1,0 +1,58 @@
+#include "backend/cli/run_output.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "backend/base/result.h"
+#include "backend/config/environment.h"
+
+namespace spscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A head, a page and a shard of ranks before the first event: a disk with less will not hold a run either.
+constexpr std::int64_t kLeastBytes = 8 << 20;
+
+std::string scratch_of(const RunOutputOptions& options) {
+  return options.scratch.empty() ? default_scratch_folder() : options.scratch;
+}
+
+void name_leftovers(const RunOutputOptions& options) {
+  if (!options.on_note) return;
+  for (const CollectingNote& dead : dead_collections(scratch_of(options)))
+    options.on_note(
+        fmt::format("\"{}\" is left of a run to \"{}\" that ended early at {}: spscope recover {} makes a "
+                    "file of it; remove the folder when it is not needed",
+                    dead.folder, dead.out, dead.started_utc, dead.folder));
+}
+
+}  // namespace
+
+RunOutput::RunOutput(const std::string& path, const RunOutputOptions& options)
+    : out_(path, options.force), collection_(out_.path(), scratch_of(options), options.ranks, kLeastBytes) {
+  name_leftovers(options);
+}
+
+void RunOutput::leave_to_recover(const Error& error) {
+  collection_.keep();
+  std::uintmax_t bytes = 0;
+  std::error_code ignored;
+  for (fs::directory_iterator it(note().folder, ignored), end; it != end; it.increment(ignored))
+    bytes += it->file_size(ignored);
+  const fs::space_info room = fs::space(note().folder, ignored);
+  throw Error(ErrorCode::kStoreWrite,
+              fmt::format("{}; what was collected, {} bytes, is kept in \"{}\", where {} bytes are free", error.what(),
+                          bytes, note().folder, room.available),
+              fmt::format("when the cause is mended: spscope recover \"{}\" -o FILE.db", note().folder));
+}
+
+MergeReport RunOutput::merge(const MergeOptions& options) {
+  const std::vector<std::string> shards = note().shards();
+  Result<MergeReport> report = capture([&] { return merge_shards(out_, shards, options); });
+  if (!report) leave_to_recover(report.error());
+  return *report;
+}
+
+}  // namespace spscope

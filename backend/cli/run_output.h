@@ -1,0 +1,38 @@
+// RunOutput: where a run goes in the end. It holds the lock of OUT and the collection from the first moment on, and
+// makes OUT of the shards when everybody has written theirs.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "backend/store/collection.h"
+#include "backend/store/merge_shards.h"
+#include "backend/store/output_file.h"
+
+namespace spscope {
+
+struct RunOutputOptions {
+  bool force = false;   // replace OUT when it is a store of ours
+  std::string scratch;  // folder of the collection; "": the default one (environment.h)
+  int ranks = 1;
+  std::function<void(const std::string&)> on_note;  // what the user should know
+};
+
+class RunOutput {
+ public:
+  // Throws Error: OUT cannot be written, or the scratch folder will not do. Names collections that a crash left.
+  RunOutput(const std::string& path, const RunOutputOptions& options);
+
+  const CollectingNote& note() const { return collection_.note(); }
+  // Makes OUT; the collection goes away with this object. When OUT cannot be made the collection stays, and the Error
+  // says where it is and how to recover it. REQUIRES: called once; the shards are complete.
+  MergeReport merge(const MergeOptions& options);
+  // Throws an Error that says so: `error` is why OUT cannot be made, and the collection stays.
+  [[noreturn]] void leave_to_recover(const Error& error);
+
+ private:
+  OutputFile out_;
+  Collection collection_;
+};
+
+}  // namespace spscope

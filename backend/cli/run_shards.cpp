@@ -1,0 +1,93 @@
+#include "backend/cli/run_shards.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <map>
+
+namespace spscope {
+namespace {
+
+// More than any strategy uses: a lane beyond them is recorded, and only missing on the page.
+constexpr int kPageLanes = 8;
+
+ShardWriterOptions writer_options(const CollectingNote& note, const RunShardsOptions& options) {
+  ShardWriterOptions writer;
+  writer.shard = {ShardKind::kRank, ShardClock::kRaw, options.first_rank, note.collection};
+  writer.write.tool_version = options.tool_version;
+  if (options.on_failure) writer.on_failure = [tell = options.on_failure](const Error&) { tell(); };
+  if (options.acknowledge >= 0)
+    writer.on_commit = [fd = options.acknowledge](std::span<const CommittedLane> lanes) {
+      std::string lines;
+      for (const CommittedLane& lane : lanes) lines += fmt::format("{} {} {}\n", lane.rank, lane.lane, lane.events);
+      if (::write(fd, lines.data(), lines.size()) < 0) return;  // nobody listens any more
+    };
+  return writer;
+}
+
+}  // namespace
+
+struct RunShards::Ranks {
+  Ranks(const CollectingNote& note, const RunShardsOptions& options)
+      : first_rank(options.first_rank),
+        ranks(options.ranks),
+        node(options.node),
+        host(note.host),
+        page(note.rank_now(first_rank), this_process(first_rank, ranks, kPageLanes, note.id())),
+        shard(note.rank_db(first_rank), writer_options(note, options)),
+        recorder(shard, page, first_rank, ranks, kPageLanes) {
+    shard.write([&](StoreWriter& store) { store_processes(store, {}); });
+    shard.checkpoint();
+  }
+
+  // `ends`: why ranks ended badly.
+  void store_processes(StoreWriter& store, const std::map<int, std::string>& ends) const {
+    for (int rank = first_rank; rank < first_rank + ranks; ++rank) {
+      const auto end = ends.find(rank);
+      store.add_rank_process({rank, host, node, boot_id(), ::getpid(), end != ends.end() ? end->second : ""});
+    }
+  }
+
+  const int first_rank, ranks, node;
+  const std::string host;
+  NowPageWriter page;
+  ShardWriter shard;
+  RunRecorder recorder;
+};
+
+RunShards::RunShards(const CollectingNote& note, const RunShardsOptions& options) {
+  WriteOptions write;
+  write.tool_version = options.tool_version;
+  if (options.head)
+    head_ = StoreWriter::shard(note.head_db(), {ShardKind::kHead, ShardClock::kRun, -1, note.collection}, write);
+  if (options.ranks > 0) ranks_ = std::make_unique<Ranks>(note, options);
+}
+
+RunShards::~RunShards() = default;
+
+RunTarget RunShards::target() { return {head_ ? &*head_ : nullptr, ranks_ ? &ranks_->recorder : nullptr}; }
+
+void RunShards::add_incident(const IncidentRecord& incident) {
+  if (ranks_ && !ranks_->recorder.incidents().empty()) return;  // what the rank's process knows names the cause
+  head_->add_incident(incident);
+}
+
+void RunShards::finish() {
+  if (ranks_) {
+    std::map<int, std::string> ends;
+    for (const IncidentRecord& incident : ranks_->recorder.incidents())
+      ends.try_emplace(incident.rank, incident.message);
+    ranks_->shard.write([&](StoreWriter& store) {
+      for (const IncidentRecord& incident : ranks_->recorder.incidents()) store.add_incident(incident);
+      ranks_->store_processes(store, ends);
+    });
+    ranks_->shard.finish();
+    ranks_->recorder.publish_counts();
+  }
+  if (head_) head_->finish();
+  head_.reset();
+}
+
+std::optional<Error> RunShards::failure() const { return ranks_ ? ranks_->shard.failure() : std::nullopt; }
+
+}  // namespace spscope

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# --headless: JSON lines on standard error and a plain result; Slurm's early signal, and a hang-up, keep the layers that
+# are complete; nohup's runs go on.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+expect_exit 0 run -s ring "${small[@]}" --headless -o kept.db
+cp "$err" progress
+python3 -B - progress <<'PYTHON' || fail "progress is not as expected"
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+assert all(line["shards"] == 2 for line in lines), lines  # the head, and the ranks of this process
+assert [line["phase"] for line in lines][-2:] == ["merge", "done"], lines
+PYTHON
+! grep -q $'\033' "$out" || fail "the result is coloured"
+expect_exit 0 run -s ring "${small[@]}" --headless --set run.mode=simulate
+expect_err '"shards":1'
+rm progress kept.db
+
+for signal in USR1 HUP; do
+  : >"$err"
+  "$SPSCOPE" run -s ring -s ulysses "${small[@]}" --set cluster.ranks=3 --set run.layers=4 --set run.denoise_steps=500 \
+    --headless -o kept.db >"$out" 2>"$err" &
+  pid=$! code=0
+  wait_for grep -q '"done":20,' "$err"
+  [ -e kept.db.collecting ] || fail "nothing says where the collection is"
+  kill "-$signal" "$pid"
+  wait "$pid" || code=$?
+  [ "$code" -eq 1 ] || fail "exit code $code after SIG$signal, not 1"
+  expect_err 'layers were complete and are kept'
+  expect_files kept.db
+  expect_no_scratch
+  expect_exit 0 sql kept.db "SELECT message FROM incident"
+  expect_out "SIG$signal"
+  rm kept.db
+done
+
+nohup "$SPSCOPE" run -s ring "${small[@]}" --set run.denoise_steps=60 --headless -o kept.db >"$out" 2>"$err" &
+pid=$! code=0
+wait_for grep -q '"done":5,' "$err"
+kill -HUP "$pid"
+wait "$pid" || code=$?
+[ "$code" -eq 0 ] || fail "exit code $code: nohup's SIGHUP ended the run"

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# A second signal, or a kill, ends a run at once; what it had collected stays, is found, and is never removed.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+start() {
+  : >"$err"
+  "$SPSCOPE" run -s ring "${small[@]}" --set cluster.ranks=3 --set run.denoise_steps=5000 --headless -o kept.db \
+    >"$out" 2>"$err" &
+  pid=$! code=0
+  wait_for grep -q '"done":20,' "$err"
+}
+
+start
+kill -KILL "$pid"
+wait "$pid" || code=$?
+[ "$code" -eq 137 ] || fail "exit code $code"
+[ -e kept.db.collecting ] || fail "nothing says where the collection is"
+folder=$(echo "$TMPDIR"/spscope-kept-*)
+for file in kept.head.db kept.rank-0.db kept.rank-0.now collecting.json; do
+  [ -e "$folder/$file" ] || fail "$file is not there"
+done
+expect_exit 1 watch kept.db --json
+expect_json 'd["state"] == "died" and len(d["ranks"]) == 3 and d["events"] > 0' \
+  'd["findings"][0]["fault"] and "is gone" in d["findings"][0]["message"]'
+
+# The next run to the same file goes on, and names what is left.
+expect_exit 0 run -s ring "${small[@]}" -o kept.db
+expect_err "$folder" 'spscope recover'
+[ -e "$folder/kept.rank-0.db" ] || fail "the next run removed what was left"
+expect_exit 0 doctor kept.db
+rm -r "$folder" kept.db
+
+# Two signals: the first one may have ended it already.
+start
+kill -TERM "$pid"
+kill -TERM "$pid" || true
+wait "$pid" || code=$?
+case $code in
+1) expect_files kept.db ;;
+143) [ -e kept.db.collecting ] || fail "nothing says where the collection is" ;;
+*) fail "exit code $code after two signals" ;;
+esac

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# watch shows what each rank of a running collection does, changes nothing, and ends with the run.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+"$SPSCOPE" run -s ring -s ulysses "${small[@]}" --set cluster.ranks=3 --set run.layers=4 --set run.denoise_steps=5000 \
+  --headless -o kept.db >result 2>progress &
+pid=$!
+wait_for grep -q '"done":20,' progress
+expect_exit 0 watch kept.db --once --json
+expect_json 'd["state"] == "running" and d["shards"] == 2 and [r["rank"] for r in d["ranks"]] == [0, 1, 2]' \
+  'd["layer_passes_done"] > 0 and 0 < d["events_committed"] and d["events_dropped"] == 0' \
+  'all(r["pid"] == '"$pid"' and r["sent"] > 0 for r in d["ranks"])' \
+  'any(r["name"] for r in d["ranks"]) or all(r["op"] is None for r in d["ranks"])'
+expect_exit 0 watch kept.db.collecting --once
+expect_out 'kept.db: running' 'rank    2'
+folder=$(echo "$TMPDIR"/spscope-kept-*)
+expect_exit 0 watch "$folder" --once
+
+# A stopped process is named.
+kill -STOP "$pid"
+expect_exit 0 watch kept.db --once --json
+expect_json 'len(d["findings"]) == 3 and all(f["fault"] and "kill -CONT" in f["message"] for f in d["findings"])'
+kill -CONT "$pid"
+
+"$SPSCOPE" watch kept.db --json --every 0.1 >looks 2>"$err" &
+watcher=$!
+sleep 1
+kill -TERM "$pid"
+wait "$pid" || true
+wait "$watcher" || fail "watch did not end well"
+tail -n 1 looks >"$out"
+expect_json 'd["state"] == "ended"'
+[ "$(wc -l <looks)" -gt 3 ] || fail "watch looked only once"
+expect_exit 2 watch kept.db
+expect_err 'SPS-150' 'finished'
+expect_exit 2 watch missing.db
+expect_err 'SPS-150' 'missing.db'
