@@ -153,6 +153,22 @@ class Exports(unittest.TestCase):
             self.assertEqual(bytes_of[strategy, int(src), int(dst)], int(repeats) * int(total))
         self.assertTrue(sent)
 
+    def test_chrome_shows_streams_that_overlap_as_asynchronous_events(self):
+        changed, out = self.folder / "overlapping.db", self.folder / "overlapping.json"
+        shutil.copy(self.stored, changed)
+        with sqlite3.connect(changed) as db:
+            db.execute("UPDATE stream SET overlapping = 1 WHERE rank = 1")
+        db.close()
+        self.assertEqual(spscope("export", changed, "--format", "chrome", "-o", out).returncode, 0)
+        events = json.loads(out.read_text("utf-8"), parse_float=Fraction)["traceEvents"]
+        of = {name: i for i, name in enumerate(self.columns)}
+        expected = {int(row[of["event_id"]]): (int(row[of["begin_ns"]]), int(row[of["end_ns"]]))
+                    for row in self.events if row[of["rank"]] == "1"}
+        found = {phase: {e["id"]: Fraction(e["ts"]) * 1000 for e in events if e["ph"] == phase} for phase in "be"}
+        self.assertEqual(found["b"], {key: begin for key, (begin, _) in expected.items()})
+        self.assertEqual(found["e"], {key: end for key, (_, end) in expected.items()})
+        self.assertEqual(sum(e["ph"] == "X" for e in events), len(self.events) - len(expected))
+
     def test_formats_are_listed(self):
         listed = json.loads(spscope("list", "formats", "--json").stdout)["formats"]
         self.assertEqual({f["name"] for f in listed if f["direction"] == "export"}, {"plain-sqlite", "csv", "chrome"})
