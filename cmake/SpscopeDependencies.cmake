@@ -15,6 +15,9 @@ spscope_optional(ZIP PACKAGE libzip-dev VERSION LIBZIP_VERSION MEANING "Read .np
                  FIND pkg_check_modules LIBZIP IMPORTED_TARGET libzip)
 spscope_optional(ONEDNN PACKAGE libdnnl-dev VERSION dnnl_VERSION MEANING "Multiply matrices with oneDNN: whole layers"
                  FIND find_package dnnl)
+set(MPI_CXX_SKIP_MPICXX ON)
+spscope_optional(MPI PACKAGE libopenmpi-dev VERSION MPI_CXX_VERSION MEANING "Ranks in processes of their own"
+                 FIND find_package MPI COMPONENTS CXX)
 spscope_optional(CUDA PACKAGE "CUDA Toolkit" VERSION CUDAToolkit_VERSION
                  MEANING "Look for the CUDA Toolkit; no part of this version uses it" FIND find_package CUDAToolkit)
 if(NOT SPSCOPE_HAS_HIGHWAY)
@@ -30,6 +33,11 @@ if(SPSCOPE_HAS_ONEDNN)
 endif()
 if(NOT SPSCOPE_HAS_ONEDNN)
   set(SPSCOPE_STATE_ONEDNN "${SPSCOPE_STATE_ONEDNN}; run.scope = layer is simulated, not executed")
+endif()
+if(SPSCOPE_HAS_MPI)
+  set(SPSCOPE_STATE_MPI "${SPSCOPE_STATE_MPI} (standard), started by ${MPIEXEC_EXECUTABLE}")
+else()
+  set(SPSCOPE_STATE_MPI "${SPSCOPE_STATE_MPI}; ranks are threads of one process")
 endif()
 if(SPSCOPE_HAS_CUDA)
   set(SPSCOPE_STATE_CUDA "${SPSCOPE_STATE_CUDA}: found, no part of this version uses it")

@@ -13,15 +13,20 @@
 #include "backend/execute/communicator.h"
 #include "backend/execute/op_recorder.h"
 #include "backend/execute/outputs.h"
+#include "backend/execute/rank_world.h"
 #include "backend/plan/request.h"
 #include "backend/plan/timeline.h"
 
 namespace spscope {
 
 struct ExecuteOptions {
+  // The processes that run a rank each; nullptr: all ranks are threads of this process. Every process of the world
+  // calls execute() with the same plan and options.
+  RankWorld* world = nullptr;
   int repeats = 1, warmup = 0;
   int threads_per_rank = 1;
-  int ranks_per_node = 0;  // sorts counted bytes into intra and inter node; 0: all ranks on one node
+  // Sorts counted bytes into intra and inter node; 0: all ranks on one node. Processes on several nodes go by those.
+  int ranks_per_node = 0;
   // A run in which no rank makes progress for so long is stopped; lanes that then do not come back within the grace
   // period are left behind, since a thread cannot be killed, and the process should end.
   double watchdog_seconds = 60, grace_seconds = 5;
@@ -38,6 +43,7 @@ struct ExecuteOptions {
   std::function<void(int done, int total)> on_run;
 };
 
+// In a world of processes, timelines of all ranks and outputs are known at rank 0 only; traffic and peaks at all.
 struct ExecuteResult {
   std::vector<Timeline> timelines;  // of each repeat; times start when all lanes may start
   std::vector<std::int64_t> makespan_ns;

@@ -18,7 +18,8 @@ std::span<const Executor> executors() {
 
 ExecuteResult execute(const Plan& plan, const Request& request, const Activations& activations,
                       const ExecuteOptions& options) {
-  return executors().front().execute(plan, request, activations, options);
+  return options.world != nullptr ? execute_mpi(plan, request, activations, options)
+                                  : execute_threads(plan, request, activations, options);
 }
 
 }  // namespace spscope

@@ -129,15 +129,15 @@ void fill_inputs(LaneRun& run, const Activations& activations) {
 }
 
 std::int64_t run_lanes(const std::shared_ptr<LaneRun>& run, int repeat, const std::function<void()>& meet) {
-  if (interrupted(run->options)) run->control->stop(interruption());
   OpRecorder* const recorder = run->options.recorder;
   std::vector<std::thread> threads = make_lanes(run);
   if (meet) meet();
+  if (interrupted(run->options)) run->control->stop(interruption());
   if (recorder != nullptr) recorder->begin_pass(repeat);
   const std::int64_t start_ns = now_ns();
   run->may_start = true;
   run->may_start.notify_all();
-  const bool all_left = watch(*run, threads.size());
+  const bool all_left = run->all_left = watch(*run, threads.size());
   for (std::thread& thread : threads) all_left ? thread.join() : thread.detach();
   std::optional<StopReason> reason;
   while (run->control->stopping() && !(reason = run->control->reason()))

@@ -58,12 +58,9 @@ RunControl::RunControl(const Plan& plan) : plan_(plan), own_(std::make_shared<Ow
   board_ = {own_->ops, own_->lanes, &own_->stop};
 }
 
-void RunControl::reset(bool board) {
-  stopping_ = false;
-  if (!board) return;
+void RunControl::reset() {
   for (OpFlags& flags : board_.ops) flags.state.store(kIdle), flags.takers.store(0);
   for (LaneState& lane : board_.lanes) lane.op_plus_1 = 0, lane.waits_for_plus_1 = 0, lane.beats = 0;
-  board_.stop->state = 0;
 }
 
 void RunControl::enter(int rank, int lane, OpId op) {

@@ -29,7 +29,7 @@ struct StopLane {};
 // Names an op for an error message: "exchange op 17 (sequence 5, lane 1, peer rank 3, 4096 bytes)".
 std::string describe_op(const Plan& plan, OpId op);
 
-// -- what stands on a board; all zero before a run
+// -- what stands on a board; all zero at first
 
 struct OpFlags {
   WaitWord state, takers;
@@ -65,8 +65,9 @@ class RunControl {
   explicit RunControl(const Plan& plan);
   RunControl(const Plan& plan, const ControlBoard& board) : plan_(plan), board_(board) {}
 
-  // Back to the state before a run. Not thread-safe; `board` when nobody else clears the board.
-  void reset(bool board = true);
+  // Before a pass: no op is posted, no lane inside one. Not thread-safe; on a shared board, by one of its processes. A
+  // reason to stop stays: nothing runs after one.
+  void reset();
 
   // -- called by the lane `lane` of `rank`
   // The lane turns to an op, or to none when it is done. Throws StopLane when the run stops, like every call below.
@@ -80,6 +81,10 @@ class RunControl {
   void wait_ended(int rank, int lane, OpId op) { wait(rank, lane, op, kEnded); }
   // Until every taker of the lane's own op has its data.
   void wait_taken(int rank, int lane, OpId op);
+  // For a lane that waits for something else.
+  void leave_if_stopping() const {
+    if (stopping_.load(std::memory_order_acquire)) throw StopLane();
+  }
   // The lane's op failed; the run stops.
   void fail(int rank, int lane, const std::string& reason);
 
@@ -106,10 +111,6 @@ class RunControl {
   void wait(int rank, int lane, OpId op, State wanted);
   template <typename Done>
   void wait_until(int rank, int lane, OpId op, WaitWord& word, Done&& done);
-  void leave_if_stopping() const {
-    if (stopping_.load(std::memory_order_acquire)) throw StopLane();
-  }
-
   const Plan& plan_;
   std::shared_ptr<OwnBoard> own_;
   ControlBoard board_;

@@ -8,36 +8,19 @@
 #include "backend/execute/sum_shares.h"
 
 namespace spscope {
-namespace {
-
-std::uint64_t mailbox_key(PostId sequence, int rank) {
-  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(sequence)) << 32 | static_cast<std::uint32_t>(rank);
-}
-
-}  // namespace
 
 ThreadCommunicator::ThreadCommunicator(const Plan& plan, const BufferStore& store, RunControl& control,
                                        int ranks_per_node, OpRecorder* recorder)
     : store_(store),
       control_(control),
       recorder_(recorder),
+      partners_(plan),
       mailboxes_(plan.ops.size()),
-      counter_(plan.ranks, [&](int rank) { return ranks_per_node > 0 ? rank / ranks_per_node : 0; }) {
-  for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id) {
-    const Op& op = plan.ops[static_cast<std::size_t>(id)];
-    if (two_sided(plan.kind_of(op))) op_of_.insert(mailbox_key(op.post, op.rank), id);
-  }
-}
+      counter_(plan.ranks, [&](int rank) { return ranks_per_node > 0 ? rank / ranks_per_node : 0; }) {}
 
 void ThreadCommunicator::reset() {
   for (auto& mailbox : mailboxes_) mailbox.store(nullptr, std::memory_order_relaxed);
   counter_.reset();
-}
-
-OpId ThreadCommunicator::mailbox_of(const Transfer& transfer, int rank) const {
-  const OpId* op = op_of_.find(mailbox_key(transfer.sequence, rank));
-  SPSCOPE_CHECK(op != nullptr);
-  return *op;
 }
 
 void ThreadCommunicator::run(const Transfer& transfer, OpTimes& times) {

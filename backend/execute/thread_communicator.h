@@ -11,10 +11,10 @@
 #include <atomic>
 #include <vector>
 
-#include "backend/base/flat_map.h"
 #include "backend/execute/buffer_store.h"
 #include "backend/execute/communicator.h"
 #include "backend/execute/op_recorder.h"
+#include "backend/execute/partner_ops.h"
 #include "backend/execute/run_control.h"
 #include "backend/execute/traffic_counter.h"
 
@@ -32,7 +32,7 @@ class ThreadCommunicator final : public Communicator {
   std::vector<std::int64_t> staging_peak_bytes() const override { return counter_.staging_peak_bytes(); }
 
  private:
-  OpId mailbox_of(const Transfer& transfer, int rank) const;
+  OpId mailbox_of(const Transfer& transfer, int rank) const { return partners_.at(transfer.sequence, rank); }
   void meet_partners(const Transfer& transfer);
   void receive(const Transfer& transfer);
   void copy_part(const TransferPart& part, std::span<const CellRun> from);
@@ -42,7 +42,7 @@ class ThreadCommunicator final : public Communicator {
   const BufferStore& store_;
   RunControl& control_;
   OpRecorder* recorder_;
-  FlatMap<OpId> op_of_;  // (sequence, rank) -> op, which numbers the mailbox
+  PartnerOps partners_;  // an op numbers a mailbox
   std::vector<std::atomic<const Transfer*>> mailboxes_;
   TrafficCounter counter_;
 };

@@ -14,16 +14,13 @@
 #include "backend/plan/verify.h"
 #include "backend/schedule/memory.h"
 #include "backend/strategies/strategy.h"
+#include "tests/conformance/settings.h"
 #include "tests/conformance/workloads.h"
 
 namespace spscope {
 namespace {
 
-struct Case {
-  std::size_t workload, pattern;
-};
-
-class Conformance : public testing::TestWithParam<Case> {
+class Conformance : public testing::TestWithParam<ConformanceCase> {
  protected:
   const Workload& workload() const { return workloads()[GetParam().workload]; }
   const Pattern& pattern() const { return patterns()[GetParam().pattern]; }
@@ -47,57 +44,6 @@ void expect_right(const Plan& plan, const Request& request, const Activations& a
   EXPECT_EQ(result.traffic.received, bytes_received(plan));
   const std::vector<std::int64_t> bound = memory_bound(plan);
   for (std::size_t rank = 0; rank < bound.size(); ++rank) EXPECT_LE(result.peak_bytes[rank], bound[rank]) << rank;
-}
-
-// Adds settings to a list, each once and only if it is legal.
-class SettingList {
- public:
-  SettingList(const Strategy& strategy, const Request& request, std::vector<Parameters> settings = {})
-      : strategy_(strategy), request_(request), settings_(std::move(settings)) {}
-
-  void add(const Parameters& setting) {
-    if (std::ranges::find(settings_, setting) == settings_.end() && strategy_.legal(request_, setting).empty())
-      settings_.push_back(setting);
-  }
-  // Every product of degrees; where blocks are drawn to their home (dbsp), also without: each block is then wherever it
-  // balances best, at odd ring degrees too.
-  void add_all_degrees() {
-    Parameters setting(strategy_.parameters());
-    if (!setting.has("ring")) return;
-    for (int ring = 1; ring <= request_.ranks; ++ring) {
-      if (request_.ranks % ring != 0) continue;
-      setting.set("ulysses", std::int64_t{request_.ranks / ring});
-      setting.set("ring", std::int64_t{ring});
-      add(setting);
-      if (!setting.has("reward")) continue;
-      Parameters forced = setting;
-      forced.set("reward", 0.0);
-      add(forced);
-    }
-  }
-  std::vector<Parameters> take() { return std::move(settings_); }
-
- private:
-  const Strategy& strategy_;
-  const Request& request_;
-  std::vector<Parameters> settings_;
-};
-
-// Settings of a strategy that this test runs: all that the strategy calls worth comparing (one of dbsp refines heads),
-// its defaults, the defaults with each choice of each parameter, and, if wanted, all products of degrees.
-std::vector<Parameters> settings_to_run(const Strategy& strategy, const Request& request, bool all_degrees) {
-  SettingList settings(strategy, request, strategy.candidates(request));
-  const Parameters defaults(strategy.parameters());
-  settings.add(defaults);
-  for (const Parameter& row : strategy.parameters())
-    for (const std::string& choice : row.choices) {
-      Parameters setting = defaults;
-      if (request.ranks % 2 == 0 && setting.has("ring")) setting.set("ring", std::int64_t{2});  // a mesh of two axes
-      setting.set(row.name, choice);
-      settings.add(setting);
-    }
-  if (all_degrees) settings.add_all_degrees();
-  return settings.take();
 }
 
 TEST_P(Conformance, RunsEqualTheReference) {
@@ -177,24 +123,16 @@ TEST_P(Conformance, UlyssesIsRefusedOnlyWhenItsDegreeExceedsTheHeads) {
   }
 }
 
-std::vector<Case> all_cases() {
-  std::vector<Case> cases;
-  for (std::size_t w = 0; w < workloads().size(); ++w)
-    for (std::size_t p = 0; p < patterns().size(); ++p)
-      if (runs_on(workloads()[w], patterns()[p])) cases.push_back({w, p});
-  return cases;
-}
-
 // On patterns whose masks differ between seeds in the load of heads and of blocks.
-std::vector<Case> cases_of_other_masks() {
-  std::vector<Case> cases = all_cases();
-  std::erase_if(cases, [](const Case& c) {
+std::vector<ConformanceCase> cases_of_other_masks() {
+  std::vector<ConformanceCase> cases = all_cases();
+  std::erase_if(cases, [](const ConformanceCase& c) {
     return patterns()[c.pattern].name != "sparge" && patterns()[c.pattern].name != "paro";
   });
   return cases;
 }
 
-std::string case_name(const testing::TestParamInfo<Case>& info) {
+std::string case_name(const testing::TestParamInfo<ConformanceCase>& info) {
   std::string name(workloads()[info.param.workload].name);
   name.append("_").append(patterns()[info.param.pattern].name);
   std::ranges::replace(name, '-', '_');

@@ -1,0 +1,51 @@
+// MpiCommunicator: messages between ranks that are processes.
+//
+// Inside a node it works as the thread communicator does: a receiver copies straight from the source's memory, which
+// both see, and flags on a board that they share say who has posted, taken and ended. Between nodes every rank packs
+// what it has for another one in a post into one message, sent non-blocking once all partners have posted; its tag is
+// the sequence number of the post.
+#pragma once
+
+#include "backend/execute/lane_run.h"
+#include "backend/execute/mpi/mpi_world.h"
+#include "backend/execute/mpi/node_messages.h"
+#include "backend/execute/partner_ops.h"
+#include "backend/execute/traffic_counter.h"
+
+namespace spscope::mpi {
+
+class MpiCommunicator final : public Communicator {
+ public:
+  // `node_of` sorts the counted bytes. The world and the run outlive it.
+  MpiCommunicator(MpiWorld& world, LaneRun& run, std::function<int(int rank)> node_of);
+
+  void run(const Transfer& transfer, OpTimes& times) override;
+  void ended(OpId op) override;
+  // What this process counted.
+  CountedBytes traffic() const override { return counter_.bytes(); }
+  std::vector<std::int64_t> staging_peak_bytes() const override { return counter_.staging_peak_bytes(); }
+  void reset() override { counter_.reset(); }
+  NodeMessages& messages() { return messages_; }
+
+ private:
+  class Messages;
+  bool is_near(int rank) const { return world_.node_of(rank) == world_.node_of(world_.rank()); }
+  void post(const Transfer& transfer);
+  void meet_partners(const Transfer& transfer);
+  void exchange(const Transfer& transfer, Messages& far);
+  void add_up(const Transfer& transfer, Messages& far);
+  void pull(const Transfer& transfer, Messages& far);
+  void push(const Transfer& transfer, Messages& far);
+  void copy_part(const TransferPart& part);
+  void take(const Transfer& transfer);
+
+  MpiWorld& world_;
+  LaneRun& run_;
+  RunControl& control_;
+  PartnerOps partners_;
+  TrafficCounter counter_;
+  std::vector<std::vector<int>> waiting_;  // by op of this rank: ranks of other nodes with ops that depend on it
+  NodeMessages messages_;
+};
+
+}  // namespace spscope::mpi

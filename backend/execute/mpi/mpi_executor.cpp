@@ -1,0 +1,300 @@
+// The MPI executor: this process runs one rank of the plan (lane_run.h); ranks of its node see its memory.
+#include <algorithm>
+#include <cstring>
+
+#include "backend/base/clock.h"
+#include "backend/base/result.h"
+#include "backend/execute/lane_run.h"
+#include "backend/execute/mpi/mpi_check.h"
+#include "backend/execute/mpi/mpi_communicator.h"
+#include "backend/execute/mpi/mpi_world.h"
+#include "backend/execute/shared_places.h"
+
+namespace spscope {
+namespace {
+
+using mpi::MpiCommunicator;
+using mpi::MpiWorld;
+
+std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+constexpr std::size_t kLineBytes = 64;
+
+std::size_t lines(std::size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
+
+// What the ranks of a node share beside buffers, one array after the other at the start of the first one's segment.
+struct Board {
+  Board(const Plan& plan, const MemoryLayout& layout)
+      : num_ops(plan.ops.size()),
+        num_lanes(at(plan.ranks) * at(plan.lanes)),
+        num_slots(layout.slots().size()),
+        num_ranks(at(plan.ranks)) {}
+  std::size_t bytes() const {
+    return lines(sizeof(StopRecord)) + lines(num_ops * sizeof(OpFlags)) + lines(num_lanes * sizeof(LaneState)) +
+           lines(num_slots * sizeof(SlotState)) + lines(num_ranks * sizeof(MemoryAccount));
+  }
+  void lay_over(std::byte* memory) {
+    const auto next = [&memory]<typename T>(std::span<T>& array, std::size_t count) {
+      array = {reinterpret_cast<T*>(memory), count};
+      memory += lines(count * sizeof(T));
+    };
+    std::span<StopRecord> stop;
+    next(stop, 1);
+    next(control.ops, num_ops);
+    next(control.lanes, num_lanes);
+    next(slots, num_slots);
+    next(accounts, num_ranks);
+    control.stop = stop.data();
+  }
+  std::size_t num_ops, num_lanes, num_slots, num_ranks;
+  ControlBoard control;
+  std::span<SlotState> slots;
+  std::span<MemoryAccount> accounts;
+};
+
+RankView view_of(const MpiWorld& world) {
+  RankView view{{world.rank(), 1}, std::vector<bool>(at(world.size()), false)};
+  for (int rank : world.ranks_of_node()) view.shares_memory[at(rank)] = true;
+  return view;
+}
+
+void throw_agreed(MpiWorld& world, const std::optional<Error>& mine) {
+  if (const std::optional<Error> error = world.agree(mine)) throw *error;
+}
+
+// Memory for the board and the shared slots of the node, all zero on the board.
+Board share_memory(MpiWorld& world, const Plan& plan, const MemoryLayout& layout, SharedSlots& shared) {
+  const std::vector<int>& node = world.ranks_of_node();
+  const auto on_node = [&](int rank) { return std::ranges::binary_search(node, rank); };
+  const SharedPlaces places = place_shared_slots(
+      plan, layout, [&](int rank, int other) { return world.node_of(rank) == world.node_of(other); }, on_node);
+  Board board(plan, layout);
+  const std::size_t board_bytes = board.bytes();
+  std::vector<std::int64_t> bytes;
+  for (int rank : node) bytes.push_back(places.bytes_of_rank[at(rank)]);
+  bytes.front() += static_cast<std::int64_t>(board_bytes);
+  const bool grow = world.window().must_grow(bytes);
+  throw_agreed(world, grow ? world.window().cannot_grow(bytes) : std::nullopt);
+  if (grow) world.window().grow(bytes);
+
+  board.lay_over(world.window().segment(0));
+  if (world.rank() == node.front()) std::memset(world.window().segment(0), 0, board_bytes);
+  shared.states = board.slots;
+  shared.accounts = board.accounts;
+  shared.memory.assign(layout.slots().size(), nullptr);
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    std::byte* const start = world.window().segment(i) + (i == 0 ? board_bytes : 0);
+    for (SlotId slot = 0; slot < static_cast<SlotId>(places.offset.size()); ++slot)
+      if (layout.slot(slot).rank == node[i] && places.offset[at(slot)] >= 0)
+        shared.memory[at(slot)] = start + places.offset[at(slot)];
+  }
+  return board;
+}
+
+// Processes on one node sort bytes by the nodes of the config, as thread ranks do.
+std::function<int(int)> node_sorter(const MpiWorld& world, int ranks_per_node) {
+  if (world.num_nodes() > 1) return [&world](int rank) { return world.node_of(rank); };
+  return [ranks_per_node](int rank) { return ranks_per_node > 0 ? rank / ranks_per_node : 0; };
+}
+
+std::shared_ptr<LaneRun> prepare(MpiWorld& world, const Plan& plan, const Request& request,
+                                 const Activations& activations, const ExecuteOptions& options) {
+  const auto made = capture([&] {
+    if (std::vector<Problem> problems = cannot_execute(plan, options); !problems.empty())
+      throw Error(std::move(problems));
+    require_fit(activations, request);
+    if (world.size() != plan.ranks)
+      throw Error(ErrorCode::kLaunch,
+                  "the plan has " + std::to_string(plan.ranks) + " ranks, and " + std::to_string(world.size()) +
+                      " processes were started",
+                  "start as many as cluster.ranks says");
+    return std::make_shared<LaneRun>(plan, request, activations, options, view_of(world));
+  });
+  throw_agreed(world, made ? std::nullopt : std::optional(made.error()));
+  const std::shared_ptr<LaneRun> run = *Result(made);
+  SharedSlots shared;
+  const Board board = share_memory(world, plan, run->program.layout(), shared);
+  run->store = std::make_unique<BufferStore>(run->program.layout(), options.poison, run->program.view().local, shared);
+  run->control = std::make_unique<RunControl>(run->program.plan(), board.control);
+  world.barrier();  // the board is clear
+  run->communicator = std::make_unique<MpiCommunicator>(world, *run, node_sorter(world, options.ranks_per_node));
+  return run;
+}
+
+// Comes to a barrier even when the run stops, since the others do; a process that does not come then is ended.
+void come_together(MpiWorld& world, LaneRun& run) {
+  std::int64_t stopped_ns = 0;
+  const bool came = world.barrier_unless([&] {
+    if (!run.control->stopping() && run.control->reason()) run.control->stop();
+    if (!run.control->stopping()) return false;
+    if (stopped_ns == 0) stopped_ns = now_ns();
+    return static_cast<double>(now_ns() - stopped_ns) * 1e-9 > run.options.grace_seconds;
+  });
+  const std::optional<StopReason> reason = run.control->reason();
+  if (!came || !run.all_left) world.abort(reason ? render(reason->error()) : "a rank does not come back");
+}
+
+// What one process tells rank 0 of its rank.
+struct RankResult {
+  std::vector<std::int64_t> start_ns;  // by repeat
+  std::vector<OpTimes> times;          // by repeat, by op of the rank, on its raw clock
+  std::vector<float> outputs;
+
+  std::vector<std::byte> pack() const;
+  static RankResult unpack(std::span<const std::byte> bytes);
+};
+
+template <typename T>
+void append(std::vector<std::byte>& bytes, const std::vector<T>& values) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  const std::size_t before = bytes.size();
+  bytes.resize(before + sizeof count + values.size() * sizeof(T));
+  std::memcpy(bytes.data() + before, &count, sizeof count);
+  if (count > 0) std::memcpy(bytes.data() + before + sizeof count, values.data(), values.size() * sizeof(T));
+}
+
+template <typename T>
+void take(std::span<const std::byte>& bytes, std::vector<T>& values) {
+  std::int64_t count = 0;
+  std::memcpy(&count, bytes.data(), sizeof count);
+  values.resize(static_cast<std::size_t>(count));
+  if (count > 0) std::memcpy(values.data(), bytes.data() + sizeof count, values.size() * sizeof(T));
+  bytes = bytes.subspan(sizeof count + values.size() * sizeof(T));
+}
+
+std::vector<std::byte> RankResult::pack() const {
+  std::vector<std::byte> bytes;
+  append(bytes, start_ns), append(bytes, times), append(bytes, outputs);
+  return bytes;
+}
+
+RankResult RankResult::unpack(std::span<const std::byte> bytes) {
+  RankResult result;
+  take(bytes, result.start_ns), take(bytes, result.times), take(bytes, result.outputs);
+  return result;
+}
+
+std::vector<OpId> ops_of(const Plan& plan, int rank) {
+  std::vector<OpId> ops;
+  for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id)
+    if (plan.ops[at(id)].rank == rank) ops.push_back(id);
+  return ops;
+}
+
+// Timelines of all ranks that are known here, from the moment when the first one could start.
+void put_together(const MpiWorld& world, const Plan& plan, int repeats, const std::vector<RankResult>& of_rank,
+                  ExecuteResult& result) {
+  result.timelines.assign(at(repeats), Timeline{std::vector<OpTimes>(plan.ops.size())});
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    Timeline& timeline = result.timelines[at(repeat)];
+    std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+    const auto run_ns = [&](int rank, std::int64_t raw_ns) { return world.clocks()[at(rank)].to_run_ns(raw_ns); };
+    for (int rank = 0; rank < plan.ranks; ++rank)
+      if (!of_rank[at(rank)].start_ns.empty())
+        first_ns = std::min(first_ns, run_ns(rank, of_rank[at(rank)].start_ns[at(repeat)]));
+    for (int rank = 0; rank < plan.ranks; ++rank) {
+      const RankResult& known = of_rank[at(rank)];
+      if (known.start_ns.empty()) continue;
+      const std::vector<OpId> ops = ops_of(plan, rank);
+      for (std::size_t i = 0; i < ops.size(); ++i) {
+        const OpTimes& raw = known.times[at(repeat) * ops.size() + i];
+        timeline.ops[at(ops[i])] = {run_ns(rank, raw.post_ns) - first_ns, run_ns(rank, raw.begin_ns) - first_ns,
+                                    run_ns(rank, raw.end_ns) - first_ns};
+      }
+    }
+    result.makespan_ns.push_back(timeline.makespan_ns());
+  }
+}
+
+// Bytes, peaks and times of all ranks.
+void collect(MpiWorld& world, const Plan& plan, LaneRun& run, int repeats, RankResult mine, ExecuteResult& result) {
+  const CountedBytes counted = run.communicator->traffic();
+  const auto r = at(world.rank());
+  const std::vector<std::int64_t> peak = std::exchange(result.peak_bytes, std::vector<std::int64_t>(at(plan.ranks)));
+  const std::vector<std::int64_t> staging =
+      std::exchange(result.staging_peak_bytes, std::vector<std::int64_t>(at(plan.ranks)));
+  result.peak_bytes[r] = peak[r];
+  result.staging_peak_bytes[r] = staging[r];
+  result.peak_bytes = world.sum(std::move(result.peak_bytes));
+  result.staging_peak_bytes = world.sum(std::move(result.staging_peak_bytes));
+  result.traffic = {world.sum(counted.sent), world.sum(counted.received), world.sum(counted.sent_intra_node),
+                    world.sum(counted.sent_inter_node)};
+  world.measure_clocks();
+  mine.outputs = run.program.outputs().held(*run.store, world.rank());
+  const std::vector<std::vector<std::byte>> all = world.gather(mine.pack());
+  std::vector<RankResult> of_rank(at(plan.ranks));
+  if (world.rank() != 0) {
+    of_rank[r] = std::move(mine);
+    put_together(world, plan, repeats, of_rank, result);
+    return;
+  }
+  std::vector<std::vector<float>> held;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    of_rank[rank] = RankResult::unpack(all[rank]);
+    held.push_back(std::move(of_rank[rank].outputs));
+  }
+  put_together(world, plan, repeats, of_rank, result);
+  result.outputs = run.program.outputs().gather(held);
+}
+
+void keep_highest(std::vector<std::int64_t>& highest, const std::vector<std::int64_t>& now) {
+  highest.resize(now.size(), 0);
+  for (std::size_t i = 0; i < now.size(); ++i) highest[i] = std::max(highest[i], now[i]);
+}
+
+// One pass. The board is cleared between two barriers, when no lane of any process runs.
+void run_pass(MpiWorld& world, const std::shared_ptr<LaneRun>& run, const Activations& activations, int repeat,
+              RankResult& mine) {
+  auto& communicator = static_cast<MpiCommunicator&>(*run->communicator);
+  if (world.rank() == world.ranks_of_node().front()) run->control->reset();
+  communicator.reset();
+  communicator.messages().begin_pass(world.next_pass());
+  std::int64_t start_ns = 0;
+  bool met = false;
+  const auto meet = [&] {
+    met = true;
+    come_together(world, *run);
+  };
+  const auto ran = capture([&] {
+    fill_inputs(*run, activations);
+    start_ns = run_lanes(run, repeat, meet);
+    return true;
+  });
+  if (!met) {  // no lane has started, and the others wait
+    run->control->stop({ran.error().code(), {world.rank(), -1, kNone, false, ran.error().what()}});
+    meet();
+  }
+  come_together(world, *run);
+  communicator.messages().finish_pass();
+  if (!ran) throw ran.error();
+  if (const std::optional<StopReason> reason = run->control->reason()) throw reason->error();
+  if (repeat < 0) return;
+  mine.start_ns.push_back(start_ns);
+  for (OpId id : ops_of(run->program.plan(), world.rank())) mine.times.push_back(run->times[at(id)]);
+}
+
+}  // namespace
+
+ExecuteResult execute_mpi(const Plan& plan, const Request& request, const Activations& activations,
+                          const ExecuteOptions& options) {
+  auto* const world = dynamic_cast<MpiWorld*>(options.world);
+  if (world == nullptr)
+    throw Error(ErrorCode::kLaunch, "ranks of MPI run in processes that mpirun or srun starts",
+                "use --launcher mpi, or --launcher threads");
+  const std::shared_ptr<LaneRun> run = prepare(*world, plan, request, activations, options);
+  ExecuteResult result;
+  RankResult mine;
+  const int total = options.warmup + options.repeats;
+  for (int done = 0; done < total; ++done) {
+    run_pass(*world, run, activations, done - options.warmup, mine);
+    keep_highest(result.peak_bytes, run->store->peak_bytes());
+    keep_highest(result.staging_peak_bytes, run->staging_bytes());
+    if (options.on_run) options.on_run(done + 1, total);
+  }
+  collect(*world, plan, *run, options.repeats, std::move(mine), result);
+  if (world->oversubscribed()) result.provenance.timing = Timing::kOversubscribed;
+  world->barrier();  // nobody uses the board any more
+  return result;
+}
+
+}  // namespace spscope

@@ -1,0 +1,271 @@
+#include "backend/execute/mpi/mpi_world.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include "backend/base/clock.h"
+#include "backend/base/cores.h"
+#include "backend/execute/mpi/mpi_check.h"
+
+namespace spscope {
+
+std::string_view mpi_unavailable() { return {}; }
+
+std::unique_ptr<RankWorld> start_mpi_world(const WorldOptions& options) {
+  return std::make_unique<mpi::MpiWorld>(options);
+}
+
+namespace mpi {
+namespace {
+
+constexpr int kAbortCode = 74;         // of a world that ends itself, apart from what signals and MPI use
+constexpr int kClockTag = 1;           // on the communicator of the world
+constexpr int kClockExchanges = 64;    // a measurement of one rank
+constexpr std::size_t kMaxText = 256;  // host names and boot ids
+
+// What each process tells all others at the start.
+struct Introduction {
+  int pid = 0, first_of_node = 0, cores = 1;
+  char host[kMaxText] = {}, boot_id[kMaxText] = {};
+};
+
+std::string boot_id_of_host() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  file >> id;
+  return id;
+}
+
+void copy_text(std::string_view text, char (&out)[kMaxText]) {
+  const std::size_t length = std::min(text.size(), kMaxText - 1);
+  std::memcpy(out, text.data(), length);
+  out[length] = 0;
+}
+
+Comm duplicate(MPI_Comm comm) {
+  MPI_Comm made = MPI_COMM_NULL;
+  check(MPI_Comm_dup(comm, &made));
+  check(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
+  return Comm(made);
+}
+
+// Processes that share memory; cut further for tests.
+Comm split_nodes(MPI_Comm world, int rank, int ranks_per_node) {
+  MPI_Comm host = MPI_COMM_NULL;
+  check(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host));
+  Comm shared(host);
+  if (ranks_per_node > 0) {
+    int in_host = 0;
+    check(MPI_Comm_rank(host, &in_host));
+    MPI_Comm part = MPI_COMM_NULL;
+    check(MPI_Comm_split(host, in_host / ranks_per_node, rank, &part));
+    shared = Comm(part);
+  }
+  check(MPI_Comm_set_errhandler(shared.get(), MPI_ERRORS_RETURN));
+  return shared;
+}
+
+}  // namespace
+
+Comm::~Comm() {
+  if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+}
+
+void Patience::pause() {
+  constexpr int kYields = 200;
+  if (++turns_ <= kYields) {
+    sched_yield();
+    return;
+  }
+  const int step = std::min((turns_ - kYields) / 64 + 1, 10);
+  std::this_thread::sleep_for(std::chrono::microseconds(50 * step));
+}
+
+void wait(MPI_Request& request) {
+  Patience patience;
+  for (int done = 0;;) {
+    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    if (done != 0) return;
+    patience.pause();
+  }
+}
+
+MpiWorld::MpiWorld(const WorldOptions& options) : always_measure_(options.measure_clocks) {
+  int provided = MPI_THREAD_SINGLE;
+  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided));
+  if (provided != MPI_THREAD_MULTIPLE) {
+    MPI_Finalize();
+    throw Error(ErrorCode::kUnavailable, "this MPI library does not let several threads call it (MPI_THREAD_MULTIPLE)",
+                "use an MPI library that does, or --launcher threads");
+  }
+  check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  world_ = duplicate(MPI_COMM_WORLD);
+  control_ = duplicate(MPI_COMM_WORLD);
+  data_ = duplicate(MPI_COMM_WORLD);
+  check(MPI_Comm_rank(world_.get(), &rank_));
+  node_ = split_nodes(world_.get(), rank_, options.ranks_per_node);
+  find_places(options);
+  window_ = std::make_unique<NodeWindow>(node_.get());
+}
+
+void MpiWorld::find_places(const WorldOptions&) {
+  Introduction mine;
+  mine.pid = static_cast<int>(getpid());
+  mine.cores = usable_cores();
+  mine.first_of_node = rank_;
+  check(MPI_Bcast(&mine.first_of_node, 1, MPI_INT, 0, node_.get()));
+  std::array<char, kMaxText> host{};
+  gethostname(host.data(), host.size() - 1);
+  copy_text(host.data(), mine.host);
+  copy_text(boot_id_of_host(), mine.boot_id);
+  int size = 0;
+  check(MPI_Comm_size(world_.get(), &size));
+  std::vector<Introduction> all(static_cast<std::size_t>(size));
+  check(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, world_.get()));
+
+  std::map<int, int> node_of_first;
+  std::map<std::string, int> ranks_of_boot;
+  for (const Introduction& one : all) {
+    const int node = node_of_first.emplace(one.first_of_node, static_cast<int>(node_of_first.size())).first->second;
+    places_.push_back({node, one.host, one.boot_id, one.pid});
+    oversubscribed_ = oversubscribed_ || ++ranks_of_boot[one.boot_id] > one.cores;
+    RankClock clock;
+    clock.same = std::strcmp(one.boot_id, all.front().boot_id) == 0 && !always_measure_;
+    clocks_.push_back(std::move(clock));
+  }
+  clocks_.front().same = true;
+  for (int rank = 0; rank < size; ++rank)
+    if (node_of(rank) == node_of(rank_)) ranks_of_node_.push_back(rank);
+}
+
+MpiWorld::~MpiWorld() {
+  window_.reset();
+  for (Comm* comm : {&node_, &data_, &control_, &world_}) *comm = Comm();
+  MPI_Finalize();
+}
+
+void MpiWorld::barrier() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ibarrier(world_.get(), &request));
+  wait(request);
+}
+
+bool MpiWorld::barrier_unless(const std::function<bool()>& give_up) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ibarrier(world_.get(), &request));
+  Patience patience;
+  for (int done = 0; done == 0; patience.pause()) {
+    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    if (done == 0 && give_up()) return false;
+  }
+  return true;
+}
+
+std::vector<std::vector<std::byte>> MpiWorld::gather(std::span<const std::byte> bytes) {
+  std::int64_t mine = static_cast<std::int64_t>(bytes.size());
+  std::vector<std::int64_t> counts(places_.size());
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Igather(&mine, 1, MPI_INT64_T, counts.data(), 1, MPI_INT64_T, 0, world_.get(), &request));
+  wait(request);
+  // In pieces, since MPI counts in int.
+  constexpr std::int64_t kPieceBytes = 1 << 28;
+  constexpr int kGatherTag = 2;
+  if (rank_ != 0) {
+    for (std::int64_t at = 0; at < mine; at += kPieceBytes) {
+      const auto count = static_cast<int>(std::min(kPieceBytes, mine - at));
+      check(MPI_Isend(bytes.data() + at, count, MPI_BYTE, 0, kGatherTag, world_.get(), &request));
+      wait(request);
+    }
+    return {};
+  }
+  std::vector<std::vector<std::byte>> all(places_.size());
+  all[0].assign(bytes.begin(), bytes.end());
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    all[rank].resize(static_cast<std::size_t>(counts[rank]));
+    for (std::int64_t at = 0; at < counts[rank]; at += kPieceBytes) {
+      const auto count = static_cast<int>(std::min(kPieceBytes, counts[rank] - at));
+      check(MPI_Irecv(all[rank].data() + at, count, MPI_BYTE, static_cast<int>(rank), kGatherTag, world_.get(),
+                      &request));
+      wait(request);
+    }
+  }
+  return all;
+}
+
+std::vector<std::int64_t> MpiWorld::sum(std::vector<std::int64_t> values) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T, MPI_SUM, world_.get(),
+                       &request));
+  wait(request);
+  return values;
+}
+
+std::optional<Error> MpiWorld::agree(const std::optional<Error>& mine) {
+  int first = mine ? rank_ : size();
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world_.get(), &request));
+  wait(request);
+  if (first == size()) return std::nullopt;
+  struct Shown {
+    int code;
+    char text[2048], hint[512];
+  } shown{};
+  if (rank_ == first) {
+    shown.code = static_cast<int>(mine->code());
+    std::strncpy(shown.text, mine->what(), sizeof shown.text - 1);
+    std::strncpy(shown.hint, mine->hint().c_str(), sizeof shown.hint - 1);
+  }
+  check(MPI_Ibcast(&shown, sizeof shown, MPI_BYTE, first, world_.get(), &request));
+  wait(request);
+  return Error(static_cast<ErrorCode>(shown.code), shown.text, shown.hint);
+}
+
+// One rank after the other plays with rank 0, so that no exchange waits for another one.
+void MpiWorld::measure_clocks() {
+  for (int other = 1; other < size(); ++other) {
+    if (clocks_[static_cast<std::size_t>(other)].same || (rank_ != 0 && rank_ != other)) continue;
+    std::vector<ClockSample> samples(kClockExchanges);
+    for (ClockSample& sample : samples) {
+      std::int64_t stamp_ns = 0;
+      if (rank_ == 0) {
+        check(MPI_Recv(&stamp_ns, 1, MPI_INT64_T, other, kClockTag, world_.get(), MPI_STATUS_IGNORE));
+        stamp_ns = now_ns();
+        check(MPI_Send(&stamp_ns, 1, MPI_INT64_T, other, kClockTag, world_.get()));
+      } else {
+        sample.sent_ns = now_ns();
+        check(MPI_Send(&stamp_ns, 1, MPI_INT64_T, 0, kClockTag, world_.get()));
+        check(MPI_Recv(&sample.remote_ns, 1, MPI_INT64_T, 0, kClockTag, world_.get(), MPI_STATUS_IGNORE));
+        sample.received_ns = now_ns();
+      }
+    }
+    const int bytes = static_cast<int>(samples.size() * sizeof(ClockSample));
+    if (rank_ != 0) {
+      check(MPI_Send(samples.data(), bytes, MPI_BYTE, 0, kClockTag, world_.get()));
+      continue;
+    }
+    check(MPI_Recv(samples.data(), bytes, MPI_BYTE, other, kClockTag, world_.get(), MPI_STATUS_IGNORE));
+    RankClock& clock = clocks_[static_cast<std::size_t>(other)];
+    clock.samples.insert(clock.samples.end(), samples.begin(), samples.end());
+    clock.samples = clock_envelope(clock.samples);
+    clock.fit = fit_clock(clock.samples);
+  }
+}
+
+void MpiWorld::abort(const std::string& message) {
+  fmt::print(stderr, "{}\n", message);
+  std::fflush(stderr);
+  MPI_Abort(world_.get(), kAbortCode);
+  std::abort();  // MPI_Abort does not return
+}
+
+}  // namespace mpi
+}  // namespace spscope

@@ -1,0 +1,89 @@
+// MpiWorld: the processes that mpirun or srun started, as a RankWorld. Owns MPI: started with all threads allowed to
+// call, ended when the world goes.
+//
+// Ranks on one host form a node and share memory; what processes of a node need for a run lies in one window, which is
+// made when a plan first needs it and kept as long as it is large enough.
+#pragma once
+
+#include <mpi.h>
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "backend/execute/mpi/node_window.h"
+#include "backend/execute/rank_world.h"
+
+namespace spscope::mpi {
+
+// A communicator that is given back.
+class Comm {
+ public:
+  Comm() = default;
+  explicit Comm(MPI_Comm comm) : comm_(comm) {}
+  Comm(Comm&& other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
+  Comm& operator=(Comm&& other) noexcept {
+    std::swap(comm_, other.comm_);
+    return *this;
+  }
+  ~Comm();
+  MPI_Comm get() const { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+class MpiWorld final : public RankWorld {
+ public:
+  explicit MpiWorld(const WorldOptions& options);
+  ~MpiWorld() override;
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(places_.size()); }
+  const RankPlace& place(int rank) const override { return places_[static_cast<std::size_t>(rank)]; }
+  bool oversubscribed() const override { return oversubscribed_; }
+  void barrier() override;
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override;
+  std::vector<std::int64_t> sum(std::vector<std::int64_t> values) override;
+  std::optional<Error> agree(const std::optional<Error>& mine) override;
+  void measure_clocks() override;
+  const std::vector<RankClock>& clocks() const override { return clocks_; }
+  [[noreturn]] void abort(const std::string& message) override;
+
+  // -- for the executor and the communicator of this folder
+  // Everybody comes; false: `give_up` said so first, and the barrier must not be used again.
+  bool barrier_unless(const std::function<bool()>& give_up);
+  MPI_Comm control() const { return control_.get(); }
+  MPI_Comm data() const { return data_.get(); }
+  NodeWindow& window() { return *window_; }
+  const std::vector<int>& ranks_of_node() const { return ranks_of_node_; }  // this one's, ascending
+  // Passes over any plan so far: tells messages of this pass from late ones.
+  std::int32_t next_pass() { return ++pass_; }
+
+ private:
+  void find_places(const WorldOptions& options);
+
+  int rank_ = 0;
+  std::vector<RankPlace> places_;
+  std::vector<int> ranks_of_node_;
+  bool oversubscribed_ = false, always_measure_ = false;
+  std::int32_t pass_ = 0;
+  Comm world_, control_, data_, node_;
+  std::unique_ptr<NodeWindow> window_;
+  std::vector<RankClock> clocks_;
+};
+
+// Tests and sleeps in turn until `done`: Open MPI makes progress only inside calls, and must leave the cores to ranks
+// that compute.
+class Patience {
+ public:
+  void pause();
+
+ private:
+  int turns_ = 0;
+};
+// Waits for a request. MPI_Wait would spin.
+void wait(MPI_Request& request);
+
+}  // namespace spscope::mpi

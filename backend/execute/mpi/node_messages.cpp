@@ -1,0 +1,180 @@
+#include "backend/execute/mpi/node_messages.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "backend/execute/copy.h"
+#include "backend/execute/mpi/mpi_check.h"
+
+namespace spscope::mpi {
+namespace {
+
+constexpr int kNoteTag = 1, kStopTag = 2;  // on the communicator of control messages
+
+std::int64_t bytes_of(const BufferStore& store, const Transfer& transfer, bool push, int rank) {
+  std::int64_t bytes = 0;
+  for (const TransferPart& part : transfer.parts)
+    if (push ? part.dst == rank : part.src == rank) bytes += packed_bytes(store, push ? part.to : part.from);
+  return bytes;
+}
+
+}  // namespace
+
+NodeMessages::NodeMessages(MpiWorld& world, LaneRun& run, TrafficCounter& counter)
+    : world_(world), run_(run), counter_(counter) {
+  if (world.num_nodes() > 1) thread_ = std::thread([this] { listen(); });
+}
+
+NodeMessages::~NodeMessages() {
+  leave_ = true;
+  if (thread_.joinable()) thread_.join();
+  // After a stop, memory of messages that are still on their way is left to them; the process ends soon.
+  if (!served_.empty()) static_cast<void>(std::make_unique<std::list<Served>>(std::move(served_)).release());
+}
+
+void NodeMessages::finish_pass() {
+  for (Patience patience; num_served_ > 0 && !run_.control->stopping();) patience.pause();
+}
+
+void NodeMessages::tell(Kind kind, OpId op, int rank) {
+  const Note note{kind, op, pass_};
+  check(MPI_Send(&note, sizeof note, MPI_BYTE, rank, kNoteTag, world_.control()));
+}
+
+// Told to one process of each other node: it stands on the board of the node then.
+void NodeMessages::tell_stop(const StopReason& reason) {
+  if (world_.num_nodes() == 1 || told_stop_.exchange(true)) return;
+  StopNote note{static_cast<std::int32_t>(reason.code), reason.fault.rank, reason.fault.lane, reason.fault.op, {}};
+  std::strncpy(note.text, reason.fault.message.c_str(), sizeof note.text - 1);
+  for (int rank = 0; rank < world_.size(); ++rank) {
+    const bool first = rank == 0 || world_.node_of(rank) != world_.node_of(rank - 1);
+    if (first && world_.node_of(rank) != world_.node_of(world_.rank()))
+      check(MPI_Send(&note, sizeof note, MPI_BYTE, rank, kStopTag, world_.control()));
+  }
+}
+
+void NodeMessages::listen() {
+  Patience patience;
+  try {
+    while (!leave_) {
+      pass_on_stop();
+      const bool heard = hear_note() || hear_stop() || finish_served();
+      if (heard) patience = Patience();
+      if (!heard) patience.pause();
+    }
+  } catch (const std::exception& error) {  // the main of a thread of the run
+    run_.control->stop({ErrorCode::kRankFailed, {world_.rank(), -1, kNone, false, error.what()}});
+  }
+}
+
+void NodeMessages::pass_on_stop() {
+  if (told_stop_ || !run_.control->stopping()) return;
+  if (const std::optional<StopReason> reason = run_.control->reason()) tell_stop(*reason);
+}
+
+bool NodeMessages::hear_note() {
+  int there = 0;
+  MPI_Status status;
+  MPI_Message message;
+  check(MPI_Improbe(MPI_ANY_SOURCE, kNoteTag, world_.control(), &there, &message, &status));
+  if (there == 0) return false;
+  Note note;
+  check(MPI_Mrecv(&note, sizeof note, MPI_BYTE, &message, &status));
+  if (note.pass == pass_) act(note, status.MPI_SOURCE);
+  return true;
+}
+
+bool NodeMessages::hear_stop() {
+  int there = 0;
+  MPI_Status status;
+  MPI_Message message;
+  check(MPI_Improbe(MPI_ANY_SOURCE, kStopTag, world_.control(), &there, &message, &status));
+  if (there == 0) return false;
+  StopNote note;
+  check(MPI_Mrecv(&note, sizeof note, MPI_BYTE, &message, &status));
+  const auto code = static_cast<ErrorCode>(note.code);
+  told_stop_ = true;
+  run_.control->stop({code, {note.rank, note.lane, note.op, code == ErrorCode::kRankHung, note.text}});
+  return true;
+}
+
+void NodeMessages::act(const Note& note, int from) {
+  switch (note.kind) {
+    case kPosted:
+      run_.control->set_posted(note.op);
+      break;
+    case kEnded:
+      run_.control->set_ended(note.op);
+      break;
+    case kPull:
+      serve_pull(note.op, from);
+      break;
+    case kPush:
+      take_push(note.op, from);
+      break;
+    default:
+      run_.control->set_taken(note.op);
+      break;
+  }
+}
+
+NodeMessages::Served& NodeMessages::serve(OpId op, int from, bool push) {
+  ++num_served_;
+  Served& served = served_.emplace_back(Served{op, from, {}, MPI_REQUEST_NULL});
+  const Transfer& transfer = *run_.program.op(op).transfer;
+  served.bytes.resize(static_cast<std::size_t>(bytes_of(*run_.store, transfer, push, world_.rank())));
+  return served;
+}
+
+void NodeMessages::serve_pull(OpId op, int from) {
+  const Transfer& transfer = *run_.program.op(op).transfer;
+  Served& served = serve(op, from, false);
+  std::size_t next = 0;
+  for (const TransferPart& part : transfer.parts) {
+    if (part.src != world_.rank()) continue;
+    const auto size = static_cast<std::size_t>(packed_bytes(*run_.store, part.from));
+    pack_cells(*run_.store, part.from, std::span(served.bytes).subspan(next, size));
+    next += size;
+  }
+  check(MPI_Isend(served.bytes.data(), message_count(served.bytes.size()), MPI_BYTE, from, transfer.sequence,
+                  world_.data(), &served.request));
+}
+
+void NodeMessages::take_push(OpId op, int from) {
+  Served& served = serve(op, from, true);
+  check(MPI_Irecv(served.bytes.data(), message_count(served.bytes.size()), MPI_BYTE, from,
+                  run_.program.op(op).transfer->sequence, world_.data(), &served.request));
+}
+
+bool NodeMessages::finish_served() {
+  for (auto served = served_.begin(); served != served_.end(); ++served) {
+    int done = 0;
+    check(MPI_Test(&served->request, &done, MPI_STATUS_IGNORE));
+    if (done == 0) continue;
+    end_served(*served);
+    served_.erase(served);
+    --num_served_;
+    return true;
+  }
+  return false;
+}
+
+void NodeMessages::end_served(Served& served) {
+  const ProgramOp& op = run_.program.op(served.op);
+  const bool push = op.transfer->kind == PostKind::kPush;
+  std::size_t next = 0;
+  if (push)
+    for (SlotId slot : op.opens) run_.store->open(slot);
+  for (const TransferPart& part : op.transfer->parts) {
+    if (!push || part.dst != world_.rank()) continue;
+    const auto size = static_cast<std::size_t>(packed_bytes(*run_.store, part.to));
+    unpack_cells(*run_.store, part.to, std::span(served.bytes).subspan(next, size));
+    counter_.moved(part.src, part.dst, static_cast<std::int64_t>(size));
+    next += size;
+  }
+  for (SlotId slot : op.uses) run_.store->release(slot);
+  if (push) tell(kTaken, served.op, served.rank);
+}
+
+}  // namespace spscope::mpi

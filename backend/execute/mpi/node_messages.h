@@ -1,0 +1,84 @@
+// NodeMessages: what ranks of different nodes tell each other about ops while a plan runs. Inside a node ranks see each
+// other's flags; between nodes a small message sets the flag.
+//
+// One thread of each process listens, because Open MPI makes no progress on its own: it answers pulls and takes pushes
+// of ranks on other nodes while this process's lanes compute. Without other nodes there is no such thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend/execute/lane_run.h"
+#include "backend/execute/mpi/mpi_world.h"
+#include "backend/execute/traffic_counter.h"
+
+namespace spscope::mpi {
+
+class NodeMessages {
+ public:
+  // Listens until it goes. `run` outlives it.
+  NodeMessages(MpiWorld& world, LaneRun& run, TrafficCounter& counter);
+  ~NodeMessages();
+  NodeMessages(const NodeMessages&) = delete;
+
+  // Messages of other passes are dropped from now on. By the caller's thread, while no lane of any process runs.
+  void begin_pass(std::int32_t pass) { pass_ = pass; }
+
+  // Until what was asked of this process has been given, or the run stops. By the caller's thread, when the ops of all
+  // processes have ended.
+  void finish_pass();
+
+  // -- by lanes: to a rank of another node
+  void tell_posted(OpId op, int rank) { tell(kPosted, op, rank); }
+  void tell_ended(OpId op, int rank) { tell(kEnded, op, rank); }
+  // The rank sends what the pull reads there, in a message whose tag is the pull's sequence number.
+  void ask_for(OpId pull, int rank) { tell(kPull, pull, rank); }
+  // The rank takes what the push writes there; the push then has one taker less.
+  void announce_push(OpId push, int rank) { tell(kPush, push, rank); }
+  // To all nodes: this process knows why the run stops.
+  void tell_stop(const StopReason& reason);
+
+ private:
+  enum Kind : std::int32_t { kPosted, kEnded, kPull, kPush, kTaken, kStop };
+  struct Note {
+    std::int32_t kind = 0, op = 0, pass = 0;
+  };
+  struct StopNote {
+    std::int32_t code = 0, rank = -1, lane = -1, op = kNone;
+    char text[StopRecord::kMaxText] = {};
+  };
+  // Data of a pull on its way out, or of a push on its way in.
+  struct Served {
+    OpId op;
+    int rank;
+    std::vector<std::byte> bytes;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  void tell(Kind kind, OpId op, int rank);
+  void listen();
+  bool hear_note();
+  bool hear_stop();
+  void act(const Note& note, int from);
+  void serve_pull(OpId op, int from);
+  void take_push(OpId op, int from);
+  Served& serve(OpId op, int from, bool push);
+  bool finish_served();
+  void pass_on_stop();
+  void end_served(Served& served);
+
+  MpiWorld& world_;
+  LaneRun& run_;
+  TrafficCounter& counter_;
+  std::atomic<std::int32_t> pass_{0};
+  std::atomic<bool> leave_{false};
+  std::atomic<bool> told_stop_{false};
+  std::list<Served> served_;
+  std::atomic<int> num_served_{0};  // still on their way
+  std::thread thread_;
+};
+
+}  // namespace spscope::mpi

@@ -1,0 +1,13 @@
+#include "backend/execute/rank_world.h"
+
+#include <algorithm>
+
+namespace spscope {
+
+int RankWorld::num_nodes() const {
+  int last = 0;
+  for (int rank = 0; rank < size(); ++rank) last = std::max(last, node_of(rank));
+  return last + 1;
+}
+
+}  // namespace spscope

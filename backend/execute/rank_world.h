@@ -1,0 +1,77 @@
+// RankWorld: the processes that run one rank each, and what they must agree on outside of a plan: who is there, when
+// all have come, what they bring to rank 0, and that all of them stop when one does.
+//
+// All calls but rank(), size(), node_of() and abort() are made by every process, in the same order, by one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/base/clock_fit.h"
+#include "backend/base/error.h"
+
+namespace spscope {
+
+struct WorldOptions {
+  // Tests: ranks of one host count as a node for every so many of them, and share no memory with the others. 0: a host
+  // is a node.
+  int ranks_per_node = 0;
+  bool measure_clocks = false;  // tests: even between processes of one boot, which read the same clock
+};
+
+// Where one rank runs.
+struct RankPlace {
+  int node = 0;
+  std::string host, boot_id;
+  int pid = 0;
+};
+
+// A rank's clock against that of rank 0, which is the run clock.
+struct RankClock {
+  bool same = true;                  // the very clock of rank 0: the same boot
+  std::vector<ClockSample> samples;  // of the exchanges so far, known at rank 0
+  ClockFit fit;
+  std::int64_t to_run_ns(std::int64_t raw_ns) const { return same ? raw_ns : run_time_ns(fit, raw_ns); }
+};
+
+class RankWorld {
+ public:
+  virtual ~RankWorld() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual const RankPlace& place(int rank) const = 0;
+  int node_of(int rank) const { return place(rank).node; }
+  int num_nodes() const;
+  // Whether more ranks run on some host than it has cores for.
+  virtual bool oversubscribed() const = 0;
+
+  virtual void barrier() = 0;
+  // The bytes of every process, by rank, at rank 0; nothing at the others.
+  virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) = 0;
+  // The element-wise sum over all processes, at all of them.
+  virtual std::vector<std::int64_t> sum(std::vector<std::int64_t> values) = 0;
+  // Whether any process says so.
+  bool any(bool here) { return sum({here ? 1 : 0}).front() > 0; }
+  // The error of the lowest rank that has one, at all of them.
+  virtual std::optional<Error> agree(const std::optional<Error>& mine) = 0;
+  // Exchanges times with rank 0; clocks() at rank 0 then fit them too.
+  virtual void measure_clocks() = 0;
+  virtual const std::vector<RankClock>& clocks() const = 0;
+
+  // Ends all processes at once, after this one's message was printed.
+  [[noreturn]] virtual void abort(const std::string& message) = 0;
+};
+
+// Why there is no MPI; empty when there is.
+std::string_view mpi_unavailable();
+// Starts MPI: once in the life of a process. MPI ends when the world goes.
+// Throws Error: kUnavailable, or what MPI says.
+std::unique_ptr<RankWorld> start_mpi_world(const WorldOptions& options);
+
+}  // namespace spscope

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Ranks that are processes give the same bits and bytes as ranks that are threads: over the whole conformance set on two
+# processes of one node, and on parts of it for other numbers and for nodes that share no memory.
+# labels: mpi
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+need_mpi
+
+compare() {
+  local ranks=$1
+  shift
+  start_ranks "$ranks" "$CONFORMANCE" "$@"
+  [ "$code" -eq 0 ] || fail "$ranks processes, $*"
+  grep -E '^[0-9]+ plans on' "$out"
+}
+
+compare 1 --every 20
+compare 2
+compare 3 --every 7
+compare 4 --every 3
+compare 8 --every 20
+compare 2 --every 5 --ranks-per-node 1
+compare 3 --every 11 --ranks-per-node 1
+compare 4 --every 11 --ranks-per-node 2
+compare 4 --every 20 --ranks-per-node 1
+compare 8 --every 40 --ranks-per-node 4
+compare 8 --every 40 --ranks-per-node 3
+expect_no_ranks

@@ -1,0 +1,52 @@
+#include "tests/conformance/settings.h"
+
+#include <algorithm>
+
+#include "tests/conformance/workloads.h"
+
+namespace spscope {
+
+std::vector<ConformanceCase> all_cases() {
+  std::vector<ConformanceCase> cases;
+  for (std::size_t w = 0; w < workloads().size(); ++w)
+    for (std::size_t p = 0; p < patterns().size(); ++p)
+      if (runs_on(workloads()[w], patterns()[p])) cases.push_back({w, p});
+  return cases;
+}
+
+void SettingList::add(const Parameters& setting) {
+  if (std::ranges::find(settings_, setting) == settings_.end() && strategy_.legal(request_, setting).empty())
+    settings_.push_back(setting);
+}
+
+void SettingList::add_all_degrees() {
+  Parameters setting(strategy_.parameters());
+  if (!setting.has("ring")) return;
+  for (int ring = 1; ring <= request_.ranks; ++ring) {
+    if (request_.ranks % ring != 0) continue;
+    setting.set("ulysses", std::int64_t{request_.ranks / ring});
+    setting.set("ring", std::int64_t{ring});
+    add(setting);
+    if (!setting.has("reward")) continue;
+    Parameters forced = setting;
+    forced.set("reward", 0.0);
+    add(forced);
+  }
+}
+
+std::vector<Parameters> settings_to_run(const Strategy& strategy, const Request& request, bool all_degrees) {
+  SettingList settings(strategy, request, strategy.candidates(request));
+  const Parameters defaults(strategy.parameters());
+  settings.add(defaults);
+  for (const Parameter& row : strategy.parameters())
+    for (const std::string& choice : row.choices) {
+      Parameters setting = defaults;
+      if (request.ranks % 2 == 0 && setting.has("ring")) setting.set("ring", std::int64_t{2});  // a mesh of two axes
+      setting.set(row.name, choice);
+      settings.add(setting);
+    }
+  if (all_degrees) settings.add_all_degrees();
+  return settings.take();
+}
+
+}  // namespace spscope

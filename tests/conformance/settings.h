@@ -1,0 +1,38 @@
+// Which settings of a strategy the conformance tests run, and on which workloads and patterns.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "backend/strategies/strategy.h"
+
+namespace spscope {
+
+struct ConformanceCase {
+  std::size_t workload, pattern;  // of workloads() and patterns()
+};
+std::vector<ConformanceCase> all_cases();
+
+// Adds settings to a list, each once and only if it is legal.
+class SettingList {
+ public:
+  SettingList(const Strategy& strategy, const Request& request, std::vector<Parameters> settings = {})
+      : strategy_(strategy), request_(request), settings_(std::move(settings)) {}
+
+  void add(const Parameters& setting);
+  // Every product of degrees; where blocks are drawn to their home (dbsp), also without: each block is then wherever it
+  // balances best, at odd ring degrees too.
+  void add_all_degrees();
+  std::vector<Parameters> take() { return std::move(settings_); }
+
+ private:
+  const Strategy& strategy_;
+  const Request& request_;
+  std::vector<Parameters> settings_;
+};
+
+// Settings of a strategy that this test runs: all that the strategy calls worth comparing (one of dbsp refines heads),
+// its defaults, the defaults with each choice of each parameter, and, if wanted, all products of degrees.
+std::vector<Parameters> settings_to_run(const Strategy& strategy, const Request& request, bool all_degrees);
+
+}  // namespace spscope

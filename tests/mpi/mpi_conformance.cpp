@@ -1,0 +1,237 @@
+// Ranks that are processes against ranks that are threads, over the conformance set and over plans of the library with
+// pulls, pushes, barriers and signals: the same bits of outputs, the same bytes of every rank, inside and between
+// nodes. Every process loops over all cases whose number of ranks is the number of processes; rank 0 judges.
+//
+//   mpirun -n N mpi_conformance [--ranks-per-node N] [--every N] [--fail]
+//
+// --ranks-per-node makes a node of every N processes of the host. --every runs every Nth case of the set only.
+// --fail: rank 1 throws in the middle of a plan, and all processes must report just that.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/base/result.h"
+#include "backend/execute/execute.h"
+#include "backend/plan/verify.h"
+#include "backend/schedule/memory.h"
+#include "backend/strategies/strategy.h"
+#include "tests/conformance/settings.h"
+#include "tests/conformance/workloads.h"
+#include "tests/support/plan_library.h"
+
+namespace spscope {
+namespace {
+
+struct Arguments {
+  int ranks_per_node = 0, every = 1;
+  bool fail = false;
+};
+
+// Compares at rank 0 and counts.
+class Judge {
+ public:
+  explicit Judge(RankWorld& world) : world_(world) {}
+
+  void run(const std::string& name, const Plan& plan, const Request& request, const Activations& activations);
+  int report() const {
+    if (world_.rank() == 0)
+      std::printf("%d plans on %d processes and %d nodes: %d differ\n", runs_, world_.size(), world_.num_nodes(),
+                  failed_);
+    return failed_ == 0 && runs_ > 0 ? 0 : 1;
+  }
+
+ private:
+  void expect(bool holds, const std::string& what) {
+    if (holds) return;
+    if (++shown_ < 20) std::printf("FAILED: %s: %s\n", name_.c_str(), what.c_str());
+    fine_ = false;
+  }
+  void compare(const Plan& plan, const ExecuteResult& processes, const ExecuteResult& threads);
+  void compare_nodes(const Plan& plan, const CountedBytes& traffic);
+  void compare_times(const Plan& plan, const Timeline& timeline);
+
+  RankWorld& world_;
+  std::string name_;
+  int runs_ = 0, failed_ = 0, shown_ = 0;
+  bool fine_ = true;
+};
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+void Judge::run(const std::string& name, const Plan& plan, const Request& request, const Activations& activations) {
+  ExecuteOptions options;
+  options.poison = true;
+  ExecuteOptions by_processes = options;
+  by_processes.world = &world_;
+  by_processes.repeats = 2;
+  const ExecuteResult processes = execute(plan, request, activations, by_processes);
+  ++runs_;
+  if (world_.rank() != 0) return;
+  name_ = name;
+  fine_ = true;
+  compare(plan, processes, execute(plan, request, activations, options));
+  failed_ += fine_ ? 0 : 1;
+}
+
+void Judge::compare(const Plan& plan, const ExecuteResult& processes, const ExecuteResult& threads) {
+  expect(processes.traffic.sent == threads.traffic.sent, "bytes sent");
+  expect(processes.traffic.received == threads.traffic.received, "bytes received");
+  expect(processes.traffic.sent == bytes_sent(plan), "bytes sent by plan");
+  compare_nodes(plan, processes.traffic);
+  expect(processes.outputs.size() == threads.outputs.size(), "number of outputs");
+  for (std::size_t i = 0; i < threads.outputs.size() && i < processes.outputs.size(); ++i) {
+    expect(same_bits(processes.outputs[i].values, threads.outputs[i].values), "bits of output " + std::to_string(i));
+    expect(processes.outputs[i].max_replica_error == threads.outputs[i].max_replica_error, "replicas");
+  }
+  const std::vector<std::int64_t> bound = memory_bound(plan);
+  for (std::size_t rank = 0; rank < bound.size(); ++rank) {
+    expect(processes.peak_bytes[rank] > 0 || bound[rank] == 0, "no memory at rank " + std::to_string(rank));
+    expect(processes.peak_bytes[rank] <= bound[rank], "memory of rank " + std::to_string(rank));
+  }
+  expect(processes.timelines.size() == 2, "two timelines");
+  for (const Timeline& timeline : processes.timelines) compare_times(plan, timeline);
+}
+
+void Judge::compare_nodes(const Plan& plan, const CountedBytes& traffic) {
+  std::vector<std::int64_t> intra(traffic.sent.size()), inter(traffic.sent.size());
+  for (const Message& m : plan.messages) {
+    if (m.src == m.dst) continue;
+    const bool near = world_.node_of(m.src) == world_.node_of(m.dst);
+    (near ? intra : inter)[static_cast<std::size_t>(m.src)] += m.bytes;
+  }
+  expect(traffic.sent_intra_node == intra, "bytes inside nodes");
+  expect(traffic.sent_inter_node == inter, "bytes between nodes");
+}
+
+void Judge::compare_times(const Plan& plan, const Timeline& timeline) {
+  for (std::size_t id = 0; id < plan.ops.size(); ++id) {
+    const OpTimes& t = timeline.ops[id];
+    expect(0 <= t.post_ns && t.post_ns <= t.begin_ns && t.begin_ns <= t.end_ns, "times of op " + std::to_string(id));
+    for (OpId d : plan.deps(plan.ops[id]))
+      expect(timeline.ops[static_cast<std::size_t>(d)].end_ns <= t.begin_ns, "order of op " + std::to_string(id));
+  }
+}
+
+void run_conformance(Judge& judge, int ranks, int every) {
+  int number = 0;
+  for (const ConformanceCase& c : all_cases()) {
+    const Workload& workload = workloads()[c.workload];
+    const Pattern& pattern = patterns()[c.pattern];
+    if (std::ranges::find(rank_counts(workload), ranks) == rank_counts(workload).end()) continue;
+    const bool telling = pattern.name == "sparge" || pattern.name == "headwise";
+    for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
+      Request request = make_request(workload, pattern, ranks, dtype);
+      define_outputs(request);
+      const Activations activations = generate_activations(request, 11);
+      for (const Strategy& strategy : strategies())
+        for (const Parameters& setting : settings_to_run(strategy, request, telling && dtype == Dtype::kFp32)) {
+          if (number++ % every != 0) continue;
+          const std::string name = std::string(workload.name) + " " + std::string(pattern.name) + " " +
+                                   std::string(dtype_name(dtype)) + " " + std::string(strategy.name) + ":" +
+                                   setting.str();
+          judge.run(name, make_plan(strategy, request, setting), request, activations);
+        }
+    }
+  }
+}
+
+// Plans of attention alone. A kernel that the executor does not know on queries becomes a copy: what moves counts here.
+void run_library(Judge& judge, int ranks) {
+  for (const testing::PlanCase& c : testing::plan_cases()) {
+    if (c.shape.ranks != ranks) continue;
+    const Request request = testing::layer_request(c.shape, c.kind);
+    Plan plan = testing::build(c.plan, request);
+    for (Kernel& kernel : plan.kernels)
+      if (kernel.name == "rope") kernel.name = "copy";
+    const bool multiplies = std::ranges::any_of(plan.posts, [&](const Post& post) {
+      return post.kind == PostKind::kLocal && plan.kernels[static_cast<std::size_t>(post.kernel)].contracts;
+    });
+    if (multiplies || !cannot_execute(plan).empty()) continue;
+    judge.run("library " + c.name, plan, request, generate_activations(request, 3));
+  }
+}
+
+using PlanFunction = std::function<void(PlanBuilder&, const Request&)>;
+
+// Keys pulled by all; pushed to all with signals, and with a barrier.
+void run_one_sided(Judge& judge, int ranks) {
+  const Workload& workload = workloads().front();
+  const Request request = make_request(workload, *find_pattern("sparge"), ranks, Dtype::kFp32);
+  const auto build = [&](bool pull, bool barrier) {
+    PlanBuilder b(request);
+    const std::vector<SetId> parts = b.sets().even(request.all_inner(), request.ranks);
+    const Placement rows = b.place([&](int rank) {
+      return BoxList{{request.all_heads(), request.all_outer(), parts[static_cast<std::size_t>(rank)]}};
+    });
+    const Placement everywhere = b.place([&](int) { return BoxList{request.whole()}; });
+    auto [q, kv] = b.input_qkv(rows);
+    kv = b.local("copy", {&kv, 1});
+    if (barrier && pull) b.barrier();
+    const Move move = pull ? b.pull(kv, everywhere) : b.push(kv, everywhere);
+    if (barrier && !pull) b.barrier();
+    b.output(b.attend_all(q, b.wait(move)), rows);
+    return b.take();
+  };
+  const Activations activations = generate_activations(request, 5);
+  for (const bool pull : {true, false})
+    for (const bool barrier : {true, false})
+      judge.run(std::string(pull ? "pull" : "push") + (barrier ? " with a barrier" : " with signals"),
+                build(pull, barrier), request, activations);
+}
+
+int run_failing(RankWorld& world) {
+  const Request request = make_request(workloads().front(), *find_pattern("sparge"), world.size(), Dtype::kFp32);
+  const Plan plan = make_plan(*find_strategy("ring"), request, Parameters(find_strategy("ring")->parameters()));
+  ExecuteOptions options;
+  options.world = &world;
+  options.repeats = 3;
+  options.before_op = [&](OpId id, const auto&) {
+    const Op& op = plan.ops[static_cast<std::size_t>(id)];
+    if (op.rank == 1 && plan.kind_of(op) == PostKind::kExchange) throw std::runtime_error("link down");
+  };
+  const auto result = capture([&] { return execute(plan, request, generate_activations(request, 1), options); });
+  const std::string text = result ? "nothing was thrown" : result.error().what();
+  const bool right = text.starts_with("rank 1 failed in exchange op") && text.ends_with("link down");
+  std::printf("rank %d: %s\n", world.rank(), text.c_str());
+  return right ? 0 : 1;
+}
+
+Arguments parse(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view name = argv[i];
+    if (name == "--fail") arguments.fail = true;
+    if (name == "--ranks-per-node" && i + 1 < argc) arguments.ranks_per_node = std::atoi(argv[++i]);
+    if (name == "--every" && i + 1 < argc) arguments.every = std::atoi(argv[++i]);
+  }
+  return arguments;
+}
+
+int run(const Arguments& arguments) {
+  WorldOptions options;
+  options.ranks_per_node = arguments.ranks_per_node;
+  const std::unique_ptr<RankWorld> world = start_mpi_world(options);
+  try {
+    if (arguments.fail) return run_failing(*world);
+    Judge judge(*world);
+    run_one_sided(judge, world->size());
+    run_library(judge, world->size());
+    run_conformance(judge, world->size(), arguments.every);
+    return judge.report();
+  } catch (const Error& error) {
+    world->abort(render(error));
+  }
+  return 1;
+}
+
+}  // namespace
+}  // namespace spscope
+
+int main(int argc, char** argv) { return spscope::run(spscope::parse(argc, argv)); }
