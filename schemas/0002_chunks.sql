@@ -4,6 +4,7 @@
 -- same in all shards of a run), meta.clock = raw or run, and meta.shard_rank.
 
 -- Events of one stream and run, at most 4,096 a chunk, column by column. A chunk never changes once it is written.
+-- Chunks of one kind of a stream follow each other in time; those of different kinds may overlap.
 CREATE TABLE chunk (
   chunk_id INTEGER PRIMARY KEY,  -- key, in order of writing
   run_id INTEGER NOT NULL REFERENCES run CHECK (typeof(run_id) = 'integer'),  -- run

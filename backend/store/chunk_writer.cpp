@@ -37,10 +37,9 @@ struct ChunkWriter::State {
 
   // Events that fill a chunk are encoded from where they are.
   template <typename Record>
-  void append(RunId of_run, std::span<const Record> records, std::vector<Record>& buffer, RecordKind of_kind) {
-    if (of_run != run || of_kind != kind) write_rest();
+  void append(RunId of_run, std::span<const Record> records, std::vector<Record>& buffer) {
+    if (of_run != run) write_rest();
     run = of_run;
-    kind = of_kind;
     while (!records.empty()) {
       if (buffer.empty() && records.size() >= kMaxChunkEvents) {
         write(records.first(kMaxChunkEvents));
@@ -59,7 +58,6 @@ struct ChunkWriter::State {
   StreamId stream = {};
   std::int64_t seq = 0;
   RunId run = {};
-  RecordKind kind = RecordKind::kSpan;
   std::vector<SpanEvent> spans;
   std::vector<CollectiveEvent> collectives;
   std::vector<CounterSample> counters;
@@ -74,14 +72,12 @@ void ChunkWriter::begin_stream(StreamId stream) {
   state_->seq = 0;
 }
 
-void ChunkWriter::append(RunId run, std::span<const SpanEvent> events) {
-  state_->append(run, events, state_->spans, RecordKind::kSpan);
-}
+void ChunkWriter::append(RunId run, std::span<const SpanEvent> events) { state_->append(run, events, state_->spans); }
 void ChunkWriter::append(RunId run, std::span<const CollectiveEvent> events) {
-  state_->append(run, events, state_->collectives, RecordKind::kCollective);
+  state_->append(run, events, state_->collectives);
 }
 void ChunkWriter::append(RunId run, std::span<const CounterSample> samples) {
-  state_->append(run, samples, state_->counters, RecordKind::kCounter);
+  state_->append(run, samples, state_->counters);
 }
 void ChunkWriter::end_stream() { state_->write_rest(); }
 

@@ -1,6 +1,7 @@
 #include "backend/store/merge_events.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <thread>
@@ -105,7 +106,7 @@ class Feed {
 
  private:
   bool feed_stream(const MergedStream& stream) {
-    last_end_ns_ = std::numeric_limits<std::int64_t>::min();
+    last_end_ns_.fill(std::numeric_limits<std::int64_t>::min());
     stream_level_ = stream.stream.overlapping ? std::nullopt : size_of(stream, input_.recorded_until_ns).level();
     if (stream.from != nullptr) {
       const Renumbered& numbers = input_.numbers.at(stream.source);
@@ -124,7 +125,7 @@ class Feed {
       EventBatch batch = pipe_.take_empty();
       batch.kind = RecordKind::kSpan;
       batch.spans.push_back(op.span);
-      place(stream, batch.spans.back());
+      place(stream, RecordKind::kSpan, batch.spans.back());
       if (!send(stream, op.run, batch)) return false;
     }
     return true;
@@ -140,26 +141,28 @@ class Feed {
       decode_counters(chunk.header, data, batch.counters);
   }
 
-  // Puts an event on the run clock and after the one before it, as the stream promises.
-  void place(const MergedStream& stream, SpanEvent& event) {
+  // Puts an event on the run clock and after the one of its kind before it, as the stream promises. Chunks of two kinds
+  // of a stream overlap in time: their events take turns.
+  void place(const MergedStream& stream, RecordKind kind, SpanEvent& event) {
+    std::int64_t& last_end_ns = last_end_ns_[static_cast<std::size_t>(kind)];
     event.begin_ns = on_run_clock(stream.fit, event.begin_ns);
     event.end_ns = on_run_clock(stream.fit, event.end_ns);
-    if (!stream.stream.overlapping && event.begin_ns < last_end_ns_) {
-      event.begin_ns = last_end_ns_;
+    if (!stream.stream.overlapping && event.begin_ns < last_end_ns) {
+      event.begin_ns = last_end_ns;
       event.end_ns = std::max(event.begin_ns, event.end_ns);
       event.flags |= kEventClamped;
       ++clamped_;
     }
-    if (event.end_ns != kNeverEnded) last_end_ns_ = std::max(last_end_ns_, event.end_ns);
+    if (event.end_ns != kNeverEnded) last_end_ns = std::max(last_end_ns, event.end_ns);
   }
 
   void move(const MergedStream& stream, const Renumbered& numbers, EventBatch& batch) {
     for (SpanEvent& event : batch.spans) {
-      place(stream, event);
+      place(stream, batch.kind, event);
       event.name = numbers.name(event.name);
     }
     for (CollectiveEvent& event : batch.collectives) {
-      place(stream, event.span);
+      place(stream, batch.kind, event.span);
       event.span.name = numbers.name(event.span.name);
       for (std::int64_t* time_ns : {&event.entry_ns, &event.transfer_begin_ns, &event.transfer_end_ns})
         *time_ns = on_run_clock(stream.fit, *time_ns);
@@ -191,7 +194,8 @@ class Feed {
   MergePipe<EventBatch>& pipe_;
   std::map<int, TrackSize> ranks_;
   std::optional<LodLevel> stream_level_, rank_level_;
-  std::int64_t last_end_ns_ = 0, clamped_ = 0;
+  std::array<std::int64_t, kNumRecordKinds> last_end_ns_{};
+  std::int64_t clamped_ = 0;
 };
 
 // The writing half.

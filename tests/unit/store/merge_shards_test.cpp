@@ -220,6 +220,34 @@ TEST_F(TwoRanks, CollectivesKeepTheirFieldsAndCommunicators) {
   }
 }
 
+// Spans and collectives that take turns on one stream lie in chunks that overlap in time. None is moved for that, and
+// they fill chunks.
+TEST_F(TwoRanks, KindsThatTakeTurnsKeepTheirTimes) {
+  constexpr int kEvents = 6'000;
+  {
+    StoreWriter shard = StoreWriter::shard(shard_of(0), testing::rank_shard(0));
+    const StreamId stream = shard.events().stream(0, 0, 0);
+    for (int i = 0; i < kEvents; ++i) {
+      const SpanEvent span = {.begin_ns = kRawZero + 10 * i, .end_ns = kRawZero + 10 * i + 7, .op_id = i};
+      const CollectiveEvent collective = {.span = span};
+      if (i % 2 == 0)
+        shard.events().append(run_, stream, std::span(&span, 1));
+      else
+        shard.events().append(run_, stream, std::span(&collective, 1));
+      if (i % 1'000 == 999) shard.checkpoint();
+    }
+    shard.finish();
+  }
+  merge(folder_ / "out.db", {folder_ / "a.head.db", shard_of(0)});
+  const StoreReader reader(folder_ / "out.db");
+  const std::vector<SpanEvent> spans = reader.events().spans(reader.events().streams()[0].stream_id);
+  ASSERT_EQ(spans.size(), std::size_t{kEvents});
+  for (int i = 0; i < kEvents; ++i)
+    ASSERT_EQ(spans[static_cast<std::size_t>(i)],
+              (SpanEvent{.begin_ns = 10 * i, .end_ns = 10 * i + 7, .op_id = i, .name = 0, .flags = 0}));
+  EXPECT_EQ(reader.query("SELECT count(*) FROM chunk").rows[0][0], "2");
+}
+
 TEST_F(TwoRanks, DamageIsAnErrorUnlessItIsTolerated) {
   write_ranks();
   testing::tamper(shard_of(0), "UPDATE chunk SET data = zeroblob(length(data)) WHERE seq = 3");
