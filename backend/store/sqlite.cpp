@@ -53,9 +53,9 @@ Database::Database(const std::string& file, int flags, std::string path, bool wr
 Database Database::create(const std::string& file, const std::string& path) {
   Database db(uri_of(file), SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, path, true);
   // The file is ours alone until it is renamed and is thrown away after a crash, so it needs neither journal nor syncs
-  // before the last one.
+  // before the last one. Small pages waste less behind a blob: 2 KiB of some 40 on the average.
   db.execute(
-      "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; "
+      "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; "
       "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32768; PRAGMA encoding = 'UTF-8'");
   return db;
 }
