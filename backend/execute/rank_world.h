@@ -33,7 +33,7 @@ struct RankPlace {
 };
 
 // A rank's clock against that of rank 0, which is the run clock.
-struct RankClock {
+struct ClockOfRank {
   bool same = true;                  // the very clock of rank 0: the same boot
   std::vector<ClockSample> samples;  // of the exchanges so far, known at rank 0
   ClockFit fit;
@@ -62,7 +62,7 @@ class RankWorld {
   virtual std::optional<Error> agree(const std::optional<Error>& mine) = 0;
   // Exchanges times with rank 0; clocks() at rank 0 then fit them too.
   virtual void measure_clocks() = 0;
-  virtual const std::vector<RankClock>& clocks() const = 0;
+  virtual const std::vector<ClockOfRank>& clocks() const = 0;
 
   // Ends all processes at once, after this one's message was printed.
   [[noreturn]] virtual void abort(const std::string& message) = 0;

@@ -138,7 +138,7 @@ void MpiWorld::find_places(const WorldOptions&) {
     const int node = node_of_first.emplace(one.first_of_node, static_cast<int>(node_of_first.size())).first->second;
     places_.push_back({node, one.host, one.boot_id, one.pid});
     oversubscribed_ = oversubscribed_ || ++ranks_of_boot[one.boot_id] > one.cores;
-    RankClock clock;
+    ClockOfRank clock;
     clock.same = std::strcmp(one.boot_id, all.front().boot_id) == 0 && !always_measure_;
     clocks_.push_back(std::move(clock));
   }
@@ -253,7 +253,7 @@ void MpiWorld::measure_clocks() {
       continue;
     }
     check(MPI_Recv(samples.data(), bytes, MPI_BYTE, other, kClockTag, world_.get(), MPI_STATUS_IGNORE));
-    RankClock& clock = clocks_[static_cast<std::size_t>(other)];
+    ClockOfRank& clock = clocks_[static_cast<std::size_t>(other)];
     clock.samples.insert(clock.samples.end(), samples.begin(), samples.end());
     clock.samples = clock_envelope(clock.samples);
     clock.fit = fit_clock(clock.samples);

@@ -48,7 +48,7 @@ class MpiWorld final : public RankWorld {
   std::vector<std::int64_t> sum(std::vector<std::int64_t> values) override;
   std::optional<Error> agree(const std::optional<Error>& mine) override;
   void measure_clocks() override;
-  const std::vector<RankClock>& clocks() const override { return clocks_; }
+  const std::vector<ClockOfRank>& clocks() const override { return clocks_; }
   [[noreturn]] void abort(const std::string& message) override;
 
   // -- for the executor and the communicator of this folder
@@ -71,7 +71,7 @@ class MpiWorld final : public RankWorld {
   std::int32_t pass_ = 0;
   Comm world_, control_, data_, node_;
   std::unique_ptr<NodeWindow> window_;
-  std::vector<RankClock> clocks_;
+  std::vector<ClockOfRank> clocks_;
 };
 
 // Tests and sleeps in turn until `done`: Open MPI makes progress only inside calls, and must leave the cores to ranks
