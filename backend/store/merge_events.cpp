@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "backend/base/result.h"
-#include "backend/store/chunk_writer.h"
+#include "backend/store/chunk_appender.h"
 #include "backend/store/lod_store.h"
 #include "backend/store/merge_pipe.h"
 
@@ -125,6 +125,8 @@ class Feed {
       EventBatch batch = pipe_.take_empty();
       batch.kind = RecordKind::kSpan;
       batch.spans.push_back(op.span);
+      std::int64_t& last_span_ns = last_end_ns_[static_cast<std::size_t>(RecordKind::kSpan)];
+      last_span_ns = std::max(last_span_ns, last_end_ns_[static_cast<std::size_t>(RecordKind::kCollective)]);
       place(stream, RecordKind::kSpan, batch.spans.back());
       if (!send(stream, op.run, batch)) return false;
     }
@@ -141,8 +143,7 @@ class Feed {
       decode_counters(chunk.header, data, batch.counters);
   }
 
-  // Puts an event on the run clock and after the one of its kind before it, as the stream promises. Chunks of two kinds
-  // of a stream overlap in time: their events take turns.
+  // Puts an event on the run clock and after the one of its kind before it, as the stream promises.
   void place(const MergedStream& stream, RecordKind kind, SpanEvent& event) {
     std::int64_t& last_end_ns = last_end_ns_[static_cast<std::size_t>(kind)];
     event.begin_ns = on_run_clock(stream.fit, event.begin_ns);
@@ -158,11 +159,11 @@ class Feed {
 
   void move(const MergedStream& stream, const Renumbered& numbers, EventBatch& batch) {
     for (SpanEvent& event : batch.spans) {
-      place(stream, batch.kind, event);
+      place(stream, RecordKind::kSpan, event);
       event.name = numbers.name(event.name);
     }
     for (CollectiveEvent& event : batch.collectives) {
-      place(stream, batch.kind, event.span);
+      place(stream, RecordKind::kCollective, event.span);
       event.span.name = numbers.name(event.span.name);
       for (std::int64_t* time_ns : {&event.entry_ns, &event.transfer_begin_ns, &event.transfer_end_ns})
         *time_ns = on_run_clock(stream.fit, *time_ns);
@@ -194,34 +195,35 @@ class Feed {
   MergePipe<EventBatch>& pipe_;
   std::map<int, TrackSize> ranks_;
   std::optional<LodLevel> stream_level_, rank_level_;
-  std::array<std::int64_t, kNumRecordKinds> last_end_ns_{};
+  std::array<std::int64_t, kNumRecordKinds> last_end_ns_{};  // each kind has chunks of its own
   std::int64_t clamped_ = 0;
 };
 
 // The writing half.
 void write_batches(Database& out, const MergeEventsInput& input, MergePipe<EventBatch>& pipe) {
-  ChunkWriter chunks(out, input.codec);
+  ChunkAppender chunks(out, input.codec);
   LodWriter pyramids(out, input.recorded_until_ns);
   std::optional<StreamId> stream;
   std::int64_t done = 0;
   while (std::optional<EventBatch> batch = pipe.pop()) {
     if (input.interrupt != nullptr && input.interrupt->load())
       throw Error(ErrorCode::kInterrupted, "the merge was interrupted", "make the file later with spscope recover");
-    if (stream != batch->stream) chunks.begin_stream(batch->stream);
+    if (stream != batch->stream) chunks.flush();
     stream = batch->stream;
+    ChunkAppender::Open& open = chunks.at(batch->stream);
     if (batch->kind == RecordKind::kSpan)
-      chunks.append(batch->run, batch->spans);
+      chunks.append(batch->run, open, batch->spans);
     else if (batch->kind == RecordKind::kCollective)
-      chunks.append(batch->run, batch->collectives);
+      chunks.append(batch->run, open, batch->collectives);
     else
-      chunks.append(batch->run, batch->counters);
+      chunks.append(batch->run, open, batch->counters);
     for (FinishedTrack& track : batch->tracks) pyramids.add(track.rank, track.stream, std::move(track.base));
     done += static_cast<std::int64_t>(batch->size());
     if (input.on_progress) input.on_progress(done);
     batch->clear();
     pipe.give_back(std::move(*batch));
   }
-  chunks.end_stream();
+  chunks.flush();
 }
 
 }  // namespace

@@ -216,7 +216,11 @@ MergeReport merge_shards(OutputFile& out, std::span<const std::string> shards, c
   std::vector<MergeSource> sources = open_sources(shards, damage);
   MergeReport report;
   for (const MergeSource& source : sources) report.shards += source.db != nullptr;
-  if (report.shards == 0) throw Error(ErrorCode::kStoreCorrupt, "nothing of the shards can be read", "");
+  if (report.shards == 0) {  // the first of them says why
+    Damage strict;
+    open_sources(shards.first(std::min<std::size_t>(1, shards.size())), strict);
+    throw Error(ErrorCode::kStoreCorrupt, "nothing of the shards can be read");
+  }
   if (::truncate(out.temporary_path().c_str(), 0) != 0)  // what an earlier attempt left
     throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": {}", out.path(), std::strerror(errno)),
                 "choose another folder with -o");

@@ -13,24 +13,31 @@ namespace spscope {
 
 namespace {
 
-// The last event of a stream, on its own clock.
-std::optional<SpanEvent> last_event(const MergedStream& stream) {
-  if (stream.from == nullptr || stream.from->chunks.empty()) return std::nullopt;
-  const ChunkPlace& chunk = stream.from->chunks.back();
-  if (chunk.header.kind == RecordKind::kCounter) return std::nullopt;
-  Statement data(*stream.source->db, kChunkData);
-  std::vector<SpanEvent> spans;
-  if (data.bind_all(chunk.chunk_id).step()) decode_spans(chunk.header, data.blob(0), spans);
-  return spans.empty() ? std::nullopt : std::optional(spans.back());
+// The last events of a stream of each kind, on its own clock.
+std::vector<SpanEvent> last_events(const MergedStream& stream) {
+  std::vector<SpanEvent> last;
+  if (stream.from == nullptr) return last;
+  const std::vector<ChunkPlace>& chunks = stream.from->chunks;
+  for (const RecordKind kind : {RecordKind::kSpan, RecordKind::kCollective}) {
+    const auto chunk =
+        std::find_if(chunks.rbegin(), chunks.rend(), [&](const auto& c) { return c.header.kind == kind; });
+    if (chunk == chunks.rend()) continue;
+    Statement data(*stream.source->db, kChunkData);
+    std::vector<SpanEvent> spans;
+    if (data.bind_all(chunk->chunk_id).step()) decode_spans(chunk->header, data.blob(0), spans);
+    if (!spans.empty()) last.push_back(spans.back());
+  }
+  return last;
 }
 
 // Whether the events of the lane tell of the op, or of a later one: then the page is the older of the two.
 bool is_told(const std::vector<MergedStream>& streams, const NowPage::Line& line) {
   return std::any_of(streams.begin(), streams.end(), [&](const MergedStream& stream) {
     if (stream.stream.rank != line.rank || stream.stream.lane != line.lane) return false;
-    const std::optional<SpanEvent> last = last_event(stream);
-    return last &&
-           (last->begin_ns > line.now.begin_ns || (last->begin_ns == line.now.begin_ns && last->op_id == line.now.op));
+    const std::vector<SpanEvent> last = last_events(stream);
+    return std::any_of(last.begin(), last.end(), [&](const SpanEvent& event) {
+      return event.begin_ns > line.now.begin_ns || (event.begin_ns == line.now.begin_ns && event.op_id == line.now.op);
+    });
   });
 }
 

@@ -269,6 +269,34 @@ TEST_F(TwoRanks, DamageIsAnErrorUnlessItIsTolerated) {
   for (std::size_t i = 0; i < kept.size(); ++i) ASSERT_EQ(merged[i].begin_ns, kept[i].begin_ns - kRawZero);
 }
 
+// Whatever bytes of a shard are lost, what is kept is true: each event is one that was there, and the ledger balances.
+TEST_F(TwoRanks, RandomDamageNeverMakesEventsUp) {
+  write_ranks();
+  const std::string whole = testing::read_file(shard_of(0));
+  std::set<std::pair<std::int64_t, std::int64_t>> known;
+  for (const SpanEvent& event : events_[0]) known.emplace(event.begin_ns - kRawZero, event.end_ns - kRawZero);
+  Rng rng(11);
+  int kept = 0;
+  for (int round = 0; round < 60; ++round) {
+    std::string damaged = whole;
+    for (std::int64_t i = 1 + rng.below(40); i > 0; --i)
+      damaged[static_cast<std::size_t>(rng.below(std::ssize(damaged)))] = static_cast<char>(rng.below(256));
+    if (round % 5 == 0) damaged.resize(static_cast<std::size_t>(rng.below(std::ssize(damaged))));
+    if (round % 7 == 0) std::fill_n(damaged.begin() + rng.below(std::ssize(damaged) / 2), damaged.size() / 3, '\0');
+    testing::write_file(shard_of(0), damaged);
+    const std::string out = folder_ / ("out-" + std::to_string(round) + ".db");
+    const MergeReport report = merge(out, shards(), {.tolerant = true});
+    EXPECT_GE(report.events, 5'000);
+    MergedFile file(out);
+    EXPECT_EQ(file.number("SELECT count(*) FROM ledger WHERE sent != stored + dropped + unreadable + lost"), 0);
+    EXPECT_EQ(file.number("SELECT sum(stored) FROM ledger"), file.number("SELECT sum(count) FROM chunk"));
+    const std::vector<SpanEvent> events = file.events(0, 0);
+    kept += !events.empty();
+    for (const SpanEvent& event : events) ASSERT_TRUE(known.contains({event.begin_ns, event.end_ns})) << round;
+  }
+  EXPECT_GT(kept, 10);
+}
+
 TEST_F(TwoRanks, AMissingChunkIsDamage) {
   write_ranks();
   testing::tamper(shard_of(1), "DELETE FROM chunk WHERE seq = 2");

@@ -1,0 +1,111 @@
+// The pyramids of a merged file: every answer of the reader, stored or counted anew, equals brute force over the events
+// of the file.
+#include "backend/store/lod_store.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/store/lod_codec.h"
+#include "backend/store/merge_shards.h"
+#include "tests/unit/store/lod_brute_force.h"
+#include "tests/unit/store/sample_shards.h"
+
+namespace spscope {
+namespace {
+
+using testing::brute_force;
+using testing::brute_force_strip;
+using testing::MergedFile;
+using testing::RankShard;
+
+// A rank with three streams: a dense one, a sparse one, and one whose events overlap.
+std::string merged_file(const TemporaryFolder& folder, std::uint64_t seed) {
+  const RunId run = testing::write_head(folder / "a.head.db", {{0, {.raw_zero_ns = 100, .offset_ns = -5'000}}});
+  Rng rng(seed);
+  {
+    RankShard shard(folder / "a.rank-0.db", 0);
+    const testing::RandomEvents kinds[] = {
+        {.count = 3'000, .largest_bits = 9, .unfinished = false},
+        {.count = 90, .largest_bits = 17, .unfinished = true},
+        {.count = 400, .largest_bits = 14, .overlapping = true, .unfinished = false}};
+    for (int lane = 0; lane < 3; ++lane) {
+      const StreamId stream{lane + 1};
+      shard.add_stream({stream, 0, lane, lane == 2 ? 64 : 0, lane == 2});
+      for (int name = 1; name < 9; ++name) shard.add_string(static_cast<NameId>(name), "name " + std::to_string(name));
+      shard.add_events(run, stream, testing::random_events(rng, kinds[lane]), 700);
+    }
+    shard.commit();
+  }
+  OutputFile out(folder / "out.db", false);
+  merge_shards(out, std::vector<std::string>{folder / "a.head.db", folder / "a.rank-0.db"}, {});
+  return folder / "out.db";
+}
+
+void expect_track_is_brute_force(const LodReader& reader, const LodTrack& track, const std::vector<SpanEvent>& events,
+                                 std::int64_t until_ns, Rng& rng) {
+  for (int shift = track.base_shift; shift <= 45; ++shift)
+    for (int round = 0; round < 4; ++round) {
+      const std::int64_t first =
+          lod_bucket(events[static_cast<std::size_t>(rng.below(std::ssize(events)))].begin_ns, shift) - rng.below(30);
+      const std::int64_t end = first + rng.below(60);
+      ASSERT_EQ(reader.buckets(track, shift, first, end), brute_force(events, shift, first, end, until_ns))
+          << "track " << track.track_id << " shift " << shift;
+      ASSERT_EQ(reader.strip(track, shift, first, end), brute_force_strip(events, shift, first, end, until_ns))
+          << "track " << track.track_id << " shift " << shift;
+    }
+}
+
+TEST(LodReader, EveryAnswerFromAFileEqualsBruteForce) {
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    const TemporaryFolder folder;
+    const std::string path = merged_file(folder, seed);
+    MergedFile file(path);
+    std::vector<SpanEvent> lanes[3], all;
+    for (int lane = 0; lane < 3; ++lane) {
+      lanes[lane] = file.events(0, lane);
+      all.insert(all.end(), lanes[lane].begin(), lanes[lane].end());
+    }
+    const std::int64_t until_ns = std::stoll(file.text("SELECT value FROM meta WHERE key = 'recorded_until_ns'"));
+    const LodReader reader(file.db);
+    ASSERT_EQ(reader.tracks().size(), 3u);  // none of the overlapping stream
+    Rng rng(seed + 10);
+    for (const LodTrack& track : reader.tracks()) {
+      const std::int64_t stream = track.stream ? static_cast<std::int64_t>(*track.stream) : 0;
+      expect_track_is_brute_force(reader, track, stream == 0 ? all : lanes[stream - 1], until_ns, rng);
+    }
+  }
+}
+
+TEST(LodReader, EverySecondShiftIsStoredAndAStripOfEach) {
+  const TemporaryFolder folder;
+  MergedFile file(merged_file(folder, 4));
+  for (const LodTrack& track : LodReader(file.db).tracks()) {
+    const std::string of_track = " WHERE track_id = " + std::to_string(track.track_id);
+    Statement levels(file.db, "SELECT DISTINCT shift FROM lod_level" + of_track + " ORDER BY shift");
+    int wanted = track.base_shift;
+    while (levels.step()) EXPECT_EQ(levels.count(0), wanted += 2);
+    Statement strips(file.db, "SELECT DISTINCT shift FROM lod_strip" + of_track + " ORDER BY shift");
+    for (int shift = track.base_shift; strips.step(); ++shift) EXPECT_EQ(strips.count(0), shift);
+  }
+}
+
+TEST(LodCodec, BlocksComeBackAndDamageIsAnError) {
+  Rng rng(6);
+  for (int round = 0; round < 40; ++round) {
+    const auto events = testing::random_events(rng, {.count = 300, .largest_bits = 20, .overlapping = round % 2 == 0});
+    LodLevel level = make_lod_level(14, events.front().begin_ns, events.front().begin_ns + 3'000'000);
+    add_events(level, events, testing::last_moment(events));
+    std::vector<std::uint8_t> data = encode_level_block(14, level.first_bucket, level.buckets);
+    const auto num = std::ssize(level.buckets);
+    EXPECT_EQ(decode_level_block(14, level.first_bucket, num, data), level.buckets);
+    EXPECT_EQ(testing::error_of([&] { decode_level_block(14, level.first_bucket, num + 1, data); }).code(),
+              ErrorCode::kStoreCorrupt);
+    data[static_cast<std::size_t>(rng.below(std::ssize(data)))] ^= 4;
+    EXPECT_EQ(testing::error_of([&] { decode_level_block(14, level.first_bucket, num, data); }).code(),
+              ErrorCode::kStoreCorrupt);
+    const std::vector<std::uint8_t> strip = lod_strip(level);
+    EXPECT_EQ(decode_strip_block(std::ssize(strip), encode_strip_block(strip)), strip);
+  }
+}
+
+}  // namespace
+}  // namespace spscope
