@@ -115,6 +115,22 @@ std::map<StrategyId, std::vector<RunRecord>> common_runs(const StoreReader& read
   return runs;
 }
 
+Recording recording_of(const StoreReader& reader) {
+  Recording recording;
+  for (const LedgerRecord& row : reader.events().ledger()) {
+    recording.events_sent += row.sent;
+    recording.events_stored += row.stored;
+    recording.dropped += row.dropped;
+    recording.unreadable += row.unreadable;
+    recording.lost += row.lost;
+  }
+  for (const IncidentRecord& incident : reader.incidents()) {
+    const std::string rank = incident.rank < 0 ? "" : "rank " + std::to_string(incident.rank) + ", ";
+    recording.incidents.push_back(rank + std::string(incident_kind_name(incident.kind)) + ": " + incident.message);
+  }
+  return recording;
+}
+
 // Every legal strategy has the same number of them.
 std::optional<int> layer_passes_done(const std::vector<StrategyResult>& strategies) {
   std::optional<int> done;
@@ -158,6 +174,7 @@ std::optional<std::int64_t> end_to_end_ns(const StrategyResult& strategy, const 
 std::vector<Comparison> compare_store(const StoreReader& reader) {
   std::vector<Comparison> comparisons;
   const std::vector<StrategyRecord> strategies = reader.strategies();
+  const Recording recording = recording_of(reader);
   RatiosByPlan ratios;
   for (const WorkloadRecord& workload : reader.workloads()) {
     Comparison c;
@@ -167,6 +184,7 @@ std::vector<Comparison> compare_store(const StoreReader& reader) {
     c.config_hash = workload.config_hash;
     for (const MachineFact& fact : reader.machine()) c.machine.push_back({fact.name, fact.value});
     c.workload = describe(workload);
+    c.recording = recording;
     const std::optional<ClusterPreset> cluster = stored_cluster(workload);
     if (cluster) c.cluster = figures_of(*cluster);
     const std::map<StrategyId, std::vector<RunRecord>> records = common_runs(reader, strategies, workload.workload_id);

@@ -113,12 +113,21 @@ struct MachineLine {
   std::string name, value;
 };
 
+// What was recorded of the ranks of a file, and what went wrong with them.
+struct Recording {
+  std::int64_t events_sent = 0, events_stored = 0, dropped = 0, unreadable = 0, lost = 0;
+  std::vector<std::string> incidents;  // "rank 3, killed: ..."; the first cause first
+
+  std::int64_t events_missing() const { return events_sent - events_stored; }
+};
+
 // The strategies of one workload.
 struct Comparison {
   std::string tool_version, created_utc, config_hash, file;
   std::vector<MachineLine> machine;
   Workload workload;
   std::optional<ClusterFigures> cluster;  // absent when the file does not hold its numbers
+  Recording recording;                    // of the whole file
   std::vector<StrategyResult> strategies;
 };
 

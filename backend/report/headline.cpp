@@ -54,6 +54,21 @@ std::string device_name(const std::string& cluster) {
   return cluster.substr(0, cluster[x - 1] == '-' ? x - 1 : x);
 }
 
+std::string missing_events_text(const Recording& recording) {
+  if (recording.events_missing() == 0) return "";
+  std::string why;
+  const auto add = [&](std::int64_t count, const char* what) {
+    if (count > 0)
+      why += fmt::format("{}{} {}", why.empty() ? ": " : ", ", count_text(static_cast<double>(count)), what);
+  };
+  add(recording.dropped, "dropped");
+  add(recording.unreadable, "unreadable");
+  add(recording.lost, "lost");
+  return fmt::format("{} of {} events are not in the file{}",
+                     count_text(static_cast<double>(recording.events_missing())),
+                     count_text(static_cast<double>(recording.events_sent)), why);
+}
+
 std::vector<std::string> headline_warnings(const Comparison& comparison) {
   std::vector<std::string> warnings;
   const Workload& w = comparison.workload;
@@ -63,6 +78,12 @@ std::vector<std::string> headline_warnings(const Comparison& comparison) {
                     "all figures are of those",
                     w.layers, w.layers == 1 ? "" : "s", count_text(w.denoise_steps), w.denoise_steps == 1 ? "" : "s",
                     count_text(*w.layer_passes_done), count_text(w.layer_passes())));
+  const Recording& recording = comparison.recording;
+  if (std::string text = missing_events_text(recording); !text.empty()) warnings.push_back(std::move(text));
+  if (!recording.incidents.empty())
+    warnings.push_back(
+        recording.incidents.front() +
+        (recording.incidents.size() > 1 ? fmt::format(" (and {} more)", recording.incidents.size() - 1) : ""));
   for (const ModeGroup& group : by_mode(comparison))
     if (std::string note = foreign_compute_note(group); !note.empty()) warnings.push_back(std::move(note));
   return warnings;

@@ -169,6 +169,13 @@ ordered_json comparison_json(const Comparison& c) {
                          {"config_hash", c.config_hash},
                          {"workload", workload_json(c.workload)},
                          {"strategies", ordered_json::array()}};
+  const Recording& r = c.recording;
+  object["recording"] = {{"events_sent", r.events_sent},
+                         {"events_stored", r.events_stored},
+                         {"dropped", r.dropped},
+                         {"unreadable", r.unreadable},
+                         {"lost", r.lost},
+                         {"incidents", r.incidents}};
   for (const StrategyResult& s : c.strategies) object["strategies"].push_back(strategy_json(s));
   return object;
 }

@@ -90,6 +90,15 @@ Facts cluster_facts(const Comparison& comparison) {
   return facts;
 }
 
+// Nothing when everything was recorded and nothing went wrong.
+Facts recording_facts(const Recording& recording) {
+  Facts facts{"Recording", {}};
+  add_fact(facts, "missing", missing_events_text(recording));
+  for (std::size_t i = 0; i < recording.incidents.size(); ++i)
+    add_fact(facts, i == 0 ? "first cause" : "then", recording.incidents[i]);
+  return facts;
+}
+
 bool nothing_timed(const Comparison& comparison) {
   return std::ranges::all_of(comparison.strategies, [](const StrategyResult& s) {
     return !s.provenance || s.provenance->compute == Source::kModelled;
@@ -104,6 +113,8 @@ void fill_provenance(const Comparison& comparison, Section& section) {
   add_fact(made, "at", comparison.created_utc);
   add_fact(made, "config hash", comparison.config_hash);
   section.blocks.push_back(std::move(made));
+  if (Facts facts = recording_facts(comparison.recording); !facts.rows.empty())
+    section.blocks.push_back(std::move(facts));
   section.blocks.push_back(workload_facts(comparison.workload));
   if (comparison.cluster) section.blocks.push_back(cluster_facts(comparison));
   Facts machine{nothing_timed(comparison) ? "Written on, where nothing was timed" : "Timed on", {}};
