@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -47,26 +50,92 @@ std::vector<Finding> machine_findings() {
   return list;
 }
 
+// Where events went that are not in the file, stream by stream as far as there is something to say.
+void add_ledger(std::vector<Finding>& findings, const EventReader& events) {
+  LedgerRecord sum;
+  std::map<StreamId, Stream> streams;
+  for (const Stream& stream : events.streams()) streams.emplace(stream.stream_id, stream);
+  std::vector<Finding> incomplete;
+  for (const LedgerRecord& row : events.ledger()) {
+    sum.sent += row.sent, sum.stored += row.stored, sum.dropped += row.dropped;
+    sum.unreadable += row.unreadable, sum.lost += row.lost;
+    if (row.sent == row.stored) continue;
+    const Stream& stream = streams[row.stream_id];
+    const bool balanced = row.sent == row.stored + row.dropped + row.unreadable + row.lost;
+    incomplete.push_back(
+        {fmt::format("rank {} lane {}", stream.rank, stream.lane),
+         fmt::format("{} of {} events stored, {} dropped, {} unreadable, {} lost{}", row.stored, row.sent, row.dropped,
+                     row.unreadable, row.lost, balanced ? "" : "; these do not add up"),
+         false});
+  }
+  findings.push_back({"events", fmt::format("{} stored, {} sent and not stored", sum.stored, sum.sent - sum.stored),
+                      sum.sent == sum.stored});
+  constexpr std::size_t kMostStreams = 20;
+  const std::size_t hidden = incomplete.size() - std::min(incomplete.size(), kMostStreams);
+  incomplete.resize(incomplete.size() - hidden);
+  findings.insert(findings.end(), incomplete.begin(), incomplete.end());
+  if (hidden > 0) findings.push_back({"", fmt::format("and {} more streams", hidden), false});
+}
+
+// Reads all events, so that every checksum is compared.
+void add_checksums(std::vector<Finding>& findings, const EventReader& events) {
+  std::int64_t unfinished = 0, read = 0;
+  for (const Stream& stream : events.streams())
+    for (const SpanEvent& event : events.spans(stream.stream_id)) {
+      unfinished += (event.flags & kEventUnfinished) != 0;
+      ++read;
+    }
+  findings.push_back({"checksums", fmt::format("right in all chunks; {} spans read", read)});
+  if (unfinished > 0)
+    findings.push_back(
+        {"unfinished", fmt::format("{} operations had not ended when recording stopped", unfinished), false});
+}
+
+// How ranks of processes of their own fit together, and what went wrong with them.
+void add_ranks(std::vector<Finding>& findings, const StoreReader& reader) {
+  std::int64_t bound_ns = 0;
+  const std::vector<RankClock> clocks = reader.rank_clocks();
+  for (const RankClock& clock : clocks) bound_ns = std::max(bound_ns, clock.fit.bound_ns);
+  const bool known = bound_ns < std::numeric_limits<std::int64_t>::max();
+  if (!clocks.empty())
+    findings.push_back({"clocks",
+                        fmt::format("{} ranks on the run clock, {}", clocks.size(),
+                                    known ? fmt::format("off by at most {:.1f} us", static_cast<double>(bound_ns) / 1e3)
+                                          : "some of them never compared with the others"),
+                        known});
+  for (const RankProcess& process : reader.rank_processes())
+    if (!process.state_text.empty())
+      findings.push_back({fmt::format("rank {}", process.rank),
+                          fmt::format("process {} on {}: {}", process.pid, process.host, process.state_text), false});
+  for (const IncidentRecord& incident : reader.incidents())
+    findings.push_back(
+        {fmt::format("incident, {}", incident_kind_name(incident.kind)),
+         incident.rank < 0 ? incident.message : fmt::format("rank {}: {}", incident.rank, incident.message), false});
+}
+
 // Reads every part of a stored run once: damage shows as an error.
 std::vector<Finding> file_findings(const std::string& path) {
   const StoreReader reader(path);
-  std::int64_t plans = 0, timelines = 0, runs = 0, lost = 0, events = 0;
+  std::int64_t plans = 0, timelines = 0, runs = 0, unfinished_runs = 0;
   for (const StrategyRecord& strategy : reader.strategies())
     for (const RunRecord& run : reader.runs(strategy.strategy_id)) {
       ++runs;
+      unfinished_runs += !run.finished;
       if (run.plan_id) plans += !reader.plan(*run.plan_id).ops.empty();
       for (const RepeatRecord& repeat : reader.repeats(run.run_id))
         timelines += reader.timeline(run.run_id, repeat.repeat).has_value();
     }
-  for (const LedgerRecord& row : reader.events().ledger()) {
-    events += row.stored;
-    lost += row.sent - row.stored;
-  }
-  return {{"file", path},
-          {"schema",
-           fmt::format("version {}, written by spscope {}", reader.file().schema_version, reader.file().tool_version)},
-          {"runs", fmt::format("{} with {} plans and {} timelines, all readable", runs, plans, timelines)},
-          {"events", fmt::format("{} stored, {} sent and not stored", events, lost), lost == 0}};
+  std::vector<Finding> findings = {
+      {"file", path},
+      {"schema",
+       fmt::format("version {}, written by spscope {}", reader.file().schema_version, reader.file().tool_version)},
+      {"runs", fmt::format("{} with {} plans and {} timelines, all readable", runs, plans, timelines)}};
+  if (unfinished_runs > 0)
+    findings.push_back({"", fmt::format("{} of them begun and not finished: no figures", unfinished_runs), false});
+  add_ledger(findings, reader.events());
+  add_checksums(findings, reader.events());
+  add_ranks(findings, reader);
+  return findings;
 }
 
 int doctor(CommandContext& context, const std::string& path) {

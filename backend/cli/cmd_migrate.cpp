@@ -1,0 +1,45 @@
+// `spscope migrate IN -o OUT`: a stored run written again by this version, in full chunks and with pyramids.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "backend/cli/build_facts.h"
+#include "backend/cli/command.h"
+#include "backend/cli/print_merge.h"
+#include "backend/store/merge_shards.h"
+#include "backend/store/store_reader.h"
+
+namespace spscope {
+namespace {
+
+struct MigrateFlags {
+  std::string input, output;
+  bool force = false, small = false;
+};
+
+int migrate(CommandContext& context, const MigrateFlags& flags) {
+  StoreReader(flags.input);  // says what is wrong with a file that is none, or of a newer program
+  std::error_code none;
+  if (std::filesystem::equivalent(flags.input, flags.output, none))
+    throw Error(ErrorCode::kUsage, fmt::format("\"{}\" is both read and written", flags.input),
+                "choose another path with -o");
+  OutputFile out(flags.output, flags.force);
+  const MergeOptions options{.small = flags.small, .tool_version = std::string(kVersion)};
+  print_merge(context, flags.output, merge_shards(out, std::vector{flags.input}, options));
+  return kExitDone;
+}
+
+}  // namespace
+
+CommandAction declare_migrate(CLI::App& app) {
+  auto flags = std::make_shared<MigrateFlags>();
+  app.add_option("input", flags->input, "a stored run")->required();
+  app.add_option("-o,--output", flags->output, "file to write")->required();
+  app.add_flag("--force", flags->force, "replace the output when it is a stored run");
+  app.add_flag("--small", flags->small, "compress events: about half the bytes");
+  return [flags](CommandContext& context) { return migrate(context, *flags); };
+}
+
+}  // namespace spscope

@@ -1,0 +1,37 @@
+#include "backend/cli/print_merge.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+namespace spscope {
+
+void print_merge(CommandContext& context, const std::string& path, const MergeReport& report) {
+  if (context.json) {
+    const nlohmann::ordered_json object = {{"schema_version", 1},
+                                           {"output", path},
+                                           {"files_read", report.shards},
+                                           {"events", report.events},
+                                           {"unfinished", report.unfinished},
+                                           {"dropped", report.dropped},
+                                           {"unreadable", report.unreadable},
+                                           {"lost", report.lost},
+                                           {"notes", report.notes}};
+    context.out << object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+    return;
+  }
+  fmt::print(context.out, "wrote {} with {} events from {} file{}\n", path, report.events, report.shards,
+             report.shards == 1 ? "" : "s");
+  const auto line = [&](std::int64_t count, const char* what) {
+    if (count > 0) fmt::print(context.out, "  {} {}\n", count, what);
+  };
+  line(report.unfinished, "were unfinished when recording stopped");
+  line(report.dropped, "more found no room in a buffer");
+  line(report.unreadable, "more were written and cannot be read");
+  line(report.lost, "more were made and never written");
+  for (const std::string& note : report.notes) fmt::print(context.err, "note: {}\n", note);
+}
+
+}  // namespace spscope
