@@ -1,0 +1,327 @@
+// What the store costs, on events like those of a run: 8 ranks, 842 names, durations of some microseconds.
+//   record     a lane's push into its ring, with and without the two looks at the clock that an event takes
+//   write      lanes push as fast as they can, one thread packs and commits to a shard: events a second of that thread
+//   merge      8 shards with 10 M events to one file, with pyramids and fsync
+//   bytes      of that file an event, and of the same with --small
+//   stats      event_stats of one name over all of it
+//   window     1,000 events of one rank by SQL
+// Beside them what the machine can do: memory copy, and writing to the disk with fsync. Medians of 5. Exits with 1 when
+// a limit is broken.
+//
+//   store_bench [--events 10000000] [--repeats 5] [--folder DIR] [--json]
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "backend/base/check.h"
+#include "backend/base/clock.h"
+#include "backend/base/error.h"
+#include "backend/base/median.h"
+#include "backend/base/rng.h"
+#include "backend/store/event_ring.h"
+#include "backend/store/merge_shards.h"
+#include "backend/store/shard_writer.h"
+#include "backend/store/store_reader.h"
+#include "kernels/calibrate.h"
+
+namespace spscope {
+namespace {
+
+constexpr int kRanks = 8, kNames = 842, kOpsOfAPass = 2000;
+constexpr std::size_t kRingRecords = 256 << 10;
+constexpr const char* kCollection = "0123456789abcdef0123456789abcdef";
+
+struct Flags {
+  std::int64_t events = 10'000'000;
+  int repeats = 5;
+  std::string folder = std::filesystem::temp_directory_path().string();
+  bool as_json = false;
+};
+
+// A folder that goes away.
+class Folder {
+ public:
+  explicit Folder(const std::string& parent) {
+    path_ = parent + "/spscope-bench-XXXXXX";
+    SPSCOPE_CHECK(mkdtemp(path_.data()) != nullptr);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+// The events of one rank, pass after pass over the same ops: each op has a name, a category and a usual time.
+std::vector<RingRecord> events_of_rank(int rank, std::int64_t count, RunId run) {
+  struct Kernel {
+    NameId name;
+    std::uint32_t flags;
+    std::int64_t usual_ns;
+  };
+  Rng rng(17), jitter(static_cast<std::uint64_t>(rank) + 1);
+  std::vector<Kernel> kernels;
+  for (int op = 0; op < kOpsOfAPass; ++op) {
+    const auto category = static_cast<EventCategory>(1 + rng.below(4));
+    kernels.push_back({static_cast<NameId>(1 + rng.below(kNames)), event_flags(category), 500 + rng.below(20'000)});
+  }
+  std::vector<RingRecord> records(static_cast<std::size_t>(count));
+  std::int64_t at_ns = 1'000'000'000;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t op = i % kOpsOfAPass;
+    const Kernel& kernel = kernels[static_cast<std::size_t>(op)];
+    SpanEvent& span = records[static_cast<std::size_t>(i)].span;
+    at_ns += 100 + jitter.below(400);
+    span.begin_ns = at_ns;
+    at_ns += kernel.usual_ns + jitter.below(kernel.usual_ns / 4);
+    span.end_ns = at_ns;
+    span.op_id = op * kRanks + rank;
+    span.name = kernel.name;
+    span.flags = kernel.flags;
+    records[static_cast<std::size_t>(i)].run = run;
+  }
+  return records;
+}
+
+double seconds_since(std::int64_t begin_ns) { return static_cast<double>(now_ns() - begin_ns) * 1e-9; }
+
+RunId write_head(const std::string& path) {
+  StoreWriter writer = StoreWriter::shard(path, {.kind = ShardKind::kHead, .collection = kCollection});
+  WorkloadRecord workload;
+  workload.model = "bench";
+  workload.ranks = kRanks;
+  StrategyRecord strategy;
+  strategy.workload_id = writer.add_workload(workload);
+  strategy.id = strategy.name = strategy.label = "bench";
+  RunRecord run;
+  run.strategy_id = writer.add_strategy(strategy);
+  const RunId id = writer.add_run(run);
+  for (int rank = 0; rank < kRanks; ++rank)
+    writer.add_rank_clock({rank, {.raw_zero_ns = 900'000'000 + rank, .offset_ns = 5, .drift = 1e-6 * rank}});
+  writer.checkpoint();
+  writer.finish();
+  return id;
+}
+
+struct Written {
+  double seconds = 0;  // from the first push to the last commit
+  std::int64_t dropped = 0;
+};
+
+// The lane waits where a real one would drop, so that the writer is what is measured.
+Written write_shard(const std::string& path, int rank, std::span<const RingRecord> records) {
+  ShardWriterOptions options;
+  options.shard = {.kind = ShardKind::kRank, .clock = ShardClock::kRaw, .rank = rank, .collection = kCollection};
+  ShardWriter writer(path, options);
+  for (int name = 1; name <= kNames; ++name) writer.name("kernel " + std::to_string(name));
+  EventRing& ring = writer.ring(rank, 0, kRingRecords);
+  const std::int64_t begin_ns = now_ns();
+  std::thread lane([&] {
+    for (const RingRecord& record : records)
+      while (!ring.push(record)) std::this_thread::yield();
+  });
+  lane.join();
+  writer.finish();
+  Written written{seconds_since(begin_ns), 0};
+  if (const std::optional<Error> failure = writer.failure()) throw *failure;
+  return written;
+}
+
+// Nanoseconds of one push: alone, and with the clock read at begin and end of the event.
+double push_ns(bool with_clock) {
+  constexpr std::int64_t kPushes = kRingRecords - 1;
+  EventRing ring(kRingRecords);
+  RingRecord record;
+  std::int64_t spent_ns = 0;
+  constexpr int kRounds = 8;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::int64_t begin_ns = now_ns();
+    for (std::int64_t i = 0; i < kPushes; ++i) {
+      record.span.op_id = i;
+      if (with_clock) record.span.begin_ns = now_ns(), record.span.end_ns = now_ns();
+      SPSCOPE_CHECK(ring.push(record));
+    }
+    spent_ns += now_ns() - begin_ns;
+    while (!ring.waiting().empty()) ring.release(ring.waiting().size());
+  }
+  return static_cast<double>(spent_ns) / (static_cast<double>(kPushes) * kRounds);
+}
+
+// GB/s of writing so many bytes to a new file and waiting until they are on the disk.
+double fsync_gbps(const std::string& path, std::int64_t bytes) {
+  const std::vector<char> block(1 << 20, 'x');
+  const std::int64_t begin_ns = now_ns();
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  SPSCOPE_CHECK(fd >= 0);
+  for (std::int64_t done = 0; done < bytes; done += std::ssize(block))
+    SPSCOPE_CHECK(::write(fd, block.data(), block.size()) == std::ssize(block));
+  SPSCOPE_CHECK(::fsync(fd) == 0);
+  ::close(fd);
+  const double seconds = seconds_since(begin_ns);
+  std::filesystem::remove(path);
+  return static_cast<double>(bytes) * 1e-9 / seconds;
+}
+
+double median_of(int repeats, const std::function<double()>& sample) {
+  std::vector<double> samples;
+  for (int i = 0; i < repeats; ++i) samples.push_back(sample());
+  return median(samples);
+}
+
+// Seconds of one question; `expected_rows` of an answer that means anything.
+double ask(const StoreReader& reader, const std::string& sql, std::size_t least_rows) {
+  const std::int64_t begin_ns = now_ns();
+  const QueryResult result = reader.query(sql);
+  const double seconds = seconds_since(begin_ns);
+  SPSCOPE_CHECK(result.rows.size() >= least_rows);
+  return seconds;
+}
+
+struct Figure {
+  std::string name, unit;
+  double value = 0;
+  std::optional<double> at_least = std::nullopt, at_most = std::nullopt;
+  bool kept() const { return (!at_least || value >= *at_least) && (!at_most || value <= *at_most); }
+};
+
+struct Merged {
+  double seconds = 0, bytes_per_event = 0;
+};
+
+Merged merge(const Folder& folder, const std::vector<std::string>& shards, const Flags& flags, bool small) {
+  const std::string path = folder / (small ? "small.db" : "merged.db");
+  Merged merged;
+  merged.seconds = median_of(small ? 1 : flags.repeats, [&] {
+    const std::int64_t begin_ns = now_ns();
+    OutputFile out(path, true);
+    const MergeReport report = merge_shards(out, shards, {.small = small, .tool_version = "bench"});
+    SPSCOPE_CHECK(report.events == flags.events && report.lost == 0);
+    return seconds_since(begin_ns);
+  });
+  merged.bytes_per_event = static_cast<double>(std::filesystem::file_size(path)) / static_cast<double>(flags.events);
+  return merged;
+}
+
+std::vector<Figure> measure(const Flags& flags) {
+  const Folder folder(flags.folder);
+  std::vector<std::string> shards = {folder / "b.head.db"};
+  const RunId run = write_head(shards.front());
+  std::vector<double> rates;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const std::int64_t count = flags.events / kRanks + (rank < flags.events % kRanks);
+    const std::vector<RingRecord> records = events_of_rank(rank, count, run);
+    shards.push_back(folder / ("b.rank-" + std::to_string(rank) + ".db"));
+    rates.push_back(static_cast<double>(count) * 1e-6 / write_shard(shards.back(), rank, records).seconds);
+  }
+  const Merged packed = merge(folder, shards, flags, false), small = merge(folder, shards, flags, true);
+  const StoreReader reader(folder / "merged.db");
+  const double stats = median_of(flags.repeats, [&] {
+    return ask(reader, "SELECT sum(count), sum(total_ns) FROM event_stats WHERE name = 'kernel 400'", 1);
+  });
+  const std::string middle = "(SELECT (min(begin_min_ns) + max(end_max_ns)) / 2 FROM chunk)";
+  const double window = median_of(flags.repeats, [&] {
+    return ask(reader,
+               "SELECT name, begin_ns, end_ns FROM event WHERE rank = 3 AND begin_ns < " + middle +
+                   " + 16000000 AND end_ns > " + middle,
+               std::min<std::size_t>(900, static_cast<std::size_t>(flags.events / 100)));
+  });
+  const auto limit = [](double value) { return std::optional<double>(value); };
+  return {
+      {.name = "write", .unit = "M events/s", .value = median(rates), .at_least = limit(6)},
+      {.name = "merge of 8 shards",
+       .unit = "s",
+       .value = packed.seconds,
+       .at_most = limit(1.5 * static_cast<double>(flags.events) / 10e6)},
+      {.name = "bytes an event", .unit = "", .value = packed.bytes_per_event, .at_most = limit(12)},
+      {.name = "bytes an event, small", .unit = "", .value = small.bytes_per_event, .at_most = limit(6)},
+      {.name = "small merge", .unit = "s", .value = small.seconds},
+      {.name = "event_stats of one name", .unit = "ms", .value = stats * 1e3, .at_most = limit(100)},
+      {.name = "window of 1,000 events", .unit = "ms", .value = window * 1e3, .at_most = limit(10)},
+      {.name = "push",
+       .unit = "ns",
+       .value = median_of(flags.repeats, [] { return push_ns(false); }),
+       .at_most = limit(100)},
+      {.name = "push and two clocks",
+       .unit = "ns",
+       .value = median_of(flags.repeats, [] { return push_ns(true); }),
+       .at_most = limit(100)},
+      {.name = "memory copy", .unit = "GB/s", .value = kernels::measure_copy_gbps()},
+      {.name = "write and fsync",
+       .unit = "GB/s",
+       .value = median_of(flags.repeats, [&] { return fsync_gbps(folder / "fsync", 128 << 20); })},
+  };
+}
+
+void print(const std::vector<Figure>& figures, bool as_json) {
+  if (as_json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const Figure& f : figures)
+      list.push_back({{"name", f.name}, {"unit", f.unit}, {"value", f.value}, {"kept", f.kept()}});
+    std::cout << nlohmann::ordered_json{{"figures", list}}.dump(2) << "\n";
+    return;
+  }
+  for (const Figure& f : figures) {
+    std::cout << (f.kept() ? "  " : "! ") << std::left << std::setw(28) << f.name << std::right << std::setw(10)
+              << std::setprecision(4) << f.value << " " << f.unit;
+    if (f.at_least) std::cout << "   (at least " << *f.at_least << ")";
+    if (f.at_most) std::cout << "   (at most " << *f.at_most << ")";
+    std::cout << "\n";
+  }
+}
+
+bool read_number(std::string_view text, std::int64_t least, std::int64_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number >= least;
+}
+
+// Whether all flags were understood.
+bool read_flags(std::span<char*> arguments, Flags& flags) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view name = arguments[i];
+    if (name == "--json") {
+      flags.as_json = true;
+      continue;
+    }
+    if (++i == arguments.size()) return false;
+    std::int64_t number = 0;
+    if (name == "--folder")
+      flags.folder = arguments[i];
+    else if (name == "--events" && read_number(arguments[i], 100'000, number))
+      flags.events = number;
+    else if (name == "--repeats" && read_number(arguments[i], 1, number))
+      flags.repeats = static_cast<int>(number);
+    else
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace spscope
+
+int main(int argc, char** argv) {
+  spscope::Flags flags;
+  if (!spscope::read_flags(std::span(argv + 1, argv + argc), flags)) {
+    std::cerr << "usage: store_bench [--events 100000..] [--repeats 1..] [--folder DIR] [--json]\n";
+    return 2;
+  }
+  const std::vector<spscope::Figure> figures = spscope::measure(flags);
+  spscope::print(figures, flags.as_json);
+  return std::ranges::all_of(figures, &spscope::Figure::kept) ? 0 : 1;
+}
