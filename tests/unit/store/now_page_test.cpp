@@ -1,5 +1,6 @@
 // The now page outlives its process, and a reader believes nothing that it finds in one.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -142,6 +143,24 @@ TEST_F(Page, CannotBeMadeWhereNothingCan) {
   EXPECT_NE(std::string(error.what()).find("/proc/page.now"), std::string::npos);
   make();
   EXPECT_EQ(error_of([&] { make(); }).code(), ErrorCode::kOutputPlace);  // never over another one
+}
+
+// A limit of the size of a file stands for a full disk: making the page meets it, no lane does later.
+TEST_F(Page, AFullDiskIsMetWhenItIsMade) {
+  const int child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{4096, 4096};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const Error error = error_of([&] { make(0, 1000, 4); });
+    const std::string text = error.what();
+    const bool told = error.code() == ErrorCode::kStoreWrite && text.find(path_) != std::string::npos &&
+                      text.find("256064 bytes") != std::string::npos;
+    ::_exit(told && !std::filesystem::exists(path_) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace
