@@ -26,7 +26,7 @@ NEEDS = ("hard", "optional", "test")
 # Tools that a script uses only where they are there, and why that is enough.
 IF_PRESENT = {"sudo": "without it scripts/setup installs nothing and says so",
               "apt-get": "scripts/setup says so on other systems", "apt-cache": "comes with apt-get",
-              "clang-format": "tests/lint skips its check"}
+              "clang-format": "tests/lint skips its check", "srun": "samples/slurm is for machines that have Slurm"}
 
 
 def read_packages(text):

@@ -1,0 +1,88 @@
+// Faults of the system, for a program that runs with this library preloaded.
+//
+//   INJECT_ERRNO=28 INJECT_PATH=part INJECT_AFTER=bytes   writes to files whose path holds `part` fail with this errno
+//   once
+//                                                         so many bytes were written to them
+//   INJECT_CLOCK_STEP_S=seconds INJECT_CLOCK_AFTER_MS=ms  the clock of the day steps so far, so long after the start
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+
+namespace {
+
+template <typename Function>
+Function real(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+int64_t number(const char* name) {
+  const char* text = getenv(name);
+  return text == nullptr ? 0 : strtoll(text, nullptr, 10);
+}
+
+std::atomic<int64_t> written{0};
+
+bool is_meant(int descriptor) {
+  const char* part = getenv("INJECT_PATH");
+  if (part == nullptr) return false;
+  char path[4096];
+  const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+  const ssize_t length = readlink(link.c_str(), path, sizeof(path) - 1);
+  if (length < 0) return false;
+  path[length] = '\0';
+  return strstr(path, part) != nullptr;
+}
+
+bool fails(int descriptor, size_t count) {
+  if (!is_meant(descriptor)) return false;
+  if ((written += static_cast<int64_t>(count)) <= number("INJECT_AFTER")) return false;
+  errno = static_cast<int>(number("INJECT_ERRNO"));
+  return true;
+}
+
+}  // namespace
+
+extern "C" {
+
+ssize_t write(int descriptor, const void* bytes, size_t count) {
+  if (fails(descriptor, count)) return -1;
+  return real<ssize_t (*)(int, const void*, size_t)>("write")(descriptor, bytes, count);
+}
+
+ssize_t pwrite(int descriptor, const void* bytes, size_t count, off_t offset) {
+  if (fails(descriptor, count)) return -1;
+  return real<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite")(descriptor, bytes, count, offset);
+}
+
+ssize_t pwrite64(int descriptor, const void* bytes, size_t count, off64_t offset) {
+  if (fails(descriptor, count)) return -1;
+  return real<ssize_t (*)(int, const void*, size_t, off64_t)>("pwrite64")(descriptor, bytes, count, offset);
+}
+
+int clock_gettime(clockid_t clock, timespec* now) {
+  static const auto next = real<int (*)(clockid_t, timespec*)>("clock_gettime");
+  static const int64_t step_s = number("INJECT_CLOCK_STEP_S"), after_ms = number("INJECT_CLOCK_AFTER_MS");
+  static const timespec start = [] {
+    timespec time{};
+    next(CLOCK_MONOTONIC, &time);
+    return time;
+  }();
+  const int result = next(clock, now);
+  if (step_s == 0 || result != 0 || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE)) return result;
+  timespec time{};
+  next(CLOCK_MONOTONIC, &time);
+  const int64_t passed_ms = (time.tv_sec - start.tv_sec) * 1000 + (time.tv_nsec - start.tv_nsec) / 1'000'000;
+  if (passed_ms >= after_ms) now->tv_sec += step_s;
+  return result;
+}
+
+}  // extern "C"

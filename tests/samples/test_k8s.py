@@ -1,0 +1,113 @@
+"""samples/k8s/job.yaml: has the fields that a run needs, and its command does what it says, run here.
+
+Usage: test_k8s.py PROGRAM SOURCE_DIR
+"""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import yaml
+
+PROGRAM, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+LONG = ["--set", "run.repeats=2000", "--set", "run.strategies=ring"]
+
+
+def load():
+    return yaml.safe_load((SOURCE / "samples/k8s/job.yaml").read_text(encoding="utf-8"))
+
+
+def gibibytes(text):
+    number, unit = text[:-2], text[-2:]
+    return float(number) * {"Mi": 1 / 1024, "Gi": 1}[unit]
+
+
+class Manifest(unittest.TestCase):
+    def setUp(self):
+        self.job = load()
+        self.pod = self.job["spec"]["template"]["spec"]
+        self.container = self.pod["containers"][0]
+        self.volumes = {volume["name"]: volume for volume in self.pod["volumes"]}
+        self.mounts = {mount["mountPath"]: mount for mount in self.container["volumeMounts"]}
+
+    def test_is_a_job_that_does_not_repeat_a_failed_run(self):
+        self.assertEqual((self.job["apiVersion"], self.job["kind"]), ("batch/v1", "Job"))
+        self.assertEqual(self.job["spec"]["backoffLimit"], 0)
+        self.assertEqual(self.pod["restartPolicy"], "Never")
+
+    def test_leaves_time_to_merge(self):
+        self.assertGreaterEqual(self.pod["terminationGracePeriodSeconds"], 60)
+
+    def test_collects_on_the_nodes_disk(self):
+        scratch = {item["name"]: item["value"] for item in self.container["env"]}["TMPDIR"]
+        volume = self.volumes[self.mounts[scratch]["name"]]
+        self.assertIn("emptyDir", volume)
+        self.assertNotEqual(volume["emptyDir"].get("medium"), "Memory")
+        limit = gibibytes(self.container["resources"]["limits"]["ephemeral-storage"])
+        self.assertLessEqual(gibibytes(volume["emptyDir"]["sizeLimit"]), limit)
+
+    def test_gives_shared_memory_that_fits_the_pod(self):
+        shm = self.volumes[self.mounts["/dev/shm"]["name"]]["emptyDir"]
+        self.assertEqual(shm["medium"], "Memory")
+        self.assertLess(gibibytes(shm["sizeLimit"]), gibibytes(self.container["resources"]["limits"]["memory"]))
+
+    def test_asks_for_what_it_may_use(self):
+        self.assertEqual(self.container["resources"]["requests"], self.container["resources"]["limits"])
+
+    def test_mounts_every_volume_once(self):
+        self.assertEqual(sorted(mount["name"] for mount in self.mounts.values()), sorted(self.volumes))
+
+
+class Command(unittest.TestCase):
+    """The container's command with folders in place of its volumes."""
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="spscope-k8s-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        container = load()["spec"]["template"]["spec"]["containers"][0]
+        for mount in container["volumeMounts"]:
+            (self.folder / mount["mountPath"][1:]).mkdir(parents=True, exist_ok=True)
+        config = (SOURCE / "samples/photo.toml").read_text(encoding="utf-8")
+        for name in ("photo_mask.npy", "photo_qkv.safetensors"):
+            config = config.replace(f'"{name}"', f'"{SOURCE}/samples/{name}"')
+        (self.folder / "config/run.toml").write_text(config, encoding="utf-8")
+        self.command = [str(PROGRAM)] + [self.place(argument) for argument in container["args"]]
+        self.environment = {"PATH": os.environ["PATH"],
+                            **{item["name"]: self.place(item["value"]) for item in container["env"]}}
+        self.out = self.folder / "results/run.db"
+
+    def place(self, text):
+        return str(self.folder) + text if text.startswith("/") else text
+
+    def runs(self):
+        answer = subprocess.run([PROGRAM, "sql", self.out, "SELECT count(*) AS n FROM run", "--csv"], check=True,
+                                capture_output=True, text=True)
+        return int(answer.stdout.split()[1])
+
+    def left(self):
+        return sorted(path.name for path in (self.folder / "scratch").iterdir())
+
+    def test_writes_the_file_and_leaves_no_scratch(self):
+        done = subprocess.run(self.command, env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(self.runs(), 0)
+        self.assertEqual(self.left(), [])
+
+    def test_ends_well_when_kubernetes_ends_it(self):
+        process = subprocess.Popen(self.command + LONG, env=self.environment, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGTERM)
+        text, _ = process.communicate(timeout=60)
+        self.assertIn(process.returncode, (0, 1), text)
+        self.assertTrue(self.out.exists() or process.returncode == 1, text)
+        self.assertEqual(self.left(), [])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]])
