@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# A run that is killed is recovered by the path it was given, by its .collecting file and by its folder; while it runs it
+# is not touched. Its shards stay until the user removes them.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+# Minutes of work, of which some passes are recorded before it is killed.
+"$SPSCOPE" run --set model.grid=6,20,20 --set model.heads=4 --set model.head_dim=32 --set run.repeats=1000 \
+  --set run.warmup=0 --set cluster.ranks=2 -s ring -o today.db >/dev/null 2>run-err &
+run=$!
+recorded() {
+  spscope recover today.db.collecting -o never.db
+  local shards=("$TMPDIR"/*/*.rank-*.db)
+  [ -e "${shards[0]}" ] && [ "$(python3 -B -c '
+import sqlite3, sys
+print(sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True).execute("SELECT count(*) FROM chunk").fetchone()[0])
+' "${shards[0]}" 2>/dev/null || echo 0)" -gt 3 ]
+}
+wait_for recorded
+expect_refused 'is still writing' -- recover today.db -o never.db
+kill -9 "$run"
+wait "$run" 2>/dev/null || true
+
+folder=$(find "$TMPDIR" -mindepth 1 -maxdepth 1 -type d)
+expect_exit 0 recover today.db -o by-path.db --json
+expect_json 'd["events"] > 0' 'd["unreadable"] == 0' 'd["files_read"] == 2'
+expect_exit 0 recover today.db.collecting -o by-note.db
+expect_exit 0 recover "$folder" -o by-folder.db
+[ -e "$folder" ] || fail "the shards are gone"
+for file in by-path by-note by-folder; do
+  expect_exit 0 doctor $file.db
+  expect_out 'right in all chunks' 'begun and not finished'
+  expect_exit 0 sql $file.db 'SELECT rank, lane, op_id, begin_ns, end_ns, unfinished FROM event ORDER BY 1, 2, 4, 5' --csv
+  cp "$out" $file.csv
+done
+cmp by-path.csv by-note.csv || fail "the note leads elsewhere"
+cmp by-path.csv by-folder.csv || fail "the folder leads elsewhere"
+expect_exit 0 compare by-path.db
+[ ! -e never.db ] || fail "a file was written while the run was going on"
