@@ -74,7 +74,7 @@ class Cluster:
                  "SlurmdSpoolDir": self.folder / "spool", "SlurmctldPidFile": self.folder / "slurmctld.pid",
                  "SlurmdPidFile": self.folder / "slurmd.pid", "ProctrackType": "proctrack/linuxproc",
                  "TaskPlugin": "task/none", "SelectType": "select/cons_tres", "SelectTypeParameters": "CR_Core",
-                 "ReturnToService": 2, "PartitionName": "all Nodes=ALL Default=YES MaxTime=10:00 State=UP"}
+                 "ReturnToService": 2, "PartitionName": "all Nodes=ALL Default=YES MaxTime=INFINITE State=UP"}
         node = f"NodeName={host} NodeAddr=127.0.0.1 CPUs={os.cpu_count()} State=UNKNOWN"
         text = [f"{key}={value}" for key, value in lines.items()]
         (self.folder / "slurm.conf").write_text("\n".join(text[:-1] + [node, text[-1]]) + "\n", encoding="utf-8")
@@ -87,13 +87,13 @@ class Cluster:
     def ask(self, *command):
         return subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False).stdout
 
-    def wait_for(self, holds, what, seconds=20):
+    def wait_for(self, holds, what, seconds=20, otherwise=Skip):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if holds():
                 return
             time.sleep(0.2)
-        raise Skip(f"{what} did not start here")
+        raise otherwise(f"{what} did not start here")
 
     def submit(self, out, *more):
         log = self.folder / f"{out.stem}.log"
@@ -128,13 +128,15 @@ def whole_run(cluster):
 
 def early_signal(cluster):
     out = cluster.folder / "signalled.db"
-    job, log = cluster.submit(out, "--set", "run.layers=30", "--set", "run.repeats=50")
-    cluster.wait_for(lambda: Path(f"{out}.collecting").exists() or out.exists(), "the run")
+    job, log = cluster.submit(out, "--set", "run.denoise_steps=5000", "--set", "run.repeats=1")
+    cluster.wait_for(lambda: Path(f"{out}.collecting").exists() or out.exists(), "the run", otherwise=AssertionError)
     time.sleep(1)
     cluster.ask("scancel", "--batch", "--signal=USR1", job)
     cluster.finish(job)
     assert out.exists() and not Path(f"{out}.collecting").exists(), log.read_text(encoding="utf-8")
-    print(f"SIGUSR1 kept {runs(out)} of 30 layers")
+    kept = runs(out)
+    assert 0 < kept < 5000, f"{kept} denoise steps"
+    print(f"SIGUSR1 kept {kept} of 5000 denoise steps")
 
 
 def has_mpi():
