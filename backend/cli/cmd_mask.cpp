@@ -47,7 +47,7 @@ std::vector<std::int32_t> uniform_cuts(std::int64_t tokens, int block) {
 int block_or_assumed(const MaskFlags& flags) { return flags.block > 0 ? flags.block : kAssumedBlock; }
 
 BlockMask read_mask(CommandContext& context, const MaskFlags& flags) {
-  const MaskFile file(flags.input, flags.array, MaskUser::kFlags);
+  const MaskFile file(flags.input, flags.array, MaskUser::kFlags, context.max_memory_bytes);
   const std::vector<std::int32_t>& cuts = file.block_starts();
   if (flags.tokens != 0) file.require_tokens(flags.tokens);
   if (!cuts.empty() && flags.block == 0) return file.mask(flags.step, flags.layer);

@@ -69,7 +69,7 @@ Comparison plan_all(const Job& job, const MaskSource& masks) {
 }
 
 int run_plan(CommandContext& context, const PlanFlags& flags) {
-  const Job job = load_job(flags.job);
+  const Job job = load_job(flags.job, context.max_memory_bytes);
   const ActivationSource activations(job);
   const MaskSource masks(job, activations);
   if (flags.ops || flags.dot) {

@@ -107,7 +107,7 @@ void finish(RunShards& shards, Result<RunOutcome>& outcome) {
 }
 
 int run(CommandContext& context, const RunFlags& flags) {
-  const Job job = load_job(flags.job);
+  const Job job = load_job(flags.job, context.max_memory_bytes);
   const std::string wanted = flags.output.empty() ? job.config.run.output : flags.output;
   if (!wanted.empty()) check_output(wanted, flags.force);
   std::optional<ScratchFile> scratch;  // when nothing is to be kept

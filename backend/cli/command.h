@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "backend/base/error.h"
+#include "backend/base/memory_limit.h"
 
 namespace CLI {
 class App;
@@ -26,8 +27,9 @@ inline constexpr int kExitDone = 0, kExitFailed = 1, kExitUsage = 2, kExitRegres
 struct CommandContext {
   std::ostream& out;
   std::ostream& err;
-  bool json = false;      // --json
-  bool color = false;     // stdout is a terminal that shows colours
+  bool json = false;                                       // --json
+  std::int64_t max_memory_bytes = kDefaultMaxMemoryBytes;  // --max-memory: what files of others may unfold to
+  bool color = false;                                      // stdout is a terminal that shows colours
   bool progress = false;  // stderr is a terminal: a progress line may be drawn and erased
 };
 

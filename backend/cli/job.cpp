@@ -87,9 +87,10 @@ std::string unique_id(std::string_view name, const std::vector<ChosenStrategy>& 
 
 }  // namespace
 
-Job load_job(const JobFlags& flags) {
+Job load_job(const JobFlags& flags, std::int64_t max_memory_bytes) {
   LoadedConfig loaded = load(flags);
   Job job;
+  job.max_memory_bytes = max_memory_bytes;
   job.config = std::move(loaded.config);
   job.places = std::move(loaded.places);
   ResolvedConfig resolved = resolve(job.config);

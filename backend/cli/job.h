@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/base/memory_limit.h"
 #include "backend/config/cluster.h"
 #include "backend/config/config_text.h"
 #include "backend/config/model.h"
@@ -32,13 +33,14 @@ struct JobFlags {
 
 struct Job {
   RunConfig config;
-  ConfigPlaces places;  // where the keys stand, for problems that show only later
+  std::int64_t max_memory_bytes = kDefaultMaxMemoryBytes;  // of each array file
+  ConfigPlaces places;                                     // where the keys stand, for problems that show only later
   Model model;
   Cluster cluster;
   std::vector<ChosenStrategy> strategies;
 };
 
 // Throws Error with all problems of the config, the overrides and the strategy parameters, with their places.
-Job load_job(const JobFlags& flags);
+Job load_job(const JobFlags& flags, std::int64_t max_memory_bytes = kDefaultMaxMemoryBytes);
 
 }  // namespace spscope

@@ -18,7 +18,7 @@ ActivationSource::ActivationSource(const Job& job)
     : job_(job), parameters_(std::make_shared<LayerParameters>(job.config.run.seed)) {
   if (job.config.model.activations.empty()) return;
   const std::string path = input_path(job.config, job.config.model.activations);
-  ReadOptions options;
+  ReadOptions options = {.max_bytes = job.max_memory_bytes};
   for (const char* suffix : {"", "_temporal"}) {
     if (*suffix != '\0' && !job.model.spatiotemporal()) break;
     for (const char* name : kTensorNames) options.only.push_back(fmt::format("{}{}", name, suffix));

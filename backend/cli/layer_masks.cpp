@@ -62,8 +62,10 @@ MaskSource::MaskSource(const Job& job, const ActivationSource& activations) : jo
 
 // A fault of the file is one of the key that names it.
 void MaskSource::open_file() {
-  Result<std::unique_ptr<MaskFile>> file =
-      capture([&] { return std::make_unique<MaskFile>(input_path(job_.config, job_.config.mask.file)); });
+  Result<std::unique_ptr<MaskFile>> file = capture([&] {
+    return std::make_unique<MaskFile>(input_path(job_.config, job_.config.mask.file), "", MaskUser::kConfig,
+                                      job_.max_memory_bytes);
+  });
   if (file) {
     file_ = std::move(*file);
     return;

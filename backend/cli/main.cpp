@@ -2,20 +2,55 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <iostream>
 #include <new>
 #include <vector>
 
+#include "backend/base/memory_limit.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help.h"
 #include "backend/cli/usage.h"
+#include "backend/store/store_memory.h"
 
 namespace spscope {
 namespace {
 
 bool is_terminal(int descriptor) { return isatty(descriptor) != 0; }
+
+constexpr std::int64_t kLeastMaxMemoryBytes = 1 << 20, kMostMaxMemoryBytes = std::int64_t{1} << 50;
+
+// Commands whose own work takes memory, by what was asked and not by what a file holds.
+constexpr std::array<std::string_view, 3> kWorkers = {"run", "plan", "calibrate"};
+
+// The others do little but read: a file that unfolds beyond the limit stops them.
+bool is_reader(const CLI::App& app) {
+  return std::ranges::find(kWorkers, app.get_subcommands().front()->get_name()) == kWorkers.end();
+}
+
+void limit_memory(const CLI::App& app, const CommandContext& context) {
+  if (!is_reader(app)) return;
+  limit_store_memory(context.max_memory_bytes);
+  cap_process_memory(context.max_memory_bytes);
+}
+
+// What was read when memory ran out, as it was given.
+std::string files_given(const CLI::App& app) {
+  std::string files;
+  const CLI::App* command = app.get_subcommands().front();
+  for (const CLI::App* taker : {command, command->get_subcommands().empty() ? command : command->get_subcommands()[0]})
+    for (const CLI::Option* option : taker->get_options())
+      if (option->get_positional() && files.empty() && option->count() > 0) files = option->results().front();
+  return files;
+}
+
+int finish(CommandContext& context, int code) {
+  if (!context.out.flush()) throw Error(ErrorCode::kStoreWrite, "cannot write to standard output", "is its disk full?");
+  return code;
+}
 
 int run(int argc, char** argv) {
   CLI::App app(
@@ -32,7 +67,12 @@ int run(int argc, char** argv) {
     sub->callback([&action, declared = command.declare(*sub)] { action = declared; });
     std::vector<CLI::App*> takers = sub->get_subcommands(nullptr);
     takers.push_back(sub);
-    for (CLI::App* taker : takers) taker->add_flag("--json", context.json, "print the result as JSON");
+    for (CLI::App* taker : takers) {
+      taker->add_flag("--json", context.json, "print the result as JSON");
+      taker->add_option("--max-memory", context.max_memory_bytes, "what a file that is read may take: 512MiB, 8GiB")
+          ->transform(CLI::AsSizeValue(false))
+          ->check(CLI::Range(kLeastMaxMemoryBytes, kMostMaxMemoryBytes));
+    }
   }
   if (argc < 2) {  // nothing was asked: what can be
     std::cerr << app.help();
@@ -47,9 +87,16 @@ int run(int argc, char** argv) {
   }
   context.color = is_terminal(STDOUT_FILENO);
   context.progress = is_terminal(STDERR_FILENO) && !context.json;
-  const int code = action(context);
-  if (!context.out.flush()) throw Error(ErrorCode::kStoreWrite, "cannot write to standard output", "is its disk full?");
-  return code;
+  limit_memory(app, context);
+  try {
+    return finish(context, action(context));
+  } catch (const std::bad_alloc&) {  // here it is known what was read, and how much it was allowed
+    if (!is_reader(app)) throw;
+    throw Error(ErrorCode::kStoreOpen,
+                "cannot read \"" + files_given(app) + "\": it needs more than the " +
+                    memory_text(context.max_memory_bytes) + " that --max-memory allows",
+                "give a larger --max-memory if you trust the file");
+  }
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/base/memory_limit.h"
+
 namespace spscope {
 
 enum class ElementType : std::uint8_t { kBool, kU8, kI8, kU16, kI16, kU32, kI32, kU64, kI64, kF16, kBf16, kF32, kF64 };
@@ -30,8 +32,8 @@ struct Array {
 };
 
 struct ReadOptions {
-  std::int64_t max_bytes = std::int64_t{8} << 30;  // of all arrays read from one file
-  std::vector<std::string> only;                   // names to read, all when empty; others may hold anything
+  std::int64_t max_bytes = kDefaultMaxMemoryBytes;  // of all arrays read from one file
+  std::vector<std::string> only = {};               // names to read, all when empty; others may hold anything
 };
 
 // The arrays of a file in the format that its ending names, in the order of the file. With `only`, an absent name is an

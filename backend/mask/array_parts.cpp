@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "backend/base/check.h"
+#include "backend/base/memory_limit.h"
 #include "backend/base/nearest_name.h"
 
 namespace spscope {
@@ -47,6 +48,13 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
 }
 
+// The bytes of such an array, which may be more than a number holds.
+std::string needed_text(std::span<const std::int64_t> shape, ElementType type) {
+  double bytes = element_bytes(type);
+  for (std::int64_t extent : shape) bytes *= static_cast<double>(extent);
+  return bytes < 9e18 ? memory_text(static_cast<std::int64_t>(bytes)) : "more than there is";
+}
+
 std::int64_t checked_bytes(const std::string& place, std::span<const std::int64_t> shape, ElementType type,
                            std::int64_t limit) {
   SPSCOPE_CHECK(limit >= 0);
@@ -64,9 +72,9 @@ std::int64_t checked_bytes(const std::string& place, std::span<const std::int64_
   for (std::int64_t extent : shape) {
     if (extent > limit / bytes) {
       throw Error(ErrorCode::kMaskTooLarge,
-                  fmt::format("{} of shape {} and type {} is larger than the limit of {} bytes", place,
-                              shape_text(shape), element_name(type), limit),
-                  "save one denoise step and layer to a file, and masks as uint8");
+                  fmt::format("{} of shape {} and type {} needs {}, the limit is {}", place, shape_text(shape),
+                              element_name(type), needed_text(shape, type), memory_text(limit)),
+                  "save one denoise step and layer to a file, and masks as uint8, or give a larger --max-memory");
     }
     bytes *= extent;
   }

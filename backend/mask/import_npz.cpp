@@ -61,6 +61,13 @@ Array read_entry(zip_t* archive, zip_uint64_t index, const std::string& path, co
       status.size > static_cast<zip_uint64_t>(INT64_MAX)) {
     throw Error(ErrorCode::kMaskFormat, fmt::format("the size of {} is not known", place), "write it with numpy.savez");
   }
+  constexpr zip_uint64_t kMostUnfolding = 1032;  // deflate makes at most 258 bytes of 2 bits
+  if ((status.valid & ZIP_STAT_COMP_SIZE) == 0 || status.size / kMostUnfolding > status.comp_size) {
+    throw Error(ErrorCode::kMaskFormat,
+                fmt::format("{} says that it unfolds from {} to {} bytes, which no zip archive does", place,
+                            status.comp_size, status.size),
+                "write it with numpy.savez or numpy.savez_compressed");
+  }
   const Entry entry(zip_fopen_index(archive, index, 0));
   if (!entry) {
     throw Error(ErrorCode::kMaskFormat, fmt::format("cannot unpack {}: {}", place, zip_strerror(archive)),

@@ -65,10 +65,11 @@ std::int64_t expansion(std::int64_t blocks, std::int64_t count) {
 
 }  // namespace
 
-MaskFile::MaskFile(std::string path, const std::string& array, MaskUser user) : path_(std::move(path)), user_(user) {
-  std::vector<Array> arrays = read_arrays(path_);
+MaskFile::MaskFile(std::string path, const std::string& array, MaskUser user, std::int64_t max_bytes)
+    : path_(std::move(path)), user_(user) {
+  std::vector<Array> arrays = read_arrays(path_, {.max_bytes = max_bytes});
   const bool alone = std::filesystem::path(path_).extension() == ".npy";
-  if (alone) read_starts_beside();
+  if (alone) read_starts_beside(max_bytes);
   for (const Array& candidate : arrays) {
     if (candidate.name == kStartsName && !alone) block_starts_ = checked_starts(candidate, path_);
   }
@@ -77,14 +78,14 @@ MaskFile::MaskFile(std::string path, const std::string& array, MaskUser user) : 
   extent_ = mask_extents(array_, path_);
 }
 
-void MaskFile::read_starts_beside() {
+void MaskFile::read_starts_beside(std::int64_t max_bytes) {
   const std::filesystem::path file(path_), folder = file.parent_path();
   std::vector<std::string> beside = {starts_path_of(path_)};
   if (file.filename() == "mask.npy") beside.push_back((folder / fmt::format("{}.npy", kStartsName)).string());
   for (const std::string& path : beside) {
     std::error_code unknown;
     if (!std::filesystem::exists(path, unknown)) continue;
-    block_starts_ = checked_starts(read_arrays(path)[0], path);
+    block_starts_ = checked_starts(read_arrays(path, {.max_bytes = max_bytes})[0], path);
     starts_file_ = path;
     return;
   }

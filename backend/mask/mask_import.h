@@ -26,7 +26,8 @@ class MaskFile {
  public:
   // Reads the array of this name; "" is the one named "mask", or the only one besides block_starts. Throws the errors
   // of array_file.h, and kMaskValue when a value is neither 0 nor 1 or the cuts are not cuts.
-  explicit MaskFile(std::string path, const std::string& array = {}, MaskUser user = MaskUser::kConfig);
+  explicit MaskFile(std::string path, const std::string& array = {}, MaskUser user = MaskUser::kConfig,
+                    std::int64_t max_bytes = kDefaultMaxMemoryBytes);
 
   // 1 when the array lacks the dimension; one entry then serves every denoise step or layer.
   int denoise_steps() const { return static_cast<int>(extent_[0]); }
@@ -48,7 +49,7 @@ class MaskFile {
   void require_tokens(std::int64_t tokens) const;
 
  private:
-  void read_starts_beside();
+  void read_starts_beside(std::int64_t max_bytes);
   std::string starts_note() const;
   std::string size_hint() const;
   std::int64_t entry(int denoise_step, int layer) const;

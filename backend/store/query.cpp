@@ -77,6 +77,7 @@ std::string table_hint(Database& db, std::string_view message) {
 
 [[noreturn]] void refuse(Database& db, int code, const QueryLimits& limits) {
   const int primary = code & 0xff;
+  if (primary == SQLITE_NOMEM) db.fail(code);
   if (primary == SQLITE_INTERRUPT)
     throw Error(ErrorCode::kStoreQuery, fmt::format("the question took longer than {} ms", limits.max_ms),
                 "ask for less at once: a window of time, one run, one rank");

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <new>
+
+#include "backend/base/memory_limit.h"
+#include "backend/store/store_memory.h"
 
 namespace spscope {
 
@@ -128,8 +132,27 @@ void Database::check(int code) const {
   if (code != SQLITE_OK) fail(code);
 }
 
+void limit_store_memory(std::int64_t bytes) {
+#if SQLITE_VERSION_NUMBER >= 3031000
+  sqlite3_hard_heap_limit64(bytes);
+#else
+  sqlite3_soft_heap_limit64(bytes);
+#endif
+}
+
+// What SQLite refused for want of memory: more than it may take, or than there is.
+[[noreturn]] void Database::fail_for_memory() const {
+  const std::int64_t limit = sqlite3_soft_heap_limit64(-1);  // a hard limit is a soft one too
+  if (limit == 0) throw std::bad_alloc();
+  throw Error(
+      ErrorCode::kStoreOpen,
+      fmt::format("cannot read \"{}\": it needs more than the {} that --max-memory allows", path_, memory_text(limit)),
+      "give a larger --max-memory if you trust the file");
+}
+
 void Database::fail(int code) const {
   const int primary = code & 0xff;
+  if (primary == SQLITE_NOMEM && !writing_) fail_for_memory();
   const std::string text = fmt::format("{} (SQLite {})", sqlite3_errmsg(handle()), code);
   if (writing_) {
     const bool full = primary == SQLITE_FULL || primary == SQLITE_IOERR;

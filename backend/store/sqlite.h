@@ -131,6 +131,7 @@ class Database {
   [[noreturn]] void fail(int code) const;
 
  private:
+  [[noreturn]] void fail_for_memory() const;
   Database(const std::string& file, int flags, std::string path, bool writing);
   void set_hostile_limits();
 

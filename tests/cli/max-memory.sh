@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# A file that unfolds to more than --max-memory is refused: exit 2, the file, what it needs and the limit are named. With
+# room it is read.
+# labels: hostile
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+python3 -B "$scripts/large_arrays.py"
+for file in mask.npy mask.npz mask.safetensors; do
+  expect_exit 2 mask info "$file" --max-memory 3MiB
+  expect_err 'SPS-044' "$file" '4 MiB' '3 MiB' 'max-memory'
+  expect_exit 0 mask info "$file" --max-memory 64MiB
+done
+
+# What run and plan read by a config: masks and activations.
+printf '[mask]\nfile = "mask.npz"\n' >mask.toml
+for command in run plan; do # by a config
+  expect_exit 2 "$command" mask.toml --max-memory 3MiB
+  expect_err 'SPS-044' 'mask.npz' '4 MiB' '3 MiB'
+done
+printf '[model]\nactivations = "big.npz"\n' >activations.toml
+expect_exit 2 run activations.toml --max-memory 1MiB "${small[@]}"
+expect_err 'SPS-044' 'big.npz' '2 MiB' '1 MiB'
+
+# Databases: what SQLite itself may take, and what this program makes of a file. Neither may end in another way.
+expect_exit 0 run -s ring "${small[@]}" -o run.db
+python3 -B "$scripts/large_arrays.py" run.db
+for command in 'sql run.db' 'compare' 'report'; do
+  case $command in
+    sql*) arguments=(sql run.db "SELECT value FROM machine_fact ORDER BY length(value) DESC") ;;
+    report) arguments=(report run.db -o report.html) ;;
+    *) arguments=("$command" run.db) ;;
+  esac
+  expect_exit 2 "${arguments[@]}" --max-memory 2MiB
+  expect_err 'SPS-150' 'run.db' '2 MiB'
+done
+[ ! -e report.html ] || fail "a report was left"
+expect_exit 0 compare run.db
+
+for value in 0 12 -5 lots 5XB; do
+  expect_exit 2 compare run.db --max-memory "$value"
+  expect_err 'max-memory'
+done
