@@ -14,22 +14,15 @@
 #include "backend/cli/command.h"
 #include "backend/cli/job_flags.h"
 #include "backend/cli/progress_printer.h"
-#include "backend/cli/run_job.h"
-#include "backend/cli/run_output.h"
-#include "backend/cli/run_shards.h"
+#include "backend/cli/run_command.h"
+#include "backend/cli/run_ranks.h"
 #include "backend/cli/scratch.h"
 #include "backend/cli/stop_signals.h"
+#include "backend/config/environment.h"
 #include "backend/report/render.h"
 
 namespace spscope {
 namespace {
-
-struct RunFlags {
-  JobFlags job;
-  std::string output, dump, progress, launcher = "threads";
-  bool force = false, headless = false, small = false;
-  int acknowledge = -1;
-};
 
 int exit_code_of(const Comparison& comparison) {
   bool any = false;
@@ -38,31 +31,6 @@ int exit_code_of(const Comparison& comparison) {
     any = any || s.legal;
   }
   return any ? kExitDone : kExitUsage;
-}
-
-// The stored run as `compare` would show it.
-int print_stored(CommandContext& context, const std::string& path, const std::string& shown_path) {
-  const StoreReader reader(path);
-  std::vector<Comparison> comparisons = compare_store(reader);
-  for (Comparison& c : comparisons) c.file = shown_path;
-  TerminalStyle style;
-  style.color = context.color;
-  if (context.json)
-    context.out << render_json(comparisons);
-  else
-    for (const Comparison& c : comparisons) context.out << render_terminal(c, style);
-  return exit_code_of(comparisons.front());
-}
-
-// Where the ranks of a process are executed, if any are.
-RunShardsOptions shards_options(const Job& job, const RunFlags& flags) {
-  RunShardsOptions options;
-  if (job.config.run.mode == RunMode::kExecute) options.ranks = job.cluster.plan_ranks();
-  options.tool_version = kVersion;
-  options.acknowledge = flags.acknowledge;
-  // The ranks could go on, but what they do could not be kept: the layers that are complete are.
-  options.on_failure = request_stop;
-  return options;
 }
 
 // What is told of a run that did not come to its end, in the file and to the user.
@@ -96,32 +64,32 @@ Result<RunOutcome> run_into(RunShards& shards, const Job& job, const RunOptions&
   return outcome;
 }
 
-// Says in the shards how the run ended, and makes them complete.
-void finish(RunShards& shards, Result<RunOutcome>& outcome) {
-  const std::optional<Error> lost = shards.failure();
-  if (!outcome)
-    shards.add_incident(incident_of(&outcome.error()));
-  else if (outcome->interrupted())
-    shards.add_incident(incident_of(lost ? &*lost : nullptr));
-  shards.finish();
+// Ranks of simulate and project are none: there is nothing to start.
+bool runs_processes(const RunFlags& flags, const Job& job) {
+  return job.config.run.mode == RunMode::kExecute &&
+         (flags.launcher == "mpi" || job.config.run.backend == "mpi" || started_by_mpi());
 }
 
 int run(CommandContext& context, const RunFlags& flags) {
-  const Job job = load_job(flags.job, context.max_memory_bytes);
+  Job job = load_job(flags.job, context.max_memory_bytes);
+  const bool processes = runs_processes(flags, job);
+  if (processes) job.config.run.backend = "mpi";
+  if (flags.headless) context.color = context.progress = false;
+  if (processes && started_by_mpi()) return run_as_rank(context, flags, job);
   const std::string wanted = flags.output.empty() ? job.config.run.output : flags.output;
   if (!wanted.empty()) check_output(wanted, flags.force);
   std::optional<ScratchFile> scratch;  // when nothing is to be kept
   if (wanted.empty()) scratch.emplace(job.config.run.scratch);
   const std::string path = scratch ? scratch->path() : wanted;
-  const std::string progress = !flags.progress.empty() ? flags.progress : flags.headless ? "json" : "bar";
-  if (flags.headless) context.color = context.progress = false;
+  if (processes) return launch_ranks(context, flags, job, path, wanted);
+  const std::string progress = flags.progress_kind();
 
   const std::atomic<bool>& stop = watch_stop_signals(progress != "json");
   ProgressPrinter printer(context, progress);
   const auto on_note = [&printer](const std::string& text) { printer.note(text); };
   RunOutputOptions place{flags.force, job.config.run.scratch, job.cluster.plan_ranks(), on_note};
   RunOutput output(path, place);
-  RunShards shards(output.note(), shards_options(job, flags));
+  RunShards shards(output.note(), shards_options(flags, 0, job.config.run.mode == RunMode::kExecute ? place.ranks : 0));
   RunOptions options;
   options.dump = flags.dump;
   options.interrupt = &stop;
@@ -130,15 +98,12 @@ int run(CommandContext& context, const RunFlags& flags) {
   options.shards = shards.num_shards();
   Result<RunOutcome> outcome = run_into(shards, job, options, !wanted.empty());
   const Result<bool> complete = capture([&] {
-    finish(shards, outcome);
+    finish_shards(shards, outcome);
     return true;
   });
   if (!complete) output.leave_to_recover(outcome ? complete.error() : outcome.error());
 
-  MergeOptions merge;
-  merge.small = flags.small;
-  merge.tool_version = kVersion;
-  const MergeReport report = output.merge(merge);
+  const MergeReport report = merge_output(output, flags, false);
   if (outcome) printer(outcome->progress);
   printer.clear();
   if (!outcome || outcome->layers_done == 0) {  // no result, but the events are kept
@@ -146,8 +111,7 @@ int run(CommandContext& context, const RunFlags& flags) {
     throw Error(error.code(), error.what(), fmt::format("{} events up to then are kept in {}", report.events, wanted));
   }
   const int code = print_stored(context, path, wanted);
-  if (!context.json && wanted.empty()) fmt::print(context.err, "\nnothing was kept; -o FILE.db keeps the run\n");
-  if (!wanted.empty() && progress != "json") fmt::print(context.err, "kept in {}\n", wanted);
+  print_kept(context, flags, wanted);
   if (outcome->interrupted())
     fmt::print(context.err, "interrupted: {} of {} layers were complete{}\n", outcome->layers_done, outcome->layers,
                wanted.empty() ? "" : " and are kept");
@@ -157,18 +121,67 @@ int run(CommandContext& context, const RunFlags& flags) {
 
 }  // namespace
 
+RunShardsOptions shards_options(const RunFlags& flags, int first_rank, int ranks) {
+  RunShardsOptions options;
+  options.first_rank = first_rank;
+  options.ranks = ranks;
+  options.tool_version = kVersion;
+  options.acknowledge = flags.acknowledge;
+  // The ranks could go on, but what they do could not be kept: the layers that are complete are.
+  options.on_failure = request_stop;
+  return options;
+}
+
+void finish_shards(RunShards& shards, const Result<RunOutcome>& outcome) {
+  const std::optional<Error> lost = shards.failure();
+  const bool is_head = shards.target().head != nullptr;
+  if (!outcome && is_head)
+    shards.add_incident(incident_of(&outcome.error()));
+  else if (is_head && Result(outcome)->interrupted())
+    shards.add_incident(incident_of(lost ? &*lost : nullptr));
+  shards.finish();
+}
+
+MergeReport merge_output(RunOutput& output, const RunFlags& flags, bool tolerant) {
+  MergeOptions merge;
+  merge.tolerant = tolerant;
+  merge.small = flags.small;
+  merge.tool_version = kVersion;
+  return output.merge(merge);
+}
+
+int print_stored(CommandContext& context, const std::string& path, const std::string& shown_path) {
+  const StoreReader reader(path);
+  std::vector<Comparison> comparisons = compare_store(reader);
+  for (Comparison& c : comparisons) c.file = shown_path;
+  TerminalStyle style;
+  style.color = context.color;
+  if (context.json)
+    context.out << render_json(comparisons);
+  else
+    for (const Comparison& c : comparisons) context.out << render_terminal(c, style);
+  return exit_code_of(comparisons.front());
+}
+
+void print_kept(CommandContext& context, const RunFlags& flags, const std::string& wanted) {
+  if (!context.json && wanted.empty()) fmt::print(context.err, "\nnothing was kept; -o FILE.db keeps the run\n");
+  if (!wanted.empty() && flags.progress_kind() != "json") fmt::print(context.err, "kept in {}\n", wanted);
+}
+
 CommandAction declare_run(CLI::App& app) {
   auto flags = std::make_shared<RunFlags>();
   declare_job_flags(app, flags->job);
   app.add_option("-o,--output", flags->output, "keep the run in this file");
   app.add_flag("--force", flags->force, "replace the output file when it is a stored run");
   app.add_flag("--small", flags->small, "compress the events of the output file: half the bytes, slower to write");
-  app.add_option("--launcher", flags->launcher, "what starts the ranks: threads")->check(CLI::IsMember({"threads"}));
+  app.add_option("--launcher", flags->launcher, "what ranks are: threads of this process, or processes of MPI")
+      ->check(CLI::IsMember({"threads", "mpi"}));
   app.add_option("--progress", flags->progress, "bar, json or none, on stderr")
       ->check(CLI::IsMember({"bar", "json", "none"}));
   app.add_flag("--headless", flags->headless, "nobody looks on: progress as JSON lines, no colours, nothing drawn");
   app.add_option("--dump", flags->dump, "write inputs, masks and outputs as .npy files into this folder");
   app.add_option("--acknowledge", flags->acknowledge, "tell each commit of events on this descriptor")->group("");
+  app.add_option("--collection", flags->collection, "the run in progress that this rank is part of")->group("");
   return [flags](CommandContext& context) { return run(context, *flags); };
 }
 

@@ -67,6 +67,7 @@ TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& plann
   options.ranks_per_node = request.ranks_per_node;
   options.recorder = context.recorder;
   options.interrupt = context.interrupt;
+  options.world = context.world;
   options.on_run = context.on_repeat;
   ExecuteResult result = execute(planned.plan, request, activations, options);
   TimedLayer timed;

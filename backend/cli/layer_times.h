@@ -30,6 +30,7 @@ struct TimingContext {
   Network network;
   const Reference* reference = nullptr;  // what executed outputs are held to; nullptr: they are not checked
   OpRecorder* recorder = nullptr;        // of what is executed; may be nullptr
+  RankWorld* world = nullptr;            // the processes that run a rank each; nullptr: threads of this one do
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(int done, int total)> on_repeat;
 };

@@ -185,7 +185,11 @@ struct RunningJob {
 
   bool noted = false;
 
-  bool interrupted() const { return options.interrupt && options.interrupt->load(); }
+  // All processes of a run leave at the same place: each of them asks.
+  bool interrupted() const {
+    const bool here = options.interrupt && options.interrupt->load();
+    return options.world != nullptr ? options.world->any(here) : here;
+  }
   void note(const std::string& text) const {
     if (!text.empty() && options.on_note) options.on_note(text);
   }
@@ -214,7 +218,8 @@ std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerO
   const Job& job = running.job;
   const RunSection& section = job.config.run;
   std::optional<Reference> reference;
-  if (section.mode == RunMode::kExecute && section.verify != VerifyExtent::kOff)
+  const bool has_outputs = running.options.world == nullptr || running.options.world->rank() == 0;
+  if (section.mode == RunMode::kExecute && section.verify != VerifyExtent::kOff && has_outputs)
     reference.emplace(where.request, input, section.verify, section.seed, running.options.interrupt);
   std::vector<RunLayer> runs;
   for (const StoredStrategy& strategy : running.strategies) {
@@ -231,6 +236,7 @@ std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerO
           Network::from_profile(job.cluster.preset.network, where.request.ranks, job.cluster.gpus_per_node),
           reference ? &*reference : nullptr,
           running.target.recorder,
+          running.options.world,
           running.options.interrupt,
           [&](int done, int) { running.progress.say("run", id, strategy.label, done); }};
       Result<TimedLayer> timed = capture([&] { return time_layer(timing, run.planned, where.request, input); });
@@ -289,7 +295,7 @@ RunOutcome run_job(const Job& job, const RunTarget& target, const RunOptions& op
         ++outcome.layers_done;
         return true;
       },
-      options.interrupt);
+      options.world == nullptr ? options.interrupt : nullptr);
   running.progress.say("merge", "", "", 0);
   outcome.progress = running.progress.now("done", "", "", 0, 0);
   return outcome;

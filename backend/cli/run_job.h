@@ -7,6 +7,7 @@
 
 #include "backend/cli/job.h"
 #include "backend/cli/run_recorder.h"
+#include "backend/execute/rank_world.h"
 #include "backend/store/store_writer.h"
 
 namespace spscope {
@@ -32,6 +33,8 @@ struct RunOptions {
   std::function<void(const RunProgress&)> on_progress;
   std::function<void(const std::string&)> on_note;  // what the user should know before a long run
   int shards = 0;                                   // of the collection, for progress
+  // The processes that run a rank each, this being one of them; nullptr: ranks are threads of this process.
+  RankWorld* world = nullptr;
 };
 
 // How far a run came. A layer that was interrupted is left out whole, so that all strategies compare over the same

@@ -60,6 +60,11 @@ class RankWorld {
   bool any(bool here) { return sum({here ? 1 : 0}).front() > 0; }
   // The error of the lowest rank that has one, at all of them.
   virtual std::optional<Error> agree(const std::optional<Error>& mine) = 0;
+  // The text of rank 0, at all of them.
+  virtual std::string share(const std::string& text) = 0;
+  // Every process calls it last, also after an error. False: not all have come within that time, which happens when
+  // one of them met an error that the others do not know of; abort() then. <= 0 s: as long as it takes.
+  virtual bool leave_together(double seconds) = 0;
   // Exchanges times with rank 0; clocks() at rank 0 then fit them too.
   virtual void measure_clocks() = 0;
   virtual const std::vector<ClockOfRank>& clocks() const = 0;

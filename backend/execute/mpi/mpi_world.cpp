@@ -12,6 +12,7 @@
 #include <map>
 #include <thread>
 
+#include "backend/base/check.h"
 #include "backend/base/clock.h"
 #include "backend/base/cores.h"
 #include "backend/execute/mpi/mpi_check.h"
@@ -227,6 +228,29 @@ std::optional<Error> MpiWorld::agree(const std::optional<Error>& mine) {
   check(MPI_Ibcast(&shown, sizeof shown, MPI_BYTE, first, world_.get(), &request));
   wait(request);
   return Error(static_cast<ErrorCode>(shown.code), shown.text, shown.hint);
+}
+
+std::string MpiWorld::share(const std::string& text) {
+  std::array<char, 4096> shared{};
+  SPSCOPE_CHECK(text.size() < shared.size());
+  if (rank_ == 0) std::ranges::copy(text, shared.begin());
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ibcast(shared.data(), static_cast<int>(shared.size()), MPI_BYTE, 0, world_.get(), &request));
+  wait(request);
+  return shared.data();
+}
+
+// On a communicator that nothing else uses for collectives: the others may be inside one.
+bool MpiWorld::leave_together(double seconds) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ibarrier(data_.get(), &request));
+  const std::int64_t begin_ns = now_ns();
+  Patience patience;
+  for (int done = 0; done == 0; patience.pause()) {
+    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    if (done == 0 && seconds > 0 && static_cast<double>(now_ns() - begin_ns) * 1e-9 > seconds) return false;
+  }
+  return true;
 }
 
 // One rank after the other plays with rank 0, so that no exchange waits for another one.

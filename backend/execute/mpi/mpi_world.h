@@ -47,6 +47,8 @@ class MpiWorld final : public RankWorld {
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override;
   std::vector<std::int64_t> sum(std::vector<std::int64_t> values) override;
   std::optional<Error> agree(const std::optional<Error>& mine) override;
+  std::string share(const std::string& text) override;
+  bool leave_together(double seconds) override;
   void measure_clocks() override;
   const std::vector<ClockOfRank>& clocks() const override { return clocks_; }
   [[noreturn]] void abort(const std::string& message) override;

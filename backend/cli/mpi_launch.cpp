@@ -1,0 +1,86 @@
+#include "backend/cli/mpi_launch.h"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "backend/base/error.h"
+
+namespace spscope {
+namespace {
+
+constexpr int kSignalBase = 128;  // mpirun ends with this plus the signal that killed a rank
+constexpr auto kPoll = std::chrono::milliseconds(20);
+
+pid_t spawn(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  pid_t child = 0;
+  const int failure = posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  if (failure != 0)
+    throw Error(ErrorCode::kLaunch, fmt::format("{} cannot be started: {}", command.front(), std::strerror(failure)),
+                "install openmpi-bin, or use --launcher threads");
+  return child;
+}
+
+}  // namespace
+
+// setpriv: mpirun ends its ranks when this process is killed. Ranks are not bound to cores: each has a thread that
+// computes and others that communicate. Their bulk data does not pass through MPI inside a host, and the kernel's way
+// to copy between processes is forbidden in most containers.
+std::vector<std::string> mpirun_command(const MpiLaunch& launch) {
+  std::vector<std::string> command = {"setpriv", "--pdeathsig", "TERM", "mpirun", "--quiet", "--stdin", "none"};
+  if (launch.root) command.emplace_back("--allow-run-as-root");
+  for (const char* word : {"--oversubscribe", "--bind-to", "none", "--mca", "btl_vader_single_copy_mechanism", "none"})
+    command.emplace_back(word);
+  command.insert(command.end(), {"-n", std::to_string(launch.ranks), launch.program});
+  command.insert(command.end(), launch.arguments.begin(), launch.arguments.end());
+  return command;
+}
+
+LaunchEnd run_ranks(const std::vector<std::string>& command, const std::atomic<bool>& stop,
+                    const std::function<void()>& meanwhile) {
+  const pid_t child = spawn(command);
+  bool told = false;
+  int status = 0;
+  for (;;) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) break;
+    if (ended < 0 && errno != EINTR)
+      throw Error(ErrorCode::kLaunch, fmt::format("mpirun is lost: {}", std::strerror(errno)), "");
+    if (stop.load() && !told) {
+      kill(child, SIGUSR1);  // mpirun passes it on to every rank
+      told = true;
+    }
+    meanwhile();
+    std::this_thread::sleep_for(kPoll);
+  }
+  LaunchEnd end;
+  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
+  if (end.exit_code > kSignalBase) end.signal = end.exit_code - kSignalBase;
+  return end;
+}
+
+std::string path_of_this_program() {
+  std::error_code failure;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", failure);
+  if (failure) throw Error(ErrorCode::kLaunch, "the path of this program is not known: " + failure.message(), "");
+  return path.string();
+}
+
+}  // namespace spscope

@@ -1,0 +1,37 @@
+// What the ways of running share: ranks that are threads of this process (cmd_run.cpp), and ranks that are processes
+// (run_ranks.h).
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "backend/base/result.h"
+#include "backend/cli/command.h"
+#include "backend/cli/job.h"
+#include "backend/cli/run_job.h"
+#include "backend/cli/run_output.h"
+#include "backend/cli/run_shards.h"
+
+namespace spscope {
+
+struct RunFlags {
+  JobFlags job;
+  std::string output, dump, progress, launcher = "threads";
+  bool force = false, headless = false, small = false;
+  int acknowledge = -1;
+  std::string collection;  // of a rank's process that a launcher started: the note of the run in progress
+
+  std::string progress_kind() const { return !progress.empty() ? progress : headless ? "json" : "bar"; }
+};
+
+// Where a process writes that executes `ranks` ranks from `first_rank` on.
+RunShardsOptions shards_options(const RunFlags& flags, int first_rank, int ranks);
+// Says in the shards how the run ended, and makes them complete.
+void finish_shards(RunShards& shards, const Result<RunOutcome>& outcome);
+// Makes OUT of the shards.
+MergeReport merge_output(RunOutput& output, const RunFlags& flags, bool tolerant);
+// Prints the stored run as `compare` would show it, and what became of it; the exit code.
+int print_stored(CommandContext& context, const std::string& path, const std::string& shown_path);
+void print_kept(CommandContext& context, const RunFlags& flags, const std::string& wanted);
+
+}  // namespace spscope

@@ -1,0 +1,180 @@
+#include "backend/cli/run_ranks.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <unistd.h>
+
+#include <optional>
+#include <ostream>
+
+#include "backend/analysis/comparison.h"
+#include "backend/base/clock.h"
+#include "backend/cli/mpi_launch.h"
+#include "backend/cli/progress_printer.h"
+#include "backend/cli/scratch.h"
+#include "backend/cli/stop_signals.h"
+#include "backend/cli/watchdog.h"
+#include "backend/config/environment.h"
+#include "backend/execute/rank_world.h"
+
+namespace spscope {
+namespace {
+
+constexpr double kLeaveSeconds = 5;      // for the others to come, after an error
+constexpr double kPatienceSeconds = 30;  // until a lane that stays where it is counts as hung
+
+// The arguments of a rank's process: those of this one.
+std::vector<std::string> rank_arguments(const RunFlags& flags, const Job& job, const std::string& note) {
+  std::vector<std::string> arguments = {"run", "--max-memory", std::to_string(job.max_memory_bytes)};
+  if (!flags.job.config.empty()) arguments.push_back(flags.job.config);
+  for (const std::string& strategy : flags.job.strategies) arguments.insert(arguments.end(), {"-s", strategy});
+  for (const std::string& setting : flags.job.settings) arguments.insert(arguments.end(), {"--set", setting});
+  if (!flags.dump.empty()) arguments.insert(arguments.end(), {"--dump", flags.dump});
+  arguments.insert(arguments.end(), {"--progress", flags.progress_kind(), "--collection", note});
+  return arguments;
+}
+
+// Looks at the ranks' now pages while they run, to know the cause when one of them dies: mpirun ends the others then.
+class RankWatch {
+ public:
+  explicit RankWatch(const CollectingNote& note) : note_(note), watchdog_(kPatienceSeconds) {}
+
+  void look() {
+    if (cause_) return;
+    std::vector<WatchedProcess> processes;
+    for (const std::string& page : note_.now_pages())
+      if (Result<WatchedProcess> found = capture([&] { return watch_process(page); })) processes.push_back(*found);
+    for (const RankFinding& finding : watchdog_.look(processes, now_ns()))
+      if (finding.trouble == RankTrouble::kKilled || finding.trouble == RankTrouble::kLost) {
+        cause_ = finding;
+        return;
+      }
+  }
+  const std::optional<RankFinding>& cause() const { return cause_; }
+
+ private:
+  const CollectingNote& note_;
+  Watchdog watchdog_;
+  std::optional<RankFinding> cause_;
+};
+
+Error death_of(const RankWatch& watch, const LaunchEnd& end, const std::string& kept) {
+  std::string message =
+      watch.cause() ? watch.cause()->message : fmt::format("the ranks ended with exit code {}", end.exit_code);
+  if (end.signal != 0) message += fmt::format(" (signal {})", end.signal);
+  return {ErrorCode::kRankFailed, message, kept};
+}
+
+// One process for each rank of the job. Throws Error(kLaunch).
+void require_all_ranks(const RankWorld& world, const Job& job) {
+  const int ranks = job.cluster.plan_ranks();
+  if (world.size() == ranks) return;
+  throw Error(ErrorCode::kLaunch,
+              fmt::format("{} processes were started, and the run has {} ranks", world.size(), ranks),
+              fmt::format("mpirun -n {} spscope run ..., or spscope run --launcher mpi", ranks));
+}
+
+// The run of one rank's process, whose end all processes meet. Throws the Error that all of them met.
+Result<RunOutcome> run_rank(RankWorld& world, const RunFlags& flags, const Job& job, const CollectingNote& note,
+                            const RunOptions& options) {
+  RunShardsOptions place = shards_options(flags, world.rank(), 1);
+  place.head = world.rank() == 0;
+  place.node = world.node_of(world.rank());
+  Result<RunOutcome> outcome = capture([&] {
+    RunShards shards(note, place);
+    Result<RunOutcome> ran = capture([&] { return run_job(job, shards.target(), options); });
+    finish_shards(shards, ran);
+    if (!ran) throw ran.error();
+    return *ran;
+  });
+  if (!world.leave_together(outcome ? 0 : kLeaveSeconds))
+    world.abort(fmt::format("rank {}: {}", world.rank(), render(outcome.error())));
+  return outcome;
+}
+
+}  // namespace
+
+int launch_ranks(CommandContext& context, const RunFlags& flags, const Job& job, const std::string& path,
+                 const std::string& wanted) {
+  const std::atomic<bool>& stop = watch_stop_signals(flags.progress_kind() != "json");
+  const auto on_note = [&](const std::string& text) { fmt::print(context.err, "{}\n", text); };
+  RunOutput output(path, {flags.force, job.config.run.scratch, job.cluster.plan_ranks(), on_note});
+  MpiLaunch launch;
+  launch.program = path_of_this_program();
+  launch.arguments = rank_arguments(flags, job, collecting_path(output.note().out));
+  launch.ranks = job.cluster.plan_ranks();
+  launch.root = geteuid() == 0;
+  RankWatch watch(output.note());
+  const LaunchEnd end = run_ranks(mpirun_command(launch), stop, [&] { watch.look(); });
+  const bool died = end.signal != 0;     // else all of them ended by themselves
+  if (output.note().shards().empty()) {  // they said why
+    if (died) throw death_of(watch, end, "nothing was kept");
+    return end.exit_code;
+  }
+  const MergeReport report = merge_output(output, flags, end.exit_code != 0 || died);
+  const std::string kept =
+      wanted.empty() ? "nothing was kept" : fmt::format("{} events up to then are kept in {}", report.events, wanted);
+  if (died && !stop.load()) throw death_of(watch, end, kept);
+  if (end.exit_code != 0) {
+    fmt::print(context.err, "{}\n", kept);
+    return kExitFailed;
+  }
+  const int code = print_stored(context, path, wanted);
+  print_kept(context, flags, wanted);
+  return code;
+}
+
+int run_as_rank(CommandContext& context, const RunFlags& flags, const Job& job) {
+  const std::atomic<bool>& stop = watch_stop_signals(false);
+  WorldOptions world_options;
+  world_options.ranks_per_node = pretended_ranks_per_node();
+  const std::unique_ptr<RankWorld> world = start_mpi_world(world_options);
+  const bool first = world->rank() == 0;
+  ProgressPrinter printer(context, first ? flags.progress_kind() : "none");
+
+  // By hand, rank 0 makes the collection and the file.
+  const std::string wanted = flags.output.empty() ? job.config.run.output : flags.output;
+  std::optional<ScratchFile> scratch;
+  std::optional<RunOutput> output;
+  const auto placed = capture([&] {
+    require_all_ranks(*world, job);
+    if (!first || !flags.collection.empty()) return true;
+    if (!wanted.empty()) check_output(wanted, flags.force);
+    if (wanted.empty()) scratch.emplace(job.config.run.scratch);
+    output.emplace(scratch ? scratch->path() : wanted,
+                   RunOutputOptions{flags.force, job.config.run.scratch, world->size(), {}});
+    return true;
+  });
+  if (const auto error = world->agree(placed ? std::nullopt : std::optional(placed.error()))) {
+    if (first) throw *error;
+    return kExitDone;
+  }
+  const std::string note_path = world->share(!output ? flags.collection : collecting_path(output->note().out));
+  const auto note = capture([&] { return read_collecting(note_path); });
+  if (const auto error = world->agree(note ? std::nullopt : std::optional(note.error()))) {
+    if (first) throw *error;
+    return kExitDone;
+  }
+
+  RunOptions options;
+  options.interrupt = &stop;
+  options.world = world.get();
+  if (first) options.dump = flags.dump;
+  if (first) options.on_progress = std::ref(printer);
+  if (first) options.on_note = [&printer](const std::string& text) { printer.note(text); };
+  options.shards = world->size() + 1;
+  const Result<RunOutcome> outcome = run_rank(*world, flags, job, *Result(note), options);
+  printer.clear();
+  if (!first) return kExitDone;
+  if (output && (!outcome || Result(outcome)->layers_done > 0)) merge_output(*output, flags, !outcome);
+  if (!outcome) throw outcome.error();
+  const RunOutcome done = *Result(outcome);
+  if (done.interrupted())
+    fmt::print(context.err, "interrupted: {} of {} layers were complete\n", done.layers_done, done.layers);
+  if (!output || done.layers_done == 0) return done.interrupted() ? kExitFailed : kExitDone;
+  const int code = print_stored(context, scratch ? scratch->path() : wanted, wanted);
+  print_kept(context, flags, wanted);
+  return done.interrupted() ? kExitFailed : code;
+}
+
+}  // namespace spscope

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# A rank that is killed, or a launcher that is, or a run that is stopped: the cause is named, and no process and no
+# shared memory is left.
+# labels: mpi
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+need_mpi
+
+begin() {
+  : >"$err"
+  code=0
+  "$SPSCOPE" run -s ring --set cluster.ranks=3 --set run.denoise_steps=5000 --set run.verify=off --headless --launcher mpi \
+    -o kept.db >"$out" 2>"$err" &
+  pid=$!
+  wait_for grep -q '"done":20,' "$err"
+  ranks=$(pgrep -f -- "$temporary/here/kept.db.collecting" | tr '\n' ' ')
+}
+
+# A rank that is killed inside a long op: the op is named.
+"$SPSCOPE" run -s ring --set model.grid=12,30,52 --set model.heads=12 --set model.head_dim=64 --set cluster.ranks=2 \
+  --set run.repeats=100 --set run.verify=off --launcher mpi --headless -o kept.db >"$out" 2>"$err" &
+pid=$! code=0
+in_pass() { "$SPSCOPE" watch kept.db --json --once 2>/dev/null | grep -q computing; }
+wait_for in_pass
+kill -KILL "$(pgrep -f -- "run .*--collection $temporary/here/kept.db.collecting" | tail -n 1)"
+wait "$pid" || code=$?
+[ "$code" -eq 1 ] || fail "exit code $code after a rank was killed"
+expect_err 'SPS-120' 'rank ' ' op ' 'signal 9'
+expect_exit 0 doctor kept.db
+expect_no_ranks
+rm kept.db
+
+begin
+victim=$(pgrep -f -- "run .*--collection $temporary/here/kept.db.collecting" | tail -n 1)
+kill -KILL "$victim"
+wait "$pid" || code=$?
+[ "$code" -eq 1 ] || fail "exit code $code after a rank was killed"
+expect_err 'SPS-120' 'rank '
+expect_exit 0 doctor kept.db
+expect_no_ranks
+rm kept.db
+
+begin
+kill -TERM "$pid"
+wait "$pid" || code=$?
+[ "$code" -eq 1 ] || fail "exit code $code after the run was stopped"
+expect_exit 0 doctor kept.db
+expect_files kept.db
+expect_no_ranks
+rm kept.db
+
+begin
+kill -KILL "$pid"
+wait "$pid" || code=$?
+no_ranks() { ! pgrep -f -- "$temporary/here/kept.db.collecting" >/dev/null; }
+wait_for no_ranks
+[ -n "$ranks" ] || fail "no ranks were found"
+expect_no_ranks

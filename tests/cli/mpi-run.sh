@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# A run with a process for each rank gives what thread ranks give: bytes, tiles, verdicts; whoever starts the processes.
+# labels: mpi
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+need_mpi
+
+job=("${small[@]}" -s ulysses -s ring --set cluster.ranks=3 --set run.layers=2 --set run.repeats=2)
+figures='[(i, x["backend"], x["legal"], x["verify"], x["max_error"], x["bytes_sent"], x["bytes_received"], x["tiles"]) for i, x in sorted(s.items())]'
+figures_of() {
+  python3 -B -c "import json, sys; s = {x['id']: x for x in json.load(open(sys.argv[1]))['strategies']}; print($figures)" "$1"
+}
+
+expect_exit 0 run "${job[@]}" --json
+figures_of "$out" >threads
+grep -q "'threads'" threads || fail "the backend of thread ranks is not threads"
+sed "s/'threads'/'mpi'/g" threads >wanted
+
+expect_exit 0 run "${job[@]}" --json --launcher mpi
+figures_of "$out" >launched
+cmp wanted launched || fail "launched ranks differ: $(cat launched)"
+
+start_ranks 3 "$SPSCOPE" run "${job[@]}" --json
+[ "$code" -eq 0 ] || fail "started by hand: exit code $code"
+figures_of "$out" >by_hand
+cmp wanted by_hand || fail "ranks that were started by hand differ: $(cat by_hand)"
+rm threads wanted launched by_hand
+expect_no_files
+expect_no_scratch
+
+# The file has the events of all ranks, each from a process of its own.
+expect_exit 0 run "${job[@]}" --launcher mpi -o kept.db
+expect_exit 0 doctor kept.db
+expect_exit 0 sql kept.db 'SELECT count(DISTINCT rank), count(DISTINCT pid) FROM rank_process' --json
+expect_out '3'
+expect_files kept.db
+rm kept.db
+
+# Not as many processes as ranks.
+start_ranks 2 "$SPSCOPE" run "${job[@]}"
+[ "$code" -eq 2 ] || fail "exit code $code"
+expect_err 'SPS-127' '2 processes were started, and the run has 3 ranks' 'mpirun -n 3'
+expect_no_files
+expect_no_ranks

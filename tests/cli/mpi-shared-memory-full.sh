@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Too little room in /dev/shm is an error with path and bytes, not a death by signal.
+# labels: mpi
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+need_mpi
+unshare --mount true 2>/dev/null || skip "no private mounts here (unshare)"
+
+cat >run <<'END'
+mount -t tmpfs -o size=9m tmpfs /dev/shm && exec "$@"
+END
+code=0
+unshare --mount bash run "$SPSCOPE" run -s ring --set model.grid=12,30,52 --set model.heads=12 --set model.head_dim=64 \
+  --set cluster.ranks=2 --set run.verify=off --set run.repeats=1 --launcher mpi >"$out" 2>"$err" || code=$?
+[ "$code" -eq 1 ] || [ "$code" -eq 2 ] || fail "exit code $code"
+expect_err 'SPS-126' '/dev/shm has ' ' bytes free, and the ranks of this node need '
+expect_no_ranks
+expect_no_scratch
