@@ -118,13 +118,17 @@ def shell_functions(text):
 def shell_commands(text, builtins, sourced=""):
     """Names in command position of a shell script: what it runs, other than builtins, its functions and `sourced` ones.
 
-    Of a string in double quotes only what follows a `$(` is a command; array literals and arithmetic are none.
+    Of a string in double quotes only what follows a `$(` is a command; array literals, arithmetic, patterns of a case,
+    quoted here-documents and programs after -c are none.
     """
+    text = re.sub(r"(?ms)<<-?'(\w+)'(.*?)\n(.*?)^\1$", r"\2", text)
+    text = re.sub(r"-c '[^']*'", "-c ''", text)
     text = re.sub(r"(?m)(^|\s)#.*$", " ", text)
     text = re.sub(r"\\\n", " ", text)
     text = re.sub(r"'[^'\n]*'", "''", text)
     text = re.sub(r'"(?:[^"\\]|\\.)*"', lambda match: '""' + "".join(match.group()[:-1].partition("$(")[1:]), text)
     text = re.sub(r"\+?=\([^)]*\)|\$\(\(.*?\)\)", "=x", text)
+    text = re.sub(r"(?m)^[ \t]*[\w*.|-]+\)", "", text)
     own = shell_functions(text) | shell_functions(sourced)
     before = r"(?:^|[|&;(!{])[ \t]*(?:(?:if|then|else|elif|do|while|until|!|exec|env|command -v|sudo -n|\w+=\S*)[ \t]+)*"
     names = set(re.findall(before + r"([a-z][\w.+-]*)(?=[\s;)|&]|$)", text, re.MULTILINE))

@@ -84,6 +84,11 @@ class Commands(unittest.TestCase):
     def test_words_that_are_no_commands(self):
         self.assertEqual(self.shell('# make it\necho "a; make (tar)" \'| grep\' install\nhelp() {\n  echo a\n}\nhelp\na=(tar x)\necho $((a * 2))\n'), set())
 
+    def test_programs_in_other_languages_and_patterns_are_no_commands(self):
+        self.assertEqual(self.shell("python3 - x <<'END' | tee log\nimport sys\nassert x\nEND\nmake\n"), {"python3", "tee", "make"})
+        self.assertEqual(self.shell("x=$(python3 -c '\nimport sys\nprint(x)\n' | sort)\n"), {"python3", "sort"})
+        self.assertEqual(self.shell("case $x in\n  report) tar x ;;\n  sql*) make ;;\nesac\n"), {"make", "tar", "case", "esac"})
+
     def test_programs_that_python_starts(self):
         text = 'subprocess.run(["ldd", x])\nshutil.which("chromium")\nsubprocess.run([program, "tar"])\nx = "subprocess.run([\\"make\\"])"\n'
         self.assertEqual(check_packages.python_commands(text), {"ldd", "chromium"})
