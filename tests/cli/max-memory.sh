@@ -25,7 +25,10 @@ expect_err 'SPS-044' 'big.npz' '2 MiB' '1 MiB'
 # Databases: what SQLite itself may take, and what this program makes of a file. Neither may end in another way.
 expect_exit 0 run -s ring "${small[@]}" -o run.db
 python3 -B "$scripts/large_arrays.py" run.db
-for command in 'sql run.db' 'compare' 'report'; do
+# (AddressSanitizer maps more than it gives out and ends the program when it cannot: its build leaves this part out.)
+commands=('sql run.db' compare report)
+if grep -q __asan_init -- "$SPSCOPE"; then commands=(); fi
+for command in "${commands[@]}"; do
   case $command in
     sql*) arguments=(sql run.db "SELECT value FROM machine_fact ORDER BY length(value) DESC") ;;
     report) arguments=(report run.db -o report.html) ;;

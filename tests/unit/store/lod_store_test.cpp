@@ -78,7 +78,8 @@ TEST(LodReader, EveryAnswerFromAFileEqualsBruteForce) {
 TEST(LodReader, EverySecondShiftIsStoredAndAStripOfEach) {
   const TemporaryFolder folder;
   MergedFile file(merged_file(folder, 4));
-  for (const LodTrack& track : LodReader(file.db).tracks()) {
+  const LodReader reader(file.db);
+  for (const LodTrack& track : reader.tracks()) {
     const std::string of_track = " WHERE track_id = " + std::to_string(track.track_id);
     Statement levels(file.db, "SELECT DISTINCT shift FROM lod_level" + of_track + " ORDER BY shift");
     int wanted = track.base_shift;
