@@ -9,12 +9,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "backend/base/clock.h"
 #include "backend/base/error.h"
 #include "backend/base/result.h"
 #include "backend/base/whole_file.h"
@@ -31,14 +31,6 @@ constexpr const char* kNoteSuffix = ".collecting";
 constexpr std::size_t kMaxStem = 100;        // bytes: leaves room in a file name of 255
 constexpr std::size_t kMaxNote = 64 * 1024;  // paths of at most 4 KiB each
 constexpr int kNoteVersion = 1;
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  char text[32];
-  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc));
-}
 
 std::string host_name() {
   char name[256] = {};

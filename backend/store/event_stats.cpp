@@ -112,7 +112,7 @@ class StatsCursor : public sqlite3_vtab_cursor {
 
   void next() { ++index_; }
   bool at_end() const { return index_ >= sums_.size(); }
-  std::int64_t row() const { return static_cast<std::int64_t>(index_); }
+  std::int64_t rowid() const { return static_cast<std::int64_t>(index_); }
   void column(sqlite3_context* context, int column);
 
  private:
@@ -278,43 +278,8 @@ int filter(sqlite3_vtab_cursor* cursor, int, const char* columns, int argc, sqli
   });
 }
 
-int next(sqlite3_vtab_cursor* cursor) {
-  static_cast<StatsCursor*>(cursor)->next();
-  return SQLITE_OK;
-}
-
-int at_end(sqlite3_vtab_cursor* cursor) { return static_cast<StatsCursor*>(cursor)->at_end(); }
-
-int column(sqlite3_vtab_cursor* cursor, sqlite3_context* context, int index) {
-  return guarded(cursor->pVtab, [&] {
-    static_cast<StatsCursor*>(cursor)->column(context, index);
-    return SQLITE_OK;
-  });
-}
-
-int rowid(sqlite3_vtab_cursor* cursor, sqlite3_int64* id) {
-  *id = static_cast<StatsCursor*>(cursor)->row();
-  return SQLITE_OK;
-}
-
-sqlite3_module stats_module() {
-  sqlite3_module module = {};
-  module.xCreate = create;
-  module.xConnect = connect;
-  module.xBestIndex = best_index;
-  module.xDisconnect = module.xDestroy = disconnect_table;
-  module.xOpen = open_cursor<StatsCursor>;
-  module.xClose = close_cursor<StatsCursor>;
-  module.xFilter = filter;
-  module.xNext = next;
-  module.xEof = at_end;
-  module.xColumn = column;
-  module.xRowid = rowid;
-  return module;
-}
-
 }  // namespace
 
-const sqlite3_module kEventStatsModule = stats_module();
+const sqlite3_module kEventStatsModule = module_of<StatsCursor>({create, connect, best_index, filter});
 
 }  // namespace spscope

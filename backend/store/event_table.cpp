@@ -72,8 +72,8 @@ class EventCursor : public sqlite3_vtab_cursor {
   }
 
   bool at_end() const { return at_end_; }
-  std::int64_t event_id() const { return chunk_.event_id(index_); }
-  void column(sqlite3_context* context, Column column);
+  std::int64_t rowid() const { return chunk_.event_id(index_); }
+  void column(sqlite3_context* context, int index);
 
  private:
   bool may_match(int i) const {
@@ -101,11 +101,12 @@ class EventCursor : public sqlite3_vtab_cursor {
   bool at_end_ = true;
 };
 
-void EventCursor::column(sqlite3_context* context, Column column) {
+void EventCursor::column(sqlite3_context* context, int index) {
+  const auto column = static_cast<Column>(index);
   const auto flag = [&](std::uint32_t bit) { sqlite3_result_int(context, (flags(index_) & bit) != 0); };
   switch (column) {
     case Column::kEventId:
-      return sqlite3_result_int64(context, event_id());
+      return sqlite3_result_int64(context, rowid());
     case Column::kRunId:
       return sqlite3_result_int64(context, chunk_.run_id);
     case Column::kStreamId:
@@ -190,46 +191,9 @@ int filter(sqlite3_vtab_cursor* cursor, int used, const char* pairs, int argc, s
   });
 }
 
-int next(sqlite3_vtab_cursor* cursor) {
-  return guarded(cursor->pVtab, [&] {
-    static_cast<EventCursor*>(cursor)->next();
-    return SQLITE_OK;
-  });
-}
-
-int at_end(sqlite3_vtab_cursor* cursor) { return static_cast<EventCursor*>(cursor)->at_end(); }
-
-int column(sqlite3_vtab_cursor* cursor, sqlite3_context* context, int index) {
-  return guarded(cursor->pVtab, [&] {
-    static_cast<EventCursor*>(cursor)->column(context, static_cast<Column>(index));
-    return SQLITE_OK;
-  });
-}
-
-int rowid(sqlite3_vtab_cursor* cursor, sqlite3_int64* id) {
-  *id = static_cast<EventCursor*>(cursor)->event_id();
-  return SQLITE_OK;
-}
-
-sqlite3_module event_module() {
-  sqlite3_module module = {};
-  module.xCreate = create;
-  module.xConnect = connect;
-  module.xBestIndex = best_index;
-  module.xDisconnect = module.xDestroy = disconnect_table;
-  module.xOpen = open_cursor<EventCursor>;
-  module.xClose = close_cursor<EventCursor>;
-  module.xFilter = filter;
-  module.xNext = next;
-  module.xEof = at_end;
-  module.xColumn = column;
-  module.xRowid = rowid;
-  return module;
-}
-
 }  // namespace
 
-const sqlite3_module kEventModule = event_module();
+const sqlite3_module kEventModule = module_of<EventCursor>({create, connect, best_index, filter});
 
 int create_event_tables(sqlite3* db, std::string& error) {
   int code = sqlite3_create_module(db, "spscope_event", &kEventModule, nullptr);

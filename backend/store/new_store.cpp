@@ -4,22 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ctime>
 
+#include "backend/base/clock.h"
 #include "backend/store/embedded_schema.h"
 #include "backend/store/enum_names.h"
 
 namespace spscope {
 
 namespace {
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  char text[32];
-  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc));
-}
 
 [[noreturn]] void no_shard(const Database& db, std::string_view what) {
   throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": {}", db.path(), what),

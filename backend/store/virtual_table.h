@@ -76,6 +76,37 @@ int close_cursor(sqlite3_vtab_cursor* cursor) {
   return SQLITE_OK;
 }
 
+// The module of a cursor class with next(), at_end(), column(context, index) and rowid(); the rest is the table's own.
+struct TableCallbacks {
+  decltype(sqlite3_module::xCreate) create;
+  decltype(sqlite3_module::xConnect) connect;
+  decltype(sqlite3_module::xBestIndex) best_index;
+  decltype(sqlite3_module::xFilter) filter;
+};
+template <typename Cursor>
+sqlite3_module module_of(const TableCallbacks& table) {
+  sqlite3_module module = {};
+  module.xCreate = table.create;
+  module.xConnect = table.connect;
+  module.xBestIndex = table.best_index;
+  module.xFilter = table.filter;
+  module.xDisconnect = module.xDestroy = disconnect_table;
+  module.xOpen = open_cursor<Cursor>;
+  module.xClose = close_cursor<Cursor>;
+  module.xNext = [](sqlite3_vtab_cursor* cursor) {
+    return guarded(cursor->pVtab, [&] { return static_cast<Cursor*>(cursor)->next(), SQLITE_OK; });
+  };
+  module.xEof = [](sqlite3_vtab_cursor* cursor) -> int { return static_cast<Cursor*>(cursor)->at_end(); };
+  module.xColumn = [](sqlite3_vtab_cursor* cursor, sqlite3_context* context, int index) {
+    return guarded(cursor->pVtab, [&] { return static_cast<Cursor*>(cursor)->column(context, index), SQLITE_OK; });
+  };
+  module.xRowid = [](sqlite3_vtab_cursor* cursor, sqlite3_int64* id) {
+    *id = static_cast<Cursor*>(cursor)->rowid();
+    return SQLITE_OK;
+  };
+  return module;
+}
+
 // Text that lives until the next change of the file.
 inline void result_text(sqlite3_context* context, const std::string* text) {
   if (text == nullptr)

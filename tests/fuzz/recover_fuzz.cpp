@@ -1,6 +1,5 @@
 // A shard with damage, recovered together with sound ones: whatever it holds, a file is made that opens, or the shards
 // are refused and there is none.
-#include <cstring>
 #include <filesystem>
 
 #include "backend/base/check.h"
@@ -78,12 +77,3 @@ void read(std::string_view input) {
 }
 
 }  // namespace spscope::fuzz
-
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t num_bytes, std::size_t max_bytes,
-                                               unsigned int seed) {
-  if (seed % 4 == 0) return LLVMFuzzerMutate(data, num_bytes, max_bytes);
-  const std::string damaged = spscope::fuzz::damaged_store(spscope::fuzz::as_text({data, num_bytes}), seed / 4);
-  if (damaged.size() > max_bytes) return LLVMFuzzerMutate(data, num_bytes, max_bytes);
-  std::memcpy(data, damaged.data(), damaged.size());
-  return damaged.size();
-}

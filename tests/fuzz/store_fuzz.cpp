@@ -1,6 +1,5 @@
 // A finished file with damage: bytes anywhere in one of four inputs, rows, values and blobs in the others.
 #include <array>
-#include <cstring>
 
 #include "tests/fuzz/checksum.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -26,12 +25,3 @@ void read(std::string_view input) {
 }
 
 }  // namespace spscope::fuzz
-
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t num_bytes, std::size_t max_bytes,
-                                               unsigned int seed) {
-  if (seed % 4 == 0) return LLVMFuzzerMutate(data, num_bytes, max_bytes);
-  const std::string damaged = spscope::fuzz::damaged_store(spscope::fuzz::as_text({data, num_bytes}), seed / 4);
-  if (damaged.size() > max_bytes) return LLVMFuzzerMutate(data, num_bytes, max_bytes);
-  std::memcpy(data, damaged.data(), damaged.size());
-  return damaged.size();
-}

@@ -184,3 +184,12 @@ std::string damaged_store(const std::string& file, std::uint64_t seed) {
 }
 
 }  // namespace spscope::fuzz
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t num_bytes, std::size_t max_bytes,
+                                               unsigned int seed) {
+  if (seed % 4 == 0) return LLVMFuzzerMutate(data, num_bytes, max_bytes);
+  const std::string damaged = spscope::fuzz::damaged_store(spscope::fuzz::as_text({data, num_bytes}), seed / 4);
+  if (damaged.size() > max_bytes) return LLVMFuzzerMutate(data, num_bytes, max_bytes);
+  std::memcpy(data, damaged.data(), damaged.size());
+  return damaged.size();
+}

@@ -1,5 +1,6 @@
 // Damage to a database that a parser gets to see: rows, values and blobs change by SQL, so that the file stays sound
-// for SQLite and what is wrong is what our code reads. Checksums of blobs are mended.
+// for SQLite and what is wrong is what our code reads. Checksums of blobs are mended. A
+// target that links this has libFuzzer make three of four inputs that way.
 #pragma once
 
 #include <cstdint>
