@@ -33,6 +33,11 @@ NodeMessages::~NodeMessages() {
   if (!served_.empty()) static_cast<void>(std::make_unique<std::list<Served>>(std::move(served_)).release());
 }
 
+void NodeMessages::begin_pass(std::int32_t pass) {
+  const std::lock_guard lock(hearing_);
+  pass_ = pass;
+}
+
 void NodeMessages::finish_pass() {
   for (Patience patience; num_served_ > 0 && !run_.control->stopping();) patience.pause();
 }
@@ -81,6 +86,7 @@ bool NodeMessages::hear_note() {
   if (there == 0) return false;
   Note note;
   check(MPI_Mrecv(&note, sizeof note, MPI_BYTE, &message, &status));
+  const std::lock_guard lock(hearing_);
   if (note.pass == pass_) act(note, status.MPI_SOURCE);
   return true;
 }

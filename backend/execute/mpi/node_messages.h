@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <list>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,8 +26,9 @@ class NodeMessages {
   ~NodeMessages();
   NodeMessages(const NodeMessages&) = delete;
 
-  // Messages of other passes are dropped from now on. By the caller's thread, while no lane of any process runs.
-  void begin_pass(std::int32_t pass) { pass_ = pass; }
+  // Notes of other passes are dropped from now on, and none of them is being acted upon when this returns. By the
+  // caller's thread, while no lane of any process runs.
+  void begin_pass(std::int32_t pass);
 
   // Until what was asked of this process has been given, or the run stops. By the caller's thread, when the ops of all
   // processes have ended.
@@ -73,6 +75,7 @@ class NodeMessages {
   MpiWorld& world_;
   LaneRun& run_;
   TrafficCounter& counter_;
+  std::mutex hearing_;  // held while a note of a pass is acted upon, and to begin another pass
   std::atomic<std::int32_t> pass_{0};
   std::atomic<bool> leave_{false};
   std::atomic<bool> told_stop_{false};
