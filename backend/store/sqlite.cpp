@@ -55,7 +55,9 @@ Database::Database(const std::string& file, int flags, std::string path, bool wr
 }
 
 Database Database::create(const std::string& file, const std::string& path) {
-  Database db(uri_of(file), SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, path, true);
+  // nolock: OutputFile holds the file by flock, which file systems of a network (NFS, Lustre) make a lock of all its
+  // bytes, and that lock would keep SQLite's own locks out.
+  Database db(uri_of(file) + "?nolock=1", SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, path, true);
   // The file is ours alone until it is renamed and is thrown away after a crash, so it needs neither journal nor syncs
   // before the last one. Small pages waste less behind a blob: 2 KiB of some 40 on the average.
   db.execute(

@@ -1,14 +1,17 @@
 // Faults of the system, for a program that runs with this library preloaded.
 //
 //   INJECT_ERRNO=28 INJECT_PATH=part INJECT_AFTER=bytes   writes to files whose path holds `part` fail with this errno
-//   once
-//                                                         so many bytes were written to them
+//                                                         once so many bytes were written to them
 //   INJECT_CLOCK_STEP_S=seconds INJECT_CLOCK_AFTER_MS=ms  the clock of the day steps so far, so long after the start
+//   INJECT_NFS_LOCKS=1                                    flock locks all bytes of the file against other descriptors,
+//                                                         as clients of NFS do (flock(2))
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -66,6 +69,16 @@ ssize_t pwrite(int descriptor, const void* bytes, size_t count, off_t offset) {
 ssize_t pwrite64(int descriptor, const void* bytes, size_t count, off64_t offset) {
   if (fails(descriptor, count)) return -1;
   return real<ssize_t (*)(int, const void*, size_t, off64_t)>("pwrite64")(descriptor, bytes, count, offset);
+}
+
+int flock(int descriptor, int operation) {
+  if (number("INJECT_NFS_LOCKS") == 0) return real<int (*)(int, int)>("flock")(descriptor, operation);
+  struct flock whole {};
+  whole.l_type = (operation & LOCK_UN) != 0 ? F_UNLCK : (operation & LOCK_EX) != 0 ? F_WRLCK : F_RDLCK;
+  whole.l_whence = SEEK_SET;
+  const int result = fcntl(descriptor, (operation & LOCK_NB) != 0 ? F_OFD_SETLK : F_OFD_SETLKW, &whole);
+  if (result != 0 && errno == EACCES) errno = EWOULDBLOCK;
+  return result;
 }
 
 int clock_gettime(clockid_t clock, timespec* now) {
