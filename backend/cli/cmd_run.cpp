@@ -180,7 +180,7 @@ CommandAction declare_run(CLI::App& app) {
       ->check(CLI::IsMember({"bar", "json", "none"}));
   app.add_flag("--headless", flags->headless, "nobody looks on: progress as JSON lines, no colours, nothing drawn");
   app.add_option("--dump", flags->dump, "write inputs, masks and outputs as .npy files into this folder");
-  app.add_option("--acknowledge", flags->acknowledge, "tell each commit of events on this descriptor")->group("");
+  app.add_option("--acknowledge", flags->acknowledge, "tell each commit of events to this pipe or file")->group("");
   app.add_option("--collection", flags->collection, "the run in progress that this rank is part of")->group("");
   return [flags](CommandContext& context) { return run(context, *flags); };
 }

@@ -18,8 +18,8 @@ struct RunFlags {
   JobFlags job;
   std::string output, dump, progress, launcher = "threads";
   bool force = false, headless = false, small = false;
-  int acknowledge = -1;
-  std::string collection;  // of a rank's process that a launcher started: the note of the run in progress
+  std::string acknowledge;  // see RunShardsOptions
+  std::string collection;   // of a rank's process that a launcher started: the note of the run in progress
 
   std::string progress_kind() const { return !progress.empty() ? progress : headless ? "json" : "bar"; }
 };

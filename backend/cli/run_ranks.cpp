@@ -30,6 +30,7 @@ std::vector<std::string> rank_arguments(const RunFlags& flags, const Job& job, c
   for (const std::string& strategy : flags.job.strategies) arguments.insert(arguments.end(), {"-s", strategy});
   for (const std::string& setting : flags.job.settings) arguments.insert(arguments.end(), {"--set", setting});
   if (!flags.dump.empty()) arguments.insert(arguments.end(), {"--dump", flags.dump});
+  if (!flags.acknowledge.empty()) arguments.insert(arguments.end(), {"--acknowledge", flags.acknowledge});
   arguments.insert(arguments.end(), {"--progress", flags.progress_kind(), "--collection", note});
   return arguments;
 }

@@ -1,6 +1,7 @@
 #include "backend/store/shard_writer.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -64,6 +65,7 @@ void ShardWriter::stop() {
 }
 
 void ShardWriter::run() {
+  ::pthread_setname_np(::pthread_self(), kShardWriterThread);
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     bool more = false;

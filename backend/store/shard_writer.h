@@ -44,6 +44,9 @@ struct ShardWriterOptions {
   std::function<void(const Error&)> on_failure;
 };
 
+// What the writing thread is called, for whoever looks at the threads of a process; at most 15 characters.
+inline constexpr const char* kShardWriterThread = "shard-writer";
+
 class ShardWriter {
  public:
   // Makes the shard and starts the thread. Throws Error: the shard cannot be made.

@@ -118,7 +118,7 @@ void merge(const std::string& out, std::span<const std::string> shards) {
 
 json lane_of(const StoreReader& reader, const Stream& stream) {
   json unfinished = json::array();
-  std::int64_t next = 0, newest_ns = 0;
+  std::int64_t next = 0;
   bool unbroken = true;
   for (const SpanEvent& event : reader.events().spans(stream.stream_id)) {  // throws where a checksum does not fit
     if ((event.flags & kEventUnfinished) != 0) {
@@ -126,7 +126,6 @@ json lane_of(const StoreReader& reader, const Stream& stream) {
       continue;
     }
     unbroken = unbroken && event.op_id == next++;
-    newest_ns = std::max(newest_ns, event.end_ns);
   }
   json ledger;
   for (const LedgerRecord& row : reader.events().ledger())
@@ -136,8 +135,11 @@ json lane_of(const StoreReader& reader, const Stream& stream) {
                 {"dropped", row.dropped},
                 {"unreadable", row.unreadable},
                 {"lost", row.lost}};
-  return {{"rank", stream.rank},        {"lane", stream.lane},    {"events", next},
-          {"unbroken", unbroken},       {"newest_ns", newest_ns}, {"unfinished", std::move(unfinished)},
+  return {{"rank", stream.rank},
+          {"lane", stream.lane},
+          {"events", next},
+          {"unbroken", unbroken},
+          {"unfinished", std::move(unfinished)},
           {"ledger", std::move(ledger)}};
 }
 
@@ -155,7 +157,7 @@ void print_now(const std::string& path) {
     lines.push_back({{"rank", line.rank},
                      {"lane", line.lane},
                      {"whole", line.whole},
-                     {"op", line.now.inside_op() ? static_cast<std::int64_t>(line.now.op) : -1},
+                     {"op", line.now.inside_op() && line.now.repeat >= 0 ? static_cast<std::int64_t>(line.now.op) : -1},
                      {"sent", line.now.sent},
                      {"dropped", line.now.dropped}});
   std::cout << lines << '\n';
