@@ -1,5 +1,7 @@
 // Signals that end a run. The first one is a request: ranks stop between kernel calls, and what is complete is merged
-// and kept. The second one ends the program at once; what it had collected stays and can be recovered.
+// and kept. Others change nothing, since systems send several at once: Slurm its own and those that a script passes on.
+// Only SIGINT or SIGTERM once more, a second after its first time or later, ends the program at once; what it had
+// collected stays and can be recovered.
 //
 //   SIGINT, SIGTERM   a person, or a system that shuts down
 //   SIGHUP            the terminal has gone

@@ -126,17 +126,17 @@ def whole_run(cluster):
     print("a run of 2 tasks was merged")
 
 
-def early_signal(cluster):
-    out = cluster.folder / "signalled.db"
+def stopped(cluster, name, what, *scancel):
+    out = cluster.folder / f"{name}.db"
     job, log = cluster.submit(out, "--set", "run.denoise_steps=5000", "--set", "run.repeats=1")
     cluster.wait_for(lambda: Path(f"{out}.collecting").exists() or out.exists(), "the run", otherwise=AssertionError)
     time.sleep(1)
-    cluster.ask("scancel", "--batch", "--signal=USR1", job)
+    cluster.ask("scancel", *scancel, job)
     cluster.finish(job)
     assert out.exists() and not Path(f"{out}.collecting").exists(), log.read_text(encoding="utf-8")
     kept = runs(out)
     assert 0 < kept < 5000, f"{kept} denoise steps"
-    print(f"SIGUSR1 kept {kept} of 5000 denoise steps")
+    print(f"{what} kept {kept} of 5000 denoise steps")
 
 
 def has_mpi():
@@ -157,7 +157,8 @@ def main():
             if "pmix" not in cluster.ask("srun", "--mpi=list") + cluster.ask("sh", "-c", "srun --mpi=list 2>&1"):
                 raise Skip("this Slurm has no PMIx")
             whole_run(cluster)
-            early_signal(cluster)
+            stopped(cluster, "signalled", "SIGUSR1 to the script", "--batch", "--signal=USR1")
+            stopped(cluster, "cancelled", "scancel, SIGTERM to all")
     return 0
 
 
