@@ -64,10 +64,13 @@ Result<RunOutcome> run_into(RunShards& shards, const Job& job, const RunOptions&
   return outcome;
 }
 
+// Whether ranks are processes. What the user says goes first; else a process that was started beside others is a rank.
 // Ranks of simulate and project are none: there is nothing to start.
 bool runs_processes(const RunFlags& flags, const Job& job) {
-  return job.config.run.mode == RunMode::kExecute &&
-         (flags.launcher == "mpi" || job.config.run.backend == "mpi" || started_by_mpi());
+  if (job.config.run.mode != RunMode::kExecute) return false;
+  if (!flags.launcher.empty()) return flags.launcher == "mpi";
+  if (job.places.contains("run.backend")) return job.config.run.backend == "mpi";
+  return started_beside_others();
 }
 
 int run(CommandContext& context, const RunFlags& flags) {

@@ -16,7 +16,7 @@ namespace spscope {
 
 struct RunFlags {
   JobFlags job;
-  std::string output, dump, progress, launcher = "threads";
+  std::string output, dump, progress, launcher;  // launcher "": as run.backend and who started this process say
   bool force = false, headless = false, small = false;
   std::string acknowledge;  // see RunShardsOptions
   std::string collection;   // of a rank's process that a launcher started: the note of the run in progress

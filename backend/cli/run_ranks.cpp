@@ -23,9 +23,10 @@ namespace {
 constexpr double kLeaveSeconds = 5;      // for the others to come, after an error
 constexpr double kPatienceSeconds = 30;  // until a lane that stays where it is counts as hung
 
-// The arguments of a rank's process: those of this one.
+// The arguments of a rank's process: those of this one, and that it is a rank, however many there are.
 std::vector<std::string> rank_arguments(const RunFlags& flags, const Job& job, const std::string& note) {
-  std::vector<std::string> arguments = {"run", "--max-memory", std::to_string(job.max_memory_bytes)};
+  std::vector<std::string> arguments = {"run", "--launcher", "mpi", "--max-memory",
+                                        std::to_string(job.max_memory_bytes)};
   if (!flags.job.config.empty()) arguments.push_back(flags.job.config);
   for (const std::string& strategy : flags.job.strategies) arguments.insert(arguments.end(), {"-s", strategy});
   for (const std::string& setting : flags.job.settings) arguments.insert(arguments.end(), {"--set", setting});

@@ -17,6 +17,13 @@ bool started_by_mpi() {
   return false;
 }
 
+bool started_beside_others() {
+  if (!started_by_mpi()) return false;
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"})
+    if (const char* value = std::getenv(name)) return std::atoi(value) > 1;
+  return true;
+}
+
 int pretended_ranks_per_node() {
   const char* value = std::getenv("SPSCOPE_RANKS_PER_NODE");
   return value != nullptr ? std::max(0, std::atoi(value)) : 0;

@@ -28,6 +28,15 @@ rm threads wanted launched by_hand
 expect_no_files
 expect_no_scratch
 
+# Alone under mpirun it is no rank; one that spscope starts is, be it the only one.
+start_ranks 1 "$SPSCOPE" run "${job[@]}" --json
+[ "$code" -eq 0 ] || fail "alone under mpirun: exit code $code"
+expect_json 's["ring"]["backend"] == "threads"'
+expect_exit 0 run "${small[@]}" -s ring --set cluster.ranks=1 --set run.backend=threads --launcher mpi --json
+expect_json 's["ring"]["backend"] == "mpi" and s["ring"]["verify"] == "passed"'
+expect_no_files
+expect_no_scratch
+
 # The file has the events of all ranks, each from a process of its own.
 expect_exit 0 run "${job[@]}" --launcher mpi -o kept.db
 expect_exit 0 doctor kept.db

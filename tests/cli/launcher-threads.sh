@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# A run whose ranks are threads runs as such where a process manager has left its variables: alone in a step of srun or
+# under mpirun, and wherever the user says so.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+unset "${!OMPI_@}" "${!PMI@}" "${!SLURM_@}"
+job=("${small[@]}" -s ring --set cluster.ranks=2 --json)
+
+# expect_threads VARIABLE=VALUE... -- ARGUMENT...: runs the program in this environment.
+expect_threads() {
+  local set=()
+  while [ "$1" != -- ]; do
+    set+=("$1")
+    shift
+  done
+  shift
+  code=0
+  env "${set[@]}" "$SPSCOPE" run "${job[@]}" "$@" >"$out" 2>"$err" || code=$?
+  [ "$code" -eq 0 ] || fail "exit code $code: ${set[*]} spscope run $*"
+  expect_json 's["ring"]["backend"] == "threads" and s["ring"]["verify"] == "passed"'
+}
+expect_threads PMIX_RANK=0 SLURM_STEP_NUM_TASKS=1 SLURM_NTASKS=8 --
+expect_threads PMIX_RANK=0 SLURM_NTASKS=1 --
+expect_threads PMI_RANK=0 PMI_SIZE=1 --
+expect_threads OMPI_COMM_WORLD_SIZE=1 PMIX_RANK=0 --
+expect_threads SLURM_NTASKS=8 --
+for others in OMPI_COMM_WORLD_SIZE=8 PMIX_RANK=0; do
+  expect_threads "$others" -- --launcher threads
+  expect_threads "$others" -- --set run.backend=threads
+done
