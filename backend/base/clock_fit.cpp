@@ -6,14 +6,14 @@
 #include <optional>
 #include <tuple>
 
+#include "backend/base/clock_drift.h"
+
 namespace spscope {
 namespace {
 
 constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
 // Quartz clocks differ by tens of ppm: a drift that the exchanges leave open by more than this is better taken as none.
 constexpr double kUsefulDrift = 100e-6;
-// NTP corrects at most 500 ppm. A steeper line is a clock that was set, or samples that are not of one clock.
-constexpr double kMaxDrift = 500e-6;
 // The bound looks at the tightest gate of each of these parts of the interval, so a clock that bends shows.
 constexpr int kWindows = 16;
 
@@ -121,12 +121,12 @@ Line middle_line(const Exchanges& exchanges, const Envelopes& sides) {
   const double interval = exchanges.sent(exchanges.samples.size() - 1);
   const Line above = middle_edge(sides.above), below = middle_edge(sides.below);
   const Line middle = {.level = (above.level - below.level) / 2, .slope = (above.slope - below.slope) / 2};
-  if (interval > 0 && shortest <= kUsefulDrift * interval && std::abs(middle.slope) <= kMaxDrift) return middle;
+  if (interval > 0 && shortest <= kUsefulDrift * interval && std::abs(middle.slope) <= kMaxClockDrift) return middle;
   return {.level = (lowest(sides.above) - lowest(sides.below)) / 2};
 }
 
-// How fast the error of this line can grow: the run clock drifts from the raw one by at most kMaxDrift.
-double steepest_error(const Line& line) { return kMaxDrift + std::abs(line.slope); }
+// How fast the error of this line can grow: the run clock drifts from the raw one by at most kMaxClockDrift.
+double steepest_error(const Line& line) { return kMaxClockDrift + std::abs(line.slope); }
 
 // How far the truth can be from the line where this exchange happened.
 double gate(const Exchanges& exchanges, const Line& line, std::size_t i) {

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <set>
 
+#include "backend/base/clock_drift.h"
 #include "backend/base/result.h"
 
 namespace spscope {
@@ -22,14 +24,22 @@ struct Found {
   std::map<int, std::string> boots;  // boot id of the host of each rank
 };
 
+// Throws Error (kStoreCorrupt) for a line that no clock has: it would turn the order of events around.
+double drift_of(const MergeSource& source, const Statement& fit) {
+  const double drift = fit.real(3);
+  if (std::abs(drift) <= kMaxClockDrift) return drift;
+  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": the clock of rank {} drifts by {} of its time",
+                                                    source.path, fit.count(0), drift));
+}
+
 void read_clocks(const MergeSource& source, Found& found) {
   Statement fits(*source.db, "SELECT rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges FROM main.clock_fit");
   while (fits.step())
     found.fits.emplace(fits.count(0), ClockFit{.raw_zero_ns = fits.integer(1),
                                                .offset_ns = fits.integer(2),
-                                               .drift = fits.real(3),
+                                               .drift = drift_of(source, fits),
                                                .bound_ns = fits.integer(4, 0, kNotKnown),
-                                               .exchanges = fits.integer(5)});
+                                               .exchanges = fits.integer(5, 0, kNotKnown)});
   Statement samples(*source.db,
                     "SELECT rank, sent_ns, remote_ns, received_ns FROM main.clock_exchange ORDER BY rank, ordinal");
   while (samples.step())

@@ -67,11 +67,14 @@ TrackSize size_of(const MergedStream& stream, std::int64_t recorded_until_ns) {
   size.streams = 1;
   const auto end_of = [&](std::int64_t end_ns) { return end_ns == kNeverEnded ? recorded_until_ns : end_ns; };
   if (stream.from != nullptr)
-    for (const ChunkPlace& chunk : stream.from->chunks)
-      if (chunk.header.kind != RecordKind::kCounter)
-        size.add(chunk.header.count, on_run_clock(stream.fit, chunk.header.begin_min_ns),
-                 std::max(on_run_clock(stream.fit, chunk.header.begin_max_ns),
-                          end_of(on_run_clock(stream.fit, chunk.header.end_max_ns))));
+    for (const ChunkPlace& chunk : stream.from->chunks) {
+      if (chunk.header.kind == RecordKind::kCounter) continue;
+      // At times near the ends of 64 bits, where products are rounded, a clock may turn neighbours around.
+      const auto [first_ns, last_ns] = std::minmax(
+          {on_run_clock(stream.fit, chunk.header.begin_min_ns), on_run_clock(stream.fit, chunk.header.begin_max_ns)});
+      size.add(chunk.header.count, first_ns,
+               std::max(last_ns, end_of(on_run_clock(stream.fit, chunk.header.end_max_ns))));
+    }
   for (const UnfinishedOp& op : stream.unfinished) {
     const std::int64_t begin_ns = on_run_clock(stream.fit, op.span.begin_ns);
     size.add(1, begin_ns, std::max(begin_ns, recorded_until_ns));

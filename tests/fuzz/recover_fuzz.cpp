@@ -29,11 +29,14 @@ std::string head_shard(const TemporaryFolder& folder) {
   const StrategyId strategy = writer.add_strategy(testing::sample_strategy(workload));
   const RunId run = writer.add_run(testing::sample_run(strategy, writer.add_plan(ring_plan(3))));
   writer.add_repeat(run, {.repeat = 0, .begin_ns = 0, .makespan_ns = 900, .has_timeline = true});
-  for (int rank = 0; rank < 2; ++rank) writer.add_rank_clock({rank, {}});
+  writer.add_rank_clock({0, {}});
+  writer.add_rank_clock(
+      {1, {.raw_zero_ns = kBegin, .offset_ns = 700, .drift = 50e-6, .bound_ns = 900, .exchanges = 9}});
   writer.finish();
   return as_small_file(folder / "head.db");
 }
 
+// Of rank 1, all events lie in one chunk: its bounds are all that is known of the stream's times beforehand.
 std::string rank_shard(const TemporaryFolder& folder, int rank) {
   const std::string path = folder / ("rank-" + std::to_string(rank) + ".db");
   std::vector<SpanEvent> events;
@@ -43,7 +46,7 @@ std::string rank_shard(const TemporaryFolder& folder, int rank) {
     testing::RankShard shard(path, rank);
     shard.add_stream({StreamId{7}, rank, 0, 0, false});
     shard.add_string(1, "attend");
-    shard.add_events(RunId{1}, StreamId{7}, events, 25);
+    shard.add_events(RunId{1}, StreamId{7}, events, rank == 0 ? 25 : 60);
     shard.add_rank_repeat({RunId{1}, 0, rank, kBegin, kBegin + 6'000});
     shard.commit();
     shard.writer().finish();

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <set>
 
+#include "backend/base/clock_drift.h"
 #include "backend/store/embedded_schema.h"
 #include "backend/store/merge_tables.h"
 #include "tests/unit/store/lod_brute_force.h"
@@ -295,6 +298,46 @@ TEST_F(TwoRanks, RandomDamageNeverMakesEventsUp) {
     for (const SpanEvent& event : events) ASSERT_TRUE(known.contains({event.begin_ns, event.end_ns})) << round;
   }
   EXPECT_GT(kept, 10);
+}
+
+// A rank with one chunk: what turns its first and last event around turns around all that is known of its times.
+TEST_F(TwoRanks, AClockThatNoHostHasIsDamage) {
+  for (std::vector<SpanEvent>& events : events_) events.resize(3);
+  write_ranks();
+  int round = 0;
+  for (const char* damage : {"drift = -5.0", "drift = 0.000501", "drift = 9e999", "drift = -9e999", "exchanges = -1"}) {
+    const std::string name = std::to_string(round++);
+    testing::tamper(folder_ / "a.head.db", std::string("UPDATE clock_fit SET drift = 0.0, exchanges = 1; "
+                                                       "UPDATE clock_fit SET ") +
+                                               damage + " WHERE rank = 1");
+    EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", shards()); }).code(), ErrorCode::kStoreCorrupt) << damage;
+    const std::string out = folder_ / ("out-" + name + ".db");
+    const MergeReport report = merge(out, shards(), {.tolerant = true});
+    EXPECT_EQ(report.events, 6) << damage;
+    ASSERT_EQ(report.notes.size(), 1u) << damage;
+    EXPECT_NE(report.notes[0].find("what it says of clocks is missing"), std::string::npos) << report.notes[0];
+    // On the zero of the other rank, whose host it shares.
+    EXPECT_EQ(MergedFile(out).events(1, 0)[0].begin_ns, events_[1][0].begin_ns - kRawZero) << damage;
+  }
+}
+
+// Where a double no longer holds every nanosecond, rounding takes neighbours out of order.
+TEST_F(TwoRanks, TimesThatAClockTurnsAroundAreReadInOrder) {
+  const ClockFit fit{.raw_zero_ns = std::numeric_limits<std::int64_t>::min(),
+                     .offset_ns = std::numeric_limits<std::int64_t>::min() / 2,
+                     .drift = -kMaxClockDrift};
+  std::int64_t first_ns = std::int64_t{1} << 62;
+  while (run_time_ns(fit, first_ns) <= run_time_ns(fit, first_ns + 1)) ++first_ns;
+  for (SpanEvent& event : events_[1]) event.begin_ns = event.end_ns = first_ns;
+  events_[1].resize(2);
+  events_[1][1].begin_ns = events_[1][1].end_ns = first_ns + 1;
+  write_ranks();
+  run_ = testing::write_head(folder_ / "b.head.db", {{0, fits_[0]}, {1, fit}});
+  merge(folder_ / "out.db", {folder_ / "b.head.db", shard_of(0), shard_of(1)});
+  MergedFile file(folder_ / "out.db");
+  ASSERT_EQ(file.events(1, 0).size(), 2u);
+  EXPECT_EQ(file.events(1, 0)[0].begin_ns, run_time_ns(fit, first_ns));
+  EXPECT_EQ(file.number("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'events_clamped'"), 1);
 }
 
 TEST_F(TwoRanks, AMissingChunkIsDamage) {
