@@ -245,15 +245,18 @@ NowPage read_now_page(const std::string& path) {
   if (!read_at(file.fd, first.data(), num_bytes, sizeof header))
     cannot_read(ErrorCode::kStoreCorrupt, path, "it shrank");
   // A line that two reads find equal did not change between them, so neither read met a change half done; one whose
-  // writer is gone stays as it is.
+  // writer is gone stays as it is. One that never comes to rest counts as met in the middle of a change.
   constexpr int kTries = 64;
   for (std::size_t i = 0; i < first.size(); ++i) {
     Words words = first[i], next{};
-    for (int tries = 0; tries < kTries; ++tries, words = next) {
+    bool calm = false;
+    for (int tries = 0; tries < kTries && !calm; ++tries) {
       if (!read_at(file.fd, next.data(), kLineBytes, sizeof header + i * kLineBytes))
         cannot_read(ErrorCode::kStoreCorrupt, path, "it shrank");
-      if (next == words && words[0] % 2 == 0) break;
+      calm = next == words && words[0] % 2 == 0;
+      words = next;
     }
+    if (!calm) words[0] |= 1;
     page.lines.push_back(
         line_of(words, page.owner.first_rank + static_cast<int>(i / header.lanes), static_cast<int>(i % header.lanes)));
   }

@@ -4,8 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
+#include <thread>
 
+#include "backend/base/clock.h"
 #include "backend/base/rng.h"
 #include "backend/store/now_page.h"
 #include "tests/unit/store/sample_store.h"
@@ -82,6 +85,33 @@ TEST_F(Page, ALineWhoseWriterWasStoppedInTheMiddleKeepsItsCounts) {
   EXPECT_FALSE(line.now.inside_op());
   EXPECT_EQ(line.now.sent, 100);
   EXPECT_EQ(line.now.dropped, 3);
+}
+
+// A writer that does nothing but publish: whatever is called whole is one state, never parts of two.
+TEST_F(Page, ALineThatNeverComesToRestIsNotWhole) {
+  NowPageWriter page(path_, this_process(0, 1, 1, {}));
+  const auto state = [](std::int32_t i) { return LaneNow{LaneState::kTransferring, i, i, RunId{i}, i, 0, i, i, i, i}; };
+  page.line(0, 0).publish(state(0));
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    for (std::int32_t i = 0; !done; i = (i + 1) % 1'000'000) page.line(0, 0).publish(state(i));
+    page.line(0, 0).publish(state(7));
+  });
+  // On one core, only a writer that has to make room in the middle of a change shows.
+  constexpr std::int64_t kMostNs = 20'000'000'000;
+  int reads = 0, restless = 0, torn = 0;
+  for (const std::int64_t begin_ns = now_ns(); reads < 500 || (restless == 0 && now_ns() - begin_ns < kMostNs);
+       ++reads) {
+    const NowPage::Line line = read_now_page(path_).lines[0];
+    restless += !line.whole;
+    torn += line.whole && line.now != state(line.now.op);
+  }
+  done = true;
+  writer.join();
+  EXPECT_EQ(torn, 0);
+  EXPECT_GT(restless, 0);
+  EXPECT_TRUE(read_now_page(path_).lines[0].whole);
+  EXPECT_EQ(read_now_page(path_).lines[0].now, state(7));
 }
 
 TEST_F(Page, RefusesWhatIsNoPage) {
