@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <tuple>
 
 #include "backend/base/result.h"
@@ -119,9 +120,17 @@ void salvage_chunks(MergeSource& source, Damage& damage) {
     Statement row(*source.db, "SELECT chunk_id FROM main.chunk ORDER BY chunk_id DESC LIMIT 1");
     return row.step() ? row.integer(0) : 0;
   });
-  // A page holds at most a few rows of chunks; a key far beyond them is itself damage.
-  std::int64_t limit = static_cast<std::int64_t>(std::filesystem::file_size(source.path) / 64 + 1);
-  if (Result<std::int64_t> found = last; found) limit = std::min(limit, *found);
+  // Rows lie in the file or in its log, and none is smaller than 64 bytes: a key far beyond that is itself damage.
+  std::error_code no_log;
+  const auto log_bytes = std::filesystem::file_size(source.path + "-wal", no_log);
+  const auto bytes = std::filesystem::file_size(source.path) + (no_log ? 0 : log_bytes);
+  std::int64_t limit = static_cast<std::int64_t>(bytes / 64 + 1);
+  if (Result<std::int64_t> found = last; found) {
+    if (*found > limit)
+      damage.notes.push_back(
+          fmt::format("{}: a chunk has the number {}, and those above {} are left out", source.path, *found, limit));
+    limit = std::min(limit, *found);
+  }
   Statement row(*source.db, std::string(kChunkColumns) + "WHERE chunk_id = ?");
   std::int64_t unreadable = 0;
   for (std::int64_t id = 1; id <= limit; ++id) {

@@ -340,6 +340,30 @@ TEST_F(TwoRanks, TimesThatAClockTurnsAroundAreReadInOrder) {
   EXPECT_EQ(file.number("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'events_clamped'"), 1);
 }
 
+// The rows of a shard whose process was killed lie in its log; the file itself has a page or two.
+TEST_F(TwoRanks, ChunksInTheLogOfAShardAreSalvaged) {
+  write_ranks();
+  std::filesystem::remove(shard_of(0));
+  RankShard shard(shard_of(0), 0);
+  shard.add_stream({StreamId{7}, 0, 0, 0, false});
+  shard.add_events(run_, StreamId{7}, events_[0], 10);
+  shard.commit();
+  ASSERT_LT(std::filesystem::file_size(shard_of(0)) / 64, 1000u);
+  testing::tamper(shard_of(0), "PRAGMA ignore_check_constraints = ON; UPDATE chunk SET count = 'x' WHERE chunk_id = 5");
+  MergeReport report = merge(folder_ / "out.db", shards(), {.tolerant = true});
+  EXPECT_EQ(report.events, 10'000 - 10 + 5'000);
+  ASSERT_FALSE(report.notes.empty());
+  EXPECT_NE(report.notes.back().find("1 of its chunks could not be found"), std::string::npos) << report.notes.back();
+
+  testing::tamper(shard_of(0), "UPDATE chunk SET chunk_id = 1 << 60 WHERE chunk_id = 1000");
+  report = merge(folder_ / "again.db", shards(), {.tolerant = true});
+  EXPECT_EQ(report.events, 10'000 - 20 + 5'000);
+  const auto told = [](const std::string& note) {
+    return note.find("has the number 1152921504606846976") < note.size();
+  };
+  EXPECT_TRUE(std::ranges::any_of(report.notes, told));
+}
+
 TEST_F(TwoRanks, AMissingChunkIsDamage) {
   write_ranks();
   testing::tamper(shard_of(1), "DELETE FROM chunk WHERE seq = 2");
