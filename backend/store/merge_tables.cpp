@@ -1,11 +1,11 @@
 #include "backend/store/merge_tables.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <vector>
 
 #include "backend/base/result.h"
+#include "backend/store/table_copy.h"
 
 namespace spscope {
 
@@ -46,45 +46,12 @@ constexpr MergedTable kTables[] = {
     {"lod_strip", MergeRule::kMade},
 };
 
-std::vector<std::string> columns_of(Database& db, std::string_view table) {
-  Statement rows(db, "SELECT name FROM pragma_table_info(?)");
-  rows.bind_all(table);
-  std::vector<std::string> columns;
-  while (rows.step()) columns.push_back(rows.text(0));
-  return columns;
-}
-
-// A row that breaks a rule of its table is damage of the source, not of the file that is written.
-bool insert_row(Database& out, const Statement& row, Statement& insert) {
-  for (int i = 0; i < row.num_columns(); ++i)
-    out.check(sqlite3_bind_value(insert.handle(), i + 1, sqlite3_column_value(row.handle(), i)));
-  const int code = sqlite3_step(insert.handle());
-  insert.reset();
-  if ((code & 0xff) == SQLITE_CONSTRAINT) return false;
-  if (code != SQLITE_DONE) out.fail(code);
-  return true;
-}
-
-struct TableCopy {
-  Database& out;
-  const MergeSource& source;
-  std::string_view table;
-  bool replaces_nothing = false;  // a row whose key is there is passed over in silence
-};
-
-void copy_rows(const TableCopy& copy) {
-  const std::vector<std::string> columns = columns_of(copy.out, copy.table);
-  const std::vector<std::string> marks(columns.size(), "?");
-  Statement rows(*copy.source.db, fmt::format("SELECT {} FROM main.{}", fmt::join(columns, ", "), copy.table));
-  Statement insert(copy.out, fmt::format("INSERT {} INTO {} ({}) VALUES ({})", copy.replaces_nothing ? "OR IGNORE" : "",
-                                         copy.table, fmt::join(columns, ", "), fmt::join(marks, ", ")));
-  std::int64_t refused = 0;
-  while (rows.step()) refused += !insert_row(copy.out, rows, insert);
+void copy_whole(Database& out, const MergeSource& source, const MergedTable& table) {
+  const std::int64_t refused = copy_rows(*source.db, out, table.name, table.rule == MergeRule::kAll);
   if (refused > 0)
-    throw Error(
-        ErrorCode::kStoreCorrupt,
-        fmt::format("cannot read \"{}\": {} rows of table {} make no sense", copy.source.path, refused, copy.table),
-        "recover what can be read with spscope recover");
+    throw Error(ErrorCode::kStoreCorrupt,
+                fmt::format("cannot read \"{}\": {} rows of table {} make no sense", source.path, refused, table.name),
+                "recover what can be read with spscope recover");
 }
 
 void copy_rank_repeats(Database& out, const MergeSource& source, const MergeClocks& clocks) {
@@ -104,7 +71,7 @@ void copy_table(Database& out, const MergeSource& source, const MergedTable& tab
     if (table.rule == MergeRule::kOnRunClock)
       copy_rank_repeats(out, source, clocks);
     else
-      copy_rows({out, source, table.name, table.rule == MergeRule::kAll});
+      copy_whole(out, source, table);
     return true;
   });
   if (copied) return;
@@ -149,7 +116,11 @@ void copy_incidents(Database& out, const MergeSource& source) {
   Statement insert(out,
                    "INSERT INTO incident (rank, lane, op_id, run_id, kind, message) SELECT ?1, ?2, ?3, ?4, ?5, ?6 "
                    "WHERE NOT EXISTS (SELECT 1 FROM incident WHERE rank = ?1 AND kind = ?5 AND message = ?6)");
-  while (rows.step()) insert_row(out, rows, insert);
+  while (rows.step()) {
+    insert.reset();
+    for (int i = 0; i < rows.num_columns(); ++i) insert.copy(i, rows, i);
+    insert.try_run();
+  }
 }
 
 }  // namespace

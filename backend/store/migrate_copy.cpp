@@ -10,6 +10,7 @@
 #include "backend/store/chunk_appender.h"
 #include "backend/store/embedded_schema.h"
 #include "backend/store/enum_names.h"
+#include "backend/store/table_copy.h"
 
 namespace spscope {
 
@@ -20,27 +21,11 @@ namespace {
               "the file is damaged; copy it again from where it was made");
 }
 
-std::vector<std::string> column(Database& db, std::string_view sql, std::string_view key = {}) {
-  Statement rows(db, sql);
-  if (!key.empty()) rows.bind(0, key);
-  std::vector<std::string> texts;
-  while (rows.step()) texts.push_back(rows.text(0));
-  return texts;
-}
-
-// Table and column names are those of our own schema, so they need no quotes.
-void copy_rows(Database& from, Database& to, const std::string& table) {
-  const std::vector<std::string> columns = column(to, "SELECT name FROM pragma_table_info(?) ORDER BY cid", table);
-  std::string marks = "?";
-  for (std::size_t i = 1; i < columns.size(); ++i) marks += ", ?";
-  Statement rows(from, fmt::format("SELECT {} FROM main.{}", fmt::join(columns, ", "), table));
-  Statement insert(to, fmt::format("INSERT INTO {} ({}) VALUES ({})", table, fmt::join(columns, ", "), marks));
-  while (rows.step()) {
-    insert.reset();
-    for (std::size_t i = 0; i < columns.size(); ++i) insert.copy(static_cast<int>(i), rows, static_cast<int>(i));
-    // A row that our own checks refuse cannot have been written by us.
-    if (!insert.try_run()) corrupt(from, fmt::format("a row of table {} breaks a rule of the table", table));
-  }
+std::vector<std::string> tables_of(Database& db) {
+  Statement rows(db, "SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY name");
+  std::vector<std::string> tables;
+  while (rows.step()) tables.push_back(rows.text(0));
+  return tables;
 }
 
 SpanEvent span_of(const Statement& row) {
@@ -93,8 +78,9 @@ void copy_event_rows(Database& from, Database& to, ChunkCodec codec) {
 void migrate_copy(Database& from, int version, Database& to, ChunkCodec codec) {
   SPSCOPE_CHECK(version == 1 && kSchemaVersion == 2);
   to.execute(std::string(embedded_migrations()[0].text));
-  for (const std::string& table : column(to, "SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY name"))
-    if (table != "event_row" && table != "enum_name") copy_rows(from, to, table);
+  for (const std::string& table : tables_of(to))
+    if (table != "event_row" && table != "enum_name" && copy_rows(from, to, table) > 0)
+      corrupt(from, fmt::format("a row of table {} breaks a rule of the table", table));
   to.execute(std::string(embedded_migrations()[1].text));
   copy_event_rows(from, to, codec);
   Statement name(to, "INSERT INTO enum_name (kind, value, name) VALUES (?, ?, ?)");
