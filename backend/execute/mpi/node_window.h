@@ -29,8 +29,6 @@ class NodeWindow {
   std::byte* segment(std::size_t position) const { return segments_[position]; }
 
  private:
-  void give_back();
-
   MPI_Comm node_;
   int position_ = 0;
   MPI_Win window_ = MPI_WIN_NULL;
