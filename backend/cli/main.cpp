@@ -7,9 +7,11 @@
 #include <cstdlib>
 #include <iostream>
 #include <new>
+#include <system_error>
 #include <vector>
 
 #include "backend/base/memory_limit.h"
+#include "backend/base/memory_refused.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help.h"
@@ -35,6 +37,7 @@ void limit_memory(const CLI::App& app, const CommandContext& context) {
   if (!is_reader(app)) return;
   limit_store_memory(context.max_memory_bytes);
   cap_process_memory(context.max_memory_bytes);
+  note_refused_memory();
 }
 
 // What was read when memory ran out, as it was given.
@@ -43,7 +46,8 @@ std::string files_given(const CLI::App& app) {
   const CLI::App* command = app.get_subcommands().front();
   for (const CLI::App* taker : {command, command->get_subcommands().empty() ? command : command->get_subcommands()[0]})
     for (const CLI::Option* option : taker->get_options())
-      if (option->get_positional() && files.empty() && option->count() > 0) files = option->results().front();
+      if (option->get_positional() && files.empty() && option->count() > 0)
+        for (const std::string& file : option->results()) files += (files.empty() ? "\"" : ", \"") + file + "\"";
   return files;
 }
 
@@ -90,12 +94,12 @@ int run(int argc, char** argv) {
   limit_memory(app, context);
   try {
     return finish(context, action(context));
-  } catch (const std::bad_alloc&) {  // here it is known what was read, and how much it was allowed
-    if (!is_reader(app)) throw;
-    throw Error(ErrorCode::kStoreOpen,
-                "cannot read \"" + files_given(app) + "\": it needs more than the " +
-                    memory_text(context.max_memory_bytes) + " that --max-memory allows",
-                "give a larger --max-memory if you trust the file");
+  } catch (const std::exception& error) {
+    const auto* system = dynamic_cast<const std::system_error*>(&error);  // the stack of a thread is memory too
+    const bool no_thread = system != nullptr && system->code() == std::errc::resource_unavailable_try_again;
+    if (!is_reader(app) || !(no_thread || memory_was_refused())) throw;
+    // Here it is known what was read, and how much it was allowed.
+    throw beyond_max_memory("cannot read " + files_given(app), context.max_memory_bytes, largest_store_allocation());
   }
 }
 

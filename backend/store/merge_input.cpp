@@ -9,6 +9,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "backend/base/memory_refused.h"
 #include "backend/base/result.h"
 #include "backend/store/new_store.h"
 #include "backend/store/open_store.h"
@@ -139,8 +140,10 @@ void salvage_chunks(MergeSource& source, Damage& damage) {
       row.reset();
       return true;
     });
-    unreadable += !read;
-    if (!read) row.reset();
+    if (read) continue;
+    Damage::pass_over(read.error());
+    ++unreadable;
+    row.reset();
   }
   damage.notes.push_back(fmt::format("{}: {} of its chunks could not be found", source.path, unreadable));
 }
@@ -249,8 +252,13 @@ void check_belonging(std::vector<MergeSource>& sources, const Damage& damage) {
 
 }  // namespace
 
+void Damage::pass_over(const Error& error) {
+  if (memory_was_refused()) throw error;
+}
+
 void Damage::meet(const Error& error, const std::string& what) {
   if (!tolerant) throw error;
+  pass_over(error);
   notes.push_back(fmt::format("{}; {}", error.what(), what));
 }
 

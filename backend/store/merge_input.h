@@ -22,8 +22,11 @@ namespace spscope {
 struct Damage {
   bool tolerant = false;
   std::vector<std::string> notes;
-  // Throws the error unless damage is tolerated; then keeps it as a note.
+  // Throws the error unless damage is tolerated; then keeps it as a note. Want of memory is no damage and ends a merge
+  // however tolerant it is: what another machine could read must not be left out.
   void meet(const Error& error, const std::string& what);
+  // The same, of an error that needs no note.
+  static void pass_over(const Error& error);
 };
 
 struct ChunkPlace {

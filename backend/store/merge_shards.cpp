@@ -88,6 +88,7 @@ void check_chunks(MergeSource& source, Damage& damage) {
       spans.clear();
       counters.clear();
       if (Result<bool> result = read; result && *result) return false;
+      if (!read) Damage::pass_over(read.error());
       ++bad;
       events += chunk.header.count;
       op_min = std::min(op_min, chunk.header.op_min);

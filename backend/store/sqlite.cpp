@@ -5,7 +5,7 @@
 #include <limits>
 #include <new>
 
-#include "backend/base/memory_limit.h"
+#include "backend/base/memory_refused.h"
 #include "backend/store/store_memory.h"
 
 namespace spscope {
@@ -142,19 +142,21 @@ void limit_store_memory(std::int64_t bytes) {
 #endif
 }
 
-// What SQLite refused for want of memory: more than it may take, or than there is.
+std::int64_t largest_store_allocation() {
+  sqlite3_int64 now = 0, largest = 0;
+  sqlite3_status64(SQLITE_STATUS_MALLOC_SIZE, &now, &largest, 0);
+  return largest;
+}
+
+// SQLite wanted more than it may take, or than there is.
 [[noreturn]] void Database::fail_for_memory() const {
-  const std::int64_t limit = sqlite3_soft_heap_limit64(-1);  // a hard limit is a soft one too
-  if (limit == 0) throw std::bad_alloc();
-  throw Error(
-      ErrorCode::kStoreOpen,
-      fmt::format("cannot read \"{}\": it needs more than the {} that --max-memory allows", path_, memory_text(limit)),
-      "give a larger --max-memory if you trust the file");
+  memory_refused();
+  throw std::bad_alloc();
 }
 
 void Database::fail(int code) const {
   const int primary = code & 0xff;
-  if (primary == SQLITE_NOMEM && !writing_) fail_for_memory();
+  if (primary == SQLITE_NOMEM && (!writing_ || sqlite3_soft_heap_limit64(-1) > 0)) fail_for_memory();
   const std::string text = fmt::format("{} (SQLite {})", sqlite3_errmsg(handle()), code);
   if (writing_) {
     const bool full = primary == SQLITE_FULL || primary == SQLITE_IOERR;

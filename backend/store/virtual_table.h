@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "backend/base/memory_refused.h"
 #include "backend/base/result.h"
 #include "backend/store/event_source.h"
 #include "backend/store/sqlite_api.h"
@@ -37,6 +38,7 @@ int guarded(sqlite3_vtab* table, Body&& body) {
   const auto* ours = static_cast<EventVirtualTable*>(table);
   Result<int> code = capture(body);
   if (code) return *code;
+  if (memory_was_refused()) return SQLITE_NOMEM;
   const int failure = code_of_failure(ours->source.db());
   sqlite3_free(table->zErrMsg);
   table->zErrMsg = sqlite3_mprintf("%s", code.error().what());
