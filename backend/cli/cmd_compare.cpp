@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "backend/cli/command.h"
+#include "backend/report/headline.h"
 #include "backend/report/render.h"
 
 namespace spscope {
@@ -59,6 +60,27 @@ std::string verdict_on(const std::vector<Change>& changes, double limit) {
   return fmt::format("No strategy became slower by more than {:g} % and the spread of its repeats.", 100 * limit);
 }
 
+// The comparisons of a file. Throws Error(kStoreCorrupt) when it has none: recovered without its head, it has events
+// and nobody knows of what.
+std::vector<Comparison> comparisons_of(const std::string& file) {
+  const StoreReader reader(file);
+  std::vector<Comparison> comparisons = compare_store(reader);
+  if (!comparisons.empty()) return comparisons;
+  std::int64_t events = 0;
+  for (const LedgerRecord& row : reader.events().ledger()) events += row.stored;
+  throw Error(ErrorCode::kStoreCorrupt,
+              fmt::format("\"{}\" holds no workload, so there is nothing to compare; {} events are kept", file, events),
+              "spscope sql answers questions about events, spscope doctor lists what is missing");
+}
+
+// 1 when the runs of all files ended before there was anything to compare.
+int exit_code_of(const std::vector<std::vector<Comparison>>& of_file) {
+  for (const std::vector<Comparison>& comparisons : of_file)
+    for (const Comparison& comparison : comparisons)
+      if (nothing_finished_text(comparison).empty()) return kExitDone;
+  return kExitFailed;
+}
+
 int compare(CommandContext& context, const CompareFlags& flags) {
   const bool judged = !flags.fail_above.empty();
   const double limit = judged ? parse_percentage(flags.fail_above) : 0;
@@ -66,7 +88,7 @@ int compare(CommandContext& context, const CompareFlags& flags) {
     throw Error(ErrorCode::kUsage, "--fail-above needs two files",
                 "spscope compare BEFORE.db AFTER.db --fail-above 5%");
   std::vector<std::vector<Comparison>> of_file;
-  for (const std::string& file : flags.files) of_file.push_back(compare_store(StoreReader(file)));
+  for (const std::string& file : flags.files) of_file.push_back(comparisons_of(file));
   if (judged) require_common_workload(of_file.front(), of_file.back());
   const std::vector<Change> changed =
       of_file.size() > 1 ? changes_between(of_file.front(), of_file.back(), limit) : std::vector<Change>();
@@ -82,7 +104,7 @@ int compare(CommandContext& context, const CompareFlags& flags) {
     std::vector<Comparison> all;
     for (const auto& comparisons : of_file) all.insert(all.end(), comparisons.begin(), comparisons.end());
     context.out << render_json(all, of_file.size() > 1 ? &changed : nullptr);
-    return worse ? kExitRegression : kExitDone;
+    return worse ? kExitRegression : exit_code_of(of_file);
   }
   for (std::size_t i = 0; i < of_file.size(); ++i) {
     if (of_file.size() > 1) fmt::print(context.out, "{}{}\n", i > 0 ? "\n" : "", flags.files[i]);
@@ -93,7 +115,7 @@ int compare(CommandContext& context, const CompareFlags& flags) {
     if (judged) section.blocks.push_back(Paragraph{verdict_on(changed, limit), Tone::kConclusion});
     context.out << '\n' << render_terminal(section, style);
   }
-  return worse ? kExitRegression : kExitDone;
+  return worse ? kExitRegression : exit_code_of(of_file);
 }
 
 }  // namespace

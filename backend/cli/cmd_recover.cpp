@@ -8,6 +8,7 @@
 #include <memory>
 #include <ostream>
 
+#include "backend/base/result.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/print_merge.h"
@@ -50,20 +51,45 @@ void require_ended(const CollectingNote& note) {
   }
 }
 
-std::vector<std::string> shards_of(const std::string& input) {
+// What an input stands for: shards to read, and what of the run that made them can go when they have been read.
+struct Found {
+  std::vector<std::string> shards, removable;
+};
+
+// The folder of a collection, with OUT.collecting and what a killed merge left, unless a later run to OUT has its own.
+std::vector<std::string> leftovers_of(const CollectingNote& note) {
+  std::vector<std::string> left = {note.folder};
+  const std::string beside_out = collecting_path(note.out);
+  Result<CollectingNote> named = capture([&] { return read_collecting(beside_out); });
+  if (!named || named->collection != note.collection) return left;
+  left.push_back(beside_out);
+  std::error_code none;
+  if (const std::string unmerged = note.out + ".tmp"; std::filesystem::exists(unmerged, none)) left.push_back(unmerged);
+  return left;
+}
+
+Found find_shards(const std::string& input) {
   if (const std::optional<CollectingNote> note = find_collection(input)) {
     require_ended(*note);
-    return note->shards();
+    return {note->shards(), leftovers_of(*note)};
   }
-  return std::filesystem::is_directory(input) ? stores_in(input) : std::vector{input};
+  if (!std::filesystem::is_directory(input)) return {{input}, {}};
+  const std::vector<std::string> stores = stores_in(input);
+  return {stores, stores};
 }
 
 int recover(CommandContext& context, const RecoverFlags& flags) {
-  std::vector<std::string> shards;
-  for (const std::string& input : flags.inputs)
-    for (const std::string& shard : shards_of(input)) shards.push_back(shard);
-  std::sort(shards.begin(), shards.end());
-  shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
+  Found found;
+  for (const std::string& input : flags.inputs) {
+    const Found of_input = find_shards(input);
+    found.shards.insert(found.shards.end(), of_input.shards.begin(), of_input.shards.end());
+    found.removable.insert(found.removable.end(), of_input.removable.begin(), of_input.removable.end());
+  }
+  for (std::vector<std::string>* const list : {&found.shards, &found.removable}) {
+    std::ranges::sort(*list);
+    list->erase(std::ranges::unique(*list).begin(), list->end());
+  }
+  const std::vector<std::string>& shards = found.shards;
   std::error_code none;
   for (const std::string& shard : shards)
     if (std::filesystem::equivalent(shard, flags.output, none))
@@ -71,7 +97,11 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
                   "choose another path with -o");
   OutputFile out(flags.output, flags.force);
   MergeOptions options{.tolerant = true, .small = flags.small, .tool_version = std::string(kVersion)};
-  print_merge(context, flags.output, merge_shards(out, shards, options));
+  const MergeReport report = merge_shards(out, shards, options);
+  // OUT.tmp of the killed merge may be what this one was written in.
+  std::error_code gone;
+  std::erase_if(found.removable, [&](const std::string& path) { return !std::filesystem::exists(path, gone); });
+  print_merge(context, flags.output, report, found.removable);
   return kExitDone;
 }
 

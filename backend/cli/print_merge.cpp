@@ -8,7 +8,8 @@
 
 namespace spscope {
 
-void print_merge(CommandContext& context, const std::string& path, const MergeReport& report) {
+void print_merge(CommandContext& context, const std::string& path, const MergeReport& report,
+                 const std::vector<std::string>& removable) {
   if (context.json) {
     const nlohmann::ordered_json object = {{"schema_version", 1},
                                            {"output", path},
@@ -18,7 +19,8 @@ void print_merge(CommandContext& context, const std::string& path, const MergeRe
                                            {"dropped", report.dropped},
                                            {"unreadable", report.unreadable},
                                            {"lost", report.lost},
-                                           {"notes", report.notes}};
+                                           {"notes", report.notes},
+                                           {"removable", removable}};
     context.out << object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
     return;
   }
@@ -31,6 +33,9 @@ void print_merge(CommandContext& context, const std::string& path, const MergeRe
   line(report.dropped, "more found no room in a buffer");
   line(report.unreadable, "more were written and cannot be read");
   line(report.lost, "more were made and never written");
+  if (!removable.empty())
+    fmt::print(context.out, "these are left, and can be removed when {} is as you want it:\n", path);
+  for (const std::string& left : removable) fmt::print(context.out, "  {}\n", left);
   for (const std::string& note : report.notes) fmt::print(context.err, "note: {}\n", note);
 }
 

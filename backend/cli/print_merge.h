@@ -2,12 +2,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "backend/cli/command.h"
 #include "backend/store/merge_shards.h"
 
 namespace spscope {
 
-void print_merge(CommandContext& context, const std::string& path, const MergeReport& report);
+// `removable`: files and folders whose content the written file now holds, which nobody removes but the user.
+void print_merge(CommandContext& context, const std::string& path, const MergeReport& report,
+                 const std::vector<std::string>& removable = {});
 
 }  // namespace spscope

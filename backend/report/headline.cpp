@@ -69,10 +69,18 @@ std::string missing_events_text(const Recording& recording) {
                      count_text(static_cast<double>(recording.events_sent)), why);
 }
 
+std::string nothing_finished_text(const Comparison& comparison) {
+  if (comparison.workload.layer_passes_done != 0) return "";
+  return fmt::format("no layer was finished by every strategy, so there is nothing to compare; {} events are kept",
+                     count_text(static_cast<double>(comparison.recording.events_stored)));
+}
+
 std::vector<std::string> headline_warnings(const Comparison& comparison) {
   std::vector<std::string> warnings;
   const Workload& w = comparison.workload;
-  if (w.interrupted())
+  if (std::string text = nothing_finished_text(comparison); !text.empty())
+    warnings.push_back(std::move(text));
+  else if (w.interrupted())
     warnings.push_back(
         fmt::format("interrupted: of {} layer{} x {} denoise step{} the file holds {} of {} layer passes, and "
                     "all figures are of those",

@@ -10,9 +10,11 @@ namespace spscope {
 
 // "wan2.1-t2v-14b, 75,600 tokens, paro, density 0.41, 1 of 40 layers, 8 x a800"
 std::string workload_line(const Workload& workload);
-// What a reader must know before any number: that the run was interrupted, that compute is not the cluster's.
 // "12 of 4,096 events are not in the file: 12 dropped"; "" when all are.
 std::string missing_events_text(const Recording& recording);
+// "no layer was finished by every strategy, so there is nothing to compare; 4,084 events are kept"; "" when one was.
+std::string nothing_finished_text(const Comparison& comparison);
+// What a reader must know before any number: that the run was interrupted, that compute is not the cluster's.
 std::vector<std::string> headline_warnings(const Comparison& comparison);
 // "a800" of the preset "a800x8" or "p4de" of "p4de-xN": the part that names the device.
 std::string device_name(const std::string& cluster);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/analysis/trust.h"
+#include "backend/report/headline.h"
 #include "backend/report/render.h"
 #include "backend/report/section.h"
 
@@ -176,6 +177,8 @@ ordered_json comparison_json(const Comparison& c) {
                          {"unreadable", r.unreadable},
                          {"lost", r.lost},
                          {"incidents", r.incidents}};
+  const std::string nothing = nothing_finished_text(c);
+  object["nothing_finished"] = nothing.empty() ? ordered_json(nullptr) : ordered_json(nothing);
   for (const StrategyResult& s : c.strategies) object["strategies"].push_back(strategy_json(s));
   return object;
 }

@@ -164,7 +164,7 @@ void fill_summary(const Comparison& comparison, Section& section) {
     for (std::string& sentence : conclusions(group))
       section.blocks.push_back(Paragraph{std::move(sentence), Tone::kConclusion});
     add_warnings(group, section);
-    if (any_legal) {
+    if (any_legal && nothing_finished_text(comparison).empty()) {
       Table table = timed(group) ? run_table(comparison, group) : plan_table(group);
       if (groups.size() > 1) table.caption = mode_word(group.mode);
       drop_empty_columns(table);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A run that is killed is recovered by the path it was given, by its .collecting file and by its folder; while it runs it
-# is not touched. Its shards stay until the user removes them.
+# is not touched. Its shards stay until the user removes them, and recover lists what that is. A comparison of a run that
+# has finished no layer says so.
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
@@ -23,8 +24,10 @@ wait "$run" 2>/dev/null || true
 
 folder=$(find "$TMPDIR" -mindepth 1 -maxdepth 1 -type d)
 expect_exit 0 recover today.db -o by-path.db --json
-expect_json 'd["events"] > 0' 'd["unreadable"] == 0' 'd["files_read"] == 2'
+expect_json 'd["events"] > 0' 'd["unreadable"] == 0' 'd["files_read"] == 2' \
+  "d['removable'] == ['$PWD/today.db.collecting', '$PWD/today.db.tmp', '$folder']"
 expect_exit 0 recover today.db.collecting -o by-note.db
+expect_out 'can be removed when by-note.db is as you want it' "  $folder" "  $PWD/today.db.collecting" "  $PWD/today.db.tmp"
 expect_exit 0 recover "$folder" -o by-folder.db
 [ -e "$folder" ] || fail "the shards are gone"
 for file in by-path by-note by-folder; do
@@ -35,5 +38,10 @@ for file in by-path by-note by-folder; do
 done
 cmp by-path.csv by-note.csv || fail "the note leads elsewhere"
 cmp by-path.csv by-folder.csv || fail "the folder leads elsewhere"
-expect_exit 0 compare by-path.db
+expect_exit 1 compare by-path.db
+expect_out 'no layer was finished by every strategy' 'events are kept'
+expect_not_out makespan
+expect_exit 1 compare by-path.db --json
+expect_json 'd["recording"]["events_stored"] > 0' 's["ring"]["makespan_ns"] is None' \
+  '"{:,} events are kept".format(d["recording"]["events_stored"]) in d["nothing_finished"]'
 [ ! -e never.db ] || fail "a file was written while the run was going on"

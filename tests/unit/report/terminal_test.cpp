@@ -140,6 +140,19 @@ TEST(Terminal, AnInterruptedRunSaysHowMuchOfItThereIs) {
   EXPECT_TRUE(has(render_terminal(c), "all 40 layers x 50 denoise steps"));
 }
 
+TEST(Terminal, ARunThatFinishedNoLayerHasEventsAndNoTable) {
+  Comparison c = sample_comparison();
+  c.workload.layer_passes_done = 0;
+  c.recording.events_sent = c.recording.events_stored = 12'345;
+  const std::string text = unbroken(render_terminal(c));
+  EXPECT_TRUE(
+      has(text, "no layer was finished by every strategy, so there is nothing to compare; 12,345 events are kept"));
+  EXPECT_FALSE(has(text, "makespan"));
+  EXPECT_TRUE(has(render_json(std::vector{c}), "12,345 events are kept"));
+  c.workload.layer_passes_done = 1;
+  EXPECT_TRUE(has(render_json(std::vector{c}), "\"nothing_finished\": null"));
+}
+
 TEST(Terminal, SeveralLayersNameARankOnlyWhenItIsSlowestInMost) {
   Comparison c = sample_comparison();
   auto& layers = c.strategies[0].by_layer;
