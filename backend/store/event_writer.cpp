@@ -37,7 +37,8 @@ struct EventWriter::State {
         insert_communicator(db, "INSERT INTO communicator (communicator_id, lane, ranks) VALUES (?, ?, ?)"),
         insert_ledger(db,
                       "INSERT OR REPLACE INTO ledger (stream_id, sent, stored, dropped, unreadable, lost) "
-                      "VALUES (?, ?, ?, ?, ?, ?)") {
+                      "VALUES (?, ?, ?, ?, ?, ?)"),
+        insert_note(db, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
     insert_name.run(0, "");
     names.emplace("", 0);
   }
@@ -66,15 +67,22 @@ struct EventWriter::State {
     filled.ledger.*what += events;
     filled.changed = true;
   }
+  // What names needed so far: a shard that is never finished says it too.
+  void note_names() {
+    insert_note.run("strings_repaired", std::to_string(repaired));
+    insert_note.run("strings_cut", std::to_string(cut));
+    names_changed = false;
+  }
 
   Database& db;
   ChunkAppender chunks;
-  Statement insert_stream, insert_name, insert_communicator, insert_ledger;
+  Statement insert_stream, insert_name, insert_communicator, insert_ledger, insert_note;
   std::vector<Filled> streams;  // stream_id - 1
   std::map<std::tuple<int, int, int>, StreamId> stream_of;
   std::unordered_map<std::string, NameId> names;
   std::map<std::pair<int, std::string>, CommunicatorId> communicators;
   std::int64_t last_end_ns = 0, repaired = 0, cut = 0;
+  bool names_changed = false;  // since they were noted
 };
 
 EventWriter::EventWriter(Database& db, ChunkCodec codec) : state_(std::make_unique<State>(db, codec)) {}
@@ -99,6 +107,7 @@ NameId EventWriter::name(std::string_view text) {
   const CleanText clean = clean_text(text);
   state_->repaired += clean.repaired;
   state_->cut += clean.cut;
+  state_->names_changed |= clean.repaired || clean.cut;
   // The repaired name may be known although the damaged one was not.
   const auto [it, is_new] = state_->names.try_emplace(clean.text, static_cast<NameId>(state_->names.size()));
   const NameId id = it->second;
@@ -147,6 +156,7 @@ std::int64_t EventWriter::last_end_ns() const { return state_->last_end_ns; }
 
 void EventWriter::flush() {
   state_->chunks.flush();
+  if (state_->names_changed) state_->note_names();
   for (State::Filled& filled : state_->streams) {
     if (!filled.changed) continue;
     filled.changed = false;
@@ -158,9 +168,7 @@ void EventWriter::flush() {
 
 void EventWriter::finish() {
   flush();
-  Statement note(state_->db, "INSERT INTO meta (key, value) VALUES (?, ?)");
-  note.run("strings_repaired", std::to_string(state_->repaired));
-  note.run("strings_cut", std::to_string(state_->cut));
+  state_->note_names();
 }
 
 }  // namespace spscope

@@ -382,6 +382,19 @@ TEST_F(TwoRanks, WithoutAHeadEventsAreKept) {
   EXPECT_EQ(file.events(1, 0).front().begin_ns, events_[1].front().begin_ns - zero);
 }
 
+TEST_F(TwoRanks, WhatNamesNeededIsKnownOfAKilledProcessToo) {
+  write_ranks();
+  RankShard killed(shard_of(2), 2);  // committed, and never finished
+  for (const char* name : {"at\xfftend", "n\xfeorm"}) killed.writer().events().name(name);
+  killed.writer().checkpoint();
+  killed.writer().events().name(std::string(100'000, 'x'));
+  killed.writer().checkpoint();
+  merge(folder_ / "out.db", {folder_ / "a.head.db", shard_of(0), shard_of(1), shard_of(2)}, {.tolerant = true});
+  MergedFile file(folder_ / "out.db");
+  EXPECT_EQ(file.text("SELECT value FROM meta WHERE key = 'strings_repaired'"), "2");
+  EXPECT_EQ(file.text("SELECT value FROM meta WHERE key = 'strings_cut'"), "1");
+}
+
 TEST_F(TwoRanks, ShardsOfTwoRunsOrTwiceTheSameAreRefused) {
   write_ranks();
   EXPECT_EQ(error_of([&] {
