@@ -2,7 +2,7 @@
 //   record     a lane's push into its ring, with and without the two looks at the clock that an event takes
 //   write      lanes push as fast as they can, one thread packs and commits to a shard: events a second of that thread
 //   merge      8 shards with 10 M events to one file, with pyramids and fsync
-//   bytes      of that file an event, and of the same with --small
+//   bytes      of that file an event, of the same with --small, and of the shards with their logs
 //   stats      event_stats of one name over all of it
 //   window     1,000 events of one rank by SQL
 // Beside them what the machine can do: memory copy, and writing to the disk with fsync. Medians of 5. Exits with 1 when
@@ -143,6 +143,16 @@ Written write_shard(const std::string& path, int rank, std::span<const RingRecor
   return written;
 }
 
+// Bytes of the shards and of their logs.
+double shard_bytes(const std::vector<std::string>& shards) {
+  double bytes = 0;
+  for (const std::string& shard : shards)
+    for (const char* suffix : {"", "-wal"})
+      if (const std::string path = shard + suffix; std::filesystem::exists(path))
+        bytes += static_cast<double>(std::filesystem::file_size(path));
+  return bytes;
+}
+
 // Nanoseconds of one push: alone, and with the clock read at begin and end of the event.
 double push_ns(bool with_clock) {
   constexpr std::int64_t kPushes = kRingRecords - 1;
@@ -229,6 +239,7 @@ std::vector<Figure> measure(const Flags& flags) {
     shards.push_back(folder / ("b.rank-" + std::to_string(rank) + ".db"));
     rates.push_back(static_cast<double>(count) * 1e-6 / write_shard(shards.back(), rank, records).seconds);
   }
+  const double of_shards = shard_bytes(shards);
   const Merged packed = merge(folder, shards, flags, false), small = merge(folder, shards, flags, true);
   const StoreReader reader(folder / "merged.db");
   const double stats = median_of(flags.repeats, [&] {
@@ -250,6 +261,7 @@ std::vector<Figure> measure(const Flags& flags) {
        .at_most = limit(1.5 * static_cast<double>(flags.events) / 10e6)},
       {.name = "bytes an event", .unit = "", .value = packed.bytes_per_event, .at_most = limit(12)},
       {.name = "bytes an event, small", .unit = "", .value = small.bytes_per_event, .at_most = limit(6)},
+      {.name = "bytes an event, shards", .unit = "", .value = of_shards / static_cast<double>(flags.events)},
       {.name = "small merge", .unit = "s", .value = small.seconds},
       {.name = "event_stats of one name", .unit = "ms", .value = stats * 1e3, .at_most = limit(100)},
       {.name = "window of 1,000 events", .unit = "ms", .value = window * 1e3, .at_most = limit(10)},
