@@ -151,11 +151,10 @@ void salvage_chunks(MergeSource& source, Damage& damage) {
 void read_streams(MergeSource& source, Damage& damage) {
   read_rows(source, "SELECT stream_id, rank, lane, slot, overlapping FROM main.stream ORDER BY rank, lane, slot",
             damage, "some of its streams are missing", [&](const Statement& row) {
-              source.place_of_stream.emplace(StreamId{row.integer(0)}, source.streams.size());
-              source.streams.push_back(
-                  {.stream = {StreamId{row.integer(0)}, row.count(1), row.count(2), row.count(3), row.flag(4)},
-                   .ledger = {},
-                   .chunks = {}});
+              // A row that makes no sense throws here, before it has a place.
+              const Stream stream = {StreamId{row.integer(0)}, row.count(1), row.count(2), row.count(3), row.flag(4)};
+              source.place_of_stream.emplace(stream.stream_id, source.streams.size());
+              source.streams.push_back({.stream = stream, .ledger = {}, .chunks = {}});
             });
   read_rows(source, "SELECT stream_id, sent, stored, dropped, unreadable, lost FROM main.ledger", damage,
             "a part of its ledger is missing", [&](const Statement& row) {

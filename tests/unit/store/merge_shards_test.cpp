@@ -272,6 +272,16 @@ TEST_F(TwoRanks, DamageIsAnErrorUnlessItIsTolerated) {
   for (std::size_t i = 0; i < kept.size(); ++i) ASSERT_EQ(merged[i].begin_ns, kept[i].begin_ns - kRawZero);
 }
 
+// Found by fuzzing: chunks and ledger of a stream whose row cannot be read were put behind the streams that there are.
+TEST_F(TwoRanks, AStreamWhoseRowIsDamagedIsLeftOut) {
+  write_ranks();
+  testing::tamper(shard_of(0), "PRAGMA ignore_check_constraints = ON; UPDATE stream SET lane = -1");
+  EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", shards()); }).code(), ErrorCode::kStoreCorrupt);
+  const MergeReport report = merge(folder_ / "out.db", shards(), {.tolerant = true});
+  EXPECT_EQ(report.events, 5'000);
+  EXPECT_FALSE(report.notes.empty());
+}
+
 // Whatever bytes of a shard are lost, what is kept is true: each event is one that was there, and the ledger balances.
 TEST_F(TwoRanks, RandomDamageNeverMakesEventsUp) {
   write_ranks();
