@@ -58,7 +58,7 @@ ShardRecord shard_by_name(const std::string& path) {
 }
 
 Database open_sound(const std::string& path, ShardRecord& shard) {
-  OpenedStore opened = keeps_log(path) ? open_shard(path) : open_store(path);
+  OpenedStore opened = keeps_log(path) ? open_shard(path, EventTables::kNo) : open_store(path, EventTables::kNo);
   shard = opened.shard;
   return std::move(opened.db);
 }

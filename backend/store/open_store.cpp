@@ -63,9 +63,11 @@ void check_header(const std::string& path) {
                 "copy it again from where it was made");
 }
 
-// Columns by table of a schema, ordinary tables only.
-std::map<std::string, std::vector<std::string>> columns_of_tables(Database& db) {
-  std::map<std::string, std::vector<std::string>> tables;
+using ColumnsByTable = std::map<std::string, std::vector<std::string>>;
+
+// Of a schema, ordinary tables only.
+ColumnsByTable columns_of_tables(Database& db) {
+  ColumnsByTable tables;
   Statement rows(db,
                  "SELECT t.name, c.name FROM main.sqlite_master t, pragma_table_info(t.name) c "
                  "WHERE t.type = 'table' AND t.rootpage > 0 AND t.name NOT LIKE 'sqlite_%' ORDER BY t.name, c.cid");
@@ -84,14 +86,25 @@ void check_views(Database& db) {
                 "drop the view or use SQLite 3.35 or newer");
 }
 
+// The tables of a version. Made once, for all versions: that takes longer than opening a small file.
+const ColumnsByTable& tables_of_version(int version) {
+  static const std::vector<ColumnsByTable> versions = [] {
+    std::vector<ColumnsByTable> made;
+    Database db = Database::in_memory();
+    for (const SqlText& migration : embedded_migrations()) {
+      db.execute(std::string(migration.text));
+      made.push_back(columns_of_tables(db));
+    }
+    return made;
+  }();
+  return versions[static_cast<std::size_t>(version - 1)];
+}
+
 // Each of our tables of a version is there as an ordinary table, so that no view or virtual table of the file takes its
 // place.
 void check_tables(Database& db, int version) {
-  Database expected = Database::in_memory();
-  for (const SqlText& migration : embedded_migrations().first(static_cast<std::size_t>(version)))
-    expected.execute(std::string(migration.text));
-  const auto found = columns_of_tables(db);
-  for (const auto& [table, columns] : columns_of_tables(expected)) {
+  const ColumnsByTable found = columns_of_tables(db);
+  for (const auto& [table, columns] : tables_of_version(version)) {
     const auto it = found.find(table);
     if (it == found.end() || it->second.size() < columns.size() ||
         !std::equal(columns.begin(), columns.end(), it->second.begin()))
@@ -151,7 +164,7 @@ Database migrated(SourceStore source) {
   return copy;
 }
 
-OpenedStore opened(SourceStore source) {
+OpenedStore opened(SourceStore source, EventTables tables) {
   FileRecord file;
   file.schema_version = meta_number(source.db, "schema_version");
   file.min_reader = meta_number(source.db, "min_reader");
@@ -159,7 +172,7 @@ OpenedStore opened(SourceStore source) {
   file.created_utc = meta(source.db, "created_utc");
   Database db = migrated(std::move(source));
   const ShardRecord shard = shard_record(db);
-  add_event_tables(db);
+  if (tables == EventTables::kYes) add_event_tables(db);
   db.execute("PRAGMA query_only = ON");
   return {std::move(db), std::move(file), shard};
 }
@@ -172,11 +185,11 @@ SourceStore open_source(const std::string& path) {
   return check_source(Database::open_read_only(path));
 }
 
-OpenedStore open_store(const std::string& path) { return opened(open_source(path)); }
+OpenedStore open_store(const std::string& path, EventTables tables) { return opened(open_source(path), tables); }
 
-OpenedStore open_shard(const std::string& path) {
+OpenedStore open_shard(const std::string& path, EventTables tables) {
   check_kind(path);
-  OpenedStore store = opened(check_source(Database::open_shard(path)));
+  OpenedStore store = opened(check_source(Database::open_shard(path)), tables);
   if (store.shard.kind == ShardKind::kNone)
     throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" is a finished file, not a shard of a run", path),
                 "give the shards that a run left, or the file that it was to write");

@@ -21,11 +21,14 @@ struct SourceStore {
 };
 SourceStore open_source(const std::string& path);
 
-// A read-only connection with the tables of event_table.h and the views of schemas/views in its temp schema. Throws
-// Error as StoreReader does.
-OpenedStore open_store(const std::string& path);
+// Whether a connection gets the tables of event_table.h and the views of schemas/views in its temp schema: who asks no
+// question in SQL, and opens many shards, does without.
+enum class EventTables { kYes, kNo };
+
+// A read-only connection. Throws Error as StoreReader does.
+OpenedStore open_store(const std::string& path, EventTables tables = EventTables::kYes);
 // The same of a shard, with or without a write-ahead log; kStoreForeign when it is none.
-OpenedStore open_shard(const std::string& path);
+OpenedStore open_shard(const std::string& path, EventTables tables = EventTables::kYes);
 
 // Makes those tables and views on a connection to a store. Throws Error.
 void add_event_tables(Database& db);

@@ -1,6 +1,9 @@
 #include "tests/fuzz/read_store.h"
 
+#include <array>
+
 #include "backend/base/error.h"
+#include "backend/store/bytes.h"
 
 namespace spscope::fuzz {
 namespace {
@@ -51,15 +54,29 @@ void read_events(const StoreReader& reader) {
 
 }  // namespace
 
-void read_store(const std::string& path, std::string_view view) {
+void read_store(const std::string& path, std::uint32_t choice) {
+  constexpr std::array kViews = {"event",        "rank_load",      "strategy_summary",
+                                 "link_traffic", "tensor_traffic", "missing_event"};
   const StoreReader reader(path);
-  attempt([&] { reader.machine(); });
-  attempt([&] { read_workloads(reader); });
-  attempt([&] { read_strategies(reader); });
-  attempt([&] { read_events(reader); });
-  attempt([&] { reader.events().ledger(); });
-  const QueryLimits limits = {.max_rows = 1'000, .max_ms = 1'000, .max_bytes = 1 << 20};
-  attempt([&] { reader.query(std::string("SELECT * FROM ") + std::string(view), limits); });
+  switch (choice % 4) {
+    case 0:
+      attempt([&] { reader.machine(); });
+      attempt([&] { read_workloads(reader); });
+      return;
+    case 1:
+      return attempt([&] { read_strategies(reader); });
+    case 2:
+      attempt([&] { read_events(reader); });
+      attempt([&] { reader.events().ledger(); });
+      return;
+    default:
+      const QueryLimits limits = {.max_rows = 1'000, .max_ms = 1'000, .max_bytes = 1 << 20};
+      return attempt([&] { reader.query(std::string("SELECT * FROM ") + kViews[choice / 4 % kViews.size()], limits); });
+  }
+}
+
+std::uint32_t choice_of(std::string_view input) {
+  return crc32c({reinterpret_cast<const std::uint8_t*>(input.data()), input.size()});
 }
 
 }  // namespace spscope::fuzz

@@ -61,7 +61,8 @@ std::vector<std::string> seeds() {
   return {head_shard(folder), rank_shard(folder, 0)};
 }
 
-// The input stands for the shard of rank 0, or for the head where it is one.
+// The input stands for the shard of rank 0, or for the head where it is one. A sound shard of rank 1 is merged with
+// every head, and with every second shard of rank 0.
 void read(std::string_view input) {
   static const TemporaryFolder sound;
   static const std::string head = sound.write("a.head.db", head_shard(sound));
@@ -69,13 +70,15 @@ void read(std::string_view input) {
   const bool is_head = input.find("shardhead") != std::string_view::npos;
   const std::string damaged = as_file(input, "a.rank-0.db");
   const std::vector<std::string> shards = {is_head ? damaged : head, is_head ? rank : damaged, rank};
+  const std::uint32_t choice = choice_of(input);
+  const std::size_t count = is_head || choice % 2 == 0 ? 2 : 3;
   const std::string path = sound / "out.db";
   std::filesystem::remove(path);
   {
     OutputFile out(path, true);
-    merge_shards(out, std::span(shards).first(is_head ? 2 : 3), {.tolerant = true});
+    merge_shards(out, std::span(shards).first(count), {.tolerant = true});
   }
-  const Result<int> whole = capture([&] { return read_store(path, "event"), 0; });
+  const Result<int> whole = capture([&] { return read_store(path, choice / 2), 0; });
   SPSCOPE_CHECK(whole.has_value());
 }
 

@@ -1,6 +1,4 @@
 // A finished file with damage: bytes anywhere in one of four inputs, rows, values and blobs in the others.
-#include <array>
-
 #include "tests/fuzz/checksum.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/read_store.h"
@@ -17,11 +15,6 @@ std::vector<std::string> seeds() {
   return {testing::read_file(folder / "sample.db")};
 }
 
-// Views take longer than all the rest: the input's length picks one.
-void read(std::string_view input) {
-  constexpr std::array<std::string_view, 6> kViews = {"event",        "rank_load",      "strategy_summary",
-                                                      "link_traffic", "tensor_traffic", "missing_event"};
-  read_store(as_file(input, "input.db"), kViews[input.size() / 512 % kViews.size()]);
-}
+void read(std::string_view input) { read_store(as_file(input, "input.db"), choice_of(input)); }
 
 }  // namespace spscope::fuzz
