@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "backend/base/result.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/machine.h"
@@ -18,6 +19,7 @@
 #include "backend/execute/execute.h"
 #include "backend/mask/array_file.h"
 #include "backend/store/store_reader.h"
+#include "backend/store/stored_chunk.h"
 #include "kernels/calibrate.h"
 
 namespace spscope {
@@ -77,18 +79,42 @@ void add_ledger(std::vector<Finding>& findings, const EventReader& events) {
   if (hidden > 0) findings.push_back({"", fmt::format("and {} more streams", hidden), false});
 }
 
-// Reads all events, so that every checksum is compared.
-void add_checksums(std::vector<Finding>& findings, const EventReader& events) {
-  std::int64_t unfinished = 0, read = 0;
-  for (const Stream& stream : events.streams())
-    for (const SpanEvent& event : events.spans(stream.stream_id)) {
-      unfinished += (event.flags & kEventUnfinished) != 0;
-      ++read;
-    }
-  findings.push_back({"checksums", fmt::format("right in all chunks; {} spans read", read)});
+// Reads all events, so that every checksum is compared. How many chunks cannot be read.
+std::int64_t add_checksums(std::vector<Finding>& findings, const EventReader& events) {
+  constexpr std::int64_t kMostNamed = 5;
+  std::int64_t unfinished = 0, read = 0, right = 0, bad = 0;
+  std::vector<Finding> named;
+  std::vector<SpanEvent> spans;
+  std::vector<CollectiveEvent> collectives;
+  std::vector<CounterSample> samples;
+  const auto count = [&](const SpanEvent& event) {
+    unfinished += (event.flags & kEventUnfinished) != 0;
+    ++read;
+  };
+  const auto decode = [&](const StoredChunk& chunk) {
+    spans.clear(), collectives.clear(), samples.clear();
+    if (chunk.header.kind == RecordKind::kSpan) decode_spans(chunk.header, chunk.data, spans);
+    if (chunk.header.kind == RecordKind::kCollective) decode_collectives(chunk.header, chunk.data, collectives);
+    if (chunk.header.kind == RecordKind::kCounter) decode_counters(chunk.header, chunk.data, samples);
+    for (const SpanEvent& event : spans) count(event);
+    for (const CollectiveEvent& event : collectives) count(event.span);
+    ++right;
+  };
+  ChunkFilter all;
+  all.on_bad = [&](std::int64_t chunk_id, const Error& error) {
+    if (++bad <= kMostNamed) named.push_back({fmt::format("chunk {}", chunk_id), error.what(), false});
+  };
+  events.for_each_chunk(all, decode);
+  if (bad > kMostNamed) named.push_back({"", fmt::format("and {} more chunks", bad - kMostNamed), false});
+  findings.push_back({"checksums",
+                      bad == 0 ? fmt::format("right in all chunks; {} spans read", read)
+                               : fmt::format("{} of {} chunks cannot be read; {} spans read", bad, right + bad, read),
+                      bad == 0});
+  findings.insert(findings.end(), named.begin(), named.end());
   if (unfinished > 0)
     findings.push_back(
         {"unfinished", fmt::format("{} operations had not ended when recording stopped", unfinished), false});
+  return bad;
 }
 
 // How ranks of processes of their own fit together, and what went wrong with them.
@@ -113,40 +139,62 @@ void add_ranks(std::vector<Finding>& findings, const StoreReader& reader) {
          incident.rank < 0 ? incident.message : fmt::format("rank {}: {}", incident.rank, incident.message), false});
 }
 
-// Reads every part of a stored run once: damage shows as an error.
-std::vector<Finding> file_findings(const std::string& path) {
+struct FileFindings {
+  std::vector<Finding> list;
+  std::int64_t bad_chunks = 0;
+};
+
+// Reads every part of a stored run once. Throws Error at damage, unless it is of chunks, which are counted.
+FileFindings file_findings(const std::string& path) {
   const StoreReader reader(path);
-  std::int64_t plans = 0, timelines = 0, runs = 0, unfinished_runs = 0;
+  std::vector<Finding> chunks;
+  const std::int64_t bad_chunks = add_checksums(chunks, reader.events());
+  std::int64_t plans = 0, timelines = 0, runs = 0, unfinished_runs = 0, lost_timelines = 0;
   for (const StrategyRecord& strategy : reader.strategies())
     for (const RunRecord& run : reader.runs(strategy.strategy_id)) {
       ++runs;
       unfinished_runs += !run.finished;
       if (run.plan_id) plans += !reader.plan(*run.plan_id).ops.empty();
-      for (const RepeatRecord& repeat : reader.repeats(run.run_id))
-        timelines += reader.timeline(run.run_id, repeat.repeat).has_value();
+      for (const RepeatRecord& repeat : reader.repeats(run.run_id)) {
+        auto timeline = capture([&] { return reader.timeline(run.run_id, repeat.repeat); });
+        if (!timeline && bad_chunks == 0) throw timeline.error();
+        timelines += timeline && timeline->has_value();
+        lost_timelines += !timeline;
+      }
     }
   std::vector<Finding> findings = {
       {"file", path},
       {"schema",
        fmt::format("version {}, written by spscope {}", reader.file().schema_version, reader.file().tool_version)},
-      {"runs", fmt::format("{} with {} plans and {} timelines, all readable", runs, plans, timelines)}};
+      {"runs",
+       fmt::format("{} with {} plans and {} timelines, {}", runs, plans, timelines,
+                   lost_timelines == 0 ? "all readable" : fmt::format("and {} that need a bad chunk", lost_timelines)),
+       lost_timelines == 0}};
   if (unfinished_runs > 0)
     findings.push_back({"", fmt::format("{} of them begun and not finished: no figures", unfinished_runs), false});
   add_ledger(findings, reader.events());
-  add_checksums(findings, reader.events());
+  findings.insert(findings.end(), chunks.begin(), chunks.end());
   add_ranks(findings, reader);
-  return findings;
+  return {std::move(findings), bad_chunks};
 }
 
-int doctor(CommandContext& context, const std::string& path) {
-  const std::vector<Finding> findings = path.empty() ? machine_findings() : file_findings(path);
+void print_findings(CommandContext& context, const std::vector<Finding>& findings) {
   if (context.json) {
     ordered_json list = ordered_json::array();
     for (const Finding& f : findings) list.push_back({{"name", f.name}, {"value", f.value}, {"ok", f.ok}});
     fmt::print(context.out, "{}\n", ordered_json{{"schema_version", 1}, {"findings", list}}.dump(2));
-    return kExitDone;
+    return;
   }
   for (const Finding& f : findings) fmt::print(context.out, "{} {:<20} {}\n", f.ok ? " " : "!", f.name, f.value);
+}
+
+int doctor(CommandContext& context, const std::string& path) {
+  const FileFindings found = path.empty() ? FileFindings{machine_findings(), 0} : file_findings(path);
+  print_findings(context, found.list);
+  if (found.bad_chunks > 0)
+    throw Error(ErrorCode::kStoreCorrupt,
+                fmt::format("\"{}\" has {} chunks that cannot be read", path, found.bad_chunks),
+                fmt::format("spscope recover \"{}\" -o FILE.db keeps what can be read", path));
   return kExitDone;
 }
 

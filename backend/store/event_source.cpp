@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/store/chunk_row.h"
+
 namespace spscope {
 
 namespace {
@@ -19,9 +21,10 @@ constexpr std::string_view kFindChunks =
     " AND begin_min_ns <= ?5 AND begin_max_ns >= ?6 AND end_max_ns >= ?7 AND op_min <= ?8 AND op_max >= ?9"
     " ORDER BY run_id, stream_id, seq";
 constexpr std::string_view kFindChunksById = "SELECT chunk_id FROM main.chunk WHERE chunk_id BETWEEN ?1 AND ?2";
-constexpr std::string_view kReadChunk =
-    "SELECT run_id, stream_id, record_kind, record_version, codec, count, begin_min_ns, begin_max_ns, end_max_ns,"
-    " op_min, op_max, crc32c, data FROM main.chunk WHERE chunk_id = ?";
+
+std::string read_chunk_sql() {
+  return fmt::format("SELECT run_id, stream_id, {}, data FROM main.chunk WHERE chunk_id = ?", kChunkHeaderColumns);
+}
 
 }  // namespace
 
@@ -177,7 +180,7 @@ ChunkScan::ChunkScan(EventSource& source)
     : source_(source),
       find_(source.db(), kFindChunks),
       find_by_id_(source.db(), kFindChunksById),
-      read_(source.db(), kReadChunk) {}
+      read_(source.db(), read_chunk_sql()) {}
 
 void ChunkScan::stop() noexcept {
   find_.reset();
@@ -232,17 +235,7 @@ bool ChunkScan::read(std::int64_t chunk_id, ChunkRow& chunk) {
   if (!bounds_.run_id.holds(chunk.run_id) || !bounds_.rank.holds(chunk.stream.rank) ||
       !bounds_.lane.holds(chunk.stream.lane) || !bounds_.stream_id.holds(read_.integer(1)))
     return false;
-  ChunkHeader& header = chunk.header;
-  header.kind = static_cast<RecordKind>(read_.integer(2, 0, kNumRecordKinds - 1));
-  header.record_version = static_cast<int>(read_.integer(3, 0, kMaxInt));
-  header.codec = static_cast<ChunkCodec>(read_.integer(4, 0, kNumChunkCodecs - 1));
-  header.count = static_cast<int>(read_.integer(5, 0, kMaxInt));
-  header.begin_min_ns = read_.integer(6);
-  header.begin_max_ns = read_.integer(7);
-  header.end_max_ns = read_.integer(8);
-  header.op_min = read_.integer(9);
-  header.op_max = read_.integer(10);
-  header.crc32c = static_cast<std::uint32_t>(read_.integer(11, 0, kMaxU32));
+  chunk.header = chunk_header(read_, 2);
   chunk.data = read_.blob(12);
   return true;
 }

@@ -11,6 +11,7 @@
 
 #include "backend/base/memory_refused.h"
 #include "backend/base/result.h"
+#include "backend/store/chunk_row.h"
 #include "backend/store/new_store.h"
 #include "backend/store/open_store.h"
 #include "backend/store/output_file.h"
@@ -20,9 +21,10 @@ namespace spscope {
 namespace {
 
 constexpr std::int64_t kMaxU32 = std::numeric_limits<std::uint32_t>::max();
-constexpr std::string_view kChunkColumns =
-    "SELECT chunk_id, run_id, stream_id, seq, record_kind, record_version, codec, count, begin_min_ns, begin_max_ns,"
-    " end_max_ns, op_min, op_max, crc32c FROM main.chunk ";
+// Chunks without their data; `rest`: which, and in what order.
+std::string select_chunks(std::string_view rest) {
+  return fmt::format("SELECT chunk_id, run_id, stream_id, seq, {} FROM main.chunk {}", kChunkHeaderColumns, rest);
+}
 
 // Whether an SQLite file keeps a write-ahead log: byte 18 of its header.
 bool keeps_log(const std::string& path) {
@@ -90,16 +92,7 @@ ChunkPlace chunk_of(const Statement& row) {
   place.chunk_id = row.integer(0);
   place.run = RunId{row.integer(1)};
   place.seq = row.integer(3);
-  place.header.kind = static_cast<RecordKind>(row.integer(4, 0, kNumRecordKinds - 1));
-  place.header.record_version = static_cast<int>(row.integer(5, 0, kMaxU32 / 2));
-  place.header.codec = static_cast<ChunkCodec>(row.integer(6, 0, kNumChunkCodecs - 1));
-  place.header.count = static_cast<int>(row.integer(7, 1, kMaxChunkEvents));
-  place.header.begin_min_ns = row.integer(8);
-  place.header.begin_max_ns = row.integer(9);
-  place.header.end_max_ns = row.integer(10);
-  place.header.op_min = row.integer(11);
-  place.header.op_max = row.integer(12);
-  place.header.crc32c = static_cast<std::uint32_t>(row.integer(13, 0, kMaxU32));
+  place.header = chunk_header(row, 4);
   return place;
 }
 
@@ -132,7 +125,7 @@ void salvage_chunks(MergeSource& source, Damage& damage) {
           fmt::format("{}: a chunk has the number {}, and those above {} are left out", source.path, *found, limit));
     limit = std::min(limit, *found);
   }
-  Statement row(*source.db, std::string(kChunkColumns) + "WHERE chunk_id = ?");
+  Statement row(*source.db, select_chunks("WHERE chunk_id = ?"));
   std::int64_t unreadable = 0;
   for (std::int64_t id = 1; id <= limit; ++id) {
     const auto read = capture([&] {
@@ -162,7 +155,7 @@ void read_streams(MergeSource& source, Damage& damage) {
                                                           row.integer(3),           row.integer(4), row.integer(5)};
             });
   const auto scanned = capture([&] {
-    Statement rows(*source.db, std::string(kChunkColumns) + "ORDER BY chunk_id");
+    Statement rows(*source.db, select_chunks("ORDER BY chunk_id"));
     while (rows.step()) add_chunk(source, rows);
     return true;
   });
