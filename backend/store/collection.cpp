@@ -1,11 +1,13 @@
 #include "backend/store/collection.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -28,8 +30,8 @@ namespace fs = std::filesystem;
 constexpr const char* kPrefix = "spscope-";
 constexpr const char* kNoteName = "collecting.json";
 constexpr const char* kNoteSuffix = ".collecting";
-constexpr std::size_t kMaxStem = 100;        // bytes: leaves room in a file name of 255
-constexpr std::size_t kMaxNote = 64 * 1024;  // paths of at most 4 KiB each
+constexpr std::size_t kMaxStem = 100;      // bytes: leaves room in a file name of 255
+constexpr std::size_t kMaxNote = 8 << 20;  // paths of at most 4 KiB each, of a thousand hosts
 constexpr int kNoteVersion = 1;
 
 std::string host_name() {
@@ -42,21 +44,6 @@ CollectionId random_id() {
   if (::getrandom(id.data(), id.size(), 0) != static_cast<ssize_t>(id.size()))
     throw Error(ErrorCode::kInternal, fmt::format("no random bytes: {}", std::strerror(errno)));
   return id;
-}
-
-std::string text_of(const CollectingNote& n) {
-  const nlohmann::ordered_json note = {{"schema_version", kNoteVersion},
-                                       {"collection", n.collection},
-                                       {"folder", n.folder},
-                                       {"stem", n.stem},
-                                       {"out", n.out},
-                                       {"host", n.host},
-                                       {"pid", n.pid},
-                                       {"start_ticks", n.start_ticks},
-                                       {"boot_id", n.boot_id},
-                                       {"started_utc", n.started_utc},
-                                       {"ranks", n.ranks}};
-  return note.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 [[noreturn]] void not_a_note(const std::string& path, const char* why) {
@@ -86,12 +73,48 @@ bool take(const nlohmann::json& note, const char* key, T& value) {
   return true;
 }
 
+// Keys that not every note has. False: a value makes no sense.
+bool take_places(const nlohmann::json& note, CollectingNote& n) {
+  if (note.contains("home_host") && !take(note, "home_host", n.home_host)) return false;
+  const auto found = note.find("elsewhere");
+  if (found == note.end()) return true;
+  if (!found->is_array()) return false;
+  for (const nlohmann::json& row : *found) {
+    CollectingElsewhere place;
+    if (!row.is_object() || !take(row, "host", place.host) || !take(row, "folder", place.folder)) return false;
+    const auto ranks = row.find("ranks");
+    if (ranks == row.end() || !ranks->is_array()) return false;
+    for (const nlohmann::json& rank : *ranks) {
+      if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= static_cast<std::uint64_t>(n.ranks)) return false;
+      place.ranks.push_back(rank.get<int>());
+    }
+    n.elsewhere.push_back(std::move(place));
+  }
+  return true;
+}
+
 bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
 
+// The note of a folder is that of this folder, wherever it was when the run began: users copy folders.
+CollectingNote note_in(const fs::path& folder) {
+  CollectingNote note = read_collecting(folder / kNoteName);
+  const fs::path here = fs::absolute(folder).lexically_normal();
+  note.folder = here.has_filename() ? here : here.parent_path();
+  return note;
+}
+
 }  // namespace
+
+std::string describe(const std::vector<CollectingElsewhere>& places) {
+  std::vector<std::string> texts;
+  for (const CollectingElsewhere& place : places)
+    texts.push_back(fmt::format("those of rank{} {} in \"{}\" on host {}", place.ranks.size() == 1 ? "" : "s",
+                                fmt::join(place.ranks, ", "), place.folder, place.host));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
 
 std::string CollectingNote::rank_file(int first_rank, const char* suffix) const {
   return fmt::format("{}/{}.rank-{}{}", folder, stem, first_rank, suffix);
@@ -116,13 +139,25 @@ CollectionId CollectingNote::id() const {
 
 std::string collecting_path(const std::string& out) { return out + kNoteSuffix; }
 
-CollectingNote read_collecting(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(kMaxNote + 1, '\0');
-  if (!in || fs::is_directory(path))
-    throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": {}", path, std::strerror(errno)));
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
+std::string text_of(const CollectingNote& n) {
+  nlohmann::ordered_json note = {{"schema_version", kNoteVersion},
+                                 {"collection", n.collection},
+                                 {"folder", n.folder},
+                                 {"stem", n.stem},
+                                 {"out", n.out},
+                                 {"host", n.host},
+                                 {"pid", n.pid},
+                                 {"start_ticks", n.start_ticks},
+                                 {"boot_id", n.boot_id},
+                                 {"started_utc", n.started_utc},
+                                 {"ranks", n.ranks},
+                                 {"home_host", n.home_host}};
+  for (const CollectingElsewhere& place : n.elsewhere)
+    note["elsewhere"].push_back({{"host", place.host}, {"folder", place.folder}, {"ranks", place.ranks}});
+  return note.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+CollectingNote parse_collecting(const std::string& text, const std::string& path) {
   if (text.size() > kMaxNote) not_a_note(path, "it is too long");
   const nlohmann::json note = nlohmann::json::parse(text, nullptr, false);
   if (!note.is_object()) not_a_note(path, "it is no JSON object");
@@ -135,17 +170,39 @@ CollectingNote read_collecting(const std::string& path) {
                         take(note, "started_utc", n.started_utc) && take(note, "ranks", n.ranks);
   if (!complete || version != kNoteVersion) not_a_note(path, "a value is missing, or of another version");
   if (!is_id(n.collection) || n.folder.empty() || n.folder.front() != '/' || n.stem.empty() ||
-      n.stem.find('/') != std::string::npos || n.ranks < 1)
+      n.stem.find('/') != std::string::npos || n.ranks < 1 || !take_places(note, n))
     not_a_note(path, "a value is out of range");
   return n;
+}
+
+CollectingNote read_collecting(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in || fs::is_directory(path))
+    throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": {}", path, std::strerror(errno)));
+  std::string text;
+  std::array<char, 64 * 1024> part;
+  while (text.size() <= kMaxNote && (in.read(part.data(), part.size()), in.gcount() > 0))
+    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+  return parse_collecting(text, path);
+}
+
+void rewrite_collecting(const CollectingNote& note) {
+  write_whole_file(note.folder + "/" + kNoteName, text_of(note));
+  if (!note.is_part()) write_whole_file(collecting_path(note.out), text_of(note));
+}
+
+bool is_here(const CollectingNote& note) {
+  if (note.host != host_name() || note.boot_id != boot_id()) return false;
+  const Result<CollectingNote> found = capture([&] { return note_in(note.folder); });
+  return found && Result(found)->collection == note.collection && Result(found)->host == note.host;
 }
 
 std::optional<CollectingNote> find_collection(const std::string& path) {
   if (path.ends_with(kNoteSuffix) && is_there(path)) return read_collecting(path);
   if (is_there(collecting_path(path))) return read_collecting(collecting_path(path));
-  if (is_there(fs::path(path) / kNoteName)) return read_collecting(fs::path(path) / kNoteName);
-  const fs::path beside = fs::path(path).parent_path() / kNoteName;
-  if (is_there(path) && is_there(beside)) return read_collecting(beside);
+  if (is_there(fs::path(path) / kNoteName)) return note_in(path);
+  const fs::path folder = fs::absolute(path).parent_path();
+  if (is_there(path) && is_there(folder / kNoteName)) return note_in(folder);
   return std::nullopt;
 }
 
@@ -176,23 +233,40 @@ Collection::Collection(const std::string& out, const std::string& scratch, int r
   require_local_folder(scratch, needed_bytes);
   note_.stem = fs::path(out).stem().string().substr(0, kMaxStem);
   if (note_.stem.empty()) note_.stem = "run";
+  note_.collection = collection_text(random_id());
+  note_.out = fs::absolute(out).string();
+  note_.started_utc = utc_now();
+  note_.ranks = ranks;
+  make_folder(scratch);
+  write_notes();
+}
+
+Collection::Collection(const CollectingNote& home, const std::string& scratch, std::int64_t needed_bytes)
+    : note_(home) {
+  require_local_folder(scratch, needed_bytes);
+  note_.home_host = home.host;
+  note_.elsewhere.clear();
+  make_folder(scratch);
+  write_notes();
+}
+
+// A new folder of this process.
+void Collection::make_folder(const std::string& scratch) {
   std::string pattern = fs::absolute(fs::path(scratch) / (kPrefix + note_.stem + "-XXXXXX")).string();
   if (::mkdtemp(pattern.data()) == nullptr)
     throw Error(ErrorCode::kOutputPlace,
                 fmt::format("cannot make a folder in the scratch folder \"{}\": {}", scratch, std::strerror(errno)),
                 "set run.scratch to a folder that can be written");
   note_.folder = pattern;
-  note_.collection = collection_text(random_id());
-  note_.out = fs::absolute(out).string();
   note_.host = host_name();
   note_.boot_id = boot_id();
-  note_.started_utc = utc_now();
   note_.pid = ::getpid();
   note_.start_ticks = process_start_ticks(note_.pid);
-  note_.ranks = ranks;
+}
+
+void Collection::write_notes() {
   const Result<bool> written = capture([&] {
-    write_whole_file(note_.folder + "/" + kNoteName, text_of(note_));
-    write_whole_file(collecting_path(note_.out), text_of(note_));
+    rewrite_collecting(note_);
     return true;
   });
   if (written) return;
@@ -204,7 +278,7 @@ Collection::Collection(const std::string& out, const std::string& scratch, int r
 Collection::~Collection() {
   if (kept_) return;
   std::error_code ignored;
-  fs::remove(collecting_path(note_.out), ignored);
+  if (!note_.is_part()) fs::remove(collecting_path(note_.out), ignored);
   fs::remove_all(note_.folder, ignored);
 }
 

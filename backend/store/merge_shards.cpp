@@ -12,6 +12,7 @@
 #include "backend/base/result.h"
 #include "backend/store/merge_events.h"
 #include "backend/store/merge_ledger.h"
+#include "backend/store/merge_missing_runs.h"
 #include "backend/store/merge_tables.h"
 #include "backend/store/merge_unfinished.h"
 #include "backend/store/new_store.h"
@@ -191,6 +192,7 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
     for (MergeSource& source : sources) check_chunks(source, damage);
   const MergeClocks clocks(sources, damage);
   merge_tables(out, sources, clocks, damage);
+  if (damage.tolerant) add_missing_runs(out, sources, damage);
   set_repeat_windows(out);
 
   Names names(out);

@@ -10,6 +10,7 @@
 
 #include "backend/base/check.h"
 #include "backend/base/result.h"
+#include "backend/store/sqlite.h"
 
 namespace spscope {
 namespace {
@@ -238,6 +239,15 @@ std::int64_t ShardWriter::clamped() const {
 std::optional<Error> ShardWriter::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_;
+}
+
+void close_log(const std::string& path) {
+  if (file_bytes(path + "-wal") == 0) return;
+  const auto ignored = capture([&] {
+    Database::create_shard(path).execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    return true;
+  });
+  static_cast<void>(ignored);  // then the two files are the shard
 }
 
 }  // namespace spscope

@@ -107,4 +107,9 @@ class ShardWriter {
   std::thread thread_;
 };
 
+// Brings the write-ahead log of a finished shard into the shard, so that one file holds all of it, where a reader kept
+// that from happening when the writer ended. The log stays, and still counts, when the disk has no room for it.
+// REQUIRES: nobody writes to the shard.
+void close_log(const std::string& path);
+
 }  // namespace spscope

@@ -283,6 +283,11 @@ void StoreWriter::add_clock_samples(int rank, std::span<const ClockSample> sampl
         .run(rank, s.sent_ns, s.remote_ns, s.received_ns);
 }
 
+void StoreWriter::replace_clock_samples(int rank, std::span<const ClockSample> samples) {
+  state_->statement("DELETE FROM clock_exchange WHERE rank = ?").run(rank);
+  add_clock_samples(rank, samples);
+}
+
 void StoreWriter::add_rank_repeat(const RankRepeat& r) {
   state_->statement("INSERT INTO rank_repeat (run_id, repeat, rank, begin_ns, end_ns) VALUES (?, ?, ?, ?, ?)")
       .run(r.run_id, r.repeat, r.rank, r.begin_ns, r.end_ns);

@@ -69,6 +69,8 @@ class StoreWriter {
   void add_rank_process(const RankProcess& process);
   void add_rank_clock(const RankClock& clock);
   void add_clock_samples(int rank, std::span<const ClockSample> samples);
+  // In place of those of the rank so far.
+  void replace_clock_samples(int rank, std::span<const ClockSample> samples);
   void add_rank_repeat(const RankRepeat& repeat);
   void add_incident(const IncidentRecord& incident);
   EventWriter& events();

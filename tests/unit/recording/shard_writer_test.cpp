@@ -255,5 +255,29 @@ TEST(ShardWriter, CannotBeMadeOverAnotherFile) {
   EXPECT_THROW(ShardWriter(path, options_of()), Error);
 }
 
+// Somebody who looked on when the writer ended kept the log from going; afterwards one file holds everything.
+TEST(ShardWriter, AFinishedShardIsOneFileOnceItsLogIsClosed) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.rank-0.db", copy = folder / "copy.rank-0.db";
+  {
+    ShardWriter writer(path, options_of());
+    EventRing& lane = writer.ring(0, 0, 10'000);
+    writer.checkpoint();
+    Database watching = Database::open_shard(path);
+    watching.execute("BEGIN");
+    EXPECT_EQ(number(watching, "SELECT count(*) FROM chunk"), 0);
+    for (std::int64_t i = 0; i < 5'000; ++i) lane.push(record_of(i));
+    writer.finish();
+    EXPECT_FALSE(writer.failure());
+  }
+  ASSERT_GT(std::filesystem::file_size(path + "-wal"), 0u);
+  close_log(path);
+  EXPECT_FALSE(std::filesystem::exists(path + "-wal") && std::filesystem::file_size(path + "-wal") > 0);
+  std::filesystem::copy_file(path, copy);
+  EXPECT_EQ(stored_ops(copy, 0, 0), first_numbers(5'000));
+  close_log(path);  // nothing to do
+  EXPECT_EQ(stored_ops(path, 0, 0), first_numbers(5'000));
+}
+
 }  // namespace
 }  // namespace spscope

@@ -136,6 +136,90 @@ TEST_F(Collecting, ANoteIsNotTrusted) {
   EXPECT_EQ(error_of([&] { read_collecting(scratch_); }).code(), ErrorCode::kStoreOpen);
 }
 
+// A run over several hosts: here the second folder stands for that of another one.
+TEST_F(Collecting, APartIsAFolderAlone) {
+  const Collection home(out_, scratch_, 4, 0);
+  std::string folder;
+  {
+    Collection part(home.note(), scratch_, 0);
+    const CollectingNote& note = part.note();
+    folder = note.folder;
+    EXPECT_TRUE(note.is_part());
+    EXPECT_FALSE(home.note().is_part());
+    EXPECT_EQ(note.home_host, home.note().host);
+    EXPECT_EQ(note.collection, home.note().collection);
+    EXPECT_EQ(note.out, out_);
+    EXPECT_EQ(note.stem, home.note().stem);
+    EXPECT_NE(note.folder, home.note().folder);
+    const auto found = find_collection(note.folder);
+    ASSERT_TRUE(found && found->is_part());
+    EXPECT_EQ(collector_state(*found), CollectorState::kRuns);
+    EXPECT_EQ(find_collection(out_)->folder, home.note().folder);
+    part.keep();
+    part.let_go();
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder));
+  EXPECT_TRUE(std::filesystem::exists(collecting_path(out_)));  // is not the part's to remove
+}
+
+TEST_F(Collecting, TheNoteSaysWhereOtherPartsAre) {
+  const Collection home(out_, scratch_, 4, 0);
+  CollectingNote note = home.note();
+  note.elsewhere = {{"b", "/tmp/spscope-x", {2, 3}}, {"c", "/tmp/spscope-y", {1}}};
+  rewrite_collecting(note);
+  for (const std::string& name : {out_, note.folder}) {
+    const std::vector<CollectingElsewhere> places = find_collection(name)->elsewhere;
+    ASSERT_EQ(places.size(), 2u);
+    EXPECT_EQ(places[0].host + places[0].folder, "b/tmp/spscope-x");
+    EXPECT_EQ(places[0].ranks, (std::vector<int>{2, 3}));
+    EXPECT_EQ(describe(places),
+              "those of ranks 2, 3 in \"/tmp/spscope-x\" on host b; those of rank 1 in "
+              "\"/tmp/spscope-y\" on host c");
+  }
+  const std::string good = text_of(note);
+  EXPECT_EQ(text_of(parse_collecting(good, "")), good);
+  for (const auto& [from, to] :
+       std::initializer_list<std::pair<std::string, std::string>>{{"\"host\": \"b\"", "\"host\": 1"},
+                                                                  {"3\n", "4\n"},
+                                                                  {"3\n", "-1\n"},
+                                                                  {"\"elsewhere\": [", "\"elsewhere\": [1,"}}) {
+    std::string bad = good;
+    const std::size_t at = bad.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    bad.replace(at, from.size(), to);
+    EXPECT_EQ(error_of([&] { parse_collecting(bad, "note"); }).code(), ErrorCode::kStoreForeign) << bad;
+  }
+}
+
+TEST_F(Collecting, IsHereOnlyWhereItWasMade) {
+  const Collection collection(out_, scratch_, 1, 0);
+  CollectingNote note = collection.note();
+  EXPECT_TRUE(is_here(note));
+  note.boot_id = "another";
+  EXPECT_FALSE(is_here(note));
+  note = collection.note();
+  note.host += "-other";
+  EXPECT_FALSE(is_here(note));
+  note = collection.note();
+  note.collection[0] = note.collection[0] == '0' ? '1' : '0';  // another run's folder of that name
+  EXPECT_FALSE(is_here(note));
+  note = collection.note();
+  note.folder += "x";
+  EXPECT_FALSE(is_here(note));
+}
+
+TEST_F(Collecting, ACopiedFolderIsTheCollectionsFolder) {
+  const CollectingNote dead = crash(out_);
+  const std::string copy = folder_ / "copy";
+  std::filesystem::rename(dead.folder, copy);
+  for (const std::string& name : {copy, copy + "/", copy + "/my run.rank-0.db"}) {
+    const auto found = find_collection(name);
+    ASSERT_TRUE(found) << name;
+    EXPECT_EQ(found->folder, copy);
+    EXPECT_EQ(found->shards(), Names{copy + "/my run.rank-0.db"});
+  }
+}
+
 TEST_F(Collecting, AScratchFolderThatWillNotDoIsNamed) {
   write_file(folder_ / "file", "");
   for (const std::string& scratch : {folder_ / "missing", folder_ / "file", std::string("/proc")}) {

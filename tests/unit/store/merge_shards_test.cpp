@@ -1,5 +1,6 @@
 #include "backend/store/merge_shards.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +18,9 @@
 namespace spscope {
 namespace {
 
+using ::testing::Contains;
 using testing::error_of;
+using ::testing::HasSubstr;
 using testing::MergedFile;
 using testing::RankShard;
 
@@ -385,11 +388,19 @@ TEST_F(TwoRanks, WithoutAHeadEventsAreKept) {
   write_ranks();
   const std::vector<std::string> ranks = {shard_of(0), shard_of(1)};
   EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", ranks); }).code(), ErrorCode::kStoreForeign);
-  EXPECT_EQ(merge(folder_ / "out.db", ranks, {.tolerant = true}).events, 15'000);
+  const MergeReport report = merge(folder_ / "out.db", ranks, {.tolerant = true});
+  EXPECT_EQ(report.events, 15'000);
+  EXPECT_THAT(report.notes, Contains(HasSubstr("1 runs have events and nothing says what they were")));
   // Nothing says how the clocks fit; they are of one host, so one zero fits both.
   MergedFile file(folder_ / "out.db");
   const std::int64_t zero = std::min(events_[0].front().begin_ns, events_[1].front().begin_ns);
   EXPECT_EQ(file.events(1, 0).front().begin_ns, events_[1].front().begin_ns - zero);
+  // SQL reads them too, though nothing says what was run.
+  const StoreReader reader(folder_ / "out.db");
+  EXPECT_EQ(reader.query("SELECT count(*) FROM event").rows[0][0], "15000");
+  EXPECT_EQ(reader.query("SELECT count(*) FROM run WHERE finished").rows[0][0], "0");
+  EXPECT_EQ(reader.query("SELECT s.name FROM run r JOIN strategy s ON s.strategy_id = r.strategy_id").rows[0][0],
+            "unknown");
 }
 
 TEST_F(TwoRanks, WhatNamesNeededIsKnownOfAKilledProcessToo) {

@@ -81,8 +81,10 @@ TEST(Shard, RecordsOfRanksRoundTrip) {
   writer.add_plan(sample_plan());
   fill_run(writer, add_strategy(writer, "a"), 0, 10);
   writer.add_rank_clock({2, {.raw_zero_ns = -5, .offset_ns = 7, .drift = 5e-5, .bound_ns = 99, .exchanges = 3}});
-  writer.add_clock_samples(2, samples);
+  writer.add_clock_samples(2, {{{1, 2, 3}}});
+  writer.replace_clock_samples(2, samples);
   writer.add_clock_samples(2, more);
+  writer.add_clock_samples(3, more);
   for (const RankRepeat& window : windows) writer.add_rank_repeat(window);
   for (const IncidentRecord& incident : incidents) writer.add_incident(incident);
   writer.finish();
