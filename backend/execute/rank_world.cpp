@@ -10,4 +10,6 @@ int RankWorld::num_nodes() const {
   return last + 1;
 }
 
+bool RankWorld::one_clock() const { return std::ranges::all_of(clocks(), &ClockOfRank::same); }
+
 }  // namespace spscope

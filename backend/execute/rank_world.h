@@ -1,7 +1,8 @@
 // RankWorld: the processes that run one rank each, and what they must agree on outside of a plan: who is there, when
 // all have come, what they bring to rank 0, and that all of them stop when one does.
 //
-// All calls but rank(), size(), node_of() and abort() are made by every process, in the same order, by one thread.
+// All calls but rank(), size(), place(), clocks(), send(), receive() and abort() are made by every process, in the same
+// order, by one thread.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ struct WorldOptions {
   // Tests: ranks of one host count as a node for every so many of them, and share no memory with the others. 0: a host
   // is a node.
   int ranks_per_node = 0;
-  bool measure_clocks = false;  // tests: even between processes of one boot, which read the same clock
+  bool measure_clocks = false;  // tests: of every rank, even between processes of one boot, which read the same clock
 };
 
 // Where one rank runs.
@@ -32,12 +33,14 @@ struct RankPlace {
   int pid = 0;
 };
 
-// A rank's clock against that of rank 0, which is the run clock.
+// A rank's clock against that of rank 0. Processes of one boot read the same clock, so the lowest rank of each boot
+// exchanges times with rank 0, and what comes of it holds for all ranks there.
 struct ClockOfRank {
-  bool same = true;                  // the very clock of rank 0: the same boot
-  std::vector<ClockSample> samples;  // of the exchanges so far, known at rank 0
-  ClockFit fit;
-  std::int64_t to_run_ns(std::int64_t raw_ns) const { return same ? raw_ns : run_time_ns(fit, raw_ns); }
+  int measured_by = 0;               // the rank that reads this clock and exchanges; 0: the very clock of rank 0
+  std::vector<ClockSample> samples;  // those of its exchanges so far that decide the fit, known at rank 0
+  ClockFit fit;                      // to the clock of rank 0; known at rank 0
+  bool same() const { return measured_by == 0; }
+  std::int64_t to_run_ns(std::int64_t raw_ns) const { return same() ? raw_ns : run_time_ns(fit, raw_ns); }
 };
 
 class RankWorld {
@@ -48,6 +51,8 @@ class RankWorld {
   virtual const RankPlace& place(int rank) const = 0;
   int node_of(int rank) const { return place(rank).node; }
   int num_nodes() const;
+  // Whether every rank reads the clock of rank 0.
+  bool one_clock() const;
   // Whether more ranks run on some host than it has cores for.
   virtual bool oversubscribed() const = 0;
 
@@ -62,6 +67,9 @@ class RankWorld {
   virtual std::optional<Error> agree(const std::optional<Error>& mine) = 0;
   // The text of rank 0, at all of them.
   virtual std::string share(const std::string& text) = 0;
+  // Between two processes: each send() meets a receive() of the other, in order, of as many bytes (at most 1 GiB).
+  virtual void send(int to, std::span<const std::byte> bytes) = 0;
+  virtual void receive(int from, std::span<std::byte> bytes) = 0;
   // Every process calls it last, also after an error. False: not all have come within that time, which happens when
   // one of them met an error that the others do not know of; abort() then. <= 0 s: as long as it takes.
   virtual bool leave_together(double seconds) = 0;

@@ -28,8 +28,9 @@ std::unique_ptr<RankWorld> start_mpi_world(const WorldOptions& options) {
 namespace mpi {
 namespace {
 
-constexpr int kAbortCode = 74;         // of a world that ends itself, apart from what signals and MPI use
-constexpr int kClockTag = 1;           // on the communicator of the world
+constexpr int kAbortCode = 74;  // of a world that ends itself, apart from what signals and MPI use
+constexpr int kClockTag = 1;    // on the communicator of the world
+constexpr int kGatherTag = 2, kBytesTag = 3;
 constexpr int kClockExchanges = 64;    // a measurement of one rank
 constexpr std::size_t kMaxText = 256;  // host names and boot ids
 
@@ -100,7 +101,7 @@ void wait(MPI_Request& request) {
   }
 }
 
-MpiWorld::MpiWorld(const WorldOptions& options) : always_measure_(options.measure_clocks) {
+MpiWorld::MpiWorld(const WorldOptions& options) {
   int provided = MPI_THREAD_SINGLE;
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided));
   if (provided != MPI_THREAD_MULTIPLE) {
@@ -118,7 +119,7 @@ MpiWorld::MpiWorld(const WorldOptions& options) : always_measure_(options.measur
   window_ = std::make_unique<NodeWindow>(node_.get());
 }
 
-void MpiWorld::find_places(const WorldOptions&) {
+void MpiWorld::find_places(const WorldOptions& options) {
   Introduction mine;
   mine.pid = static_cast<int>(getpid());
   mine.cores = usable_cores();
@@ -134,16 +135,17 @@ void MpiWorld::find_places(const WorldOptions&) {
   check(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, world_.get()));
 
   std::map<int, int> node_of_first;
-  std::map<std::string, int> ranks_of_boot;
+  std::map<std::string, int> ranks_of_boot, first_of_boot;
   for (const Introduction& one : all) {
     const int node = node_of_first.emplace(one.first_of_node, static_cast<int>(node_of_first.size())).first->second;
     places_.push_back({node, one.host, one.boot_id, one.pid});
     oversubscribed_ = oversubscribed_ || ++ranks_of_boot[one.boot_id] > one.cores;
-    ClockOfRank clock;
-    clock.same = std::strcmp(one.boot_id, all.front().boot_id) == 0 && !always_measure_;
-    clocks_.push_back(std::move(clock));
+    const int rank = static_cast<int>(clocks_.size());
+    // Without a boot id, the name tells hosts apart.
+    const std::string boot = one.boot_id[0] != 0 ? one.boot_id : std::string("of ") + one.host;
+    const int first = first_of_boot.emplace(boot, rank).first->second;
+    clocks_.push_back({options.measure_clocks ? rank : first, {}, {}});
   }
-  clocks_.front().same = true;
   for (int rank = 0; rank < size; ++rank)
     if (node_of(rank) == node_of(rank_)) ranks_of_node_.push_back(rank);
 }
@@ -179,7 +181,6 @@ std::vector<std::vector<std::byte>> MpiWorld::gather(std::span<const std::byte> 
   wait(request);
   // In pieces, since MPI counts in int.
   constexpr std::int64_t kPieceBytes = 1 << 28;
-  constexpr int kGatherTag = 2;
   if (rank_ != 0) {
     for (std::int64_t at = 0; at < mine; at += kPieceBytes) {
       const auto count = static_cast<int>(std::min(kPieceBytes, mine - at));
@@ -231,13 +232,26 @@ std::optional<Error> MpiWorld::agree(const std::optional<Error>& mine) {
 }
 
 std::string MpiWorld::share(const std::string& text) {
-  std::array<char, 4096> shared{};
-  SPSCOPE_CHECK(text.size() < shared.size());
-  if (rank_ == 0) std::ranges::copy(text, shared.begin());
+  auto length = static_cast<std::int64_t>(text.size());
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Ibcast(shared.data(), static_cast<int>(shared.size()), MPI_BYTE, 0, world_.get(), &request));
+  check(MPI_Ibcast(&length, 1, MPI_INT64_T, 0, world_.get(), &request));
   wait(request);
-  return shared.data();
+  std::string shared = rank_ == 0 ? text : std::string(static_cast<std::size_t>(length), ' ');
+  check(MPI_Ibcast(shared.data(), message_count(shared.size()), MPI_BYTE, 0, world_.get(), &request));
+  wait(request);
+  return shared;
+}
+
+void MpiWorld::send(int to, std::span<const std::byte> bytes) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Isend(bytes.data(), message_count(bytes.size()), MPI_BYTE, to, kBytesTag, world_.get(), &request));
+  wait(request);
+}
+
+void MpiWorld::receive(int from, std::span<std::byte> bytes) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Irecv(bytes.data(), message_count(bytes.size()), MPI_BYTE, from, kBytesTag, world_.get(), &request));
+  wait(request);
 }
 
 // On a communicator that nothing else uses for collectives: the others may be inside one.
@@ -253,35 +267,43 @@ bool MpiWorld::leave_together(double seconds) {
   return true;
 }
 
+// Between rank 0 and the rank whose clock is measured. Known at rank 0.
+std::vector<ClockSample> MpiWorld::exchange_times(int other) {
+  std::vector<ClockSample> samples(kClockExchanges);
+  for (ClockSample& sample : samples) {
+    std::int64_t stamp_ns = 0;
+    if (rank_ == 0) {
+      check(MPI_Recv(&stamp_ns, 1, MPI_INT64_T, other, kClockTag, world_.get(), MPI_STATUS_IGNORE));
+      stamp_ns = now_ns();
+      check(MPI_Send(&stamp_ns, 1, MPI_INT64_T, other, kClockTag, world_.get()));
+    } else {
+      sample.sent_ns = now_ns();
+      check(MPI_Send(&stamp_ns, 1, MPI_INT64_T, 0, kClockTag, world_.get()));
+      check(MPI_Recv(&sample.remote_ns, 1, MPI_INT64_T, 0, kClockTag, world_.get(), MPI_STATUS_IGNORE));
+      sample.received_ns = now_ns();
+    }
+  }
+  const int bytes = static_cast<int>(samples.size() * sizeof(ClockSample));
+  if (rank_ == 0)
+    check(MPI_Recv(samples.data(), bytes, MPI_BYTE, other, kClockTag, world_.get(), MPI_STATUS_IGNORE));
+  else
+    check(MPI_Send(samples.data(), bytes, MPI_BYTE, 0, kClockTag, world_.get()));
+  return samples;
+}
+
 // One rank after the other plays with rank 0, so that no exchange waits for another one.
 void MpiWorld::measure_clocks() {
   for (int other = 1; other < size(); ++other) {
-    if (clocks_[static_cast<std::size_t>(other)].same || (rank_ != 0 && rank_ != other)) continue;
-    std::vector<ClockSample> samples(kClockExchanges);
-    for (ClockSample& sample : samples) {
-      std::int64_t stamp_ns = 0;
-      if (rank_ == 0) {
-        check(MPI_Recv(&stamp_ns, 1, MPI_INT64_T, other, kClockTag, world_.get(), MPI_STATUS_IGNORE));
-        stamp_ns = now_ns();
-        check(MPI_Send(&stamp_ns, 1, MPI_INT64_T, other, kClockTag, world_.get()));
-      } else {
-        sample.sent_ns = now_ns();
-        check(MPI_Send(&stamp_ns, 1, MPI_INT64_T, 0, kClockTag, world_.get()));
-        check(MPI_Recv(&sample.remote_ns, 1, MPI_INT64_T, 0, kClockTag, world_.get(), MPI_STATUS_IGNORE));
-        sample.received_ns = now_ns();
-      }
-    }
-    const int bytes = static_cast<int>(samples.size() * sizeof(ClockSample));
-    if (rank_ != 0) {
-      check(MPI_Send(samples.data(), bytes, MPI_BYTE, 0, kClockTag, world_.get()));
-      continue;
-    }
-    check(MPI_Recv(samples.data(), bytes, MPI_BYTE, other, kClockTag, world_.get(), MPI_STATUS_IGNORE));
     ClockOfRank& clock = clocks_[static_cast<std::size_t>(other)];
+    if (clock.measured_by != other || (rank_ != 0 && rank_ != other)) continue;
+    const std::vector<ClockSample> samples = exchange_times(other);
+    if (rank_ != 0) continue;
     clock.samples.insert(clock.samples.end(), samples.begin(), samples.end());
     clock.samples = clock_envelope(clock.samples);
     clock.fit = fit_clock(clock.samples);
   }
+  for (ClockOfRank& clock : clocks_)
+    if (!clock.same()) clock.fit = clocks_[static_cast<std::size_t>(clock.measured_by)].fit;
 }
 
 void MpiWorld::abort(const std::string& message) {

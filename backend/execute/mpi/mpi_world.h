@@ -48,6 +48,8 @@ class MpiWorld final : public RankWorld {
   std::vector<std::int64_t> sum(std::vector<std::int64_t> values) override;
   std::optional<Error> agree(const std::optional<Error>& mine) override;
   std::string share(const std::string& text) override;
+  void send(int to, std::span<const std::byte> bytes) override;
+  void receive(int from, std::span<std::byte> bytes) override;
   bool leave_together(double seconds) override;
   void measure_clocks() override;
   const std::vector<ClockOfRank>& clocks() const override { return clocks_; }
@@ -65,11 +67,12 @@ class MpiWorld final : public RankWorld {
 
  private:
   void find_places(const WorldOptions& options);
+  std::vector<ClockSample> exchange_times(int other);
 
   int rank_ = 0;
   std::vector<RankPlace> places_;
   std::vector<int> ranks_of_node_;
-  bool oversubscribed_ = false, always_measure_ = false;
+  bool oversubscribed_ = false;
   std::int32_t pass_ = 0;
   Comm world_, control_, data_, node_;
   std::unique_ptr<NodeWindow> window_;
