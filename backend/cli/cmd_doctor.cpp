@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 
 #include "backend/base/result.h"
 #include "backend/cli/build_facts.h"
@@ -119,16 +120,24 @@ std::int64_t add_checksums(std::vector<Finding>& findings, const EventReader& ev
 
 // How ranks of processes of their own fit together, and what went wrong with them.
 void add_ranks(std::vector<Finding>& findings, const StoreReader& reader) {
-  std::int64_t bound_ns = 0;
+  std::int64_t bound_ns = 0, exchanged = 0;
   const std::vector<RankClock> clocks = reader.rank_clocks();
-  for (const RankClock& clock : clocks) bound_ns = std::max(bound_ns, clock.fit.bound_ns);
+  for (const RankClock& clock : clocks) {
+    bound_ns = std::max(bound_ns, clock.fit.bound_ns);
+    exchanged += clock.fit.exchanges > 0;
+  }
+  std::set<std::pair<std::string, std::string>> hosts;
+  for (const RankProcess& process : reader.rank_processes()) hosts.emplace(process.host, process.boot_id);
   const bool known = bound_ns < std::numeric_limits<std::int64_t>::max();
   if (!clocks.empty())
-    findings.push_back({"clocks",
-                        fmt::format("{} ranks on the run clock, {}", clocks.size(),
-                                    known ? fmt::format("off by at most {:.1f} us", static_cast<double>(bound_ns) / 1e3)
-                                          : "some of them never compared with the others"),
-                        known});
+    findings.push_back(
+        {"clocks",
+         fmt::format(
+             "{} ranks of {} host{} on the run clock, {}{}", clocks.size(), hosts.size(), hosts.size() == 1 ? "" : "s",
+             known ? fmt::format("off by at most {:.1f} us", static_cast<double>(bound_ns) / 1e3)
+                   : "some of them never compared with the others",
+             exchanged > 0 ? fmt::format("; {} by times exchanged with rank 0, the others read it", exchanged) : ""),
+         known});
   for (const RankProcess& process : reader.rank_processes())
     if (!process.state_text.empty())
       findings.push_back({fmt::format("rank {}", process.rank),

@@ -54,6 +54,7 @@ void require_ended(const CollectingNote& note) {
 // What an input stands for: shards to read, and what of the run that made them can go when they have been read.
 struct Found {
   std::vector<std::string> shards, removable;
+  std::vector<CollectingNote> notes;
 };
 
 // The folder of a collection, with OUT.collecting and what a killed merge left, unless a later run to OUT has its own.
@@ -71,11 +72,38 @@ std::vector<std::string> leftovers_of(const CollectingNote& note) {
 Found find_shards(const std::string& input) {
   if (const std::optional<CollectingNote> note = find_collection(input)) {
     require_ended(*note);
-    return {note->shards(), leftovers_of(*note)};
+    return {note->shards(), leftovers_of(*note), {*note}};
   }
-  if (!std::filesystem::is_directory(input)) return {{input}, {}};
+  if (!std::filesystem::is_directory(input)) return {{input}, {}, {}};
   const std::vector<std::string> stores = stores_in(input);
-  return {stores, stores};
+  return {stores, stores, {}};
+}
+
+// Of a run over several hosts: which folders were not given.
+std::vector<std::string> missing_parts(const Found& found) {
+  const auto is_given = [&](const std::string& path) {
+    return std::ranges::any_of(found.shards, [name = std::filesystem::path(path).filename()](const std::string& shard) {
+      return std::filesystem::path(shard).filename() == name;
+    });
+  };
+  std::vector<std::string> missing;
+  for (const CollectingNote& note : found.notes) {
+    if (note.is_part() && !is_given(note.head_db()))
+      missing.push_back(
+          fmt::format("\"{}\" holds what the ranks of host {} did; what was run is in the folder of this "
+                      "run on host {}, which was not given",
+                      note.folder, note.host, note.home_host));
+    std::vector<CollectingElsewhere> absent = note.elsewhere;
+    std::erase_if(absent, [&](const CollectingElsewhere& place) {
+      return std::ranges::all_of(place.ranks, [&](int rank) { return is_given(note.rank_db(rank)); });
+    });
+    if (!absent.empty())
+      missing.push_back(
+          fmt::format("shards of other hosts were not given: {}; copy these folders here and give them "
+                      "too",
+                      describe(absent)));
+  }
+  return missing;
 }
 
 int recover(CommandContext& context, const RecoverFlags& flags) {
@@ -84,6 +112,7 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
     const Found of_input = find_shards(input);
     found.shards.insert(found.shards.end(), of_input.shards.begin(), of_input.shards.end());
     found.removable.insert(found.removable.end(), of_input.removable.begin(), of_input.removable.end());
+    found.notes.insert(found.notes.end(), of_input.notes.begin(), of_input.notes.end());
   }
   for (std::vector<std::string>* const list : {&found.shards, &found.removable}) {
     std::ranges::sort(*list);
@@ -97,7 +126,10 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
                   "choose another path with -o");
   OutputFile out(flags.output, flags.force);
   MergeOptions options{.tolerant = true, .small = flags.small, .tool_version = std::string(kVersion)};
-  const MergeReport report = merge_shards(out, shards, options);
+  MergeReport report = merge_shards(out, shards, options);
+  const std::vector<std::string> missing = missing_parts(found);
+  report.notes.insert(report.notes.end(), missing.begin(), missing.end());
+  if (!missing.empty()) found.removable.clear();  // it is still needed, together with the rest
   // OUT.tmp of the killed merge may be what this one was written in.
   std::error_code gone;
   std::erase_if(found.removable, [&](const std::string& path) { return !std::filesystem::exists(path, gone); });

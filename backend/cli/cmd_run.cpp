@@ -135,13 +135,16 @@ RunShardsOptions shards_options(const RunFlags& flags, int first_rank, int ranks
   return options;
 }
 
-void finish_shards(RunShards& shards, const Result<RunOutcome>& outcome) {
-  const std::optional<Error> lost = shards.failure();
-  const bool is_head = shards.target().head != nullptr;
-  if (!outcome && is_head)
+void tell_end(RunShards& shards, const Result<RunOutcome>& outcome, const std::optional<Error>& lost) {
+  if (shards.target().head == nullptr) return;
+  if (!outcome)
     shards.add_incident(incident_of(&outcome.error()));
-  else if (is_head && Result(outcome)->interrupted())
+  else if (Result(outcome)->interrupted())
     shards.add_incident(incident_of(lost ? &*lost : nullptr));
+}
+
+void finish_shards(RunShards& shards, const Result<RunOutcome>& outcome) {
+  tell_end(shards, outcome, shards.failure());
   shards.finish();
 }
 

@@ -41,22 +41,26 @@ CollectingNote collection_of(const std::string& file) {
               "name the file that a run was given with -o, its .collecting file, or its folder in run.scratch");
 }
 
-int tell_end(CommandContext& context, const WatchedRun& last, bool json) {
+int tell_end(CommandContext& context, const WatchedRun& last, const CollectingNote& note, bool json) {
   std::error_code ignored;
   const bool kept = std::filesystem::exists(last.out, ignored);
   if (last.state == "died") {
     if (!json)
-      context.out << fmt::format("the run ended early; spscope recover {} makes a file of what it left\n", last.out);
+      context.out << fmt::format("the run ended early; spscope recover {} makes a file of what it left\n",
+                                 note.is_part() ? note.folder : last.out);
     return kExitFailed;
   }
-  if (!json)
+  if (!json && note.is_part())
+    context.out << fmt::format("the run has ended; what its ranks here did went to host {}\n", note.home_host);
+  else if (!json)
     context.out << (kept ? fmt::format("the run has ended; it is kept in {}\n", last.out)
                          : std::string("the run has ended; nothing was kept\n"));
   return kExitDone;
 }
 
 int watch(CommandContext& context, const WatchFlags& flags) {
-  RunWatch run(collection_of(flags.file));
+  const CollectingNote note = collection_of(flags.file);
+  RunWatch run(note);
   const bool drawn = context.color && !context.json && !flags.once;  // over itself
   for (;;) {
     const WatchedRun seen = run.look();
@@ -68,7 +72,7 @@ int watch(CommandContext& context, const WatchFlags& flags) {
       context.out << render_watch_text(seen, terminal_columns());
     }
     context.out << std::flush;
-    if (over) return tell_end(context, seen, context.json);
+    if (over) return tell_end(context, seen, note, context.json);
     if (flags.once || !context.out) return kExitDone;
     std::this_thread::sleep_for(std::chrono::duration<double>(flags.every_s));
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 
 #include "backend/base/result.h"
@@ -26,7 +27,9 @@ struct RunFlags {
 
 // Where a process writes that executes `ranks` ranks from `first_rank` on.
 RunShardsOptions shards_options(const RunFlags& flags, int first_rank, int ranks);
-// Says in the shards how the run ended, and makes them complete.
+// Says in the head shard, if this process has it, how the run ended. `lost`: why events of ranks are missing.
+void tell_end(RunShards& shards, const Result<RunOutcome>& outcome, const std::optional<Error>& lost);
+// The same, and makes the shards complete.
 void finish_shards(RunShards& shards, const Result<RunOutcome>& outcome);
 // Makes OUT of the shards.
 MergeReport merge_output(RunOutput& output, const RunFlags& flags, bool tolerant);

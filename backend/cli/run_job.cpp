@@ -6,6 +6,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
+#include "backend/cli/agree.h"
 #include "backend/cli/dump.h"
 #include "backend/cli/job_layers.h"
 #include "backend/cli/layer_times.h"
@@ -190,18 +191,29 @@ struct RunningJob {
     const bool here = options.interrupt && options.interrupt->load();
     return options.world != nullptr ? options.world->any(here) : here;
   }
+  // What one process does and the others must know the end of: its Error is thrown in all of them.
+  void together(const std::function<void()>& step) const {
+    if (options.world == nullptr) return step();
+    throw_agreed(*options.world, failure_of(step));
+  }
+  // Whether every event of the last plan is in a shard, in those of all processes.
+  bool recorded() const {
+    const bool here = target.recorder != nullptr && target.recorder->complete();
+    return options.world != nullptr ? !options.world->any(!here) : here;
+  }
   void note(const std::string& text) const {
     if (!text.empty() && options.on_note) options.on_note(text);
   }
   // The run of a plan that is about to be timed. When it is executed, a reader of the shards knows it from now on.
   RunId begin_run(const LayerOfJob& where, const StoredStrategy& strategy, const PlannedLayer& planned) {
     RunId id{++runs};
-    if (target.head != nullptr) {
+    together([&] {
+      if (target.head == nullptr) return;
       RunRecord record = begun_run(where, strategy, planned);
       record.plan_id = target.head->add_plan(planned.plan);
       id = target.head->begin_run(record);
       if (target.recorder != nullptr) target.head->checkpoint();
-    }
+    });
     if (target.recorder != nullptr) target.recorder->prepare(id, planned.plan);
     return id;
   }
@@ -243,7 +255,7 @@ std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerO
       if (!timed && timed.error().code() == ErrorCode::kInterrupted) return std::nullopt;
       if (!timed) throw timed.error();
       run.timed = std::move(*timed);
-      run.recorded = running.target.recorder != nullptr && running.target.recorder->complete();
+      run.recorded = running.recorded();
       if (!running.options.dump.empty()) dump_outputs(running.options.dump, job, where, id, run.timed.outputs);
       run.timed.outputs.clear();  // a large model's are gigabytes
       runs.push_back(std::move(run));
@@ -264,6 +276,7 @@ void finish_layer(RunningJob& running, const LayerOfJob& where, const std::vecto
   store_masks(head, running.workload, where);
   const std::optional<std::int64_t> bound = bound_of(running.job, where.request);
   for (const RunLayer& run : runs) finish_run(head, where, run, bound);
+  if (running.options.add_to_layer) running.options.add_to_layer(head);
   head.checkpoint();
 }
 
@@ -291,7 +304,9 @@ RunOutcome run_job(const Job& job, const RunTarget& target, const RunOptions& op
         if (!options.dump.empty()) dump_inputs(options.dump, job, where, input);
         const std::optional<std::vector<RunLayer>> runs = run_layer(running, where, input);
         if (!runs) return false;
-        if (target.head != nullptr) finish_layer(running, where, *runs);
+        running.together([&] {
+          if (target.head != nullptr) finish_layer(running, where, *runs);
+        });
         ++outcome.layers_done;
         return true;
       },

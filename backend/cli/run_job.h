@@ -35,6 +35,8 @@ struct RunOptions {
   int shards = 0;                                   // of the collection, for progress
   // The processes that run a rank each, this being one of them; nullptr: ranks are threads of this process.
   RankWorld* world = nullptr;
+  // What else goes into the head with each layer that is complete.
+  std::function<void(StoreWriter&)> add_to_layer;
 };
 
 // How far a run came. A layer that was interrupted is left out whole, so that all strategies compare over the same

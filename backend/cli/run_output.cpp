@@ -12,9 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A head, a page and a shard of ranks before the first event: a disk with less will not hold a run either.
-constexpr std::int64_t kLeastBytes = 8 << 20;
-
 std::string scratch_of(const RunOutputOptions& options) {
   return options.scratch.empty() ? default_scratch_folder() : options.scratch;
 }
@@ -37,18 +34,31 @@ RunOutput::RunOutput(const std::string& path, const RunOutputOptions& options)
 
 void RunOutput::leave_to_recover(const Error& error) {
   collection_.keep();
+  const std::vector<CollectingElsewhere> elsewhere = places_elsewhere();
   std::uintmax_t bytes = 0;
   std::error_code ignored;
   for (fs::directory_iterator it(note().folder, ignored), end; it != end; it.increment(ignored))
     bytes += it->file_size(ignored);
   const fs::space_info room = fs::space(note().folder, ignored);
-  throw Error(ErrorCode::kStoreWrite,
-              fmt::format("{}; what was collected, {} bytes, is kept in \"{}\", where {} bytes are free", error.what(),
-                          bytes, note().folder, room.available),
-              fmt::format("when the cause is mended: spscope recover \"{}\" -o FILE.db", note().folder));
+  std::string message = fmt::format("{}; what was collected, {} bytes, is kept in \"{}\", where {} bytes are free",
+                                    error.what(), bytes, note().folder, room.available);
+  if (elsewhere.empty())
+    throw Error(ErrorCode::kStoreWrite, message,
+                fmt::format("when the cause is mended: spscope recover \"{}\" -o FILE.db", note().folder));
+  throw Error(ErrorCode::kStoreWrite, message + "; of other hosts: " + describe(elsewhere),
+              fmt::format("copy the folders of other hosts to {}, then: spscope recover \"{}\" COPY... -o FILE.db",
+                          note().host, note().folder));
+}
+
+// Shards that ranks on other hosts wrote and that never came here.
+std::vector<CollectingElsewhere> RunOutput::places_elsewhere() const {
+  const auto now = capture([&] { return find_collection(note().folder); });
+  return now && *Result(now) ? (*Result(now))->elsewhere : std::vector<CollectingElsewhere>();
 }
 
 MergeReport RunOutput::merge(const MergeOptions& options) {
+  if (!places_elsewhere().empty())
+    leave_to_recover(Error(ErrorCode::kRankFailed, "the shards of other hosts were not brought together"));
   const std::vector<std::string> shards = note().shards();
   Result<MergeReport> report = capture([&] { return merge_shards(out_, shards, options); });
   if (!report) leave_to_recover(report.error());

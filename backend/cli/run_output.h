@@ -2,8 +2,10 @@
 // makes OUT of the shards when everybody has written theirs.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "backend/store/collection.h"
 #include "backend/store/merge_shards.h"
@@ -20,17 +22,23 @@ struct RunOutputOptions {
 
 class RunOutput {
  public:
+  // A head, a page and a shard of ranks before the first event: a disk with less will not hold a run either.
+  static constexpr std::int64_t kLeastBytes = 8 << 20;
+
   // Throws Error: OUT cannot be written, or the scratch folder will not do. Names collections that a crash left.
   RunOutput(const std::string& path, const RunOutputOptions& options);
 
   const CollectingNote& note() const { return collection_.note(); }
-  // Makes OUT; the collection goes away with this object. When OUT cannot be made the collection stays, and the Error
-  // says where it is and how to recover it. REQUIRES: called once; the shards are complete.
+  // Makes OUT; the collection goes away with this object. When OUT cannot be made, or shards are still on other hosts,
+  // the collection stays, and the Error says where it is and how to recover it. REQUIRES: called once; the shards are
+  // complete.
   MergeReport merge(const MergeOptions& options);
   // Throws an Error that says so: `error` is why OUT cannot be made, and the collection stays.
   [[noreturn]] void leave_to_recover(const Error& error);
 
  private:
+  std::vector<CollectingElsewhere> places_elsewhere() const;
+
   OutputFile out_;
   Collection collection_;
 };

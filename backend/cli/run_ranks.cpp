@@ -9,8 +9,11 @@
 
 #include "backend/analysis/comparison.h"
 #include "backend/base/clock.h"
+#include "backend/cli/agree.h"
+#include "backend/cli/host_folders.h"
 #include "backend/cli/mpi_launch.h"
 #include "backend/cli/progress_printer.h"
+#include "backend/cli/rank_run.h"
 #include "backend/cli/scratch.h"
 #include "backend/cli/stop_signals.h"
 #include "backend/cli/watchdog.h"
@@ -20,7 +23,6 @@
 namespace spscope {
 namespace {
 
-constexpr double kLeaveSeconds = 5;      // for the others to come, after an error
 constexpr double kPatienceSeconds = 30;  // until a lane that stays where it is counts as hung
 
 // The arguments of a rank's process: those of this one, and that it is a rank, however many there are.
@@ -74,24 +76,6 @@ void require_all_ranks(const RankWorld& world, const Job& job) {
   throw Error(ErrorCode::kLaunch,
               fmt::format("{} processes were started, and the run has {} ranks", world.size(), ranks),
               fmt::format("mpirun -n {} spscope run ..., or spscope run --launcher mpi", ranks));
-}
-
-// The run of one rank's process, whose end all processes meet. Throws the Error that all of them met.
-Result<RunOutcome> run_rank(RankWorld& world, const RunFlags& flags, const Job& job, const CollectingNote& note,
-                            const RunOptions& options) {
-  RunShardsOptions place = shards_options(flags, world.rank(), 1);
-  place.head = world.rank() == 0;
-  place.node = world.node_of(world.rank());
-  Result<RunOutcome> outcome = capture([&] {
-    RunShards shards(note, place);
-    Result<RunOutcome> ran = capture([&] { return run_job(job, shards.target(), options); });
-    finish_shards(shards, ran);
-    if (!ran) throw ran.error();
-    return *ran;
-  });
-  if (!world.leave_together(outcome ? 0 : kLeaveSeconds))
-    world.abort(fmt::format("rank {}: {}", world.rank(), render(outcome.error())));
-  return outcome;
 }
 
 }  // namespace
@@ -151,10 +135,16 @@ int run_as_rank(CommandContext& context, const RunFlags& flags, const Job& job) 
     if (first) throw *error;
     return kExitDone;
   }
-  const std::string note_path = world->share(!output ? flags.collection : collecting_path(output->note().out));
-  const auto note = capture([&] { return read_collecting(note_path); });
-  if (const auto error = world->agree(note ? std::nullopt : std::optional(note.error()))) {
-    if (first) throw *error;
+  std::optional<HostFolders> folders;
+  const std::optional<Error> unplaced = failure_of([&] {
+    CollectingNote home;
+    throw_agreed(*world, failure_of([&] {
+      if (first) home = output ? output->note() : read_collecting(flags.collection);
+    }));
+    folders.emplace(*world, home, job.config.run.scratch);
+  });
+  if (unplaced) {  // all of them know
+    if (first) throw *unplaced;
     return kExitDone;
   }
 
@@ -165,17 +155,21 @@ int run_as_rank(CommandContext& context, const RunFlags& flags, const Job& job) 
   if (first) options.on_progress = std::ref(printer);
   if (first) options.on_note = [&printer](const std::string& text) { printer.note(text); };
   options.shards = world->size() + 1;
-  const Result<RunOutcome> outcome = run_rank(*world, flags, job, *Result(note), options);
+  RankEnd end = run_rank(*world, flags, job, *folders, options);
   printer.clear();
+  const std::optional<Error> unmerged = keep_run(*world, context, flags, *folders, output ? &*output : nullptr, end);
   if (!first) return kExitDone;
-  if (output && (!outcome || Result(outcome)->layers_done > 0)) merge_output(*output, flags, !outcome);
-  if (!outcome) throw outcome.error();
-  const RunOutcome done = *Result(outcome);
+  if (unmerged) throw *unmerged;
+  if (!end.outcome) throw end.outcome.error();
+  const RunOutcome done = *end.outcome;
   if (done.interrupted())
     fmt::print(context.err, "interrupted: {} of {} layers were complete\n", done.layers_done, done.layers);
-  if (!output || done.layers_done == 0) return done.interrupted() ? kExitFailed : kExitDone;
-  const int code = print_stored(context, scratch ? scratch->path() : wanted, wanted);
-  print_kept(context, flags, wanted);
+  int code = kExitDone;
+  if (output && done.layers_done > 0) {
+    code = print_stored(context, scratch ? scratch->path() : wanted, wanted);
+    print_kept(context, flags, wanted);
+  }
+  if (end.lost) throw *end.lost;
   return done.interrupted() ? kExitFailed : code;
 }
 

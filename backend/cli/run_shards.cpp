@@ -84,8 +84,9 @@ void RunShards::add_incident(const IncidentRecord& incident) {
   head_->add_incident(incident);
 }
 
-void RunShards::finish() {
-  if (ranks_) {
+void RunShards::finish_ranks() {
+  if (ranks_ && !ranks_finished_) {
+    ranks_finished_ = true;
     std::map<int, std::string> ends;
     for (const IncidentRecord& incident : ranks_->recorder.incidents())
       ends.try_emplace(incident.rank, incident.message);
@@ -96,6 +97,11 @@ void RunShards::finish() {
     ranks_->shard.finish();
     ranks_->recorder.publish_counts();
   }
+  if (head_) head_->checkpoint();
+}
+
+void RunShards::finish() {
+  finish_ranks();
   if (head_) head_->finish();
   head_.reset();
 }

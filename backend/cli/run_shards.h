@@ -38,6 +38,8 @@ class RunShards {
   void add_incident(const IncidentRecord& incident);
   // Makes the shards complete. Throws Error when the head cannot be written.
   void finish();
+  // The first half of it: the shard of ranks is complete, the head is committed and can still be written to.
+  void finish_ranks();
   // Why events are missing, if the shard of ranks could not be written any more.
   std::optional<Error> failure() const;
 
@@ -45,6 +47,7 @@ class RunShards {
   struct Ranks;
   std::optional<StoreWriter> head_;
   std::unique_ptr<Ranks> ranks_;
+  bool ranks_finished_ = false;
 };
 
 }  // namespace spscope

@@ -112,10 +112,11 @@ WatchedRun RunWatch::look() {
   // The note goes when the run has ended, and OUT.tmp grows while its shards are merged.
   std::error_code ignored;
   const auto bytes = std::filesystem::file_size(note.out + ".tmp", ignored);
-  seen.state = !std::filesystem::exists(collecting_path(note.out), ignored) ? "ended"
-               : collector_state(note) == CollectorState::kEnded            ? "died"
-               : bytes > 0 && bytes != static_cast<std::uintmax_t>(-1)      ? "merging"
-                                                                            : "running";
+  const std::string lasting = note.is_part() ? note.folder : collecting_path(note.out);
+  seen.state = !std::filesystem::exists(lasting, ignored)              ? "ended"
+               : collector_state(note) == CollectorState::kEnded       ? "died"
+               : bytes > 0 && bytes != static_cast<std::uintmax_t>(-1) ? "merging"
+                                                                       : "running";
   return seen;
 }
 

@@ -1,49 +1,57 @@
 #!/usr/bin/env bash
-# Two network namespaces that a cable joins stand for two hosts: ranks on both give what thread ranks give.
+# Ranks on two hosts give what thread ranks give, and the kept file has the events of all of them on one clock.
 # labels: mpi
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
-need_mpi
-command -v ip >/dev/null || skip "ip (iproute2) is not there"
-one=spscope-$$-1 two=spscope-$$-2
-ip netns add "$one" 2>/dev/null || skip "no network namespaces here"
-clean_up() {
-  ip netns delete "$one" 2>/dev/null || true
-  ip netns delete "$two" 2>/dev/null || true
-  rm -rf -- "$temporary"
-}
-trap clean_up EXIT
-ip netns add "$two"
-ip link add "sp$$a" netns "$one" type veth peer name "sp$$b" netns "$two"
-ip -n "$one" address add 10.255.77.1/24 dev "sp$$a"
-ip -n "$two" address add 10.255.77.2/24 dev "sp$$b"
-for name in "$one" "$two"; do ip -n "$name" link set lo up; done
-ip -n "$one" link set "sp$$a" up
-ip -n "$two" link set "sp$$b" up
+# shellcheck source-path=SCRIPTDIR source=two-hosts.inc
+. "$scripts/two-hosts.inc"
 
-# What mpirun calls in place of ssh: agent HOST COMMAND... The second host has a name and shared memory of its own.
-cat >agent <<END
-#!/bin/sh
-shift
-exec ip netns exec $two unshare --uts --mount sh -c \
-  'hostname $two && mount -t tmpfs tmpfs /dev/shm && exec sh -c "\$0"' "\$*"
-END
-chmod +x agent
-unshare --uts --mount true 2>/dev/null || skip "no namespaces for a name and for mounts here"
-
-on_two_hosts() {
-  local ranks=$1
-  shift
-  code=0
-  ip netns exec "$one" mpirun --quiet --oversubscribe --bind-to none --mca plm_rsh_agent "$PWD/agent" \
-    --mca btl tcp,self,vader --mca btl_tcp_if_include 10.255.77.0/24 --mca oob_tcp_if_include 10.255.77.0/24 \
-    --host "10.255.77.1:$((ranks / 2)),10.255.77.2:$((ranks / 2))" -n "$ranks" "$@" >"$out" 2>"$err" || code=$?
-}
-
-on_two_hosts 4 "$CONFORMANCE" --every 80
+on_two_hosts 2 2 "$CONFORMANCE" --every 80
 [ "$code" -eq 0 ] || fail "conformance on two hosts"
 expect_out 'plans on 4 processes and 2 nodes: 0 differ'
-on_two_hosts 4 "$SPSCOPE" run -s ring "${small[@]}" --set cluster.ranks=4 --json
-[ "$code" -eq 0 ] || fail "a run on two hosts"
+
+job=("${small[@]}" -s ulysses -s ring --set "cluster.profile=$samples/cluster-a800-2node.toml" --set cluster.ranks=4 --set cluster.nodes=2
+  --set cluster.gpus_per_node=2 --set run.layers=2 --set run.repeats=3)
+figures='[(i, x["verify"], x["max_error"], x["bytes_sent"], x["bytes_sent_intra_node"], x["bytes_sent_inter_node"], x["bytes_received"]) for i, x in sorted(s.items())]'
+figures_of() {
+  python3 -B -c "import json, sys; s = {x['id']: x for x in json.load(open(sys.argv[1]))['strategies']}; print($figures)" "$1"
+}
+expect_exit 0 run "${job[@]}" --json
+figures_of "$out" >threads
+on_two_hosts 2 2 "$SPSCOPE" run "${job[@]}" --json
+[ "$code" -eq 0 ] || fail "a run on two hosts that is not kept"
 expect_json 's["ring"]["verify"] == "passed" and s["ring"]["backend"] == "mpi"'
-expect_no_ranks
+figures_of "$out" >processes
+cmp threads processes || fail "bytes differ: $(cat threads processes)"
+rm threads processes
+expect_no_files
+expect_hosts_clean
+
+on_two_hosts 2 2 "$SPSCOPE" run "${job[@]}" -o kept.db
+[ "$code" -eq 0 ] || fail "a run on two hosts that is kept"
+expect_files kept.db
+expect_hosts_clean
+expect_exit 0 sql kept.db 'SELECT rank, host, node FROM rank_process ORDER BY rank' --csv
+expect_out "0,$one,0" "1,$one,0" "2,$two,1" "3,$two,1"
+expect_exit 0 sql kept.db 'SELECT count(DISTINCT boot_id) AS boots FROM rank_process' --csv
+expect_out 2
+
+# Every op of every pass of every rank is there, and the ledger says the same.
+expect_exit 0 sql kept.db 'SELECT rank, count(*) AS events FROM event GROUP BY rank ORDER BY rank' --csv
+cp "$out" events
+expect_exit 0 sql kept.db 'SELECT o.rank, 3 * count(*) AS events FROM run r JOIN plan_op o ON o.plan_id = r.plan_id GROUP BY o.rank ORDER BY o.rank' --csv
+cmp events "$out" || fail "events of the ranks: $(cat events)"
+rm events
+expect_exit 0 sql kept.db 'SELECT count(*) AS streams, sum(sent != stored) AS incomplete FROM ledger' --csv
+expect_out '8,0'
+expect_exit 0 doctor kept.db
+expect_out 'off by at most' '2 hosts'
+expect_not_out '!'
+
+# The second host's clock is ahead by clock_ahead_s, which the fit finds to within the bound that it states.
+expect_exit 0 sql kept.db 'SELECT rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges FROM clock_fit ORDER BY rank' --csv
+python3 -B "$scripts/check_clocks.py" "$out" "$clock_ahead_s" || fail "the clocks of the ranks"
+expect_exit 0 sql kept.db 'SELECT count(DISTINCT rank) AS ranks, min(rank) AS lowest FROM clock_exchange' --csv
+expect_out '1,2'
+expect_exit 0 sql kept.db 'SELECT min(begin_ns) >= 0 AS after, max(end_ns) < 100000000000 AS soon FROM event' --csv
+expect_out '1,1'

@@ -1,0 +1,26 @@
+// What the processes of ranks do when only some of them meet an Error.
+#pragma once
+
+#include <optional>
+
+#include "backend/base/result.h"
+#include "backend/execute/rank_world.h"
+
+namespace spscope {
+
+// Runs `step`; the Error it threw, or nothing.
+template <typename Step>
+std::optional<Error> failure_of(Step&& step) {
+  const Result<bool> done = capture([&] {
+    step();
+    return true;
+  });
+  return done ? std::nullopt : std::optional(done.error());
+}
+
+// Every rank calls it. Throws the Error of the lowest rank that has one, in all of them.
+inline void throw_agreed(RankWorld& world, const std::optional<Error>& mine) {
+  if (const std::optional<Error> error = world.agree(mine)) throw *error;
+}
+
+}  // namespace spscope

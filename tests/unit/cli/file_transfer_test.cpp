@@ -1,0 +1,193 @@
+// A file goes from one process to another whole or not at all, in pieces of at most the size that was asked for, and
+// whatever stops one end stops the other.
+#include "backend/cli/file_transfer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <mutex>
+#include <sstream>
+#include <thread>
+
+#include "backend/cli/agree.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/unit/cli/partial_world.h"
+
+namespace spscope {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Two threads in place of processes. Messages arrive in order, and are changed on their way if a test wants it.
+class Cable {
+ public:
+  std::function<void(int number, std::vector<std::byte>& message)> on_message;
+
+  void put(int to, std::span<const std::byte> bytes) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::byte> message(bytes.begin(), bytes.end());
+    if (on_message) on_message(num_messages_, message);
+    ++num_messages_;
+    longest_ = std::max(longest_, std::ssize(message));
+    boxes_[to].push_back(std::move(message));
+    came_.notify_all();
+  }
+  void take(int rank, std::span<std::byte> bytes) {
+    std::unique_lock lock(mutex_);
+    came_.wait(lock, [&] { return !boxes_[rank].empty(); });
+    ASSERT_EQ(boxes_[rank].front().size(), bytes.size());
+    std::ranges::copy(boxes_[rank].front(), bytes.begin());
+    boxes_[rank].pop_front();
+  }
+  int num_messages() const { return num_messages_; }
+  std::int64_t longest() const { return longest_; }
+  bool empty() const { return boxes_[0].empty() && boxes_[1].empty(); }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable came_;
+  std::deque<std::vector<std::byte>> boxes_[2];
+  int num_messages_ = 0;
+  std::int64_t longest_ = 0;
+};
+
+// One end of the cable. A transfer sends and receives, and needs nothing else of a world.
+class CableEnd final : public testing::PartialWorld {
+ public:
+  CableEnd(Cable& cable, int rank) : PartialWorld(rank), cable_(cable) {}
+  void send(int to, std::span<const std::byte> bytes) override { cable_.put(to, bytes); }
+  void receive(int, std::span<std::byte> bytes) override { cable_.take(rank(), bytes); }
+
+ private:
+  Cable& cable_;
+};
+
+class FileTransfer : public ::testing::Test {
+ protected:
+  struct End {
+    std::optional<Error> sender, receiver;
+    std::int64_t received = -1;
+  };
+
+  void make_file(std::int64_t num_bytes) {
+    std::string text(static_cast<std::size_t>(num_bytes), '\0');
+    for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 31 + i / 251);
+    std::ofstream(from_, std::ios::binary) << text;
+  }
+  static std::string content(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    return text.str();
+  }
+  End transfer(std::int64_t piece_bytes) {
+    End end;
+    std::thread sender([&] {
+      CableEnd world(cable_, 1);
+      end.sender = failure_of([&] { send_file(world, 0, from_, piece_bytes); });
+    });
+    CableEnd world(cable_, 0);
+    end.receiver = failure_of([&] { end.received = receive_file(world, 1, to_, piece_bytes); });
+    sender.join();
+    EXPECT_TRUE(cable_.empty());
+    return end;
+  }
+  // Nothing is left of a transfer that failed.
+  void expect_nothing() const {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      EXPECT_EQ(entry.path().string(), from_);
+  }
+
+  Cable cable_;
+  TemporaryFolder folder_;
+  const std::string from_ = folder_ / "from.db";
+  std::string to_ = folder_ / "to.db";
+};
+
+TEST_F(FileTransfer, BringsEveryByteAroundTheSizeOfAPiece) {
+  constexpr std::int64_t kPiece = 1000;
+  for (const std::int64_t num_bytes :
+       {std::int64_t{0}, std::int64_t{1}, kPiece - 1, kPiece, kPiece + 1, 3 * kPiece, 3 * kPiece + 5}) {
+    make_file(num_bytes);
+    const End end = transfer(kPiece);
+    ASSERT_FALSE(end.sender) << end.sender->what();
+    ASSERT_FALSE(end.receiver) << end.receiver->what();
+    EXPECT_EQ(end.received, num_bytes);
+    EXPECT_EQ(content(to_), content(from_)) << num_bytes;
+    EXPECT_LE(cable_.longest(), kPiece);
+    std::filesystem::remove(to_);
+  }
+}
+
+TEST_F(FileTransfer, HoldsOnePieceOfALargeFileAtATime) {
+  make_file(2 * kPieceBytes + 1);
+  const End end = transfer(kPieceBytes);
+  EXPECT_EQ(end.received, 2 * kPieceBytes + 1);
+  EXPECT_EQ(content(to_), content(from_));
+  EXPECT_EQ(cable_.longest(), kPieceBytes);
+}
+
+TEST_F(FileTransfer, TellsBothEndsWhyTheFileCannotBeRead) {
+  const End end = transfer(1000);
+  ASSERT_TRUE(end.sender && end.receiver);
+  EXPECT_EQ(end.sender->code(), ErrorCode::kStoreOpen);
+  EXPECT_THAT(end.receiver->what(), HasSubstr("rank 1: cannot read \"" + from_ + "\": No such file"));
+  expect_nothing();
+}
+
+TEST_F(FileTransfer, EndsAtTheFirstPieceThatCannotBeWritten) {
+  to_ = folder_ / "no folder/to.db";
+  make_file(10'000);
+  const End end = transfer(1000);
+  ASSERT_TRUE(end.sender && end.receiver);
+  EXPECT_EQ(end.receiver->code(), ErrorCode::kOutputPlace);
+  EXPECT_THAT(end.receiver->what(), HasSubstr(to_));
+  EXPECT_THAT(end.sender->what(), HasSubstr("rank 0 could not take \"" + from_ + "\" after 1000 bytes"));
+  EXPECT_EQ(cable_.num_messages(), 3);  // the head of the piece, the piece, the answer
+  expect_nothing();
+}
+
+TEST_F(FileTransfer, LeavesNothingWhenTheDiskIsFullInTheMiddle) {
+  make_file(10'000);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit full{4500, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &full);
+  const End end = transfer(1000);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ASSERT_TRUE(end.sender && end.receiver);
+  EXPECT_EQ(end.receiver->code(), ErrorCode::kStoreWrite);
+  EXPECT_THAT(end.receiver->what(), HasSubstr(to_));
+  EXPECT_THAT(end.sender->what(), HasSubstr("after 5000 bytes"));
+  expect_nothing();
+}
+
+TEST_F(FileTransfer, RefusesAPieceThatChangedOnItsWay) {
+  make_file(3000);
+  cable_.on_message = [](int number, std::vector<std::byte>& message) {
+    if (number == 4) message[500] ^= std::byte{1};  // of the second piece
+  };
+  const End end = transfer(1000);
+  ASSERT_TRUE(end.sender && end.receiver);
+  EXPECT_EQ(end.receiver->code(), ErrorCode::kStoreCorrupt);
+  EXPECT_THAT(end.receiver->what(), HasSubstr("came damaged from rank 1, at 2000 bytes"));
+  expect_nothing();
+}
+
+TEST_F(FileTransfer, RefusesToReplaceAFolder) {
+  make_file(10);
+  std::filesystem::create_directory(to_);
+  const End end = transfer(1000);
+  ASSERT_TRUE(end.sender && end.receiver);
+  EXPECT_TRUE(std::filesystem::is_directory(to_));
+}
+
+}  // namespace
+}  // namespace spscope
