@@ -118,26 +118,29 @@ std::int64_t add_checksums(std::vector<Finding>& findings, const EventReader& ev
   return bad;
 }
 
-// How ranks of processes of their own fit together, and what went wrong with them.
-void add_ranks(std::vector<Finding>& findings, const StoreReader& reader) {
+// How well the clocks of the ranks fit together: "4 ranks of 2 hosts on the run clock, off by at most 31.2 us; ...".
+Finding clock_finding(const std::vector<RankClock>& clocks, const std::vector<RankProcess>& processes) {
   std::int64_t bound_ns = 0, exchanged = 0;
-  const std::vector<RankClock> clocks = reader.rank_clocks();
   for (const RankClock& clock : clocks) {
     bound_ns = std::max(bound_ns, clock.fit.bound_ns);
     exchanged += clock.fit.exchanges > 0;
   }
   std::set<std::pair<std::string, std::string>> hosts;
-  for (const RankProcess& process : reader.rank_processes()) hosts.emplace(process.host, process.boot_id);
-  const bool known = bound_ns < std::numeric_limits<std::int64_t>::max();
-  if (!clocks.empty())
-    findings.push_back(
-        {"clocks",
-         fmt::format(
-             "{} ranks of {} host{} on the run clock, {}{}", clocks.size(), hosts.size(), hosts.size() == 1 ? "" : "s",
-             known ? fmt::format("off by at most {:.1f} us", static_cast<double>(bound_ns) / 1e3)
-                   : "some of them never compared with the others",
-             exchanged > 0 ? fmt::format("; {} by times exchanged with rank 0, the others read it", exchanged) : ""),
-         known});
+  for (const RankProcess& process : processes) hosts.emplace(process.host, process.boot_id);
+  std::string text = fmt::format("{} ranks ", clocks.size());
+  if (hosts.size() > 1) text += fmt::format("of {} hosts ", hosts.size());
+  if (bound_ns == std::numeric_limits<std::int64_t>::max())
+    return {"clocks", text + "on the run clock, some of them never compared with the others", false};
+  text += fmt::format("on the run clock, off by at most {:.1f} us; ", static_cast<double>(bound_ns) / 1e3);
+  text += exchanged > 0 ? fmt::format("{} by times exchanged with rank 0, whose clock the others read", exchanged)
+                        : std::string("all of them read it");
+  return {"clocks", text};
+}
+
+// How ranks of processes of their own fit together, and what went wrong with them.
+void add_ranks(std::vector<Finding>& findings, const StoreReader& reader) {
+  const std::vector<RankClock> clocks = reader.rank_clocks();
+  if (!clocks.empty()) findings.push_back(clock_finding(clocks, reader.rank_processes()));
   for (const RankProcess& process : reader.rank_processes())
     if (!process.state_text.empty())
       findings.push_back({fmt::format("rank {}", process.rank),

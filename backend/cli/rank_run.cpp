@@ -74,13 +74,14 @@ std::optional<Error> keep_run(RankWorld& world, CommandContext& context, const R
     const bool keeps = end.begun && world.any(first && (launched || leaves_something(end)));
     const std::optional<Error> apart = keeps ? gather_shards(world, folders) : std::nullopt;
     if (apart && !end.outcome && first) fmt::print(context.err, "{}", render(end.outcome.error()));
-    std::optional<Error> unmerged = world.agree(failure_of([&] {
+    const std::optional<Error> mine = failure_of([&] {
       if (apart && output != nullptr) output->leave_to_recover(*apart);
       if (apart) throw *apart;  // and the process that started the ranks leaves what there is
       if (keeps && output != nullptr) merge_output(*output, flags, !end.outcome);
-    }));
-    if (!unmerged) folders.remove();
-    return unmerged;
+    });
+    const std::optional<Error> agreed = world.agree(mine);  // as much of it as a message takes
+    if (!agreed) folders.remove();
+    return mine ? mine : agreed;
   });
   if (kept) return *Result(kept);
   // The world itself failed: another host may be gone.

@@ -10,6 +10,10 @@ on_two_hosts 2 2 "$CONFORMANCE" --every 80
 [ "$code" -eq 0 ] || fail "conformance on two hosts"
 expect_out 'plans on 4 processes and 2 nodes: 0 differ'
 
+on_two_hosts 1 1 "$CONFORMANCE" --files
+[ "$code" -eq 0 ] || fail "files between two hosts"
+expect_out '6 files from rank 1: 0 differ'
+
 job=("${small[@]}" -s ulysses -s ring --set "cluster.profile=$samples/cluster-a800-2node.toml" --set cluster.ranks=4 --set cluster.nodes=2
   --set cluster.gpus_per_node=2 --set run.layers=2 --set run.repeats=3)
 figures='[(i, x["verify"], x["max_error"], x["bytes_sent"], x["bytes_sent_intra_node"], x["bytes_sent_inter_node"], x["bytes_received"]) for i, x in sorted(s.items())]'
@@ -55,3 +59,16 @@ expect_exit 0 sql kept.db 'SELECT count(DISTINCT rank) AS ranks, min(rank) AS lo
 expect_out '1,2'
 expect_exit 0 sql kept.db 'SELECT min(begin_ns) >= 0 AS after, max(end_ns) < 100000000000 AS soon FROM event' --csv
 expect_out '1,1'
+rm kept.db
+
+# The same when spscope starts mpirun itself, which is told of the hosts as a site would.
+lines "$temporary/hosts" "10.255.77.1 slots=2" "10.255.77.2 slots=2"
+code=0
+on_one env "OMPI_MCA_orte_default_hostfile=$temporary/hosts" "OMPI_MCA_plm_rsh_agent=$temporary/agent" \
+  "OMPI_MCA_btl=tcp,self,vader" OMPI_MCA_btl_tcp_if_include=10.255.77.0/24 OMPI_MCA_oob_tcp_if_include=10.255.77.0/24 \
+  "$SPSCOPE" run "${job[@]}" --launcher mpi -o kept.db >"$out" 2>"$err" || code=$?
+[ "$code" -eq 0 ] || fail "a run on two hosts that spscope started"
+expect_files kept.db
+expect_hosts_clean
+expect_exit 0 sql kept.db 'SELECT count(DISTINCT host) AS hosts, count(DISTINCT e.rank) AS ranks FROM rank_process p JOIN event e ON e.rank = p.rank' --csv
+expect_out '2,4'

@@ -2,10 +2,11 @@
 // pulls, pushes, barriers and signals: the same bits of outputs, the same bytes of every rank, inside and between
 // nodes. Every process loops over all cases whose number of ranks is the number of processes; rank 0 judges.
 //
-//   mpirun -n N mpi_conformance [--ranks-per-node N] [--every N] [--fail]
+//   mpirun -n N mpi_conformance [--ranks-per-node N] [--every N] [--fail] [--files]
 //
 // --ranks-per-node makes a node of every N processes of the host. --every runs every Nth case of the set only.
 // --fail: rank 1 throws in the middle of a plan, and all processes must report just that.
+// --files: instead of plans, files go from the last rank to rank 0.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +23,7 @@
 #include "backend/strategies/strategy.h"
 #include "tests/conformance/settings.h"
 #include "tests/conformance/workloads.h"
+#include "tests/mpi/transfer_cases.h"
 #include "tests/support/plan_library.h"
 
 namespace spscope {
@@ -29,7 +31,7 @@ namespace {
 
 struct Arguments {
   int ranks_per_node = 0, every = 1;
-  bool fail = false;
+  bool fail = false, files = false;
 };
 
 // Compares at rank 0 and counts.
@@ -208,6 +210,7 @@ Arguments parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
     if (name == "--fail") arguments.fail = true;
+    if (name == "--files") arguments.files = true;
     if (name == "--ranks-per-node" && i + 1 < argc) arguments.ranks_per_node = std::atoi(argv[++i]);
     if (name == "--every" && i + 1 < argc) arguments.every = std::atoi(argv[++i]);
   }
@@ -220,6 +223,7 @@ int run(const Arguments& arguments) {
   const std::unique_ptr<RankWorld> world = start_mpi_world(options);
   try {
     if (arguments.fail) return run_failing(*world);
+    if (arguments.files) return run_transfers(*world);
     Judge judge(*world);
     run_one_sided(judge, world->size());
     run_library(judge, world->size());
