@@ -165,8 +165,8 @@ def used_tools():
             continue
         names = set()
         if text.startswith("#!") and "sh" in text.partition("\n")[0] or path.suffix in (".sh", ".inc"):
-            shared = path.parent / "common.inc"
-            names = shell_commands(text, builtins, shared.read_text() if shared.exists() else "")
+            shared = "\n".join(part.read_text() for part in sorted(path.parent.glob("*.inc")))
+            names = shell_commands(text, builtins, shared)
         elif path.suffix == ".py":
             names = python_commands(text)
         elif path.name == "CMakeLists.txt" or path.suffix == ".cmake":
