@@ -46,22 +46,24 @@ IncidentRecord incident_of(const Error* error) {
   return incident;
 }
 
-// Errors after which what was recorded is worth keeping: a rank that failed or hung, a disk that is full.
-bool leaves_events(const Error& error) {
+// Errors that are worth a file even where no event was recorded: which rank failed or hung, and when.
+bool tells_of_ranks(const Error& error) {
   return error.code() == ErrorCode::kRankFailed || error.code() == ErrorCode::kRankHung ||
          error.code() == ErrorCode::kStoreWrite;
 }
 
-// Runs the job. The outcome, or why it failed when what was recorded is to be kept. Throws Error when nothing is.
-Result<RunOutcome> run_into(RunShards& shards, const Job& job, const RunOptions& options, bool keeps) {
+// Runs the job. The outcome, or why it failed when what was recorded may be kept. Throws Error when nothing is.
+Result<RunOutcome> run_into(RunOutput& output, RunShards& shards, const Job& job, const RunOptions& options,
+                            bool keeps) {
   Result<RunOutcome> outcome = capture([&] { return run_job(job, shards.target(), options); });
-  if (!outcome && !(keeps && leaves_events(outcome.error()))) throw outcome.error();
   const std::optional<Error> lost = shards.failure();
-  if (outcome && outcome->layers_done == 0 && outcome->interrupted() && !(lost && keeps)) {
-    if (lost) throw *lost;
-    throw Error(ErrorCode::kInterrupted, "the run was interrupted before a layer was complete", "nothing was kept");
-  }
-  return outcome;
+  const bool stopped = outcome ? outcome->layers_done == 0 && outcome->interrupted() && !(lost && keeps)
+                               : !keeps || outcome.error().code() == ErrorCode::kInterrupted;
+  if (!stopped) return outcome;
+  output.discard();
+  if (!outcome) throw outcome.error();
+  if (lost) throw *lost;
+  throw Error(ErrorCode::kInterrupted, "the run was interrupted before a layer was complete", "nothing was kept");
 }
 
 // Whether ranks are processes. What the user says goes first; else a process that was started beside others is a rank.
@@ -90,7 +92,7 @@ int run(CommandContext& context, const RunFlags& flags) {
   const std::atomic<bool>& stop = watch_stop_signals(progress != "json");
   ProgressPrinter printer(context, progress);
   const auto on_note = [&printer](const std::string& text) { printer.note(text); };
-  RunOutputOptions place{flags.force, job.config.run.scratch, job.cluster.plan_ranks(), on_note};
+  RunOutputOptions place{flags.force, job.config.run.scratch, job.cluster.plan_ranks(), on_note, !wanted.empty()};
   RunOutput output(path, place);
   RunShards shards(output.note(), shards_options(flags, 0, job.config.run.mode == RunMode::kExecute ? place.ranks : 0));
   RunOptions options;
@@ -99,12 +101,13 @@ int run(CommandContext& context, const RunFlags& flags) {
   options.on_progress = std::ref(printer);
   options.on_note = on_note;
   options.shards = shards.num_shards();
-  Result<RunOutcome> outcome = run_into(shards, job, options, !wanted.empty());
+  Result<RunOutcome> outcome = run_into(output, shards, job, options, !wanted.empty());
   const Result<bool> complete = capture([&] {
     finish_shards(shards, outcome);
     return true;
   });
   if (!complete) output.leave_to_recover(outcome ? complete.error() : outcome.error());
+  if (!outcome && !tells_of_ranks(outcome.error()) && !holds_events(output.note())) throw outcome.error();
 
   const MergeReport report = merge_output(output, flags, false);
   if (outcome) printer(outcome->progress);

@@ -72,6 +72,7 @@ std::optional<Error> keep_run(RankWorld& world, CommandContext& context, const R
   const bool first = world.rank() == 0, launched = !flags.collection.empty();
   const auto kept = capture([&]() -> std::optional<Error> {
     const bool keeps = end.begun && world.any(first && (launched || leaves_something(end)));
+    if (!keeps && output != nullptr) output->discard();
     const std::optional<Error> apart = keeps ? gather_shards(world, folders) : std::nullopt;
     if (apart && !end.outcome && first) fmt::print(context.err, "{}", render(end.outcome.error()));
     const std::optional<Error> mine = failure_of([&] {

@@ -28,12 +28,19 @@ void name_leftovers(const RunOutputOptions& options) {
 }  // namespace
 
 RunOutput::RunOutput(const std::string& path, const RunOutputOptions& options)
-    : out_(path, options.force), collection_(out_.path(), scratch_of(options), options.ranks, kLeastBytes) {
+    : out_(path, options.force),
+      collection_(out_.path(), scratch_of(options), options.ranks, kLeastBytes),
+      is_wanted_(options.keeps) {
   name_leftovers(options);
+  collection_.keep();
+}
+
+RunOutput::~RunOutput() {
+  if (!must_stay_ && !(is_wanted_ && (holds_events(note()) || !places_elsewhere().empty()))) collection_.let_go();
 }
 
 void RunOutput::leave_to_recover(const Error& error) {
-  collection_.keep();
+  must_stay_ = true;
   const std::vector<CollectingElsewhere> elsewhere = places_elsewhere();
   std::uintmax_t bytes = 0;
   std::error_code ignored;
@@ -62,6 +69,7 @@ MergeReport RunOutput::merge(const MergeOptions& options) {
   const std::vector<std::string> shards = note().shards();
   Result<MergeReport> report = capture([&] { return merge_shards(out_, shards, options); });
   if (!report) leave_to_recover(report.error());
+  discard();  // it is in OUT
   return *report;
 }
 

@@ -84,7 +84,7 @@ int launch_ranks(CommandContext& context, const RunFlags& flags, const Job& job,
                  const std::string& wanted) {
   const std::atomic<bool>& stop = watch_stop_signals(flags.progress_kind() != "json");
   const auto on_note = [&](const std::string& text) { fmt::print(context.err, "{}\n", text); };
-  RunOutput output(path, {flags.force, job.config.run.scratch, job.cluster.plan_ranks(), on_note});
+  RunOutput output(path, {flags.force, job.config.run.scratch, job.cluster.plan_ranks(), on_note, !wanted.empty()});
   MpiLaunch launch;
   launch.program = path_of_this_program();
   launch.arguments = rank_arguments(flags, job, collecting_path(output.note().out));
@@ -128,7 +128,7 @@ int run_as_rank(CommandContext& context, const RunFlags& flags, const Job& job) 
     if (!wanted.empty()) check_output(wanted, flags.force);
     if (wanted.empty()) scratch.emplace(job.config.run.scratch);
     output.emplace(scratch ? scratch->path() : wanted,
-                   RunOutputOptions{flags.force, job.config.run.scratch, world->size(), {}});
+                   RunOutputOptions{flags.force, job.config.run.scratch, world->size(), {}, !wanted.empty()});
     return true;
   });
   if (const auto error = world->agree(placed ? std::nullopt : std::optional(placed.error()))) {

@@ -21,6 +21,7 @@
 #include "backend/base/result.h"
 #include "backend/base/whole_file.h"
 #include "backend/store/file_system.h"
+#include "backend/store/sqlite.h"
 
 namespace spscope {
 namespace {
@@ -213,6 +214,16 @@ CollectorState collector_state(const CollectingNote& note) {
   if (note.host != host_name()) return CollectorState::kElsewhere;
   return note.start_ticks != 0 && process_start_ticks(note.pid) == note.start_ticks ? CollectorState::kRuns
                                                                                     : CollectorState::kEnded;
+}
+
+bool holds_events(const CollectingNote& note) {
+  const auto found = capture([&] {
+    return std::ranges::any_of(note.shards(), [](const std::string& shard) {
+      Database db = Database::open_shard(shard);
+      return Statement(db, "SELECT 1 FROM main.chunk LIMIT 1").step();
+    });
+  });
+  return !found || *Result(found);
 }
 
 std::vector<CollectingNote> dead_collections(const std::string& scratch) {

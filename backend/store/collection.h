@@ -81,6 +81,8 @@ enum class CollectorState {
   kElsewhere,  // it runs or ran on another host: nothing is known from here
 };
 CollectorState collector_state(const CollectingNote& note);
+// Whether any shard of the folder holds an event. One that cannot be read may.
+bool holds_events(const CollectingNote& note);
 
 // Collections in `scratch` that ended without a merge, on this host.
 std::vector<CollectingNote> dead_collections(const std::string& scratch);
