@@ -8,6 +8,8 @@
 #include <fstream>
 #include <map>
 
+#include "backend/base/host.h"
+
 namespace spscope {
 namespace {
 

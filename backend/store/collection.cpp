@@ -18,6 +18,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/error.h"
+#include "backend/base/host.h"
 #include "backend/base/result.h"
 #include "backend/base/whole_file.h"
 #include "backend/store/file_system.h"
@@ -34,11 +35,6 @@ constexpr const char* kNoteSuffix = ".collecting";
 constexpr std::size_t kMaxStem = 100;      // bytes: leaves room in a file name of 255
 constexpr std::size_t kMaxNote = 8 << 20;  // paths of at most 4 KiB each, of a thousand hosts
 constexpr int kNoteVersion = 1;
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
 
 CollectionId random_id() {
   CollectionId id;

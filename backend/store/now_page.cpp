@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <optional>
 
 #include "backend/base/check.h"
 #include "backend/base/error.h"
+#include "backend/base/host.h"
 #include "backend/base/process.h"
 
 namespace spscope {
@@ -140,13 +140,6 @@ std::string collection_text(const CollectionId& id) {
   std::string text;
   for (const std::uint8_t byte : id) text += fmt::format("{:02x}", byte);
   return text;
-}
-
-std::string boot_id() {
-  std::ifstream in("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(in, id);
-  return id;
 }
 
 // FNV-1a.

@@ -69,8 +69,6 @@ struct NowPageOwner {
 // This process on this boot of this host.
 NowPageOwner this_process(int first_rank, int ranks, int lanes, const CollectionId& collection);
 std::uint64_t hash_of_boot_id();
-// "" when this host has none.
-std::string boot_id();
 // Start of a process in clock ticks since boot; 0 when there is no such process, or it has ended.
 std::uint64_t process_start_ticks(int pid);
 

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "backend/base/clock.h"
+#include "backend/base/host.h"
 #include "backend/store/merge_shards.h"
 #include "backend/store/now_page.h"
 #include "backend/store/shard_writer.h"

@@ -5,16 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <thread>
 
 #include "backend/base/check.h"
 #include "backend/base/clock.h"
 #include "backend/base/cores.h"
+#include "backend/base/host.h"
 #include "backend/execute/mpi/mpi_check.h"
 
 namespace spscope {
@@ -39,13 +38,6 @@ struct Introduction {
   int pid = 0, first_of_node = 0, cores = 1;
   char host[kMaxText] = {}, boot_id[kMaxText] = {};
 };
-
-std::string boot_id_of_host() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  file >> id;
-  return id;
-}
 
 void copy_text(std::string_view text, char (&out)[kMaxText]) {
   const std::size_t length = std::min(text.size(), kMaxText - 1);
@@ -125,10 +117,8 @@ void MpiWorld::find_places(const WorldOptions& options) {
   mine.cores = usable_cores();
   mine.first_of_node = rank_;
   check(MPI_Bcast(&mine.first_of_node, 1, MPI_INT, 0, node_.get()));
-  std::array<char, kMaxText> host{};
-  gethostname(host.data(), host.size() - 1);
-  copy_text(host.data(), mine.host);
-  copy_text(boot_id_of_host(), mine.boot_id);
+  copy_text(host_name(), mine.host);
+  copy_text(boot_id(), mine.boot_id);
   int size = 0;
   check(MPI_Comm_size(world_.get(), &size));
   std::vector<Introduction> all(static_cast<std::size_t>(size));

@@ -1,0 +1,14 @@
+// What tells one computer, and one of its starts, from another.
+#pragma once
+
+#include <string>
+
+namespace spscope {
+
+// "" when the system does not say.
+std::string host_name();
+// Of the kernel that runs: the same in all containers of a computer, another one after each start. "" when the system
+// does not say.
+std::string boot_id();
+
+}  // namespace spscope
