@@ -11,7 +11,7 @@ CREATE TABLE chunk (
   stream_id INTEGER NOT NULL REFERENCES stream CHECK (typeof(stream_id) = 'integer'),  -- stream
   seq INTEGER NOT NULL CHECK (typeof(seq) = 'integer'),  -- number within the stream, from 0 without gaps
   record_kind INTEGER NOT NULL CHECK (typeof(record_kind) = 'integer'),  -- spans, collectives or counters
-  record_version INTEGER NOT NULL CHECK (typeof(record_version) = 'integer'),  -- layout of the records: 1
+  record_version INTEGER NOT NULL CHECK (typeof(record_version) = 'integer'),  -- layout of the records: 1 or 2
   codec INTEGER NOT NULL CHECK (typeof(codec) = 'integer'),  -- how data is packed: see backend/store/chunk_codec.h
   count INTEGER NOT NULL CHECK (typeof(count) = 'integer'),  -- events, 1 to 4,096
   -- smallest begin: raw clock of the rank in a shard, run clock in a finished file; likewise all times of events
@@ -72,7 +72,8 @@ CREATE TABLE clock_exchange (
   PRIMARY KEY (rank, ordinal)
 ) WITHOUT ROWID;
 
--- When each rank began and ended each pass over a plan. The events of a pass are those inside its window.
+-- When each rank began and ended each pass over a plan. The events of a pass are those inside its window. Shards have
+-- the rows; a finished file has them in rank_repeat_chunk.
 CREATE TABLE rank_repeat (
   run_id INTEGER NOT NULL REFERENCES run CHECK (typeof(run_id) = 'integer'),  -- run
   repeat INTEGER NOT NULL CHECK (typeof(repeat) = 'integer'),  -- number of the pass, from 0
@@ -82,6 +83,25 @@ CREATE TABLE rank_repeat (
   end_ns INTEGER NOT NULL CHECK (typeof(end_ns) = 'integer'),  -- when it ended, on the same clock
   PRIMARY KEY (run_id, repeat, rank)
 ) WITHOUT ROWID;
+
+-- The passes of ranks over the plan of one run, in order, packed as a chunk of spans is: op_id is the number of the pass,
+-- name and flags are 0.
+CREATE TABLE rank_repeat_chunk (
+  run_id INTEGER NOT NULL REFERENCES run CHECK (typeof(run_id) = 'integer'),  -- run
+  rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- first rank
+  ranks INTEGER NOT NULL CHECK (typeof(ranks) = 'integer'),  -- 1 to 16 ranks from this one on that began and ended together
+  repeat_min INTEGER NOT NULL CHECK (typeof(repeat_min) = 'integer'),  -- smallest number of a pass
+  repeat_max INTEGER NOT NULL CHECK (typeof(repeat_max) = 'integer'),  -- largest one
+  record_version INTEGER NOT NULL CHECK (typeof(record_version) = 'integer'),  -- as in chunk
+  codec INTEGER NOT NULL CHECK (typeof(codec) = 'integer'),  -- as in chunk
+  count INTEGER NOT NULL CHECK (typeof(count) = 'integer'),  -- passes, 1 to 4,096
+  begin_min_ns INTEGER NOT NULL CHECK (typeof(begin_min_ns) = 'integer'),  -- smallest begin, run clock
+  begin_max_ns INTEGER NOT NULL CHECK (typeof(begin_max_ns) = 'integer'),  -- largest begin
+  end_max_ns INTEGER NOT NULL CHECK (typeof(end_max_ns) = 'integer'),  -- largest end
+  crc32c INTEGER NOT NULL CHECK (typeof(crc32c) = 'integer'),  -- CRC-32C of data
+  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the passes
+  PRIMARY KEY (run_id, rank, repeat_min)
+);
 
 -- What went wrong while ranks ran, the first cause first.
 CREATE TABLE incident (

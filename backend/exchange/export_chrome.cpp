@@ -7,6 +7,7 @@
 // unless its operation has more than eight partners: nobody could read those.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>
@@ -18,6 +19,7 @@
 #include "backend/base/whole_file.h"
 #include "backend/exchange/export.h"
 #include "backend/store/any_value.h"
+#include "backend/store/rank_repeats.h"
 #include "backend/store/store_reader.h"
 
 namespace spscope {
@@ -139,12 +141,13 @@ void ChromeWriter::read_runs() {
                                 rows.is_null(1) ? "null" : json_text(rows.text(1)), rows.integer(2), rows.integer(3));
     if (!rows.is_null(4)) run.plan_id = PlanId{rows.integer(4)};
   }
-  Statement repeats(db_,
-                    "SELECT run_id, -1, begin_ns, repeat FROM main.repeat UNION ALL "
-                    "SELECT run_id, rank, begin_ns, repeat FROM main.rank_repeat ORDER BY 1, 2, 3");
-  while (repeats.step())
-    runs_[repeats.integer(0)].repeat_begin[static_cast<int>(repeats.integer(1))].push_back(
-        {repeats.integer(2), repeats.count(3)});
+  Statement repeats(db_, "SELECT run_id, begin_ns, repeat FROM main.repeat ORDER BY 1, 2");
+  while (repeats.step()) runs_[repeats.integer(0)].repeat_begin[-1].push_back({repeats.integer(1), repeats.count(2)});
+  for_each_rank_repeat(db_, std::nullopt, [&](const RankRepeat& r) {
+    runs_[static_cast<std::int64_t>(r.run_id)].repeat_begin[r.rank].push_back({r.begin_ns, r.repeat});
+  });
+  for (auto& [id, run] : runs_)
+    for (auto& [rank, begins] : run.repeat_begin) std::ranges::sort(begins);
   Statement messages(db_,
                      "SELECT r.run_id, p.num_messages * (1 + coalesce((SELECT max(t.repeat) FROM main.repeat t "
                      "WHERE t.run_id = r.run_id), 0)) FROM main.run r JOIN main.plan p USING (plan_id) ORDER BY 1");

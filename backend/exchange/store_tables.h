@@ -16,8 +16,9 @@ struct ExportTable {
   std::vector<ExportColumn> columns;
 };
 
-// The ordinary tables of this program's schema but for those that hold events and pyramids in a packed form, which
-// `event` and `event_stats` stand for.
+// The ordinary tables of this program's schema but for those that hold something in a packed form: `event` and
+// `event_stats` stand for events and pyramids, and what rank_repeat_chunk holds has to be added to the rows of
+// rank_repeat (for_each_rank_repeat).
 std::vector<ExportTable> ordinary_tables();
 // temp.event with its hidden columns, and temp.event_stats without its arguments.
 std::vector<ExportTable> event_tables(Database& db);

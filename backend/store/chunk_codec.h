@@ -1,4 +1,5 @@
-// Events as chunks: up to 4,096 records of one stream and run, column by column.
+// Events as chunks: up to 4,096 records of one stream and run, column by column. Spans and collectives are written in
+// version 2 of the records, which chunk_labelled.h tells; counters, and records as they lie in memory, in version 1:
 //
 //   codec 0  the records as they lie in memory (events.h), for tests
 //   codec 1  u8 width of each column; i64 first begin; then each column with `width` bytes a value; 8 bytes of zero
@@ -19,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -36,12 +38,12 @@ inline constexpr int kNumChunkCodecs = 3;
 std::string_view chunk_codec_name(ChunkCodec codec);
 
 inline constexpr int kMaxChunkEvents = 4096;
-inline constexpr int kRecordVersion = 1;
+inline constexpr int kRecordVersion = 2;  // the newest
 
 // What the row of a chunk says about its data. Of counters, begin and end are the time, and op_id is -1.
 struct ChunkHeader {
   RecordKind kind = RecordKind::kSpan;
-  int record_version = kRecordVersion;
+  int record_version = 1;
   ChunkCodec codec = ChunkCodec::kPacked;
   int count = 0;
   std::int64_t begin_min_ns = 0, begin_max_ns = 0, end_max_ns = 0;
@@ -55,9 +57,9 @@ struct EncodedChunk {
   std::vector<std::uint8_t> data;
 };
 
-// REQUIRES: 1 to kMaxChunkEvents records.
-EncodedChunk encode_chunk(std::span<const SpanEvent> events, ChunkCodec codec);
-EncodedChunk encode_chunk(std::span<const CollectiveEvent> events, ChunkCodec codec);
+// REQUIRES: 1 to kMaxChunkEvents records. Of a version of the records; codec 0 and counters have version 1 only.
+EncodedChunk encode_chunk(std::span<const SpanEvent> events, ChunkCodec codec, int version = kRecordVersion);
+EncodedChunk encode_chunk(std::span<const CollectiveEvent> events, ChunkCodec codec, int version = kRecordVersion);
 EncodedChunk encode_chunk(std::span<const CounterSample> samples, ChunkCodec codec);
 
 // Append the records of a chunk to `out`. They throw Error (kStoreCorrupt) unless data and header are what
@@ -67,6 +69,8 @@ void decode_spans(const ChunkHeader& header, std::span<const std::uint8_t> data,
 void decode_collectives(const ChunkHeader& header, std::span<const std::uint8_t> data,
                         std::vector<CollectiveEvent>& out);
 void decode_counters(const ChunkHeader& header, std::span<const std::uint8_t> data, std::vector<CounterSample>& out);
+
+class LabelledColumns;
 
 // The columns of a chunk, to be read one by one without making records: for scans that need only some.
 class ChunkColumns {
@@ -89,13 +93,13 @@ class ChunkColumns {
 
   // Checks the checksum and all sizes and throws Error (kStoreCorrupt). The data must outlive this.
   ChunkColumns(const ChunkHeader& header, std::span<const std::uint8_t> data);
-  ChunkColumns(ChunkColumns&&) noexcept = default;
-  ChunkColumns& operator=(ChunkColumns&&) noexcept = default;
+  ~ChunkColumns();
+  ChunkColumns(ChunkColumns&&) noexcept;
+  ChunkColumns& operator=(ChunkColumns&&) noexcept;
 
   int count() const { return count_; }
   std::int64_t first_begin_ns() const { return first_begin_ns_; }
-  int width(int column) const { return widths_[static_cast<std::size_t>(column)]; }
-  // Values `first` to `first + out.size() - 1` of a column as they are stored: still zigzag, still differences.
+  // Values `first` to `first + out.size() - 1` of a column as version 1 stores them: still zigzag, still differences.
   // REQUIRES: first + out.size() <= count().
   void unpack(int column, int first, std::span<std::uint64_t> out) const;
 
@@ -108,7 +112,8 @@ class ChunkColumns {
   std::int64_t first_begin_ns_ = 0;
   std::uint8_t widths_[kMaxColumns] = {};
   const std::uint8_t* columns_[kMaxColumns] = {};
-  std::vector<std::uint8_t> own_;  // columns that data does not hold as they are read
+  std::vector<std::uint8_t> own_;              // columns that data does not hold as they are read
+  std::unique_ptr<LabelledColumns> labelled_;  // of version 2; then nothing else is used
 };
 
 }  // namespace spscope

@@ -5,10 +5,14 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "backend/store/chunk_codec.h"
 
 namespace spscope::chunk_columns {
+
+// Throws Error (kStoreCorrupt): a chunk cannot be read, for this reason.
+[[noreturn]] void corrupt(std::string_view why);
 
 constexpr std::uint64_t bits(std::int64_t x) { return static_cast<std::uint64_t>(x); }
 constexpr std::int64_t number(std::uint64_t x) { return static_cast<std::int64_t>(x); }

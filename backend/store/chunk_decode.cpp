@@ -1,7 +1,6 @@
 // Unpacking. Sizes are compared with the bytes that are there before anything is made of them; then a block of values
 // of each column is widened by a loop that is made for its width, and the records are put together from the blocks.
 #include <fmt/format.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,20 +12,23 @@
 #include "backend/store/bytes.h"
 #include "backend/store/chunk_codec.h"
 #include "backend/store/chunk_columns.h"
+#include "backend/store/chunk_labelled.h"
+#include "backend/store/zstd_column.h"
 
 namespace spscope {
+
+void chunk_columns::corrupt(std::string_view why) {
+  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read a chunk of events: {}", why),
+              "the file is damaged; copy it again from where it was made");
+}
 
 namespace {
 
 using chunk_columns::Columns;
+using chunk_columns::corrupt;
 
 constexpr std::size_t kPadding = 8;
 constexpr int kBlock = 256;  // values of a column at a time: all columns of a block stay in the nearest cache
-
-[[noreturn]] void corrupt(std::string_view why) {
-  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read a chunk of events: {}", why),
-              "the file is damaged; copy it again from where it was made");
-}
 
 template <int width>
 void widen(const std::uint8_t* from, std::span<std::uint64_t> out) {
@@ -50,7 +52,8 @@ constexpr std::array<Widen, 9> widen_of(std::integer_sequence<int, widths...>) {
 constexpr auto kWiden = widen_of(std::make_integer_sequence<int, 9>());
 
 void check_header(const ChunkHeader& header, std::span<const std::uint8_t> data) {
-  if (header.record_version != kRecordVersion) corrupt("the layout of its records is not known");
+  if (header.record_version < 1 || header.record_version > kRecordVersion)
+    corrupt("the layout of its records is not known");
   if (header.count < 1 || header.count > kMaxChunkEvents)
     corrupt(fmt::format("it has {} events, not 1 to {}", header.count, kMaxChunkEvents));
   if (crc32c(data) != header.crc32c) corrupt("its checksum is wrong");
@@ -142,7 +145,7 @@ void decode(const ChunkHeader& header, std::span<const std::uint8_t> data, std::
     bool done = false;
   } restore{out, out.size()};
   if (header.kind != Columns<Record>::kKind) corrupt("its records are of another kind");
-  if (header.codec == ChunkCodec::kRaw)
+  if (header.codec == ChunkCodec::kRaw && header.record_version == 1)
     decode_raw<Record>(header, data, out);
   else
     decode_packed<Record>(header, data, out);
@@ -151,7 +154,11 @@ void decode(const ChunkHeader& header, std::span<const std::uint8_t> data, std::
 
 template <typename Record>
 std::vector<std::uint8_t> packed_again(const ChunkHeader& header, std::span<const std::uint8_t> data) {
-  return encode_chunk(std::span<const Record>(raw_records<Record>(header, data)), ChunkCodec::kPacked).data;
+  const std::vector<Record> records = raw_records<Record>(header, data);
+  if constexpr (Columns<Record>::kKind == RecordKind::kCounter)
+    return encode_chunk(std::span(records), ChunkCodec::kPacked).data;
+  else
+    return encode_chunk(std::span(records), ChunkCodec::kPacked, 1).data;
 }
 
 std::span<const std::uint8_t> max_widths(RecordKind kind) {
@@ -171,6 +178,11 @@ std::span<const std::uint8_t> max_widths(RecordKind kind) {
 ChunkColumns::ChunkColumns(const ChunkHeader& header, std::span<const std::uint8_t> data) {
   check_header(header, data);
   count_ = header.count;
+  if (header.record_version == 2) {
+    labelled_ = std::make_unique<LabelledColumns>(header, data);
+    first_begin_ns_ = labelled_->first_begin_ns();
+    return;
+  }
   const std::span<const std::uint8_t> largest = max_widths(header.kind);
   if (header.codec == ChunkCodec::kRaw) {
     own_ = header.kind == RecordKind::kSpan         ? packed_again<SpanEvent>(header, data)
@@ -195,6 +207,10 @@ ChunkColumns::ChunkColumns(const ChunkHeader& header, std::span<const std::uint8
   corrupt("its codec is not known");
 }
 
+ChunkColumns::~ChunkColumns() = default;
+ChunkColumns::ChunkColumns(ChunkColumns&&) noexcept = default;
+ChunkColumns& ChunkColumns::operator=(ChunkColumns&&) noexcept = default;
+
 void ChunkColumns::open_packed(std::span<const std::uint8_t> data, std::size_t num_columns) {
   std::size_t at = num_columns + sizeof first_begin_ns_;
   std::size_t wanted = at + kPadding;
@@ -208,36 +224,19 @@ void ChunkColumns::open_packed(std::span<const std::uint8_t> data, std::size_t n
 }
 
 void ChunkColumns::open_compressed(std::span<const std::uint8_t> data, std::size_t num_columns) {
-  const auto count = static_cast<std::size_t>(count_);
-  const std::size_t sizes_at = num_columns + sizeof first_begin_ns_;
-  std::size_t at = sizes_at + num_columns * sizeof(std::uint32_t);
-  if (data.size() < at + kPadding) corrupt("it ends early");
-  std::array<std::uint32_t, kMaxColumns> stored{};
-  std::memcpy(stored.data(), data.data() + sizes_at, num_columns * sizeof(std::uint32_t));
-  std::size_t wanted = at + kPadding, whole = kPadding;
+  std::array<std::size_t, kMaxColumns> sizes{};  // in all at most 12 columns of 8 bytes for 4,096 events
+  for (std::size_t c = 0; c < num_columns; ++c) sizes[c] = widths_[c] * static_cast<std::size_t>(count_);
+  own_ = read_compressed_columns(data.subspan(num_columns + sizeof first_begin_ns_),
+                                 std::span(sizes).first(num_columns), kPadding);
+  const std::uint8_t* at = own_.data();
   for (std::size_t c = 0; c < num_columns; ++c) {
-    if (stored[c] > widths_[c] * count) corrupt("a column is larger than its values");
-    wanted += stored[c];
-    whole += widths_[c] * count;
-  }
-  if (data.size() != wanted) corrupt(fmt::format("it has {} of {} bytes", data.size(), wanted));
-  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
-  SPSCOPE_CHECK(context != nullptr);
-  own_.assign(whole, 0);  // at most 12 columns of 8 bytes for 4,096 events
-  std::uint8_t* out = own_.data();
-  for (std::size_t c = 0; c < num_columns; ++c) {
-    const std::size_t bytes = widths_[c] * count;
-    if (stored[c] == bytes)
-      std::memcpy(out, data.data() + at, bytes);
-    else if (ZSTD_decompressDCtx(context.get(), out, bytes, data.data() + at, stored[c]) != bytes)
-      corrupt("a column cannot be decompressed");
-    columns_[c] = out;
-    out += bytes;
-    at += stored[c];
+    columns_[c] = at;
+    at += sizes[c];
   }
 }
 
 void ChunkColumns::unpack(int column, int first, std::span<std::uint64_t> out) const {
+  if (labelled_) return labelled_->unpack(column, first, out);
   const auto c = static_cast<std::size_t>(column);
   kWiden[widths_[c]](columns_[c] + static_cast<std::size_t>(first) * widths_[c], out);
 }

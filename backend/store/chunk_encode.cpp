@@ -1,18 +1,17 @@
 // Packing: one pass over the records finds the largest number of each column, a second one stores them. Both loops are
 // made for one column and one width, without branches; each value is stored as eight bytes, of which the next value
 // overwrites what the width leaves over.
-#include <zstd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "backend/base/check.h"
 #include "backend/store/bytes.h"
 #include "backend/store/chunk_codec.h"
 #include "backend/store/chunk_columns.h"
+#include "backend/store/chunk_labelled.h"
+#include "backend/store/zstd_column.h"
 
 namespace spscope {
 
@@ -22,7 +21,6 @@ using chunk_columns::Columns;
 using chunk_columns::width_of;
 
 constexpr std::size_t kPadding = 8;
-constexpr int kZstdLevel = 3;
 
 template <typename Record, int column, int width>
 void pack(const Record& before_first, std::span<const Record> records, std::uint8_t* out) {
@@ -96,37 +94,22 @@ std::vector<std::uint8_t> packed(std::span<const Record> records, const Measured
 }
 
 // The packed columns, each compressed where that makes it smaller.
-std::vector<std::uint8_t> compressed(std::span<const std::uint8_t> packed, std::size_t num_columns, std::size_t count) {
-  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
-  SPSCOPE_CHECK(context != nullptr);
-  const std::size_t head = num_columns + sizeof(std::int64_t);
-  std::size_t from = head, to = head + num_columns * sizeof(std::uint32_t);
-  std::vector<std::uint8_t> data(packed.size() + num_columns * sizeof(std::uint32_t));
-  std::memcpy(data.data(), packed.data(), head);
-  for (std::size_t column = 0; column < num_columns; ++column) {
-    const std::size_t bytes = packed[column] * count;
-    // No room for as much as there was: then the call fails, and the column stays as it is.
-    std::size_t stored = bytes <= 1 ? bytes
-                                    : ZSTD_compressCCtx(context.get(), data.data() + to, bytes - 1,
-                                                        packed.data() + from, bytes, kZstdLevel);
-    if (bytes <= 1 || ZSTD_isError(stored) != 0) {
-      std::memcpy(data.data() + to, packed.data() + from, bytes);
-      stored = bytes;
-    }
-    const auto size = static_cast<std::uint32_t>(stored);
-    std::memcpy(data.data() + head + column * sizeof size, &size, sizeof size);
-    from += bytes;
-    to += stored;
-  }
-  std::memset(data.data() + to, 0, kPadding);
-  data.resize(to + kPadding);
+template <typename Record>
+std::vector<std::uint8_t> compressed(std::span<const std::uint8_t> packed, const Measured<Record>& m) {
+  const std::size_t head = m.widths.size() + sizeof(std::int64_t);
+  std::vector<std::size_t> sizes;
+  for (const std::uint8_t width : m.widths) sizes.push_back(width * static_cast<std::size_t>(m.header.count));
+  std::vector<std::uint8_t> data(packed.begin(), packed.begin() + static_cast<std::ptrdiff_t>(head));
+  append_compressed_columns(packed.subspan(head, packed.size() - head - kPadding), sizes, data);
+  data.resize(data.size() + kPadding);
   return data;
 }
 
 template <typename Record>
-EncodedChunk encode(std::span<const Record> records, ChunkCodec codec) {
-  SPSCOPE_CHECK(!records.empty() && records.size() <= kMaxChunkEvents);
-  constexpr auto columns = std::make_integer_sequence<int, Columns<Record>::kCount>();
+EncodedChunk encode(std::span<const Record> records, ChunkCodec codec, int version) {
+  SPSCOPE_CHECK(!records.empty() && records.size() <= kMaxChunkEvents && 1 <= version && version <= kRecordVersion);
+  using C = Columns<Record>;
+  constexpr auto columns = std::make_integer_sequence<int, C::kCount>();
   const Measured<Record> m = measure(records, columns);
   EncodedChunk chunk;
   chunk.header = m.header;
@@ -134,10 +117,14 @@ EncodedChunk encode(std::span<const Record> records, ChunkCodec codec) {
   if (codec == ChunkCodec::kRaw) {
     chunk.data.resize(records.size_bytes());
     std::memcpy(chunk.data.data(), records.data(), records.size_bytes());
-  } else {
+    version = 1;
+  } else if (version == 1) {
     chunk.data = packed(records, m, columns);
-    if (codec == ChunkCodec::kPackedZstd) chunk.data = compressed(chunk.data, m.widths.size(), records.size());
+    if (codec == ChunkCodec::kPackedZstd) chunk.data = compressed(chunk.data, m);
+  } else if constexpr (C::kKind != RecordKind::kCounter) {
+    chunk.data = encode_labelled(records, codec);
   }
+  chunk.header.record_version = version;
   chunk.header.crc32c = crc32c(chunk.data);
   return chunk;
 }
@@ -154,8 +141,14 @@ std::string_view chunk_codec_name(ChunkCodec codec) {
   return names[static_cast<std::size_t>(codec)];
 }
 
-EncodedChunk encode_chunk(std::span<const SpanEvent> events, ChunkCodec codec) { return encode(events, codec); }
-EncodedChunk encode_chunk(std::span<const CollectiveEvent> events, ChunkCodec codec) { return encode(events, codec); }
-EncodedChunk encode_chunk(std::span<const CounterSample> samples, ChunkCodec codec) { return encode(samples, codec); }
+EncodedChunk encode_chunk(std::span<const SpanEvent> events, ChunkCodec codec, int version) {
+  return encode(events, codec, version);
+}
+EncodedChunk encode_chunk(std::span<const CollectiveEvent> events, ChunkCodec codec, int version) {
+  return encode(events, codec, version);
+}
+EncodedChunk encode_chunk(std::span<const CounterSample> samples, ChunkCodec codec) {
+  return encode(samples, codec, 1);
+}
 
 }  // namespace spscope

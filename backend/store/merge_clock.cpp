@@ -10,6 +10,7 @@
 
 #include "backend/base/clock_drift.h"
 #include "backend/base/result.h"
+#include "backend/store/rank_repeats.h"
 
 namespace spscope {
 
@@ -55,10 +56,8 @@ std::optional<std::int64_t> first_moment(const MergeSource& source, std::optiona
   for (const SourceStream& stream : source.streams)
     if (!rank || stream.stream.rank == *rank)
       for (const ChunkPlace& chunk : stream.chunks) offer(chunk.header.begin_min_ns);
-  if (source.db != nullptr) {
-    Statement passes(*source.db, "SELECT min(begin_ns) FROM main.rank_repeat WHERE ?1 IS NULL OR rank = ?1");
-    if (passes.bind_all(rank).step() && !passes.is_null(0)) offer(passes.integer(0));
-  }
+  if (source.db != nullptr)
+    if (const std::optional<std::int64_t> pass_ns = first_rank_repeat_ns(*source.db, rank)) offer(*pass_ns);
   return first_ns;
 }
 

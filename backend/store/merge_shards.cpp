@@ -191,9 +191,9 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
   if (damage.tolerant)
     for (MergeSource& source : sources) check_chunks(source, damage);
   const MergeClocks clocks(sources, damage);
-  merge_tables(out, sources, clocks, damage);
+  const ChunkCodec codec = options.small ? ChunkCodec::kPackedZstd : ChunkCodec::kPacked;
+  merge_tables(out, sources, clocks, codec, damage);
   if (damage.tolerant) add_missing_runs(out, sources, damage);
-  set_repeat_windows(out);
 
   Names names(out);
   Communicators communicators(out);
@@ -203,7 +203,7 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
   add_unfinished_ops(out, input.streams, sources, [&](const std::string& text) { return names.number(text); });
   number_streams(out, input.streams, clocks, damage);
   input.recorded_until_ns = recorded_until(input.streams);
-  input.codec = options.small ? ChunkCodec::kPackedZstd : ChunkCodec::kPacked;
+  input.codec = codec;
   input.interrupt = options.interrupt;
   write_ledger(out, merged_ledger(input.streams), report);
   for (const MergedStream& stream : input.streams) report.unfinished += std::ssize(stream.unfinished);

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <vector>
 
 #include "backend/base/result.h"
+#include "backend/store/rank_repeats.h"
 #include "backend/store/table_copy.h"
 
 namespace spscope {
@@ -12,37 +14,22 @@ namespace spscope {
 namespace {
 
 constexpr MergedTable kTables[] = {
-    {"meta", MergeRule::kMade},
-    {"enum_name", MergeRule::kMade},
-    {"machine_fact", MergeRule::kHead},
-    {"workload", MergeRule::kHead},
-    {"strategy", MergeRule::kHead},
-    {"strategy_parameter", MergeRule::kHead},
-    {"strategy_node", MergeRule::kHead},
-    {"strategy_group", MergeRule::kHead},
-    {"problem", MergeRule::kHead},
-    {"plan", MergeRule::kHead},
-    {"plan_op", MergeRule::kHead},
-    {"plan_part", MergeRule::kHead},
-    {"run", MergeRule::kHead},
-    {"rank_usage", MergeRule::kHead},
-    {"traffic", MergeRule::kHead},
-    {"repeat", MergeRule::kHead},
-    {"mask", MergeRule::kHead},
-    {"mask_thumbnail", MergeRule::kHead},
-    {"mask_place", MergeRule::kHead},
-    {"rank_process", MergeRule::kAll},
-    {"clock_fit", MergeRule::kMade},
-    {"clock_exchange", MergeRule::kMade},
-    {"rank_repeat", MergeRule::kOnRunClock},
-    {"incident", MergeRule::kMade},
-    {"string", MergeRule::kMade},
-    {"stream", MergeRule::kMade},
-    {"communicator", MergeRule::kMade},
-    {"chunk", MergeRule::kMade},
-    {"ledger", MergeRule::kMade},
-    {"lod_track", MergeRule::kMade},
-    {"lod_level", MergeRule::kMade},
+    {"meta", MergeRule::kMade},          {"enum_name", MergeRule::kMade},
+    {"machine_fact", MergeRule::kHead},  {"workload", MergeRule::kHead},
+    {"strategy", MergeRule::kHead},      {"strategy_parameter", MergeRule::kHead},
+    {"strategy_node", MergeRule::kHead}, {"strategy_group", MergeRule::kHead},
+    {"problem", MergeRule::kHead},       {"plan", MergeRule::kHead},
+    {"plan_op", MergeRule::kHead},       {"plan_part", MergeRule::kHead},
+    {"run", MergeRule::kHead},           {"rank_usage", MergeRule::kHead},
+    {"traffic", MergeRule::kHead},       {"repeat", MergeRule::kHead},
+    {"mask", MergeRule::kHead},          {"mask_thumbnail", MergeRule::kHead},
+    {"mask_place", MergeRule::kHead},    {"rank_process", MergeRule::kAll},
+    {"clock_fit", MergeRule::kMade},     {"clock_exchange", MergeRule::kMade},
+    {"rank_repeat", MergeRule::kMade},   {"rank_repeat_chunk", MergeRule::kMade},
+    {"incident", MergeRule::kMade},      {"string", MergeRule::kMade},
+    {"stream", MergeRule::kMade},        {"communicator", MergeRule::kMade},
+    {"chunk", MergeRule::kMade},         {"ledger", MergeRule::kMade},
+    {"lod_track", MergeRule::kMade},     {"lod_level", MergeRule::kMade},
     {"lod_strip", MergeRule::kMade},
 };
 
@@ -54,29 +41,25 @@ void copy_whole(Database& out, const MergeSource& source, const MergedTable& tab
                 "recover what can be read with spscope recover");
 }
 
-void copy_rank_repeats(Database& out, const MergeSource& source, const MergeClocks& clocks) {
-  Statement rows(*source.db, "SELECT run_id, repeat, rank, begin_ns, end_ns FROM main.rank_repeat");
-  Statement insert(out,
-                   "INSERT OR IGNORE INTO rank_repeat (run_id, repeat, rank, begin_ns, end_ns) VALUES (?, ?, ?, ?, ?)");
-  while (rows.step()) {
-    const ClockFit* fit = clocks.fit(source, rows.count(2));
-    insert.run(rows.integer(0), rows.count(1), rows.count(2), on_run_clock(fit, rows.integer(3)),
-               on_run_clock(fit, rows.integer(4)));
-  }
+void copy_rank_repeats(RankRepeatWriter& out, const MergeSource& source, const MergeClocks& clocks) {
+  out.begin_source();
+  for_each_rank_repeat(*source.db, std::nullopt, [&](RankRepeat repeat) {
+    const ClockFit* fit = clocks.fit(source, repeat.rank);
+    repeat.begin_ns = on_run_clock(fit, repeat.begin_ns);
+    repeat.end_ns = on_run_clock(fit, repeat.end_ns);
+    out.add(repeat);
+  });
 }
 
-void copy_table(Database& out, const MergeSource& source, const MergedTable& table, const MergeClocks& clocks,
-                Damage& damage) {
+// `copy` of a table, as far as it goes.
+void copy_table(std::string_view table, Damage& damage, const std::function<void()>& copy) {
   const auto copied = capture([&] {
-    if (table.rule == MergeRule::kOnRunClock)
-      copy_rank_repeats(out, source, clocks);
-    else
-      copy_whole(out, source, table);
+    copy();
     return true;
   });
   if (copied) return;
   if (copied.error().code() == ErrorCode::kStoreWrite) throw copied.error();
-  damage.meet(copied.error(), fmt::format("table {} is copied as far as it can be read", table.name));
+  damage.meet(copied.error(), fmt::format("table {} is copied as far as it can be read", table));
 }
 
 // What meta says of the run itself. The rest says what the file is and is made anew.
@@ -127,13 +110,15 @@ void copy_incidents(Database& out, const MergeSource& source) {
 
 std::span<const MergedTable> merged_tables() { return kTables; }
 
-void merge_tables(Database& out, std::span<const MergeSource> sources, const MergeClocks& clocks, Damage& damage) {
+void merge_tables(Database& out, std::span<const MergeSource> sources, const MergeClocks& clocks, ChunkCodec codec,
+                  Damage& damage) {
+  RankRepeatWriter repeats(out, codec);
   for (const MergeSource& source : sources) {
     if (source.db == nullptr) continue;
     for (const MergedTable& table : kTables)
-      if (table.rule == MergeRule::kAll || table.rule == MergeRule::kOnRunClock ||
-          (table.rule == MergeRule::kHead && source.is_head()))
-        copy_table(out, source, table, clocks, damage);
+      if (table.rule == MergeRule::kAll || (table.rule == MergeRule::kHead && source.is_head()))
+        copy_table(table.name, damage, [&] { copy_whole(out, source, table); });
+    copy_table("rank_repeat", damage, [&] { copy_rank_repeats(repeats, source, clocks); });
     const auto rest = capture([&] {
       copy_incidents(out, source);
       if (source.is_head()) copy_meta(out, source);
@@ -141,20 +126,13 @@ void merge_tables(Database& out, std::span<const MergeSource> sources, const Mer
     });
     if (!rest) damage.meet(rest.error(), "what it says of faults may be missing");
   }
+  repeats.flush();
+  repeats.set_repeat_windows();
   const auto written = capture([&] {
     write_clocks(out, sources, clocks);
     return true;
   });
   if (!written) damage.meet(written.error(), "the exchanges of its clocks are missing");
-}
-
-void set_repeat_windows(Database& out) {
-  out.execute(
-      "UPDATE repeat SET "
-      "begin_ns = (SELECT min(p.begin_ns) FROM rank_repeat p WHERE p.run_id = repeat.run_id AND p.repeat = "
-      "repeat.repeat), "
-      "end_ns = (SELECT max(p.end_ns) FROM rank_repeat p WHERE p.run_id = repeat.run_id AND p.repeat = repeat.repeat) "
-      "WHERE EXISTS (SELECT 1 FROM rank_repeat p WHERE p.run_id = repeat.run_id AND p.repeat = repeat.repeat)");
 }
 
 }  // namespace spscope

@@ -12,10 +12,9 @@
 namespace spscope {
 
 enum class MergeRule {
-  kHead,        // the rows of the head
-  kAll,         // the rows of all shards; of rows with one key, the first, beginning with the head
-  kOnRunClock,  // the same, with times put on the run clock
-  kMade,        // made by the merge itself
+  kHead,  // the rows of the head
+  kAll,   // the rows of all shards; of rows with one key, the first, beginning with the head
+  kMade,  // made by the merge itself
 };
 struct MergedTable {
   std::string_view name;
@@ -23,10 +22,10 @@ struct MergedTable {
 };
 std::span<const MergedTable> merged_tables();
 
-// Copies every table but those that the merge makes itself, and what `meta` of the head says of the run.
-void merge_tables(Database& out, std::span<const MergeSource> sources, const MergeClocks& clocks, Damage& damage);
-
-// Gives each repeat the time from the first begin to the last end of its ranks, where these are known.
-void set_repeat_windows(Database& out);
+// Copies every table but those that the merge makes itself, and what `meta` of the head says of the run; packs the
+// passes of the ranks, put on the run clock, and gives each repeat the time from the first begin to the last end of its
+// ranks, where these are known.
+void merge_tables(Database& out, std::span<const MergeSource> sources, const MergeClocks& clocks, ChunkCodec codec,
+                  Damage& damage);
 
 }  // namespace spscope

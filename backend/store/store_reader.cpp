@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "backend/store/mask_codec.h"
 #include "backend/store/open_store.h"
+#include "backend/store/rank_repeats.h"
 #include "backend/store/sqlite.h"
 #include "backend/store/stored_plan.h"
 #include "backend/store/value_text.h"
@@ -236,11 +238,11 @@ std::vector<RepeatRecord> StoreReader::repeats(RunId run) const {
 }
 
 std::vector<RankRepeat> StoreReader::rank_repeats(RunId run) const {
-  Statement rows(state_->db,
-                 "SELECT repeat, rank, begin_ns, end_ns FROM rank_repeat WHERE run_id = ? ORDER BY repeat, rank");
-  rows.bind_all(run);
   std::vector<RankRepeat> windows;
-  while (rows.step()) windows.push_back({run, rows.count(0), rows.count(1), rows.integer(2), rows.integer(3)});
+  for_each_rank_repeat(state_->db, run, [&](const RankRepeat& window) { windows.push_back(window); });
+  std::ranges::sort(windows, [](const RankRepeat& a, const RankRepeat& b) {
+    return std::tie(a.repeat, a.rank) < std::tie(b.repeat, b.rank);
+  });
   return windows;
 }
 

@@ -69,6 +69,22 @@ void read_records(const ChunkHeader& header, std::span<const std::uint8_t> data)
   check_count(header, collectives);
 }
 
+// Transfers of five ops, pass after pass, one of which never ends: labels with widths of their own, and exceptions.
+std::vector<CollectiveEvent> passes() {
+  std::vector<CollectiveEvent> events(300);
+  std::int64_t now = 1'000;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    CollectiveEvent& e = events[i];
+    const auto op = static_cast<std::int64_t>(i % 5);
+    e.span = {.begin_ns = now, .end_ns = now + (1 << 2 * op), .op_id = op, .name = 3, .flags = 4};
+    e.entry_ns = e.span.begin_ns, e.transfer_begin_ns = now + op, e.transfer_end_ns = e.span.end_ns;
+    e.sequence = op, e.bytes = 1'000, e.peer = 1;
+    now = e.span.end_ns + (op == 4 ? 500'000 : 7 * op);
+  }
+  events[150].span.end_ns = kNeverEnded;
+  return events;
+}
+
 }  // namespace
 
 std::vector<std::string> seeds() {
@@ -79,10 +95,13 @@ std::vector<std::string> seeds() {
   std::vector<std::string> texts;
   for (int codec = 0; codec < kNumChunkCodecs; ++codec) {
     const auto as = static_cast<ChunkCodec>(codec);
-    for (const EncodedChunk& chunk :
-         {encode_chunk(spans, as), encode_chunk(collectives, as), encode_chunk(samples, as)})
-      texts.push_back(packed(chunk));
-    texts.push_back(packed(encode_chunk(std::vector<SpanEvent>(300, spans[0]), as)));
+    texts.push_back(packed(encode_chunk(samples, as)));
+    for (int version = 1; version <= kRecordVersion; ++version) {
+      texts.push_back(packed(encode_chunk(spans, as, version)));
+      texts.push_back(packed(encode_chunk(collectives, as, version)));
+      texts.push_back(packed(encode_chunk(std::vector<SpanEvent>(300, spans[0]), as, version)));
+      texts.push_back(packed(encode_chunk(passes(), as, version)));
+    }
   }
   return texts;
 }

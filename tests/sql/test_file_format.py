@@ -21,10 +21,11 @@ def block(kind):
     return re.search(rf"^```{kind}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL).group(1)
 
 
-def worked_example():
+def worked_example(version=""):
     """The bytes of the document's chunk and the events it stands for."""
-    data = bytes.fromhex("".join(re.match(r"(?:[0-9a-f]{2} ?)+", line).group() for line in block("chunk").splitlines()))
-    header, *rows = (line.split() for line in block("events").splitlines())
+    lines = block("chunk" + version).splitlines()
+    data = bytes.fromhex("".join(re.match(r"(?:[0-9a-f]{2} ?)+", line).group() for line in lines))
+    header, *rows = (line.split() for line in block("events" + version).splitlines())
     return data, [dict(zip(header, map(int, row))) for row in rows]
 
 
@@ -33,6 +34,10 @@ class Chunk(unittest.TestCase):
         data, events = worked_example()
         self.assertEqual(chunk_format.decode(0, len(events), data), events)
         self.assertEqual(chunk_format.encode(0, events), data)
+
+    def test_the_worked_example_of_version_2_is_these_events(self):
+        data, events = worked_example("2")
+        self.assertEqual(chunk_format.decode_version_2(0, len(events), data), events)
 
     def test_the_program_reads_it_too(self):
         _, events = worked_example()

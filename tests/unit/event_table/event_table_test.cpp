@@ -265,7 +265,8 @@ TEST_F(EventTable, DamagedChunksGiveAnErrorText) {
                                                          {"count = 0", ""},
                                                          {"count = 1 << 40", "count"},
                                                          {"record_kind = 7", "record_kind"},
-                                                         {"record_version = 2", ""},
+                                                         {"record_version = 1", ""},
+                                                         {"record_version = 3", ""},
                                                          {"codec = 9", "codec"},
                                                          {"data = x''", ""}};
   for (const auto& [change, word] : changes) {

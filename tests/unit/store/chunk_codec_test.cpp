@@ -16,6 +16,7 @@ namespace spscope {
 namespace {
 
 using Limits = std::numeric_limits<std::int64_t>;
+constexpr int kVersions[] = {1, 2};
 constexpr ChunkCodec kCodecs[] = {ChunkCodec::kRaw, ChunkCodec::kPacked, ChunkCodec::kPackedZstd};
 
 // Numbers of every size: a random number of random low bytes, now and then an extreme.
@@ -79,17 +80,20 @@ std::vector<Record> many(Record (*any)(Rng&), int count, Rng& rng) {
 
 TEST(ChunkCodec, EveryRecordComesBack) {
   Rng rng(1);
-  for (const ChunkCodec codec : kCodecs)
+  for (const int round : {0, 1, 2, 3, 4, 5})
     for (const int count : {1, 2, 3, 255, 256, 257, 1000, kMaxChunkEvents}) {
+      const ChunkCodec codec = kCodecs[round % 3];
+      const int version = kVersions[round / 3];
       const std::vector<SpanEvent> spans = many(any_span, count, rng);
-      const EncodedChunk a = encode_chunk(std::span(spans), codec);
+      const EncodedChunk a = encode_chunk(std::span(spans), codec, version);
+      EXPECT_EQ(a.header.record_version, codec == ChunkCodec::kRaw ? 1 : version);
       std::vector<SpanEvent> read_spans(3);
       decode_spans(a.header, a.data, read_spans);
       EXPECT_EQ(read_spans.size(), spans.size() + 3) << "it appends";
       EXPECT_TRUE(std::equal(spans.begin(), spans.end(), read_spans.begin() + 3));
 
       const std::vector<CollectiveEvent> collectives = many(any_collective, count, rng);
-      const EncodedChunk b = encode_chunk(std::span(collectives), codec);
+      const EncodedChunk b = encode_chunk(std::span(collectives), codec, version);
       std::vector<CollectiveEvent> read_collectives;
       decode_collectives(b.header, b.data, read_collectives);
       EXPECT_EQ(read_collectives, collectives);
@@ -139,7 +143,7 @@ TEST(ChunkCodec, LayoutIsAsWritten) {
                                               2,    0,  2, 1, 0,    0,        // names
                                               1,    1,  1,                    // flags
                                               0,    0,  0, 0, 0,    0, 0, 0};
-  const EncodedChunk chunk = encode_chunk(std::span(events), ChunkCodec::kPacked);
+  const EncodedChunk chunk = encode_chunk(std::span(events), ChunkCodec::kPacked, 1);
   EXPECT_EQ(chunk.data, expected);
   std::vector<SpanEvent> read;
   ChunkHeader header = chunk.header;
@@ -161,7 +165,7 @@ TEST(ChunkCodec, SizesAreWidthsTimesEvents) {
       if (fits) events.back().end_ns = static_cast<std::int64_t>(value);
       const std::uint64_t unzigzagged = value >> 1 ^ (~(value & 1) + 1);
       events.back().op_id = static_cast<std::int64_t>(unzigzagged - 1);
-      const EncodedChunk chunk = encode_chunk(std::span(events), ChunkCodec::kPacked);
+      const EncodedChunk chunk = encode_chunk(std::span(events), ChunkCodec::kPacked, 1);
       const auto columns = static_cast<std::size_t>(width) * (fits ? 2 : 1);
       EXPECT_EQ(chunk.data.size(), 5 + 8 + 8 + columns * events.size()) << width;
       std::vector<SpanEvent> read;
@@ -174,14 +178,14 @@ TEST(ChunkCodec, ALaneTakesFewBytes) {
   const std::vector<SpanEvent> events = lane(kMaxChunkEvents, 3);
   EXPECT_EQ(encode_chunk(std::span(events), ChunkCodec::kRaw).data.size(), 32u * kMaxChunkEvents);
   // gap 3, duration 3, op 1, name 1, flags 1
-  EXPECT_EQ(encode_chunk(std::span(events), ChunkCodec::kPacked).data.size(), 9u * kMaxChunkEvents + 5 + 8 + 8);
-  EXPECT_LT(encode_chunk(std::span(events), ChunkCodec::kPackedZstd).data.size(), 7u * kMaxChunkEvents);
+  EXPECT_EQ(encode_chunk(std::span(events), ChunkCodec::kPacked, 1).data.size(), 9u * kMaxChunkEvents + 5 + 8 + 8);
+  EXPECT_LT(encode_chunk(std::span(events), ChunkCodec::kPackedZstd, 1).data.size(), 7u * kMaxChunkEvents);
 }
 
 TEST(ChunkCodec, ColumnsAreReadAlone) {
   const std::vector<SpanEvent> events = lane(1000, 4);
-  for (const ChunkCodec codec : kCodecs) {
-    const EncodedChunk chunk = encode_chunk(std::span(events), codec);
+  for (const int round : {0, 1, 2, 3, 4, 5}) {
+    const EncodedChunk chunk = encode_chunk(std::span(events), kCodecs[round % 3], kVersions[round / 3]);
     const ChunkColumns columns(chunk.header, chunk.data);
     ASSERT_EQ(columns.count(), 1000);
     EXPECT_EQ(columns.first_begin_ns(), events[0].begin_ns);
@@ -210,8 +214,10 @@ std::vector<EncodedChunk> one_of_each(std::uint64_t seed) {
   Rng rng(seed);
   std::vector<EncodedChunk> chunks;
   for (const ChunkCodec codec : kCodecs) {
-    chunks.push_back(encode_chunk(std::span<const SpanEvent>(lane(40, seed)), codec));
-    chunks.push_back(encode_chunk(std::span<const CollectiveEvent>(many(any_collective, 30, rng)), codec));
+    for (const int version : kVersions) {
+      chunks.push_back(encode_chunk(std::span<const SpanEvent>(lane(40, seed)), codec, version));
+      chunks.push_back(encode_chunk(std::span<const CollectiveEvent>(many(any_collective, 30, rng)), codec, version));
+    }
     chunks.push_back(encode_chunk(std::span<const CounterSample>(many(any_sample, 30, rng)), codec));
   }
   return chunks;
@@ -287,7 +293,9 @@ TEST(HostileChunk, HeadersThatLieAreRefused) {
     refused([](ChunkHeader& h) { ++h.count; });
     refused([](ChunkHeader& h) { h.count = kMaxChunkEvents + 1; });
     refused([](ChunkHeader& h) { h.count = std::numeric_limits<int>::max(); });
-    refused([](ChunkHeader& h) { ++h.record_version; });
+    refused([](ChunkHeader& h) { h.record_version = 0; });
+    refused([](ChunkHeader& h) { h.record_version = 3 - h.record_version; });
+    refused([](ChunkHeader& h) { h.record_version = 3; });
     refused([](ChunkHeader& h) { h.codec = static_cast<ChunkCodec>(3); });
     refused([](ChunkHeader& h) { h.kind = RecordKind::kCollective; });
     refused([](ChunkHeader& h) { h.kind = RecordKind::kCounter; });

@@ -109,13 +109,13 @@ struct MergedFile {
     std::vector<Record> all;
     Statement rows(db,
                    "SELECT c.record_kind, c.codec, c.count, c.begin_min_ns, c.begin_max_ns, c.end_max_ns, c.op_min,"
-                   " c.op_max, c.crc32c, c.data, c.seq FROM chunk c JOIN stream s USING (stream_id) "
+                   " c.op_max, c.crc32c, c.data, c.seq, c.record_version FROM chunk c JOIN stream s USING (stream_id) "
                    "WHERE s.rank = ? AND s.lane = ? ORDER BY c.seq");
     rows.bind_all(rank, lane);
     std::int64_t seq = 0;
     while (rows.step()) {
       const ChunkHeader header{static_cast<RecordKind>(rows.integer(0)),
-                               kRecordVersion,
+                               rows.count(11),
                                static_cast<ChunkCodec>(rows.integer(1)),
                                rows.count(2),
                                rows.integer(3),

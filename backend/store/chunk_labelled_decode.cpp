@@ -1,0 +1,196 @@
+// Unpacking of version 2 (chunk_labelled.h).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/store/chunk_columns.h"
+#include "backend/store/chunk_labelled.h"
+#include "backend/store/zstd_column.h"
+
+namespace spscope {
+
+namespace {
+
+using chunk_columns::bits;
+using chunk_columns::corrupt;
+using chunk_columns::unzigzag;
+using chunk_columns::zigzag;
+using Column = ChunkColumns::Column;
+
+constexpr std::size_t kPadding = 8;
+constexpr std::uint8_t kMaxLabelWidth[] = {8, 4, 4, 8, 8, 4, 4};
+enum LabelColumn { kOpOf, kNameOf, kFlagsOf, kSequenceOf, kBytesOf, kCommunicatorOf, kPeerOf };
+enum ValueColumn { kLabel, kGapOf, kDurationOf, kEntryOf, kMoveOf, kTransferEndOf };
+constexpr std::uint64_t kBeforeFirstOp = ~std::uint64_t{0}, kBeforeFirstSequence = 0;
+
+}  // namespace
+
+LabelledColumns::LabelledColumns(const ChunkHeader& header, std::span<const std::uint8_t> data) : count_(header.count) {
+  const bool collective = header.kind == RecordKind::kCollective;
+  if ((!collective && header.kind != RecordKind::kSpan) ||
+      (header.codec != ChunkCodec::kPacked && header.codec != ChunkCodec::kPackedZstd))
+    corrupt("its records have no such layout");
+  num_label_columns_ = collective ? 7 : 3;
+  num_value_columns_ = collective ? 6 : 3;
+  std::uint16_t num_records = 0, num_labels = 0;
+  const std::size_t heads_bytes = num_value_columns_ * sizeof(BitColumnHead);
+  if (data.size() <
+      sizeof num_records + sizeof num_labels + num_label_columns_ + sizeof first_begin_ns_ + heads_bytes + kPadding)
+    corrupt("it ends early");
+  const std::uint8_t* from = data.data();
+  const auto take = [&](void* to, std::size_t bytes) {
+    std::memcpy(to, from, bytes);
+    from += bytes;
+  };
+  take(&num_records, sizeof num_records);
+  take(&num_labels, sizeof num_labels);
+  take(widths_.data(), num_label_columns_);
+  take(&first_begin_ns_, sizeof first_begin_ns_);
+  take(heads_.data(), heads_bytes);
+  if (num_records != count_) corrupt(fmt::format("it has {} events, and its row says {}", num_records, count_));
+  if (num_labels < 1 || num_labels > count_) corrupt(fmt::format("it has {} labels", num_labels));
+  labels_.num_labels = num_labels;
+  find_sections(header.codec, data, static_cast<std::size_t>(from - data.data()));
+  read_label_columns();
+  read_labels();
+}
+
+// All sizes are bounded before anything is made of them: at most 8 bytes a label and 17 an event in each column.
+void LabelledColumns::find_sections(ChunkCodec codec, std::span<const std::uint8_t> data, std::size_t at) {
+  const auto num_labels = static_cast<std::size_t>(labels_.num_labels);
+  std::array<std::size_t, kMaxLabelColumns + kMaxValueColumns> all_sizes{};
+  const auto sizes = std::span(all_sizes).first(num_label_columns_ + num_value_columns_);
+  std::size_t wanted = at + kPadding;
+  for (std::size_t c = 0; c < num_label_columns_; ++c) {
+    if (widths_[c] > kMaxLabelWidth[c]) corrupt(fmt::format("a column is {} bytes wide", widths_[c]));
+    wanted += sizes[c] = widths_[c] * num_labels;
+  }
+  for (std::size_t c = 0; c < num_value_columns_; ++c) {
+    if (heads_[c].bytes > max_bit_column_bytes(static_cast<std::size_t>(count_))) corrupt("a column is too large");
+    wanted += sizes[num_label_columns_ + c] = heads_[c].bytes;
+  }
+  const std::uint8_t* from = data.data() + at;
+  if (codec == ChunkCodec::kPackedZstd) {
+    own_ = read_compressed_columns(data.subspan(at), sizes, kPadding);
+    from = own_.data();
+  } else if (data.size() != wanted) {
+    corrupt(fmt::format("it has {} of {} bytes", data.size(), wanted));
+  }
+  for (std::size_t c = 0; c < sizes.size(); ++c) {
+    sections_[c] = {from, sizes[c]};
+    from += sizes[c];
+  }
+}
+
+void LabelledColumns::read_label_columns() {
+  for (std::size_t c = 0; c < num_label_columns_; ++c) {
+    std::vector<std::uint64_t>& table = tables_[c];
+    table.resize(static_cast<std::size_t>(labels_.num_labels));
+    const std::size_t width = widths_[c];
+    const std::uint64_t mask = width == 0 ? 0 : ~std::uint64_t{0} >> (64 - 8 * width);
+    const std::uint8_t* from = sections_[c].data();
+    for (std::size_t l = 0; l < table.size(); ++l) {  // eight bytes may be read wherever a value begins
+      std::uint64_t value;
+      std::memcpy(&value, from + l * width, sizeof value);
+      table[l] = value & mask;
+    }
+    if (c != kOpOf && c != kSequenceOf) continue;
+    std::uint64_t sum = c == kOpOf ? kBeforeFirstOp : kBeforeFirstSequence;
+    for (std::uint64_t& value : table) value = sum += unzigzag(value);
+  }
+}
+
+void LabelledColumns::read_labels() {
+  const auto open = [&](std::size_t c, const ValueLabels* labels) {
+    if (!values_[c].open(heads_[c], sections_[num_label_columns_ + c], count_, labels))
+      corrupt("a column is not as long as its values");
+  };
+  open(kLabel, nullptr);
+  const auto num_labels = static_cast<std::uint64_t>(labels_.num_labels);
+  labels_.of.resize(static_cast<std::size_t>(count_));
+  if (values_[kLabel].all_zero()) {  // whole passes, and nothing else
+    for (std::size_t i = 0; i < labels_.of.size(); i += num_labels)
+      for (std::size_t l = 0; l < std::min(num_labels, labels_.of.size() - i); ++l)
+        labels_.of[i + l] = static_cast<std::uint16_t>(l);
+  } else {
+    std::vector<std::uint64_t> steps(labels_.of.size());
+    values_[kLabel].unpack(0, steps);
+    if (std::ranges::any_of(steps, [&](std::uint64_t step) { return step >= num_labels; }))
+      corrupt("an event has a label that there is not");
+    std::uint64_t last = num_labels - 1;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      last += steps[i] + 1;
+      if (last >= num_labels) last -= num_labels;
+      labels_.of[i] = static_cast<std::uint16_t>(last);
+    }
+  }
+  if (std::any_of(heads_.begin(), heads_.begin() + static_cast<std::ptrdiff_t>(num_value_columns_),
+                  [](const BitColumnHead& head) { return head.groups != 1; })) {
+    if (num_labels > kMaxBitGroups) corrupt("it has too many labels");
+    labels_.count();
+  }
+  for (std::size_t c = kGapOf; c < num_value_columns_; ++c) open(c, &labels_);
+}
+
+void LabelledColumns::unpack_differences(std::span<const std::uint64_t> table, std::uint64_t before_first, int first,
+                                         std::span<std::uint64_t> out) const {
+  const std::uint16_t* labels = labels_.of.data() + first;
+  std::uint64_t before = first == 0 ? before_first : table[labels[-1]];
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::uint64_t value = table[labels[i]];
+    out[i] = zigzag(value - before);
+    before = value;
+  }
+}
+
+// transfer begin - entry = duration - (end - transfer begin) - (entry - begin)
+void LabelledColumns::unpack_transfer_begin(int first, std::span<std::uint64_t> out) const {
+  std::array<std::uint64_t, ValueLabels::kBlock> scratch;
+  for (std::size_t at = 0; at < out.size(); at += scratch.size()) {
+    const std::span<std::uint64_t> block = out.subspan(at, std::min(scratch.size(), out.size() - at));
+    const std::span<std::uint64_t> other = std::span(scratch).first(block.size());
+    const int from = first + static_cast<int>(at);
+    values_[kDurationOf].unpack(from, block);
+    values_[kMoveOf].unpack(from, other);
+    for (std::size_t i = 0; i < block.size(); ++i) block[i] -= unzigzag(other[i]);
+    values_[kEntryOf].unpack(from, other);
+    for (std::size_t i = 0; i < block.size(); ++i) block[i] = zigzag(block[i] - unzigzag(other[i]));
+  }
+}
+
+void LabelledColumns::unpack(int column, int first, std::span<std::uint64_t> out) const {
+  const auto look_up = [&](LabelColumn of) {
+    const std::uint64_t* table = tables_[of].data();
+    const std::uint16_t* labels = labels_.of.data() + first;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = table[labels[i]];
+  };
+  switch (static_cast<Column>(column)) {
+    case Column::kGap:
+      return values_[kGapOf].unpack(first, out);
+    case Column::kDuration:
+      return values_[kDurationOf].unpack(first, out);
+    case Column::kOp:
+      return unpack_differences(tables_[kOpOf], kBeforeFirstOp, first, out);
+    case Column::kName:
+      return look_up(kNameOf);
+    case Column::kFlags:
+      return look_up(kFlagsOf);
+    case Column::kEntry:
+      return values_[kEntryOf].unpack(first, out);
+    case Column::kTransferBegin:
+      return unpack_transfer_begin(first, out);
+    case Column::kTransferEnd:
+      return values_[kTransferEndOf].unpack(first, out);
+    case Column::kSequence:
+      return unpack_differences(tables_[kSequenceOf], kBeforeFirstSequence, first, out);
+    case Column::kBytes:
+      return look_up(kBytesOf);
+    case Column::kCommunicator:
+      return look_up(kCommunicatorOf);
+    case Column::kPeer:
+      return look_up(kPeerOf);
+  }
+}
+
+}  // namespace spscope

@@ -1,0 +1,122 @@
+#include "backend/store/rank_repeats.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace spscope {
+
+namespace {
+
+constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
+constexpr int kMaxRanks = 16;  // of one row: a small row must not become many passes
+
+std::vector<SpanEvent> passes_of(const Statement& row) {
+  const ChunkHeader header{
+      .kind = RecordKind::kSpan,
+      .record_version = row.count(2),
+      .codec = static_cast<ChunkCodec>(row.integer(3, 0, kNumChunkCodecs - 1)),
+      .count = static_cast<int>(row.integer(4, 1, kMaxChunkEvents)),
+      .begin_min_ns = row.integer(5),
+      .begin_max_ns = row.integer(6),
+      .end_max_ns = row.integer(7),
+      .op_min = row.integer(8, 0, kMaxInt),
+      .op_max = row.integer(9, 0, kMaxInt),
+      .crc32c = static_cast<std::uint32_t>(row.integer(10, 0, std::numeric_limits<std::uint32_t>::max()))};
+  std::vector<SpanEvent> passes;
+  decode_spans(header, row.blob(11), passes);
+  return passes;
+}
+
+}  // namespace
+
+void for_each_rank_repeat(Database& db, std::optional<RunId> run,
+                          const std::function<void(const RankRepeat&)>& function) {
+  Statement rows(db,
+                 "SELECT run_id, repeat, rank, begin_ns, end_ns FROM main.rank_repeat WHERE ?1 IS NULL OR run_id = ?1 "
+                 "ORDER BY run_id, repeat, rank");
+  rows.bind_all(run);
+  while (rows.step())
+    function({RunId{rows.integer(0)}, rows.count(1), rows.count(2), rows.integer(3), rows.integer(4)});
+  Statement chunks(
+      db,
+      "SELECT run_id, rank, record_version, codec, count, begin_min_ns, begin_max_ns, end_max_ns, "
+      "repeat_min, repeat_max, crc32c, data, ranks FROM main.rank_repeat_chunk WHERE ?1 IS NULL OR run_id = ?1 "
+      "ORDER BY run_id, rank, repeat_min");
+  chunks.bind_all(run);
+  while (chunks.step()) {
+    const RunId of{chunks.integer(0)};
+    const int rank = chunks.count(1);
+    const auto ranks = static_cast<int>(chunks.integer(12, 1, kMaxRanks));
+    if (rank > kMaxInt - ranks) throw Error(ErrorCode::kStoreCorrupt, "passes are told of a rank that cannot be");
+    for (const SpanEvent& pass : passes_of(chunks))
+      for (int r = rank; r < rank + ranks; ++r)
+        function({of, static_cast<int>(pass.op_id), r, pass.begin_ns, pass.end_ns});
+  }
+}
+
+std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank) {
+  Statement row(db,
+                "SELECT min(begin_ns) FROM (SELECT rank, 1 AS ranks, begin_ns FROM main.rank_repeat UNION ALL "
+                "SELECT rank, ranks, begin_min_ns FROM main.rank_repeat_chunk) "
+                "WHERE ?1 IS NULL OR (rank <= ?1 AND rank + ranks > ?1)");
+  if (!row.bind_all(rank).step() || row.is_null(0)) return std::nullopt;
+  return row.integer(0);
+}
+
+RankRepeatWriter::RankRepeatWriter(Database& db, ChunkCodec codec)
+    : db_(db),
+      codec_(codec),
+      insert_(db,
+              "INSERT OR IGNORE INTO rank_repeat_chunk (run_id, rank, ranks, repeat_min, repeat_max, record_version, "
+              "codec, "
+              "count, begin_min_ns, begin_max_ns, end_max_ns, crc32c, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+              "?, ?)") {}
+
+void RankRepeatWriter::begin_source() {
+  flush();
+  for (const auto& [key, passes] : open_) known_.insert(key);
+  open_.clear();
+}
+
+void RankRepeatWriter::add(const RankRepeat& repeat) {
+  const auto run = static_cast<std::int64_t>(repeat.run_id);
+  const Key key(run, repeat.rank), pass(run, repeat.repeat);
+  if (known_.contains(key)) return;
+  if (has_full_ && pass != last_) flush();  // not before all ranks have this pass: they may have it together
+  last_ = pass;
+  const Window window{repeat.begin_ns, std::max(repeat.begin_ns, repeat.end_ns)};
+  const auto [it, is_new] = windows_.try_emplace(pass, window);
+  it->second = {std::min(it->second.begin_ns, window.begin_ns), std::max(it->second.end_ns, window.end_ns)};
+  std::vector<SpanEvent>& passes = open_[key];
+  passes.push_back({.begin_ns = window.begin_ns, .end_ns = window.end_ns, .op_id = repeat.repeat});
+  has_full_ |= passes.size() == kMaxChunkEvents;
+}
+
+void RankRepeatWriter::write(const Key& first, int ranks, std::span<const SpanEvent> passes) {
+  if (passes.empty()) return;
+  const EncodedChunk chunk = encode_chunk(passes, codec_);
+  const ChunkHeader& h = chunk.header;
+  insert_.run(first.first, first.second, ranks, h.op_min, h.op_max, h.record_version, h.codec, h.count, h.begin_min_ns,
+              h.begin_max_ns, h.end_max_ns, h.crc32c, std::span<const std::uint8_t>(chunk.data));
+}
+
+void RankRepeatWriter::flush() {
+  for (auto it = open_.begin(); it != open_.end();) {
+    const auto first = it++;
+    int ranks = 1;
+    for (; ranks < kMaxRanks && it != open_.end() &&
+           it->first == Key(first->first.first, first->first.second + ranks) && it->second == first->second;
+         ++it)
+      ++ranks;
+    write(first->first, ranks, first->second);
+  }
+  for (auto& [key, passes] : open_) passes.clear();
+  has_full_ = false;
+}
+
+void RankRepeatWriter::set_repeat_windows() {
+  Statement update(db_, "UPDATE repeat SET begin_ns = ?3, end_ns = ?4 WHERE run_id = ?1 AND repeat = ?2");
+  for (const auto& [key, window] : windows_) update.run(key.first, key.second, window.begin_ns, window.end_ns);
+}
+
+}  // namespace spscope
