@@ -8,11 +8,6 @@
 #include "backend/store/timeline_events.h"
 
 namespace spscope {
-namespace {
-
-constexpr std::size_t kLeastRecords = 256;  // of one ring: many lanes share kRecords
-
-}  // namespace
 
 RunRecorder::RunRecorder(ShardWriter& shard, NowPageWriter& page, int first_rank, int ranks, int lanes)
     : shard_(shard), page_(page), first_rank_(first_rank), ranks_(ranks), page_lanes_(lanes) {}
@@ -36,7 +31,7 @@ void RunRecorder::open_lanes(const Plan& plan) {
   for (Lane& lane : lanes_) lane.ops = 0;
   for (const Op& op : plan.ops)
     if (is_mine(op)) ++lane_of(op.rank, plan.post_of(op).lane).ops;
-  const std::size_t capacity = std::max(kLeastRecords, kRecords / lanes_.size());
+  const std::size_t capacity = ranks_ == 1 ? kRecords : std::max(kLeastRecords, kRecords / lanes_.size());
   for (int rank = first_rank_; rank < first_rank_ + ranks_; ++rank)
     for (int lane = 0; lane < plan_lanes_; ++lane)
       if (Lane& opened = lane_of(rank, lane); opened.ring == nullptr && opened.ops > 0)

@@ -15,8 +15,9 @@ namespace spscope {
 
 class RunRecorder final : public OpRecorder {
  public:
-  // Records between all ranks of this process that a pass may leave unwritten, in all.
-  static constexpr std::size_t kRecords = 256 * 1024;
+  // Room of the ring of each lane, in records: of a process that is one rank; of one with several ranks, which share
+  // as much, with a floor for each lane: 1.3 MB, 160 ms of ops of 10 us.
+  static constexpr std::size_t kRecords = 256 * 1024, kLeastRecords = 16 * 1024;
   // Of this process: `ranks` ranks from `first_rank` on, with lines for `lanes` lanes each. Both must outlive this.
   RunRecorder(ShardWriter& shard, NowPageWriter& page, int first_rank, int ranks, int lanes);
 

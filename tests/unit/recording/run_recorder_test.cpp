@@ -72,6 +72,25 @@ void count_from_first(std::vector<Told>& told) {
   for (Told& t : told) t.post -= zero, t.begin -= zero, t.end -= zero;
 }
 
+// A ring holds what its lane makes while the writer is held up: 256 k records where a process is one rank.
+TEST(RunRecorder, RingsHaveRoom) {
+  const Request request = small_request(4);
+  const Plan plan = plan_of(request, "ring");
+  for (const int ranks : {1, 32}) {
+    const TemporaryFolder folder;
+    ShardWriterOptions options;
+    options.shard = {ShardKind::kRank, ShardClock::kRaw, 0, std::string(32, '0')};
+    ShardWriter shard(folder / "run.rank-0.db", options);
+    NowPageWriter page(folder / "run.rank-0.now", this_process(0, ranks, plan.lanes, {}));
+    RunRecorder recorder(shard, page, 0, ranks, plan.lanes);
+    recorder.prepare(RunId{1}, plan);
+    const std::size_t room = shard.ring(0, 0, 1).capacity();
+    EXPECT_GE(room, ranks == 1 ? std::size_t{256} << 10 : std::size_t{16} << 10);
+    EXPECT_LE(room, std::size_t{256} << 10);
+    shard.finish();
+  }
+}
+
 TEST(RunRecorder, StoresWhatTimelinesSay) {
   const TemporaryFolder folder;
   const Request request = small_request(4);
