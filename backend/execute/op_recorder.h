@@ -42,7 +42,7 @@ class OpRecorder {
   virtual void enter(int rank, int lane, OpId op, std::int64_t now_ns) noexcept = 0;
   // The op goes on to another phase. now_ns is raw, as all times here: CLOCK_MONOTONIC_RAW of this host.
   virtual void phase(int rank, int lane, OpId op, OpPhase phase, std::int64_t now_ns) noexcept = 0;
-  // While posted: of its partners, the lane now waits for this rank.
+  // While posted: of its partners, the lane now waits for this rank. Not told of partners that have posted already.
   virtual void waits_for(int rank, int lane, OpId op, int peer) noexcept = 0;
   // The op has ended with these times.
   virtual void ended(int rank, int lane, OpId op, const OpTimes& raw_times) noexcept = 0;

@@ -76,6 +76,7 @@ class RunControl {
   // `takers`: ranks that will take data from this op's rank before it can end.
   void set_posted(OpId op, int takers = 0);
   void set_ended(OpId op);
+  bool has_posted(OpId op) const { return board_.ops[at(op)].state.load() >= kPosted; }
   void set_taken(OpId op) { board_.ops[at(op)].takers.add(-1); }
   void wait_posted(int rank, int lane, OpId op) { wait(rank, lane, op, kPosted); }
   void wait_ended(int rank, int lane, OpId op) { wait(rank, lane, op, kEnded); }

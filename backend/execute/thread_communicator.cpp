@@ -55,8 +55,11 @@ void ThreadCommunicator::run(const Transfer& transfer, OpTimes& times) {
 
 void ThreadCommunicator::meet_partners(const Transfer& transfer) {
   for (int partner : transfer.partners) {
-    if (recorder_ != nullptr) recorder_->waits_for(transfer.rank, transfer.lane, transfer.op, partner);
-    control_.wait_posted(transfer.rank, transfer.lane, mailbox_of(transfer, partner));
+    const OpId op = mailbox_of(transfer, partner);
+    // Telling takes time on this thread: only for who is late, where it is not lost.
+    if (recorder_ != nullptr && !control_.has_posted(op))
+      recorder_->waits_for(transfer.rank, transfer.lane, transfer.op, partner);
+    control_.wait_posted(transfer.rank, transfer.lane, op);
   }
 }
 

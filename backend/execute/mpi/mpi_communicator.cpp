@@ -180,9 +180,10 @@ void MpiCommunicator::post(const Transfer& transfer) {
 
 void MpiCommunicator::meet_partners(const Transfer& transfer) {
   for (int partner : transfer.partners) {
-    if (run_.options.recorder != nullptr)
+    const OpId op = partners_.at(transfer.sequence, partner);
+    if (run_.options.recorder != nullptr && !control_.has_posted(op))
       run_.options.recorder->waits_for(transfer.rank, transfer.lane, transfer.op, partner);
-    control_.wait_posted(transfer.rank, transfer.lane, partners_.at(transfer.sequence, partner));
+    control_.wait_posted(transfer.rank, transfer.lane, op);
   }
 }
 
