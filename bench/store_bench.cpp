@@ -68,33 +68,45 @@ class Folder {
   std::string path_;
 };
 
-// The events of one rank, pass after pass over the same ops: each op has a name, a category and a usual time.
+// The events of one rank, pass after pass over the same ops: each op has a name, a category and a usual time. Two of
+// five are transfers, which wait for a partner first.
 std::vector<RingRecord> events_of_rank(int rank, std::int64_t count, RunId run) {
   struct Kernel {
     NameId name;
     std::uint32_t flags;
     std::int64_t usual_ns;
+    std::int64_t waits_ns;  // at most; 0: no transfer
   };
   Rng rng(17), jitter(static_cast<std::uint64_t>(rank) + 1);
   std::vector<Kernel> kernels;
   for (int op = 0; op < kOpsOfAPass; ++op) {
-    const auto category = static_cast<EventCategory>(1 + rng.below(4));
-    kernels.push_back({static_cast<NameId>(1 + rng.below(kNames)), event_flags(category), 500 + rng.below(20'000)});
+    const bool moves = op % 5 == 1 || op % 5 == 3;
+    const auto category = moves ? EventCategory::kTransfer : static_cast<EventCategory>(1 + rng.below(3));
+    kernels.push_back({static_cast<NameId>(1 + rng.below(kNames)), event_flags(category), 500 + rng.below(20'000),
+                       moves ? 500 + rng.below(20'000) : 0});
   }
   std::vector<RingRecord> records(static_cast<std::size_t>(count));
   std::int64_t at_ns = 1'000'000'000;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t op = i % kOpsOfAPass;
     const Kernel& kernel = kernels[static_cast<std::size_t>(op)];
-    SpanEvent& span = records[static_cast<std::size_t>(i)].span;
-    at_ns += 100 + jitter.below(400);
+    RingRecord& record = records[static_cast<std::size_t>(i)];
+    SpanEvent& span = record.span;
+    at_ns += 100 + jitter.below(400) + (op == 0 ? 50'000 + jitter.below(50'000) : 0);
     span.begin_ns = at_ns;
+    if (kernel.waits_ns > 0) {
+      record.is_collective = 1;
+      record.transfer_begin_ns = at_ns += jitter.below(kernel.waits_ns);
+      record.sequence = op;
+      record.bytes = 100'000 + 1000 * (op % 7);
+      record.peer = static_cast<std::int32_t>((rank + 1) % kRanks);
+    }
     at_ns += kernel.usual_ns + jitter.below(kernel.usual_ns / 4);
     span.end_ns = at_ns;
     span.op_id = op * kRanks + rank;
     span.name = kernel.name;
     span.flags = kernel.flags;
-    records[static_cast<std::size_t>(i)].run = run;
+    record.run = run;
   }
   return records;
 }

@@ -1,9 +1,9 @@
 // The now page: what every lane of a process does at this moment, in a small mapped file that outlives the process.
 //
 // A header of 64 bytes is followed by one line of 64 bytes for each (rank, lane), rank by rank. A lane alone writes its
-// line, as a seqlock: the first word is odd while the others change. Nothing is ever waited for and nothing is flushed:
-// the kernel keeps the file's pages when the process is killed, so what a rank was doing, and how many events it had
-// sent, can be read afterwards.
+// line, as a seqlock: the first word is odd while the others change. No lane or reader is waited for, nothing is
+// flushed, and the page outlives a killed process: what it did, how many events it had sent, can be read afterwards.
+// Only on a disk file system may a write fault, while the kernel writes the page back; in memory it never does.
 //
 // header  magic "SPSNOW" u64 | layout u32 | pid i32 | hash of the boot id u64 | first rank, ranks, lanes, 0: u32 each |
 //         collection id, 16 bytes | start of the process in clock ticks since boot, u64 (a pid is used again)
