@@ -261,7 +261,7 @@ std::vector<Figure> measure(const Flags& flags) {
   const double window = median_of(flags.repeats, [&] {
     return ask(reader,
                "SELECT name, begin_ns, end_ns FROM event WHERE rank = 3 AND begin_ns < " + middle +
-                   " + 12200000 AND end_ns > " + middle,
+                   " + 14600000 AND end_ns > " + middle,
                std::min<std::size_t>(900, static_cast<std::size_t>(flags.events / 100)));
   });
   const auto limit = [](double value) { return std::optional<double>(value); };
