@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "backend/base/check.h"
 #include "backend/store/lod_codec.h"
@@ -16,15 +17,18 @@ namespace spscope {
 namespace {
 
 constexpr int kFanOutShift = 2;  // every second shift is stored
+// Above the base shift: the first that is stored.
+constexpr int kFirstStored = 2, kFirstStoredSmall = 4;
 
 bool is_empty(const LodBucket& bucket) { return !bucket.longest; }
 
 }  // namespace
 
 struct LodWriter::State {
-  explicit State(Database& db, std::int64_t recorded_until_ns)
+  State(Database& db, std::int64_t recorded_until_ns, bool small)
       : db(db),
         recorded_until_ns(recorded_until_ns),
+        above_base(small ? kFirstStoredSmall : kFirstStored),
         insert_track(db, "INSERT INTO lod_track (rank, stream_id, base_shift) VALUES (?, ?, ?)"),
         insert_level(db,
                      "INSERT INTO lod_level (track_id, shift, first_bucket, num_buckets, data) VALUES (?, ?, ?, ?, ?)"),
@@ -55,11 +59,12 @@ struct LodWriter::State {
 
   Database& db;
   std::int64_t recorded_until_ns;
+  int above_base;  // the first stored shift
   Statement insert_track, insert_level, insert_strip;
 };
 
-LodWriter::LodWriter(Database& db, std::int64_t recorded_until_ns)
-    : state_(std::make_unique<State>(db, recorded_until_ns)) {
+LodWriter::LodWriter(Database& db, std::int64_t recorded_until_ns, bool small)
+    : state_(std::make_unique<State>(db, recorded_until_ns, small)) {
   Statement(db, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)")
       .run(kRecordedUntil, std::to_string(recorded_until_ns));
 }
@@ -68,7 +73,7 @@ LodWriter::~LodWriter() = default;
 void LodWriter::add(int rank, std::optional<StreamId> stream, LodLevel base) {
   state_->insert_track.run(rank, stream, base.shift);
   const std::int64_t track = state_->db.last_insert_id();
-  const int first_stored = base.shift + kFanOutShift;
+  const int first_stored = base.shift + state_->above_base;
   for (LodLevel level = std::move(base);;) {
     state_->write_strip(track, level);
     const bool stored = level.shift >= first_stored && (level.shift - first_stored) % kFanOutShift == 0;
@@ -88,6 +93,7 @@ struct LodReader::State {
     }
     Statement rows(db,
                    "SELECT track_id, rank, stream_id, base_shift, "
+                   "(SELECT min(shift) FROM main.lod_level l WHERE l.track_id = t.track_id), "
                    "(SELECT max(shift) FROM main.lod_level l WHERE l.track_id = t.track_id), "
                    "(SELECT max(shift) FROM main.lod_strip s WHERE s.track_id = t.track_id) "
                    "FROM main.lod_track t ORDER BY rank, stream_id");
@@ -97,18 +103,19 @@ struct LodReader::State {
       track.rank = rows.count(1);
       if (!rows.is_null(2)) track.stream = StreamId{rows.integer(2)};
       track.base_shift = static_cast<int>(rows.integer(3, 0, kMaxLodShift));
-      if (!rows.is_null(4)) widest_level[track.track_id] = static_cast<int>(rows.integer(4, 0, kMaxLodShift));
-      if (!rows.is_null(5)) widest_strip[track.track_id] = static_cast<int>(rows.integer(5, 0, kMaxLodShift));
+      const auto shift = [&](int column) { return static_cast<int>(rows.integer(column, 0, kMaxLodShift)); };
+      if (!rows.is_null(4)) levels[track.track_id] = {shift(4), shift(5)};
+      if (!rows.is_null(6)) widest_strip[track.track_id] = shift(6);
     }
     for (const Stream& stream : events.streams()) streams_of_rank[stream.rank].push_back(stream.stream_id);
   }
 
   // The widest stored shift of at most `shift`; absent when the answer has to come from events.
   std::optional<int> stored_shift(const LodTrack& track, int shift) const {
-    const auto widest = widest_level.find(track.track_id);
-    const int first_stored = track.base_shift + kFanOutShift;
-    if (widest == widest_level.end() || shift < first_stored) return std::nullopt;
-    return first_stored + (std::min(shift, widest->second) - first_stored) / kFanOutShift * kFanOutShift;
+    const auto found = levels.find(track.track_id);
+    if (found == levels.end() || shift < found->second.first) return std::nullopt;
+    const auto [first, widest] = found->second;
+    return first + (std::min(shift, widest) - first) / kFanOutShift * kFanOutShift;
   }
 
   void count_events(const LodTrack& track, LodLevel& level) const {
@@ -150,7 +157,8 @@ struct LodReader::State {
   EventReader events;
   std::int64_t recorded_until_ns = 0;
   std::vector<LodTrack> tracks;
-  std::map<std::int64_t, int> widest_level, widest_strip;  // by track
+  std::map<std::int64_t, std::pair<int, int>> levels;  // by track: the first and the widest stored shift
+  std::map<std::int64_t, int> widest_strip;            // by track
   std::map<int, std::vector<StreamId>> streams_of_rank;
 };
 

@@ -2,8 +2,9 @@
 //
 // A track is one stream, or all streams of a rank together. Its finest level, the base shift with about 8 events a
 // bucket and stream, is not stored but counted from the events when it is asked for: that reads no more events than a
-// picture draws, and would take more bytes than all other levels. From two shifts above, every second shift is stored;
-// the shifts between follow from the one below. A strip of every shift is stored, the base shift among them.
+// picture draws, and would take more bytes than all other levels. From two shifts above (four in a small file) every
+// second shift is stored; the shifts between follow from the one below, and those under the first from the events. A
+// strip of every shift is stored, the base shift among them.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ struct LodTrack {
 
 class LodWriter {
  public:
-  LodWriter(Database& db, std::int64_t recorded_until_ns);
+  // `small`: with fewer levels, so that the narrowest answers take longer.
+  LodWriter(Database& db, std::int64_t recorded_until_ns, bool small);
   ~LodWriter();
   // Writes a track from all of its base buckets.
   void add(int rank, std::optional<StreamId> stream, LodLevel base);

@@ -205,7 +205,7 @@ class Feed {
 // The writing half.
 void write_batches(Database& out, const MergeEventsInput& input, MergePipe<EventBatch>& pipe) {
   ChunkAppender chunks(out, input.codec);
-  LodWriter pyramids(out, input.recorded_until_ns);
+  LodWriter pyramids(out, input.recorded_until_ns, input.codec == ChunkCodec::kPackedZstd);
   std::optional<StreamId> stream;
   std::int64_t done = 0;
   while (std::optional<EventBatch> batch = pipe.pop()) {
