@@ -3,9 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
+#include <thread>
 
 namespace spscope {
 namespace {
@@ -19,15 +25,42 @@ std::int64_t value_of(const std::string& path, const std::string& key) {
   return -1;
 }
 
-// The folder of this process's control group after "ID:CONTROLLERS:" in /proc/self/cgroup.
-std::string control_group(const std::string& controllers) {
-  std::ifstream in("/proc/self/cgroup");
+// The number that a file holds; 0 when it holds none ("max"), or none that any machine has: cgroup 1 writes such a one
+// for no limit.
+std::int64_t limit_in(const std::string& path) {
+  constexpr std::int64_t kNone = std::int64_t{1} << 60;
+  std::ifstream in(path);
+  std::int64_t value = 0;
+  return in >> value && value > 0 && value < kNone ? value : 0;
+}
+
+// The folder of this process's control group after "ID:CONTROLLERS:" in /proc/self/cgroup; "" or one that begins with
+// /.
+std::string control_group(const std::string& root, const std::string& controllers) {
+  std::ifstream in(root + "/proc/self/cgroup");
   for (std::string line; std::getline(in, line);) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second != std::string::npos && line.substr(first + 1, second - first - 1) == controllers)
-      return line.substr(second + 1);
+      return line.substr(second + 1) == "/" ? "" : line.substr(second + 1);
   }
   return {};
+}
+
+struct ThreadTimes {
+  std::int64_t ran_ns = 0, waited_ns = 0;  // on a core, and for one
+};
+
+// Of all threads of a process, by number; empty when the system does not say.
+std::map<int, ThreadTimes> read_threads(int pid) {
+  std::map<int, ThreadTimes> threads;
+  std::error_code failure;
+  for (std::filesystem::directory_iterator it(fmt::format("/proc/{}/task", pid), failure), end; !failure && it != end;
+       it.increment(failure)) {
+    ThreadTimes times;
+    if (std::ifstream in(it->path() / "schedstat"); in >> times.ran_ns >> times.waited_ns)
+      threads.emplace(std::atoi(it->path().filename().c_str()), times);
+  }
+  return threads;
 }
 
 }  // namespace
@@ -40,26 +73,73 @@ std::optional<ProcessFacts> read_process(int pid) {
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));
-  constexpr int kUserField = 14, kSystemField = 15, kStartField = 22;  // proc(5); the state is field 3
+  constexpr int kParentField = 4, kUserField = 14, kSystemField = 15, kStartField = 22;  // proc(5)
   ProcessFacts facts;
   std::uint64_t cpu_ticks = 0;
   fields >> facts.state;
-  for (int field = 4; field <= kStartField; ++field) {
+  for (int field = kParentField; field <= kStartField; ++field) {
     std::int64_t value = 0;
     if (!(fields >> value)) return std::nullopt;
     if (field == kUserField || field == kSystemField) cpu_ticks += static_cast<std::uint64_t>(value);
+    if (field == kParentField) facts.parent = static_cast<int>(value);
     if (field == kStartField) facts.start_ticks = static_cast<std::uint64_t>(value);
   }
   facts.cpu_ns = static_cast<std::int64_t>(cpu_ticks) * (1'000'000'000 / ::sysconf(_SC_CLK_TCK));
   return facts;
 }
 
-std::int64_t count_oom_kills() {
-  for (const std::string& path :
-       {"/sys/fs/cgroup" + control_group("") + "/memory.events", std::string("/sys/fs/cgroup/memory.events"),
-        "/sys/fs/cgroup/memory" + control_group("memory") + "/memory.oom_control"})
-    if (const std::int64_t kills = value_of(path, "oom_kill"); kills >= 0) return kills;
-  return -1;
+std::optional<bool> computes(int pid) {
+  constexpr auto kWindow = std::chrono::milliseconds(200);
+  constexpr double kMuch = 0.25;                // who waits, and looks up at times, uses a few parts in a hundred
+  constexpr std::int64_t kLeastNs = 2'000'000;  // of it, and this little, on the busiest machine
+  const std::map<int, ThreadTimes> before = read_threads(pid);
+  const auto begin = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(kWindow);
+  const std::map<int, ThreadTimes> after = read_threads(pid);
+  const std::int64_t window_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+  if (before.empty() || after.empty()) return std::nullopt;
+  return std::any_of(before.begin(), before.end(), [&](const auto& thread) {
+    const auto now = after.find(thread.first);
+    if (now == after.end() || thread.first == ::gettid()) return false;
+    const std::int64_t ran_ns = now->second.ran_ns - thread.second.ran_ns;
+    const std::int64_t waited_ns = now->second.waited_ns - thread.second.waited_ns;
+    return ran_ns > kLeastNs && static_cast<double>(ran_ns) > kMuch * static_cast<double>(window_ns - waited_ns);
+  });
+}
+
+std::vector<int> children_of(int pid) {
+  std::vector<int> children;
+  std::error_code failure;
+  for (std::filesystem::directory_iterator it("/proc", failure), end; !failure && it != end; it.increment(failure)) {
+    const int other = std::atoi(it->path().filename().c_str());
+    if (other <= 0) continue;
+    if (const std::optional<ProcessFacts> facts = read_process(other); facts && facts->parent == pid)
+      children.push_back(other);
+  }
+  return children;
+}
+
+std::string variable_of(int pid, const std::string& name) {
+  std::ifstream in(fmt::format("/proc/{}/environ", pid));
+  for (std::string variable; std::getline(in, variable, '\0');)
+    if (variable.starts_with(name + "=")) return variable.substr(name.size() + 1);
+  return {};
+}
+
+MemoryGroup read_memory_group(const std::string& root) {
+  struct Place {
+    std::string folder;
+    const char *kills, *limit;
+  };
+  const std::string two = "/sys/fs/cgroup", one = "/sys/fs/cgroup/memory";
+  for (const auto& [folder, kills, limit] :
+       {Place{two + control_group(root, ""), "/memory.events", "/memory.max"},
+        Place{two, "/memory.events", "/memory.max"},  // seen from inside a container
+        Place{one + control_group(root, "memory"), "/memory.oom_control", "/memory.limit_in_bytes"},
+        Place{one, "/memory.oom_control", "/memory.limit_in_bytes"}})
+    if (const std::int64_t count = value_of(root + folder + kills, "oom_kill"); count >= 0)
+      return {folder, limit_in(root + folder + limit), count};
+  return {};
 }
 
 }  // namespace spscope

@@ -29,4 +29,11 @@ int pretended_ranks_per_node() {
   return value != nullptr ? std::max(0, std::atoi(value)) : 0;
 }
 
+double patience_seconds() {
+  constexpr double kSeconds = 60;
+  const char* value = std::getenv("SPSCOPE_PATIENCE_S");
+  const double seconds = value != nullptr ? std::atof(value) : 0;
+  return seconds > 0 ? seconds : kSeconds;
+}
+
 }  // namespace spscope

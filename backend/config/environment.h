@@ -18,4 +18,7 @@ bool started_beside_others();
 // $SPSCOPE_RANKS_PER_NODE: how many ranks of a host count as a node of their own (tests); 0: a host is a node.
 int pretended_ranks_per_node();
 
+// $SPSCOPE_PATIENCE_S (tests), else 60: seconds without any progress until a run counts as stuck and is stopped.
+double patience_seconds();
+
 }  // namespace spscope

@@ -1,0 +1,118 @@
+// What the system says of processes and of the memory of control groups.
+#include "backend/base/process.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "tests/support/temporary_folder.h"
+
+namespace spscope {
+namespace {
+
+// A folder with proc and sys as they look on some machine.
+class FakeRoot {
+ public:
+  explicit FakeRoot(const std::string& groups) { put("proc/self/cgroup", groups); }
+  void put(const std::string& path, const std::string& content) const {
+    std::filesystem::create_directories((folder_.path() / path).parent_path());
+    static_cast<void>(folder_.write(path, content));
+  }
+  MemoryGroup read() const { return read_memory_group(folder_.path().string()); }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST(MemoryGroup, IsReadFromControlGroupsOfVersion2) {
+  const FakeRoot root("0::/slurm/job_7\n");
+  root.put("sys/fs/cgroup/slurm/job_7/memory.events", "low 0\nhigh 5\nmax 12\noom 2\noom_kill 3\noom_group_kill 0\n");
+  root.put("sys/fs/cgroup/slurm/job_7/memory.max", "1073741824\n");
+  const MemoryGroup group = root.read();
+  EXPECT_EQ(group.path, "/sys/fs/cgroup/slurm/job_7");
+  EXPECT_EQ(group.limit_bytes, 1 << 30);
+  EXPECT_EQ(group.oom_kills, 3);
+  root.put("sys/fs/cgroup/slurm/job_7/memory.max", "max\n");
+  EXPECT_EQ(root.read().limit_bytes, 0);
+}
+
+// In a container the group's own folder is not there, and its files are those of the root.
+TEST(MemoryGroup, IsReadFromInsideAContainer) {
+  const FakeRoot root("0::/../../kubepods/pod1\n");
+  root.put("sys/fs/cgroup/memory.events", "oom_kill 1\n");
+  root.put("sys/fs/cgroup/memory.max", "4096\n");
+  EXPECT_EQ(root.read().path, "/sys/fs/cgroup");
+  EXPECT_EQ(root.read().oom_kills, 1);
+  EXPECT_EQ(root.read().limit_bytes, 4096);
+}
+
+TEST(MemoryGroup, IsReadFromControlGroupsOfVersion1) {
+  const FakeRoot root("9:name=systemd:/\n4:memory:/docker/ab:c\n1:cpu,cpuacct:/\n0::/\n");
+  const std::string folder = "sys/fs/cgroup/memory/docker/ab:c/";
+  root.put(folder + "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
+  root.put(folder + "memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(root.read().path, "/sys/fs/cgroup/memory/docker/ab:c");
+  EXPECT_EQ(root.read().oom_kills, 4);
+  EXPECT_EQ(root.read().limit_bytes, 0);
+  root.put(folder + "memory.limit_in_bytes", "52428800\n");
+  EXPECT_EQ(root.read().limit_bytes, 50 << 20);
+}
+
+TEST(MemoryGroup, IsNotKnownWhereTheSystemDoesNotSay) {
+  const FakeRoot root("");
+  EXPECT_EQ(root.read().path, "");
+  EXPECT_EQ(root.read().oom_kills, -1);
+  root.put("sys/fs/cgroup/memory.events", "oom_kill many\n");
+  EXPECT_EQ(root.read().oom_kills, -1);
+}
+
+TEST(Process, KnowsItsParentItsStateAndItsEnvironment) {
+  const int child = ::fork();
+  if (child == 0) {
+    for (;;) ::pause();
+  }
+  const std::vector<int> children = children_of(::getpid());
+  EXPECT_NE(std::ranges::find(children, child), children.end());
+  EXPECT_EQ(read_process(child)->parent, ::getpid());
+  EXPECT_FALSE(read_process(child)->stopped());
+  ::kill(child, SIGSTOP);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
+  EXPECT_TRUE(read_process(child)->stopped());
+  ::kill(child, SIGKILL);
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_FALSE(read_process(child));
+  ASSERT_NE(::getenv("PATH"), nullptr);
+  EXPECT_EQ(variable_of(::getpid(), "PATH"), ::getenv("PATH"));
+  EXPECT_EQ(variable_of(::getpid(), "PAT"), "");
+}
+
+// Of this process: the caller's own thread does not count.
+TEST(Process, TellsAThreadThatComputesFromThoseThatSleep) {
+  std::atomic<int> todo{0};  // 0 sleep often, as who waits does; 1 compute; 2 end
+  std::thread worker([&] {
+    while (todo != 2)
+      if (todo == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  const std::optional<bool> sleeps = computes(::getpid());
+  if (!sleeps) {
+    todo = 2;
+    worker.join();
+    GTEST_SKIP() << "no schedstat here";
+  }
+  EXPECT_FALSE(*sleeps);
+  todo = 1;
+  EXPECT_TRUE(*computes(::getpid()));
+  todo = 2;
+  worker.join();
+}
+
+}  // namespace
+}  // namespace spscope
