@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/config/environment.h"
 #include "backend/execute/measure.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/memory.h"
@@ -68,6 +69,7 @@ TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& plann
   options.recorder = context.recorder;
   options.interrupt = context.interrupt;
   options.world = context.world;
+  options.watchdog_seconds = patience_seconds();
   options.on_run = context.on_repeat;
   ExecuteResult result = execute(planned.plan, request, activations, options);
   TimedLayer timed;

@@ -1,18 +1,21 @@
 #include "backend/execute/lane_run.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <system_error>
 #include <thread>
 
 #include "backend/base/clock.h"
+#include "backend/base/process.h"
 #include "backend/execute/copy.h"
 
 namespace spscope {
 namespace {
 
 constexpr auto kPoll = std::chrono::milliseconds(20);  // how late an interrupt may be seen; costs nothing measurable
+constexpr std::int64_t kStoppedNs = 1'000'000'000;     // without a poll: longer than a busy machine makes one wait
 
 StopReason interruption() { return {ErrorCode::kInterrupted, {-1, -1, kNone, false, "the run was interrupted"}}; }
 
@@ -67,19 +70,28 @@ void run_lane(const std::shared_ptr<LaneRun>& run, const ProgramLane& lane) {
 
 double seconds_since(std::int64_t start_ns) { return static_cast<double>(now_ns() - start_ns) * 1e-9; }
 
+RankFault describe_hang(const LaneRun& run, double seconds) {
+  SystemView system = run.system;
+  if (!system.computes) system.computes = [](int) { return computes(::getpid()); };
+  return run.control->describe_hang(seconds, system);
+}
+
 // Returns whether all lanes have left; false: some did not within the grace period. A hang or an interrupt stops the
 // run.
 bool watch(LaneRun& run, std::size_t num_lanes) {
   RunControl& control = *run.control;
-  std::int64_t progress = -1, progress_ns = now_ns(), stopped_ns = 0;
+  std::int64_t progress = -1, progress_ns = now_ns(), looked_ns = progress_ns, stopped_ns = 0;
   std::unique_lock lock(run.mutex);
   for (;;) {
     if (run.lane_left.wait_for(lock, kPoll, [&] { return run.lanes_left == num_lanes; })) return true;
     if (const std::int64_t now = control.progress(); now != progress) progress = now, progress_ns = now_ns();
+    // Time in which this process was stopped itself says nothing about others.
+    if (const std::int64_t gap_ns = now_ns() - looked_ns; gap_ns > kStoppedNs) progress_ns += gap_ns;
+    looked_ns = now_ns();
     if (!control.stopping()) {
       if (interrupted(run.options)) control.stop(interruption());
       if (seconds_since(progress_ns) > run.options.watchdog_seconds)
-        control.stop({ErrorCode::kRankHung, control.describe_hang(seconds_since(progress_ns))});
+        control.stop({ErrorCode::kRankHung, describe_hang(run, seconds_since(progress_ns))});
       if (control.reason()) control.stop();  // another process
     }
     if (!control.stopping()) continue;

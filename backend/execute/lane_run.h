@@ -37,6 +37,7 @@ struct LaneRun {
   std::unique_ptr<BufferStore> store;
   std::unique_ptr<RunControl> control;
   std::unique_ptr<Communicator> communicator;
+  SystemView system;  // of ranks in other processes; empty: all ranks are threads of this one
 
   std::vector<ComputeScratch> scratch;  // by rank
   std::vector<OpTimes> times;           // by op of this process, on the raw clock

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace spscope {
 namespace {
@@ -60,7 +61,7 @@ RunControl::RunControl(const Plan& plan) : plan_(plan), own_(std::make_shared<Ow
 
 void RunControl::reset() {
   for (OpFlags& flags : board_.ops) flags.state.store(kIdle), flags.takers.store(0);
-  for (LaneState& lane : board_.lanes) lane.op_plus_1 = 0, lane.waits_for_plus_1 = 0, lane.beats = 0;
+  for (LaneState& lane : board_.lanes) lane.op_plus_1 = 0, lane.waits_for_plus_1 = 0, lane.beats = 0, lane.heard_ns = 0;
 }
 
 void RunControl::enter(int rank, int lane, OpId op) {
@@ -153,31 +154,68 @@ Error StopReason::error() const {
   return {code, fault.message, "see the message of the rank; all other ranks were stopped"};
 }
 
-RankFault RunControl::describe_hang(double seconds) const {
-  struct Place {
-    int rank, lane;
-    OpId op, waits_for;
-  };
-  std::vector<Place> inside;
-  for (std::size_t l = 0; l < board_.lanes.size(); ++l) {
-    const LaneState& lane = board_.lanes[l];
-    const Place place{static_cast<int>(l / at(plan_.lanes)), static_cast<int>(l % at(plan_.lanes)), lane.op_plus_1 - 1,
-                      lane.waits_for_plus_1 - 1};
-    if (place.op != kNone) inside.push_back(place);
+LanePlace RunControl::place(int rank, int lane) const {
+  const LaneState& state = lane_of(rank, lane);
+  return {state.op_plus_1 - 1, state.waits_for_plus_1 - 1, state.beats};
+}
+
+void RunControl::set_place(int rank, int lane, const LanePlace& place, std::int64_t heard_ns) {
+  LaneState& state = lane_of(rank, lane);
+  state.op_plus_1 = place.op + 1;
+  state.waits_for_plus_1 = place.waits_for + 1;
+  state.beats = place.beats;
+  state.heard_ns = heard_ns;
+}
+
+// A lane, or a rank that is not inside an op, as a hang is told.
+struct RunControl::Stuck {
+  int rank, lane;
+  OpId op, waits_for;
+  std::string why_lost;
+};
+
+// First those that cannot go on by themselves, then those that wait for nobody. Of several that wait, the one with the
+// lowest post cannot be waiting for the others.
+std::vector<RunControl::Stuck> RunControl::find_stuck(const SystemView& system) const {
+  std::vector<Stuck> stuck;
+  for (int rank = 0; rank < plan_.ranks; ++rank) {
+    const std::string why_lost = system.why_lost ? system.why_lost(rank) : "";
+    const std::size_t before = stuck.size();
+    for (int lane = 0; lane < plan_.lanes; ++lane)
+      if (const LanePlace where = place(rank, lane); where.op != kNone)
+        stuck.push_back({rank, lane, where.op, where.waits_for, why_lost});
+    if (stuck.size() == before && !why_lost.empty()) stuck.push_back({rank, -1, kNone, kNone, why_lost});
   }
-  if (inside.empty()) return {-1, -1, kNone, true, fmt::format("no rank made progress for {:.1f} s", seconds)};
-  const auto first = std::ranges::min_element(
-      inside, {}, [&](const Place& p) { return std::pair(p.waits_for != kNone, plan_.ops[at(p.op)].post); });
-  std::string text =
-      fmt::format("rank {} made no progress for {:.1f} s in {}", first->rank, seconds, describe_op(plan_, first->op));
+  std::ranges::stable_sort(stuck, {}, [&](const Stuck& s) {
+    return std::tuple(s.why_lost.empty(), s.waits_for != kNone, s.op == kNone ? 0 : plan_.ops[at(s.op)].post);
+  });
+  return stuck;
+}
+
+RankFault RunControl::describe_hang(double seconds, const SystemView& system) const {
+  const std::vector<Stuck> stuck = find_stuck(system);
+  if (stuck.empty()) return {-1, -1, kNone, true, fmt::format("no rank made progress for {:.1f} s", seconds)};
+  const Stuck& first = stuck.front();
+  const auto rank_of = [&](OpId op) { return plan_.ops[at(op)].rank; };
+  std::string text = fmt::format("rank {} made no progress for {:.1f} s", first.rank, seconds);
+  if (first.op != kNone) text += " in " + describe_op(plan_, first.op);
+  if (!first.why_lost.empty()) {
+    text += ": " + first.why_lost;
+  } else if (first.waits_for == kNone) {
+    const std::optional<bool> computes = system.computes ? system.computes(first.rank) : std::nullopt;
+    if (computes) text += *computes ? ": it computes" : ": it computes nothing, its process sleeps";
+  } else if (rank_of(first.waits_for) != first.rank) {
+    text += fmt::format(": it waits for rank {}", rank_of(first.waits_for));
+  }
   int named = 0;
-  for (const Place& place : inside) {
-    if (place.waits_for == kNone || &place == &*first) continue;
+  for (const Stuck& other : std::span(stuck).subspan(1)) {
+    if (other.waits_for == kNone || other.rank == first.rank) continue;
     if (++named > kMaxNamed) continue;
-    text += fmt::format("{} rank {} waits in {}", named == 1 ? ";" : ",", place.rank, describe_op(plan_, place.op));
+    text += fmt::format("{} rank {} waits {}in {}", named == 1 ? ";" : ",", other.rank,
+                        rank_of(other.waits_for) == first.rank ? "for it " : "", describe_op(plan_, other.op));
   }
   if (named > kMaxNamed) text += fmt::format(" and {} more lanes wait", named - kMaxNamed);
-  return {first->rank, first->lane, first->op, true, std::move(text)};
+  return {first.rank, first.lane, first.op, true, std::move(text)};
 }
 
 }  // namespace spscope

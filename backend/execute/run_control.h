@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -38,6 +39,12 @@ struct OpFlags {
 struct alignas(64) LaneState {
   std::atomic<OpId> op_plus_1{0}, waits_for_plus_1{0};  // 0: none
   std::atomic<std::int64_t> beats{0};
+  std::atomic<std::int64_t> heard_ns{0};  // when a rank of another node told of it last; 0: never, or of this node
+};
+// The same, outside of a board.
+struct LanePlace {
+  OpId op = kNone, waits_for = kNone;
+  std::int64_t beats = 0;
 };
 // Why the run stops: written once, by whoever is first.
 struct StopRecord {
@@ -52,6 +59,13 @@ struct StopReason {
   ErrorCode code = ErrorCode::kInternal;
   RankFault fault;
   Error error() const;
+};
+// What the system says of the processes of ranks, asked when nobody makes progress. Empty functions know nothing.
+struct SystemView {
+  // Why the rank cannot go on by itself: "its process 12 is stopped by a signal, ..."; "": it can, or nobody knows.
+  std::function<std::string(int rank)> why_lost;
+  // Whether the rank's process computes now; nothing: nobody knows.
+  std::function<std::optional<bool>(int rank)> computes;
 };
 struct ControlBoard {
   std::span<OpFlags> ops;      // by op
@@ -82,7 +96,9 @@ class RunControl {
   void wait_ended(int rank, int lane, OpId op) { wait(rank, lane, op, kEnded); }
   // Until every taker of the lane's own op has its data.
   void wait_taken(int rank, int lane, OpId op);
-  // For a lane that waits for something else.
+  // A lane that waits for something else: for what its own op gets from other nodes.
+  void begin_wait(int rank, int lane, OpId op) { lane_of(rank, lane).waits_for_plus_1 = op + 1; }
+  void end_wait(int rank, int lane) { lane_of(rank, lane).waits_for_plus_1 = 0; }
   void leave_if_stopping() const {
     if (stopping_.load(std::memory_order_acquire)) throw StopLane();
   }
@@ -100,18 +116,26 @@ class RunControl {
   std::int64_t progress() const;
   // The first reason to stop, if there is one; of any process on the board.
   std::optional<StopReason> reason() const;
-  // Names the rank that the others wait for: a lane that is inside an op and waits for nobody; else the one with the
-  // lowest post.
-  RankFault describe_hang(double seconds) const;
+  // Names the rank that the others wait for: one whose process cannot go on; else a lane that is inside an op and waits
+  // for nobody; else the one with the lowest post.
+  RankFault describe_hang(double seconds, const SystemView& system = {}) const;
+
+  // Where a lane is; of ranks of other nodes, as they told last.
+  LanePlace place(int rank, int lane) const;
+  void set_place(int rank, int lane, const LanePlace& place, std::int64_t heard_ns);
+  std::int64_t heard_ns(int rank) const { return lane_of(rank, 0).heard_ns; }
 
  private:
   enum State : std::int32_t { kIdle = 0, kPosted = 1, kEnded = 2 };
   struct OwnBoard;
+  struct Stuck;
   static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
   LaneState& lane_of(int rank, int lane) const { return board_.lanes[at(rank) * at(plan_.lanes) + at(lane)]; }
   void wait(int rank, int lane, OpId op, State wanted);
   template <typename Done>
   void wait_until(int rank, int lane, OpId op, WaitWord& word, Done&& done);
+  std::vector<Stuck> find_stuck(const SystemView& system) const;
+
   const Plan& plan_;
   std::shared_ptr<OwnBoard> own_;
   ControlBoard board_;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A rank that throws stops all processes, on its node and on others; all of them report that rank and its op.
+# A rank that throws, or hangs, or is stopped, stops all processes, on its node and on others; all of them report that
+# rank, and not one that waits for it.
 # labels: mpi
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
@@ -9,5 +10,14 @@ for ranks_per_node in 0 1 2; do
   start_ranks 4 "$CONFORMANCE" --fail --ranks-per-node "$ranks_per_node"
   [ "$code" -eq 0 ] || fail "nodes of $ranks_per_node: a process reports something else"
   [ "$(grep -c 'rank 1 failed in exchange op .*: link down$' "$out")" -eq 4 ] || fail "not all processes report it"
+done
+for ranks_per_node in 0 1 2; do
+  start_ranks 4 "$CONFORMANCE" --hang --ranks-per-node "$ranks_per_node"
+  [ "$code" -eq 0 ] || fail "nodes of $ranks_per_node: a process reports something else of a hang"
+  [ "$(grep -c 'rank 1 made no progress for .* in exchange op ' "$out")" -eq 4 ] || fail "not all processes report the hang"
+  start_ranks 4 "$CONFORMANCE" --stop --ranks-per-node "$ranks_per_node"
+  expect_not_err 'is not named'
+  named=$(grep -cE 'rank 1 made no progress for .*: its process [0-9]+ (is stopped by a signal|on .* was not heard of)' "$out" || true)
+  [ "$named" -ge 3 ] || fail "nodes of $ranks_per_node: only $named processes name the one that is stopped"
 done
 expect_no_ranks

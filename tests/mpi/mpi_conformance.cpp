@@ -2,18 +2,23 @@
 // pulls, pushes, barriers and signals: the same bits of outputs, the same bytes of every rank, inside and between
 // nodes. Every process loops over all cases whose number of ranks is the number of processes; rank 0 judges.
 //
-//   mpirun -n N mpi_conformance [--ranks-per-node N] [--every N] [--fail] [--files]
+//   mpirun -n N mpi_conformance [--ranks-per-node N] [--every N] [--fail | --hang | --stop | --files]
 //
 // --ranks-per-node makes a node of every N processes of the host. --every runs every Nth case of the set only.
-// --fail: rank 1 throws in the middle of a plan, and all processes must report just that.
+// --fail: rank 1 throws in the middle of a plan, and all processes must report just that. --hang: it goes no further.
+// --stop: its process is stopped, and all others must name it.
 // --files: instead of plans, files go from the last rank to rank 0.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "backend/base/result.h"
@@ -31,7 +36,8 @@ namespace {
 
 struct Arguments {
   int ranks_per_node = 0, every = 1;
-  bool fail = false, files = false;
+  bool files = false;
+  std::string fault;  // "--fail", "--hang" or "--stop"
 };
 
 // Compares at rank 0 and counts.
@@ -188,20 +194,29 @@ void run_one_sided(Judge& judge, int ranks) {
                 build(pull, barrier), request, activations);
 }
 
-int run_failing(RankWorld& world) {
+int run_failing(RankWorld& world, const std::string& fault) {
   const Request request = make_request(workloads().front(), *find_pattern("sparge"), world.size(), Dtype::kFp32);
   const Plan plan = make_plan(*find_strategy("ring"), request, Parameters(find_strategy("ring")->parameters()));
   ExecuteOptions options;
   options.world = &world;
   options.repeats = 3;
-  options.before_op = [&](OpId id, const auto&) {
+  options.watchdog_seconds = fault == "--fail" ? 60 : 2;
+  options.before_op = [&](OpId id, const std::atomic<bool>& stopping) {
     const Op& op = plan.ops[static_cast<std::size_t>(id)];
-    if (op.rank == 1 && plan.kind_of(op) == PostKind::kExchange) throw std::runtime_error("link down");
+    if (op.rank != 1 || plan.kind_of(op) != PostKind::kExchange) return;
+    if (fault == "--fail") throw std::runtime_error("link down");
+    if (fault == "--stop") std::raise(SIGSTOP);
+    while (!stopping) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   const auto result = capture([&] { return execute(plan, request, generate_activations(request, 1), options); });
   const std::string text = result ? "nothing was thrown" : result.error().what();
-  const bool right = text.starts_with("rank 1 failed in exchange op") && text.ends_with("link down");
+  const bool right = fault == "--fail" ? text.starts_with("rank 1 failed in exchange op") && text.ends_with("link down")
+                                       : text.starts_with("rank 1 made no progress for ") &&
+                                             text.find(" waits for it in exchange op ") != std::string::npos &&
+                                             (fault == "--hang" || text.find(": its process ") != std::string::npos);
   std::printf("rank %d: %s\n", world.rank(), text.c_str());
+  std::fflush(stdout);
+  if (fault == "--stop" && !world.leave_together(2)) world.abort(right ? "" : "rank 1 is not named");
   return right ? 0 : 1;
 }
 
@@ -209,8 +224,8 @@ Arguments parse(int argc, char** argv) {
   Arguments arguments;
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
-    if (name == "--fail") arguments.fail = true;
     if (name == "--files") arguments.files = true;
+    if (name == "--fail" || name == "--hang" || name == "--stop") arguments.fault = name;
     if (name == "--ranks-per-node" && i + 1 < argc) arguments.ranks_per_node = std::atoi(argv[++i]);
     if (name == "--every" && i + 1 < argc) arguments.every = std::atoi(argv[++i]);
   }
@@ -222,7 +237,7 @@ int run(const Arguments& arguments) {
   options.ranks_per_node = arguments.ranks_per_node;
   const std::unique_ptr<RankWorld> world = start_mpi_world(options);
   try {
-    if (arguments.fail) return run_failing(*world);
+    if (!arguments.fault.empty()) return run_failing(*world, arguments.fault);
     if (arguments.files) return run_transfers(*world);
     Judge judge(*world);
     run_one_sided(judge, world->size());

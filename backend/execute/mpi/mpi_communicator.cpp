@@ -96,6 +96,8 @@ void MpiCommunicator::Messages::start(int rank, bool outgoing) {
 }
 
 void MpiCommunicator::Messages::complete() {
+  if (messages_.empty()) return;
+  owner_.control_.begin_wait(transfer_.rank, transfer_.lane, transfer_.op);
   Patience patience;
   for (bool all = false; !all;) {
     all = true;
@@ -106,10 +108,11 @@ void MpiCommunicator::Messages::complete() {
       all = all && done != 0;
       if (done != 0) owner_.control_.beat(transfer_.rank, transfer_.lane);
     }
-    if (all) return;
+    if (all) break;
     owner_.control_.leave_if_stopping();
     patience.pause();
   }
+  owner_.control_.end_wait(transfer_.rank, transfer_.lane);
 }
 
 std::span<const std::byte> MpiCommunicator::Messages::packed(const TransferPart& part) const {

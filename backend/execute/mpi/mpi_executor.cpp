@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backend/base/clock.h"
+#include "backend/base/process.h"
 #include "backend/base/result.h"
 #include "backend/execute/lane_run.h"
 #include "backend/execute/mpi/mpi_check.h"
@@ -97,6 +98,28 @@ std::function<int(int)> node_sorter(const MpiWorld& world, int ranks_per_node) {
   return [ranks_per_node](int rank) { return ranks_per_node > 0 ? rank / ranks_per_node : 0; };
 }
 
+// Of the processes on this node what the system says; of others, whether they are heard of.
+SystemView system_view(const MpiWorld& world, const mpi::NodeMessages& messages) {
+  const auto is_near = [&world](int rank) { return world.node_of(rank) == world.node_of(world.rank()); };
+  const auto is_stopped = [&world](int rank) {
+    const std::optional<ProcessFacts> facts = read_process(world.place(rank).pid);
+    return facts && facts->stopped();
+  };
+  SystemView view;
+  view.why_lost = [&world, &messages, is_near, is_stopped](int rank) -> std::string {
+    // The first process of the node is the one that hears of others.
+    if (!is_near(rank)) return is_stopped(world.ranks_of_node().front()) ? "" : messages.silence(rank);
+    if (!is_stopped(rank)) return {};
+    const int pid = world.place(rank).pid;
+    return "its process " + std::to_string(pid) + " is stopped by a signal and goes on after kill -CONT " +
+           std::to_string(pid);
+  };
+  view.computes = [&world, is_near](int rank) {
+    return is_near(rank) ? computes(world.place(rank).pid) : std::nullopt;
+  };
+  return view;
+}
+
 std::shared_ptr<LaneRun> prepare(MpiWorld& world, const Plan& plan, const Request& request,
                                  const Activations& activations, const ExecuteOptions& options) {
   const auto made = capture([&] {
@@ -117,11 +140,15 @@ std::shared_ptr<LaneRun> prepare(MpiWorld& world, const Plan& plan, const Reques
   run->store = std::make_unique<BufferStore>(run->program.layout(), options.poison, run->program.view().local, shared);
   run->control = std::make_unique<RunControl>(run->program.plan(), board.control);
   world.barrier();  // the board is clear
-  run->communicator = std::make_unique<MpiCommunicator>(world, *run, node_sorter(world, options.ranks_per_node));
+  auto communicator = std::make_unique<MpiCommunicator>(world, *run, node_sorter(world, options.ranks_per_node));
+  run->system = system_view(world, communicator->messages());
+  run->communicator = std::move(communicator);
   return run;
 }
 
-// Comes to a barrier even when the run stops, since the others do; a process that does not come then is ended.
+// Comes to a barrier even when the run stops, since the others do. When one does not come then, the reason to stop is
+// thrown, so that what was recorded is kept; nothing can be agreed on any more, and leave_together() will fail. After
+// an interrupt, which others may not have met, or with a lane left behind, all processes are ended at once.
 void come_together(MpiWorld& world, LaneRun& run) {
   std::int64_t stopped_ns = 0;
   const bool came = world.barrier_unless([&] {
@@ -130,8 +157,11 @@ void come_together(MpiWorld& world, LaneRun& run) {
     if (stopped_ns == 0) stopped_ns = now_ns();
     return static_cast<double>(now_ns() - stopped_ns) * 1e-9 > run.options.grace_seconds;
   });
+  if (came && run.all_left) return;
   const std::optional<StopReason> reason = run.control->reason();
-  if (!came || !run.all_left) world.abort(reason ? render(reason->error()) : "a rank does not come back");
+  if (!reason || reason->code == ErrorCode::kInterrupted || !run.all_left)
+    world.abort(reason ? render(reason->error()) : "a rank does not come back");
+  throw reason->error();
 }
 
 // What one process tells rank 0 of its rank.
@@ -255,7 +285,11 @@ void run_pass(MpiWorld& world, const std::shared_ptr<LaneRun>& run, const Activa
   bool met = false;
   const auto meet = [&] {
     met = true;
-    come_together(world, *run);
+    const auto came = capture([&] {
+      come_together(world, *run);
+      return true;
+    });
+    if (!came) run->control->stop();  // and the second barrier throws
   };
   const auto ran = capture([&] {
     fill_inputs(*run, activations);

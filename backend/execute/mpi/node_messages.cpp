@@ -1,16 +1,21 @@
 #include "backend/execute/mpi/node_messages.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
+#include "backend/base/clock.h"
 #include "backend/execute/copy.h"
 #include "backend/execute/mpi/mpi_check.h"
 
 namespace spscope::mpi {
 namespace {
 
-constexpr int kNoteTag = 1, kStopTag = 2;  // on the communicator of control messages
+constexpr int kNoteTag = 1, kStopTag = 2, kWhereTag = 3;  // on the communicator of control messages
+constexpr double kMostWhereSeconds = 1;                   // between two messages that say where a rank is
+constexpr int kMissed = 5;                                // of these, until a rank counts as lost
 
 std::int64_t bytes_of(const BufferStore& store, const Transfer& transfer, bool push, int rank) {
   std::int64_t bytes = 0;
@@ -19,10 +24,26 @@ std::int64_t bytes_of(const BufferStore& store, const Transfer& transfer, bool p
   return bytes;
 }
 
+// One rank of each other node.
+std::vector<int> ranks_to_tell(const MpiWorld& world) {
+  std::vector<int> ranks;
+  std::vector<bool> told(static_cast<std::size_t>(world.num_nodes()), false);
+  told[static_cast<std::size_t>(world.node_of(world.rank()))] = true;
+  for (int rank = 0; rank < world.size(); ++rank)
+    if (const auto node = static_cast<std::size_t>(world.node_of(rank)); !told[node])
+      told[node] = true, ranks.push_back(rank);
+  return ranks;
+}
+
 }  // namespace
 
 NodeMessages::NodeMessages(MpiWorld& world, LaneRun& run, TrafficCounter& counter)
-    : world_(world), run_(run), counter_(counter) {
+    : world_(world),
+      run_(run),
+      counter_(counter),
+      tell_to_(ranks_to_tell(world)),
+      where_every_ns_(
+          static_cast<std::int64_t>(1e9 * std::min(kMostWhereSeconds, run.options.watchdog_seconds / (2 * kMissed)))) {
   if (world.num_nodes() > 1) thread_ = std::thread([this] { listen(); });
 }
 
@@ -36,9 +57,11 @@ NodeMessages::~NodeMessages() {
 void NodeMessages::begin_pass(std::int32_t pass) {
   const std::lock_guard lock(hearing_);
   pass_ = pass;
+  pass_begin_ns_ = now_ns();
 }
 
 void NodeMessages::finish_pass() {
+  pass_begin_ns_ = 0;
   for (Patience patience; num_served_ > 0 && !run_.control->stopping();) patience.pause();
 }
 
@@ -47,16 +70,57 @@ void NodeMessages::tell(Kind kind, OpId op, int rank) {
   check(MPI_Send(&note, sizeof note, MPI_BYTE, rank, kNoteTag, world_.control()));
 }
 
+// Where this rank's lanes are: at times, while a pass is going on.
+void NodeMessages::tell_where() {
+  const std::int64_t now = now_ns();
+  if (pass_begin_ns_ == 0 || now - told_where_ns_ < where_every_ns_) return;
+  told_where_ns_ = now;
+  std::vector<std::int64_t> words = {pass_};
+  for (int lane = 0; lane < run_.program.plan().lanes; ++lane) {
+    const LanePlace place = run_.control->place(world_.rank(), lane);
+    words.insert(words.end(), {place.op, place.waits_for, place.beats});
+  }
+  const int count = message_count(words.size() * sizeof words[0]);
+  for (const int rank : tell_to_) check(MPI_Send(words.data(), count, MPI_BYTE, rank, kWhereTag, world_.control()));
+}
+
+bool NodeMessages::hear_where() {
+  int there = 0;
+  MPI_Status status;
+  MPI_Message message;
+  check(MPI_Improbe(MPI_ANY_SOURCE, kWhereTag, world_.control(), &there, &message, &status));
+  if (there == 0) return false;
+  std::vector<std::int64_t> words(1 + 3 * static_cast<std::size_t>(run_.program.plan().lanes));
+  int count = 0;
+  check(MPI_Get_count(&status, MPI_BYTE, &count));
+  const bool of_this_plan = static_cast<std::size_t>(count) == words.size() * sizeof words[0];
+  if (!of_this_plan) words.resize((static_cast<std::size_t>(count) + sizeof words[0] - 1) / sizeof words[0]);
+  check(MPI_Mrecv(words.data(), count, MPI_BYTE, &message, &status));
+  const std::lock_guard lock(hearing_);
+  if (!of_this_plan || words[0] != pass_) return true;  // late
+  for (int lane = 0; lane < run_.program.plan().lanes; ++lane) {
+    const std::int64_t* const at = &words[1 + 3 * static_cast<std::size_t>(lane)];
+    run_.control->set_place(status.MPI_SOURCE, lane, {static_cast<OpId>(at[0]), static_cast<OpId>(at[1]), at[2]},
+                            now_ns());
+  }
+  return true;
+}
+
+std::string NodeMessages::silence(int rank) const {
+  const std::int64_t since_ns = std::max(run_.control->heard_ns(rank), pass_begin_ns_.load());
+  const std::int64_t silent_ns = now_ns() - since_ns;
+  if (pass_begin_ns_ == 0 || silent_ns < kMissed * where_every_ns_) return {};
+  const RankPlace& place = world_.place(rank);
+  return fmt::format("its process {} on {} was not heard of for {:.1f} s: it is stopped or gone, or cut off", place.pid,
+                     place.host, static_cast<double>(silent_ns) * 1e-9);
+}
+
 // Told to one process of each other node: it stands on the board of the node then.
 void NodeMessages::tell_stop(const StopReason& reason) {
   if (world_.num_nodes() == 1 || told_stop_.exchange(true)) return;
   StopNote note{static_cast<std::int32_t>(reason.code), reason.fault.rank, reason.fault.lane, reason.fault.op, {}};
   std::strncpy(note.text, reason.fault.message.c_str(), sizeof note.text - 1);
-  for (int rank = 0; rank < world_.size(); ++rank) {
-    const bool first = rank == 0 || world_.node_of(rank) != world_.node_of(rank - 1);
-    if (first && world_.node_of(rank) != world_.node_of(world_.rank()))
-      check(MPI_Send(&note, sizeof note, MPI_BYTE, rank, kStopTag, world_.control()));
-  }
+  for (const int rank : tell_to_) check(MPI_Send(&note, sizeof note, MPI_BYTE, rank, kStopTag, world_.control()));
 }
 
 void NodeMessages::listen() {
@@ -64,7 +128,8 @@ void NodeMessages::listen() {
   try {
     while (!leave_) {
       pass_on_stop();
-      const bool heard = hear_note() || hear_stop() || finish_served();
+      tell_where();
+      const bool heard = hear_note() || hear_stop() || hear_where() || finish_served();
       if (heard) patience = Patience();
       if (!heard) patience.pause();
     }

@@ -2,7 +2,8 @@
 // other's flags; between nodes a small message sets the flag.
 //
 // One thread of each process listens, because Open MPI makes no progress on its own: it answers pulls and takes pushes
-// of ranks on other nodes while this process's lanes compute. Without other nodes there is no such thread.
+// of ranks on other nodes while this process's lanes compute, and says at times where its lanes are, so that every node
+// knows who makes progress and who does not answer. Without other nodes there is no such thread.
 #pragma once
 
 #include <atomic>
@@ -44,6 +45,9 @@ class NodeMessages {
   // To all nodes: this process knows why the run stops.
   void tell_stop(const StopReason& reason);
 
+  // Why a rank of another node seems lost: nothing was heard of it for long; "" when it was heard of.
+  std::string silence(int rank) const;
+
  private:
   enum Kind : std::int32_t { kPosted, kEnded, kPull, kPush, kTaken, kStop };
   struct Note {
@@ -61,6 +65,8 @@ class NodeMessages {
     MPI_Request request = MPI_REQUEST_NULL;
   };
   void tell(Kind kind, OpId op, int rank);
+  void tell_where();
+  bool hear_where();
   void listen();
   bool hear_note();
   bool hear_stop();
@@ -76,6 +82,10 @@ class NodeMessages {
   LaneRun& run_;
   TrafficCounter& counter_;
   std::mutex hearing_;  // held while a note of a pass is acted upon, and to begin another pass
+  const std::vector<int> tell_to_;  // a rank of each other node
+  const std::int64_t where_every_ns_;
+  std::int64_t told_where_ns_ = 0;
+  std::atomic<std::int64_t> pass_begin_ns_{0};  // 0: none is going on
   std::atomic<std::int32_t> pass_{0};
   std::atomic<bool> leave_{false};
   std::atomic<bool> told_stop_{false};

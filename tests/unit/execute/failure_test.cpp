@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "backend/execute/run_control.h"
 #include "kernels/gemm.h"
 #include "tests/unit/execute/execute_cases.h"
 
@@ -95,8 +96,64 @@ TEST(Failure, AHangingRankIsToldFromThoseThatWaitForIt) {
   EXPECT_EQ(error.code(), ErrorCode::kRankHung);
   EXPECT_THAT(error.what(), HasSubstr("rank 3 made no progress for 0."));
   EXPECT_THAT(error.what(), HasSubstr("in exchange op " + std::to_string(victim) + " (sequence 0, lane 1, peer ranks"));
+  EXPECT_THAT(error.what(), HasSubstr(": it computes nothing, its process sleeps; rank "));
   EXPECT_THAT(error.what(), HasSubstr("waits in"));
   EXPECT_EQ(num_threads(), before);
+}
+
+// It works and works, while the others sleep: neither its beats nor theirs tell.
+TEST(Failure, AnOpThatComputesWithoutEndIsToldFromThoseThatWaitForIt) {
+  const RingOf4 ring;
+  const OpId victim = find_op(ring.plan, PostKind::kAttend, 2);
+  ExecuteOptions options;
+  options.watchdog_seconds = 0.3;
+  options.before_op = [&](OpId id, const std::atomic<bool>& stopping) {
+    while (id == victim && !stopping) continue;
+  };
+  const Error error = error_of(ring, options);
+  EXPECT_EQ(error.code(), ErrorCode::kRankHung);
+  EXPECT_THAT(error.what(), HasSubstr("rank 2 made no progress for 0."));
+  EXPECT_THAT(error.what(), HasSubstr("in attend op " + std::to_string(victim)));
+  EXPECT_THAT(error.what(), HasSubstr(": it computes; rank "));
+  EXPECT_THAT(error.what(), HasSubstr("waits for it in "));
+}
+
+// What the system knows goes before what lanes look like: a rank whose process is stopped may seem to wait.
+TEST(Failure, ALostRankIsNamedBeforeOneThatWaitsForNobody) {
+  const RingOf4 ring;
+  RunControl control(ring.plan);
+  const OpId of_1 = find_op(ring.plan, PostKind::kExchange, 1), of_2 = find_op(ring.plan, PostKind::kExchange, 2),
+             of_3 = find_op(ring.plan, PostKind::kAttend, 3);
+  control.set_place(1, 1, {of_1, of_2, 5}, 0);
+  control.set_place(2, 1, {of_2, of_1, 5}, 0);
+  control.set_place(3, 0, {of_3, kNone, 5}, 0);
+  SystemView system;
+  EXPECT_EQ(control.describe_hang(9, system).rank, 3);
+  system.computes = [](int rank) { return rank != 3; };
+  EXPECT_THAT(control.describe_hang(9, system).message, HasSubstr(": it computes nothing, its process sleeps; rank "));
+  system.why_lost = [](int rank) { return rank == 2 ? "its process 7 is stopped" : ""; };
+  const RankFault fault = control.describe_hang(9, system);
+  EXPECT_EQ(fault.rank, 2);
+  EXPECT_EQ(fault.op, of_2);
+  EXPECT_TRUE(fault.hung);
+  EXPECT_THAT(fault.message, HasSubstr("rank 2 made no progress for 9.0 s in exchange op"));
+  EXPECT_THAT(fault.message, HasSubstr(": its process 7 is stopped; rank 1 waits for it in exchange op"));
+  // Between two ops of its own it is named all the same.
+  system.why_lost = [](int rank) { return rank == 0 ? "its process 5 is stopped" : ""; };
+  EXPECT_THAT(control.describe_hang(9, system).message, HasSubstr("rank 0 made no progress for 9.0 s: its process 5"));
+}
+
+// Nobody is lost and all wait: the lowest post, and whom it waits for.
+TEST(Failure, OfRanksThatAllWaitTheLowestPostIsNamed) {
+  const RingOf4 ring;
+  RunControl control(ring.plan);
+  const OpId early = find_op(ring.plan, PostKind::kExchange, 3), late = find_op(ring.plan, PostKind::kFinish, 0);
+  ASSERT_LT(ring.plan.ops[static_cast<std::size_t>(early)].post, ring.plan.ops[static_cast<std::size_t>(late)].post);
+  control.set_place(0, 0, {late, early, 5}, 0);
+  control.set_place(3, 1, {early, find_op(ring.plan, PostKind::kExchange, 2), 5}, 0);
+  const RankFault fault = control.describe_hang(9);
+  EXPECT_EQ(fault.rank, 3);
+  EXPECT_THAT(fault.message, HasSubstr(": it waits for rank 2; rank 0 waits for it in finish op"));
 }
 
 TEST(Failure, ARankThatDoesNotComeBackIsLeftBehindAfterTheGracePeriod) {
@@ -106,14 +163,14 @@ TEST(Failure, ARankThatDoesNotComeBackIsLeftBehindAfterTheGracePeriod) {
   options.watchdog_seconds = 0.1;
   options.grace_seconds = 0.1;
   options.before_op = [victim](OpId id, const auto&) {
-    if (id == victim) sleep_ms(700);  // deaf to the stop
+    if (id == victim) sleep_ms(1500);  // deaf to the stop
   };
   const auto start = std::chrono::steady_clock::now();
   const Error error = error_of(ring, options);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(600));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(1400));
   EXPECT_EQ(error.code(), ErrorCode::kRankHung);
   EXPECT_THAT(error.what(), HasSubstr("rank 0 made no progress"));
-  sleep_ms(1000);  // it wakes, finds the run stopped and its memory in place
+  sleep_ms(1500);  // it wakes, finds the run stopped and its memory in place
 }
 
 TEST(Failure, ASlowRankIsNoHang) {
