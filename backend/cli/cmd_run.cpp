@@ -151,11 +151,13 @@ void finish_shards(RunShards& shards, const Result<RunOutcome>& outcome) {
   shards.finish();
 }
 
-MergeReport merge_output(RunOutput& output, const RunFlags& flags, bool tolerant) {
+MergeReport merge_output(RunOutput& output, const RunFlags& flags, bool tolerant,
+                         const std::vector<IncidentRecord>& incidents) {
   MergeOptions merge;
   merge.tolerant = tolerant;
   merge.small = flags.small;
   merge.tool_version = kVersion;
+  merge.incidents = incidents;
   return output.merge(merge);
 }
 

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -12,13 +13,17 @@
 #include <filesystem>
 #include <thread>
 
+#include "backend/base/clock.h"
 #include "backend/base/error.h"
+#include "backend/cli/mpi_leftovers.h"
 
 namespace spscope {
 namespace {
 
 constexpr int kSignalBase = 128;  // mpirun ends with this plus the signal that killed a rank
 constexpr auto kPoll = std::chrono::milliseconds(20);
+constexpr double kStepSeconds = 10;   // from asking the ranks to end to telling them, and from there to killing them
+constexpr double kOrphanSeconds = 2;  // for ranks to notice that mpirun is gone
 
 pid_t spawn(const std::vector<std::string>& command) {
   std::vector<char*> arguments;
@@ -37,6 +42,29 @@ pid_t spawn(const std::vector<std::string>& command) {
   return child;
 }
 
+// Ends ranks that do not end: asks them, tells mpirun to end them, kills mpirun, a step at each call that is due.
+class Ending {
+ public:
+  explicit Ending(pid_t mpirun) : mpirun_(mpirun) {}
+  void ask() {
+    if (step_ == 0) next();
+  }
+  void press() {
+    if (step_ == 0 || (step_ < std::ssize(kSteps) && static_cast<double>(now_ns() - since_ns_) * 1e-9 > kStepSeconds))
+      next();
+  }
+
+ private:
+  static constexpr std::array kSteps = {SIGUSR1, SIGTERM, SIGKILL};  // mpirun passes the first one on to every rank
+  void next() {
+    kill(mpirun_, kSteps[static_cast<std::size_t>(step_++)]);
+    since_ns_ = now_ns();
+  }
+  const pid_t mpirun_;
+  int step_ = 0;
+  std::int64_t since_ns_ = 0;
+};
+
 }  // namespace
 
 // setpriv: mpirun ends its ranks when this process is killed. Ranks are not bound to cores: each has a thread that
@@ -47,29 +75,36 @@ std::vector<std::string> mpirun_command(const MpiLaunch& launch) {
   if (launch.root) command.emplace_back("--allow-run-as-root");
   for (const char* word : {"--oversubscribe", "--bind-to", "none", "--mca", "btl_vader_single_copy_mechanism", "none"})
     command.emplace_back(word);
+  if (!launch.session_folder.empty())
+    command.insert(command.end(), {"--mca", "orte_tmpdir_base", launch.session_folder});
   command.insert(command.end(), {"-n", std::to_string(launch.ranks), launch.program});
   command.insert(command.end(), launch.arguments.begin(), launch.arguments.end());
   return command;
 }
 
-LaunchEnd run_ranks(const std::vector<std::string>& command, const std::atomic<bool>& stop,
-                    const std::function<void()>& meanwhile) {
-  const pid_t child = spawn(command);
-  bool told = false;
+LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, const std::function<bool()>& meanwhile) {
+  std::error_code ignored;
+  if (!launch.session_folder.empty()) std::filesystem::create_directory(launch.session_folder, ignored);
+  adopt_orphans();
+  const pid_t child = spawn(mpirun_command(launch));
+  Ending ending(child);
+  std::string job;
   int status = 0;
   for (;;) {
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended == child) break;
     if (ended < 0 && errno != EINTR)
       throw Error(ErrorCode::kLaunch, fmt::format("mpirun is lost: {}", std::strerror(errno)), "");
-    if (stop.load() && !told) {
-      kill(child, SIGUSR1);  // mpirun passes it on to every rank
-      told = true;
-    }
-    meanwhile();
+    if (job.empty()) job = mpi_job_of(child);
+    if (stop.load()) ending.ask();
+    if (!meanwhile()) ending.press();
     std::this_thread::sleep_for(kPoll);
   }
+  end_orphans(kOrphanSeconds);
+  remove_mpi_segments(job);
+  if (!launch.session_folder.empty()) std::filesystem::remove_all(launch.session_folder, ignored);
   LaunchEnd end;
+  end.mpirun_died = WIFSIGNALED(status);
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
   if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
   if (end.exit_code > kSignalBase) end.signal = end.exit_code - kSignalBase;

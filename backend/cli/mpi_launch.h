@@ -12,7 +12,8 @@ struct MpiLaunch {
   std::string program;                 // of this process
   std::vector<std::string> arguments;  // of each rank's process
   int ranks = 1;
-  bool root = false;  // mpirun refuses to run as root unless it is told to
+  bool root = false;           // mpirun refuses to run as root unless it is told to
+  std::string session_folder;  // where Open MPI keeps the files of the session: a folder of this run alone
 };
 
 // The command that starts the ranks with Open MPI, on this host.
@@ -20,15 +21,16 @@ std::vector<std::string> mpirun_command(const MpiLaunch& launch);
 
 // How the ranks ended.
 struct LaunchEnd {
-  int exit_code = 0;  // of the first process that failed
-  int signal = 0;     // that killed a rank; 0: none
+  int exit_code = 0;         // of the first process that failed
+  int signal = 0;            // that killed a rank; 0: none
+  bool mpirun_died = false;  // of that signal, and the ranks with it
 };
 
-// Runs a command in a process group of its own, which ends when this process does, and waits for it. Once `stop` is set
-// every rank is asked to stop (SIGUSR1). `meanwhile` is called every 20 ms. Throws Error(kLaunch) when it cannot be
-// started.
-LaunchEnd run_ranks(const std::vector<std::string>& command, const std::atomic<bool>& stop,
-                    const std::function<void()>& meanwhile);
+// Starts the ranks, each process of them in the end a child of mpirun or of this process, and waits for them. Once
+// `stop` is set every rank is asked to stop (SIGUSR1). `meanwhile` is called every 20 ms; once it says false the ranks
+// are asked to stop, and 10 s later ended. When this returns, no rank runs and nothing of Open MPI is left in the
+// session folder, which is removed, and in /dev/shm. Throws Error(kLaunch) when mpirun cannot be started.
+LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, const std::function<bool()>& meanwhile);
 
 // The program of this process, as a path that a child can start. Throws Error(kLaunch).
 std::string path_of_this_program();

@@ -61,6 +61,17 @@ void ProgressPrinter::note(const std::string& text) {
   err_ << text << "\n" << std::flush;
 }
 
+void ProgressPrinter::warn(const std::string& text) {
+  if (form_ == Form::kJson) {
+    const nlohmann::ordered_json line = {{"note", text}};
+    fmt::print(err_, "{}\n", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    err_ << std::flush;
+    return;
+  }
+  clear();
+  err_ << text << "\n" << std::flush;
+}
+
 void ProgressPrinter::clear() {
   if (drawn_) err_ << "\r\033[K" << std::flush;
   drawn_ = false;

@@ -18,6 +18,8 @@ class ProgressPrinter {
   void operator()(const RunProgress& progress);
   // A line of its own, which stays; nothing with form json.
   void note(const std::string& text);
+  // The same for what has to be said in every form; {"note": text} with form json.
+  void warn(const std::string& text);
   // Takes the drawn line away. To be called before anything is written to stdout, which may be the same terminal.
   void clear();
 

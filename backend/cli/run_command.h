@@ -31,8 +31,9 @@ RunShardsOptions shards_options(const RunFlags& flags, int first_rank, int ranks
 void tell_end(RunShards& shards, const Result<RunOutcome>& outcome, const std::optional<Error>& lost);
 // The same, and makes the shards complete.
 void finish_shards(RunShards& shards, const Result<RunOutcome>& outcome);
-// Makes OUT of the shards.
-MergeReport merge_output(RunOutput& output, const RunFlags& flags, bool tolerant);
+// Makes OUT of the shards, and of what the one who merges knows to have gone wrong.
+MergeReport merge_output(RunOutput& output, const RunFlags& flags, bool tolerant,
+                         const std::vector<IncidentRecord>& incidents = {});
 // Prints the stored run as `compare` would show it, and what became of it; the exit code.
 int print_stored(CommandContext& context, const std::string& path, const std::string& shown_path);
 void print_kept(CommandContext& context, const RunFlags& flags, const std::string& wanted);

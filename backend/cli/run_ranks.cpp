@@ -14,16 +14,14 @@
 #include "backend/cli/mpi_launch.h"
 #include "backend/cli/progress_printer.h"
 #include "backend/cli/rank_run.h"
+#include "backend/cli/rank_watch.h"
 #include "backend/cli/scratch.h"
 #include "backend/cli/stop_signals.h"
-#include "backend/cli/watchdog.h"
 #include "backend/config/environment.h"
 #include "backend/execute/rank_world.h"
 
 namespace spscope {
 namespace {
-
-constexpr double kPatienceSeconds = 30;  // until a lane that stays where it is counts as hung
 
 // The arguments of a rank's process: those of this one, and that it is a rank, however many there are.
 std::vector<std::string> rank_arguments(const RunFlags& flags, const Job& job, const std::string& note) {
@@ -38,35 +36,12 @@ std::vector<std::string> rank_arguments(const RunFlags& flags, const Job& job, c
   return arguments;
 }
 
-// Looks at the ranks' now pages while they run, to know the cause when one of them dies: mpirun ends the others then.
-class RankWatch {
- public:
-  explicit RankWatch(const CollectingNote& note) : note_(note), watchdog_(kPatienceSeconds) {}
-
-  void look() {
-    if (cause_) return;
-    std::vector<WatchedProcess> processes;
-    for (const std::string& page : note_.now_pages())
-      if (Result<WatchedProcess> found = capture([&] { return watch_process(page); })) processes.push_back(*found);
-    for (const RankFinding& finding : watchdog_.look(processes, now_ns()))
-      if (finding.trouble == RankTrouble::kKilled || finding.trouble == RankTrouble::kLost) {
-        cause_ = finding;
-        return;
-      }
-  }
-  const std::optional<RankFinding>& cause() const { return cause_; }
-
- private:
-  const CollectingNote& note_;
-  Watchdog watchdog_;
-  std::optional<RankFinding> cause_;
-};
-
+// Why a run ended that no rank reports: one was killed, is stopped, or all are stuck.
 Error death_of(const RankWatch& watch, const LaunchEnd& end, const std::string& kept) {
-  std::string message =
-      watch.cause() ? watch.cause()->message : fmt::format("the ranks ended with exit code {}", end.exit_code);
-  if (end.signal != 0) message += fmt::format(" (signal {})", end.signal);
-  return {ErrorCode::kRankFailed, message, kept};
+  if (!watch.cause()) return {ErrorCode::kRankFailed, "a rank was ended by " + signal_text(end.signal), kept};
+  const RankTrouble trouble = watch.cause()->trouble;
+  const bool stuck = trouble == RankTrouble::kStopped || trouble == RankTrouble::kHung;
+  return {stuck ? ErrorCode::kRankHung : ErrorCode::kRankFailed, watch.cause()->message, kept};
 }
 
 // One process for each rank of the job. Throws Error(kLaunch).
@@ -83,6 +58,7 @@ void require_all_ranks(const RankWorld& world, const Job& job) {
 int launch_ranks(CommandContext& context, const RunFlags& flags, const Job& job, const std::string& path,
                  const std::string& wanted) {
   const std::atomic<bool>& stop = watch_stop_signals(flags.progress_kind() != "json");
+  ProgressPrinter printer(context, flags.progress_kind());
   const auto on_note = [&](const std::string& text) { fmt::print(context.err, "{}\n", text); };
   RunOutput output(path, {flags.force, job.config.run.scratch, job.cluster.plan_ranks(), on_note, !wanted.empty()});
   MpiLaunch launch;
@@ -90,14 +66,16 @@ int launch_ranks(CommandContext& context, const RunFlags& flags, const Job& job,
   launch.arguments = rank_arguments(flags, job, collecting_path(output.note().out));
   launch.ranks = job.cluster.plan_ranks();
   launch.root = geteuid() == 0;
-  RankWatch watch(output.note());
-  const LaunchEnd end = run_ranks(mpirun_command(launch), stop, [&] { watch.look(); });
-  const bool died = end.signal != 0;     // else all of them ended by themselves
-  if (output.note().shards().empty()) {  // they said why
+  launch.session_folder = output.note().folder + "/mpi";
+  RankWatch watch(output.note(), patience_seconds(), [&](const std::string& text) { printer.warn(text); });
+  const LaunchEnd end = run_ranks(launch, stop, [&] { return watch.look(); });
+  watch.ended(end);
+  const bool died = end.signal != 0 || watch.cause();  // else all of them ended by themselves
+  if (output.note().shards().empty()) {                // they said why
     if (died) throw death_of(watch, end, "nothing was kept");
     return end.exit_code;
   }
-  const MergeReport report = merge_output(output, flags, end.exit_code != 0 || died);
+  const MergeReport report = merge_output(output, flags, end.exit_code != 0 || died, watch.incidents());
   const std::string kept =
       wanted.empty() ? "nothing was kept" : fmt::format("{} events up to then are kept in {}", report.events, wanted);
   if (died && !stop.load()) throw death_of(watch, end, kept);

@@ -14,15 +14,11 @@ namespace {
 // A process that computes uses at least this share of a core; one that waits for memory or a lock does not.
 constexpr double kBusyShare = 0.05;
 
-bool is_stopped(const ProcessFacts& facts) { return facts.state == 'T' || facts.state == 't'; }
-
-bool is_waiting(LaneState state) { return state == LaneState::kWaitingForPeer || state == LaneState::kWaitingForOp; }
-
 // The lane of a rank that says most about what the rank was doing: inside an op, waiting for nobody, lowest post.
 const NowPage::Line* telling_line(const NowPage& page, int rank) {
   const NowPage::Line* best = nullptr;
   const auto key = [](const NowPage::Line& line) {
-    return std::tuple(!line.now.inside_op(), is_waiting(line.now.state), line.now.sequence);
+    return std::tuple(!line.now.inside_op(), waits(line.now.state), line.now.sequence);
   };
   for (const NowPage::Line& line : page.lines)
     if (line.rank == rank && (best == nullptr || key(line) < key(*best))) best = &line;
@@ -31,14 +27,20 @@ const NowPage::Line* telling_line(const NowPage& page, int rank) {
 
 std::string how_it_ended(const WatchedProcess& process) {
   if (!process.signal) return fmt::format("its process {} is gone", process.page.owner.pid);
-  const char* name = ::sigdescr_np(*process.signal);
-  std::string text = fmt::format("its process {} was ended by signal {} ({})", process.page.owner.pid, *process.signal,
-                                 name != nullptr ? name : "unknown");
-  if (*process.signal == SIGKILL && process.out_of_memory) text += ": the memory of its control group was full";
+  std::string text =
+      fmt::format("its process {} was ended by {}", process.page.owner.pid, signal_text(*process.signal));
+  if (*process.signal != SIGKILL || !process.full_group) return text;
+  text += fmt::format(": the memory of its control group \"{}\" was full", process.full_group->path);
+  if (process.full_group->limit_bytes > 0) text += fmt::format(", at {} bytes", process.full_group->limit_bytes);
   return text;
 }
 
 }  // namespace
+
+std::string signal_text(int signal) {
+  const char* name = ::sigdescr_np(signal);
+  return fmt::format("signal {} ({})", signal, name != nullptr ? name : "unknown");
+}
 
 WatchedProcess watch_process(const std::string& now_page_path) {
   WatchedProcess process;
@@ -77,7 +79,7 @@ std::string Watchdog::describe(const NowPage::Line& line) const {
 
 void Watchdog::look_at(const WatchedProcess& process, std::int64_t now_ns, std::vector<RankFinding>& findings) {
   const NowPage& page = process.page;
-  const bool gone = !process.facts, stopped = process.facts && is_stopped(*process.facts);
+  const bool gone = !process.facts, stopped = process.facts && process.facts->stopped();
   const std::int64_t cpu_ns = process.facts ? process.facts->cpu_ns : 0;
   for (const NowPage::Line& line : page.lines) {
     const auto [at, is_new] = seen_.try_emplace({line.rank, line.lane}, Seen{line.now, now_ns, cpu_ns});
@@ -102,7 +104,7 @@ void Watchdog::look_at(const WatchedProcess& process, std::int64_t now_ns, std::
           rank, where, page.owner.pid, page.owner.pid);
     } else if (!inside || seconds < patience_seconds_) {
       continue;
-    } else if (is_waiting(line.now.state)) {
+    } else if (waits(line.now.state)) {
       found.trouble = RankTrouble::kWaiting;
       found.message = fmt::format("rank {} waits for {:.1f} s{}", rank, seconds, where);
     } else {

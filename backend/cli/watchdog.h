@@ -26,11 +26,14 @@ struct WatchedProcess {
   NowPage page;
   // As the system has it; nothing when the process is gone.
   std::optional<ProcessFacts> facts;
-  std::optional<int> signal;   // that ended it, when its parent knows
-  bool out_of_memory = false;  // its control group counted a kill for memory since the run began
+  std::optional<int> signal;              // that ended it, when its parent knows
+  std::optional<MemoryGroup> full_group;  // its control group, when that has counted a kill for memory since the start
 };
 // Reads page and process of the shard beside it. Throws Error when the page cannot be read.
 WatchedProcess watch_process(const std::string& now_page_path);
+
+// "signal 9 (Killed)"
+std::string signal_text(int signal);
 
 // Ordered by how near to the cause they are.
 enum class RankTrouble {

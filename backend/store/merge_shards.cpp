@@ -185,11 +185,17 @@ void write_notes(Database& out, std::span<const MergeSource> sources, const Dama
     incident.run(IncidentKind::kLost, fmt::format("and {} more of the kind", damage.notes.size() - shown));
 }
 
+void write_incidents(Database& out, std::span<const IncidentRecord> incidents) {
+  Statement insert(out, "INSERT INTO incident (rank, lane, op_id, run_id, kind, message) VALUES (?, ?, ?, ?, ?, ?)");
+  for (const IncidentRecord& i : incidents) insert.run(i.rank, i.lane, i.op_id, i.run_id, i.kind, i.message);
+}
+
 void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOptions& options, Damage& damage,
                 MergeReport& report) {
   create_tables(out, options.tool_version);
   if (damage.tolerant)
     for (MergeSource& source : sources) check_chunks(source, damage);
+  write_incidents(out, options.incidents);
   const MergeClocks clocks(sources, damage);
   const ChunkCodec codec = options.small ? ChunkCodec::kPackedZstd : ChunkCodec::kPacked;
   merge_tables(out, sources, clocks, codec, damage);

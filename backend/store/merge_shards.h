@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backend/store/output_file.h"
+#include "backend/store/rank_records.h"
 
 namespace spscope {
 
@@ -23,6 +24,7 @@ struct MergeOptions {
   bool tolerant = false;
   bool small = false;  // compress chunks: about half the bytes, slower to write
   std::string tool_version = {};
+  std::vector<IncidentRecord> incidents = {};    // that nobody could write to a shard; they come before those of shards
   const std::atomic<bool>* interrupt = nullptr;  // true: stop with kInterrupted; the shards stay
   // Events so far, of how many. Called from the calling thread.
   std::function<void(std::int64_t done, std::int64_t total)> on_progress = {};

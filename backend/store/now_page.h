@@ -35,6 +35,10 @@ enum class LaneState : std::uint8_t {
 };
 inline constexpr int kNumLaneStates = 6;
 std::string_view lane_state_name(LaneState state);
+// For another lane or another rank.
+constexpr bool waits(LaneState state) {
+  return state == LaneState::kWaitingForPeer || state == LaneState::kWaitingForOp;
+}
 
 inline constexpr int kSeveralPeers = -1, kNoPeer = -2;
 

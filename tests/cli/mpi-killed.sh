@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A rank that is killed, or a launcher that is, or a run that is stopped: the cause is named, and no process and no
-# shared memory is left.
+# A rank that is killed, or mpirun is, or the launcher, or a run that is stopped: the cause is named, and no process, no
+# shared memory and no session folder is left.
 # labels: mpi
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
@@ -37,6 +37,22 @@ wait "$pid" || code=$?
 [ "$code" -eq 1 ] || fail "exit code $code after a rank was killed"
 expect_err 'SPS-120' 'rank '
 expect_exit 0 doctor kept.db
+expect_no_ranks
+rm kept.db
+
+# mpirun is killed, and one of its ranks is stopped, so that it cannot notice.
+begin
+mpirun=$(pgrep -P "$pid")
+kill -STOP "$(pgrep -P "$mpirun" | head -n 1)"
+kill -KILL "$mpirun"
+wait "$pid" || code=$?
+[ "$code" -eq 1 ] || fail "exit code $code after mpirun was killed"
+expect_err 'SPS-120' 'mpirun was ended by signal 9 (Killed)' 'events up to then are kept in kept.db'
+expect_exit 0 doctor kept.db
+expect_exit 0 sql kept.db "SELECT message FROM incident ORDER BY ordinal LIMIT 1" --csv
+expect_out 'mpirun was ended by signal 9'
+expect_files kept.db
+expect_no_scratch
 expect_no_ranks
 rm kept.db
 

@@ -112,7 +112,7 @@ TEST(Watchdog, TellsStoppedAndGoneAtOnceAndBeforeTheirConsequences) {
   ranks.compute(2, 6);
   ranks.processes[2].facts.reset();
   ranks.processes[2].signal = SIGKILL;
-  ranks.processes[2].out_of_memory = true;
+  ranks.processes[2].full_group = MemoryGroup{"/sys/fs/cgroup/job", 1 << 30, 1};
   ranks.wait(3, 8, 2);
   ranks.processes[3].facts.reset();
   Watchdog dog(5);
@@ -121,7 +121,8 @@ TEST(Watchdog, TellsStoppedAndGoneAtOnceAndBeforeTheirConsequences) {
   EXPECT_EQ(found[0].trouble, RankTrouble::kKilled);
   EXPECT_THAT(found[0].message, HasSubstr("rank 2 ended in op 62 (sequence 6, lane 0): its process 1002"));
   EXPECT_THAT(found[0].message, HasSubstr("signal 9"));
-  EXPECT_THAT(found[0].message, HasSubstr("memory of its control group was full"));
+  EXPECT_THAT(found[0].message,
+              HasSubstr("the memory of its control group \"/sys/fs/cgroup/job\" was full, at 1073741824 bytes"));
   EXPECT_EQ(found[0].incident()->kind, IncidentKind::kKilled);
   EXPECT_EQ(found[1].trouble, RankTrouble::kLost);
   EXPECT_EQ(found[1].incident()->kind, IncidentKind::kLost);
@@ -147,6 +148,46 @@ TEST(Watchdog, ForgetsTheWaitWhenALaneGoesOn) {
   EXPECT_EQ(dog.look(ranks.processes, 13 * kSecond).size(), 1u);
   ranks.lane(0, 0) = LaneNow();  // between ops nothing can hang
   EXPECT_TRUE(dog.look(ranks.processes, 100 * kSecond).empty());
+}
+
+// Several causes at once: what is surely wrong comes before what only looks so, and consequences come last.
+TEST(Watchdog, PutsTheNearestCauseFirstOfSeveral) {
+  Ranks ranks(6);
+  ranks.wait(0, 9, 4);
+  ranks.compute(1, 3);  // slowly
+  ranks.compute(2, 7);  // hangs
+  ranks.wait(3, 2, 2);  // the lowest post of all, and yet a consequence
+  ranks.compute(4, 8);
+  ranks.wait(5, 6, 1);
+  EXPECT_EQ(ranks.processes.size(), 6u);
+  Watchdog dog(5);
+  EXPECT_TRUE(dog.look(ranks.processes, 0).empty());
+  ranks.facts(1).cpu_ns = 9 * kSecond;
+  ranks.facts(4).state = 'T';
+  const auto order = [&] {
+    std::vector<int> order;
+    for (const RankFinding& found : dog.look(ranks.processes, 10 * kSecond)) order.push_back(found.rank);
+    return order;
+  };
+  EXPECT_EQ(order(), (std::vector{4, 2, 1, 3, 5, 0}));
+  ranks.processes[3].facts.reset();  // gone, nobody knows how: still nearer than one that could go on
+  EXPECT_EQ(order(), (std::vector{3, 4, 2, 1, 5, 0}));
+  ranks.processes[0].facts.reset();
+  ranks.processes[0].signal = SIGKILL;
+  EXPECT_EQ(order(), (std::vector{0, 3, 4, 2, 1, 5}));
+}
+
+// Of several of one kind, the lowest post: others may wait for it, and it for none of them.
+TEST(Watchdog, PutsTheLowestPostFirstOfSeveralThatHang) {
+  Ranks ranks(3);
+  ranks.compute(0, 6);
+  ranks.compute(1, 4);
+  ranks.compute(2, 5);
+  const std::vector<RankFinding> found = after_ten_seconds(ranks, {0, 0, 0});
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].rank, 1);
+  EXPECT_EQ(found[1].rank, 2);
+  EXPECT_EQ(found[2].rank, 0);
 }
 
 // A real process: running, stopped, killed.

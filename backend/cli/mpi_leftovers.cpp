@@ -1,0 +1,75 @@
+#include "backend/cli/mpi_leftovers.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <thread>
+
+#include "backend/base/clock.h"
+#include "backend/base/process.h"
+
+namespace spscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+// btl_vader_backing_directory and osc_sm_backing_directory of Open MPI 4.
+constexpr const char* kSegmentFolder = "/dev/shm";
+
+// vader_segment.HOST.UID.JOB.RANK and osc_sm.HOST.JOB.COMMUNICATOR.RANK, with the job in hexadecimal digits.
+bool is_segment_of(std::string_view name, const std::string& job_part) {
+  return (name.starts_with("vader_segment.") || name.starts_with("osc_sm.")) &&
+         name.find(job_part) != std::string_view::npos;
+}
+
+// Takes those that have ended; false: no child is left.
+bool reap() {
+  for (;;) {
+    const pid_t ended = ::waitpid(-1, nullptr, WNOHANG);
+    if (ended < 0) return errno == EINTR;
+    if (ended == 0) return true;
+  }
+}
+
+}  // namespace
+
+std::string mpi_job_of(int mpirun) {
+  for (const int child : children_of(mpirun))
+    if (std::string job = variable_of(child, "PMIX_NAMESPACE"); !job.empty()) return job;
+  return {};
+}
+
+void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+void end_orphans(double seconds) {
+  constexpr auto kPoll = std::chrono::milliseconds(10);
+  const std::int64_t begin_ns = now_ns();
+  while (reap()) {
+    if (static_cast<double>(now_ns() - begin_ns) * 1e-9 > seconds)
+      for (const int child : children_of(::getpid())) ::kill(child, SIGKILL);
+    std::this_thread::sleep_for(kPoll);
+  }
+}
+
+void remove_mpi_segments(const std::string& job) {
+  const unsigned long long number = std::strtoull(job.c_str(), nullptr, 10);
+  if (number == 0) return;
+  const std::string part = fmt::format(".{:x}.", number);
+  std::error_code failure;
+  for (fs::directory_iterator it(kSegmentFolder, failure), end; !failure && it != end; it.increment(failure)) {
+    struct stat status {};
+    if (!is_segment_of(it->path().filename().string(), part)) continue;
+    if (::lstat(it->path().c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid())
+      ::unlink(it->path().c_str());
+  }
+}
+
+}  // namespace spscope

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# A rank's process that is stopped (SIGSTOP): the run says so at once and how to go on; goes on with it; and when it stays
+# stopped, ends, names it with op, sequence number, peer and bytes, and keeps what was recorded.
+# labels: mpi
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+need_mpi
+
+# start PASSES: a run in the background; `victim` is the process of its rank 1.
+start() {
+  : >"$err"
+  code=0
+  "$SPSCOPE" run -s ring "${small[@]}" --set model.grid=6,14,14 --set cluster.ranks=3 --set run.repeats=20 \
+    --set "run.denoise_steps=$1" --set run.verify=off --headless --launcher mpi -o kept.db >"$out" 2>"$err" &
+  pid=$!
+  wait_for grep -q '"done":5,' "$err"
+  victim=$(of_rank_1 pid)
+}
+of_rank_1() {
+  "$SPSCOPE" watch kept.db --once --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["ranks"][1][sys.argv[1]])' "$1"
+}
+# Stops the victim, inside an op.
+stop_in_op() {
+  kill -STOP "$victim"
+  [ "$(of_rank_1 op)" = None ] || return 0
+  kill -CONT "$victim"
+  sleep "0.0$((RANDOM % 10))"
+  return 1
+}
+all_there="SELECT CASE WHEN count(*) > 0 AND min(events) > 0 AND sum(sent) = sum(stored) THEN 'all of them' END
+  FROM (SELECT rank, sum(sent) AS sent, sum(stored) AS stored, sum(stored) AS events FROM ledger
+        JOIN stream USING (stream_id) GROUP BY rank)"
+
+# It goes on in time: the run ends well, and the file says why its times are what they are.
+start 300
+kill -STOP "$victim"
+wait_for grep -qF "\"rank 1 is stopped" "$err"
+expect_err "kill -CONT $victim"
+sleep 1.5
+kill -CONT "$victim"
+wait_for grep -qF '"rank 1 goes on after ' "$err"
+wait "$pid" || code=$?
+[ "$code" -eq 0 ] || fail "exit code $code although the rank went on"
+[ "$(grep -c 'is stopped' "$err")" -eq 1 ] || fail "the stop was told more than once"
+expect_exit 0 sql kept.db "SELECT rank || ' ' || kind || ' ' || message FROM incident" --csv
+expect_out '1 ' 'rank 1 is stopped' 'it went on after '
+expect_exit 0 sql kept.db "SELECT count(*) || ' incidents' FROM incident" --csv
+expect_out '1 incidents'
+expect_exit 0 sql kept.db "$all_there"
+expect_out 'all of them'
+expect_no_ranks
+rm kept.db
+
+# It stays stopped: the ranks that wait for it end the run.
+export SPSCOPE_PATIENCE_S=3
+start 5000
+wait_for stop_in_op
+wait "$pid" || code=$?
+[ "$code" -eq 1 ] || fail "exit code $code after a rank stayed stopped"
+expect_err "rank 1 is stopped" "its process $victim" 'events up to then are kept in kept.db'
+grep -qE 'error SPS-121: rank 1 ' "$err" || fail "no error names rank 1"
+expect_exit 0 doctor kept.db
+# The first cause comes first; what the ranks say names op, sequence number, peer and bytes.
+expect_exit 0 sql kept.db "SELECT message FROM incident ORDER BY ordinal LIMIT 1" --csv
+expect_out 'rank 1 is stopped'
+expect_exit 0 sql kept.db "SELECT group_concat(message, ' | ') FROM incident" --csv
+grep -qE 'rank 1 made no progress for .*waits .*in exchange op [0-9]+ \(sequence [0-9]+, lane 1, peer ranks [0-9, ]+, [0-9]+ bytes\)' \
+  "$out" || fail "the incident does not name op, sequence number, peer and bytes"
+expect_exit 0 sql kept.db "$all_there"
+expect_out 'all of them'
+expect_files kept.db
+expect_no_ranks
