@@ -24,6 +24,14 @@ std::int64_t bytes_of(const BufferStore& store, const Transfer& transfer, bool p
   return bytes;
 }
 
+// Whether a message has left its memory. One that has not is left to itself.
+bool has_gone(MPI_Request& request) {
+  int done = 0;
+  MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  if (done == 0) MPI_Request_free(&request);
+  return done != 0;
+}
+
 // One rank of each other node.
 std::vector<int> ranks_to_tell(const MpiWorld& world) {
   std::vector<int> ranks;
@@ -42,6 +50,7 @@ NodeMessages::NodeMessages(MpiWorld& world, LaneRun& run, TrafficCounter& counte
       run_(run),
       counter_(counter),
       tell_to_(ranks_to_tell(world)),
+      where_(tell_to_.size()),
       where_every_ns_(
           static_cast<std::int64_t>(1e9 * std::min(kMostWhereSeconds, run.options.watchdog_seconds / (2 * kMissed)))) {
   if (world.num_nodes() > 1) thread_ = std::thread([this] { listen(); });
@@ -51,6 +60,9 @@ NodeMessages::~NodeMessages() {
   leave_ = true;
   if (thread_.joinable()) thread_.join();
   // After a stop, memory of messages that are still on their way is left to them; the process ends soon.
+  bool all_gone = true;
+  for (Where& out : where_) all_gone = has_gone(out.request) && all_gone;
+  if (!all_gone) static_cast<void>(std::make_unique<std::vector<Where>>(std::move(where_)).release());
   if (!served_.empty()) static_cast<void>(std::make_unique<std::list<Served>>(std::move(served_)).release());
 }
 
@@ -81,7 +93,14 @@ void NodeMessages::tell_where() {
     words.insert(words.end(), {place.op, place.waits_for, place.beats});
   }
   const int count = message_count(words.size() * sizeof words[0]);
-  for (const int rank : tell_to_) check(MPI_Send(words.data(), count, MPI_BYTE, rank, kWhereTag, world_.control()));
+  for (std::size_t i = 0; i < tell_to_.size(); ++i) {
+    Where& out = where_[i];
+    int done = 0;
+    check(MPI_Test(&out.request, &done, MPI_STATUS_IGNORE));
+    if (done == 0) continue;  // who does not take the last one is not sent another
+    out.words = words;
+    check(MPI_Isend(out.words.data(), count, MPI_BYTE, tell_to_[i], kWhereTag, world_.control(), &out.request));
+  }
 }
 
 bool NodeMessages::hear_where() {
@@ -118,9 +137,15 @@ std::string NodeMessages::silence(int rank) const {
 // Told to one process of each other node: it stands on the board of the node then.
 void NodeMessages::tell_stop(const StopReason& reason) {
   if (world_.num_nodes() == 1 || told_stop_.exchange(true)) return;
-  StopNote note{static_cast<std::int32_t>(reason.code), reason.fault.rank, reason.fault.lane, reason.fault.op, {}};
-  std::strncpy(note.text, reason.fault.message.c_str(), sizeof note.text - 1);
-  for (const int rank : tell_to_) check(MPI_Send(&note, sizeof note, MPI_BYTE, rank, kStopTag, world_.control()));
+  // Nobody waits for these to arrive: a process may be stopped. Their memory is left to them; the process ends soon.
+  StopNote* const note = std::make_unique<StopNote>().release();
+  *note = {static_cast<std::int32_t>(reason.code), reason.fault.rank, reason.fault.lane, reason.fault.op, {}};
+  std::strncpy(note->text, reason.fault.message.c_str(), sizeof note->text - 1);
+  for (const int rank : tell_to_) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Isend(note, sizeof *note, MPI_BYTE, rank, kStopTag, world_.control(), &request));
+    MPI_Request_free(&request);
+  }
 }
 
 void NodeMessages::listen() {

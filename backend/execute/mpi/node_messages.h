@@ -82,7 +82,13 @@ class NodeMessages {
   LaneRun& run_;
   TrafficCounter& counter_;
   std::mutex hearing_;  // held while a note of a pass is acted upon, and to begin another pass
+  // Where the lanes are, on its way to another node.
+  struct Where {
+    std::vector<std::int64_t> words;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
   const std::vector<int> tell_to_;  // a rank of each other node
+  std::vector<Where> where_;        // to each of them
   const std::int64_t where_every_ns_;
   std::int64_t told_where_ns_ = 0;
   std::atomic<std::int64_t> pass_begin_ns_{0};  // 0: none is going on
