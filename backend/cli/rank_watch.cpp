@@ -112,9 +112,12 @@ void RankWatch::follow_stops(const std::vector<RankFinding>& findings, std::int6
   }
   for (const RankFinding& finding : findings) {
     if (finding.trouble != RankTrouble::kStopped) continue;
-    const bool known =
-        std::ranges::any_of(stops_, [&](const Stop& stop) { return !stop.told && stop.finding.rank == finding.rank; });
-    if (known) continue;
+    const auto known =
+        std::ranges::find_if(stops_, [&](const Stop& stop) { return !stop.told && stop.finding.rank == finding.rank; });
+    if (known != stops_.end()) {
+      known->finding = finding;  // it may have gone on for a moment
+      continue;
+    }
     stops_.push_back({finding, now_ns, 0, false});
     say_(finding.message);
   }
