@@ -75,34 +75,29 @@ std::vector<std::string> mpirun_command(const MpiLaunch& launch) {
   if (launch.root) command.emplace_back("--allow-run-as-root");
   for (const char* word : {"--oversubscribe", "--bind-to", "none", "--mca", "btl_vader_single_copy_mechanism", "none"})
     command.emplace_back(word);
-  if (!launch.session_folder.empty())
-    command.insert(command.end(), {"--mca", "orte_tmpdir_base", launch.session_folder});
   command.insert(command.end(), {"-n", std::to_string(launch.ranks), launch.program});
   command.insert(command.end(), launch.arguments.begin(), launch.arguments.end());
   return command;
 }
 
 LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, const std::function<bool()>& meanwhile) {
-  std::error_code ignored;
-  if (!launch.session_folder.empty()) std::filesystem::create_directory(launch.session_folder, ignored);
   adopt_orphans();
   const pid_t child = spawn(mpirun_command(launch));
   Ending ending(child);
-  std::string job;
+  MpiJob job;
   int status = 0;
   for (;;) {
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended == child) break;
     if (ended < 0 && errno != EINTR)
       throw Error(ErrorCode::kLaunch, fmt::format("mpirun is lost: {}", std::strerror(errno)), "");
-    if (job.empty()) job = mpi_job_of(child);
+    if (job.number.empty()) job = mpi_job_of(child);
     if (stop.load()) ending.ask();
     if (!meanwhile()) ending.press();
     std::this_thread::sleep_for(kPoll);
   }
   end_orphans(kOrphanSeconds);
-  remove_mpi_segments(job);
-  if (!launch.session_folder.empty()) std::filesystem::remove_all(launch.session_folder, ignored);
+  remove_leftovers(job);
   LaunchEnd end;
   end.mpirun_died = WIFSIGNALED(status);
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);

@@ -12,8 +12,7 @@ struct MpiLaunch {
   std::string program;                 // of this process
   std::vector<std::string> arguments;  // of each rank's process
   int ranks = 1;
-  bool root = false;           // mpirun refuses to run as root unless it is told to
-  std::string session_folder;  // where Open MPI keeps the files of the session: a folder of this run alone
+  bool root = false;  // mpirun refuses to run as root unless it is told to
 };
 
 // The command that starts the ranks with Open MPI, on this host.
@@ -28,8 +27,8 @@ struct LaunchEnd {
 
 // Starts the ranks, each process of them in the end a child of mpirun or of this process, and waits for them. Once
 // `stop` is set every rank is asked to stop (SIGUSR1). `meanwhile` is called every 20 ms; once it says false the ranks
-// are asked to stop, and 10 s later ended. When this returns, no rank runs and nothing of Open MPI is left in the
-// session folder, which is removed, and in /dev/shm. Throws Error(kLaunch) when mpirun cannot be started.
+// are asked to stop, and 10 s later ended. When this returns, no rank runs and nothing of Open MPI is left on this
+// host. Throws Error(kLaunch) when mpirun cannot be started.
 LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, const std::function<bool()>& meanwhile);
 
 // The program of this process, as a path that a child can start. Throws Error(kLaunch).

@@ -41,9 +41,13 @@ bool reap() {
 
 }  // namespace
 
-std::string mpi_job_of(int mpirun) {
-  for (const int child : children_of(mpirun))
-    if (std::string job = variable_of(child, "PMIX_NAMESPACE"); !job.empty()) return job;
+// A session is TMPDIR/ompi.HOST.UID/pid.MPIRUN.
+MpiJob mpi_job_of(int mpirun) {
+  for (const int child : children_of(mpirun)) {
+    MpiJob job{variable_of(child, "PMIX_NAMESPACE"), variable_of(child, "OMPI_MCA_orte_jobfam_session_dir")};
+    if (!job.session.ends_with(fmt::format("/pid.{}", mpirun))) job.session.clear();
+    if (!job.number.empty()) return job;
+  }
   return {};
 }
 
@@ -59,8 +63,13 @@ void end_orphans(double seconds) {
   }
 }
 
-void remove_mpi_segments(const std::string& job) {
-  const unsigned long long number = std::strtoull(job.c_str(), nullptr, 10);
+void remove_leftovers(const MpiJob& job) {
+  std::error_code ignored;
+  if (!job.session.empty()) {
+    fs::remove_all(job.session, ignored);
+    fs::remove(fs::path(job.session).parent_path(), ignored);  // unless another mpirun has its session there
+  }
+  const unsigned long long number = std::strtoull(job.number.c_str(), nullptr, 10);
   if (number == 0) return;
   const std::string part = fmt::format(".{:x}.", number);
   std::error_code failure;

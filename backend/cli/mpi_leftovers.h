@@ -5,15 +5,20 @@
 
 namespace spscope {
 
-// The number of the MPI job of the ranks that `mpirun` started, as they are told it; "" when no rank has started yet.
-std::string mpi_job_of(int mpirun);
+// The job of the ranks that `mpirun` started on this host, as they are told it.
+struct MpiJob {
+  std::string number;   // decimal; "": no rank has started yet
+  std::string session;  // folder of the files of this mpirun; "" when it is not known
+};
+MpiJob mpi_job_of(int mpirun);
 
 // Ends every child that this process still has: ranks whose mpirun is gone become children of a process that asked for
 // it with adopt_orphans(). They get `seconds` to end by themselves.
 void adopt_orphans();
 void end_orphans(double seconds);
 
-// Removes the job's segments in /dev/shm that belong to this user. Nothing when `job` is "". REQUIRES: its ranks ended.
-void remove_mpi_segments(const std::string& job);
+// Removes the job's segments in /dev/shm that belong to this user, and its session. REQUIRES: its ranks and mpirun
+// ended.
+void remove_leftovers(const MpiJob& job);
 
 }  // namespace spscope

@@ -66,7 +66,6 @@ int launch_ranks(CommandContext& context, const RunFlags& flags, const Job& job,
   launch.arguments = rank_arguments(flags, job, collecting_path(output.note().out));
   launch.ranks = job.cluster.plan_ranks();
   launch.root = geteuid() == 0;
-  launch.session_folder = output.note().folder + "/mpi";
   RankWatch watch(output.note(), patience_seconds(), [&](const std::string& text) { printer.warn(text); });
   const LaunchEnd end = run_ranks(launch, stop, [&] { return watch.look(); });
   watch.ended(end);
