@@ -130,7 +130,7 @@ def shell_commands(text, builtins, sourced=""):
     text = re.sub(r"\+?=\([^)]*\)|\$\(\(.*?\)\)", "=x", text)
     text = re.sub(r"(?m)^[ \t]*[\w*.|-]+\)", "", text)
     own = shell_functions(text) | shell_functions(sourced)
-    before = r"(?:^|[|&;(!{])[ \t]*(?:(?:if|then|else|elif|do|while|until|!|exec|env|command -v|sudo -n|\w+=\S*)[ \t]+)*"
+    before = r"(?:^|[|&;(!{])[ \t]*(?:(?:if|then|else|elif|do|while|until|!|exec|env|command -v|sudo -n|\w+=[^\s(]*)[ \t]+)*"
     names = set(re.findall(before + r"([a-z][\w.+-]*)(?=[\s;)|&]|$)", text, re.MULTILINE))
     return names - own - builtins
 

@@ -80,6 +80,7 @@ class Commands(unittest.TestCase):
                          {"make", "nproc", "tee", "grep", "tar"})
         self.assertEqual(self.shell('root=$(cd -- "$(dirname -- "$0")" && pwd)\ncommand -v sqlite3\n'),
                          {"dirname", "pwd", "sqlite3"})
+        self.assertEqual(self.shell("of() {\n  tar x\n}\nvictim=$(of make)\n"), {"tar"})
 
     def test_words_that_are_no_commands(self):
         self.assertEqual(self.shell('# make it\necho "a; make (tar)" \'| grep\' install\nhelp() {\n  echo a\n}\nhelp\na=(tar x)\necho $((a * 2))\n'), set())
