@@ -16,11 +16,14 @@
 #include "backend/base/clock.h"
 #include "backend/base/error.h"
 #include "backend/cli/mpi_leftovers.h"
+#include "backend/config/environment.h"
 
 namespace spscope {
 namespace {
 
-constexpr int kSignalBase = 128;  // mpirun ends with this plus the signal that killed a rank
+// mpirun ends with this plus the signal that killed a rank; what lies above is of its own.
+constexpr int kSignalBase = 128, kLastSignal = 64;
+constexpr int kUnknownEnd = 1 << 8;  // a status of waitpid: exit code 1
 constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr double kStepSeconds = 10;   // from asking the ranks to end to telling them, and from there to killing them
 constexpr double kOrphanSeconds = 2;  // for ranks to notice that mpirun is gone
@@ -31,14 +34,18 @@ pid_t spawn(const std::vector<std::string>& command) {
   arguments.push_back(nullptr);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+  sigset_t usual;  // signals that this process ignores
+  sigemptyset(&usual);
+  for (const int signal : {SIGPIPE, SIGXFSZ, SIGCHLD}) sigaddset(&usual, signal);
+  posix_spawnattr_setsigdefault(&attributes, &usual);
   posix_spawnattr_setpgroup(&attributes, 0);
   pid_t child = 0;
   const int failure = posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), environ);
   posix_spawnattr_destroy(&attributes);
   if (failure != 0)
     throw Error(ErrorCode::kLaunch, fmt::format("{} cannot be started: {}", command.front(), std::strerror(failure)),
-                "install openmpi-bin, or use --launcher threads");
+                "use --launcher threads");
   return child;
 }
 
@@ -67,6 +74,16 @@ class Ending {
 
 }  // namespace
 
+void require_mpirun() {
+  const auto require = [](const char* program, const char* package) {
+    if (has_program(program)) return;
+    throw Error(ErrorCode::kLaunch, fmt::format("{} is not on the PATH", program),
+                fmt::format("install {}, or use --launcher threads", package));
+  };
+  require("mpirun", "openmpi-bin");
+  require("setpriv", "util-linux");
+}
+
 // setpriv: mpirun ends its ranks when this process is killed. Ranks are not bound to cores: each has a thread that
 // computes and others that communicate. Their bulk data does not pass through MPI inside a host, and the kernel's way
 // to copy between processes is forbidden in most containers.
@@ -82,6 +99,7 @@ std::vector<std::string> mpirun_command(const MpiLaunch& launch) {
 
 LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, const std::function<bool()>& meanwhile) {
   adopt_orphans();
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, as daemons hand it on, the end of a child cannot be asked for
   const pid_t child = spawn(mpirun_command(launch));
   Ending ending(child);
   MpiJob job;
@@ -89,8 +107,10 @@ LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, cons
   for (;;) {
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended == child) break;
-    if (ended < 0 && errno != EINTR)
-      throw Error(ErrorCode::kLaunch, fmt::format("mpirun is lost: {}", std::strerror(errno)), "");
+    if (ended < 0 && errno != EINTR) {  // somebody else took its end: what it left counts all the same
+      status = kUnknownEnd;
+      break;
+    }
     if (job.number.empty()) job = mpi_job_of(child);
     if (stop.load()) ending.ask();
     if (!meanwhile()) ending.press();
@@ -102,7 +122,8 @@ LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, cons
   end.mpirun_died = WIFSIGNALED(status);
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
   if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
-  if (end.exit_code > kSignalBase) end.signal = end.exit_code - kSignalBase;
+  if (end.exit_code > kSignalBase && end.exit_code <= kSignalBase + kLastSignal)
+    end.signal = end.exit_code - kSignalBase;
   return end;
 }
 

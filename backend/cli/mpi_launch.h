@@ -15,6 +15,9 @@ struct MpiLaunch {
   bool root = false;  // mpirun refuses to run as root unless it is told to
 };
 
+// Throws Error(kLaunch) when a program that starts the ranks is not there.
+void require_mpirun();
+
 // The command that starts the ranks with Open MPI, on this host.
 std::vector<std::string> mpirun_command(const MpiLaunch& launch);
 

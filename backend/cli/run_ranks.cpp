@@ -44,6 +44,9 @@ Error death_of(const RankWatch& watch, const LaunchEnd& end, const std::string& 
   return {stuck ? ErrorCode::kRankHung : ErrorCode::kRankFailed, watch.cause()->message, kept};
 }
 
+// Whether the exit code is one of this program: a rank has said why.
+bool is_told(const LaunchEnd& end) { return end.exit_code <= kExitUsage; }
+
 // One process for each rank of the job. Throws Error(kLaunch).
 void require_all_ranks(const RankWorld& world, const Job& job) {
   const int ranks = job.cluster.plan_ranks();
@@ -57,6 +60,7 @@ void require_all_ranks(const RankWorld& world, const Job& job) {
 
 int launch_ranks(CommandContext& context, const RunFlags& flags, const Job& job, const std::string& path,
                  const std::string& wanted) {
+  require_mpirun();
   const std::atomic<bool>& stop = watch_stop_signals(flags.progress_kind() != "json");
   ProgressPrinter printer(context, flags.progress_kind());
   const auto on_note = [&](const std::string& text) { fmt::print(context.err, "{}\n", text); };
@@ -72,13 +76,16 @@ int launch_ranks(CommandContext& context, const RunFlags& flags, const Job& job,
   const bool died = end.signal != 0 || watch.cause();  // else all of them ended by themselves
   if (output.note().shards().empty()) {                // they said why
     if (died) throw death_of(watch, end, "nothing was kept");
-    return end.exit_code;
+    if (is_told(end)) return end.exit_code;
+    throw Error(ErrorCode::kRankFailed, fmt::format("mpirun ended with exit code {}", end.exit_code),
+                "see what it said; nothing was kept");
   }
   const MergeReport report = merge_output(output, flags, end.exit_code != 0 || died, watch.incidents());
   const std::string kept =
       wanted.empty() ? "nothing was kept" : fmt::format("{} events up to then are kept in {}", report.events, wanted);
   if (died && !stop.load()) throw death_of(watch, end, kept);
   if (end.exit_code != 0) {
+    if (!is_told(end)) fmt::print(context.err, "mpirun ended with exit code {}; ", end.exit_code);
     fmt::print(context.err, "{}\n", kept);
     return kExitFailed;
   }

@@ -1,7 +1,10 @@
 #include "backend/config/environment.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
 namespace spscope {
 
@@ -22,6 +25,14 @@ bool started_beside_others() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"})
     if (const char* value = std::getenv(name)) return std::atoi(value) > 1;
   return true;
+}
+
+bool has_program(const std::string& name) {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (::access(((folder.empty() ? "." : folder) + "/" + name).c_str(), X_OK) == 0) return true;
+  return false;
 }
 
 int pretended_ranks_per_node() {

@@ -15,6 +15,9 @@ bool started_by_mpi();
 // says how many there are, there are others.
 bool started_beside_others();
 
+// Whether a program of this name is on the $PATH.
+bool has_program(const std::string& name);
+
 // $SPSCOPE_RANKS_PER_NODE: how many ranks of a host count as a node of their own (tests); 0: a host is a node.
 int pretended_ranks_per_node();
 
