@@ -146,7 +146,7 @@ CommandAction declare_recover(CLI::App& app) {
       ->required();
   app.add_option("-o,--output", flags->output, "file to write")->required();
   app.add_flag("--force", flags->force, "replace the output when it is a stored run");
-  app.add_flag("--small", flags->small, "compress events: about half the bytes");
+  app.add_flag("--small", flags->small, "compress events: fewer bytes, slower to write");
   return [flags](CommandContext& context) { return recover(context, *flags); };
 }
 

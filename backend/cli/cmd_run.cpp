@@ -81,6 +81,8 @@ int run(CommandContext& context, const RunFlags& flags) {
   if (processes) job.config.run.backend = "mpi";
   if (flags.headless) context.color = context.progress = false;
   if (processes && started_by_mpi()) return run_as_rank(context, flags, job);
+  // Without ranks there is work for one process, however many were started.
+  if (job.config.run.mode != RunMode::kExecute && started_beside_others() && !first_of_others()) return kExitDone;
   const std::string wanted = flags.output.empty() ? job.config.run.output : flags.output;
   if (!wanted.empty()) check_output(wanted, flags.force);
   std::optional<ScratchFile> scratch;  // when nothing is to be kept
@@ -184,7 +186,7 @@ CommandAction declare_run(CLI::App& app) {
   declare_job_flags(app, flags->job);
   app.add_option("-o,--output", flags->output, "keep the run in this file");
   app.add_flag("--force", flags->force, "replace the output file when it is a stored run");
-  app.add_flag("--small", flags->small, "compress the events of the output file: half the bytes, slower to write");
+  app.add_flag("--small", flags->small, "compress the events of the output file: fewer bytes, slower to write");
   app.add_option("--launcher", flags->launcher, "what ranks are: threads of this process, or processes of MPI")
       ->check(CLI::IsMember({"threads", "mpi"}));
   app.add_option("--progress", flags->progress, "bar, json or none, on stderr")

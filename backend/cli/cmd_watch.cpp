@@ -15,6 +15,7 @@
 
 #include "backend/cli/command.h"
 #include "backend/cli/watch_view.h"
+#include "backend/store/output_file.h"
 
 namespace spscope {
 namespace {
@@ -34,6 +35,10 @@ int terminal_columns() {
 CollectingNote collection_of(const std::string& file) {
   if (std::optional<CollectingNote> note = find_collection(file)) return *note;
   std::error_code ignored;
+  if (file_kind(file) == FileKind::kForeign)
+    throw Error(ErrorCode::kStoreForeign,
+                fmt::format("\"{}\" is no stored run of spscope, and no run is writing it", file),
+                "name the file that a run was given with -o");
   if (std::filesystem::exists(file, ignored))
     throw Error(ErrorCode::kStoreOpen, fmt::format("no run is writing \"{}\": it is finished", file),
                 "spscope compare shows what it holds");

@@ -23,6 +23,7 @@ std::string grouped(int number) {
 
 // "run 12 of 2,000 layer passes: usp u4 r2, about 30 s left"
 std::string line_of(const RunProgress& p) {
+  if (p.phase == "merge") return fmt::format("{} of {} layer passes are done", grouped(p.done), grouped(p.total));
   std::string line = fmt::format("{} {} of {} layer passes: {}", p.phase, grouped(std::min(p.done + 1, p.total)),
                                  grouped(p.total), p.label);
   if (p.eta_s >= 1) line += fmt::format(", about {:.0f} s left", p.eta_s);

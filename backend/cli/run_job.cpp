@@ -311,7 +311,7 @@ RunOutcome run_job(const Job& job, const RunTarget& target, const RunOptions& op
         return true;
       },
       options.world == nullptr ? options.interrupt : nullptr);
-  running.progress.say("merge", "", "", 0);
+  if (options.on_progress) options.on_progress(running.progress.now("merge", "", "", 0, 0));
   outcome.progress = running.progress.now("done", "", "", 0, 0);
   return outcome;
 }

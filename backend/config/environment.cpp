@@ -27,6 +27,12 @@ bool started_beside_others() {
   return true;
 }
 
+bool first_of_others() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (const char* value = std::getenv(name)) return std::atoi(value) == 0;
+  return true;
+}
+
 bool has_program(const std::string& name) {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "");

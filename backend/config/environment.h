@@ -15,6 +15,9 @@ bool started_by_mpi();
 // says how many there are, there are others.
 bool started_beside_others();
 
+// Of the processes that were started together: the first, as far as anything says so.
+bool first_of_others();
+
 // Whether a program of this name is on the $PATH.
 bool has_program(const std::string& name);
 

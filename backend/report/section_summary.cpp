@@ -126,11 +126,14 @@ void add_warnings(const ModeGroup& group, Section& section) {
     if (s->verify == "failed")
       section.blocks.push_back(
           Paragraph{fmt::format("{} computed a wrong result; its times mean nothing.", s->label), Tone::kWarning});
+  const bool is_checked = std::ranges::any_of(
+      group.strategies, [](const StrategyResult* s) { return s->verify == "passed" || s->verify == "failed"; });
   if (std::ranges::any_of(group.strategies, [](const StrategyResult* s) { return oversubscribed(*s); }))
     section.blocks.push_back(Paragraph{
-        "Timing is oversubscribed: the ranks share fewer cores, so their times do not compare and no speed-up is "
-        "given. Numbers and bytes are checked; run.mode = \"project\" gives times of this machine's compute on the "
-        "cluster's network, \"simulate\" models both.",
+        fmt::format("Timing is oversubscribed: the ranks share fewer cores, so their times do not compare and no "
+                    "speed-up is given. {}run.mode = \"project\" gives times of this machine's compute on the "
+                    "cluster's network, \"simulate\" models both.",
+                    is_checked ? "Numbers and bytes are checked; " : ""),
         Tone::kWarning});
   if (const std::string why = judge(group).disturbance; !why.empty())
     section.blocks.push_back(Paragraph{

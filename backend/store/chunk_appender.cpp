@@ -20,7 +20,12 @@ ChunkAppender::Open& ChunkAppender::at(StreamId stream) {
 template <typename Record>
 void ChunkAppender::write(Open& open, std::vector<Record>& buffer) {
   if (buffer.empty()) return;
-  const EncodedChunk chunk = encode_chunk(std::span<const Record>(buffer), codec_);
+  EncodedChunk chunk = encode_chunk(std::span<const Record>(buffer), codec_);
+  // A chunk of few events grows by compression: sizes of its columns stand beside them.
+  if (codec_ == ChunkCodec::kPackedZstd)
+    if (EncodedChunk plain = encode_chunk(std::span<const Record>(buffer), ChunkCodec::kPacked);
+        plain.data.size() <= chunk.data.size())
+      chunk = std::move(plain);
   const ChunkHeader& h = chunk.header;
   insert_.run(open.run, open.stream, open.next_seq, h.kind, h.record_version, h.codec, h.count, h.begin_min_ns,
               h.begin_max_ns, h.end_max_ns, h.op_min, h.op_max, h.crc32c, std::span<const std::uint8_t>(chunk.data));

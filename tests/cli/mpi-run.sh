@@ -51,3 +51,11 @@ start_ranks 2 "$SPSCOPE" run "${job[@]}"
 expect_err 'SPS-127' '2 processes were started, and the run has 3 ranks' 'mpirun -n 3'
 expect_no_files
 expect_no_ranks
+
+# Without ranks to start, one of the processes does the work: it alone prints, and writes the file.
+start_ranks 3 "$SPSCOPE" run -s ring "${small[@]}" --set cluster.ranks=3 --set run.mode=simulate --launcher mpi \
+  --headless --json -o modelled.db
+[ "$code" -eq 0 ] || fail "exit code $code of a simulation under mpirun"
+expect_json 's["ring"]["mode"] == "simulate"'
+expect_exit 0 doctor modelled.db
+expect_no_ranks

@@ -34,5 +34,8 @@ expect_json 'd["state"] == "ended"'
 [ "$(wc -l <looks)" -gt 3 ] || fail "watch looked only once"
 expect_exit 2 watch kept.db
 expect_err 'SPS-150' 'finished'
+echo 'no store' >text.db
+expect_exit 2 watch text.db
+expect_err 'SPS-151' 'text.db' 'no stored run'
 expect_exit 2 watch missing.db
 expect_err 'SPS-150' 'missing.db'
