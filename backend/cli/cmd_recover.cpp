@@ -106,6 +106,19 @@ std::vector<std::string> missing_parts(const Found& found) {
   return missing;
 }
 
+// What is known of the end of runs whose collections are recovered: whoever was to make the file is gone.
+std::vector<IncidentRecord> early_ends(const Found& found) {
+  std::vector<IncidentRecord> ends;
+  for (const CollectingNote& note : found.notes) {
+    if (note.is_part()) continue;
+    IncidentRecord& end = ends.emplace_back();
+    end.kind = IncidentKind::kLost;
+    end.message =
+        fmt::format("process {} of host {} ended before it made the file: this is what it left", note.pid, note.host);
+  }
+  return ends;
+}
+
 int recover(CommandContext& context, const RecoverFlags& flags) {
   Found found;
   for (const std::string& input : flags.inputs) {
@@ -126,6 +139,7 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
                   "choose another path with -o");
   OutputFile out(flags.output, flags.force);
   MergeOptions options{.tolerant = true, .small = flags.small, .tool_version = std::string(kVersion)};
+  options.incidents = early_ends(found);
   MergeReport report = merge_shards(out, shards, options);
   const std::vector<std::string> missing = missing_parts(found);
   report.notes.insert(report.notes.end(), missing.begin(), missing.end());

@@ -51,8 +51,9 @@ int tell_end(CommandContext& context, const WatchedRun& last, const CollectingNo
   const bool kept = std::filesystem::exists(last.out, ignored);
   if (last.state == "died") {
     if (!json)
-      context.out << fmt::format("the run ended early; spscope recover {} makes a file of what it left\n",
-                                 note.is_part() ? note.folder : last.out);
+      context.out << fmt::format(
+          "the run ended early; spscope recover \"{}\" -o FILE.db makes a file of what it left\n",
+          note.is_part() ? note.folder : last.out);
     return kExitFailed;
   }
   if (!json && note.is_part())

@@ -16,13 +16,24 @@ std::string scratch_of(const RunOutputOptions& options) {
   return options.scratch.empty() ? default_scratch_folder() : options.scratch;
 }
 
-void name_leftovers(const RunOutputOptions& options) {
+// What runs left that ended early: each one to this file, and how many others.
+void name_leftovers(const RunOutputOptions& options, const std::string& out) {
   if (!options.on_note) return;
-  for (const CollectingNote& dead : dead_collections(scratch_of(options)))
+  std::vector<CollectingNote> others;
+  for (const CollectingNote& dead : dead_collections(scratch_of(options))) {
+    if (dead.out != out) {
+      others.push_back(dead);
+      continue;
+    }
     options.on_note(
-        fmt::format("\"{}\" is left of a run to \"{}\" that ended early at {}: spscope recover {} makes a "
-                    "file of it; remove the folder when it is not needed",
-                    dead.folder, dead.out, dead.started_utc, dead.folder));
+        fmt::format("a run to this file that began at {} ended early and left \"{}\"", dead.started_utc, dead.folder));
+    options.on_note(fmt::format(
+        "  spscope recover \"{}\" -o FILE.db makes a file of it; remove it when it is not needed", dead.folder));
+  }
+  if (!others.empty())
+    options.on_note(fmt::format("{} other run{} that ended early left folders in \"{}\", \"{}\" among them",
+                                others.size(), others.size() == 1 ? "" : "s", scratch_of(options),
+                                others.back().folder));
 }
 
 }  // namespace
@@ -31,7 +42,7 @@ RunOutput::RunOutput(const std::string& path, const RunOutputOptions& options)
     : out_(path, options.force),
       collection_(out_.path(), scratch_of(options), options.ranks, kLeastBytes),
       is_wanted_(options.keeps) {
-  name_leftovers(options);
+  name_leftovers(options, note().out);
   collection_.keep();
 }
 
