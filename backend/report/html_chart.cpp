@@ -76,8 +76,8 @@ std::string rows_chart(const StackedBars& chart) {
   const double scale = scale_of(chart);
   std::string text = "<div class=\"rows\">";
   for (const StackedBars::Bar& bar : chart.bars)
-    text += fmt::format("<span class=\"name\">{}</span>{}<span class=\"value\">{}</span>\n", html_escaped(bar.label),
-                        row_bar(chart, bar, scale), duration_text(total(bar)));
+    text += fmt::format("<div class=\"row\"><span class=\"name\">{}</span>{}<span class=\"value\">{}</span></div>\n",
+                        html_escaped(bar.label), row_bar(chart, bar, scale), duration_text(total(bar)));
   return text + "</div>";
 }
 

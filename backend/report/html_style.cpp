@@ -34,6 +34,7 @@ body {
 main, header.page, footer { max-width: 1080px; margin: 0 auto; }
 a { color: var(--accent); text-underline-offset: .18em; }
 .eyebrow { margin: 0; color: var(--muted); font-size: .8rem; letter-spacing: .06em; text-transform: uppercase; }
+h1, h2 { text-wrap: balance; }
 h1 { margin: .15rem 0 1rem; font-size: 1.75rem; line-height: 1.2; letter-spacing: -.015em; }
 h2 { margin: 2.25rem 0 .25rem; font-size: 1.2rem; line-height: 1.35; letter-spacing: -.005em; }
 h2:first-child { margin-top: 0; }
@@ -87,6 +88,7 @@ figure { margin: 0 0 1.2rem; }
 figcaption { margin: 0 0 .5rem; color: var(--muted); font-size: .88rem; }
 svg { display: block; overflow: visible; }
 .rows { display: grid; grid-template-columns: max-content 1fr max-content; gap: .55rem .9rem; align-items: center; }
+.rows .row { display: contents; }
 .rows .name { max-width: 22ch; overflow-wrap: anywhere; font-size: .9rem; }
 .rows .value { min-width: 5em; text-align: right; font-size: .9rem; font-variant-numeric: tabular-nums; }
 svg.bar, svg.columns { width: 100%; }
@@ -115,7 +117,8 @@ ul.legend .note { color: var(--muted); }
 .ranks figcaption span { color: var(--muted); font-weight: 400; }
 ul.legend.above { margin: 0 0 .9rem; }
 .ranks .top { color: var(--muted); font-size: .72rem; line-height: 1.6; }
-.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(300px, 1fr)); gap: 0 2.5rem; }
+.facts { columns: 3 300px; column-gap: 2.5rem; }
+.facts > div { break-inside: avoid; }
 .facts h4, details summary { margin: 0 0 .4rem; font-size: .88rem; font-weight: 600; color: var(--muted); }
 dl.fact { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 0 0 1.1rem; font-size: .9rem; }
 dl.fact dt { color: var(--muted); }
@@ -141,8 +144,10 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
 @media (max-width: 640px) {
   body { padding: 1.2rem .6rem 2rem; }
   section { padding: 1rem .9rem; border-radius: 8px; }
-  .rows { grid-template-columns: 1fr max-content; }
-  .rows .bar { grid-column: 1 / -1; grid-row: auto; order: 1; }
+  .rows { display: block; }
+  .rows .row { display: grid; grid-template-columns: 1fr max-content; gap: .15rem .9rem; margin: 0 0 .7rem; }
+  .rows .name { max-width: none; }
+  .rows .bar { grid-column: 1 / -1; grid-row: 2; }
 }
 @media print {
   :root { --page: #ffffff; --surface: #ffffff; --ink: #000000; --muted: #444444; --rule: #cccccc; }
@@ -159,6 +164,6 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
 
 }  // namespace
 
-std::string_view html_style() { return kStyle; }
+std::string html_style() { return std::string(kStyle) + html_table_style(); }
 
 }  // namespace spscope

@@ -4,43 +4,10 @@
 
 #include "backend/report/format.h"
 #include "backend/report/html.h"
-#include "backend/report/metrics.h"
 #include "backend/report/render.h"
 
 namespace spscope {
 namespace {
-
-constexpr std::size_t kLongText = 60;  // cells above it may break their lines
-
-std::string heading_cell(const Column& column) {
-  const std::string name = html_escaped(column.heading);
-  const std::string title = metric_title(column.metric);
-  const std::string inner = title.empty() ? name
-                                          : fmt::format("<a href=\"#metric-{}\" title=\"{}\">{}</a>",
-                                                        html_escaped(column.metric), html_escaped(title), name);
-  return fmt::format("<th scope=\"col\"{}>{}</th>", column.left ? " class=\"left\"" : "", inner);
-}
-
-std::string cell_class(const Column& column, const Cell& cell) {
-  std::string names = column.left ? "left" : "";
-  const auto add = [&](const std::string& name) { names += (names.empty() ? "" : " ") + name; };
-  if (cell.hint == Hint::kVerdict) add(html_escaped(cell.text));
-  if (cell.text.size() > kLongText) add("long");
-  return names.empty() ? "" : " class=\"" + names + "\"";
-}
-
-std::string table_row(const Table& table, const Row& row) {
-  std::string text = row.best ? "<tr class=\"best\">" : row.aside ? "<tr class=\"aside\">" : "<tr>";
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    const Cell cell = c < row.cells.size() ? row.cells[c] : text_cell("");
-    const CellText shown = cell_text(cell);
-    text += "<td" + cell_class(table.columns[c], cell) + ">" + html_escaped(shown.value);
-    if (!shown.suffix.empty()) text += " <span class=\"spread\">" + html_escaped(shown.suffix) + "</span>";
-    if (row.best && c == 0) text += "<span class=\"tag\">fastest</span>";
-    text += "</td>";
-  }
-  return text + "</tr>\n";
-}
 
 std::string_view tone_class(Tone tone) {
   static constexpr std::string_view names[] = {"plain", "note", "warning", "conclusion"};
@@ -59,15 +26,7 @@ struct BlockHtml {
                           badge.modelled ? "◌" : "●", html_escaped(badge.text));
     return text + "</ul>\n";
   }
-  std::string operator()(const Table& table) const {
-    std::string text = "<div class=\"scroll\"><table>";
-    if (!table.caption.empty()) text += "<caption>" + html_escaped(table.caption) + "</caption>";
-    text += "<thead><tr>";
-    for (const Column& column : table.columns) text += heading_cell(column);
-    text += "</tr></thead>\n<tbody>";
-    for (const Row& row : table.rows) text += table_row(table, row);
-    return text + "</tbody></table></div>\n";
-  }
+  std::string operator()(const Table& table) const { return html_table(table); }
   std::string operator()(const StackedBars& chart) const { return html_chart(chart); }
   std::string operator()(const Facts& facts) const {
     std::string text = "<div><h4>" + html_escaped(facts.caption) + "</h4><dl class=\"fact\">";

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "backend/report/format.h"
 #include "backend/report/section.h"
 
 namespace spscope {
@@ -125,21 +126,54 @@ void add_steps(const StrategyResult& s, Section& section) {
   section.blocks.push_back(std::move(table));
 }
 
-// Several layers or denoise steps: the most uneven of them. The others are for SQL.
+// How a layer at a denoise step came out, as it is shown.
+std::vector<Cell> layer_cells(const LayerResult& l) {
+  return {cell(Hint::kCount, l.denoise_step),
+          cell(Hint::kCount, l.layer),
+          duration_cell(l.makespan_ns),
+          cell(Hint::kPercent, l.density),
+          text_cell(l.slowest_rank ? fmt::format("rank {}", *l.slowest_rank) : "–"),
+          cell(Hint::kRatio, l.imbalance_ratio),
+          cell(Hint::kRatio, l.coupled_imbalance_ratio)};
+}
+
+// The ratios as they are shown: what reads alike is alike.
+struct ShownBalance {
+  std::string imbalance, coupled;
+  bool operator==(const ShownBalance&) const = default;
+};
+
+ShownBalance balance_of(const LayerResult& l) {
+  return {ratio_text(l.imbalance_ratio.value_or(1)), ratio_text(l.coupled_imbalance_ratio.value_or(1))};
+}
+
+// Several layers or denoise steps: all of a few, of many the most uneven. The others are for SQL.
 void add_layers(const StrategyResult& s, Section& section) {
   constexpr std::size_t kMostRows = 12;
   if (s.by_layer.size() < 2) return;
   std::vector<const LayerResult*> layers;
   for (const LayerResult& layer : s.by_layer) layers.push_back(&layer);
-  const bool some = layers.size() > kMostRows;
-  if (some) {
+  std::string caption = s.label + " by layer and denoise step";
+  if (layers.size() > kMostRows) {
+    const ShownBalance first = balance_of(*layers.front()), even = {ratio_text(1), ratio_text(1)};
+    if (std::ranges::all_of(layers, [&](const LayerResult* l) { return balance_of(*l) == first; })) {
+      section.blocks.push_back(
+          Paragraph{fmt::format("{}: all {} layer passes are {}, with an imbalance of {}.", s.label, layers.size(),
+                                first == even ? "even" : "equally uneven", first.imbalance),
+                    Tone::kNote});
+      return;
+    }
+    std::erase_if(layers, [&](const LayerResult* l) { return balance_of(*l) == even; });
     std::ranges::stable_sort(layers, std::greater(),
                              [](const LayerResult* l) { return l->imbalance_ratio.value_or(1); });
-    layers.resize(kMostRows);
+    const std::size_t uneven = layers.size();
+    layers.resize(std::min(uneven, kMostRows));
+    caption = uneven > kMostRows
+                  ? fmt::format("{}: the {} most uneven of {} layer passes", s.label, kMostRows, s.by_layer.size())
+                  : fmt::format("{}: {} of {} layer passes are uneven", s.label, uneven, s.by_layer.size());
   }
   Table table;
-  table.caption = some ? fmt::format("{}: the {} most uneven of {} layer passes", s.label, kMostRows, s.by_layer.size())
-                       : s.label + " by layer and denoise step";
+  table.caption = std::move(caption);
   table.columns = {{"denoise step"},
                    {"layer"},
                    {"makespan", "makespan"},
@@ -147,11 +181,7 @@ void add_layers(const StrategyResult& s, Section& section) {
                    {"slowest", "compute"},
                    {"imbalance", "imbalance_ratio"},
                    {"coupled", "coupled_imbalance_ratio"}};
-  for (const LayerResult* l : layers)
-    table.rows.push_back(
-        {{cell(Hint::kCount, l->denoise_step), cell(Hint::kCount, l->layer), duration_cell(l->makespan_ns),
-          cell(Hint::kPercent, l->density), text_cell(l->slowest_rank ? fmt::format("rank {}", *l->slowest_rank) : "–"),
-          cell(Hint::kRatio, l->imbalance_ratio), cell(Hint::kRatio, l->coupled_imbalance_ratio)}});
+  for (const LayerResult* l : layers) table.rows.push_back({layer_cells(*l)});
   section.blocks.push_back(std::move(table));
 }
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "backend/report/html.h"
 #include "backend/report/metrics.h"
 #include "backend/report/render.h"
@@ -70,7 +72,7 @@ TEST(Html, WarningsStandAboveAllNumbers) {
     if (s.legal) s.compute_scale = 347;
   const std::string page = html_of(c), text = render_markdown(make_report({&c, 1}));
   for (const char* warning : {"15 of 40 layer passes, and", "about 350x slower"}) {
-    EXPECT_LT(page.find(warning), page.find("<table>")) << warning;
+    EXPECT_LT(page.find(warning), page.find("<table")) << warning;
     EXPECT_LT(text.find(warning), text.find("| strategy |")) << warning;
   }
   EXPECT_FALSE(has(page, "fastest</span>"));
@@ -115,9 +117,34 @@ TEST(Html, KeptDecisionsAreShownByDenoiseStep) {
     if (i >= 2) s.by_layer[i].imbalance_ratio = 1.40;
   }
   EXPECT_TRUE(has(html_of(c), "ulysses u4 by denoise step"));
-  EXPECT_TRUE(has(html_of(c), "<td>kept</td><td>1.310</td><td>1.400</td>"));
+  EXPECT_TRUE(
+      has(html_of(c),
+          ">kept</td><td data-column=\"planned imbalance\">1.310</td><td data-column=\"actual imbalance\">1.400</td>"));
   for (std::size_t i = 0; i < 2; ++i) s.by_layer[i].decided = false, s.by_layer[i].planned_imbalance_ratio.reset();
-  EXPECT_TRUE(has(html_of(c), "<td>even, nothing known</td><td>–</td>")) << "the first step has no mask before it";
+  EXPECT_TRUE(has(html_of(c), ">even, nothing known</td><td data-column=\"planned imbalance\">–</td>"))
+      << "the first step has no mask before it";
+}
+
+// Twenty layers of which two are uneven, then none, then all alike.
+TEST(Html, OnlyUnevenLayersAreListedAsUneven) {
+  Comparison c = sample_comparison();
+  auto& layers = c.strategies[0].by_layer;
+  layers.resize(20, layers[0]);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    layers[i].layer = static_cast<int>(i);
+    layers[i].imbalance_ratio = layers[i].coupled_imbalance_ratio = i == 4 || i == 11 ? 1.4 : 1.0;
+  }
+  const std::string page = html_of(c);
+  const std::size_t table = page.find("ulysses u4: 2 of 20 layer passes are uneven");
+  ASSERT_NE(table, std::string::npos);
+  const std::string rows = page.substr(table, page.find("</table>", table) - table);
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 3) << "the heading and two layers: " << rows;
+  EXPECT_FALSE(has(rows, ">1.000<"));
+  for (LayerResult& l : layers) l.imbalance_ratio = l.coupled_imbalance_ratio = 1.0;
+  EXPECT_TRUE(has(html_of(c), "ulysses u4: all 20 layer passes are even, with an imbalance of 1.000."));
+  for (LayerResult& l : layers) l.imbalance_ratio = l.coupled_imbalance_ratio = 1.25;
+  EXPECT_TRUE(has(html_of(c), "ulysses u4: all 20 layer passes are equally uneven, with an imbalance of 1.250."));
+  EXPECT_FALSE(has(html_of(c), "most uneven"));
 }
 
 TEST(Html, TextOfAFileStaysText) {

@@ -1,0 +1,122 @@
+// Tables of a page. Where the window is too narrow for one, each of its rows becomes a small card: the first cell
+// above, the others below it with the headings of their columns.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "backend/report/format.h"
+#include "backend/report/html.h"
+#include "backend/report/metrics.h"
+
+namespace spscope {
+namespace {
+
+constexpr std::size_t kLongText = 60;  // cells above it may break their lines
+
+// Windows below one of these widths, in px, show a table of the class stack-WIDTH as cards.
+constexpr std::array<int, 4> kStackBelow = {420, 500, 640, 860};
+
+int longest_word(std::string_view text) {
+  int longest = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    longest = std::max(longest, display_width(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return longest;
+}
+
+// The width of a window in which the table fits, about, in px.
+double window_width(const Table& table) {
+  constexpr double kCharacter = 8, kHeadingCharacter = 7.4, kCellPadding = 9, kMargins = 50;  // of the style for 640 px
+  double width = kMargins;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    double widest = kHeadingCharacter * longest_word(table.columns[c].heading);
+    for (const Row& row : table.rows) {
+      if (c >= row.cells.size()) continue;
+      const int length = display_width(joined(cell_text(row.cells[c])));
+      widest = std::max(widest, kCharacter * std::min(length, static_cast<int>(kLongText)));
+    }
+    width += widest + kCellPadding;
+  }
+  return width;
+}
+
+std::string stack_class(const Table& table) {
+  const double needed = window_width(table);
+  for (const int below : kStackBelow)
+    if (needed <= below) return fmt::format("stack-{}", below);
+  return fmt::format("stack-{}", kStackBelow.back());
+}
+
+std::string heading_cell(const Column& column) {
+  const std::string name = html_escaped(column.heading);
+  const std::string title = metric_title(column.metric);
+  const std::string inner = title.empty() ? name
+                                          : fmt::format("<a href=\"#metric-{}\" title=\"{}\">{}</a>",
+                                                        html_escaped(column.metric), html_escaped(title), name);
+  return fmt::format("<th scope=\"col\"{}>{}</th>", column.left ? " class=\"left\"" : "", inner);
+}
+
+std::string cell_class(const Column& column, const Cell& cell) {
+  std::string names = column.left ? "left" : "";
+  const auto add = [&](const std::string& name) { names += (names.empty() ? "" : " ") + name; };
+  if (cell.hint == Hint::kVerdict) add(html_escaped(cell.text));
+  if (cell.text.size() > kLongText) add("long");
+  return names.empty() ? "" : " class=\"" + names + "\"";
+}
+
+std::string table_row(const Table& table, const Row& row) {
+  std::string text = row.best ? "<tr class=\"best\">" : row.aside ? "<tr class=\"aside\">" : "<tr>";
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const Cell cell = c < row.cells.size() ? row.cells[c] : text_cell("");
+    const CellText shown = cell_text(cell);
+    text += fmt::format("<td{} data-column=\"{}\">{}", cell_class(table.columns[c], cell),
+                        html_escaped(table.columns[c].heading), html_escaped(shown.value));
+    if (!shown.suffix.empty()) text += " <span class=\"spread\">" + html_escaped(shown.suffix) + "</span>";
+    if (row.best && c == 0) text += "<span class=\"tag\">fastest</span>";
+    text += "</td>";
+  }
+  return text + "</tr>\n";
+}
+
+}  // namespace
+
+std::string html_table(const Table& table) {
+  std::string text = fmt::format("<div class=\"scroll\"><table class=\"{}\">", stack_class(table));
+  if (!table.caption.empty()) text += "<caption>" + html_escaped(table.caption) + "</caption>";
+  text += "<thead><tr>";
+  for (const Column& column : table.columns) text += heading_cell(column);
+  text += "</tr></thead>\n<tbody>";
+  for (const Row& row : table.rows) text += table_row(table, row);
+  return text + "</tbody></table></div>\n";
+}
+
+std::string html_table_style() {
+  constexpr std::string_view kStacked = R"css(@media screen and (max-width: {0}px) {{
+  .stack-{1} thead {{ display: none; }}
+  .stack-{1}, .stack-{1} caption, .stack-{1} tbody {{ display: block; }}
+  .stack-{1} tr {{
+    display: grid; grid-template-columns: repeat(auto-fill, minmax(5.4rem, 1fr)); gap: .3rem .75rem; padding: .6rem .5rem;
+    border-bottom: 1px solid var(--rule);
+  }}
+  .stack-{1} tr:last-child {{ border-bottom: 0; }}
+  .stack-{1} tr.best {{ background: var(--best); }}
+  .stack-{1} td {{ padding: 0; border: 0; text-align: left; white-space: normal; }}
+  .stack-{1} td::before {{
+    content: attr(data-column); display: block; color: var(--muted); font-size: .74rem; font-weight: 400;
+  }}
+  .stack-{1} td:first-child, .stack-{1} td.long {{ grid-column: 1 / -1; padding: 0; }}
+  .stack-{1} td.left:first-child {{ font-weight: 600; }}
+  .stack-{1} td.left:first-child::before, .stack-{1} td:empty {{ display: none; }}
+  .stack-{1} .tag {{ display: inline; }}
+}}
+)css";
+  std::string style;
+  for (const int below : kStackBelow) style += fmt::format(fmt::runtime(kStacked), below - 1, below);
+  return style;
+}
+
+}  // namespace spscope
