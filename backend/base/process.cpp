@@ -50,6 +50,18 @@ struct ThreadTimes {
   std::int64_t ran_ns = 0, waited_ns = 0;  // on a core, and for one
 };
 
+// Of all processes, by parent.
+std::map<int, std::vector<int>> read_children() {
+  std::map<int, std::vector<int>> children;
+  std::error_code failure;
+  for (std::filesystem::directory_iterator it("/proc", failure), end; !failure && it != end; it.increment(failure)) {
+    const int pid = std::atoi(it->path().filename().c_str());
+    if (pid <= 0) continue;
+    if (const std::optional<ProcessFacts> facts = read_process(pid)) children[facts->parent].push_back(pid);
+  }
+  return children;
+}
+
 // Of all threads of a process, by number; empty when the system does not say.
 std::map<int, ThreadTimes> read_threads(int pid) {
   std::map<int, ThreadTimes> threads;
@@ -107,16 +119,16 @@ std::optional<bool> computes(int pid) {
   });
 }
 
-std::vector<int> children_of(int pid) {
-  std::vector<int> children;
-  std::error_code failure;
-  for (std::filesystem::directory_iterator it("/proc", failure), end; !failure && it != end; it.increment(failure)) {
-    const int other = std::atoi(it->path().filename().c_str());
-    if (other <= 0) continue;
-    if (const std::optional<ProcessFacts> facts = read_process(other); facts && facts->parent == pid)
-      children.push_back(other);
-  }
-  return children;
+std::vector<int> children_of(int pid) { return read_children()[pid]; }
+
+std::vector<int> descendants_of(int pid) {
+  const std::map<int, std::vector<int>> children = read_children();
+  std::vector<int> found = {pid};
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (const auto own = children.find(found[i]); own != children.end())
+      found.insert(found.end(), own->second.begin(), own->second.end());
+  found.erase(found.begin());
+  return found;
 }
 
 std::string variable_of(int pid, const std::string& name) {

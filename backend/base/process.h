@@ -24,6 +24,8 @@ std::optional<ProcessFacts> read_process(int pid);
 std::optional<bool> computes(int pid);
 // Processes whose parent this is, those that have ended and were not asked for included.
 std::vector<int> children_of(int pid);
+// The same with their children, and so on; in no order.
+std::vector<int> descendants_of(int pid);
 // A variable of a process's environment as it was when its program started; "" when it is not set or may not be read.
 std::string variable_of(int pid, const std::string& name);
 

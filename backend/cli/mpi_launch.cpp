@@ -27,6 +27,7 @@ constexpr int kUnknownEnd = 1 << 8;  // a status of waitpid: exit code 1
 constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr double kStepSeconds = 10;   // from asking the ranks to end to telling them, and from there to killing them
 constexpr double kOrphanSeconds = 2;  // for ranks to notice that mpirun is gone
+constexpr double kAloneSeconds = 10;  // for mpirun to end when its ranks have
 
 pid_t spawn(const std::vector<std::string>& command) {
   std::vector<char*> arguments;
@@ -47,6 +48,34 @@ pid_t spawn(const std::vector<std::string>& command) {
     throw Error(ErrorCode::kLaunch, fmt::format("{} cannot be started: {}", command.front(), std::strerror(failure)),
                 "use --launcher threads");
   return child;
+}
+
+// Whether all ranks of this host have ended, for so long that mpirun will not.
+class Silence {
+ public:
+  bool over(const MpiJob& job) {
+    const std::int64_t now = now_ns();
+    if (job.number.empty() || now - looked_ns_ < kEveryNs) return false;
+    looked_ns_ = now;
+    if (runs_here(job)) since_ns_ = now;
+    if (since_ns_ == 0) since_ns_ = now;
+    return static_cast<double>(now - since_ns_) * 1e-9 > kAloneSeconds;
+  }
+
+ private:
+  static constexpr std::int64_t kEveryNs = 500'000'000;
+  std::int64_t since_ns_ = 0, looked_ns_ = 0;
+};
+
+// With what it started: it leads a group of processes. Waits for it.
+void kill_mpirun(pid_t mpirun) {
+  int status = 0;
+  kill(-mpirun, SIGTERM);
+  for (const std::int64_t begin_ns = now_ns(); static_cast<double>(now_ns() - begin_ns) * 1e-9 < kOrphanSeconds;) {
+    if (waitpid(mpirun, &status, WNOHANG) != 0) break;
+    std::this_thread::sleep_for(kPoll);
+  }
+  if (kill(-mpirun, SIGKILL) == 0) waitpid(mpirun, &status, 0);  // ECHILD when it has ended
 }
 
 // Ends ranks that do not end: asks them, tells mpirun to end them, kills mpirun, a step at each call that is due.
@@ -103,6 +132,8 @@ LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, cons
   const pid_t child = spawn(mpirun_command(launch));
   Ending ending(child);
   MpiJob job;
+  Silence silence;
+  LaunchEnd end;
   int status = 0;
   for (;;) {
     const pid_t ended = waitpid(child, &status, WNOHANG);
@@ -114,11 +145,16 @@ LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, cons
     if (job.number.empty()) job = mpi_job_of(child);
     if (stop.load()) ending.ask();
     if (!meanwhile()) ending.press();
+    if (silence.over(job)) {
+      end.mpirun_hung = true;
+      kill_mpirun(child);
+      break;
+    }
     std::this_thread::sleep_for(kPoll);
   }
   end_orphans(kOrphanSeconds);
   remove_leftovers(job);
-  LaunchEnd end;
+  if (end.mpirun_hung) return end;
   end.mpirun_died = WIFSIGNALED(status);
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
   if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);

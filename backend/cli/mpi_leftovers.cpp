@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 
 // btl_vader_backing_directory and osc_sm_backing_directory of Open MPI 4.
 constexpr const char* kSegmentFolder = "/dev/shm";
+constexpr const char* kJobVariable = "PMIX_NAMESPACE";  // of a rank's process
 
 // vader_segment.HOST.UID.JOB.RANK and osc_sm.HOST.JOB.COMMUNICATOR.RANK, with the job in hexadecimal digits.
 bool is_segment_of(std::string_view name, const std::string& job_part) {
@@ -41,14 +43,22 @@ bool reap() {
 
 }  // namespace
 
-// A session is TMPDIR/ompi.HOST.UID/pid.MPIRUN.
+// A session is TMPDIR/ompi.HOST.UID/pid.MPIRUN. What is started as mpirun may be a script around it. All inherit the
+// job that this process may itself be of.
 MpiJob mpi_job_of(int mpirun) {
-  for (const int child : children_of(mpirun)) {
-    MpiJob job{variable_of(child, "PMIX_NAMESPACE"), variable_of(child, "OMPI_MCA_orte_jobfam_session_dir")};
-    if (!job.session.ends_with(fmt::format("/pid.{}", mpirun))) job.session.clear();
-    if (!job.number.empty()) return job;
+  const std::string outer = variable_of(::getpid(), kJobVariable);
+  for (const int child : descendants_of(mpirun)) {
+    MpiJob job{variable_of(child, kJobVariable), variable_of(child, "OMPI_MCA_orte_jobfam_session_dir")};
+    const std::optional<ProcessFacts> facts = read_process(child);
+    if (!facts || !job.session.ends_with(fmt::format("/pid.{}", facts->parent))) job.session.clear();
+    if (!job.number.empty() && job.number != outer) return job;
   }
   return {};
+}
+
+bool runs_here(const MpiJob& job) {
+  return std::ranges::any_of(descendants_of(::getpid()),
+                             [&](int child) { return variable_of(child, kJobVariable) == job.number; });
 }
 
 void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }

@@ -6,6 +6,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
+#include "backend/store/store_reader.h"
 
 namespace spscope {
 namespace {
@@ -19,6 +20,14 @@ constexpr double kQuietShare = 0.05;
 
 double seconds_between(std::int64_t begin_ns, std::int64_t end_ns) {
   return static_cast<double>(end_ns - begin_ns) * 1e-9;
+}
+
+// Whether a shard tells of a fault.
+bool has_incident(const CollectingNote& note) {
+  return std::ranges::any_of(note.shards(), [](const std::string& path) {
+    const auto found = capture([&] { return !StoreReader::shard(path).incidents().empty(); });
+    return found && *Result(found);
+  });
 }
 
 }  // namespace
@@ -57,6 +66,8 @@ bool RankWatch::look() {
   for (const RankFinding& finding : findings) {
     if (finding.trouble == RankTrouble::kKilled || finding.trouble == RankTrouble::kLost) {
       lost_ = finding;
+      left_before_ =
+          std::ranges::any_of(processes, [](const WatchedProcess& p) { return p.page.complete && !p.facts; });
       for (const WatchedProcess& process : processes)
         if (process.page.owner.first_rank <= finding.rank &&
             finding.rank < process.page.owner.first_rank + process.page.owner.ranks)
@@ -144,11 +155,19 @@ void RankWatch::give_up(const RankFinding& finding, const std::vector<RankFindin
   if (waiting != findings.end()) cause_->message += "; " + waiting->message;
 }
 
+bool RankWatch::ended_well() const {
+  const std::vector<WatchedProcess> processes = read_processes();
+  return !processes.empty() && !has_incident(note_) &&
+         std::ranges::all_of(processes, [](const WatchedProcess& process) { return process.page.complete; });
+}
+
 void RankWatch::ended(const LaunchEnd& end) {
   for (Stop& stop : stops_)
     if (stop.went_on_ns == 0) stop.went_on_ns = now_ns();
   if (gave_up_ || (end.exit_code == 0 && end.signal == 0)) return;
-  if (lost_ && end.signal != 0 && !end.mpirun_died) {
+  if (end.mpirun_hung) {
+    if (lost_ && !left_before_ && !has_incident(note_)) cause_ = lost_;
+  } else if (lost_ && end.signal != 0 && !end.mpirun_died) {
     lost_process_.signal = end.signal;
     const MemoryGroup memory = read_memory_group();
     if (memory.path == memory_at_start_.path && memory.oom_kills > memory_at_start_.oom_kills)

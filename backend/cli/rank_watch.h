@@ -32,6 +32,9 @@ class RankWatch {
   bool look();
   // All of them and mpirun have ended.
   void ended(const LaunchEnd& end);
+  // The same when nobody tells how the ranks ended: whether all of this host wrote what they had, and none reports a
+  // fault.
+  bool ended_well() const;
 
   // After ended(): what ended a run that failed, when it was no rank itself that says so.
   const std::optional<RankFinding>& cause() const { return cause_; }
@@ -58,8 +61,9 @@ class RankWatch {
   Watchdog watchdog_;
   std::int64_t next_look_ns_ = 0;
 
-  std::optional<RankFinding> lost_;  // the first process that was found gone
+  std::optional<RankFinding> lost_;  // the first process that was found gone and had not told all it had to
   WatchedProcess lost_process_;
+  bool left_before_ = false;       // another one had ended by itself then: of a fault, so that mpirun ended this one
   std::vector<Stop> stops_;        // in the order in which they began
   std::map<int, OpId> told_slow_;  // by rank
   bool gave_up_ = false;

@@ -71,7 +71,11 @@ int launch_ranks(CommandContext& context, const RunFlags& flags, const Job& job,
   launch.ranks = job.cluster.plan_ranks();
   launch.root = geteuid() == 0;
   RankWatch watch(output.note(), patience_seconds(), [&](const std::string& text) { printer.warn(text); });
-  const LaunchEnd end = run_ranks(launch, stop, [&] { return watch.look(); });
+  LaunchEnd end = run_ranks(launch, stop, [&] { return watch.look(); });
+  if (end.mpirun_hung) {
+    printer.warn("mpirun did not end after its ranks, and was killed");
+    end.exit_code = watch.ended_well() ? kExitDone : kExitFailed;
+  }
   watch.ended(end);
   const bool died = end.signal != 0 || watch.cause();  // else all of them ended by themselves
   if (output.note().shards().empty()) {                // they said why

@@ -98,6 +98,7 @@ void RunShards::finish_ranks() {
     });
     ranks_->shard.finish();
     ranks_->recorder.publish_counts();
+    if (!ranks_->shard.failure()) ranks_->page.set_complete();
   }
   if (head_) head_->checkpoint();
 }

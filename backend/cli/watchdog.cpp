@@ -80,6 +80,7 @@ std::string Watchdog::describe(const NowPage::Line& line) const {
 void Watchdog::look_at(const WatchedProcess& process, std::int64_t now_ns, std::vector<RankFinding>& findings) {
   const NowPage& page = process.page;
   const bool gone = !process.facts, stopped = process.facts && process.facts->stopped();
+  if (gone && page.complete) return;  // it ended by itself
   const std::int64_t cpu_ns = process.facts ? process.facts->cpu_ns : 0;
   for (const NowPage::Line& line : page.lines) {
     const auto [at, is_new] = seen_.try_emplace({line.rank, line.lane}, Seen{line.now, now_ns, cpu_ns});

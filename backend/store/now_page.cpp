@@ -30,7 +30,7 @@ struct Header {
   std::uint32_t layout;
   std::int32_t pid;
   std::uint64_t boot_hash;
-  std::uint32_t first_rank, ranks, lanes, reserved;
+  std::uint32_t first_rank, ranks, lanes, complete;
   std::uint8_t collection[16];
   std::uint64_t start_ticks;
 };
@@ -218,6 +218,10 @@ NowLine& NowPageWriter::line(int rank, int lane) {
   return reinterpret_cast<NowLine*>(static_cast<char*>(mapped_) + sizeof(Header))[index];
 }
 
+void NowPageWriter::set_complete() noexcept {
+  std::atomic_ref(static_cast<Header*>(mapped_)->complete).store(1, std::memory_order_release);
+}
+
 NowPage read_now_page(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status;
@@ -233,6 +237,7 @@ NowPage read_now_page(const std::string& path) {
                 static_cast<int>(header.lanes),
                 {}};
   std::memcpy(page.owner.collection.data(), header.collection, sizeof header.collection);
+  page.complete = header.complete == 1;
   std::vector<Words> first(std::size_t{header.ranks} * header.lanes);
   const std::size_t num_bytes = first.size() * kLineBytes;
   if (!read_at(file.fd, first.data(), num_bytes, sizeof header))

@@ -5,8 +5,9 @@
 // flushed, and the page outlives a killed process: what it did, how many events it had sent, can be read afterwards.
 // Only on a disk file system may a write fault, while the kernel writes the page back; in memory it never does.
 //
-// header  magic "SPSNOW" u64 | layout u32 | pid i32 | hash of the boot id u64 | first rank, ranks, lanes, 0: u32 each |
-//         collection id, 16 bytes | start of the process in clock ticks since boot, u64 (a pid is used again)
+// header  magic "SPSNOW" u64 | layout u32 | pid i32 | hash of the boot id u64 | first rank, ranks, lanes: u32 each |
+//         1 when the process has told all it had to, else 0: u32 | collection id, 16 bytes | start of the process in
+//         clock ticks since boot, u64 (a pid is used again)
 // line    generation u64 | op i32, sequence i32 | run i64 | peer i32, state u8, repeat i24 | bytes i64 | begin_ns i64 |
 //         sent i64 | dropped i64
 #pragma once
@@ -99,6 +100,8 @@ class NowPageWriter {
   const std::string& path() const { return path_; }
   // REQUIRES: the rank and the lane are of this page.
   NowLine& line(int rank, int lane);
+  // The shard is complete: when the process goes now, nothing is lost.
+  void set_complete() noexcept;
 
  private:
   std::string path_;
@@ -110,6 +113,7 @@ class NowPageWriter {
 // A page as it was found, every number checked.
 struct NowPage {
   NowPageOwner owner;
+  bool complete = false;  // set_complete()
   struct Line {
     int rank = 0, lane = 0;
     LaneNow now;

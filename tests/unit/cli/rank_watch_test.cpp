@@ -31,6 +31,7 @@ class TwoRanks {
   TwoRanks(const TwoRanks&) = delete;
   const CollectingNote& note() const { return collection_.note(); }
   int pid(int rank) const { return pids_[rank]; }
+  // SIGUSR1: it has told all it had to, and ends.
   void signal(int rank, int number) const { ::kill(pids_[rank], number); }
 
  private:
@@ -42,8 +43,13 @@ class TwoRanks {
       NowPageWriter page(note().rank_now(rank), this_process(rank, 1, 1, note().id()));
       page.line(rank, 0).publish(rank == 0 ? LaneNow{LaneState::kWaitingForPeer, 20, 5, RunId{1}, 1, 0, 4096, 5, 9, 0}
                                            : LaneNow{LaneState::kComputing, 11, 4, RunId{1}, kNoPeer, 0, 0, 5, 9, 0});
+      sigset_t leave;
+      ::sigemptyset(&leave), ::sigaddset(&leave, SIGUSR1), ::sigprocmask(SIG_BLOCK, &leave, nullptr);
       if (::write(ready[1], "x", 1) != 1) ::_exit(1);
-      for (;;) ::pause();
+      int signal = 0;
+      ::sigwait(&leave, &signal);
+      page.set_complete();
+      ::_exit(0);
     }
     char byte;
     EXPECT_EQ(::read(ready[0], &byte, 1), 1);
@@ -116,6 +122,37 @@ TEST(RankWatch, KeepsNothingOfRanksThatEndedByThemselves) {
     EXPECT_FALSE(watch.cause());
     EXPECT_THAT(watch.incidents(), IsEmpty());
   }
+}
+
+// When mpirun tells nothing, the rank that went first without having told all it had to is the cause; unless another
+// one had ended by itself before, which has mpirun end the rest.
+TEST(RankWatch, NamesTheFirstThatWentWhenMpirunHangs) {
+  for (const bool leaves : {false, true}) {
+    const TwoRanks ranks;
+    RankWatch watch(ranks.note(), 60, [](const std::string&) {});
+    look(watch, 0.05);
+    ranks.signal(1, leaves ? SIGUSR1 : SIGKILL);
+    look(watch, 0.2);
+    ranks.signal(0, SIGKILL);
+    look(watch, 0.2);
+    EXPECT_FALSE(watch.ended_well());
+    watch.ended({.exit_code = 1, .mpirun_hung = true});
+    EXPECT_EQ(watch.cause() ? watch.cause()->rank : -1, leaves ? -1 : 1);
+  }
+}
+
+TEST(RankWatch, KnowsRanksThatEndedWellByTheirPages) {
+  const TwoRanks ranks;
+  RankWatch watch(ranks.note(), 60, [](const std::string&) {});
+  look(watch, 0.05);
+  for (const int rank : {0, 1}) {
+    EXPECT_FALSE(watch.ended_well());
+    ranks.signal(rank, SIGUSR1);
+    look(watch, 0.2);
+  }
+  EXPECT_TRUE(watch.ended_well());
+  watch.ended({.mpirun_hung = true});
+  EXPECT_FALSE(watch.cause());
 }
 
 TEST(RankWatch, NamesARankThatIsStillStoppedWhenTheRunFails) {
