@@ -2,6 +2,9 @@
 //   record     a lane's push into its ring, with and without the two looks at the clock that an event takes
 //   write      lanes push as fast as they can, one thread packs and commits to a shard: events a second of that thread
 //   merge      8 shards with 10 M events to one file, with pyramids and fsync
+//   memory     the most that a process of its own needs to merge them, and to merge the shard of one rank with a
+//   quarter
+//              of the events and with all
 //   bytes      of that file an event, of the same with --small, and of the shards with their logs
 //   stats      event_stats of one name over all of it
 //   window     1,000 events of one rank by SQL
@@ -9,13 +12,16 @@
 // a limit is broken.
 //
 //   store_bench [--events 10000000] [--repeats 5] [--folder DIR] [--json]
+//   store_bench --merge OUT SHARD...    merges once, and prints the largest size of the process in MB
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iomanip>
 #include <iostream>
@@ -42,6 +48,7 @@ namespace spscope {
 namespace {
 
 constexpr int kRanks = 8, kNames = 842, kOpsOfAPass = 2000;
+constexpr std::int64_t kMostInMemory = 2'000'000;  // events of a rank
 constexpr std::size_t kRingRecords = 256 << 10;
 constexpr const char* kCollection = "0123456789abcdef0123456789abcdef";
 
@@ -70,46 +77,57 @@ class Folder {
 
 // The events of one rank, pass after pass over the same ops: each op has a name, a category and a usual time. Two of
 // five are transfers, which wait for a partner first.
-std::vector<RingRecord> events_of_rank(int rank, std::int64_t count, RunId run) {
+class RankEvents {
+ public:
+  RankEvents(int rank, RunId run) : rank_(rank), run_(run), jitter_(static_cast<std::uint64_t>(rank) + 1) {
+    Rng rng(17);
+    for (int op = 0; op < kOpsOfAPass; ++op) {
+      const bool moves = op % 5 == 1 || op % 5 == 3;
+      const auto category = moves ? EventCategory::kTransfer : static_cast<EventCategory>(1 + rng.below(3));
+      kernels_.push_back({static_cast<NameId>(1 + rng.below(kNames)), event_flags(category), 500 + rng.below(20'000),
+                          moves ? 500 + rng.below(20'000) : 0});
+    }
+  }
+
+  // The next so many.
+  std::vector<RingRecord> next(std::int64_t count) {
+    std::vector<RingRecord> records(static_cast<std::size_t>(count));
+    for (RingRecord& record : records) {
+      const std::int64_t op = made_++ % kOpsOfAPass;
+      const Kernel& kernel = kernels_[static_cast<std::size_t>(op)];
+      SpanEvent& span = record.span;
+      at_ns_ += 100 + jitter_.below(400) + (op == 0 ? 50'000 + jitter_.below(50'000) : 0);
+      span.begin_ns = at_ns_;
+      if (kernel.waits_ns > 0) {
+        record.is_collective = 1;
+        record.transfer_begin_ns = at_ns_ += jitter_.below(kernel.waits_ns);
+        record.sequence = op;
+        record.bytes = 100'000 + 1000 * (op % 7);
+        record.peer = static_cast<std::int32_t>((rank_ + 1) % kRanks);
+      }
+      at_ns_ += kernel.usual_ns + jitter_.below(kernel.usual_ns / 4);
+      span.end_ns = at_ns_;
+      span.op_id = op * kRanks + rank_;
+      span.name = kernel.name;
+      span.flags = kernel.flags;
+      record.run = run_;
+    }
+    return records;
+  }
+
+ private:
   struct Kernel {
     NameId name;
     std::uint32_t flags;
     std::int64_t usual_ns;
     std::int64_t waits_ns;  // at most; 0: no transfer
   };
-  Rng rng(17), jitter(static_cast<std::uint64_t>(rank) + 1);
-  std::vector<Kernel> kernels;
-  for (int op = 0; op < kOpsOfAPass; ++op) {
-    const bool moves = op % 5 == 1 || op % 5 == 3;
-    const auto category = moves ? EventCategory::kTransfer : static_cast<EventCategory>(1 + rng.below(3));
-    kernels.push_back({static_cast<NameId>(1 + rng.below(kNames)), event_flags(category), 500 + rng.below(20'000),
-                       moves ? 500 + rng.below(20'000) : 0});
-  }
-  std::vector<RingRecord> records(static_cast<std::size_t>(count));
-  std::int64_t at_ns = 1'000'000'000;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t op = i % kOpsOfAPass;
-    const Kernel& kernel = kernels[static_cast<std::size_t>(op)];
-    RingRecord& record = records[static_cast<std::size_t>(i)];
-    SpanEvent& span = record.span;
-    at_ns += 100 + jitter.below(400) + (op == 0 ? 50'000 + jitter.below(50'000) : 0);
-    span.begin_ns = at_ns;
-    if (kernel.waits_ns > 0) {
-      record.is_collective = 1;
-      record.transfer_begin_ns = at_ns += jitter.below(kernel.waits_ns);
-      record.sequence = op;
-      record.bytes = 100'000 + 1000 * (op % 7);
-      record.peer = static_cast<std::int32_t>((rank + 1) % kRanks);
-    }
-    at_ns += kernel.usual_ns + jitter.below(kernel.usual_ns / 4);
-    span.end_ns = at_ns;
-    span.op_id = op * kRanks + rank;
-    span.name = kernel.name;
-    span.flags = kernel.flags;
-    record.run = run;
-  }
-  return records;
-}
+  int rank_;
+  RunId run_;
+  Rng jitter_;
+  std::vector<Kernel> kernels_;
+  std::int64_t made_ = 0, at_ns_ = 1'000'000'000;
+};
 
 double seconds_since(std::int64_t begin_ns) { return static_cast<double>(now_ns() - begin_ns) * 1e-9; }
 
@@ -131,28 +149,30 @@ RunId write_head(const std::string& path) {
   return id;
 }
 
-struct Written {
-  double seconds = 0;  // from the first push to the last commit
-  std::int64_t dropped = 0;
-};
-
-// The lane waits where a real one would drop, so that the writer is what is measured.
-Written write_shard(const std::string& path, int rank, std::span<const RingRecord> records) {
+// Seconds from the first push to the last commit, those aside that making the events takes. The lane waits where a real
+// one would drop, so that the writer is what is measured.
+double write_shard(const std::string& path, int rank, RunId run, std::int64_t num_events) {
   ShardWriterOptions options;
   options.shard = {.kind = ShardKind::kRank, .clock = ShardClock::kRaw, .rank = rank, .collection = kCollection};
   ShardWriter writer(path, options);
   for (int name = 1; name <= kNames; ++name) writer.name("kernel " + std::to_string(name));
   EventRing& ring = writer.ring(rank, 0, kRingRecords);
-  const std::int64_t begin_ns = now_ns();
-  std::thread lane([&] {
-    for (const RingRecord& record : records)
-      while (!ring.push(record)) std::this_thread::yield();
-  });
-  lane.join();
-  writer.finish();
-  Written written{seconds_since(begin_ns), 0};
+  RankEvents events(rank, run);
+  double seconds = 0;
+  while (num_events > 0) {
+    const std::vector<RingRecord> records = events.next(std::min(num_events, kMostInMemory));
+    num_events -= std::ssize(records);
+    const std::int64_t begin_ns = now_ns();
+    std::thread lane([&] {
+      for (const RingRecord& record : records)
+        while (!ring.push(record)) std::this_thread::yield();
+    });
+    lane.join();
+    if (num_events == 0) writer.finish();
+    seconds += seconds_since(begin_ns);
+  }
   if (const std::optional<Error> failure = writer.failure()) throw *failure;
-  return written;
+  return seconds;
 }
 
 // Bytes of the shards and of their logs.
@@ -240,6 +260,51 @@ Merged merge(const Folder& folder, const std::vector<std::string>& shards, const
   return merged;
 }
 
+// The largest size of this process so far. (What getrusage says a process inherits from the one that started it.)
+double peak_mb() {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line))
+    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) * 1024e-6;
+  return 0;
+}
+
+// What peak_mb() is at the end of a process that only merges.
+double peak_mb_of_merge(const std::string& out, const std::vector<std::string>& shards) {
+  std::vector<std::string> words = {"store_bench", "--merge", out};
+  words.insert(words.end(), shards.begin(), shards.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  int ends[2];
+  SPSCOPE_CHECK(::pipe2(ends, O_CLOEXEC) == 0);
+  const pid_t child = ::fork();
+  SPSCOPE_CHECK(child >= 0);
+  if (child == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::execv("/proc/self/exe", arguments.data());
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  std::string text;
+  char buffer[64];
+  for (ssize_t size = 0; (size = ::read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(size));
+  ::close(ends[0]);
+  int status = 0;
+  SPSCOPE_CHECK(::waitpid(child, &status, 0) == child && status == 0);
+  return std::stod(text);
+}
+
+double peak_mb_of_one_rank(const Folder& folder, const std::string& head, RunId run, std::int64_t num_events) {
+  const std::string shard = folder / "one.rank-0.db";
+  write_shard(shard, 0, run, num_events);
+  const double peak = peak_mb_of_merge(folder / "one.db", {head, shard});
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(shard + suffix);
+  std::filesystem::remove(folder / "one.db");
+  return peak;
+}
+
 std::vector<Figure> measure(const Flags& flags) {
   const Folder folder(flags.folder);
   std::vector<std::string> shards = {folder / "b.head.db"};
@@ -247,12 +312,15 @@ std::vector<Figure> measure(const Flags& flags) {
   std::vector<double> rates;
   for (int rank = 0; rank < kRanks; ++rank) {
     const std::int64_t count = flags.events / kRanks + (rank < flags.events % kRanks);
-    const std::vector<RingRecord> records = events_of_rank(rank, count, run);
     shards.push_back(folder / ("b.rank-" + std::to_string(rank) + ".db"));
-    rates.push_back(static_cast<double>(count) * 1e-6 / write_shard(shards.back(), rank, records).seconds);
+    rates.push_back(static_cast<double>(count) * 1e-6 / write_shard(shards.back(), rank, run, count));
   }
   const double of_shards = shard_bytes(shards);
   const Merged packed = merge(folder, shards, flags, false), small = merge(folder, shards, flags, true);
+  const double peak = peak_mb_of_merge(folder / "peak.db", shards);
+  std::filesystem::remove(folder / "peak.db");
+  const double quarter = peak_mb_of_one_rank(folder, shards.front(), run, flags.events / 4),
+               whole = peak_mb_of_one_rank(folder, shards.front(), run, flags.events);
   const StoreReader reader(folder / "merged.db");
   const double stats = median_of(flags.repeats, [&] {
     return ask(reader, "SELECT sum(count), sum(total_ns) FROM event_stats WHERE name = 'kernel 400'", 1);
@@ -271,6 +339,9 @@ std::vector<Figure> measure(const Flags& flags) {
        .unit = "s",
        .value = packed.seconds,
        .at_most = limit(1.5 * static_cast<double>(flags.events) / 10e6)},
+      {.name = "its memory", .unit = "MB", .value = peak, .at_most = limit(48)},
+      {.name = "of one rank, a quarter", .unit = "MB", .value = quarter, .at_most = limit(48)},
+      {.name = "of one rank, all events", .unit = "MB", .value = whole, .at_most = limit(48)},
       {.name = "bytes an event", .unit = "", .value = packed.bytes_per_event, .at_most = limit(12)},
       {.name = "bytes an event, small", .unit = "", .value = small.bytes_per_event, .at_most = limit(6)},
       {.name = "bytes an event, shards", .unit = "", .value = of_shards / static_cast<double>(flags.events)},
@@ -340,6 +411,12 @@ bool read_flags(std::span<char*> arguments, Flags& flags) {
 }  // namespace spscope
 
 int main(int argc, char** argv) {
+  if (argc > 3 && std::string_view(argv[1]) == "--merge") {
+    spscope::OutputFile out(argv[2], true);
+    spscope::merge_shards(out, std::vector<std::string>(argv + 3, argv + argc), {.tool_version = "bench"});
+    std::cout << spscope::peak_mb() << "\n";
+    return 0;
+  }
   spscope::Flags flags;
   if (!spscope::read_flags(std::span(argv + 1, argv + argc), flags)) {
     std::cerr << "usage: store_bench [--events 100000..] [--repeats 1..] [--folder DIR] [--json]\n";

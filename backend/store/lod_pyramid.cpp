@@ -49,12 +49,16 @@ std::int64_t last_ns_of(std::int64_t bucket, int shift) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(bucket) << shift | ((std::uint64_t{1} << shift) - 1));
 }
 
+// An instant takes no time and touches the bucket that it is in.
+std::int64_t last_ns_of(const SpanEvent& event, std::int64_t end_ns) {
+  return end_ns > event.begin_ns ? end_ns - 1 : end_ns;
+}
+
 void add_event(LodLevel& level, const SpanEvent& event, std::int64_t recorded_until_ns) {
   const std::int64_t last_bucket = level.first_bucket + std::ssize(level.buckets) - 1;
   const std::int64_t end_ns = end_of(event, recorded_until_ns);
   const std::int64_t begin_bucket = lod_bucket(event.begin_ns, level.shift);
-  // An instant takes no time and touches the bucket that it is in.
-  const std::int64_t last_ns = end_ns > event.begin_ns ? end_ns - 1 : end_ns;
+  const std::int64_t last_ns = last_ns_of(event, end_ns);
   const auto at = [&](std::int64_t bucket) -> LodBucket& {
     return level.buckets[static_cast<std::size_t>(bucket - level.first_bucket)];
   };
@@ -86,6 +90,15 @@ int lod_base_shift(std::int64_t num_events, std::int64_t first_ns, std::int64_t 
   return shift;
 }
 
+LodRange lod_base_range(std::int64_t num_events, std::int64_t first_ns, std::int64_t last_ns) {
+  const int shift = lod_base_shift(num_events, first_ns, last_ns);
+  return {.shift = shift, .first_bucket = lod_bucket(first_ns, shift), .last_bucket = lod_bucket(last_ns, shift)};
+}
+
+std::int64_t lod_last_bucket(const SpanEvent& event, int shift, std::int64_t recorded_until_ns) {
+  return lod_bucket(last_ns_of(event, end_of(event, recorded_until_ns)), shift);
+}
+
 LodLevel make_lod_level(int shift, std::int64_t first_ns, std::int64_t last_ns) {
   SPSCOPE_CHECK(0 <= shift && shift <= kMaxLodShift && first_ns <= last_ns);
   LodLevel level{.shift = shift, .first_bucket = lod_bucket(first_ns, shift), .buckets = {}};
@@ -104,18 +117,6 @@ void merge_bucket(LodBucket& sum, const LodBucket& part, std::int64_t recorded_u
   if (part.longest) offer(sum.longest, *part.longest, recorded_until_ns);
 }
 
-LodLevel coarser_level(const LodLevel& level, std::int64_t recorded_until_ns) {
-  SPSCOPE_CHECK(level.shift < kMaxLodShift);
-  LodLevel next{.shift = level.shift + 1, .first_bucket = level.first_bucket >> 1, .buckets = {}};
-  if (level.buckets.empty()) return next;
-  const std::int64_t last = level.first_bucket + std::ssize(level.buckets) - 1;
-  next.buckets.resize(static_cast<std::size_t>((last >> 1) - next.first_bucket + 1));
-  for (std::int64_t k = level.first_bucket; k <= last; ++k)
-    merge_bucket(next.buckets[static_cast<std::size_t>((k >> 1) - next.first_bucket)],
-                 level.buckets[static_cast<std::size_t>(k - level.first_bucket)], recorded_until_ns);
-  return next;
-}
-
 std::vector<LodBucket> lod_answer(const LodLevel& level, int shift, std::int64_t first, std::int64_t end,
                                   std::int64_t recorded_until_ns) {
   SPSCOPE_CHECK(level.shift <= shift && shift <= kMaxLodShift && first <= end);
@@ -130,22 +131,20 @@ std::vector<LodBucket> lod_answer(const LodLevel& level, int shift, std::int64_t
   return answer;
 }
 
-std::vector<std::uint8_t> lod_strip(const LodLevel& level) {
+std::uint8_t lod_strip_byte(const LodBucket& bucket, int shift) {
   constexpr int kFull = 15;
-  const double bucket_ns = static_cast<double>(std::uint64_t{1} << level.shift);
+  std::int64_t busy_ns = 0;
+  for (const std::int64_t ns : bucket.busy_ns) add_ns(busy_ns, static_cast<std::uint64_t>(ns));
+  if (busy_ns == 0) return 0;
+  const auto most = std::max_element(bucket.busy_ns.begin(), bucket.busy_ns.end()) - bucket.busy_ns.begin();
+  const double steps = std::ceil(static_cast<double>(busy_ns) * kFull / static_cast<double>(std::uint64_t{1} << shift));
+  return static_cast<std::uint8_t>(most << 4 | static_cast<int>(std::clamp(steps, 1.0, double{kFull})));
+}
+
+std::vector<std::uint8_t> lod_strip(const LodLevel& level) {
   std::vector<std::uint8_t> strip;
   strip.reserve(level.buckets.size());
-  for (const LodBucket& bucket : level.buckets) {
-    std::int64_t busy_ns = 0;
-    for (const std::int64_t ns : bucket.busy_ns) add_ns(busy_ns, static_cast<std::uint64_t>(ns));
-    const auto most = std::max_element(bucket.busy_ns.begin(), bucket.busy_ns.end()) - bucket.busy_ns.begin();
-    if (busy_ns == 0) {
-      strip.push_back(0);
-      continue;
-    }
-    const double steps = std::ceil(static_cast<double>(busy_ns) * kFull / bucket_ns);
-    strip.push_back(static_cast<std::uint8_t>(most << 4 | static_cast<int>(std::clamp(steps, 1.0, double{kFull}))));
-  }
+  for (const LodBucket& bucket : level.buckets) strip.push_back(lod_strip_byte(bucket, level.shift));
   return strip;
 }
 

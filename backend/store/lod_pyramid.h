@@ -37,6 +37,12 @@ struct LodLevel {
   std::vector<LodBucket> buckets;
 };
 
+// Which buckets of a shift a track has; the last is not before the first.
+struct LodRange {
+  int shift = 0;
+  std::int64_t first_bucket = 0, last_bucket = 0;
+};
+
 inline constexpr int kMaxLodShift = 62;
 inline constexpr std::int64_t kEventsPerBaseBucket = 8;
 
@@ -54,6 +60,11 @@ constexpr std::int64_t lod_begin_ns(std::int64_t bucket, int shift) {
 // zero, which is a border at every shift.
 int lod_base_shift(std::int64_t num_events, std::int64_t first_ns, std::int64_t last_ns);
 
+// The buckets of the base shift of so many events.
+LodRange lod_base_range(std::int64_t num_events, std::int64_t first_ns, std::int64_t last_ns);
+// The last bucket that an event touches.
+std::int64_t lod_last_bucket(const SpanEvent& event, int shift, std::int64_t recorded_until_ns);
+
 // Empty buckets of a shift over [first_ns, last_ns].
 LodLevel make_lod_level(int shift, std::int64_t first_ns, std::int64_t last_ns);
 // Adds events to the buckets they touch, in any order; what lies outside the level's buckets does not count.
@@ -61,14 +72,13 @@ LodLevel make_lod_level(int shift, std::int64_t first_ns, std::int64_t last_ns);
 void add_events(LodLevel& level, std::span<const SpanEvent> events, std::int64_t recorded_until_ns);
 // Adds what is known of one half of a bucket, or of one part of its events.
 void merge_bucket(LodBucket& sum, const LodBucket& part, std::int64_t recorded_until_ns);
-// The level of the next shift, from this one.
-LodLevel coarser_level(const LodLevel& level, std::int64_t recorded_until_ns);
 // The buckets [first, end) of the level's shift or a wider one. What lies outside the level is empty.
 std::vector<LodBucket> lod_answer(const LodLevel& level, int shift, std::int64_t first, std::int64_t end,
                                   std::int64_t recorded_until_ns);
 
-// One byte a bucket: category << 4 | busy, where busy is the time inside in fifteenths of the bucket, rounded up and at
-// most 15, and the category is the one with most of it (of equals the smallest). 0: nothing that takes time.
+// A bucket in one byte: category << 4 | busy, where busy is the time inside in fifteenths of the bucket, rounded up and
+// at most 15, and the category is the one with most of it (of equals the smallest). 0: nothing that takes time.
+std::uint8_t lod_strip_byte(const LodBucket& bucket, int shift);
 std::vector<std::uint8_t> lod_strip(const LodLevel& level);
 
 // The pyramid of a stream whose events are in memory: of a run that is still going on.

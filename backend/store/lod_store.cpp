@@ -22,45 +22,87 @@ constexpr int kFirstStored = 2, kFirstStoredSmall = 4;
 
 bool is_empty(const LodBucket& bucket) { return !bucket.longest; }
 
+// A level whose buckets come in order.
+struct OpenLevel {
+  LodRange range;
+  bool stored = false;
+  std::int64_t next = 0;            // bucket
+  std::vector<LodBucket> block;     // that are not written, when the level is stored
+  std::vector<std::uint8_t> strip;  // the same of the strip
+  LodBucket wider;                  // what is known of the bucket of the next shift that holds `next`
+
+  // Folds the next buckets into those of the next shift: the ones that this completes.
+  std::vector<LodBucket> fold(std::span<const LodBucket> buckets, std::int64_t recorded_until_ns) {
+    std::vector<LodBucket> complete;
+    complete.reserve(buckets.size() / 2 + 1);
+    std::int64_t at = next;
+    for (const LodBucket& bucket : buckets) {
+      merge_bucket(wider, bucket, recorded_until_ns);
+      if ((at & 1) != 0 || at == range.last_bucket) complete.push_back(std::exchange(wider, {}));
+      ++at;
+    }
+    return complete;
+  }
+};
+
+// The levels of a track, from its base to the widest.
+std::vector<OpenLevel> open_levels(LodRange range, int first_stored) {
+  std::vector<OpenLevel> levels;
+  for (;; range = {range.shift + 1, range.first_bucket >> 1, range.last_bucket >> 1}) {
+    OpenLevel& level = levels.emplace_back();
+    level.range = range;
+    level.next = range.first_bucket;
+    level.stored = range.shift >= first_stored && (range.shift - first_stored) % kFanOutShift == 0;
+    // Two buckets may meet at zero, which no wider bucket joins.
+    if ((level.stored && range.last_bucket - range.first_bucket < 2) || range.shift == kMaxLodShift) return levels;
+  }
+}
+
 }  // namespace
 
 struct LodWriter::State {
   State(Database& db, std::int64_t recorded_until_ns, bool small)
-      : db(db),
-        recorded_until_ns(recorded_until_ns),
+      : recorded_until_ns(recorded_until_ns),
         above_base(small ? kFirstStoredSmall : kFirstStored),
-        insert_track(db, "INSERT INTO lod_track (rank, stream_id, base_shift) VALUES (?, ?, ?)"),
+        insert_track(db, "INSERT INTO lod_track (track_id, rank, stream_id, base_shift) VALUES (?, ?, ?, ?)"),
         insert_level(db,
                      "INSERT INTO lod_level (track_id, shift, first_bucket, num_buckets, data) VALUES (?, ?, ?, ?, ?)"),
         insert_strip(
             db, "INSERT INTO lod_strip (track_id, shift, first_bucket, num_buckets, data) VALUES (?, ?, ?, ?, ?)") {}
 
-  void write_level(std::int64_t track, const LodLevel& level) {
-    const std::span<const LodBucket> buckets = level.buckets;
-    for (std::size_t at = 0; at < buckets.size(); at += kMaxLevelBlock) {
-      const auto block = buckets.subspan(at, std::min<std::size_t>(kMaxLevelBlock, buckets.size() - at));
-      if (std::all_of(block.begin(), block.end(), is_empty)) continue;
-      const std::int64_t first = level.first_bucket + static_cast<std::int64_t>(at);
-      const std::vector<std::uint8_t> data = encode_level_block(level.shift, first, block);
-      insert_level.run(track, level.shift, first, block.size(), std::span<const std::uint8_t>(data));
+  void write_block(std::int64_t track, OpenLevel& level) {
+    if (!std::all_of(level.block.begin(), level.block.end(), is_empty)) {
+      const std::int64_t first = level.next - std::ssize(level.block);
+      const std::vector<std::uint8_t> data = encode_level_block(level.range.shift, first, level.block);
+      insert_level.run(track, level.range.shift, first, level.block.size(), std::span<const std::uint8_t>(data));
     }
+    level.block.clear();
   }
 
-  void write_strip(std::int64_t track, const LodLevel& level) {
-    const std::vector<std::uint8_t> strip = lod_strip(level);
-    for (std::size_t at = 0; at < strip.size(); at += kMaxStripBlock) {
-      const auto block = std::span(strip).subspan(at, std::min<std::size_t>(kMaxStripBlock, strip.size() - at));
-      if (std::all_of(block.begin(), block.end(), [](std::uint8_t byte) { return byte == 0; })) continue;
-      const std::vector<std::uint8_t> data = encode_strip_block(block);
-      insert_strip.run(track, level.shift, level.first_bucket + static_cast<std::int64_t>(at), block.size(),
+  void write_strip(std::int64_t track, OpenLevel& level) {
+    if (!std::all_of(level.strip.begin(), level.strip.end(), [](std::uint8_t byte) { return byte == 0; })) {
+      const std::vector<std::uint8_t> data = encode_strip_block(level.strip);
+      insert_strip.run(track, level.range.shift, level.next - std::ssize(level.strip), level.strip.size(),
                        std::span<const std::uint8_t>(data));
     }
+    level.strip.clear();
   }
 
-  Database& db;
+  void append(std::int64_t track, OpenLevel& level, std::span<const LodBucket> buckets) {
+    for (const LodBucket& bucket : buckets) {
+      const bool last = level.next++ == level.range.last_bucket;
+      level.strip.push_back(lod_strip_byte(bucket, level.range.shift));
+      if (last || level.strip.size() == kMaxStripBlock) write_strip(track, level);
+      if (!level.stored) continue;
+      level.block.push_back(bucket);
+      if (last || level.block.size() == kMaxLevelBlock) write_block(track, level);
+    }
+  }
+
   std::int64_t recorded_until_ns;
   int above_base;  // the first stored shift
   Statement insert_track, insert_level, insert_strip;
+  std::map<std::int64_t, std::vector<OpenLevel>> tracks;
 };
 
 LodWriter::LodWriter(Database& db, std::int64_t recorded_until_ns, bool small)
@@ -70,18 +112,23 @@ LodWriter::LodWriter(Database& db, std::int64_t recorded_until_ns, bool small)
 }
 LodWriter::~LodWriter() = default;
 
-void LodWriter::add(int rank, std::optional<StreamId> stream, LodLevel base) {
-  state_->insert_track.run(rank, stream, base.shift);
-  const std::int64_t track = state_->db.last_insert_id();
-  const int first_stored = base.shift + state_->above_base;
-  for (LodLevel level = std::move(base);;) {
-    state_->write_strip(track, level);
-    const bool stored = level.shift >= first_stored && (level.shift - first_stored) % kFanOutShift == 0;
-    if (stored) state_->write_level(track, level);
-    // Two buckets may meet at zero, which no wider bucket joins.
-    if ((stored && level.buckets.size() <= 2) || level.shift == kMaxLodShift) return;
-    level = coarser_level(level, state_->recorded_until_ns);
+void LodWriter::open(std::int64_t track_id, int rank, std::optional<StreamId> stream, const LodRange& base) {
+  state_->insert_track.run(track_id, rank, stream, base.shift);
+  state_->tracks[track_id] = open_levels(base, base.shift + state_->above_base);
+}
+
+void LodWriter::append(std::int64_t track_id, std::span<const LodBucket> base) {
+  const auto track = state_->tracks.find(track_id);
+  SPSCOPE_CHECK(track != state_->tracks.end());
+  std::vector<LodBucket> folded;
+  for (OpenLevel& level : track->second) {
+    std::vector<LodBucket> wider = level.fold(base, state_->recorded_until_ns);
+    state_->append(track_id, level, base);
+    folded = std::move(wider);
+    base = folded;
   }
+  const OpenLevel& finest = track->second.front();
+  if (finest.next > finest.range.last_bucket) state_->tracks.erase(track);
 }
 
 struct LodReader::State {

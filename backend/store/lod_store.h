@@ -8,7 +8,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "backend/store/events.h"
@@ -28,13 +30,16 @@ struct LodTrack {
   int base_shift = 0;
 };
 
+// Writes tracks from their base buckets as they come. Of each level it holds what is not yet a full row of its table.
 class LodWriter {
  public:
   // `small`: with fewer levels, so that the narrowest answers take longer.
   LodWriter(Database& db, std::int64_t recorded_until_ns, bool small);
   ~LodWriter();
-  // Writes a track from all of its base buckets.
-  void add(int rank, std::optional<StreamId> stream, LodLevel base);
+  // `track_id`: not used before.
+  void open(std::int64_t track_id, int rank, std::optional<StreamId> stream, const LodRange& base);
+  // The next base buckets of an open track. With the last of its range all of it is written.
+  void append(std::int64_t track_id, std::span<const LodBucket> base);
 
  private:
   struct State;

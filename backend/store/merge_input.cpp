@@ -217,7 +217,8 @@ MergeSource open_source(const std::string& path, Damage& damage) {
   source.now = now_page_of(source, damage);
   if (!opened) return source;
   source.db = std::move(*opened);
-  source.db->execute("BEGIN");  // one state of a shard, whoever still writes to it
+  source.db->execute("PRAGMA cache_size = -512");  // of each file at once, and each chunk is read once or twice
+  source.db->execute("BEGIN");                     // one state of a shard, whoever still writes to it
   read_streams(source, damage);
   read_names(source, damage);
   if (!damage.tolerant) check_sequence(source);

@@ -4,7 +4,8 @@
 // (the events of its ranks, on the raw clock of its host). Merge copies the head's tables, puts all events on the run
 // clock in full chunks, closes the ledger with what the now pages beside the shards say was sent, makes events of what
 // was still running, builds the pyramids, and renames OUT.tmp to OUT when everything is durable. Until then OUT does
-// not exist, and the shards are only read; an attempt that was cut off is begun again from them.
+// not exist, and the shards are only read; an attempt that was cut off is begun again from them. docs/design.md has the
+// order of the steps, their files and threads, and what is in memory.
 #pragma once
 
 #include <atomic>

@@ -87,7 +87,9 @@ TEST(LodPyramid, TheLeadingCategoryComesFromSumsNotFromWinnersOfHalves) {
              std::vector{event(0, 6, EventCategory::kAttend), event(6, 11, EventCategory::kLocal),
                          event(16, 22, EventCategory::kTransfer), event(22, 27, EventCategory::kLocal)},
              100);
-  const std::vector<std::uint8_t> fine = lod_strip(level), coarse = lod_strip(coarser_level(level, 100));
+  const std::vector<std::uint8_t> fine = lod_strip(level),
+                                  coarse = lod_strip(
+                                      {.shift = 5, .first_bucket = 0, .buckets = lod_answer(level, 5, 0, 2, 100)});
   EXPECT_EQ(fine[0] >> 4, static_cast<int>(EventCategory::kAttend));
   EXPECT_EQ(fine[1] >> 4, static_cast<int>(EventCategory::kTransfer));
   EXPECT_EQ(coarse[0] >> 4, static_cast<int>(EventCategory::kLocal));
