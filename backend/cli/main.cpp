@@ -13,6 +13,7 @@
 #include "backend/base/memory_limit.h"
 #include "backend/base/memory_refused.h"
 #include "backend/cli/build_facts.h"
+#include "backend/cli/bus_error.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help.h"
 #include "backend/cli/usage.h"
@@ -107,6 +108,7 @@ int run(int argc, char** argv) {
 }  // namespace spscope
 
 int main(int argc, char** argv) {
+  spscope::explain_bus_errors();
   try {
     return spscope::run(argc, argv);
   } catch (const spscope::Error& error) {
