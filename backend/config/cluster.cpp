@@ -90,17 +90,45 @@ void fill_counts(const ClusterConfig& config, int nodes_of_name, Cluster& cluste
              "leave one of ranks, nodes and gpus_per_node out and it follows from the others");
 }
 
-void check_counts(const Cluster& cluster, std::vector<Problem>& problems) {
+// Presets of several nodes that these counts fit, each by the name that says how many nodes it has.
+std::vector<std::string> presets_of(const RunConfig& config, int nodes) {
+  std::vector<std::string> fitting;
+  for (const std::string_view name : cluster_preset_names()) {
+    const ClusterPreset& preset = *find_cluster_preset(name);
+    if (!preset.scalable || preset.network.nic_gbps <= 0) continue;
+    RunConfig other;
+    other.cluster = config.cluster;
+    other.cluster.profile.clear();
+    other.cluster.preset = fmt::format("{}{}", name.substr(0, name.size() - 1), nodes);
+    std::vector<Problem> problems;
+    resolve_cluster(other, problems);
+    if (problems.empty()) fitting.push_back(other.cluster.preset);
+  }
+  return fitting;
+}
+
+std::string several_nodes_hint(const RunConfig& config, int nodes) {
+  const std::vector<std::string> presets = presets_of(config, nodes);
+  const char* kOwn = "a file of your own as cluster.profile: samples/cluster-a800-2node.toml is one";
+  return presets.empty() ? fmt::format("use {}", kOwn)
+                         : fmt::format("use cluster.preset = {}, or {}", fmt::join(presets, " or "), kOwn);
+}
+
+void check_counts(const RunConfig& config, const Cluster& cluster, std::vector<Problem>& problems) {
   const ClusterPreset& preset = cluster.preset;
   if (preset.gpus_per_node > 0 && cluster.gpus_per_node > preset.gpus_per_node)
     conflict(problems, "cluster.gpus_per_node",
              fmt::format("{} GPUs a node, but {} has {}", cluster.gpus_per_node, preset.name, preset.gpus_per_node),
              "");
-  if (cluster.nodes > 1 && (!preset.scalable || preset.network.nic_gbps <= 0))
-    conflict(problems, cluster.ranks > 1 ? "cluster.ranks" : "cluster.nodes",
-             fmt::format("{} ranks need {} nodes, but {} is one node", cluster.ranks, cluster.nodes, preset.name),
-             "use a cluster of several nodes (p4de-xN, ndr-h100-xN), or a file of your own as cluster.profile: "
-             "samples/cluster-a800-2node.toml is one");
+  if (cluster.nodes > 1 && (!preset.scalable || preset.network.nic_gbps <= 0)) {
+    if (config.cluster.nodes > 1)
+      conflict(problems, "cluster.nodes", fmt::format("{} nodes, but {} is one node", cluster.nodes, preset.name),
+               several_nodes_hint(config, cluster.nodes));
+    else
+      conflict(problems, "cluster.ranks",
+               fmt::format("{} ranks need {} nodes, but {} is one node", cluster.ranks, cluster.nodes, preset.name),
+               several_nodes_hint(config, cluster.nodes));
+  }
   if (cluster.ranks % cluster.dp != 0)
     return conflict(problems, "cluster.dp",
                     fmt::format("{} ranks do not split into {} replicas", cluster.ranks, cluster.dp),
@@ -122,7 +150,7 @@ Cluster resolve_cluster(const RunConfig& config, std::vector<Problem>& problems)
   const int nodes_of_name = config.cluster.profile.empty() ? nodes_in_name(config.cluster.preset, cluster.preset) : 0;
   cluster.dp = config.cluster.dp;
   fill_counts(config.cluster, nodes_of_name, cluster, problems);
-  if (problems.size() == known) check_counts(cluster, problems);
+  if (problems.size() == known) check_counts(config, cluster, problems);
   return cluster;
 }
 

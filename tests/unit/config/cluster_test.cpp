@@ -111,6 +111,25 @@ TEST(ResolveCluster, CountsThatContradictEachOtherAreRefused) {
   EXPECT_EQ(problems_of({.preset = "p4de-xN", .nodes = 131072, .gpus_per_node = 1048576}).size(), 1u);
 }
 
+// The key that was given is at fault, and what is suggested is taken.
+TEST(ResolveCluster, NodesOfAOneNodeClusterGetOnesThatHaveAsMany) {
+  const std::string own = "a file of your own as cluster.profile: samples/cluster-a800-2node.toml is one";
+  const auto nodes = problems_of({.nodes = 64});
+  ASSERT_EQ(nodes.size(), 1u);
+  EXPECT_EQ(nodes[0].field, "cluster.nodes");
+  EXPECT_EQ(nodes[0].message, "64 nodes, but local is one node");
+  EXPECT_EQ(nodes[0].hint, "use cluster.preset = ndr-h100-x64 or p4de-x64, or " + own);
+  EXPECT_EQ(resolved({.preset = "ndr-h100-x64", .nodes = 64}).ranks, 512);
+  const auto ranks = problems_of({.preset = "a800x8", .ranks = 16});
+  ASSERT_EQ(ranks.size(), 1u);
+  EXPECT_EQ(ranks[0].field, "cluster.ranks");
+  EXPECT_EQ(ranks[0].hint, "use cluster.preset = ndr-h100-x2 or p4de-x2, or " + own);
+  EXPECT_EQ(resolved({.preset = "p4de-x2", .ranks = 16}).nodes, 2);
+  const auto wide = problems_of({.nodes = 2, .gpus_per_node = 16});  // more GPUs a node than these have
+  ASSERT_EQ(wide.size(), 1u);
+  EXPECT_EQ(wide[0].hint, "use " + own);
+}
+
 TEST(ResolveCluster, UnknownPresetGetsTheNearestName) {
   const auto problems = problems_of({.preset = "a80x8"});
   ASSERT_EQ(problems.size(), 1u);
