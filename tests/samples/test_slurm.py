@@ -35,7 +35,9 @@ class Cluster:
 
     def __init__(self, folder):
         self.folder = folder
-        self.environment = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf"), "SPSCOPE": str(PROGRAM)}
+        self.scratch = folder / "scratch"  # of the jobs; goes with the folder, however they end
+        self.environment = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf"), "SPSCOPE": str(PROGRAM),
+                            "SLURM_TMPDIR": str(self.scratch)}
         self.processes = []
 
     def __enter__(self):
@@ -65,7 +67,7 @@ class Cluster:
         key = self.folder / "munge/key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o400)
-        for name in ("state", "spool"):
+        for name in ("state", "spool", "scratch"):
             (self.folder / name).mkdir()
         host = socket.gethostname().split(".")[0]
         lines = {"ClusterName": "spscope", "SlurmctldHost": f"{host}(127.0.0.1)", "SlurmUser": "root",
@@ -123,6 +125,7 @@ def whole_run(cluster):
     cluster.finish(job)
     assert out.exists(), log.read_text(encoding="utf-8")
     assert runs(out) == 1
+    assert not list(cluster.scratch.glob("spscope-*")), "files are left in the scratch folder"
     print("a run of 2 tasks was merged")
 
 
@@ -134,6 +137,7 @@ def stopped(cluster, name, what, *scancel):
     cluster.ask("scancel", *scancel, job)
     cluster.finish(job)
     assert out.exists() and not Path(f"{out}.collecting").exists(), log.read_text(encoding="utf-8")
+    assert not list(cluster.scratch.glob("spscope-*")), "files are left in the scratch folder"
     kept = runs(out)
     assert 0 < kept < 5000, f"{kept} denoise steps"
     print(f"{what} kept {kept} of 5000 denoise steps")
