@@ -1,6 +1,7 @@
 #include "backend/base/process.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,12 +17,14 @@
 namespace spscope {
 namespace {
 
-// The number after `key` in a file of lines "key number"; -1 when there is none.
+// The number after `key` in a file of lines "key number", or "key number unit"; -1 when there is none.
 std::int64_t value_of(const std::string& path, const std::string& key) {
   std::ifstream in(path);
-  std::string name;
-  for (std::int64_t value = 0; in >> name >> value;)
-    if (name == key) return value;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string name;
+    if (std::int64_t value = 0; words >> name >> value && name == key) return value;
+  }
   return -1;
 }
 
@@ -44,6 +47,17 @@ std::string control_group(const std::string& root, const std::string& controller
       return line.substr(second + 1) == "/" ? "" : line.substr(second + 1);
   }
   return {};
+}
+
+std::int64_t soft_limit(decltype(RLIMIT_DATA) resource) {
+  rlimit limit{};
+  const bool known = ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return known ? static_cast<std::int64_t>(limit.rlim_cur) : 0;
+}
+
+// `value` <= 0: none is known.
+void lower(SystemLimit& limit, std::int64_t value, const std::string& source) {
+  if (value > 0 && value < limit.value) limit = {value, source};
 }
 
 struct ThreadTimes {
@@ -136,6 +150,27 @@ std::string variable_of(int pid, const std::string& name) {
   for (std::string variable; std::getline(in, variable, '\0');)
     if (variable.starts_with(name + "=")) return variable.substr(name.size() + 1);
   return {};
+}
+
+SystemLimit thread_limit() {
+  SystemLimit limit;
+  for (const std::string& file : {std::string("/proc/sys/kernel/pid_max"), std::string("/proc/sys/kernel/threads-max"),
+                                  "/sys/fs/cgroup" + control_group("", "") + "/pids.max",
+                                  "/sys/fs/cgroup/pids" + control_group("", "pids") + "/pids.max"})
+    lower(limit, limit_in(file), file);
+  if (::geteuid() != 0) lower(limit, soft_limit(RLIMIT_NPROC), "ulimit -u");  // root is not held to it
+  return limit;
+}
+
+SystemLimit memory_left() {
+  constexpr std::int64_t kKib = 1024;
+  SystemLimit limit;
+  const std::string facts = "/proc/meminfo";
+  lower(limit, value_of(facts, "MemAvailable:") * kKib, facts);
+  const MemoryGroup group = read_memory_group();
+  lower(limit, group.limit_bytes, group.path);
+  lower(limit, soft_limit(RLIMIT_DATA), "ulimit -d");
+  return limit;
 }
 
 MemoryGroup read_memory_group(const std::string& root) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,16 @@ std::vector<int> children_of(int pid);
 std::vector<int> descendants_of(int pid);
 // A variable of a process's environment as it was when its program started; "" when it is not set or may not be read.
 std::string variable_of(int pid, const std::string& name);
+
+// A limit of the system with what sets it: "/proc/sys/kernel/pid_max", "ulimit -d".
+struct SystemLimit {
+  std::int64_t value = std::numeric_limits<std::int64_t>::max();
+  std::string source;
+};
+// How many threads there may be here, over all processes, and how many bytes of memory this process may still get. The
+// lowest of what the system, the user's limits and the control group say.
+SystemLimit thread_limit();
+SystemLimit memory_left();
 
 // The memory of this process's control group, of cgroup 2 or 1.
 struct MemoryGroup {

@@ -16,6 +16,7 @@
 #include "backend/cli/progress_printer.h"
 #include "backend/cli/run_command.h"
 #include "backend/cli/run_ranks.h"
+#include "backend/cli/run_size.h"
 #include "backend/cli/scratch.h"
 #include "backend/cli/stop_signals.h"
 #include "backend/config/environment.h"
@@ -53,12 +54,13 @@ bool tells_of_ranks(const Error& error) {
 }
 
 // Runs the job. The outcome, or why it failed when what was recorded may be kept. Throws Error when nothing is.
-Result<RunOutcome> run_into(RunOutput& output, RunShards& shards, const Job& job, const RunOptions& options,
-                            bool keeps) {
+Result<RunOutcome> run_into(RunOutput& output, RunShards& shards, const Job& job, RunOptions options, bool keeps) {
+  bool refused = false;
+  options.on_size = room_check(output.note(), refused);
   Result<RunOutcome> outcome = capture([&] { return run_job(job, shards.target(), options); });
   const std::optional<Error> lost = shards.failure();
   const bool stopped = outcome ? outcome->layers_done == 0 && outcome->interrupted() && !(lost && keeps)
-                               : !keeps || outcome.error().code() == ErrorCode::kInterrupted;
+                               : !keeps || refused || outcome.error().code() == ErrorCode::kInterrupted;
   if (!stopped) return outcome;
   output.discard();
   if (!outcome) throw outcome.error();
@@ -75,9 +77,19 @@ bool runs_processes(const RunFlags& flags, const Job& job) {
   return started_beside_others();
 }
 
+// What was asked for where it means nothing; "" when nothing was.
+std::string unused_launcher(const RunFlags& flags, const Job& job) {
+  const RunMode mode = job.config.run.mode;
+  const bool flag = flags.launcher == "mpi";
+  if (mode == RunMode::kExecute || !(flag || (flags.launcher.empty() && job.config.run.backend == "mpi"))) return {};
+  return fmt::format("{} changes nothing: run.mode = {} starts no ranks", flag ? "--launcher mpi" : "run.backend = mpi",
+                     choice_name(mode));
+}
+
 int run(CommandContext& context, const RunFlags& flags) {
   Job job = load_job(flags.job, context.max_memory_bytes);
   const bool processes = runs_processes(flags, job);
+  require_room_for_ranks(job, processes);
   if (processes) job.config.run.backend = "mpi";
   if (flags.headless) context.color = context.progress = false;
   if (processes && started_by_mpi()) return run_as_rank(context, flags, job);
@@ -93,6 +105,7 @@ int run(CommandContext& context, const RunFlags& flags) {
 
   const std::atomic<bool>& stop = watch_stop_signals(progress != "json");
   ProgressPrinter printer(context, progress);
+  if (const std::string unused = unused_launcher(flags, job); !unused.empty()) printer.warn(unused);
   const auto on_note = [&printer](const std::string& text) { printer.note(text); };
   RunOutputOptions place{flags.force, job.config.run.scratch, job.cluster.plan_ranks(), on_note, !wanted.empty()};
   RunOutput output(path, place);
@@ -138,6 +151,14 @@ RunShardsOptions shards_options(const RunFlags& flags, int first_rank, int ranks
   // The ranks could go on, but what they do could not be kept: the layers that are complete are.
   options.on_failure = request_stop;
   return options;
+}
+
+std::function<void(std::int64_t)> room_check(const CollectingNote& note, bool& refused) {
+  return [note, &refused](std::int64_t events) {
+    refused = true;
+    require_room_for_events(note, events);
+    refused = false;
+  };
 }
 
 void tell_end(RunShards& shards, const Result<RunOutcome>& outcome, const std::optional<Error>& lost) {

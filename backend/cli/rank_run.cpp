@@ -41,6 +41,8 @@ RankEnd run_rank(RankWorld& world, const RunFlags& flags, const Job& job, HostFo
   const std::int64_t zero_ns = now_ns();
   const auto add_clocks = [&](StoreWriter& head) { store_clocks(head, world, zero_ns); };
   if (place.head) options.add_to_layer = add_clocks;
+  bool refused = false;
+  options.on_size = room_check(folders.home(), refused);
   world.measure_clocks();
   Result<RunOutcome> outcome = capture([&] {
     if (place.head) add_clocks(*shards->target().head);
@@ -64,7 +66,7 @@ RankEnd run_rank(RankWorld& world, const RunFlags& flags, const Job& job, HostFo
     });
   failure = world.agree(failure);
   if (failure && outcome) outcome = *failure;
-  return {true, std::move(outcome), lost};
+  return {!world.any(refused), std::move(outcome), lost};
 }
 
 std::optional<Error> keep_run(RankWorld& world, CommandContext& context, const RunFlags& flags, HostFolders& folders,

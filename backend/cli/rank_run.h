@@ -11,7 +11,7 @@ namespace spscope {
 
 // What a rank's process knows at the end of a run.
 struct RankEnd {
-  bool begun = true;  // false: a rank could not make its shard, and nothing ran
+  bool begun = true;  // false: a rank could not make its shard, or there is no room for events, and nothing is kept
   Result<RunOutcome> outcome;
   std::optional<Error> lost;  // why events of some rank are missing; the same at all ranks
 };

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -27,6 +29,8 @@ struct RunFlags {
 
 // Where a process writes that executes `ranks` ranks from `first_rank` on.
 RunShardsOptions shards_options(const RunFlags& flags, int first_rank, int ranks);
+// For RunOptions::on_size: `refused` says afterwards whether the run was ended for want of room.
+std::function<void(std::int64_t)> room_check(const CollectingNote& note, bool& refused);
 // Says in the head shard, if this process has it, how the run ended. `lost`: why events of ranks are missing.
 void tell_end(RunShards& shards, const Result<RunOutcome>& outcome, const std::optional<Error>& lost);
 // The same, and makes the shards complete.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
@@ -185,6 +186,8 @@ struct RunningJob {
   WorkloadId workload = {};
 
   bool noted = false;
+  std::set<std::size_t> sized = {};  // strategies whose plan was counted
+  std::int64_t events = 0;           // that these make in all layers
 
   // All processes of a run leave at the same place: each of them asks.
   bool interrupted() const {
@@ -217,8 +220,17 @@ struct RunningJob {
     if (target.recorder != nullptr) target.recorder->prepare(id, planned.plan);
     return id;
   }
-  // Once, from the first plan.
-  void note_size(const Plan& plan) {
+  // From the first plan of each strategy.
+  void note_size(const StoredStrategy& strategy, const Plan& plan) {
+    const RunSection& run = job.config.run;
+    if (run.mode == RunMode::kExecute && sized.insert(strategy.position).second) {
+      constexpr double kMost = 1e16;  // whatever a config asks for
+      const double passes = static_cast<double>(run.repeats) * run.layers * run.denoise_steps;
+      events += static_cast<std::int64_t>(std::min(kMost, static_cast<double>(plan.ops.size()) * passes));
+      together([&] {
+        if (target.head != nullptr && options.on_size) options.on_size(events);
+      });
+    }
     if (noted) return;
     noted = true;
     note(compute_note(job, plan, static_cast<int>(std::ranges::count_if(strategies, &StoredStrategy::legal))));
@@ -241,7 +253,7 @@ std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerO
       running.progress.say("plan", id, strategy.label, 0);
       RunLayer run{
           &strategy, plan_layer(*strategy.chosen, where.request, where.decisions[strategy.position]), {}, {}, false};
-      running.note_size(run.planned.plan);
+      running.note_size(strategy, run.planned.plan);
       run.id = running.begin_run(where, strategy, run.planned);
       const TimingContext timing{
           job,

@@ -84,6 +84,10 @@ int launch_ranks(CommandContext& context, const RunFlags& flags, const Job& job,
     throw Error(ErrorCode::kRankFailed, fmt::format("mpirun ended with exit code {}", end.exit_code),
                 "see what it said; nothing was kept");
   }
+  if (!died && end.exit_code == kExitUsage) {  // nothing ran; they said why
+    output.discard();
+    return end.exit_code;
+  }
   const MergeReport report = merge_output(output, flags, end.exit_code != 0 || died, watch.incidents());
   const std::string kept =
       wanted.empty() ? "nothing was kept" : fmt::format("{} events up to then are kept in {}", report.events, wanted);

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "backend/base/cores.h"
+#include "backend/base/process.h"
+#include "backend/cli/run_recorder.h"
+#include "backend/store/file_system.h"
 #include "kernels/calibrate.h"
 
 namespace spscope {
@@ -14,6 +18,8 @@ constexpr double kWorthSayingSeconds = 60, kSurelyShortFlops = 1e12;
 // Of the FMA peak: what the attention kernel reaches on masks of active blocks.
 constexpr double kShareOfPeak = 0.5;
 constexpr int kCrowdedRanksPerCore = 8;
+// On a disk, of a shard as of a finished file: less than any run was seen to take, compressed or not.
+constexpr std::int64_t kLeastEventBytes = 4;
 
 std::string length_in_words(double seconds) {
   constexpr double kHour = 3600;
@@ -38,6 +44,42 @@ std::string compute_note(const Job& job, const Plan& plan, int num_strategies) {
   if (seconds < kWorthSayingSeconds) return {};
   return fmt::format("about {:.0f} TFLOP on {} core{}: {}; run.mode = simulate takes seconds", flops * 1e-12, cores,
                      cores == 1 ? "" : "s", length_in_words(seconds));
+}
+
+void require_room_for_ranks(const Job& job, bool processes) {
+  if (job.config.run.mode != RunMode::kExecute) return;
+  const std::int64_t ranks = job.cluster.plan_ranks();
+  const char* kHint = "use fewer ranks; run.mode = project and simulate start none";
+  if (const SystemLimit limit = thread_limit(); ranks > limit.value)
+    throw Error(ErrorCode::kLaunch,
+                fmt::format("{} ranks are at least as many {}, and this machine allows {} ({})", ranks,
+                            processes ? "processes" : "threads", limit.value, limit.source),
+                kHint);
+  if (processes) return;  // perhaps on several hosts
+  const std::int64_t bytes = ranks * static_cast<std::int64_t>(RunRecorder::kLeastRecords * sizeof(RingRecord));
+  if (const SystemLimit limit = memory_left(); ranks > 1 && bytes > limit.value)
+    throw Error(ErrorCode::kLaunch,
+                fmt::format("{} ranks need at least {} bytes of memory to record what they do, and this machine has {} "
+                            "left ({})",
+                            ranks, bytes, limit.value, limit.source),
+                kHint);
+}
+
+void require_room_for_events(const CollectingNote& note, std::int64_t events) {
+  const std::int64_t bytes = events * kLeastEventBytes;
+  const auto require = [&](const std::string& place, std::int64_t needed, std::int64_t free_bytes) {
+    if (free_bytes >= needed) return;
+    throw Error(ErrorCode::kOutputPlace,
+                fmt::format("a run of {} events needs at least {} bytes in {}, and {} are free", events, needed, place,
+                            free_bytes),
+                "use fewer repeats, layers or denoise steps, or a disk with more room (run.scratch, -o)");
+  };
+  const FolderRoom shards = room_in(note.folder);
+  const FolderRoom output = room_in(std::filesystem::path(note.out).parent_path());
+  if (shards.device == output.device)
+    return require(fmt::format("\"{}\" and \"{}\", on one disk", note.folder, note.out), 2 * bytes, shards.free_bytes);
+  require(fmt::format("\"{}\"", note.folder), bytes, shards.free_bytes);
+  require(fmt::format("\"{}\"", note.out), bytes, output.free_bytes);
 }
 
 std::string crowding_note(const Job& job) {

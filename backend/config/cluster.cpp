@@ -10,6 +10,8 @@
 namespace spscope {
 namespace {
 
+// As cluster.ranks in config_fields.def. Plans of more ranks have more ops than a plan may have, but for a few.
+constexpr int kMaxRanks = 65536;
 // Nodes of a scalable preset when neither the config nor the preset's name says a number.
 constexpr int kDefaultNodes = 2;
 // Ranks of a cluster that takes any number of them, when the config does not say.
@@ -81,8 +83,11 @@ void fill_counts(const ClusterConfig& config, int nodes_of_name, Cluster& cluste
   if (cluster.nodes == 0) cluster.nodes = cluster.ranks > 0 || !cluster.preset.scalable ? 1 : kDefaultNodes;
   if (cluster.gpus_per_node == 0) cluster.gpus_per_node = full > 0 ? full : kDefaultRanks;
   const std::int64_t product = std::int64_t{cluster.nodes} * cluster.gpus_per_node;
-  if (product > (1 << 20))
-    return conflict(problems, "cluster.nodes", fmt::format("{} ranks exceed {}", product, 1 << 20), "");
+  if (product > kMaxRanks)
+    return conflict(
+        problems, "cluster.nodes",
+        fmt::format("{} nodes of {} GPUs are more than {} ranks", cluster.nodes, cluster.gpus_per_node, kMaxRanks),
+        "give fewer nodes or GPUs a node");
   if (cluster.ranks == 0) cluster.ranks = static_cast<int>(product);
   if (product != cluster.ranks)
     conflict(problems, "cluster.ranks",

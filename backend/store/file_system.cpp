@@ -37,6 +37,16 @@ std::string_view shared_file_system(std::uint64_t magic) {
   return {};
 }
 
+FolderRoom room_in(const std::string& folder) {
+  FolderRoom room;
+  struct stat status {};
+  struct statvfs system {};
+  if (::stat(folder.c_str(), &status) == 0) room.device = status.st_dev;
+  if (::statvfs(folder.c_str(), &system) == 0)
+    room.free_bytes = static_cast<std::int64_t>(system.f_bavail) * static_cast<std::int64_t>(system.f_frsize);
+  return room;
+}
+
 void require_local_folder(const std::string& folder, std::int64_t bytes) {
   struct stat status;
   const auto refuse = [&](const std::string& why) {
@@ -50,9 +60,7 @@ void require_local_folder(const std::string& folder, std::int64_t bytes) {
   if (::statfs(folder.c_str(), &system) != 0) refuse(std::strerror(errno));
   if (const std::string_view name = shared_file_system(static_cast<std::uint64_t>(system.f_type)); !name.empty())
     refuse(fmt::format("it is on {}, where a database that is being written is not safe", name));
-  struct statvfs room;
-  if (::statvfs(folder.c_str(), &room) != 0) refuse(std::strerror(errno));
-  const auto free_bytes = static_cast<std::int64_t>(room.f_bavail) * static_cast<std::int64_t>(room.f_frsize);
+  const std::int64_t free_bytes = room_in(folder).free_bytes;
   if (free_bytes < bytes)
     throw Error(
         ErrorCode::kStoreWrite,

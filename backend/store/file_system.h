@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,13 @@ namespace spscope {
 // "NFS", "Lustre", ... for the f_type of statfs(2) of a file system that other machines share or that a program of its
 // own serves; "" for any other.
 std::string_view shared_file_system(std::uint64_t magic);
+
+// Of the file system that a folder is on; all of it free when the system does not say.
+struct FolderRoom {
+  std::uint64_t device = 0;  // its number; of another file system another one
+  std::int64_t free_bytes = std::numeric_limits<std::int64_t>::max();
+};
+FolderRoom room_in(const std::string& folder);
 
 // Throws Error unless shards can lie in `folder`: it is there, may be written, is not on a shared file system
 // (kOutputPlace, naming the file system) and has `bytes` free (kStoreWrite, naming both numbers). Hints name

@@ -44,7 +44,8 @@ Parameter token_order_parameter() {
 
 int slices_for(const Request& request, AttendedAxis axis, int parts) {
   const int blocks = request.executed_mask(axis).mask().blocks();
-  return blocks >= parts ? 1 : (parts + blocks - 1) / blocks;
+  // More slices than a block has tokens make no more parts.
+  return blocks >= parts ? 1 : std::min((parts + blocks - 1) / blocks, kMaxBlockTokens);
 }
 
 std::vector<SetId> cut_blocks(const Request& request, AttendedAxis axis, int parts, TokenOrder order) {

@@ -9,3 +9,6 @@ expect_json 'len(s["usp"]["bytes_sent"]) == 1024 and s["usp"]["resolved"]["rank_
   'sum(s["usp"]["bytes_sent_intra_node"]) == 4 * 7 * 774144000 // 8' \
   'sum(s["usp"]["bytes_sent_inter_node"]) == 2 * 127 * 774144000' \
   's["usp"]["resolved"]["groups"]["ulysses"][1] == list(range(8, 16))'
+
+# More ranks than a block of the mask may have tokens, and than there are tokens.
+expect_exit 0 plan -s ring "${small[@]}" --set model.grid=1,2,2 --set cluster.ranks=512

@@ -13,3 +13,9 @@ cmp first second || fail "two simulations differ: $(diff first second | head -5)
 expect_json 'all(x["compute_scale"] is None and x["disturbed"] is None for x in s.values())' \
   'all(x["provenance"] == {"compute": "modelled", "network": "modelled"} for x in s.values())' \
   'all(0 < x["bound_ns"] <= x["makespan_ns"] for x in s.values())'
+
+# Processes are asked for where no rank is started.
+expect_exit 0 run "$samples/photo-project.toml" --set run.mode=simulate --launcher mpi
+expect_err '--launcher mpi changes nothing: run.mode = simulate starts no ranks'
+expect_exit 0 run "$samples/photo-project.toml" --set run.mode=simulate
+expect_not_err 'changes nothing'

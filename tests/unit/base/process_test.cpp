@@ -2,6 +2,7 @@
 #include "backend/base/process.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +72,20 @@ TEST(MemoryGroup, IsNotKnownWhereTheSystemDoesNotSay) {
   EXPECT_EQ(root.read().oom_kills, -1);
   root.put("sys/fs/cgroup/memory.events", "oom_kill many\n");
   EXPECT_EQ(root.read().oom_kills, -1);
+}
+
+// The lowest one counts, and says what it is.
+TEST(SystemLimit, IsThatOfTheUserWhereItIsLowest) {
+  EXPECT_GE(thread_limit().value, 1);
+  EXPECT_FALSE(memory_left().source.empty());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_DATA, &before), 0);
+  const rlimit low{std::min<rlim_t>(before.rlim_max, 1 << 20), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_DATA, &low), 0);
+  const SystemLimit limit = memory_left();
+  ::setrlimit(RLIMIT_DATA, &before);
+  EXPECT_EQ(limit.value, 1 << 20);
+  EXPECT_EQ(limit.source, "ulimit -d");
 }
 
 TEST(Process, KnowsItsParentItsStateAndItsEnvironment) {
