@@ -3,6 +3,7 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <ostream>
 
@@ -12,6 +13,8 @@
 #include "backend/cli/job_layers.h"
 #include "backend/cli/machine.h"
 #include "backend/cli/print_plan.h"
+#include "backend/cli/progress_count.h"
+#include "backend/cli/progress_printer.h"
 #include "backend/cli/result_of_plans.h"
 #include "backend/report/render.h"
 
@@ -39,31 +42,45 @@ void print_plans(CommandContext& context, const PlanFlags& flags, const Job& job
   }
 }
 
-Comparison plan_all(const Job& job, const MaskSource& masks) {
+// Plans one layer under every strategy, the first time also what each strategy is.
+void plan_layer_of_job(const Job& job, const LayerOfJob& where, ProgressCount& progress, Comparison& comparison) {
+  std::vector<StrategyResult>& results = comparison.strategies;
+  const bool is_first = results.empty();
+  for (std::size_t i = 0; i < job.strategies.size(); ++i) {
+    const ChosenStrategy& chosen = job.strategies[i];
+    const LayerDecision& decision = where.decisions[i];
+    progress.say_planning(job, static_cast<int>(i));
+    if (is_first) results.push_back(describe_strategy(job, chosen, where.request, decision.decision));
+    if (results[i].legal) {
+      LayerResult layer;
+      layer.layer = where.layer;
+      layer.denoise_step = where.denoise_step;
+      layer.density = where.request.executed_mask().mask().density();
+      add_layer(results[i], plan_layer(chosen, where.request, decision), layer);
+    }
+    progress.end_plan(static_cast<int>(i), results[i].legal);
+  }
+}
+
+Comparison plan_all(const Job& job, const MaskSource& masks, ProgressPrinter& printer) {
+  ProgressCount progress(std::ref(printer), job, 0);
   Comparison comparison;
   comparison.tool_version = kVersion;
   for (const MachineFact& fact : machine_facts()) comparison.machine.push_back({fact.name, fact.value});
   comparison.config_hash = config_hash(job.config);
   double density = 0;
   int layers = 0;
-  for_each_layer(job, masks, [&](const LayerOfJob& where) {
-    if (comparison.strategies.empty())
-      for (std::size_t i = 0; i < job.strategies.size(); ++i)
-        comparison.strategies.push_back(
-            describe_strategy(job, job.strategies[i], where.request, where.decisions[i].decision));
+  const auto plan = [&](const LayerOfJob& where) {
+    progress.begin_layer(where.denoise_step, where.layer);
     density += where.request.executed_mask().mask().density();
     ++layers;
-    for (std::size_t i = 0; i < job.strategies.size(); ++i) {
-      if (!comparison.strategies[i].legal) continue;
-      LayerResult layer;
-      layer.layer = where.layer;
-      layer.denoise_step = where.denoise_step;
-      layer.density = where.request.executed_mask().mask().density();
-      add_layer(comparison.strategies[i], plan_layer(job.strategies[i], where.request, where.decisions[i]), layer);
-    }
+    plan_layer_of_job(job, where, progress, comparison);
     comparison.workload = describe_workload(job, where.request, density / layers, masks.title());
     return true;
-  });
+  };
+  for_each_layer(job, masks, plan,
+                 {[&](int denoise_step, int layer) { progress.say_masks(denoise_step, layer); },
+                  [&](int strategy) { progress.say_planning(job, strategy); }});
   for (StrategyResult& result : comparison.strategies) finish_result(result);
   return comparison;
 }
@@ -79,7 +96,9 @@ int run_plan(CommandContext& context, const PlanFlags& flags) {
     });
     return kExitDone;
   }
-  const Comparison comparison = plan_all(job, masks);
+  ProgressPrinter printer(context, "bar");
+  const Comparison comparison = plan_all(job, masks, printer);
+  printer.clear();
   TerminalStyle style;
   style.color = context.color;
   context.out << (context.json ? render_json({&comparison, 1}) : render_terminal(comparison, style));

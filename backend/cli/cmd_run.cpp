@@ -13,6 +13,7 @@
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/job_flags.h"
+#include "backend/cli/progress_page.h"
 #include "backend/cli/progress_printer.h"
 #include "backend/cli/run_command.h"
 #include "backend/cli/run_ranks.h"
@@ -38,8 +39,7 @@ int exit_code_of(const Comparison& comparison) {
 IncidentRecord incident_of(const Error* error) {
   IncidentRecord incident;
   incident.kind = IncidentKind::kInterrupted;
-  const char* name = stop_signal() != 0 ? ::sigabbrev_np(stop_signal()) : nullptr;
-  incident.message = name != nullptr ? fmt::format("the run was stopped by SIG{}", name) : "the run was stopped";
+  incident.message = stop_text();
   if (error != nullptr) {
     incident.kind = error->code() == ErrorCode::kRankHung ? IncidentKind::kHung : IncidentKind::kFailed;
     incident.message = error->what();
@@ -59,7 +59,7 @@ Result<RunOutcome> run_into(RunOutput& output, RunShards& shards, const Job& job
   options.on_size = room_check(output.note(), refused);
   Result<RunOutcome> outcome = capture([&] { return run_job(job, shards.target(), options); });
   const std::optional<Error> lost = shards.failure();
-  const bool stopped = outcome ? outcome->layers_done == 0 && outcome->interrupted() && !(lost && keeps)
+  const bool stopped = outcome ? outcome->layer_passes_done == 0 && outcome->interrupted() && !(lost && keeps)
                                : !keeps || refused || outcome.error().code() == ErrorCode::kInterrupted;
   if (!stopped) return outcome;
   output.discard();
@@ -86,6 +86,56 @@ std::string unused_launcher(const RunFlags& flags, const Job& job) {
                      choice_name(mode));
 }
 
+// Ranks that are threads of this process, or none.
+int run_here(CommandContext& context, const RunFlags& flags, const Job& job, const std::string& path,
+             const std::string& wanted) {
+  const std::string progress = flags.progress_kind();
+  const std::atomic<bool>& stop = watch_stop_signals(progress != "json");
+  ProgressPrinter printer(context, progress);
+  if (const std::string unused = unused_launcher(flags, job); !unused.empty()) printer.warn(unused);
+  const auto on_note = [&printer](const std::string& text) { printer.note(text); };
+  RunOutputOptions place{flags.force, job.config.run.scratch, job.cluster.plan_ranks(), on_note, !wanted.empty()};
+  RunOutput output(path, place);
+  const ProgressPage page(output.note().progress_page());
+  return end_of_run(page, [&] {
+    RunShards shards(output.note(),
+                     shards_options(flags, 0, job.config.run.mode == RunMode::kExecute ? place.ranks : 0));
+    RunOptions options;
+    options.dump = flags.dump;
+    options.interrupt = &stop;
+    options.on_progress = [&](const RunProgress& now) {
+      page.write(now);
+      printer(now);
+    };
+    options.on_note = on_note;
+    options.shards = shards.num_shards();
+    Result<RunOutcome> outcome = run_into(output, shards, job, options, !wanted.empty());
+    const Result<bool> complete = capture([&] {
+      finish_shards(shards, outcome);
+      return true;
+    });
+    if (!complete) output.leave_to_recover(outcome ? complete.error() : outcome.error());
+    if (!outcome && !tells_of_ranks(outcome.error()) && !holds_events(output.note())) throw outcome.error();
+
+    const MergeReport report = merge_output(output, flags, false);
+    if (outcome) printer(outcome->progress);
+    printer.clear();
+    if (!outcome || outcome->layer_passes_done == 0) {  // no result, but the events are kept
+      const Error error = outcome ? *shards.failure() : outcome.error();
+      throw Error(error.code(), error.what(),
+                  fmt::format("{} events up to then are kept in {}", report.events, wanted));
+    }
+    const int code = print_stored(context, path, wanted);
+    print_kept(context, flags, wanted);
+    if (outcome->interrupted())
+      fmt::print(context.err, "{}{}\n", interrupted_text(*outcome), wanted.empty() ? "" : " and are kept");
+    if (const std::optional<Error> lost = shards.failure()) throw *lost;
+    if (!outcome->interrupted()) return code;
+    page.set_cause(stop_text(), -1);
+    return kExitFailed;
+  });
+}
+
 int run(CommandContext& context, const RunFlags& flags) {
   Job job = load_job(flags.job, context.max_memory_bytes);
   const bool processes = runs_processes(flags, job);
@@ -101,46 +151,29 @@ int run(CommandContext& context, const RunFlags& flags) {
   if (wanted.empty()) scratch.emplace(job.config.run.scratch);
   const std::string path = scratch ? scratch->path() : wanted;
   if (processes) return launch_ranks(context, flags, job, path, wanted);
-  const std::string progress = flags.progress_kind();
-
-  const std::atomic<bool>& stop = watch_stop_signals(progress != "json");
-  ProgressPrinter printer(context, progress);
-  if (const std::string unused = unused_launcher(flags, job); !unused.empty()) printer.warn(unused);
-  const auto on_note = [&printer](const std::string& text) { printer.note(text); };
-  RunOutputOptions place{flags.force, job.config.run.scratch, job.cluster.plan_ranks(), on_note, !wanted.empty()};
-  RunOutput output(path, place);
-  RunShards shards(output.note(), shards_options(flags, 0, job.config.run.mode == RunMode::kExecute ? place.ranks : 0));
-  RunOptions options;
-  options.dump = flags.dump;
-  options.interrupt = &stop;
-  options.on_progress = std::ref(printer);
-  options.on_note = on_note;
-  options.shards = shards.num_shards();
-  Result<RunOutcome> outcome = run_into(output, shards, job, options, !wanted.empty());
-  const Result<bool> complete = capture([&] {
-    finish_shards(shards, outcome);
-    return true;
-  });
-  if (!complete) output.leave_to_recover(outcome ? complete.error() : outcome.error());
-  if (!outcome && !tells_of_ranks(outcome.error()) && !holds_events(output.note())) throw outcome.error();
-
-  const MergeReport report = merge_output(output, flags, false);
-  if (outcome) printer(outcome->progress);
-  printer.clear();
-  if (!outcome || outcome->layers_done == 0) {  // no result, but the events are kept
-    const Error error = outcome ? *shards.failure() : outcome.error();
-    throw Error(error.code(), error.what(), fmt::format("{} events up to then are kept in {}", report.events, wanted));
-  }
-  const int code = print_stored(context, path, wanted);
-  print_kept(context, flags, wanted);
-  if (outcome->interrupted())
-    fmt::print(context.err, "interrupted: {} of {} layers were complete{}\n", outcome->layers_done, outcome->layers,
-               wanted.empty() ? "" : " and are kept");
-  if (const std::optional<Error> lost = shards.failure()) throw *lost;
-  return outcome->interrupted() ? kExitFailed : code;
+  return run_here(context, flags, job, path, wanted);
 }
 
 }  // namespace
+
+int end_of_run(const ProgressPage& page, const std::function<int()>& run) {
+  Result<int> code = capture(run);
+  const std::optional<RunProgress> said = page.read();
+  if (!code && (!said || said->cause.empty())) page.set_cause(code.error().what(), -1);
+  page.set_end(code ? *code : exit_code(code.error()));
+  if (!code) throw code.error();
+  return *code;
+}
+
+std::string stop_text() {
+  const char* name = stop_signal() != 0 ? ::sigabbrev_np(stop_signal()) : nullptr;
+  return name != nullptr ? fmt::format("the run was stopped by SIG{}", name) : "the run was stopped";
+}
+
+std::string interrupted_text(const RunOutcome& outcome) {
+  return fmt::format("interrupted: {} of {} layer passes were complete", grouped(outcome.layer_passes_done),
+                     grouped(outcome.layer_passes));
+}
 
 RunShardsOptions shards_options(const RunFlags& flags, int first_rank, int ranks) {
   RunShardsOptions options;

@@ -46,22 +46,31 @@ CollectingNote collection_of(const std::string& file) {
               "name the file that a run was given with -o, its .collecting file, or its folder in run.scratch");
 }
 
+// The exit code: that of the run, as far as it said.
 int tell_end(CommandContext& context, const WatchedRun& last, const CollectingNote& note, bool json) {
-  std::error_code ignored;
-  const bool kept = std::filesystem::exists(last.out, ignored);
+  const std::string why = last.failure().empty() ? "" : ": " + last.failure();
   if (last.state == "died") {
     if (!json)
       context.out << fmt::format(
-          "the run ended early; spscope recover \"{}\" -o FILE.db makes a file of what it left\n",
+          "the run ended early{}\nspscope recover \"{}\" -o FILE.db makes a file of what it left\n", why,
           note.is_part() ? note.folder : last.out);
     return kExitFailed;
   }
-  if (!json && note.is_part())
-    context.out << fmt::format("the run has ended; what its ranks here did went to host {}\n", note.home_host);
-  else if (!json)
-    context.out << (kept ? fmt::format("the run has ended; it is kept in {}\n", last.out)
-                         : std::string("the run has ended; nothing was kept\n"));
-  return kExitDone;
+  if (note.is_part()) {
+    if (!json)
+      context.out << fmt::format("the run has ended; what its ranks here did went to host {}\n", note.home_host);
+    return kExitDone;
+  }
+  const int code = last.progress && last.progress->exit_code ? *last.progress->exit_code : kExitFailed;
+  if (json) return code;
+  std::error_code ignored;
+  const std::string kept =
+      std::filesystem::exists(last.out, ignored) ? "kept in " + last.out : std::string("nothing was kept");
+  if (code == kExitDone)
+    context.out << fmt::format("the run has ended after {}; {}\n", clock_text(last.progress->elapsed_s), kept);
+  else
+    context.out << fmt::format("the run failed{}\n{}\n", why, kept);
+  return code;
 }
 
 int watch(CommandContext& context, const WatchFlags& flags) {
@@ -70,7 +79,6 @@ int watch(CommandContext& context, const WatchFlags& flags) {
   const bool drawn = context.color && !context.json && !flags.once;  // over itself
   for (;;) {
     const WatchedRun seen = run.look();
-    const bool over = seen.state == "ended" || seen.state == "died";
     if (context.json) {
       context.out << render_watch_json(seen) << '\n';
     } else {
@@ -78,8 +86,8 @@ int watch(CommandContext& context, const WatchFlags& flags) {
       context.out << render_watch_text(seen, terminal_columns());
     }
     context.out << std::flush;
-    if (over) return tell_end(context, seen, note, context.json);
-    if (flags.once || !context.out) return kExitDone;
+    if (seen.is_over()) return tell_end(context, seen, note, context.json);
+    if (flags.once || !context.out) return seen.failure().empty() ? kExitDone : kExitFailed;
     std::this_thread::sleep_for(std::chrono::duration<double>(flags.every_s));
   }
 }

@@ -42,9 +42,12 @@ struct Batch {
   std::vector<Request> requests;
 };
 
-bool visit_batch(const Batch& batch, std::vector<StrategyDecisions>& strategies,
+bool visit_batch(const Batch& batch, std::vector<StrategyDecisions>& strategies, const LayerStages& stages,
                  const std::function<bool(const LayerOfJob&)>& visit) {
-  for (StrategyDecisions& strategy : strategies) strategy.begin_step(batch.requests);
+  for (std::size_t i = 0; i < strategies.size(); ++i) {
+    if (stages.on_decide) stages.on_decide(static_cast<int>(i));
+    strategies[i].begin_step(batch.requests);
+  }
   for (std::size_t i = 0; i < batch.requests.size(); ++i) {
     std::vector<LayerDecision> decisions;
     for (const StrategyDecisions& strategy : strategies) decisions.push_back(strategy.of(i));
@@ -64,7 +67,7 @@ std::vector<StrategyDecisions> begin_strategies(const Job& job, const Request& f
 }  // namespace
 
 void for_each_layer(const Job& job, const MaskSource& source, const std::function<bool(const LayerOfJob&)>& visit,
-                    const std::atomic<bool>* interrupt) {
+                    const LayerStages& stages, const std::atomic<bool>* interrupt) {
   const RunSection& run = job.config.run;
   const bool lagging = run.mask_lag > 0 && source.evolves();
   // In a single step nothing can be kept, so its layers need not be held together.
@@ -76,13 +79,14 @@ void for_each_layer(const Job& job, const MaskSource& source, const std::functio
       Batch batch{step, first, {}, {}};
       for (int layer = first; layer < first + together; ++layer) {
         if (interrupt != nullptr && interrupt->load()) return;
+        if (stages.on_masks) stages.on_masks(step, layer);
         const std::optional<LayerMasks>& before = last[static_cast<std::size_t>(layer)];
         batch.masks.push_back(source.at(step, layer));
         const LayerMasks* known = !lagging ? &batch.masks.back() : before ? &*before : nullptr;
         batch.requests.push_back(make_layer_request(job, layer, batch.masks.back(), known));
       }
       if (step == 0) strategies = begin_strategies(job, batch.requests.front());
-      if (!visit_batch(batch, strategies, visit)) return;
+      if (!visit_batch(batch, strategies, stages, visit)) return;
       if (!lagging) continue;
       for (std::size_t i = 0; i < batch.masks.size(); ++i)
         last[static_cast<std::size_t>(first) + i] = std::move(batch.masks[i]);

@@ -29,11 +29,17 @@ struct LayerOfJob {
   std::span<const LayerDecision> decisions;  // by position in Job::strategies
 };
 
+// What is told before it is done.
+struct LayerStages {
+  std::function<void(int denoise_step, int layer)> on_masks;  // its masks are made
+  std::function<void(int strategy)> on_decide;                // of Job::strategies, for the layers of a step
+};
+
 // Every layer of every denoise step that runs, in order. With run.mask_lag = 1 and masks that evolve, a plan knows the
 // mask of the step before, and nothing at the first step. Strategies that keep decisions decide for all layers of a
 // step together, so a job of several steps holds the masks of all its layers. Ends early when `visit` returns false or
 // `interrupt` is set while masks are made.
 void for_each_layer(const Job& job, const MaskSource& source, const std::function<bool(const LayerOfJob&)>& visit,
-                    const std::atomic<bool>* interrupt = nullptr);
+                    const LayerStages& stages = {}, const std::atomic<bool>* interrupt = nullptr);
 
 }  // namespace spscope

@@ -38,7 +38,7 @@ TimedLayer project(const TimingContext& context, const PlannedLayer& planned, co
   options.warmup = run.warmup;
   options.load = run.measure;
   options.interrupt = context.interrupt;
-  options.on_rank = context.on_repeat;
+  options.on_rank = context.on_pass;
   return scheduled(context, planned, measure_repeats(planned.plan, request, activations, options), Source::kMeasured);
 }
 
@@ -70,12 +70,13 @@ TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& plann
   options.interrupt = context.interrupt;
   options.world = context.world;
   options.watchdog_seconds = patience_seconds();
-  options.on_run = context.on_repeat;
+  options.on_run = context.on_pass;
   ExecuteResult result = execute(planned.plan, request, activations, options);
   TimedLayer timed;
   timed.provenance = result.provenance;
   count_usage(timed, planned, result);
   if (context.reference) {
+    if (context.on_check) context.on_check();
     const Verification check = context.reference->check(result.outputs);
     timed.verdict = check.verdict;
     timed.max_error = check.max_error;

@@ -32,7 +32,8 @@ struct TimingContext {
   OpRecorder* recorder = nullptr;        // of what is executed; may be nullptr
   RankWorld* world = nullptr;            // the processes that run a rank each; nullptr: threads of this one do
   const std::atomic<bool>* interrupt = nullptr;
-  std::function<void(int done, int total)> on_repeat;
+  std::function<void(int done, int total)> on_pass;  // warm-ups first; in mode `project` ranks that were measured
+  std::function<void()> on_check;                    // before outputs are held to the reference
 };
 
 // By the mode of the job. Throws Error: a rank failed or hung, moved other bytes than planned, or kInterrupted.

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -12,21 +15,18 @@
 namespace spscope {
 namespace {
 
-constexpr std::int64_t kPlainEveryNs = 60'000'000'000;
+constexpr std::int64_t kDrawnEveryNs = 50'000'000, kPlainEveryNs = 60'000'000'000, kJsonEveryNs = 10'000'000'000;
+constexpr std::chrono::milliseconds kTick{500};
 
-// "2,000"
-std::string grouped(int number) {
-  std::string text = std::to_string(number);
-  for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), ",");
-  return text;
-}
+// "1:12, about 3:40 left: running ulysses u4 (2 of 5), layer 3 of 40"
+std::string line_of(const RunProgress& p) { return time_text(p) + ": " + progress_text(p); }
 
-// "run 12 of 2,000 layer passes: usp u4 r2, about 30 s left"
-std::string line_of(const RunProgress& p) {
-  if (p.phase == "merge") return fmt::format("{} of {} layer passes are done", grouped(p.done), grouped(p.total));
-  std::string line = fmt::format("{} {} of {} layer passes: {}", p.phase, grouped(std::min(p.done + 1, p.total)),
-                                 grouped(p.total), p.label);
-  if (p.eta_s >= 1) line += fmt::format(", about {:.0f} s left", p.eta_s);
+// As much of it as the terminal shows in one line: a longer one could not be taken away.
+std::string fitted(std::string line) {
+  winsize window{};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1;
+  const std::size_t columns = known ? window.ws_col - 1u : 79u;
+  if (line.size() > columns) line.resize(columns);
   return line;
 }
 
@@ -39,41 +39,73 @@ ProgressPrinter::ProgressPrinter(CommandContext& context, const std::string& for
 }
 
 void ProgressPrinter::operator()(const RunProgress& p) {
+  if (form_ == Form::kNone) return;
+  const std::lock_guard lock(mutex_);
+  const bool is_new = p.phase != last_.phase || p.strategy != last_.strategy;
+  last_ = p;
+  is_over_ = p.phase == "done";
+  const std::int64_t since_ns = now_ns() - said_ns_;
+  if (form_ == Form::kJson || (form_ == Form::kDrawn && (is_new || since_ns >= kDrawnEveryNs)) ||
+      (form_ == Form::kPlain && since_ns >= kPlainEveryNs))
+    say(p);
+  if (is_over_ || ticker_.joinable()) return;
+  // Signals are for the thread that waits for them.
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  ticker_ = std::thread([this] { say_on(); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void ProgressPrinter::say(const RunProgress& p) {
+  said_ns_ = now_ns();
   if (form_ == Form::kJson) {
-    const nlohmann::ordered_json line = {{"phase", p.phase},  {"strategy", p.strategy}, {"repeat", p.repeat},
-                                         {"done", p.done},    {"total", p.total},       {"eta_s", p.eta_s},
-                                         {"shards", p.shards}};
-    fmt::print(err_, "{}\n", line.dump());
+    fmt::print(err_, "{}\n", progress_json(p));
+    err_ << std::flush;
+    return;
   }
-  if (p.phase == "done") return clear();
-  if (form_ == Form::kDrawn) {
-    clear();
-    err_ << line_of(p) << std::flush;
-    drawn_ = true;
-  } else if (form_ == Form::kPlain && now_ns() - said_ns_ >= kPlainEveryNs) {
-    err_ << line_of(p) << "\n" << std::flush;
-    said_ns_ = now_ns();
+  erase();
+  if (is_over_) return;
+  drawn_ = form_ == Form::kDrawn;
+  err_ << (drawn_ ? fitted(line_of(p)) : line_of(p) + "\n") << std::flush;
+}
+
+void ProgressPrinter::say_on() {
+  std::unique_lock lock(mutex_);
+  while (!ended_.wait_for(lock, kTick, [&] { return is_over_; })) {
+    const std::int64_t now = now_ns();
+    const std::int64_t every_ns = form_ == Form::kJson ? kJsonEveryNs : form_ == Form::kPlain ? kPlainEveryNs : 0;
+    if (now - said_ns_ >= every_ns) say(moved_on(last_, now));
   }
 }
 
 void ProgressPrinter::note(const std::string& text) {
-  if (form_ == Form::kJson) return;
-  clear();
-  err_ << text << "\n" << std::flush;
+  if (form_ != Form::kJson) warn(text);
 }
 
 void ProgressPrinter::warn(const std::string& text) {
+  const std::lock_guard lock(mutex_);
   if (form_ == Form::kJson) {
     const nlohmann::ordered_json line = {{"note", text}};
     fmt::print(err_, "{}\n", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     err_ << std::flush;
     return;
   }
-  clear();
+  erase();
   err_ << text << "\n" << std::flush;
 }
 
 void ProgressPrinter::clear() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+    erase();
+  }
+  ended_.notify_all();
+  if (ticker_.joinable()) ticker_.join();
+}
+
+void ProgressPrinter::erase() {
   if (drawn_) err_ << "\r\033[K" << std::flush;
   drawn_ = false;
 }

@@ -1,12 +1,16 @@
-// What `spscope run` says on stderr while it runs: a line that is drawn over itself on a terminal, a plain line a
-// minute elsewhere, or one JSON object a line.
+// What `spscope run` and `spscope plan` say on stderr while they work: a line that is drawn over itself on a terminal
+// at least twice a second, a plain line a minute elsewhere, or JSON lines: one whenever something begins or ends, and
+// one every ten seconds in between.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "backend/cli/command.h"
-#include "backend/cli/run_job.h"
+#include "backend/cli/run_progress.h"
 
 namespace spscope {
 
@@ -15,20 +19,33 @@ class ProgressPrinter {
   // `form`: bar, json or none.
   ProgressPrinter(CommandContext& context, const std::string& form);
   ~ProgressPrinter() { clear(); }
+  ProgressPrinter(const ProgressPrinter&) = delete;
+  ProgressPrinter& operator=(const ProgressPrinter&) = delete;
+
+  bool draws() const { return form_ == Form::kDrawn; }
   void operator()(const RunProgress& progress);
   // A line of its own, which stays; nothing with form json.
   void note(const std::string& text);
   // The same for what has to be said in every form; {"note": text} with form json.
   void warn(const std::string& text);
-  // Takes the drawn line away. To be called before anything is written to stdout, which may be the same terminal.
+  // Takes the drawn line away, and says nothing of itself from then on. To be called before anything is written to
+  // stdout, which may be the same terminal.
   void clear();
 
  private:
   enum class Form { kNone, kDrawn, kPlain, kJson };
+  void say(const RunProgress& progress);  // at once
+  void say_on();                          // now and then, in a thread of its own
+  void erase();
+
   std::ostream& err_;
   Form form_ = Form::kNone;
-  bool drawn_ = false;
-  std::int64_t said_ns_;  // when the last plain line was written, or the run began
+  std::mutex mutex_;  // of all below
+  std::condition_variable ended_;
+  std::thread ticker_;
+  RunProgress last_;
+  bool drawn_ = false, is_over_ = false;
+  std::int64_t said_ns_;  // when the last line was written, or the run began
 };
 
 }  // namespace spscope

@@ -23,7 +23,9 @@ std::optional<Error> lost_events(const RankWorld& world, const RunShards& shards
 }
 
 // What there is to gather: of a run that did something.
-bool leaves_something(const RankEnd& end) { return !end.outcome || end.lost || Result(end.outcome)->layers_done > 0; }
+bool leaves_something(const RankEnd& end) {
+  return !end.outcome || end.lost || Result(end.outcome)->layer_passes_done > 0;
+}
 
 }  // namespace
 

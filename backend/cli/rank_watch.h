@@ -36,6 +36,8 @@ class RankWatch {
   // fault.
   bool ended_well() const;
 
+  // The first process that look() found gone with no word of a fault before it; mpirun ends the others then.
+  std::optional<RankFinding> lost() const { return left_before_ ? std::nullopt : lost_; }
   // After ended(): what ended a run that failed, when it was no rank itself that says so.
   const std::optional<RankFinding>& cause() const { return cause_; }
   // After ended(): the cause, then the stops that went by.

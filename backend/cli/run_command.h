@@ -2,7 +2,6 @@
 // (run_ranks.h).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "backend/base/result.h"
 #include "backend/cli/command.h"
 #include "backend/cli/job.h"
+#include "backend/cli/progress_page.h"
 #include "backend/cli/run_job.h"
 #include "backend/cli/run_output.h"
 #include "backend/cli/run_shards.h"
@@ -26,6 +26,14 @@ struct RunFlags {
 
   std::string progress_kind() const { return !progress.empty() ? progress : headless ? "json" : "bar"; }
 };
+
+// Runs, and then says on the page how it ended: before the folder of the run goes, so that those who look on know. The
+// exit code, or an Error.
+int end_of_run(const ProgressPage& page, const std::function<int()>& run);
+// "the run was stopped by SIGTERM"
+std::string stop_text();
+// "interrupted: 12 of 2,000 layer passes were complete"
+std::string interrupted_text(const RunOutcome& outcome);
 
 // Where a process writes that executes `ranks` ranks from `first_rank` on.
 RunShardsOptions shards_options(const RunFlags& flags, int first_rank, int ranks);

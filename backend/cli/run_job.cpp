@@ -12,6 +12,7 @@
 #include "backend/cli/job_layers.h"
 #include "backend/cli/layer_times.h"
 #include "backend/cli/machine.h"
+#include "backend/cli/progress_count.h"
 #include "backend/cli/result_of_plans.h"
 #include "backend/cli/run_size.h"
 #include "backend/schedule/bound.h"
@@ -140,33 +141,13 @@ void store_masks(StoreWriter& writer, WorkloadId workload, const LayerOfJob& whe
   if (where.masks.temporal) place(*where.masks.temporal, AttendedAxis::kOuter);
 }
 
-// Progress over strategies x layers x steps, with the remaining time by the mean so far.
-class ProgressCount {
- public:
-  ProgressCount(const RunOptions& options, int total) : options_(options), total_(total), begin_ns_(now_ns()) {}
-  void say(const char* phase, const std::string& strategy, const std::string& label, int repeat) const {
-    if (!options_.on_progress) return;
-    const double elapsed = static_cast<double>(now_ns() - begin_ns_) * 1e-9;
-    options_.on_progress(now(phase, strategy, label, repeat, done_ > 0 ? elapsed / done_ * (total_ - done_) : 0));
-  }
-  RunProgress now(const char* phase, const std::string& strategy, const std::string& label, int repeat,
-                  double eta_s) const {
-    return {phase, strategy, label, repeat, done_, total_, eta_s, options_.shards};
-  }
-  void next() { ++done_; }
-
- private:
-  const RunOptions& options_;
-  int done_ = 0, total_;
-  std::int64_t begin_ns_;
-};
-
 // The strategies of the job with their rows in the store. Shapes do not change between layers, so the first one decides
 // what is legal.
 std::vector<StoredStrategy> store_strategies(const Job& job, StoreWriter* head, const LayerOfJob& where,
-                                             WorkloadId workload) {
+                                             WorkloadId workload, ProgressCount& progress) {
   std::vector<StoredStrategy> stored;
   for (std::size_t i = 0; i < job.strategies.size(); ++i) {
+    progress.say_planning(job, static_cast<int>(i));
     const Decision& decision = where.decisions[i].decision;
     const StrategyRecord record = strategy_record(job, job.strategies[i], where.request, decision, workload);
     const StrategyId id = head != nullptr ? head->add_strategy(record) : StrategyId{};
@@ -243,14 +224,18 @@ std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerO
   const RunSection& section = job.config.run;
   std::optional<Reference> reference;
   const bool has_outputs = running.options.world == nullptr || running.options.world->rank() == 0;
-  if (section.mode == RunMode::kExecute && section.verify != VerifyExtent::kOff && has_outputs)
+  if (section.mode == RunMode::kExecute && section.verify != VerifyExtent::kOff && has_outputs) {
+    running.progress.say("reference");
     reference.emplace(where.request, input, section.verify, section.seed, running.options.interrupt);
+  }
   std::vector<RunLayer> runs;
   for (const StoredStrategy& strategy : running.strategies) {
     if (running.interrupted()) return std::nullopt;
+    const auto position = static_cast<int>(strategy.position);
     if (strategy.legal) {
       const std::string& id = strategy.chosen->id;
-      running.progress.say("plan", id, strategy.label, 0);
+      const auto say = [&](const char* phase) { running.progress.say(phase, position, id, strategy.label); };
+      say("plan");
       RunLayer run{
           &strategy, plan_layer(*strategy.chosen, where.request, where.decisions[strategy.position]), {}, {}, false};
       running.note_size(strategy, run.planned.plan);
@@ -262,17 +247,21 @@ std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerO
           running.target.recorder,
           running.options.world,
           running.options.interrupt,
-          [&](int done, int) { running.progress.say("run", id, strategy.label, done); }};
+          [&](int done, int total) { running.progress.say_passes(done, total); },
+          [&] { say("check"); }};
+      say("run");
       Result<TimedLayer> timed = capture([&] { return time_layer(timing, run.planned, where.request, input); });
       if (!timed && timed.error().code() == ErrorCode::kInterrupted) return std::nullopt;
       if (!timed) throw timed.error();
       run.timed = std::move(*timed);
+      if (run.timed.verdict == Verdict::kFailed)
+        running.progress.set_cause(fmt::format("the outputs of {} are wrong", strategy.label));
       run.recorded = running.recorded();
       if (!running.options.dump.empty()) dump_outputs(running.options.dump, job, where, id, run.timed.outputs);
       run.timed.outputs.clear();  // a large model's are gigabytes
       runs.push_back(std::move(run));
     }
-    running.progress.next();
+    running.progress.end_plan(position, strategy.legal);
   }
   return runs;
 }
@@ -280,7 +269,7 @@ std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerO
 void begin_workload(RunningJob& running, const MaskSource& masks, const LayerOfJob& where) {
   StoreWriter* const head = running.target.head;
   if (head != nullptr) running.workload = head->add_workload(workload_record(running.job, masks, where.request));
-  running.strategies = store_strategies(running.job, head, where, running.workload);
+  running.strategies = store_strategies(running.job, head, where, running.workload, running.progress);
 }
 
 void finish_layer(RunningJob& running, const LayerOfJob& where, const std::vector<RunLayer>& runs) {
@@ -297,16 +286,17 @@ void finish_layer(RunningJob& running, const LayerOfJob& where, const std::vecto
 RunOutcome run_job(const Job& job, const RunTarget& target, const RunOptions& options) {
   const ActivationSource activations(job);
   const MaskSource masks(job, activations);
-  const int layers = job.config.run.layers * job.config.run.denoise_steps;
-  RunningJob running{
-      job, target, options, ProgressCount(options, static_cast<int>(job.strategies.size()) * layers), {}};
+  RunningJob running{job, target, options, ProgressCount(options.on_progress, job, options.shards), {}};
   running.note(crowding_note(job));
-  RunOutcome outcome{0, layers, {}};
+  RunOutcome outcome{0, job.config.run.layers * job.config.run.denoise_steps, {}};
   if (target.head != nullptr) target.head->add_machine(machine_facts());
+  const LayerStages stages{[&](int denoise_step, int layer) { running.progress.say_masks(denoise_step, layer); },
+                           [&](int strategy) { running.progress.say_planning(job, strategy); }};
   for_each_layer(
       job, masks,
       [&](const LayerOfJob& where) {
         if (running.strategies.empty()) begin_workload(running, masks, where);
+        running.progress.begin_layer(where.denoise_step, where.layer);
         // A simulation computes nothing, and the inputs of a large model are gigabytes.
         const bool needs_input = job.config.run.mode != RunMode::kSimulate || !options.dump.empty();
         const Activations input =
@@ -319,12 +309,13 @@ RunOutcome run_job(const Job& job, const RunTarget& target, const RunOptions& op
         running.together([&] {
           if (target.head != nullptr) finish_layer(running, where, *runs);
         });
-        ++outcome.layers_done;
+        ++outcome.layer_passes_done;
         return true;
       },
-      options.world == nullptr ? options.interrupt : nullptr);
-  if (options.on_progress) options.on_progress(running.progress.now("merge", "", "", 0, 0));
-  outcome.progress = running.progress.now("done", "", "", 0, 0);
+      stages, options.world == nullptr ? options.interrupt : nullptr);
+  running.progress.say("merge");
+  outcome.progress = running.progress.now();
+  outcome.progress.phase = "done";
   return outcome;
 }
 

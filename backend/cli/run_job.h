@@ -6,20 +6,12 @@
 #include <string>
 
 #include "backend/cli/job.h"
+#include "backend/cli/run_progress.h"
 #include "backend/cli/run_recorder.h"
 #include "backend/execute/rank_world.h"
 #include "backend/store/store_writer.h"
 
 namespace spscope {
-
-// Where a run is: for a progress bar or JSON lines.
-struct RunProgress {
-  std::string phase, strategy, label;  // strategy: its id; label: its name for people
-  int repeat = 0;                      // of the strategy's layer
-  int done = 0, total = 0;             // strategies x layers x denoise steps
-  double eta_s = 0;
-  int shards = 0;  // of the collection
-};
 
 // Where a process of a run writes.
 struct RunTarget {
@@ -45,9 +37,9 @@ struct RunOptions {
 // How far a run came. A layer that was interrupted is left out whole, so that all strategies compare over the same
 // layers.
 struct RunOutcome {
-  int layers_done = 0, layers = 0;  // x denoise steps
-  RunProgress progress;             // the last one
-  bool interrupted() const { return layers_done < layers; }
+  int layer_passes_done = 0, layer_passes = 0;
+  RunProgress progress;  // the last one
+  bool interrupted() const { return layer_passes_done < layer_passes; }
 };
 
 // The head is committed whenever a layer is complete, and before events of a run come, so that what a crash leaves can

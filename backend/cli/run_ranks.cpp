@@ -12,6 +12,7 @@
 #include "backend/cli/agree.h"
 #include "backend/cli/host_folders.h"
 #include "backend/cli/mpi_launch.h"
+#include "backend/cli/progress_page.h"
 #include "backend/cli/progress_printer.h"
 #include "backend/cli/rank_run.h"
 #include "backend/cli/rank_watch.h"
@@ -23,8 +24,11 @@
 namespace spscope {
 namespace {
 
+constexpr double kDrawAfterSeconds = 2;
+
 // The arguments of a rank's process: those of this one, and that it is a rank, however many there are.
-std::vector<std::string> rank_arguments(const RunFlags& flags, const Job& job, const std::string& note) {
+std::vector<std::string> rank_arguments(const RunFlags& flags, const Job& job, const std::string& note,
+                                        const std::string& progress) {
   std::vector<std::string> arguments = {"run", "--launcher", "mpi", "--max-memory",
                                         std::to_string(job.max_memory_bytes)};
   if (!flags.job.config.empty()) arguments.push_back(flags.job.config);
@@ -32,7 +36,7 @@ std::vector<std::string> rank_arguments(const RunFlags& flags, const Job& job, c
   for (const std::string& setting : flags.job.settings) arguments.insert(arguments.end(), {"--set", setting});
   if (!flags.dump.empty()) arguments.insert(arguments.end(), {"--dump", flags.dump});
   if (!flags.acknowledge.empty()) arguments.insert(arguments.end(), {"--acknowledge", flags.acknowledge});
-  arguments.insert(arguments.end(), {"--progress", flags.progress_kind(), "--collection", note});
+  arguments.insert(arguments.end(), {"--progress", progress, "--collection", note});
   return arguments;
 }
 
@@ -46,6 +50,46 @@ Error death_of(const RankWatch& watch, const LaunchEnd& end, const std::string& 
 
 // Whether the exit code is one of this program: a rank has said why.
 bool is_told(const LaunchEnd& end) { return end.exit_code <= kExitUsage; }
+
+// One look of the launcher: what rank 0 says is drawn, and the first rank that is gone is told to those who look on.
+// False: the ranks have to be ended.
+bool look_at_ranks(RankWatch& watch, const ProgressPage& page, ProgressPrinter& printer) {
+  const bool was_lost = watch.lost().has_value(), goes_on = watch.look();
+  if (watch.lost() && !was_lost) page.set_cause(watch.lost()->message, watch.lost()->rank);
+  if (!printer.draws()) return goes_on;
+  // What rank 0 has to say comes while the first plan is made, and on the same terminal.
+  const std::optional<RunProgress> now = page.read();
+  if (now && (now->elapsed_s > kDrawAfterSeconds || now->phase == "run")) printer(moved_on(*now, now_ns()));
+  return goes_on;
+}
+
+// Merges what the ranks wrote, and says how they ended. `wanted`: what the user named.
+int keep_launched(CommandContext& context, const RunFlags& flags, RunOutput& output, const std::string& wanted,
+                  const RankWatch& watch, const LaunchEnd& end, bool was_stopped) {
+  const bool died = end.signal != 0 || watch.cause();  // else all of them ended by themselves
+  if (output.note().shards().empty()) {                // they said why
+    if (died) throw death_of(watch, end, "nothing was kept");
+    if (is_told(end)) return end.exit_code;
+    throw Error(ErrorCode::kRankFailed, fmt::format("mpirun ended with exit code {}", end.exit_code),
+                "see what it said; nothing was kept");
+  }
+  if (!died && end.exit_code == kExitUsage) {  // nothing ran; they said why
+    output.discard();
+    return end.exit_code;
+  }
+  const MergeReport report = merge_output(output, flags, end.exit_code != 0 || died, watch.incidents());
+  const std::string kept =
+      wanted.empty() ? "nothing was kept" : fmt::format("{} events up to then are kept in {}", report.events, wanted);
+  if (died && !was_stopped) throw death_of(watch, end, kept);
+  if (end.exit_code != 0) {
+    if (!is_told(end)) fmt::print(context.err, "mpirun ended with exit code {}; ", end.exit_code);
+    fmt::print(context.err, "{}\n", kept);
+    return kExitFailed;
+  }
+  const int code = print_stored(context, output.note().out, wanted);
+  print_kept(context, flags, wanted);
+  return code;
+}
 
 // One process for each rank of the job. Throws Error(kLaunch).
 void require_all_ranks(const RankWorld& world, const Job& job) {
@@ -65,41 +109,26 @@ int launch_ranks(CommandContext& context, const RunFlags& flags, const Job& job,
   ProgressPrinter printer(context, flags.progress_kind());
   const auto on_note = [&](const std::string& text) { fmt::print(context.err, "{}\n", text); };
   RunOutput output(path, {flags.force, job.config.run.scratch, job.cluster.plan_ranks(), on_note, !wanted.empty()});
+  const ProgressPage page(output.note().progress_page());
   MpiLaunch launch;
   launch.program = path_of_this_program();
-  launch.arguments = rank_arguments(flags, job, collecting_path(output.note().out));
+  // A line that is drawn over itself is for the process that has the terminal.
+  launch.arguments =
+      rank_arguments(flags, job, collecting_path(output.note().out), printer.draws() ? "none" : flags.progress_kind());
   launch.ranks = job.cluster.plan_ranks();
   launch.root = geteuid() == 0;
   RankWatch watch(output.note(), patience_seconds(), [&](const std::string& text) { printer.warn(text); });
-  LaunchEnd end = run_ranks(launch, stop, [&] { return watch.look(); });
-  if (end.mpirun_hung) {
-    printer.warn("mpirun did not end after its ranks, and was killed");
-    end.exit_code = watch.ended_well() ? kExitDone : kExitFailed;
-  }
-  watch.ended(end);
-  const bool died = end.signal != 0 || watch.cause();  // else all of them ended by themselves
-  if (output.note().shards().empty()) {                // they said why
-    if (died) throw death_of(watch, end, "nothing was kept");
-    if (is_told(end)) return end.exit_code;
-    throw Error(ErrorCode::kRankFailed, fmt::format("mpirun ended with exit code {}", end.exit_code),
-                "see what it said; nothing was kept");
-  }
-  if (!died && end.exit_code == kExitUsage) {  // nothing ran; they said why
-    output.discard();
-    return end.exit_code;
-  }
-  const MergeReport report = merge_output(output, flags, end.exit_code != 0 || died, watch.incidents());
-  const std::string kept =
-      wanted.empty() ? "nothing was kept" : fmt::format("{} events up to then are kept in {}", report.events, wanted);
-  if (died && !stop.load()) throw death_of(watch, end, kept);
-  if (end.exit_code != 0) {
-    if (!is_told(end)) fmt::print(context.err, "mpirun ended with exit code {}; ", end.exit_code);
-    fmt::print(context.err, "{}\n", kept);
-    return kExitFailed;
-  }
-  const int code = print_stored(context, path, wanted);
-  print_kept(context, flags, wanted);
-  return code;
+  return end_of_run(page, [&] {
+    LaunchEnd end = run_ranks(launch, stop, [&] { return look_at_ranks(watch, page, printer); });
+    if (end.mpirun_hung) {
+      printer.warn("mpirun did not end after its ranks, and was killed");
+      end.exit_code = watch.ended_well() ? kExitDone : kExitFailed;
+    }
+    watch.ended(end);
+    if (watch.cause()) page.set_cause(watch.cause()->message, watch.cause()->rank);
+    printer.clear();
+    return keep_launched(context, flags, output, wanted, watch, end, stop.load());
+  });
 }
 
 int run_as_rank(CommandContext& context, const RunFlags& flags, const Job& job) {
@@ -140,29 +169,41 @@ int run_as_rank(CommandContext& context, const RunFlags& flags, const Job& job) 
     return kExitDone;
   }
 
+  std::optional<ProgressPage> page;
+  if (first) page.emplace(folders->note().progress_page());
   RunOptions options;
   options.interrupt = &stop;
   options.world = world.get();
   if (first) options.dump = flags.dump;
-  if (first) options.on_progress = std::ref(printer);
+  if (first)
+    options.on_progress = [&](const RunProgress& now) {
+      page->write(now);
+      printer(now);
+    };
   if (first) options.on_note = [&printer](const std::string& text) { printer.note(text); };
   options.shards = world->size() + 1;
   RankEnd end = run_rank(*world, flags, job, *folders, options);
   printer.clear();
-  const std::optional<Error> unmerged = keep_run(*world, context, flags, *folders, output ? &*output : nullptr, end);
-  if (!first) return kExitDone;
-  if (unmerged) throw *unmerged;
-  if (!end.outcome) throw end.outcome.error();
-  const RunOutcome done = *end.outcome;
-  if (done.interrupted())
-    fmt::print(context.err, "interrupted: {} of {} layers were complete\n", done.layers_done, done.layers);
-  int code = kExitDone;
-  if (output && done.layers_done > 0) {
-    code = print_stored(context, scratch ? scratch->path() : wanted, wanted);
-    print_kept(context, flags, wanted);
-  }
-  if (end.lost) throw *end.lost;
-  return done.interrupted() ? kExitFailed : code;
+  const auto keep = [&] {
+    const std::optional<Error> unmerged = keep_run(*world, context, flags, *folders, output ? &*output : nullptr, end);
+    if (!first) return kExitDone;
+    if (unmerged) throw *unmerged;
+    if (!end.outcome) throw end.outcome.error();
+    const RunOutcome done = *end.outcome;
+    if (done.interrupted()) fmt::print(context.err, "{}\n", interrupted_text(done));
+    int code = kExitDone;
+    if (output && done.layer_passes_done > 0) {
+      code = print_stored(context, scratch ? scratch->path() : wanted, wanted);
+      print_kept(context, flags, wanted);
+    }
+    if (end.lost) throw *end.lost;
+    return done.interrupted() ? kExitFailed : code;
+  };
+  if (page && !end.outcome)
+    page->set_cause(end.outcome.error().what(), -1);
+  else if (page && Result(end.outcome)->interrupted())
+    page->set_cause(end.lost ? end.lost->what() : stop_text(), -1);
+  return page && output ? end_of_run(*page, keep) : keep();
 }
 
 }  // namespace spscope

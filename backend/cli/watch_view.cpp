@@ -23,12 +23,6 @@ bool says_more(const LaneNow& a, const LaneNow& b) {
   return key(a) < key(b);
 }
 
-std::string grouped(std::int64_t number) {
-  std::string text = std::to_string(number);
-  for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), ",");
-  return text;
-}
-
 std::string duration(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.1f} ms", seconds * 1e3);
@@ -71,7 +65,9 @@ std::vector<WatchedRank> ranks_of(const WatchedProcess& process, std::int64_t no
 }  // namespace
 
 RunWatch::RunWatch(const CollectingNote& note)
-    : live_(note), watchdog_(kPatienceSeconds, [this](const LaneNow& now) { return live_.op_name(now.run, now.op); }) {}
+    : live_(note),
+      progress_(note.progress_page()),
+      watchdog_(kPatienceSeconds, [this](const LaneNow& now) { return live_.op_name(now.run, now.op); }) {}
 
 WatchedRun RunWatch::look() {
   WatchedRun seen;
@@ -90,7 +86,6 @@ WatchedRun RunWatch::look() {
       if (rank.now.inside_op()) {
         rank.op_name = live_.op_name(rank.now.run, rank.now.op);
         rank.place = live_.place(rank.now.run, rank.rank, rank.lane, rank.now.op);
-        if (!seen.run) seen.run = live_.run(rank.now.run);
       }
       seen.sent += rank.sent;
       seen.dropped += rank.dropped;
@@ -98,11 +93,9 @@ WatchedRun RunWatch::look() {
     }
   std::ranges::sort(seen.ranks, {}, &WatchedRank::rank);
   seen.findings = watchdog_.look(processes, now);
-  seen.runs_begun = live_.runs_begun();
-  seen.runs_finished = live_.runs_finished();
   seen.committed = live_.committed_events();
   seen.shards = live_.num_shards();
-  if (last_look_ns_ != 0 && now > last_look_ns_)
+  if (last_look_ns_ != 0 && now > last_look_ns_ && seen.sent >= last_sent_)
     seen.events_per_second =
         static_cast<double>(seen.sent - last_sent_) / (static_cast<double>(now - last_look_ns_) * 1e-9);
   last_sent_ = seen.sent, last_look_ns_ = now;
@@ -114,28 +107,78 @@ WatchedRun RunWatch::look() {
                : collector_state(note) == CollectorState::kEnded       ? "died"
                : bytes > 0 && bytes != static_cast<std::uintmax_t>(-1) ? "merging"
                                                                        : "running";
+  seen.progress = progress_.read();  // behind the state: whoever ends a run says so before its folder goes
+  if (seen.progress) seen.progress = moved_on(*seen.progress, now_ns());
+  put_first_cause_first(seen);
   return seen;
 }
 
+// When one rank is gone, mpirun ends the others: they are no faults of their own.
+void RunWatch::put_first_cause_first(WatchedRun& seen) {
+  const auto is_gone = [](const RankFinding& f) {
+    return f.trouble == RankTrouble::kKilled || f.trouble == RankTrouble::kLost;
+  };
+  if (!first_gone_ && !seen.findings.empty() && is_gone(seen.findings.front()))
+    first_gone_ = seen.findings.front().rank;
+  const bool is_said = seen.progress && seen.progress->cause_rank >= 0;
+  if (is_said) first_gone_ = seen.progress->cause_rank;
+  if (!first_gone_) return;
+  const auto first = std::ranges::find(seen.findings, *first_gone_, &RankFinding::rank);
+  if (first == seen.findings.end() || !is_gone(*first)) return;
+  if (is_said) first->message = seen.progress->cause;
+  const auto process = std::ranges::find(seen.ranks, *first_gone_, &WatchedRank::rank)->pid;
+  std::rotate(seen.findings.begin(), first, first + 1);
+  for (auto later = seen.findings.begin() + 1; later != seen.findings.end(); ++later) {
+    const auto of_rank = std::ranges::find(seen.ranks, later->rank, &WatchedRank::rank);
+    if (!is_gone(*later) || of_rank->pid == process) continue;
+    later->is_consequence = true;
+    later->message += fmt::format(": after rank {}", *first_gone_);
+  }
+}
+
+std::string WatchedRun::failure() const {
+  if (progress && !progress->cause.empty()) return progress->cause;
+  for (const RankFinding& f : findings)
+    if (f.trouble == RankTrouble::kKilled || f.trouble == RankTrouble::kLost) return f.message;
+  return "";
+}
+
+namespace {
+
+// "running for 1:12, about 3:40 left"
+std::string state_text(const WatchedRun& run) {
+  std::string text = run.out + ": " + run.state;
+  return !run.progress || run.is_over() ? text : text + " for " + time_text(*run.progress);
+}
+
+std::string counts_text(const WatchedRun& run) {
+  std::string text;
+  if (run.progress)
+    text = fmt::format("{} of {} plans done, ", grouped(run.progress->done), grouped(run.progress->total));
+  text += fmt::format("{} events", grouped(run.sent));
+  if (run.events_per_second) text += fmt::format(" ({}/s)", grouped(static_cast<std::int64_t>(*run.events_per_second)));
+  return text +
+         fmt::format(", {} committed, {} dropped, {} shards", grouped(run.committed), grouped(run.dropped), run.shards);
+}
+
+}  // namespace
+
 std::string render_watch_text(const WatchedRun& run, int columns) {
-  std::string text = fmt::format("{}: {}", run.out, run.state);
-  if (run.run)
-    text += fmt::format(", {}, layer {}, denoise step {}", run.run->label, run.run->layer, run.run->denoise_step);
-  text += fmt::format("\n{} layer passes done, {} events ({}/s), {} committed, {} dropped, {} shards\n",
-                      grouped(run.runs_finished), grouped(run.sent),
-                      grouped(static_cast<std::int64_t>(run.events_per_second)), grouped(run.committed),
-                      grouped(run.dropped), run.shards);
+  std::string text = state_text(run) + "\n";
   const auto add_line = [&](std::string line) {
     if (static_cast<int>(line.size()) > columns) line.resize(static_cast<std::size_t>(std::max(0, columns)));
     text += line + "\n";
   };
+  if (run.progress && !run.is_over()) add_line(progress_text(*run.progress));
+  if (run.state != "ended") add_line(counts_text(run));  // else its pages are gone
   for (std::size_t i = 0; i < std::min(run.ranks.size(), kShownRanks); ++i) {
     const WatchedRank& rank = run.ranks[i];
     add_line(fmt::format("rank {:4} {} {}", rank.rank, bar(rank.place), doing(rank)));
   }
   if (run.ranks.size() > kShownRanks) add_line(fmt::format("and {} more ranks", run.ranks.size() - kShownRanks));
   for (std::size_t i = 0; i < std::min(run.findings.size(), kShownFindings); ++i)
-    add_line((run.findings[i].incident() ? "! " : "  ") + run.findings[i].message);
+    add_line((run.findings[i].fault() ? "! " : "  ") + run.findings[i].message);
+  if (run.findings.empty() && run.progress && !run.progress->cause.empty()) add_line("! " + run.progress->cause);
   return text;
 }
 
@@ -164,22 +207,20 @@ std::string render_watch_json(const WatchedRun& run) {
   for (const RankFinding& finding : run.findings)
     findings.push_back({{"rank", finding.rank},
                         {"lane", finding.lane},
-                        {"fault", finding.incident().has_value()},
+                        {"fault", finding.fault()},
                         {"seconds", finding.seconds},
                         {"message", finding.message}});
   const Json object = {{"schema_version", 1},
                        {"out", run.out},
                        {"folder", run.folder},
                        {"state", run.state},
-                       {"strategy", run.run ? Json(run.run->strategy) : Json()},
-                       {"layer", run.run ? Json(run.run->layer) : Json()},
-                       {"denoise_step", run.run ? Json(run.run->denoise_step) : Json()},
-                       {"layer_passes_begun", run.runs_begun},
-                       {"layer_passes_done", run.runs_finished},
+                       {"progress", run.progress ? Json::parse(progress_json(*run.progress)) : Json()},
+                       {"exit_code", run.progress && run.progress->exit_code ? Json(*run.progress->exit_code) : Json()},
+                       {"failure", run.failure()},
                        {"events", run.sent},
                        {"events_committed", run.committed},
                        {"events_dropped", run.dropped},
-                       {"events_per_s", run.events_per_second},
+                       {"events_per_s", run.events_per_second ? Json(*run.events_per_second) : Json()},
                        {"shards", run.shards},
                        {"ranks", std::move(ranks)},
                        {"findings", std::move(findings)}};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/cli/progress_page.h"
 #include "backend/cli/watchdog.h"
 #include "backend/store/live_collection.h"
 
@@ -23,14 +24,17 @@ struct WatchedRank {
 };
 
 struct WatchedRun {
-  std::string out, folder, state;  // state: running, merging, died, ended
-  std::optional<LiveRun> run;
-  std::int64_t runs_begun = 0, runs_finished = 0;
+  std::string out, folder, state;       // state: running, merging, died, ended
+  std::optional<RunProgress> progress;  // nothing on hosts other than that of rank 0
   std::int64_t sent = 0, committed = 0, dropped = 0;
-  double events_per_second = 0;
+  std::optional<double> events_per_second;  // since the look before
   int shards = 0;
   std::vector<WatchedRank> ranks;
   std::vector<RankFinding> findings;  // the cause first
+
+  bool is_over() const { return state == "ended" || state == "died"; }
+  // What is known to end the run: a rank that is gone, or what the run itself says. "": nothing.
+  std::string failure() const;
 };
 
 // Looks at a collection again and again.
@@ -40,8 +44,12 @@ class RunWatch {
   WatchedRun look();
 
  private:
+  void put_first_cause_first(WatchedRun& seen);
+
   LiveCollection live_;
+  ProgressReader progress_;
   Watchdog watchdog_;
+  std::optional<int> first_gone_;  // the rank that was found gone before all others
   std::int64_t last_sent_ = 0, last_look_ns_ = 0;
 };
 

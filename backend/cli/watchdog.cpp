@@ -124,8 +124,15 @@ void Watchdog::look_at(const WatchedProcess& process, std::int64_t now_ns, std::
 std::vector<RankFinding> Watchdog::look(std::span<const WatchedProcess> processes, std::int64_t now_ns) {
   std::vector<RankFinding> findings;
   for (const WatchedProcess& process : processes) look_at(process, now_ns, findings);
-  std::ranges::stable_sort(findings, {}, [](const RankFinding& f) {
-    return std::tuple(f.trouble, f.now.inside_op() ? f.now.sequence : 0, f.rank);
+  // Of several that are gone, those whose last word was that they waited went after the one that they waited for.
+  std::set<int> missed;
+  for (const RankFinding& f : findings)
+    if (f.now.inside_op() && waits(f.now.state)) missed.insert(f.now.peer);
+  std::ranges::stable_sort(findings, {}, [&](const RankFinding& f) {
+    const bool gone = f.trouble == RankTrouble::kKilled || f.trouble == RankTrouble::kLost;
+    const bool waited = f.now.inside_op() && waits(f.now.state);
+    const int order = !gone ? 0 : waited ? 2 : missed.contains(f.rank) ? 0 : 1;
+    return std::tuple(f.trouble, order, f.now.inside_op() ? f.now.sequence : 0, f.rank);
   });
   // A rank that waits for one that is at fault says so.
   std::set<int> faulty;

@@ -52,6 +52,10 @@ struct RankFinding {
   double seconds = 0;   // without progress
   std::string message;  // names rank, op, peer, sequence number and bytes
 
+  bool is_consequence = false;  // it is gone because another rank went before it
+
+  // What is to be mended.
+  bool fault() const { return incident() && !is_consequence; }
   // Nothing for kSlow and kWaiting, which are no faults.
   std::optional<IncidentRecord> incident() const;
 };

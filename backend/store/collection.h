@@ -3,6 +3,7 @@
 //   SCRATCH/spscope-STEM-XXXXXX/STEM.head.db     what was asked and what came out so far
 //                               STEM.rank-N.db   the events of one process of ranks; N is its first rank
 //                               STEM.rank-N.now  what each of its lanes does now (now_page.h)
+//                               STEM.progress    where the run is (progress_page.h), where the head is
 //                               collecting.json  whose collection this is, as OUT.collecting
 //   OUT.collecting                               where the folder is; beside OUT while the run runs
 //
@@ -48,6 +49,7 @@ struct CollectingNote {
   // Whether this is the folder of a host that only some ranks were on: it has no head.
   bool is_part() const { return !home_host.empty(); }
   std::string head_db() const { return folder + "/" + stem + ".head.db"; }
+  std::string progress_page() const { return folder + "/" + stem + ".progress"; }
   std::string rank_db(int first_rank) const { return rank_file(first_rank, ".db"); }
   std::string rank_now(int first_rank) const { return rank_file(first_rank, ".now"); }
   CollectionId id() const;

@@ -9,10 +9,6 @@ struct LiveCollection::Shard {
   explicit Shard(const std::string& path)
       : db(Database::open_shard(path)),
         new_chunks(db, "SELECT coalesce(max(chunk_id), 0), coalesce(sum(count), 0) FROM main.chunk WHERE chunk_id > ?"),
-        runs(db, "SELECT count(*), coalesce(sum(finished), 0) FROM main.run"),
-        run(db,
-            "SELECT s.id, s.label, r.layer, r.denoise_step FROM main.run r JOIN main.strategy s "
-            "ON s.strategy_id = r.strategy_id WHERE r.run_id = ?"),
         name(db,
              "SELECT o.name FROM main.run r JOIN main.plan_op o ON o.plan_id = r.plan_id "
              "WHERE r.run_id = ? AND o.op_id = ?"),
@@ -21,7 +17,7 @@ struct LiveCollection::Shard {
               "ON o.plan_id = r.plan_id WHERE r.run_id = ?1 AND o.rank = ?3 AND o.lane = ?4") {}
 
   Database db;
-  Statement new_chunks, runs, run, name, place;
+  Statement new_chunks, name, place;
   std::int64_t last_chunk = 0;
 };
 
@@ -63,20 +59,6 @@ void LiveCollection::poll() {
           committed_events_ += row.integer(1);
         },
         shard->last_chunk);
-  if (Shard* shard = head())
-    with_row(shard->runs, [&](Statement& row) { runs_begun_ = row.integer(0), runs_finished_ = row.integer(1); });
-}
-
-std::optional<LiveRun> LiveCollection::run(RunId id) {
-  std::optional<LiveRun> run;
-  if (Shard* shard = head())
-    with_row(
-        shard->run,
-        [&](Statement& row) {
-          run = LiveRun{row.text(0), row.text(1), row.count(2), row.count(3)};
-        },
-        id);
-  return run;
 }
 
 std::string LiveCollection::op_name(RunId run, OpId op) {

@@ -8,19 +8,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "backend/store/collection.h"
 
 namespace spscope {
-
-// The run that ranks are at work on.
-struct LiveRun {
-  std::string strategy, label;  // id and name for people
-  int layer = 0, denoise_step = 0;
-};
 
 class LiveCollection {
  public:
@@ -32,10 +25,7 @@ class LiveCollection {
   void poll();
   int num_shards() const { return static_cast<int>(shards_.size()); }
   std::int64_t committed_events() const { return committed_events_; }
-  std::int64_t runs_begun() const { return runs_begun_; }
-  std::int64_t runs_finished() const { return runs_finished_; }
 
-  std::optional<LiveRun> run(RunId id);
   // Name of an op of the plan of a run; "" when the head does not say it: large plans have no rows.
   std::string op_name(RunId run, OpId op);
   // How many ops of the lane come up to this one, of how many in a pass; {0, 0} when it is not known.
@@ -50,7 +40,7 @@ class LiveCollection {
 
   CollectingNote note_;
   std::map<std::string, std::unique_ptr<Shard>> shards_;  // by path
-  std::int64_t committed_events_ = 0, runs_begun_ = 0, runs_finished_ = 0;
+  std::int64_t committed_events_ = 0;
   std::map<std::pair<RunId, OpId>, std::string> names_;  // that were asked for
 };
 

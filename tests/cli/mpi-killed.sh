@@ -32,10 +32,30 @@ rm kept.db
 
 begin
 victim=$(pgrep -f -- "run .*--collection $temporary/here/kept.db.collecting" | tail -n 1)
+"$SPSCOPE" watch kept.db --json --every 0.1 >looks &
+watcher=$! watched=0
+wait_for test -s looks
+mpirun=$(pgrep -P "$pid")
+kill -STOP "$mpirun"  # so that it does not end the others before anybody has looked
 kill -KILL "$victim"
+wait_for grep -q '"failure":"rank' looks
+kill -CONT "$mpirun"
 wait "$pid" || code=$?
 [ "$code" -eq 1 ] || fail "exit code $code after a rank was killed"
 expect_err 'SPS-120' 'rank '
+# watch ends as the run does, and names the rank that was killed before those that mpirun ended.
+wait "$watcher" || watched=$?
+[ "$watched" -eq 1 ] || fail "exit code $watched of watch after a rank was killed"
+python3 -B - "$victim" looks <<'PYTHON' || fail "watch does not tell what happened: $(tail -n 1 looks)"
+import json, sys
+looks = [json.loads(line) for line in open(sys.argv[2])]
+assert looks[0]["progress"]["total"] == 5000 and not looks[0]["failure"], looks[0]
+assert looks[-1]["exit_code"] == 1 and f"process {sys.argv[1]} " in looks[-1]["failure"], looks[-1]
+for look in looks:
+    faults = [finding["message"] for finding in look["findings"] if finding["fault"]]
+    assert not faults or f"process {sys.argv[1]} " in faults[0], look
+PYTHON
+rm looks
 expect_exit 0 doctor kept.db
 expect_no_ranks
 rm kept.db

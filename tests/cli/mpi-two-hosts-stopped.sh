@@ -18,7 +18,7 @@ grep -q '"rank":3' watched || fail "watch shows: $(cat watched)"
 kill -USR1 "$pid"
 wait "$pid" || code=$?
 [ "$code" -ne 0 ] || fail "exit code $code after SIGUSR1"
-expect_err 'layers were complete'
+expect_err 'layer passes were complete'
 rm watched
 expect_files kept.db
 expect_hosts_clean

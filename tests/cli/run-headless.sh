@@ -27,7 +27,7 @@ for signal in USR1 HUP; do
   kill "-$signal" "$pid"
   wait "$pid" || code=$?
   [ "$code" -eq 1 ] || fail "exit code $code after SIG$signal, not 1"
-  expect_err 'layers were complete and are kept'
+  expect_err 'layer passes were complete and are kept'
   expect_files kept.db
   expect_no_scratch
   expect_exit 0 sql kept.db "SELECT message FROM incident"

@@ -9,11 +9,15 @@ pid=$!
 wait_for grep -q '"done":20,' progress
 expect_exit 0 watch kept.db --once --json
 expect_json 'd["state"] == "running" and d["shards"] == 2 and [r["rank"] for r in d["ranks"]] == [0, 1, 2]' \
-  'd["layer_passes_done"] > 0 and 0 < d["events_committed"] and d["events_dropped"] == 0' \
+  'd["progress"]["phase"] in ("input", "reference", "plan", "run", "check") and 20 <= d["progress"]["done"] < d["progress"]["total"] == 40000' \
+  'd["progress"]["strategies"] == 2 and d["progress"]["layers"] == 4 and d["progress"]["denoise_steps"] == 5000 and d["progress"]["eta_s"] > 0 and d["progress"]["elapsed_s"] > 0' \
+  'd["events_per_s"] is None and d["exit_code"] is None and d["failure"] == ""' \
+  '0 < d["events_committed"] and d["events_dropped"] == 0' \
   'all(r["pid"] == '"$pid"' and r["sent"] > 0 for r in d["ranks"])' \
   'any(r["name"] for r in d["ranks"]) or all(r["op"] is None for r in d["ranks"])'
 expect_exit 0 watch kept.db.collecting --once
-expect_out 'kept.db: running' 'rank    2'
+expect_out 'kept.db: running for ' ' left' ' of 4, denoise step ' ' of 40,000 plans done' 'rank    2'
+expect_not_out '/s)'
 folder=$(echo "$TMPDIR"/spscope-kept-*)
 expect_exit 0 watch "$folder" --once
 
@@ -28,9 +32,13 @@ watcher=$!
 sleep 1
 kill -TERM "$pid"
 wait "$pid" || true
-wait "$watcher" || fail "watch did not end well"
+watched=0
+wait "$watcher" || watched=$?
+[ "$watched" -eq 1 ] || fail "exit code $watched of watch, when that of the run is 1"
 tail -n 1 looks >"$out"
-expect_json 'd["state"] == "ended"'
+expect_json 'd["state"] == "ended" and d["exit_code"] == 1 and d["failure"] == "the run was stopped by SIGTERM"'
+sed -n 2p looks >"$out"
+expect_json 'd["events_per_s"] >= 0'
 [ "$(wc -l <looks)" -gt 3 ] || fail "watch looked only once"
 expect_exit 2 watch kept.db
 expect_err 'SPS-150' 'finished'
@@ -39,3 +47,11 @@ expect_exit 2 watch text.db
 expect_err 'SPS-151' 'text.db' 'no stored run'
 expect_exit 2 watch missing.db
 expect_err 'SPS-150' 'missing.db'
+
+# With a run that ends well, watch does.
+"$SPSCOPE" run -s ring "${small[@]}" --set run.denoise_steps=300 --headless -o well.db >result 2>progress &
+pid=$!
+wait_for grep -q '"done":20,' progress
+expect_exit 0 watch well.db
+expect_out 'the run has ended after ' 'kept in '
+wait "$pid"

@@ -227,5 +227,18 @@ TEST(Watchdog, ReadsRealProcesses) {
   ::close(ready[0]), ::close(ready[1]);
 }
 
+// A rank was killed, mpirun ended the others: one of them between two ops, two that waited for the first.
+TEST(Watchdog, OfSeveralThatAreGonePutsTheOneThatTheOthersWaitedForFirst) {
+  Ranks ranks(4);
+  ranks.wait(0, 5, 2);
+  ranks.compute(2, 6);
+  ranks.wait(3, 4, 2);
+  for (WatchedProcess& process : ranks.processes) process.facts.reset();
+  const std::vector<RankFinding> found = Watchdog(5).look(ranks.processes, 0);
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[0].rank, 2);
+  EXPECT_EQ(found[1].rank, 1);
+}
+
 }  // namespace
 }  // namespace spscope
