@@ -157,6 +157,17 @@ void add_uneven_heads(const ModeGroup& group, Section& section) {
   }
 }
 
+// What the figures of several layer passes are.
+void add_sums(const Workload& w, Section& section) {
+  const int passes = w.layer_passes_done.value_or(w.layer_passes());
+  if (passes < 2) return;
+  section.blocks.push_back(
+      Paragraph{fmt::format("Times, bytes and tiles are sums over {} layer passes (a layer pass is one layer at one "
+                            "denoise step); ratios are means over them.",
+                            count_text(passes)),
+                Tone::kNote});
+}
+
 }  // namespace
 
 void fill_summary(const Comparison& comparison, Section& section) {
@@ -173,6 +184,7 @@ void fill_summary(const Comparison& comparison, Section& section) {
       drop_empty_columns(table);
       if (group.mode != RunMode::kExecute) drop_unchecked(table);
       section.blocks.push_back(std::move(table));
+      add_sums(comparison.workload, section);
     }
     add_uneven_heads(group, section);
     for (const StrategyResult* s : group.strategies)

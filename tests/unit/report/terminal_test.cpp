@@ -136,6 +136,8 @@ TEST(Terminal, AnInterruptedRunSaysHowMuchOfItThereIs) {
   EXPECT_TRUE(has(text, "15 of 2,000 layer passes, 4 x a800"));
   EXPECT_TRUE(has(text, "interrupted: of 40 layers x 50 denoise steps the file holds 15 of 2,000 layer passes"));
   EXPECT_FALSE(has(text, "all 40 layers"));
+  EXPECT_TRUE(has(text, "sums over 15 layer passes (a layer pass is one layer at one denoise step)"));
+  EXPECT_FALSE(has(unbroken(render_terminal(sample_comparison())), "sums over"));
   c.workload.layer_passes_done = 2000;
   EXPECT_TRUE(has(render_terminal(c), "all 40 layers x 50 denoise steps"));
 }
