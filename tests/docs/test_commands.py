@@ -1,8 +1,10 @@
 """The commands of a page do what the page says. Usage: test_commands.py PROGRAM SOURCE_DIR PAGE
 
-Blocks of the kind `sh` run one after the other in one empty folder, from which the samples can be reached, each in a
-shell that ends at the first failure; `sh mpi` is left out where there is no MPI. A block of the kind `output` behind one
-is all that it prints, with ... for what differs from run to run.
+Blocks of the kind `sh` run one after the other in one folder that is as a checkout after its build: empty but for the
+samples and build/bin and build/lib; each in a shell of its own that ends at the first failure. The step that puts
+build/bin on the PATH is taken from the page, and holds for all its blocks. `sh mpi` is left out where there is no MPI,
+`sh sqlite` where there is no sqlite3. A block of the kind `output` behind one is all that it prints, with ... for what
+differs from run to run.
 """
 import os
 import re
@@ -16,13 +18,13 @@ BLOCK = re.compile(r"^```sh(?P<needs>[a-z ]*)\n(?P<commands>.*?)^```$(?:\n+^```o
                    re.MULTILINE | re.DOTALL)
 
 
-def environment(program, folder):
-    path = f"{program.parent}:{os.environ['PATH']}"
-    # Started by hand, mpirun wants to be told that it is root here, and that ranks may share cores.
-    mpi = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
-           "OMPI_MCA_hwloc_base_binding_policy": "none"}
-    kept = {key: value for key, value in os.environ.items() if key != "SLURM_TMPDIR"}
-    return {**kept, **mpi, "PATH": path, "TMPDIR": str(folder), "LC_ALL": "C.UTF-8"}
+STEP = re.compile(r"^export PATH=\S+", re.MULTILINE)
+
+
+def environment(folder):
+    left = ("SLURM_TMPDIR", "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe")
+    kept = {key: value for key, value in os.environ.items() if key not in left}
+    return {**kept, "TMPDIR": str(folder), "LC_ALL": "C.UTF-8"}
 
 
 def pattern_of(output):
@@ -35,19 +37,27 @@ def has_mpi(program):
 
 
 def main(program, source, page):
-    blocks = list(BLOCK.finditer((source / page).read_text("utf-8")))
+    text = (source / page).read_text("utf-8")
+    blocks = list(BLOCK.finditer(text))
     assert blocks, f"{page} has no commands"
+    step = STEP.search(text)
+    assert step, f"{page} does not say how spscope becomes a command"
     wrong = 0
     with tempfile.TemporaryDirectory() as name:
         here, scratch = Path(name) / "here", Path(name) / "scratch"
-        here.mkdir(), scratch.mkdir()
+        here.mkdir(), scratch.mkdir(), (here / "build").mkdir()
+        for folder in ("bin", "lib"):
+            (here / "build" / folder).symlink_to(program.parent.parent / folder)
         (here / "samples").symlink_to(source / "samples")
         for block in blocks:
             if "mpi" in block["needs"] and not has_mpi(program):
                 print(f"left out, there is no MPI:\n{block['commands']}")
                 continue
-            ran = subprocess.run(["bash", "-euo", "pipefail", "-c", block["commands"]], cwd=here, text=True, timeout=120,
-                                 env=environment(program, scratch), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if "sqlite" in block["needs"] and not shutil.which("sqlite3"):
+                print(f"left out, there is no sqlite3:\n{block['commands']}")
+                continue
+            ran = subprocess.run(["bash", "-euo", "pipefail", "-c", f"{step.group()}\n{block['commands']}"], cwd=here,
+                                 text=True, timeout=240, env=environment(scratch), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             said = ran.stdout.replace(str(here), "/results").replace(str(scratch), "/scratch").strip()
             if ran.returncode == 0 and (block["output"] is None or pattern_of(block["output"]).fullmatch(said)):
                 continue
