@@ -22,7 +22,7 @@ void ChunkAppender::write(Open& open, std::vector<Record>& buffer) {
   if (buffer.empty()) return;
   EncodedChunk chunk = encode_chunk(std::span<const Record>(buffer), codec_);
   // A chunk of few events grows by compression: sizes of its columns stand beside them.
-  if (codec_ == ChunkCodec::kPackedZstd)
+  if (codec_ == ChunkCodec::kCoded)
     if (EncodedChunk plain = encode_chunk(std::span<const Record>(buffer), ChunkCodec::kPacked);
         plain.data.size() <= chunk.data.size())
       chunk = std::move(plain);

@@ -6,6 +6,8 @@
 //   codec 2  u8 width of each column; i64 first begin; u32 stored size of each column; then each column, compressed
 //            with zstd where its stored size is less than width x count; 8 bytes of zero
 //
+// Version 2 has codec 1, and codec 3 for files that shall be small.
+//
 // A value is an unsigned number in its low bytes; a width of 0 stands for a column of zeros. The columns, in order:
 //
 //   span        gap = begin minus the end of the record before (zigzag, 0 for the first); duration = end - begin;
@@ -33,8 +35,8 @@ namespace spscope {
 enum class RecordKind : std::uint8_t { kSpan = 0, kCollective = 1, kCounter = 2 };
 inline constexpr int kNumRecordKinds = 3;
 std::string_view record_kind_name(RecordKind kind);
-enum class ChunkCodec : std::uint8_t { kRaw = 0, kPacked = 1, kPackedZstd = 2 };
-inline constexpr int kNumChunkCodecs = 3;
+enum class ChunkCodec : std::uint8_t { kRaw = 0, kPacked = 1, kPackedZstd = 2, kCoded = 3 };
+inline constexpr int kNumChunkCodecs = 4;
 std::string_view chunk_codec_name(ChunkCodec codec);
 
 inline constexpr int kMaxChunkEvents = 4096;
@@ -57,7 +59,8 @@ struct EncodedChunk {
   std::vector<std::uint8_t> data;
 };
 
-// REQUIRES: 1 to kMaxChunkEvents records. Of a version of the records; codec 0 and counters have version 1 only.
+// REQUIRES: 1 to kMaxChunkEvents records. Of a version of the records; codecs 0 and 2 and counters have version 1 only,
+// and in version 1 codec 2 stands for 3.
 EncodedChunk encode_chunk(std::span<const SpanEvent> events, ChunkCodec codec, int version = kRecordVersion);
 EncodedChunk encode_chunk(std::span<const CollectiveEvent> events, ChunkCodec codec, int version = kRecordVersion);
 EncodedChunk encode_chunk(std::span<const CounterSample> samples, ChunkCodec codec);

@@ -203,6 +203,8 @@ ChunkColumns::ChunkColumns(const ChunkHeader& header, std::span<const std::uint8
     case ChunkCodec::kPackedZstd:
       open_compressed(data, largest.size());
       return;
+    case ChunkCodec::kCoded:
+      break;
   }
   corrupt("its codec is not known");
 }

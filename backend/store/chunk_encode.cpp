@@ -111,13 +111,14 @@ EncodedChunk encode(std::span<const Record> records, ChunkCodec codec, int versi
   using C = Columns<Record>;
   constexpr auto columns = std::make_integer_sequence<int, C::kCount>();
   const Measured<Record> m = measure(records, columns);
+  if (codec == ChunkCodec::kRaw || codec == ChunkCodec::kPackedZstd) version = 1;
+  if (codec == ChunkCodec::kCoded && version == 1) codec = ChunkCodec::kPackedZstd;
   EncodedChunk chunk;
   chunk.header = m.header;
   chunk.header.codec = codec;
   if (codec == ChunkCodec::kRaw) {
     chunk.data.resize(records.size_bytes());
     std::memcpy(chunk.data.data(), records.data(), records.size_bytes());
-    version = 1;
   } else if (version == 1) {
     chunk.data = packed(records, m, columns);
     if (codec == ChunkCodec::kPackedZstd) chunk.data = compressed(chunk.data, m);
@@ -137,7 +138,7 @@ std::string_view record_kind_name(RecordKind kind) {
 }
 
 std::string_view chunk_codec_name(ChunkCodec codec) {
-  static constexpr std::string_view names[kNumChunkCodecs] = {"raw", "packed", "packed zstd"};
+  static constexpr std::string_view names[kNumChunkCodecs] = {"raw", "packed", "packed zstd", "coded"};
   return names[static_cast<std::size_t>(codec)];
 }
 

@@ -2,10 +2,12 @@
 // besides its times is one of few things: a label of the chunk, told once. Each event then is a number of a label,
 // which mostly is the one after the number before, and times in as few bits as that label's times take.
 //
-//   u16 records; u16 labels; u8 width of each label column; i64 first begin; head of each value column (BitColumnHead);
-//   codec 2: u32 stored size of each label column and each value column, less than its size where it is compressed;
-//   label columns, of one value a label, as codec 1 of version 1 packs them; value columns, of one value an event, as
-//   bit_column.h packs them; 8 bytes of zero
+//   codec 1  u16 records; u16 labels; u8 width of each label column; i64 first begin; head of each value column
+//            (BitColumnHead); label columns, of one value a label, as codec 1 of version 1 packs them; value columns,
+//            of one value an event, as bit_column.h packs them; 8 bytes of zero
+//   codec 3  the same to the first begin; u32 size of the times; u32 stored size of each label column and the times,
+//            less than its size where zstd compressed it; label columns; times, which are the value columns as
+//            chunk_times.h tells them; 8 bytes of zero
 //
 //   label columns  op_id minus that of the label before (zigzag, -1 before the first); name; flags; and of collectives
 //                  sequence minus that of the label before (zigzag, 0 before the first); bytes (zigzag); communicator;
@@ -14,7 +16,7 @@
 //                  one); gap; duration; and of collectives entry - begin (zigzag); end - transfer begin (zigzag);
 //                  transfer end - end (zigzag)
 //
-// Labels are numbered in the order in which they come. There is no codec 0 of it. This header is for chunk_codec.
+// Labels are numbered in the order in which they come. There are no other codecs of it. This header is for chunk_codec.
 #pragma once
 
 #include <array>
@@ -24,6 +26,7 @@
 
 #include "backend/store/bit_column.h"
 #include "backend/store/chunk_codec.h"
+#include "backend/store/chunk_times.h"
 
 namespace spscope {
 
@@ -47,7 +50,10 @@ class LabelledColumns {
   static constexpr std::size_t kMaxLabelColumns = 7, kMaxValueColumns = 6;
   void find_sections(ChunkCodec codec, std::span<const std::uint8_t> data, std::size_t at);
   void read_label_columns();
-  void read_labels();
+  void set_labels(std::span<const std::uint64_t> steps);
+  void read_packed();
+  void read_coded();
+  void unpack_values(std::size_t column, int first, std::span<std::uint64_t> out) const;
   void unpack_differences(std::span<const std::uint64_t> table, std::uint64_t before_first, int first,
                           std::span<std::uint64_t> out) const;
   void unpack_transfer_begin(int first, std::span<std::uint64_t> out) const;
@@ -61,7 +67,9 @@ class LabelledColumns {
   ValueLabels labels_;
   std::array<std::vector<std::uint64_t>, kMaxLabelColumns> tables_;  // by label; differences summed up
   std::array<BitColumn, kMaxValueColumns> values_;
-  std::vector<std::uint8_t> own_;  // what was compressed
+  std::uint32_t times_bytes_ = 0;  // this and what follows is of codec 3
+  TimeColumns times_;
+  std::vector<std::uint8_t> own_;
 };
 
 }  // namespace spscope

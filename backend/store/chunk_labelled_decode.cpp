@@ -29,12 +29,13 @@ constexpr std::uint64_t kBeforeFirstOp = ~std::uint64_t{0}, kBeforeFirstSequence
 LabelledColumns::LabelledColumns(const ChunkHeader& header, std::span<const std::uint8_t> data) : count_(header.count) {
   const bool collective = header.kind == RecordKind::kCollective;
   if ((!collective && header.kind != RecordKind::kSpan) ||
-      (header.codec != ChunkCodec::kPacked && header.codec != ChunkCodec::kPackedZstd))
+      (header.codec != ChunkCodec::kPacked && header.codec != ChunkCodec::kCoded))
     corrupt("its records have no such layout");
   num_label_columns_ = collective ? 7 : 3;
   num_value_columns_ = collective ? 6 : 3;
   std::uint16_t num_records = 0, num_labels = 0;
-  const std::size_t heads_bytes = num_value_columns_ * sizeof(BitColumnHead);
+  const bool coded = header.codec == ChunkCodec::kCoded;
+  const std::size_t heads_bytes = coded ? sizeof times_bytes_ : num_value_columns_ * sizeof(BitColumnHead);
   if (data.size() <
       sizeof num_records + sizeof num_labels + num_label_columns_ + sizeof first_begin_ns_ + heads_bytes + kPadding)
     corrupt("it ends early");
@@ -47,31 +48,37 @@ LabelledColumns::LabelledColumns(const ChunkHeader& header, std::span<const std:
   take(&num_labels, sizeof num_labels);
   take(widths_.data(), num_label_columns_);
   take(&first_begin_ns_, sizeof first_begin_ns_);
-  take(heads_.data(), heads_bytes);
+  take(coded ? static_cast<void*>(&times_bytes_) : heads_.data(), heads_bytes);
   if (num_records != count_) corrupt(fmt::format("it has {} events, and its row says {}", num_records, count_));
   if (num_labels < 1 || num_labels > count_) corrupt(fmt::format("it has {} labels", num_labels));
   labels_.num_labels = num_labels;
   find_sections(header.codec, data, static_cast<std::size_t>(from - data.data()));
   read_label_columns();
-  read_labels();
+  if (coded)
+    read_coded();
+  else
+    read_packed();
 }
 
-// All sizes are bounded before anything is made of them: at most 8 bytes a label and 17 an event in each column.
+// All sizes are bounded before anything is made of them: at most 8 bytes a label, and so many an event.
 void LabelledColumns::find_sections(ChunkCodec codec, std::span<const std::uint8_t> data, std::size_t at) {
-  const auto num_labels = static_cast<std::size_t>(labels_.num_labels);
+  const auto num_labels = static_cast<std::size_t>(labels_.num_labels), count = static_cast<std::size_t>(count_);
   std::array<std::size_t, kMaxLabelColumns + kMaxValueColumns> all_sizes{};
-  const auto sizes = std::span(all_sizes).first(num_label_columns_ + num_value_columns_);
+  const bool coded = codec == ChunkCodec::kCoded;
+  const std::size_t num_value_sections = coded ? 1 : num_value_columns_;
+  const auto sizes = std::span(all_sizes).first(num_label_columns_ + num_value_sections);
   std::size_t wanted = at + kPadding;
   for (std::size_t c = 0; c < num_label_columns_; ++c) {
     if (widths_[c] > kMaxLabelWidth[c]) corrupt(fmt::format("a column is {} bytes wide", widths_[c]));
     wanted += sizes[c] = widths_[c] * num_labels;
   }
-  for (std::size_t c = 0; c < num_value_columns_; ++c) {
-    if (heads_[c].bytes > max_bit_column_bytes(static_cast<std::size_t>(count_))) corrupt("a column is too large");
-    wanted += sizes[num_label_columns_ + c] = heads_[c].bytes;
+  for (std::size_t c = 0; c < num_value_sections; ++c) {
+    const std::size_t bytes = coded ? times_bytes_ : heads_[c].bytes;
+    if (bytes > (coded ? max_times_bytes(count) : max_bit_column_bytes(count))) corrupt("a column is too large");
+    wanted += sizes[num_label_columns_ + c] = bytes;
   }
   const std::uint8_t* from = data.data() + at;
-  if (codec == ChunkCodec::kPackedZstd) {
+  if (coded) {
     own_ = read_compressed_columns(data.subspan(at), sizes, kPadding);
     from = own_.data();
   } else if (data.size() != wanted) {
@@ -101,29 +108,41 @@ void LabelledColumns::read_label_columns() {
   }
 }
 
-void LabelledColumns::read_labels() {
+void LabelledColumns::set_labels(std::span<const std::uint64_t> steps) {
+  const auto num_labels = static_cast<std::uint64_t>(labels_.num_labels);
+  if (std::ranges::any_of(steps, [&](std::uint64_t step) { return step >= num_labels; }))
+    corrupt("an event has a label that there is not");
+  std::uint64_t last = num_labels - 1;
+  labels_.of.resize(steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    last += steps[i] + 1;
+    if (last >= num_labels) last -= num_labels;
+    labels_.of[i] = static_cast<std::uint16_t>(last);
+  }
+}
+
+void LabelledColumns::read_coded() {
+  times_ = read_times(sections_[num_label_columns_], num_value_columns_, static_cast<std::size_t>(count_),
+                      static_cast<std::uint64_t>(labels_.num_labels));
+  set_labels(times_[kLabel]);
+}
+
+void LabelledColumns::read_packed() {
   const auto open = [&](std::size_t c, const ValueLabels* labels) {
     if (!values_[c].open(heads_[c], sections_[num_label_columns_ + c], count_, labels))
       corrupt("a column is not as long as its values");
   };
   open(kLabel, nullptr);
-  const auto num_labels = static_cast<std::uint64_t>(labels_.num_labels);
-  labels_.of.resize(static_cast<std::size_t>(count_));
+  const auto num_labels = static_cast<std::size_t>(labels_.num_labels), count = static_cast<std::size_t>(count_);
   if (values_[kLabel].all_zero()) {  // whole passes, and nothing else
-    for (std::size_t i = 0; i < labels_.of.size(); i += num_labels)
-      for (std::size_t l = 0; l < std::min(num_labels, labels_.of.size() - i); ++l)
+    labels_.of.resize(count);
+    for (std::size_t i = 0; i < count; i += num_labels)
+      for (std::size_t l = 0; l < std::min(num_labels, count - i); ++l)
         labels_.of[i + l] = static_cast<std::uint16_t>(l);
   } else {
-    std::vector<std::uint64_t> steps(labels_.of.size());
+    std::vector<std::uint64_t> steps(count);
     values_[kLabel].unpack(0, steps);
-    if (std::ranges::any_of(steps, [&](std::uint64_t step) { return step >= num_labels; }))
-      corrupt("an event has a label that there is not");
-    std::uint64_t last = num_labels - 1;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      last += steps[i] + 1;
-      if (last >= num_labels) last -= num_labels;
-      labels_.of[i] = static_cast<std::uint16_t>(last);
-    }
+    set_labels(steps);
   }
   if (std::any_of(heads_.begin(), heads_.begin() + static_cast<std::ptrdiff_t>(num_value_columns_),
                   [](const BitColumnHead& head) { return head.groups != 1; })) {
@@ -131,6 +150,11 @@ void LabelledColumns::read_labels() {
     labels_.count();
   }
   for (std::size_t c = kGapOf; c < num_value_columns_; ++c) open(c, &labels_);
+}
+
+void LabelledColumns::unpack_values(std::size_t column, int first, std::span<std::uint64_t> out) const {
+  if (times_.empty()) return values_[column].unpack(first, out);
+  std::copy_n(times_[column].begin() + first, out.size(), out.begin());
 }
 
 void LabelledColumns::unpack_differences(std::span<const std::uint64_t> table, std::uint64_t before_first, int first,
@@ -151,10 +175,10 @@ void LabelledColumns::unpack_transfer_begin(int first, std::span<std::uint64_t> 
     const std::span<std::uint64_t> block = out.subspan(at, std::min(scratch.size(), out.size() - at));
     const std::span<std::uint64_t> other = std::span(scratch).first(block.size());
     const int from = first + static_cast<int>(at);
-    values_[kDurationOf].unpack(from, block);
-    values_[kMoveOf].unpack(from, other);
+    unpack_values(kDurationOf, from, block);
+    unpack_values(kMoveOf, from, other);
     for (std::size_t i = 0; i < block.size(); ++i) block[i] -= unzigzag(other[i]);
-    values_[kEntryOf].unpack(from, other);
+    unpack_values(kEntryOf, from, other);
     for (std::size_t i = 0; i < block.size(); ++i) block[i] = zigzag(block[i] - unzigzag(other[i]));
   }
 }
@@ -167,9 +191,9 @@ void LabelledColumns::unpack(int column, int first, std::span<std::uint64_t> out
   };
   switch (static_cast<Column>(column)) {
     case Column::kGap:
-      return values_[kGapOf].unpack(first, out);
+      return unpack_values(kGapOf, first, out);
     case Column::kDuration:
-      return values_[kDurationOf].unpack(first, out);
+      return unpack_values(kDurationOf, first, out);
     case Column::kOp:
       return unpack_differences(tables_[kOpOf], kBeforeFirstOp, first, out);
     case Column::kName:
@@ -177,11 +201,11 @@ void LabelledColumns::unpack(int column, int first, std::span<std::uint64_t> out
     case Column::kFlags:
       return look_up(kFlagsOf);
     case Column::kEntry:
-      return values_[kEntryOf].unpack(first, out);
+      return unpack_values(kEntryOf, first, out);
     case Column::kTransferBegin:
       return unpack_transfer_begin(first, out);
     case Column::kTransferEnd:
-      return values_[kTransferEndOf].unpack(first, out);
+      return unpack_values(kTransferEndOf, first, out);
     case Column::kSequence:
       return unpack_differences(tables_[kSequenceOf], kBeforeFirstSequence, first, out);
     case Column::kBytes:

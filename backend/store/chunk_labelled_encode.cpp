@@ -8,6 +8,7 @@
 #include "backend/base/check.h"
 #include "backend/store/chunk_columns.h"
 #include "backend/store/chunk_labelled.h"
+#include "backend/store/chunk_times.h"
 #include "backend/store/zstd_column.h"
 
 namespace spscope {
@@ -128,10 +129,11 @@ std::vector<std::uint8_t> add_label_columns(std::span<const CollectiveEvent> eve
                                                  Column::kBytes, Column::kCommunicator, Column::kPeer>());
 }
 
+// Value columns, packed into sections or, with `kept`, as they are.
 class ValueColumns {
  public:
-  ValueColumns(const ValueLabels& labels, Sections& sections)
-      : labels_(labels), sections_(sections), values_(labels.of.size()) {}
+  ValueColumns(const ValueLabels& labels, Sections& sections, TimeColumns* kept)
+      : labels_(labels), sections_(sections), kept_(kept), values_(labels.of.size()) {}
 
   // value(i) of each event.
   template <typename Value>
@@ -154,12 +156,14 @@ class ValueColumns {
 
  private:
   void append_column(const ValueLabels* labels) {
+    if (kept_ != nullptr) return kept_->push_back(values_);
     heads.push_back(append_bit_column(values_, labels, sections_.bytes));
     sections_.sizes.push_back(heads.back().bytes);
   }
 
   const ValueLabels& labels_;
   Sections& sections_;
+  TimeColumns* kept_;
   std::vector<std::uint64_t> values_;
 };
 
@@ -191,12 +195,13 @@ void append(std::vector<std::uint8_t>& out, const T* values, std::size_t count) 
 
 template <typename Record>
 std::vector<std::uint8_t> encode(std::span<const Record> records, ChunkCodec codec) {
-  SPSCOPE_CHECK(codec == ChunkCodec::kPacked || codec == ChunkCodec::kPackedZstd);
+  SPSCOPE_CHECK(codec == ChunkCodec::kPacked || codec == ChunkCodec::kCoded);
   const Labeller<Record> labelled(records);
   Sections sections;
   sections.bytes.reserve(records.size() * sizeof(Record) / 8);
   const std::vector<std::uint8_t> widths = add_label_columns(records, labelled.firsts, sections);
-  ValueColumns values(labelled.labels, sections);
+  TimeColumns times;
+  ValueColumns values(labelled.labels, sections, codec == ChunkCodec::kCoded ? &times : nullptr);
   values.add_labels();
   add_times(records, values);
 
@@ -208,11 +213,17 @@ std::vector<std::uint8_t> encode(std::span<const Record> records, ChunkCodec cod
   append(data, counts, 2);
   append(data, widths.data(), widths.size());
   append(data, &first_begin_ns, 1);
-  append(data, values.heads.data(), values.heads.size());
-  if (codec == ChunkCodec::kPacked)
+  if (codec == ChunkCodec::kPacked) {
+    append(data, values.heads.data(), values.heads.size());
     append(data, sections.bytes.data(), sections.bytes.size());
-  else
+  } else {
+    const std::size_t before = sections.bytes.size();
+    append_times(times, labelled.firsts.size(), sections.bytes);
+    sections.sizes.push_back(sections.bytes.size() - before);
+    const auto times_bytes = static_cast<std::uint32_t>(sections.sizes.back());
+    append(data, &times_bytes, 1);
     append_compressed_columns(sections.bytes, sections.sizes, data);
+  }
   data.resize(data.size() + kPadding);
   return data;
 }

@@ -16,7 +16,7 @@ namespace {
 // The writing half.
 void write_batches(Database& out, const MergeEventsInput& input, MergePipe<EventBatch>& pipe) {
   std::optional<ChunkAppender> chunks;  // of one rank
-  LodWriter pyramids(out, input.recorded_until_ns, input.codec == ChunkCodec::kPackedZstd);
+  LodWriter pyramids(out, input.recorded_until_ns, input.codec == ChunkCodec::kCoded);
   std::optional<int> rank;
   std::int64_t done = 0;
   while (std::optional<EventBatch> batch = pipe.pop()) {

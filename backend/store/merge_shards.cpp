@@ -197,7 +197,7 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
     for (MergeSource& source : sources) check_chunks(source, damage);
   write_incidents(out, options.incidents);
   const MergeClocks clocks(sources, damage);
-  const ChunkCodec codec = options.small ? ChunkCodec::kPackedZstd : ChunkCodec::kPacked;
+  const ChunkCodec codec = options.small ? ChunkCodec::kCoded : ChunkCodec::kPacked;
   merge_tables(out, sources, clocks, codec, damage);
   if (damage.tolerant) add_missing_runs(out, sources, damage);
 

@@ -57,7 +57,7 @@ struct StoreWriter::State {
   void begin(const ShardRecord& shard, const WriteOptions& options) {
     transaction.emplace(*db);
     create_tables(*db, options.tool_version, shard);
-    events.emplace(*db, options.small ? ChunkCodec::kPackedZstd : ChunkCodec::kPacked);
+    events.emplace(*db, options.small ? ChunkCodec::kCoded : ChunkCodec::kPacked);
   }
   void commit() {
     transaction->commit();

@@ -24,7 +24,9 @@ bytes_of() {
 [ "$(bytes_of small.db chunk)" -le "$(bytes_of first.db chunk)" ] || fail "--small made chunks larger"
 expect_exit 0 run "${small[@]}" -s ring --set cluster.ranks=2 --set run.repeats=600 --set run.verify=off -o long.db
 expect_exit 0 migrate long.db -o long-small.db --small
-[ "$(bytes_of long-small.db chunk)" -le "$(bytes_of long.db chunk)" ] || fail "--small made chunks of a longer run larger"
+# However long the waits of a crowded machine: without what repeats and rounds, times take fewer bits than packed.
+[ $((100 * $(bytes_of long-small.db chunk))) -le $((85 * $(bytes_of long.db chunk))) ] ||
+  fail "--small saved too little in chunks of a longer run"
 [ "$(bytes_of long-small.db lod_level)" -lt "$(bytes_of long.db lod_level)" ] || fail "--small saved nothing"
 [ "$(stat -c %s long-small.db)" -lt "$(stat -c %s long.db)" ] || fail "the small file is not smaller"
 expect_exit 0 sql again.db "SELECT count(*) > 0 FROM lod_track" --csv

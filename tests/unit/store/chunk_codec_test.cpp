@@ -17,7 +17,7 @@ namespace {
 
 using Limits = std::numeric_limits<std::int64_t>;
 constexpr int kVersions[] = {1, 2};
-constexpr ChunkCodec kCodecs[] = {ChunkCodec::kRaw, ChunkCodec::kPacked, ChunkCodec::kPackedZstd};
+constexpr ChunkCodec kCodecs[] = {ChunkCodec::kRaw, ChunkCodec::kPacked, ChunkCodec::kPackedZstd, ChunkCodec::kCoded};
 
 // Numbers of every size: a random number of random low bytes, now and then an extreme.
 std::int64_t any_number(Rng& rng) {
@@ -80,13 +80,15 @@ std::vector<Record> many(Record (*any)(Rng&), int count, Rng& rng) {
 
 TEST(ChunkCodec, EveryRecordComesBack) {
   Rng rng(1);
-  for (const int round : {0, 1, 2, 3, 4, 5})
+  for (const int round : {0, 1, 2, 3, 4, 5, 6, 7})
     for (const int count : {1, 2, 3, 255, 256, 257, 1000, kMaxChunkEvents}) {
-      const ChunkCodec codec = kCodecs[round % 3];
-      const int version = kVersions[round / 3];
+      const ChunkCodec codec = kCodecs[round % 4];
+      const int version = kVersions[round / 4];
       const std::vector<SpanEvent> spans = many(any_span, count, rng);
       const EncodedChunk a = encode_chunk(std::span(spans), codec, version);
-      EXPECT_EQ(a.header.record_version, codec == ChunkCodec::kRaw ? 1 : version);
+      const bool only_one = codec == ChunkCodec::kRaw || codec == ChunkCodec::kPackedZstd;
+      EXPECT_EQ(a.header.record_version, only_one ? 1 : version);
+      EXPECT_EQ(a.header.codec, codec == ChunkCodec::kCoded && version == 1 ? ChunkCodec::kPackedZstd : codec);
       std::vector<SpanEvent> read_spans(3);
       decode_spans(a.header, a.data, read_spans);
       EXPECT_EQ(read_spans.size(), spans.size() + 3) << "it appends";
@@ -184,8 +186,8 @@ TEST(ChunkCodec, ALaneTakesFewBytes) {
 
 TEST(ChunkCodec, ColumnsAreReadAlone) {
   const std::vector<SpanEvent> events = lane(1000, 4);
-  for (const int round : {0, 1, 2, 3, 4, 5}) {
-    const EncodedChunk chunk = encode_chunk(std::span(events), kCodecs[round % 3], kVersions[round / 3]);
+  for (const int round : {0, 1, 2, 3, 4, 5, 6, 7}) {
+    const EncodedChunk chunk = encode_chunk(std::span(events), kCodecs[round % 4], kVersions[round / 4]);
     const ChunkColumns columns(chunk.header, chunk.data);
     ASSERT_EQ(columns.count(), 1000);
     EXPECT_EQ(columns.first_begin_ns(), events[0].begin_ns);
@@ -296,7 +298,7 @@ TEST(HostileChunk, HeadersThatLieAreRefused) {
     refused([](ChunkHeader& h) { h.record_version = 0; });
     refused([](ChunkHeader& h) { h.record_version = 3 - h.record_version; });
     refused([](ChunkHeader& h) { h.record_version = 3; });
-    refused([](ChunkHeader& h) { h.codec = static_cast<ChunkCodec>(3); });
+    refused([](ChunkHeader& h) { h.codec = static_cast<ChunkCodec>(4); });
     refused([](ChunkHeader& h) { h.kind = RecordKind::kCollective; });
     refused([](ChunkHeader& h) { h.kind = RecordKind::kCounter; });
     refused([](ChunkHeader& h) { h.kind = static_cast<RecordKind>(9); });

@@ -49,7 +49,7 @@ std::int64_t number(Database& db, const std::string& sql) {
 
 TEST(RankRepeats, EveryPassComesBack) {
   for (const int repeats : {1, 4096, 4097, 9000})
-    for (const ChunkCodec codec : {ChunkCodec::kPacked, ChunkCodec::kPackedZstd}) {
+    for (const ChunkCodec codec : {ChunkCodec::kPacked, ChunkCodec::kCoded}) {
       Database db = new_store();
       const std::vector<RankRepeat> written = passes(5, 3, repeats);
       RankRepeatWriter writer(db, codec);
