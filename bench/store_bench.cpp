@@ -8,10 +8,11 @@
 //   bytes      of that file an event, of the same with --small, and of the shards with their logs
 //   stats      event_stats of one name over all of it
 //   window     1,000 events of one rank by SQL
+//   run        with --run: bytes an event of the file of a run, written again plainly and with --small
 // Beside them what the machine can do: memory copy, and writing to the disk with fsync. Medians of 5. Exits with 1 when
 // a limit is broken.
 //
-//   store_bench [--events 10000000] [--repeats 5] [--folder DIR] [--json]
+//   store_bench [--events 10000000] [--repeats 5] [--folder DIR] [--run FILE] [--json]
 //   store_bench --merge OUT SHARD...    merges once, and prints the largest size of the process in MB
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -56,6 +57,7 @@ struct Flags {
   std::int64_t events = 10'000'000;
   int repeats = 5;
   std::string folder = std::filesystem::temp_directory_path().string();
+  std::string run;
   bool as_json = false;
 };
 
@@ -305,6 +307,14 @@ double peak_mb_of_one_rank(const Folder& folder, const std::string& head, RunId 
   return peak;
 }
 
+// Of a stored run, all tables included, however long that takes.
+double bytes_per_event(const Folder& folder, const std::string& run, bool small) {
+  const std::string path = folder / "run.db";
+  OutputFile out(path, true);
+  const MergeReport report = merge_shards(out, std::vector{run}, {.small = small, .tool_version = "bench"});
+  return static_cast<double>(std::filesystem::file_size(path)) / static_cast<double>(report.events);
+}
+
 std::vector<Figure> measure(const Flags& flags) {
   const Folder folder(flags.folder);
   std::vector<std::string> shards = {folder / "b.head.db"};
@@ -333,7 +343,7 @@ std::vector<Figure> measure(const Flags& flags) {
                std::min<std::size_t>(900, static_cast<std::size_t>(flags.events / 100)));
   });
   const auto limit = [](double value) { return std::optional<double>(value); };
-  return {
+  std::vector<Figure> figures = {
       {.name = "write", .unit = "M events/s", .value = median(rates), .at_least = limit(6)},
       {.name = "merge of 8 shards",
        .unit = "s",
@@ -361,6 +371,12 @@ std::vector<Figure> measure(const Flags& flags) {
        .unit = "GB/s",
        .value = median_of(flags.repeats, [&] { return fsync_gbps(folder / "fsync", 128 << 20); })},
   };
+  if (!flags.run.empty()) {
+    const double plain = bytes_per_event(folder, flags.run, false), tight = bytes_per_event(folder, flags.run, true);
+    figures.push_back({.name = "bytes an event of the run", .unit = "", .value = plain, .at_most = limit(12)});
+    figures.push_back({.name = "the same, small", .unit = "", .value = tight, .at_most = limit(6)});
+  }
+  return figures;
 }
 
 void print(const std::vector<Figure>& figures, bool as_json) {
@@ -397,6 +413,8 @@ bool read_flags(std::span<char*> arguments, Flags& flags) {
     std::int64_t number = 0;
     if (name == "--folder")
       flags.folder = arguments[i];
+    else if (name == "--run")
+      flags.run = arguments[i];
     else if (name == "--events" && read_number(arguments[i], 100'000, number))
       flags.events = number;
     else if (name == "--repeats" && read_number(arguments[i], 1, number))
@@ -419,7 +437,7 @@ int main(int argc, char** argv) {
   }
   spscope::Flags flags;
   if (!spscope::read_flags(std::span(argv + 1, argv + argc), flags)) {
-    std::cerr << "usage: store_bench [--events 100000..] [--repeats 1..] [--folder DIR] [--json]\n";
+    std::cerr << "usage: store_bench [--events 100000..] [--repeats 1..] [--folder DIR] [--run FILE] [--json]\n";
     return 2;
   }
   const std::vector<spscope::Figure> figures = spscope::measure(flags);

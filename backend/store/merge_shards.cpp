@@ -234,7 +234,7 @@ MergeReport merge_shards(OutputFile& out, std::span<const std::string> shards, c
     throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": {}", out.path(), std::strerror(errno)),
                 "choose another folder with -o");
   {
-    Database db = Database::create(out.temporary_path(), out.path());
+    Database db = Database::create(out.temporary_path(), out.path(), options.small);
     mark_as_ours(db, 0);
     Transaction transaction(db);
     merge_into(db, sources, options, damage, report);

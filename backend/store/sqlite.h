@@ -105,8 +105,9 @@ class Statement {
 // An open connection. `path` is what messages name.
 class Database {
  public:
-  // A file that exists, empty, and that nobody else opens: no journal, one transaction is lost whole.
-  static Database create(const std::string& file, const std::string& path);
+  // A file that exists, empty, and that nobody else opens: no journal, one transaction is lost whole. `small`: in small
+  // pages, so that tables and blobs leave less room unused.
+  static Database create(const std::string& file, const std::string& path, bool small = false);
   // A finished file, never written. Ignores locks and journals: a finished file is only ever replaced whole.
   static Database open_read_only(const std::string& path);
   // A shard: an empty file that exists, which its one writer fills while others read. write_ahead() comes before the

@@ -42,7 +42,7 @@ struct StoreWriter::State {
   State(std::unique_ptr<OutputFile> own, OutputFile& out, const WriteOptions& options)
       : own(std::move(own)),
         out(&out),
-        db(std::make_unique<Database>(Database::create(out.temporary_path(), out.path()))) {
+        db(std::make_unique<Database>(Database::create(out.temporary_path(), out.path(), options.small))) {
     mark_as_ours(*db, options.max_bytes);
     begin({}, options);
   }
