@@ -6,13 +6,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "backend/cli/command.h"
+#include "backend/cli/flag_values.h"
 #include "backend/cli/machine.h"
 #include "backend/execute/calibrate.h"
 
@@ -67,6 +67,10 @@ double value_of(ClusterPreset preset, std::string_view name) {
   return std::ranges::find(fields, name, &ClusterFieldRow::name)->ref(preset);
 }
 
+bool is_measured(const Calibration& result, std::string_view number) {
+  return std::ranges::find(result.unmeasured, number) == result.unmeasured.end();
+}
+
 ordered_json quality_json(const FitQuality& q) {
   return {{"points", q.num_samples},
           {"median_relative_residual", q.median_relative_residual},
@@ -79,6 +83,7 @@ ordered_json to_json(const Calibration& result, const std::string& output) {
   for (const ShownNumber& number : kShown) {
     const std::string name(number.name);
     numbers[name] = {{"value", value_of(result.preset, name)}, {"source", result.preset.sources.at(name)}};
+    if (!is_measured(result, name)) numbers[name]["value"] = nullptr;
   }
   return {{"schema_version", 1},
           {"machine", std::move(machine)},
@@ -98,7 +103,9 @@ void print_text(std::ostream& out, const Calibration& result) {
   fmt::print(out, "{}\n\n", result.preset.note);
   for (const ShownNumber& number : kShown) {
     const double value = value_of(result.preset, number.name) * number.scale;
-    fmt::print(out, "{:<34} {:>10.4g} {:<14} {}\n", number.label, value, number.unit, number.name);
+    const std::string shown =
+        is_measured(result, number.name) ? fmt::format("{:.4g}", value) : std::string("unmeasured");
+    fmt::print(out, "{:<34} {:>10} {:<14} {}\n", number.label, shown, number.unit, number.name);
   }
   // One pair and channel is 4 FLOPs.
   const double attend_gflop_per_s = 4 / std::max(1e-12, result.preset.cost.attend_ns_per_pair_channel);
@@ -135,7 +142,6 @@ std::string machine_note(Dtype dtype) {
 }
 
 int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
-  if (std::isnan(flags.seconds)) throw Error(ErrorCode::kUsage, "--seconds: nan is no time", "give 1 to 3600");
   check_output(flags);
   CalibrateOptions options;
   options.dtype = flags.dtype == "bf16" ? Dtype::kBf16 : Dtype::kFp32;
@@ -149,12 +155,22 @@ int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
   if (context.progress) fmt::print(context.err, "\r\033[K");
   result.preset.note = machine_note(options.dtype);
   warn_of_bad_fits(context.err, result);
-  if (!flags.output.empty()) write_profile(flags.output, result.preset);
-  if (context.json) {
-    fmt::print(context.out, "{}\n", to_json(result, flags.output).dump(2));
-    return kExitDone;
+  const bool complete = result.unmeasured.empty(), written = complete && !flags.output.empty();
+  if (written) write_profile(flags.output, result.preset);
+  if (context.json)
+    fmt::print(context.out, "{}\n", to_json(result, written ? flags.output : "").dump(2));
+  else
+    print_text(context.out, result);
+  if (!complete) {
+    fmt::print(
+        context.err,
+        "\ncould not measure {}: exchanges between two threads took as long whatever their bytes, or stopped all "
+        "compute beside them; no profile is written\n  calibrate again on an idle machine with two free cores, "
+        "or with a longer --seconds\n",
+        fmt::join(result.unmeasured, ", "));
+    return kExitFailed;
   }
-  print_text(context.out, result);
+  if (context.json) return kExitDone;
   if (flags.output.empty())
     fmt::print(context.err, "\nnothing was written; -o FILE.toml keeps the profile\n");
   else
@@ -168,9 +184,9 @@ CommandAction declare_calibrate(CLI::App& app) {
   auto flags = std::make_shared<CalibrateFlags>();
   app.add_option("-o,--output", flags->output, "write the profile here");
   app.add_flag("--force", flags->force, "replace the output file when it is a profile");
-  app.add_option("--dtype", flags->dtype, "storage type of q, k, v and o: fp32 or bf16")
-      ->check(CLI::IsMember({"fp32", "bf16"}));
-  app.add_option("--seconds", flags->seconds, "how long measuring should take")->check(CLI::Range(1.0, 3600.0));
+  take_choice(app.add_option("--dtype", flags->dtype, "storage type of q, k, v and o"), {"fp32", "bf16"});
+  take_number(app.add_option("--seconds", flags->seconds, "how long measuring should take: 1 to 3600"), 1, 3600,
+              "SECONDS");
   return [flags](CommandContext& context) { return calibrate_machine(context, *flags); };
 }
 

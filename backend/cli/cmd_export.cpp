@@ -3,6 +3,8 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -31,7 +33,12 @@ int export_run(CommandContext& context, const ExportFlags& flags) {
     return kExitDone;
   }
   for (const std::string& note : report.notes) fmt::print(context.err, "{}\n", note);
-  fmt::print(context.err, "wrote {} with {} events\n", flags.output, report.events);
+  std::error_code unknown;
+  if (std::filesystem::is_directory(flags.output, unknown))
+    fmt::print(context.err, "wrote the folder {}, one file a table: {} files, {} events\n", flags.output,
+               std::distance(std::filesystem::directory_iterator(flags.output, unknown), {}), report.events);
+  else
+    fmt::print(context.err, "wrote {} with {} events\n", flags.output, report.events);
   return kExitDone;
 }
 
@@ -41,8 +48,9 @@ CommandAction declare_export(CLI::App& app) {
   auto flags = std::make_shared<ExportFlags>();
   app.add_option("file", flags->file, "stored run")->required();
   app.add_option("--format", flags->format, "plain-sqlite, csv or chrome; spscope list formats says what they are")
-      ->required();
-  app.add_option("-o,--output", flags->output, "file or folder to write")->required();
+      ->required()
+      ->type_name("NAME");
+  app.add_option("-o,--output", flags->output, "file to write; for csv a folder, which is made")->required();
   app.add_flag("--force", flags->force, "replace an earlier export of the same format, and nothing else");
   return [flags](CommandContext& context) { return export_run(context, *flags); };
 }

@@ -10,12 +10,14 @@
 
 #include "backend/base/nearest_name.h"
 #include "backend/cli/command.h"
+#include "backend/cli/help_format.h"
 #include "backend/config/cluster.h"
 #include "backend/config/config_fields.h"
 #include "backend/config/model.h"
 #include "backend/exchange/export.h"
 #include "backend/mask/mask_import.h"
 #include "backend/mask/pattern.h"
+#include "backend/report/format.h"
 #include "backend/strategies/strategy.h"
 
 namespace spscope {
@@ -116,9 +118,14 @@ json list_formats() {
     rows.push_back({{"name", importer.name},
                     {"summary", importer.summary},
                     {"direction", "import"},
+                    {"group", "files that masks are read from: mask.file, spscope mask"},
                     {"unavailable", importer.unavailable()}});
   for (const ExportFormat& format : export_formats())
-    rows.push_back({{"name", format.name}, {"summary", format.summary}, {"direction", "export"}, {"unavailable", ""}});
+    rows.push_back({{"name", format.name},
+                    {"summary", format.summary},
+                    {"direction", "export"},
+                    {"group", "formats that a stored run is written in: spscope export"},
+                    {"unavailable", ""}});
   return rows;
 }
 
@@ -159,11 +166,11 @@ json list_keys() {
   return rows;
 }
 
-struct Listing {
+struct NamedList {
   std::string_view name;
   json (*rows)();
 };
-constexpr Listing kListings[] = {
+constexpr NamedList kListings[] = {
     {"strategies", list_strategies}, {"patterns", list_patterns}, {"models", list_models}, {"clusters", list_clusters},
     {"formats", list_formats},       {"commands", list_commands}, {"keys", list_keys}};
 
@@ -181,16 +188,25 @@ std::string limits_text(const json& row) {
   return unit.empty() ? text : fmt::format("{} {}", text, unit);
 }
 
-// Name and summary, and an indented line for each parameter.
-void print_rows(std::ostream& out, const json& rows) {
-  std::size_t width = 0;
-  for (const json& row : rows) width = std::max(width, row["name"].get_ref<const std::string&>().size());
+// Name and summary, and indented lines for limits and parameters; above rows of another group its name.
+void print_rows(std::ostream& out, const json& rows, int width) {
+  constexpr int kGap = 2, kMore = 2;
+  int names = 0;
+  for (const json& row : rows) names = std::max(names, display_width(row["name"].get_ref<const std::string&>()));
+  const int from = names + kGap;
+  std::string group;
   for (const json& row : rows) {
-    fmt::print(out, "{:<{}}  {}\n", row["name"].get<std::string>(), width, row.value("summary", row.value("note", "")));
-    if (row.contains("default")) fmt::print(out, "{:<{}}    {}\n", "", width, limits_text(row));
+    if (const std::string its = row.value("group", ""); its != group) {
+      out << (group.empty() ? "" : "\n") << wrapped_text(its, width);
+      group = its;
+    }
+    out << hanging_text(row["name"].get<std::string>(), row.value("summary", row.value("note", "")), from, width);
+    if (row.contains("default")) out << hanging_text("", limits_text(row), from + kMore, width);
     for (const json& p : row.value("parameters", json::array()))
-      fmt::print(out, "{:<{}}    {} = {}: {}\n", "", width, p["key"].get<std::string>(), p["default"].dump(),
-                 p["help"].get<std::string>());
+      out << hanging_text(
+          "",
+          fmt::format("{} = {}: {}", p["key"].get<std::string>(), p["default"].dump(), p["help"].get<std::string>()),
+          from + kMore, width);
   }
 }
 
@@ -214,19 +230,19 @@ int print_cluster(CommandContext& context, const std::string& what, const std::s
 CommandAction declare_list(CLI::App& app) {
   auto what = std::make_shared<std::string>("strategies");
   auto preset = std::make_shared<std::string>();
-  app.add_option("what", *what, "strategies, patterns, models, clusters, formats, commands or keys");
+  app.add_option("what", *what, "what to list: strategies, patterns, models, clusters, formats, commands or keys");
   app.add_option("--toml", *preset, "of clusters: print this one as a file to start your own from");
   return [what, preset](CommandContext& context) {
     if (!preset->empty()) return print_cluster(context, *what, *preset);
     std::vector<std::string_view> names;
-    for (const Listing& listing : kListings) {
+    for (const NamedList& listing : kListings) {
       names.push_back(listing.name);
       if (listing.name != *what) continue;
       const json rows = listing.rows();
       if (context.json)
         fmt::print(context.out, "{}\n", json{{"schema_version", 1}, {*what, rows}}.dump(2));
       else
-        print_rows(context.out, rows);
+        print_rows(context.out, rows, text_width());
       return kExitDone;
     }
     const std::string near = nearest_name(*what, names);

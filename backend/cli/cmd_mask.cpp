@@ -11,6 +11,7 @@
 
 #include "backend/base/nearest_name.h"
 #include "backend/cli/command.h"
+#include "backend/cli/flag_values.h"
 #include "backend/cli/replaceable.h"
 #include "backend/mask/mask_import.h"
 #include "backend/mask/pattern.h"
@@ -207,15 +208,13 @@ void declare_generate(CLI::App& app, const std::shared_ptr<MaskFlags>& flags) {
 }
 
 void declare_place(CLI::App& app, const std::shared_ptr<MaskFlags>& flags, const char* meaning) {
-  app.add_option("--block", flags->block, "tokens a block")
-      ->check(CLI::Range(1, kMaxBlockTokens))
-      ->default_str(std::to_string(kAssumedBlock));
-  app.add_option("--step", flags->step, fmt::format("denoise step {}, from 0", meaning))
-      ->check(CLI::Range(0, kMaxPlace))
-      ->capture_default_str();
-  app.add_option("--layer", flags->layer, fmt::format("layer {}, from 0", meaning))
-      ->check(CLI::Range(0, kMaxPlace))
-      ->capture_default_str();
+  take_integer(app.add_option("--block", flags->block, "tokens a block")->default_str(std::to_string(kAssumedBlock)), 1,
+               kMaxBlockTokens, "INT");
+  take_integer(
+      app.add_option("--step", flags->step, fmt::format("denoise step {}, from 0", meaning))->capture_default_str(), 0,
+      kMaxPlace, "INT");
+  take_integer(app.add_option("--layer", flags->layer, fmt::format("layer {}, from 0", meaning))->capture_default_str(),
+               0, kMaxPlace, "INT");
 }
 
 void declare_input(CLI::App& app, const std::shared_ptr<MaskFlags>& flags) {

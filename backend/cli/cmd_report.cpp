@@ -9,6 +9,7 @@
 
 #include "backend/base/whole_file.h"
 #include "backend/cli/command.h"
+#include "backend/cli/flag_values.h"
 #include "backend/cli/replaceable.h"
 #include "backend/report/render.h"
 
@@ -67,8 +68,8 @@ CommandAction declare_report(CLI::App& app) {
   auto flags = std::make_shared<ReportFlags>();
   app.add_option("file", flags->file, "stored run")->required();
   app.add_option("-o,--output", flags->output, "write to this file instead of printing");
-  app.add_option("--format", flags->format, "html, markdown or json; else by the name of the output file")
-      ->check(CLI::IsMember({"html", "markdown", "json"}));
+  take_choice(app.add_option("--format", flags->format, "form of the report; else by the name of the output file"),
+              {"html", "markdown", "json"});
   app.add_flag("--force", flags->force, "replace the output file; never a stored run");
   return [flags](CommandContext& context) { return report(context, *flags); };
 }

@@ -12,6 +12,7 @@
 #include "backend/base/result.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
+#include "backend/cli/flag_values.h"
 #include "backend/cli/job_flags.h"
 #include "backend/cli/progress_page.h"
 #include "backend/cli/progress_printer.h"
@@ -241,10 +242,11 @@ CommandAction declare_run(CLI::App& app) {
   app.add_option("-o,--output", flags->output, "keep the run in this file");
   app.add_flag("--force", flags->force, "replace the output file when it is a stored run");
   app.add_flag("--small", flags->small, "compress the events of the output file: fewer bytes, slower to write");
-  app.add_option("--launcher", flags->launcher, "what ranks are: threads of this process, or processes of MPI")
-      ->check(CLI::IsMember({"threads", "mpi"}));
-  app.add_option("--progress", flags->progress, "bar, json or none, on stderr")
-      ->check(CLI::IsMember({"bar", "json", "none"}));
+  take_choice(
+      app.add_option("--launcher", flags->launcher, "what ranks are: threads of this process, or processes of MPI"),
+      {"threads", "mpi"});
+  take_choice(app.add_option("--progress", flags->progress, "how progress is shown, on stderr"),
+              {"bar", "json", "none"});
   app.add_flag("--headless", flags->headless, "nobody looks on: progress as JSON lines, no colours, nothing drawn");
   app.add_option("--dump", flags->dump, "write inputs, masks and outputs as .npy files into this folder");
   app.add_option("--acknowledge", flags->acknowledge, "tell each commit of events to this pipe or file")->group("");

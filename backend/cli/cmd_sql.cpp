@@ -86,7 +86,7 @@ int ask(CommandContext& context, const SqlFlags& flags) {
 CommandAction declare_sql(CLI::App& app) {
   auto flags = std::make_shared<SqlFlags>();
   app.add_option("file", flags->file, "stored run")->required();
-  app.add_option("query", flags->query, "one question in SQL; the tables are those of schemas/")->required();
+  app.add_option("query", flags->query, "one question in SQL about the tables and views below")->required();
   app.add_flag("--csv", flags->csv, "print comma-separated values");
   return [flags](CommandContext& context) { return ask(context, *flags); };
 }

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "backend/cli/command.h"
+#include "backend/cli/flag_values.h"
 #include "backend/cli/watch_view.h"
 #include "backend/store/output_file.h"
 
@@ -99,7 +100,7 @@ CommandAction declare_watch(CLI::App& app) {
   app.add_option("file", flags->file, "what the run was given with -o, its .collecting file, or its folder")
       ->required();
   app.add_flag("--once", flags->once, "one look, then end");
-  app.add_option("--every", flags->every_s, "seconds between two looks: 0.1 to 60")->check(CLI::Range(0.1, 60.0));
+  take_number(app.add_option("--every", flags->every_s, "seconds between two looks: 0.1 to 60"), 0.1, 60, "SECONDS");
   return [flags](CommandContext& context) { return watch(context, *flags); };
 }
 

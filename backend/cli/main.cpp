@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <system_error>
 #include <vector>
@@ -15,7 +16,9 @@
 #include "backend/cli/build_facts.h"
 #include "backend/cli/bus_error.h"
 #include "backend/cli/command.h"
+#include "backend/cli/flag_values.h"
 #include "backend/cli/help.h"
+#include "backend/cli/help_format.h"
 #include "backend/cli/usage.h"
 #include "backend/store/store_memory.h"
 
@@ -64,6 +67,7 @@ int run(int argc, char** argv) {
       "spscope");
   app.set_version_flag("--version", std::string(kVersion));
   app.require_subcommand(1);
+  app.formatter(std::make_shared<HelpFormat>(text_width()));
   CommandContext context{std::cout, std::cerr};
   CommandAction action;
   for (const Command& command : commands()) {
@@ -74,9 +78,9 @@ int run(int argc, char** argv) {
     takers.push_back(sub);
     for (CLI::App* taker : takers) {
       taker->add_flag("--json", context.json, "print the result as JSON");
-      taker->add_option("--max-memory", context.max_memory_bytes, "what a file that is read may take: 512MiB, 8GiB")
-          ->transform(CLI::AsSizeValue(false))
-          ->check(CLI::Range(kLeastMaxMemoryBytes, kMostMaxMemoryBytes));
+      take_bytes(taker->add_option("--max-memory", context.max_memory_bytes,
+                                   "memory that reading a file may take, such as 512MiB; 8GiB when not given"),
+                 kLeastMaxMemoryBytes, kMostMaxMemoryBytes);
     }
   }
   if (argc < 2) {  // nothing was asked: what can be

@@ -166,7 +166,9 @@ LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, cons
 std::string path_of_this_program() {
   std::error_code failure;
   const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", failure);
-  if (failure) throw Error(ErrorCode::kLaunch, "the path of this program is not known: " + failure.message(), "");
+  if (failure)
+    throw Error(ErrorCode::kLaunch, "the path of this program is not known: " + failure.message(),
+                "is /proc mounted here?");
   return path.string();
 }
 

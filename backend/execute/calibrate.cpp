@@ -30,6 +30,7 @@ Calibration calibrate(const CalibrateOptions& options) {
   result.attend = kernels.attend;
   result.move = kernels.move;
   result.link = network.link;
+  result.unmeasured = network.unmeasured;
   result.fma_gflop_per_s = kernels.fma_gflop_per_s;
   result.copy_gbps = kernels::measure_copy_gbps();
   ClusterPreset& preset = result.preset;

@@ -13,6 +13,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend/base/dtype.h"
 #include "backend/config/cluster.h"
@@ -43,11 +44,13 @@ struct NetworkCalibration {
   NetworkProfile network;
   FitQuality link;
   NumberSources sources;
+  std::vector<std::string> unmeasured;  // numbers that could not be told from noise; their values mean nothing
 };
 
 struct Calibration {
   ClusterPreset preset;  // "local"
   FitQuality attend, move, link;
+  std::vector<std::string> unmeasured;        // of the network, as above: such a preset is no profile
   double fma_gflop_per_s = 0, copy_gbps = 0;  // of one core; copied bytes are counted once
 };
 

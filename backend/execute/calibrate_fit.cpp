@@ -125,6 +125,15 @@ LinearFit fit_non_negative(std::span<const FitSample> samples) {
   return {best, quality_of(samples, best)};
 }
 
+std::optional<LinkNumbers> link_of(const LinearFit& fit, double largest_bytes) {
+  constexpr double kLeastShare =
+      0.2;  // exchanges of 256 KiB, the largest of a test, take about as long as two wake-ups
+  const double latency_ns = fit.coefficients[0], ns_per_byte = fit.coefficients[1];
+  const double wire_ns = ns_per_byte * largest_bytes;
+  if (!(wire_ns > 0) || wire_ns < kLeastShare * (latency_ns + wire_ns)) return std::nullopt;
+  return LinkNumbers{latency_ns, 1 / ns_per_byte};
+}
+
 double slowdown_of(double overlap_ns, double delay_ns) {
   if (delay_ns <= 0) return 1;
   if (delay_ns >= overlap_ns) return std::numeric_limits<double>::infinity();

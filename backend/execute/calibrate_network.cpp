@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
+#include <optional>
+#include <string>
 
 #include "backend/base/cores.h"
 #include "backend/base/median.h"
@@ -19,9 +20,9 @@ constexpr std::int64_t kLeastMessageBytes = std::int64_t{16} << 10;
 constexpr int kSizeFactor = 4;  // from one size of message to the next
 // Blocks of rows that each rank attends while k and v travel: some milliseconds, as long as the largest hop.
 constexpr std::int32_t kComputeBlocks = 8;
-constexpr double kLinkShare = 0.7;  // of the time to be spent
-// Limits of the numbers in a cluster file.
-constexpr double kMaxGbps = 1e6, kMaxSlowdown = 100;
+constexpr double kLinkShare = 0.7;    // of the time to be spent
+constexpr int kMostAttempts = 3;      // each adds as many runs, so that a neighbour who came and went matters less
+constexpr double kMaxSlowdown = 100;  // of a cluster file; compute that slows by more was not seen to make progress
 
 // One head. In each half of the tokens `num_rows` blocks attend to themselves, and the first also to the first block of
 // the other half, so that what arrives is used.
@@ -88,20 +89,30 @@ void add_hop_times(const Experiment& experiment, const Timeline& timeline, std::
     runs_ns.push_back(static_cast<double>(times_of(timeline, attend_op(plan, rank, 1)).begin_ns - could_post_ns));
 }
 
-LinearFit fit_link(const CalibrateOptions& options) {
+struct LinkFit {
+  LinearFit fit;
+  std::optional<LinkNumbers> numbers;
+};
+
+LinkFit fit_link(const CalibrateOptions& options) {
   std::vector<Experiment> experiments;
   for (std::int64_t bytes = kLeastMessageBytes; bytes <= options.max_message_bytes; bytes *= kSizeFactor)
     experiments.push_back(ring_of_two(bytes, Hop::kAfterCompute, 1, options.dtype));
   std::vector<std::vector<double>> runs_ns(experiments.size());
-  repeat_rounds(kLinkShare * options.seconds, [&] {
+  LinkFit found;
+  for (int attempt = 0; attempt < kMostAttempts && !found.numbers; ++attempt) {
+    repeat_rounds(kLinkShare * options.seconds, [&] {
+      for (std::size_t e = 0; e < experiments.size(); ++e)
+        for (const Timeline& timeline : run_experiment(experiments[e], options))
+          add_hop_times(experiments[e], timeline, runs_ns[e]);
+    });
+    std::vector<FitSample> samples;
     for (std::size_t e = 0; e < experiments.size(); ++e)
-      for (const Timeline& timeline : run_experiment(experiments[e], options))
-        add_hop_times(experiments[e], timeline, runs_ns[e]);
-  });
-  std::vector<FitSample> samples;
-  for (std::size_t e = 0; e < experiments.size(); ++e)
-    samples.push_back({{1, static_cast<double>(hop_bytes(experiments[e].plan))}, std::max(1.0, median(runs_ns[e]))});
-  return fit_non_negative(samples);
+      samples.push_back({{1, static_cast<double>(hop_bytes(experiments[e].plan))}, std::max(1.0, median(runs_ns[e]))});
+    found.fit = fit_non_negative(samples);
+    found.numbers = link_of(found.fit, samples.back().terms[1]);
+  }
+  return found;
 }
 
 // -- slow-down of compute
@@ -119,40 +130,53 @@ void add_compute_ends(const Experiment& experiment, const Timeline& timeline, Co
   });
 }
 
-double measure_slowdown(const CalibrateOptions& options) {
+// Absent when compute beside an exchange was not seen to make progress.
+std::optional<double> measure_slowdown(const CalibrateOptions& options) {
   const Experiment after = ring_of_two(options.max_message_bytes, Hop::kAfterCompute, kComputeBlocks, options.dtype);
   const Experiment beside = ring_of_two(options.max_message_bytes, Hop::kBesideCompute, kComputeBlocks, options.dtype);
   ComputeEnds alone, disturbed;
-  repeat_rounds((1 - kLinkShare) * options.seconds, [&] {
-    for (const Timeline& timeline : run_experiment(after, options)) add_compute_ends(after, timeline, alone);
-    for (const Timeline& timeline : run_experiment(beside, options)) add_compute_ends(beside, timeline, disturbed);
-  });
-  const double delay_ns = median(disturbed.attend_ns) - median(alone.attend_ns);
-  return std::min(kMaxSlowdown, slowdown_of(median(disturbed.overlap_ns), delay_ns));
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    repeat_rounds((1 - kLinkShare) * options.seconds, [&] {
+      for (const Timeline& timeline : run_experiment(after, options)) add_compute_ends(after, timeline, alone);
+      for (const Timeline& timeline : run_experiment(beside, options)) add_compute_ends(beside, timeline, disturbed);
+    });
+    const double delay_ns = median(disturbed.attend_ns) - median(alone.attend_ns);
+    const double slowdown = slowdown_of(median(disturbed.overlap_ns), delay_ns);
+    if (slowdown <= kMaxSlowdown) return slowdown;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 NetworkCalibration calibrate_network(const CalibrateOptions& options) {
   if (options.on_phase) options.on_phase("exchanges between two threads");
-  const LinearFit link = fit_link(options);
+  const LinkFit link = fit_link(options);
   if (options.on_phase) options.on_phase("compute beside an exchange");
   NetworkCalibration result;
   result.network.provenance = Provenance::kMeasured;
-  result.network.intra_latency_ns = link.coefficients[0];
-  result.network.link_gbps = std::min(kMaxGbps, 1 / std::max(1 / kMaxGbps, link.coefficients[1]));
-  result.network.compute_slowdown = measure_slowdown(options);
-  result.link = link.quality;
+  if (link.numbers) {
+    result.network.intra_latency_ns = link.numbers->latency_ns;
+    result.network.link_gbps = link.numbers->gbps;
+  } else {
+    result.unmeasured = {"network.link_gbps", "network.intra_latency_ns"};
+  }
+  if (const std::optional<double> slowdown = measure_slowdown(options))
+    result.network.compute_slowdown = *slowdown;
+  else
+    result.unmeasured.push_back("network.compute_slowdown");
+  result.link = link.fit.quality;
   const std::string fitted = fmt::format(
       "measured: {} exchanges of 16 KiB to {} KiB between two threads, both ways at once; off by {:.0f} % in the "
       "median and {:.0f} % at most",
-      dtype_name(options.dtype), options.max_message_bytes >> 10, 100 * link.quality.median_relative_residual,
-      100 * link.quality.max_relative_residual);
+      dtype_name(options.dtype), options.max_message_bytes >> 10, 100 * result.link.median_relative_residual,
+      100 * result.link.max_relative_residual);
   result.sources = {
       {"network.link_gbps", fitted},
       {"network.intra_latency_ns", fitted + "; from post to use, wake-ups included"},
       {"network.compute_slowdown",
        fmt::format("measured: attention of two ranks beside an exchange and before it, on {} cores", usable_cores())}};
+  for (const std::string& number : result.unmeasured) result.sources[number] = "not measured: lost in noise";
   return result;
 }
 

@@ -52,6 +52,15 @@ CellText verdict_text(const Cell& cell) {
   return {cell.number ? fmt::format("{} {:.1e}", word, *cell.number) : word, ""};
 }
 
+// The end of the first word; a number and its unit ("13.1 ms", "5 %") are one word.
+std::size_t word_end(std::string_view text) {
+  constexpr std::size_t kLongestUnit = 2;
+  const std::size_t blank = std::min(text.find(' '), text.size());
+  if (blank == 0 || blank == text.size() || text[blank - 1] < '0' || text[blank - 1] > '9') return blank;
+  const std::size_t next = std::min(text.find_first_of(" ,.", blank + 1), text.size());
+  return next - blank - 1 <= kLongestUnit ? std::min(text.find(' ', blank + 1), text.size()) : blank;
+}
+
 }  // namespace
 
 std::string duration_text(double ns) { return with_unit(ns, kDurations); }
@@ -103,6 +112,21 @@ int display_width(std::string_view utf8) {
   int width = 0;
   for (char c : utf8) width += (static_cast<unsigned char>(c) & 0xc0u) != 0x80u;
   return width;
+}
+
+std::string wrapped_text(std::string_view text, int width) {
+  std::string out, line;
+  while (!text.empty()) {
+    const std::size_t end = word_end(text);
+    const std::string word(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
+      out += line + '\n';
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return out + line + '\n';
 }
 
 }  // namespace spscope

@@ -34,4 +34,7 @@ std::string sentence(std::string text);
 // Columns that UTF-8 text takes on a terminal: its code points.
 int display_width(std::string_view utf8);
 
+// Breaks at blanks so that no line is longer than the width, where words allow; each line ends with a line break.
+std::string wrapped_text(std::string_view text, int width);
+
 }  // namespace spscope

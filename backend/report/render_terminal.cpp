@@ -109,31 +109,6 @@ void shorten_names(Grid& grid, const std::vector<std::size_t>& kept, int width) 
 
 void trim_right(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
 
-// The end of the first word; a number and its unit ("13.1 ms", "5 %") are one word.
-std::size_t word_end(std::string_view text) {
-  constexpr std::size_t kLongestUnit = 2;
-  const std::size_t blank = std::min(text.find(' '), text.size());
-  if (blank == 0 || blank == text.size() || text[blank - 1] < '0' || text[blank - 1] > '9') return blank;
-  const std::size_t next = std::min(text.find_first_of(" ,.", blank + 1), text.size());
-  return next - blank - 1 <= kLongestUnit ? std::min(text.find(' ', blank + 1), text.size()) : blank;
-}
-
-// Breaks at blanks so that no line is longer than the width, where words allow.
-std::string wrapped(std::string_view text, int width) {
-  std::string out, line;
-  while (!text.empty()) {
-    const std::size_t end = word_end(text);
-    const std::string word(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
-      out += line + '\n';
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-  }
-  return out + line + '\n';
-}
-
 std::string_view row_code(const Row& row) {
   for (const Cell& cell : row.cells)
     if (cell.hint == Hint::kVerdict && cell.text == "failed") return kRed;
@@ -144,7 +119,7 @@ struct BlockText {
   const TerminalStyle& style;
 
   std::string operator()(const Paragraph& p) const {
-    std::string text = wrapped(harmless(p.text), style.width);
+    std::string text = wrapped_text(harmless(p.text), style.width);
     if (p.tone != Tone::kWarning) return text;
     text.pop_back();
     return painted(text, kYellow, style) + '\n';

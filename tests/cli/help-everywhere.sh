@@ -13,5 +13,6 @@ for command in $commands; do
   expect_exit 0 --help
   expect_out "$command"
   expect_exit 0 "$command" --help
-  expect_out 'Usage: ' '--json' "$(head -n 1 "$SOURCE_DIR/backend/cli/help/$command.md")"
+  expect_out 'Usage: ' '--json' '--max-memory SIZE ' "$(head -n 1 "$SOURCE_DIR/backend/cli/help/$command.md" | cut -d ' ' -f 1-8)"
+  expect_width 120
 done

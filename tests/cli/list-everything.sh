@@ -6,6 +6,7 @@
 for what in strategies patterns models clusters formats commands keys; do
   expect_exit 0 list $what
   [ "$(wc -l <"$out")" -ge 3 ] || fail "list $what is short"
+  expect_width 120
   expect_exit 0 list $what --json
   expect_json 'd["schema_version"] == 1' "len(d['$what']) >= 3" \
     "all(r['name'] for r in d['$what'])" "len({r['name'] for r in d['$what']}) == len(d['$what'])"
@@ -17,3 +18,11 @@ expect_exit 0 list keys --json
 expect_json 'any(r["name"] == "mask.density" and r["range"] == [0, 1] for r in d["keys"])' \
   'any(r["name"] == "run.mode" and "simulate" in r["choices"] for r in d["keys"])'
 expect_refused 'did you mean "models"?' -- list modles
+expect_exit 0 list formats
+expect_out 'files that masks are read from' 'formats that a stored run is written in'
+# On a narrow terminal lists and help are set narrower.
+for of in 'list keys' 'list patterns' 'run --help'; do
+  # shellcheck disable=SC2086  # words
+  python3 -B "$scripts/on_terminal.py" 80 "$SPSCOPE" $of >"$out"
+  expect_width 80
+done

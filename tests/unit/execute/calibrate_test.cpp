@@ -107,6 +107,32 @@ TEST(CalibrateFit, SlowDownIsUnderstoodAsTheScheduleAppliesIt) {
   EXPECT_TRUE(std::isinf(slowdown_of(10, 10)));
 }
 
+// Times of exchanges of 16 KiB to 16 MiB by a link of this latency and bandwidth, with a relative error of each.
+std::vector<FitSample> hop_samples(double latency_ns, double ns_per_byte, double noise) {
+  Rng rng(3);
+  std::vector<FitSample> samples;
+  for (double bytes = 16 << 10; bytes <= 16 << 20; bytes *= 4)
+    samples.push_back({{1, bytes}, (latency_ns + ns_per_byte * bytes) * (1 + noise * (2 * rng.uniform() - 1))});
+  return samples;
+}
+
+TEST(CalibrateLink, ALinkIsFoundInNoise) {
+  const auto link = link_of(fit_non_negative(hop_samples(20'000, 0.25, 0.2)), 16 << 20);
+  ASSERT_TRUE(link.has_value());
+  EXPECT_THAT(link->gbps, DoubleNear(4, 0.8));
+  EXPECT_THAT(link->latency_ns, DoubleNear(20'000, 8'000));
+}
+
+// Times that do not grow with the bytes, or that shrink, hold no bandwidth: none is made of a limit.
+TEST(CalibrateLink, TimesWithoutBytesGiveNoBandwidth) {
+  for (double noise : {0.0, 0.1, 0.3})
+    EXPECT_FALSE(link_of(fit_non_negative(hop_samples(5e6, 0, noise)), 16 << 20).has_value()) << noise;
+  std::vector<FitSample> shrinking = hop_samples(20'000, 0.25, 0);
+  for (std::size_t i = 0; i < shrinking.size() / 2; ++i)
+    std::swap(shrinking[i].value, shrinking[shrinking.size() - 1 - i].value);
+  EXPECT_FALSE(link_of(fit_non_negative(shrinking), 16 << 20).has_value());
+}
+
 // -- experiments
 
 CalibrateOptions short_calibration() {

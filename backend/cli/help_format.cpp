@@ -1,0 +1,69 @@
+#include "backend/cli/help_format.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "backend/report/format.h"
+
+namespace spscope {
+
+int text_width() {
+  constexpr int kFewestColumns = 60;
+  winsize size = {};
+  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+    return kMostColumns;
+  return std::clamp(static_cast<int>(size.ws_col), kFewestColumns, kMostColumns);
+}
+
+std::string hanging_text(std::string_view name, std::string_view text, int from, int width) {
+  constexpr int kLeastText = 24, kGap = 2;  // columns
+  const std::string indent(static_cast<std::size_t>(from), ' ');
+  std::string out(name);
+  // A name that reaches into the text has a line of its own.
+  if (display_width(out) + kGap > from)
+    out += "\n" + indent;
+  else
+    out.resize(out.size() + static_cast<std::size_t>(from - display_width(out)), ' ');
+  std::istringstream lines(wrapped_text(text, std::max(kLeastText, width - from)));
+  bool first = true;
+  for (std::string line; std::getline(lines, line); first = false) out += (first ? "" : "\n" + indent) + line;
+  return out + "\n";
+}
+
+std::string HelpFormat::make_option(const CLI::Option* option, bool is_positional) const {
+  return hanging_text("  " + make_option_name(option, is_positional) + make_option_opts(option),
+                      make_option_desc(option), kDescriptions, width_);
+}
+
+std::string HelpFormat::make_subcommand(const CLI::App* command) const {
+  return hanging_text("  " + command->get_name(), command->get_description(), kDescriptions, width_);
+}
+
+std::string HelpFormat::make_description(const CLI::App* app) const {
+  return wrapped_text(app->get_description(), width_);
+}
+
+// A paragraph is lines without a blank before them.
+std::string HelpFormat::make_footer(const CLI::App* app) const {
+  std::istringstream lines(app->get_footer());
+  std::string out, paragraph;
+  const auto end_paragraph = [&] {
+    if (!paragraph.empty()) out += wrapped_text(paragraph, width_);
+    paragraph.clear();
+  };
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line[0] != ' ') {
+      paragraph += (paragraph.empty() ? "" : " ") + line;
+      continue;
+    }
+    end_paragraph();
+    out += line + "\n";
+  }
+  end_paragraph();
+  return out;
+}
+
+}  // namespace spscope

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# An export to CSV says that it makes a folder, before in its help and afterwards with what is in it.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+expect_exit 0 export --help
+expect_out 'for csv a folder, which is made'
+expect_exit 0 run "${small[@]}" -s ring -o kept.db
+expect_exit 0 export kept.db --format csv -o tables
+files=$(find tables -type f | wc -l)
+expect_err "wrote the folder tables, one file a table: $files files, "
+expect_exit 0 export kept.db --format chrome -o events.json
+expect_err 'wrote events.json with '
+expect_not_err 'folder'
