@@ -7,6 +7,7 @@
 
 #include "backend/base/check.h"
 #include "backend/base/nearest_name.h"
+#include "backend/base/share_hint.h"
 
 namespace spscope {
 namespace {
@@ -99,8 +100,10 @@ void set_parameter(Parameters& values, const std::vector<Parameter>& rows, std::
     return;
   }
   if (!in_range(value, *row)) {
+    const std::string share = share_hint(text, row->min, row->max);
     problems.push_back(
-        {ErrorCode::kConfigRange, field, fmt::format("{} is outside [{}, {}]", text, row->min, row->max), ""});
+        {ErrorCode::kConfigRange, field, fmt::format("{} is outside [{}, {}]", text, row->min, row->max),
+         share.empty() ? fmt::format("{}; {} when not given", row->help, to_text(row->default_value)) : share});
     return;
   }
   if (!row->choices.empty() && std::find(row->choices.begin(), row->choices.end(), text) == row->choices.end()) {

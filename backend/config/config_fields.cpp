@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "backend/base/nearest_name.h"
+#include "backend/base/share_hint.h"
 #include "backend/config/cluster.h"
 #include "backend/config/model.h"
 
@@ -65,7 +66,8 @@ class FieldReader {
   bool read(const TomlValue& value, std::string& out) const {
     const std::string* text = text_of(value);
     if (text == nullptr) return wrong_type(value, "a text in quotes");
-    if (text->find('\0') != std::string::npos) return report(ErrorCode::kConfigRange, "the text holds a zero byte", "");
+    if (text->find('\0') != std::string::npos)
+      return report(ErrorCode::kConfigRange, "the text holds a zero byte", "take it out");
     out = *text;
     return true;
   }
@@ -125,10 +127,20 @@ class FieldReader {
     return true;
   }
   bool wrong_type(const TomlValue& value, std::string_view wanted) const {
-    return report(ErrorCode::kConfigType, fmt::format("{} stands where {} is needed", kind_of(value), wanted), "");
+    return report(ErrorCode::kConfigType, fmt::format("{} stands where {} is needed", kind_of(value), wanted),
+                  fmt::format("for example {}", example()));
   }
   bool outside(const std::string& number) const {
-    return report(ErrorCode::kConfigRange, fmt::format("{} is outside {}", number, field_range(row_)), "");
+    const std::string share = share_hint(number, row_.min, row_.max);
+    return report(ErrorCode::kConfigRange, fmt::format("{} is outside {}", number, field_range(row_)),
+                  share.empty() ? fmt::format("{}; {} when not given", row_.help, field_toml(row_, {})) : share);
+  }
+  // The default in the form of the place: --set run.repeats=5, or repeats = 5 in a file.
+  std::string example() const {
+    std::string value = field_toml(row_, {});
+    if (!place_.file.starts_with("--set ")) return fmt::format("{} = {}", row_.key, value);
+    if (value.size() > 1 && value.front() == '"') value = value.substr(1, value.size() - 2);
+    return fmt::format("--set {}={}", row_.name, value);
   }
   bool report(ErrorCode code, std::string message, std::string hint) const {
     problems_.push_back({code, std::string(row_.name), std::move(message), std::move(hint), place_});

@@ -49,12 +49,14 @@ void set_parameter_text(ReadConfig& read, ParameterTextsByName& parameters, cons
   const std::string name = entry.name();
   const auto* value = std::get_if<ParameterValue>(&entry.value);
   if (value == nullptr)
-    return fault(
-        read, name,
-        {ErrorCode::kConfigType, shown(name),
-         fmt::format("{} stands where a single value is needed", kind_of(entry.value)), "", entry.value_place});
+    return fault(read, name,
+                 {ErrorCode::kConfigType, shown(name),
+                  fmt::format("{} stands where a single value is needed", kind_of(entry.value)),
+                  "spscope list keys gives its type", entry.value_place});
   if (const auto* real = std::get_if<double>(value); real != nullptr && !(*real - *real == 0))
-    return fault(read, name, {ErrorCode::kConfigRange, shown(name), "the number is not finite", "", entry.value_place});
+    return fault(read, name,
+                 {ErrorCode::kConfigRange, shown(name), "the number is not finite", "spscope list keys gives its range",
+                  entry.value_place});
   read.places[name] = entry.value_place;
   parameters[entry.path[1]].insert_or_assign(entry.path[2], to_text(*value));
 }
@@ -181,7 +183,8 @@ void apply_override(ReadConfig& read, std::string_view assignment) {
     }
     // A line break in the text would let it hold more than one value.
     if (parsed->size() != 1) {
-      fault(read, name, {ErrorCode::kUsage, shown(name), "the text holds more than one value", "", {file}});
+      fault(read, name,
+            {ErrorCode::kUsage, shown(name), "the text holds more than one value", "repeat --set for each", {file}});
       return;
     }
     entry.value = (*parsed)[0].value;

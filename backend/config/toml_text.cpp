@@ -95,7 +95,32 @@ void flatten(const toml::table& table, std::vector<std::string>& path, std::stri
   }
 }
 
-Error syntax_error(std::string message, SourcePlace place, std::string hint = {}) {
+constexpr std::string_view kTomlForm =
+    "a config is lines of the form key = value below a [section]: see samples/photo.toml";
+
+// What a file is that is no text, by its first bytes; nothing when it may be TOML.
+std::optional<Problem> other_format(std::string_view text) {
+  constexpr std::string_view kArray =
+      "a mask goes to mask.file (--set mask.file=FILE), q, k and v to model.activations; the config names them";
+  struct Magic {
+    std::string_view bytes, name, hint;
+  };
+  static constexpr Magic kinds[] = {{"\x93NUMPY", "a numpy array", kArray},
+                                    {"PK\x03\x04", "a zip archive, as .npz is", kArray}};
+  for (const Magic& kind : kinds)
+    if (text.starts_with(kind.bytes))
+      return Problem{
+          ErrorCode::kConfigSyntax, "", fmt::format("this is {}, not a config", kind.name), std::string(kind.hint), {}};
+  if (text.find('\0') != std::string_view::npos)
+    return Problem{ErrorCode::kConfigSyntax,
+                   "",
+                   "this is a binary file, not a config",
+                   fmt::format("{}; masks go to mask.file", kTomlForm),
+                   {}};
+  return std::nullopt;
+}
+
+Error syntax_error(std::string message, SourcePlace place, std::string hint = std::string(kTomlForm)) {
   return Error({Problem{ErrorCode::kConfigSyntax, "", std::move(message), std::move(hint), std::move(place)}});
 }
 
@@ -107,6 +132,10 @@ Result<std::vector<TomlEntry>> read_toml(std::string_view text, std::string_view
   if (text.size() > kMaxTomlBytes)
     return syntax_error(fmt::format("the text has {} bytes, more than {}", text.size(), kMaxTomlBytes),
                         {std::string(file)}, "is this the right file?");
+  if (auto other = other_format(text)) {
+    other->place = {std::string(file), 1, 1};
+    return Error({*std::move(other)});
+  }
   if (const auto line = too_deep(text))
     return syntax_error(fmt::format("keys or brackets nest deeper than {} levels", kMaxTomlNesting),
                         {std::string(file), *line, 1});

@@ -73,7 +73,8 @@ class Validator {
   void check_mask() {
     const MaskConfig& mask = config_.mask;
     if (sound({"mask.density"}) && mask.density <= 0)
-      report(ErrorCode::kConfigRange, "mask.density", "the density must be above 0", "");
+      report(ErrorCode::kConfigRange, "mask.density", "the density must be above 0",
+             "a share of all query-key pairs: 0.4");
     check_pattern("mask.pattern", mask.pattern);
     if (!mask.temporal_pattern.empty()) check_pattern("mask.temporal_pattern", mask.temporal_pattern);
     for (const auto& [name, values] : config_.pattern_parameters)

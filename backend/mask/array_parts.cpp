@@ -31,14 +31,16 @@ InputFile::InputFile(const std::string& path) : path_(path), file_(std::fopen(pa
 
 void InputFile::seek(std::int64_t offset) {
   if (fseeko(file_.get(), offset, SEEK_SET) != 0) {
-    throw Error(ErrorCode::kMaskFile, fmt::format("cannot seek in {}: {}", place_of(path_), std::strerror(errno)));
+    throw Error(ErrorCode::kMaskFile, fmt::format("cannot seek in {}: {}", place_of(path_), std::strerror(errno)),
+                "give a file on a disk, not a pipe or a device");
   }
 }
 
 void InputFile::read(std::span<std::byte> out) {
   if (std::fread(out.data(), 1, out.size(), file_.get()) == out.size()) return;
   if (std::ferror(file_.get())) {
-    throw Error(ErrorCode::kMaskFile, fmt::format("cannot read {}: {}", place_of(path_), std::strerror(errno)));
+    throw Error(ErrorCode::kMaskFile, fmt::format("cannot read {}: {}", place_of(path_), std::strerror(errno)),
+                "copy it to a disk that can be read");
   }
   throw Error(ErrorCode::kMaskTruncated, fmt::format("{} ends too early", place_of(path_)),
               "copy or save the file again");

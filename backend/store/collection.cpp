@@ -44,7 +44,8 @@ CollectionId random_id() {
 }
 
 [[noreturn]] void not_a_note(const std::string& path, const char* why) {
-  throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" is no note of a running collection: {}", path, why));
+  throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" is no note of a running collection: {}", path, why),
+              "give what the run was given with -o, or the folder of its shards");
 }
 
 bool is_id(const std::string& text) {

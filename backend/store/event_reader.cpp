@@ -12,6 +12,8 @@ namespace spscope {
 
 namespace {
 
+constexpr const char* kDamagedHint = "spscope recover FILE -o OUT.db keeps what can be read";
+
 // Spans and collectives of a stream lie in chunks of their own. An instant comes before what begins when it was.
 void put_in_order(std::vector<SpanEvent>& events) {
   const auto earlier = [](const SpanEvent& a, const SpanEvent& b) {
@@ -94,7 +96,8 @@ std::vector<OpEvent> EventReader::op_events(RunId run, std::int64_t first_ns, st
     if (header.begin_max_ns < first_ns || header.op_max < 0) return;
     const auto rank = rank_of.find(chunk.stream_id);
     if (rank == rank_of.end())
-      throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": a chunk has no stream", db_->path()));
+      throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": a chunk has no stream", db_->path()),
+                  kDamagedHint);
     spans.clear();
     collectives.clear();
     if (header.kind == RecordKind::kCollective)
@@ -115,7 +118,8 @@ void EventReader::for_each_chunk(const ChunkFilter& filter,
 std::string EventReader::name(NameId id) const {
   Statement row(*db_, "SELECT value FROM string WHERE string_id = ?");
   if (row.bind_all(id).step()) return row.text(0);
-  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": it has no name {}", db_->path(), id));
+  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": it has no name {}", db_->path(), id),
+              kDamagedHint);
 }
 
 std::vector<LedgerRecord> EventReader::ledger() const {

@@ -13,7 +13,10 @@ namespace {
 
 constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max(), kMaxU32 = std::numeric_limits<std::uint32_t>::max();
 
-[[noreturn]] void corrupt(const std::string& message) { throw Error(ErrorCode::kStoreCorrupt, message); }
+[[noreturn]] void corrupt(const std::string& message) {
+  throw Error(ErrorCode::kStoreCorrupt, message,
+              "spscope doctor FILE says what is damaged, spscope recover FILE -o OUT.db keeps what can be read");
+}
 
 // The bounds of a chunk are compared with what is asked for in the index chunk_by_run, without touching a chunk.
 constexpr std::string_view kFindChunks =

@@ -124,7 +124,8 @@ int meta_number(Database& db, std::string_view key) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size())
-    throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": meta.{} is not a number", db.path(), key));
+    throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": meta.{} is not a number", db.path(), key),
+                fmt::format("spscope recover \"{}\" -o OUT.db keeps what can be read", db.path()));
   return number;
 }
 

@@ -20,6 +20,8 @@ namespace spscope {
 
 namespace {
 
+constexpr const char* kUnreadableHint = "look at the permissions of the file and of its folder";
+
 // Side files of SQLite. One that belongs to an older file of the same name would be played back into the new one.
 constexpr const char* kSideFiles[] = {"-journal", "-wal", "-shm"};
 
@@ -63,12 +65,13 @@ FileKind file_kind(const std::string& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return exists(path) ? FileKind::kSpecial : FileKind::kAbsent;
-    throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": {}", path, reason()));
+    throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": {}", path, reason()), kUnreadableHint);
   }
   if (S_ISDIR(status.st_mode)) return FileKind::kFolder;
   if (!S_ISREG(status.st_mode)) return FileKind::kSpecial;
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": {}", path, reason()));
+  if (fd < 0)
+    throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": {}", path, reason()), kUnreadableHint);
   std::array<char, 72> header{};
   const ssize_t got = ::pread(fd, header.data(), header.size(), 0);
   ::close(fd);

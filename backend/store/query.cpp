@@ -6,10 +6,9 @@
 #include <cstring>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
-#include "backend/base/nearest_name.h"
+#include "backend/store/query_refused.h"
 #include "backend/store/sqlite.h"
 
 namespace spscope {
@@ -60,33 +59,17 @@ class Guard {
 
 using StatementHandle = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
 
-// "did you mean ..." for a table that is not there, or what there is; "" for any other error.
-std::string table_hint(Database& db, std::string_view message) {
-  constexpr std::string_view kNoTable = "no such table: ";
-  if (!message.starts_with(kNoTable)) return {};
-  std::vector<std::string> names;
-  Statement rows(db,
-                 "SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view') UNION "
-                 "SELECT name FROM temp.sqlite_master WHERE type IN ('table', 'view') ORDER BY name");
-  while (rows.step()) names.push_back(rows.text(0));
-  const std::string near =
-      nearest_name(message.substr(kNoTable.size()), std::vector<std::string_view>(names.begin(), names.end()));
-  return near.empty() ? fmt::format("tables and views are {}", fmt::join(names, ", "))
-                      : fmt::format("did you mean \"{}\"?", near);
-}
-
-[[noreturn]] void refuse(Database& db, int code, const QueryLimits& limits) {
+[[noreturn]] void refuse(Database& db, const std::string& sql, int code, const QueryLimits& limits) {
   const int primary = code & 0xff;
   if (primary == SQLITE_NOMEM) db.fail(code);
   if (primary == SQLITE_INTERRUPT)
     throw Error(ErrorCode::kStoreQuery, fmt::format("the question took longer than {} ms", limits.max_ms),
                 "ask for less at once: a window of time, one run, one rank");
-  if (primary == SQLITE_AUTH)
-    throw Error(ErrorCode::kStoreQuery, fmt::format("not allowed: {}", sqlite3_errmsg(db.handle())),
-                "a store answers SELECT over its tables and views");
+  if (primary == SQLITE_AUTH) throw only_read(sql);
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_IOERR) db.fail(code);
   const std::string message = sqlite3_errmsg(db.handle());
-  throw Error(ErrorCode::kStoreQuery, message, table_hint(db, message));
+  sqlite3_set_authorizer(db.handle(), nullptr, nullptr);  // what follows asks for the columns of tables
+  throw refused_question(db, sql, message);
 }
 
 StatementHandle compile(Database& db, const std::string& sql, const QueryLimits& limits) {
@@ -96,16 +79,17 @@ StatementHandle compile(Database& db, const std::string& sql, const QueryLimits&
   while (rest < end && *rest != '\0') {
     sqlite3_stmt* raw = nullptr;
     const int code = sqlite3_prepare_v2(db.handle(), rest, static_cast<int>(end - rest), &raw, &rest);
-    if (code != SQLITE_OK) refuse(db, code, limits);
+    if (code != SQLITE_OK) refuse(db, sql, code, limits);
     if (raw == nullptr) continue;  // a comment or a bare semicolon
     StatementHandle next(raw, &sqlite3_finalize);
     if (statement != nullptr)
       throw Error(ErrorCode::kStoreQuery, "there is more than one statement", "ask one question at a time");
     statement = std::move(next);
   }
-  if (statement == nullptr) throw Error(ErrorCode::kStoreQuery, "there is no statement", "ask with SELECT");
-  if (!sqlite3_stmt_readonly(statement.get()) || sqlite3_column_count(statement.get()) == 0)
-    throw Error(ErrorCode::kStoreQuery, "the statement is not a question", "ask with SELECT");
+  if (statement == nullptr)
+    throw Error(ErrorCode::kStoreQuery, "there is no statement",
+                "ask with SELECT, for example SELECT name, label FROM strategy");
+  if (!sqlite3_stmt_readonly(statement.get()) || sqlite3_column_count(statement.get()) == 0) throw only_read(sql);
   return statement;
 }
 
@@ -138,7 +122,7 @@ QueryResult run_query(Database& db, const std::string& sql, const QueryLimits& l
   for (;;) {
     const int code = sqlite3_step(statement.get());
     if (code == SQLITE_DONE) return result;
-    if (code != SQLITE_ROW) refuse(db, code, limits);
+    if (code != SQLITE_ROW) refuse(db, sql, code, limits);
     for (int i = 0; i < columns; ++i) bytes += sqlite3_column_bytes(statement.get(), i);
     if (static_cast<std::int64_t>(result.rows.size()) == limits.max_rows || bytes > limits.max_bytes) {
       result.truncated = true;

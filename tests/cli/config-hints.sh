@@ -15,6 +15,18 @@ expect_not_err 'run.strategies='
 expect_refused -- plan -s rng
 expect_err '--> -s rng'
 expect_refused 'mask.file' '--> --set mask.file=none.npy' -- plan --set mask.file=none.npy
+expect_refused '41 is outside (0, 1]' 'a share, not a percentage: 0.41' -- plan --set mask.density=41
+expect_refused '[0.01, 1]' 'a share, not a percentage: 0.9' -- plan --set mask.pattern=sparge --set mask.sparge.cdf=90
+expect_refused '0 is outside [1, 384]' 'tokens a mask block; 64 when not given' -- plan --set mask.block=0
+expect_refused 'for example --set run.repeats=5' -- run --set run.repeats=abc
+lines typed.toml '[run]' 'repeats = "many"'
+expect_refused 'typed.toml:2' 'for example repeats = ' -- plan typed.toml
+lines syntax.toml 'repeats 5'
+expect_refused 'syntax.toml:1' 'key = value' -- plan syntax.toml
+cp "$samples/photo_mask.npy" mask.npy
+expect_refused 'this is a numpy array, not a config' 'mask.npy' 'mask.file' 'model.activations' -- run mask.npy
+head -c 1000 "$samples/photo_qkv.safetensors" >qkv.safetensors
+expect_refused 'this is a binary file, not a config' 'mask.file' -- run qkv.safetensors
 expect_refused '0 is outside (0, 1]' -- plan --set mask.density=0
 expect_refused '1.5 is outside (0, 1]' -- plan --set mask.density=1.5
 expect_refused 'SPS-007' 'none.toml' 'TOML file' -- run none.toml
