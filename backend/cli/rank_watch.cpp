@@ -22,6 +22,13 @@ double seconds_between(std::int64_t begin_ns, std::int64_t end_ns) {
   return static_cast<double>(end_ns - begin_ns) * 1e-9;
 }
 
+// Which ranks are on other hosts, from where nothing is seen of their processes; "" when there are none.
+std::string other_hosts(const CollectingNote& note, const char* before) {
+  const auto now = capture([&] { return find_collection(note.folder); });
+  if (!now || !*Result(now) || (*Result(now))->elsewhere.empty()) return {};
+  return before + describe((*Result(now))->elsewhere);
+}
+
 // Whether a shard tells of a fault.
 bool has_incident(const CollectingNote& note) {
   return std::ranges::any_of(note.shards(), [](const std::string& path) {
@@ -175,12 +182,17 @@ void RankWatch::ended(const LaunchEnd& end) {
     const std::vector<RankFinding> judged = watchdog_.look({&lost_process_, 1}, now_ns());
     const auto same = std::ranges::find(judged, lost_->rank, &RankFinding::rank);
     cause_ = same != judged.end() ? *same : *lost_;
+    cause_->message += other_hosts(note_, ", unless one of another host went first: ");
   } else if (end.mpirun_died) {
     cause_ = RankFinding{RankTrouble::kKilled, -1, -1, {}, 0, ""};
     cause_->message = fmt::format("mpirun was ended by {}, and with it the ranks", signal_text(end.signal));
   } else if (const auto open = std::ranges::find(stops_, false, &Stop::told); open != stops_.end()) {
     cause_ = open->finding;
     stops_.erase(open);
+  } else if (end.signal != 0) {
+    cause_ = RankFinding{RankTrouble::kKilled, -1, -1, {}, 0, ""};
+    cause_->message = fmt::format("a rank was ended by {}, mpirun says{}", signal_text(end.signal),
+                                  other_hosts(note_, "; none of this host was seen to go before, so one of others: "));
   }
 }
 

@@ -77,7 +77,13 @@ int keep_launched(CommandContext& context, const RunFlags& flags, RunOutput& out
     output.discard();
     return end.exit_code;
   }
-  const MergeReport report = merge_output(output, flags, end.exit_code != 0 || died, watch.incidents());
+  const auto merged =
+      capture([&] { return merge_output(output, flags, end.exit_code != 0 || died, watch.incidents()); });
+  if (!merged) {
+    if (died && !was_stopped) fmt::print(context.err, "{}", render(death_of(watch, end, "")));
+    throw merged.error();
+  }
+  const MergeReport report = *Result(merged);
   const std::string kept =
       wanted.empty() ? "nothing was kept" : fmt::format("{} events up to then are kept in {}", report.events, wanted);
   if (died && !was_stopped) throw death_of(watch, end, kept);

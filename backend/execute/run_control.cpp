@@ -49,19 +49,20 @@ std::string describe_op(const Plan& plan, OpId id) {
 
 struct RunControl::OwnBoard {
   std::vector<OpFlags> ops;
-  std::vector<LaneState> lanes;
+  std::vector<LaneProgress> lanes;
   StopRecord stop;
 };
 
 RunControl::RunControl(const Plan& plan) : plan_(plan), own_(std::make_shared<OwnBoard>()) {
   own_->ops = std::vector<OpFlags>(plan.ops.size());
-  own_->lanes = std::vector<LaneState>(at(plan.ranks) * at(plan.lanes));
+  own_->lanes = std::vector<LaneProgress>(at(plan.ranks) * at(plan.lanes));
   board_ = {own_->ops, own_->lanes, &own_->stop};
 }
 
 void RunControl::reset() {
   for (OpFlags& flags : board_.ops) flags.state.store(kIdle), flags.takers.store(0);
-  for (LaneState& lane : board_.lanes) lane.op_plus_1 = 0, lane.waits_for_plus_1 = 0, lane.beats = 0, lane.heard_ns = 0;
+  for (LaneProgress& lane : board_.lanes)
+    lane.op_plus_1 = 0, lane.waits_for_plus_1 = 0, lane.beats = 0, lane.heard_ns = 0;
 }
 
 void RunControl::enter(int rank, int lane, OpId op) {
@@ -87,7 +88,7 @@ template <typename Done>
 void RunControl::wait_until(int rank, int lane, OpId op, WaitWord& word, Done&& done) {
   std::int32_t seen = word.load();
   if (!done(seen)) {
-    LaneState& state = lane_of(rank, lane);
+    LaneProgress& state = lane_of(rank, lane);
     state.waits_for_plus_1.store(op + 1, std::memory_order_relaxed);
     for (; !done(seen); seen = word.load()) {
       leave_if_stopping();
@@ -138,7 +139,7 @@ void RunControl::stop() {
 
 std::int64_t RunControl::progress() const {
   std::int64_t sum = 0;
-  for (const LaneState& lane : board_.lanes) sum += lane.beats.load(std::memory_order_relaxed);
+  for (const LaneProgress& lane : board_.lanes) sum += lane.beats.load(std::memory_order_relaxed);
   return sum;
 }
 
@@ -155,12 +156,12 @@ Error StopReason::error() const {
 }
 
 LanePlace RunControl::place(int rank, int lane) const {
-  const LaneState& state = lane_of(rank, lane);
+  const LaneProgress& state = lane_of(rank, lane);
   return {state.op_plus_1 - 1, state.waits_for_plus_1 - 1, state.beats};
 }
 
 void RunControl::set_place(int rank, int lane, const LanePlace& place, std::int64_t heard_ns) {
-  LaneState& state = lane_of(rank, lane);
+  LaneProgress& state = lane_of(rank, lane);
   state.op_plus_1 = place.op + 1;
   state.waits_for_plus_1 = place.waits_for + 1;
   state.beats = place.beats;

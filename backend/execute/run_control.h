@@ -36,7 +36,7 @@ struct OpFlags {
   WaitWord state, takers;
 };
 // What one lane is doing.
-struct alignas(64) LaneState {
+struct alignas(64) LaneProgress {
   std::atomic<OpId> op_plus_1{0}, waits_for_plus_1{0};  // 0: none
   std::atomic<std::int64_t> beats{0};
   std::atomic<std::int64_t> heard_ns{0};  // when a rank of another node told of it last; 0: never, or of this node
@@ -68,8 +68,8 @@ struct SystemView {
   std::function<std::optional<bool>(int rank)> computes;
 };
 struct ControlBoard {
-  std::span<OpFlags> ops;      // by op
-  std::span<LaneState> lanes;  // by rank, by lane
+  std::span<OpFlags> ops;         // by op
+  std::span<LaneProgress> lanes;  // by rank, by lane
   StopRecord* stop = nullptr;
 };
 
@@ -130,7 +130,7 @@ class RunControl {
   struct OwnBoard;
   struct Stuck;
   static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-  LaneState& lane_of(int rank, int lane) const { return board_.lanes[at(rank) * at(plan_.lanes) + at(lane)]; }
+  LaneProgress& lane_of(int rank, int lane) const { return board_.lanes[at(rank) * at(plan_.lanes) + at(lane)]; }
   void wait(int rank, int lane, OpId op, State wanted);
   template <typename Done>
   void wait_until(int rank, int lane, OpId op, WaitWord& word, Done&& done);

@@ -72,3 +72,18 @@ expect_files kept.db
 expect_hosts_clean
 expect_exit 0 sql kept.db 'SELECT count(DISTINCT host) AS hosts, count(DISTINCT e.rank) AS ranks FROM rank_process p JOIN event e ON e.rank = p.rank' --csv
 expect_out '2,4'
+rm kept.db
+
+# A rank on the second host is killed: the launcher sees none of its processes, and says what mpirun tells and where they
+# were.
+: >"$err"
+on_one env "OMPI_MCA_orte_default_hostfile=$temporary/hosts" "OMPI_MCA_plm_rsh_agent=$temporary/agent" \
+  "OMPI_MCA_btl=tcp,self,vader" OMPI_MCA_btl_tcp_if_include=10.255.77.0/24 OMPI_MCA_oob_tcp_if_include=10.255.77.0/24 \
+  "$SPSCOPE" run "${job[@]}" --set run.denoise_steps=300 --headless --launcher mpi -o kept.db >"$out" 2>"$err" </dev/null &
+pid=$! code=0
+wait_for grep -q '"done":9,' "$err"
+part=$(folders_on on_two)
+kill -KILL "$(on_two "$SPSCOPE" watch "$part" --once --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["ranks"][-1]["pid"])')"
+wait "$pid" || code=$?
+[ "$code" -eq 1 ] || fail "exit code $code after a rank on the second host was killed"
+expect_err 'signal 9 (Killed)' "those of ranks 2, 3 in \"$part\" on host $two"

@@ -31,7 +31,7 @@ struct Board {
         num_slots(layout.slots().size()),
         num_ranks(at(plan.ranks)) {}
   std::size_t bytes() const {
-    return lines(sizeof(StopRecord)) + lines(num_ops * sizeof(OpFlags)) + lines(num_lanes * sizeof(LaneState)) +
+    return lines(sizeof(StopRecord)) + lines(num_ops * sizeof(OpFlags)) + lines(num_lanes * sizeof(LaneProgress)) +
            lines(num_slots * sizeof(SlotState)) + lines(num_ranks * sizeof(MemoryAccount));
   }
   void lay_over(std::byte* memory) {

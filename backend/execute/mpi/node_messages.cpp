@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "backend/base/clock.h"
 #include "backend/execute/copy.h"
@@ -30,6 +31,31 @@ bool has_gone(MPI_Request& request) {
   MPI_Test(&request, &done, MPI_STATUS_IGNORE);
   if (done == 0) MPI_Request_free(&request);
   return done != 0;
+}
+
+// A message that has come.
+struct Heard {
+  int from = 0;
+  std::vector<std::byte> bytes;
+  template <typename T>
+  T as() const {
+    T value{};
+    std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
+    return value;
+  }
+};
+
+// The next control message with this tag, if one has come.
+std::optional<Heard> hear(MPI_Comm control, int tag) {
+  int there = 0, count = 0;
+  MPI_Status status;
+  MPI_Message message;
+  check(MPI_Improbe(MPI_ANY_SOURCE, tag, control, &there, &message, &status));
+  if (there == 0) return std::nullopt;
+  check(MPI_Get_count(&status, MPI_BYTE, &count));
+  Heard heard{status.MPI_SOURCE, std::vector<std::byte>(static_cast<std::size_t>(count))};
+  check(MPI_Mrecv(heard.bytes.data(), count, MPI_BYTE, &message, &status));
+  return heard;
 }
 
 // One rank of each other node.
@@ -104,23 +130,16 @@ void NodeMessages::tell_where() {
 }
 
 bool NodeMessages::hear_where() {
-  int there = 0;
-  MPI_Status status;
-  MPI_Message message;
-  check(MPI_Improbe(MPI_ANY_SOURCE, kWhereTag, world_.control(), &there, &message, &status));
-  if (there == 0) return false;
+  const std::optional<Heard> heard = hear(world_.control(), kWhereTag);
+  if (!heard) return false;
   std::vector<std::int64_t> words(1 + 3 * static_cast<std::size_t>(run_.program.plan().lanes));
-  int count = 0;
-  check(MPI_Get_count(&status, MPI_BYTE, &count));
-  const bool of_this_plan = static_cast<std::size_t>(count) == words.size() * sizeof words[0];
-  if (!of_this_plan) words.resize((static_cast<std::size_t>(count) + sizeof words[0] - 1) / sizeof words[0]);
-  check(MPI_Mrecv(words.data(), count, MPI_BYTE, &message, &status));
   const std::lock_guard lock(hearing_);
-  if (!of_this_plan || words[0] != pass_) return true;  // late
+  if (heard->bytes.size() != words.size() * sizeof words[0]) return true;  // late, of another plan
+  std::memcpy(words.data(), heard->bytes.data(), heard->bytes.size());
+  if (words[0] != pass_) return true;
   for (int lane = 0; lane < run_.program.plan().lanes; ++lane) {
     const std::int64_t* const at = &words[1 + 3 * static_cast<std::size_t>(lane)];
-    run_.control->set_place(status.MPI_SOURCE, lane, {static_cast<OpId>(at[0]), static_cast<OpId>(at[1]), at[2]},
-                            now_ns());
+    run_.control->set_place(heard->from, lane, {static_cast<OpId>(at[0]), static_cast<OpId>(at[1]), at[2]}, now_ns());
   }
   return true;
 }
@@ -169,26 +188,18 @@ void NodeMessages::pass_on_stop() {
 }
 
 bool NodeMessages::hear_note() {
-  int there = 0;
-  MPI_Status status;
-  MPI_Message message;
-  check(MPI_Improbe(MPI_ANY_SOURCE, kNoteTag, world_.control(), &there, &message, &status));
-  if (there == 0) return false;
-  Note note;
-  check(MPI_Mrecv(&note, sizeof note, MPI_BYTE, &message, &status));
+  const std::optional<Heard> heard = hear(world_.control(), kNoteTag);
+  if (!heard) return false;
+  const Note note = heard->as<Note>();
   const std::lock_guard lock(hearing_);
-  if (note.pass == pass_) act(note, status.MPI_SOURCE);
+  if (note.pass == pass_) act(note, heard->from);
   return true;
 }
 
 bool NodeMessages::hear_stop() {
-  int there = 0;
-  MPI_Status status;
-  MPI_Message message;
-  check(MPI_Improbe(MPI_ANY_SOURCE, kStopTag, world_.control(), &there, &message, &status));
-  if (there == 0) return false;
-  StopNote note;
-  check(MPI_Mrecv(&note, sizeof note, MPI_BYTE, &message, &status));
+  const std::optional<Heard> heard = hear(world_.control(), kStopTag);
+  if (!heard) return false;
+  const StopNote note = heard->as<StopNote>();
   const auto code = static_cast<ErrorCode>(note.code);
   told_stop_ = true;
   run_.control->stop({code, {note.rank, note.lane, note.op, code == ErrorCode::kRankHung, note.text}});

@@ -141,6 +141,27 @@ TEST(RankWatch, NamesTheFirstThatWentWhenMpirunHangs) {
   }
 }
 
+// From a host nothing is seen of the processes on others: what mpirun says is kept, and where they were.
+TEST(RankWatch, SaysWhatItKnowsOfARankThatDiedOnAnotherHost) {
+  const TwoRanks ranks;
+  CollectingNote note = ranks.note();
+  note.ranks = 4;
+  note.elsewhere = {{"b", "/tmp/spscope-part", {2, 3}}};
+  rewrite_collecting(note);
+  for (const bool local_too : {false, true}) {
+    RankWatch watch(ranks.note(), 60, [](const std::string&) {});
+    look(watch, 0.05);
+    if (local_too) ranks.signal(1, SIGKILL);  // by mpirun, after the other one; or before
+    look(watch, 0.2);
+    watch.ended({.exit_code = 137, .signal = SIGKILL});
+    ASSERT_EQ(watch.incidents().size(), 1u);
+    EXPECT_EQ(watch.incidents()[0].kind, IncidentKind::kKilled);
+    EXPECT_EQ(watch.incidents()[0].rank, local_too ? 1 : -1);
+    EXPECT_THAT(watch.incidents()[0].message, HasSubstr("signal 9 (Killed)"));
+    EXPECT_THAT(watch.incidents()[0].message, HasSubstr("those of ranks 2, 3 in \"/tmp/spscope-part\" on host b"));
+  }
+}
+
 TEST(RankWatch, KnowsRanksThatEndedWellByTheirPages) {
   const TwoRanks ranks;
   RankWatch watch(ranks.note(), 60, [](const std::string&) {});
