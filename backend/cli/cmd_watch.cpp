@@ -36,7 +36,7 @@ int terminal_columns() {
 CollectingNote collection_of(const std::string& file) {
   if (std::optional<CollectingNote> note = find_collection(file)) return *note;
   std::error_code ignored;
-  if (file_kind(file) == FileKind::kForeign)
+  if (const FileKind kind = file_kind(file); kind == FileKind::kForeign || kind == FileKind::kEmpty)
     throw Error(ErrorCode::kStoreForeign,
                 fmt::format("\"{}\" is no stored run of spscope, and no run is writing it", file),
                 "name the file that a run was given with -o");

@@ -9,8 +9,9 @@ namespace spscope {
 
 void require_replaceable(const std::string& path, bool force) {
   const FileKind kind = file_kind(path);
-  if (kind == FileKind::kAbsent || (kind == FileKind::kForeign && force)) return;
-  if (kind == FileKind::kForeign)
+  const bool is_plain = kind == FileKind::kForeign || kind == FileKind::kEmpty;
+  if (kind == FileKind::kAbsent || (is_plain && force)) return;
+  if (is_plain)
     throw Error(ErrorCode::kStoreExists, fmt::format("the file exists: \"{}\"", path),
                 "name another file, or add --force");
   if (kind == FileKind::kStore)

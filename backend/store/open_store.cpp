@@ -9,6 +9,8 @@
 #include <fstream>
 #include <map>
 
+#include "backend/base/result.h"
+#include "backend/store/collection.h"
 #include "backend/store/embedded_schema.h"
 #include "backend/store/event_table.h"
 #include "backend/store/migrate_copy.h"
@@ -19,20 +21,57 @@ namespace spscope {
 
 namespace {
 
+// For the path of a run whose file was not made, or not yet: OUT, OUT.collecting, the folder of its shards, or a shard.
+void refuse_unfinished(const std::string& path) {
+  const Result<std::optional<CollectingNote>> found = capture([&] { return find_collection(path); });
+  if (!found || !*Result(found)) return;
+  const CollectingNote note = **Result(found);
+  const std::string beside = collecting_path(note.out);
+  const std::string leads = file_kind(beside) != FileKind::kAbsent ? beside : note.folder;
+  if (collector_state(note) == CollectorState::kRuns)
+    throw Error(ErrorCode::kStoreOpen,
+                fmt::format("\"{}\" is not there yet: process {} is still writing it, as \"{}\" says", note.out,
+                            note.pid, leads),
+                fmt::format("wait for it, or look at it with: spscope watch \"{}\"", leads));
+  throw Error(
+      ErrorCode::kStoreOpen,
+      fmt::format("\"{}\" was not made: its process {} on host {} ended first; \"{}\" leads to what it recorded",
+                  note.out, note.pid, note.host, leads),
+      fmt::format("make the file with: spscope recover \"{}\" -o \"{}\"", leads, note.out));
+}
+
+// Where a file differs from a store.
+std::string foreign_bytes(const std::string& path) {
+  std::array<char, 100> header{};
+  std::ifstream in(path, std::ios::binary);
+  in.read(header.data(), header.size());
+  const std::string_view text(header.data(), header.size());
+  if (!text.starts_with(std::string_view("SQLite format 3\0", 16)))
+    return "bytes 0 to 15 are not those of an SQLite file";
+  if (in.gcount() < std::ssize(header)) return fmt::format("it has {} of the 100 bytes of a header", in.gcount());
+  return "bytes 68 to 71 are not \"SPSC\"";
+}
+
 void check_kind(const std::string& path) {
+  constexpr const char* kHint = "give the path of a file that spscope run wrote";
   switch (file_kind(path)) {
     case FileKind::kStore:
       return;
     case FileKind::kAbsent:
-      throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": there is no such file", path),
-                  "give the path of a file that spscope run wrote");
+      refuse_unfinished(path);
+      throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": there is no such file", path), kHint);
     case FileKind::kFolder:
+      refuse_unfinished(path);
+      [[fallthrough]];
     case FileKind::kSpecial:
-      throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": it is not a regular file", path),
-                  "give the path of a file that spscope run wrote");
+      throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": it is not a regular file", path), kHint);
+    case FileKind::kEmpty:
+      if (file_kind(collecting_path(path)) != FileKind::kAbsent) refuse_unfinished(path);
+      throw nothing_recorded(path);
     case FileKind::kForeign:
-      throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" is not a file of spscope", path),
-                  "give the path of a file that spscope run wrote");
+      if (path == collecting_path(path.substr(0, path.rfind('.')))) refuse_unfinished(path);
+      throw Error(ErrorCode::kStoreForeign,
+                  fmt::format("\"{}\" is not a file of spscope: {}", path, foreign_bytes(path)), kHint);
   }
 }
 
@@ -47,9 +86,13 @@ std::int64_t big_endian(const std::array<char, 100>& header, std::size_t at, std
 void check_header(const std::string& path) {
   std::array<char, 100> header{};
   std::ifstream(path, std::ios::binary).read(header.data(), header.size());
-  if (header[18] == 2 || header[19] == 2)
-    throw Error(ErrorCode::kStoreOpen, fmt::format("\"{}\" was not finished: it still has a write-ahead log", path),
-                "use the file that the run wrote at its end");
+  if (header[18] == 2 || header[19] == 2) {
+    refuse_unfinished(path);
+    throw Error(
+        ErrorCode::kStoreOpen, fmt::format("\"{}\" was not finished: it still has a write-ahead log", path),
+        fmt::format("use the file that the run wrote at its end, or make one with: spscope recover \"{}\" -o FILE.db",
+                    path));
+  }
   struct stat status;
   if (::stat((path + "-journal").c_str(), &status) == 0 && status.st_size > 0)
     throw Error(ErrorCode::kStoreOpen,
@@ -131,6 +174,12 @@ int meta_number(Database& db, std::string_view key) {
 
 }  // namespace
 
+Error nothing_recorded(const std::string& path) {
+  return Error(ErrorCode::kStoreOpen,
+               fmt::format("\"{}\" was made, and its run ended before anything was recorded in it", path),
+               "there is nothing to keep: remove it and run again");
+}
+
 void add_event_tables(Database& db) {
   std::string error;
   if (create_event_tables(db.handle(), error) != SQLITE_OK)
@@ -142,6 +191,7 @@ namespace {
 
 // The numbers come before the tables: a newer file may have other tables.
 SourceStore check_source(Database db) {
+  if (!Statement(db, "SELECT 1 FROM main.sqlite_master LIMIT 1").step()) throw nothing_recorded(db.path());
   const int min_reader = meta_number(db, "min_reader");
   if (min_reader > kSchemaVersion)
     throw Error(ErrorCode::kStoreVersion,

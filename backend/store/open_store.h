@@ -8,6 +8,9 @@
 
 namespace spscope {
 
+// What is told of a file that was made and never filled: its run ended first.
+Error nothing_recorded(const std::string& path);
+
 struct OpenedStore {
   Database db;
   FileRecord file;

@@ -69,6 +69,7 @@ FileKind file_kind(const std::string& path) {
   }
   if (S_ISDIR(status.st_mode)) return FileKind::kFolder;
   if (!S_ISREG(status.st_mode)) return FileKind::kSpecial;
+  if (status.st_size == 0) return FileKind::kEmpty;
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
     throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": {}", path, reason()), kUnreadableHint);
@@ -95,8 +96,10 @@ void OutputFile::check(const std::string& path, bool force) {
     throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" exists and is not a file of spscope", path),
                 "choose another path with -o; a file of another program is never overwritten");
   if (!force)
-    throw Error(ErrorCode::kStoreExists, fmt::format("\"{}\" exists", path),
+    throw Error(ErrorCode::kStoreExists,
+                fmt::format("\"{}\" exists{}", path, kind == FileKind::kEmpty ? ", and is empty" : ""),
                 "replace it with --force or choose another path with -o");
+  if (kind == FileKind::kEmpty) check_side_files(path);
 }
 
 OutputFile::OutputFile(std::string path, bool force)
@@ -120,9 +123,7 @@ void OutputFile::lock() {
   for (;;) {
     if (exists(temporary_)) {
       const FileKind kind = file_kind(temporary_);
-      struct stat found;
-      const bool empty = ::stat(temporary_.c_str(), &found) == 0 && S_ISREG(found.st_mode) && found.st_size == 0;
-      if (kind != FileKind::kStore && kind != FileKind::kAbsent && !empty)
+      if (kind != FileKind::kStore && kind != FileKind::kAbsent && kind != FileKind::kEmpty)
         throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" is in the way and not known to be ours", temporary_),
                     "remove it or choose another path with -o");
     }

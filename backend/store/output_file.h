@@ -10,7 +10,7 @@
 namespace spscope {
 
 // What a path holds, as far as writing to it is concerned.
-enum class FileKind { kAbsent, kStore, kForeign, kFolder, kSpecial };
+enum class FileKind { kAbsent, kEmpty, kStore, kForeign, kFolder, kSpecial };
 // Reads at most the header; throws Error (kStoreOpen) when it cannot.
 FileKind file_kind(const std::string& path);
 

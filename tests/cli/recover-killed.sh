@@ -19,10 +19,22 @@ print(sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True).execute("SELECT c
 }
 wait_for recorded
 expect_refused 'is still writing' -- recover today.db -o never.db
+expect_refused 'is still writing' "spscope watch \"$PWD/today.db.collecting\"" -- compare today.db
 kill -9 "$run"
 wait "$run" 2>/dev/null || true
 
 folder=$(find "$TMPDIR" -mindepth 1 -maxdepth 1 -type d)
+# Who reads the file that was not made is told what is there, and the whole command that makes the file.
+make="make the file with: spscope recover \"$PWD/today.db.collecting\" -o \"$PWD/today.db\""
+for path in today.db today.db.collecting "$folder" "$folder/today.head.db"; do
+  for command in compare report doctor; do
+    expect_refused "process $run on host" "$PWD/today.db.collecting" "$make" -- "$command" "$path"
+  done
+  expect_refused "process $run on host" "$make" -- sql "$path" 'SELECT 1'
+  expect_refused "process $run on host" "$make" -- export "$path" --format csv -o tables
+done
+expect_exit 1 watch today.db --once
+expect_out "spscope recover \"$PWD/today.db\" -o FILE.db"
 expect_exit 0 recover today.db -o by-path.db --json
 expect_json 'd["events"] > 0' 'd["unreadable"] == 0' 'd["files_read"] == 2' \
   "d['removable'] == ['$PWD/today.db.collecting', '$PWD/today.db.tmp', '$folder']"

@@ -6,10 +6,9 @@
 
 lines notes.txt 'my notes'
 printf 'SQLite format 3\0 and then something else' >broken.db
-: >empty.db
 python3 -B -c 'import sqlite3; c = sqlite3.connect("other.db"); c.execute("CREATE TABLE t (x)"); c.commit()'
 mkdir folder
-for file in notes.txt broken.db empty.db other.db; do
+for file in notes.txt broken.db other.db; do
   cp "$file" copy
   for force in '' --force; do
     expect_exit 2 run -s ring "${small[@]}" -o "$file" ${force:+"$force"}
@@ -20,4 +19,11 @@ done
 expect_exit 2 run -s ring "${small[@]}" -o folder --force
 expect_err 'folder'
 rm copy
-expect_files notes.txt broken.db empty.db other.db folder
+expect_files notes.txt broken.db other.db folder
+
+# An empty file holds nothing of anybody: it is in the way until --force says that it may go.
+: >empty.db
+expect_refused 'SPS-153' '"empty.db" exists, and is empty' '--force' -- run -s ring "${small[@]}" -o empty.db
+[ ! -s empty.db ] || fail "the empty file was replaced without --force"
+expect_exit 0 run -s ring "${small[@]}" -o empty.db --force
+expect_exit 0 doctor empty.db

@@ -50,7 +50,7 @@ TEST_F(Output, ForceReplacesOurs) {
 }
 
 TEST_F(Output, ForceNeverReplacesWhatIsNotOurs) {
-  for (const std::string& content : {std::string("my thesis"), std::string(), std::string(5000, 'x')}) {
+  for (const std::string& content : {std::string("my thesis"), std::string(5000, 'x')}) {
     write_file(out_, content);
     EXPECT_EQ(refused(out_, {.force = true}).code(), ErrorCode::kStoreForeign);
     EXPECT_EQ(refused(out_).code(), ErrorCode::kStoreForeign);
@@ -59,6 +59,19 @@ TEST_F(Output, ForceNeverReplacesWhatIsNotOurs) {
   std::filesystem::remove(out_);
   testing::tamper(out_, "CREATE TABLE theirs (x)");  // a database of another program
   EXPECT_EQ(refused(out_, {.force = true}).code(), ErrorCode::kStoreForeign);
+}
+
+// It holds nothing of anybody, and is told from a file of another program.
+TEST_F(Output, ForceReplacesAnEmptyFile) {
+  write_file(out_, "");
+  const Error error = refused(out_);
+  EXPECT_EQ(error.code(), ErrorCode::kStoreExists);
+  EXPECT_NE(std::string(error.what()).find("exists, and is empty"), std::string::npos) << error.what();
+  EXPECT_EQ(read_file(out_), "");
+  EXPECT_NO_THROW(OutputFile::check(out_, true));
+  write_file(out_ + "-wal", "of another database");
+  EXPECT_EQ(refused(out_, {.force = true}).code(), ErrorCode::kStoreExists);
+  EXPECT_EQ(read_file(out_ + "-wal"), "of another database");
 }
 
 TEST_F(Output, FoldersAndDevicesAreRefused) {
