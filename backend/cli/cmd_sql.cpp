@@ -28,6 +28,15 @@ bool is_number(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+// A table is for people: of a long value it shows the beginning. --csv and --json give the whole.
+std::string cell_of(const std::string& value) {
+  constexpr std::size_t kMaxBytes = 400;
+  if (value.size() <= kMaxBytes) return value;
+  std::size_t cut = kMaxBytes;
+  while (cut > 0 && (static_cast<unsigned char>(value[cut]) & 0xc0) == 0x80) --cut;  // between characters
+  return fmt::format("{}... ({} bytes)", value.substr(0, cut), value.size());
+}
+
 Table table_of(const QueryResult& result) {
   Table table;
   for (std::size_t c = 0; c < result.columns.size(); ++c) {
@@ -37,7 +46,7 @@ Table table_of(const QueryResult& result) {
   }
   for (const auto& values : result.rows) {
     Row row;
-    for (const auto& value : values) row.cells.push_back(text_cell(value.value_or("NULL")));
+    for (const auto& value : values) row.cells.push_back(text_cell(value ? cell_of(*value) : "NULL"));
     table.rows.push_back(std::move(row));
   }
   return table;

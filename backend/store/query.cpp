@@ -94,8 +94,13 @@ StatementHandle compile(Database& db, const std::string& sql, const QueryLimits&
 }
 
 std::string hex_literal(std::span<const std::uint8_t> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
   std::string text = "x'";
-  for (const std::uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  text.reserve(2 * bytes.size() + 3);
+  for (const std::uint8_t byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
   return text + "'";
 }
 

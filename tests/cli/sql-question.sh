@@ -13,3 +13,17 @@ expect_json 'd["rows"] == [["27216"]] or int(d["rows"][0][0]) > 0' 'd["truncated
 for view in "$SOURCE_DIR"/schemas/views/*.sql; do
   expect_exit 0 sql kept.db "SELECT * FROM $(basename "$view" .sql)" --csv
 done
+
+# Of a long value a table shows the beginning, at once; CSV and JSON give the whole.
+long="SELECT printf('%.*c', 8000000, 'x') AS text, zeroblob(2000000) AS bytes"
+before=$(date +%s%N)
+expect_exit 0 sql kept.db "$long"
+expect_out 'xxx' "x'0000" '... (4000003 bytes)'
+[ "$(stat -c %s "$out")" -lt 10000 ] || fail "a table of one row has $(stat -c %s "$out") bytes"
+[ $(($(date +%s%N) - before)) -lt 10000000000 ] || fail "the beginning of a long value took more than ten seconds"
+expect_exit 0 sql kept.db "$long" --csv
+[ "$(stat -c %s "$out")" -gt 12000000 ] || fail "CSV does not hold the whole value"
+expect_exit 0 sql kept.db "$long" --json
+expect_json 'len(d["rows"][0][0]) == 8000000' 'len(d["rows"][0][1]) == 4000003'
+expect_exit 0 sql kept.db "SELECT printf('%.*c', 399, 'x') || 'äöü' || printf('%.*c', 100, 'y') AS text"
+iconv -f utf-8 -t utf-8 "$out" >again || fail "a long value was cut inside a character"
