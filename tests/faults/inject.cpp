@@ -2,8 +2,10 @@
 //
 //   INJECT_ERRNO=28 INJECT_PATH=part INJECT_AFTER=bytes   writes to files whose path holds `part` fail with this errno
 //                                                         once so many bytes were written to them
-//   INJECT_CLOCK_STEP_S=seconds INJECT_CLOCK_AFTER_MS=ms  the clock of the day steps so far, so long after the start
-//   INJECT_NFS_LOCKS=1                                    flock locks all bytes of the file against other descriptors,
+//   INJECT_CLOCK_STEP_S=seconds INJECT_CLOCK_AFTER_MS=ms  the clock of the day steps so far, so long after the start;
+//   INJECT_CLOCK_SEEN=file                                the file is made when the program is told a time after the
+//   step INJECT_NFS_LOCKS=1                                    flock locks all bytes of the file against other
+//   descriptors,
 //                                                         as clients of NFS do (flock(2))
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -52,6 +55,33 @@ bool fails(int descriptor, size_t count) {
   return true;
 }
 
+int real_clock(clockid_t clock, timespec* now) {
+  static const auto next = real<int (*)(clockid_t, timespec*)>("clock_gettime");
+  return next(clock, now);
+}
+
+int64_t monotonic_ms() {
+  timespec time{};
+  real_clock(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
+}
+
+// When the library was loaded.
+const int64_t start_ms = monotonic_ms();
+
+// What the clock of the day is off by now.
+int64_t step_now_s() {
+  static const int64_t step_s = number("INJECT_CLOCK_STEP_S"), after_ms = number("INJECT_CLOCK_AFTER_MS");
+  if (step_s == 0 || monotonic_ms() - start_ms < after_ms) return 0;
+  static const bool is_told = [] {
+    const char* path = getenv("INJECT_CLOCK_SEEN");
+    const int file = path == nullptr ? -1 : open(path, O_CREAT | O_WRONLY, 0600);
+    return file >= 0 && close(file) == 0;
+  }();
+  (void)is_told;
+  return step_s;
+}
+
 }  // namespace
 
 extern "C" {
@@ -82,20 +112,24 @@ int flock(int descriptor, int operation) {
 }
 
 int clock_gettime(clockid_t clock, timespec* now) {
-  static const auto next = real<int (*)(clockid_t, timespec*)>("clock_gettime");
-  static const int64_t step_s = number("INJECT_CLOCK_STEP_S"), after_ms = number("INJECT_CLOCK_AFTER_MS");
-  static const timespec start = [] {
-    timespec time{};
-    next(CLOCK_MONOTONIC, &time);
-    return time;
-  }();
-  const int result = next(clock, now);
-  if (step_s == 0 || result != 0 || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE)) return result;
-  timespec time{};
-  next(CLOCK_MONOTONIC, &time);
-  const int64_t passed_ms = (time.tv_sec - start.tv_sec) * 1000 + (time.tv_nsec - start.tv_nsec) / 1'000'000;
-  if (passed_ms >= after_ms) now->tv_sec += step_s;
+  const int result = real_clock(clock, now);
+  if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) now->tv_sec += step_now_s();
   return result;
+}
+
+int gettimeofday(timeval* now, void*) {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  now->tv_sec = time.tv_sec;
+  now->tv_usec = time.tv_nsec / 1000;
+  return 0;
+}
+
+time_t time(time_t* now) {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  if (now != nullptr) *now = time.tv_sec;
+  return time.tv_sec;
 }
 
 }  // extern "C"
