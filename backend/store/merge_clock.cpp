@@ -33,31 +33,38 @@ double drift_of(const MergeSource& source, const Statement& fit) {
                                                     source.path, fit.count(0), drift));
 }
 
-void read_clocks(const MergeSource& source, Found& found) {
-  Statement fits(*source.db, "SELECT rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges FROM main.clock_fit");
-  while (fits.step())
-    found.fits.emplace(fits.count(0), ClockFit{.raw_zero_ns = fits.integer(1),
-                                               .offset_ns = fits.integer(2),
-                                               .drift = drift_of(source, fits),
-                                               .bound_ns = fits.integer(4, 0, kNotKnown),
-                                               .exchanges = fits.integer(5, 0, kNotKnown)});
-  Statement samples(*source.db,
-                    "SELECT rank, sent_ns, remote_ns, received_ns FROM main.clock_exchange ORDER BY rank, ordinal");
-  while (samples.step())
-    found.samples[samples.count(0)].push_back({samples.integer(1), samples.integer(2), samples.integer(3)});
-  Statement processes(*source.db, "SELECT rank, boot_id FROM main.rank_process");
-  while (processes.step()) found.boots.emplace(processes.count(0), processes.text(1));
+void read_clocks(const MergeSource& source, Found& found, Damage& damage) {
+  const auto read = [&](std::string_view table, std::string_view columns, auto&& take) {
+    damage.read(source, table, [&] { return read_rows(*source.db, table, columns, damage.tolerant, take); });
+  };
+  read("clock_fit", "rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges", [&](const Statement& fit) {
+    found.fits.emplace(fit.count(0), ClockFit{.raw_zero_ns = fit.integer(1),
+                                              .offset_ns = fit.integer(2),
+                                              .drift = drift_of(source, fit),
+                                              .bound_ns = fit.integer(4, 0, kNotKnown),
+                                              .exchanges = fit.integer(5, 0, kNotKnown)});
+  });
+  read("clock_exchange", "rank, sent_ns, remote_ns, received_ns", [&](const Statement& sample) {
+    found.samples[sample.count(0)].push_back({sample.integer(1), sample.integer(2), sample.integer(3)});
+  });
+  read("rank_process", "rank, boot_id",
+       [&](const Statement& process) { found.boots.emplace(process.count(0), process.text(1)); });
 }
 
 // The first moment that a shard knows of, of one rank or of all.
-std::optional<std::int64_t> first_moment(const MergeSource& source, std::optional<int> rank) {
+std::optional<std::int64_t> first_moment(const MergeSource& source, std::optional<int> rank, Damage& damage) {
   std::optional<std::int64_t> first_ns;
   const auto offer = [&](std::int64_t time_ns) { first_ns = std::min(first_ns.value_or(time_ns), time_ns); };
   for (const SourceStream& stream : source.streams)
     if (!rank || stream.stream.rank == *rank)
       for (const ChunkPlace& chunk : stream.chunks) offer(chunk.header.begin_min_ns);
-  if (source.db != nullptr)
-    if (const std::optional<std::int64_t> pass_ns = first_rank_repeat_ns(*source.db, rank)) offer(*pass_ns);
+  if (source.db != nullptr) {
+    const auto pass_ns = capture([&] { return first_rank_repeat_ns(*source.db, rank); });
+    if (!pass_ns)
+      damage.meet(pass_ns.error(), "when its first pass began is not known");
+    else if (*Result(pass_ns))
+      offer(**Result(pass_ns));
+  }
   return first_ns;
 }
 
@@ -71,7 +78,7 @@ std::set<int> ranks_of(const MergeSource& source) {
 }
 
 // Zero of the run on the raw clock that all processes of a host share.
-ClockFit shared_zero(std::span<const MergeSource> sources, const std::map<int, ClockFit>& fits) {
+ClockFit shared_zero(std::span<const MergeSource> sources, const std::map<int, ClockFit>& fits, Damage& damage) {
   if (!fits.empty()) {
     ClockFit zero = fits.begin()->second;
     zero.drift = 0;
@@ -81,7 +88,7 @@ ClockFit shared_zero(std::span<const MergeSource> sources, const std::map<int, C
   std::optional<std::int64_t> first_ns;
   for (const MergeSource& source : sources) {
     if (source.shard.clock != ShardClock::kRaw) continue;
-    const std::optional<std::int64_t> first_here = first_moment(source, std::nullopt);
+    const std::optional<std::int64_t> first_here = first_moment(source, std::nullopt, damage);
     if (first_here) first_ns = std::min(first_ns.value_or(*first_here), *first_here);
   }
   return {.raw_zero_ns = first_ns.value_or(0)};
@@ -91,18 +98,13 @@ ClockFit shared_zero(std::span<const MergeSource> sources, const std::map<int, C
 
 MergeClocks::MergeClocks(std::span<const MergeSource> sources, Damage& damage) {
   Found found;
-  for (const MergeSource& source : sources) {
-    if (source.db == nullptr) continue;
-    const auto read = capture([&] {
-      read_clocks(source, found);
-      return true;
-    });
-    if (!read) damage.meet(read.error(), "what it says of clocks is missing");
-  }
+  for (const MergeSource& source : sources)
+    if (source.db != nullptr) read_clocks(source, found, damage);
   fits_ = found.fits;
-  for (const auto& [rank, samples] : found.samples)
+  exchanges_ = std::move(found.samples);
+  for (const auto& [rank, samples] : exchanges_)
     if (!fits_.contains(rank)) fits_.emplace(rank, fit_clock(samples));
-  const ClockFit zero = shared_zero(sources, fits_);
+  const ClockFit zero = shared_zero(sources, fits_, damage);
   const std::string host =
       fits_.empty() ? (found.boots.empty() ? "" : found.boots.begin()->second) : found.boots[fits_.begin()->first];
   for (const MergeSource& source : sources) {
@@ -119,7 +121,8 @@ MergeClocks::MergeClocks(std::span<const MergeSource> sources, Damage& damage) {
         fits_.emplace(rank, zero);
         continue;
       }
-      fits_.emplace(rank, ClockFit{.raw_zero_ns = first_moment(source, rank).value_or(0), .bound_ns = kNotKnown});
+      fits_.emplace(rank,
+                    ClockFit{.raw_zero_ns = first_moment(source, rank, damage).value_or(0), .bound_ns = kNotKnown});
       damage.notes.push_back(
           fmt::format("the clock of rank {} was never compared with that of the run: its times begin at 0", rank));
     }

@@ -22,9 +22,12 @@ class MergeClocks {
   // The line of a rank; a null pointer when its shard is on the run clock.
   const ClockFit* fit(const MergeSource& source, int rank) const;
   const std::map<int, ClockFit>& fits() const { return fits_; }  // by rank
+  // By rank, as the shards hold them.
+  const std::map<int, std::vector<ClockSample>>& exchanges() const { return exchanges_; }
 
  private:
   std::map<int, ClockFit> fits_;
+  std::map<int, std::vector<ClockSample>> exchanges_;
 };
 
 // A moment on the run clock. kNeverEnded stays what it is.

@@ -1,6 +1,7 @@
 #include "backend/store/merge_input.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -9,23 +10,18 @@
 #include <system_error>
 #include <tuple>
 
-#include "backend/base/memory_refused.h"
 #include "backend/base/result.h"
 #include "backend/store/chunk_row.h"
 #include "backend/store/new_store.h"
 #include "backend/store/open_store.h"
 #include "backend/store/output_file.h"
+#include "backend/store/timeline_events.h"
 
 namespace spscope {
 
 namespace {
 
 constexpr std::int64_t kMaxU32 = std::numeric_limits<std::uint32_t>::max();
-// Chunks without their data; `rest`: which, and in what order.
-std::string select_chunks(std::string_view rest) {
-  return fmt::format("SELECT chunk_id, run_id, stream_id, seq, {} FROM main.chunk {}", kChunkHeaderColumns, rest);
-}
-
 // Whether an SQLite file keeps a write-ahead log: byte 18 of its header.
 bool keeps_log(const std::string& path) {
   char header[20] = {};
@@ -33,12 +29,26 @@ bool keeps_log(const std::string& path) {
   return header[18] == 2;
 }
 
-// Without our own checks, as far as SQLite itself can read.
-Database open_damaged(const std::string& path) {
-  Database db = keeps_log(path) ? Database::open_shard(path) : Database::open_read_only(path);
-  // Lets SQLite read what is there of a file that was cut short. The connection cannot write.
-  db.check(sqlite3_db_config(db.handle(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr));
-  db.execute("PRAGMA writable_schema = ON");
+// What a list of tables that cannot be read hides: everything.
+Error without_tables(const std::string& path, const Error& fault) {
+  return Error(ErrorCode::kStoreCorrupt,
+               fmt::format("nothing of \"{}\" can be read: the list of its tables, from byte 100 on, is damaged or cut "
+                           "off ({})",
+                           path, fault.what()),
+               "copy it again from where it was made, or run again");
+}
+
+// Without our own checks, as far as SQLite itself can read. `fault`: what the checks found. Throws Error when that
+// hides all tables.
+Database open_damaged(const std::string& path, const Error& fault) {
+  if (file_kind(path) != FileKind::kStore) throw fault;
+  Database db = Database::open_damaged(path, keeps_log(path));
+  const auto has_tables = capture([&] { return Statement(db, "SELECT 1 FROM main.sqlite_master LIMIT 1").step(); });
+  if (!has_tables) {
+    require_damage(has_tables.error());
+    throw without_tables(path, fault);
+  }
+  if (!*Result(has_tables)) throw fault;
   return db;
 }
 
@@ -76,15 +86,10 @@ std::optional<NowPage> now_page_of(const MergeSource& source, Damage& damage) {
   return std::nullopt;
 }
 
-// Every row that `read` can take of a question; tolerates rows that it cannot.
-template <typename Read>
-void read_rows(MergeSource& source, const char* sql, Damage& damage, const char* what, Read read) {
-  const auto done = capture([&] {
-    Statement rows(*source.db, sql);
-    while (rows.step()) read(rows);
-    return true;
-  });
-  if (!done) damage.meet(done.error(), what);
+// What `take` can take of a table.
+void read_table(MergeSource& source, std::string_view table, std::string_view columns, Damage& damage,
+                const std::function<void(const Statement&)>& take) {
+  damage.read(source, table, [&] { return read_rows(*source.db, table, columns, damage.tolerant, take); });
 }
 
 ChunkPlace chunk_of(const Statement& row) {
@@ -103,68 +108,46 @@ SourceStream& stream_of(MergeSource& source, std::int64_t id) {
               "recover what can be read with spscope recover");
 }
 
-void add_chunk(MergeSource& source, const Statement& row) {
-  stream_of(source, row.integer(2)).chunks.push_back(chunk_of(row));
-}
-
-// The chunks of a table whose scan ended in damage: one by one, by their keys, up to the last that can be found.
-void salvage_chunks(MergeSource& source, Damage& damage) {
-  for (SourceStream& stream : source.streams) stream.chunks.clear();
-  const auto last = capture([&] {
-    Statement row(*source.db, "SELECT chunk_id FROM main.chunk ORDER BY chunk_id DESC LIMIT 1");
-    return row.step() ? row.integer(0) : 0;
+// The index of the table, which is elsewhere in the file, holds all of a stream but whether its events overlap.
+void read_index_of_streams(MergeSource& source) {
+  const auto read = capture([&] {
+    Statement rows(*source.db,
+                   "SELECT stream_id, rank, lane, slot FROM main.stream INDEXED BY sqlite_autoindex_stream_1");
+    while (rows.step()) {
+      const Stream stream = {StreamId{rows.integer(0)}, rows.count(1), rows.count(2), rows.count(3),
+                             rows.count(3) >= kMaxSlots};
+      const auto is_known = [&](const SourceStream& s) { return s.stream.stream_id == stream.stream_id; };
+      if (std::ranges::none_of(source.streams, is_known))
+        source.streams.push_back({.stream = stream, .ledger = {}, .chunks = {}});
+    }
+    return true;
   });
-  // Rows lie in the file or in its log, and none is smaller than 64 bytes: a key far beyond that is itself damage.
-  std::error_code no_log;
-  const auto log_bytes = std::filesystem::file_size(source.path + "-wal", no_log);
-  const auto bytes = std::filesystem::file_size(source.path) + (no_log ? 0 : log_bytes);
-  std::int64_t limit = static_cast<std::int64_t>(bytes / 64 + 1);
-  if (Result<std::int64_t> found = last; found) {
-    if (*found > limit)
-      damage.notes.push_back(
-          fmt::format("{}: a chunk has the number {}, and those above {} are left out", source.path, *found, limit));
-    limit = std::min(limit, *found);
-  }
-  Statement row(*source.db, select_chunks("WHERE chunk_id = ?"));
-  std::int64_t unreadable = 0;
-  for (std::int64_t id = 1; id <= limit; ++id) {
-    const auto read = capture([&] {
-      if (row.bind_all(id).step()) add_chunk(source, row);
-      row.reset();
-      return true;
-    });
-    if (read) continue;
-    Damage::pass_over(read.error());
-    ++unreadable;
-    row.reset();
-  }
-  damage.notes.push_back(fmt::format("{}: {} of its chunks could not be found", source.path, unreadable));
+  if (!read) require_damage(read.error());
 }
 
 void read_streams(MergeSource& source, Damage& damage) {
-  read_rows(source, "SELECT stream_id, rank, lane, slot, overlapping FROM main.stream ORDER BY rank, lane, slot",
-            damage, "some of its streams are missing", [&](const Statement& row) {
-              // A row that makes no sense throws here, before it has a place.
-              const Stream stream = {StreamId{row.integer(0)}, row.count(1), row.count(2), row.count(3), row.flag(4)};
-              source.place_of_stream.emplace(stream.stream_id, source.streams.size());
-              source.streams.push_back({.stream = stream, .ledger = {}, .chunks = {}});
-            });
-  read_rows(source, "SELECT stream_id, sent, stored, dropped, unreadable, lost FROM main.ledger", damage,
-            "a part of its ledger is missing", [&](const Statement& row) {
-              stream_of(source, row.integer(0)).ledger = {StreamId{row.integer(0)}, row.integer(1), row.integer(2),
-                                                          row.integer(3),           row.integer(4), row.integer(5)};
-            });
-  const auto scanned = capture([&] {
-    Statement rows(*source.db, select_chunks("ORDER BY chunk_id"));
-    while (rows.step()) add_chunk(source, rows);
-    return true;
+  read_table(source, "stream", "stream_id, rank, lane, slot, overlapping", damage, [&](const Statement& row) {
+    // A row that makes no sense throws here, before it has a place.
+    const Stream stream = {StreamId{row.integer(0)}, row.count(1), row.count(2), row.count(3), row.flag(4)};
+    source.streams.push_back({.stream = stream, .ledger = {}, .chunks = {}});
   });
-  if (!scanned) {
-    damage.meet(scanned.error(), "its chunks are read one by one");
-    salvage_chunks(source, damage);
+  if (damage.lost.contains("stream")) read_index_of_streams(source);
+  std::ranges::stable_sort(source.streams, {}, [](const SourceStream& s) {
+    return std::tuple(s.stream.rank, s.stream.lane, s.stream.slot);
+  });
+  for (std::size_t i = 0; i < source.streams.size(); ++i)
+    source.place_of_stream.emplace(source.streams[i].stream.stream_id, i);
+  read_table(source, "ledger", "stream_id, sent, stored, dropped, unreadable, lost", damage, [&](const Statement& row) {
+    stream_of(source, row.integer(0)).ledger = {StreamId{row.integer(0)}, row.integer(1), row.integer(2),
+                                                row.integer(3),           row.integer(4), row.integer(5)};
+  });
+  read_table(source, "chunk", fmt::format("chunk_id, run_id, stream_id, seq, {}", kChunkHeaderColumns), damage,
+             [&](const Statement& row) { stream_of(source, row.integer(2)).chunks.push_back(chunk_of(row)); });
+  for (SourceStream& stream : source.streams) {
+    std::ranges::stable_sort(stream.chunks, {}, &ChunkPlace::seq);
+    if (damage.tolerant)  // damage may show a row twice
+      stream.chunks.erase(std::ranges::unique(stream.chunks, {}, &ChunkPlace::seq).begin(), stream.chunks.end());
   }
-  for (SourceStream& stream : source.streams)
-    std::sort(stream.chunks.begin(), stream.chunks.end(), [](const auto& a, const auto& b) { return a.seq < b.seq; });
 }
 
 void check_sequence(const MergeSource& source) {
@@ -189,33 +172,38 @@ std::int64_t number_of(const std::string& text) {
 }
 
 void read_names(MergeSource& source, Damage& damage) {
-  read_rows(source, "SELECT string_id, value FROM main.string", damage, "some names are missing",
-            [&](const Statement& row) { source.strings.emplace(row.integer(0, 0, kMaxU32), row.text(1)); });
-  read_rows(source, "SELECT communicator_id, lane, ranks FROM main.communicator ORDER BY communicator_id", damage,
-            "some communicators are missing", [&](const Statement& row) {
-              source.communicators.push_back(
-                  {static_cast<CommunicatorId>(row.integer(0, 0, kMaxU32)), row.count(1), row.text(2)});
-            });
-  read_rows(source, "SELECT key, value FROM main.meta WHERE key IN ('strings_repaired', 'strings_cut')", damage,
-            "what it counted is missing", [&](const Statement& row) {
-              (row.text(0) == "strings_cut" ? source.strings_cut : source.strings_repaired) = number_of(row.text(1));
-            });
+  read_table(source, "string", "string_id, value", damage,
+             [&](const Statement& row) { source.strings.emplace(row.integer(0, 0, kMaxU32), row.text(1)); });
+  read_table(source, "communicator", "communicator_id, lane, ranks", damage, [&](const Statement& row) {
+    source.communicators.push_back(
+        {static_cast<CommunicatorId>(row.integer(0, 0, kMaxU32)), row.count(1), row.text(2)});
+  });
+  read_table(source, "meta", "key, value", damage, [&](const Statement& row) {
+    const std::string key = row.text(0);
+    if (key == "strings_cut") source.strings_cut = number_of(row.text(1));
+    if (key == "strings_repaired") source.strings_repaired = number_of(row.text(1));
+  });
 }
 
 MergeSource open_source(const std::string& path, Damage& damage) {
   MergeSource source;
   source.path = path;
   auto opened = capture([&] { return std::make_unique<Database>(open_sound(path, source.shard)); });
-  if (!opened) {
-    damage.meet(opened.error(), "it is read as far as it can be");
+  if (!opened && damage.tolerant) {
+    require_damage(opened.error());
     source.shard = shard_by_name(path);
-    if (file_kind(path) == FileKind::kStore)
-      opened = capture([&] { return std::make_unique<Database>(open_damaged(path)); });
+    const Error fault = opened.error();
+    opened = capture([&] { return std::make_unique<Database>(open_damaged(path, fault)); });
     if (opened)
       if (auto shard = capture([&] { return shard_record(**opened); }); shard) source.shard = *shard;
+    damage.meet(opened ? fault : opened.error(), opened ? "it is read as far as it can be" : "it is left out");
   }
   source.now = now_page_of(source, damage);
-  if (!opened) return source;
+  if (!opened) {
+    if (!damage.tolerant) throw opened.error();
+    source.fault = opened.error();
+    return source;
+  }
   source.db = std::move(*opened);
   source.db->execute("PRAGMA cache_size = -512");  // of each file at once, and each chunk is read once or twice
   source.db->execute("BEGIN");                     // one state of a shard, whoever still writes to it
@@ -243,16 +231,43 @@ void check_belonging(std::vector<MergeSource>& sources, const Damage& damage) {
                 "give the head shard, NAME.head.db, and those of the ranks");
 }
 
-}  // namespace
-
-void Damage::pass_over(const Error& error) {
-  if (memory_was_refused()) throw error;
+// Of the first page of a table; 0 when that is not known.
+std::int64_t first_byte(Database& db, std::string_view table) {
+  const auto found = capture([&] {
+    Statement page(db, "SELECT (rootpage - 1) * page_size FROM main.sqlite_master, pragma_page_size WHERE name = ?");
+    page.bind(0, table);
+    return page.step() ? page.integer(0) : 0;
+  });
+  return found ? *Result(found) : 0;
 }
+
+}  // namespace
 
 void Damage::meet(const Error& error, const std::string& what) {
   if (!tolerant) throw error;
-  pass_over(error);
+  require_damage(error);
   notes.push_back(fmt::format("{}; {}", error.what(), what));
+}
+
+void Damage::read(const MergeSource& source, std::string_view table, const std::function<UnreadRows()>& read) {
+  const auto done = capture(read);
+  if (!done) {
+    meet(done.error(), fmt::format("table {} is missing", table));
+    lost[std::string(table)].emplace_back();
+    return;
+  }
+  const UnreadRows unread = *Result(done);
+  if (!unread.any()) return;
+  std::vector<KeyRange>& keys = lost[std::string(table)];
+  keys.insert(keys.end(), unread.keys.begin(), unread.keys.end());
+  std::vector<std::string> what;
+  const auto count = [&](std::int64_t number, const char* one, const char* many) {
+    if (number > 0) what.push_back(number == 1 ? one : fmt::format("{} {}", number, many));
+  };
+  count(unread.gaps, "a place that cannot be read", "places that cannot be read");
+  count(unread.bad_rows, "a row that makes no sense", "rows that make no sense");
+  meet(*unread.cause, fmt::format("left out of table {}, which begins at byte {}: {}", table,
+                                  first_byte(*source.db, table), fmt::join(what, " and ")));
 }
 
 std::vector<MergeSource> open_sources(std::span<const std::string> paths, Damage& damage) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,18 +16,23 @@
 #include "backend/store/now_page.h"
 #include "backend/store/rank_records.h"
 #include "backend/store/sqlite.h"
+#include "backend/store/table_rows.h"
 
 namespace spscope {
+
+struct MergeSource;
 
 // What a merge that tolerates damage passed over: counted for people, in the order in which it was met.
 struct Damage {
   bool tolerant = false;
   std::vector<std::string> notes;
-  // Throws the error unless damage is tolerated; then keeps it as a note. Want of memory is no damage and ends a merge
-  // however tolerant it is: what another machine could read must not be left out.
+  // Throws the error unless damage is tolerated; then keeps it as a note. What is no damage (require_damage) ends a
+  // merge however tolerant it is: what another machine could read must not be left out.
   void meet(const Error& error, const std::string& what);
-  // The same, of an error that needs no note.
-  static void pass_over(const Error& error);
+  // Runs `read`, which goes through a table of a source, and notes what it passed over, or that the table is missing.
+  void read(const MergeSource& source, std::string_view table, const std::function<UnreadRows()>& read);
+
+  std::map<std::string, std::vector<KeyRange>, std::less<>> lost;  // by table: where rows may be missing
 };
 
 struct ChunkPlace {
@@ -52,6 +58,7 @@ struct MergeSource {
   std::string path;
   ShardRecord shard;             // kNone: a finished file
   std::unique_ptr<Database> db;  // absent when nothing of the file can be read
+  std::optional<Error> fault;    // then: why
   std::optional<NowPage> now;
   std::vector<SourceStream> streams;  // by rank, lane and slot
   std::map<StreamId, std::size_t> place_of_stream;

@@ -6,16 +6,19 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <tuple>
 #include <unordered_map>
 
 #include "backend/base/result.h"
 #include "backend/store/merge_events.h"
 #include "backend/store/merge_ledger.h"
+#include "backend/store/merge_mend.h"
 #include "backend/store/merge_missing_runs.h"
 #include "backend/store/merge_tables.h"
 #include "backend/store/merge_unfinished.h"
 #include "backend/store/new_store.h"
+#include "backend/store/open_store.h"
 
 namespace spscope {
 
@@ -70,7 +73,8 @@ Renumbered renumber(const MergeSource& source, Names& names, Communicators& comm
 
 // Leaves only chunks that can be decoded.
 void check_chunks(MergeSource& source, Damage& damage) {
-  if (source.db == nullptr) return;
+  const auto has_chunks = [](const SourceStream& stream) { return !stream.chunks.empty(); };
+  if (std::ranges::none_of(source.streams, has_chunks)) return;  // nor, perhaps, a table of them
   Statement data(*source.db, kChunkData);
   std::vector<SpanEvent> spans;
   std::vector<CounterSample> counters;
@@ -89,7 +93,7 @@ void check_chunks(MergeSource& source, Damage& damage) {
       spans.clear();
       counters.clear();
       if (Result<bool> result = read; result && *result) return false;
-      if (!read) Damage::pass_over(read.error());
+      if (!read) require_damage(read.error());
       ++bad;
       events += chunk.header.count;
       op_min = std::min(op_min, chunk.header.op_min);
@@ -190,6 +194,20 @@ void write_incidents(Database& out, std::span<const IncidentRecord> incidents) {
   for (const IncidentRecord& i : incidents) insert.run(i.rank, i.lane, i.op_id, i.run_id, i.kind, i.message);
 }
 
+// A file that says nothing of any run is not made.
+void require_content(Database& out, std::span<const MergeSource> sources, const Damage& damage) {
+  if (Statement(out, "SELECT 1 FROM workload UNION ALL SELECT 1 FROM run LIMIT 1").step()) return;
+  const std::string& path = sources.front().path;
+  if (damage.notes.empty()) throw nothing_recorded(path);
+  std::error_code gone;
+  throw Error(
+      ErrorCode::kStoreCorrupt,
+      fmt::format("nothing of a run can be read in \"{}\": its {} bytes hold neither what was run nor an event; "
+                  "first fault: {}",
+                  path, std::filesystem::file_size(path, gone), damage.notes.front()),
+      "copy it again from where it was made, or run again");
+}
+
 void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOptions& options, Damage& damage,
                 MergeReport& report) {
   create_tables(out, options.tool_version);
@@ -199,7 +217,11 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
   const MergeClocks clocks(sources, damage);
   const ChunkCodec codec = options.small ? ChunkCodec::kCoded : ChunkCodec::kPacked;
   merge_tables(out, sources, clocks, codec, damage);
-  if (damage.tolerant) add_missing_runs(out, sources, damage);
+  if (damage.tolerant) {
+    add_missing_runs(out, sources, damage);
+    mend_tables(out, sources, damage);
+    require_content(out, sources, damage);
+  }
 
   Names names(out);
   Communicators communicators(out);
@@ -221,15 +243,13 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
 }  // namespace
 
 MergeReport merge_shards(OutputFile& out, std::span<const std::string> shards, const MergeOptions& options) {
-  Damage damage{.tolerant = options.tolerant, .notes = {}};
+  Damage damage;
+  damage.tolerant = options.tolerant;
   std::vector<MergeSource> sources = open_sources(shards, damage);
   MergeReport report;
   for (const MergeSource& source : sources) report.shards += source.db != nullptr;
-  if (report.shards == 0) {  // the first of them says why
-    Damage strict;
-    open_sources(shards.first(std::min<std::size_t>(1, shards.size())), strict);
-    throw Error(ErrorCode::kStoreCorrupt, "nothing of the shards can be read");
-  }
+  if (report.shards == 0)
+    throw sources.empty() ? Error(ErrorCode::kStoreCorrupt, "there are no shards to read") : *sources.front().fault;
   if (::truncate(out.temporary_path().c_str(), 0) != 0)  // what an earlier attempt left
     throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": {}", out.path(), std::strerror(errno)),
                 "choose another folder with -o");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -33,17 +34,10 @@ constexpr MergedTable kTables[] = {
     {"lod_strip", MergeRule::kMade},
 };
 
-void copy_whole(Database& out, const MergeSource& source, const MergedTable& table) {
-  const std::int64_t refused = copy_rows(*source.db, out, table.name, table.rule == MergeRule::kAll);
-  if (refused > 0)
-    throw Error(ErrorCode::kStoreCorrupt,
-                fmt::format("cannot read \"{}\": {} rows of table {} make no sense", source.path, refused, table.name),
-                "recover what can be read with spscope recover");
-}
-
-void copy_rank_repeats(RankRepeatWriter& out, const MergeSource& source, const MergeClocks& clocks) {
+UnreadRows copy_rank_repeats(RankRepeatWriter& out, const MergeSource& source, const MergeClocks& clocks,
+                             bool tolerant) {
   out.begin_source();
-  for_each_rank_repeat(*source.db, std::nullopt, [&](RankRepeat repeat) {
+  return read_rank_repeats(*source.db, tolerant, [&](RankRepeat repeat) {
     const ClockFit* fit = clocks.fit(source, repeat.rank);
     repeat.begin_ns = on_run_clock(fit, repeat.begin_ns);
     repeat.end_ns = on_run_clock(fit, repeat.end_ns);
@@ -51,42 +45,27 @@ void copy_rank_repeats(RankRepeatWriter& out, const MergeSource& source, const M
   });
 }
 
-// `copy` of a table, as far as it goes.
-void copy_table(std::string_view table, Damage& damage, const std::function<void()>& copy) {
-  const auto copied = capture([&] {
-    copy();
-    return true;
-  });
-  if (copied) return;
-  if (copied.error().code() == ErrorCode::kStoreWrite) throw copied.error();
-  damage.meet(copied.error(), fmt::format("table {} is copied as far as it can be read", table));
-}
-
 // What meta says of the run itself. The rest says what the file is and is made anew.
-void copy_meta(Database& out, const MergeSource& head) {
-  Statement rows(*head.db,
-                 "SELECT key, value FROM main.meta WHERE key NOT IN ('schema_version', 'min_reader', 'tool_version', "
-                 "'shard', 'collection', 'clock', 'shard_rank', 'strings_repaired', 'strings_cut', "
-                 "'recorded_until_ns')");
+UnreadRows copy_meta(Database& out, const MergeSource& head, bool tolerant) {
+  constexpr std::string_view kMade[] = {
+      "schema_version", "min_reader", "tool_version",     "shard",       "collection",
+      "clock",          "shard_rank", "strings_repaired", "strings_cut", "recorded_until_ns"};
   Statement insert(out, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)");
-  while (rows.step()) insert.run(rows.text(0), rows.text(1));
+  return read_rows(*head.db, "meta", "key, value", tolerant, [&](const Statement& row) {
+    const std::string key = row.text(0);
+    if (std::ranges::find(kMade, key) == std::end(kMade)) insert.run(key, row.text(1));
+  });
 }
 
-void write_clocks(Database& out, std::span<const MergeSource> sources, const MergeClocks& clocks) {
+void write_clocks(Database& out, const MergeClocks& clocks) {
   Statement insert_fit(out,
                        "INSERT OR IGNORE INTO clock_fit (rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges) "
                        "VALUES (?, ?, ?, ?, ?, ?)");
   for (const auto& [rank, fit] : clocks.fits())
     insert_fit.run(rank, fit.raw_zero_ns, fit.offset_ns, fit.drift, fit.bound_ns, fit.exchanges);
-  std::map<int, std::vector<ClockSample>> samples;
-  for (const MergeSource& source : sources) {
-    if (source.db == nullptr) continue;
-    Statement rows(*source.db, "SELECT rank, sent_ns, remote_ns, received_ns FROM main.clock_exchange");
-    while (rows.step()) samples[rows.count(0)].push_back({rows.integer(1), rows.integer(2), rows.integer(3)});
-  }
   Statement insert(
       out, "INSERT INTO clock_exchange (rank, ordinal, sent_ns, remote_ns, received_ns) VALUES (?, ?, ?, ?, ?)");
-  for (const auto& [rank, all] : samples) {
+  for (const auto& [rank, all] : clocks.exchanges()) {
     int ordinal = 0;
     for (const ClockSample& sample : clock_envelope(all))
       insert.run(rank, ordinal++, sample.sent_ns, sample.remote_ns, sample.received_ns);
@@ -94,16 +73,16 @@ void write_clocks(Database& out, std::span<const MergeSource> sources, const Mer
 }
 
 // Those of the head first: it knows which was the first cause.
-void copy_incidents(Database& out, const MergeSource& source) {
-  Statement rows(*source.db, "SELECT rank, lane, op_id, run_id, kind, message FROM main.incident ORDER BY ordinal");
+UnreadRows copy_incidents(Database& out, const MergeSource& source, bool tolerant) {
   Statement insert(out,
                    "INSERT INTO incident (rank, lane, op_id, run_id, kind, message) SELECT ?1, ?2, ?3, ?4, ?5, ?6 "
                    "WHERE NOT EXISTS (SELECT 1 FROM incident WHERE rank = ?1 AND kind = ?5 AND message = ?6)");
-  while (rows.step()) {
-    insert.reset();
-    for (int i = 0; i < rows.num_columns(); ++i) insert.copy(i, rows, i);
-    insert.try_run();
-  }
+  return read_rows(*source.db, "incident", "rank, lane, op_id, run_id, kind, message", tolerant,
+                   [&](const Statement& row) {
+                     insert.reset();
+                     for (int i = 0; i < 6; ++i) insert.copy(i, row, i);
+                     insert.try_run();
+                   });
 }
 
 }  // namespace
@@ -117,22 +96,17 @@ void merge_tables(Database& out, std::span<const MergeSource> sources, const Mer
     if (source.db == nullptr) continue;
     for (const MergedTable& table : kTables)
       if (table.rule == MergeRule::kAll || (table.rule == MergeRule::kHead && source.is_head()))
-        copy_table(table.name, damage, [&] { copy_whole(out, source, table); });
-    copy_table("rank_repeat", damage, [&] { copy_rank_repeats(repeats, source, clocks); });
-    const auto rest = capture([&] {
-      copy_incidents(out, source);
-      if (source.is_head()) copy_meta(out, source);
-      return true;
-    });
-    if (!rest) damage.meet(rest.error(), "what it says of faults may be missing");
+        damage.read(source, table.name, [&] {
+          return copy_rows(*source.db, out, table.name,
+                           {.keeps_first = table.rule == MergeRule::kAll, .tolerant = damage.tolerant});
+        });
+    damage.read(source, "rank_repeat", [&] { return copy_rank_repeats(repeats, source, clocks, damage.tolerant); });
+    damage.read(source, "incident", [&] { return copy_incidents(out, source, damage.tolerant); });
+    if (source.is_head()) damage.read(source, "meta", [&] { return copy_meta(out, source, damage.tolerant); });
   }
   repeats.flush();
   repeats.set_repeat_windows();
-  const auto written = capture([&] {
-    write_clocks(out, sources, clocks);
-    return true;
-  });
-  if (!written) damage.meet(written.error(), "the exchanges of its clocks are missing");
+  write_clocks(out, clocks);
 }
 
 }  // namespace spscope

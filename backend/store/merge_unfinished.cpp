@@ -53,7 +53,7 @@ class Plans {
         if (!row.bind_all(run).step() || row.is_null(0)) return std::nullopt;
         return load_plan(db_, PlanId{row.integer(0)});
       });
-      if (!plan) Damage::pass_over(plan.error());
+      if (!plan) require_damage(plan.error());
       if (plan) it->second = std::move(*plan);
     }
     return it->second ? &*it->second : nullptr;

@@ -1,5 +1,7 @@
 #include "backend/store/rank_repeats.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -9,6 +11,11 @@ namespace {
 
 constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 constexpr int kMaxRanks = 16;  // of one row: a small row must not become many passes
+
+constexpr const char* kPassColumns = "run_id, repeat, rank, begin_ns, end_ns";
+constexpr const char* kChunkColumns =
+    "run_id, rank, record_version, codec, count, begin_min_ns, begin_max_ns, end_max_ns, repeat_min, repeat_max, "
+    "crc32c, data, ranks";
 
 std::vector<SpanEvent> passes_of(const Statement& row) {
   const ChunkHeader header{
@@ -27,31 +34,44 @@ std::vector<SpanEvent> passes_of(const Statement& row) {
   return passes;
 }
 
+RankRepeat pass_of(const Statement& row) {
+  return {RunId{row.integer(0)}, row.count(1), row.count(2), row.integer(3), row.integer(4)};
+}
+
+void for_each_of_chunk(const Statement& row, const std::function<void(const RankRepeat&)>& function) {
+  const RunId of{row.integer(0)};
+  const int rank = row.count(1);
+  const auto ranks = static_cast<int>(row.integer(12, 1, kMaxRanks));
+  if (rank > kMaxInt - ranks) throw Error(ErrorCode::kStoreCorrupt, "passes are told of a rank that cannot be");
+  for (const SpanEvent& pass : passes_of(row))
+    for (int r = rank; r < rank + ranks; ++r)
+      function({of, static_cast<int>(pass.op_id), r, pass.begin_ns, pass.end_ns});
+}
+
 }  // namespace
 
 void for_each_rank_repeat(Database& db, std::optional<RunId> run,
                           const std::function<void(const RankRepeat&)>& function) {
-  Statement rows(db,
-                 "SELECT run_id, repeat, rank, begin_ns, end_ns FROM main.rank_repeat WHERE ?1 IS NULL OR run_id = ?1 "
-                 "ORDER BY run_id, repeat, rank");
-  rows.bind_all(run);
-  while (rows.step())
-    function({RunId{rows.integer(0)}, rows.count(1), rows.count(2), rows.integer(3), rows.integer(4)});
-  Statement chunks(
-      db,
-      "SELECT run_id, rank, record_version, codec, count, begin_min_ns, begin_max_ns, end_max_ns, "
-      "repeat_min, repeat_max, crc32c, data, ranks FROM main.rank_repeat_chunk WHERE ?1 IS NULL OR run_id = ?1 "
-      "ORDER BY run_id, rank, repeat_min");
-  chunks.bind_all(run);
-  while (chunks.step()) {
-    const RunId of{chunks.integer(0)};
-    const int rank = chunks.count(1);
-    const auto ranks = static_cast<int>(chunks.integer(12, 1, kMaxRanks));
-    if (rank > kMaxInt - ranks) throw Error(ErrorCode::kStoreCorrupt, "passes are told of a rank that cannot be");
-    for (const SpanEvent& pass : passes_of(chunks))
-      for (int r = rank; r < rank + ranks; ++r)
-        function({of, static_cast<int>(pass.op_id), r, pass.begin_ns, pass.end_ns});
-  }
+  const auto ask = [&](const char* columns, const char* table, const char* order) {
+    Statement rows(
+        db, fmt::format("SELECT {} FROM main.{} WHERE ?1 IS NULL OR run_id = ?1 ORDER BY {}", columns, table, order));
+    rows.bind_all(run);
+    return rows;
+  };
+  for (Statement rows = ask(kPassColumns, "rank_repeat", "run_id, repeat, rank"); rows.step();) function(pass_of(rows));
+  for (Statement rows = ask(kChunkColumns, "rank_repeat_chunk", "run_id, rank, repeat_min"); rows.step();)
+    for_each_of_chunk(rows, function);
+}
+
+UnreadRows read_rank_repeats(Database& db, bool tolerant, const std::function<void(const RankRepeat&)>& function) {
+  UnreadRows unread =
+      read_rows(db, "rank_repeat", kPassColumns, tolerant, [&](const Statement& row) { function(pass_of(row)); });
+  const UnreadRows of_chunks = read_rows(db, "rank_repeat_chunk", kChunkColumns, tolerant,
+                                         [&](const Statement& row) { for_each_of_chunk(row, function); });
+  unread.gaps += of_chunks.gaps;
+  unread.bad_rows += of_chunks.bad_rows;
+  if (!unread.cause) unread.cause = of_chunks.cause;
+  return unread;
 }
 
 std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank) {

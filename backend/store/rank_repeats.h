@@ -14,12 +14,16 @@
 #include "backend/store/chunk_codec.h"
 #include "backend/store/rank_records.h"
 #include "backend/store/sqlite.h"
+#include "backend/store/table_rows.h"
 
 namespace spscope {
 
 // Both forms, of one run or of all; those of a rank and run in order. Throws Error (kStoreCorrupt).
 void for_each_rank_repeat(Database& db, std::optional<RunId> run,
                           const std::function<void(const RankRepeat&)>& function);
+
+// All of them, those of a rank and run in order, as read_rows reads both tables. Throws Error.
+UnreadRows read_rank_repeats(Database& db, bool tolerant, const std::function<void(const RankRepeat&)>& function);
 
 // The first begin of a rank's passes, or of all ranks', whatever clock they are on.
 std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <limits>
 #include <new>
 
@@ -103,6 +104,13 @@ Database Database::open_shard(const std::string& path) {
   return db;
 }
 
+Database Database::open_damaged(const std::string& path, bool keeps_log) {
+  Database db(uri_of(path) + (keeps_log ? "" : "?immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path, false);
+  db.check(sqlite3_busy_timeout(db.handle(), kMaxWaitMs));
+  db.set_hostile_limits(true);
+  return db;
+}
+
 Database Database::in_memory() {
   return Database(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, ":memory:", true);
 }
@@ -113,12 +121,15 @@ Database Database::copy_in_memory(const std::string& path) {
   return db;
 }
 
-void Database::set_hostile_limits() {
+void Database::set_hostile_limits(bool damaged) {
   sqlite3* db = handle();
   const auto set = [&](int option, int value) { check(sqlite3_db_config(db, option, value, nullptr)); };
   set(SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0);
   set(SQLITE_DBCONFIG_ENABLE_TRIGGER, 0);
-  set(SQLITE_DBCONFIG_DEFENSIVE, 1);
+  // With this a schema that does not fit the file is passed over, table by table, instead of the whole file. It comes
+  // before anything that looks at the schema. The connection cannot write.
+  set(SQLITE_DBCONFIG_DEFENSIVE, damaged ? 0 : 1);
+  if (damaged) execute("PRAGMA writable_schema = ON");
   set(SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0);
   if (can_disable_stored_views()) set(SQLITE_DBCONFIG_ENABLE_VIEW, 0);
   sqlite3_limit(db, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
@@ -161,7 +172,10 @@ std::int64_t largest_store_allocation() {
 void Database::fail(int code) const {
   const int primary = code & 0xff;
   if (primary == SQLITE_NOMEM && (!writing_ || sqlite3_soft_heap_limit64(-1) > 0)) fail_for_memory();
-  const std::string text = fmt::format("{} (SQLite {})", sqlite3_errmsg(handle()), code);
+  std::string text = fmt::format("{} (SQLite {})", sqlite3_errmsg(handle()), code);
+  int cause = 0;  // errno of the file
+  if (primary == SQLITE_IOERR) sqlite3_file_control(handle(), "main", SQLITE_FCNTL_LAST_ERRNO, &cause);
+  if (cause != 0) text += fmt::format(": {}", std::strerror(cause));
   if (writing_) {
     const bool full = primary == SQLITE_FULL || primary == SQLITE_IOERR;
     throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": {}", path_, text),

@@ -117,6 +117,9 @@ class Database {
   // A shard that may still be written. Reads what is committed when a statement begins, and writes nothing but the
   // index that readers and writer share beside the file. Reset every statement: a read that is held lets the log grow.
   static Database open_shard(const std::string& path);
+  // Of either kind, as far as SQLite can find its way in a file that is damaged or cut short. Rows that it reads may be
+  // those of the damage.
+  static Database open_damaged(const std::string& path, bool keeps_log);
   // A database of its own in memory, for tests of SQL.
   static Database in_memory();
   // The same for what is copied from a file, with the settings for files of others.
@@ -134,7 +137,7 @@ class Database {
  private:
   [[noreturn]] void fail_for_memory() const;
   Database(const std::string& file, int flags, std::string path, bool writing);
-  void set_hostile_limits();
+  void set_hostile_limits(bool damaged = false);
 
   struct Close {
     void operator()(sqlite3* db) const noexcept { sqlite3_close_v2(db); }

@@ -9,22 +9,23 @@
 namespace spscope {
 
 // Names of tables and columns are those of our own schema, so they need no quotes.
-std::int64_t copy_rows(Database& from, Database& to, std::string_view table, bool keeps_first) {
+UnreadRows copy_rows(Database& from, Database& to, std::string_view table, const CopyRules& rules) {
   std::vector<std::string> columns;
   Statement names(to, "SELECT name FROM pragma_table_info(?) ORDER BY cid");
   names.bind(0, table);
   while (names.step()) columns.push_back(names.text(0));
   const std::vector<std::string> marks(columns.size(), "?");
-  Statement rows(from, fmt::format("SELECT {} FROM main.{}", fmt::join(columns, ", "), table));
-  Statement insert(to, fmt::format("INSERT {} INTO {} ({}) VALUES ({})", keeps_first ? "OR IGNORE" : "", table,
-                                   fmt::join(columns, ", "), fmt::join(marks, ", ")));
-  std::int64_t refused = 0;
-  while (rows.step()) {
+  const std::string list = fmt::format("{}", fmt::join(columns, ", "));
+  Statement insert(to, fmt::format("INSERT {} INTO {} ({}) VALUES ({})", rules.keeps_first ? "OR IGNORE" : "", table,
+                                   list, fmt::join(marks, ", ")));
+  return read_rows(from, table, list, rules.tolerant, [&](const Statement& row) {
     insert.reset();
-    for (int i = 0; i < rows.num_columns(); ++i) insert.copy(i, rows, i);
-    refused += !insert.try_run();
-  }
-  return refused;
+    for (int i = 0; i < static_cast<int>(columns.size()); ++i) insert.copy(i, row, i);
+    if (!insert.try_run())
+      throw Error(ErrorCode::kStoreCorrupt,
+                  fmt::format("cannot read \"{}\": a row of table {} breaks a rule of the table", from.path(), table),
+                  "recover what can be read with spscope recover");
+  });
 }
 
 }  // namespace spscope

@@ -1,0 +1,109 @@
+#include "backend/store/merge_mend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "backend/base/result.h"
+#include "backend/store/stored_plan.h"
+
+namespace spscope {
+namespace {
+
+std::int64_t changed_rows(Database& out) {
+  Statement row(out, "SELECT changes()");
+  row.step();
+  return row.integer(0);
+}
+
+void drop_unreadable_plans(Database& out, Damage& damage) {
+  std::vector<PlanId> plans;
+  Statement rows(out, "SELECT plan_id FROM plan");
+  while (rows.step()) plans.push_back(PlanId{rows.integer(0)});
+  for (const PlanId plan : plans) {
+    const auto loaded = capture([&] { return load_plan(out, plan), true; });
+    if (loaded) continue;
+    damage.meet(loaded.error(), fmt::format("plan {} is left out", static_cast<std::int64_t>(plan)));
+    for (const char* table : {"plan", "plan_op", "plan_part"})
+      Statement(out, fmt::format("DELETE FROM {} WHERE plan_id = ?", table)).run(plan);
+  }
+}
+
+// Runs that lack rows are not finished any more.
+void take_back_figures(Database& out, Damage& damage) {
+  constexpr const char* kWithoutPlan = "plan_id IS NOT NULL AND plan_id NOT IN (SELECT plan_id FROM plan)";
+  out.execute(fmt::format("UPDATE run SET plan_id = NULL, finished = 0 WHERE {}", kWithoutPlan));
+  std::int64_t taken_back = changed_rows(out);
+  out.execute(
+      "UPDATE repeat SET has_timeline = 0 WHERE run_id NOT IN (SELECT run_id FROM run WHERE plan_id IS NOT NULL)");
+  Statement unfinish(out, "UPDATE run SET finished = 0 WHERE finished AND run_id BETWEEN ? AND ?");
+  for (const char* table : {"rank_usage", "traffic", "repeat"}) {
+    const auto lost = damage.lost.find(table);
+    if (lost == damage.lost.end()) continue;
+    for (const KeyRange& runs : lost->second) {
+      unfinish.run(runs.first, runs.last);
+      taken_back += changed_rows(out);
+    }
+  }
+  if (taken_back > 0)
+    damage.notes.push_back(
+        fmt::format("{} layer passes lost a part of their figures and count as not finished", taken_back));
+}
+
+void agree_on_problems(Database& out) {
+  out.execute("DELETE FROM problem WHERE strategy_id IN (SELECT strategy_id FROM strategy WHERE legal)");
+  Statement lost(out,
+                 "INSERT INTO problem (strategy_id, ordinal, code, field, message, hint, file, line, line_column) "
+                 "SELECT strategy_id, 0, ?, '', CASE reason WHEN '' THEN 'what makes it illegal was lost with damage' "
+                 "ELSE reason END, '', '', 0, 0 FROM strategy WHERE NOT legal AND strategy_id NOT IN (SELECT "
+                 "strategy_id FROM problem)");
+  lost.run(ErrorCode::kStoreCorrupt);
+}
+
+std::map<RunId, std::int64_t> events_of_runs(std::span<const MergeSource> sources) {
+  std::map<RunId, std::int64_t> events;
+  for (const MergeSource& source : sources)
+    for (const SourceStream& stream : source.streams)
+      for (const ChunkPlace& chunk : stream.chunks)
+        if (chunk.header.kind != RecordKind::kCounter) events[chunk.run] += chunk.header.count;
+  return events;
+}
+
+// Whether the ledger says itself that events are missing: readers then look at each pass.
+bool is_told(std::span<const MergeSource> sources, const Damage& damage) {
+  if (damage.lost.contains("ledger") || damage.lost.contains("stream")) return false;
+  const auto misses = [](const SourceStream& s) { return s.unreadable > 0 || s.ledger.sent != s.ledger.stored; };
+  return std::ranges::any_of(sources, [&](const auto& source) { return std::ranges::any_of(source.streams, misses); });
+}
+
+// A run has timelines when the times of its passes are known and, in a file that was finished, when it has an event for
+// each operation of each of them.
+void take_back_timelines(Database& out, std::span<const MergeSource> sources, const Damage& damage) {
+  Statement no_timeline(out, "UPDATE repeat SET has_timeline = 0 WHERE run_id BETWEEN ? AND ?");
+  if (const auto lost = damage.lost.find("rank_repeat"); lost != damage.lost.end())
+    for (const KeyRange& runs : lost->second) no_timeline.run(runs.first, runs.last);
+  if (sources.front().shard.kind != ShardKind::kNone || is_told(sources, damage)) return;
+  std::map<RunId, std::int64_t> events = events_of_runs(sources);
+  Statement planned(out,
+                    "SELECT run_id, num_ops * (SELECT sum(has_timeline) FROM repeat WHERE repeat.run_id = run.run_id) "
+                    "FROM run JOIN plan USING (plan_id)");
+  while (planned.step()) {
+    const RunId run{planned.integer(0)};
+    if (!planned.is_null(1) && events[run] != planned.integer(1)) no_timeline.run(run, run);
+  }
+}
+
+}  // namespace
+
+void mend_tables(Database& out, std::span<const MergeSource> sources, Damage& damage) {
+  drop_unreadable_plans(out, damage);
+  take_back_figures(out, damage);
+  agree_on_problems(out);
+  take_back_timelines(out, sources, damage);
+  for (const char* table : {"mask_place", "mask_thumbnail"})
+    out.execute(fmt::format("DELETE FROM {} WHERE mask_id NOT IN (SELECT mask_id FROM mask)", table));
+}
+
+}  // namespace spscope

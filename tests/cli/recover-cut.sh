@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# recover of a file that was cut short, or of which pages are zeros: what can be read makes a file that every command
+# reads and whose ledger balances; when nothing of a run is left the message says what is there, where it ends and what
+# to do.
+# labels: hostile
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+expect_exit 0 run "${small[@]}" -s ring -s ulysses --set cluster.ranks=2 --set run.layers=2 -o kept.db
+bytes=$(stat -c %s kept.db)
+expect_exit 0 sql kept.db 'SELECT rank, op_id, begin_ns, end_ns FROM event ORDER BY 1, 2, 3' --csv
+cp "$out" kept.csv
+
+# recovered NAME: of damaged.db. The exit code is left in `code`.
+made=0
+recovered() {
+  rm -f saved.db
+  spscope recover damaged.db -o saved.db
+  if [ "$code" -ne 0 ]; then
+    [ "$code" -eq 2 ] || fail "$1: exit code $code"
+    grep -qE '^error SPS-15[016]: .*damaged.db.* byte' "$err" || fail "$1: the error says not what is there and where"
+    grep -qE '^  (copy it again|give the path|there is nothing)' "$err" || fail "$1: the error says not what to do"
+    [ ! -e saved.db ] || fail "$1: a file was made of nothing"
+    code=2
+    return
+  fi
+  made=$((made + 1))
+  expect_exit 0 doctor saved.db
+  expect_out 'right in all chunks'
+  expect_exit 0 sql saved.db 'SELECT count(*) FROM ledger WHERE sent != stored + dropped + unreadable + lost' --csv
+  [ "$(tail -n 1 "$out" | tr -d '\r')" = 0 ] || fail "$1: the ledger does not balance"
+  expect_exit 0 sql saved.db 'SELECT rank, op_id, begin_ns, end_ns FROM event ORDER BY 1, 2, 3' --csv
+  cp "$out" saved.csv
+  [ -z "$(comm -13 <(sort kept.csv) <(sort saved.csv))" ] || fail "$1: events were made up"
+  code=0
+}
+
+for cut in 1 100 4096 $((bytes / 10)) $((bytes / 2)); do
+  head -c "$cut" kept.db >damaged.db
+  recovered "cut at $cut"
+done
+for cut in $((bytes * 9 / 10)) $((bytes - 4097)) $((bytes - 1)); do
+  head -c "$cut" kept.db >damaged.db
+  recovered "cut at $cut"
+  [ "$code" -eq 0 ] || fail "nothing was kept of $cut of $bytes bytes"
+  cmp kept.csv saved.csv || fail "events before the cut at $cut are missing"
+  expect_exit 0 sql saved.db "SELECT message FROM incident" --csv
+  expect_out "is cut short: it has $cut of $bytes bytes"
+done
+
+# Each page in turn, at every second one to be quick.
+for page in $(seq 1 2 $((bytes / 4096 - 1))); do
+  cp kept.db damaged.db
+  dd if=/dev/zero of=damaged.db bs=4096 seek="$page" count=1 conv=notrunc status=none
+  recovered "page $page of zeros"
+done
+[ "$made" -gt 20 ] || fail "only $made files were made"
+
+cp kept.db damaged.db
+dd if=/dev/zero of=damaged.db bs=100 count=1 conv=notrunc status=none
+expect_refused 'is not a file of spscope' 'bytes 0 to 15' -- recover damaged.db -o new.db
+head -c 4096 kept.db >damaged.db
+expect_refused 'the list of its tables, from byte 100 on' "has 4096 of $bytes bytes" 'copy it again' -- recover damaged.db -o new.db
+: >damaged.db
+expect_refused 'before anything was recorded in it' 'remove it and run again' -- recover damaged.db -o new.db
+expect_refused 'before anything was recorded in it' -- compare damaged.db
