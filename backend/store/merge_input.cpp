@@ -145,8 +145,9 @@ void read_streams(MergeSource& source, Damage& damage) {
              [&](const Statement& row) { stream_of(source, row.integer(2)).chunks.push_back(chunk_of(row)); });
   for (SourceStream& stream : source.streams) {
     std::ranges::stable_sort(stream.chunks, {}, &ChunkPlace::seq);
+    const auto same_seq = [](const ChunkPlace& a, const ChunkPlace& b) { return a.seq == b.seq; };
     if (damage.tolerant)  // damage may show a row twice
-      stream.chunks.erase(std::ranges::unique(stream.chunks, {}, &ChunkPlace::seq).begin(), stream.chunks.end());
+      stream.chunks.erase(std::unique(stream.chunks.begin(), stream.chunks.end(), same_seq), stream.chunks.end());
   }
 }
 

@@ -2,9 +2,8 @@
 
 Blocks of the kind `sh` run one after the other in one folder that is as a checkout after its build: empty but for the
 samples and build/bin and build/lib; each in a shell of its own that ends at the first failure. The step that puts
-build/bin on the PATH is taken from the page, and holds for all its blocks. `sh mpi` is left out where there is no MPI,
-`sh sqlite` where there is no sqlite3. A block of the kind `output` behind one is all that it prints, with ... for what
-differs from run to run.
+build/bin on the PATH is taken from the page, and holds for all its blocks. `sh mpi` is left out where there is no MPI.
+A block of the kind `output` behind one is all that it prints, with ... for what differs from run to run.
 """
 import os
 import re
@@ -52,9 +51,6 @@ def main(program, source, page):
         for block in blocks:
             if "mpi" in block["needs"] and not has_mpi(program):
                 print(f"left out, there is no MPI:\n{block['commands']}")
-                continue
-            if "sqlite" in block["needs"] and not shutil.which("sqlite3"):
-                print(f"left out, there is no sqlite3:\n{block['commands']}")
                 continue
             ran = subprocess.run(["bash", "-euo", "pipefail", "-c", f"{step.group()}\n{block['commands']}"], cwd=here,
                                  text=True, timeout=240, env=environment(scratch), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
