@@ -192,10 +192,12 @@ MergeSource open_source(const std::string& path, Damage& damage) {
   auto opened = capture([&] { return std::make_unique<Database>(open_sound(path, source.shard)); });
   if (!opened && damage.tolerant) {
     require_damage(opened.error());
-    source.shard = shard_by_name(path);
     const Error fault = opened.error();
+    if (fault.code() == ErrorCode::kStoreVersion) throw fault;
+    source.shard = shard_by_name(path);
     opened = capture([&] { return std::make_unique<Database>(open_damaged(path, fault)); });
-    if (opened)
+    if (opened) check_damaged(**opened, fault);
+    if (opened && is_ordinary_table(**opened, "meta"))
       if (auto shard = capture([&] { return shard_record(**opened); }); shard) source.shard = *shard;
     damage.meet(opened ? fault : opened.error(), opened ? "it is read as far as it can be" : "it is left out");
   }
@@ -251,7 +253,10 @@ void Damage::meet(const Error& error, const std::string& what) {
 }
 
 void Damage::read(const MergeSource& source, std::string_view table, const std::function<UnreadRows()>& read) {
-  const auto done = capture(read);
+  const auto done = capture([&] {
+    if (!tolerant || is_ordinary_table(*source.db, table)) return read();
+    throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": it has no table {}", source.path, table));
+  });
   if (!done) {
     meet(done.error(), fmt::format("table {} is missing", table));
     lost[std::string(table)].emplace_back();

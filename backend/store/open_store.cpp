@@ -8,6 +8,7 @@
 #include <charconv>
 #include <fstream>
 #include <map>
+#include <optional>
 
 #include "backend/base/result.h"
 #include "backend/store/collection.h"
@@ -118,6 +119,17 @@ ColumnsByTable columns_of_tables(Database& db) {
   return tables;
 }
 
+// By what a damaged file says of its version in two places, as far as each can be read. Where they differ one of them
+// is damaged, and the file is taken for ours.
+bool is_older(std::optional<int> in_meta, std::optional<int> in_header) {
+  const auto drop_unknown = [](std::optional<int>& version) {
+    if (version && (*version < 1 || *version > kSchemaVersion)) version.reset();
+  };
+  drop_unknown(in_meta), drop_unknown(in_header);
+  if (in_meta && in_header && in_meta != in_header) return false;
+  return in_meta.value_or(in_header.value_or(kSchemaVersion)) < kSchemaVersion;
+}
+
 // Views that came with a file never run. Where SQLite cannot see to that, such a file is refused.
 void check_views(Database& db) {
   if (can_disable_stored_views()) return;
@@ -189,15 +201,18 @@ void add_event_tables(Database& db) {
 
 namespace {
 
-// The numbers come before the tables: a newer file may have other tables.
-SourceStore check_source(Database db) {
-  if (!Statement(db, "SELECT 1 FROM main.sqlite_master LIMIT 1").step()) throw nothing_recorded(db.path());
-  const int min_reader = meta_number(db, "min_reader");
+void check_min_reader(const Database& db, int min_reader) {
   if (min_reader > kSchemaVersion)
     throw Error(ErrorCode::kStoreVersion,
                 fmt::format("\"{}\" needs a program that reads schema {}; this one reads schema {}", db.path(),
                             min_reader, kSchemaVersion),
                 "install a newer spscope");
+}
+
+// The numbers come before the tables: a newer file may have other tables.
+SourceStore check_source(Database db) {
+  if (!Statement(db, "SELECT 1 FROM main.sqlite_master LIMIT 1").step()) throw nothing_recorded(db.path());
+  check_min_reader(db, meta_number(db, "min_reader"));
   // A newer file that says it can be read has our tables, and more.
   const int version = std::min(meta_number(db, "schema_version"), kSchemaVersion);
   if (version < 1)
@@ -229,6 +244,44 @@ OpenedStore opened(SourceStore source, EventTables tables) {
 }
 
 }  // namespace
+
+bool is_ordinary_table(Database& db, std::string_view table) {
+  Statement rows(db,
+                 "SELECT ifnull(type = 'table' AND rootpage > 0 AND sql LIKE 'CREATE TABLE %', 0) "
+                 "FROM main.sqlite_master WHERE name = ? COLLATE NOCASE");
+  rows.bind(0, table);
+  bool found = false;
+  for (;;) {
+    // SQLite makes its tables of the rows before the first that it cannot read.
+    const auto row = capture([&] { return rows.step(); });
+    if (!row || !*Result(row)) return found;
+    if (!rows.flag(0)) return false;
+    found = true;
+  }
+}
+
+void check_damaged(Database& db, const Error& fault) {
+  check_views(db);
+  std::optional<int> min_reader, said, in_header;
+  const auto keep = [](std::optional<int>& number, const Result<int>& read) {
+    if (read) number = *Result(read);
+  };
+  if (is_ordinary_table(db, "meta")) {
+    keep(min_reader, capture([&] { return meta_number(db, "min_reader"); }));
+    keep(said, capture([&] { return meta_number(db, "schema_version"); }));
+  }
+  keep(in_header, capture([&] {
+         Statement header(db, "PRAGMA main.user_version");
+         return header.step() ? header.count(0) : 0;
+       }));
+  check_min_reader(db, min_reader.value_or(kSchemaVersion));
+  if (is_older(said, in_header))
+    throw Error(
+        ErrorCode::kStoreCorrupt,
+        fmt::format("no part of \"{}\" can be read: it is of an older schema than {}, and damaged ({})", db.path(),
+                    kSchemaVersion, fault.what()),
+        "copy it again from where it was made; a whole one can be read, and `spscope migrate` makes a new file of it");
+}
 
 SourceStore open_source(const std::string& path) {
   check_kind(path);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "backend/store/rank_records.h"
 #include "backend/store/sqlite.h"
@@ -23,6 +24,12 @@ struct SourceStore {
   int schema_version = 0;
 };
 SourceStore open_source(const std::string& path);
+
+// Whether the list of tables has a table of rows by that name, and no view or virtual table.
+bool is_ordinary_table(Database& db, std::string_view table);
+// Of a file opened in spite of `fault`. Throws Error when it says that it is of another schema than ours: read as ours
+// it would seem empty. What it cannot say any more is no fault here.
+void check_damaged(Database& db, const Error& fault);
 
 // Whether a connection gets the tables of event_table.h and the views of schemas/views in its temp schema: who asks no
 // question in SQL, and opens many shards, does without.

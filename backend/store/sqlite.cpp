@@ -130,6 +130,10 @@ void Database::set_hostile_limits(bool damaged) {
   // before anything that looks at the schema. The connection cannot write.
   set(SQLITE_DBCONFIG_DEFENSIVE, damaged ? 0 : 1);
   if (damaged) execute("PRAGMA writable_schema = ON");
+#if SQLITE_VERSION_NUMBER >= 3030000
+  // That also ends SQLite's check that a name in the list of tables is that of what is made: no virtual table can be.
+  if (damaged) check(sqlite3_drop_modules(db, nullptr));
+#endif
   set(SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0);
   if (can_disable_stored_views()) set(SQLITE_DBCONFIG_ENABLE_VIEW, 0);
   sqlite3_limit(db, SQLITE_LIMIT_LENGTH, kMaxValueBytes);

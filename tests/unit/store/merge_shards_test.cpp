@@ -437,6 +437,56 @@ TEST_F(TwoRanks, ChunksInTheLogOfAShardAreSalvaged) {
   EXPECT_EQ(report.events, 10'000 - 10 + 5'000);
 }
 
+// Read as ours, a newer file would lose what it alone has, and an older one all its events.
+TEST_F(TwoRanks, OtherSchemasAreRefusedHoweverTolerant) {
+  write_ranks();
+  const auto refused = [&] {
+    const Error error = error_of([&] { merge(folder_ / "out.db", shards(), {.tolerant = true}); });
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out.db"));
+    return error;
+  };
+  testing::tamper(shard_of(0), "UPDATE meta SET value = '9' WHERE key = 'min_reader'");
+  EXPECT_EQ(refused().code(), ErrorCode::kStoreVersion);
+  testing::tamper(shard_of(0), "UPDATE meta SET value = 'x' WHERE key = 'schema_version'");
+  EXPECT_EQ(refused().code(), ErrorCode::kStoreVersion);
+  testing::tamper(shard_of(0), "UPDATE meta SET value = '2' WHERE key = 'min_reader'; PRAGMA user_version = 1");
+  const Error error = refused();
+  EXPECT_EQ(error.code(), ErrorCode::kStoreCorrupt);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr(shard_of(0)), HasSubstr("older schema than 2")));
+  // A number alone that is damaged says nothing of the file.
+  testing::tamper(shard_of(0), "PRAGMA user_version = 77");
+  EXPECT_EQ(merge(folder_ / "out.db", shards(), {.tolerant = true}).events, 15'000);
+}
+
+// What a file has in place of our tables is never read, also when the list of tables calls it a table.
+TEST_F(TwoRanks, StandInsForTablesAreNeverRead) {
+  const std::string row = "(stream_id, rank, lane, slot, overlapping)";
+  const std::string endless = "CREATE VIEW stream" + row +
+                              " AS WITH RECURSIVE n(i) AS (SELECT 7 UNION ALL SELECT i + 1 FROM n) "
+                              "SELECT i, 0, 0, 0, 0 FROM n";
+  const std::string list = "PRAGMA writable_schema = ON; UPDATE sqlite_master SET ";
+  std::vector<std::string> stand_ins = {
+      "DROP TABLE stream; " + endless,
+      "DROP TABLE stream; " + endless + "; " + list + "type = 'table', rootpage = 3 WHERE name = 'stream'"};
+  if (sqlite3_compileoption_used("ENABLE_RTREE") != 0) {
+    const std::string made = "DROP TABLE stream; CREATE VIRTUAL TABLE stream USING rtree_i32" + row +
+                             "; INSERT INTO stream VALUES (7, 0, 0, 0, 0); ";
+    stand_ins.push_back(made);
+    stand_ins.push_back(made + list + "rootpage = 3 WHERE name = 'stream'");
+  }
+  for (std::size_t i = 0; i < stand_ins.size(); ++i) {
+    std::filesystem::remove(shard_of(0) + "-wal");
+    std::filesystem::remove(shard_of(0));
+    std::filesystem::remove(shard_of(1));
+    write_ranks();
+    testing::tamper(shard_of(0), stand_ins[i]);
+    const std::string out = folder_ / ("out-" + std::to_string(i) + ".db");
+    const MergeReport report = merge(out, shards(), {.tolerant = true});
+    EXPECT_EQ(report.events, 5'000) << i;
+    EXPECT_THAT(report.notes, Contains(HasSubstr("table stream is missing"))) << i;
+  }
+}
+
 TEST_F(TwoRanks, AMissingChunkIsDamage) {
   write_ranks();
   testing::tamper(shard_of(1), "DELETE FROM chunk WHERE seq = 2");
