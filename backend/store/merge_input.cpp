@@ -7,6 +7,7 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <system_error>
 #include <tuple>
 
@@ -113,11 +114,12 @@ void read_index_of_streams(MergeSource& source) {
   const auto read = capture([&] {
     Statement rows(*source.db,
                    "SELECT stream_id, rank, lane, slot FROM main.stream INDEXED BY sqlite_autoindex_stream_1");
-    while (rows.step()) {
+    std::set<StreamId> known;
+    for (const SourceStream& from : source.streams) known.insert(from.stream.stream_id);
+    for (std::int64_t left = most_rows(*source.db); left > 0 && rows.step(); --left) {
       const Stream stream = {StreamId{rows.integer(0)}, rows.count(1), rows.count(2), rows.count(3),
                              rows.count(3) >= kMaxSlots};
-      const auto is_known = [&](const SourceStream& s) { return s.stream.stream_id == stream.stream_id; };
-      if (std::ranges::none_of(source.streams, is_known))
+      if (known.insert(stream.stream_id).second)
         source.streams.push_back({.stream = stream, .ledger = {}, .chunks = {}});
     }
     return true;

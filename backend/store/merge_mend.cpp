@@ -31,6 +31,18 @@ void drop_unreadable_plans(Database& out, Damage& damage) {
   }
 }
 
+// Damage may say too little of what it hides. A whole run has figures of each rank of its plan, the traffic that they
+// add up to, and as many repeats as others of its strategy.
+constexpr const char* kUnfinishIncomplete =
+    "WITH figures AS (SELECT run_id, strategy_id, (SELECT ranks FROM plan WHERE plan.plan_id = run.plan_id) AS ranks, "
+    "(SELECT count(*) FROM rank_usage u WHERE u.run_id = run.run_id) AS usages, "
+    "(SELECT count(*) FROM repeat r WHERE r.run_id = run.run_id) AS repeats, "
+    "(SELECT total(bytes_sent_intra_node) + total(bytes_sent_inter_node) FROM rank_usage u "
+    "WHERE u.run_id = run.run_id) AS sent, "
+    "(SELECT total(bytes) FROM traffic t WHERE t.run_id = run.run_id) AS moved FROM run WHERE finished) "
+    "UPDATE run SET finished = 0 WHERE run_id IN (SELECT run_id FROM figures f WHERE ranks <> usages OR sent <> moved "
+    "OR repeats = 0 OR repeats < (SELECT max(repeats) FROM figures g WHERE g.strategy_id = f.strategy_id))";
+
 // Runs that lack rows are not finished any more.
 void take_back_figures(Database& out, Damage& damage) {
   constexpr const char* kWithoutPlan = "plan_id IS NOT NULL AND plan_id NOT IN (SELECT plan_id FROM plan)";
@@ -47,6 +59,12 @@ void take_back_figures(Database& out, Damage& damage) {
       taken_back += changed_rows(out);
     }
   }
+  for (const char* table : {"rank_usage", "traffic", "repeat"})
+    if (damage.lost.contains(table)) {
+      out.execute(kUnfinishIncomplete);
+      taken_back += changed_rows(out);
+      break;
+    }
   if (taken_back > 0)
     damage.notes.push_back(
         fmt::format("{} layer passes lost a part of their figures and count as not finished", taken_back));
@@ -78,21 +96,42 @@ bool is_told(std::span<const MergeSource> sources, const Damage& damage) {
   return std::ranges::any_of(sources, [&](const auto& source) { return std::ranges::any_of(source.streams, misses); });
 }
 
-// A run has timelines when the times of its passes are known and, in a file that was finished, when it has an event for
-// each operation of each of them.
+// A run has timelines when each rank has its times of each repeat and, in a file that was finished, when it has an
+// event for each operation of each of them.
 void take_back_timelines(Database& out, std::span<const MergeSource> sources, const Damage& damage) {
   Statement no_timeline(out, "UPDATE repeat SET has_timeline = 0 WHERE run_id BETWEEN ? AND ?");
-  if (const auto lost = damage.lost.find("rank_repeat"); lost != damage.lost.end())
-    for (const KeyRange& runs : lost->second) no_timeline.run(runs.first, runs.last);
+  if (const auto lost = damage.lost.find("rank_repeat"); lost != damage.lost.end()) {
+    Statement incomplete(out,
+                         "SELECT run_id FROM run JOIN plan USING (plan_id) WHERE run_id BETWEEN ? AND ? AND ranks * "
+                         "(SELECT count(*) FROM repeat r WHERE r.run_id = run.run_id AND has_timeline) <> "
+                         "(SELECT total(c.count * c.ranks) FROM rank_repeat_chunk c WHERE c.run_id = run.run_id)");
+    for (const KeyRange& runs : lost->second)
+      for (incomplete.bind_all(runs.first, runs.last); incomplete.step();)
+        no_timeline.run(incomplete.integer(0), incomplete.integer(0));
+  }
   if (sources.front().shard.kind != ShardKind::kNone || is_told(sources, damage)) return;
-  std::map<RunId, std::int64_t> events = events_of_runs(sources);
+  const std::map<RunId, std::int64_t> events = events_of_runs(sources);
   Statement planned(out,
-                    "SELECT run_id, num_ops * (SELECT sum(has_timeline) FROM repeat WHERE repeat.run_id = run.run_id) "
+                    "SELECT run_id, num_ops, (SELECT sum(has_timeline) FROM repeat WHERE repeat.run_id = run.run_id) "
                     "FROM run JOIN plan USING (plan_id)");
   while (planned.step()) {
     const RunId run{planned.integer(0)};
-    if (!planned.is_null(1) && events[run] != planned.integer(1)) no_timeline.run(run, run);
+    const auto found = events.find(run);
+    const auto stored = static_cast<std::uint64_t>(found == events.end() ? 0 : found->second);
+    if (!planned.is_null(2) &&
+        stored != static_cast<std::uint64_t>(planned.integer(1)) * static_cast<std::uint64_t>(planned.integer(2)))
+      no_timeline.run(run, run);
   }
+}
+
+// What is of a strategy or a run that is gone.
+void drop_orphans(Database& out) {
+  for (const char* table : {"strategy_parameter", "strategy_node", "strategy_group"})
+    out.execute(fmt::format("DELETE FROM {} WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy)", table));
+  for (const char* table : {"rank_usage", "traffic", "repeat"})
+    out.execute(fmt::format("DELETE FROM {} WHERE run_id NOT IN (SELECT run_id FROM run)", table));
+  for (const char* table : {"mask_place", "mask_thumbnail"})
+    out.execute(fmt::format("DELETE FROM {} WHERE mask_id NOT IN (SELECT mask_id FROM mask)", table));
 }
 
 }  // namespace
@@ -102,8 +141,7 @@ void mend_tables(Database& out, std::span<const MergeSource> sources, Damage& da
   take_back_figures(out, damage);
   agree_on_problems(out);
   take_back_timelines(out, sources, damage);
-  for (const char* table : {"mask_place", "mask_thumbnail"})
-    out.execute(fmt::format("DELETE FROM {} WHERE mask_id NOT IN (SELECT mask_id FROM mask)", table));
+  drop_orphans(out);
 }
 
 }  // namespace spscope

@@ -71,16 +71,20 @@ UnreadRows read_rank_repeats(Database& db, bool tolerant, const std::function<vo
   unread.gaps += of_chunks.gaps;
   unread.bad_rows += of_chunks.bad_rows;
   if (!unread.cause) unread.cause = of_chunks.cause;
+  if (of_chunks.any()) unread.keys.emplace_back();  // the keys of chunks say nothing of runs
   return unread;
 }
 
-std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank) {
-  Statement row(db,
-                "SELECT min(begin_ns) FROM (SELECT rank, 1 AS ranks, begin_ns FROM main.rank_repeat UNION ALL "
-                "SELECT rank, ranks, begin_min_ns FROM main.rank_repeat_chunk) "
-                "WHERE ?1 IS NULL OR (rank <= ?1 AND rank + ranks > ?1)");
-  if (!row.bind_all(rank).step() || row.is_null(0)) return std::nullopt;
-  return row.integer(0);
+std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank, bool tolerant) {
+  std::optional<std::int64_t> first_ns;
+  const auto offer = [&](const Statement& row) {
+    const std::int64_t begin_ns = row.integer(2), first_rank = row.count(0);
+    if (rank && (*rank < first_rank || *rank - first_rank >= row.count(1))) return;
+    first_ns = std::min(first_ns.value_or(begin_ns), begin_ns);
+  };
+  read_rows(db, "rank_repeat", "rank, 1, begin_ns", tolerant, offer);
+  read_rows(db, "rank_repeat_chunk", "rank, ranks, begin_min_ns", tolerant, offer);
+  return first_ns;
 }
 
 RankRepeatWriter::RankRepeatWriter(Database& db, ChunkCodec codec)

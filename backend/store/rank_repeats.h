@@ -25,8 +25,8 @@ void for_each_rank_repeat(Database& db, std::optional<RunId> run,
 // All of them, those of a rank and run in order, as read_rows reads both tables. Throws Error.
 UnreadRows read_rank_repeats(Database& db, bool tolerant, const std::function<void(const RankRepeat&)>& function);
 
-// The first begin of a rank's passes, or of all ranks', whatever clock they are on.
-std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank);
+// The first begin of a rank's passes, or of all ranks', whatever clock they are on. Throws Error as read_rows does.
+std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank, bool tolerant);
 
 // Packs passes into rank_repeat_chunk.
 class RankRepeatWriter {

@@ -47,17 +47,6 @@ std::string select_from(std::string_view table, std::string_view columns, const 
 
 std::int64_t longer(std::int64_t step) { return step + (step < kSingleSteps ? 1 : step / 8); }
 
-// More rows than the file and its log have room for: pages of a damaged tree may be reached on many ways.
-std::int64_t most_rows(const std::string& path) {
-  std::int64_t bytes = 0;
-  for (const std::string& file : {path, path + "-wal"}) {
-    std::error_code absent;
-    const std::uintmax_t size = std::filesystem::file_size(file, absent);
-    if (!absent) bytes += static_cast<std::int64_t>(size);
-  }
-  return bytes / kMinRowBytes + 1;
-}
-
 struct Key {
   std::int64_t first = std::numeric_limits<std::int64_t>::min();
   std::int64_t second = std::numeric_limits<std::int64_t>::min();
@@ -73,7 +62,7 @@ class Reading {
         key_at_(rows_.num_columns() - static_cast<int>(keys_.size())),
         tolerant_(tolerant),
         read_(read),
-        rows_left_(most_rows(db.path())) {}
+        rows_left_(most_rows(db)) {}
 
   UnreadRows run() {
     Key at;
@@ -104,8 +93,18 @@ class Reading {
   Key key() const {
     Key key;
     if (!keys_.empty()) key.first = rows_.integer(key_at_);
-    if (keys_.size() == 2) key.second = rows_.integer(key_at_ + 1);
+    key.second = keys_.size() == 2 ? rows_.integer(key_at_ + 1) : 0;
     return key;
+  }
+
+  void take(Key& at) {
+    const Key here = key();
+    if (here < at) {  // keys ascend: an earlier one was damaged, and says nothing of what lies before it
+      pass_over(Error(ErrorCode::kStoreCorrupt, "its keys are out of order"), unread_.bad_rows);
+      unread_.keys.emplace_back();
+    }
+    at = std::max(at, here);
+    read_(rows_);
   }
 
   // Whether the end of the table was reached. `at` then is the largest key that was met, or what it was.
@@ -121,8 +120,7 @@ class Reading {
         return false;
       }
       const auto taken = capture([&] {
-        if (const Key here = key(); at < here) at = here;
-        read_(rows_);
+        take(at);
         return true;
       });
       if (!taken) {
@@ -172,6 +170,16 @@ class Reading {
 };
 
 }  // namespace
+
+std::int64_t most_rows(const Database& db) {
+  std::int64_t bytes = 0;
+  for (const std::string& file : {db.path(), db.path() + "-wal"}) {
+    std::error_code absent;
+    const std::uintmax_t size = std::filesystem::file_size(file, absent);
+    if (!absent) bytes += static_cast<std::int64_t>(size);
+  }
+  return bytes / kMinRowBytes + 1;
+}
 
 UnreadRows read_rows(Database& db, std::string_view table, std::string_view columns, bool tolerant,
                      const std::function<void(const Statement&)>& read) {

@@ -21,7 +21,7 @@ struct KeyRange {
 // What was passed over.
 struct UnreadRows {
   std::int64_t gaps = 0;       // places where rows are, or were, that cannot be read
-  std::int64_t bad_rows = 0;   // rows that `read` could not take
+  std::int64_t bad_rows = 0;   // rows that `read` could not take, or that are behind one with a larger key
   std::vector<KeyRange> keys;  // where rows may be missing: of every gap and bad row
   std::optional<Error> cause;  // the first of either
 
@@ -35,6 +35,9 @@ struct UnreadRows {
 // and want of memory, end the reading.
 UnreadRows read_rows(Database& db, std::string_view table, std::string_view columns, bool tolerant,
                      const std::function<void(const Statement&)>& read);
+
+// More rows than the file and its log have room for: pages of a damaged tree may be reached on many ways.
+std::int64_t most_rows(const Database& db);
 
 // Throws the error again unless it is damage of what is read: want of memory, and a fault of what is written, are not,
 // and end a merge however tolerant it is.

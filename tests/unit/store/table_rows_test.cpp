@@ -85,6 +85,21 @@ TEST_F(TableRows, TheFirstPageMayBeLost) {
   EXPECT_GE(std::ssize(ids), kRows - kMostOfPage);
 }
 
+TEST_F(TableRows, AKeyThatIsTooLargeHidesNoRowsInSilence) {
+  // Before the text of a row: its bytes, its key in two bytes, and a header of three.
+  bytes_.replace(bytes_.find("text of 00500") - 5, 2, "\xff\x7f");  // 16,383
+  write(bytes_);
+  const std::set<std::int64_t> ids = singles();
+  EXPECT_EQ(std::ssize(ids), kRows);
+  EXPECT_TRUE(ids.contains(16383) && ids.contains(501));
+  EXPECT_FALSE(ids.contains(500));
+  EXPECT_GT(unread_.bad_rows, 0);
+  const auto is_whole = [](const KeyRange& keys) {
+    return keys.first == KeyRange{}.first && keys.last == KeyRange{}.last;
+  };
+  EXPECT_TRUE(std::ranges::any_of(unread_.keys, is_whole));
+}
+
 TEST_F(TableRows, AKeyOfTwoNumbersIsFollowedInBoth) {
   const std::size_t second_table = bytes_.find("text of 03999") + 1;
   for (const std::int64_t id : {85, 2010}) zero(page_of(id, second_table));
