@@ -188,10 +188,11 @@ RunShardsOptions shards_options(const RunFlags& flags, int first_rank, int ranks
 }
 
 std::function<void(std::int64_t)> room_check(const CollectingNote& note, bool& refused) {
-  return [note, &refused](std::int64_t events) {
-    refused = true;
-    require_room_for_events(note, events);
+  return [note, &refused, begun = false](std::int64_t events) mutable {
+    refused = !begun;
+    require_room_for_events(note, events, begun);
     refused = false;
+    begun = true;
   };
 }
 

@@ -37,7 +37,7 @@ std::string interrupted_text(const RunOutcome& outcome);
 
 // Where a process writes that executes `ranks` ranks from `first_rank` on.
 RunShardsOptions shards_options(const RunFlags& flags, int first_rank, int ranks);
-// For RunOptions::on_size: `refused` says afterwards whether the run was ended for want of room.
+// For RunOptions::on_size: `refused` says afterwards whether the run was ended for want of room before anything ran.
 std::function<void(std::int64_t)> room_check(const CollectingNote& note, bool& refused);
 // Says in the head shard, if this process has it, how the run ended. `lost`: why events of ranks are missing.
 void tell_end(RunShards& shards, const Result<RunOutcome>& outcome, const std::optional<Error>& lost);

@@ -168,7 +168,7 @@ struct RunningJob {
 
   bool noted = false;
   std::set<std::size_t> sized = {};  // strategies whose plan was counted
-  std::int64_t events = 0;           // that these make in all layers
+  double events = 0;                 // that these still make in all layers
 
   // All processes of a run leave at the same place: each of them asks.
   bool interrupted() const {
@@ -206,11 +206,12 @@ struct RunningJob {
     const RunSection& run = job.config.run;
     if (run.mode == RunMode::kExecute && sized.insert(strategy.position).second) {
       constexpr double kMost = 1e16;  // whatever a config asks for
-      const double passes = static_cast<double>(run.repeats) * run.layers * run.denoise_steps;
-      events += static_cast<std::int64_t>(std::min(kMost, static_cast<double>(plan.ops.size()) * passes));
+      const double of_layer = static_cast<double>(plan.ops.size()) * run.repeats;
+      events += std::min(kMost, of_layer * run.layers * run.denoise_steps);
       together([&] {
-        if (target.head != nullptr && options.on_size) options.on_size(events);
+        if (target.head != nullptr && options.on_size) options.on_size(static_cast<std::int64_t>(events));
       });
+      events = std::max(0.0, events - of_layer);  // it runs now
     }
     if (noted) return;
     noted = true;

@@ -24,8 +24,8 @@ struct RunOptions {
   const std::atomic<bool>* interrupt = nullptr;  // set by a signal
   std::function<void(const RunProgress&)> on_progress;
   std::function<void(const std::string&)> on_note;  // what the user should know before a long run
-  // Asked by the head before anything runs, and again with each strategy of the first layer: how many events the run
-  // makes at least. Its Error ends the run.
+  // Told by the head before anything runs, and again with each strategy of the first layer: how many events are still
+  // to come at least. Its Error ends the run.
   std::function<void(std::int64_t)> on_size;
   int shards = 0;  // of the collection, for progress
   // The processes that run a rank each, this being one of them; nullptr: ranks are threads of this process.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "backend/base/cores.h"
 #include "backend/base/process.h"
@@ -65,13 +66,13 @@ void require_room_for_ranks(const Job& job, bool processes) {
                 kHint);
 }
 
-void require_room_for_events(const CollectingNote& note, std::int64_t events) {
+void require_room_for_events(const CollectingNote& note, std::int64_t events, bool begun) {
   const std::int64_t bytes = events * kLeastEventBytes;
-  const auto require = [&](const std::string& place, std::int64_t needed, std::int64_t free_bytes) {
-    if (free_bytes >= needed) return;
-    throw Error(ErrorCode::kOutputPlace,
-                fmt::format("a run of {} events needs at least {} bytes in {}, and {} are free", events, needed, place,
-                            free_bytes),
+  const auto require = [&](const std::string& place, std::int64_t needed, std::optional<std::int64_t> free_bytes) {
+    if (!free_bytes || *free_bytes >= needed) return;
+    throw Error(begun ? ErrorCode::kStoreWrite : ErrorCode::kOutputPlace,
+                fmt::format("{} {} events needs at least {} bytes in {}, and {} are free",
+                            begun ? "the rest of the run with" : "a run of", events, needed, place, *free_bytes),
                 "use fewer repeats, layers or denoise steps, or a disk with more room (run.scratch, -o)");
   };
   const FolderRoom shards = room_in(note.folder);

@@ -42,7 +42,7 @@ FolderRoom room_in(const std::string& folder) {
   struct stat status {};
   struct statvfs system {};
   if (::stat(folder.c_str(), &status) == 0) room.device = status.st_dev;
-  if (::statvfs(folder.c_str(), &system) == 0)
+  if (::statvfs(folder.c_str(), &system) == 0 && system.f_blocks > 0)
     room.free_bytes = static_cast<std::int64_t>(system.f_bavail) * static_cast<std::int64_t>(system.f_frsize);
   return room;
 }
@@ -60,11 +60,11 @@ void require_local_folder(const std::string& folder, std::int64_t bytes) {
   if (::statfs(folder.c_str(), &system) != 0) refuse(std::strerror(errno));
   if (const std::string_view name = shared_file_system(static_cast<std::uint64_t>(system.f_type)); !name.empty())
     refuse(fmt::format("it is on {}, where a database that is being written is not safe", name));
-  const std::int64_t free_bytes = room_in(folder).free_bytes;
-  if (free_bytes < bytes)
+  const std::optional<std::int64_t> free_bytes = room_in(folder).free_bytes;
+  if (free_bytes && *free_bytes < bytes)
     throw Error(
         ErrorCode::kStoreWrite,
-        fmt::format("the scratch folder \"{}\" has {} bytes free, and this run needs {}", folder, free_bytes, bytes),
+        fmt::format("the scratch folder \"{}\" has {} bytes free, and this run needs {}", folder, *free_bytes, bytes),
         "free space there, or set run.scratch to a folder with more");
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,10 +13,10 @@ namespace spscope {
 // own serves; "" for any other.
 std::string_view shared_file_system(std::uint64_t magic);
 
-// Of the file system that a folder is on; all of it free when the system does not say.
+// Of the file system that a folder is on.
 struct FolderRoom {
-  std::uint64_t device = 0;  // its number; of another file system another one
-  std::int64_t free_bytes = std::numeric_limits<std::int64_t>::max();
+  std::uint64_t device = 0;                // its number; of another file system another one
+  std::optional<std::int64_t> free_bytes;  // nothing when the system does not say, as that of some served by programs
 };
 FolderRoom room_in(const std::string& folder);
 

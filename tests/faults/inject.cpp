@@ -4,9 +4,10 @@
 //                                                         once so many bytes were written to them
 //   INJECT_CLOCK_STEP_S=seconds INJECT_CLOCK_AFTER_MS=ms  the clock of the day steps so far, so long after the start;
 //   INJECT_CLOCK_SEEN=file                                the file is made when the program is told a time after the
-//   step INJECT_NFS_LOCKS=1                                    flock locks all bytes of the file against other
-//   descriptors,
-//                                                         as clients of NFS do (flock(2))
+//                                                         step
+//   INJECT_NFS_LOCKS=1                                    flock locks all bytes of the file against other
+//                                                         descriptors, as clients of NFS do (flock(2))
+//   INJECT_FULL_WITH=file                                 no file system has room while this file is there
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <sys/time.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -99,6 +101,13 @@ ssize_t pwrite(int descriptor, const void* bytes, size_t count, off_t offset) {
 ssize_t pwrite64(int descriptor, const void* bytes, size_t count, off64_t offset) {
   if (fails(descriptor, count)) return -1;
   return real<ssize_t (*)(int, const void*, size_t, off64_t)>("pwrite64")(descriptor, bytes, count, offset);
+}
+
+int statvfs(const char* path, struct statvfs* room) {
+  const int result = real<int (*)(const char*, struct statvfs*)>("statvfs")(path, room);
+  const char* full = getenv("INJECT_FULL_WITH");
+  if (result == 0 && full != nullptr && access(full, F_OK) == 0) room->f_bavail = 0;
+  return result;
 }
 
 int flock(int descriptor, int operation) {
