@@ -47,7 +47,7 @@ CollectingNote collection_of(const std::string& file) {
               "name the file that a run was given with -o, its .collecting file, or its folder in run.scratch");
 }
 
-// The exit code: that of the run, as far as it said.
+// The exit code: that of the run, as far as it said; else whether OUT is there.
 int tell_end(CommandContext& context, const WatchedRun& last, const CollectingNote& note, bool json) {
   const std::string why = last.failure().empty() ? "" : ": " + last.failure();
   if (last.state == "died") {
@@ -62,12 +62,16 @@ int tell_end(CommandContext& context, const WatchedRun& last, const CollectingNo
       context.out << fmt::format("the run has ended; what its ranks here did went to host {}\n", note.home_host);
     return kExitDone;
   }
-  const int code = last.progress && last.progress->exit_code ? *last.progress->exit_code : kExitFailed;
-  if (json) return code;
   std::error_code ignored;
-  const std::string kept =
-      std::filesystem::exists(last.out, ignored) ? "kept in " + last.out : std::string("nothing was kept");
-  if (code == kExitDone)
+  const bool is_there = std::filesystem::exists(last.out, ignored);
+  const bool told = last.progress && last.progress->exit_code, known = told || !last.failure().empty();
+  const int code = told ? *last.progress->exit_code : !known && is_there ? kExitDone : kExitFailed;
+  if (json) return code;
+  const std::string kept = is_there ? "kept in " + last.out : std::string("nothing was kept");
+  if (!known)
+    context.out << fmt::format("the run has ended; how is not known; {}\n",
+                               is_there ? last.out + " is there" : "there is no " + last.out);
+  else if (code == kExitDone)
     context.out << fmt::format("the run has ended after {}; {}\n", clock_text(last.progress->elapsed_s), kept);
   else
     context.out << fmt::format("the run failed{}\n{}\n", why, kept);

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string_view>
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
@@ -17,20 +19,36 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // The page: CRC-32C of the rest in 8 hexadecimal digits, a space, an object, and spaces up to the last byte.
-constexpr std::size_t kBytes = 2048, kSumDigits = 8, kMaxCause = 800;
+constexpr std::size_t kBytes = 2048, kSumDigits = 8;
 
 std::string sum_of(std::string_view text) {
   return fmt::format("{:08x}", crc32c({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}));
 }
 
+// As many whole characters of it as `most` bytes hold.
+std::string_view first_of(std::string_view text, std::size_t most) {
+  if (most >= text.size()) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
+// With as much of the cause as the page holds.
 std::string page_of(const RunProgress& progress) {
+  constexpr std::size_t kText = kBytes - kSumDigits, kLongestEscape = 6;
   Json object = Json::parse(progress_json(progress));
-  object["cause"] = progress.cause.substr(0, kMaxCause);
   object["cause_rank"] = progress.cause_rank;
   object["exit_code"] = progress.exit_code ? Json(*progress.exit_code) : Json();
   object["said_ns"] = progress.said_ns;
-  std::string text = " " + object.dump(-1, ' ', false, Json::error_handler_t::replace);
-  text.resize(std::max(text.size(), kBytes - kSumDigits), ' ');
+  std::string text;
+  std::string_view cause = first_of(progress.cause, kText);
+  for (;;) {
+    object["cause"] = cause;
+    text = " " + object.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (text.size() <= kText || cause.empty()) break;
+    const std::size_t cut = (text.size() - kText + kLongestEscape - 1) / kLongestEscape;
+    cause = first_of(cause, cause.size() - std::min(cause.size(), cut));
+  }
+  text.resize(std::max(text.size(), kText), ' ');
   return sum_of(text) + text;
 }
 

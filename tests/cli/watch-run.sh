@@ -55,3 +55,20 @@ wait_for grep -q '"done":20,' progress
 expect_exit 0 watch well.db
 expect_out 'the run has ended after ' 'kept in '
 wait "$pid"
+
+# Where the run could not say how it ended, watch does not say that it failed. STOP: while watch gets to know it.
+"$SPSCOPE" run -s ring "${small[@]}" --set run.denoise_steps=10000 --headless -o unsaid.db >result 2>unsaid &
+pid=$!
+wait_for grep -q '"done":20,' unsaid
+kill -STOP "$pid"
+rm -- "$TMPDIR"/spscope-unsaid-*/*.progress
+"$SPSCOPE" watch unsaid.db --every 0.1 >"$out" 2>"$err" &
+watcher=$!
+wait_for grep -q 'unsaid.db' "$out"
+kill -TERM "$pid"
+kill -CONT "$pid"
+wait "$pid" || true
+watched=0
+wait "$watcher" || watched=$?
+[ "$watched" -eq 0 ] || fail "exit code $watched of watch, when the file is there"
+expect_out 'the run has ended; how is not known; ' 'unsaid.db is there'

@@ -170,6 +170,26 @@ TEST(ProgressPage, TakesWhatIsSaidToThoseWhoLookOn) {
   EXPECT_EQ(reader.read()->label, "usp u4 r2");
 }
 
+TEST(ProgressPage, CutsACauseThatFindsNoRoomBetweenCharacters) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "run.progress").string();
+  const ProgressPage page(path);
+  ProgressReader reader(path);
+  for (const std::string part : std::initializer_list<const char*>{"\x01", "\"", "\u00e4", "\U0001f600"}) {
+    std::string cause = "x";
+    while (cause.size() < 5000) cause += part;
+    page.write(running());
+    page.set_cause(cause, 3);
+    page.set_end(1);
+    const std::optional<RunProgress> said = reader.read();
+    ASSERT_TRUE(said);
+    EXPECT_EQ(said->exit_code, 1);
+    EXPECT_GT(said->cause.size(), 200u);
+    EXPECT_EQ(said->cause, cause.substr(0, said->cause.size()));
+    EXPECT_EQ((said->cause.size() - 1) % part.size(), 0u);
+  }
+}
+
 TEST(ProgressPage, AHalfWrittenPageIsNone) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "run.progress").string();
