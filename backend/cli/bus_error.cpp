@@ -71,7 +71,8 @@ void tell(std::string_view path) {
   const bool known = ::statvfs(name.data(), &room) == 0;
   say(is_run ? "\nerror SPS-154: \"" : "\nerror SPS-126: \"");
   say(path);
-  say("\" is mapped, and a page of it finds no room: the disk, or a quota, is full");
+  say("\" is mapped, and a page of it cannot be had: the disk, or a quota, is full, the file was cut short, or it ");
+  say("cannot be written");
   if (known) say("; "), say(std::uint64_t{room.f_bavail} * room.f_frsize), say(" bytes are free on its file system");
   if (!is_run) return say("\n  free space there, use fewer ranks a host, or --launcher threads\n");
   say("\n  free space there; unless the run still makes its file: spscope recover \"");
@@ -82,6 +83,11 @@ void tell(std::string_view path) {
 std::atomic<bool> told{false};
 
 void on_bus_error(int signal, siginfo_t* info, void*) {
+  if (info->si_code <= 0) {  // sent, as by kill
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);  // comes when this handler returns
+    return;
+  }
   MapLines lines;
   std::string_view line = lines.next(), path;
   while (!line.empty() && (path = path_at(line, reinterpret_cast<std::uintptr_t>(info->si_addr))).empty())

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# A mapped file that somebody cuts short ends a run with an error that names it; a SIGBUS that is sent ends it as it does
+# any program.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+start() {
+  rm -rf -- "${TMPDIR:?}"/* kept.db.collecting
+  "$SPSCOPE" run -s ring "${small[@]}" --set run.denoise_steps=10000 --headless -o kept.db >"$out" 2>"$err" &
+  pid=$!
+  wait_for grep -q '"done":20,' "$err"
+}
+finish() {
+  code=0
+  wait "$pid" || code=$?
+  [ "$code" -eq "$1" ] || fail "exit code $code, not $1"
+}
+
+start
+truncate -s 0 -- "$TMPDIR"/spscope-kept-*/*.now
+finish 1
+expect_err 'SPS-154' '.now" is mapped' 'the disk, or a quota, is full, the file was cut short, or it cannot be written' 'spscope recover'
+
+start
+kill -BUS "$pid"
+finish $((128 + 7))
+expect_not_err 'SPS-'
