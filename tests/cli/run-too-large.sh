@@ -14,15 +14,17 @@ for mode in execute project simulate; do
   expect_nothing
 done
 
-# 4,000 threads with a ring of events each.
-code=0
-(
-  ulimit -d 3000000
-  exec "$SPSCOPE" run -s ring "${small[@]}" --set cluster.ranks=4000 -o kept.db
-) >"$out" 2>"$err" || code=$?
-[ "$code" -eq 2 ] || fail "exit code $code for too many ranks"
-expect_err 'SPS-127' '4000 ranks need at least 5242880000 bytes of memory' '3072000000' 'ulimit -d' 'run.mode'
-expect_nothing
+# 4,000 threads with a ring of events each. AddressSanitizer itself reserves more than any limit.
+if ! grep -q __asan_init "$SPSCOPE"; then
+  code=0
+  (
+    ulimit -d 3000000
+    exec "$SPSCOPE" run -s ring "${small[@]}" --set cluster.ranks=4000 -o kept.db
+  ) >"$out" 2>"$err" || code=$?
+  [ "$code" -eq 2 ] || fail "exit code $code for too many ranks"
+  expect_err 'SPS-127' '4000 ranks need at least 5242880000 bytes of memory' '3072000000' 'ulimit -d' 'run.mode'
+  expect_nothing
+fi
 
 # More than a petabyte of events. Without -o they go to the scratch folder all the same.
 for keep in '' '-o kept.db'; do
