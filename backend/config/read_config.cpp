@@ -97,6 +97,29 @@ void suggest_parameters(std::vector<Problem>& problems, std::span<const std::str
   }
 }
 
+constexpr std::string_view kOverride = "--set ";
+
+// What chooses a pattern's blocks says nothing beside a file of them. A --set of the file alone replaces the mask of
+// the config, whatever that was.
+std::vector<Problem> unused_beside_mask_file(const ReadConfig& read) {
+  std::vector<Problem> problems;
+  const auto file = read.places.find("mask.file");
+  if (file == read.places.end() || read.config.mask.file.empty()) return problems;
+  const bool replaces = file->second.file.starts_with(kOverride);
+  for (const std::string field : {"mask.density", "mask.pattern", "mask.seed"}) {
+    const auto place = read.places.find(field);
+    const bool is_typed = place != read.places.end() && place->second.file.starts_with(kOverride);
+    if (place == read.places.end() || (replaces && !is_typed)) continue;
+    problems.push_back({ErrorCode::kConfigConflict, field,
+                        fmt::format("the mask is that of mask.file = {}, which this cannot change",
+                                    toml_quoted(shown(read.config.mask.file))),
+                        is_typed && !replaces ? "leave it out, or add --set mask.file= for a mask of mask.pattern"
+                                              : fmt::format("leave out {} or mask.file", field),
+                        place->second});
+  }
+  return problems;
+}
+
 template <typename T>
 bool parse_number(std::string_view text, T& out) {
   const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -164,7 +187,7 @@ ReadConfig read_config(const std::string& path) {
 void apply_override(ReadConfig& read, std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   const std::string_view name = assignment.substr(0, equals);
-  const std::string file = "--set " + shown(assignment);
+  const std::string file = std::string(kOverride) + shown(assignment);
   if (equals == std::string_view::npos || equals == 0) {
     read.problems.push_back({ErrorCode::kUsage, "", fmt::format("\"{}\" has not the form key=value", shown(assignment)),
                              "for example --set run.dtype=fp32"});
@@ -218,6 +241,8 @@ Result<LoadedConfig> load_config(const std::string& path, std::span<const std::s
   if (!syntax) {  // what a file without values would be lacking says nothing
     std::vector<Problem> more = validate(read.config, names, read.faulty);
     locate(more, read.places);
+    read.problems.insert(read.problems.end(), more.begin(), more.end());
+    more = unused_beside_mask_file(read);
     read.problems.insert(read.problems.end(), more.begin(), more.end());
   }
   if (!read.problems.empty()) return Error(std::move(read.problems));

@@ -19,6 +19,17 @@ refused 'SPS-043' 'blocks' -- run "${fitting[@]}" --set mask.block=32 --set mask
 refused 'SPS-043' 'it has 2 layers, 3 are to run' -- run "${fitting[@]}" --set run.layers=3 \
   --set mask.file=files/good-layers.npy -o kept.db
 refused 'SPS-005' 'mask.pattern' -- run "${fitting[@]}" --set mask.file=files/good.npy --set mask.pattern=unused
+# What a file makes unused is not taken without a word, unless the file replaces the mask of a config.
+refused 'SPS-006' 'mask.density' '--> --set mask.density=0.9' 'leave out mask.density or mask.file' \
+  -- plan "${fitting[@]}" --set mask.file=files/good.npy --set mask.density=0.9
+lines files/both.toml '[mask]' 'pattern = "window"' 'file = "good.npy"' 'seed = 3'
+refused 'SPS-006' 'both.toml:2' 'mask.pattern' 'both.toml:4' 'mask.seed' -- plan files/both.toml "${fitting[@]}"
+lines files/window.toml '[mask]' 'pattern = "window"' 'density = 0.4'
+expect_exit 0 plan files/window.toml "${fitting[@]}" --set mask.file=files/good.npy
+lines files/file.toml '[mask]' 'file = "good.npy"'
+refused 'SPS-006' '--> --set mask.density=0.9' 'add --set mask.file=' \
+  -- plan files/file.toml "${fitting[@]}" --set mask.density=0.9
+expect_exit 0 plan files/file.toml "${fitting[@]}" --set mask.density=0.9 --set mask.file=
 for file in missing.npy truncated.npy truncated.npz truncated.safetensors object.npy nan.npy huge-dimension.npy \
   overflow.npy two.npy; do
   refused "$file" -- run "${fitting[@]}" --set mask.file=files/$file -o kept.db --dump dump
