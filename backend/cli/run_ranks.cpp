@@ -73,7 +73,7 @@ int keep_launched(CommandContext& context, const RunFlags& flags, RunOutput& out
     throw Error(ErrorCode::kRankFailed, fmt::format("mpirun ended with exit code {}", end.exit_code),
                 "see what it said; nothing was kept");
   }
-  if (!died && end.exit_code == kExitUsage) {  // nothing ran; they said why
+  if (!died && end.exit_code == kExitUsage && !holds_events(output.note())) {  // nothing ran; they said why
     output.discard();
     return end.exit_code;
   }

@@ -14,6 +14,20 @@ expect_exit 0 doctor kept.db
 expect_no_scratch
 rm kept.db
 
+# A rank that ends with the exit code of a wrong use, after others have recorded something: that is kept.
+mkdir ../programs
+# shellcheck disable=SC2016  # for that script
+printf '#!/bin/sh\n"%s" "$@"\nexit 2\n' "$(command -v mpirun)" >../programs/mpirun
+chmod +x ../programs/mpirun
+code=0
+PATH=$PWD/../programs:$PATH "$SPSCOPE" "${job[@]}" >"$out" 2>"$err" || code=$?
+[ "$code" -eq 1 ] || fail "exit code $code when ranks end with 2"
+expect_err 'events up to then are kept in kept.db'
+expect_exit 0 sql kept.db 'SELECT count(*) > 0 FROM event' --csv
+expect_out '1'
+expect_no_scratch
+rm kept.db
+
 # with_programs NAME...: runs the job with nothing on the PATH but these; each ends with 213, as mpirun does when its own
 # daemon fails, and setpriv runs the program that it is given.
 with_programs() {
