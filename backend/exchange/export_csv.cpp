@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include "backend/base/error.h"
@@ -17,7 +16,6 @@
 #include "backend/exchange/store_tables.h"
 #include "backend/store/any_value.h"
 #include "backend/store/embedded_schema.h"
-#include "backend/store/rank_repeats.h"
 
 namespace spscope {
 
@@ -65,20 +63,6 @@ std::int64_t write_table(Database& db, const std::string& sql, const std::string
   return count;
 }
 
-void write_rank_repeats(Database& db, const std::string& path) {
-  WholeFile file(path);
-  std::string text = "run_id,repeat,rank,begin_ns,end_ns\r\n";
-  for_each_rank_repeat(db, std::nullopt, [&](const RankRepeat& r) {
-    fmt::format_to(std::back_inserter(text), "{},{},{},{},{}\r\n", static_cast<std::int64_t>(r.run_id), r.repeat,
-                   r.rank, r.begin_ns, r.end_ns);
-    if (text.size() < kBufferBytes) return;
-    file.write(text);
-    text.clear();
-  });
-  file.write(text);
-  file.commit();
-}
-
 // A new folder beside the destination, removed unless it was put in its place.
 class WholeFolder {
  public:
@@ -123,16 +107,12 @@ ExportReport export_csv(const ExportSource& source, const std::string& path) {
   ExportReport report;
   WholeFolder folder(path);
   for (ExportTable table : ordinary_tables()) {
-    if (table.name == "rank_repeat") {
-      write_rank_repeats(*source.db, folder / "rank_repeat.csv");
-      continue;
-    }
     const std::size_t all = table.columns.size();
     std::erase_if(table.columns, [](const ExportColumn& column) { return column.type == "BLOB"; });
     if (table.columns.size() < all) report.notes.push_back(fmt::format("{} without its columns of bytes", table.name));
     write_table(*source.db, select_all(table, "main"), folder / (table.name + ".csv"));
   }
-  for (const ExportTable& table : event_tables(*source.db)) {
+  for (const ExportTable& table : virtual_tables(*source.db)) {
     const std::int64_t rows = write_table(*source.db, select_all(table, "temp"), folder / (table.name + ".csv"));
     if (table.name == "event") report.events = rows;
   }

@@ -11,7 +11,6 @@
 #include "backend/exchange/store_tables.h"
 #include "backend/store/any_value.h"
 #include "backend/store/embedded_schema.h"
-#include "backend/store/rank_repeats.h"
 
 namespace spscope {
 
@@ -38,12 +37,6 @@ std::int64_t copy_table(Database& from, const std::string& schema, const ExportT
   return count;
 }
 
-void copy_rank_repeats(Database& from, Database& to) {
-  Statement insert(to, "INSERT INTO rank_repeat (run_id, repeat, rank, begin_ns, end_ns) VALUES (?, ?, ?, ?, ?)");
-  for_each_rank_repeat(from, std::nullopt,
-                       [&](const RankRepeat& r) { insert.run(r.run_id, r.repeat, r.rank, r.begin_ns, r.end_ns); });
-}
-
 void create_table(Database& db, const ExportTable& table, bool has_key) {
   std::string columns;
   for (const ExportColumn& column : table.columns)
@@ -64,12 +57,9 @@ ExportReport export_plain_sqlite(const ExportSource& source, const std::string& 
     Transaction transaction(to);
     for (const ExportTable& table : ordinary_tables()) {
       create_table(to, table, false);
-      if (table.name == "rank_repeat")
-        copy_rank_repeats(*source.db, to);
-      else
-        copy_table(*source.db, "main", table, to);
+      copy_table(*source.db, "main", table, to);
     }
-    for (const ExportTable& table : event_tables(*source.db)) {
+    for (const ExportTable& table : virtual_tables(*source.db)) {
       create_table(to, table, table.name == "event");
       const std::int64_t rows = copy_table(*source.db, "temp", table, to);
       if (table.name == "event") report.events = rows;

@@ -8,7 +8,8 @@ namespace spscope {
 
 namespace {
 
-constexpr std::string_view kPacked[] = {"chunk", "lod_track", "lod_level", "lod_strip", "rank_repeat_chunk"};
+constexpr std::string_view kPacked[] = {"chunk",     "lod_track",   "lod_level",
+                                        "lod_strip", "rank_repeat", "rank_repeat_chunk"};
 
 std::vector<ExportColumn> columns_of(Database& db, const std::string& table, const std::string& schema, bool hidden) {
   Statement rows(db, "SELECT name, type FROM pragma_table_xinfo(?, ?) WHERE hidden = 0 OR ? ORDER BY cid");
@@ -34,9 +35,10 @@ std::vector<ExportTable> ordinary_tables() {
   return tables;
 }
 
-std::vector<ExportTable> event_tables(Database& db) {
+std::vector<ExportTable> virtual_tables(Database& db) {
   return {{"event", columns_of(db, "event", "temp", true)},
-          {"event_stats", columns_of(db, "event_stats", "temp", false)}};
+          {"event_stats", columns_of(db, "event_stats", "temp", false)},
+          {"rank_repeat", columns_of(db, "rank_repeat", "temp", false)}};
 }
 
 std::string select_all(const ExportTable& table, const std::string& schema) {

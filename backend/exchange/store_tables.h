@@ -16,12 +16,11 @@ struct ExportTable {
   std::vector<ExportColumn> columns;
 };
 
-// The ordinary tables of this program's schema but for those that hold something in a packed form: `event` and
-// `event_stats` stand for events and pyramids, and what rank_repeat_chunk holds has to be added to the rows of
-// rank_repeat (for_each_rank_repeat).
+// The ordinary tables of this program's schema but for those that hold something in a packed form, for which the
+// virtual tables and pyramids stand.
 std::vector<ExportTable> ordinary_tables();
-// temp.event with its hidden columns, and temp.event_stats without its arguments.
-std::vector<ExportTable> event_tables(Database& db);
+// temp.event with its hidden columns, temp.event_stats without its arguments, and temp.rank_repeat.
+std::vector<ExportTable> virtual_tables(Database& db);
 // "SELECT a, b FROM main.t"
 std::string select_all(const ExportTable& table, const std::string& schema);
 

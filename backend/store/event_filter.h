@@ -37,10 +37,11 @@ enum class EventColumn : int {
   kBytes,
   kCommunicatorId,
   kPeer,
+  kRepeat,
   kNameId,      // hidden: string.string_id
   kCategoryId,  // hidden: the number of the category
 };
-inline constexpr int kNumEventColumns = 24;
+inline constexpr int kNumEventColumns = 25;
 
 // The bit of a column in SQLite's mask of columns that are used.
 constexpr std::uint32_t column_bit(EventColumn column) { return 1u << static_cast<int>(column); }

@@ -35,8 +35,44 @@ constexpr const char* kColumns =
     " bytes INTEGER,"                // bytes that this rank sent
     " communicator_id INTEGER,"      // communicator
     " peer INTEGER,"                 // the only other rank, -1 when there are several
+    " repeat INTEGER,"               // repeat of the run in which it began on its rank; null outside all
     " name_id INTEGER HIDDEN,"       // key of the name in string
     " category_id INTEGER HIDDEN)";  // number of the category
+
+// Which repeat of its run a rank was in. Of runs that no rank recorded, by the repeats of all ranks.
+class RepeatFinder {
+ public:
+  explicit RepeatFinder(sqlite3* db)
+      : windows_(db,
+                 "SELECT begin_ns, end_ns, repeat FROM temp.rank_repeat WHERE run_id = ?1 AND rank = ?2 UNION ALL "
+                 "SELECT begin_ns, end_ns, repeat FROM main.repeat WHERE run_id = ?1 AND NOT EXISTS "
+                 "(SELECT 1 FROM temp.rank_repeat WHERE run_id = ?1 AND rank = ?2) ORDER BY begin_ns, repeat") {}
+
+  std::optional<std::int64_t> repeat_at(std::int64_t run_id, int rank, std::int64_t time_ns) {
+    if (read_ != std::pair(run_id, rank)) read(run_id, rank);
+    const auto later = std::upper_bound(ordered_.begin(), ordered_.end(), time_ns,
+                                        [](std::int64_t ns, const Window& window) { return ns < window.begin_ns; });
+    if (later == ordered_.begin() || std::prev(later)->end_ns < time_ns) return std::nullopt;
+    return std::prev(later)->repeat;
+  }
+
+ private:
+  struct Window {
+    std::int64_t begin_ns, end_ns, repeat;
+  };
+  void read(std::int64_t run_id, int rank) {
+    ordered_.clear();
+    read_.reset();
+    const std::int64_t values[] = {run_id, rank};
+    for (windows_.start(values); windows_.step();)
+      ordered_.push_back({windows_.integer(0), windows_.integer(1), windows_.integer(2)});
+    read_ = {run_id, rank};
+  }
+
+  BorrowedStatement windows_;
+  std::optional<std::pair<std::int64_t, int>> read_;  // what is in ordered_
+  std::vector<Window> ordered_;
+};
 
 class EventCursor : public sqlite3_vtab_cursor {
  public:
@@ -51,6 +87,10 @@ class EventCursor : public sqlite3_vtab_cursor {
     tests_ops_ = bounds.op_id != Interval{};
     used_ = used | (tests_begins_ ? column_bit(Column::kBeginNs) : 0) | (tests_ends_ ? column_bit(Column::kEndNs) : 0) |
             (tests_ops_ ? column_bit(Column::kOpId) : 0);
+    if ((used_ & column_bit(Column::kRepeat)) != 0) {
+      used_ |= column_bit(Column::kBeginNs);
+      if (!repeats_) repeats_.emplace(source_.db());
+    }
     scan_.start(bounds);
     chunk_.header.count = 0;
     index_ = -1;
@@ -97,6 +137,7 @@ class EventCursor : public sqlite3_vtab_cursor {
   ChunkRow chunk_;
   EventValues values_;
   std::optional<std::int64_t> run_end_ns_;
+  std::optional<RepeatFinder> repeats_;  // for this one answer, during which the file stays as it is
   int index_ = -1;
   bool at_end_ = true;
 };
@@ -135,6 +176,10 @@ void EventCursor::column(sqlite3_context* context, int index) {
       return flag(kEventClamped);
     case Column::kModelled:
       return flag(kEventModelled);
+    case Column::kRepeat: {
+      const auto repeat = repeats_->repeat_at(chunk_.run_id, chunk_.stream.rank, begin_ns(index_));
+      return repeat ? sqlite3_result_int64(context, *repeat) : sqlite3_result_null(context);
+    }
     default:
       break;
   }
@@ -198,9 +243,11 @@ const sqlite3_module kEventModule = module_of<EventCursor>({create, connect, bes
 int create_event_tables(sqlite3* db, std::string& error) {
   int code = sqlite3_create_module(db, "spscope_event", &kEventModule, nullptr);
   if (code == SQLITE_OK) code = sqlite3_create_module(db, "spscope_event_stats", &kEventStatsModule, nullptr);
+  if (code == SQLITE_OK) code = sqlite3_create_module(db, "spscope_rank_repeat", &kRankRepeatModule, nullptr);
   const auto run = [&](const char* sql) {
     if (code == SQLITE_OK) code = sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
   };
+  run("CREATE VIRTUAL TABLE temp.rank_repeat USING spscope_rank_repeat");
   run("CREATE VIRTUAL TABLE temp.event USING spscope_event");
   run("CREATE VIRTUAL TABLE temp.event_stats USING spscope_event_stats");
   for (const SqlText& view : embedded_views()) run(std::string(view.text).c_str());

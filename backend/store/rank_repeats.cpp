@@ -3,71 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+
+#include "backend/store/rank_repeat_row.h"
 
 namespace spscope {
 
-namespace {
-
-constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
-constexpr int kMaxRanks = 16;  // of one row: a small row must not become many passes
-
-constexpr const char* kPassColumns = "run_id, repeat, rank, begin_ns, end_ns";
-constexpr const char* kChunkColumns =
-    "run_id, rank, record_version, codec, count, begin_min_ns, begin_max_ns, end_max_ns, repeat_min, repeat_max, "
-    "crc32c, data, ranks";
-
-std::vector<SpanEvent> passes_of(const Statement& row) {
-  const ChunkHeader header{
-      .kind = RecordKind::kSpan,
-      .record_version = row.count(2),
-      .codec = static_cast<ChunkCodec>(row.integer(3, 0, kNumChunkCodecs - 1)),
-      .count = static_cast<int>(row.integer(4, 1, kMaxChunkEvents)),
-      .begin_min_ns = row.integer(5),
-      .begin_max_ns = row.integer(6),
-      .end_max_ns = row.integer(7),
-      .op_min = row.integer(8, 0, kMaxInt),
-      .op_max = row.integer(9, 0, kMaxInt),
-      .crc32c = static_cast<std::uint32_t>(row.integer(10, 0, std::numeric_limits<std::uint32_t>::max()))};
-  std::vector<SpanEvent> passes;
-  decode_spans(header, row.blob(11), passes);
-  return passes;
-}
-
-RankRepeat pass_of(const Statement& row) {
-  return {RunId{row.integer(0)}, row.count(1), row.count(2), row.integer(3), row.integer(4)};
-}
-
-void for_each_of_chunk(const Statement& row, const std::function<void(const RankRepeat&)>& function) {
-  const RunId of{row.integer(0)};
-  const int rank = row.count(1);
-  const auto ranks = static_cast<int>(row.integer(12, 1, kMaxRanks));
-  if (rank > kMaxInt - ranks) throw Error(ErrorCode::kStoreCorrupt, "passes are told of a rank that cannot be");
-  for (const SpanEvent& pass : passes_of(row))
-    for (int r = rank; r < rank + ranks; ++r)
-      function({of, static_cast<int>(pass.op_id), r, pass.begin_ns, pass.end_ns});
-}
-
-}  // namespace
-
 void for_each_rank_repeat(Database& db, std::optional<RunId> run,
                           const std::function<void(const RankRepeat&)>& function) {
-  const auto ask = [&](const char* columns, const char* table, const char* order) {
+  const auto ask = [&](std::string_view columns, const char* table, const char* order) {
     Statement rows(
         db, fmt::format("SELECT {} FROM main.{} WHERE ?1 IS NULL OR run_id = ?1 ORDER BY {}", columns, table, order));
     rows.bind_all(run);
     return rows;
   };
-  for (Statement rows = ask(kPassColumns, "rank_repeat", "run_id, repeat, rank"); rows.step();) function(pass_of(rows));
-  for (Statement rows = ask(kChunkColumns, "rank_repeat_chunk", "run_id, rank, repeat_min"); rows.step();)
-    for_each_of_chunk(rows, function);
+  for (Statement rows = ask(kRankRepeatColumns, "rank_repeat", "run_id, repeat, rank"); rows.step();)
+    function(rank_repeat_of(rows));
+  for (Statement rows = ask(kRankRepeatChunkColumns, "rank_repeat_chunk", "run_id, rank, repeat_min"); rows.step();)
+    for_each_of_row(rows, function);
 }
 
 UnreadRows read_rank_repeats(Database& db, bool tolerant, const std::function<void(const RankRepeat&)>& function) {
-  UnreadRows unread =
-      read_rows(db, "rank_repeat", kPassColumns, tolerant, [&](const Statement& row) { function(pass_of(row)); });
-  const UnreadRows of_chunks = read_rows(db, "rank_repeat_chunk", kChunkColumns, tolerant,
-                                         [&](const Statement& row) { for_each_of_chunk(row, function); });
+  UnreadRows unread = read_rows(db, "rank_repeat", kRankRepeatColumns, tolerant,
+                                [&](const Statement& row) { function(rank_repeat_of(row)); });
+  const UnreadRows of_chunks = read_rows(db, "rank_repeat_chunk", kRankRepeatChunkColumns, tolerant,
+                                         [&](const Statement& row) { for_each_of_row(row, function); });
   unread.gaps += of_chunks.gaps;
   unread.bad_rows += of_chunks.bad_rows;
   if (!unread.cause) unread.cause = of_chunks.cause;
@@ -128,7 +87,7 @@ void RankRepeatWriter::flush() {
   for (auto it = open_.begin(); it != open_.end();) {
     const auto first = it++;
     int ranks = 1;
-    for (; ranks < kMaxRanks && it != open_.end() &&
+    for (; ranks < kMaxRanksOfRow && it != open_.end() &&
            it->first == Key(first->first.first, first->first.second + ranks) && it->second == first->second;
          ++it)
       ++ranks;

@@ -8,6 +8,8 @@
 
 #include "backend/base/rng.h"
 #include "backend/store/embedded_schema.h"
+#include "backend/store/open_store.h"
+#include "backend/store/query.h"
 #include "tests/unit/store/sample_shards.h"
 
 namespace spscope {
@@ -84,8 +86,43 @@ TEST(RankRepeats, ManyRanksAreSplit) {
   EXPECT_EQ(number(db, "SELECT count(*) FROM rank_repeat_chunk"), 2 * 3);
 }
 
+std::vector<RankRepeat> rows_in_sql(Database& db, const std::string& where) {
+  std::vector<RankRepeat> rows;
+  const std::string sql = "SELECT run_id, repeat, rank, begin_ns, end_ns FROM rank_repeat WHERE " + where;
+  for (const auto& row : run_query(db, sql + " ORDER BY 1, 2, 3").rows)
+    rows.push_back(
+        {RunId{std::stoll(*row[0])}, std::stoi(*row[1]), std::stoi(*row[2]), std::stoll(*row[3]), std::stoll(*row[4])});
+  return rows;
+}
+
+// Of a file in which some passes are packed and some are rows.
+TEST(RankRepeats, TheTableInSqlHasEveryPass) {
+  Database db = new_store();
+  const std::vector<RankRepeat> written = passes(20, 18, 5'000);
+  RankRepeatWriter writer(db, ChunkCodec::kCoded);
+  Statement insert(db, "INSERT INTO main.rank_repeat VALUES (?, ?, ?, ?, ?)");
+  for (const RankRepeat& r : written)
+    if (r.repeat < 4'900)
+      writer.add(r);
+    else
+      insert.run(r.run_id, r.repeat, r.rank, r.begin_ns, r.end_ns);
+  writer.flush();
+  add_event_tables(db);
+  const auto expect_rows = [&](const std::string& where, const auto& holds) {
+    std::vector<RankRepeat> expected;
+    std::ranges::copy_if(written, std::back_inserter(expected), holds);
+    EXPECT_TRUE(rows_in_sql(db, where) == expected) << where;
+  };
+  expect_rows("1", [](const RankRepeat&) { return true; });
+  expect_rows("run_id = 4 AND rank = 15", [](const auto& r) { return r.run_id == RunId{4} && r.rank == 15; });
+  expect_rows("rank > 15 AND rank <= 18", [](const auto& r) { return r.rank > 15 && r.rank <= 18; });
+  expect_rows("rank = -1 OR run_id > 4", [](const RankRepeat&) { return false; });
+  expect_rows("run_id < 2.5 AND repeat = 4899", [](const auto& r) { return r.run_id == RunId{1} && r.repeat == 4899; });
+}
+
 TEST(RankRepeats, DamageIsAnError) {
   Database db = new_store();
+  add_event_tables(db);
   RankRepeatWriter writer(db, ChunkCodec::kPacked);
   for (const RankRepeat& r : passes(2, 2, 20)) writer.add(r);
   writer.flush();
@@ -93,8 +130,9 @@ TEST(RankRepeats, DamageIsAnError) {
                              "repeat_min = -1", "repeat_max = 1 << 40", "repeat_max = repeat_max + 1", "count = 21",
                              "count = 1 << 40", "codec = 7", "codec = 0", "record_version = 9", "crc32c = crc32c + 1",
                              "begin_min_ns = begin_min_ns + 1", "end_max_ns = 0", "data = x''"}) {
-    db.execute(std::string("SAVEPOINT s; UPDATE rank_repeat_chunk SET ") + change);
+    db.execute(std::string("SAVEPOINT s; UPDATE main.rank_repeat_chunk SET ") + change);
     EXPECT_EQ(testing::error_of([&] { all_of(db); }).code(), ErrorCode::kStoreCorrupt) << change;
+    EXPECT_EQ(testing::error_of([&] { rows_in_sql(db, "1"); }).code(), ErrorCode::kStoreWrite) << change;  // ours
     db.execute("ROLLBACK TO s; RELEASE s");
   }
   EXPECT_EQ(all_of(db).size(), 2u * 2 * 20);
