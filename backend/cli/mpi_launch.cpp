@@ -27,7 +27,6 @@ constexpr int kUnknownEnd = 1 << 8;  // a status of waitpid: exit code 1
 constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr double kStepSeconds = 10;   // from asking the ranks to end to telling them, and from there to killing them
 constexpr double kOrphanSeconds = 2;  // for ranks to notice that mpirun is gone
-constexpr double kAloneSeconds = 10;  // for mpirun to end when its ranks have
 
 pid_t spawn(const std::vector<std::string>& command) {
   std::vector<char*> arguments;
@@ -53,17 +52,20 @@ pid_t spawn(const std::vector<std::string>& command) {
 // Whether all ranks of this host have ended, for so long that mpirun will not.
 class Silence {
  public:
+  explicit Silence(const MpiLaunch& launch) : launch_(launch) {}
   bool over(const MpiJob& job) {
     const std::int64_t now = now_ns();
     if (job.number.empty() || now - looked_ns_ < kEveryNs) return false;
     looked_ns_ = now;
-    if (runs_here(job)) since_ns_ = now;
-    if (since_ns_ == 0) since_ns_ = now;
-    return static_cast<double>(now - since_ns_) * 1e-9 > kAloneSeconds;
+    if (since_ns_ == 0 || runs_here(job)) since_ns_ = now;
+    const double seconds = static_cast<double>(now - since_ns_) * 1e-9;
+    return seconds > launch_.alone_seconds &&
+           (seconds > launch_.others_seconds || !launch_.others_work || !launch_.others_work());
   }
 
  private:
   static constexpr std::int64_t kEveryNs = 500'000'000;
+  const MpiLaunch& launch_;
   std::int64_t since_ns_ = 0, looked_ns_ = 0;
 };
 
@@ -132,7 +134,7 @@ LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, cons
   const pid_t child = spawn(mpirun_command(launch));
   Ending ending(child);
   MpiJob job;
-  Silence silence;
+  Silence silence(launch);
   LaunchEnd end;
   int status = 0;
   for (;;) {

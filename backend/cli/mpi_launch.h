@@ -13,6 +13,10 @@ struct MpiLaunch {
   std::vector<std::string> arguments;  // of each rank's process
   int ranks = 1;
   bool root = false;  // mpirun refuses to run as root unless it is told to
+  // Whether ranks of other hosts may be at work still, of which nothing is seen here. Empty: there are none.
+  std::function<bool()> others_work;
+  // For mpirun to end when all ranks of this host have, and while others may work.
+  double alone_seconds = 10, others_seconds = 120;
 };
 
 // Throws Error(kLaunch) when a program that starts the ranks is not there.
@@ -31,8 +35,8 @@ struct LaunchEnd {
 
 // Starts the ranks, each process of them in the end a child of mpirun or of this process, and waits for them. Once
 // `stop` is set every rank is asked to stop (SIGUSR1). `meanwhile` is called every 20 ms; once it says false the ranks
-// are asked to stop, and 10 s later ended. An mpirun that has not ended 10 s after all ranks of this host is killed:
-// that of PMIx 4.2 sometimes waits for a lock of its own. When this returns, no rank runs and nothing of Open MPI is
+// are asked to stop, and 10 s later ended. An mpirun that has not ended `alone_seconds` after all ranks of this host is
+// killed: that of PMIx 4.2 sometimes waits for a lock of its own. When this returns, no rank runs and nothing of Open MPI is
 // left on this host. Throws Error(kLaunch) when mpirun cannot be started.
 LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, const std::function<bool()>& meanwhile);
 

@@ -68,7 +68,6 @@ void RunOutput::leave_to_recover(const Error& error) {
                           note().host, note().folder));
 }
 
-// Shards that ranks on other hosts wrote and that never came here.
 std::vector<CollectingElsewhere> RunOutput::places_elsewhere() const {
   const auto now = capture([&] { return find_collection(note().folder); });
   return now && *Result(now) ? (*Result(now))->elsewhere : std::vector<CollectingElsewhere>();

@@ -36,6 +36,8 @@ class RunOutput {
   RunOutput& operator=(const RunOutput&) = delete;
 
   const CollectingNote& note() const { return collection_.note(); }
+  // Shards that ranks on other hosts write or wrote, until they were brought here.
+  std::vector<CollectingElsewhere> places_elsewhere() const;
   // What was recorded is not wanted.
   void discard() { is_wanted_ = false; }
   // Makes OUT; the collection goes away with this object then. When OUT cannot be made, or shards are still on other
@@ -46,8 +48,6 @@ class RunOutput {
   [[noreturn]] void leave_to_recover(const Error& error);
 
  private:
-  std::vector<CollectingElsewhere> places_elsewhere() const;
-
   OutputFile out_;
   Collection collection_;
   bool is_wanted_, must_stay_ = false;

@@ -123,6 +123,7 @@ int launch_ranks(CommandContext& context, const RunFlags& flags, const Job& job,
       rank_arguments(flags, job, collecting_path(output.note().out), printer.draws() ? "none" : flags.progress_kind());
   launch.ranks = job.cluster.plan_ranks();
   launch.root = geteuid() == 0;
+  launch.others_work = [&] { return !output.places_elsewhere().empty(); };
   RankWatch watch(output.note(), patience_seconds(), [&](const std::string& text) { printer.warn(text); });
   return end_of_run(page, [&] {
     LaunchEnd end = run_ranks(launch, stop, [&] { return look_at_ranks(watch, page, printer); });
