@@ -129,7 +129,7 @@ std::vector<std::string> mpirun_command(const MpiLaunch& launch) {
 }
 
 LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, const std::function<bool()>& meanwhile) {
-  adopt_orphans();
+  const Processes known = adopt_orphans();
   ::signal(SIGCHLD, SIG_DFL);  // ignored, as daemons hand it on, the end of a child cannot be asked for
   const pid_t child = spawn(mpirun_command(launch));
   Ending ending(child);
@@ -154,7 +154,7 @@ LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, cons
     }
     std::this_thread::sleep_for(kPoll);
   }
-  end_orphans(kOrphanSeconds);
+  end_orphans(kOrphanSeconds, known);
   remove_leftovers(job);
   if (end.mpirun_hung) return end;
   end.mpirun_died = WIFSIGNALED(status);

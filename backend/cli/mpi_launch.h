@@ -36,8 +36,9 @@ struct LaunchEnd {
 // Starts the ranks, each process of them in the end a child of mpirun or of this process, and waits for them. Once
 // `stop` is set every rank is asked to stop (SIGUSR1). `meanwhile` is called every 20 ms; once it says false the ranks
 // are asked to stop, and 10 s later ended. An mpirun that has not ended `alone_seconds` after all ranks of this host is
-// killed: that of PMIx 4.2 sometimes waits for a lock of its own. When this returns, no rank runs and nothing of Open MPI is
-// left on this host. Throws Error(kLaunch) when mpirun cannot be started.
+// killed: that of PMIx 4.2 sometimes waits for a lock of its own. When this returns, no rank runs and nothing of Open
+// MPI is left on this host; children that this process had before go on. Throws Error(kLaunch) when mpirun cannot be
+// started.
 LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, const std::function<bool()>& meanwhile);
 
 // The program of this process, as a path that a child can start. Throws Error(kLaunch).

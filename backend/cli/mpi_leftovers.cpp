@@ -61,14 +61,26 @@ bool runs_here(const MpiJob& job) {
                              [&](int child) { return variable_of(child, kJobVariable) == job.number; });
 }
 
-void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+Processes adopt_orphans() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  Processes known;
+  for (const int pid : descendants_of(::getpid()))
+    if (const std::optional<ProcessFacts> facts = read_process(pid)) known.emplace(pid, facts->start_ticks);
+  return known;
+}
 
-void end_orphans(double seconds) {
+void end_orphans(double seconds, const Processes& spared) {
   constexpr auto kPoll = std::chrono::milliseconds(10);
   const std::int64_t begin_ns = now_ns();
   while (reap()) {
+    std::vector<int> orphans = children_of(::getpid());
+    std::erase_if(orphans, [&](int child) {
+      const std::optional<ProcessFacts> facts = read_process(child);
+      return facts && spared.contains({child, facts->start_ticks});
+    });
+    if (orphans.empty()) return;
     if (static_cast<double>(now_ns() - begin_ns) * 1e-9 > seconds)
-      for (const int child : children_of(::getpid())) ::kill(child, SIGKILL);
+      for (const int orphan : orphans) ::kill(orphan, SIGKILL);
     std::this_thread::sleep_for(kPoll);
   }
 }

@@ -2,7 +2,10 @@
 // it cannot clean up after: when mpirun is killed, say.
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 
 namespace spscope {
 
@@ -16,10 +19,13 @@ MpiJob mpi_job_of(int mpirun);
 // has ended does not, whether its parent knows or not.
 bool runs_here(const MpiJob& job);
 
-// Ends every child that this process still has: ranks whose mpirun is gone become children of a process that asked for
-// it with adopt_orphans(). They get `seconds` to end by themselves.
-void adopt_orphans();
-void end_orphans(double seconds);
+// Processes by pid and by when they started.
+using Processes = std::set<std::pair<int, std::uint64_t>>;
+// From now on ranks whose mpirun is gone become children of this process. What is below it already is returned: a shell
+// that runs a program in its own place leaves it its children.
+Processes adopt_orphans();
+// Ends every child that this process still has, but `spared`. They get `seconds` to end by themselves.
+void end_orphans(double seconds, const Processes& spared);
 
 // Removes the job's segments in /dev/shm that belong to this user, and its session. REQUIRES: its ranks and mpirun
 // ended.

@@ -14,6 +14,14 @@ expect_exit 0 doctor kept.db
 expect_no_scratch
 rm kept.db
 
+# In the place of a shell whose children run: they go on.
+code=0
+# shellcheck disable=SC2016  # for that shell
+sh -c 'sleep 600 & echo $! >../child; exec "$@"' sh "$SPSCOPE" "${job[@]}" >"$out" 2>"$err" || code=$?
+[ "$code" -eq 0 ] || fail "exit code $code in the place of a shell with children"
+kill "$(cat ../child)" || fail "a child of the shell was ended"
+rm kept.db
+
 # A rank that ends with the exit code of a wrong use, after others have recorded something: that is kept.
 mkdir ../programs
 # shellcheck disable=SC2016  # for that script
