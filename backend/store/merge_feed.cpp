@@ -68,8 +68,10 @@ struct KindFeed {
   std::vector<Unread> chunks;
   std::size_t num_read = 0;
   std::int64_t last_end_ns = Limits::min();
-  // Events that are not in buckets yet: those that came in order of begin, and those that came after a later one.
+  // Events that are not in buckets yet: those that came in order of begin, behind the first that are, and those that
+  // came after a later one.
   std::vector<SpanEvent> waiting;
+  std::size_t num_folded = 0;
   std::priority_queue<SpanEvent, std::vector<SpanEvent>, BeginsLater> late;
 
   bool is_read() const { return num_read == chunks.size(); }
@@ -254,10 +256,16 @@ class RankFeed {
       if (feed.fold) feed.fold->add(events);
       if (rank_fold_) rank_fold_->add(events);
     };
-    const auto end = std::upper_bound(kind.waiting.begin(), kind.waiting.end(), through_ns,
+    const auto first = kind.waiting.begin() + static_cast<std::ptrdiff_t>(kind.num_folded);
+    const auto end = std::upper_bound(first, kind.waiting.end(), through_ns,
                                       [](std::int64_t ns, const SpanEvent& event) { return ns < event.begin_ns; });
-    fold({kind.waiting.begin(), end});
-    kind.waiting.erase(kind.waiting.begin(), end);
+    fold({first, end});
+    kind.num_folded = static_cast<std::size_t>(end - kind.waiting.begin());
+    // Not each time: many may wait in a stream that is in no order, and what is behind the erased ones moves up.
+    if (kind.num_folded > kind.waiting.size() / 2) {
+      kind.waiting.erase(kind.waiting.begin(), end);
+      kind.num_folded = 0;
+    }
     for (; !kind.late.empty() && kind.late.top().begin_ns <= through_ns; kind.late.pop()) fold({&kind.late.top(), 1});
   }
 

@@ -3,7 +3,9 @@
 //
 // It goes rank by rank. Of a rank it moves along time: up to a moment it reads those chunks of all streams that can
 // hold events until then, passes their events on, and adds those until then to the buckets. What is in memory is a
-// chunk of each stream and kind of one rank, and of each track a window of buckets.
+// chunk of each stream and kind of one rank, and of each track a window of buckets. Only of a stream marked overlapping
+// it may be more: an event waits, in 32 to 64 bytes, until all chunks were read in which an earlier one may be, and in
+// such a stream that may be the last one.
 #pragma once
 
 #include <cstdint>
