@@ -105,6 +105,10 @@ class ChunkColumns {
   // Values `first` to `first + out.size() - 1` of a column as version 1 stores them: still zigzag, still differences.
   // REQUIRES: first + out.size() <= count().
   void unpack(int column, int first, std::span<std::uint64_t> out) const;
+  // Value `index` of a column of which few are wanted.
+  std::uint64_t value(int column, int index) const;
+  // Appends the indices of the events with one of these names, ascending. REQUIRES: not counters.
+  void find_names(std::span<const NameId> names, std::vector<std::uint32_t>& found) const;
 
  private:
   static constexpr std::size_t kMaxColumns = 12;

@@ -243,6 +243,24 @@ void ChunkColumns::unpack(int column, int first, std::span<std::uint64_t> out) c
   kWiden[widths_[c]](columns_[c] + static_cast<std::size_t>(first) * widths_[c], out);
 }
 
+std::uint64_t ChunkColumns::value(int column, int index) const {
+  std::uint64_t value;
+  unpack(column, index, {&value, 1});
+  return value;
+}
+
+void ChunkColumns::find_names(std::span<const NameId> names, std::vector<std::uint32_t>& found) const {
+  if (labelled_) return labelled_->find_names(names, found);
+  std::array<std::uint64_t, kBlock> block;
+  for (int first = 0; first < count_; first += kBlock) {
+    const auto n = static_cast<std::size_t>(std::min(kBlock, count_ - first));
+    unpack(kName, first, std::span(block).first(n));
+    for (std::size_t i = 0; i < n; ++i)
+      if (std::ranges::find(names, block[i]) != names.end())
+        found.push_back(static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(i));
+  }
+}
+
 void decode_spans(const ChunkHeader& header, std::span<const std::uint8_t> data, std::vector<SpanEvent>& out) {
   if (header.kind == RecordKind::kCollective)
     decode<CollectiveEvent>(header, data, out);

@@ -45,11 +45,13 @@ class LabelledColumns {
   std::int64_t first_begin_ns() const { return first_begin_ns_; }
   // The numbers of a ChunkColumns::Column as version 1 has them.
   void unpack(int column, int first, std::span<std::uint64_t> out) const;
+  void find_names(std::span<const NameId> names, std::vector<std::uint32_t>& found) const;
 
  private:
   static constexpr std::size_t kMaxLabelColumns = 7, kMaxValueColumns = 6;
   void find_sections(ChunkCodec codec, std::span<const std::uint8_t> data, std::size_t at);
-  void read_label_columns();
+  std::uint64_t label_value(std::size_t column, std::size_t label) const;
+  std::vector<std::uint64_t> label_sums(std::size_t column, std::uint64_t before_first) const;
   void set_labels(std::span<const std::uint64_t> steps);
   void read_packed();
   void read_coded();
@@ -65,7 +67,7 @@ class LabelledColumns {
   std::array<BitColumnHead, kMaxValueColumns> heads_{};
   std::array<std::span<const std::uint8_t>, kMaxLabelColumns + kMaxValueColumns> sections_{};  // in order
   ValueLabels labels_;
-  std::array<std::vector<std::uint64_t>, kMaxLabelColumns> tables_;  // by label; differences summed up
+  std::vector<std::uint64_t> ops_, sequences_;  // by label
   std::array<BitColumn, kMaxValueColumns> values_;
   std::uint32_t times_bytes_ = 0;  // this and what follows is of codec 3
   TimeColumns times_;

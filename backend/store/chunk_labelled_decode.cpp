@@ -53,7 +53,8 @@ LabelledColumns::LabelledColumns(const ChunkHeader& header, std::span<const std:
   if (num_labels < 1 || num_labels > count_) corrupt(fmt::format("it has {} labels", num_labels));
   labels_.num_labels = num_labels;
   find_sections(header.codec, data, static_cast<std::size_t>(from - data.data()));
-  read_label_columns();
+  ops_ = label_sums(kOpOf, kBeforeFirstOp);
+  if (collective) sequences_ = label_sums(kSequenceOf, kBeforeFirstSequence);
   if (coded)
     read_coded();
   else
@@ -90,22 +91,18 @@ void LabelledColumns::find_sections(ChunkCodec codec, std::span<const std::uint8
   }
 }
 
-void LabelledColumns::read_label_columns() {
-  for (std::size_t c = 0; c < num_label_columns_; ++c) {
-    std::vector<std::uint64_t>& table = tables_[c];
-    table.resize(static_cast<std::size_t>(labels_.num_labels));
-    const std::size_t width = widths_[c];
-    const std::uint64_t mask = width == 0 ? 0 : ~std::uint64_t{0} >> (64 - 8 * width);
-    const std::uint8_t* from = sections_[c].data();
-    for (std::size_t l = 0; l < table.size(); ++l) {  // eight bytes may be read wherever a value begins
-      std::uint64_t value;
-      std::memcpy(&value, from + l * width, sizeof value);
-      table[l] = value & mask;
-    }
-    if (c != kOpOf && c != kSequenceOf) continue;
-    std::uint64_t sum = c == kOpOf ? kBeforeFirstOp : kBeforeFirstSequence;
-    for (std::uint64_t& value : table) value = sum += unzigzag(value);
-  }
+std::uint64_t LabelledColumns::label_value(std::size_t column, std::size_t label) const {
+  const std::size_t width = widths_[column];
+  std::uint64_t value;  // eight bytes may be read wherever a value begins
+  std::memcpy(&value, sections_[column].data() + label * width, sizeof value);
+  return width == 0 ? 0 : value & ~std::uint64_t{0} >> (64 - 8 * width);
+}
+
+// Of a column of differences.
+std::vector<std::uint64_t> LabelledColumns::label_sums(std::size_t column, std::uint64_t before_first) const {
+  std::vector<std::uint64_t> sums(static_cast<std::size_t>(labels_.num_labels));
+  for (std::size_t l = 0; l < sums.size(); ++l) sums[l] = before_first += unzigzag(label_value(column, l));
+  return sums;
 }
 
 void LabelledColumns::set_labels(std::span<const std::uint64_t> steps) {
@@ -185,9 +182,8 @@ void LabelledColumns::unpack_transfer_begin(int first, std::span<std::uint64_t> 
 
 void LabelledColumns::unpack(int column, int first, std::span<std::uint64_t> out) const {
   const auto look_up = [&](LabelColumn of) {
-    const std::uint64_t* table = tables_[of].data();
     const std::uint16_t* labels = labels_.of.data() + first;
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = table[labels[i]];
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = label_value(of, labels[i]);
   };
   switch (static_cast<Column>(column)) {
     case Column::kGap:
@@ -195,7 +191,7 @@ void LabelledColumns::unpack(int column, int first, std::span<std::uint64_t> out
     case Column::kDuration:
       return unpack_values(kDurationOf, first, out);
     case Column::kOp:
-      return unpack_differences(tables_[kOpOf], kBeforeFirstOp, first, out);
+      return unpack_differences(ops_, kBeforeFirstOp, first, out);
     case Column::kName:
       return look_up(kNameOf);
     case Column::kFlags:
@@ -207,13 +203,29 @@ void LabelledColumns::unpack(int column, int first, std::span<std::uint64_t> out
     case Column::kTransferEnd:
       return unpack_values(kTransferEndOf, first, out);
     case Column::kSequence:
-      return unpack_differences(tables_[kSequenceOf], kBeforeFirstSequence, first, out);
+      return unpack_differences(sequences_, kBeforeFirstSequence, first, out);
     case Column::kBytes:
       return look_up(kBytesOf);
     case Column::kCommunicator:
       return look_up(kCommunicatorOf);
     case Column::kPeer:
       return look_up(kPeerOf);
+  }
+}
+
+void LabelledColumns::find_names(std::span<const NameId> names, std::vector<std::uint32_t>& found) const {
+  std::vector<std::uint8_t> wanted(static_cast<std::size_t>(labels_.num_labels));
+  for (std::size_t l = 0; l < wanted.size(); ++l)
+    wanted[l] = std::ranges::find(names, label_value(kNameOf, l)) != names.end();
+  if (std::ranges::find(wanted, 1) == wanted.end()) return;
+  constexpr std::size_t kLooked = 32;  // without a branch an event: most of them have other names
+  const std::span<const std::uint16_t> labels = labels_.of;
+  for (std::size_t first = 0; first < labels.size(); first += kLooked) {
+    const std::size_t end = std::min(first + kLooked, labels.size());
+    std::uint8_t any = 0;
+    for (std::size_t i = first; i < end; ++i) any |= wanted[labels[i]];
+    for (std::size_t i = first; any != 0 && i < end; ++i)
+      if (wanted[labels[i]] != 0) found.push_back(static_cast<std::uint32_t>(i));
   }
 }
 

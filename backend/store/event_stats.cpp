@@ -1,7 +1,7 @@
 // The table-valued function event_stats(begin, end): sums over the events of a window by run, rank, name and category.
 //
-// It walks the chunks once, adds up plain columns, and makes rows only of the sums. When one name is asked for, the
-// other columns of a chunk are unpacked only if the name is in it.
+// It walks the chunks once, adds up plain columns, and makes rows only of the sums. When one name is asked for, only
+// the times of chunks that have it are unpacked.
 #include <algorithm>
 #include <numeric>
 #include <tuple>
@@ -33,6 +33,7 @@ constexpr const char* kColumns =
 
 enum Column { kRunId, kRank, kName, kCategory, kCount, kTotal, kMin, kMax, kFirst, kLast, kUnfinished, kBegin, kEnd };
 
+constexpr std::uint32_t kTimes = column_bit(EventColumn::kBeginNs);  // ends come with them
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 
 struct Sum {
@@ -116,7 +117,6 @@ class StatsCursor : public sqlite3_vtab_cursor {
   void column(sqlite3_context* context, int column);
 
  private:
-  void find_hits();
   void add_chunk();
   Sum& sum_of(SumPlaces& places, NameId name, std::uint32_t category);
 
@@ -141,35 +141,28 @@ Sum& StatsCursor::sum_of(SumPlaces& places, NameId name, std::uint32_t category)
   return sums_[place - 1];
 }
 
-void StatsCursor::find_hits() {
-  hits_.clear();
-  const std::vector<NameId>& names = values_.names;
-  if (!only_) {
-    hits_.resize(names.size());
-    std::iota(hits_.begin(), hits_.end(), 0u);
-    return;
-  }
-  for (const NameId wanted : *only_) {
-    bool found = false;  // without a branch an event: most chunks are told apart by this alone
-    for (const NameId name : names) found |= name == wanted;
-    for (std::uint32_t i = 0; found && i < names.size(); ++i)
-      if (names[i] == wanted) hits_.push_back(i);
-  }
-}
-
 void StatsCursor::add_chunk() {
   const ChunkUnpacker unpacker(chunk_);
-  unpacker.unpack(column_bit(EventColumn::kName), values_);
-  find_hits();
-  if (hits_.empty()) return;
-  unpacker.unpack(column_bit(EventColumn::kEndNs), values_);
+  hits_.clear();
+  if (only_) {
+    unpacker.columns().find_names(*only_, hits_);
+    if (hits_.empty()) return;
+    unpacker.unpack(kTimes, values_);
+  } else {
+    unpacker.unpack(kTimes | column_bit(EventColumn::kName) | column_bit(EventColumn::kCategory), values_);
+    hits_.resize(values_.names.size());
+    std::iota(hits_.begin(), hits_.end(), 0u);
+  }
   SumPlaces& places = places_[{chunk_.run_id, chunk_.stream.rank}];
   const std::vector<std::int64_t>&begins = values_.of(EventColumn::kBeginNs), &ends = values_.of(EventColumn::kEndNs);
   const bool whole = window_.begin_ns == kLowest && window_.end_ns == kNeverEnded;
   for (const std::uint32_t i : hits_) {
     if (!whole && !window_.holds({.begin_ns = begins[i], .end_ns = ends[i]})) continue;
-    const std::uint32_t flags = values_.flags[i];
-    Sum& sum = sum_of(places, values_.names[i], flags & 0xff);
+    const auto read = [&](ChunkColumns::Column column, const std::vector<std::uint32_t>& all) {
+      return only_ ? static_cast<std::uint32_t>(unpacker.columns().value(column, static_cast<int>(i))) : all[i];
+    };
+    const std::uint32_t flags = read(ChunkColumns::kFlags, values_.flags);
+    Sum& sum = sum_of(places, read(ChunkColumns::kName, values_.names), flags & 0xff);
     if (flags & kEventUnfinished)
       ++sum.unfinished;
     else

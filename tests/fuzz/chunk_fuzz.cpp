@@ -51,6 +51,11 @@ void read_columns(const ChunkHeader& header, std::span<const std::uint8_t> data)
   std::vector<std::uint64_t> values(static_cast<std::size_t>(columns.count()));
   const int num_columns = header.kind == RecordKind::kSpan ? 5 : header.kind == RecordKind::kCollective ? 12 : 2;
   for (int column = 0; column < num_columns; ++column) columns.unpack(column, 0, values);
+  if (header.kind == RecordKind::kCounter) return;
+  const auto name = static_cast<NameId>(columns.value(ChunkColumns::kName, columns.count() / 2));
+  std::vector<std::uint32_t> found;
+  columns.find_names({&name, 1}, found);
+  SPSCOPE_CHECK(!found.empty() && found.size() <= values.size());
 }
 
 void read_records(const ChunkHeader& header, std::span<const std::uint8_t> data) {

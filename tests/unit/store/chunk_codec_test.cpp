@@ -197,6 +197,23 @@ TEST(ChunkCodec, ColumnsAreReadAlone) {
     for (std::size_t i = 0; i < names.size(); ++i) ASSERT_EQ(names[i], events[i + 10].name);
     for (std::size_t i = 0; i < durations.size(); ++i)
       ASSERT_EQ(static_cast<std::int64_t>(durations[i]), events[i].end_ns - events[i].begin_ns);
+    ASSERT_EQ(columns.value(ChunkColumns::kName, 999), events[999].name);
+  }
+}
+
+TEST(ChunkCodec, NamesAreFound) {
+  const std::vector<SpanEvent> events = lane(1000, 4);
+  const NameId last = events.back().name, absent = 1'000'000;
+  for (const std::vector<NameId>& names : {std::vector{last}, std::vector{absent, events[0].name, last}, {absent}}) {
+    std::vector<std::uint32_t> wanted;
+    for (std::uint32_t i = 0; i < events.size(); ++i)
+      if (std::ranges::find(names, events[i].name) != names.end()) wanted.push_back(i);
+    for (const int round : {0, 1, 2, 3, 4, 5, 6, 7}) {
+      const EncodedChunk chunk = encode_chunk(std::span(events), kCodecs[round % 4], kVersions[round / 4]);
+      std::vector<std::uint32_t> found;
+      ChunkColumns(chunk.header, chunk.data).find_names(names, found);
+      EXPECT_EQ(found, wanted);
+    }
   }
 }
 
