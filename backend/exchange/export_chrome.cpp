@@ -1,5 +1,6 @@
-// Trace events as JSON, one event a line: a process for each rank, a thread for each stream (lane and slot), and arrows
-// for the messages of the plan. Times are microseconds with three decimals, which are the nanoseconds of the run clock.
+// Trace events as JSON, one event a line: a process for each rank, a thread for each stream (lane and slot), one above
+// them for the runs of the rank with their repeats inside, and arrows for the messages of the plan. Times are
+// microseconds with three decimals, which are the nanoseconds of the run clock.
 //
 // Events of a stream follow one another and are complete events (X). Those of the one stream of a lane that takes what
 // overlaps are asynchronous pairs (b, e), because viewers drop overlapping slices of a thread. What a model computed
@@ -19,7 +20,6 @@
 #include "backend/base/whole_file.h"
 #include "backend/exchange/export.h"
 #include "backend/store/any_value.h"
-#include "backend/store/rank_repeats.h"
 #include "backend/store/store_reader.h"
 
 namespace spscope {
@@ -47,10 +47,16 @@ std::int64_t difference_ns(std::int64_t a, std::int64_t b) {
 
 // What all events of a run share.
 struct ExportedRun {
+  std::string title;      // usp u2 r2, layer 3, denoise step 1
   std::string arguments;  // "run":1,"strategy":"usp-2","layer":3,"denoise_step":1
+  bool modelled = false;  // when its repeats begin and end
   std::optional<PlanId> plan_id;
-  std::uint64_t first_arrow = 0;                                          // number of its first arrow
-  std::map<int, std::vector<std::pair<std::int64_t, int>>> repeat_begin;  // by rank: begin, repeat; -1: of all ranks
+  std::uint64_t first_arrow = 0;  // number of its first arrow
+};
+
+// One pass of a rank over the plan of a run.
+struct Repeat {
+  std::int64_t number = 0, begin_ns = 0, end_ns = 0;
 };
 
 // The column of the events' question.
@@ -71,12 +77,19 @@ enum Column {
   kTransferBegin,
   kSequence,
   kBytes,
-  kPeer
+  kPeer,
+  kRepeat
 };
 constexpr std::string_view kEvents =
     "SELECT e.event_id, e.run_id, e.stream_id, e.rank, e.begin_ns, e.end_ns, e.op_id, e.name, e.category, e.unfinished,"
     " e.clamped, e.modelled, (SELECT s.overlapping FROM main.stream s WHERE s.stream_id = e.stream_id),"
-    " e.transfer_begin_ns, e.sequence, e.bytes, e.peer FROM temp.event e";
+    " e.transfer_begin_ns, e.sequence, e.bytes, e.peer, e.repeat FROM temp.event e";
+
+// Repeats by rank and time. Where a schedule made the times, all ranks of a run have the same.
+constexpr std::string_view kRepeats =
+    "SELECT rank, run_id, repeat, begin_ns, end_ns FROM temp.rank_repeat UNION ALL"
+    " SELECT u.rank, p.run_id, p.repeat, p.begin_ns, p.end_ns FROM main.repeat p JOIN main.rank_usage u USING (run_id)"
+    " WHERE p.run_id NOT IN (SELECT run_id FROM temp.rank_repeat) ORDER BY rank, begin_ns, repeat";
 
 class ChromeWriter {
  public:
@@ -89,6 +102,7 @@ class ChromeWriter {
   std::int64_t write() {
     name_ranks();
     name_streams();
+    write_repeats();
     Statement rows(db_, kEvents);
     std::int64_t count = 0;
     for (; rows.step(); ++count) write_event(rows);
@@ -101,11 +115,12 @@ class ChromeWriter {
   void read_runs();
   void name_ranks();
   void name_streams();
+  void write_repeats();
+  void write_run(int rank, const ExportedRun& run, std::span<const Repeat> repeats);
   void write_event(const Statement& row);
   void write_arrows(const Statement& row, const ExportedRun& run);
   std::string arguments_of(const Statement& row, const ExportedRun& run) const;
   const std::string& name_of(const Statement& row);
-  int repeat_of(const ExportedRun& run, int rank, std::int64_t begin_ns) const;
 
   void begin_line() {
     if (has_lines_) text_ += ",\n";
@@ -113,6 +128,11 @@ class ChromeWriter {
     if (text_.size() < kBufferBytes) return;
     file_.write(text_);
     text_.clear();
+  }
+  void slice(const std::string& place, std::int64_t begin_ns, std::int64_t end_ns, const std::string& arguments) {
+    begin_line();
+    text_ += fmt::format(R"({{"ph":"X",{},"ts":{},"dur":{},"args":{{{}}}}})", place, microseconds(begin_ns),
+                         microseconds(difference_ns(end_ns, begin_ns)), arguments);
   }
   void metadata(std::string_view what, int rank, std::optional<std::int64_t> stream, const std::string& arguments) {
     begin_line();
@@ -125,6 +145,7 @@ class ChromeWriter {
   WholeFile& file_;
   std::string text_;
   bool has_lines_ = false;
+  std::int64_t repeats_tid_ = 0;  // of the track of runs and repeats, in the process of each rank
   std::map<std::int64_t, ExportedRun> runs_;
   std::map<std::pair<std::string, bool>, std::string> names_;  // name, modelled -> JSON
   std::optional<PlanId> plan_id_;
@@ -133,21 +154,18 @@ class ChromeWriter {
 
 void ChromeWriter::read_runs() {
   Statement rows(db_,
-                 "SELECT r.run_id, s.id, r.layer, r.denoise_step, r.plan_id FROM main.run r "
+                 "SELECT r.run_id, s.id, r.layer, r.denoise_step, r.plan_id, s.label, "
+                 "r.compute_source <> 0 OR r.network_source <> 0 FROM main.run r "
                  "LEFT JOIN main.strategy s USING (strategy_id)");
   while (rows.step()) {
     ExportedRun& run = runs_[rows.integer(0)];
+    run.modelled = rows.flag(6);
+    run.title = fmt::format("{}, layer {}, denoise step {}", rows.is_null(5) ? "run" : rows.text(5), rows.integer(2),
+                            rows.integer(3));
     run.arguments = fmt::format("\"run\":{},\"strategy\":{},\"layer\":{},\"denoise_step\":{}", rows.integer(0),
                                 rows.is_null(1) ? "null" : json_text(rows.text(1)), rows.integer(2), rows.integer(3));
     if (!rows.is_null(4)) run.plan_id = PlanId{rows.integer(4)};
   }
-  Statement repeats(db_, "SELECT run_id, begin_ns, repeat FROM main.repeat ORDER BY 1, 2");
-  while (repeats.step()) runs_[repeats.integer(0)].repeat_begin[-1].push_back({repeats.integer(1), repeats.count(2)});
-  for_each_rank_repeat(db_, std::nullopt, [&](const RankRepeat& r) {
-    runs_[static_cast<std::int64_t>(r.run_id)].repeat_begin[r.rank].push_back({r.begin_ns, r.repeat});
-  });
-  for (auto& [id, run] : runs_)
-    for (auto& [rank, begins] : run.repeat_begin) std::ranges::sort(begins);
   Statement messages(db_,
                      "SELECT r.run_id, p.num_messages * (1 + coalesce((SELECT max(t.repeat) FROM main.repeat t "
                      "WHERE t.run_id = r.run_id), 0)) FROM main.run r JOIN main.plan p USING (plan_id) ORDER BY 1");
@@ -168,15 +186,52 @@ void ChromeWriter::name_ranks() {
 }
 
 void ChromeWriter::name_streams() {
+  const auto name_thread = [&](int rank, std::int64_t id, const std::string& name, int order) {
+    metadata("thread_name", rank, id, "\"name\":" + json_text(name));
+    metadata("thread_sort_index", rank, id, fmt::format("\"sort_index\":{}", order));
+  };
+  Statement last(db_, "SELECT coalesce(max(stream_id), 0) + 1 FROM main.stream");
+  repeats_tid_ = last.step() ? last.integer(0) : 0;
+  Statement ranks(db_, "SELECT DISTINCT rank FROM main.stream ORDER BY rank");
+  while (ranks.step()) name_thread(ranks.count(0), repeats_tid_, "runs and repeats", -1);
   Statement rows(db_, "SELECT stream_id, rank, lane, slot, overlapping FROM main.stream ORDER BY rank, lane, slot");
   for (int order = 0; rows.step(); ++order) {
-    std::string name = fmt::format("lane {}", rows.count(2));
-    if (rows.count(2) == 0) name += " (compute)";
+    std::string name = fmt::format("lane {} ({})", rows.count(2), rows.count(2) == 0 ? "compute" : "communication");
     if (rows.count(3) > 0) name += fmt::format(" slot {}", rows.count(3));
     if (rows.flag(4)) name += " (overlapping)";
-    metadata("thread_name", rows.count(1), rows.integer(0), "\"name\":" + json_text(name));
-    metadata("thread_sort_index", rows.count(1), rows.integer(0), fmt::format("\"sort_index\":{}", order));
+    name_thread(rows.count(1), rows.integer(0), name, order);
   }
+}
+
+void ChromeWriter::write_repeats() {
+  Statement rows(db_, kRepeats);
+  std::pair<int, std::int64_t> place;  // rank and run of `repeats`
+  std::vector<Repeat> repeats;
+  const auto flush = [&] {
+    if (!repeats.empty()) write_run(place.first, runs_[place.second], repeats);
+    repeats.clear();
+  };
+  while (rows.step()) {
+    const std::pair next(rows.count(0), rows.integer(1));
+    if (next != place) flush();
+    place = next;
+    repeats.push_back({rows.integer(2), rows.integer(3), rows.integer(4)});
+  }
+  flush();
+}
+
+// Repeats that follow one another on a rank, inside a slice for all of them.
+void ChromeWriter::write_run(int rank, const ExportedRun& run, std::span<const Repeat> repeats) {
+  const std::string mark = run.modelled ? " (modelled)" : "";
+  const std::string arguments = run.arguments + (run.modelled ? ",\"modelled\":true" : "");
+  const auto place = [&](std::string_view kind, const std::string& name) {
+    return fmt::format("\"pid\":{},\"tid\":{},\"name\":{},\"cat\":\"{}\"", rank, repeats_tid_, json_text(name + mark),
+                       kind);
+  };
+  slice(place("run", run.title), repeats.front().begin_ns, repeats.back().end_ns, arguments);
+  for (const Repeat& repeat : repeats)
+    slice(place("repeat", fmt::format("repeat {}", repeat.number)), repeat.begin_ns, repeat.end_ns,
+          fmt::format("{},\"repeat\":{}", arguments, repeat.number));
 }
 
 const std::string& ChromeWriter::name_of(const Statement& row) {
@@ -189,6 +244,7 @@ const std::string& ChromeWriter::name_of(const Statement& row) {
 
 std::string ChromeWriter::arguments_of(const Statement& row, const ExportedRun& run) const {
   std::string text = fmt::format("{},\"op\":{},\"event\":{}", run.arguments, row.integer(kOp), row.integer(kEventId));
+  if (!row.is_null(kRepeat)) text += fmt::format(",\"repeat\":{}", row.integer(kRepeat));
   for (const auto& [column, name] :
        {std::pair(kModelled, "modelled"), {kUnfinished, "unfinished"}, {kClamped, "clamped"}})
     if (row.integer(column) != 0) text += fmt::format(",\"{}\":true", name);
@@ -205,25 +261,15 @@ void ChromeWriter::write_event(const Statement& row) {
       fmt::format("\"pid\":{},\"tid\":{},\"name\":{},\"cat\":{}", row.count(kRank), row.integer(kStream), name_of(row),
                   row.is_null(kCategory) ? "\"other\"" : json_text(row.text(kCategory)));
   const std::string arguments = arguments_of(row, run);
-  begin_line();
   if (row.flag(kOverlapping)) {
+    begin_line();
     text_ += fmt::format(R"({{"ph":"b","id":{0},{1},"ts":{2},"args":{{{3}}}}},{4}{{"ph":"e","id":{0},{1},"ts":{5}}})",
                          row.integer(kEventId), place, microseconds(begin_ns), arguments, "\n", microseconds(end_ns));
     return;
   }
-  text_ += fmt::format(R"({{"ph":"X",{},"ts":{},"dur":{},"args":{{{}}}}})", place, microseconds(begin_ns),
-                       microseconds(difference_ns(end_ns, begin_ns)), arguments);
-  if (run.plan_id && row.integer(kOp) >= 0 && !row.is_null(kTransferBegin)) write_arrows(row, run);
-}
-
-int ChromeWriter::repeat_of(const ExportedRun& run, int rank, std::int64_t begin_ns) const {
-  auto of_rank = run.repeat_begin.find(rank);
-  if (of_rank == run.repeat_begin.end()) of_rank = run.repeat_begin.find(-1);
-  int repeat = 0;
-  if (of_rank == run.repeat_begin.end()) return repeat;
-  for (const auto& [first_ns, number] : of_rank->second)
-    if (first_ns <= begin_ns) repeat = number;
-  return repeat;
+  slice(place, begin_ns, end_ns, arguments);
+  if (run.plan_id && row.integer(kOp) >= 0 && !row.is_null(kTransferBegin) && !row.is_null(kRepeat))
+    write_arrows(row, run);
 }
 
 // The end points of the messages that the operation sends and receives. Both ends know the message by its place in the
@@ -246,9 +292,7 @@ void ChromeWriter::write_arrows(const Statement& row, const ExportedRun& run) {
   }
   if (std::max(sent, received) > kMaxArrows) return;
   const std::int64_t transfer_ns = row.integer(kTransferBegin), end_ns = row.integer(kEnd);
-  const std::uint64_t base =
-      run.first_arrow +
-      static_cast<std::uint64_t>(repeat_of(run, op.rank, row.integer(kBegin))) * plan_.messages.size();
+  const std::uint64_t base = run.first_arrow + static_cast<std::uint64_t>(row.integer(kRepeat)) * plan_.messages.size();
   for (const MessageId id : ids) {
     const Message& message = plan_.messages[static_cast<std::size_t>(id)];
     if (message.src == message.dst || (message.src != op.rank && message.dst != op.rank)) continue;

@@ -100,7 +100,7 @@ class Exports(unittest.TestCase):
 
     def test_chrome_holds_every_event_to_the_nanosecond(self):
         trace = json.loads(self.export("chrome", "trace.json").read_text("utf-8"), parse_float=Fraction)
-        slices = {e["args"]["event"]: e for e in trace["traceEvents"] if e["ph"] == "X"}
+        slices = {e["args"]["event"]: e for e in trace["traceEvents"] if e["ph"] == "X" and "event" in e["args"]}
         self.assertEqual(len(slices), len(self.events))
         of = {name: i for i, name in enumerate(self.columns)}
         for row in self.events:
@@ -120,7 +120,50 @@ class Exports(unittest.TestCase):
         _, streams = self.ask("SELECT rank, stream_id, lane FROM stream")
         for rank, stream, lane in streams:
             self.assertEqual(names[int(rank), None], f"rank {rank}")
-            self.assertTrue(names[int(rank), int(stream)].startswith(f"lane {lane}"))
+            self.assertEqual(names[int(rank), int(stream)], f"lane {lane} ({'compute' if lane == '0' else 'communication'})")
+
+    def test_chrome_shows_runs_and_their_repeats_above_the_lanes(self):
+        measured = self.folder / "measured.db"
+        done = spscope("run", *SMALL, "--set", "run.mode=execute", "--set", "cluster.ranks=2", "-s", "ring", "-s", "ulysses",
+                       "-o", measured)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for stored, modelled in ((self.stored, True), (measured, False)):
+            with self.subTest(modelled=modelled):
+                out = self.folder / f"repeats-{modelled}.json"
+                self.assertEqual(spscope("export", stored, "--format", "chrome", "-o", out).returncode, 0)
+                self.check_repeats(json.loads(out.read_text("utf-8"), parse_float=Fraction)["traceEvents"], stored, modelled)
+
+    def check_repeats(self, events, stored, modelled):
+        slices = sorted((e for e in events if e["ph"] == "X"), key=lambda e: (e["pid"], e["tid"], e["ts"], -e["dur"]))
+        parents = []  # what the slice at hand lies in
+        for e in slices:
+            e["end"] = e["ts"] + e["dur"]
+            while parents and ((e["pid"], e["tid"]) != (parents[-1]["pid"], parents[-1]["tid"]) or e["ts"] >= parents[-1]["end"]):
+                parents.pop()
+            if parents and e["dur"] > 0:
+                self.assertLessEqual(e["end"], parents[-1]["end"], "a slice leaves the one it begins in")
+            self.assertEqual([p["cat"] for p in parents], ["run"] if e["cat"] == "repeat" else [])
+            if parents:
+                self.assertEqual(e["args"]["run"], parents[-1]["args"]["run"])
+            parents.append(e)
+        tracks = {(e["pid"], e["tid"]) for e in slices if e["cat"] in ("run", "repeat")}
+        self.assertFalse(tracks & {(e["pid"], e["tid"]) for e in slices if "event" in e["args"]})
+        names = {(e["pid"], e.get("tid")): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+        self.assertEqual({names[track] for track in tracks}, {"runs and repeats"})
+        mark = " (modelled)" if modelled else ""
+        repeats = {(e["pid"], e["args"]["run"], e["args"]["repeat"]): e for e in slices if e["cat"] == "repeat"}
+        for (_, _, number), e in repeats.items():
+            self.assertEqual((e["name"], e["args"].get("modelled", False)), (f"repeat {number}{mark}", modelled))
+        db = sqlite3.connect(stored)  # tables that are not packed
+        wanted = db.execute("SELECT u.rank, r.run_id, p.repeat FROM run r JOIN repeat p USING (run_id) JOIN rank_usage u USING (run_id)")
+        self.assertEqual(sorted(repeats), sorted(wanted))
+        titles = db.execute("SELECT label || ', layer ' || layer || ', denoise step ' || denoise_step FROM run JOIN strategy USING (strategy_id)")
+        self.assertEqual({e["name"] for e in slices if e["cat"] == "run"}, {title + mark for title, in titles})
+        db.close()
+        for e in slices:
+            if "event" in e["args"]:
+                around = repeats[e["pid"], e["args"]["run"], e["args"]["repeat"]]
+                self.assertTrue(around["ts"] <= e["ts"] and e["end"] <= around["end"])
 
     def test_chrome_arrows_are_the_messages_of_the_plans(self):
         trace = json.loads(self.export("chrome", "arrows.json").read_text("utf-8"), parse_float=Fraction)
@@ -167,7 +210,7 @@ class Exports(unittest.TestCase):
         found = {phase: {e["id"]: Fraction(e["ts"]) * 1000 for e in events if e["ph"] == phase} for phase in "be"}
         self.assertEqual(found["b"], {key: begin for key, (begin, _) in expected.items()})
         self.assertEqual(found["e"], {key: end for key, (_, end) in expected.items()})
-        self.assertEqual(sum(e["ph"] == "X" for e in events), len(self.events) - len(expected))
+        self.assertEqual(sum(e["ph"] == "X" and "event" in e["args"] for e in events), len(self.events) - len(expected))
 
     def test_formats_are_listed(self):
         listed = json.loads(spscope("list", "formats", "--json").stdout)["formats"]
