@@ -88,17 +88,15 @@ std::string unused_launcher(const RunFlags& flags, const Job& job) {
 }
 
 // Ranks that are threads of this process, or none.
-int run_here(CommandContext& context, const RunFlags& flags, const Job& job, const std::string& path,
-             const std::string& wanted) {
-  const std::string progress = flags.progress_kind();
-  const std::atomic<bool>& stop = watch_stop_signals(progress != "json");
-  ProgressPrinter printer(context, progress);
+int run_here(CommandContext& context, const RunFlags& flags, ProgressPrinter& printer, const Job& job,
+             const std::string& path, const std::string& wanted) {
+  const std::atomic<bool>& stop = watch_stop_signals(flags.progress_kind() != "json");
   if (const std::string unused = unused_launcher(flags, job); !unused.empty()) printer.warn(unused);
   const auto on_note = [&printer](const std::string& text) { printer.note(text); };
   RunOutputOptions place{flags.force, job.config.run.scratch, job.cluster.plan_ranks(), on_note, !wanted.empty()};
   RunOutput output(path, place);
   const ProgressPage page(output.note().progress_page());
-  return end_of_run(page, [&] {
+  return end_of_run(page, printer, [&] {
     RunShards shards(output.note(),
                      shards_options(flags, 0, job.config.run.mode == RunMode::kExecute ? place.ranks : 0));
     RunOptions options;
@@ -119,6 +117,7 @@ int run_here(CommandContext& context, const RunFlags& flags, const Job& job, con
     if (!outcome && !tells_of_ranks(outcome.error()) && !holds_events(output.note())) throw outcome.error();
 
     const MergeReport report = merge_output(output, flags, false);
+    printer.set_out(wanted);
     if (outcome) printer(outcome->progress);
     printer.clear();
     if (!outcome || outcome->layer_passes_done == 0) {  // no result, but the events are kept
@@ -128,40 +127,52 @@ int run_here(CommandContext& context, const RunFlags& flags, const Job& job, con
     }
     const int code = print_stored(context, path, wanted);
     print_kept(context, flags, wanted);
-    if (outcome->interrupted())
-      fmt::print(context.err, "{}{}\n", interrupted_text(*outcome), wanted.empty() ? "" : " and are kept");
+    if (outcome->interrupted()) printer.warn(interrupted_text(*outcome) + (wanted.empty() ? "" : " and are kept"));
     if (const std::optional<Error> lost = shards.failure()) throw *lost;
+    if (code == kExitUsage)
+      page.set_cause("no strategy can run this workload", -1, error_id(ErrorCode::kStrategyIllegal));
     if (!outcome->interrupted()) return code;
-    page.set_cause(stop_text(), -1);
+    page.set_cause(stop_text(), -1, error_id(ErrorCode::kInterrupted));
     return kExitFailed;
   });
 }
 
-int run(CommandContext& context, const RunFlags& flags) {
+int run_with(CommandContext& context, const RunFlags& flags, ProgressPrinter& printer) {
   Job job = load_job(flags.job, context.max_memory_bytes);
   const bool processes = runs_processes(flags, job);
   require_room_for_ranks(job, processes);
   if (processes) job.config.run.backend = "mpi";
-  if (flags.headless) context.color = context.progress = false;
-  if (processes && started_by_mpi()) return run_as_rank(context, flags, job);
+  if (processes && started_by_mpi()) return run_as_rank(context, flags, printer, job);
   // Without ranks there is work for one process, however many were started.
-  if (job.config.run.mode != RunMode::kExecute && started_beside_others() && !first_of_others()) return kExitDone;
+  if (job.config.run.mode != RunMode::kExecute && started_beside_others() && !first_of_others()) {
+    printer.silence();
+    return kExitDone;
+  }
   const std::string wanted = flags.output.empty() ? job.config.run.output : flags.output;
   if (!wanted.empty()) check_output(wanted, flags.force);
   std::optional<ScratchFile> scratch;  // when nothing is to be kept
   if (wanted.empty()) scratch.emplace(job.config.run.scratch);
   const std::string path = scratch ? scratch->path() : wanted;
-  if (processes) return launch_ranks(context, flags, job, path, wanted);
-  return run_here(context, flags, job, path, wanted);
+  if (processes) return launch_ranks(context, flags, printer, job, path, wanted);
+  return run_here(context, flags, printer, job, path, wanted);
+}
+
+int run(CommandContext& context, const RunFlags& flags) {
+  if (flags.headless) context.color = context.progress = false;
+  ProgressPrinter printer(context, flags.progress_kind());
+  if (flags.progress_kind() != "json") return run_with(context, flags, printer);
+  if (!flags.collection.empty()) printer.leave_the_end();
+  return printer.end(capture([&] { return run_with(context, flags, printer); }));
 }
 
 }  // namespace
 
-int end_of_run(const ProgressPage& page, const std::function<int()>& run) {
+int end_of_run(const ProgressPage& page, ProgressPrinter& printer, const std::function<int()>& run) {
   Result<int> code = capture(run);
   const std::optional<RunProgress> said = page.read();
-  if (!code && (!said || said->cause.empty())) page.set_cause(code.error().what(), -1);
+  if (!code && (!said || said->cause.empty())) page.set_cause(code.error().what(), -1, error_id(code.error().code()));
   page.set_end(code ? *code : exit_code(code.error()));
+  if (const std::optional<RunProgress> last = page.read()) printer.know(*last);
   if (!code) throw code.error();
   return *code;
 }
@@ -233,8 +244,9 @@ int print_stored(CommandContext& context, const std::string& path, const std::st
 }
 
 void print_kept(CommandContext& context, const RunFlags& flags, const std::string& wanted) {
+  if (flags.progress_kind() == "json") return;  // the last line says it
   if (!context.json && wanted.empty()) fmt::print(context.err, "\nnothing was kept; -o FILE.db keeps the run\n");
-  if (!wanted.empty() && flags.progress_kind() != "json") fmt::print(context.err, "kept in {}\n", wanted);
+  if (!wanted.empty()) fmt::print(context.err, "kept in {}\n", wanted);
 }
 
 CommandAction declare_run(CLI::App& app) {

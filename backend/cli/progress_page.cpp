@@ -37,6 +37,7 @@ std::string page_of(const RunProgress& progress) {
   constexpr std::size_t kText = kBytes - kSumDigits, kLongestEscape = 6;
   Json object = Json::parse(progress_json(progress));
   object["cause_rank"] = progress.cause_rank;
+  object["cause_id"] = progress.cause_id;
   object["exit_code"] = progress.exit_code ? Json(*progress.exit_code) : Json();
   object["said_ns"] = progress.said_ns;
   std::string text;
@@ -75,7 +76,7 @@ RunProgress parse_page(const std::string& text) {
     *number = object.at(name).get<int>();
   p.elapsed_s = object.at("elapsed_s");
   if (!object.at("eta_s").is_null()) p.eta_s = object.at("eta_s").get<double>();
-  p.cause = object.at("cause");
+  p.cause = object.at("cause"), p.cause_id = object.at("cause_id");
   if (!object.at("exit_code").is_null()) p.exit_code = object.at("exit_code").get<int>();
   p.said_ns = object.at("said_ns");
   return p;
@@ -121,9 +122,9 @@ RunProgress ProgressPage::now() const {
   return nothing;
 }
 
-void ProgressPage::set_cause(const std::string& cause, int rank) const {
+void ProgressPage::set_cause(const std::string& cause, int rank, const std::string& id) const {
   RunProgress progress = now();
-  progress.cause = cause, progress.cause_rank = rank;
+  progress.cause = cause, progress.cause_rank = rank, progress.cause_id = id;
   write(progress);
 }
 

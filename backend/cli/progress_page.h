@@ -20,7 +20,7 @@ class ProgressPage {
   void write(const RunProgress& progress) const;
   std::optional<RunProgress> read() const;
   // Adds to what is there: why the run fails, and that it ends.
-  void set_cause(const std::string& cause, int rank) const;
+  void set_cause(const std::string& cause, int rank, const std::string& id = "") const;
   void set_end(int exit_code) const;
 
  private:

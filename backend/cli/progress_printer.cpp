@@ -15,7 +15,8 @@
 namespace spscope {
 namespace {
 
-constexpr std::int64_t kDrawnEveryNs = 50'000'000, kPlainEveryNs = 60'000'000'000, kJsonEveryNs = 10'000'000'000;
+constexpr std::int64_t kDrawnEveryNs = 50'000'000, kPlainEveryNs = 60'000'000'000, kJsonLeastNs = 1'000'000'000,
+                       kJsonEveryNs = 10'000'000'000;
 constexpr std::chrono::milliseconds kTick{500};
 
 // "1:12, about 3:40 left: running ulysses u4 (2 of 5), layer 3 of 40"
@@ -41,13 +42,10 @@ ProgressPrinter::ProgressPrinter(CommandContext& context, const std::string& for
 void ProgressPrinter::operator()(const RunProgress& p) {
   if (form_ == Form::kNone) return;
   const std::lock_guard lock(mutex_);
-  const bool is_new = p.phase != last_.phase || p.strategy != last_.strategy;
-  last_ = p;
   is_over_ = p.phase == "done";
-  const std::int64_t since_ns = now_ns() - said_ns_;
-  if (form_ == Form::kJson || (form_ == Form::kDrawn && (is_new || since_ns >= kDrawnEveryNs)) ||
-      (form_ == Form::kPlain && since_ns >= kPlainEveryNs))
-    say(p);
+  is_unsaid_ = !is_due(last_, p);
+  last_ = p;
+  if (!is_unsaid_) say(p);
   if (is_over_ || ticker_.joinable()) return;
   // Signals are for the thread that waits for them.
   sigset_t all, before;
@@ -57,8 +55,18 @@ void ProgressPrinter::operator()(const RunProgress& p) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+bool ProgressPrinter::is_due(const RunProgress& before, const RunProgress& now) const {
+  const bool is_new = now.phase != before.phase || now.strategy != before.strategy;
+  const std::int64_t since_ns = now_ns() - said_ns_;
+  if (form_ == Form::kPlain) return since_ns >= kPlainEveryNs;
+  if (form_ == Form::kDrawn) return is_new || since_ns >= kDrawnEveryNs;
+  const bool is_first = !ticker_.joinable();
+  return !is_over_ && (is_first || is_new || now.layer != before.layer || since_ns >= kJsonLeastNs);
+}
+
 void ProgressPrinter::say(const RunProgress& p) {
   said_ns_ = now_ns();
+  is_unsaid_ = false;
   if (form_ == Form::kJson) {
     fmt::print(err_, "{}\n", progress_json(p));
     err_ << std::flush;
@@ -74,7 +82,8 @@ void ProgressPrinter::say_on() {
   std::unique_lock lock(mutex_);
   while (!ended_.wait_for(lock, kTick, [&] { return is_over_; })) {
     const std::int64_t now = now_ns();
-    const std::int64_t every_ns = form_ == Form::kJson ? kJsonEveryNs : form_ == Form::kPlain ? kPlainEveryNs : 0;
+    const std::int64_t json_ns = is_unsaid_ ? kJsonLeastNs : kJsonEveryNs;
+    const std::int64_t every_ns = form_ == Form::kJson ? json_ns : form_ == Form::kPlain ? kPlainEveryNs : 0;
     if (now - said_ns_ >= every_ns) say(moved_on(last_, now));
   }
 }
@@ -85,14 +94,32 @@ void ProgressPrinter::note(const std::string& text) {
 
 void ProgressPrinter::warn(const std::string& text) {
   const std::lock_guard lock(mutex_);
+  const std::string_view line(text.data(), text.find_last_not_of('\n') + 1);
   if (form_ == Form::kJson) {
-    const nlohmann::ordered_json line = {{"note", text}};
-    fmt::print(err_, "{}\n", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    const nlohmann::ordered_json object = {{"note", line}};
+    fmt::print(err_, "{}\n", object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     err_ << std::flush;
     return;
   }
   erase();
-  err_ << text << "\n" << std::flush;
+  err_ << line << "\n" << std::flush;
+}
+
+void ProgressPrinter::know(const RunProgress& progress) {
+  const std::lock_guard lock(mutex_);
+  last_ = progress;
+}
+
+int ProgressPrinter::end(const Result<int>& code) {
+  clear();
+  const Error* error = code ? nullptr : &code.error();
+  last_.exit_code = error == nullptr ? *Result(code) : exit_code(*error);
+  if (error != nullptr) last_.cause = error->what(), last_.cause_id = error_id(error->code());
+  if (last_.cause.empty()) last_.cause = "the result or the lines before say why";
+  if (error != nullptr && (!tells_end_ || !error->problems().empty())) warn(render(*error));  // with all places
+  if (form_ == Form::kJson && tells_end_)
+    fmt::print(err_, "{}\n", end_json(last_, error != nullptr ? error->hint() : "", out_));
+  return *last_.exit_code;
 }
 
 void ProgressPrinter::clear() {

@@ -71,18 +71,21 @@ RankEnd run_rank(RankWorld& world, const RunFlags& flags, const Job& job, HostFo
   return {!world.any(refused), std::move(outcome), lost};
 }
 
-std::optional<Error> keep_run(RankWorld& world, CommandContext& context, const RunFlags& flags, HostFolders& folders,
+std::optional<Error> keep_run(RankWorld& world, ProgressPrinter& printer, const RunFlags& flags, HostFolders& folders,
                               RunOutput* output, RankEnd& end) {
   const bool first = world.rank() == 0, launched = !flags.collection.empty();
   const auto kept = capture([&]() -> std::optional<Error> {
     const bool keeps = end.begun && world.any(first && (launched || leaves_something(end)));
     if (!keeps && output != nullptr) output->discard();
     const std::optional<Error> apart = keeps ? gather_shards(world, folders) : std::nullopt;
-    if (apart && !end.outcome && first) fmt::print(context.err, "{}", render(end.outcome.error()));
+    if (apart && !end.outcome && first) printer.warn(render(end.outcome.error()));
     const std::optional<Error> mine = failure_of([&] {
       if (apart && output != nullptr) output->leave_to_recover(*apart);
       if (apart) throw *apart;  // and the process that started the ranks leaves what there is
-      if (keeps && output != nullptr) merge_output(*output, flags, !end.outcome);
+      if (keeps && output != nullptr) {
+        merge_output(*output, flags, !end.outcome);
+        printer.set_out(output->note().out);
+      }
     });
     const std::optional<Error> agreed = world.agree(mine);  // as much of it as a message takes
     if (!agreed) folders.remove();

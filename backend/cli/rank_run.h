@@ -23,7 +23,7 @@ RankEnd run_rank(RankWorld& world, const RunFlags& flags, const Job& job, HostFo
 // Brings the shards of all hosts together and, where `output` is, makes the file of them: at rank 0 when nobody else
 // does. Folders of other hosts go when what they held is safe, or when nothing is to be kept. The Error, the same at
 // all ranks, says where everything is when that could not be done.
-std::optional<Error> keep_run(RankWorld& world, CommandContext& context, const RunFlags& flags, HostFolders& folders,
+std::optional<Error> keep_run(RankWorld& world, ProgressPrinter& printer, const RunFlags& flags, HostFolders& folders,
                               RunOutput* output, RankEnd& end);
 
 }  // namespace spscope

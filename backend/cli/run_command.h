@@ -11,6 +11,7 @@
 #include "backend/cli/command.h"
 #include "backend/cli/job.h"
 #include "backend/cli/progress_page.h"
+#include "backend/cli/progress_printer.h"
 #include "backend/cli/run_job.h"
 #include "backend/cli/run_output.h"
 #include "backend/cli/run_shards.h"
@@ -29,7 +30,7 @@ struct RunFlags {
 
 // Runs, and then says on the page how it ended: before the folder of the run goes, so that those who look on know. The
 // exit code, or an Error.
-int end_of_run(const ProgressPage& page, const std::function<int()>& run);
+int end_of_run(const ProgressPage& page, ProgressPrinter& printer, const std::function<int()>& run);
 // "the run was stopped by SIGTERM"
 std::string stop_text();
 // "interrupted: 12 of 2,000 layer passes were complete"
@@ -48,6 +49,7 @@ MergeReport merge_output(RunOutput& output, const RunFlags& flags, bool tolerant
                          const std::vector<IncidentRecord>& incidents = {});
 // Prints the stored run as `compare` would show it, and what became of it; the exit code.
 int print_stored(CommandContext& context, const std::string& path, const std::string& shown_path);
+// Says where the run is kept; nothing between JSON lines.
 void print_kept(CommandContext& context, const RunFlags& flags, const std::string& wanted);
 
 }  // namespace spscope

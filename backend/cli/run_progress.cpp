@@ -11,6 +11,8 @@
 namespace spscope {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 // "usp u4 r2 (2 of 5)"
 std::string strategy_text(const RunProgress& p) {
   return fmt::format("{} ({} of {})", p.label, p.strategy_number, p.strategies);
@@ -79,31 +81,49 @@ std::string grouped(std::int64_t number) {
   return text;
 }
 
-std::string progress_json(const RunProgress& p) {
-  using Json = nlohmann::ordered_json;
+namespace {
+
+Json progress_object(const RunProgress& p) {
   const bool has_strategy = p.strategy_number > 0;
   const auto seconds = [](double value) { return std::round(value * 1e3) / 1e3; };
-  const Json object = {{"phase", p.phase},
-                       {"strategy", p.strategy},
-                       {"label", p.label},
-                       {"strategy_number", has_strategy ? Json(p.strategy_number) : Json()},
-                       {"strategies", p.strategies},
-                       {"layer", p.layer},
-                       {"layers", p.layers},
-                       {"denoise_step", p.denoise_step},
-                       {"denoise_steps", p.denoise_steps},
-                       {"warmup", p.warmups_done},
-                       {"warmups", p.warmups},
-                       {"repeat", p.repeat},
-                       {"repeats", p.repeats},
-                       {"ranks_measured", p.ranks_measured},
-                       {"ranks_to_measure", p.ranks_to_measure},
-                       {"done", p.done},
-                       {"total", p.total},
-                       {"elapsed_s", seconds(p.elapsed_s)},
-                       {"eta_s", p.eta_s ? Json(seconds(*p.eta_s)) : Json()},
-                       {"shards", p.shards}};
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return {{"phase", p.phase},
+          {"strategy", p.strategy},
+          {"label", p.label},
+          {"strategy_number", has_strategy ? Json(p.strategy_number) : Json()},
+          {"strategies", p.strategies},
+          {"layer", p.layer},
+          {"layers", p.layers},
+          {"denoise_step", p.denoise_step},
+          {"denoise_steps", p.denoise_steps},
+          {"warmup", p.warmups_done},
+          {"warmups", p.warmups},
+          {"repeat", p.repeat},
+          {"repeats", p.repeats},
+          {"ranks_measured", p.ranks_measured},
+          {"ranks_to_measure", p.ranks_to_measure},
+          {"done", p.done},
+          {"total", p.total},
+          {"elapsed_s", seconds(p.elapsed_s)},
+          {"eta_s", p.eta_s ? Json(seconds(*p.eta_s)) : Json()},
+          {"shards", p.shards}};
+}
+
+std::string line_of(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace
+
+std::string progress_json(const RunProgress& p) { return line_of(progress_object(p)); }
+
+std::string end_json(const RunProgress& p, const std::string& hint, const std::string& out) {
+  Json object = progress_object(p);
+  object["eta_s"] = 0;
+  object["exit_code"] = p.exit_code.value_or(0);
+  object["failure"] = nullptr;
+  if (p.exit_code.value_or(0) != 0)
+    object["failure"] = {
+        {"code", p.cause_id.empty() ? Json() : Json(p.cause_id)}, {"message", p.cause}, {"hint", hint}};
+  object["out"] = out.empty() ? Json() : Json(out);
+  return line_of(object);
 }
 
 }  // namespace spscope

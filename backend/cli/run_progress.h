@@ -22,7 +22,7 @@ struct RunProgress {
   std::optional<double> eta_s;  // until all plans are done; nothing while there is nothing to tell it from
   int shards = 0;               // of the collection
   // Of a run that goes wrong: the first cause, and the rank that it was; -1: none.
-  std::string cause;
+  std::string cause, cause_id;  // "SPS-120"; "": not an error of the list
   int cause_rank = -1;
   std::optional<int> exit_code;  // when the run has ended
   std::int64_t said_ns = 0;      // raw clock
@@ -42,5 +42,8 @@ std::string grouped(std::int64_t number);
 
 // An object in one line, without what only the page says: cause, exit code, and when it was said.
 std::string progress_json(const RunProgress& progress);
+// The last such object of a run, with its exit code and cause, and what it left: "" when nothing was kept. `hint`: how
+// to mend the cause.
+std::string end_json(const RunProgress& progress, const std::string& hint, const std::string& out);
 
 }  // namespace spscope

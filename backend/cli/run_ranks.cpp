@@ -64,8 +64,8 @@ bool look_at_ranks(RankWatch& watch, const ProgressPage& page, ProgressPrinter& 
 }
 
 // Merges what the ranks wrote, and says how they ended. `wanted`: what the user named.
-int keep_launched(CommandContext& context, const RunFlags& flags, RunOutput& output, const std::string& wanted,
-                  const RankWatch& watch, const LaunchEnd& end, bool was_stopped) {
+int keep_launched(CommandContext& context, const RunFlags& flags, ProgressPrinter& printer, RunOutput& output,
+                  const std::string& wanted, const RankWatch& watch, const LaunchEnd& end, bool was_stopped) {
   const bool died = end.signal != 0 || watch.cause();  // else all of them ended by themselves
   if (output.note().shards().empty()) {                // they said why
     if (died) throw death_of(watch, end, "nothing was kept");
@@ -80,16 +80,16 @@ int keep_launched(CommandContext& context, const RunFlags& flags, RunOutput& out
   const auto merged =
       capture([&] { return merge_output(output, flags, end.exit_code != 0 || died, watch.incidents()); });
   if (!merged) {
-    if (died && !was_stopped) fmt::print(context.err, "{}", render(death_of(watch, end, "")));
+    if (died && !was_stopped) printer.warn(render(death_of(watch, end, "")));
     throw merged.error();
   }
   const MergeReport report = *Result(merged);
+  printer.set_out(wanted);
   const std::string kept =
       wanted.empty() ? "nothing was kept" : fmt::format("{} events up to then are kept in {}", report.events, wanted);
   if (died && !was_stopped) throw death_of(watch, end, kept);
   if (end.exit_code != 0) {
-    if (!is_told(end)) fmt::print(context.err, "mpirun ended with exit code {}; ", end.exit_code);
-    fmt::print(context.err, "{}\n", kept);
+    printer.warn(is_told(end) ? kept : fmt::format("mpirun ended with exit code {}; {}", end.exit_code, kept));
     return kExitFailed;
   }
   const int code = print_stored(context, output.note().out, wanted);
@@ -108,12 +108,11 @@ void require_all_ranks(const RankWorld& world, const Job& job) {
 
 }  // namespace
 
-int launch_ranks(CommandContext& context, const RunFlags& flags, const Job& job, const std::string& path,
-                 const std::string& wanted) {
+int launch_ranks(CommandContext& context, const RunFlags& flags, ProgressPrinter& printer, const Job& job,
+                 const std::string& path, const std::string& wanted) {
   require_mpirun();
   const std::atomic<bool>& stop = watch_stop_signals(flags.progress_kind() != "json");
-  ProgressPrinter printer(context, flags.progress_kind());
-  const auto on_note = [&](const std::string& text) { fmt::print(context.err, "{}\n", text); };
+  const auto on_note = [&](const std::string& text) { printer.note(text); };
   RunOutput output(path, {flags.force, job.config.run.scratch, job.cluster.plan_ranks(), on_note, !wanted.empty()});
   const ProgressPage page(output.note().progress_page());
   MpiLaunch launch;
@@ -125,7 +124,7 @@ int launch_ranks(CommandContext& context, const RunFlags& flags, const Job& job,
   launch.root = geteuid() == 0;
   launch.others_work = [&] { return !output.places_elsewhere().empty(); };
   RankWatch watch(output.note(), patience_seconds(), [&](const std::string& text) { printer.warn(text); });
-  return end_of_run(page, [&] {
+  return end_of_run(page, printer, [&] {
     LaunchEnd end = run_ranks(launch, stop, [&] { return look_at_ranks(watch, page, printer); });
     if (end.mpirun_hung) {
       printer.warn("mpirun did not end after its ranks, and was killed");
@@ -134,17 +133,17 @@ int launch_ranks(CommandContext& context, const RunFlags& flags, const Job& job,
     watch.ended(end);
     if (watch.cause()) page.set_cause(watch.cause()->message, watch.cause()->rank);
     printer.clear();
-    return keep_launched(context, flags, output, wanted, watch, end, stop.load());
+    return keep_launched(context, flags, printer, output, wanted, watch, end, stop.load());
   });
 }
 
-int run_as_rank(CommandContext& context, const RunFlags& flags, const Job& job) {
+int run_as_rank(CommandContext& context, const RunFlags& flags, ProgressPrinter& printer, const Job& job) {
   const std::atomic<bool>& stop = watch_stop_signals(false);
   WorldOptions world_options;
   world_options.ranks_per_node = pretended_ranks_per_node();
   const std::unique_ptr<RankWorld> world = start_mpi_world(world_options);
   const bool first = world->rank() == 0;
-  ProgressPrinter printer(context, first ? flags.progress_kind() : "none");
+  if (!first) printer.silence();
 
   // By hand, rank 0 makes the collection and the file.
   const std::string wanted = flags.output.empty() ? job.config.run.output : flags.output;
@@ -192,12 +191,13 @@ int run_as_rank(CommandContext& context, const RunFlags& flags, const Job& job) 
   RankEnd end = run_rank(*world, flags, job, *folders, options);
   printer.clear();
   const auto keep = [&] {
-    const std::optional<Error> unmerged = keep_run(*world, context, flags, *folders, output ? &*output : nullptr, end);
+    const std::optional<Error> unmerged = keep_run(*world, printer, flags, *folders, output ? &*output : nullptr, end);
     if (!first) return kExitDone;
+    if (wanted.empty()) printer.set_out("");
     if (unmerged) throw *unmerged;
     if (!end.outcome) throw end.outcome.error();
     const RunOutcome done = *end.outcome;
-    if (done.interrupted()) fmt::print(context.err, "{}\n", interrupted_text(done));
+    if (done.interrupted()) printer.warn(interrupted_text(done));
     int code = kExitDone;
     if (output && done.layer_passes_done > 0) {
       code = print_stored(context, scratch ? scratch->path() : wanted, wanted);
@@ -207,10 +207,11 @@ int run_as_rank(CommandContext& context, const RunFlags& flags, const Job& job) 
     return done.interrupted() ? kExitFailed : code;
   };
   if (page && !end.outcome)
-    page->set_cause(end.outcome.error().what(), -1);
+    page->set_cause(end.outcome.error().what(), -1, error_id(end.outcome.error().code()));
   else if (page && Result(end.outcome)->interrupted())
-    page->set_cause(end.lost ? end.lost->what() : stop_text(), -1);
-  return page && output ? end_of_run(*page, keep) : keep();
+    page->set_cause(end.lost ? end.lost->what() : stop_text(), -1,
+                    error_id(end.lost ? end.lost->code() : ErrorCode::kInterrupted));
+  return page && output ? end_of_run(*page, printer, keep) : keep();
 }
 
 }  // namespace spscope

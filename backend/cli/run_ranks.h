@@ -11,10 +11,10 @@ namespace spscope {
 
 // Starts as many processes as the job has ranks, watches over them, merges what they wrote. `path` is the file to make,
 // `wanted` what the user named; "": nothing is kept.
-int launch_ranks(CommandContext& context, const RunFlags& flags, const Job& job, const std::string& path,
-                 const std::string& wanted);
+int launch_ranks(CommandContext& context, const RunFlags& flags, ProgressPrinter& printer, const Job& job,
+                 const std::string& path, const std::string& wanted);
 
 // This process is one of the ranks.
-int run_as_rank(CommandContext& context, const RunFlags& flags, const Job& job);
+int run_as_rank(CommandContext& context, const RunFlags& flags, ProgressPrinter& printer, const Job& job);
 
 }  // namespace spscope

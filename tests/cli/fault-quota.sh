@@ -32,7 +32,7 @@ print(sum(sqlite3.connect(f"file:{path}?mode=ro", uri=True).execute("SELECT sum(
           for path in sys.argv[1:]))' "$folder"/kept.rank-*.db)
   [ "$committed" -eq $(($(wc -l <whole.csv) - 1)) ] || fail "$committed events were committed"
   # The command of the message, as it stands there.
-  command=$(grep -o 'spscope recover "[^"]*" -o FILE.db' "$err" | head -n 1)
+  command=$(sed 's/\\"/"/g' "$err" | grep -o 'spscope recover "[^"]*" -o FILE.db' | head -n 1)
   [ -n "$command" ] || fail "the error gives no command to recover with"
   eval "expect_exit 0 ${command#spscope } --json"
   expect_json "d['events'] == $committed" 'd["unreadable"] == d["dropped"] == d["lost"] == d["unfinished"] == 0'

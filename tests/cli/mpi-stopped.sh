@@ -58,7 +58,7 @@ wait_for stop_in_op
 wait "$pid" || code=$?
 [ "$code" -eq 1 ] || fail "exit code $code after a rank stayed stopped"
 expect_err "rank 1 is stopped" "its process $victim" 'events up to then are kept in kept.db'
-grep -qE 'error SPS-121: rank 1 ' "$err" || fail "no error names rank 1"
+grep -qF '"code":"SPS-121","message":"rank 1 ' "$err" || fail "no error names rank 1"
 expect_exit 0 doctor kept.db
 # The first cause comes first, with op and sequence number. Where the others are inside the pass, they name it with its
 # peers and bytes too; behind the pass they wait for no op, and the launcher ends the run.

@@ -27,7 +27,11 @@ for signal in USR1 HUP; do
   kill "-$signal" "$pid"
   wait "$pid" || code=$?
   [ "$code" -eq 1 ] || fail "exit code $code after SIG$signal, not 1"
-  expect_err 'layer passes were complete and are kept'
+  expect_err 'layer passes were complete and are kept"}'
+  tail -n 1 "$err" >last
+  grep -qF '"exit_code":1,"failure":{"code":"SPS-123","message":"the run was stopped by SIG'"$signal" last ||
+    fail "the last line is: $(cat last)"
+  rm last
   expect_files kept.db
   expect_no_scratch
   expect_exit 0 sql kept.db "SELECT message FROM incident"
