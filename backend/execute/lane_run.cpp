@@ -15,7 +15,8 @@ namespace spscope {
 namespace {
 
 constexpr auto kPoll = std::chrono::milliseconds(20);  // how late an interrupt may be seen; costs nothing measurable
-constexpr std::int64_t kStoppedNs = 1'000'000'000;     // without a poll: longer than a busy machine makes one wait
+constexpr std::int64_t kLookEveryNs = 10'000'000;
+constexpr std::int64_t kStoppedNs = 1'000'000'000;  // without a poll: longer than a busy machine makes one wait
 
 StopReason interruption() { return {ErrorCode::kInterrupted, {-1, -1, kNone, false, "the run was interrupted"}}; }
 
@@ -79,24 +80,12 @@ RankFault describe_hang(const LaneRun& run, double seconds) {
 // Returns whether all lanes have left; false: some did not within the grace period. A hang or an interrupt stops the
 // run.
 bool watch(LaneRun& run, std::size_t num_lanes) {
-  RunControl& control = *run.control;
-  std::int64_t progress = -1, progress_ns = now_ns(), looked_ns = progress_ns, stopped_ns = 0;
+  ProgressWatch progress(run, run.options.watchdog_seconds);
   std::unique_lock lock(run.mutex);
   for (;;) {
     if (run.lane_left.wait_for(lock, kPoll, [&] { return run.lanes_left == num_lanes; })) return true;
-    if (const std::int64_t now = control.progress(); now != progress) progress = now, progress_ns = now_ns();
-    // Time in which this process was stopped itself says nothing about others.
-    if (const std::int64_t gap_ns = now_ns() - looked_ns; gap_ns > kStoppedNs) progress_ns += gap_ns;
-    looked_ns = now_ns();
-    if (!control.stopping()) {
-      if (interrupted(run.options)) control.stop(interruption());
-      if (seconds_since(progress_ns) > run.options.watchdog_seconds)
-        control.stop({ErrorCode::kRankHung, describe_hang(run, seconds_since(progress_ns))});
-      if (control.reason()) control.stop();  // another process
-    }
-    if (!control.stopping()) continue;
-    if (stopped_ns == 0) stopped_ns = now_ns();
-    if (seconds_since(stopped_ns) > run.options.grace_seconds) return false;
+    if (!run.control->stopping() && interrupted(run.options)) run.control->stop(interruption());
+    if (progress.look()) return false;
   }
 }
 
@@ -123,6 +112,24 @@ std::vector<std::thread> make_lanes(const std::shared_ptr<LaneRun>& run) {
 }
 
 }  // namespace
+
+bool ProgressWatch::look() {
+  RunControl& control = *run_.control;
+  const std::int64_t gap_ns = looked_ns_ == 0 ? 0 : now_ns() - looked_ns_;
+  if (looked_ns_ != 0 && gap_ns < kLookEveryNs) return false;
+  looked_ns_ = now_ns();
+  if (const std::int64_t now = control.progress(); now != progress_) progress_ = now, progress_ns_ = looked_ns_;
+  // Time in which this process was stopped itself says nothing about others.
+  if (gap_ns > kStoppedNs) progress_ns_ += gap_ns;
+  if (!control.stopping() && seconds_since(progress_ns_) > patience_seconds_) {
+    const RankFault fault = describe_hang(run_, seconds_since(progress_ns_));
+    if (fault.rank >= 0) control.stop({ErrorCode::kRankHung, fault});
+  }
+  if (!control.stopping() && control.reason()) control.stop();  // another process
+  if (!control.stopping()) return false;
+  if (stopped_ns_ == 0) stopped_ns_ = now_ns();
+  return seconds_since(stopped_ns_) > run_.options.grace_seconds;
+}
 
 bool interrupted(const ExecuteOptions& options) { return options.interrupt != nullptr && options.interrupt->load(); }
 

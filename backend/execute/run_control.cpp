@@ -195,7 +195,7 @@ std::vector<RunControl::Stuck> RunControl::find_stuck(const SystemView& system) 
 
 RankFault RunControl::describe_hang(double seconds, const SystemView& system) const {
   const std::vector<Stuck> stuck = find_stuck(system);
-  if (stuck.empty()) return {-1, -1, kNone, true, fmt::format("no rank made progress for {:.1f} s", seconds)};
+  if (stuck.empty()) return {};
   const Stuck& first = stuck.front();
   const auto rank_of = [&](OpId op) { return plan_.ops[at(op)].rank; };
   std::string text = fmt::format("rank {} made no progress for {:.1f} s", first.rank, seconds);

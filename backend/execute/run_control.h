@@ -117,7 +117,7 @@ class RunControl {
   // The first reason to stop, if there is one; of any process on the board.
   std::optional<StopReason> reason() const;
   // Names the rank that the others wait for: one whose process cannot go on; else a lane that is inside an op and waits
-  // for nobody; else the one with the lowest post.
+  // for nobody; else the one with the lowest post. No rank: nobody is inside an op or lost.
   RankFault describe_hang(double seconds, const SystemView& system = {}) const;
 
   // Where a lane is; of ranks of other nodes, as they told last.

@@ -16,10 +16,12 @@ for ranks_per_node in 0 1 2; do
   [ "$code" -eq 0 ] || fail "nodes of $ranks_per_node: a process reports something else of a hang"
   [ "$(grep -c 'rank 1 made no progress for .* in exchange op ' "$out")" -eq 4 ] || fail "not all processes report the hang"
   # When ranks abort, the mpirun of PMIx 4.2 sometimes waits for a lock of its own at its end, with no rank left.
-  ranks_limit=30 start_ranks 4 "$CONFORMANCE" --stop --ranks-per-node "$ranks_per_node"
-  [ "$code" -ne 137 ] || rm -rf "$TMPDIR"/ompi.*
-  expect_not_err 'is not named'
-  named=$(grep -cE 'rank 1 made no progress for .*: its process [0-9]+ (is stopped by a signal|on .* was not heard of)' "$out" || true)
-  [ "$named" -ge 3 ] || fail "nodes of $ranks_per_node: only $named processes name the one that is stopped"
+  for fault in --stop --stop-last; do
+    ranks_limit=30 start_ranks 4 "$CONFORMANCE" "$fault" --ranks-per-node "$ranks_per_node"
+    [ "$code" -ne 137 ] || rm -rf "$TMPDIR"/ompi.*
+    expect_not_err 'is not named'
+    named=$(grep -cE 'rank 1 made no progress for .*: its process [0-9]+ (is stopped by a signal|on .* was not heard of)' "$out" || true)
+    [ "$named" -ge 3 ] || fail "$fault, nodes of $ranks_per_node: only $named processes name the one that is stopped"
+  done
 done
 expect_no_ranks

@@ -6,7 +6,7 @@
 //
 // --ranks-per-node makes a node of every N processes of the host. --every runs every Nth case of the set only.
 // --fail: rank 1 throws in the middle of a plan, and all processes must report just that. --hang: it goes no further.
-// --stop: its process is stopped, and all others must name it.
+// --stop: its process is stopped, and all others must name it; --stop-last: in its last op, when nobody needs it.
 // --files: instead of plans, files go from the last rank to rank 0.
 #include <algorithm>
 #include <atomic>
@@ -37,7 +37,7 @@ namespace {
 struct Arguments {
   int ranks_per_node = 0, every = 1;
   bool files = false;
-  std::string fault;  // "--fail", "--hang" or "--stop"
+  std::string fault;  // "--fail", "--hang", "--stop" or "--stop-last"
 };
 
 // Compares at rank 0 and counts.
@@ -201,22 +201,24 @@ int run_failing(RankWorld& world, const std::string& fault) {
   options.world = &world;
   options.repeats = 3;
   options.watchdog_seconds = fault == "--fail" ? 60 : 2;
+  const bool stops = fault.starts_with("--stop");
   options.before_op = [&](OpId id, const std::atomic<bool>& stopping) {
     const Op& op = plan.ops[static_cast<std::size_t>(id)];
-    if (op.rank != 1 || plan.kind_of(op) != PostKind::kExchange) return;
+    if (op.rank != 1 || plan.kind_of(op) != (fault == "--stop-last" ? PostKind::kFinish : PostKind::kExchange)) return;
     if (fault == "--fail") throw std::runtime_error("link down");
-    if (fault == "--stop") std::raise(SIGSTOP);
+    if (stops) std::raise(SIGSTOP);
     while (!stopping) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   const auto result = capture([&] { return execute(plan, request, generate_activations(request, 1), options); });
   const std::string text = result ? "nothing was thrown" : result.error().what();
   const bool right = fault == "--fail" ? text.starts_with("rank 1 failed in exchange op") && text.ends_with("link down")
                                        : text.starts_with("rank 1 made no progress for ") &&
-                                             text.find(" waits for it in exchange op ") != std::string::npos &&
-                                             (fault == "--hang" || text.find(": its process ") != std::string::npos);
+                                             (fault == "--stop-last" ||
+                                              text.find(" waits for it in exchange op ") != std::string::npos) &&
+                                             (!stops || text.find(": its process ") != std::string::npos);
   std::printf("rank %d: %s\n", world.rank(), text.c_str());
   std::fflush(stdout);
-  if (fault == "--stop" && !world.leave_together(2)) world.abort(right ? "" : "rank 1 is not named");
+  if (stops && !world.leave_together(2)) world.abort(right ? "" : "rank 1 is not named");
   return right ? 0 : 1;
 }
 
@@ -225,7 +227,7 @@ Arguments parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
     if (name == "--files") arguments.files = true;
-    if (name == "--fail" || name == "--hang" || name == "--stop") arguments.fault = name;
+    if (name == "--fail" || name == "--hang" || name.starts_with("--stop")) arguments.fault = name;
     if (name == "--ranks-per-node" && i + 1 < argc) arguments.ranks_per_node = std::atoi(argv[++i]);
     if (name == "--every" && i + 1 < argc) arguments.every = std::atoi(argv[++i]);
   }

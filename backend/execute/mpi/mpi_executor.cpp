@@ -1,6 +1,7 @@
 // The MPI executor: this process runs one rank of the plan (lane_run.h); ranks of its node see its memory.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "backend/base/clock.h"
 #include "backend/base/process.h"
@@ -149,14 +150,9 @@ std::shared_ptr<LaneRun> prepare(MpiWorld& world, const Plan& plan, const Reques
 // Comes to a barrier even when the run stops, since the others do. When one does not come then, the reason to stop is
 // thrown, so that what was recorded is kept; nothing can be agreed on any more, and leave_together() will fail. After
 // an interrupt, which others may not have met, or with a lane left behind, all processes are ended at once.
-void come_together(MpiWorld& world, LaneRun& run) {
-  std::int64_t stopped_ns = 0;
-  const bool came = world.barrier_unless([&] {
-    if (!run.control->stopping() && run.control->reason()) run.control->stop();
-    if (!run.control->stopping()) return false;
-    if (stopped_ns == 0) stopped_ns = now_ns();
-    return static_cast<double>(now_ns() - stopped_ns) * 1e-9 > run.options.grace_seconds;
-  });
+void come_together(MpiWorld& world, LaneRun& run, double patience_seconds) {
+  ProgressWatch progress(run, patience_seconds);
+  const bool came = world.barrier_unless([&] { return progress.look(); });
   if (came && run.all_left) return;
   const std::optional<StopReason> reason = run.control->reason();
   if (!reason || reason->code == ErrorCode::kInterrupted || !run.all_left)
@@ -278,15 +274,17 @@ void run_pass(MpiWorld& world, const std::shared_ptr<LaneRun>& run, const Activa
               RankResult& mine) {
   auto& communicator = static_cast<MpiCommunicator&>(*run->communicator);
   communicator.messages().begin_pass(world.next_pass());
-  come_together(world, *run);
+  // Between repeats a rank may take its time: the first one tells people.
+  come_together(world, *run, std::numeric_limits<double>::infinity());
   if (world.rank() == world.ranks_of_node().front()) run->control->reset();
   communicator.reset();
+  const double patience_seconds = run->options.watchdog_seconds;
   std::int64_t start_ns = 0;
   bool met = false;
   const auto meet = [&] {
     met = true;
     const auto came = capture([&] {
-      come_together(world, *run);
+      come_together(world, *run, patience_seconds);
       return true;
     });
     if (!came) run->control->stop();  // and the second barrier throws
@@ -300,7 +298,7 @@ void run_pass(MpiWorld& world, const std::shared_ptr<LaneRun>& run, const Activa
     run->control->stop({ran.error().code(), {world.rank(), -1, kNone, false, ran.error().what()}});
     meet();
   }
-  come_together(world, *run);
+  come_together(world, *run, patience_seconds);
   communicator.messages().finish_pass();
   if (!ran) throw ran.error();
   if (const std::optional<StopReason> reason = run->control->reason()) throw reason->error();
