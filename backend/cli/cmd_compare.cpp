@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "backend/cli/command.h"
+#include "backend/cli/help_format.h"
 #include "backend/report/headline.h"
 #include "backend/report/render.h"
 
@@ -100,6 +101,7 @@ int compare(CommandContext& context, const CompareFlags& flags) {
 
   TerminalStyle style;
   style.color = context.color;
+  style.width = text_width();
   if (context.json) {
     std::vector<Comparison> all;
     for (const auto& comparisons : of_file) all.insert(all.end(), comparisons.begin(), comparisons.end());

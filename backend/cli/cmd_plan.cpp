@@ -9,6 +9,7 @@
 
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
+#include "backend/cli/help_format.h"
 #include "backend/cli/job_flags.h"
 #include "backend/cli/job_layers.h"
 #include "backend/cli/machine.h"
@@ -101,6 +102,7 @@ int run_plan(CommandContext& context, const PlanFlags& flags) {
   printer.clear();
   TerminalStyle style;
   style.color = context.color;
+  style.width = text_width();
   context.out << (context.json ? render_json({&comparison, 1}) : render_terminal(comparison, style));
   return kExitDone;
 }

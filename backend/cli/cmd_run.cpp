@@ -13,6 +13,7 @@
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/flag_values.h"
+#include "backend/cli/help_format.h"
 #include "backend/cli/job_flags.h"
 #include "backend/cli/progress_page.h"
 #include "backend/cli/progress_printer.h"
@@ -236,6 +237,7 @@ int print_stored(CommandContext& context, const std::string& path, const std::st
   for (Comparison& c : comparisons) c.file = shown_path;
   TerminalStyle style;
   style.color = context.color;
+  style.width = text_width();
   if (context.json)
     context.out << render_json(comparisons);
   else

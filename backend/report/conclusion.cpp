@@ -44,26 +44,33 @@ std::string strength(const StrategyResult& s, const StrategyResult& next) {
   return best.ns > 0 ? ": it " + fmt::format(fmt::runtime(best.words), duration_text(best.ns)) : "";
 }
 
-// "ring r4 and usp u2 r2", "ring r4, usp u2 r2 and 3 more"
+// Those that are as fast as the first: "ring r4, usp u2 r2"
 std::string level_names(const Judgement& judgement) {
-  const auto& ranked = judgement.ranked;
-  if (judgement.level <= 2) return fmt::format("{} and {}", ranked[0]->label, ranked[1]->label);
-  if (judgement.level == 3) return fmt::format("{}, {} and {}", ranked[0]->label, ranked[1]->label, ranked[2]->label);
-  return fmt::format("{}, {} and {} more", ranked[0]->label, ranked[1]->label, judgement.level - 2);
+  std::string names;
+  for (int i = 1; i < judgement.level; ++i)
+    names += (names.empty() ? "" : ", ") + judgement.ranked[static_cast<std::size_t>(i)]->label;
+  return names;
 }
 
-std::string winner_sentence(const Judgement& judgement) {
+// Which times these are, measured or not.
+std::string_view kind_of_times(const ModeGroup& group, const Judgement& judgement) {
+  if (judgement.foreign) return "With this CPU's compute";
+  static constexpr std::string_view kinds[] = {"Measured", "With compute measured and the network modelled",
+                                               "By the model"};
+  return kinds[static_cast<std::size_t>(group.mode)];
+}
+
+std::string winner_sentence(const ModeGroup& group, const Judgement& judgement) {
   const StrategyResult &best = *judgement.ranked[0], &second = *judgement.ranked[1];
-  const std::string machine = judgement.foreign ? "With this CPU's compute, " : "";
+  const std::string fastest = fmt::format("{}, {} is fastest", kind_of_times(group, judgement), best.label);
   if (judgement.lead == Lead::kTooClose)
-    return fmt::format("{}{} are within what the model can tell apart: less than {:.0f} %.", machine,
-                       level_names(judgement), 100 * kModelAccuracy);
+    return fmt::format("{}; within {:.0f} %, which a model cannot tell apart: {}.", fastest, 100 * kModelAccuracy,
+                       level_names(judgement));
   if (judgement.lead == Lead::kTied)
-    return fmt::format("{}{} are equally fast within the spread of their repeats.", machine, level_names(judgement));
+    return fmt::format("{}; equally fast within the spread of the repeats: {}.", fastest, level_names(judgement));
   const auto best_ns = static_cast<double>(std::max<std::int64_t>(1, *best.makespan_ns));
   const double ahead = static_cast<double>(*second.makespan_ns) / best_ns - 1;
-  return fmt::format("{}{} {}, {} ahead of {}{}.", machine, best.label, judgement.foreign ? "is fastest" : "wins",
-                     percent_text(ahead), second.label, strength(best, second));
+  return fmt::format("{}, {} ahead of {}{}.", fastest, percent_text(ahead), second.label, strength(best, second));
 }
 
 // For whom a strategy waits. By far the longest part of a wait is for the rank that computes longest.
@@ -121,7 +128,7 @@ std::vector<std::string> conclusions(const ModeGroup& group) {
   if (timed == group.strategies.end()) return about_plans(group);
   const Judgement judgement = judge(group);
   if (judgement.lead == Lead::kNobody) return {};
-  std::vector<std::string> sentences = {winner_sentence(judgement)};
+  std::vector<std::string> sentences = {winner_sentence(group, judgement)};
   const StrategyResult *first = judgement.ranked.front(), *last = judgement.ranked.back();
   if (judgement.level == static_cast<int>(judgement.ranked.size())) return sentences;
   if (std::string loser = loser_sentence(*last, *first, judgement.foreign); !loser.empty())

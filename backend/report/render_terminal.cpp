@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kBold = "\033[1m", kYellow = "\033[33m", kRed = "\033[31m", kDim = "\033[2m",
                            kReset = "\033[0m";
-constexpr int kGap = 3;  // blanks between columns
+constexpr int kGap = 2;  // blanks between columns
 
 std::string painted(const std::string& text, std::string_view code, const TerminalStyle& style) {
   return style.color && !code.empty() ? std::string(code) + text + std::string(kReset) : text;

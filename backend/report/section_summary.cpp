@@ -37,19 +37,22 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
   const bool speedups = first && first->speedup.has_value();
   Table table;
   table.columns = {{"strategy", "", true}, {"makespan", "makespan"}};
-  if (speedups) table.columns.push_back({"vs " + first->name, "speedup"});
-  for (Column column : {Column{"imbalance", "imbalance_ratio"}, Column{"slowest", "compute", false, 4},
-                        Column{"late peer", "wait_late_peer", false, 1}, Column{"wire", "wire", false, 2},
-                        Column{"sent/rank", "bytes_sent", false, 3}, Column{"check", "verification", true}})
+  if (speedups) table.columns.push_back({"vs " + first->name, "speedup", false, 2});
+  for (Column column : {Column{"compute", "compute", false, 1}, Column{"late peer", "wait_late_peer", false, 1},
+                        Column{"wire", "wire", false, 1}, Column{"other", "other", false, 1},
+                        Column{"imbalance", "imbalance_ratio", false, 3}, Column{"slowest", "compute", false, 5},
+                        Column{"sent/rank", "bytes_sent", false, 4}, Column{"check", "verification", true}})
     table.columns.push_back(std::move(column));
   const StrategyResult* best = judge(group).winner();
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal) continue;
     Row row{{text_cell(s->label), duration_cell(s->makespan_ns, s->makespan_spread_ns)}, s == best, false};
     if (speedups) row.cells.push_back(cell(Hint::kSpeedup, s->speedup));
-    for (Cell c : {cell(Hint::kRatio, s->imbalance_ratio), text_cell(slowest_text(*s)),
-                   mean_duration_cell(s->times.wait_late_peer_ns), mean_duration_cell(s->times.wire_ns),
-                   cell(Hint::kBytes, mean(s->bytes_sent)), verdict_cell(s->verify, s->max_error)})
+    const RankTimes& t = s->times;
+    for (Cell c :
+         {mean_duration_cell(t.compute_ns), mean_duration_cell(t.wait_late_peer_ns), mean_duration_cell(t.wire_ns),
+          mean_duration_cell(t.other_ns), cell(Hint::kRatio, s->imbalance_ratio), text_cell(slowest_text(*s)),
+          cell(Hint::kBytes, mean(s->bytes_sent)), verdict_cell(s->verify, s->max_error)})
       row.cells.push_back(std::move(c));
     table.rows.push_back(std::move(row));
   }
@@ -157,6 +160,13 @@ void add_uneven_heads(const ModeGroup& group, Section& section) {
   }
 }
 
+// What the parts of a makespan are.
+void add_parts(const ModeGroup& group, Section& section) {
+  if (std::ranges::all_of(group.strategies, [](const StrategyResult* s) { return s->times.other_ns.empty(); })) return;
+  section.blocks.push_back(
+      Paragraph{"Compute, late peer, wire and other are means over ranks and add up to the makespan.", Tone::kNote});
+}
+
 // What the figures of several layer passes are.
 void add_sums(const Workload& w, Section& section) {
   const int passes = w.layer_passes_done.value_or(w.layer_passes());
@@ -184,6 +194,7 @@ void fill_summary(const Comparison& comparison, Section& section) {
       drop_empty_columns(table);
       if (group.mode != RunMode::kExecute) drop_unchecked(table);
       section.blocks.push_back(std::move(table));
+      add_parts(group, section);
       add_sums(comparison.workload, section);
     }
     add_uneven_heads(group, section);
