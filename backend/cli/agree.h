@@ -23,4 +23,9 @@ inline void throw_agreed(RankWorld& world, const std::optional<Error>& mine) {
   if (const std::optional<Error> error = world.agree(mine)) throw *error;
 }
 
+// What failed at this process's host, for people who look on at another one.
+inline Error at_host(const RankWorld& world, const Error& error) {
+  return Error(error.code(), "host " + world.place(world.rank()).host + ": " + error.what(), error.hint());
+}
+
 }  // namespace spscope

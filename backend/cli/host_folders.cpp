@@ -35,10 +35,6 @@ std::vector<bool> share_all(RankWorld& world, bool mine) {
   return {said.begin(), said.end()};
 }
 
-Error at_host(const RankWorld& world, const Error& error) {
-  return Error(error.code(), fmt::format("host {}: {}", world.place(world.rank()).host, error.what()), error.hint());
-}
-
 // The lowest rank without a folder of each host.
 std::vector<int> makers(const RankWorld& world, const std::vector<bool>& placed) {
   std::vector<int> lowest;

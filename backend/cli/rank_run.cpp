@@ -18,8 +18,19 @@ constexpr double kLeaveSeconds = 5;  // for the others to come, after an error
 // Why the events of this rank are missing, with the host whose disk is at fault.
 std::optional<Error> lost_events(const RankWorld& world, const RunShards& shards) {
   const std::optional<Error> lost = shards.failure();
-  if (!lost) return lost;
-  return Error(lost->code(), fmt::format("host {}: {}", world.place(world.rank()).host, lost->what()), lost->hint());
+  return lost ? std::optional(at_host(world, *lost)) : lost;
+}
+
+// Has this process look for room where it is the first that writes: at home for the events of all ranks, since they
+// come there in the end; on another host for those of its ranks.
+void look_for_room(const RankWorld& world, const HostFolders& folders, RunOptions& options, bool& refused) {
+  bool looks = world.rank() == 0;
+  for (const CollectingElsewhere& part : folders.elsewhere())
+    if (part.ranks.front() == world.rank()) looks = true, options.size_of_ranks = part.ranks;
+  if (!looks) return;
+  options.on_size = [&world, check = room_check(folders.note(), refused)](std::int64_t events) {
+    if (const std::optional<Error> full = failure_of([&] { check(events); })) throw at_host(world, *full);
+  };
 }
 
 // What there is to gather: of a run that did something.
@@ -44,7 +55,7 @@ RankEnd run_rank(RankWorld& world, const RunFlags& flags, const Job& job, HostFo
   const auto add_clocks = [&](StoreWriter& head) { store_clocks(head, world, zero_ns); };
   if (place.head) options.add_to_layer = add_clocks;
   bool refused = false;
-  options.on_size = room_check(folders.home(), refused);
+  look_for_room(world, folders, options, refused);
   world.measure_clocks();
   Result<RunOutcome> outcome = capture([&] {
     if (place.head) add_clocks(*shards->target().head);

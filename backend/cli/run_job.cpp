@@ -206,10 +206,13 @@ struct RunningJob {
     const RunSection& run = job.config.run;
     if (run.mode == RunMode::kExecute && sized.insert(strategy.position).second) {
       constexpr double kMost = 1e16;  // whatever a config asks for
-      const double of_layer = static_cast<double>(plan.ops.size()) * run.repeats;
+      const std::vector<int>& ranks = options.size_of_ranks;
+      const auto ops = std::ranges::count_if(
+          plan.ops, [&](const Op& op) { return ranks.empty() || std::ranges::binary_search(ranks, op.rank); });
+      const double of_layer = static_cast<double>(ops) * run.repeats;
       events += std::min(kMost, of_layer * run.layers * run.denoise_steps);
       together([&] {
-        if (target.head != nullptr && options.on_size) options.on_size(static_cast<std::int64_t>(events));
+        if (options.on_size) options.on_size(static_cast<std::int64_t>(events));
       });
       events = std::max(0.0, events - of_layer);  // it runs now
     }

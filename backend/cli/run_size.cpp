@@ -76,6 +76,7 @@ void require_room_for_events(const CollectingNote& note, std::int64_t events, bo
                 "use fewer repeats, layers or denoise steps, or a disk with more room (run.scratch, -o)");
   };
   const FolderRoom shards = room_in(note.folder);
+  if (note.is_part()) return require(fmt::format("\"{}\"", note.folder), bytes, shards.free_bytes);
   const FolderRoom output = room_in(std::filesystem::path(note.out).parent_path());
   if (shards.device == output.device)
     return require(fmt::format("\"{}\" and \"{}\", on one disk", note.folder, note.out), 2 * bytes, shards.free_bytes);

@@ -19,8 +19,9 @@ std::string compute_note(const Job& job, const Plan& plan, int num_strategies);
 // find no room in its memory, or as `processes`.
 void require_room_for_ranks(const Job& job, bool processes);
 
-// Throws Error when the folder of the run's shards, or that of its output, surely has no room for so many events that
-// are still to come: kOutputPlace before the run has begun, kStoreWrite, as of a disk that is full, when it has.
+// Throws Error when the folder of the run's shards, or at home that of its output, surely has no room for so many
+// events that are still to come: kOutputPlace before the run has begun, kStoreWrite, as of a disk that is full, when it
+// has.
 void require_room_for_events(const CollectingNote& note, std::int64_t events, bool begun);
 
 // "1,000 ranks share 2 cores: ..." when the job executes far more ranks than there are cores, else "".

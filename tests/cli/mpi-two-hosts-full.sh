@@ -31,6 +31,15 @@ expect_no_files
 expect_hosts_clean
 empty on_two
 
+# Before anything runs: the events that the ranks of a host will record have no room there.
+fill on_two 12000
+begin_on_two_hosts 1 3 "$SPSCOPE" run "${long[@]}" --set run.repeats=30 -o kept.db
+finish
+expect_err 'SPS-158' "host $two: a run of " ' events needs at least ' " bytes in \"$small_disk/spscope-kept-" ' are free'
+expect_no_files
+expect_hosts_clean
+empty on_two
+
 # While ranks run: the layers before are kept.
 begin_on_two_hosts 1 3 "$SPSCOPE" run "${long[@]}" -o kept.db
 wait_for grep -q '"done":20,' "$err"

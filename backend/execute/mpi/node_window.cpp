@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "backend/base/host.h"
 #include "backend/execute/mpi/mpi_check.h"
 
 namespace spscope::mpi {
@@ -49,7 +50,8 @@ std::optional<Error> NodeWindow::cannot_grow(std::span<const std::int64_t> bytes
   if (needed <= free) return std::nullopt;
   return Error(
       ErrorCode::kSharedMemory,
-      fmt::format("{} has {} bytes free, and the ranks of this node need {} to share", kFolder, free, needed),
+      fmt::format("{} of host {} has {} bytes free, and the ranks there need {} to share", kFolder, host_name(), free,
+                  needed),
       "free or enlarge it (docker run --shm-size, mount -o remount,size=... /dev/shm), use fewer ranks a host, "
       "or --launcher threads");
 }
