@@ -3,6 +3,7 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -86,6 +87,24 @@ Comparison plan_all(const Job& job, const MaskSource& masks, ProgressPrinter& pr
   return comparison;
 }
 
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+// The command that tells times of the same plans.
+std::string simulate_command(const JobFlags& flags) {
+  std::string command = "spscope run";
+  if (!flags.config.empty()) command += " " + shell_word(flags.config);
+  for (const std::string& strategy : flags.strategies) command += " -s " + shell_word(strategy);
+  for (const std::string& setting : flags.settings)
+    if (!setting.starts_with("run.mode=")) command += " --set " + shell_word(setting);
+  return command + " --set run.mode=simulate";
+}
+
 int run_plan(CommandContext& context, const PlanFlags& flags) {
   const Job job = load_job(flags.job, context.max_memory_bytes);
   const ActivationSource activations(job);
@@ -104,6 +123,9 @@ int run_plan(CommandContext& context, const PlanFlags& flags) {
   style.color = context.color;
   style.width = text_width();
   context.out << (context.json ? render_json({&comparison, 1}) : render_terminal(comparison, style));
+  if (!context.json && std::ranges::any_of(comparison.strategies, &StrategyResult::legal))
+    fmt::print(context.out, "Plans are ranked by balance and bytes, which is not by time. Times by the model:\n  {}\n",
+               simulate_command(flags.job));
   return kExitDone;
 }
 

@@ -30,7 +30,7 @@ Mesh mesh_of(const Request& request, const Parameters& parameters) {
 
 namespace {
 
-// "ulysses=2,ring=4, ulysses=4,ring=2": degrees that this workload allows, largest Ulysses degree first.
+// "usp:ulysses=4,ring=2 or usp:ulysses=2,ring=4": degrees that this workload allows, largest Ulysses degree first.
 std::string legal_degrees(const Request& request, std::string_view strategy) {
   constexpr int kMaxNamed = 6;
   std::string text;
@@ -41,7 +41,7 @@ std::string legal_degrees(const Request& request, std::string_view strategy) {
     check_ulysses_degree(request, strategy, u, problems);
     check_ring_text(request, strategy, request.ranks / u, problems);
     if (!problems.empty()) continue;
-    text += fmt::format("{}ulysses={},ring={}", named++ == 0 ? "" : " or ", u, request.ranks / u);
+    text += fmt::format("{}{}:ulysses={},ring={}", named++ == 0 ? "" : " or ", strategy, u, request.ranks / u);
   }
   return text;
 }
@@ -51,11 +51,11 @@ std::string legal_degrees(const Request& request, std::string_view strategy) {
 void check_mesh(const Request& request, std::string_view strategy, const Mesh& mesh, std::vector<Problem>& problems) {
   const std::int64_t product = std::int64_t{mesh.ulysses} * mesh.ring;
   if (product != request.ranks)
-    problems.push_back(
-        {ErrorCode::kStrategyIllegal, fmt::format("strategy.{}", strategy),
-         fmt::format("ulysses {} x ring {} makes {} ranks, the cluster has {}", mesh.ulysses, mesh.ring, product,
-                     request.ranks),
-         fmt::format("choose degrees whose product is {}: {}", request.ranks, legal_degrees(request, strategy))});
+    problems.push_back({ErrorCode::kStrategyIllegal, fmt::format("strategy.{}", strategy),
+                        fmt::format("ulysses {} x ring {} makes {} ranks, the cluster has {}", mesh.ulysses, mesh.ring,
+                                    product, request.ranks),
+                        fmt::format("give degrees whose product is {}, in run.strategies or after -s: {}",
+                                    request.ranks, legal_degrees(request, strategy))});
   check_ulysses_degree(request, strategy, mesh.ulysses, problems);
   check_ring_text(request, strategy, mesh.ring, problems);
 }

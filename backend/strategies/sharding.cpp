@@ -103,7 +103,7 @@ void check_ulysses_degree(const Request& request, std::string_view strategy, int
   if (degree <= request.heads) return;
   problems.push_back({ErrorCode::kStrategyIllegal, fmt::format("strategy.{}", strategy),
                       fmt::format("ulysses degree {} exceeds the {} heads", degree, request.heads),
-                      fmt::format("use at most {}, and a ring for the other ranks (usp)", request.heads)});
+                      fmt::format("use at most {}, and a ring for the other ranks: -s usp", request.heads)});
 }
 
 void check_ring_text(const Request& request, std::string_view strategy, int ring, std::vector<Problem>& problems) {

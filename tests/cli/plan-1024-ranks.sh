@@ -12,3 +12,9 @@ expect_json 'len(s["usp"]["bytes_sent"]) == 1024 and s["usp"]["resolved"]["rank_
 
 # More ranks than a block of the mask may have tokens, and than there are tokens.
 expect_exit 0 plan -s ring "${small[@]}" --set model.grid=1,2,2 --set cluster.ranks=512
+
+# What is best balanced is not called fastest, and the degrees of the sample are refused with those to give.
+expect_exit 0 plan "$samples/wan-14b.toml" -s usp:ulysses=4,ring=2 -s usp --set cluster.preset=ndr-h100-xN \
+  --set cluster.ranks=1024 --set 'run.scratch=/a b' --set run.mode=project
+expect_out 'run.strategies or after -s: usp:ulysses=32,ring=32' \
+  "  spscope run $samples/wan-14b.toml -s usp:ulysses=4,ring=2 -s usp --set cluster.preset=ndr-h100-xN --set cluster.ranks=1024 --set 'run.scratch=/a b' --set run.mode=simulate"

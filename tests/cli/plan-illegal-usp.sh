@@ -10,4 +10,4 @@ expect_json 's["usp"]["legal"] is False' \
   's["usp-2"]["resolved"]["ring"] == 2 and s["usp-3"]["resolved"]["ulysses"] == 1' \
   's["usp-4"]["legal"] is False and "3" in s["usp-4"]["reason"] and "8" in s["usp-4"]["reason"]'
 expect_exit 0 plan "${small[@]}" --set model.heads=8 --set cluster.ranks=8 -s usp:ulysses=3,ring=3
-expect_out 'ulysses=8,ring=1 or ulysses=4,ring=2 or ulysses=2,ring=4 or ulysses=1,ring=8'
+expect_out 'usp:ulysses=8,ring=1 or usp:ulysses=4,ring=2 or usp:ulysses=2,ring=4 or usp:ulysses=1,ring=8'

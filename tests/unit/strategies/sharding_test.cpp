@@ -80,7 +80,7 @@ TEST(Legality, NamesTheLimitAndTheWayOut) {
   const auto problems = find_strategy("ulysses")->legal(request, {});
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].message, "ulysses degree 16 exceeds the 12 heads");
-  EXPECT_EQ(problems[0].hint, "use at most 12, and a ring for the other ranks (usp)");
+  EXPECT_EQ(problems[0].hint, "use at most 12, and a ring for the other ranks: -s usp");
 }
 
 TEST(Legality, RingsRefuseReplicatedText) {
