@@ -164,8 +164,9 @@ int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
   if (!complete) {
     fmt::print(
         context.err,
-        "\ncould not measure {}: exchanges between two threads took as long whatever their bytes, or stopped all "
-        "compute beside them; no profile is written\n  calibrate again on an idle machine with two free cores, "
+        "\ncould not measure {}: the times of exchanges between two threads do not follow from their bytes, or they "
+        "stopped all compute beside them; no profile is written\n  calibrate again on an idle machine with two free "
+        "cores, "
         "or with a longer --seconds\n",
         fmt::join(result.unmeasured, ", "));
     return kExitFailed;

@@ -122,15 +122,20 @@ LinearFit fit_non_negative(std::span<const FitSample> samples) {
   }
   for (std::size_t i = 0; i < num_terms; ++i)
     if (scaled.lengths[i] > 0) best[i] /= scaled.lengths[i];
-  return {best, quality_of(samples, best)};
+  return {best, quality_of(samples, best), least};
 }
 
-std::optional<LinkNumbers> link_of(const LinearFit& fit, double largest_bytes) {
-  constexpr double kLeastShare =
-      0.2;  // exchanges of 256 KiB, the largest of a test, take about as long as two wake-ups
+std::optional<LinkNumbers> link_of(std::span<const FitSample> samples, const LinearFit& fit) {
+  constexpr double kLeastShare = 0.2;  // of the time of the largest exchange
+  // Of the squares that one time for all sizes leaves. A line through six times that differ by noise alone leaves less
+  // in about one case in twenty, however large the noise.
+  constexpr double kMostSquares = 0.5;
   const double latency_ns = fit.coefficients[0], ns_per_byte = fit.coefficients[1];
-  const double wire_ns = ns_per_byte * largest_bytes;
+  const double wire_ns = ns_per_byte * samples.back().terms[1];
   if (!(wire_ns > 0) || wire_ns < kLeastShare * (latency_ns + wire_ns)) return std::nullopt;
+  std::vector<FitSample> without_bytes(samples.begin(), samples.end());
+  for (FitSample& sample : without_bytes) sample.terms.resize(1);
+  if (fit.squares > kMostSquares * fit_non_negative(without_bytes).squares) return std::nullopt;
   return LinkNumbers{latency_ns, 1 / ns_per_byte};
 }
 

@@ -25,18 +25,20 @@ struct FitQuality {
 struct LinearFit {
   std::vector<double> coefficients;  // by term, >= 0; 0 for a term that no sample has
   FitQuality quality;
+  double squares = 0;  // sum of the squared relative residuals
 };
 
 // The coefficients c >= 0 of value = sum of c[i] x terms[i] with the least sum of squared relative residuals.
 // REQUIRES: samples not empty, with equally many terms (1 to 8); positive values.
 LinearFit fit_non_negative(std::span<const FitSample> samples);
 
-// Latency and bandwidth of a link, of a fit of {1, bytes} to the times of exchanges of at most `largest_bytes`. Absent
-// when bytes explain hardly anything of the time of the largest: then noise was measured, and no bandwidth.
+// Latency and bandwidth of a link, of a fit of {1, bytes} to the times of exchanges, the largest last. Absent when
+// bytes explain hardly anything of the time of the largest, or little of how times differ: then noise was measured, and
+// no bandwidth.
 struct LinkNumbers {
   double latency_ns = 0, gbps = 0;
 };
-std::optional<LinkNumbers> link_of(const LinearFit& fit, double largest_bytes);
+std::optional<LinkNumbers> link_of(std::span<const FitSample> samples, const LinearFit& fit);
 
 // By how much compute slows down that ends `delay_ns` later than alone because of communication that was under way for
 // `overlap_ns` of it: the s >= 1 with delay = overlap x (1 - 1/s); infinity when it made no progress at all.

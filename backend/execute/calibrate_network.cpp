@@ -110,7 +110,7 @@ LinkFit fit_link(const CalibrateOptions& options) {
     for (std::size_t e = 0; e < experiments.size(); ++e)
       samples.push_back({{1, static_cast<double>(hop_bytes(experiments[e].plan))}, std::max(1.0, median(runs_ns[e]))});
     found.fit = fit_non_negative(samples);
-    found.numbers = link_of(found.fit, samples.back().terms[1]);
+    found.numbers = link_of(samples, found.fit);
   }
   return found;
 }

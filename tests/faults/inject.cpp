@@ -5,6 +5,8 @@
 //   INJECT_CLOCK_STEP_S=seconds INJECT_CLOCK_AFTER_MS=ms  the clock of the day steps so far, so long after the start;
 //   INJECT_CLOCK_SEEN=file                                the file is made when the program is told a time after the
 //                                                         step
+//   INJECT_CLOCK_TICK_MS=ms                               the clock of recorded times stands still for so long, again
+//                                                         and again
 //   INJECT_NFS_LOCKS=1                                    flock locks all bytes of the file against other
 //                                                         descriptors, as clients of NFS do (flock(2))
 //   INJECT_FULL_WITH=file                                 no file system has room while this file is there
@@ -122,6 +124,12 @@ int flock(int descriptor, int operation) {
 
 int clock_gettime(clockid_t clock, timespec* now) {
   const int result = real_clock(clock, now);
+  static const int64_t tick_ms = number("INJECT_CLOCK_TICK_MS");
+  if (result == 0 && tick_ms > 0 && clock == CLOCK_MONOTONIC_RAW) {
+    const int64_t now_ms = now->tv_sec * 1000 + now->tv_nsec / 1'000'000;
+    const int64_t ticked_ms = now_ms - now_ms % tick_ms;
+    *now = {ticked_ms / 1000, ticked_ms % 1000 * 1'000'000};
+  }
   if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) now->tv_sec += step_now_s();
   return result;
 }

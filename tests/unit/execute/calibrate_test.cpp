@@ -116,8 +116,12 @@ std::vector<FitSample> hop_samples(double latency_ns, double ns_per_byte, double
   return samples;
 }
 
+std::optional<LinkNumbers> link_of_samples(const std::vector<FitSample>& samples) {
+  return link_of(samples, fit_non_negative(samples));
+}
+
 TEST(CalibrateLink, ALinkIsFoundInNoise) {
-  const auto link = link_of(fit_non_negative(hop_samples(20'000, 0.25, 0.2)), 16 << 20);
+  const auto link = link_of_samples(hop_samples(20'000, 0.25, 0.2));
   ASSERT_TRUE(link.has_value());
   EXPECT_THAT(link->gbps, DoubleNear(4, 0.8));
   EXPECT_THAT(link->latency_ns, DoubleNear(20'000, 8'000));
@@ -125,12 +129,28 @@ TEST(CalibrateLink, ALinkIsFoundInNoise) {
 
 // Times that do not grow with the bytes, or that shrink, hold no bandwidth: none is made of a limit.
 TEST(CalibrateLink, TimesWithoutBytesGiveNoBandwidth) {
-  for (double noise : {0.0, 0.1, 0.3})
-    EXPECT_FALSE(link_of(fit_non_negative(hop_samples(5e6, 0, noise)), 16 << 20).has_value()) << noise;
+  for (double noise : {0.0, 0.1, 0.3}) EXPECT_FALSE(link_of_samples(hop_samples(5e6, 0, noise)).has_value()) << noise;
   std::vector<FitSample> shrinking = hop_samples(20'000, 0.25, 0);
   for (std::size_t i = 0; i < shrinking.size() / 2; ++i)
     std::swap(shrinking[i].value, shrinking[shrinking.size() - 1 - i].value);
-  EXPECT_FALSE(link_of(fit_non_negative(shrinking), 16 << 20).has_value());
+  EXPECT_FALSE(link_of_samples(shrinking).has_value());
+}
+
+// Of 500 calibrations, so many that find a link. Each size has a time of its own, off by a factor of about 1 + noise.
+int links_found(double latency_ns, double ns_per_byte, double noise) {
+  Rng rng(11);
+  int found = 0;
+  for (int i = 0; i < 500; ++i) {
+    std::vector<FitSample> samples = hop_samples(latency_ns, ns_per_byte, 0);
+    for (FitSample& sample : samples) sample.value *= std::exp(noise * rng.normal());
+    found += link_of_samples(samples).has_value();
+  }
+  return found;
+}
+
+TEST(CalibrateLink, LargeNoiseIsHardlyEverALinkAndHardlyEverHidesOne) {
+  for (double noise : {0.3, 0.6, 1.0, 2.0}) EXPECT_LT(links_found(5e6, 0, noise), 40) << noise;
+  for (double noise : {0.1, 0.3}) EXPECT_GT(links_found(60'000, 0.25, noise), 495) << noise;
 }
 
 // -- experiments
@@ -139,7 +159,7 @@ CalibrateOptions short_calibration() {
   CalibrateOptions options;
   options.seconds = 0;  // three rounds
   options.max_tokens = 512;
-  options.max_message_bytes = 256 << 10;
+  options.max_message_bytes = 1 << 20;
   return options;
 }
 
