@@ -151,25 +151,52 @@ void add_ranks(std::vector<Finding>& findings, const StoreReader& reader) {
          incident.rank < 0 ? incident.message : fmt::format("rank {}: {}", incident.rank, incident.message), false});
 }
 
+// Plans, masks with their pictures, passes of ranks and pyramids: each damaged row by its key. How many there are.
+std::int64_t add_rows(std::vector<Finding>& findings, const StoreReader& reader) {
+  constexpr std::int64_t kMostNamed = 100;
+  std::int64_t bad = 0;
+  std::vector<std::string> counts;
+  std::vector<Finding> named;
+  for (const std::string_view table : checked_tables()) {
+    const std::int64_t rows = reader.check_rows(table, [&](const BadRow& row) {
+      if (++bad <= kMostNamed) named.push_back({row.name, row.error.what(), false});
+    });
+    counts.push_back(fmt::format("{} {}", rows, table));
+  }
+  if (bad > kMostNamed) named.push_back({"", fmt::format("and {} more rows", bad - kMostNamed), false});
+  findings.push_back({"packed rows",
+                      fmt::format("{}, {}", fmt::join(counts, ", "),
+                                  bad == 0 ? "all of them whole" : fmt::format("{} of them damaged", bad)),
+                      bad == 0});
+  findings.insert(findings.end(), named.begin(), named.end());
+  return bad;
+}
+
 struct FileFindings {
   std::vector<Finding> list;
-  std::int64_t bad_chunks = 0;
+  std::int64_t bad_chunks = 0, bad_rows = 0;
 };
 
-// Reads every part of a stored run once. Throws Error at damage, unless it is of chunks, which are counted.
+// Reads every part of a stored run once. Throws Error at damage, unless it is of chunks and other packed rows, which
+// are counted.
 FileFindings file_findings(const std::string& path) {
   const StoreReader reader(path);
-  std::vector<Finding> chunks;
-  const std::int64_t bad_chunks = add_checksums(chunks, reader.events());
+  std::vector<Finding> packed;
+  const std::int64_t bad_chunks = add_checksums(packed, reader.events()), bad_rows = add_rows(packed, reader);
+  const bool is_damaged = bad_chunks + bad_rows > 0;
   std::int64_t plans = 0, timelines = 0, runs = 0, unfinished_runs = 0, lost_timelines = 0;
   for (const StrategyRecord& strategy : reader.strategies())
     for (const RunRecord& run : reader.runs(strategy.strategy_id)) {
       ++runs;
       unfinished_runs += !run.finished;
-      if (run.plan_id) plans += !reader.plan(*run.plan_id).ops.empty();
+      if (run.plan_id) {
+        const auto plan = capture([&] { return reader.plan(*run.plan_id).ops.empty(); });
+        if (!plan && !is_damaged) throw plan.error();
+        plans += plan && !*Result(plan);
+      }
       for (const RepeatRecord& repeat : reader.repeats(run.run_id)) {
         auto timeline = capture([&] { return reader.timeline(run.run_id, repeat.repeat); });
-        if (!timeline && bad_chunks == 0) throw timeline.error();
+        if (!timeline && !is_damaged) throw timeline.error();
         timelines += timeline && timeline->has_value();
         lost_timelines += !timeline;
       }
@@ -179,15 +206,16 @@ FileFindings file_findings(const std::string& path) {
       {"schema",
        fmt::format("version {}, written by spscope {}", reader.file().schema_version, reader.file().tool_version)},
       {"runs",
-       fmt::format("{} with {} plans and {} timelines, {}", runs, plans, timelines,
-                   lost_timelines == 0 ? "all readable" : fmt::format("and {} that need a bad chunk", lost_timelines)),
+       fmt::format(
+           "{} with {} plans and {} timelines, {}", runs, plans, timelines,
+           lost_timelines == 0 ? "all readable" : fmt::format("and {} that need what is damaged", lost_timelines)),
        lost_timelines == 0}};
   if (unfinished_runs > 0)
     findings.push_back({"", fmt::format("{} of them begun and not finished: no figures", unfinished_runs), false});
   add_ledger(findings, reader.events());
-  findings.insert(findings.end(), chunks.begin(), chunks.end());
+  findings.insert(findings.end(), packed.begin(), packed.end());
   add_ranks(findings, reader);
-  return {std::move(findings), bad_chunks};
+  return {std::move(findings), bad_chunks, bad_rows};
 }
 
 void print_findings(CommandContext& context, const std::vector<Finding>& findings) {
@@ -201,11 +229,13 @@ void print_findings(CommandContext& context, const std::vector<Finding>& finding
 }
 
 int doctor(CommandContext& context, const std::string& path) {
-  const FileFindings found = path.empty() ? FileFindings{machine_findings(), 0} : file_findings(path);
+  const FileFindings found = path.empty() ? FileFindings{machine_findings()} : file_findings(path);
   print_findings(context, found.list);
-  if (found.bad_chunks > 0)
-    throw Error(ErrorCode::kStoreCorrupt,
-                fmt::format("\"{}\" has {} chunks that cannot be read", path, found.bad_chunks),
+  std::vector<std::string> damage;
+  if (found.bad_chunks > 0) damage.push_back(fmt::format("{} chunks that cannot be read", found.bad_chunks));
+  if (found.bad_rows > 0) damage.push_back(fmt::format("{} damaged rows beside chunks", found.bad_rows));
+  if (!damage.empty())
+    throw Error(ErrorCode::kStoreCorrupt, fmt::format("\"{}\" has {}", path, fmt::join(damage, " and ")),
                 fmt::format("spscope recover \"{}\" -o FILE.db keeps what can be read", path));
   return kExitDone;
 }

@@ -8,8 +8,9 @@
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/print_merge.h"
+#include "backend/store/check_rows.h"
 #include "backend/store/merge_shards.h"
-#include "backend/store/store_reader.h"
+#include "backend/store/open_store.h"
 
 namespace spscope {
 namespace {
@@ -20,7 +21,9 @@ struct MigrateFlags {
 };
 
 int migrate(CommandContext& context, const MigrateFlags& flags) {
-  StoreReader(flags.input);  // says what is wrong with a file that is none, or of a newer program
+  // Says what is wrong with a file that is none, or of a newer program. Chunks are checked when they are read.
+  OpenedStore input = open_store(flags.input, EventTables::kNo);
+  require_sound_rows(input.db, checked_tables());
   std::error_code none;
   if (std::filesystem::equivalent(flags.input, flags.output, none))
     throw Error(ErrorCode::kUsage, fmt::format("\"{}\" is both read and written", flags.input),

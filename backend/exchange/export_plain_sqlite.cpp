@@ -10,6 +10,7 @@
 #include "backend/exchange/export.h"
 #include "backend/exchange/store_tables.h"
 #include "backend/store/any_value.h"
+#include "backend/store/check_rows.h"
 #include "backend/store/embedded_schema.h"
 
 namespace spscope {
@@ -48,6 +49,9 @@ void create_table(Database& db, const ExportTable& table, bool has_key) {
 }  // namespace
 
 ExportReport export_plain_sqlite(const ExportSource& source, const std::string& path) {
+  // Their bytes are copied unread.
+  static constexpr std::string_view kCopied[] = {"plan", "mask", "mask_thumbnail"};
+  require_sound_rows(*source.db, kCopied);
   ExportReport report;
   WholeFile file(path);
   {

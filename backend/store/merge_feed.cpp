@@ -1,11 +1,16 @@
 #include "backend/store/merge_feed.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <queue>
 #include <span>
 #include <utility>
+
+#include "backend/base/result.h"
+#include "backend/store/table_rows.h"
 
 namespace spscope {
 
@@ -184,6 +189,15 @@ class RankFeed {
     return read_unfinished(feed, through_ns);
   }
 
+  static void decode(const ChunkHeader& header, std::span<const std::uint8_t> bytes, EventBatch& batch) {
+    if (header.kind == RecordKind::kSpan)
+      decode_spans(header, bytes, batch.spans);
+    else if (header.kind == RecordKind::kCollective)
+      decode_collectives(header, bytes, batch.collectives);
+    else
+      decode_counters(header, bytes, batch.counters);
+  }
+
   bool read_chunk(StreamFeed& feed, KindFeed& kind) {
     const ChunkPlace& chunk = *kind.chunks[kind.num_read++].chunk;
     const MergeSource& source = *feed.stream->source;
@@ -191,13 +205,16 @@ class RankFeed {
     EventBatch batch = pipe_.take_empty();
     if (!data.bind_all(chunk.chunk_id).step())
       throw Error(ErrorCode::kStoreCorrupt, "cannot read \"" + source.path + "\": a chunk went away");
-    const std::span<const std::uint8_t> bytes = data.blob(0);
-    if (chunk.header.kind == RecordKind::kSpan)
-      decode_spans(chunk.header, bytes, batch.spans);
-    else if (chunk.header.kind == RecordKind::kCollective)
-      decode_collectives(chunk.header, bytes, batch.collectives);
-    else
-      decode_counters(chunk.header, bytes, batch.counters);
+    const auto read = capture([&] {
+      decode(chunk.header, data.blob(0), batch);
+      return true;
+    });
+    if (!read) {
+      require_damage(read.error());
+      throw Error(ErrorCode::kStoreCorrupt,
+                  fmt::format("cannot read \"{}\": chunk {}: {}", source.path, chunk.chunk_id, read.error().what()),
+                  fmt::format("spscope recover \"{}\" -o FILE.db keeps what can be read", source.path));
+    }
     data.reset();
     move(feed, kind, batch);
     return send(feed, chunk.run, batch);

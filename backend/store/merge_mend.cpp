@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "backend/base/result.h"
+#include "backend/store/check_rows.h"
+#include "backend/store/stored_mask.h"
 #include "backend/store/stored_plan.h"
 
 namespace spscope {
@@ -28,6 +32,26 @@ void drop_unreadable_plans(Database& out, Damage& damage) {
     damage.meet(loaded.error(), fmt::format("plan {} is left out", static_cast<std::int64_t>(plan)));
     for (const char* table : {"plan", "plan_op", "plan_part"})
       Statement(out, fmt::format("DELETE FROM {} WHERE plan_id = ?", table)).run(plan);
+  }
+}
+
+void drop_unreadable_masks(Database& out, Damage& damage) {
+  std::vector<BadRow> masks, pictures;
+  check_rows(out, "mask", [&](const BadRow& row) { masks.push_back(row); });
+  for (const BadRow& row : masks) {
+    damage.meet(row.error, fmt::format("mask {} is left out", row.first_key));
+    Statement(out, "DELETE FROM mask WHERE mask_id = ?").run(row.first_key);
+  }
+  out.execute("DELETE FROM mask_thumbnail WHERE mask_id NOT IN (SELECT mask_id FROM mask)");
+  check_rows(out, "mask_thumbnail", [&](const BadRow& row) { pictures.push_back(row); });
+  std::set<std::int64_t> mended;
+  for (const BadRow& row : pictures) {
+    if (!mended.insert(row.first_key).second) continue;
+    Statement(out, "DELETE FROM mask_thumbnail WHERE mask_id = ?").run(row.first_key);
+    const std::optional<BlockMask> bits = load_mask(out, StoredMaskId{row.first_key});
+    if (bits) store_thumbnails(out, StoredMaskId{row.first_key}, *bits);
+    damage.meet(row.error,
+                fmt::format("the pictures of mask {} are {}", row.first_key, bits ? "drawn again" : "left out"));
   }
 }
 
@@ -130,14 +154,14 @@ void drop_orphans(Database& out) {
     out.execute(fmt::format("DELETE FROM {} WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy)", table));
   for (const char* table : {"rank_usage", "traffic", "repeat"})
     out.execute(fmt::format("DELETE FROM {} WHERE run_id NOT IN (SELECT run_id FROM run)", table));
-  for (const char* table : {"mask_place", "mask_thumbnail"})
-    out.execute(fmt::format("DELETE FROM {} WHERE mask_id NOT IN (SELECT mask_id FROM mask)", table));
+  out.execute("DELETE FROM mask_place WHERE mask_id NOT IN (SELECT mask_id FROM mask)");
 }
 
 }  // namespace
 
 void mend_tables(Database& out, std::span<const MergeSource> sources, Damage& damage) {
   drop_unreadable_plans(out, damage);
+  drop_unreadable_masks(out, damage);
   take_back_figures(out, damage);
   agree_on_problems(out);
   take_back_timelines(out, sources, damage);

@@ -7,13 +7,12 @@
 #include <map>
 #include <tuple>
 
-#include "backend/store/mask_codec.h"
 #include "backend/store/open_store.h"
 #include "backend/store/rank_repeats.h"
 #include "backend/store/sqlite.h"
+#include "backend/store/stored_mask.h"
 #include "backend/store/stored_plan.h"
 #include "backend/store/value_text.h"
-#include "backend/store/zstd_blob.h"
 
 namespace spscope {
 
@@ -357,30 +356,12 @@ MaskRecord StoreReader::mask_record(StoredMaskId id) const {
   return mask;
 }
 
-std::optional<BlockMask> StoreReader::mask_bits(StoredMaskId id) const {
-  const Statement row = state_->row("SELECT codec, data, hash FROM mask WHERE mask_id = ?", "mask", id);
-  const std::int64_t codec = row.integer(0, kMaskCodecNone, kMaskCodecZstd);
-  if (codec == kMaskCodecNone) return std::nullopt;
-  std::vector<std::uint8_t> bytes;
-  if (codec == kMaskCodecZstd) decompress(row.blob(1), kMaxMaskBytes, "a mask", bytes);
-  BlockMask mask = decode_mask(codec == kMaskCodecZstd ? std::span<const std::uint8_t>(bytes) : row.blob(1));
-  if (row.text(2) != hash_text(mask.hash())) state_->corrupt("a mask does not have the hash it was stored under");
-  return mask;
-}
+std::optional<BlockMask> StoreReader::mask_bits(StoredMaskId id) const { return load_mask(state_->db, id); }
 
-std::vector<DensityThumbnail> StoreReader::thumbnails(StoredMaskId id) const {
-  Statement rows(state_->db, "SELECT head, side, cells FROM mask_thumbnail WHERE mask_id = ? ORDER BY head");
-  rows.bind_all(id);
-  constexpr std::size_t kCells = DensityThumbnail::kSide * DensityThumbnail::kSide;
-  std::vector<DensityThumbnail> pictures;
-  while (rows.step()) {
-    const std::span<const std::uint8_t> cells = rows.blob(2);
-    if (rows.integer(0) != static_cast<std::int64_t>(pictures.size()) || rows.integer(1) != DensityThumbnail::kSide ||
-        cells.size() != kCells)
-      state_->corrupt("a thumbnail has another size");
-    pictures.push_back({{cells.begin(), cells.end()}});
-  }
-  return pictures;
+std::vector<DensityThumbnail> StoreReader::thumbnails(StoredMaskId id) const { return load_thumbnails(state_->db, id); }
+
+std::int64_t StoreReader::check_rows(std::string_view table, const OnBadRow& on_bad) const {
+  return spscope::check_rows(state_->db, table, on_bad);
 }
 
 }  // namespace spscope

@@ -10,6 +10,7 @@
 #include "backend/mask/block_mask.h"
 #include "backend/plan/plan.h"
 #include "backend/plan/timeline.h"
+#include "backend/store/check_rows.h"
 #include "backend/store/events.h"
 #include "backend/store/query.h"
 #include "backend/store/rank_records.h"
@@ -57,6 +58,9 @@ class StoreReader {
   // The mask itself; absent when the file holds its recipe.
   std::optional<BlockMask> mask_bits(StoredMaskId mask) const;
   std::vector<DensityThumbnail> thumbnails(StoredMaskId mask) const;  // by head
+
+  // As check_rows.h: reads a table to its end, and tells of damage instead of throwing.
+  std::int64_t check_rows(std::string_view table, const OnBadRow& on_bad) const;
 
   const EventReader& events() const;
   // The answer of one read-only question in SQL, over the tables and views of schemas/. Throws Error (kStoreQuery).

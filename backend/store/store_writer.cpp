@@ -13,14 +13,13 @@
 
 #include "backend/base/check.h"
 #include "backend/store/chunk_codec.h"
-#include "backend/store/mask_codec.h"
 #include "backend/store/new_store.h"
 #include "backend/store/output_file.h"
 #include "backend/store/sqlite.h"
+#include "backend/store/stored_mask.h"
 #include "backend/store/stored_plan.h"
 #include "backend/store/timeline_events.h"
 #include "backend/store/value_text.h"
-#include "backend/store/zstd_blob.h"
 
 namespace spscope {
 
@@ -155,21 +154,9 @@ StrategyId StoreWriter::add_strategy(const StrategyRecord& s) {
 }
 
 StoredMaskId StoreWriter::add_mask(const BlockMask& mask, std::string_view recipe) {
-  SPSCOPE_CHECK(!mask.refined());
   const auto [it, is_new] = state_->masks.try_emplace(mask.hash());
   if (!is_new) return it->second;
-  const std::vector<std::uint8_t> bits = recipe.empty() ? compress(encode_mask(mask)) : std::vector<std::uint8_t>();
-  state_
-      ->statement(
-          "INSERT INTO mask (hash, recipe, heads, tokens, blocks, density, codec, data) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
-      .run(hash_text(it->first), recipe, mask.heads(), mask.tokens(), mask.blocks(), mask.density(),
-           recipe.empty() ? kMaskCodecZstd : kMaskCodecNone, std::span<const std::uint8_t>(bits));
-  it->second = StoredMaskId{state_->db->last_insert_id()};
-  int head = 0;
-  for (const DensityThumbnail& picture : make_thumbnails(mask))
-    state_->statement("INSERT INTO mask_thumbnail (mask_id, head, side, cells) VALUES (?, ?, ?, ?)")
-        .run(it->second, head++, DensityThumbnail::kSide, std::span<const std::uint8_t>(picture.cells));
+  it->second = store_mask(*state_->db, mask, recipe);
   return it->second;
 }
 

@@ -39,5 +39,5 @@ spscope doctor many.db
 [ "$code" -eq 2 ] || fail "exit code $code for damaged chunks"
 expect_err 'SPS-156' "$((chunks - 1)) chunks" 'spscope recover'
 expect_out "$((chunks - 1)) of $chunks chunks cannot be read" '! chunk 1 ' 'count = 4097' '! chunk 3 ' 'checksum is wrong' \
-  '! chunk 6 ' "and $((chunks - 6)) more chunks" 'that need a bad chunk'
+  '! chunk 6 ' "and $((chunks - 6)) more chunks" 'that need what is damaged'
 expect_not_out '! chunk 2 '

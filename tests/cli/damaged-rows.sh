@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# One flipped bit in any packed bytes of a stored run: doctor names the row, migrate refuses, who uses the bytes notices,
+# and recover makes a file that is whole again.
+# labels: hostile
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+python3 -B "$scripts/bad_arrays.py" .
+expect_exit 0 run --set "model.grid=1,8,8" --set model.heads=2 --set model.head_dim=8 --set mask.block=16 \
+  --set mask.file=good.npy --set cluster.ranks=2 --set run.repeats=40 --set run.verify=off -s ring -o kept.db
+expect_exit 0 doctor kept.db
+expect_out '1 plan, 1 mask, 2 mask_thumbnail' 'all of them whole'
+expect_exit 0 sql kept.db 'SELECT (SELECT count(*) FROM lod_level) > 0 AND (SELECT count(*) FROM lod_strip) > 0' --csv
+[ "$(tail -n 1 "$out" | tr -d '\r')" = 1 ] || fail "the run has no pyramid to damage"
+
+# damaged TABLE ROW COLUMN WHERE: what every table has in common. ROW is what doctor calls the damaged row.
+damaged() {
+  for share in 0 0.3 0.7 1; do
+    cp kept.db damaged.db
+    python3 -B "$scripts/edit_store.py" damaged.db "UPDATE $1 SET $3 = flip($3, $share) WHERE $4"
+    expect_exit 2 doctor damaged.db
+    expect_err 'SPS-156' 'damaged.db' 'spscope recover'
+    expect_out "! $2 "
+  done
+  rm -f new.db saved.db
+  expect_refused 'SPS-156' 'damaged.db' 'spscope recover' -- migrate damaged.db -o new.db
+  [ ! -e new.db ] || fail "a damaged $1 was migrated"
+  expect_exit 0 recover damaged.db -o saved.db
+  expect_exit 0 doctor saved.db
+  expect_out 'right in all chunks' 'all of them whole'
+}
+not_copied() {
+  expect_refused 'SPS-156' 'damaged.db' "$1" -- export damaged.db --format plain-sqlite -o tables.db
+}
+not_compared() {
+  expect_refused 'SPS-156' -- compare damaged.db
+  expect_refused 'SPS-156' -- report damaged.db
+  expect_refused 'SPS-156' -- export damaged.db --format chrome -o trace.json
+}
+
+# Pictures and pyramids are for eyes only: no figure and no export of events rests on them.
+first='track_id = 1 AND first_bucket = 0'
+damaged plan 'plan plan_id 1' data 'plan_id = 1'
+not_copied plan
+not_compared
+damaged mask 'mask mask_id 1' data 'mask_id = 1'
+not_copied mask
+damaged mask_thumbnail 'mask_thumbnail mask_id 1 head 1' cells 'head = 1'
+not_copied mask_thumbnail
+damaged rank_repeat_chunk 'rank_repeat_chunk run_id 1 rank 0 repeat_min 0' data 'rank = 0 AND repeat_min = 0'
+not_compared
+damaged lod_level 'lod_level track_id 1 shift' data "$first"
+damaged lod_strip 'lod_strip track_id 1 shift' data "$first"
+damaged chunk 'chunk 1' data 'chunk_id = 1'
+not_compared
+
+# A large plan is in parts; the pictures of a mask that can be generated again have nothing but its density beside them.
+expect_exit 0 run --set run.mode=simulate --set cluster.ranks=64 --set model.grid=8,16,16 --set model.heads=2 \
+  --set model.head_dim=8 -s ring -o large.db
+cp large.db damaged.db
+python3 -B "$scripts/edit_store.py" damaged.db 'UPDATE plan_part SET data = flip(data, 0.5)'
+expect_exit 2 doctor damaged.db
+expect_out '! plan plan_id 1 '
+expect_refused 'plan plan_id 1' -- migrate damaged.db -o new.db
+cp large.db damaged.db
+python3 -B "$scripts/edit_store.py" damaged.db 'UPDATE mask_thumbnail SET cells = zeroblob(4096)'
+expect_exit 2 doctor damaged.db
+expect_out '! mask_thumbnail mask_id 1 head 0 ' 'show a density of 0.0000'
+expect_exit 0 recover damaged.db -o drawn.db
+expect_err 'the pictures of mask 1 are left out'
+expect_exit 0 doctor drawn.db
+python3 -B "$scripts/edit_store.py" large.db 'DELETE FROM mask_thumbnail WHERE head = 1'
+expect_exit 2 doctor large.db
+expect_out '1 of 2 pictures'
