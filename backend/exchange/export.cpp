@@ -34,13 +34,15 @@ void check_place(const ExportFormat& format, const std::string& path, bool force
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::symlink_status(path, error);
   if (!std::filesystem::exists(status)) return;
+  if (!format.is_ours(path))
+    throw Error(
+        ErrorCode::kStoreForeign, fmt::format("\"{}\" exists and is not an export of the format {}", path, format.name),
+        std::filesystem::is_directory(status)
+            ? fmt::format("name what is to be made in it: -o {}", (std::filesystem::path(path) / "NAME").string())
+            : "name another place with -o; --force replaces earlier exports only");
   if (!force)
     throw Error(ErrorCode::kStoreExists, fmt::format("\"{}\" exists", path),
                 "name another place with -o, or add --force");
-  if (!format.is_ours(path))
-    throw Error(ErrorCode::kStoreForeign,
-                fmt::format("\"{}\" exists and is not an export of the format {}", path, format.name),
-                "name another place with -o; --force replaces earlier exports only");
 }
 
 }  // namespace
