@@ -146,6 +146,19 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
   }
 }
 
+// "--set run.repeats 5"
+bool is_value_apart(std::string_view name, std::string_view next) {
+  return find_field(name) != nullptr && next.find('=') == std::string_view::npos && find_field(next) == nullptr;
+}
+
+void lacks_value(ReadConfig& read, std::string_view name, std::string_view value) {
+  read.problems.push_back({ErrorCode::kUsage,
+                           std::string(name),
+                           "the value follows an equals sign",
+                           fmt::format("write --set {}={}", name, shown(value)),
+                           {fmt::format("{}{}", kOverride, name)}});
+}
+
 // The text of an override as a value of the field's type, as far as it has that form.
 TomlValue value_for(const FieldRow& row, std::string_view text) {
   const std::string_view type = field_type(row);
@@ -189,6 +202,7 @@ void apply_override(ReadConfig& read, std::string_view assignment) {
   const std::string_view name = assignment.substr(0, equals);
   const std::string file = std::string(kOverride) + shown(assignment);
   if (equals == std::string_view::npos || equals == 0) {
+    if (find_field(assignment) != nullptr) return lacks_value(read, assignment, "VALUE");
     read.problems.push_back({ErrorCode::kUsage, "", fmt::format("\"{}\" has not the form key=value", shown(assignment)),
                              "for example --set run.dtype=fp32"});
     return;
@@ -233,7 +247,11 @@ void locate(std::vector<Problem>& problems, const ConfigPlaces& places) {
 Result<LoadedConfig> load_config(const std::string& path, std::span<const std::string> overrides,
                                  const NameLists& names) {
   ReadConfig read = path.empty() ? ReadConfig() : read_config(path);
-  for (const std::string& assignment : overrides) apply_override(read, assignment);
+  for (std::size_t i = 0; i < overrides.size(); ++i)
+    if (i + 1 < overrides.size() && is_value_apart(overrides[i], overrides[i + 1]))
+      lacks_value(read, overrides[i], overrides[i + 1]), ++i;
+    else
+      apply_override(read, overrides[i]);
   suggest_parameters(read.problems, names.parameter_keys);
   const bool syntax = std::any_of(read.problems.begin(), read.problems.end(), [](const Problem& problem) {
     return problem.code == ErrorCode::kConfigSyntax || problem.code == ErrorCode::kConfigFile;

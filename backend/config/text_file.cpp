@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 
 namespace spscope {
@@ -29,12 +30,15 @@ class FileDescriptor {
 std::string reason(int error) { return std::generic_category().message(error); }
 
 Error unreadable(const std::string& path, std::string_view why) {
-  return Error(
-      {Problem{ErrorCode::kConfigFile,
-               "",
-               fmt::format("cannot read the file: {}", why),
-               "give the path of a TOML file; relative ones start at the current folder, or that of the config",
-               {path}}});
+  std::error_code unknown;  // where there is no current folder any more
+  const std::string looked_for = std::filesystem::absolute(path, unknown).lexically_normal().string();
+  return Error({Problem{ErrorCode::kConfigFile,
+                        "",
+                        fmt::format("cannot read the file: {}", why),
+                        fmt::format("give the path of a TOML file; {}relative ones start at the current folder, or "
+                                    "that of the config",
+                                    looked_for == path || unknown ? "" : "looked for " + looked_for + "; "),
+                        {path}}});
 }
 
 }  // namespace

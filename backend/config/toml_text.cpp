@@ -120,6 +120,24 @@ std::optional<Problem> other_format(std::string_view text) {
   return std::nullopt;
 }
 
+// "write preset = "wan-mini"" when the line holds a text without quotes; else "".
+std::string quotes_hint(std::string_view text, int line) {
+  for (int i = 1; i < line; ++i) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  text = text.substr(0, text.find_first_of("#\r\n"));
+  const auto trimmed = [](std::string_view part) {
+    const std::size_t begin = std::min(part.find_first_not_of(" \t"), part.size());
+    return part.substr(begin, part.find_last_not_of(" \t") + 1 - begin);
+  };
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || text.find_first_of("\"'") != std::string_view::npos) return "";
+  const std::string key(shown(trimmed(text.substr(0, equals))));
+  const std::string_view value = trimmed(text.substr(equals + 1));
+  const auto is_letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
+  if (value.empty() || value == "true" || value == "false" || !std::ranges::any_of(value, is_letter)) return "";
+  if (value.front() == '[') return fmt::format("texts stand in quotes: {} = [\"...\", \"...\"]", key);
+  return fmt::format("a text stands in quotes: {} = {}", key, toml_quoted(shown(value)));
+}
+
 Error syntax_error(std::string message, SourcePlace place, std::string hint = std::string(kTomlForm)) {
   return Error({Problem{ErrorCode::kConfigSyntax, "", std::move(message), std::move(hint), std::move(place)}});
 }
@@ -146,7 +164,9 @@ Result<std::vector<TomlEntry>> read_toml(std::string_view text, std::string_view
     std::vector<std::string> path;
     flatten(table, path, file, entries);
   } catch (const toml::parse_error& error) {
-    return syntax_error(shown(error.description()), place_of(error.source(), file));
+    const SourcePlace place = place_of(error.source(), file);
+    const std::string hint = quotes_hint(text, place.line);
+    return syntax_error(shown(error.description()), place, hint.empty() ? std::string(kTomlForm) : hint);
   }
   std::stable_sort(entries.begin(), entries.end(), [](const TomlEntry& a, const TomlEntry& b) {
     return std::pair(a.key_place.line, a.key_place.column) < std::pair(b.key_place.line, b.key_place.column);

@@ -101,6 +101,29 @@ class Validator {
     return true;
   }
 
+  // "ring,usp:ulysses=2": commas stand between parameters, not between strategies.
+  bool check_several(const std::string& text) {
+    std::vector<std::string> parts;
+    for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+      end = text.find(',', begin);
+      const std::string part = text.substr(begin, end - begin);
+      const bool is_parameter = part.find('=') < part.find(':');
+      if (is_parameter && !parts.empty())
+        parts.back() += "," + part;
+      else
+        parts.push_back(part);
+    }
+    const auto is_known = [&](const std::string& part) {
+      return std::ranges::find(names_.strategies, std::string_view(part).substr(0, part.find(':'))) !=
+             names_.strategies.end();
+    };
+    if (parts.size() < 2 || !std::ranges::all_of(parts, is_known)) return false;
+    report(ErrorCode::kConfigUnknownName, "run.strategies", fmt::format("\"{}\" is not a strategy", shown(text)),
+           fmt::format("write each by itself: -s {}, or in a file strategies = [\"{}\"]", fmt::join(parts, " -s "),
+                       fmt::join(parts, "\", \"")));
+    return true;
+  }
+
   void check_cluster() {
     if (sound_section("cluster.")) resolve_cluster(config_, problems_);
   }
@@ -123,7 +146,7 @@ class Validator {
     if (config_.run.strategies.empty())
       report(ErrorCode::kConfigRange, "run.strategies", "there is no strategy to run", "name at least one");
     for (const std::string& text : config_.run.strategies) {
-      if (check_parentheses(text)) continue;
+      if (check_parentheses(text) || check_several(text)) continue;
       const StrategyChoice choice = strategy_choice(config_, text);
       if (choice.name.empty())
         report(ErrorCode::kConfigType, "run.strategies",

@@ -23,13 +23,26 @@ lines typed.toml '[run]' 'repeats = "many"'
 expect_refused 'typed.toml:2' 'for example repeats = ' -- plan typed.toml
 lines syntax.toml 'repeats 5'
 expect_refused 'syntax.toml:1' 'key = value' -- plan syntax.toml
+for value in simulate wan2.1-t2v-14b ./a.npy 'a b'; do
+  lines bare.toml '[model]' 'layers = 2' "preset = $value  # a comment" '[run]'
+  expect_refused 'bare.toml:3' "a text stands in quotes: preset = \"$value\"" -- plan bare.toml
+done
+lines bare.toml '[run]' 'strategies = [ring, usp]'
+expect_refused 'texts stand in quotes: strategies = ["' -- plan bare.toml
+lines bare.toml '[run]' 'repeats = 2' 'repeats = 3'
+expect_refused 'bare.toml:3' 'key = value' -- plan bare.toml
+expect_refused 'write each by itself: -s ring -s usp:ulysses=2,ring=2 -s ulysses,' '["ring", "usp:ulysses=2,ring=2", "ulysses"]' \
+  -- plan -s ring,usp:ulysses=2,ring=2,ulysses
+expect_refused 'write --set run.repeats=5' -- run --set run.repeats 5
+expect_not_err '"5"'
+expect_refused 'write --set run.repeats=VALUE' -- run --set run.repeats --set run.dtype=fp32
 cp "$samples/photo_mask.npy" mask.npy
 expect_refused 'this is a numpy array, not a config' 'mask.npy' 'mask.file' 'model.activations' -- run mask.npy
 head -c 1000 "$samples/photo_qkv.safetensors" >qkv.safetensors
 expect_refused 'this is a binary file, not a config' 'mask.file' -- run qkv.safetensors
 expect_refused '0 is outside (0, 1]' -- plan --set mask.density=0
 expect_refused '1.5 is outside (0, 1]' -- plan --set mask.density=1.5
-expect_refused 'SPS-007' 'none.toml' 'TOML file' -- run none.toml
+expect_refused 'SPS-007' 'none.toml' 'TOML file' "looked for $PWD/samples/none.toml" -- run samples/none.toml
 expect_exit 0 run "${small[@]}" -s ring -o kept.db
 expect_err 'kept in kept.db'
 expect_refused 'stored run' 'spscope compare kept.db' -- run kept.db
