@@ -23,6 +23,7 @@
 #include "backend/cli/scratch.h"
 #include "backend/cli/stop_signals.h"
 #include "backend/config/environment.h"
+#include "backend/report/format.h"
 #include "backend/report/render.h"
 
 namespace spscope {
@@ -184,8 +185,8 @@ std::string stop_text() {
 }
 
 std::string interrupted_text(const RunOutcome& outcome) {
-  return fmt::format("interrupted: {} of {} layer passes were complete", grouped(outcome.layer_passes_done),
-                     grouped(outcome.layer_passes));
+  return fmt::format("interrupted: {} of {} layer passes were complete", count_text(outcome.layer_passes_done),
+                     count_text(outcome.layer_passes));
 }
 
 RunShardsOptions shards_options(const RunFlags& flags, int first_rank, int ranks) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/base/clock.h"
+#include "backend/report/format.h"
 
 namespace spscope {
 namespace {
@@ -56,9 +57,9 @@ RunProgress moved_on(RunProgress progress, std::int64_t now_ns) {
 std::string progress_text(const RunProgress& p) {
   std::string text = doing(p);
   const bool somewhere = p.phase != "merge" && p.phase != "done";
-  if (somewhere && p.layers > 1) text += fmt::format(", layer {} of {}", p.layer + 1, grouped(p.layers));
+  if (somewhere && p.layers > 1) text += fmt::format(", layer {} of {}", p.layer + 1, count_text(p.layers));
   if (somewhere && p.denoise_steps > 1)
-    text += fmt::format(", denoise step {} of {}", grouped(p.denoise_step + 1), grouped(p.denoise_steps));
+    text += fmt::format(", denoise step {} of {}", count_text(p.denoise_step + 1), count_text(p.denoise_steps));
   return text + pass_text(p);
 }
 
@@ -73,12 +74,6 @@ std::string clock_text(double seconds) {
   const std::int64_t hours = whole / 3600, minutes = whole / 60 % 60, rest = whole % 60;
   if (hours > 0) return fmt::format("{}:{:02}:{:02}", hours, minutes, rest);
   return minutes > 0 ? fmt::format("{}:{:02}", minutes, rest) : fmt::format("{} s", rest);
-}
-
-std::string grouped(std::int64_t number) {
-  std::string text = std::to_string(number);
-  for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), ",");
-  return text;
 }
 
 namespace {

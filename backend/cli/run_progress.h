@@ -37,8 +37,6 @@ std::string progress_text(const RunProgress& progress);
 std::string time_text(const RunProgress& progress);
 // "12 s", "1:12", "2:03:04"
 std::string clock_text(double seconds);
-// "2,000"
-std::string grouped(std::int64_t number);
 
 // An object in one line, without what only the page says: cause, exit code, and when it was said.
 std::string progress_json(const RunProgress& progress);

@@ -9,6 +9,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
+#include "backend/report/format.h"
 
 namespace spscope {
 namespace {
@@ -154,11 +155,11 @@ std::string state_text(const WatchedRun& run) {
 std::string counts_text(const WatchedRun& run) {
   std::string text;
   if (run.progress)
-    text = fmt::format("{} of {} plans done, ", grouped(run.progress->done), grouped(run.progress->total));
-  text += fmt::format("{} events", grouped(run.sent));
-  if (run.events_per_second) text += fmt::format(" ({}/s)", grouped(static_cast<std::int64_t>(*run.events_per_second)));
-  return text +
-         fmt::format(", {} committed, {} dropped, {} shards", grouped(run.committed), grouped(run.dropped), run.shards);
+    text = fmt::format("{} of {} plans done, ", count_text(run.progress->done), count_text(run.progress->total));
+  text += fmt::format("{} events", count_text(static_cast<double>(run.sent)));
+  if (run.events_per_second) text += fmt::format(" ({}/s)", count_text(*run.events_per_second));
+  return text + fmt::format(", {} committed, {} dropped, {} shards", count_text(static_cast<double>(run.committed)),
+                            count_text(static_cast<double>(run.dropped)), run.shards);
 }
 
 }  // namespace
