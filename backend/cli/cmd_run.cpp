@@ -129,7 +129,9 @@ int run_here(CommandContext& context, const RunFlags& flags, ProgressPrinter& pr
     }
     const int code = print_stored(context, path, wanted);
     print_kept(context, flags, wanted);
-    if (outcome->interrupted()) printer.warn(interrupted_text(*outcome) + (wanted.empty() ? "" : " and are kept"));
+    const bool is_told = !context.json && flags.progress_kind() != "json";  // above the table
+    if (outcome->interrupted() && !is_told)
+      printer.warn(interrupted_text(*outcome) + (wanted.empty() ? "" : " and are kept"));
     if (const std::optional<Error> lost = shards.failure()) throw *lost;
     if (code == kExitUsage)
       page.set_cause("no strategy can run this workload", -1, error_id(ErrorCode::kStrategyIllegal));

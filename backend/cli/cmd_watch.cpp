@@ -104,7 +104,8 @@ CommandAction declare_watch(CLI::App& app) {
   app.add_option("file", flags->file, "what the run was given with -o, its .collecting file, or its folder")
       ->required();
   app.add_flag("--once", flags->once, "one look, then end");
-  take_number(app.add_option("--every", flags->every_s, "seconds between two looks: 0.1 to 60"), 0.1, 60, "SECONDS");
+  take_number(app.add_option("--every", flags->every_s, "seconds between two looks: 0.1 to 60; 0.5 when not given"),
+              0.1, 60, "SECONDS");
   return [flags](CommandContext& context) { return watch(context, *flags); };
 }
 

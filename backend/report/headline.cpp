@@ -44,6 +44,12 @@ bool counted(const ModeGroup& group) {
   return true;
 }
 
+// "interrupted: the run was stopped by SIGINT", without what was just said.
+std::string without_kind(const std::string& incident, bool is_said) {
+  constexpr std::string_view kKind = "interrupted: ";
+  return is_said && incident.starts_with(kKind) ? incident.substr(kKind.size()) : incident;
+}
+
 }  // namespace
 
 std::string device_name(const std::string& cluster) {
@@ -90,7 +96,7 @@ std::vector<std::string> headline_warnings(const Comparison& comparison) {
   if (std::string text = missing_events_text(recording); !text.empty()) warnings.push_back(std::move(text));
   if (!recording.incidents.empty())
     warnings.push_back(
-        recording.incidents.front() +
+        without_kind(recording.incidents.front(), w.interrupted()) +
         (recording.incidents.size() > 1 ? fmt::format(" (and {} more)", recording.incidents.size() - 1) : ""));
   for (const ModeGroup& group : by_mode(comparison))
     if (std::string note = foreign_compute_note(group); !note.empty()) warnings.push_back(std::move(note));
