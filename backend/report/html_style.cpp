@@ -118,6 +118,7 @@ ul.legend .note { color: var(--muted); }
 ul.legend.above { margin: 0 0 .9rem; }
 .ranks .top { color: var(--muted); font-size: .72rem; line-height: 1.6; }
 .facts { columns: 3 300px; column-gap: 2.5rem; }
+.facts + .scroll { margin-top: 1.1rem; }
 .facts > div { break-inside: avoid; }
 .facts h4, details summary { margin: 0 0 .4rem; font-size: .88rem; font-weight: 600; color: var(--muted); }
 dl.fact { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 0 0 1.1rem; font-size: .9rem; }
