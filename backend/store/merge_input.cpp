@@ -111,6 +111,7 @@ SourceStream& stream_of(MergeSource& source, std::int64_t id) {
 
 // The index of the table, which is elsewhere in the file, holds all of a stream but whether its events overlap.
 void read_index_of_streams(MergeSource& source) {
+  if (!is_ordinary_table(*source.db, "stream")) return;
   const auto read = capture([&] {
     Statement rows(*source.db,
                    "SELECT stream_id, rank, lane, slot FROM main.stream INDEXED BY sqlite_autoindex_stream_1");

@@ -24,16 +24,33 @@ std::int64_t id_of_unknown_workload(Database& out, int ranks) {
 std::int64_t id_of_unknown_strategy(Database& out, int ranks) {
   const std::int64_t workload = id_of_unknown_workload(out, ranks);
   Statement(out,
-            "INSERT INTO strategy (workload_id, id, name, label, mode, backend, legal, reason, ulysses, ring)"
+            "INSERT OR IGNORE INTO strategy (workload_id, id, name, label, mode, backend, legal, reason, ulysses, ring)"
             " VALUES (?, 'unknown', 'unknown', 'unknown', 0, '', 0, 'the head shard, which says what was run, is"
             " missing', 1, 1)")
       .run(workload);
-  return out.last_insert_id();
+  Statement row(out,
+                "SELECT strategy_id FROM strategy WHERE id = 'unknown'");  // a file that was recovered before has it
+  row.step();
+  return row.integer(0);
+}
+
+// A run without its strategy is one that nothing tells of.
+void drop_runs_without_strategy(Database& out, Damage& damage) {
+  constexpr const char* kWhere = "FROM run WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy)";
+  Statement lost(out, fmt::format("SELECT count(*) {}", kWhere));
+  lost.step();
+  const std::int64_t runs = lost.integer(0);
+  lost.reset();
+  if (runs == 0) return;
+  out.execute(fmt::format("DELETE {}", kWhere));
+  damage.notes.push_back(
+      fmt::format("{} layer passes are of a strategy whose row is lost: their figures are left out", runs));
 }
 
 }  // namespace
 
 void add_missing_runs(Database& out, std::span<const MergeSource> sources, Damage& damage) {
+  drop_runs_without_strategy(out, damage);
   std::set<RunId> missing;
   int ranks = 1;
   for (const MergeSource& source : sources) {
@@ -55,8 +72,9 @@ void add_missing_runs(Database& out, std::span<const MergeSource> sources, Damag
                    " error_metric, finished)"
                    " VALUES (?1, ?2, 0, ?1, NULL, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', 0)");
   for (const RunId run : missing) insert.run(run, strategy);
-  damage.notes.push_back(fmt::format(
-      "{} runs have events and nothing says what they were: the head shard is missing or damaged", missing.size()));
+  damage.notes.push_back(
+      fmt::format("{} runs have events and nothing says what they were: the head shard is missing, or rows of it are",
+                  missing.size()));
 }
 
 }  // namespace spscope

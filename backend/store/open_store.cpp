@@ -274,7 +274,8 @@ void check_damaged(Database& db, const Error& fault) {
          Statement header(db, "PRAGMA main.user_version");
          return header.step() ? header.count(0) : 0;
        }));
-  check_min_reader(db, min_reader.value_or(kSchemaVersion));
+  // What a newer file needs is in `meta`; where that is lost nothing says that we know its tables.
+  check_min_reader(db, min_reader.value_or(std::max(in_header.value_or(0), said.value_or(0))));
   if (is_older(said, in_header))
     throw Error(
         ErrorCode::kStoreCorrupt,

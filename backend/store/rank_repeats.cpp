@@ -4,9 +4,21 @@
 
 #include <algorithm>
 
+#include "backend/store/open_store.h"
 #include "backend/store/rank_repeat_row.h"
 
 namespace spscope {
+
+namespace {
+
+// As read_rows; of what stands in for a table in a damaged file there are no rows.
+UnreadRows read_table(Database& db, std::string_view table, std::string_view columns, bool tolerant,
+                      const std::function<void(const Statement&)>& read) {
+  if (!tolerant || is_ordinary_table(db, table)) return read_rows(db, table, columns, tolerant, read);
+  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": it has no table {}", db.path(), table));
+}
+
+}  // namespace
 
 void for_each_rank_repeat(Database& db, std::optional<RunId> run,
                           const std::function<void(const RankRepeat&)>& function) {
@@ -23,10 +35,10 @@ void for_each_rank_repeat(Database& db, std::optional<RunId> run,
 }
 
 UnreadRows read_rank_repeats(Database& db, bool tolerant, const std::function<void(const RankRepeat&)>& function) {
-  UnreadRows unread = read_rows(db, "rank_repeat", kRankRepeatColumns, tolerant,
-                                [&](const Statement& row) { function(rank_repeat_of(row)); });
-  const UnreadRows of_chunks = read_rows(db, "rank_repeat_chunk", kRankRepeatChunkColumns, tolerant,
-                                         [&](const Statement& row) { for_each_of_row(row, function); });
+  UnreadRows unread = read_table(db, "rank_repeat", kRankRepeatColumns, tolerant,
+                                 [&](const Statement& row) { function(rank_repeat_of(row)); });
+  const UnreadRows of_chunks = read_table(db, "rank_repeat_chunk", kRankRepeatChunkColumns, tolerant,
+                                          [&](const Statement& row) { for_each_of_row(row, function); });
   unread.gaps += of_chunks.gaps;
   unread.bad_rows += of_chunks.bad_rows;
   if (!unread.cause) unread.cause = of_chunks.cause;
@@ -41,8 +53,8 @@ std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int
     if (rank && (*rank < first_rank || *rank - first_rank >= row.count(1))) return;
     first_ns = std::min(first_ns.value_or(begin_ns), begin_ns);
   };
-  read_rows(db, "rank_repeat", "rank, 1, begin_ns", tolerant, offer);
-  read_rows(db, "rank_repeat_chunk", "rank, ranks, begin_min_ns", tolerant, offer);
+  read_table(db, "rank_repeat", "rank, 1, begin_ns", tolerant, offer);
+  read_table(db, "rank_repeat_chunk", "rank, ranks, begin_min_ns", tolerant, offer);
   return first_ns;
 }
 

@@ -32,6 +32,21 @@ expect_json 'd["recording"]["unreadable"] > 0' \
 expect_exit 0 report saved.db
 expect_out 'Recording'
 
+# A strategy whose row is gone takes its figures with it, and not its events.
+cp kept.db damaged.db
+python3 -B "$scripts/edit_store.py" damaged.db "DELETE FROM strategy WHERE name = 'ulysses'"
+rm saved.db
+expect_exit 0 recover damaged.db -o saved.db
+expect_err '1 layer passes are of a strategy whose row is lost'
+expect_exit 0 sql saved.db 'SELECT s.name, r.finished, count(*) > 0 FROM event e JOIN run r ON r.run_id = e.run_id
+  LEFT JOIN strategy s ON s.strategy_id = r.strategy_id GROUP BY r.run_id' --csv
+expect_out 'ring,1,1' 'unknown,0,1'
+expect_exit 0 compare saved.db
+expect_out 'ring'
+rm damaged.db
+expect_exit 0 recover saved.db -o damaged.db
+expect_not_err 'row is lost'
+
 # Cut short: what is left is read.
 size=$(stat -c %s kept.db)
 head -c $((size * 3 / 4)) kept.db >cut.db

@@ -13,6 +13,7 @@
 #include "backend/store/embedded_schema.h"
 #include "backend/store/merge_tables.h"
 #include "backend/store/new_store.h"
+#include "backend/store/rank_repeats.h"
 #include "tests/unit/store/lod_brute_force.h"
 #include "tests/unit/store/sample_shards.h"
 
@@ -456,6 +457,10 @@ TEST_F(TwoRanks, OtherSchemasAreRefusedHoweverTolerant) {
   // A number alone that is damaged says nothing of the file.
   testing::tamper(shard_of(0), "PRAGMA user_version = 77");
   EXPECT_EQ(merge(folder_ / "out.db", shards(), {.tolerant = true}).events, 15'000);
+  // Unless nothing else is left that says what the file needs.
+  std::filesystem::remove(folder_ / "out.db");
+  testing::tamper(shard_of(0), "UPDATE meta SET value = 'x' WHERE key IN ('schema_version', 'min_reader')");
+  EXPECT_EQ(refused().code(), ErrorCode::kStoreVersion);
 }
 
 // What a file has in place of our tables is never read, also when the list of tables calls it a table.
@@ -485,6 +490,17 @@ TEST_F(TwoRanks, StandInsForTablesAreNeverRead) {
     EXPECT_EQ(report.events, 5'000) << i;
     EXPECT_THAT(report.notes, Contains(HasSubstr("table stream is missing"))) << i;
   }
+}
+
+TEST_F(TwoRanks, StandInsForPassesSetNoClock) {
+  if (sqlite3_compileoption_used("ENABLE_RTREE") == 0) GTEST_SKIP() << "SQLite without R*Tree";
+  write_ranks();
+  testing::tamper(shard_of(0),
+                  "DROP TABLE rank_repeat; CREATE VIRTUAL TABLE rank_repeat USING rtree_i32(run_id, repeat, rank, "
+                  "begin_ns, end_ns); INSERT INTO rank_repeat VALUES (1, 0, 0, -1000, -500)");
+  Database db = Database::open_damaged(shard_of(0), false);
+  const Error error = error_of([&] { first_rank_repeat_ns(db, std::nullopt, true); });
+  EXPECT_THAT(error.what(), HasSubstr("no table rank_repeat"));
 }
 
 TEST_F(TwoRanks, AMissingChunkIsDamage) {
