@@ -148,7 +148,13 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
   std::error_code gone;
   std::erase_if(found.removable, [&](const std::string& path) { return !std::filesystem::exists(path, gone); });
   print_merge(context, flags.output, report, found.removable);
-  return kExitDone;
+  const bool was_whole = found.notes.empty() && report.notes.empty();
+  if (was_whole || report.events + report.finished_runs > 0) return kExitDone;
+  fmt::print(context.err,
+             "note: nothing of what was measured could be recovered: {} holds what was asked for, and no event and no "
+             "finished layer pass\n",
+             flags.output);
+  return kExitFailed;
 }
 
 }  // namespace

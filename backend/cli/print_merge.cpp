@@ -15,6 +15,7 @@ void print_merge(CommandContext& context, const std::string& path, const MergeRe
                                            {"output", path},
                                            {"files_read", report.shards},
                                            {"events", report.events},
+                                           {"finished_runs", report.finished_runs},
                                            {"unfinished", report.unfinished},
                                            {"dropped", report.dropped},
                                            {"unreadable", report.unreadable},

@@ -238,6 +238,8 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
   if (options.on_progress) input.on_progress = [&](std::int64_t done) { options.on_progress(done, report.events); };
   const std::int64_t clamped = merge_events(out, input);
   write_notes(out, sources, damage, clamped);
+  Statement finished(out, "SELECT count(*) FROM run WHERE finished");
+  if (finished.step()) report.finished_runs = finished.integer(0);
 }
 
 }  // namespace

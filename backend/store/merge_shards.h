@@ -37,6 +37,7 @@ struct MergeReport {
   std::int64_t unfinished = 0;  // made from the now pages: what was running when recording stopped
   std::int64_t dropped = 0, unreadable = 0, lost = 0;
   int shards = 0;                  // that were read
+  std::int64_t finished_runs = 0;  // in the file: layer passes with figures
   std::vector<std::string> notes;  // what a tolerant merge passed over, for people
 };
 

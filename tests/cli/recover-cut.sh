@@ -11,11 +11,16 @@ bytes=$(stat -c %s kept.db)
 expect_exit 0 sql kept.db 'SELECT rank, op_id, begin_ns, end_ns FROM event ORDER BY 1, 2, 3' --csv
 cp "$out" kept.csv
 
-# recovered NAME: of damaged.db. The exit code is left in `code`.
+# recovered NAME: of damaged.db. The exit code is left in `code`: 1 is a file without anything that was measured.
 made=0
 recovered() {
   rm -f saved.db
   spscope recover damaged.db -o saved.db
+  if [ "$code" -eq 1 ]; then
+    expect_err 'nothing of what was measured could be recovered'
+    expect_out 'with 0 events'
+    return
+  fi
   if [ "$code" -ne 0 ]; then
     [ "$code" -eq 2 ] || fail "$1: exit code $code"
     grep -qE '^error SPS-15[016]: .*damaged.db.* byte' "$err" || fail "$1: the error says not what is there and where"
@@ -55,6 +60,15 @@ for page in $(seq 1 2 $((bytes / 4096 - 1))); do
   recovered "page $page of zeros"
 done
 [ "$made" -gt 20 ] || fail "only $made files were made"
+
+# What holds the question and no answer says so in words of ours, and is no success.
+cp kept.db damaged.db
+python3 -B "$scripts/edit_store.py" damaged.db 'DELETE FROM run' 'DELETE FROM chunk' 'DELETE FROM stream' 'DELETE FROM ledger' \
+  'UPDATE plan SET data = zeroblob(64)'
+rm -f saved.db
+expect_exit 1 recover damaged.db -o saved.db
+expect_err 'nothing of what was measured could be recovered: saved.db holds what was asked for'
+expect_exit 0 doctor saved.db
 
 cp kept.db damaged.db
 dd if=/dev/zero of=damaged.db bs=100 count=1 conv=notrunc status=none
