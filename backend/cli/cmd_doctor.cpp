@@ -1,10 +1,12 @@
-// `spscope doctor [FILE]`: what this machine and this build can do, or whether a stored run is sound.
+// `spscope doctor [FILE]`: what this machine and this build can do, whether a stored run is sound, or what the runs in
+// a scratch folder left.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <memory>
@@ -19,6 +21,7 @@
 #include "backend/config/environment.h"
 #include "backend/execute/execute.h"
 #include "backend/mask/array_file.h"
+#include "backend/store/collection.h"
 #include "backend/store/store_reader.h"
 #include "backend/store/stored_chunk.h"
 #include "kernels/calibrate.h"
@@ -218,6 +221,43 @@ FileFindings file_findings(const std::string& path) {
   return {std::move(findings), bad_chunks, bad_rows};
 }
 
+// What became of a folder that a run made for its shards.
+Finding folder_finding(const CollectionFolder& folder) {
+  const CollectingNote& note = folder.note;
+  std::string text = fmt::format("\"{}\", {} bytes, of the run to \"{}\" that began at {}", note.folder, folder.bytes,
+                                 note.out, note.started_utc);
+  if (folder.state == CollectorState::kRuns)
+    return {"run going on", fmt::format("{}: process {} is writing it", text, note.pid)};
+  if (!folder.recovered_to.empty())
+    return {"recovered", fmt::format("{}: \"{}\" was made of it, and it can be removed", text, folder.recovered_to)};
+  if (folder.state == CollectorState::kElsewhere) return {"of another host", fmt::format("{}, by {}", text, note.host)};
+  if (!folder.processes.empty())
+    text += fmt::format(", used by process{} {}", folder.processes.size() == 1 ? "" : "es",
+                        fmt::join(folder.processes, ", "));
+  return {"ended early", fmt::format("{}: spscope recover \"{}\" -o FILE.db makes a file of it", text, note.folder),
+          false};
+}
+
+// The folders of runs in a scratch folder.
+std::vector<Finding> folder_findings(const std::string& scratch) {
+  std::vector<Finding> findings;
+  for (const CollectionFolder& folder : collections_in(scratch)) findings.push_back(folder_finding(folder));
+  if (findings.empty()) findings.push_back({"folders of runs", fmt::format("none in \"{}\"", scratch)});
+  return findings;
+}
+
+// Of a path: of this machine when it is "", of the runs in a scratch folder, or of a stored run.
+FileFindings findings_of(const std::string& path) {
+  std::error_code absent;
+  if (path.empty()) {
+    std::vector<Finding> findings = machine_findings();
+    for (Finding& finding : folder_findings(default_scratch_folder())) findings.push_back(std::move(finding));
+    return {std::move(findings)};
+  }
+  if (std::filesystem::is_directory(path, absent) && !find_collection(path)) return {folder_findings(path)};
+  return file_findings(path);
+}
+
 void print_findings(CommandContext& context, const std::vector<Finding>& findings) {
   if (context.json) {
     ordered_json list = ordered_json::array();
@@ -229,7 +269,7 @@ void print_findings(CommandContext& context, const std::vector<Finding>& finding
 }
 
 int doctor(CommandContext& context, const std::string& path) {
-  const FileFindings found = path.empty() ? FileFindings{machine_findings()} : file_findings(path);
+  const FileFindings found = findings_of(path);
   print_findings(context, found.list);
   std::vector<std::string> damage;
   if (found.bad_chunks > 0) damage.push_back(fmt::format("{} chunks that cannot be read", found.bad_chunks));
@@ -244,7 +284,7 @@ int doctor(CommandContext& context, const std::string& path) {
 
 CommandAction declare_doctor(CLI::App& app) {
   auto path = std::make_shared<std::string>();
-  app.add_option("file", *path, "a stored run to check; without one, this machine and build");
+  app.add_option("file", *path, "a stored run to check, or a scratch folder; without one, this machine and build");
   return [path](CommandContext& context) { return doctor(context, *path); };
 }
 

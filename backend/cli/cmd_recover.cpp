@@ -12,6 +12,7 @@
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/print_merge.h"
+#include "backend/config/environment.h"
 #include "backend/store/collection.h"
 #include "backend/store/merge_shards.h"
 
@@ -119,6 +120,20 @@ std::vector<IncidentRecord> early_ends(const Found& found) {
   return ends;
 }
 
+// For who asks for what a killed run left, by a path under which a later run has put its file.
+void tell_of_finished_runs(const RecoverFlags& flags, std::vector<std::string>& notes) {
+  for (const std::string& input : flags.inputs) {
+    notes.push_back(fmt::format("\"{}\" is a finished run, of which nothing is damaged: \"{}\" holds the same", input,
+                                flags.output));
+    const std::string absolute = std::filesystem::absolute(input).lexically_normal();
+    for (const CollectingNote& dead : dead_collections(default_scratch_folder()))
+      if (std::filesystem::path(dead.out).lexically_normal() == absolute)
+        notes.push_back(fmt::format(
+            "another run to it, which began at {}, ended early and left \"{}\": spscope recover \"{}\" -o FILE.db",
+            dead.started_utc, dead.folder, dead.folder));
+  }
+}
+
 int recover(CommandContext& context, const RecoverFlags& flags) {
   Found found;
   for (const std::string& input : flags.inputs) {
@@ -141,15 +156,19 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
   MergeOptions options{.tolerant = true, .small = flags.small, .tool_version = std::string(kVersion)};
   options.incidents = early_ends(found);
   MergeReport report = merge_shards(out, shards, options);
+  const bool was_whole = found.notes.empty() && report.notes.empty();
+  const bool is_empty = report.events + report.finished_runs == 0;
   const std::vector<std::string> missing = missing_parts(found);
   report.notes.insert(report.notes.end(), missing.begin(), missing.end());
   if (!missing.empty()) found.removable.clear();  // it is still needed, together with the rest
+  if (missing.empty() && !is_empty)
+    for (const CollectingNote& note : found.notes) mark_recovered(note, flags.output);
+  if (was_whole) tell_of_finished_runs(flags, report.notes);
   // OUT.tmp of the killed merge may be what this one was written in.
   std::error_code gone;
   std::erase_if(found.removable, [&](const std::string& path) { return !std::filesystem::exists(path, gone); });
   print_merge(context, flags.output, report, found.removable);
-  const bool was_whole = found.notes.empty() && report.notes.empty();
-  if (was_whole || report.events + report.finished_runs > 0) return kExitDone;
+  if (was_whole || !is_empty) return kExitDone;
   fmt::print(context.err,
              "note: nothing of what was measured could be recovered: {} holds what was asked for, and no event and no "
              "finished layer pass\n",

@@ -19,10 +19,10 @@ std::string scratch_of(const RunOutputOptions& options) {
 // What runs left that ended early: each one to this file, and how many others.
 void name_leftovers(const RunOutputOptions& options, const std::string& out) {
   if (!options.on_note) return;
-  std::vector<CollectingNote> others;
+  std::int64_t others = 0;
   for (const CollectingNote& dead : dead_collections(scratch_of(options))) {
     if (dead.out != out) {
-      others.push_back(dead);
+      ++others;
       continue;
     }
     options.on_note(
@@ -30,10 +30,9 @@ void name_leftovers(const RunOutputOptions& options, const std::string& out) {
     options.on_note(fmt::format(
         "  spscope recover \"{}\" -o FILE.db makes a file of it; remove it when it is not needed", dead.folder));
   }
-  if (!others.empty())
-    options.on_note(fmt::format("{} other run{} that ended early left folders in \"{}\", \"{}\" among them",
-                                others.size(), others.size() == 1 ? "" : "s", scratch_of(options),
-                                others.back().folder));
+  if (others > 0)
+    options.on_note(fmt::format("{} other run{} that ended early left folders: spscope doctor \"{}\" lists them",
+                                others, others == 1 ? "" : "s", scratch_of(options)));
 }
 
 }  // namespace

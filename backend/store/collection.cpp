@@ -15,6 +15,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "backend/base/clock.h"
 #include "backend/base/error.h"
@@ -32,6 +33,7 @@ namespace fs = std::filesystem;
 constexpr const char* kPrefix = "spscope-";
 constexpr const char* kNoteName = "collecting.json";
 constexpr const char* kNoteSuffix = ".collecting";
+constexpr const char* kRecoveredName = "recovered";
 constexpr std::size_t kMaxStem = 100;      // bytes: leaves room in a file name of 255
 constexpr std::size_t kMaxNote = 8 << 20;  // paths of at most 4 KiB each, of a thousand hosts
 constexpr int kNoteVersion = 1;
@@ -102,6 +104,30 @@ CollectingNote note_in(const fs::path& folder) {
   const fs::path here = fs::absolute(folder).lexically_normal();
   note.folder = here.has_filename() ? here : here.parent_path();
   return note;
+}
+
+// What mark_recovered() left, as long as it is true.
+std::string recovered_to(const std::string& folder) {
+  std::string out;
+  std::getline(std::ifstream(fs::path(folder) / kRecoveredName, std::ios::binary), out);
+  return !out.empty() && is_there(out) ? out : std::string();
+}
+
+// By the links of /proc/PID/fd, which only the processes of this user show.
+void find_processes(std::vector<CollectionFolder>& folders) {
+  std::error_code error;
+  for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
+    const int pid = std::atoi(it->path().filename().c_str());
+    if (pid <= 0 || pid == ::getpid()) continue;
+    std::set<std::string> opened;  // folders of files that the process has open
+    std::error_code gone;
+    for (fs::directory_iterator fd(it->path() / "fd", gone), last; !gone && fd != last; fd.increment(gone)) {
+      std::error_code closed;
+      opened.insert(fs::read_symlink(fd->path(), closed).parent_path());
+    }
+    for (CollectionFolder& folder : folders)
+      if (opened.contains(folder.note.folder)) folder.processes.push_back(pid);
+  }
 }
 
 }  // namespace
@@ -223,18 +249,34 @@ bool holds_events(const CollectingNote& note) {
   return !found || *Result(found);
 }
 
-std::vector<CollectingNote> dead_collections(const std::string& scratch) {
-  std::vector<CollectingNote> dead;
+std::vector<CollectionFolder> collections_in(const std::string& scratch) {
+  std::vector<CollectionFolder> found;
   std::error_code error;
   for (fs::directory_iterator it(scratch, error), end; !error && it != end; it.increment(error)) {
-    const fs::path note_path = it->path() / kNoteName;
-    if (!it->path().filename().string().starts_with(kPrefix) || !is_there(note_path)) continue;
+    if (!it->path().filename().string().starts_with(kPrefix) || !is_there(it->path() / kNoteName)) continue;
     // One that cannot be read is another user's, or damaged: not ours to name.
-    Result<CollectingNote> note = capture([&] { return read_collecting(note_path); });
-    if (note && collector_state(*note) == CollectorState::kEnded) dead.push_back(*note);
+    Result<CollectingNote> note = capture([&] { return note_in(it->path()); });
+    if (!note) continue;
+    CollectionFolder folder{*note, collector_state(*note), recovered_to(note->folder), 0, {}};
+    std::error_code gone;
+    for (const fs::directory_entry& file : fs::directory_iterator(it->path(), gone))
+      if (const std::uintmax_t size = file.file_size(gone); !gone) folder.bytes += static_cast<std::int64_t>(size);
+    found.push_back(std::move(folder));
   }
-  std::ranges::sort(dead, {}, &CollectingNote::folder);
+  std::ranges::sort(found, {}, [](const CollectionFolder& folder) { return folder.note.folder; });
+  find_processes(found);
+  return found;
+}
+
+std::vector<CollectingNote> dead_collections(const std::string& scratch) {
+  std::vector<CollectingNote> dead;
+  for (CollectionFolder& folder : collections_in(scratch))
+    if (folder.state == CollectorState::kEnded && folder.recovered_to.empty()) dead.push_back(std::move(folder.note));
   return dead;
+}
+
+void mark_recovered(const CollectingNote& note, const std::string& out) {
+  std::ofstream(note.folder + "/" + kRecoveredName, std::ios::binary) << fs::absolute(out).string() << '\n';
 }
 
 Collection::Collection(const std::string& out, const std::string& scratch, int ranks, std::int64_t needed_bytes) {

@@ -5,6 +5,7 @@
 //                               STEM.rank-N.now  what each of its lanes does now (now_page.h)
 //                               STEM.progress    where the run is (progress_page.h), where the head is
 //                               collecting.json  whose collection this is, as OUT.collecting
+//                               recovered        the file that `recover` made of it last
 //   OUT.collecting                               where the folder is; beside OUT while the run runs
 //
 // A run over several hosts has such a folder on each of them, for the shards of the ranks there: only that of rank 0
@@ -86,8 +87,20 @@ CollectorState collector_state(const CollectingNote& note);
 // Whether any shard of the folder holds an event. One that cannot be read may.
 bool holds_events(const CollectingNote& note);
 
-// Collections in `scratch` that ended without a merge, on this host.
+// A collection that lies in a scratch folder of this host.
+struct CollectionFolder {
+  CollectingNote note;
+  CollectorState state = CollectorState::kEnded;
+  std::string recovered_to;    // the file that `recover` made of it, when that is there; else ""
+  std::int64_t bytes = 0;      // of its files
+  std::vector<int> processes;  // of this user that have a file of it open
+};
+// By folder. Those of other users are left out.
+std::vector<CollectionFolder> collections_in(const std::string& scratch);
+// Collections in `scratch` that ended without a merge, on this host, and were not recovered.
 std::vector<CollectingNote> dead_collections(const std::string& scratch);
+// Leaves word in the folder of what it became; a folder that cannot be written goes without.
+void mark_recovered(const CollectingNote& note, const std::string& out);
 
 // Owns the folder and the note of a run of this process.
 class Collection {

@@ -29,7 +29,32 @@ expect_exit 0 run -s ring "${small[@]}" -o kept.db
 expect_err "$folder" 'spscope recover'
 [ -e "$folder/kept.rank-0.db" ] || fail "the next run removed what was left"
 expect_exit 0 doctor kept.db
-rm -r "$folder" kept.db
+
+# Who asks for the killed run by the path that it had gets the later one, and is told where the killed one is.
+expect_exit 0 recover kept.db -o other.db
+expect_err '"kept.db" is a finished run' "spscope recover \"$folder\" -o FILE.db"
+
+# A run to another file counts what is left and says where it is listed, until it was recovered.
+expect_exit 0 run -s ring "${small[@]}" -o next.db
+expect_err "1 other run that ended early left folders: spscope doctor \"$TMPDIR\""
+expect_exit 0 doctor "$TMPDIR"
+expect_out '! ended early' "\"$folder\", $(cat "$folder"/* | wc -c) bytes, of the run to \"$PWD/kept.db\" that began at 20" \
+  "spscope recover \"$folder\" -o FILE.db"
+expect_not_out 'used by'
+exec 7<"$folder/kept.head.db"
+expect_exit 0 doctor
+expect_out '! ended early' "used by process $$:"
+exec 7<&-
+expect_exit 0 recover "$folder" -o recovered.db
+expect_exit 0 doctor "$TMPDIR" --json
+expect_json '[(f["name"], f["ok"]) for f in d["findings"]] == [("recovered", True)]' \
+  "'\"$PWD/recovered.db\" was made of it' in d['findings'][0]['value']"
+rm next.db
+expect_exit 0 run -s ring "${small[@]}" -o next.db
+expect_not_err 'ended early'
+rm -r "$folder" kept.db other.db next.db recovered.db
+expect_exit 0 doctor "$TMPDIR"
+expect_out 'folders of runs' "none in \"$TMPDIR\""
 
 # Two signals: the first one may have ended it already.
 start

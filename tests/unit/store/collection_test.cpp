@@ -96,6 +96,15 @@ TEST_F(Collecting, WhatACrashLeftIsNamedAndNeverRemoved) {
   ASSERT_EQ(dead_collections(scratch_).size(), 1u);
   EXPECT_EQ(read_file(dead.rank_db(0)), "shard");
   EXPECT_EQ(find_collection(dead.folder)->collection, dead.collection);
+  EXPECT_EQ(collections_in(scratch_)[0].bytes,
+            static_cast<std::int64_t>(std::filesystem::file_size(dead.folder + "/collecting.json")) + 5);
+  // What was recovered is no longer named while the file is there that was made of it.
+  testing::write_file(folder_ / "made.db", "made");
+  mark_recovered(dead, folder_ / "made.db");
+  EXPECT_TRUE(dead_collections(scratch_).empty());
+  EXPECT_EQ(collections_in(scratch_)[0].recovered_to, folder_ / "made.db");
+  std::filesystem::remove(folder_ / "made.db");
+  EXPECT_EQ(dead_collections(scratch_).size(), 1u);
 }
 
 TEST_F(Collecting, ANoteOfAnotherHostOrBootIsToldApart) {
