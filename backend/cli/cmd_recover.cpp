@@ -144,7 +144,7 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
   }
   for (std::vector<std::string>* const list : {&found.shards, &found.removable}) {
     std::ranges::sort(*list);
-    list->erase(std::ranges::unique(*list).begin(), list->end());
+    list->erase(std::unique(list->begin(), list->end()), list->end());  // clang 14 cannot read ranges::unique
   }
   const std::vector<std::string>& shards = found.shards;
   std::error_code none;
