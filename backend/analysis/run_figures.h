@@ -13,7 +13,7 @@
 namespace spscope {
 
 // The repeat whose makespan is the median; of an even number, the faster of the two in the middle, so that every time
-// of a result belongs to one pass that really happened. Absent when there are none.
+// of a result belongs to one repeat that really happened. Absent when there are none.
 std::optional<RepeatRecord> median_repeat(std::span<const RepeatRecord> repeats);
 
 // Half the distance between the quartiles, linearly interpolated, rounded to nanoseconds; absent for fewer than two.

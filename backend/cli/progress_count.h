@@ -3,7 +3,7 @@
 // What is left is told from what was: the mean of a strategy's plans so far, and the mean of what comes before the
 // plans of a layer pass (masks, inputs, the reference). A strategy that has none yet is taken to be like the others
 // where ranks compute, which is the same work; where plans are only made they differ too much. In the first plan of
-// all, passes that are done tell how long the others will take. Nothing is told before that, or when it has proven
+// all, repeats that are done tell how long the others will take. Nothing is told before that, or when it has proven
 // wrong.
 #pragma once
 
@@ -35,7 +35,7 @@ class ProgressCount {
   void say(const char* phase, int strategy, const std::string& id, const std::string& label);
   // A strategy whose label is not known yet.
   void say_planning(const Job& job, int strategy);
-  // Passes over the plan that are done, warm-ups first; in mode `project` ranks that were measured.
+  // Repeats of the plan that are done, warm-ups first; in mode `project` ranks that were measured.
   void say_passes(int done, int total);
   // The plan of a strategy is done, or is none.
   void end_plan(int strategy, bool legal);
@@ -65,9 +65,9 @@ class ProgressCount {
   Spent before_plans_;                // of layer passes: what comes before their plans
   bool is_before_ = false;            // a layer pass has begun, and its plans have not
   std::int64_t mark_ns_;              // when the plan began, or what comes before it
-  std::int64_t run_ns_ = 0;           // when the passes of the plan began
+  std::int64_t run_ns_ = 0;           // when the repeats of the plan began
   int passes_done_ = 0, passes_ = 0;  // of the plan
-  bool is_alike_ = false;             // plans have passes
+  bool is_alike_ = false;             // plans have repeats
 };
 
 }  // namespace spscope

@@ -1,7 +1,7 @@
 // RankWatch: what a launcher sees of its ranks while they run, and what it says and keeps of it.
 //
 // Ranks report most faults themselves. What they cannot is that their own process was killed or stopped; and when all
-// of them are stuck outside of a pass, none of them looks. What is kept is what ended the run, and not what followed
+// of them are stuck outside of a repeat, none of them looks. What is kept is what ended the run, and not what followed
 // from it: when one rank dies, mpirun ends the others.
 #pragma once
 

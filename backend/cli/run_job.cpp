@@ -34,7 +34,7 @@ struct RunLayer {
   PlannedLayer planned;
   TimedLayer timed;
   RunId id;
-  bool recorded;  // every event of its passes is in a shard of ranks
+  bool recorded;  // every event of its repeats is in a shard of ranks
 };
 
 WorkloadRecord workload_record(const Job& job, const MaskSource& masks, const Request& request) {

@@ -29,7 +29,7 @@ std::string doing(const RunProgress& p) {
   return p.phase;
 }
 
-// Which pass over the plan goes on.
+// Which warm-up or repeat of the plan goes on.
 std::string pass_text(const RunProgress& p) {
   if (p.phase != "run") return "";
   if (p.ranks_to_measure > 0)

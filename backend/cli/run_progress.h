@@ -9,13 +9,13 @@
 namespace spscope {
 
 struct RunProgress {
-  std::string phase = "input";              // input, reference, plan, run, check, merge, done
-  std::string strategy, label;              // id, and name for people; "": no strategy's
-  int strategy_number = 0, strategies = 0;  // from 1; 0: no strategy's
-  int layer = 0, layers = 0;                // from 0
-  int denoise_step = 0, denoise_steps = 0;  // from 0
-  int warmups_done = 0, warmups = 0;        // passes over the plan of this strategy and layer pass that do not count
-  int repeat = 0, repeats = 0;              // done, of passes that count
+  std::string phase = "input";                   // input, reference, plan, run, check, merge, done
+  std::string strategy, label;                   // id, and name for people; "": no strategy's
+  int strategy_number = 0, strategies = 0;       // from 1; 0: no strategy's
+  int layer = 0, layers = 0;                     // from 0
+  int denoise_step = 0, denoise_steps = 0;       // from 0
+  int warmups_done = 0, warmups = 0;             // done, of the plan of this strategy and layer pass
+  int repeat = 0, repeats = 0;                   // the same
   int ranks_measured = 0, ranks_to_measure = 0;  // in mode `project`
   int done = 0, total = 0;                       // plans: strategies x layer passes
   double elapsed_s = 0;

@@ -154,7 +154,7 @@ void RunRecorder::ended(int rank, int lane, OpId op, const OpTimes& times) noexc
     mine.now.dropped = mine.ring->dropped();
   }
   mine.now.op = kNone;
-  mine.now.state = mine.ended == mine.ops ? LaneState::kEndedPass : LaneState::kIdle;
+  mine.now.state = mine.ended == mine.ops ? LaneState::kEndedRepeat : LaneState::kIdle;
   publish(mine);
 }
 

@@ -1,7 +1,7 @@
 // RunRecorder: makes events of what an executor tells, and says on the now page what every lane does.
 //
-// Names and communicators of a plan are looked up before its passes, so that a lane only fills in times: an op costs it
-// one record in its ring and a few writes to its own line of the page. Events are those that a timeline of the same
+// Names and communicators of a plan are looked up before its repeats, so that a lane only fills in times: an op costs
+// it one record in its ring and a few writes to its own line of the page. Events are those that a timeline of the same
 // times would give (timeline_events.h), on the raw clock.
 #pragma once
 
@@ -21,13 +21,13 @@ class RunRecorder final : public OpRecorder {
   // Of this process: `ranks` ranks from `first_rank` on, with lines for `lanes` lanes each. Both must outlive this.
   RunRecorder(ShardWriter& shard, NowPageWriter& page, int first_rank, int ranks, int lanes);
 
-  // Passes over this plan follow, as events of `run`. Not while a pass is going on.
+  // Repeats of this plan follow, as events of `run`. Not while one is going on.
   void prepare(RunId run, const Plan& plan);
   // Whether every event since prepare() is or will be in the shard.
   bool complete() const;
-  // What went wrong in passes so far, the first cause first.
+  // What went wrong in repeats so far, the first cause first.
   const std::vector<IncidentRecord>& incidents() const { return incidents_; }
-  // After the last pass and the shard's finish(): what the shard could not take is said on the page too.
+  // After the last repeat and the shard's finish(): what the shard could not take is said on the page too.
   void publish_counts();
 
   void begin_pass(int repeat) noexcept override;
@@ -54,7 +54,7 @@ class RunRecorder final : public OpRecorder {
     EventRing* ring = nullptr;  // nullptr: no plan so far uses the lane
     NowLine* line = nullptr;    // nullptr: beyond the page
     LaneNow now;
-    int ops = 0, ended = 0;  // of the plan, and of the pass
+    int ops = 0, ended = 0;  // of the plan, and of the repeat
   };
   Lane& lane_of(int rank, int lane) {
     return lanes_[static_cast<std::size_t>(rank - first_rank_) * static_cast<std::size_t>(plan_lanes_) +

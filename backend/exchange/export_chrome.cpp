@@ -54,7 +54,7 @@ struct ExportedRun {
   std::uint64_t first_arrow = 0;  // number of its first arrow
 };
 
-// One pass of a rank over the plan of a run.
+// One repeat of a run at a rank.
 struct Repeat {
   std::int64_t number = 0, begin_ns = 0, end_ns = 0;
 };

@@ -36,7 +36,7 @@ struct ExecuteOptions {
   // Called by the lane of an op once its rank is ready for it, before it is posted. May throw, or wait while `stopping`
   // is false: fault injection for tests.
   std::function<void(OpId, const std::atomic<bool>& stopping)> before_op;
-  // Told of every op of every pass, warm-ups included; nullptr: nobody is. Must live until the process ends when
+  // Told of every op of every repeat, warm-ups included; nullptr: nobody is. Must live until the process ends when
   // execute() leaves a lane behind.
   OpRecorder* recorder = nullptr;
   // Called after each run, warm-ups included, by the caller's thread.

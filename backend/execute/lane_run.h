@@ -31,7 +31,7 @@ struct LaneRun {
         times(plan.ops.size()) {}
   LaneRun(const LaneRun&) = delete;
 
-  // Set by the executor before the first pass.
+  // Set by the executor before the first repeat.
   const ExecuteOptions options;
   Program program;
   std::unique_ptr<BufferStore> store;
@@ -45,7 +45,7 @@ struct LaneRun {
   std::mutex mutex;
   std::condition_variable lane_left;
   std::size_t lanes_left = 0;
-  bool all_left = true;  // of the last pass: false when a lane did not come back from a stop
+  bool all_left = true;  // of the last repeat: false when a lane did not come back from a stop
 
   // Most bytes of staging by rank: of kernels and of the communicator.
   std::vector<std::int64_t> staging_bytes() const;

@@ -21,7 +21,7 @@ enum class OpPhase : std::uint8_t {
   kMoving,     // all partners have posted: data moves
 };
 
-// Why a pass was stopped: the first cause, not what followed from it.
+// Why a repeat was stopped: the first cause, not what followed from it.
 struct RankFault {
   int rank = -1, lane = -1;  // -1: none is known
   OpId op = kNone;
@@ -32,8 +32,8 @@ struct RankFault {
 class OpRecorder {
  public:
   virtual ~OpRecorder() = default;
-  // A pass over the plan begins on this process, or has ended; by the executor's caller, while no lane runs.
-  // repeat < 0: a warm-up. A pass that was stopped ends too, after its fault, if it had one, was told.
+  // A repeat of the plan begins on this process, or has ended; by the executor's caller, while no lane runs.
+  // repeat < 0: a warm-up. One that was stopped ends too, after its fault, if it had one, was told.
   virtual void begin_pass(int repeat) noexcept = 0;
   virtual void end_pass() noexcept = 0;
   virtual void fault(const RankFault& fault) noexcept = 0;

@@ -79,8 +79,8 @@ class RunControl {
   explicit RunControl(const Plan& plan);
   RunControl(const Plan& plan, const ControlBoard& board) : plan_(plan), board_(board) {}
 
-  // Before a pass: no op is posted, no lane inside one. Not thread-safe; on a shared board, by one of its processes. A
-  // reason to stop stays: nothing runs after one.
+  // Before a repeat: no op is posted, no lane inside one. Not thread-safe; on a shared board, by one of its processes.
+  // A reason to stop stays: nothing runs after one.
   void reset();
 
   // -- called by the lane `lane` of `rank`

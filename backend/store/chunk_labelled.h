@@ -1,4 +1,4 @@
-// Version 2 of the records of spans and collectives. A rank repeats the same ops pass after pass, so what an event says
+// Version 2 of the records of spans and collectives. A rank does the same ops in every repeat, so what an event says
 // besides its times is one of few things: a label of the chunk, told once. Each event then is a number of a label,
 // which mostly is the one after the number before, and times in as few bits as that label's times take.
 //

@@ -131,7 +131,7 @@ void LabelledColumns::read_packed() {
   };
   open(kLabel, nullptr);
   const auto num_labels = static_cast<std::size_t>(labels_.num_labels), count = static_cast<std::size_t>(count_);
-  if (values_[kLabel].all_zero()) {  // whole passes, and nothing else
+  if (values_[kLabel].all_zero()) {  // whole repeats, and nothing else
     labels_.of.resize(count);
     for (std::size_t i = 0; i < count; i += num_labels)
       for (std::size_t l = 0; l < std::min(num_labels, count - i); ++l)

@@ -28,7 +28,7 @@ class LiveCollection {
 
   // Name of an op of the plan of a run; "" when the head does not say it: large plans have no rows.
   std::string op_name(RunId run, OpId op);
-  // How many ops of the lane come up to this one, of how many in a pass; {0, 0} when it is not known.
+  // How many ops of the lane come up to this one, of how many in a repeat; {0, 0} when it is not known.
   struct Place {
     int ops_done = 0, ops = 0;
   };

@@ -61,7 +61,7 @@ std::optional<std::int64_t> first_moment(const MergeSource& source, std::optiona
   if (source.db != nullptr) {
     const auto pass_ns = capture([&] { return first_rank_repeat_ns(*source.db, rank, damage.tolerant); });
     if (!pass_ns)
-      damage.meet(pass_ns.error(), "when its first pass began is not known");
+      damage.meet(pass_ns.error(), "when its first repeat began is not known");
     else if (*Result(pass_ns))
       offer(**Result(pass_ns));
   }

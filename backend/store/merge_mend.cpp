@@ -113,7 +113,7 @@ std::map<RunId, std::int64_t> events_of_runs(std::span<const MergeSource> source
   return events;
 }
 
-// Whether the ledger says itself that events are missing: readers then look at each pass.
+// Whether the ledger says itself that events are missing: readers then look at each repeat.
 bool is_told(std::span<const MergeSource> sources, const Damage& damage) {
   if (damage.lost.contains("ledger") || damage.lost.contains("stream")) return false;
   const auto misses = [](const SourceStream& s) { return s.unreadable > 0 || s.ledger.sent != s.ledger.stored; };

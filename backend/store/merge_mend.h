@@ -9,7 +9,7 @@
 namespace spscope {
 
 // After all tables were copied and all events checked. A run whose plan or figures are lost in part becomes one that
-// was begun and cut off; a pass whose events may be lost uncounted has no timeline. Throws Error: `out` cannot be
+// was begun and cut off; a repeat whose events may be lost uncounted has no timeline. Throws Error: `out` cannot be
 // written.
 void mend_tables(Database& out, std::span<const MergeSource> sources, Damage& damage);
 

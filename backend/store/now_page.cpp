@@ -130,8 +130,8 @@ Header read_header(int fd, const std::string& path) {
 }  // namespace
 
 std::string_view lane_state_name(LaneState state) {
-  static constexpr std::string_view names[kNumLaneStates] = {"idle",         "computing",  "waiting for peer",
-                                                             "transferring", "ended pass", "waiting for op"};
+  static constexpr std::string_view names[kNumLaneStates] = {"idle",         "computing",    "waiting for peer",
+                                                             "transferring", "ended repeat", "waiting for op"};
   const auto number = static_cast<std::size_t>(state);
   return number < kNumLaneStates ? names[number] : names[0];
 }

@@ -27,11 +27,11 @@ namespace spscope {
 
 // Stored numbers: append only.
 enum class LaneState : std::uint8_t {
-  kIdle = 0,            // no pass has begun
+  kIdle = 0,            // no repeat has begun
   kComputing = 1,       // inside a kernel
   kWaitingForPeer = 2,  // has posted; a partner has not
   kTransferring = 3,    // data moves
-  kEndedPass = 4,       // has done all its ops of the pass
+  kEndedRepeat = 4,     // has done all its ops of the repeat
   kWaitingForOp = 5,    // for an op, of its own rank or of another, that its op depends on
 };
 inline constexpr int kNumLaneStates = 6;
@@ -50,7 +50,7 @@ struct LaneNow {
   std::int32_t sequence = 0;  // post of the op: its number in its communicator
   RunId run = {};             // as in the head shard
   int peer = kNoPeer;         // the rank that the op exchanges with or now waits for
-  int repeat = 0;             // pass of the run; negative: a warm-up
+  int repeat = 0;             // of the run; negative: a warm-up
   std::int64_t bytes = 0;     // that the op's rank sends
   std::int64_t begin_ns = 0;  // raw clock: where the op's event would begin
   // Events of this lane since the process began, over all runs. dropped <= sent.

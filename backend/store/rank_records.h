@@ -1,5 +1,5 @@
 // What a store holds of the processes that ranks were: which they were, how their clocks fit together, when each was at
-// work on which pass, and what went wrong.
+// work on which repeat, and what went wrong.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct RankClock {
   ClockFit fit;  // without `rejected`
 };
 
-// When a rank began and ended a pass over the plan of a run: on its raw clock in a shard whose clock is raw, else on
-// the run clock. The events of the rank in this pass are those that began inside.
+// When a rank began and ended a repeat of a run: on its raw clock in a shard whose clock is raw, else on
+// the run clock. The events of the rank in this repeat are those that began inside.
 struct RankRepeat {
   RunId run_id = {};
   int repeat = 0, rank = 0;

@@ -1,4 +1,4 @@
-// Rows of rank_repeat and rank_repeat_chunk as the passes that they hold: read in one place, whatever reads the row.
+// Rows of rank_repeat and rank_repeat_chunk as the repeats that they hold: read in one place, whatever reads the row.
 // `Row` is as in chunk_row.h, and has blob(column) too.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace spscope {
 
-// Ranks of one row of rank_repeat_chunk: a small row must not become many passes.
+// Ranks of one row of rank_repeat_chunk: a small row must not become many repeats.
 inline constexpr int kMaxRanksOfRow = 16;
 
 inline constexpr std::string_view kRankRepeatColumns = "run_id, repeat, rank, begin_ns, end_ns";
@@ -27,7 +27,7 @@ RankRepeat rank_repeat_of(const Row& row) {
   return {RunId{row.integer(0)}, count(1), count(2), row.integer(3), row.integer(4)};
 }
 
-// Calls `function` with each pass of a row of rank_repeat_chunk. Throws Error (kStoreCorrupt).
+// Calls `function` with each repeat of a row of rank_repeat_chunk. Throws Error (kStoreCorrupt).
 template <typename Row, typename Function>
 void for_each_of_row(const Row& row, const Function& function) {
   constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();

@@ -77,7 +77,7 @@ void RankRepeatWriter::add(const RankRepeat& repeat) {
   const auto run = static_cast<std::int64_t>(repeat.run_id);
   const Key key(run, repeat.rank), pass(run, repeat.repeat);
   if (known_.contains(key)) return;
-  if (has_full_ && pass != last_) flush();  // not before all ranks have this pass: they may have it together
+  if (has_full_ && pass != last_) flush();  // not before all ranks have this repeat: they may have it together
   last_ = pass;
   const Window window{repeat.begin_ns, std::max(repeat.begin_ns, repeat.end_ns)};
   const auto [it, is_new] = windows_.try_emplace(pass, window);

@@ -1,5 +1,5 @@
-// Passes of ranks in a file: rows of rank_repeat in shards, which are written pass by pass, and chunks of them in
-// finished files, where a row would take more bytes than the events of a small pass.
+// Repeats of ranks in a file: rows of rank_repeat in shards, which are written one by one, and chunks of them in
+// finished files, where a row would take more bytes than the events of a small repeat.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +25,20 @@ void for_each_rank_repeat(Database& db, std::optional<RunId> run,
 // All of them, those of a rank and run in order, as read_rows reads both tables. Throws Error.
 UnreadRows read_rank_repeats(Database& db, bool tolerant, const std::function<void(const RankRepeat&)>& function);
 
-// The first begin of a rank's passes, or of all ranks', whatever clock they are on. Throws Error as read_rows does.
+// The first begin of a rank's repeats, or of all ranks', whatever clock they are on. Throws Error as read_rows does.
 std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank, bool tolerant);
 
-// Packs passes into rank_repeat_chunk.
+// Packs repeats into rank_repeat_chunk.
 class RankRepeatWriter {
  public:
   RankRepeatWriter(Database& db, ChunkCodec codec);
 
-  // From here on passes come from another shard: those of a run and rank that an earlier shard told of are left out.
+  // From here on repeats come from another shard: those of a run and rank that an earlier shard told of are left out.
   void begin_source();
-  // REQUIRES: passes of a rank and run come in order of their numbers, and those of one number together where they are
+  // REQUIRES: repeats of a rank and run come in order of their numbers, and those of one number together where they are
   // to be packed together.
   void add(const RankRepeat& repeat);
-  // Writes what is buffered, once for neighbouring ranks whose passes are the same.
+  // Writes what is buffered, once for neighbouring ranks whose repeats are the same.
   void flush();
   // The time from the first begin to the last end of its ranks becomes that of each row of `repeat`.
   void set_repeat_windows();

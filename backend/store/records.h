@@ -4,7 +4,7 @@
 //   workload  what was asked: model, masks, cluster, the canonical config
 //   strategy  one strategy of a workload in one mode: parameters, what they came out as, or why it is illegal
 //   run       one (layer, denoise step) of a strategy; its plan, ranks, traffic and repeats hang on it
-//   repeat    one measured or scheduled pass over the plan, with a timeline when it was kept
+//   repeat    the plan carried out once, measured or scheduled, with a timeline when it was kept
 //
 // Together they are everything that a result is computed from: a copied file gives the same numbers.
 #pragma once

@@ -5,7 +5,7 @@
 // cannot be written any more, what was committed stays, every later event counts as dropped, and the error is kept for
 // whoever asks: a full disk does not stop the ranks by itself.
 //
-// All members but those of the rings are for one thread, the one that starts passes.
+// All members but those of the rings are for one thread, the one that starts repeats.
 #pragma once
 
 #include <condition_variable>

@@ -302,7 +302,7 @@ std::optional<Timeline> StoreReader::timeline(RunId run, int repeat) const {
   if (!pass.flag(2)) return std::nullopt;
   const EventWindow whole{pass.integer(0, 0, kNeverEnded), pass.integer(1, pass.integer(0), kNeverEnded)};
   const int num_ops = pass.count(3);
-  // When each rank was in this pass; all the time of the pass for those that nothing is told of.
+  // When each rank was in this repeat; all the time of the repeat for those that nothing is told of.
   std::map<int, EventWindow> window_of;
   for (const RankRepeat& r : rank_repeats(run))
     if (r.repeat == repeat) window_of[r.rank] = {r.begin_ns, r.end_ns};

@@ -241,7 +241,7 @@ void StoreWriter::add_repeat(RunId run, const RepeatRecord& repeat, const Plan& 
   for (const OpTimes& times : timeline.ops) end_ns = std::max(end_ns, begin_ns + times.end_ns);
   append_timeline(events(), run, plan, timeline, begin_ns, provenance);
   state_->statement(kInsertRepeat).run(run, repeat.repeat, begin_ns, end_ns, repeat.makespan_ns, true);
-  // One nanosecond between passes, so that an instant at the end of one is not taken for the begin of the next.
+  // One nanosecond between repeats, so that an instant at the end of one is not taken for the begin of the next.
   state_->free_ns = std::max(state_->free_ns, end_ns + 1);
 }
 

@@ -63,7 +63,7 @@ class StoreWriter {
   // A repeat of which only the makespan is kept, or, with has_timeline, whose events are in shards of ranks.
   void add_repeat(RunId run, const RepeatRecord& repeat);
   // A repeat with the times of every op; its events carry the plan's op ids.
-  // REQUIRES: timeline.ops has one entry per op of the plan, 0 <= post <= begin <= end, and passes do not touch.
+  // REQUIRES: timeline.ops has one entry per op of the plan, 0 <= post <= begin <= end, and repeats do not touch.
   void add_repeat(RunId run, const RepeatRecord& repeat, const Plan& plan, const Timeline& timeline,
                   const RunProvenance& provenance);
   void add_rank_process(const RankProcess& process);

@@ -40,7 +40,7 @@ expect_out "0,$one,0" "1,$one,0" "2,$two,1" "3,$two,1"
 expect_exit 0 sql kept.db 'SELECT count(DISTINCT boot_id) AS boots FROM rank_process' --csv
 expect_out 2
 
-# Every op of every pass of every rank is there, and the ledger says the same.
+# Every op of every repeat of every rank is there, and the ledger says the same.
 expect_exit 0 sql kept.db 'SELECT rank, count(*) AS events FROM event GROUP BY rank ORDER BY rank' --csv
 cp "$out" events
 expect_exit 0 sql kept.db 'SELECT o.rank, 3 * count(*) AS events FROM run r JOIN plan_op o ON o.plan_id = r.plan_id GROUP BY o.rank ORDER BY o.rank' --csv

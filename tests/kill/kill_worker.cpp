@@ -74,7 +74,7 @@ void push_events(EventRing& ring, NowLine& line, NameId name, bool fast, const s
                   .dropped = ring.dropped()});
     if (!fast || op % 64 == 0) usleep(20);
     ring.push({.span = {.begin_ns = begin_ns, .end_ns = now_ns(), .op_id = op, .name = name}, .run = kRun});
-    line.publish({.state = LaneState::kEndedPass, .run = kRun, .sent = ring.sent(), .dropped = ring.dropped()});
+    line.publish({.state = LaneState::kEndedRepeat, .run = kRun, .sent = ring.sent(), .dropped = ring.dropped()});
   }
 }
 

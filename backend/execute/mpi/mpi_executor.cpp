@@ -268,8 +268,8 @@ void keep_highest(std::vector<std::int64_t>& highest, const std::vector<std::int
   for (std::size_t i = 0; i < now.size(); ++i) highest[i] = std::max(highest[i], now[i]);
 }
 
-// One pass. The board is cleared between two barriers, when no lane of any process runs and no process takes notes of
-// the last pass any more: one that is heard late would stand on the clear board.
+// One repeat. The board is cleared between two barriers, when no lane of any process runs and no process takes notes of
+// the last repeat any more: one that is heard late would stand on the clear board.
 void run_pass(MpiWorld& world, const std::shared_ptr<LaneRun>& run, const Activations& activations, int repeat,
               RankResult& mine) {
   auto& communicator = static_cast<MpiCommunicator&>(*run->communicator);

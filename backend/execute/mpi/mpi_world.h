@@ -62,7 +62,7 @@ class MpiWorld final : public RankWorld {
   MPI_Comm data() const { return data_.get(); }
   NodeWindow& window() { return *window_; }
   const std::vector<int>& ranks_of_node() const { return ranks_of_node_; }  // this one's, ascending
-  // Passes over any plan so far: tells messages of this pass from late ones.
+  // Repeats of any plan so far, warm-ups included: tells messages of this one from late ones.
   std::int32_t next_pass() { return ++pass_; }
 
  private:

@@ -108,7 +108,7 @@ void NodeMessages::tell(Kind kind, OpId op, int rank) {
   check(MPI_Send(&note, sizeof note, MPI_BYTE, rank, kNoteTag, world_.control()));
 }
 
-// Where this rank's lanes are: at times, while a pass is going on.
+// Where this rank's lanes are: at times, while a repeat is going on.
 void NodeMessages::tell_where() {
   const std::int64_t now = now_ns();
   if (pass_begin_ns_ == 0 || now - told_where_ns_ < where_every_ns_) return;

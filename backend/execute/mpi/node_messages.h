@@ -27,7 +27,7 @@ class NodeMessages {
   ~NodeMessages();
   NodeMessages(const NodeMessages&) = delete;
 
-  // Notes of other passes are dropped from now on, and none of them is being acted upon when this returns. By the
+  // Notes of other repeats are dropped from now on, and none of them is being acted upon when this returns. By the
   // caller's thread, while no lane of any process runs.
   void begin_pass(std::int32_t pass);
 
@@ -81,7 +81,7 @@ class NodeMessages {
   MpiWorld& world_;
   LaneRun& run_;
   TrafficCounter& counter_;
-  std::mutex hearing_;  // held while a note of a pass is acted upon, and to begin another pass
+  std::mutex hearing_;  // held while a note of a repeat is acted upon, and to begin another one
   // Where the lanes are, on its way to another node.
   struct Where {
     std::vector<std::int64_t> words;
