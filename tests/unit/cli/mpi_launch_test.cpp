@@ -34,7 +34,7 @@ LaunchEnd launch(const MpiLaunch& launch) {
 
 // What is seen here is one rank, which ends at once; ranks of other hosts go on for as long as mpirun does.
 TEST(MpiLaunch, KillsAnMpirunThatOutlivesItsRanksUnlessOthersWork) {
-  const FakeMpirun mpirun("PMIX_NAMESPACE=7 sleep 0.3\nsleep 2.5\nexit 3\n");
+  const FakeMpirun mpirun("PMIX_NAMESPACE=7 sleep 0.3\nsleep 4\nexit 3\n");
   MpiLaunch job;
   job.alone_seconds = 0.5;
   EXPECT_TRUE(launch(job).mpirun_hung);
