@@ -78,12 +78,13 @@ enum Column {
   kSequence,
   kBytes,
   kPeer,
-  kRepeat
+  kRepeat,
+  kEntry
 };
 constexpr std::string_view kEvents =
     "SELECT e.event_id, e.run_id, e.stream_id, e.rank, e.begin_ns, e.end_ns, e.op_id, e.name, e.category, e.unfinished,"
     " e.clamped, e.modelled, (SELECT s.overlapping FROM main.stream s WHERE s.stream_id = e.stream_id),"
-    " e.transfer_begin_ns, e.sequence, e.bytes, e.peer, e.repeat FROM temp.event e";
+    " e.transfer_begin_ns, e.sequence, e.bytes, e.peer, e.repeat, e.entry_ns FROM temp.event e";
 
 // Repeats by rank and time. Where a schedule made the times, all ranks of a run have the same.
 constexpr std::string_view kRepeats =
@@ -273,7 +274,8 @@ void ChromeWriter::write_event(const Statement& row) {
 }
 
 // The end points of the messages that the operation sends and receives. Both ends know the message by its place in the
-// plan. The end point is inside its slice, and that of the receiver is the later one.
+// plan. The end point is inside its slice, and that of the receiver is the later one: the sender's is when it had the
+// data ready, for its transfer begins when it notices the receiver, which may be done by then.
 void ChromeWriter::write_arrows(const Statement& row, const ExportedRun& run) {
   if (plan_id_ != run.plan_id) {
     plan_ = plans_.plan(*run.plan_id);
@@ -291,18 +293,18 @@ void ChromeWriter::write_arrows(const Statement& row, const ExportedRun& run) {
     received += message.dst == op.rank;
   }
   if (std::max(sent, received) > kMaxArrows) return;
-  const std::int64_t transfer_ns = row.integer(kTransferBegin), end_ns = row.integer(kEnd);
+  const std::int64_t sent_ns = row.integer(kEntry),
+                     received_ns = std::max(row.integer(kTransferBegin), difference_ns(row.integer(kEnd), 1));
   const std::uint64_t base = run.first_arrow + static_cast<std::uint64_t>(row.integer(kRepeat)) * plan_.messages.size();
   for (const MessageId id : ids) {
     const Message& message = plan_.messages[static_cast<std::size_t>(id)];
     if (message.src == message.dst || (message.src != op.rank && message.dst != op.rank)) continue;
     const bool sends = message.src == op.rank;
-    const std::int64_t time_ns = sends ? transfer_ns : std::max(transfer_ns, difference_ns(end_ns, 1));
     begin_line();
     text_ += fmt::format(
         R"({{"ph":"{}","id":{},"pid":{},"tid":{},"ts":{},"name":"message","cat":"message",{}"args":{{"bytes":{}}}}})",
-        sends ? "s" : "f", base + static_cast<std::uint64_t>(id), op.rank, row.integer(kStream), microseconds(time_ns),
-        sends ? "" : "\"bp\":\"e\",", message.bytes);
+        sends ? "s" : "f", base + static_cast<std::uint64_t>(id), op.rank, row.integer(kStream),
+        microseconds(sends ? sent_ns : received_ns), sends ? "" : "\"bp\":\"e\",", message.bytes);
   }
 }
 
