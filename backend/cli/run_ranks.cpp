@@ -139,6 +139,7 @@ int launch_ranks(CommandContext& context, const RunFlags& flags, ProgressPrinter
 
 int run_as_rank(CommandContext& context, const RunFlags& flags, ProgressPrinter& printer, const Job& job) {
   const std::atomic<bool>& stop = watch_stop_signals(false);
+  if (!flags.collection.empty()) take_stops_of_launcher();
   WorldOptions world_options;
   world_options.ranks_per_node = pretended_ranks_per_node();
   const std::unique_ptr<RankWorld> world = start_mpi_world(world_options);

@@ -13,6 +13,7 @@ namespace {
 
 std::atomic<bool> requested{false};
 std::atomic<int> first_signal{0};
+std::atomic<bool> launched{false};
 // Whether a signal is answered on stderr: not between JSON lines.
 std::atomic<bool> answered{false};
 // When each of the signals that a person repeats came first; 0: not yet.
@@ -60,6 +61,8 @@ const std::atomic<bool>& watch_stop_signals(bool answer) {
 
 void request_stop() { requested.store(true); }
 
-int stop_signal() { return first_signal.load(); }
+void take_stops_of_launcher() { launched = true; }
+
+int stop_signal() { return launched && first_signal == SIGUSR1 ? 0 : first_signal.load(); }
 
 }  // namespace spscope

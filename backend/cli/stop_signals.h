@@ -18,7 +18,9 @@ namespace spscope {
 const std::atomic<bool>& watch_stop_signals(bool answer);
 // Sets the flag without a signal: another part of the run asks for its end.
 void request_stop();
-// The first signal that came; 0: none.
+// From now on SIGUSR1 comes from the launcher of this process, which alone knows what it was asked with.
+void take_stops_of_launcher();
+// The first signal that came; 0: none, or one that a launcher passed on.
 int stop_signal();
 
 }  // namespace spscope

@@ -80,6 +80,9 @@ begin
 kill -TERM "$pid"
 wait "$pid" || code=$?
 [ "$code" -eq 1 ] || fail "exit code $code after the run was stopped"
+expect_exit 0 sql kept.db --csv 'SELECT message FROM incident'
+expect_out 'the run was stopped'
+! grep SIGUSR1 "$out" || fail "the signal that only the ranks were sent is named"
 expect_exit 0 doctor kept.db
 expect_files kept.db
 expect_no_ranks

@@ -36,5 +36,16 @@ TEST(StopSignals, ThoseOfASystemOrAnotherOneASecondLaterDoNot) {
   EXPECT_EXIT(take({SIGUSR1, SIGHUP, SIGTERM}, {SIGUSR1, SIGHUP, SIGINT}), ExitedWithCode(SIGUSR1), "");
 }
 
+TEST(StopSignals, OneThatALauncherPassesOnHasNoName) {
+  const auto passed_on = [](int signal) {
+    const std::atomic<bool>& stop = watch_stop_signals(false);
+    take_stops_of_launcher();
+    ::raise(signal);
+    ::_exit(stop ? 100 + stop_signal() : 1);
+  };
+  EXPECT_EXIT(passed_on(SIGUSR1), ExitedWithCode(100), "");
+  EXPECT_EXIT(passed_on(SIGTERM), ExitedWithCode(100 + SIGTERM), "");
+}
+
 }  // namespace
 }  // namespace spscope
