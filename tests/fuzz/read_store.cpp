@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "backend/base/check.h"
 #include "backend/base/error.h"
 #include "backend/store/bytes.h"
 
@@ -24,6 +25,11 @@ void read_workloads(const StoreReader& reader) {
       attempt([&] { reader.mask_bits(place.mask_id); });
       attempt([&] { reader.thumbnails(place.mask_id); });
     }
+}
+
+void read_packed_rows(const StoreReader& reader) {
+  for (const std::string_view table : checked_tables())
+    attempt([&] { reader.check_rows(table, [](const BadRow& row) { SPSCOPE_CHECK(!row.name.empty()); }); });
 }
 
 void read_run(const StoreReader& reader, const RunRecord& run) {
@@ -55,10 +61,10 @@ void read_events(const StoreReader& reader) {
 }  // namespace
 
 void read_store(const std::string& path, std::uint32_t choice) {
-  constexpr std::array kViews = {"event",        "rank_load",      "strategy_summary",
+  constexpr std::array kViews = {"event",        "rank_load",      "strategy_summary", "rank_repeat",
                                  "link_traffic", "tensor_traffic", "missing_event"};
   const StoreReader reader(path);
-  switch (choice % 4) {
+  switch (choice % 5) {
     case 0:
       attempt([&] { reader.machine(); });
       attempt([&] { read_workloads(reader); });
@@ -69,9 +75,11 @@ void read_store(const std::string& path, std::uint32_t choice) {
       attempt([&] { read_events(reader); });
       attempt([&] { reader.events().ledger(); });
       return;
+    case 3:
+      return read_packed_rows(reader);
     default:
       const QueryLimits limits = {.max_rows = 1'000, .max_ms = 1'000, .max_bytes = 1 << 20};
-      return attempt([&] { reader.query(std::string("SELECT * FROM ") + kViews[choice / 4 % kViews.size()], limits); });
+      return attempt([&] { reader.query(std::string("SELECT * FROM ") + kViews[choice / 5 % kViews.size()], limits); });
   }
 }
 
