@@ -16,6 +16,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "backend/base/clock.h"
 #include "backend/base/error.h"
@@ -106,10 +107,16 @@ CollectingNote note_in(const fs::path& folder) {
   return note;
 }
 
-// What mark_recovered() left, as long as it is true.
-std::string recovered_to(const std::string& folder) {
+// What mark_recovered() left; "" when it left nothing.
+std::string read_mark(const std::string& folder) {
   std::string out;
   std::getline(std::ifstream(fs::path(folder) / kRecoveredName, std::ios::binary), out);
+  return out;
+}
+
+// The mark, as long as it is true.
+std::string recovered_to(const std::string& folder) {
+  const std::string out = read_mark(folder);
   return !out.empty() && is_there(out) ? out : std::string();
 }
 
@@ -276,7 +283,9 @@ std::vector<CollectingNote> dead_collections(const std::string& scratch) {
 }
 
 void mark_recovered(const CollectingNote& note, const std::string& out) {
-  std::ofstream(note.folder + "/" + kRecoveredName, std::ios::binary) << fs::absolute(out).string() << '\n';
+  const std::string file = fs::absolute(out).string();
+  if (read_mark(note.folder) == file) return;
+  std::ignore = capture([&] { return write_whole_file(note.folder + "/" + kRecoveredName, file + "\n"), true; });
 }
 
 Collection::Collection(const std::string& out, const std::string& scratch, int ranks, std::int64_t needed_bytes) {
