@@ -120,6 +120,25 @@ std::string recovered_to(const std::string& folder) {
   return !out.empty() && is_there(out) ? out : std::string();
 }
 
+// By folder, without the processes that use them.
+std::vector<CollectionFolder> folders_in(const std::string& scratch) {
+  std::vector<CollectionFolder> found;
+  std::error_code error;
+  for (fs::directory_iterator it(scratch, error), end; !error && it != end; it.increment(error)) {
+    if (!it->path().filename().string().starts_with(kPrefix) || !is_there(it->path() / kNoteName)) continue;
+    // One that cannot be read is another user's, or damaged: not ours to name.
+    Result<CollectingNote> note = capture([&] { return note_in(it->path()); });
+    if (!note) continue;
+    CollectionFolder folder{*note, collector_state(*note), recovered_to(note->folder), 0, {}};
+    std::error_code gone;
+    for (const fs::directory_entry& file : fs::directory_iterator(it->path(), gone))
+      if (const std::uintmax_t size = file.file_size(gone); !gone) folder.bytes += static_cast<std::int64_t>(size);
+    found.push_back(std::move(folder));
+  }
+  std::ranges::sort(found, {}, [](const CollectionFolder& folder) { return folder.note.folder; });
+  return found;
+}
+
 // By the links of /proc/PID/fd, which only the processes of this user show.
 void find_processes(std::vector<CollectionFolder>& folders) {
   std::error_code error;
@@ -257,27 +276,14 @@ bool holds_events(const CollectingNote& note) {
 }
 
 std::vector<CollectionFolder> collections_in(const std::string& scratch) {
-  std::vector<CollectionFolder> found;
-  std::error_code error;
-  for (fs::directory_iterator it(scratch, error), end; !error && it != end; it.increment(error)) {
-    if (!it->path().filename().string().starts_with(kPrefix) || !is_there(it->path() / kNoteName)) continue;
-    // One that cannot be read is another user's, or damaged: not ours to name.
-    Result<CollectingNote> note = capture([&] { return note_in(it->path()); });
-    if (!note) continue;
-    CollectionFolder folder{*note, collector_state(*note), recovered_to(note->folder), 0, {}};
-    std::error_code gone;
-    for (const fs::directory_entry& file : fs::directory_iterator(it->path(), gone))
-      if (const std::uintmax_t size = file.file_size(gone); !gone) folder.bytes += static_cast<std::int64_t>(size);
-    found.push_back(std::move(folder));
-  }
-  std::ranges::sort(found, {}, [](const CollectionFolder& folder) { return folder.note.folder; });
+  std::vector<CollectionFolder> found = folders_in(scratch);
   find_processes(found);
   return found;
 }
 
 std::vector<CollectingNote> dead_collections(const std::string& scratch) {
   std::vector<CollectingNote> dead;
-  for (CollectionFolder& folder : collections_in(scratch))
+  for (CollectionFolder& folder : folders_in(scratch))
     if (folder.state == CollectorState::kEnded && folder.recovered_to.empty()) dead.push_back(std::move(folder.note));
   return dead;
 }
