@@ -34,8 +34,8 @@ std::string fitted(std::string line) {
 }  // namespace
 
 ProgressPrinter::ProgressPrinter(CommandContext& context, const std::string& form)
-    : err_(context.err), said_ns_(now_ns()) {
-  if (form == "json") form_ = Form::kJson;
+    : err_(context.err), json_(form == "json"), said_ns_(now_ns()) {
+  if (json_) form_ = Form::kJson;
   if (form == "bar") form_ = context.progress ? Form::kDrawn : Form::kPlain;
 }
 
@@ -94,15 +94,15 @@ void ProgressPrinter::note(const std::string& text) {
 
 void ProgressPrinter::warn(const std::string& text) {
   const std::lock_guard lock(mutex_);
-  const std::string_view line(text.data(), text.find_last_not_of('\n') + 1);
-  if (form_ == Form::kJson) {
-    const nlohmann::ordered_json object = {{"note", line}};
-    fmt::print(err_, "{}\n", object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-    err_ << std::flush;
-    return;
-  }
   erase();
-  err_ << line << "\n" << std::flush;
+  err_ << line_of_warning(text) + "\n" << std::flush;  // at once: mpirun writes there too
+}
+
+std::string ProgressPrinter::line_of_warning(const std::string& text) const {
+  const std::string_view line(text.data(), text.find_last_not_of('\n') + 1);
+  if (!json_) return std::string(line);
+  const nlohmann::ordered_json object = {{"note", line}};
+  return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 void ProgressPrinter::know(const RunProgress& progress) {

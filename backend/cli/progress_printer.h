@@ -29,6 +29,8 @@ class ProgressPrinter {
   void note(const std::string& text);
   // The same for what has to be said in every form; {"note": text} with form json.
   void warn(const std::string& text);
+  // The line that warn() writes.
+  std::string line_of_warning(const std::string& text) const;
   // Where the run is, without a line of its own.
   void know(const RunProgress& progress);
   // The file that the run left.
@@ -52,6 +54,7 @@ class ProgressPrinter {
 
   std::ostream& err_;
   Form form_ = Form::kNone;
+  const bool json_;   // also when silent
   std::mutex mutex_;  // of all below
   std::condition_variable ended_;
   std::thread ticker_;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t kLookEveryNs = 20'000'000;
 constexpr std::int64_t kLookShare = 20;  // of the launcher's time: a twentieth, however many ranks there are
-// Before a stop counts as over: mpirun lets a stopped rank go on when it ends it.
-constexpr std::int64_t kGoesOnNs = 1'000'000'000;
+// Before a stop counts as over: mpirun lets a stopped rank go on, to end it a second later.
+constexpr std::int64_t kGoesOnNs = 3'000'000'000;
 // Processes inside ops that use less than this share of a core, all together, compute nothing.
 constexpr double kQuietShare = 0.05;
 
@@ -68,7 +68,8 @@ bool RankWatch::look() {
   const std::vector<WatchedProcess> processes = read_processes();
   const std::vector<RankFinding> findings = watchdog_.look(processes, begin_ns);
   const bool quiet = is_quiet(processes, begin_ns);
-  follow_stops(findings, begin_ns);
+  const bool leaving = std::ranges::any_of(processes, [](const WatchedProcess& p) { return p.page.complete; });
+  follow_stops(findings, leaving, begin_ns);
   tell_slow(findings);
   for (const RankFinding& finding : findings) {
     if (finding.trouble == RankTrouble::kKilled || finding.trouble == RankTrouble::kLost) {
@@ -111,7 +112,9 @@ bool RankWatch::is_quiet(const std::vector<WatchedProcess>& processes, std::int6
   return false;
 }
 
-void RankWatch::follow_stops(const std::vector<RankFinding>& findings, std::int64_t now_ns) {
+// `leaving`: a rank has told all it had to, so that mpirun may be ending the others: that a stop is over is not known
+// before all have ended.
+void RankWatch::follow_stops(const std::vector<RankFinding>& findings, bool leaving, std::int64_t now_ns) {
   const auto is_stopped = [&](int rank) {
     return std::ranges::any_of(
         findings, [rank](const RankFinding& f) { return f.rank == rank && f.trouble == RankTrouble::kStopped; });
@@ -122,10 +125,8 @@ void RankWatch::follow_stops(const std::vector<RankFinding>& findings, std::int6
       stop.went_on_ns = 0;
     } else if (stop.went_on_ns == 0) {
       stop.went_on_ns = now_ns;
-    } else if (now_ns - stop.went_on_ns > kGoesOnNs) {
-      stop.told = true;
-      say_(fmt::format("rank {} goes on after {:.1f} s", stop.finding.rank,
-                       seconds_between(stop.since_ns, stop.went_on_ns)));
+    } else if (!leaving && now_ns - stop.went_on_ns > kGoesOnNs) {
+      tell_went_on(stop);
     }
   }
   for (const RankFinding& finding : findings) {
@@ -139,6 +140,12 @@ void RankWatch::follow_stops(const std::vector<RankFinding>& findings, std::int6
     stops_.push_back({finding, now_ns, 0, false});
     say_(finding.message);
   }
+}
+
+void RankWatch::tell_went_on(Stop& stop) {
+  stop.told = true;
+  say_(fmt::format("rank {} goes on after {:.1f} s", stop.finding.rank,
+                   seconds_between(stop.since_ns, stop.went_on_ns)));
 }
 
 // Only of one that others wait for.
@@ -171,7 +178,12 @@ bool RankWatch::ended_well() const {
 void RankWatch::ended(const LaunchEnd& end) {
   for (Stop& stop : stops_)
     if (stop.went_on_ns == 0) stop.went_on_ns = now_ns();
-  if (gave_up_ || (end.exit_code == 0 && end.signal == 0)) return;
+  if (gave_up_) return;
+  if (end.exit_code == 0 && end.signal == 0) {
+    for (Stop& stop : stops_)
+      if (!stop.told) tell_went_on(stop);
+    return;
+  }
   if (end.mpirun_hung) {
     if (lost_ && !left_before_ && !has_incident(note_)) cause_ = lost_;
   } else if (lost_ && end.signal != 0 && !end.mpirun_died) {

@@ -51,7 +51,8 @@ class RankWatch {
   };
   std::vector<WatchedProcess> read_processes() const;
   bool is_quiet(const std::vector<WatchedProcess>& processes, std::int64_t now_ns);
-  void follow_stops(const std::vector<RankFinding>& findings, std::int64_t now_ns);
+  void follow_stops(const std::vector<RankFinding>& findings, bool leaving, std::int64_t now_ns);
+  void tell_went_on(Stop& stop);
   void tell_slow(const std::vector<RankFinding>& findings);
   void give_up(const RankFinding& finding, const std::vector<RankFinding>& findings);
 

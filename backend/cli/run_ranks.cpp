@@ -142,6 +142,7 @@ int run_as_rank(CommandContext& context, const RunFlags& flags, ProgressPrinter&
   if (!flags.collection.empty()) take_stops_of_launcher();
   WorldOptions world_options;
   world_options.ranks_per_node = pretended_ranks_per_node();
+  world_options.last_line = [&printer](const std::string& text) { return printer.line_of_warning(text); };
   const std::unique_ptr<RankWorld> world = start_mpi_world(world_options);
   const bool first = world->rank() == 0;
   if (!first) printer.silence();

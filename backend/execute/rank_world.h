@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +25,8 @@ struct WorldOptions {
   // is a node.
   int ranks_per_node = 0;
   bool measure_clocks = false;  // tests: of every rank, even between processes of one boot, which read the same clock
+  // The line that abort() prints on stderr for a message. Empty: the message.
+  std::function<std::string(const std::string&)> last_line;
 };
 
 // Where one rank runs.

@@ -59,6 +59,9 @@ wait "$pid" || code=$?
 [ "$code" -eq 1 ] || fail "exit code $code after a rank stayed stopped"
 expect_err "rank 1 is stopped" "its process $victim" 'events up to then are kept in kept.db'
 grep -qF '"code":"SPS-121","message":"rank 1 ' "$err" || fail "no error names rank 1"
+expect_not_err 'rank 1 goes on'
+other=$(grep -v '^{.*}$' "$err" || true)
+[ -z "$other" ] || fail "not JSON: $other"
 expect_exit 0 doctor kept.db
 # The first cause comes first, with op and sequence number. The others end the run: they wait for it in ops, or at the end
 # of the repeat.

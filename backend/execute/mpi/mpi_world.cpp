@@ -93,7 +93,7 @@ void wait(MPI_Request& request) {
   }
 }
 
-MpiWorld::MpiWorld(const WorldOptions& options) {
+MpiWorld::MpiWorld(const WorldOptions& options) : last_line_(options.last_line) {
   int provided = MPI_THREAD_SINGLE;
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided));
   if (provided != MPI_THREAD_MULTIPLE) {
@@ -297,7 +297,7 @@ void MpiWorld::measure_clocks() {
 }
 
 void MpiWorld::abort(const std::string& message) {
-  fmt::print(stderr, "{}\n", message);
+  fmt::print(stderr, "{}\n", last_line_ ? last_line_(message) : message);
   std::fflush(stderr);
   MPI_Abort(world_.get(), kAbortCode);
   std::abort();  // MPI_Abort does not return

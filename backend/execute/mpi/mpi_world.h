@@ -77,6 +77,7 @@ class MpiWorld final : public RankWorld {
   Comm world_, control_, data_, node_;
   std::unique_ptr<NodeWindow> window_;
   std::vector<ClockOfRank> clocks_;
+  const std::function<std::string(const std::string&)> last_line_;
 };
 
 // Tests and sleeps in turn until `done`: Open MPI makes progress only inside calls, and must leave the cores to ranks

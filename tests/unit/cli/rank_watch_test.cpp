@@ -18,6 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // A collection with two ranks, each inside an op: rank 0 waits for rank 1.
 class TwoRanks {
@@ -81,7 +82,7 @@ TEST(RankWatch, TellsAStopOnceAndThatItIsOver) {
   EXPECT_THAT(said[0], HasSubstr("rank 1 is stopped in op 11 (sequence 4, lane 0)"));
   EXPECT_THAT(said[0], HasSubstr("kill -CONT " + std::to_string(ranks.pid(1))));
   ranks.signal(1, SIGCONT);
-  look(watch, 1.5);
+  look(watch, 3.5);
   ASSERT_EQ(said.size(), 2u);
   EXPECT_THAT(said[1], HasSubstr("rank 1 goes on after 0."));
   watch.ended({});
@@ -90,6 +91,41 @@ TEST(RankWatch, TellsAStopOnceAndThatItIsOver) {
   EXPECT_EQ(watch.incidents()[0].kind, IncidentKind::kStopped);
   EXPECT_EQ(watch.incidents()[0].op_id, 11);
   EXPECT_THAT(watch.incidents()[0].message, HasSubstr("it went on after 0."));
+}
+
+// The ranks that waited for it have left, and mpirun lets it go on to end it: however long that takes.
+TEST(RankWatch, DoesNotSayThatARankGoesOnWhichIsBeingEnded) {
+  const TwoRanks ranks;
+  std::vector<std::string> said;
+  RankWatch watch(ranks.note(), 60, [&](const std::string& text) { said.push_back(text); });
+  ranks.signal(1, SIGSTOP);
+  look(watch, 0.3);
+  ranks.signal(0, SIGUSR1);
+  look(watch, 0.1);
+  ranks.signal(1, SIGCONT);
+  look(watch, 3.5);
+  EXPECT_EQ(said.size(), 1u);
+  watch.ended({.exit_code = 74});
+  ASSERT_TRUE(watch.cause());
+  EXPECT_EQ(watch.cause()->trouble, RankTrouble::kStopped);
+  EXPECT_EQ(watch.cause()->rank, 1);
+  ASSERT_EQ(watch.incidents().size(), 1u);
+  EXPECT_THAT(watch.incidents()[0].message, Not(HasSubstr("went on")));
+}
+
+// A run that ends well before that is known tells it at its end.
+TEST(RankWatch, TellsAtTheEndThatAStopIsOver) {
+  const TwoRanks ranks;
+  std::vector<std::string> said;
+  RankWatch watch(ranks.note(), 60, [&](const std::string& text) { said.push_back(text); });
+  ranks.signal(1, SIGSTOP);
+  look(watch, 0.3);
+  ranks.signal(1, SIGCONT);
+  look(watch, 0.1);
+  watch.ended({});
+  ASSERT_EQ(said.size(), 2u);
+  EXPECT_THAT(said[1], HasSubstr("rank 1 goes on after 0."));
+  EXPECT_FALSE(watch.cause());
 }
 
 // mpirun ends the others, and its exit code says which signal ended the first.
