@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -16,7 +17,7 @@ namespace spscope {
 namespace {
 
 constexpr std::int64_t kDrawnEveryNs = 50'000'000, kPlainEveryNs = 60'000'000'000, kJsonLeastNs = 1'000'000'000,
-                       kJsonEveryNs = 10'000'000'000;
+                       kJsonEveryNs = 10'000'000'000, kJsonCreditNs = 100 * kJsonLeastNs;
 constexpr std::chrono::milliseconds kTick{500};
 
 // "1:12, about 3:40 left: running ulysses u4 (2 of 5), layer 3 of 40"
@@ -34,7 +35,7 @@ std::string fitted(std::string line) {
 }  // namespace
 
 ProgressPrinter::ProgressPrinter(CommandContext& context, const std::string& form)
-    : err_(context.err), json_(form == "json"), said_ns_(now_ns()) {
+    : err_(context.err), json_(form == "json"), said_ns_(now_ns()), credit_ns_(kJsonCreditNs) {
   if (json_) form_ = Form::kJson;
   if (form == "bar") form_ = context.progress ? Form::kDrawn : Form::kPlain;
 }
@@ -57,15 +58,23 @@ void ProgressPrinter::operator()(const RunProgress& p) {
 
 bool ProgressPrinter::is_due(const RunProgress& before, const RunProgress& now) const {
   const bool is_new = now.phase != before.phase || now.strategy != before.strategy;
-  const std::int64_t since_ns = now_ns() - said_ns_;
+  const std::int64_t at_ns = now_ns(), since_ns = at_ns - said_ns_;
   if (form_ == Form::kPlain) return since_ns >= kPlainEveryNs;
   if (form_ == Form::kDrawn) return is_new || since_ns >= kDrawnEveryNs;
   const bool is_first = !ticker_.joinable();
-  return !is_over_ && (is_first || is_new || now.layer != before.layer || since_ns >= kJsonLeastNs);
+  const bool is_change = (is_new || now.layer != before.layer) && credit_ns(at_ns) >= kJsonLeastNs;
+  return !is_over_ && (is_first || is_change || since_ns >= kJsonLeastNs);
+}
+
+// What may be said at once.
+std::int64_t ProgressPrinter::credit_ns(std::int64_t at_ns) const {
+  return std::min(kJsonCreditNs, credit_ns_ + (at_ns - said_ns_));
 }
 
 void ProgressPrinter::say(const RunProgress& p) {
-  said_ns_ = now_ns();
+  const std::int64_t now = now_ns();
+  credit_ns_ = credit_ns(now) - kJsonLeastNs;
+  said_ns_ = now;
   is_unsaid_ = false;
   if (form_ == Form::kJson) {
     fmt::print(err_, "{}\n", progress_json(p));

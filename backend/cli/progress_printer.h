@@ -1,6 +1,7 @@
 // What `spscope run` and `spscope plan` say on stderr while they work: a line that is drawn over itself on a terminal
 // at least twice a second, a plain line a minute elsewhere, or JSON lines: one whenever phase, strategy or layer
-// change, else one a second at most and one every ten seconds at least, and one that says how it ended.
+// change, else one a second at most and one every ten seconds at least, and one that says how it ended. Of changes that
+// follow one another faster, a hundred are told, and then one a second.
 #pragma once
 
 #include <condition_variable>
@@ -47,6 +48,7 @@ class ProgressPrinter {
 
  private:
   enum class Form { kNone, kDrawn, kPlain, kJson };
+  std::int64_t credit_ns(std::int64_t at_ns) const;
   bool is_due(const RunProgress& before, const RunProgress& now) const;
   void say(const RunProgress& progress);  // at once
   void say_on();                          // now and then, in a thread of its own
@@ -61,7 +63,8 @@ class ProgressPrinter {
   RunProgress last_;
   std::string out_;
   bool drawn_ = false, is_over_ = false, is_unsaid_ = false, tells_end_ = true;
-  std::int64_t said_ns_;  // when the last line was written, or the run began
+  std::int64_t said_ns_;    // when the last line was written, or the run began
+  std::int64_t credit_ns_;  // of JSON lines: one costs a second, and time brings it back
 };
 
 }  // namespace spscope

@@ -8,7 +8,7 @@ start() {
   rm -rf -- "${TMPDIR:?}"/* kept.db.collecting
   "$SPSCOPE" run -s ring "${small[@]}" --set run.denoise_steps=10000 --headless -o kept.db >"$out" 2>"$err" &
   pid=$!
-  wait_for grep -q '"done":20,' "$err"
+  wait_for_done 20 "$err"
 }
 finish() {
   code=0

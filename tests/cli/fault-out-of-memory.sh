@@ -46,7 +46,7 @@ start() {
   bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$SPSCOPE" run -s ring "${small[@]}" --set cluster.ranks=3 \
     --set run.denoise_steps=10000 --set run.verify=off --headless -o kept.db "$@" >"$out" 2>"$err" &
   pid=$!
-  wait_for grep -q '"done":40,' "$err"
+  wait_for_done 40 "$err"
 }
 
 start --launcher mpi

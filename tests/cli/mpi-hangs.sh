@@ -31,7 +31,7 @@ rm kept.db
 : >"$err"
 "$SPSCOPE" "${job[@]}" --set run.denoise_steps=5000 >"$out" 2>"$err" &
 pid=$! code=0
-wait_for grep -q '"done":20,' "$err"
+wait_for_done 20 "$err"
 kill -KILL "$("$SPSCOPE" watch kept.db --once --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["ranks"][1]["pid"])')"
 wait "$pid" || code=$?
 [ "$code" -eq 1 ] || fail "exit code $code after a rank was killed"

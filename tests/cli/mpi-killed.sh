@@ -12,7 +12,7 @@ begin() {
   "$SPSCOPE" run -s ring --set cluster.ranks=3 --set run.denoise_steps=5000 --set run.verify=off --headless --launcher mpi \
     -o kept.db >"$out" 2>"$err" &
   pid=$!
-  wait_for grep -q '"done":20,' "$err"
+  wait_for_done 20 "$err"
   ranks=$(pgrep -f -- "$temporary/here/kept.db.collecting" | tr '\n' ' ')
 }
 

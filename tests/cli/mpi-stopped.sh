@@ -13,7 +13,7 @@ start() {
   "$SPSCOPE" run -s ring "${small[@]}" --set model.grid=6,14,14 --set cluster.ranks=3 --set run.repeats=20 \
     --set "run.denoise_steps=$1" --set run.verify=off --headless --launcher mpi -o kept.db >"$out" 2>"$err" &
   pid=$!
-  wait_for grep -q '"done":5,' "$err"
+  wait_for_done 5 "$err"
   victim=$(of_rank_1 pid)
 }
 of_rank_1() {

@@ -42,7 +42,7 @@ empty on_two
 
 # While ranks run: the layers before are kept.
 begin_on_two_hosts 1 3 "$SPSCOPE" run "${long[@]}" -o kept.db
-wait_for grep -q '"done":20,' "$err"
+wait_for_done 20 "$err"
 fill on_two 0
 finish
 expect_err 'SPS-154' "host $two: " "the shard \"$small_disk/spscope-kept-" ' bytes and 0 are free there'
@@ -60,7 +60,7 @@ empty on_two
 
 # When the shards are brought together: all of them stay, and are merged later.
 begin_on_two_hosts 1 3 "$SPSCOPE" run "${long[@]}" -o kept.db
-wait_for grep -q '"done":30,' "$err"
+wait_for_done 30 "$err"
 fill on_one 300  # too little for three shards, and perhaps for what rank 0 writes until it stops
 kill -USR1 "$pid"
 finish

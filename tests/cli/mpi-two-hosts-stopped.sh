@@ -10,7 +10,7 @@ long=("${small[@]}" -s ring --set cluster.ranks=4 --set run.denoise_steps=5000 -
 
 # The early signal: layers that are complete are kept, with the events of both hosts.
 begin_on_two_hosts 2 2 "$SPSCOPE" run "${long[@]}" -o kept.db
-wait_for grep -q '"done":20,' "$err"
+wait_for_done 20 "$err"
 wait_for test "$(folders_on on_two | wc -l)" -eq 1
 on_two "$SPSCOPE" watch "$(folders_on on_two)" --once --json >watched || fail "watch on the second host"
 grep -q '"rank":3' watched || fail "watch shows: $(cat watched)"
@@ -32,7 +32,7 @@ rm kept.db
 
 # Every rank is killed: each host keeps its folder, and both together make the file.
 begin_on_two_hosts 2 2 "$SPSCOPE" run "${long[@]}" -o kept.db
-wait_for grep -q '"done":20,' "$err"
+wait_for_done 20 "$err"
 ranks=$(pgrep -f -- "$SPSCOPE run .*-o kept.db" | while read -r process; do
   [ "$(cat "/proc/$process/comm")" = mpirun ] || echo "$process"
 done)

@@ -81,7 +81,7 @@ on_one env "OMPI_MCA_orte_default_hostfile=$temporary/hosts" "OMPI_MCA_plm_rsh_a
   "OMPI_MCA_btl=tcp,self,vader" OMPI_MCA_btl_tcp_if_include=10.255.77.0/24 OMPI_MCA_oob_tcp_if_include=10.255.77.0/24 \
   "$SPSCOPE" run "${job[@]}" --set run.denoise_steps=300 --headless --launcher mpi -o kept.db >"$out" 2>"$err" </dev/null &
 pid=$! code=0
-wait_for grep -q '"done":9,' "$err"
+wait_for_done 9 "$err"
 part=$(folders_on on_two)
 kill -KILL "$(on_two "$SPSCOPE" watch "$part" --once --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["ranks"][-1]["pid"])')"
 wait "$pid" || code=$?

@@ -22,7 +22,7 @@ for signal in USR1 HUP; do
   "$SPSCOPE" run -s ring -s ulysses "${small[@]}" --set cluster.ranks=3 --set run.layers=4 --set run.denoise_steps=500 \
     --headless -o kept.db >"$out" 2>"$err" &
   pid=$! code=0
-  wait_for grep -q '"done":20,' "$err"
+  wait_for_done 20 "$err"
   [ -e kept.db.collecting ] || fail "nothing says where the collection is"
   kill "-$signal" "$pid"
   wait "$pid" || code=$?
@@ -41,7 +41,7 @@ done
 
 nohup "$SPSCOPE" run -s ring "${small[@]}" --set run.denoise_steps=60 --headless -o kept.db >"$out" 2>"$err" &
 pid=$! code=0
-wait_for grep -q '"done":5,' "$err"
+wait_for_done 5 "$err"
 kill -HUP "$pid"
 wait "$pid" || code=$?
 [ "$code" -eq 0 ] || fail "exit code $code: nohup's SIGHUP ended the run"

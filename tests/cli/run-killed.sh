@@ -8,7 +8,7 @@ start() {
   "$SPSCOPE" run -s ring "${small[@]}" --set cluster.ranks=3 --set run.denoise_steps=5000 --headless -o kept.db \
     >"$out" 2>"$err" &
   pid=$! code=0
-  wait_for grep -q '"done":20,' "$err"
+  wait_for_done 20 "$err"
 }
 
 start

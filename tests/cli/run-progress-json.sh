@@ -56,6 +56,13 @@ PYTHON
 }
 expect_exit 0 run "${small[@]}" -s ring --set run.repeats=3000 --set run.verify=off --progress=json
 [ "$(wc -l <"$err")" -lt 300 ] || fail "a line for each repeat"
+# Of phases that are shorter than a second not every one is told.
+begin=$SECONDS
+expect_exit 0 run "${small[@]}" -s ring --set run.mode=simulate --set run.denoise_steps=1000 --progress=json
+told=$(wc -l <"$err")
+if [ "$told" -lt 100 ] || [ "$told" -gt $((110 + SECONDS - begin)) ]; then
+  fail "$told lines in $((SECONDS - begin)) s"
+fi
 expect_exit 2 run "${small[@]}" -s ring -s rng --set run.dtype=fp8 --headless
 expect_last SPS-005 2 ''
 expect_err 'did you mean' '--set run.dtype=fp8'

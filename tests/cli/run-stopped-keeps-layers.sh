@@ -6,7 +6,7 @@
 "$SPSCOPE" run -s ring -s ulysses "${small[@]}" --set cluster.ranks=3 --set run.layers=4 --set run.denoise_steps=500 \
   --progress=json -o kept.db >"$out" 2>"$err" &
 pid=$!
-wait_for grep -q '"done":20,' "$err"
+wait_for_done 20 "$err"
 kill -INT "$pid"
 wait "$pid" || code=$?
 [ "$code" -eq 1 ] || fail "exit code $code, not 1"

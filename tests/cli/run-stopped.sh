@@ -45,7 +45,7 @@ for signals in 'TERM USR1' 'USR1 USR1' 'INT INT'; do
   : >"$err"
   "$SPSCOPE" run -s ring "${small[@]}" --set run.denoise_steps=5000 --progress=json -o kept.db >"$out" 2>"$err" &
   pid=$! code=0
-  wait_for grep -q '"done":20,' "$err"
+  wait_for_done 20 "$err"
   for signal in $signals; do
     kill "-$signal" "$pid" || true
     sleep 0.002

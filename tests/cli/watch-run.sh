@@ -6,7 +6,7 @@
 "$SPSCOPE" run -s ring -s ulysses "${small[@]}" --set cluster.ranks=3 --set run.layers=4 --set run.denoise_steps=5000 \
   --headless -o kept.db >result 2>progress &
 pid=$!
-wait_for grep -q '"done":20,' progress
+wait_for_done 20 progress
 expect_exit 0 watch kept.db --once --json
 expect_json 'd["state"] == "running" and d["shards"] == 2 and [r["rank"] for r in d["ranks"]] == [0, 1, 2]' \
   'd["progress"]["phase"] in ("input", "reference", "plan", "run", "check") and 20 <= d["progress"]["done"] < d["progress"]["total"] == 40000' \
@@ -51,7 +51,7 @@ expect_err 'SPS-150' 'missing.db'
 # With a run that ends well, watch does.
 "$SPSCOPE" run -s ring "${small[@]}" --set run.denoise_steps=300 --headless -o well.db >result 2>progress &
 pid=$!
-wait_for grep -q '"done":20,' progress
+wait_for_done 20 progress
 expect_exit 0 watch well.db
 expect_out 'the run has ended after ' 'kept in '
 wait "$pid"
@@ -59,7 +59,7 @@ wait "$pid"
 # Where the run could not say how it ended, watch does not say that it failed. STOP: while watch gets to know it.
 "$SPSCOPE" run -s ring "${small[@]}" --set run.denoise_steps=10000 --headless -o unsaid.db >result 2>unsaid &
 pid=$!
-wait_for grep -q '"done":20,' unsaid
+wait_for_done 20 unsaid
 kill -STOP "$pid"
 rm -- "$TMPDIR"/spscope-unsaid-*/*.progress
 "$SPSCOPE" watch unsaid.db --every 0.1 >"$out" 2>"$err" &
