@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "backend/base/result.h"
@@ -85,6 +86,25 @@ UnreadRows copy_incidents(Database& out, const MergeSource& source, bool toleran
                    });
 }
 
+// Whether ranks recorded a run: it came from the head of a collection, and its events did not.
+class RecordedByRanks {
+ public:
+  explicit RecordedByRanks(std::span<const MergeSource> sources) {
+    for (const MergeSource& source : sources) {
+      if (source.shard.kind != ShardKind::kHead) continue;
+      has_head_ = true;
+      for (const SourceStream& stream : source.streams)
+        for (const ChunkPlace& chunk : stream.chunks)
+          if (chunk.header.kind != RecordKind::kCounter) modelled_.insert(chunk.run);
+    }
+  }
+  bool operator()(RunId run) const { return has_head_ && !modelled_.contains(run); }
+
+ private:
+  bool has_head_ = false;
+  std::set<RunId> modelled_;
+};
+
 }  // namespace
 
 std::span<const MergedTable> merged_tables() { return kTables; }
@@ -105,7 +125,7 @@ void merge_tables(Database& out, std::span<const MergeSource> sources, const Mer
     if (source.is_head()) damage.read(source, "meta", [&] { return copy_meta(out, source, damage.tolerant); });
   }
   repeats.flush();
-  repeats.set_repeat_windows();
+  repeats.set_repeat_windows(RecordedByRanks(sources));
   write_clocks(out, clocks);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "backend/store/open_store.h"
 #include "backend/store/rank_repeat_row.h"
@@ -10,6 +11,8 @@
 namespace spscope {
 
 namespace {
+
+constexpr std::int64_t kFarNs = std::int64_t{1} << 61;  // no time of a run; times of damaged files stay below twice it
 
 // As read_rows; of what stands in for a table in a damaged file there are no rows.
 UnreadRows read_table(Database& db, std::string_view table, std::string_view columns, bool tolerant,
@@ -79,9 +82,9 @@ void RankRepeatWriter::add(const RankRepeat& repeat) {
   if (known_.contains(key)) return;
   if (has_full_ && pass != last_) flush();  // not before all ranks have this repeat: they may have it together
   last_ = pass;
-  const Window window{repeat.begin_ns, std::max(repeat.begin_ns, repeat.end_ns)};
-  const auto [it, is_new] = windows_.try_emplace(pass, window);
-  it->second = {std::min(it->second.begin_ns, window.begin_ns), std::max(it->second.end_ns, window.end_ns)};
+  const Window window{repeat.begin_ns, std::max(repeat.begin_ns, repeat.end_ns), 0};
+  Window& all = windows_.try_emplace(pass, window).first->second;
+  all = {std::min(all.begin_ns, window.begin_ns), std::max(all.end_ns, window.end_ns), all.ranks + 1};
   std::vector<SpanEvent>& passes = open_[key];
   passes.push_back({.begin_ns = window.begin_ns, .end_ns = window.end_ns, .op_id = repeat.repeat});
   has_full_ |= passes.size() == kMaxChunkEvents;
@@ -109,9 +112,34 @@ void RankRepeatWriter::flush() {
   has_full_ = false;
 }
 
-void RankRepeatWriter::set_repeat_windows() {
-  Statement update(db_, "UPDATE repeat SET begin_ns = ?3, end_ns = ?4 WHERE run_id = ?1 AND repeat = ?2");
-  for (const auto& [key, window] : windows_) update.run(key.first, key.second, window.begin_ns, window.end_ns);
+void RankRepeatWriter::set_repeat_windows(const std::function<bool(RunId)>& recorded) {
+  struct Row {
+    std::int64_t run, repeat, begin_ns, end_ns, makespan_ns;
+    bool has_timeline;
+    std::int64_t ranks;  // of its plan
+  };
+  std::vector<Row> rows;
+  Statement read(db_,
+                 "SELECT run_id, repeat, begin_ns, end_ns, r.makespan_ns, has_timeline, ranks FROM repeat r JOIN run "
+                 "USING (run_id) JOIN plan USING (plan_id) ORDER BY run_id, repeat");
+  while (read.step())
+    rows.push_back({read.integer(0), read.integer(1), read.integer(2), read.integer(3), read.integer(4), read.flag(5),
+                    read.integer(6)});
+  Statement update(db_,
+                   "UPDATE repeat SET begin_ns = ?3, end_ns = ?4, has_timeline = ?5 WHERE run_id = ?1 AND repeat = ?2");
+  std::int64_t free_ns = 0;
+  for (Row& row : rows) {
+    const auto found =
+        std::in_range<int>(row.repeat) ? windows_.find({row.run, static_cast<int>(row.repeat)}) : windows_.end();
+    const bool is_told = found != windows_.end();
+    if (is_told) row.begin_ns = found->second.begin_ns, row.end_ns = found->second.end_ns;
+    if (row.has_timeline && recorded(RunId{row.run})) {
+      row.has_timeline = is_told && found->second.ranks >= row.ranks;
+      if (!is_told) row.begin_ns = free_ns, row.end_ns = free_ns + std::clamp<std::int64_t>(row.makespan_ns, 0, kFarNs);
+    }
+    free_ns = std::max(free_ns, std::min(row.end_ns, kFarNs) + 1);
+    update.run(row.run, row.repeat, row.begin_ns, row.end_ns, row.has_timeline);
+  }
 }
 
 }  // namespace spscope

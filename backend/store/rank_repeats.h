@@ -40,13 +40,16 @@ class RankRepeatWriter {
   void add(const RankRepeat& repeat);
   // Writes what is buffered, once for neighbouring ranks whose repeats are the same.
   void flush();
-  // The time from the first begin to the last end of its ranks becomes that of each row of `repeat`.
-  void set_repeat_windows();
+  // The time from the first begin to the last end of its ranks becomes that of each row of `repeat`. Of the runs that
+  // ranks recorded, a repeat that not all ranks of its plan tell of has no timeline, since it is not known which events
+  // are its own; one that no rank tells of comes after all before it.
+  void set_repeat_windows(const std::function<bool(RunId)>& recorded);
 
  private:
   using Key = std::pair<std::int64_t, int>;  // run, rank or repeat
   struct Window {
     std::int64_t begin_ns = 0, end_ns = 0;
+    int ranks = 0;
   };
   void write(const Key& first, int ranks, std::span<const SpanEvent> passes);
 
