@@ -49,6 +49,10 @@ class ClusterReader {
                       fmt::format("{} stands where a value and its source are needed", kind_of(entry.value)),
                       fmt::format("write {} = {{ value = ..., source = \"...\" }}", row.key));
     }
+    const auto* empty = std::get_if<NotAValue>(&entry.value);
+    if (empty != nullptr && empty->what == kEmptySection &&
+        std::ranges::find(kFields, name, &ClusterFieldRow::section) != std::end(kFields))
+      return;
     unknown(entry, name);
   }
 
@@ -204,6 +208,8 @@ std::string cluster_toml(const ClusterPreset& preset) {
                                  toml_quoted(preset.note), preset.gpus_per_node, preset.scalable);
   std::string_view section;
   for (const ClusterFieldRow& row : kFields) {
+    const auto source = preset.sources.find(std::string(row.name));
+    if (!row.required && source == preset.sources.end()) continue;
     if (row.section != section) {
       section = row.section;
       text += fmt::format("\n[{}]\n", section);
@@ -211,8 +217,6 @@ std::string cluster_toml(const ClusterPreset& preset) {
         text += fmt::format("provenance = \"{}\"\n", provenance_name(preset.network.provenance));
       if (section == "cost") text += fmt::format("provenance = \"{}\"\n", provenance_name(preset.cost.provenance));
     }
-    const auto source = preset.sources.find(std::string(row.name));
-    if (!row.required && source == preset.sources.end()) continue;
     text += fmt::format("{} = {{ value = {}, source = {} }}\n", row.key, toml_real(row.ref(copy)),
                         toml_quoted(source == preset.sources.end() ? "not given" : source->second));
   }

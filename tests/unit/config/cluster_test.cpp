@@ -154,6 +154,22 @@ TEST(ClusterFile, RoundTripsThroughAFile) {
   }
 }
 
+// A section of which nothing is given may be left out, and may be empty.
+TEST(ClusterFile, NeedsNothingOfTheDevice) {
+  std::string text = cluster_toml(*find_cluster_preset("a800x8"));
+  const std::size_t device = text.find("[device]"), end = text.find("[cost]");
+  ASSERT_LT(device, end);
+  for (const char* section : {"", "[device]\n"}) {
+    std::string other = text;
+    auto preset = parse_cluster(other.replace(device, end - device, section), "other");
+    ASSERT_TRUE(preset.has_value()) << render(preset.error());
+    EXPECT_EQ(preset->device.memory_gbps, 0);
+    auto again = parse_cluster(cluster_toml(*preset), "again");
+    ASSERT_TRUE(again.has_value()) << render(again.error());
+    EXPECT_EQ(*again, *preset);
+  }
+}
+
 TEST(ClusterFile, IsUsedInPlaceOfThePreset) {
   const TemporaryFolder folder;
   ClusterPreset profile = *find_cluster_preset("local");
