@@ -60,10 +60,11 @@ expect_not_err 'were not given'
 expect_exit 0 sql whole.db 'SELECT count(DISTINCT rank) AS ranks FROM event' --csv
 expect_out 4
 # But for the newest 100 ms, whose events a rank may not have committed, layers that are finished are whole.
-expect_exit 0 sql whole.db 'SELECT count(*) >= 5 AS many, min(ranks), max(ranks)
+ranks_of_layers="SELECT count(*) >= 5 AS many, min(ranks), max(ranks)
   FROM (SELECT count(DISTINCT e.rank) AS ranks, max(e.end_ns) AS end_ns FROM run r JOIN event e USING (run_id)
         WHERE r.finished GROUP BY run_id)
-  WHERE end_ns < (SELECT max(end_ns) FROM event WHERE NOT unfinished) - 100000000' --csv
+  WHERE end_ns < (SELECT max(end_ns) FROM event WHERE NOT unfinished) - 100000000"
+expect_exit 0 sql whole.db "$ranks_of_layers" --csv
 expect_out '1,4,4'
 # The exchanges up to then were in the head: the clocks of both hosts fit.
 expect_exit 0 sql whole.db 'SELECT rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges FROM clock_fit ORDER BY rank' --csv
