@@ -6,6 +6,7 @@ Usage: test_exports.py PROGRAM
 import collections
 import csv
 import json
+import math
 import re
 import shutil
 import sqlite3
@@ -54,11 +55,19 @@ class Exports(unittest.TestCase):
 
     def assert_same_rows(self, found, expected, table):
         """Rows of texts and None in any order. Reals of 15 digits and of 17 agree when they are equal to 14."""
-        def plain(value):
-            if value is None:
-                return ""
-            return f"{float(value):.12e}" if re.fullmatch(r"-?\d+\.\d*(e[-+]\d+)?|-?\d+e[-+]\d+|-?\d+\.0", str(value)) else str(value)
-        self.assertEqual(sorted([plain(v) for v in row] for row in found), sorted([plain(v) for v in row] for row in expected), table)
+        def is_real(value):
+            return re.fullmatch(r"-?\d+\.\d*(e[-+]\d+)?|-?\d+e[-+]\d+", str(value)) is not None
+
+        def in_order(rows):
+            rows = [["" if v is None else str(v) for v in row] for row in rows]
+            return sorted(rows, key=lambda row: [f"{float(v):.6e}" if is_real(v) else v for v in row])
+
+        def agree(a, b):
+            return a == b or is_real(a) and is_real(b) and math.isclose(float(a), float(b), rel_tol=1e-14)
+        found, expected = in_order(found), in_order(expected)
+        self.assertEqual(len(found), len(expected), table)
+        for a, b in zip(found, expected):
+            self.assertTrue(len(a) == len(b) and all(map(agree, a, b)), (table, a, b))
 
     def tables(self):
         _, rows = self.ask("SELECT name FROM sqlite_master WHERE type = 'table'")
