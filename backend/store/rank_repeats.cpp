@@ -116,12 +116,12 @@ void RankRepeatWriter::set_repeat_windows(const std::function<bool(RunId)>& reco
   struct Row {
     std::int64_t run, repeat, begin_ns, end_ns, makespan_ns;
     bool has_timeline;
-    std::int64_t ranks;  // of its plan
+    std::int64_t ranks;  // of its plan; 0 when damage took that
   };
   std::vector<Row> rows;
   Statement read(db_,
-                 "SELECT run_id, repeat, begin_ns, end_ns, r.makespan_ns, has_timeline, ranks FROM repeat r JOIN run "
-                 "USING (run_id) JOIN plan USING (plan_id) ORDER BY run_id, repeat");
+                 "SELECT run_id, repeat, begin_ns, end_ns, r.makespan_ns, has_timeline, ifnull(ranks, 0) FROM repeat r "
+                 "LEFT JOIN run USING (run_id) LEFT JOIN plan USING (plan_id) ORDER BY run_id, repeat");
   while (read.step())
     rows.push_back({read.integer(0), read.integer(1), read.integer(2), read.integer(3), read.integer(4), read.flag(5),
                     read.integer(6)});

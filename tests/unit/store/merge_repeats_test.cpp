@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "backend/store/merge_shards.h"
-#include "backend/store/store_reader.h"
 #include "tests/unit/store/sample_shards.h"
 
 namespace spscope {
