@@ -29,7 +29,7 @@
 #include "backend/base/check.h"
 #include "backend/base/clock.h"
 #include "backend/base/median.h"
-#include "backend/cli/run_recorder.h"
+#include "backend/collect/run_recorder.h"
 #include "backend/execute/wait_word.h"
 #include "backend/strategies/strategy.h"
 #include "kernels/calibrate.h"

@@ -38,9 +38,9 @@
 #include "backend/base/error.h"
 #include "backend/base/median.h"
 #include "backend/base/rng.h"
-#include "backend/store/event_ring.h"
-#include "backend/store/merge_shards.h"
-#include "backend/store/shard_writer.h"
+#include "backend/collect/shard_writer.h"
+#include "backend/record/event_ring.h"
+#include "backend/store/merge/merge_shards.h"
 #include "backend/store/store_reader.h"
 #include "kernels/calibrate.h"
 

@@ -12,7 +12,7 @@ CREATE TABLE chunk (
   seq INTEGER NOT NULL CHECK (typeof(seq) = 'integer'),  -- number within the stream, from 0 without gaps
   record_kind INTEGER NOT NULL CHECK (typeof(record_kind) = 'integer'),  -- spans, collectives or counters
   record_version INTEGER NOT NULL CHECK (typeof(record_version) = 'integer'),  -- layout of the records: 1 or 2
-  codec INTEGER NOT NULL CHECK (typeof(codec) = 'integer'),  -- how data is packed: see backend/store/chunk_codec.h
+  codec INTEGER NOT NULL CHECK (typeof(codec) = 'integer'),  -- how data is packed: see backend/store/chunk/chunk_codec.h
   count INTEGER NOT NULL CHECK (typeof(count) = 'integer'),  -- events, 1 to 4,096
   -- smallest begin: raw clock of the rank in a shard, run clock in a finished file; likewise all times of events
   begin_min_ns INTEGER NOT NULL CHECK (typeof(begin_min_ns) = 'integer'),

@@ -2,6 +2,7 @@
 // that may fail alone. `capture` is the one place where an exception becomes a value.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -20,8 +21,10 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return has_value(); }
   // REQUIRES: has_value().
   T& operator*() & { return checked(); }
+  const T& operator*() const& { return checked(); }
   T&& operator*() && { return std::move(checked()); }
   T* operator->() { return &checked(); }
+  const T* operator->() const { return &checked(); }
   // REQUIRES: !has_value().
   const Error& error() const {
     SPSCOPE_CHECK(!has_value());
@@ -30,6 +33,10 @@ class [[nodiscard]] Result {
 
  private:
   T& checked() {
+    SPSCOPE_CHECK(has_value());
+    return std::get<0>(state_);
+  }
+  const T& checked() const {
     SPSCOPE_CHECK(has_value());
     return std::get<0>(state_);
   }
@@ -46,6 +53,16 @@ auto capture(Function&& function) -> Result<decltype(function())> {
   } catch (const std::exception& error) {
     return Error(ErrorCode::kInternal, error.what());
   }
+}
+
+// Runs `step`; the Error it threw, or nothing.
+template <typename Step>
+std::optional<Error> failure_of(Step&& step) {
+  const Result<bool> done = capture([&] {
+    step();
+    return true;
+  });
+  return done ? std::nullopt : std::optional(done.error());
 }
 
 }  // namespace spscope

@@ -13,8 +13,8 @@
 
 #include "backend/cli/command.h"
 #include "backend/cli/flag_values.h"
-#include "backend/cli/machine.h"
 #include "backend/execute/calibrate.h"
+#include "backend/job/machine.h"
 
 namespace spscope {
 namespace {

@@ -17,13 +17,13 @@
 #include "backend/base/result.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
-#include "backend/cli/machine.h"
+#include "backend/collect/collection.h"
 #include "backend/config/environment.h"
 #include "backend/execute/execute.h"
+#include "backend/job/machine.h"
 #include "backend/mask/array_file.h"
-#include "backend/store/collection.h"
+#include "backend/store/chunk/stored_chunk.h"
 #include "backend/store/store_reader.h"
-#include "backend/store/stored_chunk.h"
 #include "kernels/calibrate.h"
 
 namespace spscope {
@@ -195,7 +195,7 @@ FileFindings file_findings(const std::string& path) {
       if (run.plan_id) {
         const auto plan = capture([&] { return reader.plan(*run.plan_id).ops.empty(); });
         if (!plan && !is_damaged) throw plan.error();
-        plans += plan && !*Result(plan);
+        plans += plan && !*plan;
       }
       for (const RepeatRecord& repeat : reader.repeats(run.run_id)) {
         auto timeline = capture([&] { return reader.timeline(run.run_id, repeat.repeat); });

@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "backend/base/nearest_name.h"
+#include "backend/base/number_text.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help_format.h"
 #include "backend/config/cluster.h"
@@ -17,7 +18,6 @@
 #include "backend/exchange/export.h"
 #include "backend/mask/mask_import.h"
 #include "backend/mask/pattern.h"
-#include "backend/report/format.h"
 #include "backend/strategies/strategy.h"
 
 namespace spscope {

@@ -9,7 +9,7 @@
 #include "backend/cli/command.h"
 #include "backend/cli/print_merge.h"
 #include "backend/store/check_rows.h"
-#include "backend/store/merge_shards.h"
+#include "backend/store/merge/merge_shards.h"
 #include "backend/store/open_store.h"
 
 namespace spscope {

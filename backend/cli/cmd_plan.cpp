@@ -12,12 +12,12 @@
 #include "backend/cli/command.h"
 #include "backend/cli/help_format.h"
 #include "backend/cli/job_flags.h"
-#include "backend/cli/job_layers.h"
-#include "backend/cli/machine.h"
 #include "backend/cli/print_plan.h"
-#include "backend/cli/progress_count.h"
 #include "backend/cli/progress_printer.h"
-#include "backend/cli/result_of_plans.h"
+#include "backend/job/job_layers.h"
+#include "backend/job/machine.h"
+#include "backend/job/progress_count.h"
+#include "backend/job/result_of_plans.h"
 #include "backend/report/render.h"
 
 namespace spscope {

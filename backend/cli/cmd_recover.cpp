@@ -12,9 +12,9 @@
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/print_merge.h"
+#include "backend/collect/collection.h"
 #include "backend/config/environment.h"
-#include "backend/store/collection.h"
-#include "backend/store/merge_shards.h"
+#include "backend/store/merge/merge_shards.h"
 
 namespace spscope {
 namespace {

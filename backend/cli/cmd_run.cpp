@@ -9,21 +9,21 @@
 #include <ostream>
 
 #include "backend/analysis/comparison.h"
+#include "backend/base/number_text.h"
 #include "backend/base/result.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/flag_values.h"
 #include "backend/cli/help_format.h"
 #include "backend/cli/job_flags.h"
-#include "backend/cli/progress_page.h"
 #include "backend/cli/progress_printer.h"
 #include "backend/cli/run_command.h"
 #include "backend/cli/run_ranks.h"
-#include "backend/cli/run_size.h"
-#include "backend/cli/scratch.h"
-#include "backend/cli/stop_signals.h"
+#include "backend/collect/progress_page.h"
+#include "backend/collect/scratch.h"
 #include "backend/config/environment.h"
-#include "backend/report/format.h"
+#include "backend/job/run_size.h"
+#include "backend/launch/stop_signals.h"
 #include "backend/report/render.h"
 
 namespace spscope {
@@ -215,7 +215,7 @@ void tell_end(RunShards& shards, const Result<RunOutcome>& outcome, const std::o
   if (shards.target().head == nullptr) return;
   if (!outcome)
     shards.add_incident(incident_of(&outcome.error()));
-  else if (Result(outcome)->interrupted())
+  else if (outcome->interrupted())
     shards.add_incident(incident_of(lost ? &*lost : nullptr));
 }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "backend/report/format.h"
+#include "backend/base/number_text.h"
 
 namespace spscope {
 

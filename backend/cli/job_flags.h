@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "backend/cli/job.h"
+#include "backend/job/job.h"
 
 namespace spscope {
 

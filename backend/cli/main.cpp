@@ -14,13 +14,13 @@
 #include "backend/base/memory_limit.h"
 #include "backend/base/memory_refused.h"
 #include "backend/cli/build_facts.h"
-#include "backend/cli/bus_error.h"
 #include "backend/cli/command.h"
 #include "backend/cli/flag_values.h"
 #include "backend/cli/help.h"
 #include "backend/cli/help_format.h"
 #include "backend/cli/usage.h"
-#include "backend/store/store_memory.h"
+#include "backend/launch/bus_error.h"
+#include "backend/store/sqlite/store_memory.h"
 
 namespace spscope {
 namespace {

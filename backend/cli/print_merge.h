@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backend/cli/command.h"
-#include "backend/store/merge_shards.h"
+#include "backend/store/merge/merge_shards.h"
 
 namespace spscope {
 

@@ -122,7 +122,7 @@ void ProgressPrinter::know(const RunProgress& progress) {
 int ProgressPrinter::end(const Result<int>& code) {
   clear();
   const Error* error = code ? nullptr : &code.error();
-  last_.exit_code = error == nullptr ? *Result(code) : exit_code(*error);
+  last_.exit_code = error == nullptr ? *code : exit_code(*error);
   if (error != nullptr) last_.cause = error->what(), last_.cause_id = error_id(error->code());
   if (last_.cause.empty()) last_.cause = "the result or the lines before say why";
   if (error != nullptr && (!tells_end_ || !error->problems().empty())) warn(render(*error));  // with all places

@@ -12,7 +12,7 @@
 
 #include "backend/base/result.h"
 #include "backend/cli/command.h"
-#include "backend/cli/run_progress.h"
+#include "backend/collect/run_progress.h"
 
 namespace spscope {
 

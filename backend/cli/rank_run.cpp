@@ -6,9 +6,9 @@
 #include <ostream>
 
 #include "backend/base/clock.h"
-#include "backend/cli/agree.h"
-#include "backend/cli/gather_shards.h"
-#include "backend/cli/rank_clocks.h"
+#include "backend/execute/agree.h"
+#include "backend/launch/gather_shards.h"
+#include "backend/launch/rank_clocks.h"
 
 namespace spscope {
 namespace {
@@ -34,9 +34,7 @@ void look_for_room(const RankWorld& world, const HostFolders& folders, RunOption
 }
 
 // What there is to gather: of a run that did something.
-bool leaves_something(const RankEnd& end) {
-  return !end.outcome || end.lost || Result(end.outcome)->layer_passes_done > 0;
-}
+bool leaves_something(const RankEnd& end) { return !end.outcome || end.lost || end.outcome->layer_passes_done > 0; }
 
 }  // namespace
 
@@ -102,7 +100,7 @@ std::optional<Error> keep_run(RankWorld& world, ProgressPrinter& printer, const 
     if (!agreed) folders.remove();
     return mine ? mine : agreed;
   });
-  if (kept) return *Result(kept);
+  if (kept) return *kept;
   // The world itself failed: another host may be gone.
   return failure_of([&] {
     if (output != nullptr) output->leave_to_recover(kept.error());

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "backend/cli/host_folders.h"
 #include "backend/cli/run_command.h"
+#include "backend/launch/host_folders.h"
 
 namespace spscope {
 

@@ -9,12 +9,12 @@
 
 #include "backend/base/result.h"
 #include "backend/cli/command.h"
-#include "backend/cli/job.h"
-#include "backend/cli/progress_page.h"
 #include "backend/cli/progress_printer.h"
-#include "backend/cli/run_job.h"
-#include "backend/cli/run_output.h"
-#include "backend/cli/run_shards.h"
+#include "backend/collect/progress_page.h"
+#include "backend/job/job.h"
+#include "backend/job/run_job.h"
+#include "backend/job/run_output.h"
+#include "backend/job/run_shards.h"
 
 namespace spscope {
 

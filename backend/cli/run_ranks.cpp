@@ -9,17 +9,17 @@
 
 #include "backend/analysis/comparison.h"
 #include "backend/base/clock.h"
-#include "backend/cli/agree.h"
-#include "backend/cli/host_folders.h"
-#include "backend/cli/mpi_launch.h"
-#include "backend/cli/progress_page.h"
 #include "backend/cli/progress_printer.h"
 #include "backend/cli/rank_run.h"
-#include "backend/cli/rank_watch.h"
-#include "backend/cli/scratch.h"
-#include "backend/cli/stop_signals.h"
+#include "backend/collect/progress_page.h"
+#include "backend/collect/scratch.h"
 #include "backend/config/environment.h"
+#include "backend/execute/agree.h"
 #include "backend/execute/rank_world.h"
+#include "backend/launch/host_folders.h"
+#include "backend/launch/mpi_launch.h"
+#include "backend/launch/rank_watch.h"
+#include "backend/launch/stop_signals.h"
 
 namespace spscope {
 namespace {
@@ -83,7 +83,7 @@ int keep_launched(CommandContext& context, const RunFlags& flags, ProgressPrinte
     if (died && !was_stopped) printer.warn(render(death_of(watch, end, "")));
     throw merged.error();
   }
-  const MergeReport report = *Result(merged);
+  const MergeReport report = *merged;
   printer.set_out(wanted);
   const std::string kept =
       wanted.empty() ? "nothing was kept" : fmt::format("{} events up to then are kept in {}", report.events, wanted);
@@ -210,7 +210,7 @@ int run_as_rank(CommandContext& context, const RunFlags& flags, ProgressPrinter&
   };
   if (page && !end.outcome)
     page->set_cause(end.outcome.error().what(), -1, error_id(end.outcome.error().code()));
-  else if (page && Result(end.outcome)->interrupted())
+  else if (page && end.outcome->interrupted())
     page->set_cause(end.lost ? end.lost->what() : stop_text(), -1,
                     error_id(end.lost ? end.lost->code() : ErrorCode::kInterrupted));
   return page && output ? end_of_run(*page, printer, keep) : keep();

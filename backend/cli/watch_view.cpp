@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "backend/base/clock.h"
+#include "backend/base/number_text.h"
 #include "backend/base/result.h"
-#include "backend/report/format.h"
 
 namespace spscope {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/cli/progress_page.h"
-#include "backend/cli/watchdog.h"
-#include "backend/store/live_collection.h"
+#include "backend/collect/live_collection.h"
+#include "backend/collect/progress_page.h"
+#include "backend/collect/watchdog.h"
 
 namespace spscope {
 

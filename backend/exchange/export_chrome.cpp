@@ -19,7 +19,7 @@
 
 #include "backend/base/whole_file.h"
 #include "backend/exchange/export.h"
-#include "backend/store/any_value.h"
+#include "backend/store/sqlite/any_value.h"
 #include "backend/store/store_reader.h"
 
 namespace spscope {

@@ -14,8 +14,8 @@
 #include "backend/exchange/csv_text.h"
 #include "backend/exchange/export.h"
 #include "backend/exchange/store_tables.h"
-#include "backend/store/any_value.h"
 #include "backend/store/embedded_schema.h"
+#include "backend/store/sqlite/any_value.h"
 
 namespace spscope {
 

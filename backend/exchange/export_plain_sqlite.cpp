@@ -9,9 +9,9 @@
 #include "backend/base/whole_file.h"
 #include "backend/exchange/export.h"
 #include "backend/exchange/store_tables.h"
-#include "backend/store/any_value.h"
 #include "backend/store/check_rows.h"
 #include "backend/store/embedded_schema.h"
+#include "backend/store/sqlite/any_value.h"
 
 namespace spscope {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/store/sqlite.h"
+#include "backend/store/sqlite/sqlite.h"
 
 namespace spscope {
 

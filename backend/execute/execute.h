@@ -11,11 +11,11 @@
 #include "backend/base/error.h"
 #include "backend/execute/activations.h"
 #include "backend/execute/communicator.h"
-#include "backend/execute/op_recorder.h"
 #include "backend/execute/outputs.h"
 #include "backend/execute/rank_world.h"
 #include "backend/plan/request.h"
 #include "backend/plan/timeline.h"
+#include "backend/record/op_recorder.h"
 
 namespace spscope {
 

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "backend/base/error.h"
-#include "backend/execute/op_recorder.h"
 #include "backend/execute/wait_word.h"
 #include "backend/plan/plan.h"
+#include "backend/record/op_recorder.h"
 
 namespace spscope {
 

@@ -13,10 +13,10 @@
 
 #include "backend/execute/buffer_store.h"
 #include "backend/execute/communicator.h"
-#include "backend/execute/op_recorder.h"
 #include "backend/execute/partner_ops.h"
 #include "backend/execute/run_control.h"
 #include "backend/execute/traffic_counter.h"
+#include "backend/record/op_recorder.h"
 
 namespace spscope {
 

@@ -16,21 +16,19 @@
 #include <vector>
 
 #include "backend/base/dtype.h"
+#include "backend/base/ids.h"
 #include "backend/plan/box.h"
 #include "backend/plan/set_table.h"
 #include "backend/plan/tensors.h"
 
 namespace spscope {
 
-using OpId = std::int32_t;
-using PostId = std::int32_t;
 using ValueId = std::int32_t;
 using AccId = std::int32_t;
 using GroupId = std::int32_t;
 using MessageId = std::int32_t;
 using KernelId = std::int32_t;
 using MaskId = std::int32_t;
-inline constexpr std::int32_t kNone = -1;
 
 // A run of one of the plan's reference arrays.
 struct IdRange {

@@ -1,6 +1,6 @@
 // Request: the workload that a strategy plans for, and all that verify() trusts.
 //
-// It is made once per layer (backend/cli/layer_request.h) and holds shapes, the masks that will run, the masks that are
+// It is made once per layer (backend/job/layer_request.h) and holds shapes, the masks that will run, the masks that are
 // known when planning, the kernels, and what the layer must compute. Planning on the mask that is about to run would be
 // an oracle: real systems plan with the mask of the last denoise step. A strategy reads `known_mask`; tiles are counted
 // on `executed_mask`.

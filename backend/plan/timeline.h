@@ -9,15 +9,9 @@
 
 #include "backend/config/run_config.h"
 #include "backend/plan/plan.h"
+#include "backend/record/op_times.h"
 
 namespace spscope {
-
-// Times of one op, from the start of the layer. For compute, post == begin.
-struct OpTimes {
-  std::int64_t post_ns = 0;   // the rank entered the op: everything it depends on at its rank had ended
-  std::int64_t begin_ns = 0;  // compute began, or the last partner had posted and data could move
-  std::int64_t end_ns = 0;
-};
 
 struct Timeline {
   std::vector<OpTimes> ops;  // by OpId

@@ -11,12 +11,12 @@
 
 #include "backend/base/check.h"
 #include "backend/base/result.h"
-#include "backend/store/lod_codec.h"
+#include "backend/store/event_table/rank_repeat_row.h"
 #include "backend/store/mask_codec.h"
-#include "backend/store/rank_repeat_row.h"
+#include "backend/store/pyramid/lod_codec.h"
+#include "backend/store/sqlite/table_rows.h"
 #include "backend/store/stored_mask.h"
 #include "backend/store/stored_plan.h"
-#include "backend/store/table_rows.h"
 
 namespace spscope {
 
@@ -49,7 +49,7 @@ class Thumbnails {
     mask_ = mask;
     wanted_.reset();
     const auto bits = capture([&] { return load_mask(db_, mask); });
-    if (bits && *Result(bits)) wanted_ = make_thumbnails(**Result(bits));
+    if (bits && *bits) wanted_ = make_thumbnails(**bits);
     check_together(mask);
   }
 

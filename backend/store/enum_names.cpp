@@ -4,9 +4,9 @@
 
 #include "backend/plan/plan.h"
 #include "backend/plan/timeline.h"
-#include "backend/store/chunk_codec.h"
-#include "backend/store/events.h"
-#include "backend/store/rank_records.h"
+#include "backend/record/events.h"
+#include "backend/record/rank_records.h"
+#include "backend/store/chunk/chunk_codec.h"
 #include "backend/store/records.h"
 
 namespace spscope {
@@ -43,12 +43,6 @@ std::vector<EnumName> all_names() {
 }
 
 }  // namespace
-
-std::string_view incident_kind_name(IncidentKind kind) {
-  static constexpr std::string_view names[kNumIncidentKinds] = {"failed", "hung", "stopped",
-                                                                "killed", "lost", "interrupted"};
-  return names[static_cast<std::size_t>(kind)];
-}
 
 std::span<const EnumName> enum_names() {
   static const std::vector<EnumName> rows = all_names();

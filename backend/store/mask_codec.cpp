@@ -5,8 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "backend/base/bytes.h"
 #include "backend/base/check.h"
-#include "backend/store/bytes.h"
 
 namespace spscope {
 

@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "backend/base/check.h"
-#include "backend/store/chunk_appender.h"
+#include "backend/store/chunk/chunk_appender.h"
 #include "backend/store/embedded_schema.h"
 #include "backend/store/enum_names.h"
-#include "backend/store/table_copy.h"
+#include "backend/store/records.h"
+#include "backend/store/sqlite/table_copy.h"
 
 namespace spscope {
 

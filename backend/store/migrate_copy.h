@@ -2,8 +2,8 @@
 // memory to read it (open_store) or in a new file (spscope migrate).
 #pragma once
 
-#include "backend/store/chunk_codec.h"
-#include "backend/store/sqlite.h"
+#include "backend/store/chunk/chunk_codec.h"
+#include "backend/store/sqlite/sqlite.h"
 
 namespace spscope {
 

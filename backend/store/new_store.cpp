@@ -8,6 +8,7 @@
 #include "backend/base/clock.h"
 #include "backend/store/embedded_schema.h"
 #include "backend/store/enum_names.h"
+#include "backend/store/records.h"
 
 namespace spscope {
 

@@ -11,9 +11,9 @@
 #include <optional>
 
 #include "backend/base/result.h"
-#include "backend/store/collection.h"
+#include "backend/record/collecting_note.h"
 #include "backend/store/embedded_schema.h"
-#include "backend/store/event_table.h"
+#include "backend/store/event_table/event_table.h"
 #include "backend/store/migrate_copy.h"
 #include "backend/store/new_store.h"
 #include "backend/store/output_file.h"
@@ -25,8 +25,8 @@ namespace {
 // For the path of a run whose file was not made, or not yet: OUT, OUT.collecting, the folder of its shards, or a shard.
 void refuse_unfinished(const std::string& path) {
   const Result<std::optional<CollectingNote>> found = capture([&] { return find_collection(path); });
-  if (!found || !*Result(found)) return;
-  const CollectingNote note = **Result(found);
+  if (!found || !*found) return;
+  const CollectingNote note = **found;
   const std::string beside = collecting_path(note.out);
   const std::string leads = file_kind(beside) != FileKind::kAbsent ? beside : note.folder;
   if (collector_state(note) == CollectorState::kRuns)
@@ -254,7 +254,7 @@ bool is_ordinary_table(Database& db, std::string_view table) {
   for (;;) {
     // SQLite makes its tables of the rows before the first that it cannot read.
     const auto row = capture([&] { return rows.step(); });
-    if (!row || !*Result(row)) return found;
+    if (!row || !*row) return found;
     if (!rows.flag(0)) return false;
     found = true;
   }
@@ -264,7 +264,7 @@ void check_damaged(Database& db, const Error& fault) {
   check_views(db);
   std::optional<int> min_reader, said, in_header;
   const auto keep = [](std::optional<int>& number, const Result<int>& read) {
-    if (read) number = *Result(read);
+    if (read) number = *read;
   };
   if (is_ordinary_table(db, "meta")) {
     keep(min_reader, capture([&] { return meta_number(db, "min_reader"); }));

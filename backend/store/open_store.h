@@ -4,8 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "backend/store/rank_records.h"
-#include "backend/store/sqlite.h"
+#include "backend/record/rank_records.h"
+#include "backend/store/records.h"
+#include "backend/store/sqlite/sqlite.h"
 
 namespace spscope {
 

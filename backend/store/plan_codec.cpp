@@ -5,9 +5,9 @@
 #include <limits>
 #include <unordered_map>
 
+#include "backend/base/bytes.h"
 #include "backend/base/check.h"
 #include "backend/plan/verify.h"
-#include "backend/store/bytes.h"
 
 namespace spscope {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/store/event_table/rank_repeat_row.h"
 #include "backend/store/open_store.h"
-#include "backend/store/rank_repeat_row.h"
 
 namespace spscope {
 

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "backend/store/chunk_codec.h"
-#include "backend/store/rank_records.h"
-#include "backend/store/sqlite.h"
-#include "backend/store/table_rows.h"
+#include "backend/record/rank_records.h"
+#include "backend/store/chunk/chunk_codec.h"
+#include "backend/store/sqlite/sqlite.h"
+#include "backend/store/sqlite/table_rows.h"
 
 namespace spscope {
 

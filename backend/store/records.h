@@ -16,6 +16,7 @@
 
 #include "backend/base/dtype.h"
 #include "backend/base/error.h"
+#include "backend/base/ids.h"
 #include "backend/base/parameter.h"
 #include "backend/plan/plan.h"
 #include "backend/plan/timeline.h"
@@ -25,7 +26,6 @@ namespace spscope {
 // Keys of rows. They mean something only within their file.
 enum class WorkloadId : std::int64_t {};
 enum class StrategyId : std::int64_t {};
-enum class RunId : std::int64_t {};
 enum class PlanId : std::int64_t {};
 enum class StoredMaskId : std::int64_t {};
 

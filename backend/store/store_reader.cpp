@@ -9,10 +9,10 @@
 
 #include "backend/store/open_store.h"
 #include "backend/store/rank_repeats.h"
-#include "backend/store/sqlite.h"
+#include "backend/store/sqlite/sqlite.h"
+#include "backend/store/sqlite/value_text.h"
 #include "backend/store/stored_mask.h"
 #include "backend/store/stored_plan.h"
-#include "backend/store/value_text.h"
 
 namespace spscope {
 

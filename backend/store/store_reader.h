@@ -10,11 +10,12 @@
 #include "backend/mask/block_mask.h"
 #include "backend/plan/plan.h"
 #include "backend/plan/timeline.h"
+#include "backend/record/events.h"
+#include "backend/record/rank_records.h"
 #include "backend/store/check_rows.h"
-#include "backend/store/events.h"
-#include "backend/store/query.h"
-#include "backend/store/rank_records.h"
+#include "backend/store/chunk/event_reader.h"
 #include "backend/store/records.h"
+#include "backend/store/sqlite/query.h"
 
 namespace spscope {
 

@@ -12,14 +12,14 @@
 #include <unordered_map>
 
 #include "backend/base/check.h"
-#include "backend/store/chunk_codec.h"
+#include "backend/store/chunk/chunk_codec.h"
 #include "backend/store/new_store.h"
 #include "backend/store/output_file.h"
-#include "backend/store/sqlite.h"
+#include "backend/store/sqlite/sqlite.h"
+#include "backend/store/sqlite/value_text.h"
 #include "backend/store/stored_mask.h"
 #include "backend/store/stored_plan.h"
 #include "backend/store/timeline_events.h"
-#include "backend/store/value_text.h"
 
 namespace spscope {
 

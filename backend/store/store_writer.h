@@ -16,9 +16,10 @@
 #include "backend/mask/block_mask.h"
 #include "backend/plan/plan.h"
 #include "backend/plan/timeline.h"
-#include "backend/store/events.h"
+#include "backend/record/events.h"
+#include "backend/record/rank_records.h"
+#include "backend/store/chunk/event_writer.h"
 #include "backend/store/output_file.h"
-#include "backend/store/rank_records.h"
 #include "backend/store/records.h"
 
 namespace spscope {

@@ -6,8 +6,8 @@
 
 #include "backend/base/check.h"
 #include "backend/store/mask_codec.h"
-#include "backend/store/value_text.h"
-#include "backend/store/zstd_blob.h"
+#include "backend/store/sqlite/value_text.h"
+#include "backend/store/sqlite/zstd_blob.h"
 
 namespace spscope {
 

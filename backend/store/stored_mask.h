@@ -7,7 +7,7 @@
 
 #include "backend/mask/block_mask.h"
 #include "backend/store/records.h"
-#include "backend/store/sqlite.h"
+#include "backend/store/sqlite/sqlite.h"
 
 namespace spscope {
 

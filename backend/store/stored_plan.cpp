@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "backend/store/plan_codec.h"
+#include "backend/store/sqlite/value_text.h"
+#include "backend/store/sqlite/zstd_blob.h"
 #include "backend/store/timeline_events.h"
-#include "backend/store/value_text.h"
-#include "backend/store/zstd_blob.h"
 
 namespace spscope {
 

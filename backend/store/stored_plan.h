@@ -7,7 +7,7 @@
 
 #include "backend/plan/plan.h"
 #include "backend/store/records.h"
-#include "backend/store/sqlite.h"
+#include "backend/store/sqlite/sqlite.h"
 
 namespace spscope {
 

@@ -6,7 +6,8 @@
 
 #include "backend/plan/plan.h"
 #include "backend/plan/timeline.h"
-#include "backend/store/events.h"
+#include "backend/record/events.h"
+#include "backend/store/chunk/event_writer.h"
 
 namespace spscope {
 

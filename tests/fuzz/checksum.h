@@ -5,7 +5,7 @@
 #include <cstring>
 #include <span>
 
-#include "backend/store/bytes.h"
+#include "backend/base/bytes.h"
 
 namespace spscope::fuzz {
 

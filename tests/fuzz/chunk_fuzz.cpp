@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "backend/base/check.h"
-#include "backend/store/chunk_codec.h"
+#include "backend/store/chunk/chunk_codec.h"
 #include "tests/fuzz/checksum.h"
 #include "tests/fuzz/fuzz_target.h"
 

@@ -1,7 +1,7 @@
 // A block of a pyramid with a valid checksum, after a byte for the shift and two for the number of buckets. What is
 // accepted is so many buckets, and the same after it was written and read again.
 #include "backend/base/check.h"
-#include "backend/store/lod_codec.h"
+#include "backend/store/pyramid/lod_codec.h"
 #include "tests/fuzz/checksum.h"
 #include "tests/fuzz/fuzz_target.h"
 

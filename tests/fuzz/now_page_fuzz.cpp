@@ -1,6 +1,6 @@
 // The page beside a shard. What is read of it must be what the header of now_page.h promises of any file.
 #include "backend/base/check.h"
-#include "backend/store/now_page.h"
+#include "backend/record/now_page.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/unit/store/sample_store.h"
 

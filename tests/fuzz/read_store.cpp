@@ -2,9 +2,9 @@
 
 #include <array>
 
+#include "backend/base/bytes.h"
 #include "backend/base/check.h"
 #include "backend/base/error.h"
-#include "backend/store/bytes.h"
 
 namespace spscope::fuzz {
 namespace {

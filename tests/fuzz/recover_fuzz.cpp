@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "backend/base/check.h"
-#include "backend/store/merge_shards.h"
+#include "backend/store/merge/merge_shards.h"
 #include "tests/fuzz/checksum.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/read_store.h"

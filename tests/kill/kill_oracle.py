@@ -16,7 +16,7 @@ from pathlib import Path
 
 NEWEST_NS = 100_000_000
 LOOK_S = 0.003
-PAGE_HEADER = struct.Struct("<8sIi8xIII4x16x8x")  # backend/store/now_page.h
+PAGE_HEADER = struct.Struct("<8sIi8xIII4x16x8x")  # backend/record/now_page.h
 LINE_BYTES = 64
 
 

@@ -19,10 +19,10 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/host.h"
-#include "backend/store/merge_shards.h"
-#include "backend/store/now_page.h"
-#include "backend/store/shard_writer.h"
-#include "backend/store/sqlite.h"
+#include "backend/collect/shard_writer.h"
+#include "backend/record/now_page.h"
+#include "backend/store/merge/merge_shards.h"
+#include "backend/store/sqlite/sqlite.h"
 #include "tests/fuzz/sample_plans.h"
 
 namespace spscope {

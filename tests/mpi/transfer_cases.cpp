@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "backend/cli/file_transfer.h"
+#include "backend/launch/file_transfer.h"
 #include "tests/support/temporary_folder.h"
 
 namespace spscope {

@@ -135,7 +135,7 @@ std::shared_ptr<LaneRun> prepare(MpiWorld& world, const Plan& plan, const Reques
     return std::make_shared<LaneRun>(plan, request, activations, options, view_of(world));
   });
   throw_agreed(world, made ? std::nullopt : std::optional(made.error()));
-  const std::shared_ptr<LaneRun> run = *Result(made);
+  const std::shared_ptr<LaneRun> run = *made;
   SharedSlots shared;
   const Board board = share_memory(world, plan, run->program.layout(), shared);
   run->store = std::make_unique<BufferStore>(run->program.layout(), options.poison, run->program.view().local, shared);

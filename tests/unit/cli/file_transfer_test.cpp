@@ -1,6 +1,6 @@
 // A file goes from one process to another whole or not at all, in pieces of at most the size that was asked for, and
 // whatever stops one end stops the other.
-#include "backend/cli/file_transfer.h"
+#include "backend/launch/file_transfer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include <sstream>
 #include <thread>
 
-#include "backend/cli/agree.h"
+#include "backend/execute/agree.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/cli/partial_world.h"
 

@@ -1,5 +1,5 @@
 // How a launcher ends an mpirun: a script that stands for it, with children that stand for ranks of this host.
-#include "backend/cli/mpi_launch.h"
+#include "backend/launch/mpi_launch.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // The clocks of ranks on two hosts reach the file: what a merge makes of the raw times of both lies on the clock of
 // rank 0, within the bound that it states.
-#include "backend/cli/rank_clocks.h"
+#include "backend/launch/rank_clocks.h"
 
 #include <gtest/gtest.h>
 
-#include "backend/store/merge_shards.h"
+#include "backend/store/merge/merge_shards.h"
 #include "backend/store/store_reader.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/cli/partial_world.h"

@@ -1,5 +1,5 @@
 // What a launcher says and keeps of its ranks: processes of this test that stop, go on and die.
-#include "backend/cli/rank_watch.h"
+#include "backend/launch/rank_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Where a run is: what people and programs read of it, what is told of the time that is left, and the page that takes
 // it to those who look on.
-#include "backend/cli/run_progress.h"
+#include "backend/collect/run_progress.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "backend/base/clock.h"
-#include "backend/cli/progress_count.h"
-#include "backend/cli/progress_page.h"
+#include "backend/collect/progress_page.h"
+#include "backend/job/progress_count.h"
 #include "backend/strategies/strategy.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "backend/cli/stop_signals.h"
+#include "backend/launch/stop_signals.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // Which rank is to blame, on pages made by hand: the cause comes first, whatever it made others do.
-#include "backend/cli/watchdog.h"
+#include "backend/collect/watchdog.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The tables `event` and `event_stats` against a filter over plain records, written without them.
-#include "backend/store/event_table.h"
+#include "backend/store/event_table/event_table.h"
 
 #include <gtest/gtest.h>
 
@@ -7,12 +7,12 @@
 #include <map>
 #include <tuple>
 
+#include "backend/base/bytes.h"
 #include "backend/base/rng.h"
-#include "backend/store/bytes.h"
-#include "backend/store/chunk_codec.h"
+#include "backend/store/chunk/chunk_codec.h"
 #include "backend/store/embedded_schema.h"
 #include "backend/store/open_store.h"
-#include "backend/store/query.h"
+#include "backend/store/sqlite/query.h"
 
 namespace spscope {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backend/base/rng.h"
-#include "backend/store/event_ring.h"
+#include "backend/record/event_ring.h"
 
 namespace spscope {
 namespace {

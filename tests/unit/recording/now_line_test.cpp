@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "backend/store/now_page.h"
+#include "backend/record/now_page.h"
 #include "tests/support/temporary_folder.h"
 
 namespace spscope {

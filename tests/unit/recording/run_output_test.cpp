@@ -1,12 +1,12 @@
 // A collection becomes one file: of a run that ends well, and of one whose rank fails.
-#include "backend/cli/run_output.h"
+#include "backend/job/run_output.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "backend/cli/run_shards.h"
+#include "backend/job/run_shards.h"
 #include "backend/store/store_reader.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/execute/execute_cases.h"

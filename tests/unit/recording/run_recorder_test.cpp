@@ -1,12 +1,12 @@
 // The events that a recorder stores are those that the timelines of the same run would give.
-#include "backend/cli/run_recorder.h"
+#include "backend/collect/run_recorder.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 
-#include "backend/store/sqlite.h"
+#include "backend/store/sqlite/sqlite.h"
 #include "backend/store/timeline_events.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/execute/execute_cases.h"

@@ -1,5 +1,5 @@
 // What lanes push reaches the shard in order, soon, and never in part; what cannot be written is counted.
-#include "backend/store/shard_writer.h"
+#include "backend/collect/shard_writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "backend/base/rng.h"
-#include "backend/store/sqlite.h"
+#include "backend/store/sqlite/sqlite.h"
 #include "tests/support/temporary_folder.h"
 
 namespace spscope {

@@ -1,12 +1,12 @@
-#include "backend/store/bytes.h"
+#include "backend/base/bytes.h"
 
 #include <gtest/gtest.h>
 
 #include <string_view>
 
 #include "backend/base/error.h"
-#include "backend/store/utf8.h"
-#include "backend/store/value_text.h"
+#include "backend/base/utf8.h"
+#include "backend/store/sqlite/value_text.h"
 
 namespace spscope {
 namespace {

@@ -1,5 +1,5 @@
 // Chunks: every record comes back, sizes are what the layout says, and no bytes do harm.
-#include "backend/store/chunk_codec.h"
+#include "backend/store/chunk/chunk_codec.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <cstring>
 #include <limits>
 
+#include "backend/base/bytes.h"
 #include "backend/base/rng.h"
-#include "backend/store/bytes.h"
 #include "tests/unit/store/sample_store.h"
 
 namespace spscope {

@@ -1,5 +1,5 @@
 // Version 2 of the records: passes that repeat take few bytes, every record comes back, and no bytes do harm.
-#include "backend/store/chunk_labelled.h"
+#include "backend/store/chunk/chunk_labelled.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "backend/base/bytes.h"
 #include "backend/base/rng.h"
-#include "backend/store/bytes.h"
 #include "tests/unit/store/sample_store.h"
 
 namespace spscope {

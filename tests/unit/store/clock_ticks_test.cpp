@@ -1,5 +1,5 @@
 // Ticks of clocks: those of a coarse clock are found, and every difference comes back whatever the tick.
-#include "backend/store/clock_ticks.h"
+#include "backend/store/chunk/clock_ticks.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <csignal>
 #include <cstdint>
 
-#include "backend/store/collection.h"
-#include "backend/store/file_system.h"
+#include "backend/base/file_system.h"
+#include "backend/collect/collection.h"
 #include "tests/unit/store/sample_store.h"
 
 namespace spscope {

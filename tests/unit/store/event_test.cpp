@@ -1,9 +1,10 @@
 // Streams, slots, names and the ledger.
-#include "backend/store/events.h"
+#include "backend/record/events.h"
+#include "backend/store/chunk/event_writer.h"
 
 #include <map>
 
-#include "backend/store/stored_chunk.h"
+#include "backend/store/chunk/stored_chunk.h"
 #include "tests/unit/store/sample_store.h"
 
 namespace spscope {

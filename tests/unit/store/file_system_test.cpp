@@ -1,5 +1,5 @@
 // How much room a folder has.
-#include "backend/store/file_system.h"
+#include "backend/base/file_system.h"
 
 #include <gtest/gtest.h>
 

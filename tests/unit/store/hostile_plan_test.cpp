@@ -8,7 +8,7 @@
 #include "backend/schedule/cost.h"
 #include "backend/schedule/imbalance.h"
 #include "backend/store/plan_codec.h"
-#include "backend/store/value_text.h"
+#include "backend/store/sqlite/value_text.h"
 #include "tests/support/plan_corruption.h"
 #include "tests/support/plan_executor.h"
 #include "tests/unit/store/sample_store.h"

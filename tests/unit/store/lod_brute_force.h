@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/base/rng.h"
-#include "backend/store/lod_pyramid.h"
+#include "backend/store/pyramid/lod_pyramid.h"
 
 namespace spscope::testing {
 

@@ -1,6 +1,6 @@
 // Every answer of a pyramid equals brute force: the definition of a bucket written out, one bucket at a time, over all
 // events.
-#include "backend/store/lod_pyramid.h"
+#include "backend/store/pyramid/lod_pyramid.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // The pyramids of a merged file: every answer of the reader, stored or counted anew, equals brute force over the events
 // of the file.
-#include "backend/store/lod_store.h"
+#include "backend/store/pyramid/lod_store.h"
 
 #include <gtest/gtest.h>
 
-#include "backend/store/lod_codec.h"
-#include "backend/store/merge_shards.h"
+#include "backend/store/merge/merge_shards.h"
+#include "backend/store/pyramid/lod_codec.h"
 #include "tests/unit/store/lod_brute_force.h"
 #include "tests/unit/store/sample_shards.h"
 

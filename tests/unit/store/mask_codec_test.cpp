@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "backend/store/bytes.h"
+#include "backend/base/bytes.h"
 #include "tests/unit/store/sample_store.h"
 
 namespace spscope {

@@ -1,6 +1,6 @@
 // Pyramids that a merge makes while events stream by are, byte by byte, those that are made of all events at once; and
 // the memory of a merge does not grow with its events.
-#include "backend/store/merge_feed.h"
+#include "backend/store/merge/merge_feed.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -10,8 +10,8 @@
 #include <fstream>
 #include <numeric>
 
-#include "backend/store/lod_codec.h"
-#include "backend/store/merge_shards.h"
+#include "backend/store/merge/merge_shards.h"
+#include "backend/store/pyramid/lod_codec.h"
 #include "tests/unit/store/lod_brute_force.h"
 #include "tests/unit/store/sample_shards.h"
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/store/merge_shards.h"
+#include "backend/store/merge/merge_shards.h"
 #include "tests/unit/store/sample_shards.h"
 
 namespace spscope {

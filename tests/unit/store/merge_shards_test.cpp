@@ -1,4 +1,4 @@
-#include "backend/store/merge_shards.h"
+#include "backend/store/merge/merge_shards.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 #include "backend/base/clock_drift.h"
 #include "backend/store/embedded_schema.h"
-#include "backend/store/merge_tables.h"
+#include "backend/store/merge/merge_tables.h"
 #include "backend/store/new_store.h"
 #include "backend/store/rank_repeats.h"
 #include "tests/unit/store/lod_brute_force.h"

@@ -12,7 +12,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/rng.h"
-#include "backend/store/now_page.h"
+#include "backend/record/now_page.h"
 #include "tests/unit/store/sample_store.h"
 
 namespace spscope {

@@ -1,5 +1,5 @@
 // Coded numbers: every one comes back, noise takes its entropy, and any bytes are read without harm.
-#include "backend/store/number_coder.h"
+#include "backend/store/chunk/number_coder.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/store/bytes.h"
+#include "backend/base/bytes.h"
 #include "tests/support/plan_library.h"
 #include "tests/unit/store/sample_store.h"
 

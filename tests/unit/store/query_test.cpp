@@ -1,4 +1,4 @@
-#include "backend/store/query.h"
+#include "backend/store/sqlite/query.h"
 
 #include <chrono>
 

@@ -9,7 +9,7 @@
 #include "backend/base/rng.h"
 #include "backend/store/embedded_schema.h"
 #include "backend/store/open_store.h"
-#include "backend/store/query.h"
+#include "backend/store/sqlite/query.h"
 #include "tests/unit/store/sample_shards.h"
 
 namespace spscope {

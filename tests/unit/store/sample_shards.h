@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/store/chunk_codec.h"
-#include "backend/store/now_page.h"
-#include "backend/store/sqlite.h"
+#include "backend/record/now_page.h"
+#include "backend/store/chunk/chunk_codec.h"
+#include "backend/store/sqlite/sqlite.h"
 #include "tests/unit/store/sample_store.h"
 
 namespace spscope::testing {

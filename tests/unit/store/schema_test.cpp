@@ -5,7 +5,7 @@
 #include "backend/store/embedded_schema.h"
 #include "backend/store/enum_names.h"
 #include "backend/store/open_store.h"
-#include "backend/store/sqlite.h"
+#include "backend/store/sqlite/sqlite.h"
 #include "tests/unit/store/sample_store.h"
 
 namespace spscope {

@@ -1,4 +1,4 @@
-#include "backend/store/table_rows.h"
+#include "backend/store/sqlite/table_rows.h"
 
 #include <gtest/gtest.h>
 

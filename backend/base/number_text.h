@@ -1,0 +1,31 @@
+// How numbers and sentences read: three significant digits and a unit, the same in every output.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace spscope {
+
+// "61.2 ms", "812 ns", "4,120 s"
+std::string duration_text(double ns);
+// "±0.4": with as many decimals as the duration it belongs to, and in its unit.
+std::string duration_spread_text(double ns, double spread_ns);
+// "339 MB"; 1 MB is 10^6 bytes.
+std::string bytes_text(double num_bytes);
+// "75,600"
+std::string count_text(double count);
+// "5.0 %"; one decimal below 10 %.
+std::string percent_text(double fraction);
+// "1.355"
+std::string ratio_text(double ratio);
+
+// As a sentence of its own: a capital at its start and a full stop at its end.
+std::string sentence(std::string text);
+
+// Columns that UTF-8 text takes on a terminal: its code points.
+int display_width(std::string_view utf8);
+
+// Breaks at blanks so that no line is longer than the width, where words allow; each line ends with a line break.
+std::string wrapped_text(std::string_view text, int width);
+
+}  // namespace spscope

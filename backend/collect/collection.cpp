@@ -1,0 +1,179 @@
+#include "backend/collect/collection.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <tuple>
+
+#include "backend/base/clock.h"
+#include "backend/base/error.h"
+#include "backend/base/file_system.h"
+#include "backend/base/host.h"
+#include "backend/base/result.h"
+#include "backend/base/whole_file.h"
+#include "backend/store/sqlite/sqlite.h"
+
+namespace spscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPrefix = "spscope-";
+constexpr const char* kRecoveredName = "recovered";
+constexpr std::size_t kMaxStem = 100;  // bytes: leaves room in a file name of 255
+
+CollectionId random_id() {
+  CollectionId id;
+  if (::getrandom(id.data(), id.size(), 0) != static_cast<ssize_t>(id.size()))
+    throw Error(ErrorCode::kInternal, fmt::format("no random bytes: {}", std::strerror(errno)));
+  return id;
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+// What mark_recovered() left; "" when it left nothing.
+std::string read_mark(const std::string& folder) {
+  std::string out;
+  std::getline(std::ifstream(fs::path(folder) / kRecoveredName, std::ios::binary), out);
+  return out;
+}
+
+// The mark, as long as it is true.
+std::string recovered_to(const std::string& folder) {
+  const std::string out = read_mark(folder);
+  return !out.empty() && is_there(out) ? out : std::string();
+}
+
+// By folder, without the processes that use them.
+std::vector<CollectionFolder> folders_in(const std::string& scratch) {
+  std::vector<CollectionFolder> found;
+  std::error_code error;
+  for (fs::directory_iterator it(scratch, error), end; !error && it != end; it.increment(error)) {
+    if (!it->path().filename().string().starts_with(kPrefix) || !is_there(it->path() / kCollectingNoteName)) continue;
+    // One that cannot be read is another user's, or damaged: not ours to name.
+    Result<CollectingNote> note = capture([&] { return read_note_in(it->path()); });
+    if (!note) continue;
+    CollectionFolder folder{*note, collector_state(*note), recovered_to(note->folder), 0, {}};
+    std::error_code gone;
+    for (const fs::directory_entry& file : fs::directory_iterator(it->path(), gone))
+      if (const std::uintmax_t size = file.file_size(gone); !gone) folder.bytes += static_cast<std::int64_t>(size);
+    found.push_back(std::move(folder));
+  }
+  std::ranges::sort(found, {}, [](const CollectionFolder& folder) { return folder.note.folder; });
+  return found;
+}
+
+// By the links of /proc/PID/fd, which only the processes of this user show.
+void find_processes(std::vector<CollectionFolder>& folders) {
+  std::error_code error;
+  for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
+    const int pid = std::atoi(it->path().filename().c_str());
+    if (pid <= 0 || pid == ::getpid()) continue;
+    std::set<std::string> opened;  // folders of files that the process has open
+    std::error_code gone;
+    for (fs::directory_iterator fd(it->path() / "fd", gone), last; !gone && fd != last; fd.increment(gone)) {
+      std::error_code closed;
+      opened.insert(fs::read_symlink(fd->path(), closed).parent_path());
+    }
+    for (CollectionFolder& folder : folders)
+      if (opened.contains(folder.note.folder)) folder.processes.push_back(pid);
+  }
+}
+
+}  // namespace
+
+bool holds_events(const CollectingNote& note) {
+  const auto found = capture([&] {
+    return std::ranges::any_of(note.shards(), [](const std::string& shard) {
+      Database db = Database::open_shard(shard);
+      return Statement(db, "SELECT 1 FROM main.chunk LIMIT 1").step();
+    });
+  });
+  return !found || *found;
+}
+
+std::vector<CollectionFolder> collections_in(const std::string& scratch) {
+  std::vector<CollectionFolder> found = folders_in(scratch);
+  find_processes(found);
+  return found;
+}
+
+std::vector<CollectingNote> dead_collections(const std::string& scratch) {
+  std::vector<CollectingNote> dead;
+  for (CollectionFolder& folder : folders_in(scratch))
+    if (folder.state == CollectorState::kEnded && folder.recovered_to.empty()) dead.push_back(std::move(folder.note));
+  return dead;
+}
+
+void mark_recovered(const CollectingNote& note, const std::string& out) {
+  const std::string file = fs::absolute(out).string();
+  if (read_mark(note.folder) == file) return;
+  std::ignore = capture([&] { return write_whole_file(note.folder + "/" + kRecoveredName, file + "\n"), true; });
+}
+
+Collection::Collection(const std::string& out, const std::string& scratch, int ranks, std::int64_t needed_bytes) {
+  require_local_folder(scratch, needed_bytes);
+  note_.stem = fs::path(out).stem().string().substr(0, kMaxStem);
+  if (note_.stem.empty()) note_.stem = "run";
+  note_.collection = collection_text(random_id());
+  note_.out = fs::absolute(out).string();
+  note_.started_utc = utc_now();
+  note_.ranks = ranks;
+  make_folder(scratch);
+  write_notes();
+}
+
+Collection::Collection(const CollectingNote& home, const std::string& scratch, std::int64_t needed_bytes)
+    : note_(home) {
+  require_local_folder(scratch, needed_bytes);
+  note_.home_host = home.host;
+  note_.elsewhere.clear();
+  make_folder(scratch);
+  write_notes();
+}
+
+// A new folder of this process.
+void Collection::make_folder(const std::string& scratch) {
+  std::string pattern = fs::absolute(fs::path(scratch) / (kPrefix + note_.stem + "-XXXXXX")).string();
+  if (::mkdtemp(pattern.data()) == nullptr)
+    throw Error(ErrorCode::kOutputPlace,
+                fmt::format("cannot make a folder in the scratch folder \"{}\": {}", scratch, std::strerror(errno)),
+                "set run.scratch to a folder that can be written");
+  note_.folder = pattern;
+  note_.host = host_name();
+  note_.boot_id = boot_id();
+  note_.pid = ::getpid();
+  note_.start_ticks = process_start_ticks(note_.pid);
+}
+
+void Collection::write_notes() {
+  const Result<bool> written = capture([&] {
+    rewrite_collecting(note_);
+    return true;
+  });
+  if (written) return;
+  std::error_code ignored;  // the destructor of what was not constructed does not run
+  fs::remove_all(note_.folder, ignored);
+  throw written.error();
+}
+
+Collection::~Collection() {
+  if (kept_) return;
+  std::error_code ignored;
+  if (!note_.is_part()) fs::remove(collecting_path(note_.out), ignored);
+  fs::remove_all(note_.folder, ignored);
+}
+
+}  // namespace spscope

@@ -1,0 +1,47 @@
+// LiveCollection: what a run in progress has done so far, for those who look on.
+//
+// Only reads. Every statement is reset at once, since a read that is held makes the log of a shard grow for as long;
+// new events are found by the largest chunk seen so far. Shards that come later are picked up, and the run may end at
+// any moment: what is gone then is simply not there.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/collect/collection.h"
+
+namespace spscope {
+
+class LiveCollection {
+ public:
+  explicit LiveCollection(CollectingNote note);
+  ~LiveCollection();
+
+  const CollectingNote& note() const { return note_; }
+  // Looks for new shards and for what was committed since the last time.
+  void poll();
+  int num_shards() const { return static_cast<int>(shards_.size()); }
+  std::int64_t committed_events() const { return committed_events_; }
+
+  // Name of an op of the plan of a run; "" when the head does not say it: large plans have no rows.
+  std::string op_name(RunId run, OpId op);
+  // How many ops of the lane come up to this one, of how many in a repeat; {0, 0} when it is not known.
+  struct Place {
+    int ops_done = 0, ops = 0;
+  };
+  Place place(RunId run, int rank, int lane, OpId op);
+
+ private:
+  struct Shard;
+  Shard* head();
+
+  CollectingNote note_;
+  std::map<std::string, std::unique_ptr<Shard>> shards_;  // by path
+  std::int64_t committed_events_ = 0;
+  std::map<std::pair<RunId, OpId>, std::string> names_;  // that were asked for
+};
+
+}  // namespace spscope

@@ -1,0 +1,145 @@
+#include "backend/collect/progress_page.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+
+#include "backend/base/bytes.h"
+#include "backend/base/clock.h"
+#include "backend/base/result.h"
+
+namespace spscope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The page: CRC-32C of the rest in 8 hexadecimal digits, a space, an object, and spaces up to the last byte.
+constexpr std::size_t kBytes = 2048, kSumDigits = 8;
+
+std::string sum_of(std::string_view text) {
+  return fmt::format("{:08x}", crc32c({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}));
+}
+
+// As many whole characters of it as `most` bytes hold.
+std::string_view first_of(std::string_view text, std::size_t most) {
+  if (most >= text.size()) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
+// With as much of the cause as the page holds.
+std::string page_of(const RunProgress& progress) {
+  constexpr std::size_t kText = kBytes - kSumDigits, kLongestEscape = 6;
+  Json object = Json::parse(progress_json(progress));
+  object["cause_rank"] = progress.cause_rank;
+  object["cause_id"] = progress.cause_id;
+  object["exit_code"] = progress.exit_code ? Json(*progress.exit_code) : Json();
+  object["said_ns"] = progress.said_ns;
+  std::string text;
+  std::string_view cause = first_of(progress.cause, kText);
+  for (;;) {
+    object["cause"] = cause;
+    text = " " + object.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (text.size() <= kText || cause.empty()) break;
+    const std::size_t cut = (text.size() - kText + kLongestEscape - 1) / kLongestEscape;
+    cause = first_of(cause, cause.size() - std::min(cause.size(), cut));
+  }
+  text.resize(std::max(text.size(), kText), ' ');
+  return sum_of(text) + text;
+}
+
+RunProgress parse_page(const std::string& text) {
+  const Json object = Json::parse(text);
+  RunProgress p;
+  p.phase = object.at("phase"), p.strategy = object.at("strategy"), p.label = object.at("label");
+  p.strategy_number = object.at("strategy_number").is_null() ? 0 : object.at("strategy_number").get<int>();
+  for (const auto& [name, number] : {std::pair{"strategies", &p.strategies},
+                                     {"layer", &p.layer},
+                                     {"layers", &p.layers},
+                                     {"denoise_step", &p.denoise_step},
+                                     {"denoise_steps", &p.denoise_steps},
+                                     {"warmup", &p.warmups_done},
+                                     {"warmups", &p.warmups},
+                                     {"repeat", &p.repeat},
+                                     {"repeats", &p.repeats},
+                                     {"ranks_measured", &p.ranks_measured},
+                                     {"ranks_to_measure", &p.ranks_to_measure},
+                                     {"done", &p.done},
+                                     {"total", &p.total},
+                                     {"shards", &p.shards},
+                                     {"cause_rank", &p.cause_rank}})
+    *number = object.at(name).get<int>();
+  p.elapsed_s = object.at("elapsed_s");
+  if (!object.at("eta_s").is_null()) p.eta_s = object.at("eta_s").get<double>();
+  p.cause = object.at("cause"), p.cause_id = object.at("cause_id");
+  if (!object.at("exit_code").is_null()) p.exit_code = object.at("exit_code").get<int>();
+  p.said_ns = object.at("said_ns");
+  return p;
+}
+
+// Tries again while somebody writes.
+std::optional<RunProgress> read_page(int file) {
+  constexpr int kTries = 5;
+  std::string page(kBytes, '\0');
+  for (int i = 0; file >= 0 && i < kTries; ++i) {
+    const ssize_t read = ::pread(file, page.data(), page.size(), 0);
+    if (read != static_cast<ssize_t>(kBytes)) return std::nullopt;
+    const std::string text = page.substr(kSumDigits);
+    if (page.compare(0, kSumDigits, sum_of(text)) != 0) continue;
+    Result<RunProgress> progress = capture([&] { return parse_page(text); });
+    if (progress) return std::move(*progress);
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void close_file(int file) {
+  if (file >= 0) ::close(file);
+}
+
+}  // namespace
+
+ProgressPage::ProgressPage(const std::string& path) : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {}
+ProgressPage::~ProgressPage() { close_file(file_); }
+
+void ProgressPage::write(const RunProgress& progress) const {
+  const std::string page = page_of(progress);
+  if (file_ >= 0 && page.size() == kBytes && ::pwrite(file_, page.data(), page.size(), 0) < 0) return;  // not said
+}
+
+std::optional<RunProgress> ProgressPage::read() const { return read_page(file_); }
+
+RunProgress ProgressPage::now() const {
+  const std::optional<RunProgress> said = read();
+  if (said) return moved_on(*said, now_ns());
+  RunProgress nothing;
+  nothing.said_ns = now_ns();
+  return nothing;
+}
+
+void ProgressPage::set_cause(const std::string& cause, int rank, const std::string& id) const {
+  RunProgress progress = now();
+  progress.cause = cause, progress.cause_rank = rank, progress.cause_id = id;
+  write(progress);
+}
+
+void ProgressPage::set_end(int exit_code) const {
+  RunProgress progress = now();
+  progress.exit_code = exit_code;
+  if (exit_code == 0) progress.phase = "done";
+  write(progress);
+}
+
+ProgressReader::~ProgressReader() { close_file(file_); }
+
+std::optional<RunProgress> ProgressReader::read() {
+  if (file_ < 0) file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  return read_page(file_);
+}
+
+}  // namespace spscope

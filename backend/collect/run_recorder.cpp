@@ -1,0 +1,170 @@
+#include "backend/collect/run_recorder.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "backend/base/clock.h"
+#include "backend/store/timeline_events.h"
+
+namespace spscope {
+
+RunRecorder::RunRecorder(ShardWriter& shard, NowPageWriter& page, int first_rank, int ranks, int lanes)
+    : shard_(shard), page_(page), first_rank_(first_rank), ranks_(ranks), page_lanes_(lanes) {}
+
+// Makes room for the lanes of the plan, and rings for those that have none yet.
+void RunRecorder::open_lanes(const Plan& plan) {
+  if (plan.lanes > plan_lanes_) {
+    std::vector<Lane> wider(static_cast<std::size_t>(ranks_) * static_cast<std::size_t>(plan.lanes));
+    for (int rank = 0; rank < ranks_; ++rank)
+      for (int lane = 0; lane < plan.lanes; ++lane) {
+        Lane& to = wider[static_cast<std::size_t>(rank) * static_cast<std::size_t>(plan.lanes) +
+                         static_cast<std::size_t>(lane)];
+        if (lane < plan_lanes_)
+          to = lane_of(first_rank_ + rank, lane);
+        else if (lane < page_lanes_)
+          to.line = &page_.line(first_rank_ + rank, lane);
+      }
+    lanes_ = std::move(wider);
+    plan_lanes_ = plan.lanes;
+  }
+  for (Lane& lane : lanes_) lane.ops = 0;
+  for (const Op& op : plan.ops)
+    if (is_mine(op)) ++lane_of(op.rank, plan.post_of(op).lane).ops;
+  const std::size_t capacity = ranks_ == 1 ? kRecords : std::max(kLeastRecords, kRecords / lanes_.size());
+  for (int rank = first_rank_; rank < first_rank_ + ranks_; ++rank)
+    for (int lane = 0; lane < plan_lanes_; ++lane)
+      if (Lane& opened = lane_of(rank, lane); opened.ring == nullptr && opened.ops > 0)
+        opened.ring = &shard_.ring(rank, lane, capacity);
+}
+
+void RunRecorder::prepare(RunId run, const Plan& plan) {
+  run_ = run;
+  open_lanes(plan);
+  facts_.assign(plan.ops.size(), {});
+  std::unordered_map<PostId, NameId> names;
+  std::map<std::pair<int, GroupId>, CommunicatorId> communicators;
+  for (std::size_t id = 0; id < plan.ops.size(); ++id) {
+    const Op& op = plan.ops[id];
+    if (!is_mine(op)) continue;
+    OpFacts& facts = facts_[id];
+    const auto [name, is_new] = names.try_emplace(op.post);
+    if (is_new) name->second = shard_.name(op_name(plan, op));
+    const OpBytes bytes = op_bytes(plan, op);
+    const int lane = plan.post_of(op).lane;
+    const bool alone = op.group == kNone;
+    const auto [communicator, is_new_group] = communicators.try_emplace({lane, alone ? -1 - op.rank : op.group});
+    if (is_new_group)
+      communicator->second =
+          shard_.communicator(lane, alone ? std::span<const int>(&op.rank, 1) : plan.group(op.group));
+    facts.name = name->second;
+    facts.flags = event_flags(op_category(plan.kind_of(op)));
+    facts.bytes = bytes.sent;
+    facts.sequence = op.post;
+    facts.communicator = communicator->second;
+    facts.peer = bytes.peer;
+    facts.moves_data = communicates(plan.kind_of(op));
+    facts.shown_peer = !facts.moves_data ? kNoPeer : bytes.peer >= 0 ? bytes.peer : kSeveralPeers;
+  }
+  shard_.checkpoint();  // names are there before the first event
+  dropped_before_ = dropped();
+}
+
+std::int64_t RunRecorder::dropped() const {
+  std::int64_t sum = 0;
+  for (const Lane& lane : lanes_) sum += lane.ring != nullptr ? lane.ring->dropped() : 0;
+  return sum;
+}
+
+bool RunRecorder::complete() const { return !shard_.failure() && dropped() == dropped_before_; }
+
+void RunRecorder::begin_pass(int repeat) noexcept {
+  repeat_ = repeat;
+  for (Lane& lane : lanes_) lane.ended = 0;
+  pass_begin_ns_ = now_ns();
+}
+
+void RunRecorder::end_pass() noexcept {
+  if (repeat_ < 0) return;
+  const std::int64_t end_ns = now_ns();
+  shard_.write([&](StoreWriter& store) {
+    for (int rank = first_rank_; rank < first_rank_ + ranks_; ++rank)
+      store.add_rank_repeat({run_, repeat_, rank, pass_begin_ns_, end_ns});
+  });
+}
+
+void RunRecorder::fault(const RankFault& fault) noexcept {
+  incidents_.push_back({fault.rank, fault.lane, fault.op, run_,
+                        fault.hung ? IncidentKind::kHung : IncidentKind::kFailed, fault.message});
+}
+
+void RunRecorder::enter(int rank, int lane, OpId op, std::int64_t now_ns) noexcept {
+  Lane& mine = lane_of(rank, lane);
+  const OpFacts& facts = facts_[static_cast<std::size_t>(op)];
+  mine.now.state = LaneState::kWaitingForOp;
+  mine.now.op = op;
+  mine.now.sequence = facts.sequence;
+  mine.now.run = run_;
+  mine.now.repeat = repeat_;
+  mine.now.peer = facts.shown_peer;
+  mine.now.bytes = facts.bytes;
+  mine.now.begin_ns = now_ns;
+  publish(mine);
+}
+
+void RunRecorder::phase(int rank, int lane, OpId op, OpPhase phase, std::int64_t now_ns) noexcept {
+  Lane& mine = lane_of(rank, lane);
+  if (phase == OpPhase::kMoving) {
+    mine.now.state = LaneState::kTransferring;
+    mine.now.peer = facts_[static_cast<std::size_t>(op)].shown_peer;
+  } else {  // where its event begins
+    mine.now.state = phase == OpPhase::kComputing ? LaneState::kComputing
+                     : phase == OpPhase::kPosted  ? LaneState::kWaitingForPeer
+                                                  : LaneState::kWaitingForOp;
+    mine.now.begin_ns = now_ns;
+  }
+  publish(mine);
+}
+
+void RunRecorder::waits_for(int rank, int lane, OpId, int peer) noexcept {
+  Lane& mine = lane_of(rank, lane);
+  mine.now.peer = peer;
+  publish(mine);
+}
+
+void RunRecorder::ended(int rank, int lane, OpId op, const OpTimes& times) noexcept {
+  Lane& mine = lane_of(rank, lane);
+  ++mine.ended;
+  if (repeat_ >= 0) {
+    const OpFacts& facts = facts_[static_cast<std::size_t>(op)];
+    RingRecord record;
+    record.span = {times.post_ns, times.end_ns, op, facts.name, facts.flags};
+    record.run = run_;
+    // Compute that waited tells it like a transfer.
+    record.is_collective = facts.moves_data || times.post_ns != times.begin_ns;
+    if (record.is_collective != 0) {
+      record.transfer_begin_ns = times.begin_ns;
+      record.sequence = facts.sequence;
+      record.bytes = facts.bytes;
+      record.communicator = facts.communicator;
+      record.peer = facts.peer;
+    }
+    mine.ring->push(record);
+    mine.now.sent = mine.ring->sent();
+    mine.now.dropped = mine.ring->dropped();
+  }
+  mine.now.op = kNone;
+  mine.now.state = mine.ended == mine.ops ? LaneState::kEndedRepeat : LaneState::kIdle;
+  publish(mine);
+}
+
+void RunRecorder::publish_counts() {
+  for (const ShardWriter::LaneCount& count : shard_.counts()) {
+    Lane& lane = lane_of(count.rank, count.lane);
+    lane.now.sent = count.sent;
+    lane.now.dropped = count.dropped;
+    publish(lane);
+  }
+}
+
+}  // namespace spscope

@@ -1,0 +1,83 @@
+// RunRecorder: makes events of what an executor tells, and says on the now page what every lane does.
+//
+// Names and communicators of a plan are looked up before its repeats, so that a lane only fills in times: an op costs
+// it one record in its ring and a few writes to its own line of the page. Events are those that a timeline of the same
+// times would give (timeline_events.h), on the raw clock.
+#pragma once
+
+#include <vector>
+
+#include "backend/collect/shard_writer.h"
+#include "backend/record/now_page.h"
+#include "backend/record/op_recorder.h"
+
+namespace spscope {
+
+class RunRecorder final : public OpRecorder {
+ public:
+  // Room of the ring of each lane, in records: of a process that is one rank; of one with several ranks, which share
+  // as much, with a floor for each lane: 1.3 MB, 160 ms of ops of 10 us.
+  static constexpr std::size_t kRecords = 256 * 1024, kLeastRecords = 16 * 1024;
+  // Of this process: `ranks` ranks from `first_rank` on, with lines for `lanes` lanes each. Both must outlive this.
+  RunRecorder(ShardWriter& shard, NowPageWriter& page, int first_rank, int ranks, int lanes);
+
+  // Repeats of this plan follow, as events of `run`. Not while one is going on.
+  void prepare(RunId run, const Plan& plan);
+  // Whether every event since prepare() is or will be in the shard.
+  bool complete() const;
+  // What went wrong in repeats so far, the first cause first.
+  const std::vector<IncidentRecord>& incidents() const { return incidents_; }
+  // After the last repeat and the shard's finish(): what the shard could not take is said on the page too.
+  void publish_counts();
+
+  void begin_pass(int repeat) noexcept override;
+  void end_pass() noexcept override;
+  void fault(const RankFault& fault) noexcept override;
+  void enter(int rank, int lane, OpId op, std::int64_t now_ns) noexcept override;
+  void phase(int rank, int lane, OpId op, OpPhase phase, std::int64_t now_ns) noexcept override;
+  void waits_for(int rank, int lane, OpId op, int peer) noexcept override;
+  void ended(int rank, int lane, OpId op, const OpTimes& raw_times) noexcept override;
+
+ private:
+  // What every event of an op says besides its times.
+  struct OpFacts {
+    NameId name = 0;
+    std::uint32_t flags = 0;
+    std::int64_t bytes = 0;
+    PostId sequence = 0;
+    CommunicatorId communicator = 0;
+    int peer = -1;
+    int shown_peer = kNoPeer;
+    bool moves_data = false;
+  };
+  struct alignas(64) Lane {
+    EventRing* ring = nullptr;  // nullptr: no plan so far uses the lane
+    NowLine* line = nullptr;    // nullptr: beyond the page
+    LaneNow now;
+    int ops = 0, ended = 0;  // of the plan, and of the repeat
+  };
+  Lane& lane_of(int rank, int lane) {
+    return lanes_[static_cast<std::size_t>(rank - first_rank_) * static_cast<std::size_t>(plan_lanes_) +
+                  static_cast<std::size_t>(lane)];
+  }
+  static void publish(Lane& lane) noexcept {
+    if (lane.line != nullptr) lane.line->publish(lane.now);
+  }
+  bool is_mine(const Op& op) const { return op.rank >= first_rank_ && op.rank < first_rank_ + ranks_; }
+  void open_lanes(const Plan& plan);
+  std::int64_t dropped() const;
+
+  ShardWriter& shard_;
+  NowPageWriter& page_;
+  const int first_rank_, ranks_, page_lanes_;
+  int plan_lanes_ = 0;
+  std::vector<Lane> lanes_;     // by rank, by lane: room for the plan with the most lanes so far
+  std::vector<OpFacts> facts_;  // by op of the plan
+  RunId run_ = {};
+  int repeat_ = 0;
+  std::int64_t pass_begin_ns_ = 0;
+  std::int64_t dropped_before_ = 0;  // by all lanes, before prepare()
+  std::vector<IncidentRecord> incidents_;
+};
+
+}  // namespace spscope

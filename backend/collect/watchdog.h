@@ -1,0 +1,84 @@
+// Watchdog: why ranks make no progress, from their now pages and from what the system says of their processes.
+//
+// When one rank stops, the others soon wait for it, and those that wait are many. What is reported is the cause: a
+// process that is gone; one that was stopped; a rank that is inside an op and waits for nobody; and only then, and
+// after these, ranks that wait. Posts are totally ordered, so of several that wait, the one with the lowest post
+// cannot be waiting for the others. Works for threads of one process and for processes alike.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/base/process.h"
+#include "backend/record/now_page.h"
+#include "backend/record/rank_records.h"
+
+namespace spscope {
+
+// One process of ranks as it was found.
+struct WatchedProcess {
+  NowPage page;
+  // As the system has it; nothing when the process is gone.
+  std::optional<ProcessFacts> facts;
+  std::optional<int> signal;              // that ended it, when its parent knows
+  std::optional<MemoryGroup> full_group;  // its control group, when that has counted a kill for memory since the start
+};
+// Reads page and process of the shard beside it. Throws Error when the page cannot be read.
+WatchedProcess watch_process(const std::string& now_page_path);
+
+// "signal 9 (Killed)"
+std::string signal_text(int signal);
+
+// Ordered by how near to the cause they are.
+enum class RankTrouble {
+  kKilled,   // its process was ended by a signal
+  kLost,     // its process is gone, nobody knows how
+  kStopped,  // its process was stopped by a signal (SIGSTOP, a debugger)
+  kHung,     // it is inside an op, waits for nobody, and uses no CPU time
+  kSlow,     // it computes, and its process uses CPU time: nothing is wrong but the time it takes
+  kWaiting,  // it waits for another rank: a consequence
+};
+
+struct RankFinding {
+  RankTrouble trouble = RankTrouble::kHung;
+  int rank = -1, lane = -1;
+  LaneNow now;
+  double seconds = 0;   // without progress
+  std::string message;  // names rank, op, peer, sequence number and bytes
+
+  bool is_consequence = false;  // it is gone because another rank went before it
+
+  // What is to be mended.
+  bool fault() const { return incident() && !is_consequence; }
+  // Nothing for kSlow and kWaiting, which are no faults.
+  std::optional<IncidentRecord> incident() const;
+};
+
+class Watchdog {
+ public:
+  // A lane that stays where it is for `patience_seconds` is looked into. `op_name` gives an op's name for messages, or
+  // "".
+  explicit Watchdog(double patience_seconds, std::function<std::string(const LaneNow&)> op_name = {});
+  // What is wrong now, the cause first. A process that is gone or stopped is told at once.
+  std::vector<RankFinding> look(std::span<const WatchedProcess> processes, std::int64_t now_ns);
+
+ private:
+  struct Seen {
+    LaneNow now;
+    std::int64_t since_ns = 0, cpu_ns = 0;  // when it was first seen so, and what its process had used then
+  };
+  void look_at(const WatchedProcess& process, std::int64_t now_ns, std::vector<RankFinding>& findings);
+  std::string describe(const NowPage::Line& line) const;
+
+  double patience_seconds_;
+  std::function<std::string(const LaneNow&)> op_name_;
+  std::map<std::pair<int, int>, Seen> seen_;  // by rank and lane
+};
+
+}  // namespace spscope

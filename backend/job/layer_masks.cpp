@@ -1,0 +1,177 @@
+#include "backend/job/layer_masks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/base/result.h"
+#include "backend/config/toml_text.h"
+#include "backend/mask/sparge_from_qk.h"
+
+namespace spscope {
+namespace {
+
+// The parameters of a pattern as [mask.NAME] sets them; load_job() checked them.
+Parameters pattern_parameters(const RunConfig& config, const Pattern& pattern) {
+  std::vector<Problem> none;
+  const std::vector<Parameter> rows = pattern.parameters();
+  Parameters values(rows);
+  const auto section = config.pattern_parameters.find(pattern.name);
+  if (section == config.pattern_parameters.end()) return values;
+  for (const auto& [key, text] : section->second) set_parameter(values, rows, key, text, pattern.name, none);
+  return values;
+}
+
+// [mask] keys that make this mask again.
+std::string recipe_of(const Pattern& pattern, const PatternRequest& request) {
+  std::string text = fmt::format(
+      "[mask]\npattern = {}\ngrid = [{}, {}, {}]\ntext_tokens = {}\nheads = {}\nblock = {}\ndensity = {}\nseed = {}\n"
+      "denoise_step = {}\ndenoise_steps = {}\nlayer = {}\nlayers = {}\n",
+      toml_quoted(pattern.name), request.grid[0], request.grid[1], request.grid[2], request.text_tokens, request.heads,
+      request.block, toml_real(request.density), request.seed, request.denoise_step, request.denoise_steps,
+      request.layer, request.layers);
+  if (!request.parameters.values().empty()) text += fmt::format("[mask.{}]\n", pattern.name);
+  for (const auto& [name, value] : request.parameters.values())
+    text += fmt::format("{} = {}\n", name, toml_scalar(to_text(value)));
+  return text;
+}
+
+}  // namespace
+
+MaskSource::MaskSource(const Job& job, const ActivationSource& activations) : job_(job), activations_(activations) {
+  std::vector<Problem> problems;
+  if (!job.config.mask.file.empty()) open_file();
+  pattern_ = find_pattern(file_ ? "dense" : job.config.mask.pattern);  // of a file's pattern only the cuts are used
+  temporal_ = find_pattern(job.config.mask.temporal_pattern.empty() ? "dense" : job.config.mask.temporal_pattern);
+  if (!file_) {
+    for (Problem& p : pattern_->check(pattern_request(*pattern_, 0, 0))) problems.push_back(std::move(p));
+  } else {
+    check_file(problems);
+  }
+  if (job.model.spatiotemporal())
+    for (Problem& p : temporal_->check(temporal_request(0, 0))) problems.push_back(std::move(p));
+  if (computed() && job.model.text_first && job.model.joint_text_tokens > 0)
+    problems.push_back({ErrorCode::kConfigConflict,
+                        "mask.pattern",
+                        "masks cannot be computed from activations whose text comes first",
+                        "compute the mask in your program and give it as mask.file",
+                        {}});
+  locate(problems, job.places);
+  if (!problems.empty()) throw Error(std::move(problems));
+}
+
+// A fault of the file is one of the key that names it.
+void MaskSource::open_file() {
+  Result<std::unique_ptr<MaskFile>> file = capture([&] {
+    return std::make_unique<MaskFile>(input_path(job_.config, job_.config.mask.file), "", MaskUser::kConfig,
+                                      job_.max_memory_bytes);
+  });
+  if (file) {
+    file_ = std::move(*file);
+    return;
+  }
+  if (file.error().code() == ErrorCode::kInternal) throw file.error();
+  std::vector<Problem> problems = {{file.error().code(), "mask.file", file.error().what(), file.error().hint(), {}}};
+  locate(problems, job_.places);
+  throw Error(std::move(problems));
+}
+
+// One entry of the file serves every layer or denoise step; several must be enough.
+void MaskSource::check_file(std::vector<Problem>& problems) const {
+  const auto report = [&](const std::string& message, const std::string& hint) {
+    problems.push_back({ErrorCode::kMaskShape, "mask.file", message, hint, {}});
+  };
+  const RunSection& run = job_.config.run;
+  // The file is for the attended sequence: of a spatial-temporal model, one frame.
+  const TokenGrid& grid = job_.model.grid;
+  const std::int64_t frames = job_.model.spatiotemporal() ? 1 : grid[0];
+  const std::int64_t tokens = frames * grid[1] * grid[2] + job_.model.joint_text_tokens;
+  const Result<bool> fits = capture([&] { return file_->require_tokens(tokens), true; });
+  if (!fits) report(fits.error().what(), fits.error().hint());
+  if (file_->heads() != job_.model.heads)
+    report(fmt::format("it has {} heads, the model has {}", file_->heads(), job_.model.heads),
+           "set model.heads, or import the mask of this model");
+  if (file_->layers() > 1 && file_->layers() < run.layers)
+    report(fmt::format("it has {} layers, {} are to run", file_->layers(), run.layers), "set run.layers");
+  if (file_->denoise_steps() > 1 && file_->denoise_steps() < run.denoise_steps)
+    report(fmt::format("it has {} denoise steps, {} are to run", file_->denoise_steps(), run.denoise_steps),
+           "set run.denoise_steps");
+}
+
+PatternRequest MaskSource::pattern_request(const Pattern& pattern, int denoise_step, int layer) const {
+  const RunConfig& config = job_.config;
+  const Model& model = job_.model;
+  PatternRequest request;
+  request.heads = model.heads;
+  request.grid = model.spatiotemporal() ? TokenGrid{1, model.grid[1], model.grid[2]} : model.grid;
+  request.text_tokens = model.joint_text_tokens;
+  request.block = config.mask.block;
+  request.density = config.mask.density;
+  request.seed = config.mask.seed;
+  request.denoise_step = denoise_step;
+  request.denoise_steps = std::max(model.denoise_steps, config.run.denoise_steps);
+  request.layer = layer;
+  request.layers = model.layers;
+  request.parameters = pattern_parameters(config, pattern);
+  return request;
+}
+
+SourcedMask MaskSource::inner_mask(int denoise_step, int layer) const {
+  if (file_) {
+    const int step = std::min(denoise_step, file_->denoise_steps() - 1),
+              of_layer = std::min(layer, file_->layers() - 1);
+    if (!file_->block_starts().empty()) return {file_->mask(step, of_layer), ""};
+    return {file_->mask(step, of_layer, block_starts(pattern_request(*pattern_, denoise_step, layer))), ""};
+  }
+  const PatternRequest request = pattern_request(*pattern_, denoise_step, layer);
+  if (computed()) return computed_mask(request);
+  return {pattern_->generate(request), recipe_of(*pattern_, request)};
+}
+
+// Real queries and keys have one true Sparge mask; the density then follows from them.
+bool MaskSource::computed() const {
+  return !file_ && activations_.from_file() && pattern_->name == "sparge" && !job_.model.spatiotemporal();
+}
+
+SourcedMask MaskSource::computed_mask(const PatternRequest& request) const {
+  const AttentionInput input = activations_.file_input(0, request.layer);
+  SpargeSettings settings;
+  settings.cdf = request.parameters.real("cdf");
+  settings.rows_together = request.parameters.integer("rows_together");
+  return {sparge_from_qk(input.q, input.k, request.heads, job_.model.head_dim, block_starts(request), settings), ""};
+}
+
+// Frames are cut one by one, so that a temporal axis of a few frames can be spread over as many ranks.
+PatternRequest MaskSource::temporal_request(int denoise_step, int layer) const {
+  PatternRequest request = pattern_request(*temporal_, denoise_step, layer);
+  request.grid = {job_.model.grid[0], 1, 1};
+  request.text_tokens = 0;
+  request.block = 1;
+  if (job_.config.mask.temporal_pattern.empty()) request.density = 1;
+  return request;
+}
+
+SourcedMask MaskSource::temporal_mask(int denoise_step, int layer) const {
+  const PatternRequest request = temporal_request(denoise_step, layer);
+  return {temporal_->generate(request), recipe_of(*temporal_, request)};
+}
+
+LayerMasks MaskSource::at(int denoise_step, int layer) const {
+  LayerMasks masks{inner_mask(denoise_step, layer), std::nullopt};
+  if (job_.model.spatiotemporal()) masks.temporal = temporal_mask(denoise_step, layer);
+  return masks;
+}
+
+bool MaskSource::evolves() const {
+  if (job_.model.spatiotemporal() && temporal_->evolves) return true;
+  if (file_) return file_->denoise_steps() > 1;
+  return !computed() && pattern_->evolves;  // one set of activations serves every step
+}
+
+std::string MaskSource::title() const {
+  if (file_) return fmt::format("file {}", job_.config.mask.file);
+  if (computed()) return fmt::format("{} of real q and k", pattern_->name);
+  return std::string(pattern_->name);
+}
+
+}  // namespace spscope

@@ -1,0 +1,58 @@
+// The block masks of a job: of each denoise step and layer, from a pattern, a file, or the queries and keys of real
+// activations.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backend/job/job.h"
+#include "backend/job/layer_activations.h"
+#include "backend/mask/block_mask.h"
+#include "backend/mask/mask_import.h"
+#include "backend/mask/pattern.h"
+
+namespace spscope {
+
+// A mask and how to have it again: a recipe in TOML, or "" when only its bits say what it is.
+struct SourcedMask {
+  BlockMask mask;
+  std::string recipe;
+};
+
+// Masks of one layer at one denoise step. `temporal` is there for spatial-temporal models only.
+struct LayerMasks {
+  SourcedMask inner;
+  std::optional<SourcedMask> temporal;
+};
+
+class MaskSource {
+ public:
+  // Checks that masks of every layer and step can be had. The pattern `sparge` is computed from real queries and keys
+  // when the job has them. Both arguments must outlive this object. Throws Error with all problems.
+  MaskSource(const Job& job, const ActivationSource& activations);
+
+  LayerMasks at(int denoise_step, int layer) const;
+  // Whether masks differ between denoise steps, so that a plan can know only an older one.
+  bool evolves() const;
+  // What the masks are, for people: "paro", "file masks.npz".
+  std::string title() const;
+
+ private:
+  void open_file();
+  void check_file(std::vector<Problem>& problems) const;
+  SourcedMask inner_mask(int denoise_step, int layer) const;
+  SourcedMask temporal_mask(int denoise_step, int layer) const;
+  SourcedMask computed_mask(const PatternRequest& request) const;
+  bool computed() const;
+  PatternRequest pattern_request(const Pattern& pattern, int denoise_step, int layer) const;
+  PatternRequest temporal_request(int denoise_step, int layer) const;
+
+  const Job& job_;
+  const ActivationSource& activations_;
+  const Pattern* pattern_ = nullptr;
+  const Pattern* temporal_ = nullptr;
+  std::unique_ptr<MaskFile> file_;
+};
+
+}  // namespace spscope

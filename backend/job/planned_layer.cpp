@@ -1,0 +1,79 @@
+#include "backend/job/planned_layer.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <tuple>
+
+#include "backend/base/clock.h"
+#include "backend/plan/verify.h"
+#include "backend/schedule/memory.h"
+
+namespace spscope {
+namespace {
+
+constexpr std::size_t kShownProblems = 3;
+
+void require_valid(const ChosenStrategy& chosen, const Plan& plan, const Request& request) {
+  const std::vector<PlanProblem> problems = verify(plan, request);
+  if (problems.empty()) return;
+  std::string text = fmt::format("the plan of {} breaks {} rules", chosen.id, problems.size());
+  for (std::size_t i = 0; i < std::min(problems.size(), kShownProblems); ++i)
+    text += fmt::format("{} {}: {}", i == 0 ? ":" : ";", rule_name(problems[i].rule), problems[i].text);
+  throw Error(ErrorCode::kPlanInvalid, text, "this is a defect of the strategy; nothing was run");
+}
+
+}  // namespace
+
+PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request, const LayerDecision& decision) {
+  PlannedLayer planned;
+  planned.decided = decision.decided;
+  const std::int64_t begin = now_ns();
+  planned.plan = make_plan(*chosen.strategy, request, chosen.parameters, decision.decision);
+  const Plan& plan = planned.plan;
+  require_valid(chosen, plan, request);
+  planned.planning_ns = decision.deciding_ns + now_ns() - begin;
+  planned.volume = plan_volume(plan, request);
+  planned.tiles = plan_tiles(plan, request);
+  planned.imbalance = imbalance_ratios(plan, attended_area(plan));
+  if (const auto known = planned_area(plan, request))
+    planned.planned_imbalance_ratio = plain_imbalance_ratio(plan, *known);
+  planned.moved_fraction = moved_fraction(plan);
+  planned.memory_bound_bytes = memory_bound(plan);
+  planned.parameter_bytes = parameter_bytes(plan);
+  return planned;
+}
+
+std::vector<Traffic> traffic_of(const Plan& plan, const Request& request) {
+  std::map<std::tuple<int, int, std::string>, Traffic> pairs;
+  for_each_sent_tensor(plan, request, [&](const Message& m, const char* tensor, std::int64_t bytes, bool first) {
+    Traffic& t = pairs[{m.src, m.dst, tensor}];
+    t.src = m.src;
+    t.dst = m.dst;
+    t.tensor = tensor;
+    t.bytes += bytes;
+    t.messages += first;
+  });
+  std::vector<Traffic> list;
+  for (auto& [key, traffic] : pairs) list.push_back(std::move(traffic));
+  return list;
+}
+
+std::vector<RankUsage> planned_usage(const PlannedLayer& planned) {
+  const Plan& plan = planned.plan;
+  std::vector<RankUsage> ranks(static_cast<std::size_t>(plan.ranks));
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    ranks[r].rank = static_cast<int>(r);
+    ranks[r].tiles = planned.tiles.by_rank[r];
+    ranks[r].bytes_sent_intra_node = planned.volume.sent_intra_node[r];
+    ranks[r].bytes_sent_inter_node = planned.volume.sent_inter_node[r];
+    ranks[r].bytes_received = planned.volume.received[r];
+    ranks[r].memory_bound_bytes = planned.memory_bound_bytes[r];
+  }
+  for (const Op& op : plan.ops) ranks[static_cast<std::size_t>(op.rank)].flops += op.flops;
+  for (const Message& m : plan.messages)
+    if (m.src != m.dst) ++ranks[static_cast<std::size_t>(m.src)].messages;
+  return ranks;
+}
+
+}  // namespace spscope

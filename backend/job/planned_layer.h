@@ -1,0 +1,36 @@
+// One strategy's plan of one layer, verified, with every figure that needs no run. `plan` prints it, `run` runs it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "backend/analysis/plan_figures.h"
+#include "backend/job/job_layers.h"
+#include "backend/schedule/imbalance.h"
+#include "backend/store/records.h"
+
+namespace spscope {
+
+struct PlannedLayer {
+  Plan plan;
+  std::int64_t planning_ns = 0;  // to decide, to make and to verify the plan
+  std::optional<bool> decided;   // LayerDecision::decided
+  PlanVolume volume;
+  PlanTiles tiles;
+  ImbalanceRatios imbalance;                      // of active query-key pairs
+  std::optional<double> planned_imbalance_ratio;  // the plain ratio as the known masks promised it
+  double moved_fraction = 0;
+  std::vector<std::int64_t> memory_bound_bytes;  // by rank
+  std::int64_t parameter_bytes = 0;              // sum over ranks
+};
+
+// Throws Error(kPlanInvalid) when the plan breaks a rule: a defect of the strategy, named with the rule.
+// REQUIRES: the strategy is legal for the request.
+PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request, const LayerDecision& decision);
+
+// Bytes and messages by pair of ranks and tensor, as the store keeps them.
+std::vector<Traffic> traffic_of(const Plan& plan, const Request& request);
+// What each rank does by the plan; counters of a run replace the bytes.
+std::vector<RankUsage> planned_usage(const PlannedLayer& planned);
+
+}  // namespace spscope

@@ -1,0 +1,133 @@
+#include "backend/job/result_of_plans.h"
+
+#include <algorithm>
+
+#include "backend/analysis/run_figures.h"
+#include "backend/base/result.h"
+
+namespace spscope {
+namespace {
+
+void add_lists(std::vector<std::int64_t>& sum, const std::vector<std::int64_t>& list) {
+  sum.resize(std::max(sum.size(), list.size()), 0);
+  for (std::size_t i = 0; i < list.size(); ++i) sum[i] += list[i];
+}
+
+template <typename T>
+void add_to(std::optional<T>& sum, T value) {
+  sum = sum.value_or(T{}) + value;
+}
+
+// A plan that no machine can hold refuses its strategy, not the others. Only many ranks make one, so that few ranks are
+// not planned twice.
+std::vector<Problem> too_large(const ChosenStrategy& chosen, const Request& request, const Decision& decision) {
+  constexpr int kManyRanks = 1024;
+  if (request.ranks < kManyRanks) return {};
+  const auto plan =
+      capture([&] { return make_plan(*chosen.strategy, request, chosen.parameters, decision).ops.size(); });
+  if (plan || plan.error().code() != ErrorCode::kPlanTooLarge) return {};
+  return {{ErrorCode::kPlanTooLarge, "strategy." + std::string(chosen.strategy->name), plan.error().what(),
+           plan.error().hint()}};
+}
+
+}  // namespace
+
+std::vector<int> rank_map(const Job& job) {
+  std::vector<int> nodes;
+  for (int r = 0; r < job.cluster.plan_ranks(); ++r) nodes.push_back(r / std::max(1, job.cluster.gpus_per_node));
+  return nodes;
+}
+
+StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, const Request& request,
+                                 const Decision& decision) {
+  StrategyResult result;
+  result.id = chosen.id;
+  result.name = result.label = chosen.strategy->name;
+  result.parameters = chosen.parameters;
+  result.mode = job.config.run.mode;
+  result.backend = job.config.run.backend;
+  result.rank_map = rank_map(job);
+  result.problems = chosen.strategy->legal(request, chosen.parameters);
+  if (result.problems.empty()) result.problems = too_large(chosen, request, decision);
+  result.legal = result.problems.empty();
+  if (!result.legal) {
+    result.reason = result.problems.front().message;
+    return result;
+  }
+  result.label = strategy_label(*chosen.strategy, decision, chosen.parameters);
+  result.ulysses = decision.ulysses;
+  result.ring = decision.ring;
+  result.ulysses_groups = decision.ulysses_groups;
+  result.ring_groups = decision.ring_groups;
+  return result;
+}
+
+void add_layer(StrategyResult& result, const PlannedLayer& planned, const LayerResult& layer) {
+  add_lists(result.bytes_sent, planned.volume.sent);
+  add_lists(result.bytes_sent_intra_node, planned.volume.sent_intra_node);
+  add_lists(result.bytes_sent_inter_node, planned.volume.sent_inter_node);
+  add_lists(result.bytes_received, planned.volume.received);
+  for (const auto& [tensor, bytes] : planned.volume.by_tensor) result.bytes_by_tensor[tensor] += bytes;
+  add_to(result.messages, planned.volume.messages);
+  add_to(result.tiles, planned.tiles.computed);
+  add_to(result.tiles_redundant, planned.tiles.redundant);
+  add_to(result.moved_fraction, planned.moved_fraction);
+  add_to(result.planning_ns, planned.planning_ns);
+  result.tiles_by_rank.resize(planned.tiles.by_rank.size(), 0);
+  for (std::size_t r = 0; r < result.tiles_by_rank.size(); ++r) result.tiles_by_rank[r] += planned.tiles.by_rank[r];
+  add_to(result.imbalance_ratio, planned.imbalance.plain);
+  add_to(result.barrier_imbalance_ratio, planned.imbalance.barrier);
+  add_to(result.coupled_imbalance_ratio, planned.imbalance.coupled);
+  if (planned.planned_imbalance_ratio) add_to(result.planned_imbalance_ratio, *planned.planned_imbalance_ratio);
+  result.memory_peak_bytes.resize(planned.memory_bound_bytes.size(), 0);
+  for (std::size_t r = 0; r < result.memory_peak_bytes.size(); ++r)
+    result.memory_peak_bytes[r] = std::max(result.memory_peak_bytes[r], planned.memory_bound_bytes[r]);
+  result.by_layer.push_back(layer);
+  LayerResult& added = result.by_layer.back();
+  added.tiles = planned.tiles.computed;
+  added.imbalance_ratio = planned.imbalance.plain;
+  added.barrier_imbalance_ratio = planned.imbalance.barrier;
+  added.coupled_imbalance_ratio = planned.imbalance.coupled;
+  added.planned_imbalance_ratio = planned.planned_imbalance_ratio;
+  added.decided = planned.decided;
+  set_slowest(added, planned.tiles.by_rank);
+}
+
+void finish_result(StrategyResult& result) {
+  const auto layers = static_cast<double>(std::max<std::size_t>(1, result.by_layer.size()));
+  const auto known = static_cast<double>(std::ranges::count_if(
+      result.by_layer, [](const LayerResult& l) { return l.planned_imbalance_ratio.has_value(); }));
+  for (std::optional<double>* ratio : {&result.imbalance_ratio, &result.barrier_imbalance_ratio,
+                                       &result.coupled_imbalance_ratio, &result.moved_fraction})
+    if (*ratio) **ratio /= layers;
+  if (result.planned_imbalance_ratio) *result.planned_imbalance_ratio /= known;
+  result.replans = count_replans(result.by_layer);
+}
+
+Workload describe_workload(const Job& job, const Request& request, double density, const std::string& pattern) {
+  Workload workload;
+  workload.model = job.model.name;
+  workload.pattern = pattern;
+  workload.cluster = job.cluster.preset.name;
+  workload.tokens = job.model.tokens();
+  workload.blocks = request.executed_mask().mask().blocks();
+  workload.density = density;
+  workload.batch = job.model.batch;
+  workload.layers = job.config.run.layers;
+  workload.model_layers = job.model.layers;
+  workload.denoise_steps = job.config.run.denoise_steps;
+  workload.ranks = job.cluster.plan_ranks();
+  workload.dtype = dtype_name(job.config.run.dtype);
+  workload.scope = choice_name(job.config.run.scope);
+  workload.text_tokens = job.model.joint_text_tokens;
+  workload.heads = job.model.heads;
+  workload.head_dim = job.model.head_dim;
+  workload.forward_passes = job.model.cfg;
+  workload.nodes = job.cluster.nodes;
+  workload.data_parallel = job.cluster.dp;
+  workload.config_toml = to_toml(job.config);
+  workload.cluster_toml = cluster_toml(job.cluster.preset);
+  return workload;
+}
+
+}  // namespace spscope

@@ -1,0 +1,26 @@
+// StrategyResult of strategies that were planned and not run: what `plan` prints.
+#pragma once
+
+#include <span>
+
+#include "backend/analysis/strategy_result.h"
+#include "backend/job/planned_layer.h"
+
+namespace spscope {
+
+// The part of a result that is the same for all layers: name, parameters, legality, and the degrees that the strategy
+// decided for the first one.
+StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, const Request& request,
+                                 const Decision& decision);
+
+// Adds one planned layer: lists and counts add up; ratios are means once finish_result() divided them.
+void add_layer(StrategyResult& result, const PlannedLayer& planned, const LayerResult& layer);
+void finish_result(StrategyResult& result);
+
+// What the workload is, for the head of every result. `density` is the mean over layers and steps.
+Workload describe_workload(const Job& job, const Request& request, double density, const std::string& pattern);
+
+// Nodes of the ranks of a job.
+std::vector<int> rank_map(const Job& job);
+
+}  // namespace spscope

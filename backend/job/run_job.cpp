@@ -1,0 +1,326 @@
+#include "backend/job/run_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "backend/base/clock.h"
+#include "backend/base/result.h"
+#include "backend/execute/agree.h"
+#include "backend/job/dump.h"
+#include "backend/job/job_layers.h"
+#include "backend/job/layer_times.h"
+#include "backend/job/machine.h"
+#include "backend/job/progress_count.h"
+#include "backend/job/result_of_plans.h"
+#include "backend/job/run_size.h"
+#include "backend/schedule/bound.h"
+
+namespace spscope {
+namespace {
+
+// A strategy of the job with the row it has in the store; illegal ones are stored and not run.
+struct StoredStrategy {
+  const ChosenStrategy* chosen;
+  std::size_t position;  // in Job::strategies
+  StrategyId id;
+  bool legal;
+  std::string label;
+};
+
+struct RunLayer {
+  const StoredStrategy* strategy;
+  PlannedLayer planned;
+  TimedLayer timed;
+  RunId id;
+  bool recorded;  // every event of its repeats is in a shard of ranks
+};
+
+WorkloadRecord workload_record(const Job& job, const MaskSource& masks, const Request& request) {
+  const Workload w = describe_workload(job, request, request.executed_mask().mask().density(), masks.title());
+  WorkloadRecord record;
+  record.config_toml = to_toml(job.config);
+  record.config_hash = config_hash(job.config);
+  record.cluster_toml = cluster_toml(job.cluster.preset);
+  record.model = w.model;
+  record.pattern = w.pattern;
+  record.cluster = w.cluster;
+  record.scope = choice_name(job.config.run.scope);
+  record.tokens = w.tokens;
+  record.text_tokens = job.model.joint_text_tokens;
+  record.blocks = w.blocks;
+  record.density = w.density;
+  record.heads = job.model.heads;
+  record.head_dim = job.model.head_dim;
+  record.batch = w.batch;
+  record.layers = w.layers;
+  record.denoise_steps = w.denoise_steps;
+  record.model_layers = w.model_layers;
+  record.forward_passes = job.model.cfg;
+  record.ranks = w.ranks;
+  record.nodes = job.cluster.nodes;
+  record.gpus_per_node = job.cluster.gpus_per_node;
+  record.data_parallel = job.cluster.dp;
+  record.dtype = job.config.run.dtype;
+  return record;
+}
+
+StrategyRecord strategy_record(const Job& job, const ChosenStrategy& chosen, const Request& request,
+                               const Decision& decision, WorkloadId workload) {
+  const StrategyResult result = describe_strategy(job, chosen, request, decision);
+  StrategyRecord record;
+  record.workload_id = workload;
+  record.id = result.id;
+  record.name = result.name;
+  record.label = result.label;
+  record.parameters = chosen.parameters;
+  record.mode = result.mode;
+  record.backend = result.backend;
+  record.problems = result.problems;
+  record.ulysses = result.ulysses;
+  record.ring = result.ring;
+  record.rank_map = result.rank_map;
+  record.ulysses_groups = result.ulysses_groups;
+  record.ring_groups = result.ring_groups;
+  return record;
+}
+
+// What no strategy can beat: proven from the cost model that the times come from, so there is none for measured times.
+std::optional<std::int64_t> bound_of(const Job& job, const Request& request) {
+  if (job.config.run.mode != RunMode::kSimulate) return std::nullopt;
+  return makespan_bound_ns(request, make_plan(*find_strategy("single"), request, {}), job.cluster.preset.cost);
+}
+
+// What is known of a run before it runs.
+RunRecord begun_run(const LayerOfJob& where, const StoredStrategy& strategy, const PlannedLayer& planned) {
+  RunRecord record;
+  record.strategy_id = strategy.id;
+  record.layer = where.layer;
+  record.denoise_step = where.denoise_step;
+  record.planning_ns = planned.planning_ns;
+  record.density = where.request.executed_mask().mask().density();
+  record.tiles = planned.tiles.computed;
+  record.tiles_redundant = planned.tiles.redundant;
+  record.moved_fraction = planned.moved_fraction;
+  record.parameter_bytes = planned.parameter_bytes;
+  record.planned_imbalance_ratio = planned.planned_imbalance_ratio;
+  record.decided = planned.decided;
+  return record;
+}
+
+void finish_run(StoreWriter& head, const LayerOfJob& where, const RunLayer& run, std::optional<std::int64_t> bound) {
+  RunRecord record = begun_run(where, *run.strategy, run.planned);
+  record.plan_id = head.add_plan(run.planned.plan);
+  record.provenance = run.timed.provenance;
+  record.bound_ns = bound;
+  record.verdict = run.timed.verdict;
+  record.max_error = run.timed.max_error;
+  record.error_metric = run.timed.error_metric;
+  head.finish_run(run.id, record);
+  head.add_usage(run.id, run.timed.usage);
+  head.add_traffic(run.id, traffic_of(run.planned.plan, where.request));
+  const bool modelled = run.timed.provenance.network == Source::kModelled;
+  for (std::size_t i = 0; i < run.timed.timelines.size(); ++i) {
+    RepeatRecord repeat;
+    repeat.repeat = static_cast<int>(i);
+    repeat.makespan_ns = run.timed.timelines[i].makespan_ns();
+    repeat.has_timeline = run.recorded;
+    if (modelled)
+      head.add_repeat(run.id, repeat, run.planned.plan, run.timed.timelines[i], run.timed.provenance);
+    else
+      head.add_repeat(run.id, repeat);
+  }
+}
+
+void store_masks(StoreWriter& writer, WorkloadId workload, const LayerOfJob& where) {
+  const auto place = [&](const SourcedMask& mask, AttendedAxis axis) {
+    writer.place_mask(workload, {where.layer, where.denoise_step, axis, writer.add_mask(mask.mask, mask.recipe)});
+  };
+  place(where.masks.inner, AttendedAxis::kInner);
+  if (where.masks.temporal) place(*where.masks.temporal, AttendedAxis::kOuter);
+}
+
+// The strategies of the job with their rows in the store. Shapes do not change between layers, so the first one decides
+// what is legal.
+std::vector<StoredStrategy> store_strategies(const Job& job, StoreWriter* head, const LayerOfJob& where,
+                                             WorkloadId workload, ProgressCount& progress) {
+  std::vector<StoredStrategy> stored;
+  for (std::size_t i = 0; i < job.strategies.size(); ++i) {
+    progress.say_planning(job, static_cast<int>(i));
+    const Decision& decision = where.decisions[i].decision;
+    const StrategyRecord record = strategy_record(job, job.strategies[i], where.request, decision, workload);
+    const StrategyId id = head != nullptr ? head->add_strategy(record) : StrategyId{};
+    stored.push_back({&job.strategies[i], i, id, record.legal(), record.label});
+  }
+  return stored;
+}
+
+// What the layers of one job share while it runs.
+struct RunningJob {
+  const Job& job;
+  const RunTarget& target;
+  const RunOptions& options;
+  ProgressCount progress;
+  std::vector<StoredStrategy> strategies;
+  std::int64_t runs = 0;  // begun
+  WorkloadId workload = {};
+
+  bool noted = false;
+  std::set<std::size_t> sized = {};  // strategies whose plan was counted
+  double events = 0;                 // that these still make in all layers
+
+  // All processes of a run leave at the same place: each of them asks.
+  bool interrupted() const {
+    const bool here = options.interrupt && options.interrupt->load();
+    return options.world != nullptr ? options.world->any(here) : here;
+  }
+  // What one process does and the others must know the end of: its Error is thrown in all of them.
+  void together(const std::function<void()>& step) const {
+    if (options.world == nullptr) return step();
+    throw_agreed(*options.world, failure_of(step));
+  }
+  // Whether every event of the last plan is in a shard, in those of all processes.
+  bool recorded() const {
+    const bool here = target.recorder != nullptr && target.recorder->complete();
+    return options.world != nullptr ? !options.world->any(!here) : here;
+  }
+  void note(const std::string& text) const {
+    if (!text.empty() && options.on_note) options.on_note(text);
+  }
+  // The run of a plan that is about to be timed. When it is executed, a reader of the shards knows it from now on.
+  RunId begin_run(const LayerOfJob& where, const StoredStrategy& strategy, const PlannedLayer& planned) {
+    RunId id{++runs};
+    together([&] {
+      if (target.head == nullptr) return;
+      RunRecord record = begun_run(where, strategy, planned);
+      record.plan_id = target.head->add_plan(planned.plan);
+      id = target.head->begin_run(record);
+      if (target.recorder != nullptr) target.head->checkpoint();
+    });
+    if (target.recorder != nullptr) target.recorder->prepare(id, planned.plan);
+    return id;
+  }
+  // From the first plan of each strategy.
+  void note_size(const StoredStrategy& strategy, const Plan& plan) {
+    const RunSection& run = job.config.run;
+    if (run.mode == RunMode::kExecute && sized.insert(strategy.position).second) {
+      constexpr double kMost = 1e16;  // whatever a config asks for
+      const std::vector<int>& ranks = options.size_of_ranks;
+      const auto ops = std::ranges::count_if(
+          plan.ops, [&](const Op& op) { return ranks.empty() || std::ranges::binary_search(ranks, op.rank); });
+      const double of_layer = static_cast<double>(ops) * run.repeats;
+      events += std::min(kMost, of_layer * run.layers * run.denoise_steps);
+      together([&] {
+        if (options.on_size) options.on_size(static_cast<std::int64_t>(events));
+      });
+      events = std::max(0.0, events - of_layer);  // it runs now
+    }
+    if (noted) return;
+    noted = true;
+    note(compute_note(job, plan, static_cast<int>(std::ranges::count_if(strategies, &StoredStrategy::legal))));
+  }
+};
+
+// One layer under every legal strategy; nothing when it was interrupted.
+std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerOfJob& where, const Activations& input) {
+  const Job& job = running.job;
+  const RunSection& section = job.config.run;
+  std::optional<Reference> reference;
+  const bool has_outputs = running.options.world == nullptr || running.options.world->rank() == 0;
+  if (section.mode == RunMode::kExecute && section.verify != VerifyExtent::kOff && has_outputs) {
+    running.progress.say("reference");
+    reference.emplace(where.request, input, section.verify, section.seed, running.options.interrupt);
+  }
+  std::vector<RunLayer> runs;
+  for (const StoredStrategy& strategy : running.strategies) {
+    if (running.interrupted()) return std::nullopt;
+    const auto position = static_cast<int>(strategy.position);
+    if (strategy.legal) {
+      const std::string& id = strategy.chosen->id;
+      const auto say = [&](const char* phase) { running.progress.say(phase, position, id, strategy.label); };
+      say("plan");
+      RunLayer run{
+          &strategy, plan_layer(*strategy.chosen, where.request, where.decisions[strategy.position]), {}, {}, false};
+      running.note_size(strategy, run.planned.plan);
+      run.id = running.begin_run(where, strategy, run.planned);
+      const TimingContext timing{
+          job,
+          Network::from_profile(job.cluster.preset.network, where.request.ranks, job.cluster.gpus_per_node),
+          reference ? &*reference : nullptr,
+          running.target.recorder,
+          running.options.world,
+          running.options.interrupt,
+          [&](int done, int total) { running.progress.say_passes(done, total); },
+          [&] { say("check"); }};
+      say("run");
+      Result<TimedLayer> timed = capture([&] { return time_layer(timing, run.planned, where.request, input); });
+      if (!timed && timed.error().code() == ErrorCode::kInterrupted) return std::nullopt;
+      if (!timed) throw timed.error();
+      run.timed = std::move(*timed);
+      if (run.timed.verdict == Verdict::kFailed)
+        running.progress.set_cause(fmt::format("the outputs of {} are wrong", strategy.label));
+      run.recorded = running.recorded();
+      if (!running.options.dump.empty()) dump_outputs(running.options.dump, job, where, id, run.timed.outputs);
+      run.timed.outputs.clear();  // a large model's are gigabytes
+      runs.push_back(std::move(run));
+    }
+    running.progress.end_plan(position, strategy.legal);
+  }
+  return runs;
+}
+
+void begin_workload(RunningJob& running, const MaskSource& masks, const LayerOfJob& where) {
+  StoreWriter* const head = running.target.head;
+  if (head != nullptr) running.workload = head->add_workload(workload_record(running.job, masks, where.request));
+  running.strategies = store_strategies(running.job, head, where, running.workload, running.progress);
+}
+
+void finish_layer(RunningJob& running, const LayerOfJob& where, const std::vector<RunLayer>& runs) {
+  StoreWriter& head = *running.target.head;
+  store_masks(head, running.workload, where);
+  const std::optional<std::int64_t> bound = bound_of(running.job, where.request);
+  for (const RunLayer& run : runs) finish_run(head, where, run, bound);
+  if (running.options.add_to_layer) running.options.add_to_layer(head);
+  head.checkpoint();
+}
+
+}  // namespace
+
+RunOutcome run_job(const Job& job, const RunTarget& target, const RunOptions& options) {
+  const ActivationSource activations(job);
+  const MaskSource masks(job, activations);
+  RunningJob running{job, target, options, ProgressCount(options.on_progress, job, options.shards), {}};
+  running.note(crowding_note(job));
+  RunOutcome outcome{0, job.config.run.layers * job.config.run.denoise_steps, {}};
+  if (target.head != nullptr) target.head->add_machine(machine_facts());
+  const LayerStages stages{[&](int denoise_step, int layer) { running.progress.say_masks(denoise_step, layer); },
+                           [&](int strategy) { running.progress.say_planning(job, strategy); }};
+  for_each_layer(
+      job, masks,
+      [&](const LayerOfJob& where) {
+        if (running.strategies.empty()) begin_workload(running, masks, where);
+        running.progress.begin_layer(where.denoise_step, where.layer);
+        // A simulation computes nothing, and the inputs of a large model are gigabytes.
+        const bool needs_input = job.config.run.mode != RunMode::kSimulate || !options.dump.empty();
+        const Activations input =
+            needs_input ? activations.at(where.request, where.denoise_step, where.layer, options.interrupt)
+                        : Activations();
+        if (running.interrupted()) return false;
+        if (!options.dump.empty()) dump_inputs(options.dump, job, where, input);
+        const std::optional<std::vector<RunLayer>> runs = run_layer(running, where, input);
+        if (!runs) return false;
+        running.together([&] {
+          if (target.head != nullptr) finish_layer(running, where, *runs);
+        });
+        ++outcome.layer_passes_done;
+        return true;
+      },
+      stages, options.world == nullptr ? options.interrupt : nullptr);
+  running.progress.say("merge");
+  outcome.progress = running.progress.now();
+  outcome.progress.phase = "done";
+  return outcome;
+}
+
+}  // namespace spscope

@@ -1,0 +1,85 @@
+#include "backend/job/run_output.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "backend/base/result.h"
+#include "backend/config/environment.h"
+
+namespace spscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string scratch_of(const RunOutputOptions& options) {
+  return options.scratch.empty() ? default_scratch_folder() : options.scratch;
+}
+
+// What runs left that ended early: each one to this file, and how many others.
+void name_leftovers(const RunOutputOptions& options, const std::string& out) {
+  if (!options.on_note) return;
+  std::int64_t others = 0;
+  for (const CollectingNote& dead : dead_collections(scratch_of(options))) {
+    if (dead.out != out) {
+      ++others;
+      continue;
+    }
+    options.on_note(
+        fmt::format("a run to this file that began at {} ended early and left \"{}\"", dead.started_utc, dead.folder));
+    options.on_note(fmt::format(
+        "  spscope recover \"{}\" -o FILE.db makes a file of it; remove it when it is not needed", dead.folder));
+  }
+  if (others > 0)
+    options.on_note(fmt::format("{} other run{} that ended early left folders: spscope doctor \"{}\" lists them",
+                                others, others == 1 ? "" : "s", scratch_of(options)));
+}
+
+}  // namespace
+
+RunOutput::RunOutput(const std::string& path, const RunOutputOptions& options)
+    : out_(path, options.force),
+      collection_(out_.path(), scratch_of(options), options.ranks, kLeastBytes),
+      is_wanted_(options.keeps) {
+  name_leftovers(options, note().out);
+  collection_.keep();
+}
+
+RunOutput::~RunOutput() {
+  if (!must_stay_ && !(is_wanted_ && (holds_events(note()) || !places_elsewhere().empty()))) collection_.let_go();
+}
+
+void RunOutput::leave_to_recover(const Error& error) {
+  must_stay_ = true;
+  const std::vector<CollectingElsewhere> elsewhere = places_elsewhere();
+  std::uintmax_t bytes = 0;
+  std::error_code ignored;
+  for (fs::directory_iterator it(note().folder, ignored), end; it != end; it.increment(ignored))
+    bytes += it->file_size(ignored);
+  const fs::space_info room = fs::space(note().folder, ignored);
+  std::string message = fmt::format("{}; what was collected, {} bytes, is kept in \"{}\", where {} bytes are free",
+                                    error.what(), bytes, note().folder, room.available);
+  if (elsewhere.empty())
+    throw Error(ErrorCode::kStoreWrite, message,
+                fmt::format("when the cause is mended: spscope recover \"{}\" -o FILE.db", note().folder));
+  throw Error(ErrorCode::kStoreWrite, message + "; of other hosts: " + describe(elsewhere),
+              fmt::format("copy the folders of other hosts to {}, then: spscope recover \"{}\" COPY... -o FILE.db",
+                          note().host, note().folder));
+}
+
+std::vector<CollectingElsewhere> RunOutput::places_elsewhere() const {
+  const auto now = capture([&] { return find_collection(note().folder); });
+  return now && *now ? (*now)->elsewhere : std::vector<CollectingElsewhere>();
+}
+
+MergeReport RunOutput::merge(const MergeOptions& options) {
+  if (!places_elsewhere().empty())
+    leave_to_recover(Error(ErrorCode::kRankFailed, "the shards of other hosts were not brought together"));
+  const std::vector<std::string> shards = note().shards();
+  Result<MergeReport> report = capture([&] { return merge_shards(out_, shards, options); });
+  if (!report) leave_to_recover(report.error());
+  discard();  // it is in OUT
+  return *report;
+}
+
+}  // namespace spscope

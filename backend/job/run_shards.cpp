@@ -1,0 +1,114 @@
+#include "backend/job/run_shards.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <map>
+
+#include "backend/base/host.h"
+
+namespace spscope {
+namespace {
+
+// More than any strategy uses: a lane beyond them is recorded, and only missing on the page.
+constexpr int kPageLanes = 8;
+
+// Tells commits to a pipe or a file, each at once and in one piece: others write there too.
+std::function<void(std::span<const CommittedLane>)> acknowledge_to(const std::string& path) {
+  const auto out = std::make_shared<std::ofstream>(path, std::ios::app);
+  if (!out->is_open())
+    throw Error(ErrorCode::kOutputPlace,
+                fmt::format("commits cannot be told to \"{}\": {}", path, std::strerror(errno)),
+                "give --acknowledge a named pipe or a file");
+  return [out](std::span<const CommittedLane> lanes) {
+    std::string lines;
+    for (const CommittedLane& lane : lanes) lines += fmt::format("{} {} {}\n", lane.rank, lane.lane, lane.events);
+    *out << lines << std::flush;
+  };
+}
+
+ShardWriterOptions writer_options(const CollectingNote& note, const RunShardsOptions& options) {
+  ShardWriterOptions writer;
+  writer.shard = {ShardKind::kRank, ShardClock::kRaw, options.first_rank, note.collection};
+  writer.write.tool_version = options.tool_version;
+  if (options.on_failure) writer.on_failure = [tell = options.on_failure](const Error&) { tell(); };
+  if (!options.acknowledge.empty()) writer.on_commit = acknowledge_to(options.acknowledge);
+  return writer;
+}
+
+}  // namespace
+
+struct RunShards::Ranks {
+  Ranks(const CollectingNote& note, const RunShardsOptions& options)
+      : first_rank(options.first_rank),
+        ranks(options.ranks),
+        node(options.node),
+        host(note.host),
+        page(note.rank_now(first_rank), this_process(first_rank, ranks, kPageLanes, note.id())),
+        shard(note.rank_db(first_rank), writer_options(note, options)),
+        recorder(shard, page, first_rank, ranks, kPageLanes) {
+    shard.write([&](StoreWriter& store) { store_processes(store, {}); });
+    shard.checkpoint();
+  }
+
+  // `ends`: why ranks ended badly.
+  void store_processes(StoreWriter& store, const std::map<int, std::string>& ends) const {
+    for (int rank = first_rank; rank < first_rank + ranks; ++rank) {
+      const auto end = ends.find(rank);
+      store.add_rank_process({rank, host, node, boot_id(), ::getpid(), end != ends.end() ? end->second : ""});
+    }
+  }
+
+  const int first_rank, ranks, node;
+  const std::string host;
+  NowPageWriter page;
+  ShardWriter shard;
+  RunRecorder recorder;
+};
+
+RunShards::RunShards(const CollectingNote& note, const RunShardsOptions& options) {
+  WriteOptions write;
+  write.tool_version = options.tool_version;
+  if (options.head)
+    head_ = StoreWriter::shard(note.head_db(), {ShardKind::kHead, ShardClock::kRun, -1, note.collection}, write);
+  if (options.ranks > 0) ranks_ = std::make_unique<Ranks>(note, options);
+}
+
+RunShards::~RunShards() = default;
+
+RunTarget RunShards::target() { return {head_ ? &*head_ : nullptr, ranks_ ? &ranks_->recorder : nullptr}; }
+
+void RunShards::add_incident(const IncidentRecord& incident) {
+  if (ranks_ && !ranks_->recorder.incidents().empty()) return;  // what the rank's process knows names the cause
+  head_->add_incident(incident);
+}
+
+void RunShards::finish_ranks() {
+  if (ranks_ && !ranks_finished_) {
+    ranks_finished_ = true;
+    std::map<int, std::string> ends;
+    for (const IncidentRecord& incident : ranks_->recorder.incidents())
+      ends.try_emplace(incident.rank, incident.message);
+    ranks_->shard.write([&](StoreWriter& store) {
+      for (const IncidentRecord& incident : ranks_->recorder.incidents()) store.add_incident(incident);
+      ranks_->store_processes(store, ends);
+    });
+    ranks_->shard.finish();
+    ranks_->recorder.publish_counts();
+    if (!ranks_->shard.failure()) ranks_->page.set_complete();
+  }
+  if (head_) head_->checkpoint();
+}
+
+void RunShards::finish() {
+  finish_ranks();
+  if (head_) head_->finish();
+  head_.reset();
+}
+
+std::optional<Error> RunShards::failure() const { return ranks_ ? ranks_->shard.failure() : std::nullopt; }
+
+}  // namespace spscope

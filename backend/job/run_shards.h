@@ -1,0 +1,53 @@
+// RunShards: what one process of a run writes while it runs: the head shard, when it is the head, and the shard, the
+// now page and the recorder of its ranks, when ranks are executed here.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backend/collect/collection.h"
+#include "backend/job/run_job.h"
+
+namespace spscope {
+
+struct RunShardsOptions {
+  bool head = true;
+  int first_rank = 0, ranks = 0;  // that are executed in this process; 0 ranks: none
+  int node = 0;                   // number of this host
+  std::string tool_version;
+  // A named pipe or a file that each commit is told to: a line "rank lane events" for each lane that it reached. All
+  // processes of a run may be given the same one. "": none.
+  std::string acknowledge;
+  // When the events of ranks cannot be written any more; by another thread.
+  std::function<void()> on_failure;
+};
+
+class RunShards {
+ public:
+  // Throws Error: a shard cannot be made.
+  RunShards(const CollectingNote& note, const RunShardsOptions& options);
+  ~RunShards();
+  RunShards(const RunShards&) = delete;
+  RunShards& operator=(const RunShards&) = delete;
+
+  RunTarget target();
+  int num_shards() const { return (head_ ? 1 : 0) + (ranks_ ? 1 : 0); }
+  // What stopped the run; goes into the head, behind what the recorder knows of it. REQUIRES: this is the head.
+  void add_incident(const IncidentRecord& incident);
+  // Makes the shards complete. Throws Error when the head cannot be written.
+  void finish();
+  // The first half of it: the shard of ranks is complete, the head is committed and can still be written to.
+  void finish_ranks();
+  // Why events are missing, if the shard of ranks could not be written any more.
+  std::optional<Error> failure() const;
+
+ private:
+  struct Ranks;
+  std::optional<StoreWriter> head_;
+  std::unique_ptr<Ranks> ranks_;
+  bool ranks_finished_ = false;
+};
+
+}  // namespace spscope

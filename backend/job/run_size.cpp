@@ -1,0 +1,96 @@
+#include "backend/job/run_size.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "backend/base/cores.h"
+#include "backend/base/file_system.h"
+#include "backend/base/process.h"
+#include "backend/collect/run_recorder.h"
+#include "kernels/calibrate.h"
+
+namespace spscope {
+namespace {
+
+constexpr double kWorthSayingSeconds = 60, kSurelyShortFlops = 1e12;
+// Of the FMA peak: what the attention kernel reaches on masks of active blocks.
+constexpr double kShareOfPeak = 0.5;
+constexpr int kCrowdedRanksPerCore = 8;
+// On a disk, of a shard as of a finished file: less than any run was seen to take, compressed or not.
+constexpr std::int64_t kLeastEventBytes = 4;
+
+std::string length_in_words(double seconds) {
+  constexpr double kHour = 3600;
+  if (seconds < 10 * 60) return "minutes";
+  if (seconds < kHour) return "tens of minutes";
+  return seconds < 48 * kHour ? fmt::format("about {:.0f} hours", std::max(1.0, seconds / kHour))
+                              : fmt::format("about {:.0f} days", seconds / (24 * kHour));
+}
+
+}  // namespace
+
+std::string compute_note(const Job& job, const Plan& plan, int num_strategies) {
+  const RunSection& run = job.config.run;
+  if (run.mode == RunMode::kSimulate) return {};
+  double flops = 0;
+  for (const Op& op : plan.ops) flops += static_cast<double>(op.flops);
+  flops *= static_cast<double>(num_strategies) * run.layers * run.denoise_steps * (run.repeats + run.warmup);
+  if (flops < kSurelyShortFlops) return {};
+  // A projection measures one rank at a time on one core.
+  const int cores = run.mode == RunMode::kProject ? 1 : std::min(usable_cores(), plan.ranks);
+  const double seconds = flops / (kernels::measure_fma_gflop_per_s() * 1e9 * kShareOfPeak * cores);
+  if (seconds < kWorthSayingSeconds) return {};
+  return fmt::format("about {:.0f} TFLOP on {} core{}: {}; run.mode = simulate takes seconds", flops * 1e-12, cores,
+                     cores == 1 ? "" : "s", length_in_words(seconds));
+}
+
+void require_room_for_ranks(const Job& job, bool processes) {
+  if (job.config.run.mode != RunMode::kExecute) return;
+  const std::int64_t ranks = job.cluster.plan_ranks();
+  const char* kHint = "use fewer ranks; run.mode = project and simulate start none";
+  if (const SystemLimit limit = thread_limit(); ranks > limit.value)
+    throw Error(ErrorCode::kLaunch,
+                fmt::format("{} ranks are at least as many {}, and this machine allows {} ({})", ranks,
+                            processes ? "processes" : "threads", limit.value, limit.source),
+                kHint);
+  if (processes) return;  // perhaps on several hosts
+  const std::int64_t bytes = ranks * static_cast<std::int64_t>(RunRecorder::kLeastRecords * sizeof(RingRecord));
+  if (const SystemLimit limit = memory_left(); ranks > 1 && bytes > limit.value)
+    throw Error(ErrorCode::kLaunch,
+                fmt::format("{} ranks need at least {} bytes of memory to record what they do, and this machine has {} "
+                            "left ({})",
+                            ranks, bytes, limit.value, limit.source),
+                kHint);
+}
+
+void require_room_for_events(const CollectingNote& note, std::int64_t events, bool begun) {
+  const std::int64_t bytes = events * kLeastEventBytes;
+  const auto require = [&](const std::string& place, std::int64_t needed, std::optional<std::int64_t> free_bytes) {
+    if (!free_bytes || *free_bytes >= needed) return;
+    throw Error(begun ? ErrorCode::kStoreWrite : ErrorCode::kOutputPlace,
+                fmt::format("{} {} events needs at least {} bytes in {}, and {} are free",
+                            begun ? "the rest of the run with" : "a run of", events, needed, place, *free_bytes),
+                "use fewer repeats, layers or denoise steps, or a disk with more room (run.scratch, -o)");
+  };
+  const FolderRoom shards = room_in(note.folder);
+  if (note.is_part()) return require(fmt::format("\"{}\"", note.folder), bytes, shards.free_bytes);
+  const FolderRoom output = room_in(std::filesystem::path(note.out).parent_path());
+  if (shards.device == output.device)
+    return require(fmt::format("\"{}\" and \"{}\", on one disk", note.folder, note.out), 2 * bytes, shards.free_bytes);
+  require(fmt::format("\"{}\"", note.folder), bytes, shards.free_bytes);
+  require(fmt::format("\"{}\"", note.out), bytes, output.free_bytes);
+}
+
+std::string crowding_note(const Job& job) {
+  const int ranks = job.cluster.plan_ranks(), cores = usable_cores();
+  if (job.config.run.mode != RunMode::kExecute || ranks <= kCrowdedRanksPerCore * cores) return {};
+  return fmt::format(
+      "{} ranks share {} core{}: this is slow, and times say nothing about a cluster; run.mode = project measures one "
+      "rank at a time",
+      ranks, cores, cores == 1 ? "" : "s");
+}
+
+}  // namespace spscope

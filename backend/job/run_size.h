@@ -1,0 +1,30 @@
+// What a run asks of this machine, said before it begins: how long its compute takes, whether ranks crowd cores, and
+// whether there is room for what is recorded.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "backend/collect/collection.h"
+#include "backend/job/job.h"
+#include "backend/plan/plan.h"
+
+namespace spscope {
+
+// "about 50 TFLOP on 2 cores: tens of minutes; ..." when the job's compute takes more than a minute, else "". `plan` is
+// that of one strategy for one layer, after which all are judged: they compute nearly the same.
+std::string compute_note(const Job& job, const Plan& plan, int num_strategies);
+
+// Throws Error(kLaunch) when this machine cannot run as many ranks: as threads, which it may not have or whose events
+// find no room in its memory, or as `processes`.
+void require_room_for_ranks(const Job& job, bool processes);
+
+// Throws Error when the folder of the run's shards, or at home that of its output, surely has no room for so many
+// events that are still to come: kOutputPlace before the run has begun, kStoreWrite, as of a disk that is full, when it
+// has.
+void require_room_for_events(const CollectingNote& note, std::int64_t events, bool begun);
+
+// "1,000 ranks share 2 cores: ..." when the job executes far more ranks than there are cores, else "".
+std::string crowding_note(const Job& job);
+
+}  // namespace spscope

@@ -1,0 +1,199 @@
+#include "backend/record/collecting_note.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "backend/base/error.h"
+#include "backend/base/host.h"
+#include "backend/base/result.h"
+#include "backend/base/whole_file.h"
+
+namespace spscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kNoteSuffix = ".collecting";
+constexpr std::size_t kMaxNote = 8 << 20;  // paths of at most 4 KiB each, of a thousand hosts
+constexpr int kNoteVersion = 1;
+
+[[noreturn]] void not_a_note(const std::string& path, const char* why) {
+  throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" is no note of a running collection: {}", path, why),
+              "give what the run was given with -o, or the folder of its shards");
+}
+
+bool is_id(const std::string& text) {
+  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// A value of the note; a missing one, or one of another type, is refused by the caller.
+template <typename T>
+bool take(const nlohmann::json& note, const char* key, T& value) {
+  const auto found = note.find(key);
+  if (found == note.end()) return false;
+  if constexpr (std::is_same_v<T, std::string>) {
+    if (!found->is_string()) return false;
+    value = found->get<std::string>();
+  } else {
+    if (!found->is_number_integer() ||
+        (found->is_number_unsigned() ? found->get<std::uint64_t>() >> 63 != 0 : found->get<std::int64_t>() < 0))
+      return false;
+    const auto number = found->get<std::uint64_t>();
+    if (number > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) return false;
+    value = static_cast<T>(number);
+  }
+  return true;
+}
+
+// Keys that not every note has. False: a value makes no sense.
+bool take_places(const nlohmann::json& note, CollectingNote& n) {
+  if (note.contains("home_host") && !take(note, "home_host", n.home_host)) return false;
+  const auto found = note.find("elsewhere");
+  if (found == note.end()) return true;
+  if (!found->is_array()) return false;
+  for (const nlohmann::json& row : *found) {
+    CollectingElsewhere place;
+    if (!row.is_object() || !take(row, "host", place.host) || !take(row, "folder", place.folder)) return false;
+    const auto ranks = row.find("ranks");
+    if (ranks == row.end() || !ranks->is_array()) return false;
+    for (const nlohmann::json& rank : *ranks) {
+      if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= static_cast<std::uint64_t>(n.ranks)) return false;
+      place.ranks.push_back(rank.get<int>());
+    }
+    n.elsewhere.push_back(std::move(place));
+  }
+  return true;
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+}  // namespace
+
+std::string describe(const std::vector<CollectingElsewhere>& places) {
+  std::vector<std::string> texts;
+  for (const CollectingElsewhere& place : places)
+    texts.push_back(fmt::format("those of rank{} {} in \"{}\" on host {}", place.ranks.size() == 1 ? "" : "s",
+                                fmt::join(place.ranks, ", "), place.folder, place.host));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+std::string CollectingNote::rank_file(int first_rank, const char* suffix) const {
+  return fmt::format("{}/{}.rank-{}{}", folder, stem, first_rank, suffix);
+}
+
+std::vector<std::string> CollectingNote::files_ending(const std::string& suffix) const {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (const std::string name = it->path().filename(); name.starts_with(stem + ".") && name.ends_with(suffix))
+      files.push_back(it->path());
+  std::ranges::sort(files);
+  return files;
+}
+
+CollectionId CollectingNote::id() const {
+  CollectionId id = {};
+  for (std::size_t i = 0; i < id.size() && 2 * i + 1 < collection.size(); ++i)
+    id[i] = static_cast<std::uint8_t>(std::strtoul(collection.substr(2 * i, 2).c_str(), nullptr, 16));
+  return id;
+}
+
+std::string collecting_path(const std::string& out) { return out + kNoteSuffix; }
+
+std::string text_of(const CollectingNote& n) {
+  nlohmann::ordered_json note = {{"schema_version", kNoteVersion},
+                                 {"collection", n.collection},
+                                 {"folder", n.folder},
+                                 {"stem", n.stem},
+                                 {"out", n.out},
+                                 {"host", n.host},
+                                 {"pid", n.pid},
+                                 {"start_ticks", n.start_ticks},
+                                 {"boot_id", n.boot_id},
+                                 {"started_utc", n.started_utc},
+                                 {"ranks", n.ranks},
+                                 {"home_host", n.home_host}};
+  for (const CollectingElsewhere& place : n.elsewhere)
+    note["elsewhere"].push_back({{"host", place.host}, {"folder", place.folder}, {"ranks", place.ranks}});
+  return note.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+CollectingNote parse_collecting(const std::string& text, const std::string& path) {
+  if (text.size() > kMaxNote) not_a_note(path, "it is too long");
+  const nlohmann::json note = nlohmann::json::parse(text, nullptr, false);
+  if (!note.is_object()) not_a_note(path, "it is no JSON object");
+  CollectingNote n;
+  int version = 0;
+  const bool complete = take(note, "schema_version", version) && take(note, "collection", n.collection) &&
+                        take(note, "folder", n.folder) && take(note, "stem", n.stem) && take(note, "out", n.out) &&
+                        take(note, "host", n.host) && take(note, "pid", n.pid) &&
+                        take(note, "start_ticks", n.start_ticks) && take(note, "boot_id", n.boot_id) &&
+                        take(note, "started_utc", n.started_utc) && take(note, "ranks", n.ranks);
+  if (!complete || version != kNoteVersion) not_a_note(path, "a value is missing, or of another version");
+  if (!is_id(n.collection) || n.folder.empty() || n.folder.front() != '/' || n.stem.empty() ||
+      n.stem.find('/') != std::string::npos || n.ranks < 1 || !take_places(note, n))
+    not_a_note(path, "a value is out of range");
+  return n;
+}
+
+CollectingNote read_collecting(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in || fs::is_directory(path))
+    throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": {}", path, std::strerror(errno)));
+  std::string text;
+  std::array<char, 64 * 1024> part;
+  while (text.size() <= kMaxNote && (in.read(part.data(), part.size()), in.gcount() > 0))
+    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+  return parse_collecting(text, path);
+}
+
+CollectingNote read_note_in(const std::string& folder) {
+  CollectingNote note = read_collecting(fs::path(folder) / kCollectingNoteName);
+  const fs::path here = fs::absolute(folder).lexically_normal();
+  note.folder = here.has_filename() ? here : here.parent_path();
+  return note;
+}
+
+void rewrite_collecting(const CollectingNote& note) {
+  write_whole_file(note.folder + "/" + kCollectingNoteName, text_of(note));
+  if (!note.is_part()) write_whole_file(collecting_path(note.out), text_of(note));
+}
+
+bool is_here(const CollectingNote& note) {
+  if (note.host != host_name() || note.boot_id != boot_id()) return false;
+  const Result<CollectingNote> found = capture([&] { return read_note_in(note.folder); });
+  return found && Result(found)->collection == note.collection && Result(found)->host == note.host;
+}
+
+std::optional<CollectingNote> find_collection(const std::string& path) {
+  if (path.ends_with(kNoteSuffix) && is_there(path)) return read_collecting(path);
+  if (is_there(collecting_path(path))) return read_collecting(collecting_path(path));
+  if (is_there(fs::path(path) / kCollectingNoteName)) return read_note_in(path);
+  const fs::path folder = fs::absolute(path).parent_path();
+  if (is_there(path) && is_there(folder / kCollectingNoteName)) return read_note_in(folder);
+  return std::nullopt;
+}
+
+CollectorState collector_state(const CollectingNote& note) {
+  const bool same_boot = !note.boot_id.empty() && note.boot_id == boot_id();
+  if (!same_boot) return note.host == host_name() ? CollectorState::kEnded : CollectorState::kElsewhere;
+  // Containers of one machine share its boot but not its processes: the name tells them apart.
+  if (note.host != host_name()) return CollectorState::kElsewhere;
+  return note.start_ticks != 0 && process_start_ticks(note.pid) == note.start_ticks ? CollectorState::kRuns
+                                                                                    : CollectorState::kEnded;
+}
+
+}  // namespace spscope

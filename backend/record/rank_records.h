@@ -1,0 +1,72 @@
+// What a store holds of the processes that ranks were: which they were, how their clocks fit together, when each was at
+// work on which repeat, and what went wrong.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backend/base/clock_fit.h"
+#include "backend/base/ids.h"
+
+namespace spscope {
+
+struct RankProcess {
+  int rank = 0;
+  std::string host;
+  int node = 0;         // number of the host, from 0
+  std::string boot_id;  // of the host, new at each start; "" when not known
+  std::int64_t pid = 0;
+  std::string state_text;  // why it ended badly, "" when it did not
+  friend bool operator==(const RankProcess&, const RankProcess&) = default;
+};
+
+struct RankClock {
+  int rank = 0;
+  ClockFit fit;  // without `rejected`
+};
+
+// When a rank began and ended a repeat of a run: on its raw clock in a shard whose clock is raw, else on
+// the run clock. The events of the rank in this repeat are those that began inside.
+struct RankRepeat {
+  RunId run_id = {};
+  int repeat = 0, rank = 0;
+  std::int64_t begin_ns = 0, end_ns = 0;
+  friend bool operator==(const RankRepeat&, const RankRepeat&) = default;
+};
+
+// What can go wrong with a rank. Stored numbers: append only.
+enum class IncidentKind : std::uint8_t {
+  kFailed = 0,       // it threw an error
+  kHung = 1,         // it made no progress
+  kStopped = 2,      // its process was stopped by a signal
+  kKilled = 3,       // its process ended by a signal
+  kLost = 4,         // its process went away without a word
+  kInterrupted = 5,  // it was told to end
+};
+inline constexpr int kNumIncidentKinds = 6;
+std::string_view incident_kind_name(IncidentKind kind);
+
+// A fault. They are stored in order, the first cause first.
+struct IncidentRecord {
+  int rank = -1, lane = -1;  // -1: none
+  std::int64_t op_id = -1;   // of the run's plan; -1: none
+  std::optional<RunId> run_id;
+  IncidentKind kind = IncidentKind::kFailed;
+  std::string message;
+  friend bool operator==(const IncidentRecord&, const IncidentRecord&) = default;
+};
+
+// What a file of a collection is; kNone for a finished file. `collection` is equal in all shards of one run.
+enum class ShardKind : std::uint8_t { kNone, kHead, kRank };
+enum class ShardClock : std::uint8_t { kRun, kRaw };  // of its events: run clock, or CLOCK_MONOTONIC_RAW of its host
+struct ShardRecord {
+  ShardKind kind = ShardKind::kNone;
+  ShardClock clock = ShardClock::kRun;
+  int rank = -1;           // of a rank shard: the smallest rank of its process
+  std::string collection;  // 32 hexadecimal digits
+  friend bool operator==(const ShardRecord&, const ShardRecord&) = default;
+};
+
+}  // namespace spscope

@@ -1,0 +1,79 @@
+#include "backend/store/chunk/chunk_appender.h"
+
+#include <algorithm>
+
+namespace spscope {
+
+ChunkAppender::ChunkAppender(Database& db, ChunkCodec codec)
+    : codec_(codec),
+      insert_(db,
+              "INSERT INTO chunk (run_id, stream_id, seq, record_kind, record_version, codec, count, begin_min_ns, "
+              "begin_max_ns, end_max_ns, op_min, op_max, crc32c, data) "
+              "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") {}
+
+ChunkAppender::Open& ChunkAppender::at(StreamId stream) {
+  const auto [it, is_new] = streams_.try_emplace(static_cast<std::int64_t>(stream));
+  if (is_new) it->second.stream = stream;
+  return it->second;
+}
+
+template <typename Record>
+void ChunkAppender::write(Open& open, std::vector<Record>& buffer) {
+  if (buffer.empty()) return;
+  EncodedChunk chunk = encode_chunk(std::span<const Record>(buffer), codec_);
+  // A chunk of few events grows by compression: sizes of its columns stand beside them.
+  if (codec_ == ChunkCodec::kCoded)
+    if (EncodedChunk plain = encode_chunk(std::span<const Record>(buffer), ChunkCodec::kPacked);
+        plain.data.size() <= chunk.data.size())
+      chunk = std::move(plain);
+  const ChunkHeader& h = chunk.header;
+  insert_.run(open.run, open.stream, open.next_seq, h.kind, h.record_version, h.codec, h.count, h.begin_min_ns,
+              h.begin_max_ns, h.end_max_ns, h.op_min, h.op_max, h.crc32c, std::span<const std::uint8_t>(chunk.data));
+  ++open.next_seq;
+  buffer.clear();
+}
+
+void ChunkAppender::write_all(Open& open) {
+  write(open, open.spans);
+  write(open, open.collectives);
+  write(open, open.counters);
+}
+
+template <typename Record>
+void ChunkAppender::add(RunId run, Open& open, std::vector<Record>& buffer, std::span<const Record> records) {
+  if (records.empty()) return;
+  if (open.run != run) {
+    write_all(open);
+    open.run = run;
+  }
+  if (!open.waiting) {
+    open.waiting = true;
+    waiting_.push_back(&open);
+  }
+  while (!records.empty()) {
+    const std::size_t room = std::min(records.size(), static_cast<std::size_t>(kMaxChunkEvents) - buffer.size());
+    buffer.insert(buffer.end(), records.begin(), records.begin() + static_cast<std::ptrdiff_t>(room));
+    records = records.subspan(room);
+    if (buffer.size() == kMaxChunkEvents) write(open, buffer);
+  }
+}
+
+void ChunkAppender::append(RunId run, Open& open, std::span<const SpanEvent> events) {
+  add(run, open, open.spans, events);
+}
+void ChunkAppender::append(RunId run, Open& open, std::span<const CollectiveEvent> events) {
+  add(run, open, open.collectives, events);
+}
+void ChunkAppender::append(RunId run, Open& open, std::span<const CounterSample> samples) {
+  add(run, open, open.counters, samples);
+}
+
+void ChunkAppender::flush() {
+  for (Open* open : waiting_) {
+    write_all(*open);
+    open->waiting = false;
+  }
+  waiting_.clear();
+}
+
+}  // namespace spscope

@@ -1,0 +1,52 @@
+// Gathers events of many streams and writes them as chunks: a row for every 4,096 events of one kind of a stream and
+// run, and what is left when the run changes and at flush(). Each kind of record has a chunk of its own, so chunks of a
+// stream that holds several kinds overlap in time; those of one kind follow each other. For one thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/store/chunk/chunk_codec.h"
+#include "backend/store/sqlite/sqlite.h"
+
+namespace spscope {
+
+class ChunkAppender {
+ public:
+  // What is gathered of one stream.
+  struct Open {
+    StreamId stream = {};
+    RunId run = {};
+    std::int64_t next_seq = 0;
+    bool waiting = false;  // it has events
+    std::vector<SpanEvent> spans;
+    std::vector<CollectiveEvent> collectives;
+    std::vector<CounterSample> counters;
+  };
+
+  ChunkAppender(Database& db, ChunkCodec codec);
+
+  // Stays where it is. REQUIRES: the file holds no chunk of the stream but those written here.
+  Open& at(StreamId stream);
+  void append(RunId run, Open& open, std::span<const SpanEvent> events);
+  void append(RunId run, Open& open, std::span<const CollectiveEvent> events);
+  void append(RunId run, Open& open, std::span<const CounterSample> samples);
+  // Writes all that waits, in the order in which the streams got their first event since the last call.
+  void flush();
+
+ private:
+  template <typename Record>
+  void add(RunId run, Open& open, std::vector<Record>& buffer, std::span<const Record> records);
+  template <typename Record>
+  void write(Open& open, std::vector<Record>& buffer);
+  void write_all(Open& open);
+
+  ChunkCodec codec_;
+  Statement insert_;
+  std::unordered_map<std::int64_t, Open> streams_;
+  std::vector<Open*> waiting_;
+};
+
+}  // namespace spscope

@@ -1,0 +1,134 @@
+#include "backend/store/chunk/event_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "backend/store/chunk/stored_chunk.h"
+#include "backend/store/sqlite/sqlite.h"
+
+namespace spscope {
+
+namespace {
+
+constexpr const char* kDamagedHint = "spscope recover FILE -o OUT.db keeps what can be read";
+
+// Spans and collectives of a stream lie in chunks of their own. An instant comes before what begins when it was.
+void put_in_order(std::vector<SpanEvent>& events) {
+  const auto earlier = [](const SpanEvent& a, const SpanEvent& b) {
+    return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns < b.end_ns;
+  };
+  if (!std::is_sorted(events.begin(), events.end(), earlier)) std::stable_sort(events.begin(), events.end(), earlier);
+}
+
+std::vector<SpanEvent> spans_of(Database& db, const ChunkFilter& filter) {
+  std::vector<SpanEvent> events;
+  for_each_chunk(db, filter, [&](const StoredChunk& chunk) {
+    if (chunk.header.kind == RecordKind::kCounter) return;
+    const auto first = static_cast<std::ptrdiff_t>(events.size());
+    decode_spans(chunk.header, chunk.data, events);
+    const auto outside = [&](const SpanEvent& e) { return !filter.window.holds(e); };
+    events.erase(std::remove_if(events.begin() + first, events.end(), outside), events.end());
+  });
+  put_in_order(events);
+  return events;
+}
+
+}  // namespace
+
+EventReader::EventReader(Database& db) : db_(&db) {}
+
+std::vector<Stream> EventReader::streams() const {
+  Statement rows(*db_, "SELECT stream_id, rank, lane, slot, overlapping FROM stream ORDER BY rank, lane, slot");
+  std::vector<Stream> streams;
+  while (rows.step())
+    streams.push_back({StreamId{rows.integer(0)}, rows.count(1), rows.count(2), rows.count(3), rows.flag(4)});
+  return streams;
+}
+
+std::vector<SpanEvent> EventReader::spans(StreamId stream, EventWindow window) const {
+  return spans_of(*db_, {.stream_id = stream, .window = window});
+}
+
+std::vector<SpanEvent> EventReader::spans(RunId run, StreamId stream, EventWindow window) const {
+  return spans_of(*db_, {.run_id = run, .stream_id = stream, .window = window});
+}
+
+std::vector<CollectiveEvent> EventReader::collectives(RunId run, StreamId stream, EventWindow window) const {
+  std::vector<CollectiveEvent> all, events;
+  spscope::for_each_chunk(*db_, {.run_id = run, .stream_id = stream, .window = window}, [&](const StoredChunk& chunk) {
+    if (chunk.header.kind != RecordKind::kCollective) return;
+    all.clear();
+    decode_collectives(chunk.header, chunk.data, all);
+    std::copy_if(all.begin(), all.end(), std::back_inserter(events),
+                 [&](const CollectiveEvent& e) { return window.holds(e.span); });
+  });
+  return events;
+}
+
+std::vector<CounterSample> EventReader::counters(RunId run, StreamId stream, EventWindow window) const {
+  std::vector<CounterSample> all, samples;
+  spscope::for_each_chunk(*db_, {.run_id = run, .stream_id = stream, .window = window}, [&](const StoredChunk& chunk) {
+    if (chunk.header.kind != RecordKind::kCounter) return;
+    all.clear();
+    decode_counters(chunk.header, chunk.data, all);
+    std::copy_if(all.begin(), all.end(), std::back_inserter(samples),
+                 [&](const CounterSample& s) { return window.begin_ns <= s.time_ns && s.time_ns < window.end_ns; });
+  });
+  return samples;
+}
+
+std::vector<OpEvent> EventReader::op_events(RunId run, std::int64_t first_ns, std::int64_t last_ns) const {
+  std::map<StreamId, int> rank_of;
+  for (const Stream& stream : streams()) rank_of[stream.stream_id] = stream.rank;
+  std::vector<OpEvent> events;
+  std::vector<SpanEvent> spans;
+  std::vector<CollectiveEvent> collectives;
+  const auto add = [&](const SpanEvent& e, std::int64_t begin_ns, int rank) {
+    if (e.op_id >= 0 && first_ns <= e.begin_ns && e.begin_ns <= last_ns)
+      events.push_back({e.op_id, e.begin_ns, begin_ns, e.end_ns, rank});
+  };
+  // Begins are in [first_ns, last_ns]; a window's end is outside of it.
+  const EventWindow window{first_ns, last_ns == kNeverEnded ? kNeverEnded : last_ns + 1};
+  spscope::for_each_chunk(*db_, {.run_id = run, .window = window}, [&](const StoredChunk& chunk) {
+    const ChunkHeader& header = chunk.header;
+    if (header.begin_max_ns < first_ns || header.op_max < 0) return;
+    const auto rank = rank_of.find(chunk.stream_id);
+    if (rank == rank_of.end())
+      throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": a chunk has no stream", db_->path()),
+                  kDamagedHint);
+    spans.clear();
+    collectives.clear();
+    if (header.kind == RecordKind::kCollective)
+      decode_collectives(header, chunk.data, collectives);
+    else if (header.kind == RecordKind::kSpan)
+      decode_spans(header, chunk.data, spans);
+    for (const SpanEvent& e : spans) add(e, e.begin_ns, rank->second);
+    for (const CollectiveEvent& e : collectives) add(e.span, e.transfer_begin_ns, rank->second);
+  });
+  return events;
+}
+
+void EventReader::for_each_chunk(const ChunkFilter& filter,
+                                 const std::function<void(const StoredChunk&)>& function) const {
+  spscope::for_each_chunk(*db_, filter, function);
+}
+
+std::string EventReader::name(NameId id) const {
+  Statement row(*db_, "SELECT value FROM string WHERE string_id = ?");
+  if (row.bind_all(id).step()) return row.text(0);
+  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": it has no name {}", db_->path(), id),
+              kDamagedHint);
+}
+
+std::vector<LedgerRecord> EventReader::ledger() const {
+  Statement rows(*db_, "SELECT stream_id, sent, stored, dropped, unreadable, lost FROM ledger ORDER BY stream_id");
+  std::vector<LedgerRecord> ledger;
+  while (rows.step())
+    ledger.push_back({StreamId{rows.integer(0)}, rows.integer(1), rows.integer(2), rows.integer(3), rows.integer(4),
+                      rows.integer(5)});
+  return ledger;
+}
+
+}  // namespace spscope

@@ -1,0 +1,167 @@
+#include "backend/store/chunk/event_writer.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+
+#include "backend/base/check.h"
+#include "backend/base/utf8.h"
+#include "backend/store/chunk/chunk_appender.h"
+#include "backend/store/sqlite/sqlite.h"
+
+namespace spscope {
+
+struct EventWriter::State {
+  struct Filled {
+    Stream stream;
+    std::int64_t last_end_ns = std::numeric_limits<std::int64_t>::min();
+    LedgerRecord ledger;
+    bool changed = true;  // since the ledger was written
+    ChunkAppender::Open* chunks = nullptr;
+  };
+
+  State(Database& db, ChunkCodec codec)
+      : db(db),
+        chunks(db, codec),
+        insert_stream(db, "INSERT INTO stream (stream_id, rank, lane, slot, overlapping) VALUES (?, ?, ?, ?, ?)"),
+        insert_name(db, "INSERT INTO string (string_id, value) VALUES (?, ?)"),
+        insert_communicator(db, "INSERT INTO communicator (communicator_id, lane, ranks) VALUES (?, ?, ?)"),
+        insert_ledger(db,
+                      "INSERT OR REPLACE INTO ledger (stream_id, sent, stored, dropped, unreadable, lost) "
+                      "VALUES (?, ?, ?, ?, ?, ?)"),
+        insert_note(db, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
+    insert_name.run(0, "");
+    names.emplace("", 0);
+  }
+
+  Filled& at(StreamId stream) { return streams.at(static_cast<std::size_t>(stream) - 1); }
+
+  // Keeps the promise of a stream: events come one after another.
+  void place(Filled& filled, const SpanEvent& event) {
+    SPSCOPE_CHECK(event.end_ns >= event.begin_ns);
+    SPSCOPE_CHECK(filled.stream.overlapping || event.begin_ns >= filled.last_end_ns);
+    filled.last_end_ns = std::max(filled.last_end_ns, event.end_ns);
+    if (event.end_ns != kNeverEnded) last_end_ns = std::max(last_end_ns, event.end_ns);
+  }
+  static const SpanEvent& span_of(const SpanEvent& event) { return event; }
+  static const SpanEvent& span_of(const CollectiveEvent& event) { return event.span; }
+
+  template <typename Event>
+  void append(RunId run, StreamId stream, std::span<const Event> events) {
+    Filled& filled = at(stream);
+    for (const Event& event : events) place(filled, span_of(event));
+    chunks.append(run, *filled.chunks, events);
+    count(stream, &LedgerRecord::stored, std::ssize(events));
+  }
+  void count(StreamId stream, std::int64_t LedgerRecord::*what, std::int64_t events) {
+    Filled& filled = at(stream);
+    filled.ledger.*what += events;
+    filled.changed = true;
+  }
+  // What names needed so far: a shard that is never finished says it too.
+  void note_names() {
+    insert_note.run("strings_repaired", std::to_string(repaired));
+    insert_note.run("strings_cut", std::to_string(cut));
+    names_changed = false;
+  }
+
+  Database& db;
+  ChunkAppender chunks;
+  Statement insert_stream, insert_name, insert_communicator, insert_ledger, insert_note;
+  std::vector<Filled> streams;  // stream_id - 1
+  std::map<std::tuple<int, int, int>, StreamId> stream_of;
+  std::unordered_map<std::string, NameId> names;
+  std::map<std::pair<int, std::string>, CommunicatorId> communicators;
+  std::int64_t last_end_ns = 0, repaired = 0, cut = 0;
+  bool names_changed = false;  // since they were noted
+};
+
+EventWriter::EventWriter(Database& db, ChunkCodec codec) : state_(std::make_unique<State>(db, codec)) {}
+EventWriter::~EventWriter() = default;
+
+StreamId EventWriter::stream(int rank, int lane, int slot, bool overlapping) {
+  const auto [it, is_new] = state_->stream_of.try_emplace({rank, lane, slot});
+  if (is_new) {
+    it->second = StreamId{static_cast<std::int64_t>(state_->streams.size()) + 1};
+    State::Filled& filled = state_->streams.emplace_back();
+    filled.stream = {it->second, rank, lane, slot, overlapping};
+    filled.ledger.stream_id = it->second;
+    filled.chunks = &state_->chunks.at(it->second);
+    state_->insert_stream.run(it->second, rank, lane, slot, overlapping);
+  }
+  return it->second;
+}
+
+NameId EventWriter::name(std::string_view text) {
+  const auto known = state_->names.find(std::string(text));
+  if (known != state_->names.end()) return known->second;
+  const CleanText clean = clean_text(text);
+  state_->repaired += clean.repaired;
+  state_->cut += clean.cut;
+  state_->names_changed |= clean.repaired || clean.cut;
+  // The repaired name may be known although the damaged one was not.
+  const auto [it, is_new] = state_->names.try_emplace(clean.text, static_cast<NameId>(state_->names.size()));
+  const NameId id = it->second;
+  if (is_new) state_->insert_name.run(id, clean.text);
+  return id;
+}
+
+CommunicatorId EventWriter::communicator(int lane, std::span<const int> ranks) {
+  std::string list;
+  for (int rank : ranks) list += (list.empty() ? "" : " ") + std::to_string(rank);
+  const auto next = static_cast<CommunicatorId>(state_->communicators.size() + 1);
+  const auto [it, is_new] = state_->communicators.try_emplace({lane, list}, next);
+  if (is_new) state_->insert_communicator.run(next, lane, list);
+  return it->second;
+}
+
+void EventWriter::append(RunId run, StreamId stream, std::span<const SpanEvent> events) {
+  state_->append(run, stream, events);
+}
+
+void EventWriter::append(RunId run, StreamId stream, std::span<const CollectiveEvent> events) {
+  state_->append(run, stream, events);
+}
+
+void EventWriter::append(RunId run, StreamId stream, std::span<const CounterSample> samples) {
+  State::Filled& filled = state_->at(stream);
+  for (const CounterSample& sample : samples) {
+    SPSCOPE_CHECK(sample.time_ns >= filled.last_end_ns);
+    filled.last_end_ns = sample.time_ns;
+  }
+  state_->chunks.append(run, *filled.chunks, samples);
+  state_->count(stream, &LedgerRecord::stored, std::ssize(samples));
+}
+
+void EventWriter::count_dropped(StreamId stream, std::int64_t events) {
+  state_->count(stream, &LedgerRecord::dropped, events);
+}
+void EventWriter::count_unreadable(StreamId stream, std::int64_t events) {
+  state_->count(stream, &LedgerRecord::unreadable, events);
+}
+void EventWriter::count_lost(StreamId stream, std::int64_t events) {
+  state_->count(stream, &LedgerRecord::lost, events);
+}
+
+std::int64_t EventWriter::last_end_ns() const { return state_->last_end_ns; }
+
+void EventWriter::flush() {
+  state_->chunks.flush();
+  if (state_->names_changed) state_->note_names();
+  for (State::Filled& filled : state_->streams) {
+    if (!filled.changed) continue;
+    filled.changed = false;
+    const LedgerRecord& l = filled.ledger;
+    state_->insert_ledger.run(l.stream_id, l.stored + l.dropped + l.unreadable + l.lost, l.stored, l.dropped,
+                              l.unreadable, l.lost);
+  }
+}
+
+void EventWriter::finish() {
+  flush();
+  state_->note_names();
+}
+
+}  // namespace spscope

@@ -1,0 +1,278 @@
+// The table-valued function event_stats(begin, end): sums over the events of a window by run, rank, name and category.
+//
+// It walks the chunks once, adds up plain columns, and makes rows only of the sums. When one name is asked for, only
+// the times of chunks that have it are unpacked.
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "backend/base/flat_map.h"
+#include "backend/record/events.h"
+#include "backend/store/event_table/event_table.h"
+#include "backend/store/event_table/virtual_table.h"
+
+namespace spscope {
+
+namespace {
+
+constexpr const char* kColumns =
+    "CREATE TABLE event_stats ("
+    " run_id INTEGER,"           // run
+    " rank INTEGER,"             // rank
+    " name TEXT,"                // what ran
+    " category TEXT,"            // attend, local, rearrange, transfer, barrier, other
+    " count INTEGER,"            // events in the window that ended
+    " total_ns INTEGER,"         // their whole durations, also what lies outside the window
+    " min_ns INTEGER,"           // shortest of these
+    " max_ns INTEGER,"           // longest
+    " first_begin_ns INTEGER,"   // when the first began
+    " last_end_ns INTEGER,"      // when the last ended
+    " unfinished INTEGER,"       // events in the window that had not ended; they count nowhere else
+    " begin_ns INTEGER HIDDEN,"  // the window: events that begin before its end and end after its begin, and instants
+    " end_ns INTEGER HIDDEN)";   // at its begin; the whole run when it is left out
+
+enum Column { kRunId, kRank, kName, kCategory, kCount, kTotal, kMin, kMax, kFirst, kLast, kUnfinished, kBegin, kEnd };
+
+constexpr std::uint32_t kTimes = column_bit(EventColumn::kBeginNs);  // ends come with them
+constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+
+struct Sum {
+  std::int64_t run_id = 0;
+  int rank = 0;
+  NameId name = 0;
+  std::uint32_t category = 0;
+  std::int64_t count = 0, total_ns = 0, min_ns = kNeverEnded, max_ns = kLowest, first_ns = kNeverEnded,
+               last_ns = kLowest;
+  std::int64_t unfinished = 0;
+
+  void add(std::int64_t begin_ns, std::int64_t end_ns) {
+    // Only a damaged file has durations that do not fit.
+    const std::int64_t duration_ns =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(begin_ns));
+    if (__builtin_add_overflow(total_ns, duration_ns, &total_ns)) total_ns = kNeverEnded;
+    ++count;
+    min_ns = std::min(min_ns, duration_ns);
+    max_ns = std::max(max_ns, duration_ns);
+    first_ns = std::min(first_ns, begin_ns);
+    last_ns = std::max(last_ns, end_ns);
+  }
+};
+
+// What the arguments and the WHERE of a question leave.
+struct StatsQuery {
+  EventBounds bounds;
+  EventWindow window;
+  std::optional<std::string> name;
+};
+
+// Where the sum of each name and category is. Almost all names have small keys, which index a table.
+class SumPlaces {
+ public:
+  static constexpr std::size_t kNone = 0;
+  // A number of the caller's that is kNone at first.
+  std::size_t& at(NameId name, std::uint32_t category) {
+    const std::uint64_t key = static_cast<std::uint64_t>(name) << 8 | category;
+    if (name >= kMaxTabled || category >= kCategories) {
+      std::size_t* known = others_.find(key);
+      return known != nullptr ? *known : others_.insert(key, kNone);
+    }
+    const std::size_t index = name * kCategories + category;
+    if (index >= tabled_.size()) tabled_.resize(std::max(index + 1, 2 * tabled_.size()), kNone);
+    return tabled_[index];
+  }
+
+ private:
+  static constexpr std::uint32_t kMaxTabled = 1 << 16, kCategories = 16;
+  std::vector<std::size_t> tabled_;
+  FlatMap<std::size_t> others_;
+};
+
+class StatsCursor : public sqlite3_vtab_cursor {
+ public:
+  explicit StatsCursor(EventVirtualTable& table) : sqlite3_vtab_cursor{}, source_(table.source), scan_(source_) {}
+
+  void filter(const StatsQuery& query) {
+    source_.refresh();
+    window_ = query.window;
+    sums_.clear();
+    places_.clear();
+    index_ = 0;
+    only_.reset();
+    if (query.name) only_ = source_.names_with_text(*query.name);
+    if (only_ && only_->empty()) return;
+    EventBounds bounds = query.bounds;
+    if (window_.end_ns == kLowest) return;
+    if (window_.end_ns != kNeverEnded) bounds.begin_ns.max = window_.end_ns - 1;
+    bounds.end_ns.min = window_.begin_ns;
+    for (scan_.start(bounds); scan_.next(chunk_);) add_chunk();
+    scan_.stop();
+    std::sort(sums_.begin(), sums_.end(), [](const Sum& a, const Sum& b) {
+      return std::tie(a.run_id, a.rank, a.name, a.category) < std::tie(b.run_id, b.rank, b.name, b.category);
+    });
+  }
+
+  void next() { ++index_; }
+  bool at_end() const { return index_ >= sums_.size(); }
+  std::int64_t rowid() const { return static_cast<std::int64_t>(index_); }
+  void column(sqlite3_context* context, int column);
+
+ private:
+  void add_chunk();
+  Sum& sum_of(SumPlaces& places, NameId name, std::uint32_t category);
+
+  EventSource& source_;
+  ChunkScan scan_;
+  ChunkRow chunk_;
+  EventValues values_;
+  EventWindow window_;
+  std::optional<std::vector<NameId>> only_;
+  std::vector<Sum> sums_;
+  std::map<std::pair<std::int64_t, int>, SumPlaces> places_;  // (run, rank): place in sums_ + 1
+  std::vector<std::uint32_t> hits_;                           // events of the chunk at hand that have the name
+  std::size_t index_ = 0;
+};
+
+Sum& StatsCursor::sum_of(SumPlaces& places, NameId name, std::uint32_t category) {
+  std::size_t& place = places.at(name, category);
+  if (place == SumPlaces::kNone) {
+    sums_.push_back({.run_id = chunk_.run_id, .rank = chunk_.stream.rank, .name = name, .category = category});
+    place = sums_.size();
+  }
+  return sums_[place - 1];
+}
+
+void StatsCursor::add_chunk() {
+  const ChunkUnpacker unpacker(chunk_);
+  hits_.clear();
+  if (only_) {
+    unpacker.columns().find_names(*only_, hits_);
+    if (hits_.empty()) return;
+    unpacker.unpack(kTimes, values_);
+  } else {
+    unpacker.unpack(kTimes | column_bit(EventColumn::kName) | column_bit(EventColumn::kCategory), values_);
+    hits_.resize(values_.names.size());
+    std::iota(hits_.begin(), hits_.end(), 0u);
+  }
+  SumPlaces& places = places_[{chunk_.run_id, chunk_.stream.rank}];
+  const std::vector<std::int64_t>&begins = values_.of(EventColumn::kBeginNs), &ends = values_.of(EventColumn::kEndNs);
+  const bool whole = window_.begin_ns == kLowest && window_.end_ns == kNeverEnded;
+  for (const std::uint32_t i : hits_) {
+    if (!whole && !window_.holds({.begin_ns = begins[i], .end_ns = ends[i]})) continue;
+    const auto read = [&](ChunkColumns::Column column, const std::vector<std::uint32_t>& all) {
+      return only_ ? static_cast<std::uint32_t>(unpacker.columns().value(column, static_cast<int>(i))) : all[i];
+    };
+    const std::uint32_t flags = read(ChunkColumns::kFlags, values_.flags);
+    Sum& sum = sum_of(places, read(ChunkColumns::kName, values_.names), flags & 0xff);
+    if (flags & kEventUnfinished)
+      ++sum.unfinished;
+    else
+      sum.add(begins[i], ends[i]);
+  }
+}
+
+void StatsCursor::column(sqlite3_context* context, int column) {
+  const Sum& sum = sums_[index_];
+  const auto known = [&](std::int64_t value) {
+    sum.count > 0 ? sqlite3_result_int64(context, value) : sqlite3_result_null(context);
+  };
+  switch (column) {
+    case kRunId:
+      return sqlite3_result_int64(context, sum.run_id);
+    case kRank:
+      return sqlite3_result_int(context, sum.rank);
+    case kName:
+      return result_text(context, source_.name(sum.name));
+    case kCategory:
+      return result_text(context, source_.category(sum.category));
+    case kCount:
+      return sqlite3_result_int64(context, sum.count);
+    case kTotal:
+      return sqlite3_result_int64(context, sum.total_ns);
+    case kMin:
+      return known(sum.min_ns);
+    case kMax:
+      return known(sum.max_ns);
+    case kFirst:
+      return known(sum.first_ns);
+    case kLast:
+      return known(sum.last_ns);
+    case kUnfinished:
+      return sqlite3_result_int64(context, sum.unfinished);
+    case kBegin:
+      return sqlite3_result_int64(context, window_.begin_ns);
+    default:
+      return sqlite3_result_int64(context, window_.end_ns);
+  }
+}
+
+int connect(sqlite3* db, void*, int, const char* const*, sqlite3_vtab** table, char** message) {
+  return connect_table(db, kColumns, table, message);
+}
+// Another function than xConnect, or the table would be there under the name of its module too.
+int create(sqlite3* db, void* data, int argc, const char* const* argv, sqlite3_vtab** table, char** message) {
+  return connect(db, data, argc, argv, table, message);
+}
+
+// Takes "column = value" of the window, which are the arguments of the function, and of run, rank and name. idxStr has
+// the letter of each column.
+int best_index(sqlite3_vtab* table, sqlite3_index_info* info) {
+  std::string columns;
+  double left = 1;
+  for (int i = 0; i < info->nConstraint; ++i) {
+    const auto& term = info->aConstraint[i];
+    const bool argument = term.iColumn == kBegin || term.iColumn == kEnd;
+    const bool taken = argument || term.iColumn == kRunId || term.iColumn == kRank || term.iColumn == kName;
+    if (term.op != SQLITE_INDEX_CONSTRAINT_EQ || !taken || columns.size() > 100) continue;
+    if (!term.usable && argument) return SQLITE_CONSTRAINT;
+    if (!term.usable || (term.iColumn == kName && sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") != 0))
+      continue;
+    columns += static_cast<char>('a' + term.iColumn);
+    info->aConstraintUsage[i].argvIndex = static_cast<int>(columns.size());
+    info->aConstraintUsage[i].omit = argument;
+    left *= 0.5;
+  }
+  info->idxStr = sqlite3_mprintf("%s", columns.c_str());
+  if (info->idxStr == nullptr) return SQLITE_NOMEM;
+  info->needToFreeIdxStr = 1;
+  info->estimatedRows = 200;
+  info->estimatedCost =
+      kMaxChunkEvents + left * static_cast<double>(static_cast<EventVirtualTable*>(table)->source.events_at_most());
+  return SQLITE_OK;
+}
+
+// The window's begin or end. NULL stands for the whole run.
+void take_argument(std::int64_t& time_ns, sqlite3_value* value) {
+  if (sqlite3_value_type(value) == SQLITE_NULL) return;
+  if (sqlite3_value_numeric_type(value) != SQLITE_INTEGER)
+    throw Error(ErrorCode::kStoreQuery, "event_stats takes whole nanoseconds: event_stats(begin_ns, end_ns)");
+  time_ns = sqlite3_value_int64(value);
+}
+
+StatsQuery query_of(const char* columns, int argc, sqlite3_value** argv) {
+  StatsQuery query;
+  for (int i = 0; i < argc; ++i) {
+    const int column = columns[i] - 'a';
+    if (column == kBegin) take_argument(query.window.begin_ns, argv[i]);
+    if (column == kEnd) take_argument(query.window.end_ns, argv[i]);
+    if (column == kRunId) narrow(query.bounds.run_id, 'e', argv[i]);
+    if (column == kRank) narrow(query.bounds.rank, 'e', argv[i]);
+    // Values of other types are converted by SQLite, which tests every row again.
+    if (column == kName && sqlite3_value_type(argv[i]) == SQLITE_TEXT)
+      query.name.emplace(reinterpret_cast<const char*>(sqlite3_value_text(argv[i])),
+                         static_cast<std::size_t>(sqlite3_value_bytes(argv[i])));
+  }
+  return query;
+}
+
+int filter(sqlite3_vtab_cursor* cursor, int, const char* columns, int argc, sqlite3_value** argv) {
+  return guarded(cursor->pVtab, [&] {
+    static_cast<StatsCursor*>(cursor)->filter(query_of(columns, argc, argv));
+    return SQLITE_OK;
+  });
+}
+
+}  // namespace
+
+const sqlite3_module kEventStatsModule = module_of<StatsCursor>({create, connect, best_index, filter});
+
+}  // namespace spscope

@@ -1,0 +1,113 @@
+// Chunks unpacked column by column: the other half of event_source.h.
+#include <array>
+
+#include "backend/store/event_table/event_source.h"
+
+namespace spscope {
+
+namespace {
+
+using Column = EventColumn;
+using Unpacked = std::array<std::uint64_t, kMaxChunkEvents>;
+
+std::uint64_t unzigzag(std::uint64_t x) { return x >> 1 ^ (~(x & 1) + 1); }
+std::int64_t as_signed(std::uint64_t x) { return static_cast<std::int64_t>(x); }
+std::uint64_t as_unsigned(std::int64_t x) { return static_cast<std::uint64_t>(x); }
+
+constexpr std::uint32_t kTimes = column_bit(Column::kBeginNs) | column_bit(Column::kEndNs) |
+                                 column_bit(Column::kEntryNs) | column_bit(Column::kTransferBeginNs) |
+                                 column_bit(Column::kTransferEndNs);
+constexpr std::uint32_t kFlags = column_bit(Column::kEndNs) | column_bit(Column::kCategory) |
+                                 column_bit(Column::kDepth) | column_bit(Column::kUnfinished) |
+                                 column_bit(Column::kClamped) | column_bit(Column::kModelled) |
+                                 column_bit(Column::kCategoryId);
+constexpr std::uint32_t kNames = column_bit(Column::kName) | column_bit(Column::kNameId);
+
+class Unpacker {
+ public:
+  Unpacker(const ChunkColumns& columns, std::uint32_t used, EventValues& values)
+      : columns_(columns), count_(columns.count()), used_(used), values_(values) {}
+
+  void unpack() {
+    if (used_ & kTimes) times();
+    if (uses(Column::kOpId)) differences(ChunkColumns::kOp, Column::kOpId, std::uint64_t{0} - 1);
+    if (used_ & kNames) words(ChunkColumns::kName, values_.names);
+    if (used_ & kFlags) words(ChunkColumns::kFlags, values_.flags);
+    if (values_.collective) transfers();
+  }
+
+ private:
+  bool uses(Column column) const { return (used_ & column_bit(column)) != 0; }
+  const Unpacked& read(int column) {
+    columns_.unpack(column, 0, {scratch_.data(), static_cast<std::size_t>(count_)});
+    return scratch_;
+  }
+  std::vector<std::int64_t>& sized(Column column) {
+    values_.of(column).resize(static_cast<std::size_t>(count_));
+    return values_.of(column);
+  }
+
+  void times() {
+    std::vector<std::int64_t>&begin = sized(Column::kBeginNs), &end = sized(Column::kEndNs);
+    // Signed and unsigned numbers may share memory.
+    columns_.unpack(ChunkColumns::kDuration, 0, {reinterpret_cast<std::uint64_t*>(end.data()), end.size()});
+    const Unpacked& gaps = read(ChunkColumns::kGap);
+    std::uint64_t last_end = as_unsigned(columns_.first_begin_ns());
+    for (std::size_t i = 0; i < begin.size(); ++i) {
+      begin[i] = as_signed(last_end + unzigzag(gaps[i]));
+      last_end = as_unsigned(begin[i]) + as_unsigned(end[i]);
+      end[i] = as_signed(last_end);
+    }
+  }
+  void differences(int column, Column to, std::uint64_t before) {
+    std::vector<std::int64_t>& out = sized(to);
+    const Unpacked& in = read(column);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = as_signed(before += unzigzag(in[i]));
+  }
+  void words(int column, std::vector<std::uint32_t>& out) {
+    out.resize(static_cast<std::size_t>(count_));
+    const Unpacked& in = read(column);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::uint32_t>(in[i]);
+  }
+  // Zigzag numbers on top of those of another column.
+  void offsets(int column, Column to, Column from) {
+    std::vector<std::int64_t>& out = sized(to);
+    const std::vector<std::int64_t>& base = values_.of(from);
+    const Unpacked& in = read(column);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = as_signed(as_unsigned(base[i]) + unzigzag(in[i]));
+  }
+  void plain(int column, Column to, bool zigzag, std::uint64_t minus) {
+    std::vector<std::int64_t>& out = sized(to);
+    const Unpacked& in = read(column);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = as_signed((zigzag ? unzigzag(in[i]) : in[i]) - minus);
+  }
+  void transfers() {
+    if (uses(Column::kEntryNs) || uses(Column::kTransferBeginNs))
+      offsets(ChunkColumns::kEntry, Column::kEntryNs, Column::kBeginNs);
+    if (uses(Column::kTransferBeginNs))
+      offsets(ChunkColumns::kTransferBegin, Column::kTransferBeginNs, Column::kEntryNs);
+    if (uses(Column::kTransferEndNs)) offsets(ChunkColumns::kTransferEnd, Column::kTransferEndNs, Column::kEndNs);
+    if (uses(Column::kSequence)) differences(ChunkColumns::kSequence, Column::kSequence, 0);
+    if (uses(Column::kBytes)) plain(ChunkColumns::kBytes, Column::kBytes, true, 0);
+    if (uses(Column::kCommunicatorId)) plain(ChunkColumns::kCommunicator, Column::kCommunicatorId, false, 0);
+    if (uses(Column::kPeer)) plain(ChunkColumns::kPeer, Column::kPeer, false, 1);
+  }
+
+  const ChunkColumns& columns_;
+  int count_;
+  std::uint32_t used_;
+  EventValues& values_;
+  Unpacked scratch_;
+};
+
+}  // namespace
+
+ChunkUnpacker::ChunkUnpacker(const ChunkRow& chunk)
+    : columns_(chunk.header, chunk.data), collective_(chunk.header.kind == RecordKind::kCollective) {}
+
+void ChunkUnpacker::unpack(std::uint32_t used, EventValues& values) const {
+  values.collective = collective_;
+  Unpacker(columns_, used, values).unpack();
+}
+
+}  // namespace spscope

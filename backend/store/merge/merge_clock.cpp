@@ -1,0 +1,138 @@
+#include "backend/store/merge/merge_clock.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "backend/base/clock_drift.h"
+#include "backend/base/result.h"
+#include "backend/store/rank_repeats.h"
+
+namespace spscope {
+
+namespace {
+
+constexpr std::int64_t kNotKnown = std::numeric_limits<std::int64_t>::max();
+
+// What the shards say of clocks; what the head says goes before what a rank says.
+struct Found {
+  std::map<int, ClockFit> fits;
+  std::map<int, std::vector<ClockSample>> samples;
+  std::map<int, std::string> boots;  // boot id of the host of each rank
+};
+
+// Throws Error (kStoreCorrupt) for a line that no clock has: it would turn the order of events around.
+double drift_of(const MergeSource& source, const Statement& fit) {
+  const double drift = fit.real(3);
+  if (std::abs(drift) <= kMaxClockDrift) return drift;
+  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": the clock of rank {} drifts by {} of its time",
+                                                    source.path, fit.count(0), drift));
+}
+
+void read_clocks(const MergeSource& source, Found& found, Damage& damage) {
+  const auto read = [&](std::string_view table, std::string_view columns, auto&& take) {
+    damage.read(source, table, [&] { return read_rows(*source.db, table, columns, damage.tolerant, take); });
+  };
+  read("clock_fit", "rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges", [&](const Statement& fit) {
+    found.fits.emplace(fit.count(0), ClockFit{.raw_zero_ns = fit.integer(1),
+                                              .offset_ns = fit.integer(2),
+                                              .drift = drift_of(source, fit),
+                                              .bound_ns = fit.integer(4, 0, kNotKnown),
+                                              .exchanges = fit.integer(5, 0, kNotKnown)});
+  });
+  read("clock_exchange", "rank, sent_ns, remote_ns, received_ns", [&](const Statement& sample) {
+    found.samples[sample.count(0)].push_back({sample.integer(1), sample.integer(2), sample.integer(3)});
+  });
+  read("rank_process", "rank, boot_id",
+       [&](const Statement& process) { found.boots.emplace(process.count(0), process.text(1)); });
+}
+
+// The first moment that a shard knows of, of one rank or of all.
+std::optional<std::int64_t> first_moment(const MergeSource& source, std::optional<int> rank, Damage& damage) {
+  std::optional<std::int64_t> first_ns;
+  const auto offer = [&](std::int64_t time_ns) { first_ns = std::min(first_ns.value_or(time_ns), time_ns); };
+  for (const SourceStream& stream : source.streams)
+    if (!rank || stream.stream.rank == *rank)
+      for (const ChunkPlace& chunk : stream.chunks) offer(chunk.header.begin_min_ns);
+  if (source.db != nullptr) {
+    const auto pass_ns = capture([&] { return first_rank_repeat_ns(*source.db, rank, damage.tolerant); });
+    if (!pass_ns)
+      damage.meet(pass_ns.error(), "when its first repeat began is not known");
+    else if (*pass_ns)
+      offer(**pass_ns);
+  }
+  return first_ns;
+}
+
+std::set<int> ranks_of(const MergeSource& source) {
+  std::set<int> ranks;
+  if (source.shard.rank >= 0) ranks.insert(source.shard.rank);
+  for (const SourceStream& stream : source.streams) ranks.insert(stream.stream.rank);
+  if (source.now)
+    for (const NowPage::Line& line : source.now->lines) ranks.insert(line.rank);
+  return ranks;
+}
+
+// Zero of the run on the raw clock that all processes of a host share.
+ClockFit shared_zero(std::span<const MergeSource> sources, const std::map<int, ClockFit>& fits, Damage& damage) {
+  if (!fits.empty()) {
+    ClockFit zero = fits.begin()->second;
+    zero.drift = 0;
+    zero.exchanges = 0;
+    return zero;
+  }
+  std::optional<std::int64_t> first_ns;
+  for (const MergeSource& source : sources) {
+    if (source.shard.clock != ShardClock::kRaw) continue;
+    const std::optional<std::int64_t> first_here = first_moment(source, std::nullopt, damage);
+    if (first_here) first_ns = std::min(first_ns.value_or(*first_here), *first_here);
+  }
+  return {.raw_zero_ns = first_ns.value_or(0)};
+}
+
+}  // namespace
+
+MergeClocks::MergeClocks(std::span<const MergeSource> sources, Damage& damage) {
+  Found found;
+  for (const MergeSource& source : sources)
+    if (source.db != nullptr) read_clocks(source, found, damage);
+  fits_ = found.fits;
+  exchanges_ = std::move(found.samples);
+  for (const auto& [rank, samples] : exchanges_)
+    if (!fits_.contains(rank)) fits_.emplace(rank, fit_clock(samples));
+  const ClockFit zero = shared_zero(sources, fits_, damage);
+  const std::string host =
+      fits_.empty() ? (found.boots.empty() ? "" : found.boots.begin()->second) : found.boots[fits_.begin()->first];
+  for (const MergeSource& source : sources) {
+    if (source.shard.clock != ShardClock::kRaw) continue;
+    for (const int rank : ranks_of(source)) {
+      if (fits_.contains(rank)) continue;
+      // The ranks of one process read one clock.
+      if (const auto process = fits_.find(source.shard.rank); process != fits_.end()) {
+        fits_.emplace(rank, process->second);
+        continue;
+      }
+      const std::string boot = found.boots[rank];
+      if (boot.empty() || host.empty() || boot == host) {
+        fits_.emplace(rank, zero);
+        continue;
+      }
+      fits_.emplace(rank,
+                    ClockFit{.raw_zero_ns = first_moment(source, rank, damage).value_or(0), .bound_ns = kNotKnown});
+      damage.notes.push_back(
+          fmt::format("the clock of rank {} was never compared with that of the run: its times begin at 0", rank));
+    }
+  }
+}
+
+const ClockFit* MergeClocks::fit(const MergeSource& source, int rank) const {
+  if (source.shard.clock != ShardClock::kRaw) return nullptr;
+  const auto found = fits_.find(rank);
+  return found != fits_.end() ? &found->second : nullptr;
+}
+
+}  // namespace spscope

@@ -1,0 +1,38 @@
+// Which line takes the raw clock of each rank to the run clock. In order: the fit that the run stored; a fit of the
+// exchanges that it stored; the run's zero on the clock of the same host, which all processes there share. A rank of
+// another host without any exchange is lined up at its first event, and its bound says that nothing is known.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/base/clock_fit.h"
+#include "backend/store/merge/merge_input.h"
+
+namespace spscope {
+
+class MergeClocks {
+ public:
+  // Of the ranks of shards with raw clocks.
+  MergeClocks(std::span<const MergeSource> sources, Damage& damage);
+
+  // The line of a rank; a null pointer when its shard is on the run clock.
+  const ClockFit* fit(const MergeSource& source, int rank) const;
+  const std::map<int, ClockFit>& fits() const { return fits_; }  // by rank
+  // By rank, as the shards hold them.
+  const std::map<int, std::vector<ClockSample>>& exchanges() const { return exchanges_; }
+
+ private:
+  std::map<int, ClockFit> fits_;
+  std::map<int, std::vector<ClockSample>> exchanges_;
+};
+
+// A moment on the run clock. kNeverEnded stays what it is.
+inline std::int64_t on_run_clock(const ClockFit* fit, std::int64_t time_ns) {
+  return fit == nullptr || time_ns == kNeverEnded ? time_ns : run_time_ns(*fit, time_ns);
+}
+
+}  // namespace spscope

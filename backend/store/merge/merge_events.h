@@ -1,0 +1,54 @@
+// The events of all shards, put on the run clock and into full chunks of the output: one thread reads and decodes, the
+// calling thread packs and writes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "backend/store/merge/merge_clock.h"
+#include "backend/store/merge/merge_input.h"
+
+namespace spscope {
+
+// An event made of what the now page says of a lane: raw times, names of the output.
+struct UnfinishedOp {
+  RunId run = {};
+  SpanEvent span;
+};
+
+// A stream of the output, and where its events come from.
+struct MergedStream {
+  const MergeSource* source = nullptr;
+  const SourceStream* from = nullptr;  // absent: the stream has no more than an unfinished op
+  Stream stream;                       // of the output
+  const ClockFit* fit = nullptr;       // absent: on the run clock already
+  std::vector<UnfinishedOp> unfinished;
+};
+
+// Numbers of the output by those of a source; 0 for one that the source does not have.
+struct Renumbered {
+  std::vector<NameId> names;
+  std::map<CommunicatorId, CommunicatorId> communicators;
+
+  NameId name(NameId id) const;
+  CommunicatorId communicator(CommunicatorId id) const;
+};
+
+struct MergeEventsInput {
+  std::vector<MergedStream> streams;  // by rank; a rank's are together
+  std::map<const MergeSource*, Renumbered> numbers;
+  std::int64_t recorded_until_ns = 0;  // run clock
+  ChunkCodec codec = ChunkCodec::kPacked;
+  const std::atomic<bool>* interrupt = nullptr;
+  std::function<void(std::int64_t done)> on_progress;
+};
+
+// Writes the chunks and pyramids of all streams. Throws Error: kStoreWrite, kStoreCorrupt, kInterrupted. Returns how
+// many events were moved because they lay before the end of the one before.
+std::int64_t merge_events(Database& out, const MergeEventsInput& input);
+
+}  // namespace spscope

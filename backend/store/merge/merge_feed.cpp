@@ -1,0 +1,325 @@
+#include "backend/store/merge/merge_feed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <queue>
+#include <span>
+#include <utility>
+
+#include "backend/base/result.h"
+#include "backend/store/sqlite/table_rows.h"
+
+namespace spscope {
+
+namespace {
+
+using Limits = std::numeric_limits<std::int64_t>;
+
+// How many events a track has and from when to when, before any is decoded.
+struct TrackSize {
+  std::int64_t events = 0;
+  std::int64_t first_ns = Limits::max(), last_ns = Limits::min();
+  int streams = 0;
+
+  void add(std::int64_t num_events, std::int64_t begin_ns, std::int64_t end_ns) {
+    events += num_events;
+    first_ns = std::min(first_ns, begin_ns);
+    last_ns = std::max(last_ns, end_ns);
+  }
+  LodRange base() const { return lod_base_range(events / std::max(1, streams), first_ns, last_ns); }
+};
+
+TrackSize size_of(const MergedStream& stream, std::int64_t recorded_until_ns) {
+  TrackSize size;
+  size.streams = 1;
+  const auto end_of = [&](std::int64_t end_ns) { return end_ns == kNeverEnded ? recorded_until_ns : end_ns; };
+  if (stream.from != nullptr)
+    for (const ChunkPlace& chunk : stream.from->chunks) {
+      if (chunk.header.kind == RecordKind::kCounter) continue;
+      // At times near the ends of 64 bits, where products are rounded, a clock may turn neighbours around.
+      const auto [first_ns, last_ns] = std::minmax(
+          {on_run_clock(stream.fit, chunk.header.begin_min_ns), on_run_clock(stream.fit, chunk.header.begin_max_ns)});
+      size.add(chunk.header.count, first_ns,
+               std::max(last_ns, end_of(on_run_clock(stream.fit, chunk.header.end_max_ns))));
+    }
+  for (const UnfinishedOp& op : stream.unfinished) {
+    const std::int64_t begin_ns = on_run_clock(stream.fit, op.span.begin_ns);
+    size.add(1, begin_ns, std::max(begin_ns, recorded_until_ns));
+  }
+  return size;
+}
+
+// No event of a chunk begins earlier on the run clock; 2: what rounding may take away, of the steepest clock that is
+// accepted at the largest time.
+std::int64_t not_before_ns(const MergedStream& stream, const ChunkPlace& chunk) {
+  constexpr std::int64_t kRounding = 2;
+  const std::int64_t begin_ns = on_run_clock(stream.fit, chunk.header.begin_min_ns);
+  return begin_ns < Limits::min() + kRounding ? Limits::min() : begin_ns - kRounding;
+}
+
+struct BeginsLater {
+  bool operator()(const SpanEvent& a, const SpanEvent& b) const { return a.begin_ns > b.begin_ns; }
+};
+
+// The chunks of one stream and kind, in their order, and how far they are read.
+struct KindFeed {
+  struct Unread {
+    const ChunkPlace* chunk;
+    std::int64_t not_before_ns;  // nor do events of later chunks
+  };
+  std::vector<Unread> chunks;
+  std::size_t num_read = 0;
+  std::int64_t last_end_ns = Limits::min();
+  // Events that are not in buckets yet: those that came in order of begin, behind the first that are, and those that
+  // came after a later one.
+  std::vector<SpanEvent> waiting;
+  std::size_t num_folded = 0;
+  std::priority_queue<SpanEvent, std::vector<SpanEvent>, BeginsLater> late;
+
+  bool is_read() const { return num_read == chunks.size(); }
+  void keep(const SpanEvent& event) {
+    if (waiting.empty() || waiting.back().begin_ns <= event.begin_ns)
+      waiting.push_back(event);
+    else
+      late.push(event);
+  }
+};
+
+struct StreamFeed {
+  const MergedStream* stream = nullptr;
+  std::array<KindFeed, kNumRecordKinds> kinds;  // each has chunks of its own
+  bool unfinished_read = false;
+  std::int64_t track_id = 0;
+  std::optional<LodFold> fold;  // absent: the stream has no track
+
+  KindFeed& of(RecordKind kind) { return kinds[static_cast<std::size_t>(kind)]; }
+};
+
+StreamFeed feed_of(const MergedStream& stream) {
+  StreamFeed feed;
+  feed.stream = &stream;
+  if (stream.from == nullptr) return feed;
+  for (const ChunkPlace& chunk : stream.from->chunks)
+    feed.of(chunk.header.kind).chunks.push_back({&chunk, not_before_ns(stream, chunk)});
+  for (KindFeed& kind : feed.kinds)
+    for (std::size_t i = kind.chunks.size(); i-- > 1;)
+      kind.chunks[i - 1].not_before_ns = std::min(kind.chunks[i - 1].not_before_ns, kind.chunks[i].not_before_ns);
+  return feed;
+}
+
+class RankFeed {
+ public:
+  RankFeed(const MergeEventsInput& input, std::span<const MergedStream> streams, MergePipe<EventBatch>& pipe)
+      : input_(input), rank_(streams.front().stream.rank), pipe_(pipe) {
+    for (const MergedStream& stream : streams) streams_.push_back(feed_of(stream));
+  }
+
+  std::int64_t clamped() const { return clamped_; }
+
+  // False when nobody takes the events.
+  bool run(std::int64_t& next_track_id) {
+    if (!open_tracks(next_track_id)) return false;
+    for (std::int64_t through_ns = Limits::min(); through_ns < Limits::max();) {
+      through_ns = next_horizon_ns();
+      for_each_track([&](std::int64_t, LodFold& fold) { fold.open(through_ns); });
+      for (StreamFeed& feed : streams_)
+        if (!feed_stream(feed, through_ns)) return false;
+      EventBatch batch = pipe_.take_empty();
+      for_each_track([&](std::int64_t track_id, LodFold& fold) {
+        if (std::vector<LodBucket> buckets = fold.close(through_ns); !buckets.empty())
+          batch.buckets.push_back({track_id, std::move(buckets)});
+      });
+      if (!send(batch)) return false;
+    }
+    return true;
+  }
+
+ private:
+  template <typename Function>
+  void for_each_track(const Function& function) {
+    for (StreamFeed& feed : streams_)
+      if (feed.fold) function(feed.track_id, *feed.fold);
+    if (rank_fold_) function(rank_track_id_, *rank_fold_);
+  }
+
+  bool open_tracks(std::int64_t& next_track_id) {
+    EventBatch batch = pipe_.take_empty();
+    const auto open = [&](std::optional<StreamId> stream, const TrackSize& size, std::optional<LodFold>& fold) {
+      batch.tracks.push_back({next_track_id, stream, size.base()});
+      fold.emplace(size.base(), input_.recorded_until_ns);
+      return next_track_id++;
+    };
+    TrackSize of_rank;
+    for (StreamFeed& feed : streams_) {
+      const TrackSize size = size_of(*feed.stream, input_.recorded_until_ns);
+      ++of_rank.streams;
+      if (size.events == 0) continue;
+      of_rank.add(size.events, size.first_ns, size.last_ns);
+      const Stream& stream = feed.stream->stream;
+      if (!stream.overlapping) feed.track_id = open(stream.stream_id, size, feed.fold);
+    }
+    if (of_rank.events > 0) rank_track_id_ = open(std::nullopt, of_rank, rank_fold_);
+    return send(batch);
+  }
+
+  // How far no track needs more than a window of buckets.
+  std::int64_t next_horizon_ns() {
+    std::int64_t through_ns = Limits::max();
+    for_each_track([&](std::int64_t, const LodFold& fold) {
+      through_ns = std::min(through_ns, fold.horizon_ns().value_or(Limits::max()));
+    });
+    return through_ns;
+  }
+
+  bool feed_stream(StreamFeed& feed, std::int64_t through_ns) {
+    for (KindFeed& kind : feed.kinds) {
+      fold_waiting(feed, kind, through_ns);
+      while (!kind.is_read()) {
+        // What a stream promises holds after place(): nothing begins before the end of what it read.
+        const std::int64_t not_before_ns = kind.chunks[kind.num_read].not_before_ns;
+        const bool ordered = !feed.stream->stream.overlapping;
+        if (through_ns < (ordered ? std::max(not_before_ns, kind.last_end_ns) : not_before_ns)) break;
+        if (!read_chunk(feed, kind)) return false;
+        fold_waiting(feed, kind, through_ns);
+      }
+    }
+    return read_unfinished(feed, through_ns);
+  }
+
+  static void decode(const ChunkHeader& header, std::span<const std::uint8_t> bytes, EventBatch& batch) {
+    if (header.kind == RecordKind::kSpan)
+      decode_spans(header, bytes, batch.spans);
+    else if (header.kind == RecordKind::kCollective)
+      decode_collectives(header, bytes, batch.collectives);
+    else
+      decode_counters(header, bytes, batch.counters);
+  }
+
+  bool read_chunk(StreamFeed& feed, KindFeed& kind) {
+    const ChunkPlace& chunk = *kind.chunks[kind.num_read++].chunk;
+    const MergeSource& source = *feed.stream->source;
+    Statement& data = data_.try_emplace(&source, *source.db, kChunkData).first->second;
+    EventBatch batch = pipe_.take_empty();
+    if (!data.bind_all(chunk.chunk_id).step())
+      throw Error(ErrorCode::kStoreCorrupt, "cannot read \"" + source.path + "\": a chunk went away");
+    const auto read = capture([&] {
+      decode(chunk.header, data.blob(0), batch);
+      return true;
+    });
+    if (!read) {
+      require_damage(read.error());
+      throw Error(ErrorCode::kStoreCorrupt,
+                  fmt::format("cannot read \"{}\": chunk {}: {}", source.path, chunk.chunk_id, read.error().what()),
+                  fmt::format("spscope recover \"{}\" -o FILE.db keeps what can be read", source.path));
+    }
+    data.reset();
+    move(feed, kind, batch);
+    return send(feed, chunk.run, batch);
+  }
+
+  // What was still running goes behind all that the stream holds.
+  bool read_unfinished(StreamFeed& feed, std::int64_t through_ns) {
+    KindFeed &spans = feed.of(RecordKind::kSpan), &collectives = feed.of(RecordKind::kCollective);
+    if (feed.unfinished_read || !spans.is_read() || !collectives.is_read()) return true;
+    feed.unfinished_read = true;
+    spans.last_end_ns = std::max(spans.last_end_ns, collectives.last_end_ns);
+    for (const UnfinishedOp& op : feed.stream->unfinished) {
+      EventBatch batch = pipe_.take_empty();
+      place(*feed.stream, spans, batch.spans.emplace_back(op.span));
+      spans.keep(batch.spans.back());
+      if (!send(feed, op.run, batch)) return false;
+    }
+    fold_waiting(feed, spans, through_ns);
+    return true;
+  }
+
+  // Puts an event on the run clock and after the one of its kind before it, as the stream promises.
+  void place(const MergedStream& stream, KindFeed& kind, SpanEvent& event) {
+    event.begin_ns = on_run_clock(stream.fit, event.begin_ns);
+    event.end_ns = on_run_clock(stream.fit, event.end_ns);
+    if (!stream.stream.overlapping && event.begin_ns < kind.last_end_ns) {
+      event.begin_ns = kind.last_end_ns;
+      event.end_ns = std::max(event.begin_ns, event.end_ns);
+      event.flags |= kEventClamped;
+      ++clamped_;
+    }
+    if (event.end_ns != kNeverEnded) kind.last_end_ns = std::max(kind.last_end_ns, event.end_ns);
+  }
+
+  void move(const StreamFeed& feed, KindFeed& kind, EventBatch& batch) {
+    const MergedStream& stream = *feed.stream;
+    const Renumbered& numbers = input_.numbers.at(stream.source);
+    for (SpanEvent& event : batch.spans) {
+      place(stream, kind, event);
+      event.name = numbers.name(event.name);
+      kind.keep(event);
+    }
+    for (CollectiveEvent& event : batch.collectives) {
+      place(stream, kind, event.span);
+      event.span.name = numbers.name(event.span.name);
+      kind.keep(event.span);
+      for (std::int64_t* time_ns : {&event.entry_ns, &event.transfer_begin_ns, &event.transfer_end_ns})
+        *time_ns = on_run_clock(stream.fit, *time_ns);
+      event.communicator = numbers.communicator(event.communicator);
+    }
+    for (CounterSample& sample : batch.counters) sample.time_ns = on_run_clock(stream.fit, sample.time_ns);
+  }
+
+  void fold_waiting(StreamFeed& feed, KindFeed& kind, std::int64_t through_ns) {
+    const auto fold = [&](std::span<const SpanEvent> events) {
+      if (feed.fold) feed.fold->add(events);
+      if (rank_fold_) rank_fold_->add(events);
+    };
+    const auto first = kind.waiting.begin() + static_cast<std::ptrdiff_t>(kind.num_folded);
+    const auto end = std::upper_bound(first, kind.waiting.end(), through_ns,
+                                      [](std::int64_t ns, const SpanEvent& event) { return ns < event.begin_ns; });
+    fold({first, end});
+    kind.num_folded = static_cast<std::size_t>(end - kind.waiting.begin());
+    // Not each time: many may wait in a stream that is in no order, and what is behind the erased ones moves up.
+    if (kind.num_folded > kind.waiting.size() / 2) {
+      kind.waiting.erase(kind.waiting.begin(), end);
+      kind.num_folded = 0;
+    }
+    for (; !kind.late.empty() && kind.late.top().begin_ns <= through_ns; kind.late.pop()) fold({&kind.late.top(), 1});
+  }
+
+  bool send(const StreamFeed& feed, RunId run, EventBatch& batch) {
+    batch.stream = feed.stream->stream.stream_id;
+    batch.run = run;
+    return send(batch);
+  }
+  bool send(EventBatch& batch) {
+    batch.rank = rank_;
+    return pipe_.push(std::move(batch));
+  }
+
+  const MergeEventsInput& input_;
+  int rank_;
+  MergePipe<EventBatch>& pipe_;
+  std::vector<StreamFeed> streams_;
+  std::int64_t rank_track_id_ = 0;
+  std::optional<LodFold> rank_fold_;
+  std::map<const MergeSource*, Statement> data_;
+  std::int64_t clamped_ = 0;
+};
+
+}  // namespace
+
+std::int64_t feed_events(const MergeEventsInput& input, MergePipe<EventBatch>& pipe) {
+  std::int64_t clamped = 0, next_track_id = 1;
+  for (std::span<const MergedStream> rest(input.streams); !rest.empty();) {
+    const auto same_rank = [&](const MergedStream& s) { return s.stream.rank == rest.front().stream.rank; };
+    const auto num_streams =
+        static_cast<std::size_t>(std::find_if_not(rest.begin(), rest.end(), same_rank) - rest.begin());
+    RankFeed rank(input, rest.first(num_streams), pipe);
+    if (!rank.run(next_track_id)) break;
+    clamped += rank.clamped();
+    rest = rest.subspan(num_streams);
+  }
+  return clamped;
+}
+
+}  // namespace spscope

@@ -1,0 +1,292 @@
+#include "backend/store/merge/merge_input.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <system_error>
+#include <tuple>
+
+#include "backend/base/result.h"
+#include "backend/store/chunk/chunk_row.h"
+#include "backend/store/new_store.h"
+#include "backend/store/open_store.h"
+#include "backend/store/output_file.h"
+#include "backend/store/timeline_events.h"
+
+namespace spscope {
+
+namespace {
+
+constexpr std::int64_t kMaxU32 = std::numeric_limits<std::uint32_t>::max();
+// Whether an SQLite file keeps a write-ahead log: byte 18 of its header.
+bool keeps_log(const std::string& path) {
+  char header[20] = {};
+  std::ifstream(path, std::ios::binary).read(header, sizeof header);
+  return header[18] == 2;
+}
+
+// What a list of tables that cannot be read hides: everything.
+Error without_tables(const std::string& path, const Error& fault) {
+  return Error(ErrorCode::kStoreCorrupt,
+               fmt::format("nothing of \"{}\" can be read: the list of its tables, from byte 100 on, is damaged or cut "
+                           "off ({})",
+                           path, fault.what()),
+               "copy it again from where it was made, or run again");
+}
+
+// Without our own checks, as far as SQLite itself can read. `fault`: what the checks found. Throws Error when that
+// hides all tables.
+Database open_damaged(const std::string& path, const Error& fault) {
+  if (file_kind(path) != FileKind::kStore) throw fault;
+  Database db = Database::open_damaged(path, keeps_log(path));
+  const auto has_tables = capture([&] { return Statement(db, "SELECT 1 FROM main.sqlite_master LIMIT 1").step(); });
+  if (!has_tables) {
+    require_damage(has_tables.error());
+    throw without_tables(path, fault);
+  }
+  if (!*has_tables) throw fault;
+  return db;
+}
+
+// What the name of a file says that can no longer say it itself: NAME.rank-3.db or NAME.head.db.
+ShardRecord shard_by_name(const std::string& path) {
+  const std::string stem = std::filesystem::path(path).stem().string();
+  ShardRecord shard;
+  if (stem.ends_with(".head")) {
+    shard.kind = ShardKind::kHead;
+    return shard;
+  }
+  const std::size_t at = stem.rfind(".rank-");
+  if (at == std::string::npos) return shard;
+  shard.kind = ShardKind::kRank;
+  shard.clock = ShardClock::kRaw;
+  const char* const end = stem.data() + stem.size();
+  if (std::from_chars(stem.data() + at + 6, end, shard.rank).ptr != end) shard.rank = -1;
+  return shard;
+}
+
+Database open_sound(const std::string& path, ShardRecord& shard) {
+  OpenedStore opened = keeps_log(path) ? open_shard(path, EventTables::kNo) : open_store(path, EventTables::kNo);
+  shard = opened.shard;
+  return std::move(opened.db);
+}
+
+std::optional<NowPage> now_page_of(const MergeSource& source, Damage& damage) {
+  std::filesystem::path path(source.path);
+  path.replace_extension(".now");
+  if (source.shard.kind != ShardKind::kRank || !std::filesystem::exists(path)) return std::nullopt;
+  auto page = capture([&] { return read_now_page(path.string()); });
+  if (page) return std::move(*page);
+  // Of a shard that was written to its end, the page tells nothing more than the shard.
+  damage.meet(page.error(), "what its lanes were doing is not known");
+  return std::nullopt;
+}
+
+// What `take` can take of a table.
+void read_table(MergeSource& source, std::string_view table, std::string_view columns, Damage& damage,
+                const std::function<void(const Statement&)>& take) {
+  damage.read(source, table, [&] { return read_rows(*source.db, table, columns, damage.tolerant, take); });
+}
+
+ChunkPlace chunk_of(const Statement& row) {
+  ChunkPlace place;
+  place.chunk_id = row.integer(0);
+  place.run = RunId{row.integer(1)};
+  place.seq = row.integer(3);
+  place.header = chunk_header(row, 4);
+  return place;
+}
+
+SourceStream& stream_of(MergeSource& source, std::int64_t id) {
+  const auto place = source.place_of_stream.find(StreamId{id});
+  if (place != source.place_of_stream.end()) return source.streams[place->second];
+  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": a chunk is of no stream", source.path),
+              "recover what can be read with spscope recover");
+}
+
+// The index of the table, which is elsewhere in the file, holds all of a stream but whether its events overlap.
+void read_index_of_streams(MergeSource& source) {
+  if (!is_ordinary_table(*source.db, "stream")) return;
+  const auto read = capture([&] {
+    Statement rows(*source.db,
+                   "SELECT stream_id, rank, lane, slot FROM main.stream INDEXED BY sqlite_autoindex_stream_1");
+    std::set<StreamId> known;
+    for (const SourceStream& from : source.streams) known.insert(from.stream.stream_id);
+    for (std::int64_t left = most_rows(*source.db); left > 0 && rows.step(); --left) {
+      const Stream stream = {StreamId{rows.integer(0)}, rows.count(1), rows.count(2), rows.count(3),
+                             rows.count(3) >= kMaxSlots};
+      if (known.insert(stream.stream_id).second)
+        source.streams.push_back({.stream = stream, .ledger = {}, .chunks = {}});
+    }
+    return true;
+  });
+  if (!read) require_damage(read.error());
+}
+
+void read_streams(MergeSource& source, Damage& damage) {
+  read_table(source, "stream", "stream_id, rank, lane, slot, overlapping", damage, [&](const Statement& row) {
+    // A row that makes no sense throws here, before it has a place.
+    const Stream stream = {StreamId{row.integer(0)}, row.count(1), row.count(2), row.count(3), row.flag(4)};
+    source.streams.push_back({.stream = stream, .ledger = {}, .chunks = {}});
+  });
+  if (damage.lost.contains("stream")) read_index_of_streams(source);
+  std::ranges::stable_sort(source.streams, {}, [](const SourceStream& s) {
+    return std::tuple(s.stream.rank, s.stream.lane, s.stream.slot);
+  });
+  for (std::size_t i = 0; i < source.streams.size(); ++i)
+    source.place_of_stream.emplace(source.streams[i].stream.stream_id, i);
+  read_table(source, "ledger", "stream_id, sent, stored, dropped, unreadable, lost", damage, [&](const Statement& row) {
+    stream_of(source, row.integer(0)).ledger = {StreamId{row.integer(0)}, row.integer(1), row.integer(2),
+                                                row.integer(3),           row.integer(4), row.integer(5)};
+  });
+  read_table(source, "chunk", fmt::format("chunk_id, run_id, stream_id, seq, {}", kChunkHeaderColumns), damage,
+             [&](const Statement& row) { stream_of(source, row.integer(2)).chunks.push_back(chunk_of(row)); });
+  for (SourceStream& stream : source.streams) {
+    std::ranges::stable_sort(stream.chunks, {}, &ChunkPlace::seq);
+    const auto same_seq = [](const ChunkPlace& a, const ChunkPlace& b) { return a.seq == b.seq; };
+    if (damage.tolerant)  // damage may show a row twice
+      stream.chunks.erase(std::unique(stream.chunks.begin(), stream.chunks.end(), same_seq), stream.chunks.end());
+  }
+}
+
+void check_sequence(const MergeSource& source) {
+  for (const SourceStream& stream : source.streams) {
+    std::int64_t wanted = 0, stored = 0;
+    for (const ChunkPlace& chunk : stream.chunks) {
+      wanted += chunk.seq == wanted;
+      stored += chunk.header.count;
+    }
+    if (wanted != std::ssize(stream.chunks) || stored != stream.ledger.stored)
+      throw Error(ErrorCode::kStoreCorrupt,
+                  fmt::format("cannot read \"{}\": rank {} lane {} has {} events in {} chunks, not {}", source.path,
+                              stream.stream.rank, stream.stream.lane, stored, wanted, stream.ledger.stored),
+                  "recover what can be read with spscope recover");
+  }
+}
+
+std::int64_t number_of(const std::string& text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+void read_names(MergeSource& source, Damage& damage) {
+  read_table(source, "string", "string_id, value", damage,
+             [&](const Statement& row) { source.strings.emplace(row.integer(0, 0, kMaxU32), row.text(1)); });
+  read_table(source, "communicator", "communicator_id, lane, ranks", damage, [&](const Statement& row) {
+    source.communicators.push_back(
+        {static_cast<CommunicatorId>(row.integer(0, 0, kMaxU32)), row.count(1), row.text(2)});
+  });
+  read_table(source, "meta", "key, value", damage, [&](const Statement& row) {
+    const std::string key = row.text(0);
+    if (key == "strings_cut") source.strings_cut = number_of(row.text(1));
+    if (key == "strings_repaired") source.strings_repaired = number_of(row.text(1));
+  });
+}
+
+MergeSource open_source(const std::string& path, Damage& damage) {
+  MergeSource source;
+  source.path = path;
+  auto opened = capture([&] { return std::make_unique<Database>(open_sound(path, source.shard)); });
+  if (!opened && damage.tolerant) {
+    require_damage(opened.error());
+    const Error fault = opened.error();
+    if (fault.code() == ErrorCode::kStoreVersion) throw fault;
+    source.shard = shard_by_name(path);
+    opened = capture([&] { return std::make_unique<Database>(open_damaged(path, fault)); });
+    if (opened) check_damaged(**opened, fault);
+    if (opened && is_ordinary_table(**opened, "meta"))
+      if (auto shard = capture([&] { return shard_record(**opened); }); shard) source.shard = *shard;
+    damage.meet(opened ? fault : opened.error(), opened ? "it is read as far as it can be" : "it is left out");
+  }
+  source.now = now_page_of(source, damage);
+  if (!opened) {
+    if (!damage.tolerant) throw opened.error();
+    source.fault = opened.error();
+    return source;
+  }
+  source.db = std::move(*opened);
+  source.db->execute("PRAGMA cache_size = -512");  // of each file at once, and each chunk is read once or twice
+  source.db->execute("BEGIN");                     // one state of a shard, whoever still writes to it
+  read_streams(source, damage);
+  read_names(source, damage);
+  if (!damage.tolerant) check_sequence(source);
+  return source;
+}
+
+void check_belonging(std::vector<MergeSource>& sources, const Damage& damage) {
+  const MergeSource* first = nullptr;
+  int heads = 0;
+  for (const MergeSource& source : sources) {
+    heads += source.is_head();
+    if (source.shard.collection.empty()) continue;
+    if (first == nullptr) first = &source;
+    if (source.shard.collection != first->shard.collection)
+      throw Error(ErrorCode::kStoreForeign,
+                  fmt::format("\"{}\" and \"{}\" are of different runs", first->path, source.path),
+                  "give the shards of one run: those in one folder");
+  }
+  if (heads > 1 || (heads == 0 && !damage.tolerant))
+    throw Error(ErrorCode::kStoreForeign,
+                fmt::format("{} of the shards say what was run, not one", heads == 0 ? "none" : std::to_string(heads)),
+                "give the head shard, NAME.head.db, and those of the ranks");
+}
+
+// Of the first page of a table; 0 when that is not known.
+std::int64_t first_byte(Database& db, std::string_view table) {
+  const auto found = capture([&] {
+    Statement page(db, "SELECT (rootpage - 1) * page_size FROM main.sqlite_master, pragma_page_size WHERE name = ?");
+    page.bind(0, table);
+    return page.step() ? page.integer(0) : 0;
+  });
+  return found ? *found : 0;
+}
+
+}  // namespace
+
+void Damage::meet(const Error& error, const std::string& what) {
+  if (!tolerant) throw error;
+  require_damage(error);
+  notes.push_back(fmt::format("{}; {}", error.what(), what));
+}
+
+void Damage::read(const MergeSource& source, std::string_view table, const std::function<UnreadRows()>& read) {
+  const auto done = capture([&] {
+    if (!tolerant || is_ordinary_table(*source.db, table)) return read();
+    throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": it has no table {}", source.path, table));
+  });
+  if (!done) {
+    meet(done.error(), fmt::format("table {} is missing", table));
+    lost[std::string(table)].emplace_back();
+    return;
+  }
+  const UnreadRows unread = *done;
+  if (!unread.any()) return;
+  std::vector<KeyRange>& keys = lost[std::string(table)];
+  keys.insert(keys.end(), unread.keys.begin(), unread.keys.end());
+  std::vector<std::string> what;
+  const auto count = [&](std::int64_t number, const char* one, const char* many) {
+    if (number > 0) what.push_back(number == 1 ? one : fmt::format("{} {}", number, many));
+  };
+  count(unread.gaps, "a place that cannot be read", "places that cannot be read");
+  count(unread.bad_rows, "a row that makes no sense", "rows that make no sense");
+  meet(*unread.cause, fmt::format("left out of table {}, which begins at byte {}: {}", table,
+                                  first_byte(*source.db, table), fmt::join(what, " and ")));
+}
+
+std::vector<MergeSource> open_sources(std::span<const std::string> paths, Damage& damage) {
+  std::vector<MergeSource> sources;
+  for (const std::string& path : paths) sources.push_back(open_source(path, damage));
+  check_belonging(sources, damage);
+  std::sort(sources.begin(), sources.end(), [](const MergeSource& a, const MergeSource& b) {
+    return std::tuple(!a.is_head(), a.shard.rank, a.path) < std::tuple(!b.is_head(), b.shard.rank, b.path);
+  });
+  return sources;
+}
+
+}  // namespace spscope

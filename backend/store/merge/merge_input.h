@@ -1,0 +1,78 @@
+// The files that a merge reads: each shard opened, its streams with the places of their chunks, and the now page beside
+// it. A finished file can be read the same way: it is a head whose events are already on the run clock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/record/events.h"
+#include "backend/record/now_page.h"
+#include "backend/record/rank_records.h"
+#include "backend/store/chunk/chunk_codec.h"
+#include "backend/store/sqlite/sqlite.h"
+#include "backend/store/sqlite/table_rows.h"
+
+namespace spscope {
+
+struct MergeSource;
+
+// What a merge that tolerates damage passed over: counted for people, in the order in which it was met.
+struct Damage {
+  bool tolerant = false;
+  std::vector<std::string> notes;
+  // Throws the error unless damage is tolerated; then keeps it as a note. What is no damage (require_damage) ends a
+  // merge however tolerant it is: what another machine could read must not be left out.
+  void meet(const Error& error, const std::string& what);
+  // Runs `read`, which goes through a table of a source, and notes what it passed over, or that the table is missing.
+  void read(const MergeSource& source, std::string_view table, const std::function<UnreadRows()>& read);
+
+  std::map<std::string, std::vector<KeyRange>, std::less<>> lost;  // by table: where rows may be missing
+};
+
+struct ChunkPlace {
+  std::int64_t chunk_id = 0, seq = 0;
+  RunId run = {};
+  ChunkHeader header;
+};
+
+struct SourceStream {
+  Stream stream;
+  LedgerRecord ledger;  // as the shard has it
+  std::vector<ChunkPlace> chunks;
+  std::int64_t unreadable = 0;  // events of chunks that cannot be read, beyond those of the ledger
+};
+
+struct SourceCommunicator {
+  CommunicatorId id = 0;
+  int lane = 0;
+  std::string ranks;
+};
+
+struct MergeSource {
+  std::string path;
+  ShardRecord shard;             // kNone: a finished file
+  std::unique_ptr<Database> db;  // absent when nothing of the file can be read
+  std::optional<Error> fault;    // then: why
+  std::optional<NowPage> now;
+  std::vector<SourceStream> streams;  // by rank, lane and slot
+  std::map<StreamId, std::size_t> place_of_stream;
+  std::map<std::int64_t, std::string> strings;
+  std::vector<SourceCommunicator> communicators;
+  std::int64_t strings_repaired = 0, strings_cut = 0;
+
+  bool is_head() const { return shard.kind != ShardKind::kRank; }
+};
+
+// Opens the files in the order head, then ranks. Throws Error as merge_shards does.
+std::vector<MergeSource> open_sources(std::span<const std::string> paths, Damage& damage);
+
+// The bytes of one chunk, valid until the next call with this statement.
+inline constexpr const char* kChunkData = "SELECT data FROM main.chunk WHERE chunk_id = ?";
+
+}  // namespace spscope

@@ -1,0 +1,132 @@
+#include "backend/store/merge/merge_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "backend/base/result.h"
+#include "backend/store/rank_repeats.h"
+#include "backend/store/sqlite/table_copy.h"
+
+namespace spscope {
+
+namespace {
+
+constexpr MergedTable kTables[] = {
+    {"meta", MergeRule::kMade},          {"enum_name", MergeRule::kMade},
+    {"machine_fact", MergeRule::kHead},  {"workload", MergeRule::kHead},
+    {"strategy", MergeRule::kHead},      {"strategy_parameter", MergeRule::kHead},
+    {"strategy_node", MergeRule::kHead}, {"strategy_group", MergeRule::kHead},
+    {"problem", MergeRule::kHead},       {"plan", MergeRule::kHead},
+    {"plan_op", MergeRule::kHead},       {"plan_part", MergeRule::kHead},
+    {"run", MergeRule::kHead},           {"rank_usage", MergeRule::kHead},
+    {"traffic", MergeRule::kHead},       {"repeat", MergeRule::kHead},
+    {"mask", MergeRule::kHead},          {"mask_thumbnail", MergeRule::kHead},
+    {"mask_place", MergeRule::kHead},    {"rank_process", MergeRule::kAll},
+    {"clock_fit", MergeRule::kMade},     {"clock_exchange", MergeRule::kMade},
+    {"rank_repeat", MergeRule::kMade},   {"rank_repeat_chunk", MergeRule::kMade},
+    {"incident", MergeRule::kMade},      {"string", MergeRule::kMade},
+    {"stream", MergeRule::kMade},        {"communicator", MergeRule::kMade},
+    {"chunk", MergeRule::kMade},         {"ledger", MergeRule::kMade},
+    {"lod_track", MergeRule::kMade},     {"lod_level", MergeRule::kMade},
+    {"lod_strip", MergeRule::kMade},
+};
+
+UnreadRows copy_rank_repeats(RankRepeatWriter& out, const MergeSource& source, const MergeClocks& clocks,
+                             bool tolerant) {
+  out.begin_source();
+  return read_rank_repeats(*source.db, tolerant, [&](RankRepeat repeat) {
+    const ClockFit* fit = clocks.fit(source, repeat.rank);
+    repeat.begin_ns = on_run_clock(fit, repeat.begin_ns);
+    repeat.end_ns = on_run_clock(fit, repeat.end_ns);
+    out.add(repeat);
+  });
+}
+
+// What meta says of the run itself. The rest says what the file is and is made anew.
+UnreadRows copy_meta(Database& out, const MergeSource& head, bool tolerant) {
+  constexpr std::string_view kMade[] = {
+      "schema_version", "min_reader", "tool_version",     "shard",       "collection",
+      "clock",          "shard_rank", "strings_repaired", "strings_cut", "recorded_until_ns"};
+  Statement insert(out, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)");
+  return read_rows(*head.db, "meta", "key, value", tolerant, [&](const Statement& row) {
+    const std::string key = row.text(0);
+    if (std::ranges::find(kMade, key) == std::end(kMade)) insert.run(key, row.text(1));
+  });
+}
+
+void write_clocks(Database& out, const MergeClocks& clocks) {
+  Statement insert_fit(out,
+                       "INSERT OR IGNORE INTO clock_fit (rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges) "
+                       "VALUES (?, ?, ?, ?, ?, ?)");
+  for (const auto& [rank, fit] : clocks.fits())
+    insert_fit.run(rank, fit.raw_zero_ns, fit.offset_ns, fit.drift, fit.bound_ns, fit.exchanges);
+  Statement insert(
+      out, "INSERT INTO clock_exchange (rank, ordinal, sent_ns, remote_ns, received_ns) VALUES (?, ?, ?, ?, ?)");
+  for (const auto& [rank, all] : clocks.exchanges()) {
+    int ordinal = 0;
+    for (const ClockSample& sample : clock_envelope(all))
+      insert.run(rank, ordinal++, sample.sent_ns, sample.remote_ns, sample.received_ns);
+  }
+}
+
+// Those of the head first: it knows which was the first cause.
+UnreadRows copy_incidents(Database& out, const MergeSource& source, bool tolerant) {
+  Statement insert(out,
+                   "INSERT INTO incident (rank, lane, op_id, run_id, kind, message) SELECT ?1, ?2, ?3, ?4, ?5, ?6 "
+                   "WHERE NOT EXISTS (SELECT 1 FROM incident WHERE rank = ?1 AND kind = ?5 AND message = ?6)");
+  return read_rows(*source.db, "incident", "rank, lane, op_id, run_id, kind, message", tolerant,
+                   [&](const Statement& row) {
+                     insert.reset();
+                     for (int i = 0; i < 6; ++i) insert.copy(i, row, i);
+                     insert.try_run();
+                   });
+}
+
+// Whether ranks recorded a run: it came from the head of a collection, and its events did not.
+class RecordedByRanks {
+ public:
+  explicit RecordedByRanks(std::span<const MergeSource> sources) {
+    for (const MergeSource& source : sources) {
+      if (source.shard.kind != ShardKind::kHead) continue;
+      has_head_ = true;
+      for (const SourceStream& stream : source.streams)
+        for (const ChunkPlace& chunk : stream.chunks)
+          if (chunk.header.kind != RecordKind::kCounter) modelled_.insert(chunk.run);
+    }
+  }
+  bool operator()(RunId run) const { return has_head_ && !modelled_.contains(run); }
+
+ private:
+  bool has_head_ = false;
+  std::set<RunId> modelled_;
+};
+
+}  // namespace
+
+std::span<const MergedTable> merged_tables() { return kTables; }
+
+void merge_tables(Database& out, std::span<const MergeSource> sources, const MergeClocks& clocks, ChunkCodec codec,
+                  Damage& damage) {
+  RankRepeatWriter repeats(out, codec);
+  for (const MergeSource& source : sources) {
+    if (source.db == nullptr) continue;
+    for (const MergedTable& table : kTables)
+      if (table.rule == MergeRule::kAll || (table.rule == MergeRule::kHead && source.is_head()))
+        damage.read(source, table.name, [&] {
+          return copy_rows(*source.db, out, table.name,
+                           {.keeps_first = table.rule == MergeRule::kAll, .tolerant = damage.tolerant});
+        });
+    damage.read(source, "rank_repeat", [&] { return copy_rank_repeats(repeats, source, clocks, damage.tolerant); });
+    damage.read(source, "incident", [&] { return copy_incidents(out, source, damage.tolerant); });
+    if (source.is_head()) damage.read(source, "meta", [&] { return copy_meta(out, source, damage.tolerant); });
+  }
+  repeats.flush();
+  repeats.set_repeat_windows(RecordedByRanks(sources));
+  write_clocks(out, clocks);
+}
+
+}  // namespace spscope

@@ -1,0 +1,69 @@
+// Pyramids in a file: LodWriter puts them there when shards are merged, LodReader answers from them.
+//
+// A track is one stream, or all streams of a rank together. Its finest level, the base shift with about 8 events a
+// bucket and stream, is not stored but counted from the events when it is asked for: that reads no more events than a
+// picture draws, and would take more bytes than all other levels. From two shifts above (four in a small file) every
+// second shift is stored; the shifts between follow from the one below, and those under the first from the events. A
+// strip of every shift is stored, the base shift among them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "backend/record/events.h"
+#include "backend/store/pyramid/lod_pyramid.h"
+
+namespace spscope {
+
+class Database;
+
+// meta key: where unfinished events are taken to end, the last moment that any event knows of.
+inline constexpr const char* kRecordedUntil = "recorded_until_ns";
+
+struct LodTrack {
+  std::int64_t track_id = 0;
+  int rank = 0;
+  std::optional<StreamId> stream;  // absent: all streams of the rank
+  int base_shift = 0;
+};
+
+// Writes tracks from their base buckets as they come. Of each level it holds what is not yet a full row of its table.
+class LodWriter {
+ public:
+  // `small`: with fewer levels, so that the narrowest answers take longer.
+  LodWriter(Database& db, std::int64_t recorded_until_ns, bool small);
+  ~LodWriter();
+  // `track_id`: not used before.
+  void open(std::int64_t track_id, int rank, std::optional<StreamId> stream, const LodRange& base);
+  // The next base buckets of an open track. With the last of its range all of it is written.
+  void append(std::int64_t track_id, std::span<const LodBucket> base);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Throws Error (kStoreCorrupt) when it meets damage. For one thread at a time.
+class LodReader {
+ public:
+  explicit LodReader(Database& db);
+  ~LodReader();
+  LodReader(LodReader&&) noexcept;
+  LodReader& operator=(LodReader&&) noexcept;
+
+  // By rank, each rank's own before its streams. A file without pyramids has none.
+  const std::vector<LodTrack>& tracks() const;
+  // Buckets [first, end) of a shift. REQUIRES: base_shift <= shift <= kMaxLodShift and first <= end.
+  std::vector<LodBucket> buckets(const LodTrack& track, int shift, std::int64_t first, std::int64_t end) const;
+  // The same in one byte a bucket, as lod_strip makes it.
+  std::vector<std::uint8_t> strip(const LodTrack& track, int shift, std::int64_t first, std::int64_t end) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace spscope

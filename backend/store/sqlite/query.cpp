@@ -1,0 +1,141 @@
+#include "backend/store/sqlite/query.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/store/sqlite/query_refused.h"
+#include "backend/store/sqlite/sqlite.h"
+
+namespace spscope {
+
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Instructions of SQLite's machine between two looks at the clock: some 100 microseconds.
+constexpr int kInstructionsPerLook = 10'000;
+
+// Called by SQLite for everything that a statement would do, while it is compiled.
+int authorize(void*, int action, const char*, const char* name, const char*, const char*) noexcept {
+  switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_RECURSIVE:
+    case SQLITE_READ:
+      return SQLITE_OK;
+    case SQLITE_FUNCTION:
+      return name != nullptr && std::strcmp(name, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+    default:
+      return SQLITE_DENY;
+  }
+}
+
+int stop_after(void* deadline) noexcept {
+  return SteadyClock::now() >= *static_cast<SteadyClock::time_point*>(deadline);
+}
+
+// The limits of a question, for as long as this lives.
+class Guard {
+ public:
+  Guard(sqlite3* db, std::int64_t max_ms) : db_(db), deadline_(SteadyClock::now() + std::chrono::milliseconds(max_ms)) {
+    sqlite3_set_authorizer(db_, authorize, nullptr);
+    sqlite3_progress_handler(db_, kInstructionsPerLook, stop_after, &deadline_);
+  }
+  ~Guard() {
+    sqlite3_progress_handler(db_, 0, nullptr, nullptr);
+    sqlite3_set_authorizer(db_, nullptr, nullptr);
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  sqlite3* db_;
+  SteadyClock::time_point deadline_;
+};
+
+using StatementHandle = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
+
+[[noreturn]] void refuse(Database& db, const std::string& sql, int code, const QueryLimits& limits) {
+  const int primary = code & 0xff;
+  if (primary == SQLITE_NOMEM) db.fail(code);
+  if (primary == SQLITE_INTERRUPT)
+    throw Error(ErrorCode::kStoreQuery, fmt::format("the question took longer than {} ms", limits.max_ms),
+                "ask for less at once: a window of time, one run, one rank");
+  if (primary == SQLITE_AUTH) throw only_read(sql);
+  if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_IOERR) db.fail(code);
+  const std::string message = sqlite3_errmsg(db.handle());
+  sqlite3_set_authorizer(db.handle(), nullptr, nullptr);  // what follows asks for the columns of tables
+  throw refused_question(db, sql, message);
+}
+
+StatementHandle compile(Database& db, const std::string& sql, const QueryLimits& limits) {
+  StatementHandle statement(nullptr, &sqlite3_finalize);
+  const char* rest = sql.c_str();
+  const char* const end = rest + sql.size();
+  while (rest < end && *rest != '\0') {
+    sqlite3_stmt* raw = nullptr;
+    const int code = sqlite3_prepare_v2(db.handle(), rest, static_cast<int>(end - rest), &raw, &rest);
+    if (code != SQLITE_OK) refuse(db, sql, code, limits);
+    if (raw == nullptr) continue;  // a comment or a bare semicolon
+    StatementHandle next(raw, &sqlite3_finalize);
+    if (statement != nullptr)
+      throw Error(ErrorCode::kStoreQuery, "there is more than one statement", "ask one question at a time");
+    statement = std::move(next);
+  }
+  if (statement == nullptr)
+    throw Error(ErrorCode::kStoreQuery, "there is no statement",
+                "ask with SELECT, for example SELECT name, label FROM strategy");
+  if (!sqlite3_stmt_readonly(statement.get()) || sqlite3_column_count(statement.get()) == 0) throw only_read(sql);
+  return statement;
+}
+
+std::string hex_literal(std::span<const std::uint8_t> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "x'";
+  text.reserve(2 * bytes.size() + 3);
+  for (const std::uint8_t byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text + "'";
+}
+
+std::optional<std::string> value_text(sqlite3_stmt* row, int column) {
+  const int type = sqlite3_column_type(row, column);
+  if (type == SQLITE_NULL) return std::nullopt;
+  if (type == SQLITE_BLOB) {
+    const auto* data = static_cast<const std::uint8_t*>(sqlite3_column_blob(row, column));
+    return hex_literal({data, static_cast<std::size_t>(sqlite3_column_bytes(row, column))});
+  }
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(row, column));
+  return std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(row, column)));
+}
+
+}  // namespace
+
+QueryResult run_query(Database& db, const std::string& sql, const QueryLimits& limits) {
+  const Guard guard(db.handle(), limits.max_ms);
+  const StatementHandle statement = compile(db, sql, limits);
+  QueryResult result;
+  const int columns = sqlite3_column_count(statement.get());
+  for (int i = 0; i < columns; ++i) result.columns.emplace_back(sqlite3_column_name(statement.get(), i));
+  std::int64_t bytes = 0;
+  for (;;) {
+    const int code = sqlite3_step(statement.get());
+    if (code == SQLITE_DONE) return result;
+    if (code != SQLITE_ROW) refuse(db, sql, code, limits);
+    for (int i = 0; i < columns; ++i) bytes += sqlite3_column_bytes(statement.get(), i);
+    if (static_cast<std::int64_t>(result.rows.size()) == limits.max_rows || bytes > limits.max_bytes) {
+      result.truncated = true;
+      return result;
+    }
+    std::vector<std::optional<std::string>>& row = result.rows.emplace_back();
+    for (int i = 0; i < columns; ++i) row.push_back(value_text(statement.get(), i));
+  }
+}
+
+}  // namespace spscope

@@ -1,0 +1,298 @@
+#include "backend/store/sqlite/sqlite.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "backend/base/memory_refused.h"
+#include "backend/store/sqlite/store_memory.h"
+
+namespace spscope {
+
+namespace {
+
+// Larger than any plan or mask that is written (a plan for 1,024 ranks has about 10 MB), small enough that a hostile
+// length cannot exhaust memory.
+constexpr int kMaxValueBytes = 256 << 20;
+
+// A shard's log is played back into the shard when it has this many bytes.
+constexpr int kShardPageBytes = 8192, kShardLogBytes = 16 << 20;
+// How long a reader waits for a writer that repairs the index of a shard after a crash.
+constexpr int kMaxWaitMs = 5000;
+
+// Paths may hold characters that mean something in a URI.
+std::string uri_of(const std::string& path) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' ||
+                       c == '.' || c == '-' || c == '_';
+    uri += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
+  }
+  return uri;
+}
+
+bool damaged(int code) {
+  const int primary = code & 0xff;
+  return primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_FORMAT ||
+         primary == SQLITE_TOOBIG || primary == SQLITE_ERROR || code == SQLITE_IOERR_SHORT_READ;
+}
+
+}  // namespace
+
+bool can_disable_stored_views() { return sqlite3_libversion_number() >= 3035000; }
+
+Database::Database(const std::string& file, int flags, std::string path, bool writing)
+    : path_(std::move(path)), writing_(writing) {
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(file.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  handle_.reset(raw);
+  if (code != SQLITE_OK) {
+    const char* text = raw != nullptr ? sqlite3_errmsg(raw) : sqlite3_errstr(code);
+    throw Error(writing ? ErrorCode::kStoreWrite : ErrorCode::kStoreOpen,
+                fmt::format("cannot open \"{}\": {} (SQLite)", path_, text));
+  }
+}
+
+Database Database::create(const std::string& file, const std::string& path, bool small) {
+  // nolock: OutputFile holds the file by flock, which file systems of a network (NFS, Lustre) make a lock of all its
+  // bytes, and that lock would keep SQLite's own locks out.
+  Database db(uri_of(file) + "?nolock=1", SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, path, true);
+  // The file is ours alone until it is renamed and is thrown away after a crash, so it needs neither journal nor syncs
+  // before the last one. Half a page stays unused behind each blob and some 3/4 of one in each of 40 small tables,
+  // while a blob in many pages takes longer to read. It is written once from front to back, so that a small cache does.
+  db.execute(fmt::format(
+      "PRAGMA page_size = {}; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; "
+      "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096; PRAGMA encoding = 'UTF-8'",
+      small ? 1024 : 4096));
+  return db;
+}
+
+Database Database::open_read_only(const std::string& path) {
+  Database db(uri_of(path) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path, false);
+  db.set_hostile_limits();
+  return db;
+}
+
+Database Database::create_shard(const std::string& path) {
+  Database db(uri_of(path), SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, path, true);
+  db.execute(
+      fmt::format("PRAGMA page_size = {}; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; "
+                  "PRAGMA cache_size = -16384; PRAGMA encoding = 'UTF-8'",
+                  kShardPageBytes));
+  return db;
+}
+
+void Database::write_ahead() {
+  Statement mode(*this, "PRAGMA journal_mode = WAL");
+  if (!mode.step() || mode.text(0) != "wal")
+    throw Error(ErrorCode::kOutputPlace,
+                fmt::format("cannot write \"{}\": its file system has no shared memory for a write-ahead log", path_),
+                "choose a local folder with run.scratch");
+  mode.reset();
+  // What is written is in the kernel's hands and outlives the process. Only a computer that goes down loses it, and its
+  // scratch folder is mostly gone with it: the thread that empties the rings never waits for a disk to flush.
+  execute(fmt::format("PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = {}; PRAGMA journal_size_limit = {}",
+                      kShardLogBytes / kShardPageBytes, 2 * kShardLogBytes));
+}
+
+Database Database::open_shard(const std::string& path) {
+  Database db(uri_of(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path, false);
+  db.check(sqlite3_busy_timeout(db.handle(), kMaxWaitMs));
+  db.set_hostile_limits();
+  return db;
+}
+
+Database Database::open_damaged(const std::string& path, bool keeps_log) {
+  Database db(uri_of(path) + (keeps_log ? "" : "?immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path, false);
+  db.check(sqlite3_busy_timeout(db.handle(), kMaxWaitMs));
+  db.set_hostile_limits(true);
+  return db;
+}
+
+Database Database::in_memory() {
+  return Database(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, ":memory:", true);
+}
+
+Database Database::copy_in_memory(const std::string& path) {
+  Database db(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, path, false);
+  db.set_hostile_limits();
+  return db;
+}
+
+void Database::set_hostile_limits(bool damaged) {
+  sqlite3* db = handle();
+  const auto set = [&](int option, int value) { check(sqlite3_db_config(db, option, value, nullptr)); };
+  set(SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0);
+  set(SQLITE_DBCONFIG_ENABLE_TRIGGER, 0);
+  // With this a schema that does not fit the file is passed over, table by table, instead of the whole file. It comes
+  // before anything that looks at the schema. The connection cannot write.
+  set(SQLITE_DBCONFIG_DEFENSIVE, damaged ? 0 : 1);
+  if (damaged) execute("PRAGMA writable_schema = ON");
+#if SQLITE_VERSION_NUMBER >= 3030000
+  // That also ends SQLite's check that a name in the list of tables is that of what is made: no virtual table can be.
+  if (damaged) check(sqlite3_drop_modules(db, nullptr));
+#endif
+  set(SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0);
+  if (can_disable_stored_views()) set(SQLITE_DBCONFIG_ENABLE_VIEW, 0);
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
+  sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 1 << 20);
+  sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+  sqlite3_limit(db, SQLITE_LIMIT_COMPOUND_SELECT, 100);
+  sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, 1'000'000);
+  sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
+  execute("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32768");
+}
+
+void Database::execute(const std::string& sql) {
+  check(sqlite3_exec(handle(), sql.c_str(), nullptr, nullptr, nullptr));
+}
+
+void Database::check(int code) const {
+  if (code != SQLITE_OK) fail(code);
+}
+
+void limit_store_memory(std::int64_t bytes) {
+#if SQLITE_VERSION_NUMBER >= 3031000
+  sqlite3_hard_heap_limit64(bytes);
+#else
+  sqlite3_soft_heap_limit64(bytes);
+#endif
+}
+
+std::int64_t largest_store_allocation() {
+  sqlite3_int64 now = 0, largest = 0;
+  sqlite3_status64(SQLITE_STATUS_MALLOC_SIZE, &now, &largest, 0);
+  return largest;
+}
+
+// SQLite wanted more than it may take, or than there is.
+[[noreturn]] void Database::fail_for_memory() const {
+  memory_refused();
+  throw std::bad_alloc();
+}
+
+void Database::fail(int code) const {
+  const int primary = code & 0xff;
+  if (primary == SQLITE_NOMEM && (!writing_ || sqlite3_soft_heap_limit64(-1) > 0)) fail_for_memory();
+  std::string text = fmt::format("{} (SQLite {})", sqlite3_errmsg(handle()), code);
+  int cause = 0;  // errno of the file
+  if (primary == SQLITE_IOERR) sqlite3_file_control(handle(), "main", SQLITE_FCNTL_LAST_ERRNO, &cause);
+  if (cause != 0) text += fmt::format(": {}", std::strerror(cause));
+  if (writing_) {
+    const bool full = primary == SQLITE_FULL || primary == SQLITE_IOERR;
+    throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": {}", path_, text),
+                full ? "free space or raise the quota there, or choose another folder with -o" : "");
+  }
+  throw Error(damaged(code) ? ErrorCode::kStoreCorrupt : ErrorCode::kStoreOpen,
+              fmt::format("cannot read \"{}\": {}", path_, text),
+              damaged(code) ? "the file is damaged; copy it again from where it was made" : "");
+}
+
+Statement::Statement(Database& db, std::string_view sql) : db_(&db) {
+  sqlite3_stmt* raw = nullptr;
+  db.check(sqlite3_prepare_v2(db.handle(), sql.data(), static_cast<int>(sql.size()), &raw, nullptr));
+  handle_.reset(raw);
+}
+
+void Statement::bind_integer(int index, std::int64_t value) {
+  db_->check(sqlite3_bind_int64(handle(), index + 1, value));
+}
+
+void Statement::bind_null(int index) { db_->check(sqlite3_bind_null(handle(), index + 1)); }
+
+void Statement::bind(int index, double value) { db_->check(sqlite3_bind_double(handle(), index + 1, value)); }
+
+void Statement::bind(int index, std::string_view text) {
+  db_->check(sqlite3_bind_text64(handle(), index + 1, text.data() == nullptr ? "" : text.data(), text.size(),
+                                 SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+void Statement::bind(int index, std::span<const std::uint8_t> blob) {
+  const void* data = blob.empty() ? "" : static_cast<const void*>(blob.data());
+  db_->check(sqlite3_bind_blob64(handle(), index + 1, data, blob.size(), SQLITE_STATIC));
+}
+
+void Statement::copy(int index, const Statement& row, int column) {
+  db_->check(sqlite3_bind_value(handle(), index + 1, sqlite3_column_value(row.handle(), column)));
+}
+
+bool Statement::try_run() {
+  const int code = sqlite3_step(handle());
+  if (code == SQLITE_DONE || (code & 0xff) == SQLITE_CONSTRAINT) {
+    reset();
+    return code == SQLITE_DONE;
+  }
+  db_->fail(code);
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(handle());
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) db_->fail(code);
+  reset();
+  return false;
+}
+
+void Statement::reset() noexcept { sqlite3_reset(handle()); }
+
+int Statement::num_columns() const { return sqlite3_column_count(handle()); }
+
+std::string Statement::column_name(int index) const {
+  const char* name = sqlite3_column_name(handle(), index);
+  return name != nullptr ? name : "";
+}
+
+bool Statement::is_null(int index) const { return sqlite3_column_type(handle(), index) == SQLITE_NULL; }
+
+void Statement::expect_type(int index, int type) const {
+  if (sqlite3_column_type(handle(), index) == type) return;
+  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": column {} of a row holds another type",
+                                                    db_->path(), column_name(index)));
+}
+
+std::int64_t Statement::integer(int index) const {
+  expect_type(index, SQLITE_INTEGER);
+  return sqlite3_column_int64(handle(), index);
+}
+
+std::int64_t Statement::integer(int index, std::int64_t min, std::int64_t max) const {
+  const std::int64_t value = integer(index);
+  if (value >= min && value <= max) return value;
+  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": {} = {} is outside {} to {}", db_->path(),
+                                                    column_name(index), value, min, max));
+}
+
+int Statement::count(int index) const { return static_cast<int>(integer(index, 0, std::numeric_limits<int>::max())); }
+
+double Statement::real(int index) const {
+  expect_type(index, SQLITE_FLOAT);
+  return sqlite3_column_double(handle(), index);
+}
+
+std::string Statement::text(int index) const {
+  expect_type(index, SQLITE_TEXT);
+  const auto* bytes = sqlite3_column_text(handle(), index);
+  return std::string(reinterpret_cast<const char*>(bytes),
+                     static_cast<std::size_t>(sqlite3_column_bytes(handle(), index)));
+}
+
+std::span<const std::uint8_t> Statement::blob(int index) const {
+  expect_type(index, SQLITE_BLOB);
+  const auto* bytes = static_cast<const std::uint8_t*>(sqlite3_column_blob(handle(), index));
+  return {bytes, bytes == nullptr ? 0 : static_cast<std::size_t>(sqlite3_column_bytes(handle(), index))};
+}
+
+Transaction::Transaction(Database& db) : db_(&db) { db.execute("BEGIN"); }
+
+Transaction::~Transaction() {
+  if (open_) sqlite3_exec(db_->handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit() {
+  db_->execute("COMMIT");
+  open_ = false;
+}
+
+}  // namespace spscope
