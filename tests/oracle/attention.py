@@ -1,4 +1,11 @@
-"""Block-sparse attention in double precision, from the files of `run --dump` alone."""
+"""Block-sparse attention in double precision, from the files of `run --dump` alone.
+
+`attention.py FOLDER TOLERANCE` compares every output of attention below the folder, prints `STRATEGY ERROR` for each
+strategy of each layer pass, and exits with 1 when an error is above the tolerance or there is nothing to compare.
+"""
+import sys
+from pathlib import Path
+
 import numpy as np
 
 from masks import Mask
@@ -62,3 +69,24 @@ def check(folder, workload, strategies):
         for strategy in strategies:
             found[strategy].append(samples(np.load(folder / f"o-{strategy}{suffix}.npy")))
     return {strategy: float(row_errors(true, outputs).max()) for strategy, outputs in found.items()}
+
+
+def shape_of(folder):
+    """What `check` needs to know of a dumped layer, from the shapes of its files."""
+    q, inner = np.load(folder / "q.npy", mmap_mode="r"), int(np.load(folder / "block_starts.npy")[-1])
+    return {"batch": q.shape[0] if q.ndim == 4 else 1, "outer_tokens": q.shape[-2] // inner, "inner_tokens": inner}
+
+
+def main(folder, tolerance):
+    compared, failed = 0, False
+    for mask in sorted(Path(folder).rglob("mask.npy")):
+        strategies = [path.stem[2:] for path in sorted(mask.parent.glob("o-*.npy")) if not path.stem.endswith("_temporal")]
+        for strategy, error in check(mask.parent, shape_of(mask.parent), strategies).items():
+            print(f"{strategy} {error:.6e}")
+            failed |= not error <= float(tolerance)
+            compared += 1
+    return 1 if failed or not compared else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
