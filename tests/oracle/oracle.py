@@ -112,6 +112,9 @@ class Case:
             if executed:
                 self.check_executed(where, by_id(executed)[s["id"]], s)
         self.check_bound(plans, by_id(simulated), known)
+        self.check_comparison(simulated)
+        if self.mode == "simulate" and legal:
+            self.check_passes(by_id(simulated))
         if executed:
             self.check_outputs("dump", 0, document["workload"], by_id(executed), legal)
             self.check_later_layers(document["workload"], legal)
@@ -224,6 +227,52 @@ class Case:
                 total += (cost["attend_ns_per_launch"] + cost["attend_ns_per_row"] * mask.active_rows() * sequences +
                           cost["attend_ns_per_pair_channel"] * area * w["head_dim"])
         self.expect("bound_ns", simulated[single.raw["strategy"]]["bound_ns"], math.floor(total / single.ranks), 1e-9, 1)
+
+    def check_comparison(self, simulated):
+        """Speed-ups, and times of a whole generation, with the steps and passes of the model as it is listed."""
+        legal = [s for s in simulated["strategies"] if s["legal"]]
+        listed = self.call("list", "models", "--json")
+        model = next(m for m in listed["models"] if m["name"] == self.sections["model"]["preset"])
+        times = simulated["workload"]["model_layers"] * model["denoise_steps"] * model["cfg"]
+        for s in legal:
+            self.expect(f"{s['label']}: speedup", s["speedup"], legal[0]["makespan_ns"] / s["makespan_ns"], RATIO)
+            self.expect(f"{s['label']}: end_to_end_ns", s["end_to_end_ns"], s["makespan_ns"] * times, RATIO)
+
+    def check_passes(self, one_pass):
+        """Several layer passes: sums, means and the largest of single ones."""
+        run, layer_passes = self.sections["run"], 4
+        result = self.call("run", "run.toml", "--json", "--set", "run.layers=2", "--set", "run.denoise_steps=2")
+        if result is None:
+            return
+        self.expect("layer_passes_done", result["workload"]["layer_passes_done"], layer_passes)
+        # One mask for all passes, which strategies know: every pass is the first one again.
+        same = "file" in self.sections["mask"] and run["mask_lag"] == 0 and self.block(0) == self.block(1)
+        for s in result["strategies"]:
+            if not s["legal"]:
+                continue
+            where, first = f"{s['label']} in {layer_passes} passes: ", one_pass[s["id"]]
+            passes = s["by_layer"]
+            self.expect(where + "by_layer", [(p["denoise_step"], p["layer"]) for p in passes],
+                        [(0, 0), (0, 1), (1, 0), (1, 1)])
+            self.expect(where + "makespan_ns", s["makespan_ns"], sum(p["makespan_ns"] for p in passes))
+            self.expect(where + "tiles", s["tiles"], sum(p["tiles"] for p in passes), RATIO)
+            for name in ("imbalance_ratio", "barrier_imbalance_ratio", "coupled_imbalance_ratio"):
+                self.expect(where + name, s[name], sum(p[name] for p in passes) / layer_passes, RATIO)
+            for name in ("makespan_ns", "tiles", "imbalance_ratio", "slowest_rank", "slowest_excess"):
+                self.expect(f"{where}first {name}", passes[0][name], first["by_layer"][0][name], RATIO)
+            slowest = max(range(len(first["compute_ns"])), key=first["compute_ns"].__getitem__)
+            mean = sum(first["compute_ns"]) / len(first["compute_ns"])
+            if mean > 0:
+                self.expect(f"{where}first slowest_rank", passes[0]["slowest_rank"], slowest)
+                self.expect(f"{where}first slowest_excess", passes[0]["slowest_excess"],
+                            first["compute_ns"][slowest] / mean - 1, 1e-6, 1e-9)
+            if not same:
+                continue
+            self.expect(where + "memory_peak_bytes", s["memory_peak_bytes"], first["memory_peak_bytes"])
+            for name in ("bytes_sent", "bytes_received", "compute_ns", "wire_ns", "wait_late_peer_ns", "other_ns"):
+                self.expect(where + name, s[name], [layer_passes * x for x in first[name]])
+            for name in ("attention_ns", "messages", "bound_ns", "makespan_ns"):
+                self.expect(where + name, s[name], layer_passes * first[name])
 
     # -- what was computed
 

@@ -45,7 +45,8 @@ def bytes_of_hidden(name, w, block, ranks):
     norms = (3 if attentions_to_text else 2) if block == "wan" else 0
     tokens = w["outer_tokens"] * w["inner_tokens"]
     with_heads = min(ranks, w["heads"])  # the others have no part in a norm over all heads
-    return {"hidden": times * (ranks - 1) * tensor_bytes(w),
+    text = tensor_bytes(w, w["text_tokens"]) if w["text"] == "replicate" else 0
+    return {"hidden": times * (ranks - 1) * (tensor_bytes(w) - text), "text": times * (ranks - 1) * text,
             "norm": norms * 2 * (with_heads - 1) * 4 * tokens * w["batch"]}
 
 

@@ -36,7 +36,7 @@ block = 8
 profile = "cluster.toml"
 ranks = 4
 [run]
-mode = "execute"
+mode = "{mode}"
 scope = "{scope}"
 dtype = "fp32"
 verify = "full"
@@ -70,17 +70,18 @@ gemm_ns_per_flop = { value = 0.0007, source = "" }
 class Falsified(oracle.Case):
     """A case with a given config, some of whose documents are changed on their way to the checks."""
 
-    def __init__(self, folder, preset, scope, falsify=None, spoil=None):
-        self.program, self.folder, self.problems, self.mode = PROGRAM, folder, [], "execute"
+    def __init__(self, folder, preset, scope, mode="execute", falsify=None, spoil=None):
+        self.program, self.folder, self.problems, self.mode = PROGRAM, folder, [], mode
         self.falsify, self.spoil = falsify, spoil
-        (folder / "run.toml").write_text(CONFIG.format(preset=preset, scope=scope), "utf-8")
+        (folder / "run.toml").write_text(CONFIG.format(preset=preset, scope=scope, mode=mode), "utf-8")
         (folder / "cluster.toml").write_text(CLUSTER, "utf-8")
         self.sections = {"model": {"preset": preset, "heads": 4}, "mask": {}, "run": {"mask_lag": 0, "scope": scope, "seed": 3}}
 
     def call(self, *arguments):
         document = super().call(*arguments)
         kind = "ops" if "--ops" in arguments else "plan" if arguments[0] == "plan" else \
-            "simulated" if "run.mode=simulate" in arguments else "executed"
+            "simulated" if "run.mode=simulate" in arguments else \
+            "passes" if "run.layers=2" in arguments else "executed" if "--dump" in arguments else "models"
         if self.falsify and self.falsify[0] == kind:
             document = copy.deepcopy(document)
             self.falsify[1](document)
@@ -175,6 +176,12 @@ class OracleFinds(unittest.TestCase):
                          ("exposed_comm_ns", 0), ("attention_ns", None), ("memory_peak_bytes", 3)):
             self.expect(f"{name}: ", falsify=("simulated", raise_figure(name, 1, at)))
         self.expect("bound_ns: ", falsify=("simulated", lambda d: d["strategies"][3].update(bound_ns=1)))
+        for name in ("speedup", "end_to_end_ns"):
+            self.expect(f"{name}: ", falsify=("simulated", raise_figure(name, 1)))
+        for name in ("makespan_ns", "tiles", "imbalance_ratio", "coupled_imbalance_ratio"):
+            self.expect(f"4 passes: {name}: ", mode="simulate", falsify=("passes", raise_figure(name, 1)))
+        self.expect("first slowest_rank", mode="simulate",
+                    falsify=("passes", lambda d: d["strategies"][1]["by_layer"][0].update(slowest_rank=9)))
         self.expect("shares of time", falsify=("executed", raise_figure("other_ns", 1, 2)))
         self.expect("executed bytes_sent", falsify=("executed", raise_figure("bytes_sent", 1, 0)))
 
