@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -148,13 +147,19 @@ int run_plan(CommandContext& context, const PlanFlags& flags) {
 
 }  // namespace
 
-CommandAction declare_plan(CLI::App& app) {
+Command declare_plan() {
   auto flags = std::make_shared<PlanFlags>();
-  declare_job_flags(app, flags->job);
-  auto* ops =
-      app.add_flag("--ops", flags->ops, "print the plans of the first layer, one op a line; with --json in full");
-  app.add_flag("--dot", flags->dot, "print the plans of the first layer as a graph for Graphviz")->excludes(ops);
-  return [flags](CommandContext& context) { return run_plan(context, *flags); };
+  Command command;
+  command.flags = job_flags(flags->job);
+  command.flags.push_back({.names = "--ops",
+                           .help = "print the plans of the first layer, one op a line; with --json in full",
+                           .target = &flags->ops});
+  command.flags.push_back({.names = "--dot",
+                           .help = "print the plans of the first layer as a graph for Graphviz",
+                           .target = &flags->dot,
+                           .excludes = "--ops"});
+  command.action = [flags](CommandContext& context) { return run_plan(context, *flags); };
+  return command;
 }
 
 }  // namespace spscope
