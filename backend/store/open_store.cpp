@@ -114,7 +114,8 @@ ColumnsByTable columns_of_tables(Database& db) {
   ColumnsByTable tables;
   Statement rows(db,
                  "SELECT t.name, c.name FROM main.sqlite_master t, pragma_table_info(t.name) c "
-                 "WHERE t.type = 'table' AND t.rootpage > 0 AND t.name NOT LIKE 'sqlite_%' ORDER BY t.name, c.cid");
+                 "WHERE t.type = 'table' AND t.rootpage > 0 AND t.sql LIKE 'CREATE TABLE %' AND t.name NOT LIKE "
+                 "'sqlite_%' ORDER BY t.name, c.cid");
   while (rows.step()) tables[rows.text(0)].push_back(rows.text(1));
   return tables;
 }

@@ -63,6 +63,11 @@ DELETE FROM traffic WHERE run_id NOT IN (SELECT run_id FROM run);
 DELETE FROM repeat WHERE run_id NOT IN (SELECT run_id FROM run);
 UPDATE run SET plan_id = NULL, finished = 0 WHERE plan_id IS NOT NULL AND plan_id NOT IN (SELECT plan_id FROM plan);
 UPDATE repeat SET has_timeline = 0 WHERE run_id IN (SELECT run_id FROM run WHERE plan_id IS NULL);
+)sql";
+
+// A finished run has figures of each rank of its plan, the traffic that they add up to, and as many repeats as the
+// others of its strategy.
+constexpr const char* kUnfinishIncomplete = R"sql(
 WITH figures AS (
   SELECT run_id, strategy_id, (SELECT ranks FROM plan p WHERE p.plan_id = run.plan_id) AS ranks,
     (SELECT count(*) FROM rank_usage u WHERE u.run_id = run.run_id) AS usages,
@@ -84,6 +89,8 @@ std::int64_t finished_runs(Database& out) {
 void drop_orphans(Database& out, Damage& damage) {
   const std::int64_t before = finished_runs(out);
   out.execute(kDropOrphans);
+  for (const char* table : {"rank_usage", "traffic", "repeat"})
+    if (damage.lost.contains(table)) out.execute(kUnfinishIncomplete);
   for (const char* table : {"chunk", "stream", "ledger", "rank_repeat"})
     if (damage.lost.contains(table)) out.execute("UPDATE repeat SET has_timeline = 0");
   if (const std::int64_t lost = before - finished_runs(out); lost > 0)

@@ -18,7 +18,7 @@ namespace spscope {
 
 namespace {
 
-constexpr std::int64_t kMaxKey = std::numeric_limits<std::int64_t>::max() / 2;
+constexpr std::int64_t kMaxKey = std::numeric_limits<std::int64_t>::max() / 4;  // of those that are looked for
 constexpr std::int64_t kMaxGaps = 1000;
 constexpr std::int64_t kMinRowBytes = 4;  // of the smallest row in its page
 

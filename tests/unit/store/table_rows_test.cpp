@@ -84,8 +84,10 @@ TEST_F(TableRows, OnlyTheRowsOfUnreadablePagesAreLost) {
   // What is lost is lost page by page: SQLite itself reads no row that was skipped.
   Database db = Database::open_damaged(path_, false);
   Statement row(db, "SELECT text FROM single WHERE id = ?");
-  for (std::int64_t id = 0; id < kRows; ++id)
-    if (!ids.contains(id)) EXPECT_THROW(row.bind_all(id).step(), Error) << id;
+  for (std::int64_t id = 0; id < kRows; ++id) {
+    if (ids.contains(id)) continue;
+    EXPECT_THROW(row.bind_all(id).step(), Error) << id;
+  }
 }
 
 TEST_F(TableRows, TheFirstPageMayBeLost) {
@@ -128,7 +130,7 @@ TEST_F(TableRows, AKeyOfTwoNumbersIsFollowedInTheFirst) {
   EXPECT_EQ(singles().size(), static_cast<std::size_t>(kRows));
 }
 
-// Pages that refer to the same one again and again make an endless table of any file: seven levels of 200 branches each
+// Pages that refer to the same one again and again make an endless table of any file: eight levels of 20 branches each
 // above one row.
 TEST_F(TableRows, CirclesOfPagesEnd) {
   testing::tamper(path_, "PRAGMA page_size = 512; DELETE FROM pair; DROP TABLE single; VACUUM");
@@ -139,13 +141,13 @@ TEST_F(TableRows, CirclesOfPagesEnd) {
   const auto root = static_cast<std::size_t>(page.integer(0) - 1);
   // An index page: type, no free block, number of cells, where they begin, no fragments; then cells of a child and a
   // record with the key (1, 1) and an empty text.
-  const std::string record = {5, 4, 1, 1, 13, 1, 1};
+  const std::string record = {6, 4, 1, 1, 13, 1, 1};
   const auto index_page = [&](std::size_t child) {
     const bool leaf = child == 0;
     const std::string cell = (leaf ? "" : std::string{0, 0, 0, static_cast<char>(child + 1)}) + record;
     const std::size_t cells = 20, at = kPageBytes - cells * cell.size();
     std::string made = {static_cast<char>(leaf ? 10 : 2), 0, 0, 0, static_cast<char>(cells), static_cast<char>(at >> 8),
-                        static_cast<char>(at & 0xff), 0};
+                        static_cast<char>(at & 0xff),     0};
     if (!leaf) made += std::string{0, 0, 0, static_cast<char>(child + 1)};
     for (std::size_t i = 0; i < cells; ++i) {
       const std::size_t place = at + i * cell.size();
@@ -190,9 +192,9 @@ TEST_F(TableRows, ARowThatIsRejectedIsLeftOutAlone) {
 
 TEST_F(TableRows, AFaultOfTheOutputIsNotTakenForDamage) {
   Database db = Database::open_damaged(path_, false);
-  EXPECT_THROW(read_rows(db, "single", "id",
-                         [](const Statement&) { throw Error(ErrorCode::kStoreWrite, "the disk is full"); }),
-               Error);
+  EXPECT_THROW(
+      read_rows(db, "single", "id", [](const Statement&) { throw Error(ErrorCode::kStoreWrite, "the disk is full"); }),
+      Error);
 }
 
 }  // namespace
