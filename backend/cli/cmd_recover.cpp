@@ -22,7 +22,7 @@ namespace {
 struct RecoverFlags {
   std::vector<std::string> inputs;
   std::string output;
-  bool force = false, small = false;
+  bool force = false;
 };
 
 // Every store in a folder, when the folder does not say itself what it is.
@@ -153,7 +153,7 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
       throw Error(ErrorCode::kUsage, fmt::format("\"{}\" is both read and written", shard),
                   "choose another path with -o");
   OutputFile out(flags.output, flags.force);
-  MergeOptions options{.tolerant = true, .small = flags.small, .tool_version = std::string(kVersion)};
+  MergeOptions options{.tolerant = true, .tool_version = std::string(kVersion)};
   options.incidents = early_ends(found);
   MergeReport report = merge_shards(out, shards, options);
   const bool was_whole = found.notes.empty() && report.notes.empty();
@@ -185,7 +185,6 @@ CommandAction declare_recover(CLI::App& app) {
       ->required();
   app.add_option("-o,--output", flags->output, "file to write")->required();
   app.add_flag("--force", flags->force, "replace the output when it is a stored run");
-  app.add_flag("--small", flags->small, "compress events: fewer bytes, slower to write");
   return [flags](CommandContext& context) { return recover(context, *flags); };
 }
 

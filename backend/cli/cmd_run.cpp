@@ -118,7 +118,7 @@ int run_here(CommandContext& context, const RunFlags& flags, ProgressPrinter& pr
     if (!complete) output.leave_to_recover(outcome ? complete.error() : outcome.error());
     if (!outcome && !tells_of_ranks(outcome.error()) && !holds_events(output.note())) throw outcome.error();
 
-    const MergeReport report = merge_output(output, flags, false);
+    const MergeReport report = merge_output(output, false);
     printer.set_out(wanted);
     if (outcome) printer(outcome->progress);
     printer.clear();
@@ -224,11 +224,9 @@ void finish_shards(RunShards& shards, const Result<RunOutcome>& outcome) {
   shards.finish();
 }
 
-MergeReport merge_output(RunOutput& output, const RunFlags& flags, bool tolerant,
-                         const std::vector<IncidentRecord>& incidents) {
+MergeReport merge_output(RunOutput& output, bool tolerant, const std::vector<IncidentRecord>& incidents) {
   MergeOptions merge;
   merge.tolerant = tolerant;
-  merge.small = flags.small;
   merge.tool_version = kVersion;
   merge.incidents = incidents;
   return output.merge(merge);
@@ -259,7 +257,6 @@ CommandAction declare_run(CLI::App& app) {
   declare_job_flags(app, flags->job);
   app.add_option("-o,--output", flags->output, "keep the run in this file");
   app.add_flag("--force", flags->force, "replace the output file when it is a stored run");
-  app.add_flag("--small", flags->small, "compress the events of the output file: fewer bytes, slower to write");
   take_choice(
       app.add_option("--launcher", flags->launcher, "what ranks are: threads of this process, or processes of MPI"),
       {"threads", "mpi"});

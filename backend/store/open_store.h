@@ -19,18 +19,11 @@ struct OpenedStore {
   ShardRecord shard;
 };
 
-// A finished file of any version as it is, checked, without views. `schema_version` is at most ours.
-struct SourceStore {
-  Database db;
-  int schema_version = 0;
-};
-SourceStore open_source(const std::string& path);
-
 // Whether the list of tables has a table of rows by that name, and no view or virtual table.
 bool is_ordinary_table(Database& db, std::string_view table);
-// Of a file opened in spite of `fault`. Throws Error when it says that it is of another schema than ours: read as ours
-// it would seem empty. What it cannot say any more is no fault here.
-void check_damaged(Database& db, const Error& fault);
+// Of a damaged file. Throws Error (kStoreVersion) when it says that a newer program is needed: read by this one it
+// would seem empty. What it cannot say any more is no fault here.
+void check_damaged(Database& db);
 
 // Whether a connection gets the tables of event_table.h and the views of schemas/views in its temp schema: who asks no
 // question in SQL, and opens many shards, does without.

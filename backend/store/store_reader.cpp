@@ -237,12 +237,12 @@ std::vector<RepeatRecord> StoreReader::repeats(RunId run) const {
 }
 
 std::vector<RankRepeat> StoreReader::rank_repeats(RunId run) const {
-  std::vector<RankRepeat> windows;
-  for_each_rank_repeat(state_->db, run, [&](const RankRepeat& window) { windows.push_back(window); });
-  std::ranges::sort(windows, [](const RankRepeat& a, const RankRepeat& b) {
-    return std::tie(a.repeat, a.rank) < std::tie(b.repeat, b.rank);
-  });
-  return windows;
+  Statement rows(state_->db, fmt::format("SELECT {} FROM main.rank_repeat WHERE run_id = ? ORDER BY repeat, rank",
+                                         kRankRepeatColumns));
+  rows.bind_all(run);
+  std::vector<RankRepeat> repeats;
+  while (rows.step()) repeats.push_back(rank_repeat_of(rows));
+  return repeats;
 }
 
 std::vector<RankProcess> StoreReader::rank_processes() const {

@@ -32,7 +32,7 @@ for gone in "rank_usage WHERE run_id = 1 AND rank = 1" "traffic WHERE run_id = 1
     fail "a run without $gone counts as finished"
 done
 
-damaged "UPDATE rank_repeat_chunk SET crc32c = crc32c + 1 WHERE run_id = 1"
+damaged "UPDATE rank_repeat SET begin_ns = 'early' WHERE run_id = 1 AND rank = 0"
 [ "$(answer 'SELECT DISTINCT run_id FROM repeat WHERE has_timeline ORDER BY 1' | xargs)" = "2 3" ] ||
   fail "the timelines of the runs are not those of which all times are known"
 expect_exit 0 compare saved.db

@@ -199,7 +199,7 @@ MergeSource open_source(const std::string& path, Damage& damage) {
     if (fault.code() == ErrorCode::kStoreVersion) throw fault;
     source.shard = shard_by_name(path);
     opened = capture([&] { return std::make_unique<Database>(open_damaged(path, fault)); });
-    if (opened) check_damaged(**opened, fault);
+    if (opened) check_damaged(**opened);
     if (opened && is_ordinary_table(**opened, "meta"))
       if (auto shard = capture([&] { return shard_record(**opened); }); shard) source.shard = *shard;
     damage.meet(opened ? fault : opened.error(), opened ? "it is read as far as it can be" : "it is left out");
