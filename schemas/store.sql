@@ -363,11 +363,13 @@ CREATE TABLE clock_exchange (
   PRIMARY KEY (rank, ordinal)
 ) WITHOUT ROWID;
 
--- When each rank began and ended each repeat of a run. The events of a repeat are those that begin inside its window.
+-- When ranks began and ended each repeat of a run: a row for all ranks of a process, which begin and end together. The
+-- events of a repeat are those that begin inside its window.
 CREATE TABLE rank_repeat (
   run_id INTEGER NOT NULL REFERENCES run CHECK (typeof(run_id) = 'integer'),  -- run
-  rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- rank
+  rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- first rank of the process
   repeat INTEGER NOT NULL CHECK (typeof(repeat) = 'integer'),  -- number of the repeat, from 0
+  ranks INTEGER NOT NULL CHECK (typeof(ranks) = 'integer' AND ranks > 0),  -- how many ranks, from that one on
   -- when the repeat began: raw clock of the rank in a shard, run clock in a finished file
   begin_ns INTEGER NOT NULL CHECK (typeof(begin_ns) = 'integer'),
   end_ns INTEGER NOT NULL CHECK (typeof(end_ns) = 'integer'),  -- when it ended, on the same clock

@@ -4,7 +4,6 @@
 #include <fmt/ostream.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <limits>
@@ -282,10 +281,16 @@ int doctor(CommandContext& context, const std::string& path) {
 
 }  // namespace
 
-CommandAction declare_doctor(CLI::App& app) {
+Command declare_doctor() {
   auto path = std::make_shared<std::string>();
-  app.add_option("file", *path, "a stored run to check, or a scratch folder; without one, this machine and build");
-  return [path](CommandContext& context) { return doctor(context, *path); };
+  Command command;
+  command.flags = {
+      {.names = "file",
+       .help = "a stored run to check, or a scratch folder; without one, this machine and build",
+       .target = path.get()},
+  };
+  command.action = [path](CommandContext& context) { return doctor(context, *path); };
+  return command;
 }
 
 }  // namespace spscope

@@ -1,6 +1,6 @@
 // Commands of the `spscope` program: one file each (cmd_<name>.cpp), listed in commands.def. A command declares its
-// flags and positional arguments as data bound to variables, so help and parsing cannot disagree, and returns the
-// function that runs it.
+// flags and positional arguments as data bound to variables, so help and parsing cannot disagree, and the function that
+// runs it.
 //
 // Exit codes: 0 done; 1 the work failed; 2 the command, its config or a file it was given is at fault, and nothing was
 // done; 3 regression found. Results go to stdout, log to stderr.
@@ -11,13 +11,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend/base/error.h"
 #include "backend/base/memory_limit.h"
-
-namespace CLI {
-class App;
-}
+#include "backend/cli/flags.h"
 
 namespace spscope {
 
@@ -33,16 +31,25 @@ struct CommandContext {
   bool progress = false;  // stderr is a terminal: a progress line may be drawn and erased
 };
 
-// Runs a parsed command and returns its exit code.
+// Runs a parsed command and returns its exit code. Owns the variables that the flags set.
 using CommandAction = std::function<int(CommandContext&)>;
 
+// What a command takes and what runs it. --help, --json and --max-memory are added to every one.
 struct Command {
-  std::string_view name, summary;
-  // Declares flags on `app` (help text and --json are there already) and returns what runs them.
-  CommandAction (*declare)(CLI::App& app);
+  std::string name = {}, summary = {};
+  std::string text = {};               // --help prints it below the flags
+  std::vector<Flag> flags = {};        // in the order of --help
+  std::vector<Command> commands = {};  // when there are any, one of them must be named
+  CommandAction action = {};           // of a command without commands
 };
 
-std::span<const Command> commands();
+// A row of commands.def. `declare` gives all but name, summary and text.
+struct CommandRow {
+  std::string_view name, summary;
+  Command (*declare)();
+};
+
+std::span<const CommandRow> commands();
 
 // The exit code that an error ends the program with, 1 or 2.
 int exit_code(const Error& error);

@@ -17,16 +17,16 @@ constexpr std::int64_t kFarNs = std::int64_t{1} << 61;  // no time of a run; tim
 }  // namespace
 
 RankRepeat rank_repeat_of(const Statement& row) {
-  return {RunId{row.integer(0)}, row.count(1), row.count(2), row.integer(3), row.integer(4)};
+  return {RunId{row.integer(0)}, row.count(1), row.count(2), row.integer(3), row.integer(4), row.count(5)};
 }
 
 std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank, bool tolerant) {
   if (tolerant && !is_ordinary_table(db, "rank_repeat"))
     throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": it has no table rank_repeat", db.path()));
   std::optional<std::int64_t> first_ns;
-  read_rows(db, "rank_repeat", "rank, begin_ns", tolerant, [&](const Statement& row) {
-    const std::int64_t begin_ns = row.integer(1);
-    if (!rank || row.count(0) == *rank) first_ns = std::min(first_ns.value_or(begin_ns), begin_ns);
+  read_rows(db, "rank_repeat", kRankRepeatColumns, tolerant, [&](const Statement& row) {
+    const RankRepeat repeat = rank_repeat_of(row);
+    if (!rank || repeat.holds(*rank)) first_ns = std::min(first_ns.value_or(repeat.begin_ns), repeat.begin_ns);
   });
   return first_ns;
 }
@@ -39,7 +39,7 @@ void set_repeat_windows(Database& db, const std::function<bool(RunId)>& recorded
   std::vector<Row> rows;
   Statement read(db,
                  "WITH known AS (SELECT run_id, repeat, min(begin_ns) AS begin_ns, max(end_ns) AS end_ns, "
-                 "count(*) AS ranks FROM rank_repeat GROUP BY run_id, repeat) "
+                 "sum(ranks) AS ranks FROM rank_repeat GROUP BY run_id, repeat) "
                  "SELECT run_id, repeat, r.begin_ns, r.end_ns, r.makespan_ns, has_timeline, ifnull(plan.ranks, 0), "
                  "known.begin_ns, known.end_ns, ifnull(known.ranks, 0) FROM repeat r LEFT JOIN known USING (run_id, "
                  "repeat) LEFT JOIN run USING (run_id) LEFT JOIN plan USING (plan_id) ORDER BY run_id, repeat");

@@ -1,4 +1,4 @@
-// When each rank began and ended each repeat of a run: the table rank_repeat, a row each.
+// When ranks began and ended each repeat of a run: the table rank_repeat.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace spscope {
 
 // The columns that rank_repeat_of reads. It throws Error (kStoreCorrupt) for a row that makes no sense.
-inline constexpr std::string_view kRankRepeatColumns = "run_id, repeat, rank, begin_ns, end_ns";
+inline constexpr std::string_view kRankRepeatColumns = "run_id, repeat, rank, begin_ns, end_ns, ranks";
 RankRepeat rank_repeat_of(const Statement& row);
 
 // The first begin of a rank's repeats, or of all ranks', whatever clock they are on. Throws Error as read_rows does.

@@ -276,8 +276,8 @@ void StoreWriter::replace_clock_samples(int rank, std::span<const ClockSample> s
 }
 
 void StoreWriter::add_rank_repeat(const RankRepeat& r) {
-  state_->statement("INSERT INTO rank_repeat (run_id, repeat, rank, begin_ns, end_ns) VALUES (?, ?, ?, ?, ?)")
-      .run(r.run_id, r.repeat, r.rank, r.begin_ns, r.end_ns);
+  state_->statement("INSERT INTO rank_repeat (run_id, repeat, rank, begin_ns, end_ns, ranks) VALUES (?, ?, ?, ?, ?, ?)")
+      .run(r.run_id, r.repeat, r.rank, r.begin_ns, r.end_ns, r.ranks);
 }
 
 void StoreWriter::add_incident(const IncidentRecord& i) {

@@ -44,9 +44,10 @@ class RepeatFinder {
  public:
   explicit RepeatFinder(sqlite3* db)
       : windows_(db,
-                 "SELECT begin_ns, end_ns, repeat FROM main.rank_repeat WHERE run_id = ?1 AND rank = ?2 UNION ALL "
+                 "SELECT begin_ns, end_ns, repeat FROM main.rank_repeat WHERE run_id = ?1 AND ?2 BETWEEN rank AND rank + ranks "
+                 "- 1 UNION ALL "
                  "SELECT begin_ns, end_ns, repeat FROM main.repeat WHERE run_id = ?1 AND NOT EXISTS "
-                 "(SELECT 1 FROM main.rank_repeat WHERE run_id = ?1 AND rank = ?2) ORDER BY begin_ns, repeat") {}
+                 "(SELECT 1 FROM main.rank_repeat WHERE run_id = ?1 AND ?2 BETWEEN rank AND rank + ranks - 1) ORDER BY begin_ns, repeat") {}
 
   std::optional<std::int64_t> repeat_at(std::int64_t run_id, int rank, std::int64_t time_ns) {
     if (read_ != std::pair(run_id, rank)) read(run_id, rank);

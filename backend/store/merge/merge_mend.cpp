@@ -128,7 +128,7 @@ void take_back_timelines(Database& out, std::span<const MergeSource> sources, co
     Statement incomplete(out,
                          "SELECT run_id FROM run JOIN plan USING (plan_id) WHERE run_id BETWEEN ? AND ? AND ranks * "
                          "(SELECT count(*) FROM repeat r WHERE r.run_id = run.run_id AND has_timeline) <> "
-                         "(SELECT count(*) FROM rank_repeat c WHERE c.run_id = run.run_id)");
+                         "(SELECT total(ranks) FROM rank_repeat c WHERE c.run_id = run.run_id)");
     for (const KeyRange& runs : lost->second)
       for (incomplete.bind_all(runs.first, runs.last); incomplete.step();)
         no_timeline.run(incomplete.integer(0), incomplete.integer(0));

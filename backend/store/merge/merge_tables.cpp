@@ -37,12 +37,12 @@ constexpr MergedTable kTables[] = {
 // Of repeats that two shards have, the first counts.
 UnreadRows copy_rank_repeats(Database& out, const MergeSource& source, const MergeClocks& clocks, bool tolerant) {
   Statement insert(out,
-                   "INSERT OR IGNORE INTO rank_repeat (run_id, rank, repeat, begin_ns, end_ns) VALUES (?, ?, ?, ?, ?)");
+                   "INSERT OR IGNORE INTO rank_repeat (run_id, rank, repeat, ranks, begin_ns, end_ns) VALUES (?, ?, ?, ?, ?, ?)");
   return read_rows(*source.db, "rank_repeat", kRankRepeatColumns, tolerant, [&](const Statement& row) {
     const RankRepeat repeat = rank_repeat_of(row);
     const ClockFit* fit = clocks.fit(source, repeat.rank);
     const std::int64_t begin_ns = on_run_clock(fit, repeat.begin_ns);
-    insert.run(repeat.run_id, repeat.rank, repeat.repeat, begin_ns,
+    insert.run(repeat.run_id, repeat.rank, repeat.repeat, repeat.ranks, begin_ns,
                std::max(begin_ns, on_run_clock(fit, repeat.end_ns)));
   });
 }
