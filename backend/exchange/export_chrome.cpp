@@ -88,9 +88,10 @@ constexpr std::string_view kEvents =
 
 // Repeats by rank and time. Where a schedule made the times, all ranks of a run have the same.
 constexpr std::string_view kRepeats =
-    "SELECT rank, run_id, repeat, begin_ns, end_ns FROM temp.rank_repeat UNION ALL"
+    "SELECT t.rank, p.run_id, p.repeat, p.begin_ns, p.end_ns FROM main.rank_repeat p JOIN (SELECT DISTINCT rank FROM"
+    " main.track) t ON t.rank BETWEEN p.rank AND p.rank + p.ranks - 1 UNION ALL"
     " SELECT u.rank, p.run_id, p.repeat, p.begin_ns, p.end_ns FROM main.repeat p JOIN main.rank_usage u USING (run_id)"
-    " WHERE p.run_id NOT IN (SELECT run_id FROM temp.rank_repeat) ORDER BY rank, begin_ns, repeat";
+    " WHERE p.run_id NOT IN (SELECT run_id FROM main.rank_repeat) ORDER BY rank, begin_ns, repeat";
 
 class ChromeWriter {
  public:
