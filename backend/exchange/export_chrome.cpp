@@ -2,10 +2,10 @@
 // them for the runs of the rank with their repeats inside, and arrows for the messages of the plan. Times are
 // microseconds with three decimals, which are the nanoseconds of the run clock.
 //
-// Events of a stream follow one another and are complete events (X). Those of the one stream of a lane that takes what
-// overlaps are asynchronous pairs (b, e), because viewers drop overlapping slices of a thread. What a model computed
-// says so in its name and its arguments. An arrow is drawn for each message between two ranks whose plan is stored,
-// unless its operation has more than eight partners: nobody could read those.
+// Events of a stream do not overlap and are complete events (X). Those of a lane's stream for overlapping events are
+// asynchronous pairs (b, e), because viewers drop overlapping slices of a thread. Modelled events are marked in their
+// name and arguments. An arrow is drawn for each message between two ranks whose plan is stored, unless its operation
+// has more than eight partners, whose arrows would not be legible.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::string microseconds(std::int64_t time_ns) {
   return fmt::format("{}{}.{:03}", time_ns < 0 ? "-" : "", size / 1000, size % 1000);
 }
 
-// Wraps where only a damaged file gets.
+// Wraps around on overflow, which only a damaged file can cause.
 std::int64_t difference_ns(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
