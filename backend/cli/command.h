@@ -1,9 +1,6 @@
 // Commands of the `spscope` program: one file each (cmd_<name>.cpp), listed in commands.def. A command declares its
 // flags and positional arguments as data bound to variables, so help and parsing cannot disagree, and returns the
-// function that runs it.
-//
-// Exit codes: 0 done; 1 the work failed; 2 the command, its config or a file it was given is at fault, and nothing was
-// done; 3 regression found. Results go to stdout, log to stderr.
+// function that runs it and returns an exit code (exit_code.h). Results go to stdout, log to stderr.
 #pragma once
 
 #include <functional>
@@ -13,6 +10,7 @@
 #include <string_view>
 
 #include "backend/base/error.h"
+#include "backend/base/exit_code.h"
 #include "backend/base/memory_limit.h"
 
 namespace CLI {
@@ -20,8 +18,6 @@ class App;
 }
 
 namespace spscope {
-
-inline constexpr int kExitDone = 0, kExitFailed = 1, kExitUsage = 2, kExitRegression = 3;
 
 // What every command gets: where to write and how.
 struct CommandContext {
@@ -43,8 +39,5 @@ struct Command {
 };
 
 std::span<const Command> commands();
-
-// The exit code that an error ends the program with, 1 or 2.
-int exit_code(const Error& error);
 
 }  // namespace spscope
