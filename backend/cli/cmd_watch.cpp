@@ -15,7 +15,7 @@
 
 #include "backend/cli/command.h"
 #include "backend/cli/flag_values.h"
-#include "backend/cli/watch_view.h"
+#include "backend/cli/print_watch.h"
 #include "backend/store/output_file.h"
 
 namespace spscope {

@@ -17,7 +17,7 @@ int exit_code_of(const Comparison& comparison) {
   bool any = false;
   for (const StrategyResult& s : comparison.strategies) {
     if (s.verify == "failed") return kExitFailed;
-    any = any || s.legal;
+    any = any || s.legal();
   }
   return any ? kExitDone : kExitUsage;
 }
