@@ -4,7 +4,6 @@
 #include <fmt/ostream.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -12,7 +11,6 @@
 #include <ostream>
 
 #include "backend/cli/command.h"
-#include "backend/cli/flag_values.h"
 #include "backend/execute/calibrate.h"
 #include "backend/job/machine.h"
 
@@ -181,14 +179,24 @@ int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
 
 }  // namespace
 
-CommandAction declare_calibrate(CLI::App& app) {
+Command declare_calibrate() {
   auto flags = std::make_shared<CalibrateFlags>();
-  app.add_option("-o,--output", flags->output, "write the profile here");
-  app.add_flag("--force", flags->force, "replace the output file when it is a profile");
-  take_choice(app.add_option("--dtype", flags->dtype, "storage type of q, k, v and o"), {"fp32", "bf16"});
-  take_number(app.add_option("--seconds", flags->seconds, "how long measuring should take: 1 to 3600"), 1, 3600,
-              "SECONDS");
-  return [flags](CommandContext& context) { return calibrate_machine(context, *flags); };
+  Command command;
+  command.flags = {
+      {.names = "-o,--output", .help = "write the profile here", .target = &flags->output},
+      {.names = "--force", .help = "replace the output file when it is a profile", .target = &flags->force},
+      {.names = "--dtype",
+       .help = "storage type of q, k, v and o",
+       .target = &flags->dtype,
+       .rule = OneOf{{"fp32", "bf16"}}},
+      {.names = "--seconds",
+       .help = "how long measuring should take: 1 to 3600",
+       .target = &flags->seconds,
+       .rule = NumberBetween{1, 3600},
+       .value_name = "SECONDS"},
+  };
+  command.action = [flags](CommandContext& context) { return calibrate_machine(context, *flags); };
+  return command;
 }
 
 }  // namespace spscope

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <memory>
@@ -122,12 +121,17 @@ int compare(CommandContext& context, const CompareFlags& flags) {
 
 }  // namespace
 
-CommandAction declare_compare(CLI::App& app) {
+Command declare_compare() {
   auto flags = std::make_shared<CompareFlags>();
-  app.add_option("files", flags->files, "stored runs")->required();
-  app.add_option("--fail-above", flags->fail_above,
-                 "exit with 3 when a strategy of the last file is slower than in the first by more than this: 5%");
-  return [flags](CommandContext& context) { return compare(context, *flags); };
+  Command command;
+  command.flags = {
+      {.names = "files", .help = "stored runs", .target = &flags->files, .required = true},
+      {.names = "--fail-above",
+       .help = "exit with 3 when a strategy of the last file is slower than in the first by more than this: 5%",
+       .target = &flags->fail_above},
+  };
+  command.action = [flags](CommandContext& context) { return compare(context, *flags); };
+  return command;
 }
 
 }  // namespace spscope

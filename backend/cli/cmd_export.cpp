@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -44,15 +43,26 @@ int export_run(CommandContext& context, const ExportFlags& flags) {
 
 }  // namespace
 
-CommandAction declare_export(CLI::App& app) {
+Command declare_export() {
   auto flags = std::make_shared<ExportFlags>();
-  app.add_option("file", flags->file, "stored run")->required();
-  app.add_option("--format", flags->format, "plain-sqlite, csv or chrome; spscope list formats says what they are")
-      ->required()
-      ->type_name("NAME");
-  app.add_option("-o,--output", flags->output, "file to write; for csv a folder, which is made")->required();
-  app.add_flag("--force", flags->force, "replace an earlier export of the same format, and nothing else");
-  return [flags](CommandContext& context) { return export_run(context, *flags); };
+  Command command;
+  command.flags = {
+      {.names = "file", .help = "stored run", .target = &flags->file, .required = true},
+      {.names = "--format",
+       .help = "plain-sqlite, csv or chrome; spscope list formats says what they are",
+       .target = &flags->format,
+       .value_name = "NAME",
+       .required = true},
+      {.names = "-o,--output",
+       .help = "file to write; for csv a folder, which is made",
+       .target = &flags->output,
+       .required = true},
+      {.names = "--force",
+       .help = "replace an earlier export of the same format, and nothing else",
+       .target = &flags->force},
+  };
+  command.action = [flags](CommandContext& context) { return export_run(context, *flags); };
+  return command;
 }
 
 }  // namespace spscope

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -131,7 +130,7 @@ json list_formats() {
 
 json list_commands() {
   json rows = json::array();
-  for (const Command& command : commands()) rows.push_back({{"name", command.name}, {"summary", command.summary}});
+  for (const CommandRow& row : commands()) rows.push_back({{"name", row.name}, {"summary", row.summary}});
   return rows;
 }
 
@@ -225,31 +224,45 @@ int print_cluster(CommandContext& context, const std::string& what, const std::s
   return kExitDone;
 }
 
+int print_list(CommandContext& context, const std::string& what) {
+  std::vector<std::string_view> names;
+  for (const NamedList& listing : kListings) {
+    names.push_back(listing.name);
+    if (listing.name != what) continue;
+    const json rows = listing.rows();
+    if (context.json)
+      fmt::print(context.out, "{}\n", json{{"schema_version", 1}, {what, rows}}.dump(2));
+    else
+      print_rows(context.out, rows, text_width());
+    return kExitDone;
+  }
+  const std::string near = nearest_name(what, names);
+  throw Error(
+      ErrorCode::kUsage, fmt::format("there is no list of \"{}\"", what),
+      near.empty() ? fmt::format("lists are {}", fmt::join(names, ", ")) : fmt::format("did you mean \"{}\"?", near));
+}
+
 }  // namespace
 
-CommandAction declare_list(CLI::App& app) {
-  auto what = std::make_shared<std::string>("strategies");
-  auto preset = std::make_shared<std::string>();
-  app.add_option("what", *what, "what to list: strategies, patterns, models, clusters, formats, commands or keys");
-  app.add_option("--toml", *preset, "of clusters: print this one as a file to start your own from");
-  return [what, preset](CommandContext& context) {
-    if (!preset->empty()) return print_cluster(context, *what, *preset);
-    std::vector<std::string_view> names;
-    for (const NamedList& listing : kListings) {
-      names.push_back(listing.name);
-      if (listing.name != *what) continue;
-      const json rows = listing.rows();
-      if (context.json)
-        fmt::print(context.out, "{}\n", json{{"schema_version", 1}, {*what, rows}}.dump(2));
-      else
-        print_rows(context.out, rows, text_width());
-      return kExitDone;
-    }
-    const std::string near = nearest_name(*what, names);
-    throw Error(
-        ErrorCode::kUsage, fmt::format("there is no list of \"{}\"", *what),
-        near.empty() ? fmt::format("lists are {}", fmt::join(names, ", ")) : fmt::format("did you mean \"{}\"?", near));
+Command declare_list() {
+  struct ListFlags {
+    std::string what = "strategies", preset;
   };
+  auto flags = std::make_shared<ListFlags>();
+  Command command;
+  command.flags = {
+      {.names = "what",
+       .help = "what to list: strategies, patterns, models, clusters, formats, commands or keys",
+       .target = &flags->what},
+      {.names = "--toml",
+       .help = "of clusters: print this one as a file to start your own from",
+       .target = &flags->preset},
+  };
+  command.action = [flags](CommandContext& context) {
+    return flags->preset.empty() ? print_list(context, flags->what)
+                                 : print_cluster(context, flags->what, flags->preset);
+  };
+  return command;
 }
 
 }  // namespace spscope

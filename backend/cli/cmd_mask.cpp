@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -11,7 +10,6 @@
 
 #include "backend/base/nearest_name.h"
 #include "backend/cli/command.h"
-#include "backend/cli/flag_values.h"
 #include "backend/cli/replaceable.h"
 #include "backend/mask/mask_import.h"
 #include "backend/mask/pattern.h"
@@ -191,73 +189,130 @@ int import_mask(CommandContext& context, MaskFlags& flags) {
   return write_and_report(context, read_mask(context, flags), flags.output);
 }
 
-void declare_generate(CLI::App& app, const std::shared_ptr<MaskFlags>& flags) {
-  app.add_option("pattern", flags->input, "name of a pattern (spscope list patterns)")->required();
-  app.add_option("--grid", flags->grid, "frames,height,width in tokens")->delimiter(',')->default_str("4,16,16");
-  app.add_option("--text-tokens", flags->request.text_tokens, "text tokens after the video tokens")
-      ->capture_default_str();
-  app.add_option("--heads", flags->request.heads, "number of heads")->capture_default_str();
-  app.add_option("--density", flags->request.density, "active share of the mask, above 0 and at most 1")
-      ->capture_default_str();
-  app.add_option("--seed", flags->request.seed, "seed of the pattern")->capture_default_str();
-  app.add_option("--set", flags->settings, "key=value of the pattern; may repeat");
-  app.footer(
-      "The keys of --set are those that `spscope list patterns` shows below the pattern.\n\n"
-      "  spscope mask generate window --grid 4,16,16 --heads 8 --set radius=2\n"
-      "  spscope mask generate paro --grid 21,45,80 --heads 40 --density 0.4 -o masks/paro.npy");
+std::vector<Flag> pattern_flags(MaskFlags& flags) {
+  PatternRequest& request = flags.request;
+  return {
+      {.names = "pattern",
+       .help = "name of a pattern (spscope list patterns)",
+       .target = &flags.input,
+       .required = true},
+      {.names = "--grid",
+       .help = "frames,height,width in tokens",
+       .target = &flags.grid,
+       .default_text = fmt::format("{}", fmt::join(flags.grid, ",")),
+       .delimiter = ','},
+      {.names = "--text-tokens",
+       .help = "text tokens after the video tokens",
+       .target = &request.text_tokens,
+       .default_text = fmt::to_string(request.text_tokens)},
+      {.names = "--heads",
+       .help = "number of heads",
+       .target = &request.heads,
+       .default_text = fmt::to_string(request.heads)},
+      {.names = "--density",
+       .help = "active share of the mask, above 0 and at most 1",
+       .target = &request.density,
+       .default_text = fmt::to_string(request.density)},
+      {.names = "--seed",
+       .help = "seed of the pattern",
+       .target = &request.seed,
+       .default_text = fmt::to_string(request.seed)},
+      {.names = "--set", .help = "key=value of the pattern; may repeat", .target = &flags.settings},
+  };
 }
 
-void declare_place(CLI::App& app, const std::shared_ptr<MaskFlags>& flags, const char* meaning) {
-  take_integer(app.add_option("--block", flags->block, "tokens a block")->default_str(std::to_string(kAssumedBlock)), 1,
-               kMaxBlockTokens, "INT");
-  take_integer(
-      app.add_option("--step", flags->step, fmt::format("denoise step {}, from 0", meaning))->capture_default_str(), 0,
-      kMaxPlace, "INT");
-  take_integer(app.add_option("--layer", flags->layer, fmt::format("layer {}, from 0", meaning))->capture_default_str(),
-               0, kMaxPlace, "INT");
+// Block size and place of the mask; `meaning` ends "denoise step ...".
+std::vector<Flag> place_flags(MaskFlags& flags, std::string_view meaning) {
+  return {
+      {.names = "--block",
+       .help = "tokens a block",
+       .target = &flags.block,
+       .rule = IntegerBetween{1, kMaxBlockTokens},
+       .default_text = fmt::to_string(kAssumedBlock)},
+      {.names = "--step",
+       .help = fmt::format("denoise step {}, from 0", meaning),
+       .target = &flags.step,
+       .rule = IntegerBetween{0, kMaxPlace},
+       .default_text = fmt::to_string(flags.step)},
+      {.names = "--layer",
+       .help = fmt::format("layer {}, from 0", meaning),
+       .target = &flags.layer,
+       .rule = IntegerBetween{0, kMaxPlace},
+       .default_text = fmt::to_string(flags.layer)},
+  };
 }
 
-void declare_input(CLI::App& app, const std::shared_ptr<MaskFlags>& flags) {
-  app.add_option("file", flags->input, ".npy, .npz or .safetensors with 0 and 1")->required();
-  app.add_option("--array", flags->array, "name of the array, where the file has several");
-  app.add_option("--tokens", flags->tokens, "tokens of the sequence, where the last block is not whole");
+std::vector<Flag> input_flags(MaskFlags& flags) {
+  return {
+      {.names = "file", .help = ".npy, .npz or .safetensors with 0 and 1", .target = &flags.input, .required = true},
+      {.names = "--array", .help = "name of the array, where the file has several", .target = &flags.array},
+      {.names = "--tokens",
+       .help = "tokens of the sequence, where the last block is not whole",
+       .target = &flags.tokens},
+  };
 }
 
-void declare_output(CLI::App& app, const std::shared_ptr<MaskFlags>& flags, bool required) {
-  app.add_option("-o,--output", flags->output, "write NAME.npy, and its cuts as NAME.block_starts.npy beside it")
-      ->required(required);
-  app.add_flag("--force", flags->force, "replace files that exist; never a stored run");
+std::vector<Flag> output_flags(MaskFlags& flags, bool required) {
+  return {
+      {.names = "-o,--output",
+       .help = "write NAME.npy, and its cuts as NAME.block_starts.npy beside it",
+       .target = &flags.output,
+       .required = required},
+      {.names = "--force", .help = "replace files that exist; never a stored run", .target = &flags.force},
+  };
+}
+
+std::vector<Flag> joined(std::initializer_list<std::vector<Flag>> parts) {
+  std::vector<Flag> all;
+  for (const std::vector<Flag>& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+Command declare_info() {
+  auto flags = std::make_shared<MaskFlags>();
+  return {
+      .name = "info",
+      .summary = "density, spread over heads, and how uneven a split would be",
+      .text =
+          "The cuts of a mask come from an array block_starts in the file or from NAME.block_starts.npy beside "
+          "NAME.npy.\nWithout them blocks have --block tokens.\n\n"
+          "  spscope mask info masks.npz --array mask --block 128 --layer 3",
+      .flags = joined({input_flags(*flags), place_flags(*flags, "to take")}),
+      .action = [flags](CommandContext& context) { return show(context, *flags); },
+  };
+}
+
+Command declare_generate() {
+  auto flags = std::make_shared<MaskFlags>();
+  return {
+      .name = "generate",
+      .summary = "make a mask of a pattern",
+      .text =
+          "The keys of --set are those that `spscope list patterns` shows below the pattern.\n\n"
+          "  spscope mask generate window --grid 4,16,16 --heads 8 --set radius=2\n"
+          "  spscope mask generate paro --grid 21,45,80 --heads 40 --density 0.4 -o masks/paro.npy",
+      .flags = joined({pattern_flags(*flags), place_flags(*flags, "that is made"), output_flags(*flags, false)}),
+      .action = [flags](CommandContext& context) { return generate(context, *flags); },
+  };
+}
+
+Command declare_import() {
+  auto flags = std::make_shared<MaskFlags>();
+  return {
+      .name = "import",
+      .summary = "read a mask of another program and write it as .npy",
+      .text = "  spscope mask import sparge.npz --array lut --step 10 --layer 3 --tokens 75600 -o masks/sparge.npy",
+      .flags = joined({input_flags(*flags), place_flags(*flags, "to take"), output_flags(*flags, true)}),
+      .action = [flags](CommandContext& context) { return import_mask(context, *flags); },
+  };
 }
 
 }  // namespace
 
-CommandAction declare_mask(CLI::App& app) {
-  auto flags = std::make_shared<MaskFlags>();
-  auto action = std::make_shared<CommandAction>();
-  app.require_subcommand(1);
-  CLI::App* info = app.add_subcommand("info", "density, spread over heads, and how uneven a split would be");
-  CLI::App* make = app.add_subcommand("generate", "make a mask of a pattern");
-  CLI::App* import = app.add_subcommand("import", "read a mask of another program and write it as .npy");
-  for (CLI::App* sub : {info, import}) {
-    declare_input(*sub, flags);
-    declare_place(*sub, flags, "to take");
-  }
-  info->footer(
-      "The cuts of a mask come from an array block_starts in the file or from NAME.block_starts.npy beside NAME.npy.\n"
-      "Without them blocks have --block tokens.\n\n"
-      "  spscope mask info masks.npz --array mask --block 128 --layer 3");
-  import->footer("  spscope mask import sparge.npz --array lut --step 10 --layer 3 --tokens 75600 -o masks/sparge.npy");
-  declare_generate(*make, flags);
-  declare_place(*make, flags, "that is made");
-  declare_output(*make, flags, false);
-  declare_output(*import, flags, true);
-  const auto bind = [&](CLI::App* sub, int (*command)(CommandContext&, MaskFlags&)) {
-    sub->callback([=] { *action = [=](CommandContext& context) { return command(context, *flags); }; });
-  };
-  bind(info, show);
-  bind(make, generate);
-  bind(import, import_mask);
-  return [action](CommandContext& context) { return (*action)(context); };
+Command declare_mask() {
+  Command command;
+  command.commands = {declare_info(), declare_generate(), declare_import()};
+  return command;
 }
 
 }  // namespace spscope

@@ -1,7 +1,6 @@
 // `spscope migrate IN -o OUT`: a stored run written again by this version, in full chunks and with pyramids.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
@@ -36,13 +35,17 @@ int migrate(CommandContext& context, const MigrateFlags& flags) {
 
 }  // namespace
 
-CommandAction declare_migrate(CLI::App& app) {
+Command declare_migrate() {
   auto flags = std::make_shared<MigrateFlags>();
-  app.add_option("input", flags->input, "a stored run")->required();
-  app.add_option("-o,--output", flags->output, "file to write")->required();
-  app.add_flag("--force", flags->force, "replace the output when it is a stored run");
-  app.add_flag("--small", flags->small, "compress events: fewer bytes, slower to write");
-  return [flags](CommandContext& context) { return migrate(context, *flags); };
+  Command command;
+  command.flags = {
+      {.names = "input", .help = "a stored run", .target = &flags->input, .required = true},
+      {.names = "-o,--output", .help = "file to write", .target = &flags->output, .required = true},
+      {.names = "--force", .help = "replace the output when it is a stored run", .target = &flags->force},
+      {.names = "--small", .help = "compress events: fewer bytes, slower to write", .target = &flags->small},
+  };
+  command.action = [flags](CommandContext& context) { return migrate(context, *flags); };
+  return command;
 }
 
 }  // namespace spscope

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -42,6 +41,20 @@ void print_plans(CommandContext& context, const PlanFlags& flags, const Job& job
                planned.plan.messages.size());
     print_ops(context.out, planned.plan);
   }
+}
+
+// The same as JSON, with the schedule on the cluster.
+void print_plans_as_json(CommandContext& context, const Job& job, const LayerOfJob& where) {
+  const Network network =
+      Network::from_profile(job.cluster.preset.network, where.request.ranks, job.cluster.gpus_per_node);
+  PlanJson json(context.out, where.request, job.cluster.preset, network, where.layer, where.denoise_step);
+  for (std::size_t i = 0; i < job.strategies.size(); ++i) {
+    const ChosenStrategy& chosen = job.strategies[i];
+    const StrategyResult described = describe_strategy(job, chosen, where.request, where.decisions[i].decision);
+    if (described.legal())
+      json.add(chosen.id, described.label, plan_layer(chosen, where.request, where.decisions[i]).plan);
+  }
+  json.end();
 }
 
 // Plans one layer under every strategy, the first time also what each strategy is.
@@ -111,7 +124,10 @@ int run_plan(CommandContext& context, const PlanFlags& flags) {
   const MaskSource masks(job, activations);
   if (flags.ops || flags.dot) {
     for_each_layer(job, masks, [&](const LayerOfJob& where) {
-      print_plans(context, flags, job, where);
+      if (context.json && flags.ops)
+        print_plans_as_json(context, job, where);
+      else
+        print_plans(context, flags, job, where);
       return false;
     });
     return kExitDone;
@@ -131,12 +147,19 @@ int run_plan(CommandContext& context, const PlanFlags& flags) {
 
 }  // namespace
 
-CommandAction declare_plan(CLI::App& app) {
+Command declare_plan() {
   auto flags = std::make_shared<PlanFlags>();
-  declare_job_flags(app, flags->job);
-  auto* ops = app.add_flag("--ops", flags->ops, "print the plans of the first layer, one op a line");
-  app.add_flag("--dot", flags->dot, "print the plans of the first layer as a graph for Graphviz")->excludes(ops);
-  return [flags](CommandContext& context) { return run_plan(context, *flags); };
+  Command command;
+  command.flags = job_flags(flags->job);
+  command.flags.push_back({.names = "--ops",
+                           .help = "print the plans of the first layer, one op a line; with --json in full",
+                           .target = &flags->ops});
+  command.flags.push_back({.names = "--dot",
+                           .help = "print the plans of the first layer as a graph for Graphviz",
+                           .target = &flags->dot,
+                           .excludes = "--ops"});
+  command.action = [flags](CommandContext& context) { return run_plan(context, *flags); };
+  return command;
 }
 
 }  // namespace spscope

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -178,15 +177,20 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
 
 }  // namespace
 
-CommandAction declare_recover(CLI::App& app) {
+Command declare_recover() {
   auto flags = std::make_shared<RecoverFlags>();
-  app.add_option("input", flags->inputs,
-                 "the path given to the run, its .collecting file, its folder, its shards, or a damaged file")
-      ->required();
-  app.add_option("-o,--output", flags->output, "file to write")->required();
-  app.add_flag("--force", flags->force, "replace the output when it is a stored run");
-  app.add_flag("--small", flags->small, "compress events: fewer bytes, slower to write");
-  return [flags](CommandContext& context) { return recover(context, *flags); };
+  Command command;
+  command.flags = {
+      {.names = "input",
+       .help = "the path given to the run, its .collecting file, its folder, its shards, or a damaged file",
+       .target = &flags->inputs,
+       .required = true},
+      {.names = "-o,--output", .help = "file to write", .target = &flags->output, .required = true},
+      {.names = "--force", .help = "replace the output when it is a stored run", .target = &flags->force},
+      {.names = "--small", .help = "compress events: fewer bytes, slower to write", .target = &flags->small},
+  };
+  command.action = [flags](CommandContext& context) { return recover(context, *flags); };
+  return command;
 }
 
 }  // namespace spscope

@@ -2,14 +2,12 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <ostream>
 
 #include "backend/base/whole_file.h"
 #include "backend/cli/command.h"
-#include "backend/cli/flag_values.h"
 #include "backend/cli/replaceable.h"
 #include "backend/report/render.h"
 
@@ -64,14 +62,20 @@ int report(CommandContext& context, const ReportFlags& flags) {
 
 }  // namespace
 
-CommandAction declare_report(CLI::App& app) {
+Command declare_report() {
   auto flags = std::make_shared<ReportFlags>();
-  app.add_option("file", flags->file, "stored run")->required();
-  app.add_option("-o,--output", flags->output, "write to this file instead of printing");
-  take_choice(app.add_option("--format", flags->format, "form of the report; else by the name of the output file"),
-              {"html", "markdown", "json"});
-  app.add_flag("--force", flags->force, "replace the output file; never a stored run");
-  return [flags](CommandContext& context) { return report(context, *flags); };
+  Command command;
+  command.flags = {
+      {.names = "file", .help = "stored run", .target = &flags->file, .required = true},
+      {.names = "-o,--output", .help = "write to this file instead of printing", .target = &flags->output},
+      {.names = "--format",
+       .help = "form of the report; else by the name of the output file",
+       .target = &flags->format,
+       .rule = OneOf{{"html", "markdown", "json"}}},
+      {.names = "--force", .help = "replace the output file; never a stored run", .target = &flags->force},
+  };
+  command.action = [flags](CommandContext& context) { return report(context, *flags); };
+  return command;
 }
 
 }  // namespace spscope

@@ -1,12 +1,10 @@
 // `spscope run`: loads a job, runs it into a store, and prints the comparison that the store holds.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
-#include "backend/cli/flag_values.h"
 #include "backend/cli/job_flags.h"
 #include "backend/cli/run_printer.h"
 #include "backend/config/environment.h"
@@ -120,22 +118,42 @@ int run(CommandContext& context, const RunFlags& flags) {
 
 }  // namespace
 
-CommandAction declare_run(CLI::App& app) {
+Command declare_run() {
   auto flags = std::make_shared<RunFlags>();
-  declare_job_flags(app, flags->job);
-  app.add_option("-o,--output", flags->output, "keep the run in this file");
-  app.add_flag("--force", flags->force, "replace the output file when it is a stored run");
-  app.add_flag("--small", flags->small, "compress the events of the output file: fewer bytes, slower to write");
-  take_choice(
-      app.add_option("--launcher", flags->launcher, "what ranks are: threads of this process, or processes of MPI"),
-      {"threads", "mpi"});
-  take_choice(app.add_option("--progress", flags->progress, "how progress is shown, on stderr"),
-              {"bar", "json", "none"});
-  app.add_flag("--headless", flags->headless, "nobody looks on: progress as JSON lines, no colours, nothing drawn");
-  app.add_option("--dump", flags->dump, "write inputs, masks and outputs as .npy files into this folder");
-  app.add_option("--acknowledge", flags->acknowledge, "tell each commit of events to this pipe or file")->group("");
-  app.add_option("--collection", flags->collection, "the run in progress that this rank is part of")->group("");
-  return [flags](CommandContext& context) { return run(context, *flags); };
+  Command command;
+  command.flags = job_flags(flags->job);
+  const std::vector<Flag> own = {
+      {.names = "-o,--output", .help = "keep the run in this file", .target = &flags->output},
+      {.names = "--force", .help = "replace the output file when it is a stored run", .target = &flags->force},
+      {.names = "--small",
+       .help = "compress the events of the output file: fewer bytes, slower to write",
+       .target = &flags->small},
+      {.names = "--launcher",
+       .help = "what ranks are: threads of this process, or processes of MPI",
+       .target = &flags->launcher,
+       .rule = OneOf{{"threads", "mpi"}}},
+      {.names = "--progress",
+       .help = "how progress is shown, on stderr",
+       .target = &flags->progress,
+       .rule = OneOf{{"bar", "json", "none"}}},
+      {.names = "--headless",
+       .help = "nobody looks on: progress as JSON lines, no colours, nothing drawn",
+       .target = &flags->headless},
+      {.names = "--dump",
+       .help = "write inputs, masks and outputs as .npy files into this folder",
+       .target = &flags->dump},
+      {.names = "--acknowledge",
+       .help = "tell each commit of events to this pipe or file",
+       .target = &flags->acknowledge,
+       .hidden = true},
+      {.names = "--collection",
+       .help = "the run in progress that this rank is part of",
+       .target = &flags->collection,
+       .hidden = true},
+  };
+  command.flags.insert(command.flags.end(), own.begin(), own.end());
+  command.action = [flags](CommandContext& context) { return run(context, *flags); };
+  return command;
 }
 
 }  // namespace spscope

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <memory>
@@ -92,12 +91,19 @@ int ask(CommandContext& context, const SqlFlags& flags) {
 
 }  // namespace
 
-CommandAction declare_sql(CLI::App& app) {
+Command declare_sql() {
   auto flags = std::make_shared<SqlFlags>();
-  app.add_option("file", flags->file, "stored run")->required();
-  app.add_option("query", flags->query, "one question in SQL about the tables and views below")->required();
-  app.add_flag("--csv", flags->csv, "print comma-separated values");
-  return [flags](CommandContext& context) { return ask(context, *flags); };
+  Command command;
+  command.flags = {
+      {.names = "file", .help = "stored run", .target = &flags->file, .required = true},
+      {.names = "query",
+       .help = "one question in SQL about the tables and views below",
+       .target = &flags->query,
+       .required = true},
+      {.names = "--csv", .help = "print comma-separated values", .target = &flags->csv},
+  };
+  command.action = [flags](CommandContext& context) { return ask(context, *flags); };
+  return command;
 }
 
 }  // namespace spscope

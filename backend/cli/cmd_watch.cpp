@@ -4,7 +4,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -14,7 +13,6 @@
 #include <thread>
 
 #include "backend/cli/command.h"
-#include "backend/cli/flag_values.h"
 #include "backend/cli/print_watch.h"
 #include "backend/store/output_file.h"
 
@@ -99,14 +97,23 @@ int watch(CommandContext& context, const WatchFlags& flags) {
 
 }  // namespace
 
-CommandAction declare_watch(CLI::App& app) {
+Command declare_watch() {
   auto flags = std::make_shared<WatchFlags>();
-  app.add_option("file", flags->file, "what the run was given with -o, its .collecting file, or its folder")
-      ->required();
-  app.add_flag("--once", flags->once, "one look, then end");
-  take_number(app.add_option("--every", flags->every_s, "seconds between two looks: 0.1 to 60; 0.5 when not given"),
-              0.1, 60, "SECONDS");
-  return [flags](CommandContext& context) { return watch(context, *flags); };
+  Command command;
+  command.flags = {
+      {.names = "file",
+       .help = "what the run was given with -o, its .collecting file, or its folder",
+       .target = &flags->file,
+       .required = true},
+      {.names = "--once", .help = "one look, then end", .target = &flags->once},
+      {.names = "--every",
+       .help = "seconds between two looks: 0.1 to 60; 0.5 when not given",
+       .target = &flags->every_s,
+       .rule = NumberBetween{0.1, 60},
+       .value_name = "SECONDS"},
+  };
+  command.action = [flags](CommandContext& context) { return watch(context, *flags); };
+  return command;
 }
 
 }  // namespace spscope

@@ -1,6 +1,6 @@
 // Commands of the `spscope` program: one file each (cmd_<name>.cpp), listed in commands.def. A command declares its
-// flags and positional arguments as data bound to variables, so help and parsing cannot disagree, and returns the
-// function that runs it and returns an exit code (exit_code.h). Results go to stdout, log to stderr.
+// flags and positional arguments as data bound to variables, so help and parsing cannot disagree, and the function that
+// runs it and returns an exit code (exit_code.h). Results go to stdout, log to stderr.
 #pragma once
 
 #include <functional>
@@ -8,14 +8,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend/base/error.h"
 #include "backend/base/exit_code.h"
 #include "backend/base/memory_limit.h"
-
-namespace CLI {
-class App;
-}
+#include "backend/cli/flags.h"
 
 namespace spscope {
 
@@ -29,15 +27,24 @@ struct CommandContext {
   bool progress = false;  // stderr is a terminal: a progress line may be drawn and erased
 };
 
-// Runs a parsed command and returns its exit code.
+// Runs a parsed command and returns its exit code. Owns the variables that the flags set.
 using CommandAction = std::function<int(CommandContext&)>;
 
+// What a command takes and what runs it. --help, --json and --max-memory are added to every one.
 struct Command {
-  std::string_view name, summary;
-  // Declares flags on `app` (help text and --json are there already) and returns what runs them.
-  CommandAction (*declare)(CLI::App& app);
+  std::string name = {}, summary = {};
+  std::string text = {};               // --help prints it below the flags
+  std::vector<Flag> flags = {};        // in the order of --help
+  std::vector<Command> commands = {};  // when there are any, one of them must be named
+  CommandAction action = {};           // of a command without commands
 };
 
-std::span<const Command> commands();
+// A row of commands.def. `declare` gives all but name, summary and text.
+struct CommandRow {
+  std::string_view name, summary;
+  Command (*declare)();
+};
+
+std::span<const CommandRow> commands();
 
 }  // namespace spscope

@@ -8,13 +8,14 @@
 #include <limits>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "backend/base/nearest_name.h"
 
 namespace spscope {
 namespace {
 
-std::string refusal(const std::string& message, const std::string& hint) { return message + kHintMark + hint; }
+using Refused = std::optional<RefusedValue>;
 
 template <typename Number>
 bool parse(const std::string& text, Number& number) {
@@ -23,22 +24,17 @@ bool parse(const std::string& text, Number& number) {
 }
 
 template <typename Number>
-void take(CLI::Option* option, Number min, Number max, const std::string& unit, const char* kind) {
-  option->type_name(unit);
-  option->check(CLI::Validator(
-      [=](std::string& text) -> std::string {
-        const std::string hint = fmt::format("give {} from {} to {}", kind, min, max);
-        Number number = 0;
-        if (!parse(text, number)) return refusal(fmt::format("\"{}\" is not {}", text, kind), hint);
-        if (!(number >= min && number <= max))
-          return refusal(fmt::format("{} is outside [{}, {}]", text, min, max), hint);
-        return {};
-      },
-      ""));
+Refused check_between(const std::string& text, Number min, Number max, const char* kind) {
+  const std::string hint = fmt::format("give {} from {} to {}", kind, min, max);
+  Number number = 0;
+  if (!parse(text, number)) return RefusedValue{fmt::format("\"{}\" is not {}", text, kind), hint};
+  if (!(number >= min && number <= max))
+    return RefusedValue{fmt::format("{} is outside [{}, {}]", text, min, max), hint};
+  return {};
 }
 
 // 8589934592 as "8GiB".
-std::string bytes_given(std::int64_t bytes) {
+std::string bytes_text(std::int64_t bytes) {
   static constexpr std::string_view units[] = {"", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;
   while (unit + 1 < std::size(units) && bytes % 1024 == 0) bytes /= 1024, ++unit;
@@ -62,44 +58,49 @@ int parse_bytes(std::string_view text, std::int64_t& count) {
   return kShift * (static_cast<int>(power) + 1);
 }
 
+// What is wrong with `text` under each rule; nothing when it is right.
+struct Check {
+  std::string& text;
+
+  Refused operator()(std::monostate) const { return {}; }
+
+  Refused operator()(const OneOf& rule) const {
+    if (std::ranges::find(rule.choices, text) != rule.choices.end()) return {};
+    const std::string near =
+        nearest_name(text, std::vector<std::string_view>(rule.choices.begin(), rule.choices.end()));
+    const std::string all = fmt::format("use one of {}", fmt::join(rule.choices, ", "));
+    return RefusedValue{fmt::format("\"{}\" is not a choice", text),
+                        near.empty() ? all : fmt::format("did you mean \"{}\"? {}", near, all)};
+  }
+
+  Refused operator()(const IntegerBetween& rule) const { return check_between(text, rule.min, rule.max, "an integer"); }
+
+  Refused operator()(const NumberBetween& rule) const { return check_between(text, rule.min, rule.max, "a number"); }
+
+  Refused operator()(const BytesBetween& rule) const {
+    const std::string hint = fmt::format("give bytes from {} to {}, with or without a unit: 512MiB, 8GiB",
+                                         bytes_text(rule.min), bytes_text(rule.max));
+    std::int64_t count = 0;
+    const int shift = parse_bytes(text, count);
+    if (shift < 0) return RefusedValue{fmt::format("\"{}\" is not a size", text), hint};
+    if (count < 0 || count > (rule.max >> shift) || (count << shift) < rule.min)
+      return RefusedValue{fmt::format("{} is outside [{}, {}]", text, bytes_text(rule.min), bytes_text(rule.max)),
+                          hint};
+    text = std::to_string(count << shift);
+    return {};
+  }
+};
+
 }  // namespace
 
-void take_choice(CLI::Option* option, const std::vector<std::string>& choices) {
-  option->type_name(fmt::format("{}", fmt::join(choices, "|")));
-  option->check(CLI::Validator(
-      [choices](std::string& text) -> std::string {
-        if (std::ranges::find(choices, text) != choices.end()) return {};
-        const std::string near = nearest_name(text, std::vector<std::string_view>(choices.begin(), choices.end()));
-        const std::string all = fmt::format("use one of {}", fmt::join(choices, ", "));
-        return refusal(fmt::format("\"{}\" is not a choice", text),
-                       near.empty() ? all : fmt::format("did you mean \"{}\"? {}", near, all));
-      },
-      ""));
+std::optional<RefusedValue> check_value(const FlagRule& rule, std::string& text) {
+  return std::visit(Check{text}, rule);
 }
 
-void take_number(CLI::Option* option, double min, double max, const std::string& unit) {
-  take<double>(option, min, max, unit, "a number");
-}
-
-void take_integer(CLI::Option* option, std::int64_t min, std::int64_t max, const std::string& unit) {
-  take<std::int64_t>(option, min, max, unit, "an integer");
-}
-
-void take_bytes(CLI::Option* option, std::int64_t min, std::int64_t max) {
-  option->type_name("SIZE");
-  option->transform(CLI::Validator(
-      [=](std::string& text) -> std::string {
-        const std::string hint = fmt::format("give bytes from {} to {}, with or without a unit: 512MiB, 8GiB",
-                                             bytes_given(min), bytes_given(max));
-        std::int64_t count = 0;
-        const int shift = parse_bytes(text, count);
-        if (shift < 0) return refusal(fmt::format("\"{}\" is not a size", text), hint);
-        if (count < 0 || count > (max >> shift) || (count << shift) < min)
-          return refusal(fmt::format("{} is outside [{}, {}]", text, bytes_given(min), bytes_given(max)), hint);
-        text = std::to_string(count << shift);
-        return {};
-      },
-      ""));
+std::string value_name(const Flag& flag) {
+  if (!flag.value_name.empty()) return flag.value_name;
+  if (const auto* rule = std::get_if<OneOf>(&flag.rule)) return fmt::format("{}", fmt::join(rule->choices, "|"));
+  return std::holds_alternative<BytesBetween>(flag.rule) ? "SIZE" : "";
 }
 
 }  // namespace spscope

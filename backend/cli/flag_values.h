@@ -1,23 +1,22 @@
-// What flags take: checks that refuse a value in words which say what is wrong and what would be right, and the names
-// by which --help calls the values.
+// Which values a flag takes: the check of a value, in words that say what is wrong and what would be right, and how
+// --help calls the value.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <cstdint>
+#include <optional>
 #include <string>
-#include <vector>
+
+#include "backend/cli/flags.h"
 
 namespace spscope {
 
-// What a check says is "what is wrong" KHintMark "how to mend it".
-inline constexpr char kHintMark = '\x1f';
+// Why a value is refused, and which would not be.
+struct RefusedValue {
+  std::string message, hint;
+};
 
-// Takes one of a few words.
-void take_choice(CLI::Option* option, const std::vector<std::string>& choices);
-// Takes a number from `min` to `max`; `unit` is a word for help and messages, such as "SECONDS".
-void take_number(CLI::Option* option, double min, double max, const std::string& unit);
-void take_integer(CLI::Option* option, std::int64_t min, std::int64_t max, const std::string& unit);
-// Takes bytes, with or without a unit: 1073741824, 512MiB, 8GiB.
-void take_bytes(CLI::Option* option, std::int64_t min, std::int64_t max);
+// Checks one value as it was typed. Bytes with a unit are replaced by their number.
+std::optional<RefusedValue> check_value(const FlagRule& rule, std::string& text);
+// How --help calls the value of a flag: "a|b|c", "SIZE"; "" where the type of its variable says it.
+std::string value_name(const Flag& flag);
 
 }  // namespace spscope

@@ -33,25 +33,11 @@ std::string hanging_text(std::string_view name, std::string_view text, int from,
   return out + "\n";
 }
 
-std::string HelpFormat::make_option(const CLI::Option* option, bool is_positional) const {
-  return hanging_text("  " + make_option_name(option, is_positional) + make_option_opts(option),
-                      make_option_desc(option), kDescriptions, width_);
-}
-
-std::string HelpFormat::make_subcommand(const CLI::App* command) const {
-  return hanging_text("  " + command->get_name(), command->get_description(), kDescriptions, width_);
-}
-
-std::string HelpFormat::make_description(const CLI::App* app) const {
-  return wrapped_text(app->get_description(), width_);
-}
-
-// A paragraph is lines without a blank before them.
-std::string HelpFormat::make_footer(const CLI::App* app) const {
-  std::istringstream lines(app->get_footer());
+std::string wrapped_paragraphs(const std::string& text, int width) {
+  std::istringstream lines(text);
   std::string out, paragraph;
   const auto end_paragraph = [&] {
-    if (!paragraph.empty()) out += wrapped_text(paragraph, width_);
+    if (!paragraph.empty()) out += wrapped_text(paragraph, width);
     paragraph.clear();
   };
   for (std::string line; std::getline(lines, line);) {

@@ -1,17 +1,21 @@
 // The flags that `run` and `plan` share, declared once.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <vector>
 
+#include "backend/cli/flags.h"
 #include "backend/job/job.h"
 
 namespace spscope {
 
-inline void declare_job_flags(CLI::App& app, JobFlags& flags) {
-  app.add_option("config", flags.config, "TOML file; without one, a small built-in run");
-  app.add_option("-s,--strategy", flags.strategies,
-                 "NAME or NAME:key=value,... in place of run.strategies; may repeat");
-  app.add_option("--set", flags.settings, "section.key=value, over the file's; may repeat");
+inline std::vector<Flag> job_flags(JobFlags& flags) {
+  return {
+      {.names = "config", .help = "TOML file; without one, a small built-in run", .target = &flags.config},
+      {.names = "-s,--strategy",
+       .help = "NAME or NAME:key=value,... in place of run.strategies; may repeat",
+       .target = &flags.strategies},
+      {.names = "--set", .help = "section.key=value, over the file's; may repeat", .target = &flags.settings},
+  };
 }
 
 }  // namespace spscope

@@ -2,12 +2,12 @@
 
 namespace spscope {
 
-#define COMMAND(name, summary) CommandAction declare_##name(CLI::App& app);
+#define COMMAND(name, summary) Command declare_##name();
 #include "backend/cli/commands.def"
 #undef COMMAND
 
-std::span<const Command> commands() {
-  static constexpr Command table[] = {
+std::span<const CommandRow> commands() {
+  static constexpr CommandRow table[] = {
 #define COMMAND(name, summary) {#name, summary, declare_##name},
 #include "backend/cli/commands.def"
 #undef COMMAND

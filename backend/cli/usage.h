@@ -1,16 +1,37 @@
 // What is wrong with a command line, in words that name the nearest known command or flag.
 #pragma once
 
-#include "backend/base/error.h"
+#include <string>
+#include <vector>
 
-namespace CLI {
-class App;
-class ParseError;
-}  // namespace CLI
+#include "backend/base/error.h"
+#include "backend/cli/flags.h"
 
 namespace spscope {
 
-// `root` is the program, as it was left by parsing arguments that ended in `error`.
-Problem usage_problem(const CLI::App& root, const CLI::ParseError& error);
+enum class UsageFault {
+  kUnknown,     // words that no flag or argument takes
+  kValue,       // a value that the rule of its flag refuses
+  kNotANumber,  // a value that is no number, for a flag without a rule
+  kNoValue,     // a flag without a value
+  kMissing,     // a required flag or argument is not there
+  kNoCommand,   // none of the commands is named
+  kExcluded,    // two flags that cannot be given together
+  kOther,
+};
+
+// What the parser found, and where.
+struct WrongUsage {
+  UsageFault fault = UsageFault::kOther;
+  std::string command;                // "spscope mask generate"
+  std::vector<std::string> flags;     // that it has: "--output"
+  std::vector<std::string> commands;  // that it has
+  const Flag* flag = nullptr;         // the flag or argument at fault, if it is known
+  std::vector<std::string> words;     // kUnknown: those words; kNotANumber: the values
+  std::string config;                 // the value of the argument `config`, if it has one
+  std::string message, hint;          // kValue: why and what else; kExcluded, kOther: the message of the parser
+};
+
+Problem usage_problem(const WrongUsage& usage);
 
 }  // namespace spscope

@@ -75,7 +75,7 @@ void migrate_copy(Database& from, int version, Database& to, ChunkCodec codec) {
   SPSCOPE_CHECK(version == 1 && kSchemaVersion == 2);
   to.execute(std::string(embedded_migrations()[0].text));
   for (const std::string& table : tables_of(to))
-    if (table != "event_row" && table != "enum_name") copy_rows(from, to, table);
+    if (table != "event_row" && table != "enum_name") copy_rows(from, to, table).require_none();
   to.execute(std::string(embedded_migrations()[1].text));
   copy_event_rows(from, to, codec);
   Statement name(to, "INSERT INTO enum_name (kind, value, name) VALUES (?, ?, ?)");

@@ -114,20 +114,10 @@ ColumnsByTable columns_of_tables(Database& db) {
   ColumnsByTable tables;
   Statement rows(db,
                  "SELECT t.name, c.name FROM main.sqlite_master t, pragma_table_info(t.name) c "
-                 "WHERE t.type = 'table' AND t.rootpage > 0 AND t.name NOT LIKE 'sqlite_%' ORDER BY t.name, c.cid");
+                 "WHERE t.type = 'table' AND t.rootpage > 0 AND t.sql LIKE 'CREATE TABLE %' AND t.name NOT LIKE "
+                 "'sqlite_%' ORDER BY t.name, c.cid");
   while (rows.step()) tables[rows.text(0)].push_back(rows.text(1));
   return tables;
-}
-
-// By what a damaged file says of its version in two places, as far as each can be read. Where they differ one of them
-// is damaged, and the file is taken for ours.
-bool is_older(std::optional<int> in_meta, std::optional<int> in_header) {
-  const auto drop_unknown = [](std::optional<int>& version) {
-    if (version && (*version < 1 || *version > kSchemaVersion)) version.reset();
-  };
-  drop_unknown(in_meta), drop_unknown(in_header);
-  if (in_meta && in_header && in_meta != in_header) return false;
-  return in_meta.value_or(in_header.value_or(kSchemaVersion)) < kSchemaVersion;
 }
 
 // Views that came with a file never run. Where SQLite cannot see to that, such a file is refused.
@@ -245,45 +235,6 @@ OpenedStore opened(SourceStore source, EventTables tables) {
 
 }  // namespace
 
-bool is_ordinary_table(Database& db, std::string_view table) {
-  Statement rows(db,
-                 "SELECT ifnull(type = 'table' AND rootpage > 0 AND sql LIKE 'CREATE TABLE %', 0) "
-                 "FROM main.sqlite_master WHERE name = ? COLLATE NOCASE");
-  rows.bind(0, table);
-  bool found = false;
-  for (;;) {
-    // SQLite makes its tables of the rows before the first that it cannot read.
-    const auto row = capture([&] { return rows.step(); });
-    if (!row || !*row) return found;
-    if (!rows.flag(0)) return false;
-    found = true;
-  }
-}
-
-void check_damaged(Database& db, const Error& fault) {
-  check_views(db);
-  std::optional<int> min_reader, said, in_header;
-  const auto keep = [](std::optional<int>& number, const Result<int>& read) {
-    if (read) number = *read;
-  };
-  if (is_ordinary_table(db, "meta")) {
-    keep(min_reader, capture([&] { return meta_number(db, "min_reader"); }));
-    keep(said, capture([&] { return meta_number(db, "schema_version"); }));
-  }
-  keep(in_header, capture([&] {
-         Statement header(db, "PRAGMA main.user_version");
-         return header.step() ? header.count(0) : 0;
-       }));
-  // What a newer file needs is in `meta`; where that is lost nothing says that we know its tables.
-  check_min_reader(db, min_reader.value_or(std::max(in_header.value_or(0), said.value_or(0))));
-  if (is_older(said, in_header))
-    throw Error(
-        ErrorCode::kStoreCorrupt,
-        fmt::format("no part of \"{}\" can be read: it is of an older schema than {}, and damaged ({})", db.path(),
-                    kSchemaVersion, fault.what()),
-        "copy it again from where it was made; a whole one can be read, and `spscope migrate` makes a new file of it");
-}
-
 SourceStore open_source(const std::string& path) {
   check_kind(path);
   check_header(path);
@@ -291,6 +242,11 @@ SourceStore open_source(const std::string& path) {
 }
 
 OpenedStore open_store(const std::string& path, EventTables tables) { return opened(open_source(path), tables); }
+
+OpenedStore open_damaged(const std::string& path, bool keeps_log) {
+  check_kind(path);
+  return opened(check_source(Database::open_damaged(path, keeps_log)), EventTables::kNo);
+}
 
 OpenedStore open_shard(const std::string& path, EventTables tables) {
   check_kind(path);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "backend/record/rank_records.h"
 #include "backend/store/records.h"
@@ -26,12 +25,6 @@ struct SourceStore {
 };
 SourceStore open_source(const std::string& path);
 
-// Whether the list of tables has a table of rows by that name, and no view or virtual table.
-bool is_ordinary_table(Database& db, std::string_view table);
-// Of a file opened in spite of `fault`. Throws Error when it says that it is of another schema than ours: read as ours
-// it would seem empty. What it cannot say any more is no fault here.
-void check_damaged(Database& db, const Error& fault);
-
 // Whether a connection gets the tables of event_table.h and the views of schemas/views in its temp schema: who asks no
 // question in SQL, and opens many shards, does without.
 enum class EventTables { kYes, kNo };
@@ -40,6 +33,10 @@ enum class EventTables { kYes, kNo };
 OpenedStore open_store(const std::string& path, EventTables tables = EventTables::kYes);
 // The same of a shard, with or without a write-ahead log; kStoreForeign when it is none.
 OpenedStore open_shard(const std::string& path, EventTables tables = EventTables::kYes);
+
+// Either kind, also when it is cut short or damaged: only the list of its tables and `meta` must be readable. Without
+// the tables of event_table.h.
+OpenedStore open_damaged(const std::string& path, bool keeps_log);
 
 // Makes those tables and views on a connection to a store. Throws Error.
 void add_event_tables(Database& db);

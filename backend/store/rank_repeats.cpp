@@ -6,20 +6,12 @@
 #include <utility>
 
 #include "backend/store/event_table/rank_repeat_row.h"
-#include "backend/store/open_store.h"
 
 namespace spscope {
 
 namespace {
 
 constexpr std::int64_t kFarNs = std::int64_t{1} << 61;  // no time of a run; times of damaged files stay below twice it
-
-// As read_rows; of what stands in for a table in a damaged file there are no rows.
-UnreadRows read_table(Database& db, std::string_view table, std::string_view columns, bool tolerant,
-                      const std::function<void(const Statement&)>& read) {
-  if (!tolerant || is_ordinary_table(db, table)) return read_rows(db, table, columns, tolerant, read);
-  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": it has no table {}", db.path(), table));
-}
 
 }  // namespace
 
@@ -37,27 +29,22 @@ void for_each_rank_repeat(Database& db, std::optional<RunId> run,
     for_each_of_row(rows, function);
 }
 
-UnreadRows read_rank_repeats(Database& db, bool tolerant, const std::function<void(const RankRepeat&)>& function) {
-  UnreadRows unread = read_table(db, "rank_repeat", kRankRepeatColumns, tolerant,
-                                 [&](const Statement& row) { function(rank_repeat_of(row)); });
-  const UnreadRows of_chunks = read_table(db, "rank_repeat_chunk", kRankRepeatChunkColumns, tolerant,
-                                          [&](const Statement& row) { for_each_of_row(row, function); });
+UnreadRows read_rank_repeats(Database& db, const std::function<void(const RankRepeat&)>& function) {
+  UnreadRows unread =
+      read_rows(db, "rank_repeat", kRankRepeatColumns, [&](const Statement& row) { function(rank_repeat_of(row)); });
+  const UnreadRows of_chunks = read_rows(db, "rank_repeat_chunk", kRankRepeatChunkColumns,
+                                         [&](const Statement& row) { for_each_of_row(row, function); });
   unread.gaps += of_chunks.gaps;
   unread.bad_rows += of_chunks.bad_rows;
   if (!unread.cause) unread.cause = of_chunks.cause;
-  if (of_chunks.any()) unread.keys.emplace_back();  // the keys of chunks say nothing of runs
   return unread;
 }
 
-std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank, bool tolerant) {
+std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank) {
   std::optional<std::int64_t> first_ns;
-  const auto offer = [&](const Statement& row) {
-    const std::int64_t begin_ns = row.integer(2), first_rank = row.count(0);
-    if (rank && (*rank < first_rank || *rank - first_rank >= row.count(1))) return;
-    first_ns = std::min(first_ns.value_or(begin_ns), begin_ns);
-  };
-  read_table(db, "rank_repeat", "rank, 1, begin_ns", tolerant, offer);
-  read_table(db, "rank_repeat_chunk", "rank, ranks, begin_min_ns", tolerant, offer);
+  read_rank_repeats(db, [&](const RankRepeat& repeat) {
+    if (!rank || repeat.rank == *rank) first_ns = std::min(first_ns.value_or(repeat.begin_ns), repeat.begin_ns);
+  });
   return first_ns;
 }
 

@@ -22,11 +22,12 @@ namespace spscope {
 void for_each_rank_repeat(Database& db, std::optional<RunId> run,
                           const std::function<void(const RankRepeat&)>& function);
 
-// All of them, those of a rank and run in order, as read_rows reads both tables. Throws Error.
-UnreadRows read_rank_repeats(Database& db, bool tolerant, const std::function<void(const RankRepeat&)>& function);
+// All of them, those of a rank and run in order; returns what read_rows skipped in either table.
+UnreadRows read_rank_repeats(Database& db, const std::function<void(const RankRepeat&)>& function);
 
-// The first begin of a rank's repeats, or of all ranks', whatever clock they are on. Throws Error as read_rows does.
-std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank, bool tolerant);
+// The first begin of a rank's repeats, or of all ranks', on the clock of the file; rows that cannot be read are
+// skipped.
+std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank);
 
 // Packs repeats into rank_repeat_chunk.
 class RankRepeatWriter {

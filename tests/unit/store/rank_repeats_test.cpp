@@ -63,8 +63,8 @@ TEST(RankRepeats, EveryPassComesBack) {
       EXPECT_EQ(all_of(db), written);
       EXPECT_EQ(number(db, "SELECT max(ranks) FROM rank_repeat_chunk"), 3);
       EXPECT_EQ(number(db, "SELECT count(*) FROM rank_repeat_chunk"), 2 * 3 * ((repeats + 4095) / 4096));
-      EXPECT_EQ(first_rank_repeat_ns(db, 2, false), written.front().begin_ns);
-      EXPECT_FALSE(first_rank_repeat_ns(db, 5, false));
+      EXPECT_EQ(first_rank_repeat_ns(db, 2), written.front().begin_ns);
+      EXPECT_FALSE(first_rank_repeat_ns(db, 5));
       // Packing what is packed changes nothing.
       Database again = new_store();
       RankRepeatWriter copy(again, codec);

@@ -1,0 +1,217 @@
+"""Random configs from a seed, small enough that a run of one takes about a second.
+
+`write_case(folder, seed, number, mode)` writes FOLDER/run.toml with the mask and cluster files that it names, and returns
+what it drew. The draw depends on the seed, the number and the mode alone, with the generators of Python's `random`, whose
+sequence is the same in all versions. Defects that are known and not mended are left out by name (LEFT_OUT), or their
+configs would fail for a reason that everybody knows.
+"""
+import json
+import random
+import struct
+
+LEFT_OUT = {
+    "text_first_borders": "masks of a file without block borders of its own are cut at the text of models with joint text",
+    "allgather_crossing": "allgather_kv with replicated text refuses masks of which a block crosses the border of the text",
+    "narrow_layers": "whole layers of fewer than 64 channels in bf16 exceed the tolerance, which fits wide rows",
+    "megatron_tp_one_head": "megatron_tp refuses one head on several ranks",
+}
+FULL_3D = ["wan-mini", "wan2.1-t2v-1.3b"]
+JOINT = ["hunyuanvideo", "cogvideox-5b", "flux.1-dev"]
+SPATIAL_TEMPORAL = ["st-mini", "open-sora-1.2"]
+# Layers of an MM-DiT preset, and how many of them, the last, are single streams.
+LAYERS_OF_JOINT = {"hunyuanvideo": (60, 40), "flux.1-dev": (57, 38)}
+PATTERNS = ["dense", "window", "sparge", "paro", "svg", "vsa", "radial", "xattention", "headwise", "tokenwise",
+            "hybrid-window", "chess"]
+EVOLVE = {"sparge", "paro", "svg", "vsa", "xattention"}
+PARAMETERS = {
+    "window": lambda r: {"sink_blocks": r.randint(0, 2)} | ({"radius": r.randint(0, 3)} if r.random() < 0.5 else {}),
+    "sparge": lambda r: {"drift": r.choice([0.0, 0.15, 1.0]), "head_spread": r.choice([0.2, 1.3])},
+    "paro": lambda r: {"kappa": r.choice([1.3, 3.6]), "time_groups": r.choice([1, 2])},
+    "svg": lambda r: {"temporal_share": r.choice([0.0, 0.5, 1.0]), "change": r.choice([0.0, 0.3])},
+    "chess": lambda r: {"parts": r.choice([2, 4, 8])},
+    "radial": lambda r: {"first_frame": r.random() < 0.5},
+}
+
+
+def write_npy(path, shape, descr, data):
+    header = json.dumps({"descr": descr, "fortran_order": False, "shape": 0})
+    header = header.replace('"', "'").replace("'shape': 0", f"'shape': ({', '.join(map(str, shape))},)")
+    header = header.replace("false", "False")
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data)
+
+
+def toml(sections):
+    lines = []
+    for name, values in sections.items():
+        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items()), ""]
+    return "\n".join(lines)
+
+
+def draw_model(r, scope, mode):
+    kind = r.choices(["full", "joint", "spatial-temporal"], [5, 3, 3])[0]
+    preset = r.choice({"full": FULL_3D, "joint": JOINT, "spatial-temporal": SPATIAL_TEMPORAL}[kind])
+    heads = r.choice([1, 2, 3, 4, 5, 6, 8, 12])
+    head_dim = r.choice([4, 8, 12, 16, 20] if scope == "attention" else [8, 12, 16])
+    limit = 640 if mode == "execute" else 1500
+    while True:
+        grid = [r.randint(1, 7), r.randint(1, 16), r.randint(2, 20)]
+        if 24 <= grid[0] * grid[1] * grid[2] <= limit:
+            break
+    model = {"preset": preset, "grid": grid, "heads": heads, "head_dim": head_dim}
+    if kind == "joint":
+        model["text_tokens"] = r.choice([0, 1, 7, 16, 33])
+    elif preset != "st-mini":
+        model["text_tokens"] = r.choice([0, 5, 12])
+    if scope == "layer":
+        model["ffn"] = r.choice([heads * head_dim, 2 * heads * head_dim + 3, 40])
+    if preset in LAYERS_OF_JOINT and r.random() < 0.5:
+        model["layers"] = r.choice([2, 3])
+    if r.random() < 0.3:
+        model["batch"] = 2
+    return kind, model
+
+
+def tokens_of(kind, model):
+    """(outer, inner) tokens of the grid."""
+    frames, height, width = model["grid"]
+    if kind == "spatial-temporal":
+        return frames, height * width
+    return 1, frames * height * width + (model["text_tokens"] if kind == "joint" else 0)
+
+
+def random_mask(r, heads, blocks):
+    """A mask of one of several kinds of imbalance: by head, by row, by column, all, or nothing at all in some rows."""
+    kind = r.choice(["uniform", "heads", "rows", "columns", "empty rows", "diagonal"])
+    density = r.choice([0.1, 0.3, 0.6, 0.9])
+    bits = bytearray()
+    for _ in range(heads):
+        head = r.random() if kind == "heads" else density
+        columns = [r.random() for _ in range(blocks)]
+        for q in range(blocks):
+            row = r.random() * head * 2 if kind in ("rows", "empty rows") else head
+            if kind == "empty rows" and r.random() < 0.3:
+                row = 0
+            for k in range(blocks):
+                share = columns[k] if kind == "columns" else row
+                if kind == "diagonal":
+                    share = 1.0 if abs(q - k) <= 1 else 0.05
+                bits.append(r.random() < share)
+    return bytes(bits)
+
+
+def block_starts(r, tokens):
+    """Borders of blocks of one size with a ragged end, or of any sizes; few blocks more often than many."""
+    size = max(1, min(384, r.choice([tokens // 40 + 1, tokens // 12 + 1, tokens // 5 + 1, 16, 64])))
+    if r.random() < 0.6:
+        return [*range(0, tokens, size), tokens]
+    starts = [0]
+    while starts[-1] < tokens:
+        starts.append(min(tokens, starts[-1] + r.randint(1, min(384, 2 * size))))
+    return starts
+
+
+def draw_mask(r, folder, kind, model, evolving):
+    if kind != "spatial-temporal" and not evolving and r.random() < 0.45:
+        starts = block_starts(r, tokens_of(kind, model)[1])
+        blocks = len(starts) - 1
+        write_npy(folder / "mask.npy", (model["heads"], blocks, blocks), "|u1", random_mask(r, model["heads"], blocks))
+        write_npy(folder / "mask.block_starts.npy", (len(starts),), "<i4", struct.pack(f"<{len(starts)}i", *starts))
+        return {"mask": {"file": "mask.npy"}}
+    pattern = r.choice(sorted(EVOLVE) if evolving else PATTERNS)
+    mask = {"pattern": pattern, "density": r.choice([0.15, 0.3, 0.5, 0.8]), "block": r.choice([32, 48, 64, 100, 128]),
+            "seed": r.randint(0, 99)}
+    if pattern in ("dense", "window", "headwise", "tokenwise", "hybrid-window", "chess"):
+        mask["block"] = r.choice([8, 16, 27, 32, 64, 100])
+    sections = {"mask": mask}
+    if kind == "spatial-temporal" and r.random() < 0.6:
+        mask["temporal_pattern"] = r.choice(["window", "chess", "tokenwise"])
+    for name in dict.fromkeys([mask["pattern"], mask.get("temporal_pattern", "")]):
+        if name in PARAMETERS and r.random() < 0.5:
+            sections[f"mask.{name}"] = PARAMETERS[name](r)
+    return sections
+
+
+def cluster_file(r, path):
+    def number(value):
+        return f"{{ value = {value!r}, source = \"drawn\" }}"
+    per_node = r.choice([1, 2, 3, 4])
+    lines = ['name = "drawn"', 'note = ""', f"gpus_per_node = {per_node}", "scalable = true", "", "[network]",
+             'provenance = "assumed"']
+    for key, values in {"link_gbps": [0.5, 3.7, 25.0, 160.0], "nic_gbps": [0.3, 2.9, 12.5, 48.0],
+                        "intra_latency_ns": [0.0, 0.4, 700.0, 3400.0], "inter_latency_ns": [0.0, 12.6, 14000.0],
+                        "compute_slowdown": [1.0, 1.125, 2.5]}.items():
+        lines.append(f"{key} = {number(r.choice(values))}")
+    lines += ["", "[cost]", 'provenance = "assumed"']
+    for key, values in {"attend_ns_per_launch": [0.0, 51.3, 5000.0], "attend_ns_per_row": [0.0, 0.4612, 3.3],
+                        "attend_ns_per_pair_channel": [2.564e-05, 0.0031, 0.02], "move_ns_per_byte": [0.0004904, 0.05],
+                        "gemm_ns_per_flop": [4.579e-06, 0.0007]}.items():
+        lines.append(f"{key} = {number(r.choice(values))}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return per_node
+
+
+def draw_cluster(r, folder, mode):
+    ranks = r.choice([1, 2, 3, 4, 5, 6, 8] if mode != "execute" else [1, 2, 2, 3, 4, 4, 5, 6])
+    if r.random() < 0.6:
+        per_node = cluster_file(r, folder / "cluster.toml")
+        if ranks > per_node:  # whole nodes
+            ranks = per_node * r.randint(1, max(1, 8 // per_node))
+        return {"profile": "cluster.toml", "ranks": ranks}
+    return {"preset": r.choice(["local", "a800x8", "h100x8"]), "ranks": ranks}
+
+
+def draw_strategy(r, ranks, heads, scope):
+    name = r.choice(["single", "ulysses", "ring", "usp", "dbsp", "cyclic", "snake", "allgather_kv", "ring", "usp", "dbsp"]
+                    + (["dsp", "megatron_sp", "megatron_tp"] if scope == "layer" else []))
+    given = {}
+    if name == "ring":
+        given["order"] = r.choice(["contiguous", "cyclic"])
+    if name in ("usp", "dbsp", "cyclic"):
+        degrees = [d for d in range(1, ranks + 1) if ranks % d == 0 and d <= heads]
+        if degrees and r.random() < 0.8:
+            given["ulysses"] = r.choice(degrees)
+            given["ring"] = ranks // given["ulysses"]
+        given["ranks"] = r.choice(["contiguous", "strided"])
+    if name == "usp":
+        given["order"] = r.choice(["contiguous", "cyclic"])
+    if name == "dbsp":
+        given |= {"reward": r.choice([0, 1, 2, 10]), "refine": r.choice(["true", "false"]),
+                  "exchange_cost": r.choice(["true", "false"]), "threshold": r.choice([0, 1.1])}
+    return name + ("" if not given else ":" + ",".join(f"{key}={value}" for key, value in given.items()))
+
+
+def known_defect(strategy, sections, kind):
+    name = strategy.split(":")[0]
+    if name == "allgather_kv" and sections["run"].get("text") == "replicate" and "file" in sections["mask"]:
+        return "allgather_crossing"
+    if name == "megatron_tp" and sections["model"]["heads"] == 1 and sections["cluster"]["ranks"] > 1:
+        return "megatron_tp_one_head"
+    return None
+
+
+def write_case(folder, seed, number, mode, one_pass=False):
+    """Writes the config of a case; returns its sections. `one_pass`: one layer at one denoise step."""
+    r = random.Random(f"spscope {seed} {number} {mode}")
+    folder.mkdir(parents=True, exist_ok=True)
+    scope = r.choices(["attention", "layer"], [3, 2])[0]
+    kind, model = draw_model(r, scope, mode)
+    steps = r.choice([1, 1, 1, 2, 3])
+    layers = r.choice([1, 1, 2])
+    evolving = steps > 1 and kind != "spatial-temporal" and r.random() < 0.7
+    sections = {"model": model} | draw_mask(r, folder, kind, model, evolving)
+    sections["cluster"] = draw_cluster(r, folder, mode)
+    run = {"mode": "simulate" if mode == "plan" else mode, "scope": scope, "dtype": r.choice(["bf16", "fp32"]),
+           "repeats": 1, "warmup": 0, "seed": r.randint(0, 99), "verify": "full",
+           "layers": layers, "denoise_steps": steps, "mask_lag": r.choice([0, 1])}
+    if scope == "layer" and model["heads"] * model["head_dim"] < 64:
+        run["dtype"] = "fp32"  # narrow_layers
+    if one_pass:
+        run |= {"layers": 1, "denoise_steps": 1}
+    if kind == "joint" and model["text_tokens"] > 0 and r.random() < 0.3:
+        run["text"] = "replicate"
+    sections["run"] = run
+    wanted = [draw_strategy(r, sections["cluster"]["ranks"], model["heads"], scope) for _ in range(r.randint(2, 4))]
+    run["strategies"] = [s for s in wanted if known_defect(s, sections, kind) is None] or ["single"]
+    (folder / "run.toml").write_text(toml(sections), encoding="utf-8")
+    return sections

@@ -1,0 +1,364 @@
+"""An oracle for spscope that shares no code with it: random configs are planned, simulated and executed, and what the
+program says is recomputed in double precision from `plan --ops --json` and `run --dump`, by the rules of docs/.
+
+    oracle.py --program PATH [--seed N] [--cases M] [--keep FOLDER]
+
+Prints a line for each figure of a case that is not as recomputed, with the folder of its config, and at last
+`N passed, N failed`. What is not compared because it is known to be wrong: LEFT_OUT of configs.py, and NOT_COMPARED.
+"""
+import argparse
+import concurrent.futures
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: numpy is missing (package python3-numpy)")
+    sys.exit(77)
+
+import attention
+import configs
+import figures
+import layers
+import masks
+import rules
+import schedule
+from plan_document import Plan
+
+NOT_COMPARED = {
+    "density": "metrics.md counts tiles, the program areas, and a run gives the first layer pass, not the mean",
+    "planned_imbalance_ratio with mask_lag": "known work is counted over attends of the mask that runs",
+}
+ROOT = Path(__file__).resolve().parents[2]
+RATIO = 1e-9    # relative, of ratios, tiles and costs
+REFERENCES = 2e-7  # between the square roots of two errors: the program's reference takes 1 / sqrt(head_dim) as a float
+SCHEDULED = 1e-6  # relative, of scheduled times, besides 2 ns: rounding to whole nanoseconds adds up
+
+
+class Case:
+    def __init__(self, program, folder, seed, number):
+        self.program, self.folder, self.problems = program, folder, []
+        self.mode = "execute" if number % 2 else "simulate"
+        self.sections = configs.write_case(folder, seed, number, self.mode, one_pass=True)
+
+    def call(self, *arguments):
+        environment = {**os.environ, "TMPDIR": str(self.folder), "LC_ALL": "C.UTF-8"}
+        done = subprocess.run([self.program, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True,
+                              timeout=300)
+        if done.returncode not in (0, 1, 2) or not done.stdout:
+            self.problems.append(f"{' '.join(arguments)}: exit code {done.returncode}: {done.stderr.strip()[-300:]}")
+            return None
+        return json.loads(done.stdout)
+
+    def expect(self, what, found, expected, relative=0.0, absolute=0.0):
+        if isinstance(expected, (list, tuple)) and isinstance(found, (list, tuple)) and len(found) == len(expected):
+            near = all(self.near(a, b, relative, absolute) for a, b in zip(found, expected))
+        else:
+            near = self.near(found, expected, relative, absolute)
+        if not near:
+            self.problems.append(f"{what}: {found} instead of {expected}")
+
+    @staticmethod
+    def near(found, expected, relative, absolute):
+        numbers = (int, float)
+        if not (isinstance(found, numbers) and isinstance(expected, numbers)) or relative == absolute == 0:
+            return found == expected
+        return abs(found - expected) <= absolute + relative * max(abs(found), abs(expected))
+
+    # -- what is known of the masks without the program
+
+    def masks(self):
+        """{axis: Mask}, or {} when the bits are not known."""
+        if self.mode == "execute":
+            return attention.read_masks(self.folder / "dump" / "layer-0")
+        if "file" not in self.sections["mask"]:
+            return {}
+        return {"inner": masks.Mask(np.load(self.folder / "mask.npy"), np.load(self.folder / "mask.block_starts.npy"))}
+
+    # -- one case
+
+    def run(self):
+        planned = self.call("plan", "run.toml", "--json")
+        document = self.call("plan", "run.toml", "--ops", "--json")
+        simulated = self.call("run", "run.toml", "--json", "--set", "run.mode=simulate")
+        if planned is None or document is None or simulated is None:
+            return
+        self.validate(document)
+        legal = [s for s in planned["strategies"] if s["legal"]]
+        executed = None
+        if self.mode == "execute" and legal:
+            executed = self.call("run", "run.toml", "--json", "--dump", "dump")
+            if executed is None:
+                return
+        plans = {p["strategy"]: Plan(document, p) for p in document["plans"]}
+        self.expect("plans", sorted(plans), sorted(s["id"] for s in legal))
+        known = self.masks() if legal else {}
+        by_id = lambda result: {s["id"]: s for s in result["strategies"]} if result else {}
+        for s in planned["strategies"]:
+            self.check_legality(s, document["workload"], simulated["workload"]["ranks"])
+            if s["id"] not in plans:
+                continue
+            where = f"{s['label']}: "
+            self.check_plan(where, plans[s["id"]], s, known)
+            self.check_simulated(where, plans[s["id"]], by_id(simulated)[s["id"]], s)
+            if executed:
+                self.check_executed(where, by_id(executed)[s["id"]], s)
+        self.check_bound(plans, by_id(simulated), known)
+        self.check_comparison(simulated)
+        if self.mode == "simulate" and legal:
+            self.check_passes(by_id(simulated))
+        if executed:
+            self.check_outputs("dump", 0, document["workload"], by_id(executed), legal)
+            self.check_later_layers(document["workload"], legal)
+
+    def validate(self, document):
+        try:
+            import jsonschema
+        except ImportError:
+            return
+        schema = json.loads((ROOT / "schemas/plan_ops.schema.json").read_text("utf-8"))
+        error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
+        if error:
+            self.problems.append(f"plan --ops --json: {error.json_path}: {error.message[:200]}")
+
+    def check_legality(self, s, workload, ranks):
+        self.expect(f"{s['id']}: legal", s["legal"], rules.legal(s["name"], s["parameters"], workload, ranks))
+
+    def check_plan(self, where, plan, s, known):
+        w = plan.workload
+        for m in plan.messages:
+            moved = 0 if m["from"] == m["to"] else plan.cells(m["box"]) * plan.cell_bytes(plan.posts[m["post"]]["src"])
+            self.expect(f"{where}bytes of message {m['id']}", m["bytes"], moved)
+            self.expect(f"{where}tensors of message {m['id']}", sum(m["tensors"].values()), moved)
+        found = figures.bytes_figures(plan)
+        for name, expected in found.items():
+            self.expect(where + name, s[name], expected)
+        tensors = found["bytes_by_tensor"] | {"kv": found["bytes_by_tensor"]["k"] + found["bytes_by_tensor"]["v"]}
+        closed = rules.closed_form(s["name"], s["parameters"], s["resolved"], w, self.block(), plan.ranks)
+        for name, expected in closed.items():
+            self.expect(f"{where}bytes of {name} by strategies.md", tensors[name], expected)
+        self.check_costs(where, plan)
+        for name, expected in figures.ratios(plan, s["resolved"]["groups"]["ring"]).items():
+            self.expect(where + name, s[name], expected, RATIO)
+        if self.sections["run"]["mask_lag"] == 0:
+            self.expect(where + "planned_imbalance_ratio", s["planned_imbalance_ratio"], s["imbalance_ratio"], RATIO)
+        self.expect(where + "moved_fraction", s["moved_fraction"],
+                    figures.moved_fraction(plan, s["resolved"]["groups"]["ring"]), RATIO)
+        if known:
+            self.check_masks(where, plan, s, known)
+
+    def check_costs(self, where, plan):
+        for op in plan.ops:
+            flops = figures.flops(plan, op)
+            if flops is not None:
+                self.expect(f"{where}FLOPs of op {op['id']}", op["flops"], flops)
+            if "bytes_touched" in op:
+                self.expect(f"{where}bytes touched by op {op['id']}", op["bytes_touched"], figures.bytes_touched(plan, op))
+            self.expect(f"{where}cost of op {op['id']}", op["cost_ns"], figures.cost_ns(plan, op), RATIO)
+
+    def check_masks(self, where, plan, s, known):
+        tiles, once = np.zeros(plan.ranks), 0.0
+        for axis, mask in known.items():
+            if not any(masks.axis_of(plan, op) == axis for op in plan.attends()):
+                if mask.bits.any() and plan.workload["scope"] == "attention":
+                    self.problems.append(f"{where}nothing attends along the {axis} axis")
+                continue
+            problems, of_rank, whole = masks.attended(plan, axis, mask)
+            self.problems += [where + problem for problem in problems[:5]]
+            tiles, once = tiles + of_rank, once + whole
+        self.expect(where + "tiles", s["tiles"], float(tiles.sum()), RATIO)
+        self.expect(where + "tiles_redundant", s["tiles_redundant"], float(tiles.sum()) - once, RATIO, 1e-6 * once + 1e-9)
+
+    def check_simulated(self, where, plan, s, planned):
+        durations = [math.ceil(op["cost_ns"]) for op in plan.ops]
+        times = schedule.schedule(plan, durations, schedule.Network(plan.cluster["network"]))
+        slack = {"relative": SCHEDULED, "absolute": 2}
+        for part, name in enumerate(("post_ns", "begin_ns", "end_ns")):
+            self.expect(f"{where}{name} of ops", [op[name] for op in plan.ops], [t[part] for t in times], **slack)
+        # From here on by the program's own times of ops, so that every figure is compared to the nanosecond.
+        own = [(op["post_ns"], op["begin_ns"], op["end_ns"]) for op in plan.ops]
+        total = schedule.makespan(own)
+        self.expect(where + "makespan_ns", s["makespan_ns"], total)
+        self.expect(where + "makespan_ns of the plan", plan.raw["makespan_ns"], total)
+        for name, expected in figures.shares_of_time(plan, own).items():
+            self.expect(where + name, s[name], expected)
+        self.expect(where + "attention_ns", s["attention_ns"], figures.attention_ns(plan, own))
+        self.expect(where + "memory_peak_bytes", s["memory_peak_bytes"], figures.memory(plan, own))
+        if any(peak > bound for peak, bound in zip(s["memory_peak_bytes"], planned["memory_peak_bytes"])):
+            self.problems.append(f"{where}peak memory {s['memory_peak_bytes']} above its bound {planned['memory_peak_bytes']}")
+        self.expect(where + "parameter_bytes", s["parameter_bytes"], figures.parameter_bytes(plan))
+        for name in (*figures.bytes_figures(plan), "tiles", "tiles_redundant", "moved_fraction", "imbalance_ratio",
+                     "barrier_imbalance_ratio", "coupled_imbalance_ratio", "planned_imbalance_ratio", "replans"):
+            self.expect(f"{where}simulated {name}", s[name], planned[name], RATIO)
+
+    def check_executed(self, where, s, planned):
+        for name in ("bytes_sent", "bytes_sent_intra_node", "bytes_sent_inter_node", "bytes_received", "bytes_by_tensor",
+                     "messages", "tiles"):
+            self.expect(f"{where}executed {name}", s[name], planned[name], RATIO)
+        over = [peak > bound for peak, bound in zip(s["memory_peak_bytes"], planned["memory_peak_bytes"])]
+        if any(over):
+            self.problems.append(f"{where}executed memory {s['memory_peak_bytes']} above {planned['memory_peak_bytes']}")
+        parts = zip(s["compute_ns"], s["wire_ns"], s["wait_late_peer_ns"], s["other_ns"])
+        self.expect(where + "shares of time", [sum(p) for p in parts], [s["makespan_ns"]] * len(s["compute_ns"]))
+
+    def check_bound(self, plans, simulated, known):
+        """The compute of `single`, with each attention launched once for the rows that have a key, over all ranks."""
+        single = next((plan for plan in plans.values() if simulated[plan.raw["strategy"]]["name"] == "single"), None)
+        for plan in plans.values():
+            s = simulated[plan.raw["strategy"]]
+            if s["bound_ns"] is not None and s["bound_ns"] > s["makespan_ns"]:
+                self.problems.append(f"{s['label']}: makespan {s['makespan_ns']} below the bound {s['bound_ns']}")
+        if single is None or not known:
+            return
+        cost, w = single.cluster["cost"], single.workload
+        total = sum(figures.cost_ns(single, op) for op in single.ops if op["kind"] != "attend")
+        for axis, mask in known.items():
+            sequences = (w["outer_tokens"] if axis == "inner" else w["inner_tokens"]) * w["batch"]
+            area = sum(int(mask.pairs(head).sum()) for head in range(w["heads"])) * sequences
+            if area:
+                total += (cost["attend_ns_per_launch"] + cost["attend_ns_per_row"] * mask.active_rows() * sequences +
+                          cost["attend_ns_per_pair_channel"] * area * w["head_dim"])
+        self.expect("bound_ns", simulated[single.raw["strategy"]]["bound_ns"], math.floor(total / single.ranks), 1e-9, 1)
+
+    def check_comparison(self, simulated):
+        """Speed-ups, and times of a whole generation, with the steps and passes of the model as it is listed."""
+        legal = [s for s in simulated["strategies"] if s["legal"]]
+        listed = self.call("list", "models", "--json")
+        model = next(m for m in listed["models"] if m["name"] == self.sections["model"]["preset"])
+        times = simulated["workload"]["model_layers"] * model["denoise_steps"] * model["cfg"]
+        for s in legal:
+            self.expect(f"{s['label']}: speedup", s["speedup"], legal[0]["makespan_ns"] / s["makespan_ns"], RATIO)
+            self.expect(f"{s['label']}: end_to_end_ns", s["end_to_end_ns"], s["makespan_ns"] * times, RATIO)
+
+    def check_passes(self, one_pass):
+        """Several layer passes: sums, means and the largest of single ones."""
+        run, layer_passes = self.sections["run"], 4
+        result = self.call("run", "run.toml", "--json", "--set", "run.layers=2", "--set", "run.denoise_steps=2")
+        if result is None:
+            return
+        self.expect("layer_passes_done", result["workload"]["layer_passes_done"], layer_passes)
+        # One mask for all passes, which strategies know: every pass is the first one again.
+        same = "file" in self.sections["mask"] and run["mask_lag"] == 0 and self.block(0) == self.block(1)
+        for s in result["strategies"]:
+            if not s["legal"]:
+                continue
+            where, first = f"{s['label']} in {layer_passes} passes: ", one_pass[s["id"]]
+            passes = s["by_layer"]
+            self.expect(where + "by_layer", [(p["denoise_step"], p["layer"]) for p in passes],
+                        [(0, 0), (0, 1), (1, 0), (1, 1)])
+            self.expect(where + "makespan_ns", s["makespan_ns"], sum(p["makespan_ns"] for p in passes))
+            self.expect(where + "tiles", s["tiles"], sum(p["tiles"] for p in passes), RATIO)
+            for name in ("imbalance_ratio", "barrier_imbalance_ratio", "coupled_imbalance_ratio"):
+                self.expect(where + name, s[name], sum(p[name] for p in passes) / layer_passes, RATIO)
+            for name in ("makespan_ns", "tiles", "imbalance_ratio", "slowest_rank", "slowest_excess"):
+                self.expect(f"{where}first {name}", passes[0][name], first["by_layer"][0][name], RATIO)
+            slowest = max(range(len(first["compute_ns"])), key=first["compute_ns"].__getitem__)
+            mean = sum(first["compute_ns"]) / len(first["compute_ns"])
+            if mean > 0:
+                self.expect(f"{where}first slowest_rank", passes[0]["slowest_rank"], slowest)
+                self.expect(f"{where}first slowest_excess", passes[0]["slowest_excess"],
+                            first["compute_ns"][slowest] / mean - 1, 1e-6, 1e-9)
+            if not same:
+                continue
+            self.expect(where + "memory_peak_bytes", s["memory_peak_bytes"], first["memory_peak_bytes"])
+            for name in ("bytes_sent", "bytes_received", "compute_ns", "wire_ns", "wait_late_peer_ns", "other_ns"):
+                self.expect(where + name, s[name], [layer_passes * x for x in first[name]])
+            for name in ("attention_ns", "messages", "bound_ns", "makespan_ns"):
+                self.expect(where + name, s[name], layer_passes * first[name])
+
+    # -- what was computed
+
+    def block(self, layer=0):
+        model = self.sections["model"]
+        if self.sections["run"]["scope"] == "attention":
+            return "attention"
+        if model["preset"] in configs.LAYERS_OF_JOINT:
+            of_preset, single = configs.LAYERS_OF_JOINT[model["preset"]]
+            depth = model.get("layers", of_preset)
+            return "double" if layer < depth - single * depth // of_preset else "single"
+        return {"wan": "wan", "cog": "joint", "st-": "spatial-temporal 2", "ope": "spatial-temporal 2"}[model["preset"][:3]]
+
+    def check_later_layers(self, workload, legal):
+        """Of an MM-DiT model the last layers are single streams."""
+        layers_of_model = self.sections["model"].get("layers", 0)
+        if layers_of_model == 0 or workload["scope"] == "attention":
+            return
+        executed = self.call("run", "run.toml", "--json", "--dump", "all", "--set", f"run.layers={layers_of_model}")
+        if executed is None:
+            return
+        by_layer = [{s["id"]: s["by_layer"][layer] for s in executed["strategies"] if s["legal"]}
+                    for layer in range(layers_of_model)]
+        for layer, results in enumerate(by_layer):
+            self.check_outputs("all", layer, workload, results, legal)
+
+    def check_outputs(self, dump, layer, workload, executed, legal):
+        folder, dtype = self.folder / dump / f"layer-{layer}", workload["dtype"]
+        ids = [s["id"] for s in legal]
+        if workload["scope"] == "attention":
+            worst, tolerance = attention.check(folder, workload, ids), attention.TOLERANCE[dtype]
+        else:
+            worst = layers.check(folder, workload, self.block(layer), self.sections["run"]["seed"], ids)
+            tolerance = layers.TOLERANCE[dtype]
+        replicated = workload["text"] == "replicate" and workload["text_tokens"] > 0
+        for s in legal:
+            error, told = worst[s["id"]], executed[s["id"]]["max_error"]
+            if not error <= tolerance:
+                self.problems.append(f"{s['label']}: row error {error:.3e} above {tolerance}")
+            if executed[s["id"]]["verify"] != "passed":
+                self.problems.append(f"{s['label']}: {executed[s['id']]['verify']} with {told}, recomputed {error}")
+            # The error that is told may be that of a replica, which the dump does not have.
+            apart = math.sqrt(told) - math.sqrt(error) if math.isfinite(told) else math.inf
+            if not -REFERENCES <= apart <= (math.inf if replicated else REFERENCES):
+                self.problems.append(f"{s['label']}: max_error {told}, recomputed {error}")
+
+
+def run_case(program, keep, seed, number):
+    folder = keep / f"seed-{seed}-case-{number}"
+    case = None
+    try:
+        case = Case(program, folder, seed, number)
+        case.run()
+        problems = case.problems
+    except Exception:
+        problems = (case.problems if case else []) + [traceback.format_exc()]
+    if not problems:
+        shutil.rmtree(folder)
+    return number, folder, problems
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description="recomputes what spscope says of random configs")
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cases", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="folder for the configs of failed cases")
+    given = parser.parse_args(arguments)
+    keep = (given.keep or Path(tempfile.mkdtemp(prefix="spscope-oracle-"))).resolve()
+    program, failed = str(Path(given.program).resolve()), 0
+    with concurrent.futures.ProcessPoolExecutor(given.jobs) as pool:
+        jobs = [pool.submit(run_case, program, keep, given.seed, given.first + n) for n in range(given.cases)]
+        for job in jobs:
+            number, folder, problems = job.result()
+            failed += bool(problems)
+            for problem in problems[:3]:
+                print(f"case {number}: {problem}")
+            if problems:
+                print(f"case {number}: {len(problems)} problems; {folder}/run.toml")
+    if not failed and not given.keep:
+        shutil.rmtree(keep)
+    print(f"{given.cases - failed} passed, {failed} failed")
+    return 1 if failed or not given.cases else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,87 @@
+"""docs/strategies.md as formulas: when a strategy is legal, and the bytes that it sends, summed over ranks."""
+
+
+def even(n, parts):
+    return [n * (j + 1) // parts - n * j // parts for j in range(parts)]
+
+
+def degrees(parameters, ranks, heads):
+    """(ulysses, ring) of usp and its kin: one that is 0 follows from the other; both 0: the largest legal ulysses."""
+    u, r = parameters.get("ulysses", 0), parameters.get("ring", 0)
+    if u == 0 and r == 0:
+        u = max(d for d in range(1, ranks + 1) if ranks % d == 0 and d <= heads)
+    return u or ranks // r, r or ranks // u
+
+
+def legal(name, parameters, w, ranks):
+    heads, layer = w["heads"], w["scope"] == "layer"
+    replicated = w["text"] == "replicate" and w["text_tokens"] > 0
+    spatial_temporal = len(w["masks"]) == 2
+    if name in ("single", "allgather_kv"):
+        return True
+    if name in ("ulysses", "snake"):
+        return ranks <= heads
+    if name == "ring":
+        return ranks == 1 or not replicated
+    if name == "dbsp" and replicated and not parameters.get("ulysses") and not parameters.get("ring"):
+        return ranks <= heads
+    if name in ("usp", "dbsp", "cyclic"):
+        u, r = degrees(parameters, ranks, heads)
+        return u * r == ranks and u <= heads and (r == 1 or not replicated)
+    if name == "dsp":
+        return spatial_temporal and layer
+    if name == "megatron_sp":
+        return layer and ranks <= heads and ranks <= w["ffn"] and not replicated
+    return layer and ranks <= w["ffn"]  # megatron_tp
+
+
+def bytes_of_hidden(name, w, block, ranks):
+    """{tensor: bytes} of the Megatrons, from the table of layers."""
+    attentions_to_text = w["context_tokens"] > 0
+    times = {"wan": 6 if attentions_to_text else 4, "joint": 4, "double": 4,
+             "single": 3 if name == "megatron_sp" else 4}.get(block)
+    if block.startswith("spatial-temporal"):
+        times = (8 if block.endswith("2") else 6) + (4 if attentions_to_text else 0)
+    norms = (3 if attentions_to_text else 2) if block == "wan" else 0
+    tokens = w["outer_tokens"] * w["inner_tokens"]
+    with_heads = min(ranks, w["heads"])  # the others have no part in a norm over all heads
+    text = tensor_bytes(w, w["text_tokens"]) if w["text"] == "replicate" else 0
+    return {"hidden": times * (ranks - 1) * (tensor_bytes(w) - text), "text": times * (ranks - 1) * text,
+            "norm": norms * 2 * (with_heads - 1) * 4 * tokens * w["batch"]}
+
+
+def tensor_bytes(w, tokens=None):
+    """M: one tensor over all ranks."""
+    element = {"bf16": 2, "fp32": 4}[w["dtype"]]
+    tokens = w["outer_tokens"] * w["inner_tokens"] if tokens is None else tokens
+    return tokens * w["heads"] * w["head_dim"] * element * w["batch"]
+
+
+def closed_form(name, parameters, resolved, w, block, ranks):
+    """{tensor: bytes} over all ranks where the documentation gives it exactly, else {}; sums of k and v as `kv`."""
+    heads, replicated = w["heads"], w["text"] == "replicate" and w["text_tokens"] > 0
+    spatial_temporal = len(w["masks"]) == 2
+    tokens = w["outer_tokens"] * w["inner_tokens"] - (w["text_tokens"] if replicated else 0)
+    m, text = tensor_bytes(w, tokens), tensor_bytes(w, w["text_tokens"]) if replicated else 0
+    if name == "single":
+        return {"q": 0, "kv": 0, "o": 0, "text": 0, "hidden": 0, "exchange": 0, "norm": 0}
+    if name in ("ring", "allgather_kv"):
+        return {"q": 0, "kv": 2 * (ranks - 1) * m, "o": 0, "text": 0, "hidden": 0, "exchange": 0, "norm": 0}
+    if name in ("ulysses", "snake") and not spatial_temporal and (name == "ulysses" or heads % ranks == 0):
+        shares = sum(t * h for t, h in zip(even(tokens, ranks), even(heads, ranks)))
+        stay = shares * m // (tokens * heads) if tokens else 0
+        return {"q": m - stay, "kv": 2 * (m - stay), "o": m - stay, "text": (ranks - 1) * text, "hidden": 0, "norm": 0}
+    if name in ("usp", "cyclic", "dbsp") and heads % resolved["ulysses"] == 0 and not replicated:
+        u, r = resolved["ulysses"], resolved["ring"]
+        once, rest = divmod((u - 1) * m, u)
+        if rest:
+            return {}
+        found = {"q": once, "kv": 2 * once + 2 * (r - 1) * m, "o": once, "text": 0, "hidden": 0, "norm": 0}
+        return found | ({} if name == "dbsp" else {"exchange": 0})
+    if name == "dsp":
+        stay = sum(t * s for t, s in zip(even(w["outer_tokens"], ranks), even(w["inner_tokens"], ranks)))
+        channel = tensor_bytes(w, 1)
+        return {"q": 0, "kv": 0, "o": 0, "hidden": 2 * (w["outer_tokens"] * w["inner_tokens"] - stay) * channel, "norm": 0}
+    if name.startswith("megatron"):
+        return bytes_of_hidden(name, w, block, ranks)
+    return {}

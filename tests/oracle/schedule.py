@@ -1,0 +1,231 @@
+"""When each op runs: docs/plan-json.md, "The schedule", as a fluid simulation of all links from event to event."""
+import heapq
+import math
+
+from plan_document import COMMUNICATES, TWO_SIDED_WITH_DATA
+
+FORGIVEN = 1e-6  # of a nanosecond
+
+
+def whole(x):
+    return math.ceil(x - FORGIVEN - 1e-12 * x)
+
+
+class Network:
+    def __init__(self, numbers):
+        self.link, self.nic = numbers["link_gbps"], numbers["nic_gbps"]
+        self.intra, self.inter = (math.floor(numbers[k] + 0.5) for k in ("intra_latency_ns", "inter_latency_ns"))
+        self.slowdown = numbers["compute_slowdown"]
+
+    def latency(self, plan, a, b):
+        return self.intra if plan.node(a) == plan.node(b) else self.inter
+
+    def links(self, plan, a, b):
+        """name -> bytes a nanosecond of every link that a message uses."""
+        used = {("out", a): self.link, ("in", b): self.link}
+        if plan.node(a) != plan.node(b) and self.nic > 0:
+            used |= {("node out", plan.node(a)): self.nic, ("node in", plan.node(b)): self.nic}
+        return used
+
+
+class Instant:
+    """A network that takes no time."""
+    slowdown = 1
+
+    def latency(self, plan, a, b):
+        return 0
+
+    def links(self, plan, a, b):
+        return {}
+
+
+class Link:
+    """Jobs under way, each with the bytes that are left, moved on to exact times."""
+    def __init__(self, rate):
+        self.rate, self.now, self.left, self.ended = rate, 0.0, {}, []
+
+    def next_end(self):
+        return self.now + min(self.left.values()) * len(self.left) / self.rate
+
+    def advance(self, now):
+        while self.left and whole(self.next_end()) <= now:
+            at, moved = self.next_end(), min(self.left.values())
+            self.ended += [job for job, left in self.left.items() if left <= moved]
+            self.left = {job: left - moved for job, left in self.left.items() if left > moved}
+            self.now = at
+        if now > self.now:
+            self.left = {job: left - (now - self.now) * self.rate / len(self.left) for job, left in self.left.items()}
+            self.now = now
+
+    def take_ended(self, now):
+        """Jobs that have ended by a whole nanosecond, each once."""
+        self.advance(now)
+        ended, self.ended = self.ended, []
+        return ended
+
+
+class Simulation:
+    def __init__(self, plan, durations, network):
+        self.plan, self.durations, self.network = plan, durations, network
+        self.times = [[None, None, None] for _ in plan.ops]  # post, begin, end
+        self.now, self.events, self.ready = 0, [], []
+        self.waiting, self.followers = [0] * len(plan.ops), [[] for _ in plan.ops]
+        self.links, self.on_links = {}, {}
+        self.running = {}  # rank -> [op, work left, since, end]
+        self.busy = [0] * plan.ranks
+        last = {}
+        for op in plan.ops:
+            before = set(op["after"]) | {last[op["rank"], op["lane"]]} if (op["rank"], op["lane"]) in last else set(op["after"])
+            last[op["rank"], op["lane"]] = op["id"]
+            self.waiting[op["id"]] = len(before)
+            for b in before:
+                self.followers[b].append(op["id"])
+        self.wired = [[m for m in op["messages"] if plan.messages[m]["from"] != plan.messages[m]["to"]]
+                      if op["kind"] in COMMUNICATES else [] for op in plan.ops]
+        self.open = [len(wired) for wired in self.wired]
+        self.ends = {}  # message -> ops that list it
+        for op in plan.ops:
+            for m in self.wired[op["id"]]:
+                self.ends.setdefault(m, []).append(op["id"])
+        self.unposted = {m: len(ends) for m, ends in self.ends.items()}
+        self.meetings = {}
+        for op in plan.ops:
+            if op["kind"] in ("reduce", "barrier"):
+                self.meetings.setdefault((op["post"], op["group"]), []).append(op["id"])
+        self.absent = {key: len(members) for key, members in self.meetings.items()}
+
+    def run(self):
+        self.ready = [op for op, count in enumerate(self.waiting) if count == 0]
+        self.drain()
+        while self.events or any(link.left for link in self.links.values()):
+            ends = [whole(link.next_end()) for link in self.links.values() if link.left]
+            self.now = min(ends + ([self.events[0][0]] if self.events else []))
+            while True:
+                served = [job for link in self.links.values() for job in link.take_ended(self.now)]
+                due = []
+                while self.events and self.events[0][0] == self.now:
+                    due.append(heapq.heappop(self.events))
+                if not served and not due:
+                    break
+                for job in served:
+                    self.on_links[job] -= 1
+                    if self.on_links[job] == 0:
+                        self.arrive(job)
+                for _, kind, what in due:
+                    self.handle(kind, what)
+                self.drain()
+        assert all(end is not None for _, _, end in self.times), "an op never ends"
+        return self.times
+
+    def drain(self):
+        while self.ready:
+            self.post(self.ready.pop())
+
+    def handle(self, kind, what):
+        if kind == "compute":
+            rank, op = what
+            if rank in self.running and self.running[rank][0] == op and self.running[rank][3] == self.now:
+                del self.running[rank]
+                self.finish(op)
+        elif kind == "barrier":
+            self.finish(what)
+        else:
+            self.serve(what)
+
+    def post(self, op_id):
+        op = self.plan.ops[op_id]
+        self.times[op_id][0] = self.now
+        if op["kind"] not in COMMUNICATES:
+            self.times[op_id][1] = self.now
+            slow = self.network.slowdown if self.busy[op["rank"]] else 1
+            work = self.durations[op_id]
+            self.running[op["rank"]] = [op_id, work, self.now, self.now + whole(work * slow)]
+            heapq.heappush(self.events, (self.running[op["rank"]][3], "compute", (op["rank"], op_id)))
+            return
+        if op["kind"] in TWO_SIDED_WITH_DATA and self.wired[op_id]:
+            self.occupy(op["rank"], 1)
+        if op["kind"] in ("reduce", "barrier"):
+            key = (op["post"], op["group"])
+            self.absent[key] -= 1
+            if self.absent[key] == 0:
+                self.meet(self.meetings[key], op["kind"])
+            return
+        self.begin(op_id)
+        self.start(op_id)
+
+    def begin(self, op_id):
+        self.times[op_id][1] = self.now
+
+    def meet(self, members, kind):
+        ranks = [self.plan.ops[m]["rank"] for m in members]
+        latency = max([self.network.latency(self.plan, ranks[0], rank) for rank in ranks[1:]], default=0)
+        for member in members:
+            self.begin(member)
+        for member in members:
+            if kind == "barrier" and latency > 0:
+                heapq.heappush(self.events, (self.now + latency, "barrier", member))
+            else:
+                self.start(member)
+
+    def start(self, op_id):
+        if not self.wired[op_id]:
+            self.finish(op_id)
+        for m in self.wired[op_id]:
+            self.unposted[m] -= 1
+            if self.unposted[m] > 0:
+                continue
+            for end in self.ends[m]:
+                self.begin(end)
+            message = self.plan.messages[m]
+            latency = self.network.latency(self.plan, message["from"], message["to"])
+            if latency > 0:
+                heapq.heappush(self.events, (self.now + latency, "served", m))
+            else:
+                self.serve(m)
+
+    def serve(self, m):
+        message = self.plan.messages[m]
+        links = self.network.links(self.plan, message["from"], message["to"])
+        self.on_links[m] = len(links)
+        for name, rate in links.items():
+            link = self.links.setdefault(name, Link(rate))
+            link.advance(self.now)
+            link.left[m] = message["bytes"]
+        if not links:
+            self.arrive(m)
+
+    def arrive(self, m):
+        for op_id in self.ends[m]:
+            self.open[op_id] -= 1
+            if self.open[op_id] == 0:
+                if self.plan.ops[op_id]["kind"] in TWO_SIDED_WITH_DATA:
+                    self.occupy(self.plan.ops[op_id]["rank"], -1)
+                self.finish(op_id)
+
+    def occupy(self, rank, by):
+        slowdown = self.network.slowdown
+        before = slowdown if self.busy[rank] else 1
+        self.busy[rank] += by
+        after = slowdown if self.busy[rank] else 1
+        if rank not in self.running or before == after:
+            return
+        op_id, left, since, _ = self.running[rank]
+        left = max(0.0, left - (self.now - since) / before)
+        self.running[rank] = [op_id, left, self.now, self.now + whole(left * after)]
+        heapq.heappush(self.events, (self.running[rank][3], "compute", (rank, op_id)))
+
+    def finish(self, op_id):
+        self.times[op_id][2] = self.now
+        for follower in self.followers[op_id]:
+            self.waiting[follower] -= 1
+            if self.waiting[follower] == 0:
+                self.ready.append(follower)
+
+
+def schedule(plan, durations, network):
+    """[post, begin, end] of each op, in whole nanoseconds."""
+    return Simulation(plan, durations, network).run()
+
+
+def makespan(times):
+    return max((end for _, _, end in times), default=0) - min((post for post, _, _ in times), default=0)
