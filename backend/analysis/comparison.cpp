@@ -46,28 +46,7 @@ StoredRun load_run(const StoreReader& reader, const RunRecord& record, const Clu
 }
 
 Workload describe(const WorkloadRecord& record) {
-  Workload w;
-  w.model = record.model;
-  w.pattern = record.pattern;
-  w.cluster = record.cluster;
-  w.scope = record.scope;
-  w.dtype = dtype_name(record.dtype);
-  w.tokens = record.tokens;
-  w.text_tokens = record.text_tokens;
-  w.blocks = record.blocks;
-  w.density = record.density;
-  w.heads = record.heads;
-  w.head_dim = record.head_dim;
-  w.batch = record.batch;
-  w.layers = record.layers;
-  w.denoise_steps = record.denoise_steps;
-  w.model_layers = record.model_layers;
-  w.forward_passes = record.forward_passes;
-  w.ranks = record.ranks;
-  w.nodes = record.nodes;
-  w.data_parallel = record.data_parallel;
-  w.config_toml = record.config_toml;
-  w.cluster_toml = record.cluster_toml;
+  Workload w{record, {}, {}};
   if (const Model* model = find_model_preset(w.model)) w.model_denoise_steps = model->denoise_steps;
   return w;
 }
@@ -135,12 +114,12 @@ Recording recording_of(const StoreReader& reader) {
 std::optional<int> layer_passes_done(const std::vector<StrategyResult>& strategies) {
   std::optional<int> done;
   for (const StrategyResult& s : strategies)
-    if (s.legal) done = std::max(done.value_or(0), static_cast<int>(s.by_layer.size()));
+    if (s.legal()) done = std::max(done.value_or(0), static_cast<int>(s.by_layer.size()));
   return done;
 }
 
 // Whether its time is valid: it ran, and did not compute a wrong result.
-bool counts(const StrategyResult& s) { return s.legal && s.makespan_ns && s.verify != "failed"; }
+bool counts(const StrategyResult& s) { return s.legal() && s.makespan_ns && s.verify != "failed"; }
 
 bool comparable(const StrategyResult& s) { return counts(s) && s.provenance && s.provenance->timing == Timing::kClean; }
 

@@ -22,7 +22,7 @@ Change change_of(const StrategyResult& before, const StrategyResult& after, doub
     change.note = std::move(why);
     return change;
   };
-  if (before.legal && !after.legal) return worse("no longer legal: " + after.reason);
+  if (before.legal() && !after.legal()) return worse("no longer legal: " + after.reason());
   if (before.verify == "passed" && after.verify == "failed") return worse("its outputs are no longer right");
   if (!before.makespan_ns || !after.makespan_ns) return change;
   if (oversubscribed(before) || oversubscribed(after)) {
@@ -64,7 +64,7 @@ std::string difference(const Workload& a, const Workload& b) {
   compare("pattern", a.pattern, b.pattern);
   compare("cluster", a.cluster, b.cluster);
   compare("scope", a.scope, b.scope);
-  compare("dtype", a.dtype, b.dtype);
+  compare("dtype", std::string(dtype_name(a.dtype)), std::string(dtype_name(b.dtype)));
   compare_counts("tokens", a.tokens, b.tokens);
   compare_counts("blocks", a.blocks, b.blocks);
   compare_counts("heads", a.heads, b.heads);

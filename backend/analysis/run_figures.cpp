@@ -174,25 +174,6 @@ void add_verdicts(StrategyResult& result, std::span<const StoredRun> runs) {
   }
 }
 
-StrategyResult described(const StrategyRecord& strategy) {
-  StrategyResult result;
-  result.id = strategy.id;
-  result.name = strategy.name;
-  result.label = strategy.label;
-  result.parameters = strategy.parameters;
-  result.ulysses = strategy.ulysses;
-  result.ring = strategy.ring;
-  result.rank_map = strategy.rank_map;
-  result.ulysses_groups = strategy.ulysses_groups;
-  result.ring_groups = strategy.ring_groups;
-  result.legal = strategy.legal();
-  result.problems = strategy.problems;
-  if (!result.legal) result.reason = strategy.problems.front().message;
-  result.mode = strategy.mode;
-  result.backend = strategy.backend;
-  return result;
-}
-
 }  // namespace
 
 void set_slowest(LayerResult& layer, const std::vector<double>& tiles_by_rank) { set_slowest_by(layer, tiles_by_rank); }
@@ -229,7 +210,7 @@ void add_timeline(StoredRun& run, const Plan& plan, const Timeline& timeline) {
 }
 
 StrategyResult summarize(const StrategyRecord& strategy, std::span<const StoredRun> runs) {
-  StrategyResult result = described(strategy);
+  StrategyResult result(strategy);
   if (runs.empty()) return result;
   result.provenance = runs.front().record.provenance;
   result.repeats = static_cast<int>(runs.front().repeats.size());

@@ -13,10 +13,8 @@
 #include <vector>
 
 #include "backend/analysis/rank_times.h"
-#include "backend/base/dtype.h"
-#include "backend/base/error.h"
-#include "backend/base/parameter.h"
 #include "backend/plan/timeline.h"
+#include "backend/store/records.h"
 
 namespace spscope {
 
@@ -34,20 +32,14 @@ struct LayerResult {
   std::optional<double> slowest_excess;
 };
 
-struct StrategyResult {
-  std::string id;  // unique within a file: "usp-2"
-  std::string name, label;
-  Parameters parameters;
-  int ulysses = 1, ring = 1;
-  std::vector<int> rank_map;  // node of each rank
-  std::vector<std::vector<int>> ulysses_groups, ring_groups;
+// What a file says of the strategy itself, with what came out.
+struct StrategyResult : StrategyRecord {
+  StrategyResult() = default;
+  explicit StrategyResult(const StrategyRecord& record) : StrategyRecord(record) {}
 
-  bool legal = true;
-  std::string reason;  // the first problem, when illegal
-  std::vector<Problem> problems;
+  // The first problem of one that is illegal; else "".
+  std::string reason() const { return legal() ? "" : problems.front().message; }
 
-  RunMode mode = RunMode::kExecute;
-  std::string backend;
   std::optional<RunProvenance> provenance;  // absent when nothing ran
   int repeats = 0;                          // of each layer; the fewest
 
@@ -85,19 +77,11 @@ struct StrategyResult {
   std::vector<LayerResult> by_layer;
 };
 
-// The input of the strategies, and the config that it was made from.
-struct Workload {
-  std::string model, pattern, cluster, scope = "attention", dtype;
-  std::int64_t tokens = 0, text_tokens = 0, blocks = 0;
-  double density = 0;
-  int heads = 1, head_dim = 1, batch = 1;
-  int layers = 1, denoise_steps = 1;  // that ran
-  // Of these layers x denoise_steps, how many the file holds: fewer when the run was interrupted. Absent for a plan.
+// The input of the strategies, and how much of it the file holds.
+struct Workload : WorkloadRecord {
+  // Of layers x denoise_steps, how many the file holds: fewer when the run was interrupted. Absent for a plan.
   std::optional<int> layer_passes_done;
-  int model_layers = 1, forward_passes = 1;
   std::optional<int> model_denoise_steps;  // absent when the model is not a known preset
-  int ranks = 1, nodes = 1, data_parallel = 1;
-  std::string config_toml, cluster_toml;
 
   int layer_passes() const { return layers * denoise_steps; }
   bool interrupted() const { return layer_passes_done && *layer_passes_done < layer_passes(); }

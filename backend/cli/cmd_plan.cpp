@@ -31,7 +31,7 @@ struct PlanFlags {
 void print_plans(CommandContext& context, const PlanFlags& flags, const Job& job, const LayerOfJob& where) {
   for (std::size_t i = 0; i < job.strategies.size(); ++i) {
     const ChosenStrategy& chosen = job.strategies[i];
-    if (!describe_strategy(job, chosen, where.request, where.decisions[i].decision).legal) continue;
+    if (!describe_strategy(job, chosen, where.request, where.decisions[i].decision).legal()) continue;
     const PlannedLayer planned = plan_layer(chosen, where.request, where.decisions[i]);
     if (flags.dot) {
       print_dot(context.out, planned.plan);
@@ -51,7 +51,7 @@ void print_plans_as_json(CommandContext& context, const Job& job, const LayerOfJ
   for (std::size_t i = 0; i < job.strategies.size(); ++i) {
     const ChosenStrategy& chosen = job.strategies[i];
     const StrategyResult described = describe_strategy(job, chosen, where.request, where.decisions[i].decision);
-    if (described.legal)
+    if (described.legal())
       json.add(chosen.id, described.label, plan_layer(chosen, where.request, where.decisions[i]).plan);
   }
   json.end();
@@ -66,14 +66,14 @@ void plan_layer_of_job(const Job& job, const LayerOfJob& where, ProgressCount& p
     const LayerDecision& decision = where.decisions[i];
     progress.say_planning(job, static_cast<int>(i));
     if (is_first) results.push_back(describe_strategy(job, chosen, where.request, decision.decision));
-    if (results[i].legal) {
+    if (results[i].legal()) {
       LayerResult layer;
       layer.layer = where.layer;
       layer.denoise_step = where.denoise_step;
       layer.density = where.request.executed_mask().mask().density();
       add_layer(results[i], plan_layer(chosen, where.request, decision), layer);
     }
-    progress.end_plan(static_cast<int>(i), results[i].legal);
+    progress.end_plan(static_cast<int>(i), results[i].legal());
   }
 }
 

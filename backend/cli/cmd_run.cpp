@@ -1,73 +1,34 @@
 // `spscope run`: loads a job, runs it into a store, and prints the comparison that the store holds.
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
-#include <cstring>
 #include <memory>
-#include <optional>
-#include <ostream>
 
-#include "backend/analysis/comparison.h"
-#include "backend/base/number_text.h"
-#include "backend/base/result.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
-#include "backend/cli/help_format.h"
 #include "backend/cli/job_flags.h"
-#include "backend/cli/progress_printer.h"
-#include "backend/cli/run_command.h"
-#include "backend/cli/run_ranks.h"
-#include "backend/collect/progress_page.h"
-#include "backend/collect/scratch.h"
+#include "backend/cli/run_printer.h"
 #include "backend/config/environment.h"
 #include "backend/job/run_size.h"
+#include "backend/launch/launch_ranks.h"
+#include "backend/launch/rank_main.h"
+#include "backend/launch/run_in_process.h"
 #include "backend/launch/stop_signals.h"
-#include "backend/report/render.h"
 
 namespace spscope {
 namespace {
 
-int exit_code_of(const Comparison& comparison) {
-  bool any = false;
-  for (const StrategyResult& s : comparison.strategies) {
-    if (s.verify == "failed") return kExitFailed;
-    any = any || s.legal;
-  }
-  return any ? kExitDone : kExitUsage;
-}
+struct RunFlags {
+  JobFlags job;
+  std::string output, dump, progress, launcher;  // launcher "": as run.backend and who started this process say
+  bool force = false, headless = false;
+  std::string acknowledge;  // see RunShardsOptions
+  std::string collection;   // of a rank's process that a launcher started: the note of the run in progress
 
-// What is told of a run that did not come to its end, in the file and to the user.
-IncidentRecord incident_of(const Error* error) {
-  IncidentRecord incident;
-  incident.kind = IncidentKind::kInterrupted;
-  incident.message = stop_text();
-  if (error != nullptr) {
-    incident.kind = error->code() == ErrorCode::kRankHung ? IncidentKind::kHung : IncidentKind::kFailed;
-    incident.message = error->what();
-  }
-  return incident;
-}
+  std::string progress_kind() const { return !progress.empty() ? progress : headless ? "json" : "bar"; }
+};
 
-// Errors that are worth a file even where no event was recorded: which rank failed or hung, and when.
-bool tells_of_ranks(const Error& error) {
-  return error.code() == ErrorCode::kRankFailed || error.code() == ErrorCode::kRankHung ||
-         error.code() == ErrorCode::kStoreWrite;
-}
-
-// Runs the job. The outcome, or why it failed when what was recorded may be kept. Throws Error when nothing is.
-Result<RunOutcome> run_into(RunOutput& output, RunShards& shards, const Job& job, RunOptions options, bool keeps) {
-  bool refused = false;
-  options.on_size = room_check(output.note(), refused);
-  Result<RunOutcome> outcome = capture([&] { return run_job(job, shards.target(), options); });
-  const std::optional<Error> lost = shards.failure();
-  const bool stopped = outcome ? outcome->layer_passes_done == 0 && outcome->interrupted() && !(lost && keeps)
-                               : !keeps || refused || outcome.error().code() == ErrorCode::kInterrupted;
-  if (!stopped) return outcome;
-  output.discard();
-  if (!outcome) throw outcome.error();
-  if (lost) throw *lost;
-  throw Error(ErrorCode::kInterrupted, "the run was interrupted before a layer was complete", "nothing was kept");
-}
+// What this process does of a run.
+enum class RunPart { kAll, kLaunchRanks, kRank, kNothing };
 
 // Whether ranks are processes. What the user says goes first; else a process that was started beside others is a rank.
 // Ranks of simulate and project are none: there is nothing to start.
@@ -76,6 +37,13 @@ bool runs_processes(const RunFlags& flags, const Job& job) {
   if (!flags.launcher.empty()) return flags.launcher == "mpi";
   if (job.places.contains("run.backend")) return job.config.run.backend == "mpi";
   return started_beside_others();
+}
+
+RunPart part_of_this_process(const RunFlags& flags, const Job& job) {
+  if (runs_processes(flags, job)) return started_by_mpi() ? RunPart::kRank : RunPart::kLaunchRanks;
+  // Without ranks there is work for one process, however many were started.
+  const bool is_idle = job.config.run.mode != RunMode::kExecute && started_beside_others() && !first_of_others();
+  return is_idle ? RunPart::kNothing : RunPart::kAll;
 }
 
 // What was asked for where it means nothing; "" when nothing was.
@@ -87,168 +55,68 @@ std::string unused_launcher(const RunFlags& flags, const Job& job) {
                      choice_name(mode));
 }
 
-// Ranks that are threads of this process, or none.
-int run_here(CommandContext& context, const RunFlags& flags, ProgressPrinter& printer, const Job& job,
-             const std::string& path, const std::string& wanted) {
-  const std::atomic<bool>& stop = watch_stop_signals(flags.progress_kind() != "json");
-  if (const std::string unused = unused_launcher(flags, job); !unused.empty()) printer.warn(unused);
-  const auto on_note = [&printer](const std::string& text) { printer.note(text); };
-  RunOutputOptions place{flags.force, job.config.run.scratch, job.cluster.plan_ranks(), on_note, !wanted.empty()};
-  RunOutput output(path, place);
-  const ProgressPage page(output.note().progress_page());
-  return end_of_run(page, printer, [&] {
-    RunShards shards(output.note(),
-                     shards_options(flags, 0, job.config.run.mode == RunMode::kExecute ? place.ranks : 0));
-    RunOptions options;
-    options.dump = flags.dump;
-    options.interrupt = &stop;
-    options.on_progress = [&](const RunProgress& now) {
-      page.write(now);
-      printer(now);
-    };
-    options.on_note = on_note;
-    options.shards = shards.num_shards();
-    Result<RunOutcome> outcome = run_into(output, shards, job, options, !wanted.empty());
-    const Result<bool> complete = capture([&] {
-      finish_shards(shards, outcome);
-      return true;
-    });
-    if (!complete) output.leave_to_recover(outcome ? complete.error() : outcome.error());
-    if (!outcome && !tells_of_ranks(outcome.error()) && !holds_events(output.note())) throw outcome.error();
-
-    const MergeReport report = merge_output(output, false);
-    printer.set_out(wanted);
-    if (outcome) printer(outcome->progress);
-    printer.clear();
-    if (!outcome || outcome->layer_passes_done == 0) {  // no result, but the events are kept
-      const Error error = outcome ? *shards.failure() : outcome.error();
-      throw Error(error.code(), error.what(),
-                  fmt::format("{} events up to then are kept in {}", report.events, wanted));
-    }
-    const int code = print_stored(context, path, wanted);
-    print_kept(context, flags, wanted);
-    const bool is_told = !context.json && flags.progress_kind() != "json";  // above the table
-    if (outcome->interrupted() && !is_told)
-      printer.warn(interrupted_text(*outcome) + (wanted.empty() ? "" : " and are kept"));
-    if (const std::optional<Error> lost = shards.failure()) throw *lost;
-    if (code == kExitUsage)
-      page.set_cause("no strategy can run this workload", -1, error_id(ErrorCode::kStrategyIllegal));
-    if (!outcome->interrupted()) return code;
-    page.set_cause(stop_text(), -1, error_id(ErrorCode::kInterrupted));
-    return kExitFailed;
-  });
+// The arguments of a rank's process: those of this one, and that it is a rank, however many there are. A line that is
+// drawn over itself is for the process that has the terminal.
+std::vector<std::string> rank_arguments(const RunFlags& flags, const Job& job, const std::string& note, bool draws) {
+  std::vector<std::string> arguments = {"run", "--launcher", "mpi", "--max-memory",
+                                        std::to_string(job.max_memory_bytes)};
+  if (!flags.job.config.empty()) arguments.push_back(flags.job.config);
+  for (const std::string& strategy : flags.job.strategies) arguments.insert(arguments.end(), {"-s", strategy});
+  for (const std::string& setting : flags.job.settings) arguments.insert(arguments.end(), {"--set", setting});
+  if (!flags.dump.empty()) arguments.insert(arguments.end(), {"--dump", flags.dump});
+  if (!flags.acknowledge.empty()) arguments.insert(arguments.end(), {"--acknowledge", flags.acknowledge});
+  arguments.insert(arguments.end(), {"--progress", draws ? "none" : flags.progress_kind(), "--collection", note});
+  return arguments;
 }
 
-int run_with(CommandContext& context, const RunFlags& flags, ProgressPrinter& printer) {
+// A run, from its config to the comparison that it prints. Each line is a step that can end it with an Error.
+int run_with(CommandContext& context, const RunFlags& flags, RunPrinter& printer) {
+  // What was asked: every name looked up, every gap filled. All that is wrong with it is said together.
   Job job = load_job(flags.job, context.max_memory_bytes);
-  const bool processes = runs_processes(flags, job);
+
+  // Who executes the ranks, and whether this machine can.
+  const RunPart part = part_of_this_process(flags, job);
+  const bool processes = part == RunPart::kLaunchRanks || part == RunPart::kRank;
   require_room_for_ranks(job, processes);
   if (processes) job.config.run.backend = "mpi";
-  if (processes && started_by_mpi()) return run_as_rank(context, flags, printer, job);
-  // Without ranks there is work for one process, however many were started.
-  if (job.config.run.mode != RunMode::kExecute && started_beside_others() && !first_of_others()) {
+  if (part == RunPart::kNothing) {
     printer.silence();
     return kExitDone;
   }
   const std::string wanted = flags.output.empty() ? job.config.run.output : flags.output;
-  if (!wanted.empty()) check_output(wanted, flags.force);
-  std::optional<ScratchFile> scratch;  // when nothing is to be kept
-  if (wanted.empty()) scratch.emplace(job.config.run.scratch);
-  const std::string path = scratch ? scratch->path() : wanted;
-  if (processes) return launch_ranks(context, flags, printer, job, path, wanted);
-  return run_here(context, flags, printer, job, path, wanted);
+  const RunSetup setup{job, wanted, flags.force, flags.dump, flags.acknowledge, std::string(kVersion)};
+  if (part == RunPart::kRank) return rank_main(setup, flags.collection, printer);
+
+  // From here on a signal asks for the end of the run, and what is complete then is kept.
+  const std::atomic<bool>& stop = watch_stop_signals(flags.progress_kind() != "json");
+  if (const std::string unused = unused_launcher(flags, job); !unused.empty()) printer.warn(unused);
+
+  // OUT is locked, and its collection takes shards: what they hold outlives this process.
+  RunOutput output(wanted, {flags.force, job.config.run.scratch, job.cluster.plan_ranks(),
+                            [&](const std::string& text) { printer.note(text); }});
+  const ProgressPage page(output.note().progress_page());
+  return publish_end(page, printer, [&] {
+    // Every strategy in every layer of every denoise step: masks, plan, times, into the shards.
+    const std::string note = collecting_path(output.note().out);
+    const RunEnd end = part == RunPart::kLaunchRanks
+                           ? launch_ranks(setup, rank_arguments(flags, job, note, printer.draws()), printer.draws(),
+                                          output, page, stop, printer)
+                           : run_in_process(setup, output, page, stop, printer);
+
+    // The shards become OUT, and what OUT holds is printed.
+    return finish_run(output, setup, end, page, printer);
+  });
 }
 
 int run(CommandContext& context, const RunFlags& flags) {
   if (flags.headless) context.color = context.progress = false;
-  ProgressPrinter printer(context, flags.progress_kind());
+  RunPrinter printer(context, flags.progress_kind());
   if (flags.progress_kind() != "json") return run_with(context, flags, printer);
   if (!flags.collection.empty()) printer.leave_the_end();
   return printer.end(capture([&] { return run_with(context, flags, printer); }));
 }
 
 }  // namespace
-
-int end_of_run(const ProgressPage& page, ProgressPrinter& printer, const std::function<int()>& run) {
-  Result<int> code = capture(run);
-  const std::optional<RunProgress> said = page.read();
-  if (!code && (!said || said->cause.empty())) page.set_cause(code.error().what(), -1, error_id(code.error().code()));
-  page.set_end(code ? *code : exit_code(code.error()));
-  if (const std::optional<RunProgress> last = page.read()) printer.know(*last);
-  if (!code) throw code.error();
-  return *code;
-}
-
-std::string stop_text() {
-  const char* name = stop_signal() != 0 ? ::sigabbrev_np(stop_signal()) : nullptr;
-  return name != nullptr ? fmt::format("the run was stopped by SIG{}", name) : "the run was stopped";
-}
-
-std::string interrupted_text(const RunOutcome& outcome) {
-  return fmt::format("interrupted: {} of {} layer passes were complete", count_text(outcome.layer_passes_done),
-                     count_text(outcome.layer_passes));
-}
-
-RunShardsOptions shards_options(const RunFlags& flags, int first_rank, int ranks) {
-  RunShardsOptions options;
-  options.first_rank = first_rank;
-  options.ranks = ranks;
-  options.tool_version = kVersion;
-  options.acknowledge = flags.acknowledge;
-  // The ranks could go on, but what they do could not be kept: the layers that are complete are.
-  options.on_failure = request_stop;
-  return options;
-}
-
-std::function<void(std::int64_t)> room_check(const CollectingNote& note, bool& refused) {
-  return [note, &refused, begun = false](std::int64_t events) mutable {
-    refused = !begun;
-    require_room_for_events(note, events, begun);
-    refused = false;
-    begun = true;
-  };
-}
-
-void tell_end(RunShards& shards, const Result<RunOutcome>& outcome, const std::optional<Error>& lost) {
-  if (shards.target().head == nullptr) return;
-  if (!outcome)
-    shards.add_incident(incident_of(&outcome.error()));
-  else if (outcome->interrupted())
-    shards.add_incident(incident_of(lost ? &*lost : nullptr));
-}
-
-void finish_shards(RunShards& shards, const Result<RunOutcome>& outcome) {
-  tell_end(shards, outcome, shards.failure());
-  shards.finish();
-}
-
-MergeReport merge_output(RunOutput& output, bool tolerant, const std::vector<IncidentRecord>& incidents) {
-  MergeOptions merge;
-  merge.tolerant = tolerant;
-  merge.tool_version = kVersion;
-  merge.incidents = incidents;
-  return output.merge(merge);
-}
-
-int print_stored(CommandContext& context, const std::string& path, const std::string& shown_path) {
-  const StoreReader reader(path);
-  std::vector<Comparison> comparisons = compare_store(reader);
-  for (Comparison& c : comparisons) c.file = shown_path;
-  TerminalStyle style;
-  style.color = context.color;
-  style.width = text_width();
-  if (context.json)
-    context.out << render_json(comparisons);
-  else
-    for (const Comparison& c : comparisons) context.out << render_terminal(c, style);
-  return exit_code_of(comparisons.front());
-}
-
-void print_kept(CommandContext& context, const RunFlags& flags, const std::string& wanted) {
-  if (flags.progress_kind() == "json") return;  // the last line says it
-  if (!context.json && wanted.empty()) fmt::print(context.err, "\nnothing was kept; -o FILE.db keeps the run\n");
-  if (!wanted.empty()) fmt::print(context.err, "kept in {}\n", wanted);
-}
 
 Command declare_run() {
   auto flags = std::make_shared<RunFlags>();

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "backend/cli/command.h"
-#include "backend/cli/watch_view.h"
+#include "backend/cli/print_watch.h"
 #include "backend/store/output_file.h"
 
 namespace spscope {

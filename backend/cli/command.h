@@ -1,9 +1,6 @@
 // Commands of the `spscope` program: one file each (cmd_<name>.cpp), listed in commands.def. A command declares its
 // flags and positional arguments as data bound to variables, so help and parsing cannot disagree, and the function that
-// runs it.
-//
-// Exit codes: 0 done; 1 the work failed; 2 the command, its config or a file it was given is at fault, and nothing was
-// done; 3 regression found. Results go to stdout, log to stderr.
+// runs it and returns an exit code (exit_code.h). Results go to stdout, log to stderr.
 #pragma once
 
 #include <functional>
@@ -14,12 +11,11 @@
 #include <vector>
 
 #include "backend/base/error.h"
+#include "backend/base/exit_code.h"
 #include "backend/base/memory_limit.h"
 #include "backend/cli/flags.h"
 
 namespace spscope {
-
-inline constexpr int kExitDone = 0, kExitFailed = 1, kExitUsage = 2, kExitRegression = 3;
 
 // What every command gets: where to write and how.
 struct CommandContext {
@@ -50,8 +46,5 @@ struct CommandRow {
 };
 
 std::span<const CommandRow> commands();
-
-// The exit code that an error ends the program with, 1 or 2.
-int exit_code(const Error& error);
 
 }  // namespace spscope

@@ -26,12 +26,10 @@ namespace {
 // Calls `read` with the row of the statement, if there is one. A shard that is gone, or damaged, has none.
 template <typename Read, typename... Values>
 void with_row(Statement& statement, Read&& read, const Values&... values) {
-  const Result<bool> ignored = capture([&] {
+  static_cast<void>(failure_of([&] {
     if (statement.bind_all(values...).step()) read(statement);
-    return true;
-  });
+  }));
   statement.reset();
-  static_cast<void>(ignored);
 }
 
 }  // namespace

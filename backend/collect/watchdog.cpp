@@ -14,17 +14,6 @@ namespace {
 // A process that computes uses at least this share of a core; one that waits for memory or a lock does not.
 constexpr double kBusyShare = 0.05;
 
-// The lane of a rank that says most about what the rank was doing: inside an op, waiting for nobody, lowest post.
-const NowPage::Line* telling_line(const NowPage& page, int rank) {
-  const NowPage::Line* best = nullptr;
-  const auto key = [](const NowPage::Line& line) {
-    return std::tuple(!line.now.inside_op(), waits(line.now.state), line.now.sequence);
-  };
-  for (const NowPage::Line& line : page.lines)
-    if (line.rank == rank && (best == nullptr || key(line) < key(*best))) best = &line;
-  return best;
-}
-
 std::string how_it_ended(const WatchedProcess& process) {
   if (!process.signal) return fmt::format("its process {} is gone", process.page.owner.pid);
   std::string text =
@@ -35,7 +24,35 @@ std::string how_it_ended(const WatchedProcess& process) {
   return text;
 }
 
+// Of several that are gone, those that others last waited for went first, and those that waited themselves went last,
+// after the one that they waited for.
+int order_of_end(const RankFinding& finding, const std::set<int>& others_waited_for) {
+  if (finding.trouble != RankTrouble::kKilled && finding.trouble != RankTrouble::kLost) return 0;
+  if (finding.now.inside_op() && waits(finding.now.state)) return 2;
+  return others_waited_for.contains(finding.rank) ? 0 : 1;
+}
+
+// The cause first.
+void sort_by_cause(std::vector<RankFinding>& findings) {
+  std::set<int> waited_for;
+  for (const RankFinding& f : findings)
+    if (f.now.inside_op() && waits(f.now.state)) waited_for.insert(f.now.peer);
+  std::ranges::stable_sort(findings, {}, [&](const RankFinding& f) {
+    return std::tuple(f.trouble, order_of_end(f, waited_for), f.now.inside_op() ? f.now.sequence : 0, f.rank);
+  });
+}
+
 }  // namespace
+
+const NowPage::Line* telling_line(const NowPage& page, int rank) {
+  const NowPage::Line* best = nullptr;
+  const auto key = [](const NowPage::Line& line) {
+    return std::tuple(!line.now.inside_op(), waits(line.now.state), line.now.sequence);
+  };
+  for (const NowPage::Line& line : page.lines)
+    if (line.rank == rank && (best == nullptr || key(line) < key(*best))) best = &line;
+  return best;
+}
 
 std::string signal_text(int signal) {
   const char* name = ::sigdescr_np(signal);
@@ -124,16 +141,7 @@ void Watchdog::look_at(const WatchedProcess& process, std::int64_t now_ns, std::
 std::vector<RankFinding> Watchdog::look(std::span<const WatchedProcess> processes, std::int64_t now_ns) {
   std::vector<RankFinding> findings;
   for (const WatchedProcess& process : processes) look_at(process, now_ns, findings);
-  // Of several that are gone, those whose last word was that they waited went after the one that they waited for.
-  std::set<int> missed;
-  for (const RankFinding& f : findings)
-    if (f.now.inside_op() && waits(f.now.state)) missed.insert(f.now.peer);
-  std::ranges::stable_sort(findings, {}, [&](const RankFinding& f) {
-    const bool gone = f.trouble == RankTrouble::kKilled || f.trouble == RankTrouble::kLost;
-    const bool waited = f.now.inside_op() && waits(f.now.state);
-    const int order = !gone ? 0 : waited ? 2 : missed.contains(f.rank) ? 0 : 1;
-    return std::tuple(f.trouble, order, f.now.inside_op() ? f.now.sequence : 0, f.rank);
-  });
+  sort_by_cause(findings);
   // A rank that waits for one that is at fault says so.
   std::set<int> faulty;
   for (const RankFinding& f : findings)

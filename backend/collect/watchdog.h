@@ -32,6 +32,10 @@ struct WatchedProcess {
 // Reads page and process of the shard beside it. Throws Error when the page cannot be read.
 WatchedProcess watch_process(const std::string& now_page_path);
 
+// The lane of a rank that says most about what the rank does: inside an op, waiting for nobody, lowest post. nullptr:
+// the rank is not of this page.
+const NowPage::Line* telling_line(const NowPage& page, int rank);
+
 // "signal 9 (Killed)"
 std::string signal_text(int signal);
 

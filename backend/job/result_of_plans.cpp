@@ -49,11 +49,7 @@ StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, c
   result.rank_map = rank_map(job);
   result.problems = chosen.strategy->legal(request, chosen.parameters);
   if (result.problems.empty()) result.problems = too_large(chosen, request, decision);
-  result.legal = result.problems.empty();
-  if (!result.legal) {
-    result.reason = result.problems.front().message;
-    return result;
-  }
+  if (!result.legal()) return result;
   result.label = strategy_label(*chosen.strategy, decision, chosen.parameters);
   result.ulysses = decision.ulysses;
   result.ring = decision.ring;
@@ -117,15 +113,17 @@ Workload describe_workload(const Job& job, const Request& request, double densit
   workload.model_layers = job.model.layers;
   workload.denoise_steps = job.config.run.denoise_steps;
   workload.ranks = job.cluster.plan_ranks();
-  workload.dtype = dtype_name(job.config.run.dtype);
+  workload.dtype = job.config.run.dtype;
   workload.scope = choice_name(job.config.run.scope);
   workload.text_tokens = job.model.joint_text_tokens;
   workload.heads = job.model.heads;
   workload.head_dim = job.model.head_dim;
   workload.forward_passes = job.model.cfg;
   workload.nodes = job.cluster.nodes;
+  workload.gpus_per_node = job.cluster.gpus_per_node;
   workload.data_parallel = job.cluster.dp;
   workload.config_toml = to_toml(job.config);
+  workload.config_hash = config_hash(job.config);
   workload.cluster_toml = cluster_toml(job.cluster.preset);
   return workload;
 }

@@ -37,55 +37,6 @@ struct RunLayer {
   bool recorded;  // every event of its repeats is in a shard of ranks
 };
 
-WorkloadRecord workload_record(const Job& job, const MaskSource& masks, const Request& request) {
-  const Workload w = describe_workload(job, request, request.executed_mask().mask().density(), masks.title());
-  WorkloadRecord record;
-  record.config_toml = to_toml(job.config);
-  record.config_hash = config_hash(job.config);
-  record.cluster_toml = cluster_toml(job.cluster.preset);
-  record.model = w.model;
-  record.pattern = w.pattern;
-  record.cluster = w.cluster;
-  record.scope = choice_name(job.config.run.scope);
-  record.tokens = w.tokens;
-  record.text_tokens = job.model.joint_text_tokens;
-  record.blocks = w.blocks;
-  record.density = w.density;
-  record.heads = job.model.heads;
-  record.head_dim = job.model.head_dim;
-  record.batch = w.batch;
-  record.layers = w.layers;
-  record.denoise_steps = w.denoise_steps;
-  record.model_layers = w.model_layers;
-  record.forward_passes = job.model.cfg;
-  record.ranks = w.ranks;
-  record.nodes = job.cluster.nodes;
-  record.gpus_per_node = job.cluster.gpus_per_node;
-  record.data_parallel = job.cluster.dp;
-  record.dtype = job.config.run.dtype;
-  return record;
-}
-
-StrategyRecord strategy_record(const Job& job, const ChosenStrategy& chosen, const Request& request,
-                               const Decision& decision, WorkloadId workload) {
-  const StrategyResult result = describe_strategy(job, chosen, request, decision);
-  StrategyRecord record;
-  record.workload_id = workload;
-  record.id = result.id;
-  record.name = result.name;
-  record.label = result.label;
-  record.parameters = chosen.parameters;
-  record.mode = result.mode;
-  record.backend = result.backend;
-  record.problems = result.problems;
-  record.ulysses = result.ulysses;
-  record.ring = result.ring;
-  record.rank_map = result.rank_map;
-  record.ulysses_groups = result.ulysses_groups;
-  record.ring_groups = result.ring_groups;
-  return record;
-}
-
 // What no strategy can beat: proven from the cost model that the times come from, so there is none for measured times.
 std::optional<std::int64_t> bound_of(const Job& job, const Request& request) {
   if (job.config.run.mode != RunMode::kSimulate) return std::nullopt;
@@ -149,7 +100,8 @@ std::vector<StoredStrategy> store_strategies(const Job& job, StoreWriter* head, 
   for (std::size_t i = 0; i < job.strategies.size(); ++i) {
     progress.say_planning(job, static_cast<int>(i));
     const Decision& decision = where.decisions[i].decision;
-    const StrategyRecord record = strategy_record(job, job.strategies[i], where.request, decision, workload);
+    StrategyRecord record = describe_strategy(job, job.strategies[i], where.request, decision);
+    record.workload_id = workload;
     const StrategyId id = head != nullptr ? head->add_strategy(record) : StrategyId{};
     stored.push_back({&job.strategies[i], i, id, record.legal(), record.label});
   }
@@ -222,10 +174,47 @@ struct RunningJob {
   }
 };
 
+// One strategy in one layer: its plan, its times, and what its outputs are worth. Nothing when it was interrupted.
+std::optional<RunLayer> run_strategy(RunningJob& running, const LayerOfJob& where, const StoredStrategy& strategy,
+                                     const Activations& input, const Reference* reference) {
+  const Job& job = running.job;
+  const RunOptions& options = running.options;
+  const std::string& id = strategy.chosen->id;
+  const auto say = [&](const char* phase) {
+    running.progress.say(phase, static_cast<int>(strategy.position), id, strategy.label);
+  };
+  say("plan");
+  RunLayer run{
+      &strategy, plan_layer(*strategy.chosen, where.request, where.decisions[strategy.position]), {}, {}, false};
+  running.note_size(strategy, run.planned.plan);
+  run.id = running.begin_run(where, strategy, run.planned);
+
+  say("run");
+  const TimingContext timing{
+      job,
+      Network::from_profile(job.cluster.preset.network, where.request.ranks, job.cluster.gpus_per_node),
+      reference,
+      running.target.recorder,
+      options.world,
+      options.interrupt,
+      [&](int done, int total) { running.progress.say_passes(done, total); },
+      [&] { say("check"); }};
+  Result<TimedLayer> timed = capture([&] { return time_layer(timing, run.planned, where.request, input); });
+  if (!timed && timed.error().code() == ErrorCode::kInterrupted) return std::nullopt;
+  if (!timed) throw timed.error();
+  run.timed = std::move(*timed);
+  if (run.timed.verdict == Verdict::kFailed)
+    running.progress.set_cause(fmt::format("the outputs of {} are wrong", strategy.label));
+  run.recorded = running.recorded();
+
+  if (!options.dump.empty()) dump_outputs(options.dump, job, where, id, run.timed.outputs);
+  run.timed.outputs.clear();  // a large model's are gigabytes
+  return run;
+}
+
 // One layer under every legal strategy; nothing when it was interrupted.
 std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerOfJob& where, const Activations& input) {
-  const Job& job = running.job;
-  const RunSection& section = job.config.run;
+  const RunSection& section = running.job.config.run;
   std::optional<Reference> reference;
   const bool has_outputs = running.options.world == nullptr || running.options.world->rank() == 0;
   if (section.mode == RunMode::kExecute && section.verify != VerifyExtent::kOff && has_outputs) {
@@ -235,44 +224,21 @@ std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerO
   std::vector<RunLayer> runs;
   for (const StoredStrategy& strategy : running.strategies) {
     if (running.interrupted()) return std::nullopt;
-    const auto position = static_cast<int>(strategy.position);
     if (strategy.legal) {
-      const std::string& id = strategy.chosen->id;
-      const auto say = [&](const char* phase) { running.progress.say(phase, position, id, strategy.label); };
-      say("plan");
-      RunLayer run{
-          &strategy, plan_layer(*strategy.chosen, where.request, where.decisions[strategy.position]), {}, {}, false};
-      running.note_size(strategy, run.planned.plan);
-      run.id = running.begin_run(where, strategy, run.planned);
-      const TimingContext timing{
-          job,
-          Network::from_profile(job.cluster.preset.network, where.request.ranks, job.cluster.gpus_per_node),
-          reference ? &*reference : nullptr,
-          running.target.recorder,
-          running.options.world,
-          running.options.interrupt,
-          [&](int done, int total) { running.progress.say_passes(done, total); },
-          [&] { say("check"); }};
-      say("run");
-      Result<TimedLayer> timed = capture([&] { return time_layer(timing, run.planned, where.request, input); });
-      if (!timed && timed.error().code() == ErrorCode::kInterrupted) return std::nullopt;
-      if (!timed) throw timed.error();
-      run.timed = std::move(*timed);
-      if (run.timed.verdict == Verdict::kFailed)
-        running.progress.set_cause(fmt::format("the outputs of {} are wrong", strategy.label));
-      run.recorded = running.recorded();
-      if (!running.options.dump.empty()) dump_outputs(running.options.dump, job, where, id, run.timed.outputs);
-      run.timed.outputs.clear();  // a large model's are gigabytes
-      runs.push_back(std::move(run));
+      std::optional<RunLayer> run = run_strategy(running, where, strategy, input, reference ? &*reference : nullptr);
+      if (!run) return std::nullopt;
+      runs.push_back(std::move(*run));
     }
-    running.progress.end_plan(position, strategy.legal);
+    running.progress.end_plan(static_cast<int>(strategy.position), strategy.legal);
   }
   return runs;
 }
 
 void begin_workload(RunningJob& running, const MaskSource& masks, const LayerOfJob& where) {
   StoreWriter* const head = running.target.head;
-  if (head != nullptr) running.workload = head->add_workload(workload_record(running.job, masks, where.request));
+  const double density = where.request.executed_mask().mask().density();
+  if (head != nullptr)
+    running.workload = head->add_workload(describe_workload(running.job, where.request, density, masks.title()));
   running.strategies = store_strategies(running.job, head, where, running.workload, running.progress);
 }
 
@@ -285,38 +251,48 @@ void finish_layer(RunningJob& running, const LayerOfJob& where, const std::vecto
   head.checkpoint();
 }
 
+// One layer of one denoise step, from its inputs to its rows in the head. False: it was interrupted and is left out.
+bool run_layer_pass(RunningJob& running, const ActivationSource& activations, const LayerOfJob& where) {
+  const RunOptions& options = running.options;
+  running.progress.begin_layer(where.denoise_step, where.layer);
+  // A simulation computes nothing, and the inputs of a large model are gigabytes.
+  const bool needs_input = running.job.config.run.mode != RunMode::kSimulate || !options.dump.empty();
+  const Activations input =
+      needs_input ? activations.at(where.request, where.denoise_step, where.layer, options.interrupt) : Activations();
+  if (running.interrupted()) return false;
+  if (!options.dump.empty()) dump_inputs(options.dump, running.job, where, input);
+
+  const std::optional<std::vector<RunLayer>> runs = run_layer(running, where, input);
+  if (!runs) return false;
+  running.together([&] {
+    if (running.target.head != nullptr) finish_layer(running, where, *runs);
+  });
+  return true;
+}
+
 }  // namespace
 
 RunOutcome run_job(const Job& job, const RunTarget& target, const RunOptions& options) {
+  // What the layers run on. Throws when files of the config do not fit the model.
   const ActivationSource activations(job);
   const MaskSource masks(job, activations);
+
   RunningJob running{job, target, options, ProgressCount(options.on_progress, job, options.shards), {}};
   running.note(crowding_note(job));
-  RunOutcome outcome{0, job.config.run.layers * job.config.run.denoise_steps, {}};
   if (target.head != nullptr) target.head->add_machine(machine_facts());
+
+  // Layer by layer: masks and decisions of all strategies, then plan, times and check of each.
+  RunOutcome outcome{0, job.config.run.layers * job.config.run.denoise_steps, {}};
   const LayerStages stages{[&](int denoise_step, int layer) { running.progress.say_masks(denoise_step, layer); },
                            [&](int strategy) { running.progress.say_planning(job, strategy); }};
-  for_each_layer(
-      job, masks,
-      [&](const LayerOfJob& where) {
-        if (running.strategies.empty()) begin_workload(running, masks, where);
-        running.progress.begin_layer(where.denoise_step, where.layer);
-        // A simulation computes nothing, and the inputs of a large model are gigabytes.
-        const bool needs_input = job.config.run.mode != RunMode::kSimulate || !options.dump.empty();
-        const Activations input =
-            needs_input ? activations.at(where.request, where.denoise_step, where.layer, options.interrupt)
-                        : Activations();
-        if (running.interrupted()) return false;
-        if (!options.dump.empty()) dump_inputs(options.dump, job, where, input);
-        const std::optional<std::vector<RunLayer>> runs = run_layer(running, where, input);
-        if (!runs) return false;
-        running.together([&] {
-          if (target.head != nullptr) finish_layer(running, where, *runs);
-        });
-        ++outcome.layer_passes_done;
-        return true;
-      },
-      stages, options.world == nullptr ? options.interrupt : nullptr);
+  const auto run_pass = [&](const LayerOfJob& where) {
+    if (running.strategies.empty()) begin_workload(running, masks, where);
+    if (!run_layer_pass(running, activations, where)) return false;
+    ++outcome.layer_passes_done;
+    return true;
+  };
+  for_each_layer(job, masks, run_pass, stages, options.world == nullptr ? options.interrupt : nullptr);
+
   running.progress.say("merge");
   outcome.progress = running.progress.now();
   outcome.progress.phase = "done";

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "backend/base/result.h"
@@ -37,10 +40,23 @@ void name_leftovers(const RunOutputOptions& options, const std::string& out) {
 
 }  // namespace
 
-RunOutput::RunOutput(const std::string& path, const RunOutputOptions& options)
-    : out_(path, options.force),
+RunOutput::ScratchFolder::ScratchFolder(const std::string& scratch) : path(scratch + "/spscope-XXXXXX") {
+  if (::mkdtemp(path.data()) != nullptr) return;
+  throw Error(ErrorCode::kOutputPlace,
+              fmt::format("cannot make a scratch folder: {}: {}", std::strerror(errno), scratch),
+              "set run.scratch to a folder that can be written");
+}
+
+RunOutput::ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+RunOutput::RunOutput(const std::string& wanted, const RunOutputOptions& options)
+    : unwanted_(wanted.empty() ? std::make_optional<ScratchFolder>(scratch_of(options)) : std::nullopt),
+      out_(unwanted_ ? unwanted_->path + "/run.db" : wanted, options.force),
       collection_(out_.path(), scratch_of(options), options.ranks, kLeastBytes),
-      is_wanted_(options.keeps) {
+      is_wanted_(!wanted.empty()) {
   name_leftovers(options, note().out);
   collection_.keep();
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,6 @@ struct RunOutputOptions {
   std::string scratch;  // folder of the collection; "": the default one (environment.h)
   int ranks = 1;
   std::function<void(const std::string&)> on_note;  // what the user should know
-  bool keeps = true;                                // false: the run is not wanted beyond what is printed
 };
 
 class RunOutput {
@@ -28,14 +28,18 @@ class RunOutput {
   // A head, a page and a shard of ranks before the first event: a disk with less will not hold a run either.
   static constexpr std::int64_t kLeastBytes = 8 << 20;
 
-  // Throws Error: OUT cannot be written, or the scratch folder will not do. Names collections that a crash left.
-  RunOutput(const std::string& path, const RunOutputOptions& options);
+  // `wanted`: OUT; "": nothing is wanted beyond what is printed, and OUT is a file in the scratch folder that is
+  // removed with this object. Throws Error: OUT cannot be written, or the scratch folder will not do. Names collections
+  // that a crash left.
+  RunOutput(const std::string& wanted, const RunOutputOptions& options);
 
   // The collection goes when it was merged, is not wanted, or holds no event; else it is left to recover.
   ~RunOutput();
   RunOutput(const RunOutput&) = delete;
   RunOutput& operator=(const RunOutput&) = delete;
 
+  // OUT: an absolute path.
+  const std::string& path() const { return collection_.note().out; }
   const CollectingNote& note() const { return collection_.note(); }
   // Shards that ranks on other hosts write or wrote, until they were brought here.
   std::vector<CollectingElsewhere> places_elsewhere() const;
@@ -49,6 +53,16 @@ class RunOutput {
   [[noreturn]] void leave_to_recover(const Error& error);
 
  private:
+  // A folder in the scratch folder, removed with this object.
+  struct ScratchFolder {
+    explicit ScratchFolder(const std::string& scratch);  // throws Error(kOutputPlace)
+    ~ScratchFolder();
+    ScratchFolder(const ScratchFolder&) = delete;
+    ScratchFolder& operator=(const ScratchFolder&) = delete;
+    std::string path;
+  };
+
+  std::optional<ScratchFolder> unwanted_;  // has OUT when nobody wants it
   OutputFile out_;
   Collection collection_;
   bool is_wanted_, must_stay_ = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "backend/base/cores.h"
 #include "backend/base/file_system.h"
@@ -66,22 +67,25 @@ void require_room_for_ranks(const Job& job, bool processes) {
                 kHint);
 }
 
-void require_room_for_events(const CollectingNote& note, std::int64_t events, bool begun) {
+void RoomCheck::require(std::int64_t events) {
+  const bool begun = std::exchange(begun_, true);
   const std::int64_t bytes = events * kLeastEventBytes;
   const auto require = [&](const std::string& place, std::int64_t needed, std::optional<std::int64_t> free_bytes) {
     if (!free_bytes || *free_bytes >= needed) return;
+    refused_ = !begun;
     throw Error(begun ? ErrorCode::kStoreWrite : ErrorCode::kOutputPlace,
                 fmt::format("{} {} events needs at least {} bytes in {}, and {} are free",
                             begun ? "the rest of the run with" : "a run of", events, needed, place, *free_bytes),
                 "use fewer repeats, layers or denoise steps, or a disk with more room (run.scratch, -o)");
   };
-  const FolderRoom shards = room_in(note.folder);
-  if (note.is_part()) return require(fmt::format("\"{}\"", note.folder), bytes, shards.free_bytes);
-  const FolderRoom output = room_in(std::filesystem::path(note.out).parent_path());
+  const FolderRoom shards = room_in(note_.folder);
+  if (note_.is_part()) return require(fmt::format("\"{}\"", note_.folder), bytes, shards.free_bytes);
+  const FolderRoom output = room_in(std::filesystem::path(note_.out).parent_path());
   if (shards.device == output.device)
-    return require(fmt::format("\"{}\" and \"{}\", on one disk", note.folder, note.out), 2 * bytes, shards.free_bytes);
-  require(fmt::format("\"{}\"", note.folder), bytes, shards.free_bytes);
-  require(fmt::format("\"{}\"", note.out), bytes, output.free_bytes);
+    return require(fmt::format("\"{}\" and \"{}\", on one disk", note_.folder, note_.out), 2 * bytes,
+                   shards.free_bytes);
+  require(fmt::format("\"{}\"", note_.folder), bytes, shards.free_bytes);
+  require(fmt::format("\"{}\"", note_.out), bytes, output.free_bytes);
 }
 
 std::string crowding_note(const Job& job) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "backend/collect/collection.h"
 #include "backend/job/job.h"
@@ -19,10 +20,21 @@ std::string compute_note(const Job& job, const Plan& plan, int num_strategies);
 // find no room in its memory, or as `processes`.
 void require_room_for_ranks(const Job& job, bool processes);
 
-// Throws Error when the folder of the run's shards, or at home that of its output, surely has no room for so many
-// events that are still to come: kOutputPlace before the run has begun, kStoreWrite, as of a disk that is full, when it
-// has.
-void require_room_for_events(const CollectingNote& note, std::int64_t events, bool begun);
+// Looks for room for the events of a run, before it begins and while it goes on.
+class RoomCheck {
+ public:
+  explicit RoomCheck(CollectingNote note) : note_(std::move(note)) {}
+  // Throws Error when the folder of the run's shards, or at home that of its output, surely has no room for so many
+  // events that are still to come: kOutputPlace the first time, when nothing has run yet; then kStoreWrite, as of a
+  // disk that is full.
+  void require(std::int64_t events);
+  // Whether the run was ended before anything ran.
+  bool refused() const { return refused_; }
+
+ private:
+  const CollectingNote note_;
+  bool begun_ = false, refused_ = false;
+};
 
 // "1,000 ranks share 2 cores: ..." when the job executes far more ranks than there are cores, else "".
 std::string crowding_note(const Job& job);

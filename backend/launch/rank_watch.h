@@ -13,7 +13,7 @@
 
 #include "backend/collect/live_collection.h"
 #include "backend/collect/watchdog.h"
-#include "backend/launch/mpi_launch.h"
+#include "backend/launch/mpirun.h"
 
 namespace spscope {
 

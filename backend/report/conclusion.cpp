@@ -104,7 +104,7 @@ std::string loser_sentence(const StrategyResult& s, const StrategyResult& best, 
 std::vector<std::string> about_plans(const ModeGroup& group) {
   const StrategyResult *balanced = nullptr, *frugal = nullptr;
   for (const StrategyResult* s : group.strategies) {
-    if (!s->legal) continue;
+    if (!s->legal()) continue;
     if (s->coupled_imbalance_ratio && (!balanced || *s->coupled_imbalance_ratio < *balanced->coupled_imbalance_ratio))
       balanced = s;
     if (!s->bytes_sent.empty() && (!frugal || *mean(s->bytes_sent) < *mean(frugal->bytes_sent))) frugal = s;

@@ -12,7 +12,7 @@ namespace spscope {
 namespace {
 
 bool comparable(const StrategyResult& s) {
-  return s.legal && s.makespan_ns && s.verify != "failed" && !oversubscribed(s);
+  return s.legal() && s.makespan_ns && s.verify != "failed" && !oversubscribed(s);
 }
 
 // Two significant digits: 347 reads as 350.

@@ -79,11 +79,11 @@ void add_identity(const StrategyResult& s, ordered_json& object) {
   object["label"] = s.label;
   object["parameters"] = parameters_json(s.parameters);
   object["resolved"] = nullptr;
-  if (s.legal)
+  if (s.legal())
     object["resolved"] = {
         {"ulysses", s.ulysses}, {"ring", s.ring}, {"rank_map", s.rank_map}, {"groups", groups_json(s)}};
-  object["legal"] = s.legal;
-  object["reason"] = s.legal ? ordered_json(nullptr) : ordered_json(s.reason);
+  object["legal"] = s.legal();
+  object["reason"] = s.legal() ? ordered_json(nullptr) : ordered_json(s.reason());
   object["problems"] = problems_json(s.problems);
   object["mode"] = choice_name(s.mode);
   object["backend"] = s.backend;
@@ -155,7 +155,7 @@ ordered_json workload_json(const Workload& w) {
           {"ranks", w.ranks},
           {"nodes", w.nodes},
           {"scope", w.scope},
-          {"dtype", w.dtype},
+          {"dtype", dtype_name(w.dtype)},
           {"model_layers", w.model_layers},
           {"layer_passes", w.layer_passes()},
           {"layer_passes_done", or_null(w.layer_passes_done)}};

@@ -23,7 +23,7 @@ Table ratio_table(const ModeGroup& group) {
                    {"reordered", "moved_fraction"},
                    {"re-plans", "replans"}};
   for (const StrategyResult* s : group.strategies) {
-    if (!s->legal) continue;
+    if (!s->legal()) continue;
     table.rows.push_back(
         {{text_cell(s->label), cell(Hint::kRatio, s->imbalance_ratio), cell(Hint::kRatio, s->barrier_imbalance_ratio),
           cell(Hint::kRatio, s->coupled_imbalance_ratio), cell(Hint::kRatio, s->planned_imbalance_ratio),

@@ -24,7 +24,7 @@ Table volume_table(const ModeGroup& group) {
                    {"within nodes", "bytes_sent"}, {"between nodes", "bytes_sent"}, {"all ranks", "bytes_sent"},
                    {"messages", "messages"}};
   for (const StrategyResult* s : group.strategies) {
-    if (!s->legal) continue;
+    if (!s->legal()) continue;
     table.rows.push_back({{text_cell(s->label), cell(Hint::kBytes, mean(s->bytes_sent)), largest(s->bytes_sent),
                            total(s->bytes_sent_intra_node), total(s->bytes_sent_inter_node), total(s->bytes_sent),
                            cell(Hint::kCount, s->messages)}});

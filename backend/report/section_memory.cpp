@@ -33,7 +33,7 @@ void fill_memory(const Comparison& comparison, Section& section) {
                      {"weights, all ranks", "parameters"},
                      {"end to end", "end_to_end"}};
     for (const StrategyResult* s : group.strategies) {
-      if (!s->legal || s->memory_peak_bytes.empty()) continue;
+      if (!s->legal() || s->memory_peak_bytes.empty()) continue;
       // No end-to-end time when compute is that of another machine than the cluster.
       const auto end_to_end_ns = foreign_compute(*s, workload) ? std::nullopt : s->end_to_end_ns;
       any_end_to_end = any_end_to_end || end_to_end_ns;

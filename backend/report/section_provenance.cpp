@@ -22,7 +22,7 @@ Facts workload_facts(const Workload& w) {
   add_fact(facts, "tokens",
            count_text(static_cast<double>(w.tokens)) +
                (w.text_tokens > 0 ? fmt::format(", {} of them text", w.text_tokens) : ""));
-  add_fact(facts, "heads", fmt::format("{} x {} channels, {}", w.heads, w.head_dim, w.dtype));
+  add_fact(facts, "heads", fmt::format("{} x {} channels, {}", w.heads, w.head_dim, dtype_name(w.dtype)));
   add_fact(
       facts, "mask",
       fmt::format("{}, density {:.3f}, {} blocks", w.pattern, w.density, count_text(static_cast<double>(w.blocks))));
@@ -66,7 +66,7 @@ Table strategy_table(const Comparison& comparison) {
   table.columns = {text_column("strategy"),       text_column("id"),          {"ulysses"}, {"ring"},
                    text_column("ulysses groups"), text_column("ring groups"), {"repeats"}, {"planning", "planning"}};
   for (const StrategyResult& s : comparison.strategies) {
-    if (!s.legal) continue;
+    if (!s.legal()) continue;
     table.rows.push_back(
         {{text_cell(s.label), text_cell(s.id), cell(Hint::kCount, s.ulysses), cell(Hint::kCount, s.ring),
           text_cell(groups_text(s.ulysses_groups)), text_cell(groups_text(s.ring_groups)),

@@ -45,7 +45,7 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
     table.columns.push_back(std::move(column));
   const StrategyResult* best = judge(group).winner();
   for (const StrategyResult* s : group.strategies) {
-    if (!s->legal) continue;
+    if (!s->legal()) continue;
     Row row{{text_cell(s->label), duration_cell(s->makespan_ns, s->makespan_spread_ns)}, s == best};
     if (speedups) row.cells.push_back(cell(Hint::kSpeedup, s->speedup));
     const RankTimes& t = s->times;
@@ -78,7 +78,7 @@ Table plan_table(const ModeGroup& group) {
                    number_column("memory/rank", "memory_peak", 3),
                    number_column("planning", "planning", 7)};
   for (const StrategyResult* s : group.strategies) {
-    if (!s->legal) continue;
+    if (!s->legal()) continue;
     table.rows.push_back(
         {{text_cell(s->label), cell(Hint::kRatio, s->imbalance_ratio), cell(Hint::kRatio, s->barrier_imbalance_ratio),
           cell(Hint::kRatio, s->coupled_imbalance_ratio), text_cell(slowest_text(*s)),
@@ -94,7 +94,7 @@ StackedBars makespan_bars(const ModeGroup& group) {
   StackedBars bars;
   bars.caption = "Where the makespan went, mean over ranks";
   for (const StrategyResult* s : group.strategies) {
-    if (!s->legal || s->times.compute_ns.empty()) continue;
+    if (!s->legal() || s->times.compute_ns.empty()) continue;
     const RankTimes& t = s->times;
     if (bars.parts.empty()) bars.parts = time_parts(*s);
     bars.bars.push_back(
@@ -121,7 +121,7 @@ void drop_unchecked(Table& table) {
 
 std::string refusal(const StrategyResult& s) {
   const std::string hint = s.problems.empty() || s.problems.front().hint.empty() ? "" : "; " + s.problems.front().hint;
-  return fmt::format("{} cannot run: {}{}", s.label, s.reason, hint);
+  return fmt::format("{} cannot run: {}{}", s.label, s.reason(), hint);
 }
 
 void add_warnings(const ModeGroup& group, Section& section) {
@@ -148,7 +148,7 @@ void add_uneven_heads(const ModeGroup& group, Section& section) {
   const int heads = group.of->workload.heads;
   std::map<int, std::string> labels;  // by degree
   for (const StrategyResult* s : group.strategies)
-    if (s->legal && s->ulysses > 1 && heads % s->ulysses != 0)
+    if (s->legal() && s->ulysses > 1 && heads % s->ulysses != 0)
       labels[s->ulysses] += (labels[s->ulysses].empty() ? "" : ", ") + s->label;
   for (const auto& [degree, names] : labels) {
     const int more = heads % degree, fewer = degree - more, least = heads / degree;
@@ -199,7 +199,7 @@ void fill_summary(const Comparison& comparison, Section& section) {
     }
     add_uneven_heads(group, section);
     for (const StrategyResult* s : group.strategies)
-      if (!s->legal) section.blocks.push_back(Paragraph{refusal(*s), Tone::kNote});
+      if (!s->legal()) section.blocks.push_back(Paragraph{refusal(*s), Tone::kNote});
     if (StackedBars bars = makespan_bars(group); !bars.bars.empty()) section.blocks.push_back(std::move(bars));
   }
 }

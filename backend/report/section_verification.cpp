@@ -23,7 +23,7 @@ void fill_verification(const Comparison& comparison, Section& section) {
   for (const StrategyResult& s : comparison.strategies) {
     for (const Problem& p : s.problems)
       refused.rows.push_back({{text_cell(s.label), text_cell(error_id(p.code)), text_cell(p.message + hint_of(p))}});
-    if (!s.legal || s.by_layer.empty()) continue;
+    if (!s.legal() || s.by_layer.empty()) continue;
     any_checked = any_checked || s.verify != "skipped";
     int checked = 0;
     for (const LayerResult& layer : s.by_layer) checked += layer.verify != "skipped";

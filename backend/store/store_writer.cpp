@@ -300,6 +300,4 @@ void StoreWriter::finish() {
   if (state_->out != nullptr) state_->out->commit();
 }
 
-void check_output(const std::string& path, bool force) { OutputFile::check(path, force); }
-
 }  // namespace spscope

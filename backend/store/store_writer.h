@@ -91,8 +91,4 @@ class StoreWriter {
   std::unique_ptr<State> state_;
 };
 
-// What the constructor of StoreWriter would refuse, without touching anything: so that a long run fails at once.
-// Throws the same errors.
-void check_output(const std::string& path, bool force);
-
 }  // namespace spscope

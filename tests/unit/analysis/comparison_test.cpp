@@ -114,8 +114,8 @@ TEST_F(StoredComparison, SaysWhatWasAskedAndWhatIsIllegal) {
   EXPECT_EQ(c.config_hash, "00ff");
   EXPECT_EQ(c.machine.at(0).value, "a cpu");
   EXPECT_EQ(c.workload.tokens, 4);
-  EXPECT_FALSE(c.strategies.at(2).legal);
-  EXPECT_EQ(c.strategies.at(2).reason, "one head");
+  EXPECT_FALSE(c.strategies.at(2).legal());
+  EXPECT_EQ(c.strategies.at(2).reason(), "one head");
   EXPECT_FALSE(c.strategies.at(2).makespan_ns.has_value());
 }
 

@@ -63,8 +63,7 @@ TEST(Regression, WrongOutputsCountWhateverTheTime) {
 
 TEST(Regression, NoLongerLegalCounts) {
   Comparison now = before();
-  now.strategies[0].legal = false;
-  now.strategies[0].reason = "too few tokens";
+  now.strategies[0].problems = {{ErrorCode::kStrategyIllegal, "", "too few tokens", "", {}}};
   EXPECT_EQ(changes(before(), now, 0.05).at(0).note, "no longer legal: too few tokens");
 }
 

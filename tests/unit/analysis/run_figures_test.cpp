@@ -177,7 +177,7 @@ StrategyResult timed(std::int64_t makespan_ns, RunMode mode = RunMode::kProject)
 
 TEST(SpeedUp, IsAgainstTheFirstLegalStrategyOfTheMode) {
   StrategyResult illegal;
-  illegal.legal = false;
+  illegal.problems = {{ErrorCode::kStrategyIllegal, "", "one head", "", {}}};
   illegal.mode = RunMode::kProject;
   std::vector<StrategyResult> list = {illegal, timed(100, RunMode::kExecute), timed(300), timed(200)};
   set_speedups(list);

@@ -29,7 +29,7 @@ Comparison hostile() {
     s.id = s.error_metric = attribute;
     s.verify = attribute;
   }
-  c.strategies[3].reason = c.strategies[3].problems[0].message = script + attribute;
+  c.strategies[3].problems[0].message = script + attribute;
   return c;
 }
 
@@ -69,7 +69,7 @@ TEST(Html, WarningsStandAboveAllNumbers) {
   c.workload.layers = 40;
   c.workload.layer_passes_done = 15;
   for (StrategyResult& s : c.strategies)
-    if (s.legal) s.compute_scale = 347;
+    if (s.legal()) s.compute_scale = 347;
   const std::string page = html_of(c), text = render_markdown(make_report({&c, 1}));
   for (const char* warning : {"15 of 40 layer passes, and", "about 350x slower"}) {
     EXPECT_LT(page.find(warning), page.find("<table")) << warning;

@@ -142,13 +142,11 @@ inline StrategyResult sample_refused() {
   s.label = "ulysses u16";
   s.mode = RunMode::kProject;
   s.backend = "threads";
-  s.legal = false;
   s.problems = {{ErrorCode::kStrategyIllegal,
                  "strategy.ulysses",
                  "16 ranks exceed the 12 heads of wan2.1-t2v-1.3b",
                  "use at most 12 ranks, or usp with ulysses = 8 and ring = 2",
                  {}}};
-  s.reason = s.problems.front().message;
   return s;
 }
 
@@ -162,7 +160,8 @@ inline Comparison sample_comparison() {
   c.workload.model = "wan2.1-t2v-14b";
   c.workload.pattern = "paro";
   c.workload.cluster = "a800x8";
-  c.workload.dtype = "bf16";
+  c.workload.dtype = Dtype::kBf16;
+  c.workload.scope = "attention";
   c.workload.tokens = 75'600;
   c.workload.blocks = 1182;
   c.workload.density = 0.41;

@@ -104,7 +104,7 @@ TEST(Terminal, ModelsDoNotTellSmallDifferencesApart) {
 TEST(Terminal, ComputeOfAnotherMachineNamesNoWinnerForTheCluster) {
   Comparison c = sample_comparison();
   for (StrategyResult& s : c.strategies)
-    if (s.legal) s.compute_scale = 347;
+    if (s.legal()) s.compute_scale = 347;
   const std::string text = render_terminal(c);
   EXPECT_TRUE(has(unbroken(text),
                   "compute is this CPU's, about 350x slower than the cost model of a800: communication "
@@ -112,12 +112,12 @@ TEST(Terminal, ComputeOfAnotherMachineNamesNoWinnerForTheCluster) {
   EXPECT_TRUE(has(text, "With this CPU's compute, usp u2 r2 is fastest, 25 % ahead of ring r4"));
   EXPECT_FALSE(has(text, "modelled, usp"));
   for (StrategyResult& s : c.strategies)
-    if (s.legal) s.compute_scale = 0.31;
+    if (s.legal()) s.compute_scale = 0.31;
   EXPECT_TRUE(has(unbroken(render_terminal(c)),
                   "about 3.2x faster than the cost model of a800: communication counts for too "
                   "much;"));
   for (StrategyResult& s : c.strategies)
-    if (s.legal) s.compute_scale = 1.4;
+    if (s.legal()) s.compute_scale = 1.4;
   EXPECT_TRUE(has(render_terminal(c), "With compute measured and the network modelled, usp u2 r2 is fastest"));
 }
 
@@ -205,7 +205,7 @@ TEST(Terminal, EscapeSequencesOfAFileDoNotReachTheTerminal) {
   Comparison c = sample_comparison();
   c.workload.model = "evil\033]0;title\007";
   c.strategies[0].label = "a\033[2Jb\xc2\x9b";
-  c.strategies[3].reason = "\033[31mred";
+  c.strategies[3].problems[0].message = "\033[31mred";
   const std::string text = render_terminal(c);
   EXPECT_EQ(text.find('\033'), std::string::npos);
   EXPECT_EQ(text.find('\007'), std::string::npos);

@@ -89,12 +89,12 @@ TEST_F(Output, AFolderThatCannotBeWrittenIsNamed) {
 }
 
 TEST_F(Output, CheckOutputRefusesTheSame) {
-  EXPECT_NO_THROW(check_output(out_, false));
+  EXPECT_NO_THROW(OutputFile::check(out_, false));
   EXPECT_EQ(folder_.names(), Names{});
   write_sample(out_);
-  EXPECT_EQ(error_of([&] { check_output(out_, false); }).code(), ErrorCode::kStoreExists);
-  EXPECT_NO_THROW(check_output(out_, true));
-  EXPECT_EQ(error_of([&] { check_output(folder_ / "absent/out.db", true); }).code(), ErrorCode::kOutputPlace);
+  EXPECT_EQ(error_of([&] { OutputFile::check(out_, false); }).code(), ErrorCode::kStoreExists);
+  EXPECT_NO_THROW(OutputFile::check(out_, true));
+  EXPECT_EQ(error_of([&] { OutputFile::check(folder_ / "absent/out.db", true); }).code(), ErrorCode::kOutputPlace);
 }
 
 TEST_F(Output, ASecondWriterIsRefusedWhileTheFirstWrites) {

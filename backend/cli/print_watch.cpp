@@ -1,28 +1,17 @@
-#include "backend/cli/watch_view.h"
+#include "backend/cli/print_watch.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
-#include "backend/base/clock.h"
 #include "backend/base/number_text.h"
-#include "backend/base/result.h"
 
 namespace spscope {
 namespace {
 
-constexpr double kPatienceSeconds = 5;  // before a rank that stays where it is is looked into
 constexpr int kBarCells = 10;
 constexpr std::size_t kShownRanks = 64, kShownFindings = 8;
-
-// Like the watchdog: what holds the rank up, else any lane.
-bool says_more(const LaneNow& a, const LaneNow& b) {
-  const auto key = [](const LaneNow& now) { return std::tuple(!now.inside_op(), waits(now.state), now.sequence); };
-  return key(a) < key(b);
-}
 
 std::string duration(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
@@ -45,106 +34,6 @@ std::string doing(const WatchedRank& rank) {
   if (now.state == LaneState::kWaitingForPeer && now.peer >= 0) text += fmt::format(" for rank {}", now.peer);
   return text + fmt::format(", {}", duration(rank.seconds));
 }
-
-std::vector<WatchedRank> ranks_of(const WatchedProcess& process, std::int64_t now) {
-  std::vector<WatchedRank> ranks(static_cast<std::size_t>(process.page.owner.ranks));
-  for (const NowPage::Line& line : process.page.lines) {
-    WatchedRank& rank = ranks[static_cast<std::size_t>(line.rank - process.page.owner.first_rank)];
-    if (line.lane == 0 || says_more(line.now, rank.now)) rank.lane = line.lane, rank.now = line.now;
-    rank.rank = line.rank;
-    rank.pid = process.page.owner.pid;
-    rank.process_state = process.facts ? process.facts->state : ' ';
-    rank.sent += line.now.sent;
-    rank.dropped += line.now.dropped;
-  }
-  for (WatchedRank& rank : ranks)
-    if (rank.now.inside_op())
-      rank.seconds = static_cast<double>(std::max<std::int64_t>(0, now - rank.now.begin_ns)) * 1e-9;
-  return ranks;
-}
-
-}  // namespace
-
-RunWatch::RunWatch(const CollectingNote& note)
-    : live_(note),
-      progress_(note.progress_page()),
-      watchdog_(kPatienceSeconds, [this](const LaneNow& now) { return live_.op_name(now.run, now.op); }) {}
-
-WatchedRun RunWatch::look() {
-  WatchedRun seen;
-  const CollectingNote& note = live_.note();
-  seen.out = note.out;
-  seen.folder = note.folder;
-  live_.poll();
-  std::vector<WatchedProcess> processes;
-  for (const std::string& path : note.now_pages()) {
-    Result<WatchedProcess> process = capture([&] { return watch_process(path); });
-    if (process) processes.push_back(std::move(*process));  // else it went away between two looks
-  }
-  const std::int64_t now = now_ns();
-  for (const WatchedProcess& process : processes)
-    for (WatchedRank& rank : ranks_of(process, now)) {
-      if (rank.now.inside_op()) {
-        rank.op_name = live_.op_name(rank.now.run, rank.now.op);
-        rank.place = live_.place(rank.now.run, rank.rank, rank.lane, rank.now.op);
-      }
-      seen.sent += rank.sent;
-      seen.dropped += rank.dropped;
-      seen.ranks.push_back(std::move(rank));
-    }
-  std::ranges::sort(seen.ranks, {}, &WatchedRank::rank);
-  seen.findings = watchdog_.look(processes, now);
-  seen.committed = live_.committed_events();
-  seen.shards = live_.num_shards();
-  if (last_look_ns_ != 0 && now > last_look_ns_ && seen.sent >= last_sent_)
-    seen.events_per_second =
-        static_cast<double>(seen.sent - last_sent_) / (static_cast<double>(now - last_look_ns_) * 1e-9);
-  last_sent_ = seen.sent, last_look_ns_ = now;
-  // The note goes when the run has ended, and OUT.tmp grows while its shards are merged.
-  std::error_code ignored;
-  const auto bytes = std::filesystem::file_size(note.out + ".tmp", ignored);
-  const std::string lasting = note.is_part() ? note.folder : collecting_path(note.out);
-  seen.state = !std::filesystem::exists(lasting, ignored)              ? "ended"
-               : collector_state(note) == CollectorState::kEnded       ? "died"
-               : bytes > 0 && bytes != static_cast<std::uintmax_t>(-1) ? "merging"
-                                                                       : "running";
-  seen.progress = progress_.read();  // behind the state: whoever ends a run says so before its folder goes
-  if (seen.progress) seen.progress = moved_on(*seen.progress, now_ns());
-  put_first_cause_first(seen);
-  return seen;
-}
-
-// When one rank is gone, mpirun ends the others: they are no faults of their own.
-void RunWatch::put_first_cause_first(WatchedRun& seen) {
-  const auto is_gone = [](const RankFinding& f) {
-    return f.trouble == RankTrouble::kKilled || f.trouble == RankTrouble::kLost;
-  };
-  if (!first_gone_ && !seen.findings.empty() && is_gone(seen.findings.front()))
-    first_gone_ = seen.findings.front().rank;
-  const bool is_said = seen.progress && seen.progress->cause_rank >= 0;
-  if (is_said) first_gone_ = seen.progress->cause_rank;
-  if (!first_gone_) return;
-  const auto first = std::ranges::find(seen.findings, *first_gone_, &RankFinding::rank);
-  if (first == seen.findings.end() || !is_gone(*first)) return;
-  if (is_said) first->message = seen.progress->cause;
-  const auto process = std::ranges::find(seen.ranks, *first_gone_, &WatchedRank::rank)->pid;
-  std::rotate(seen.findings.begin(), first, first + 1);
-  for (auto later = seen.findings.begin() + 1; later != seen.findings.end(); ++later) {
-    const auto of_rank = std::ranges::find(seen.ranks, later->rank, &WatchedRank::rank);
-    if (!is_gone(*later) || of_rank->pid == process) continue;
-    later->is_consequence = true;
-    later->message += fmt::format(": after rank {}", *first_gone_);
-  }
-}
-
-std::string WatchedRun::failure() const {
-  if (progress && !progress->cause.empty()) return progress->cause;
-  for (const RankFinding& f : findings)
-    if (f.trouble == RankTrouble::kKilled || f.trouble == RankTrouble::kLost) return f.message;
-  return "";
-}
-
-namespace {
 
 // "running for 1:12, about 3:40 left"
 std::string state_text(const WatchedRun& run) {

@@ -18,7 +18,7 @@
 
 #include "backend/execute/agree.h"
 #include "tests/support/temporary_folder.h"
-#include "tests/unit/cli/partial_world.h"
+#include "tests/unit/launch/partial_world.h"
 
 namespace spscope {
 namespace {

@@ -1,4 +1,4 @@
-// Starting ranks as processes: `spscope run --launcher mpi` runs itself under mpirun, once for each rank.
+// mpirun: starts the processes of ranks, waits for them, and leaves nothing of them behind.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ struct LaunchEnd {
 // killed: that of PMIx 4.2 sometimes waits for a lock of its own. When this returns, no rank runs and nothing of Open
 // MPI is left on this host; children that this process had before go on. Throws Error(kLaunch) when mpirun cannot be
 // started.
-LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, const std::function<bool()>& meanwhile);
+LaunchEnd run_mpirun(const MpiLaunch& launch, const std::atomic<bool>& stop, const std::function<bool()>& meanwhile);
 
 // The program of this process, as a path that a child can start. Throws Error(kLaunch).
 std::string path_of_this_program();

@@ -1,4 +1,4 @@
-#include "backend/launch/mpi_launch.h"
+#include "backend/launch/mpirun.h"
 
 #include <fmt/format.h>
 #include <spawn.h>
@@ -128,7 +128,7 @@ std::vector<std::string> mpirun_command(const MpiLaunch& launch) {
   return command;
 }
 
-LaunchEnd run_ranks(const MpiLaunch& launch, const std::atomic<bool>& stop, const std::function<bool()>& meanwhile) {
+LaunchEnd run_mpirun(const MpiLaunch& launch, const std::atomic<bool>& stop, const std::function<bool()>& meanwhile) {
   const Processes known = adopt_orphans();
   ::signal(SIGCHLD, SIG_DFL);  // ignored, as daemons hand it on, the end of a child cannot be asked for
   const pid_t child = spawn(mpirun_command(launch));

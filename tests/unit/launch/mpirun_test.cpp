@@ -1,5 +1,5 @@
 // How a launcher ends an mpirun: a script that stands for it, with children that stand for ranks of this host.
-#include "backend/launch/mpi_launch.h"
+#include "backend/launch/mpirun.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ class FakeMpirun {
 
 LaunchEnd launch(const MpiLaunch& launch) {
   const std::atomic<bool> stop = false;
-  return run_ranks(launch, stop, [] { return true; });
+  return run_mpirun(launch, stop, [] { return true; });
 }
 
 // What is seen here is one rank, which ends at once; ranks of other hosts go on for as long as mpirun does.

@@ -7,7 +7,7 @@
 #include "backend/store/merge/merge_shards.h"
 #include "backend/store/store_reader.h"
 #include "tests/support/temporary_folder.h"
-#include "tests/unit/cli/partial_world.h"
+#include "tests/unit/launch/partial_world.h"
 
 namespace spscope {
 namespace {

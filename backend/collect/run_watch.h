@@ -1,4 +1,5 @@
-// What `spscope watch` shows: one look at a running collection, as text for a terminal or as JSON.
+// RunWatch: a running collection as those see it who watch it: what each rank does, what is wrong, where the run is.
+// The model of `spscope watch` and of any window that shows the same.
 #pragma once
 
 #include <cstdint>
@@ -52,9 +53,5 @@ class RunWatch {
   std::optional<int> first_gone_;  // the rank that was found gone before all others
   std::int64_t last_sent_ = 0, last_look_ns_ = 0;
 };
-
-// Lines that end with a line feed. `columns`: width of the terminal.
-std::string render_watch_text(const WatchedRun& run, int columns);
-std::string render_watch_json(const WatchedRun& run);  // one line, without a line feed
 
 }  // namespace spscope

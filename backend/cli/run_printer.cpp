@@ -1,0 +1,49 @@
+#include "backend/cli/run_printer.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <ostream>
+#include <vector>
+
+#include "backend/analysis/comparison.h"
+#include "backend/cli/help_format.h"
+#include "backend/report/render.h"
+
+namespace spscope {
+namespace {
+
+int exit_code_of(const Comparison& comparison) {
+  bool any = false;
+  for (const StrategyResult& s : comparison.strategies) {
+    if (s.verify == "failed") return kExitFailed;
+    any = any || s.legal();
+  }
+  return any ? kExitDone : kExitUsage;
+}
+
+}  // namespace
+
+int RunPrinter::show_result(const std::string& path, const std::string& wanted) {
+  const StoreReader reader(path);
+  std::vector<Comparison> comparisons = compare_store(reader);
+  for (Comparison& c : comparisons) c.file = wanted;
+  TerminalStyle style;
+  style.color = context_.color;
+  style.width = text_width();
+  if (context_.json)
+    context_.out << render_json(comparisons);
+  else
+    for (const Comparison& c : comparisons) context_.out << render_terminal(c, style);
+  has_table_ = !context_.json;
+  if (!json_ && !context_.json && wanted.empty())
+    fmt::print(context_.err, "\nnothing was kept; -o FILE.db keeps the run\n");
+  if (!json_ && !wanted.empty()) fmt::print(context_.err, "kept in {}\n", wanted);  // else the last line says it
+  return exit_code_of(comparisons.front());
+}
+
+void RunPrinter::interrupted(const std::string& text) {
+  if (json_ || !has_table_) printer_.warn(text);
+}
+
+}  // namespace spscope

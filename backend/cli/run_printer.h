@@ -1,0 +1,41 @@
+// RunPrinter: what `spscope run` says: its progress on stderr, and at the end the comparison that the run stored.
+#pragma once
+
+#include <string>
+
+#include "backend/cli/progress_printer.h"
+#include "backend/job/run_listener.h"
+
+namespace spscope {
+
+class RunPrinter final : public RunListener {
+ public:
+  // `form`: of progress: bar, json or none.
+  RunPrinter(CommandContext& context, const std::string& form)
+      : context_(context), json_(form == "json"), printer_(context, form) {}
+
+  bool draws() const { return printer_.draws(); }
+  // Of a process that others started, who say how the run ended.
+  void leave_the_end() { printer_.leave_the_end(); }
+  // With form json: says how the run ended, and returns its exit code.
+  int end(const Result<int>& code) { return printer_.end(code); }
+
+  void progress(const RunProgress& now) override { printer_(now); }
+  void note(const std::string& line) override { printer_.note(line); }
+  void warn(const std::string& line) override { printer_.warn(line); }
+  std::string warning_line(const std::string& line) const override { return printer_.line_of_warning(line); }
+  void silence() override { printer_.silence(); }
+  void end_progress() override { printer_.clear(); }
+  void file_made(const std::string& path) override { printer_.set_out(path); }
+  int show_result(const std::string& path, const std::string& wanted) override;
+  void interrupted(const std::string& text) override;
+  void ended(const RunProgress& last) override { printer_.know(last); }
+
+ private:
+  CommandContext& context_;
+  const bool json_;  // progress
+  ProgressPrinter printer_;
+  bool has_table_ = false;  // which says above it that the run was interrupted
+};
+
+}  // namespace spscope
