@@ -30,7 +30,7 @@
 #include "backend/base/clock.h"
 #include "backend/base/median.h"
 #include "backend/collect/run_recorder.h"
-#include "backend/execute/wait_word.h"
+#include "backend/execute/lanes/wait_word.h"
 #include "backend/strategies/strategy.h"
 #include "kernels/calibrate.h"
 #include "tests/support/temporary_folder.h"

@@ -13,7 +13,7 @@
 
 #include "backend/cli/command.h"
 #include "backend/cli/flag_values.h"
-#include "backend/execute/calibrate.h"
+#include "backend/execute/calibrate/calibrate.h"
 #include "backend/job/machine.h"
 
 namespace spscope {

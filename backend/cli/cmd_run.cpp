@@ -145,7 +145,8 @@ int run_with(CommandContext& context, const RunFlags& flags, ProgressPrinter& pr
   Job job = load_job(flags.job, context.max_memory_bytes);
   const bool processes = runs_processes(flags, job);
   require_room_for_ranks(job, processes);
-  if (processes) job.config.run.backend = "mpi";
+  // --launcher goes before run.backend.
+  if (job.config.run.mode == RunMode::kExecute) job.config.run.backend = processes ? "mpi" : "threads";
   if (processes && started_by_mpi()) return run_as_rank(context, flags, printer, job);
   // Without ranks there is work for one process, however many were started.
   if (job.config.run.mode != RunMode::kExecute && started_beside_others() && !first_of_others()) {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "backend/base/clock.h"
-#include "backend/execute/copy.h"
+#include "backend/execute/cpu/copy.h"
 #include "backend/execute/mpi/mpi_check.h"
 
 namespace spscope::mpi {
@@ -71,9 +71,10 @@ std::vector<int> ranks_to_tell(const MpiWorld& world) {
 
 }  // namespace
 
-NodeMessages::NodeMessages(MpiWorld& world, LaneRun& run, TrafficCounter& counter)
+NodeMessages::NodeMessages(MpiWorld& world, LaneRun& run, BufferStore& memory, TrafficCounter& counter)
     : world_(world),
       run_(run),
+      memory_(memory),
       counter_(counter),
       tell_to_(ranks_to_tell(world)),
       where_(tell_to_.size()),
@@ -230,7 +231,7 @@ NodeMessages::Served& NodeMessages::serve(OpId op, int from, bool push) {
   ++num_served_;
   Served& served = served_.emplace_back(Served{op, from, {}, MPI_REQUEST_NULL});
   const Transfer& transfer = *run_.program.op(op).transfer;
-  served.bytes.resize(static_cast<std::size_t>(bytes_of(*run_.store, transfer, push, world_.rank())));
+  served.bytes.resize(static_cast<std::size_t>(bytes_of(memory_, transfer, push, world_.rank())));
   return served;
 }
 
@@ -240,8 +241,8 @@ void NodeMessages::serve_pull(OpId op, int from) {
   std::size_t next = 0;
   for (const TransferPart& part : transfer.parts) {
     if (part.src != world_.rank()) continue;
-    const auto size = static_cast<std::size_t>(packed_bytes(*run_.store, part.from));
-    pack_cells(*run_.store, part.from, std::span(served.bytes).subspan(next, size));
+    const auto size = static_cast<std::size_t>(packed_bytes(memory_, part.from));
+    pack_cells(memory_, part.from, std::span(served.bytes).subspan(next, size));
     next += size;
   }
   check(MPI_Isend(served.bytes.data(), message_count(served.bytes.size()), MPI_BYTE, from, transfer.sequence,
@@ -272,15 +273,15 @@ void NodeMessages::end_served(Served& served) {
   const bool push = op.transfer->kind == PostKind::kPush;
   std::size_t next = 0;
   if (push)
-    for (SlotId slot : op.opens) run_.store->open(slot);
+    for (SlotId slot : op.opens) memory_.open(slot);
   for (const TransferPart& part : op.transfer->parts) {
     if (!push || part.dst != world_.rank()) continue;
-    const auto size = static_cast<std::size_t>(packed_bytes(*run_.store, part.to));
-    unpack_cells(*run_.store, part.to, std::span(served.bytes).subspan(next, size));
+    const auto size = static_cast<std::size_t>(packed_bytes(memory_, part.to));
+    unpack_cells(memory_, part.to, std::span(served.bytes).subspan(next, size));
     counter_.moved(part.src, part.dst, static_cast<std::int64_t>(size));
     next += size;
   }
-  for (SlotId slot : op.uses) run_.store->release(slot);
+  for (SlotId slot : op.uses) memory_.release(slot);
   if (push) tell(kTaken, served.op, served.rank);
 }
 

@@ -14,16 +14,17 @@
 #include <thread>
 #include <vector>
 
-#include "backend/execute/lane_run.h"
+#include "backend/execute/cpu/buffer_store.h"
+#include "backend/execute/lanes/lane_run.h"
+#include "backend/execute/lanes/traffic_counter.h"
 #include "backend/execute/mpi/mpi_world.h"
-#include "backend/execute/traffic_counter.h"
 
 namespace spscope::mpi {
 
 class NodeMessages {
  public:
-  // Listens until it goes. `run` outlives it.
-  NodeMessages(MpiWorld& world, LaneRun& run, TrafficCounter& counter);
+  // Listens until it is destroyed. All arguments outlive it.
+  NodeMessages(MpiWorld& world, LaneRun& run, BufferStore& memory, TrafficCounter& counter);
   ~NodeMessages();
   NodeMessages(const NodeMessages&) = delete;
 
@@ -80,6 +81,7 @@ class NodeMessages {
 
   MpiWorld& world_;
   LaneRun& run_;
+  BufferStore& memory_;
   TrafficCounter& counter_;
   std::mutex hearing_;  // held while a note of a repeat is acted upon, and to begin another one
   // Where the lanes are, on its way to another node.

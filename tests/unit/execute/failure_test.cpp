@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "backend/execute/run_control.h"
+#include "backend/execute/lanes/run_control.h"
 #include "kernels/gemm.h"
 #include "tests/unit/execute/execute_cases.h"
 
