@@ -20,7 +20,7 @@ constexpr std::size_t kShownRanks = 64, kShownFindings = 8;
 
 // Like the watchdog: what holds the rank up, else any lane.
 bool says_more(const LaneNow& a, const LaneNow& b) {
-  const auto key = [](const LaneNow& now) { return std::tuple(!now.inside_op(), waits(now.state), now.sequence); };
+  const auto key = [](const LaneNow& now) { return std::tuple(!now.inside_op(), waits(now), now.sequence); };
   return key(a) < key(b);
 }
 

@@ -42,6 +42,7 @@ class MailCommunicator final : public Communicator {
         control_.wait_posted(transfer.rank, transfer.lane, partners_.at(transfer.sequence, partner));
     }
     times.begin_ns = now_ns();
+    control_.turn(transfer.rank, transfer.lane, LaneState::kTransferring, times.begin_ns);
     for (const TransferPart& part : transfer.parts) {
       if (transfer.kind == PostKind::kReduce || (two_sided(transfer.kind) && part.dst != transfer.rank)) continue;
       const std::vector<std::byte> bytes =

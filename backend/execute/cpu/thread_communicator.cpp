@@ -10,10 +10,9 @@
 namespace spscope {
 
 ThreadCommunicator::ThreadCommunicator(const Plan& plan, const HostMemory& memory, RunControl& control,
-                                       int ranks_per_node, OpRecorder* recorder)
+                                       int ranks_per_node)
     : memory_(memory),
       control_(control),
-      recorder_(recorder),
       partners_(plan),
       mailboxes_(plan.ops.size()),
       counter_(plan.ranks, [&](int rank) { return ranks_per_node > 0 ? rank / ranks_per_node : 0; }) {}
@@ -30,8 +29,7 @@ void ThreadCommunicator::run(const Transfer& transfer, OpTimes& times) {
     meet_partners(transfer);
   }
   times.begin_ns = now_ns();
-  if (recorder_ != nullptr)
-    recorder_->phase(transfer.rank, transfer.lane, transfer.op, OpPhase::kMoving, times.begin_ns);
+  control_.turn(transfer.rank, transfer.lane, LaneState::kTransferring, times.begin_ns);
   switch (transfer.kind) {
     case PostKind::kExchange:
       receive(transfer);
@@ -54,13 +52,8 @@ void ThreadCommunicator::run(const Transfer& transfer, OpTimes& times) {
 }
 
 void ThreadCommunicator::meet_partners(const Transfer& transfer) {
-  for (int partner : transfer.partners) {
-    const OpId op = mailbox_of(transfer, partner);
-    // Telling takes time on this thread: only for who is late, where it is not lost.
-    if (recorder_ != nullptr && !control_.has_posted(op))
-      recorder_->waits_for(transfer.rank, transfer.lane, transfer.op, partner);
-    control_.wait_posted(transfer.rank, transfer.lane, op);
-  }
+  for (int partner : transfer.partners)
+    control_.wait_posted(transfer.rank, transfer.lane, mailbox_of(transfer, partner));
 }
 
 // Where the source of a message has its cells: read from its mailbox, which its posting made visible.

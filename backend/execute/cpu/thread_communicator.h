@@ -16,15 +16,13 @@
 #include "backend/execute/lanes/run_control.h"
 #include "backend/execute/lanes/traffic_counter.h"
 #include "backend/execute/program/partner_ops.h"
-#include "backend/record/op_recorder.h"
 
 namespace spscope {
 
 class ThreadCommunicator final : public Communicator {
  public:
-  // `ranks_per_node` only sorts the counted bytes; 0: one node. `recorder` is told of phases and may be nullptr.
-  ThreadCommunicator(const Plan& plan, const HostMemory& memory, RunControl& control, int ranks_per_node,
-                     OpRecorder* recorder = nullptr);
+  // `ranks_per_node` only sorts the counted bytes; 0: one node.
+  ThreadCommunicator(const Plan& plan, const HostMemory& memory, RunControl& control, int ranks_per_node);
 
   void run(const Transfer& transfer, OpTimes& times) override;
   CountedBytes traffic() const override { return counter_.bytes(); }
@@ -41,7 +39,6 @@ class ThreadCommunicator final : public Communicator {
 
   const HostMemory& memory_;
   RunControl& control_;
-  OpRecorder* recorder_;
   PartnerOps partners_;  // an op numbers a mailbox
   std::vector<std::atomic<const Transfer*>> mailboxes_;
   TrafficCounter counter_;

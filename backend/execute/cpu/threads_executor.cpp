@@ -22,9 +22,9 @@ class ThreadsExecution final : public Execution {
   void allocate() override {
     const Plan& plan = run_->program.plan();
     device_->allocate(run_->options.poison);
-    run_->control = std::make_unique<RunControl>(plan);
-    run_->communicator = std::make_unique<ThreadCommunicator>(plan, device_->memory(), *run_->control,
-                                                              run_->options.ranks_per_node, run_->options.recorder);
+    run_->control = std::make_unique<RunControl>(plan, run_->options.recorder);
+    run_->communicator =
+        std::make_unique<ThreadCommunicator>(plan, device_->memory(), *run_->control, run_->options.ranks_per_node);
   }
 
   void run(int repeat) override {

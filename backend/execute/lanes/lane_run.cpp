@@ -24,24 +24,27 @@ void run_op(LaneRun& run, const ProgramLane& lane, OpId id) {
   RunControl& control = *run.control;
   OpTimes& times = run.times[static_cast<std::size_t>(id)];
   OpRecorder* const recorder = run.options.recorder;
-  control.enter(lane.rank, lane.lane, id);
-  if (recorder != nullptr) recorder->enter(lane.rank, lane.lane, id, now_ns());
+  control.enter(lane.rank, lane.lane, id, recorder != nullptr ? now_ns() : 0);
   for (OpId dependency : op.own_dependencies) control.wait_ended(lane.rank, lane.lane, dependency);
   if (run.options.before_op) run.options.before_op(id, control.stopping());
   times.post_ns = now_ns();
   for (OpId dependency : op.remote_dependencies) control.wait_ended(lane.rank, lane.lane, dependency);
   if (op.transfer == nullptr) {
     times.post_ns = times.begin_ns = now_ns();
-    if (recorder != nullptr) recorder->phase(lane.rank, lane.lane, id, OpPhase::kComputing, times.begin_ns);
+    control.turn(lane.rank, lane.lane, LaneState::kComputing, times.begin_ns);
     run.device->compute(lane.rank, id);
     times.end_ns = now_ns();
   } else {
     for (SlotId slot : op.opens) run.device->open(slot);
-    if (recorder != nullptr) recorder->phase(lane.rank, lane.lane, id, OpPhase::kPosted, times.post_ns);
+    control.turn(lane.rank, lane.lane, LaneState::kWaitingForPeer, times.post_ns);
     run.communicator->run(*op.transfer, times);
   }
   // A lane that was left behind and comes back after the grace period must not touch a recorder that may be gone.
-  if (recorder != nullptr && !control.stopping()) recorder->ended(lane.rank, lane.lane, id, times);
+  if (!control.stopping()) {
+    OpRecorder::EventCounts counts;
+    if (recorder != nullptr) counts = recorder->ended(lane.rank, lane.lane, id, times);
+    control.leave(lane.rank, lane.lane, counts, id == lane.ops.back());
+  }
   // Before the end is made known: what depends on this op may count on its memory.
   for (SlotId slot : op.uses) run.device->release(slot);
   control.set_ended(id);
@@ -55,7 +58,6 @@ void run_lane(const std::shared_ptr<LaneRun>& run, const ProgramLane& lane) {
     if (lane.lane == 0)
       run->device->set_beat(lane.rank, [control = run->control.get(), &lane] { control->beat(lane.rank, lane.lane); });
     for (OpId id : lane.ops) run_op(*run, lane, id);
-    run->control->enter(lane.rank, lane.lane, kNone);
   } catch (const StopLane&) {
     // The run stops for a reason that is already known.
   } catch (const std::exception& error) {
@@ -159,6 +161,7 @@ std::int64_t run_lanes(const std::shared_ptr<LaneRun>& run, int repeat, const st
   if (meet) meet();
   if (interrupted(run->options)) run->control->stop(interruption());
   if (recorder != nullptr) recorder->begin_pass(repeat);
+  run->control->begin_pass(recorder != nullptr ? recorder->run() : RunId{}, repeat);
   const std::int64_t start_ns = now_ns();
   run->may_start = true;
   run->may_start.notify_all();

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
+
+#include "backend/plan/op_bytes.h"
 
 namespace spscope {
 namespace {
@@ -49,31 +50,84 @@ std::string describe_op(const Plan& plan, OpId id) {
 
 struct RunControl::OwnBoard {
   std::vector<OpFlags> ops;
-  std::vector<LaneProgress> lanes;
+  std::vector<NowLine> lines;
   StopRecord stop;
 };
 
-RunControl::RunControl(const Plan& plan) : plan_(plan), own_(std::make_shared<OwnBoard>()) {
+RunControl::RunControl(const Plan& plan, OpRecorder* recorder) : plan_(plan), own_(std::make_shared<OwnBoard>()) {
   own_->ops = std::vector<OpFlags>(plan.ops.size());
-  own_->lanes = std::vector<LaneProgress>(at(plan.ranks) * at(plan.lanes));
-  board_ = {own_->ops, own_->lanes, &own_->stop};
+  own_->lines = std::vector<NowLine>(at(plan.ranks) * at(plan.lanes));
+  board_.ops = own_->ops;
+  board_.stop = &own_->stop;
+  for (int rank = 0; rank < plan.ranks; ++rank)
+    for (int lane = 0; lane < plan.lanes; ++lane) {
+      NowLine* line = recorder != nullptr ? recorder->line(rank, lane) : nullptr;
+      if (line == nullptr) line = &own_->lines[index_of(rank, lane)], line->publish(LaneNow());
+      board_.lines.push_back(line);
+      board_.writable.push_back(line);
+    }
+  prepare();
+}
+
+RunControl::RunControl(const Plan& plan, ControlBoard board) : plan_(plan), board_(std::move(board)) { prepare(); }
+
+void RunControl::prepare() {
+  writers_ = std::vector<Writer>(board_.writable.size());
+  for (std::size_t i = 0; i < writers_.size(); ++i)
+    if (writers_[i].line = board_.writable[i]; writers_[i].line != nullptr) writers_[i].now = writers_[i].line->read();
+  for (const Op& op : plan_.ops) {
+    const bool moves = communicates(plan_.kind_of(op));
+    const OpBytes bytes = op_bytes(plan_, op);
+    facts_.push_back({bytes.sent, !moves ? kNoPeer : bytes.peer >= 0 ? bytes.peer : kSeveralPeers});
+  }
 }
 
 void RunControl::reset() {
   for (OpFlags& flags : board_.ops) flags.state.store(kIdle), flags.takers.store(0);
-  for (LaneProgress& lane : board_.lanes)
-    lane.op_plus_1 = 0, lane.waits_for_plus_1 = 0, lane.beats = 0, lane.heard_ns = 0;
 }
 
-void RunControl::enter(int rank, int lane, OpId op) {
+void RunControl::begin_pass(RunId run, int repeat) {
+  for (Writer& writer : writers_) writer.now.run = run, writer.now.repeat = repeat;
+}
+
+void RunControl::enter(int rank, int lane, OpId op, std::int64_t now_ns) {
   leave_if_stopping();
-  lane_of(rank, lane).op_plus_1.store(op + 1, std::memory_order_relaxed);
-  beat(rank, lane);
+  Writer& writer = writers_[index_of(rank, lane)];
+  writer.inside = op;
+  LaneNow& now = writer.now;
+  now.state = LaneState::kWaitingForOp;
+  now.op = op;
+  now.sequence = plan_.ops[at(op)].post;
+  now.peer = facts_[at(op)].peer;
+  now.bytes = facts_[at(op)].bytes;
+  now.begin_ns = now_ns;
+  now.waits_for = kNone;
+  writer.line->publish(now);
+}
+
+void RunControl::turn(int rank, int lane, LaneState state, std::int64_t now_ns) {
+  leave_if_stopping();
+  Writer& writer = writers_[index_of(rank, lane)];
+  writer.now.state = state;
+  if (state == LaneState::kTransferring)
+    writer.now.peer = facts_[at(writer.inside)].peer;  // of all partners, after the last one that it waited for
+  else
+    writer.now.begin_ns = now_ns;  // where the op's event begins
+  writer.line->publish(writer.now);
 }
 
 void RunControl::beat(int rank, int lane) {
   leave_if_stopping();
-  lane_of(rank, lane).beats.fetch_add(1, std::memory_order_relaxed);
+  writers_[index_of(rank, lane)].line->beat();
+}
+
+void RunControl::leave(int rank, int lane, const OpRecorder::EventCounts& counts, bool last) {
+  Writer& writer = writers_[index_of(rank, lane)];
+  writer.now.op = kNone;
+  writer.now.state = last ? LaneState::kEndedRepeat : LaneState::kIdle;
+  writer.now.sent = counts.sent;
+  writer.now.dropped = counts.dropped;
+  writer.line->publish(writer.now);
 }
 
 // The takers are there before anybody can see that the op is posted.
@@ -87,16 +141,27 @@ void RunControl::set_ended(OpId op) { board_.ops[at(op)].state.store(kEnded); }
 template <typename Done>
 void RunControl::wait_until(int rank, int lane, OpId op, WaitWord& word, Done&& done) {
   std::int32_t seen = word.load();
-  if (!done(seen)) {
-    LaneProgress& state = lane_of(rank, lane);
-    state.waits_for_plus_1.store(op + 1, std::memory_order_relaxed);
-    for (; !done(seen); seen = word.load()) {
-      leave_if_stopping();
-      word.wait(seen);
-    }
-    state.waits_for_plus_1.store(0, std::memory_order_relaxed);
+  if (done(seen)) return beat(rank, lane);
+  begin_wait(rank, lane, op);
+  for (; !done(seen); seen = word.load()) {
+    leave_if_stopping();
+    word.wait(seen);
   }
-  beat(rank, lane);
+  leave_if_stopping();
+  end_wait(rank, lane);
+}
+
+void RunControl::begin_wait(int rank, int lane, OpId op) {
+  Writer& writer = writers_[index_of(rank, lane)];
+  writer.now.waits_for = op;
+  if (writer.now.state == LaneState::kWaitingForPeer) writer.now.peer = plan_.ops[at(op)].rank;
+  writer.line->publish(writer.now);
+}
+
+void RunControl::end_wait(int rank, int lane) {
+  Writer& writer = writers_[index_of(rank, lane)];
+  writer.now.waits_for = kNone;
+  writer.line->publish(writer.now);
 }
 
 void RunControl::wait(int rank, int lane, OpId op, State wanted) {
@@ -109,7 +174,7 @@ void RunControl::wait_taken(int rank, int lane, OpId op) {
 
 void RunControl::fail(int rank, int lane, const std::string& reason) {
   if (stopping_) return;
-  const OpId op = lane_of(rank, lane).op_plus_1 - 1;
+  const OpId op = writers_[index_of(rank, lane)].inside;
   std::string text = op == kNone ? fmt::format("rank {} failed: {}", rank, reason)
                                  : fmt::format("rank {} failed in {}: {}", rank, describe_op(plan_, op), reason);
   stop({ErrorCode::kRankFailed, {rank, lane, op, false, std::move(text)}});
@@ -138,9 +203,9 @@ void RunControl::stop() {
 }
 
 std::int64_t RunControl::progress() const {
-  std::int64_t sum = 0;
-  for (const LaneProgress& lane : board_.lanes) sum += lane.beats.load(std::memory_order_relaxed);
-  return sum;
+  std::uint64_t sum = 0;
+  for (const NowLine* line : board_.lines) sum += line->generation();
+  return static_cast<std::int64_t>(sum);
 }
 
 std::optional<StopReason> RunControl::reason() const {
@@ -155,68 +220,53 @@ Error StopReason::error() const {
   return {code, fault.message, "see the message of the rank; all other ranks were stopped"};
 }
 
-LanePlace RunControl::place(int rank, int lane) const {
-  const LaneProgress& state = lane_of(rank, lane);
-  return {state.op_plus_1 - 1, state.waits_for_plus_1 - 1, state.beats};
+void RunControl::mirror(int rank, int lane, const LaneNow& now, std::uint64_t generation, std::int64_t heard_ns) {
+  board_.writable[index_of(rank, lane)]->mirror(now, generation);
+  if (!board_.heard_ns.empty()) board_.heard_ns[at(rank)] = heard_ns;
 }
 
-void RunControl::set_place(int rank, int lane, const LanePlace& place, std::int64_t heard_ns) {
-  LaneProgress& state = lane_of(rank, lane);
-  state.op_plus_1 = place.op + 1;
-  state.waits_for_plus_1 = place.waits_for + 1;
-  state.beats = place.beats;
-  state.heard_ns = heard_ns;
-}
-
-// A lane, or a rank that is not inside an op, as a hang is told.
-struct RunControl::Stuck {
-  int rank, lane;
-  OpId op, waits_for;
-  std::string why_lost;
-};
-
-// First those that cannot go on by themselves, then those that wait for nobody. Of several that wait, the one with the
-// lowest post cannot be waiting for the others.
-std::vector<RunControl::Stuck> RunControl::find_stuck(const SystemView& system) const {
-  std::vector<Stuck> stuck;
+// Every lane that is inside an op, and each rank whose process cannot go on; the cause first.
+std::vector<StuckLane> RunControl::find_stuck(const SystemView& system) const {
+  std::vector<StuckLane> stuck;
   for (int rank = 0; rank < plan_.ranks; ++rank) {
-    const std::string why_lost = system.why_lost ? system.why_lost(rank) : "";
+    const bool lost = system.why_lost && !system.why_lost(rank).empty();
+    StuckLane lane{.rank = rank, .process = lost ? ProcessState::kStopped : ProcessState::kRuns};
     const std::size_t before = stuck.size();
-    for (int lane = 0; lane < plan_.lanes; ++lane)
-      if (const LanePlace where = place(rank, lane); where.op != kNone)
-        stuck.push_back({rank, lane, where.op, where.waits_for, why_lost});
-    if (stuck.size() == before && !why_lost.empty()) stuck.push_back({rank, -1, kNone, kNone, why_lost});
+    for (lane.lane = 0; lane.lane < plan_.lanes; ++lane.lane) {
+      lane.now = line(rank, lane.lane).read();
+      if (lane.now.inside_op()) stuck.push_back(lane);
+    }
+    if (stuck.size() == before && lost) stuck.push_back({.rank = rank, .process = ProcessState::kStopped});
   }
-  std::ranges::stable_sort(stuck, {}, [&](const Stuck& s) {
-    return std::tuple(s.why_lost.empty(), s.waits_for != kNone, s.op == kNone ? 0 : plan_.ops[at(s.op)].post);
-  });
+  judge_lanes(stuck);
   return stuck;
 }
 
 RankFault RunControl::describe_hang(double seconds, const SystemView& system) const {
-  const std::vector<Stuck> stuck = find_stuck(system);
+  const std::vector<StuckLane> stuck = find_stuck(system);
   if (stuck.empty()) return {};
-  const Stuck& first = stuck.front();
-  const auto rank_of = [&](OpId op) { return plan_.ops[at(op)].rank; };
+  const StuckLane& first = stuck.front();
+  const OpId op = first.now.op;
+  const auto rank_of = [&](OpId awaited) { return plan_.ops[at(awaited)].rank; };
   std::string text = fmt::format("rank {} made no progress for {:.1f} s", first.rank, seconds);
-  if (first.op != kNone) text += " in " + describe_op(plan_, first.op);
-  if (!first.why_lost.empty()) {
-    text += ": " + first.why_lost;
-  } else if (first.waits_for == kNone) {
+  if (op != kNone) text += " in " + describe_op(plan_, op);
+  if (first.trouble == RankTrouble::kStopped) {
+    text += ": " + system.why_lost(first.rank);
+  } else if (first.now.waits_for == kNone) {
     const std::optional<bool> computes = system.computes ? system.computes(first.rank) : std::nullopt;
     if (computes) text += *computes ? ": it computes" : ": it computes nothing, its process sleeps";
-  } else if (rank_of(first.waits_for) != first.rank) {
-    text += fmt::format(": it waits for rank {}", rank_of(first.waits_for));
+  } else if (rank_of(first.now.waits_for) != first.rank) {
+    text += fmt::format(": it waits for rank {}", rank_of(first.now.waits_for));
   }
   int named = 0;
-  for (const Stuck& other : std::span(stuck).subspan(1)) {
-    if (other.waits_for == kNone || other.rank == first.rank) continue;
+  for (const StuckLane& other : std::span(stuck).subspan(1)) {
+    if (other.now.waits_for == kNone || other.rank == first.rank) continue;
     if (++named > kMaxNamed) continue;
     text += fmt::format("{} rank {} waits {}in {}", named == 1 ? ";" : ",", other.rank,
-                        rank_of(other.waits_for) == first.rank ? "for it " : "", describe_op(plan_, other.op));
+                        rank_of(other.now.waits_for) == first.rank ? "for it " : "", describe_op(plan_, other.now.op));
   }
   if (named > kMaxNamed) text += fmt::format(" and {} more lanes wait", named - kMaxNamed);
-  return {first.rank, first.lane, first.op, true, std::move(text)};
+  return {first.rank, first.lane, op, true, std::move(text)};
 }
 
 }  // namespace spscope

@@ -1,11 +1,13 @@
-// RunControl: what the lanes of one run share about its progress. Lanes wait here for ops of other lanes, say here that
-// they are alive, and are stopped here when one of them fails, hangs, or the user interrupts.
+// RunControl: what the lanes of one run share about its progress. Lanes wait here for ops of other lanes, say here what
+// they do, and are stopped here when one of them fails, hangs, or the user interrupts.
 //
 // Every op is idle, then posted, then ended. A stop makes every wait return by throwing StopLane, which unwinds the
 // lane to its main; the first reason to stop is the one that is reported, later ones are its consequences.
 //
-// What lanes share lies on a board: in memory of this process, or in memory that several processes share, each with a
-// RunControl of its own on the same board.
+// What lanes share lies on a board: the states of ops, the reason to stop, and of each lane the line that says what it
+// does (record/now_page.h). The line is the only place where that is said, written at each turn of an op: in the page
+// of the recorder, which others read too, or else in memory of the run. Several processes may share a board, each with
+// a RunControl of its own.
 #pragma once
 
 #include <atomic>
@@ -20,6 +22,8 @@
 #include "backend/base/error.h"
 #include "backend/execute/lanes/wait_word.h"
 #include "backend/plan/plan.h"
+#include "backend/record/judge_lanes.h"
+#include "backend/record/now_page.h"
 #include "backend/record/op_recorder.h"
 
 namespace spscope {
@@ -30,21 +34,10 @@ struct StopLane {};
 // Names an op for an error message: "exchange op 17 (sequence 5, lane 1, peer rank 3, 4096 bytes)".
 std::string describe_op(const Plan& plan, OpId op);
 
-// -- what stands on a board; all zero at first
+// -- what a board holds; OpFlags and StopRecord all zero at first
 
 struct OpFlags {
   WaitWord state, takers;
-};
-// What one lane is doing.
-struct alignas(64) LaneProgress {
-  std::atomic<OpId> op_plus_1{0}, waits_for_plus_1{0};  // 0: none
-  std::atomic<std::int64_t> beats{0};
-  std::atomic<std::int64_t> heard_ns{0};  // when a rank of another node told of it last; 0: never, or of this node
-};
-// The same, outside of a board.
-struct LanePlace {
-  OpId op = kNone, waits_for = kNone;
-  std::int64_t beats = 0;
 };
 // Why the run stops: written once, by whoever is first.
 struct StopRecord {
@@ -54,7 +47,7 @@ struct StopRecord {
   OpId op = kNone;
   char text[kMaxText] = {};
 };
-// The same, outside of a board. An interrupt names no rank.
+// A StopRecord as a value. An interrupt names no rank.
 struct StopReason {
   ErrorCode code = ErrorCode::kInternal;
   RankFault fault;
@@ -68,25 +61,36 @@ struct SystemView {
   std::function<std::optional<bool>(int rank)> computes;
 };
 struct ControlBoard {
-  std::span<OpFlags> ops;         // by op
-  std::span<LaneProgress> lanes;  // by rank, by lane
+  std::span<OpFlags> ops;  // by op
   StopRecord* stop = nullptr;
+  // By rank, by lane: what each does. `writable`: nullptr where another process writes the line.
+  std::vector<const NowLine*> lines;
+  std::vector<NowLine*> writable;
+  std::span<std::atomic<std::int64_t>> heard_ns;          // by rank of another node: when its lines came; 0: not yet
+  std::vector<std::shared_ptr<const NowPageView>> pages;  // that lines lie in
 };
 
 class RunControl {
  public:
-  // On a board of its own.
-  explicit RunControl(const Plan& plan);
-  RunControl(const Plan& plan, const ControlBoard& board) : plan_(plan), board_(board) {}
+  // On a board of its own, for a process that runs all ranks. Lines are those of `recorder` where it has them.
+  explicit RunControl(const Plan& plan, OpRecorder* recorder = nullptr);
+  RunControl(const Plan& plan, ControlBoard board);
 
-  // Before a repeat: no op is posted, no lane inside one. Not thread-safe; on a shared board, by one of its processes.
-  // A reason to stop stays: nothing runs after one.
+  // Before a repeat: no op is posted. Not thread-safe; on a shared board, by one of its processes. A reason to stop
+  // stays: nothing runs after one.
   void reset();
+  // By every process, before its lanes start: what their lines say of the repeat. Not thread-safe.
+  void begin_pass(RunId run, int repeat);
 
-  // -- called by the lane `lane` of `rank`
-  // The lane turns to an op, or to none when it is done. Throws StopLane when the run stops, like every call below.
-  void enter(int rank, int lane, OpId op);
+  // -- called by the lane `lane` of `rank`. All but leave() throw StopLane when the run stops.
+  // The lane turns to an op. Times are raw; 0: nobody reads them.
+  void enter(int rank, int lane, OpId op, std::int64_t now_ns);
+  // The op goes on: its kernel runs, it has posted and waits for its partners, or all of them have and data moves.
+  void turn(int rank, int lane, LaneState state, std::int64_t now_ns);
+  // The lane made progress inside its op.
   void beat(int rank, int lane);
+  // The op has ended, with it `counts` of events; `last`: of the lane in this repeat.
+  void leave(int rank, int lane, const OpRecorder::EventCounts& counts, bool last);
   // `takers`: ranks that will take data from this op's rank before it can end.
   void set_posted(OpId op, int takers = 0);
   void set_ended(OpId op);
@@ -97,8 +101,8 @@ class RunControl {
   // Until every taker of the lane's own op has its data.
   void wait_taken(int rank, int lane, OpId op);
   // A lane that waits for something else: for what its own op gets from other nodes.
-  void begin_wait(int rank, int lane, OpId op) { lane_of(rank, lane).waits_for_plus_1 = op + 1; }
-  void end_wait(int rank, int lane) { lane_of(rank, lane).waits_for_plus_1 = 0; }
+  void begin_wait(int rank, int lane, OpId op);
+  void end_wait(int rank, int lane);
   void leave_if_stopping() const {
     if (stopping_.load(std::memory_order_acquire)) throw StopLane();
   }
@@ -120,25 +124,39 @@ class RunControl {
   // for nobody; else the one with the lowest post. No rank: nobody is inside an op or lost.
   RankFault describe_hang(double seconds, const SystemView& system = {}) const;
 
-  // Where a lane is; of ranks of other nodes, as they told last.
-  LanePlace place(int rank, int lane) const;
-  void set_place(int rank, int lane, const LanePlace& place, std::int64_t heard_ns);
-  std::int64_t heard_ns(int rank) const { return lane_of(rank, 0).heard_ns; }
+  // What a lane does; of ranks of other nodes, as they told last.
+  const NowLine& line(int rank, int lane) const { return *board_.lines[index_of(rank, lane)]; }
+  // By one thread: what a rank of another node told, and when it was heard.
+  void mirror(int rank, int lane, const LaneNow& now, std::uint64_t generation, std::int64_t heard_ns);
+  std::int64_t heard_ns(int rank) const { return board_.heard_ns.empty() ? 0 : board_.heard_ns[at(rank)].load(); }
 
  private:
   enum State : std::int32_t { kIdle = 0, kPosted = 1, kEnded = 2 };
   struct OwnBoard;
-  struct Stuck;
+  // The writing end of a lane of this process.
+  struct alignas(64) Writer {
+    NowLine* line = nullptr;
+    LaneNow now;          // as published last
+    OpId inside = kNone;  // stays until the next op
+  };
+  // What a line says of an op besides its times.
+  struct OpFacts {
+    std::int64_t bytes = 0;
+    int peer = kNoPeer;
+  };
   static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-  LaneProgress& lane_of(int rank, int lane) const { return board_.lanes[at(rank) * at(plan_.lanes) + at(lane)]; }
+  std::size_t index_of(int rank, int lane) const { return at(rank) * at(plan_.lanes) + at(lane); }
+  void prepare();
   void wait(int rank, int lane, OpId op, State wanted);
   template <typename Done>
   void wait_until(int rank, int lane, OpId op, WaitWord& word, Done&& done);
-  std::vector<Stuck> find_stuck(const SystemView& system) const;
+  std::vector<StuckLane> find_stuck(const SystemView& system) const;
 
   const Plan& plan_;
   std::shared_ptr<OwnBoard> own_;
   ControlBoard board_;
+  std::vector<Writer> writers_;  // by rank, by lane
+  std::vector<OpFacts> facts_;   // by op
   std::atomic<bool> stopping_{false};
 };
 

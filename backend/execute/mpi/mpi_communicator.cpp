@@ -27,7 +27,7 @@ class MpiCommunicator::Messages {
     for (auto& message : messages_)
       if (message->request != MPI_REQUEST_NULL) {
         MPI_Request_free(&message->request);
-        static_cast<void>(message.release());  // the process ends soon
+        static_cast<void>(message.release());  // leaked: MPI still uses it, and the process ends soon
       }
   }
   Messages(const Messages&) = delete;
@@ -147,8 +147,7 @@ void MpiCommunicator::run(const Transfer& transfer, OpTimes& times) {
     meet_partners(transfer);
   }
   times.begin_ns = now_ns();
-  if (run_.options.recorder != nullptr)
-    run_.options.recorder->phase(transfer.rank, transfer.lane, transfer.op, OpPhase::kMoving, times.begin_ns);
+  control_.turn(transfer.rank, transfer.lane, LaneState::kTransferring, times.begin_ns);
   switch (transfer.kind) {
     case PostKind::kExchange:
       exchange(transfer, far);
@@ -184,12 +183,8 @@ void MpiCommunicator::post(const Transfer& transfer) {
 }
 
 void MpiCommunicator::meet_partners(const Transfer& transfer) {
-  for (int partner : transfer.partners) {
-    const OpId op = partners_.at(transfer.sequence, partner);
-    if (run_.options.recorder != nullptr && !control_.has_posted(op))
-      run_.options.recorder->waits_for(transfer.rank, transfer.lane, transfer.op, partner);
-    control_.wait_posted(transfer.rank, transfer.lane, op);
-  }
+  for (int partner : transfer.partners)
+    control_.wait_posted(transfer.rank, transfer.lane, partners_.at(transfer.sequence, partner));
 }
 
 void MpiCommunicator::copy_part(const TransferPart& part) {

@@ -1,6 +1,7 @@
 // The MPI executor: this process runs one rank of the plan (lane_run.h); ranks of its node see its memory.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <limits>
 
@@ -35,8 +36,9 @@ struct Board {
         num_slots(layout.slots().size()),
         num_ranks(at(plan.ranks)) {}
   std::size_t bytes() const {
-    return lines(sizeof(StopRecord)) + lines(num_ops * sizeof(OpFlags)) + lines(num_lanes * sizeof(LaneProgress)) +
-           lines(num_slots * sizeof(SlotState)) + lines(num_ranks * sizeof(MemoryAccount));
+    return lines(sizeof(StopRecord)) + lines(num_ops * sizeof(OpFlags)) + lines(num_lanes * sizeof(NowLine)) +
+           lines(num_ranks * sizeof(std::atomic<std::int64_t>)) + lines(num_slots * sizeof(SlotState)) +
+           lines(num_ranks * sizeof(MemoryAccount));
   }
   void lay_over(std::byte* memory) {
     const auto next = [&memory]<typename T>(std::span<T>& array, std::size_t count) {
@@ -46,13 +48,15 @@ struct Board {
     std::span<StopRecord> stop;
     next(stop, 1);
     next(control.ops, num_ops);
-    next(control.lanes, num_lanes);
+    next(lanes, num_lanes);
+    next(control.heard_ns, num_ranks);
     next(slots, num_slots);
     next(accounts, num_ranks);
     control.stop = stop.data();
   }
   std::size_t num_ops, num_lanes, num_slots, num_ranks;
   ControlBoard control;
+  std::span<NowLine> lanes;
   std::span<SlotState> slots;
   std::span<MemoryAccount> accounts;
 };
@@ -79,7 +83,10 @@ Board share_memory(MpiWorld& world, const Plan& plan, const MemoryLayout& layout
   if (grow) world.window().grow(bytes);
 
   board.lay_over(world.window().segment(0));
-  if (world.rank() == node.front()) std::memset(world.window().segment(0), 0, board_bytes);
+  if (world.rank() == node.front()) {
+    std::memset(world.window().segment(0), 0, board_bytes);
+    for (NowLine& line : board.lanes) line.publish(LaneNow());
+  }
   shared.states = board.slots;
   shared.accounts = board.accounts;
   shared.memory.assign(layout.slots().size(), nullptr);
@@ -96,6 +103,28 @@ Board share_memory(MpiWorld& world, const Plan& plan, const MemoryLayout& layout
 std::function<int(int)> node_sorter(const MpiWorld& world, int ranks_per_node) {
   if (world.num_nodes() > 1) return [&world](int rank) { return world.node_of(rank); };
   return [ranks_per_node](int rank) { return ranks_per_node > 0 ? rank / ranks_per_node : 0; };
+}
+
+// Where the lanes of all ranks say what they do: those of this node in the pages of their recorders, where they have
+// them; all others on the board. The first process of the node writes what others nodes tell.
+void place_lines(MpiWorld& world, const Plan& plan, OpRecorder* recorder, Board& board) {
+  const std::vector<int>& node = world.ranks_of_node();
+  const std::vector<std::string> paths = world.share_in_node(recorder != nullptr ? recorder->page_path() : "");
+  for (NowLine& line : board.lanes) {
+    board.control.lines.push_back(&line);
+    board.control.writable.push_back(world.rank() == node.front() ? &line : nullptr);
+  }
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    const bool own = node[i] == world.rank();
+    if (!own && !paths[i].empty()) board.control.pages.push_back(std::make_shared<NowPageView>(paths[i]));
+    for (int lane = 0; lane < plan.lanes; ++lane) {
+      const std::size_t index = at(node[i]) * at(plan.lanes) + at(lane);
+      NowLine* const line = own && recorder != nullptr ? recorder->line(node[i], lane) : nullptr;
+      const NowLine* const seen = !own && !paths[i].empty() ? board.control.pages.back()->line(node[i], lane) : nullptr;
+      board.control.writable[index] = !own ? nullptr : line != nullptr ? line : &board.lanes[index];
+      board.control.lines[index] = seen != nullptr ? seen : line != nullptr ? line : &board.lanes[index];
+    }
+  }
 }
 
 // Of the processes on this node what the system says; of others, whether they are heard of.
@@ -306,10 +335,11 @@ class MpiExecution final : public Execution {
 void MpiExecution::allocate() {
   const Plan& plan = run_->program.plan();
   SharedSlots shared;
-  const Board board = share_memory(world_, plan, run_->program.layout(), shared);
+  Board board = share_memory(world_, plan, run_->program.layout(), shared);
   device_->allocate(run_->options.poison, std::move(shared));
-  run_->control = std::make_unique<RunControl>(plan, board.control);
   world_.barrier();  // the board is clear
+  throw_agreed(world_, failure_of([&] { place_lines(world_, plan, run_->options.recorder, board); }));
+  run_->control = std::make_unique<RunControl>(plan, board.control);
   auto communicator = std::make_unique<MpiCommunicator>(world_, *run_, device_->memory(),
                                                         node_sorter(world_, run_->options.ranks_per_node));
   run_->system = system_view(world_, communicator->messages());
