@@ -46,8 +46,10 @@ std::vector<Finding> machine_findings() {
     list.push_back({std::string(fact.name), fact.value.empty() ? "-" : std::string(fact.value)});
   const std::string scratch = default_scratch_folder();
   list.push_back({"scratch files", scratch, access(scratch.c_str(), W_OK | X_OK) == 0});
-  for (const Executor& executor : executors())
-    list.push_back({fmt::format("ranks by {}", executor.name), std::string(executor.summary)});
+  for (const Executor& executor : executors()) {
+    const std::string_view why = executor.unavailable();
+    list.push_back({fmt::format("ranks by {}", executor.backend), std::string(why.empty() ? executor.summary : why)});
+  }
   for (const MaskImporter& importer : mask_importers()) {
     const std::string_view why = importer.unavailable();
     list.push_back(

@@ -78,7 +78,7 @@ struct ClusterConfig {
 
 struct RunSection {
   RunMode mode = RunMode::kExecute;
-  std::string backend = "threads";
+  std::string device = "cpu", backend = "threads";
   std::vector<std::string> strategies = {"ulysses", "ring", "usp:ulysses=2,ring=2"};
   int layers = 1, denoise_steps = 1;  // how many of the model's are run
   int repeats = 5, warmup = 1;

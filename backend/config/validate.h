@@ -13,11 +13,16 @@
 
 namespace spscope {
 
-// Names that other parts of the program know. An empty list of patterns or strategies skips that check.
+// What executes ranks: a pair of run.device and run.backend, and what run.comm may say with it besides "auto".
+struct ExecutorNames {
+  std::string_view device, backend;
+  std::vector<std::string_view> comms;
+};
+
+// Names that other parts of the program know. An empty list skips its check.
 struct NameLists {
   std::vector<std::string_view> patterns = {}, strategies = {};
-  std::vector<std::string_view> backends = {"threads"};
-  std::vector<std::string_view> comms = {"auto"};
+  std::vector<ExecutorNames> executors = {};
   std::vector<std::string> parameter_keys = {};  // "mask.sparge.cdf", "strategy.usp.ring": for spelling help
   // Problems of the parameters of patterns and strategies; nullptr skips that check.
   std::function<std::vector<Problem>(const RunConfig&)> check_parameters = nullptr;

@@ -1,25 +1,18 @@
-// OpRecorder: the interface through which an executor reports the progress of a plan. Implementations record events and
-// publish the current state of every lane, so that the executor depends on neither files nor formats.
+// OpRecorder: the interface through which an executor records the events of a plan and publishes the current state of
+// every lane, so that the executor depends on neither files nor formats.
 //
-// Calls with a rank and a lane are made by that lane's thread; they never block, never throw and cost tens of
-// nanoseconds. Once a run is stopping, a lane makes no more calls; its last op then has no ended().
+// ended() is called by the lane's own thread; it never blocks, never throws and costs tens of nanoseconds. Once a run is
+// stopping, a lane makes no more calls; its last op then has no ended().
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "backend/base/ids.h"
+#include "backend/record/now_page.h"
 #include "backend/record/op_times.h"
 
 namespace spscope {
-
-// The phases of an op on its lane.
-enum class OpPhase : std::uint8_t {
-  kWaiting,    // for ops that it depends on, of its own rank or of others
-  kComputing,  // its kernel runs
-  kPosted,     // posted, waiting for partners
-  kMoving,     // all partners have posted: data moves
-};
 
 // The first cause for which a repeat was stopped, not its consequences.
 struct RankFault {
@@ -38,14 +31,20 @@ class OpRecorder {
   virtual void end_pass() noexcept = 0;
   virtual void fault(const RankFault& fault) noexcept = 0;
 
-  // The lane starts the op, in phase kWaiting.
-  virtual void enter(int rank, int lane, OpId op, std::int64_t now_ns) noexcept = 0;
-  // The op enters another phase. now_ns, as all times here, is CLOCK_MONOTONIC_RAW of this host.
-  virtual void phase(int rank, int lane, OpId op, OpPhase phase, std::int64_t now_ns) noexcept = 0;
-  // In phase kPosted: the lane now waits for this partner. Not called for partners that have posted already.
-  virtual void waits_for(int rank, int lane, OpId op, int peer) noexcept = 0;
-  // The op has ended with these times.
-  virtual void ended(int rank, int lane, OpId op, const OpTimes& raw_times) noexcept = 0;
+  // The run that repeats belong to from now on, as lines and events name it.
+  virtual RunId run() const noexcept = 0;
+  // The line that the executor writes for a lane of this process, valid as long as the recorder; nullptr: the lane has
+  // none. The executor preserves its event counts.
+  virtual NowLine* line(int rank, int lane) noexcept = 0;
+  // The file that holds the lines, which processes of this host can map (NowPageView); "": none.
+  virtual std::string page_path() const = 0;
+
+  // Events of a lane since the process began.
+  struct EventCounts {
+    std::int64_t sent = 0, dropped = 0;
+  };
+  // The op has ended with these times, which are raw: CLOCK_MONOTONIC_RAW of this host.
+  virtual EventCounts ended(int rank, int lane, OpId op, const OpTimes& raw_times) noexcept = 0;
 };
 
 }  // namespace spscope
