@@ -57,16 +57,16 @@ for i in range(7):
     below = struct.pack(">I", first + i)
     made = page(2, below + record, below)
     if i == 0:
-        place = (roots["sqlite_autoindex_stream_1"] - 1) * size
+        place = (roots["sqlite_autoindex_track_1"] - 1) * size
         pages[place:place + size] = made
     else:
         pages += made
 pages += page(10, record, b"")
-table = (roots["stream"] - 1) * size
+table = (roots["track"] - 1) * size
 pages[table:table + size] = bytes(size)
 struct.pack_into(">I", pages, 28, len(pages) // size)
 open("damaged.db", "wb").write(pages)
 END
 rm -f saved.db
 expect_exit 0 recover damaged.db -o saved.db
-[ "$(answer 'SELECT count(*) FROM stream')" -lt 100 ] || fail "streams were made up"
+[ "$(answer 'SELECT count(*) FROM track')" -lt 100 ] || fail "tracks were made up"

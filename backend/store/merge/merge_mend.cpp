@@ -107,17 +107,17 @@ void agree_on_problems(Database& out) {
 std::map<RunId, std::int64_t> events_of_runs(std::span<const MergeSource> sources) {
   std::map<RunId, std::int64_t> events;
   for (const MergeSource& source : sources)
-    for (const SourceStream& stream : source.streams)
-      for (const ChunkPlace& chunk : stream.chunks)
+    for (const SourceTrack& track : source.tracks)
+      for (const ChunkPlace& chunk : track.chunks)
         if (chunk.header.kind != RecordKind::kCounter) events[chunk.run] += chunk.header.count;
   return events;
 }
 
 // Whether the ledger says itself that events are missing: readers then look at each repeat.
 bool is_told(std::span<const MergeSource> sources, const Damage& damage) {
-  if (damage.lost.contains("ledger") || damage.lost.contains("stream")) return false;
-  const auto misses = [](const SourceStream& s) { return s.unreadable > 0 || s.ledger.sent != s.ledger.stored; };
-  return std::ranges::any_of(sources, [&](const auto& source) { return std::ranges::any_of(source.streams, misses); });
+  if (damage.lost.contains("ledger") || damage.lost.contains("track")) return false;
+  const auto misses = [](const SourceTrack& s) { return s.unreadable > 0 || s.ledger.sent != s.ledger.stored; };
+  return std::ranges::any_of(sources, [&](const auto& source) { return std::ranges::any_of(source.tracks, misses); });
 }
 
 // A run has timelines when each rank has its times of each repeat and, in a file that was finished, when it has an

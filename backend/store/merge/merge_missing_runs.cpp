@@ -54,14 +54,15 @@ void add_missing_runs(Database& out, std::span<const MergeSource> sources, Damag
   std::set<RunId> missing;
   int ranks = 1;
   for (const MergeSource& source : sources) {
-    for (const SourceStream& stream : source.streams) {
-      ranks = std::max(ranks, stream.stream.rank + 1);
-      for (const ChunkPlace& chunk : stream.chunks) missing.insert(chunk.run);
+    for (const SourceTrack& track : source.tracks) {
+      ranks = std::max(ranks, track.track.rank.value_or(0) + 1);
+      for (const ChunkPlace& chunk : track.chunks) missing.insert(chunk.run);
     }
     if (!source.now) continue;
     for (const NowPage::Line& line : source.now->lines)
       if (line.whole && line.now.inside_op()) missing.insert(line.now.run);
   }
+  missing.erase(kNoRun);
   Statement known(out, "SELECT 1 FROM run WHERE run_id = ?");
   std::erase_if(missing, [&](RunId run) { return known.bind_all(run).step(); });
   if (missing.empty()) return;
