@@ -114,7 +114,7 @@ double op_ns(const Plan& plan, int partners) {
   }
   const std::int64_t spent = now_ns() - begin;
   shard.finish();
-  for (const ShardWriter::LaneCount& count : shard.counts()) SPSCOPE_CHECK(count.dropped == 0);
+  for (const ShardWriter::TrackCount& count : shard.counts()) SPSCOPE_CHECK(count.dropped == 0);
   return static_cast<double>(spent) / kOps;
 }
 

@@ -100,7 +100,7 @@ class RankEvents {
       at_ns_ += 100 + jitter_.below(400) + (op == 0 ? 50'000 + jitter_.below(50'000) : 0);
       span.begin_ns = at_ns_;
       if (kernel.waits_ns > 0) {
-        record.is_collective = 1;
+        record.kind = RingKind::kCollective;
         record.transfer_begin_ns = at_ns_ += jitter_.below(kernel.waits_ns);
         record.sequence = op;
         record.bytes = 100'000 + 1000 * (op % 7);
@@ -157,7 +157,7 @@ double write_shard(const std::string& path, int rank, RunId run, std::int64_t nu
   options.shard = {.kind = ShardKind::kRank, .clock = ShardClock::kRaw, .rank = rank, .collection = kCollection};
   ShardWriter writer(path, options);
   for (int name = 1; name <= kNames; ++name) writer.name("kernel " + std::to_string(name));
-  EventRing& ring = writer.ring(rank, 0, kRingRecords);
+  EventRing& ring = writer.ring({.rank = rank, .lane = 0}, kRingRecords);
   RankEvents events(rank, run);
   double seconds = 0;
   while (num_events > 0) {

@@ -269,13 +269,19 @@ CREATE TABLE string (
   value TEXT NOT NULL CHECK (typeof(value) = 'text')  -- the name, valid UTF-8, at most 64 KiB
 );
 
--- Rows of events that never overlap: each begins at or after the end of the one before.
-CREATE TABLE stream (
-  stream_id INTEGER PRIMARY KEY,  -- key
-  rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- rank
-  lane INTEGER NOT NULL CHECK (typeof(lane) = 'integer'),  -- lane; 0 computes
+-- What events hang on: a row of events that never overlap, each beginning at or after the end of the one before, or the
+-- samples of one counter.
+CREATE TABLE track (
+  track_id INTEGER PRIMARY KEY,  -- key
+  -- lane of a rank, device stream, host thread, counter, or a row of another program's trace
+  kind INTEGER NOT NULL CHECK (typeof(kind) = 'integer'),
+  name TEXT NOT NULL CHECK (typeof(name) = 'text'),  -- for people; of a counter, what is counted; '' for lanes of ranks
+  process TEXT CHECK (typeof(process) IN ('text', 'null')),  -- program or process, null when it is that of the rank
+  device TEXT CHECK (typeof(device) IN ('text', 'null')),  -- device, null for none
+  rank INTEGER CHECK (typeof(rank) IN ('integer', 'null')),  -- rank, null for none
+  lane INTEGER CHECK (typeof(lane) IN ('integer', 'null')),  -- lane of the rank, null for none; 0 computes
   slot INTEGER NOT NULL CHECK (typeof(slot) = 'integer'),  -- row within the lane
-  -- 1 for the one stream of a lane that takes what finds no slot
+  -- 1 for the one track of a lane that takes what finds no slot
   overlapping INTEGER NOT NULL CHECK (overlapping IN (0, 1)),
   UNIQUE (rank, lane, slot)
 );
@@ -288,9 +294,9 @@ CREATE TABLE communicator (
   UNIQUE (lane, ranks)
 );
 
--- Where the events of each stream went: sent = stored + dropped + unreadable + lost.
+-- Where the events of each track went: sent = stored + dropped + unreadable + lost.
 CREATE TABLE ledger (
-  stream_id INTEGER PRIMARY KEY,  -- stream
+  track_id INTEGER PRIMARY KEY,  -- track
   sent INTEGER NOT NULL CHECK (typeof(sent) = 'integer'),  -- events that the program made
   stored INTEGER NOT NULL CHECK (typeof(stored) = 'integer'),  -- events in this file
   dropped INTEGER NOT NULL CHECK (typeof(dropped) = 'integer'),  -- found no room in a buffer
@@ -298,13 +304,13 @@ CREATE TABLE ledger (
   lost INTEGER NOT NULL CHECK (typeof(lost) = 'integer')  -- were sent and never seen again
 );
 
--- Events of one stream and run, at most 4,096 a chunk, column by column. A chunk never changes once it is written.
--- Chunks of one kind of a stream follow each other in time; those of different kinds may overlap.
+-- Events of one track and run, at most 4,096 a chunk, column by column. A chunk never changes once it is written.
+-- Chunks of one kind of a track follow each other in time; those of different kinds may overlap.
 CREATE TABLE chunk (
   chunk_id INTEGER PRIMARY KEY,  -- key, in order of writing
-  run_id INTEGER NOT NULL REFERENCES run CHECK (typeof(run_id) = 'integer'),  -- run
-  stream_id INTEGER NOT NULL REFERENCES stream CHECK (typeof(stream_id) = 'integer'),  -- stream
-  seq INTEGER NOT NULL CHECK (typeof(seq) = 'integer'),  -- number within the stream, from 0 without gaps
+  run_id INTEGER REFERENCES run CHECK (typeof(run_id) IN ('integer', 'null')),  -- run, null for none
+  track_id INTEGER NOT NULL REFERENCES track CHECK (typeof(track_id) = 'integer'),  -- track
+  seq INTEGER NOT NULL CHECK (typeof(seq) = 'integer'),  -- number within the track, from 0 without gaps
   record_kind INTEGER NOT NULL CHECK (typeof(record_kind) = 'integer'),  -- spans, collectives or counters
   codec INTEGER NOT NULL CHECK (typeof(codec) = 'integer'),  -- layout of data: 1, see backend/store/chunk/chunk_codec.h
   count INTEGER NOT NULL CHECK (typeof(count) = 'integer'),  -- events, 1 to 4,096
@@ -317,11 +323,11 @@ CREATE TABLE chunk (
   op_max INTEGER NOT NULL CHECK (typeof(op_max) = 'integer'),  -- largest op_id
   crc32c INTEGER NOT NULL CHECK (typeof(crc32c) = 'integer'),  -- CRC-32C of data
   data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the events
-  UNIQUE (stream_id, seq)
+  UNIQUE (track_id, seq)
 );
 
 -- Chunks of one run, with their bounds, so that finding those of a window touches no chunk.
-CREATE INDEX chunk_by_run ON chunk (run_id, stream_id, seq, begin_min_ns, begin_max_ns, end_max_ns, op_min, op_max);
+CREATE INDEX chunk_by_run ON chunk (run_id, track_id, seq, begin_min_ns, begin_max_ns, end_max_ns, op_min, op_max);
 
 -- The plans of more than 4,096 operations, whose plan.codec is 2 and whose plan.data is empty.
 CREATE TABLE plan_part (
@@ -345,7 +351,7 @@ CREATE TABLE rank_process (
 -- How the raw clock of each rank became the run clock:
 -- run_ns = (raw_ns - raw_zero_ns) * (1 + drift) + offset_ns, off by at most bound_ns.
 CREATE TABLE clock_fit (
-  rank INTEGER PRIMARY KEY,  -- rank
+  rank INTEGER PRIMARY KEY,  -- rank; in a shard that is of no rank, -1: the clock of all its tracks
   raw_zero_ns INTEGER NOT NULL CHECK (typeof(raw_zero_ns) = 'integer'),  -- raw clock that the fit counts from
   offset_ns INTEGER NOT NULL CHECK (typeof(offset_ns) = 'integer'),  -- run clock at that time
   drift REAL NOT NULL CHECK (typeof(drift) = 'real'),  -- how much faster the run clock goes: 50e-6 is 50 ppm
@@ -387,31 +393,31 @@ CREATE TABLE incident (
   message TEXT NOT NULL CHECK (typeof(message) = 'text')  -- what happened, for people
 );
 
--- What a pyramid is of: one stream, or all streams of a rank together.
-CREATE TABLE lod_track (
-  track_id INTEGER PRIMARY KEY,  -- key
-  rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- rank
-  stream_id INTEGER CHECK (typeof(stream_id) IN ('integer', 'null')),  -- stream, null for the whole rank
+-- What a pyramid is of: one track, or all tracks of a rank together. Counters have none.
+CREATE TABLE pyramid (
+  pyramid_id INTEGER PRIMARY KEY,  -- key
+  rank INTEGER CHECK (typeof(rank) IN ('integer', 'null')),  -- rank, null when its track has none
+  track_id INTEGER CHECK (typeof(track_id) IN ('integer', 'null')),  -- track, null for the whole rank
   base_shift INTEGER NOT NULL CHECK (typeof(base_shift) = 'integer'),  -- shift of the finest level
-  UNIQUE (rank, stream_id)
+  UNIQUE (rank, track_id)
 );
 
 -- Sums over buckets of time: bucket k of a level is [k << shift, (k + 1) << shift) nanoseconds of the run clock.
 CREATE TABLE lod_level (
-  track_id INTEGER NOT NULL REFERENCES lod_track CHECK (typeof(track_id) = 'integer'),  -- track
+  pyramid_id INTEGER NOT NULL REFERENCES pyramid CHECK (typeof(pyramid_id) = 'integer'),  -- pyramid
   shift INTEGER NOT NULL CHECK (typeof(shift) = 'integer'),  -- width of a bucket: 1 << shift nanoseconds
   first_bucket INTEGER NOT NULL CHECK (typeof(first_bucket) = 'integer'),  -- bucket that data begins with
   num_buckets INTEGER NOT NULL CHECK (typeof(num_buckets) = 'integer'),  -- buckets in data
   data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets, as the reader of pyramids tells
-  PRIMARY KEY (track_id, shift, first_bucket)
+  PRIMARY KEY (pyramid_id, shift, first_bucket)
 );
 
 -- The same in one byte a bucket, for every shift.
 CREATE TABLE lod_strip (
-  track_id INTEGER NOT NULL REFERENCES lod_track CHECK (typeof(track_id) = 'integer'),  -- track
+  pyramid_id INTEGER NOT NULL REFERENCES pyramid CHECK (typeof(pyramid_id) = 'integer'),  -- pyramid
   shift INTEGER NOT NULL CHECK (typeof(shift) = 'integer'),  -- width of a bucket: 1 << shift nanoseconds
   first_bucket INTEGER NOT NULL CHECK (typeof(first_bucket) = 'integer'),  -- bucket that data begins with
   num_buckets INTEGER NOT NULL CHECK (typeof(num_buckets) = 'integer'),  -- buckets in data
   data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets, as the reader of pyramids tells
-  PRIMARY KEY (track_id, shift, first_bucket)
+  PRIMARY KEY (pyramid_id, shift, first_bucket)
 );

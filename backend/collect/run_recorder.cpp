@@ -32,7 +32,7 @@ void RunRecorder::open_lanes(const Plan& plan) {
   for (int rank = first_rank_; rank < first_rank_ + ranks_; ++rank)
     for (int lane = 0; lane < plan_lanes_; ++lane)
       if (Lane& opened = lane_of(rank, lane); opened.ring == nullptr && opened.ops > 0)
-        opened.ring = &shard_.ring(rank, lane, capacity);
+        opened.ring = &shard_.ring({.rank = rank, .lane = lane}, capacity);
 }
 
 void RunRecorder::prepare(RunId run, const Plan& plan) {
@@ -104,8 +104,8 @@ OpRecorder::EventCounts RunRecorder::ended(int rank, int lane, OpId op, const Op
     record.span = {times.post_ns, times.end_ns, op, facts.name, facts.flags};
     record.run = run_;
     // Compute that waited tells it like a transfer.
-    record.is_collective = facts.moves_data || times.post_ns != times.begin_ns;
-    if (record.is_collective != 0) {
+    if (facts.moves_data || times.post_ns != times.begin_ns) {
+      record.kind = RingKind::kCollective;
       record.transfer_begin_ns = times.begin_ns;
       record.sequence = facts.sequence;
       record.bytes = facts.bytes;
@@ -118,8 +118,9 @@ OpRecorder::EventCounts RunRecorder::ended(int rank, int lane, OpId op, const Op
 }
 
 void RunRecorder::publish_counts() {
-  for (const ShardWriter::LaneCount& count : shard_.counts()) {
-    NowLine* const line = this->line(count.rank, count.lane);
+  for (const ShardWriter::TrackCount& count : shard_.counts()) {
+    if (count.track.kind != TrackKind::kRankLane) continue;
+    NowLine* const line = this->line(*count.track.rank, *count.track.lane);
     if (line == nullptr) continue;
     LaneNow now = line->read();
     now.sent = count.sent;

@@ -36,7 +36,8 @@ std::vector<ExportTable> ordinary_tables() {
 
 std::vector<ExportTable> virtual_tables(Database& db) {
   return {{"event", columns_of(db, "event", "temp", true)},
-          {"event_stats", columns_of(db, "event_stats", "temp", false)}};
+          {"event_stats", columns_of(db, "event_stats", "temp", false)},
+          {"counter", columns_of(db, "counter", "temp", false)}};
 }
 
 std::string select_all(const ExportTable& table, const std::string& schema) {

@@ -1,5 +1,5 @@
-// EventRing: a single-producer, single-consumer queue of events, from the lane on which they happened to the thread
-// that writes them to a file.
+// EventRing: a single-producer, single-consumer queue of events, or of samples of a counter, from the thread on which
+// they happened to the thread that writes them to a file. Each track has a ring.
 //
 // Lock-free and wait-free: when the ring is full a record is dropped and counted, since a profiler must not slow down
 // what it measures. Producer and consumer keep their counters on separate cache lines, each with a cached copy of the
@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,20 +18,33 @@
 
 namespace spscope {
 
-// An event with its run. Of a collective, the entry is the begin of the span and the end of its transfer the span's
-// end.
+// What a record of a ring is.
+enum class RingKind : std::uint32_t { kSpan = 0, kCollective = 1, kCounter = 2 };
+
+// An event with its run, or a sample. Of a collective, the entry is the begin of the span and the end of its transfer
+// the span's end.
 struct RingRecord {
-  SpanEvent span;
-  RunId run = {};
+  SpanEvent span;      // of a sample, span.begin_ns is the time
+  RunId run = kNoRun;  // kNoRun: of no run
   std::int64_t transfer_begin_ns = 0;
   std::int64_t sequence = 0, bytes = 0;
   CommunicatorId communicator = 0;
   std::int32_t peer = -1;
-  std::uint32_t is_collective = 0;  // 0: transfer_begin_ns, sequence, bytes, communicator and peer are unused
+  RingKind kind = RingKind::kSpan;  // kSpan: transfer_begin_ns, sequence, bytes, communicator and peer are unused
   std::uint32_t reserved = 0;
 
   CollectiveEvent collective() const {
     return {span, span.begin_ns, transfer_begin_ns, span.end_ns, sequence, bytes, communicator, peer};
+  }
+  // The value lies where a transfer has its bytes.
+  CounterSample counter() const { return {span.begin_ns, std::bit_cast<double>(bytes)}; }
+  static RingRecord of(const CounterSample& sample, RunId run = kNoRun) {
+    RingRecord record;
+    record.span.begin_ns = record.span.end_ns = sample.time_ns;
+    record.run = run;
+    record.bytes = std::bit_cast<std::int64_t>(sample.value);
+    record.kind = RingKind::kCounter;
+    return record;
   }
 };
 static_assert(sizeof(RingRecord) == 80);
@@ -44,7 +58,7 @@ class EventRing {
 
   std::size_t capacity() const { return mask_ + 1; }
 
-  // -- producer: called by the lane's thread only
+  // -- producer: called by one thread only
   // False when the ring was full: the record is dropped and counted.
   bool push(const RingRecord& record) noexcept {
     const std::uint64_t end = pushed_.load(std::memory_order_relaxed);
@@ -85,7 +99,7 @@ class EventRing {
   static constexpr std::size_t kCacheLine = 64;
   std::size_t mask_;
   std::unique_ptr<RingRecord[]> records_;
-  alignas(kCacheLine) std::atomic<std::uint64_t> pushed_{0}, dropped_{0};  // written by the lane
+  alignas(kCacheLine) std::atomic<std::uint64_t> pushed_{0}, dropped_{0};  // written by the producer
   std::uint64_t taken_seen_ = 0;
   alignas(kCacheLine) std::atomic<std::uint64_t> taken_{0};  // written by the writer
   std::uint64_t pushed_seen_ = 0;

@@ -22,8 +22,9 @@ struct RankProcess {
   friend bool operator==(const RankProcess&, const RankProcess&) = default;
 };
 
+inline constexpr int kNoRank = -1;
 struct RankClock {
-  int rank = 0;
+  int rank = 0;  // kNoRank: of the tracks of a shard that have no rank
   ClockFit fit;  // without `rejected`
 };
 

@@ -47,14 +47,14 @@ Checker checker_of(Database& db, std::string_view table) {
             check_thumbnail};
   const auto shift_of = [](const Statement& row) { return static_cast<int>(row.integer(1, 0, kMaxLodShift)); };
   if (table == "lod_level")
-    return {{"track_id", "shift", "first_bucket"},
-            "track_id, shift, first_bucket, num_buckets, data",
+    return {{"pyramid_id", "shift", "first_bucket"},
+            "pyramid_id, shift, first_bucket, num_buckets, data",
             [shift_of](const Statement& row) {
               decode_level_block(shift_of(row), row.integer(2), row.integer(3), row.blob(4));
             }};
   SPSCOPE_CHECK(table == "lod_strip");
-  return {{"track_id", "shift", "first_bucket"},
-          "track_id, shift, first_bucket, num_buckets, data",
+  return {{"pyramid_id", "shift", "first_bucket"},
+          "pyramid_id, shift, first_bucket, num_buckets, data",
           [](const Statement& row) { decode_strip_block(row.integer(3), row.blob(4)); }};
 }
 

@@ -38,6 +38,7 @@ std::vector<EnumName> all_names() {
     add("event.category", x, event_category_name(static_cast<EventCategory>(x)));
   for (int x = 0; x < kNumRecordKinds; ++x) add("chunk.record_kind", x, record_kind_name(static_cast<RecordKind>(x)));
   add("chunk.codec", ChunkCodec::kPlanes, chunk_codec_name(ChunkCodec::kPlanes));
+  for (int x = 0; x < kNumTrackKinds; ++x) add("track.kind", x, track_kind_name(static_cast<TrackKind>(x)));
   for (int x = 0; x < kNumIncidentKinds; ++x) add("incident.kind", x, incident_kind_name(static_cast<IncidentKind>(x)));
   return rows;
 }

@@ -19,7 +19,7 @@ std::string op_name(const Plan& plan, const Op& op);
 EventCategory op_category(PostKind kind);
 
 // Appends the events of one repeat that starts at `begin_ns` of the run clock. Ops of one rank and lane
-// that overlap go to different slots, at most kMaxSlots; what finds none goes to one overlapping stream. REQUIRES: one
+// that overlap go to different slots, at most kMaxSlots; what finds none goes to one overlapping track. REQUIRES: one
 // entry per op, no op before the repeat begins, and compute begins when it is posted.
 inline constexpr int kMaxSlots = 64;
 void append_timeline(EventWriter& events, RunId run, const Plan& plan, const Timeline& timeline, std::int64_t begin_ns,

@@ -37,14 +37,14 @@ not_compared() {
 }
 
 # Pictures and pyramids are for eyes only: no figure and no export of events rests on them.
-first='track_id = 1 AND first_bucket = 0'
+first='pyramid_id = 1 AND first_bucket = 0'
 damaged plan 'plan plan_id 1' data 'plan_id = 1'
 not_copied plan
 not_compared
 damaged mask 'mask mask_id 1' data 'mask_id = 1'
 not_copied mask
-damaged lod_level 'lod_level track_id 1 shift' data "$first"
-damaged lod_strip 'lod_strip track_id 1 shift' data "$first"
+damaged lod_level 'lod_level pyramid_id 1 shift' data "$first"
+damaged lod_strip 'lod_strip pyramid_id 1 shift' data "$first"
 damaged chunk 'chunk 1' data 'chunk_id = 1'
 not_compared
 

@@ -91,11 +91,11 @@ def decode(kind, count, data):
     return events
 
 
-def insert_chunk(db, run_id, stream_id, kind, events):
+def insert_chunk(db, run_id, track_id, kind, events):
     data = encode(kind, events)
     begins, ops = [e["begin_ns"] for e in events], [e["op_id"] for e in events]
-    seq, = db.execute("SELECT count(*) FROM chunk WHERE stream_id = ?", (stream_id,)).fetchone()
-    db.execute("INSERT INTO chunk (run_id, stream_id, seq, record_kind, codec, count, begin_min_ns,"
+    seq, = db.execute("SELECT count(*) FROM chunk WHERE track_id = ?", (track_id,)).fetchone()
+    db.execute("INSERT INTO chunk (run_id, track_id, seq, record_kind, codec, count, begin_min_ns,"
                " begin_max_ns, end_max_ns, op_min, op_max, crc32c, data) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)",
-               (run_id, stream_id, seq, kind, len(events), min(begins), max(begins),
+               (run_id, track_id, seq, kind, len(events), min(begins), max(begins),
                 max(e["end_ns"] for e in events), min(ops), max(ops), crc32c(data), data))

@@ -10,7 +10,7 @@
 
 Several query/expect pairs may follow one fixture; a line that starts with four blanks goes on from the one before. A
 row of the fixture that breaks a CHECK of the schema stops the test, so fixtures are rows that a store could hold. Rows of
-`event` are packed into chunks by chunk_format.py, one chunk for neighbours of one run, stream and kind, and are read
+`event` are packed into chunks by chunk_format.py, one chunk for neighbours of one run, track and kind, and are read
 back through the loadable extension. Every view has a file of its name.
 
 Usage: run_sql_tests.py LIBSPSCOPE_SQLITE. Skipped (77) where Python's SQLite loads no extensions.
@@ -62,12 +62,12 @@ def insert(db, table, given):
 def insert_events(db, rows):
     """Chunks of the events in `rows`. An event with entry_ns moved data."""
     def chunk_of(row):
-        return int(row.get("run_id", 0)), int(row.get("stream_id", 0)), int("entry_ns" in row)
+        return int(row.get("run_id", 0)), int(row.get("track_id", 0)), int("entry_ns" in row)
 
-    for (run, stream, kind), group in itertools.groupby(rows, chunk_of):
+    for (run, track, kind), group in itertools.groupby(rows, chunk_of):
         names = chunk_format.RECORDS[kind]
         events = [{name: int(row.get(name, 0)) for name in names} for row in group]
-        chunk_format.insert_chunk(db, run, stream, kind, events)
+        chunk_format.insert_chunk(db, run, track, kind, events)
 
 
 def lines_of(path):

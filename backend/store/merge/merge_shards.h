@@ -30,7 +30,7 @@ struct MergeOptions {
   std::function<void(std::int64_t done, std::int64_t total)> on_progress = {};
 };
 
-// What became of the events of all streams: sent = events + dropped + unreadable + lost.
+// What became of the events of all tracks: sent = events + dropped + unreadable + lost.
 struct MergeReport {
   std::int64_t events = 0;      // in the file, unfinished ones among them
   std::int64_t unfinished = 0;  // made from the now pages: what was running when recording stopped

@@ -28,7 +28,7 @@ constexpr MergedTable kTables[] = {
     {"mask_place", MergeRule::kHead},    {"rank_process", MergeRule::kAll},
     {"clock_fit", MergeRule::kMade},     {"clock_exchange", MergeRule::kMade},
     {"rank_repeat", MergeRule::kMade},   {"incident", MergeRule::kMade},
-    {"string", MergeRule::kMade},        {"stream", MergeRule::kMade},
+    {"string", MergeRule::kMade},        {"track", MergeRule::kMade},
     {"communicator", MergeRule::kMade},  {"chunk", MergeRule::kMade},
     {"ledger", MergeRule::kMade},        {"lod_track", MergeRule::kMade},
     {"lod_level", MergeRule::kMade},     {"lod_strip", MergeRule::kMade},
@@ -94,8 +94,8 @@ class RecordedByRanks {
     for (const MergeSource& source : sources) {
       if (source.shard.kind != ShardKind::kHead) continue;
       has_head_ = true;
-      for (const SourceStream& stream : source.streams)
-        for (const ChunkPlace& chunk : stream.chunks)
+      for (const SourceTrack& track : source.tracks)
+        for (const ChunkPlace& chunk : track.chunks)
           if (chunk.header.kind != RecordKind::kCounter) modelled_.insert(chunk.run);
     }
   }
