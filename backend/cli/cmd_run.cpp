@@ -116,7 +116,7 @@ int run_here(CommandContext& context, const RunFlags& flags, ProgressPrinter& pr
     if (!complete) output.leave_to_recover(outcome ? complete.error() : outcome.error());
     if (!outcome && !tells_of_ranks(outcome.error()) && !holds_events(output.note())) throw outcome.error();
 
-    const MergeReport report = merge_output(output, flags, false);
+    const MergeReport report = merge_output(output, false);
     printer.set_out(wanted);
     if (outcome) printer(outcome->progress);
     printer.clear();
@@ -222,11 +222,9 @@ void finish_shards(RunShards& shards, const Result<RunOutcome>& outcome) {
   shards.finish();
 }
 
-MergeReport merge_output(RunOutput& output, const RunFlags& flags, bool tolerant,
-                         const std::vector<IncidentRecord>& incidents) {
+MergeReport merge_output(RunOutput& output, bool tolerant, const std::vector<IncidentRecord>& incidents) {
   MergeOptions merge;
   merge.tolerant = tolerant;
-  merge.small = flags.small;
   merge.tool_version = kVersion;
   merge.incidents = incidents;
   return output.merge(merge);
@@ -259,9 +257,6 @@ Command declare_run() {
   const std::vector<Flag> own = {
       {.names = "-o,--output", .help = "keep the run in this file", .target = &flags->output},
       {.names = "--force", .help = "replace the output file when it is a stored run", .target = &flags->force},
-      {.names = "--small",
-       .help = "compress the events of the output file: fewer bytes, slower to write",
-       .target = &flags->small},
       {.names = "--launcher",
        .help = "what ranks are: threads of this process, or processes of MPI",
        .target = &flags->launcher,

@@ -92,7 +92,7 @@ std::optional<Error> keep_run(RankWorld& world, ProgressPrinter& printer, const 
       if (apart && output != nullptr) output->leave_to_recover(*apart);
       if (apart) throw *apart;  // and the process that started the ranks leaves what there is
       if (keeps && output != nullptr) {
-        merge_output(*output, flags, !end.outcome);
+        merge_output(*output, !end.outcome);
         printer.set_out(output->note().out);
       }
     });

@@ -21,7 +21,7 @@ namespace spscope {
 struct RunFlags {
   JobFlags job;
   std::string output, dump, progress, launcher;  // launcher "": as run.backend and who started this process say
-  bool force = false, headless = false, small = false;
+  bool force = false, headless = false;
   std::string acknowledge;  // see RunShardsOptions
   std::string collection;   // of a rank's process that a launcher started: the note of the run in progress
 
@@ -45,8 +45,7 @@ void tell_end(RunShards& shards, const Result<RunOutcome>& outcome, const std::o
 // The same, and makes the shards complete.
 void finish_shards(RunShards& shards, const Result<RunOutcome>& outcome);
 // Makes OUT of the shards, and of what the one who merges knows to have gone wrong.
-MergeReport merge_output(RunOutput& output, const RunFlags& flags, bool tolerant,
-                         const std::vector<IncidentRecord>& incidents = {});
+MergeReport merge_output(RunOutput& output, bool tolerant, const std::vector<IncidentRecord>& incidents = {});
 // Prints the stored run as `compare` would show it, and what became of it; the exit code.
 int print_stored(CommandContext& context, const std::string& path, const std::string& shown_path);
 // Says where the run is kept; nothing between JSON lines.

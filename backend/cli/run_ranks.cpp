@@ -77,8 +77,7 @@ int keep_launched(CommandContext& context, const RunFlags& flags, ProgressPrinte
     output.discard();
     return end.exit_code;
   }
-  const auto merged =
-      capture([&] { return merge_output(output, flags, end.exit_code != 0 || died, watch.incidents()); });
+  const auto merged = capture([&] { return merge_output(output, end.exit_code != 0 || died, watch.incidents()); });
   if (!merged) {
     if (died && !was_stopped) printer.warn(render(death_of(watch, end, "")));
     throw merged.error();

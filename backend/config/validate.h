@@ -1,4 +1,4 @@
-// What is wrong with a config beyond the type and range of single keys.
+// Checks of a config beyond the type and range of single keys.
 #pragma once
 
 #include <functional>
@@ -19,11 +19,11 @@ struct NameLists {
   std::vector<std::string_view> backends = {"threads"};
   std::vector<std::string_view> comms = {"auto"};
   std::vector<std::string> parameter_keys = {};  // "mask.sparge.cdf", "strategy.usp.ring": for spelling help
-  // What is wrong with the parameters of patterns and strategies; nullptr skips that check.
+  // Problems of the parameters of patterns and strategies; nullptr skips that check.
   std::function<std::vector<Problem>(const RunConfig&)> check_parameters = nullptr;
 };
 
-// All problems, each with the field it names. A check that reads a key of `faulty` is left out: its problem is known.
+// All problems, each with the name of its field. A check that reads a key of `faulty` is skipped: its problem is known.
 std::vector<Problem> validate(const RunConfig& config, const NameLists& names,
                               const std::set<std::string, std::less<>>& faulty = {});
 

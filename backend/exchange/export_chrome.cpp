@@ -2,10 +2,10 @@
 // them for the runs of the rank with their repeats inside, and arrows for the messages of the plan. Times are
 // microseconds with three decimals, which are the nanoseconds of the run clock.
 //
-// Events of a stream follow one another and are complete events (X). Those of the one stream of a lane that takes what
-// overlaps are asynchronous pairs (b, e), because viewers drop overlapping slices of a thread. What a model computed
-// says so in its name and its arguments. An arrow is drawn for each message between two ranks whose plan is stored,
-// unless its operation has more than eight partners: nobody could read those.
+// Events of a stream do not overlap and are complete events (X). Those of a lane's stream for overlapping events are
+// asynchronous pairs (b, e), because viewers drop overlapping slices of a thread. Modelled events are marked in their
+// name and arguments. An arrow is drawn for each message between two ranks whose plan is stored, unless its operation
+// has more than eight partners, whose arrows would not be legible.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::string microseconds(std::int64_t time_ns) {
   return fmt::format("{}{}.{:03}", time_ns < 0 ? "-" : "", size / 1000, size % 1000);
 }
 
-// Wraps where only a damaged file gets.
+// Wraps around on overflow, which only a damaged file can cause.
 std::int64_t difference_ns(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
@@ -88,9 +88,10 @@ constexpr std::string_view kEvents =
 
 // Repeats by rank and time. Where a schedule made the times, all ranks of a run have the same.
 constexpr std::string_view kRepeats =
-    "SELECT rank, run_id, repeat, begin_ns, end_ns FROM temp.rank_repeat UNION ALL"
+    "SELECT t.rank, p.run_id, p.repeat, p.begin_ns, p.end_ns FROM main.rank_repeat p JOIN (SELECT DISTINCT rank FROM"
+    " main.track) t ON t.rank BETWEEN p.rank AND p.rank + p.ranks - 1 UNION ALL"
     " SELECT u.rank, p.run_id, p.repeat, p.begin_ns, p.end_ns FROM main.repeat p JOIN main.rank_usage u USING (run_id)"
-    " WHERE p.run_id NOT IN (SELECT run_id FROM temp.rank_repeat) ORDER BY rank, begin_ns, repeat";
+    " WHERE p.run_id NOT IN (SELECT run_id FROM main.rank_repeat) ORDER BY rank, begin_ns, repeat";
 
 class ChromeWriter {
  public:

@@ -26,7 +26,7 @@ class ChunkAppender {
     std::vector<CounterSample> counters;
   };
 
-  ChunkAppender(Database& db, ChunkCodec codec);
+  ChunkAppender(Database& db, Compress compress);
 
   // Stays where it is. REQUIRES: the file holds no chunk of the stream but those written here.
   Open& at(StreamId stream);
@@ -43,7 +43,7 @@ class ChunkAppender {
   void write(Open& open, std::vector<Record>& buffer);
   void write_all(Open& open);
 
-  ChunkCodec codec_;
+  Compress compress_;
   Statement insert_;
   std::unordered_map<std::int64_t, Open> streams_;
   std::vector<Open*> waiting_;

@@ -10,7 +10,7 @@ namespace spscope {
 
 // Its columns, one after the other.
 inline constexpr std::string_view kChunkHeaderColumns =
-    "record_kind, record_version, codec, count, begin_min_ns, begin_max_ns, end_max_ns, op_min, op_max, crc32c";
+    "record_kind, codec, count, begin_min_ns, begin_max_ns, end_max_ns, op_min, op_max, crc32c";
 
 // Reads them, from column `first` of a row on. `Row` has integer(column) and integer(column, min, max), which throw
 // Error when the row holds something else.
@@ -18,15 +18,14 @@ template <typename Row>
 ChunkHeader chunk_header(const Row& row, int first) {
   ChunkHeader header;
   header.kind = static_cast<RecordKind>(row.integer(first, 0, kNumRecordKinds - 1));
-  header.record_version = static_cast<int>(row.integer(first + 1, 0, std::numeric_limits<int>::max()));
-  header.codec = static_cast<ChunkCodec>(row.integer(first + 2, 0, kNumChunkCodecs - 1));
-  header.count = static_cast<int>(row.integer(first + 3, 1, kMaxChunkEvents));
-  header.begin_min_ns = row.integer(first + 4);
-  header.begin_max_ns = row.integer(first + 5);
-  header.end_max_ns = row.integer(first + 6);
-  header.op_min = row.integer(first + 7);
-  header.op_max = row.integer(first + 8);
-  header.crc32c = static_cast<std::uint32_t>(row.integer(first + 9, 0, std::numeric_limits<std::uint32_t>::max()));
+  header.codec = static_cast<ChunkCodec>(row.integer(first + 1, 0, 255));
+  header.count = static_cast<int>(row.integer(first + 2, 1, kMaxChunkEvents));
+  header.begin_min_ns = row.integer(first + 3);
+  header.begin_max_ns = row.integer(first + 4);
+  header.end_max_ns = row.integer(first + 5);
+  header.op_min = row.integer(first + 6);
+  header.op_max = row.integer(first + 7);
+  header.crc32c = static_cast<std::uint32_t>(row.integer(first + 8, 0, std::numeric_limits<std::uint32_t>::max()));
   return header;
 }
 

@@ -22,9 +22,9 @@ struct EventWriter::State {
     ChunkAppender::Open* chunks = nullptr;
   };
 
-  State(Database& db, ChunkCodec codec)
+  State(Database& db, Compress compress)
       : db(db),
-        chunks(db, codec),
+        chunks(db, compress),
         insert_stream(db, "INSERT INTO stream (stream_id, rank, lane, slot, overlapping) VALUES (?, ?, ?, ?, ?)"),
         insert_name(db, "INSERT INTO string (string_id, value) VALUES (?, ?)"),
         insert_communicator(db, "INSERT INTO communicator (communicator_id, lane, ranks) VALUES (?, ?, ?)"),
@@ -78,7 +78,7 @@ struct EventWriter::State {
   bool names_changed = false;  // since they were noted
 };
 
-EventWriter::EventWriter(Database& db, ChunkCodec codec) : state_(std::make_unique<State>(db, codec)) {}
+EventWriter::EventWriter(Database& db, Compress compress) : state_(std::make_unique<State>(db, compress)) {}
 EventWriter::~EventWriter() = default;
 
 StreamId EventWriter::stream(int rank, int lane, int slot, bool overlapping) {

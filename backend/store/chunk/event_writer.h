@@ -11,12 +11,12 @@
 namespace spscope {
 
 class Database;
-enum class ChunkCodec : std::uint8_t;
+enum class Compress : bool;
 
 // Appends events to a store that is being written, as chunks. Not for several threads.
 class EventWriter {
  public:
-  EventWriter(Database& db, ChunkCodec codec);
+  EventWriter(Database& db, Compress compress);
   ~EventWriter();
 
   // The stream of this key, made when it is new.

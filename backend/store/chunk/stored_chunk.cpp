@@ -18,7 +18,7 @@ StoredChunk chunk_of(const Statement& row) {
   chunk.stream_id = StreamId{row.integer(2)};
   chunk.seq = row.integer(3);
   chunk.header = chunk_header(row, 4);
-  chunk.data = row.blob(14);
+  chunk.data = row.blob(13);
   return chunk;
 }
 

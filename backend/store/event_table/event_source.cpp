@@ -240,7 +240,7 @@ bool ChunkScan::read(std::int64_t chunk_id, ChunkRow& chunk) {
       !bounds_.lane.holds(chunk.stream.lane) || !bounds_.stream_id.holds(read_.integer(1)))
     return false;
   chunk.header = chunk_header(read_, 2);
-  chunk.data = read_.blob(12);
+  chunk.data = read_.blob(11);
   return true;
 }
 

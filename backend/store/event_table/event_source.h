@@ -132,8 +132,8 @@ class ChunkUnpacker {
   // Throws Error (kStoreCorrupt) when the chunk is damaged.
   explicit ChunkUnpacker(const ChunkRow& chunk);
   // Fills the columns of `used` (column_bit) and those that they are computed from; begins and ends come together.
-  void unpack(std::uint32_t used, EventValues& values) const;
-  const ChunkColumns& columns() const { return columns_; }
+  void unpack(std::uint32_t used, EventValues& values);
+  ChunkColumns& columns() { return columns_; }
 
  private:
   ChunkColumns columns_;

@@ -44,9 +44,10 @@ class RepeatFinder {
  public:
   explicit RepeatFinder(sqlite3* db)
       : windows_(db,
-                 "SELECT begin_ns, end_ns, repeat FROM temp.rank_repeat WHERE run_id = ?1 AND rank = ?2 UNION ALL "
+                 "SELECT begin_ns, end_ns, repeat FROM main.rank_repeat WHERE run_id = ?1 AND ?2 BETWEEN rank AND rank + ranks "
+                 "- 1 UNION ALL "
                  "SELECT begin_ns, end_ns, repeat FROM main.repeat WHERE run_id = ?1 AND NOT EXISTS "
-                 "(SELECT 1 FROM temp.rank_repeat WHERE run_id = ?1 AND rank = ?2) ORDER BY begin_ns, repeat") {}
+                 "(SELECT 1 FROM main.rank_repeat WHERE run_id = ?1 AND ?2 BETWEEN rank AND rank + ranks - 1) ORDER BY begin_ns, repeat") {}
 
   std::optional<std::int64_t> repeat_at(std::int64_t run_id, int rank, std::int64_t time_ns) {
     if (read_ != std::pair(run_id, rank)) read(run_id, rank);
@@ -243,11 +244,9 @@ const sqlite3_module kEventModule = module_of<EventCursor>({create, connect, bes
 int create_event_tables(sqlite3* db, std::string& error) {
   int code = sqlite3_create_module(db, "spscope_event", &kEventModule, nullptr);
   if (code == SQLITE_OK) code = sqlite3_create_module(db, "spscope_event_stats", &kEventStatsModule, nullptr);
-  if (code == SQLITE_OK) code = sqlite3_create_module(db, "spscope_rank_repeat", &kRankRepeatModule, nullptr);
   const auto run = [&](const char* sql) {
     if (code == SQLITE_OK) code = sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
   };
-  run("CREATE VIRTUAL TABLE temp.rank_repeat USING spscope_rank_repeat");
   run("CREATE VIRTUAL TABLE temp.event USING spscope_event");
   run("CREATE VIRTUAL TABLE temp.event_stats USING spscope_event_stats");
   for (const SqlText& view : embedded_views()) run(std::string(view.text).c_str());

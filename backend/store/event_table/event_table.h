@@ -1,5 +1,5 @@
-// Events as tables of SQL: temp.event, a row an event, temp.event_stats, sums over events by run, rank, name and
-// category, and temp.rank_repeat, a row a repeat of a rank, with the views of schemas/views on top.
+// Events as tables of SQL: temp.event, a row an event, and temp.event_stats, sums over events by run, rank, name and
+// category, with the views of schemas/views on top.
 //
 //   SELECT * FROM event WHERE run_id = 1 AND begin_ns < 2000 AND end_ns > 1000
 //   SELECT name, count, total_ns FROM event_stats(1000, 2000) WHERE rank = 3
@@ -24,6 +24,5 @@ int create_event_tables(sqlite3* db, std::string& error);
 // What SQLite calls for the tables.
 extern const sqlite3_module kEventModule;
 extern const sqlite3_module kEventStatsModule;
-extern const sqlite3_module kRankRepeatModule;
 
 }  // namespace spscope

@@ -16,7 +16,7 @@ namespace {
 // The writing half.
 void write_batches(Database& out, const MergeEventsInput& input, MergePipe<EventBatch>& pipe) {
   std::optional<ChunkAppender> chunks;  // of one rank
-  LodWriter pyramids(out, input.recorded_until_ns, input.codec == ChunkCodec::kCoded);
+  LodWriter pyramids(out, input.recorded_until_ns);
   std::optional<int> rank;
   std::int64_t done = 0;
   while (std::optional<EventBatch> batch = pipe.pop()) {
@@ -24,7 +24,7 @@ void write_batches(Database& out, const MergeEventsInput& input, MergePipe<Event
       throw Error(ErrorCode::kInterrupted, "the merge was interrupted", "make the file later with spscope recover");
     if (rank != batch->rank) {
       if (chunks) chunks->flush();
-      chunks.emplace(out, input.codec);
+      chunks.emplace(out, Compress::kYes);
       rank = batch->rank;
     }
     for (const NewTrack& track : batch->tracks) pyramids.open(track.track_id, *rank, track.stream, track.base);

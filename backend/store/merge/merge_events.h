@@ -42,7 +42,6 @@ struct MergeEventsInput {
   std::vector<MergedStream> streams;  // by rank; a rank's are together
   std::map<const MergeSource*, Renumbered> numbers;
   std::int64_t recorded_until_ns = 0;  // run clock
-  ChunkCodec codec = ChunkCodec::kPacked;
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(std::int64_t done)> on_progress;
 };

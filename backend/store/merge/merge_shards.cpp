@@ -160,8 +160,7 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
     for (MergeSource& source : sources) check_chunks(source, damage);
   write_incidents(out, options.incidents);
   const MergeClocks clocks(sources, damage);
-  const ChunkCodec codec = options.small ? ChunkCodec::kCoded : ChunkCodec::kPacked;
-  merge_tables(out, sources, clocks, codec, damage);
+  merge_tables(out, sources, clocks, damage);
   if (damage.tolerant) make_consistent(out, sources, damage);
 
   Names names(out);
@@ -172,7 +171,6 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
   add_unfinished_ops(out, input.streams, sources, [&](const std::string& text) { return names.number(text); });
   number_streams(out, input.streams, clocks, damage);
   input.recorded_until_ns = recorded_until(input.streams);
-  input.codec = codec;
   input.interrupt = options.interrupt;
   write_ledger(out, merged_ledger(input.streams), report);
   for (const MergedStream& stream : input.streams) report.unfinished += std::ssize(stream.unfinished);
@@ -197,7 +195,7 @@ MergeReport merge_shards(OutputFile& out, std::span<const std::string> shards, c
     throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": {}", out.path(), std::strerror(errno)),
                 "choose another folder with -o");
   {
-    Database db = Database::create(out.temporary_path(), out.path(), options.small);
+    Database db = Database::create(out.temporary_path(), out.path());
     mark_as_ours(db, 0);
     Transaction transaction(db);
     merge_into(db, sources, options, damage, report);

@@ -23,7 +23,6 @@ namespace spscope {
 struct MergeOptions {
   // Go on past damage and past shards that are missing: what cannot be read is counted, not fatal.
   bool tolerant = false;
-  bool small = false;  // compress chunks where that saves bytes; slower to write
   std::string tool_version = {};
   std::vector<IncidentRecord> incidents = {};    // that nobody could write to a shard; they come before those of shards
   const std::atomic<bool>* interrupt = nullptr;  // true: stop with kInterrupted; the shards stay

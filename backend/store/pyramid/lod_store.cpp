@@ -18,8 +18,7 @@ namespace spscope {
 namespace {
 
 constexpr int kFanOutShift = 2;  // every second shift is stored
-// Above the base shift: the first that is stored.
-constexpr int kFirstStored = 2, kFirstStoredSmall = 4;
+constexpr int kFirstStored = 2;  // above the base shift: the first that is stored
 
 bool is_empty(const LodBucket& bucket) { return !bucket.longest; }
 
@@ -62,9 +61,8 @@ std::vector<OpenLevel> open_levels(LodRange range, int first_stored) {
 }  // namespace
 
 struct LodWriter::State {
-  State(Database& db, std::int64_t recorded_until_ns, bool small)
+  State(Database& db, std::int64_t recorded_until_ns)
       : recorded_until_ns(recorded_until_ns),
-        above_base(small ? kFirstStoredSmall : kFirstStored),
         insert_track(db, "INSERT INTO lod_track (track_id, rank, stream_id, base_shift) VALUES (?, ?, ?, ?)"),
         insert_level(db,
                      "INSERT INTO lod_level (track_id, shift, first_bucket, num_buckets, data) VALUES (?, ?, ?, ?, ?)"),
@@ -101,13 +99,12 @@ struct LodWriter::State {
   }
 
   std::int64_t recorded_until_ns;
-  int above_base;  // the first stored shift
   Statement insert_track, insert_level, insert_strip;
   std::map<std::int64_t, std::vector<OpenLevel>> tracks;
 };
 
-LodWriter::LodWriter(Database& db, std::int64_t recorded_until_ns, bool small)
-    : state_(std::make_unique<State>(db, recorded_until_ns, small)) {
+LodWriter::LodWriter(Database& db, std::int64_t recorded_until_ns)
+    : state_(std::make_unique<State>(db, recorded_until_ns)) {
   Statement(db, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)")
       .run(kRecordedUntil, std::to_string(recorded_until_ns));
 }
@@ -115,7 +112,7 @@ LodWriter::~LodWriter() = default;
 
 void LodWriter::open(std::int64_t track_id, int rank, std::optional<StreamId> stream, const LodRange& base) {
   state_->insert_track.run(track_id, rank, stream, base.shift);
-  state_->tracks[track_id] = open_levels(base, base.shift + state_->above_base);
+  state_->tracks[track_id] = open_levels(base, base.shift + kFirstStored);
 }
 
 void LodWriter::append(std::int64_t track_id, std::span<const LodBucket> base) {

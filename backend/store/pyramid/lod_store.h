@@ -2,7 +2,7 @@
 //
 // A track is one stream, or all streams of a rank together. Its finest level, the base shift with about 8 events a
 // bucket and stream, is not stored but counted from the events when it is asked for: that reads no more events than a
-// picture draws, and would take more bytes than all other levels. From two shifts above (four in a small file) every
+// picture draws, and would take more bytes than all other levels. From two shifts above every
 // second shift is stored; the shifts between follow from the one below, and those under the first from the events. A
 // strip of every shift is stored, the base shift among them.
 #pragma once
@@ -33,8 +33,7 @@ struct LodTrack {
 // Writes tracks from their base buckets as they come. Of each level it holds what is not yet a full row of its table.
 class LodWriter {
  public:
-  // `small`: with fewer levels, so that the narrowest answers take longer.
-  LodWriter(Database& db, std::int64_t recorded_until_ns, bool small);
+  LodWriter(Database& db, std::int64_t recorded_until_ns);
   ~LodWriter();
   // `track_id`: not used before.
   void open(std::int64_t track_id, int rank, std::optional<StreamId> stream, const LodRange& base);

@@ -30,7 +30,7 @@ struct Shown {
 class EventTable : public ::testing::Test {
  protected:
   EventTable() {
-    for (const SqlText& migration : embedded_migrations()) db_.execute(std::string(migration.text));
+    db_.execute(std::string(embedded_schema()));
     db_.execute(
         "INSERT INTO string VALUES (0, ''), (1, 'attend'), (2, 'exchange k'), (3, 'norm');"
         "INSERT INTO enum_name VALUES ('event.category', 0, 'other'), ('event.category', 1, 'attend'),"
@@ -40,8 +40,9 @@ class EventTable : public ::testing::Test {
   void add_run(std::int64_t run_id, std::int64_t end_ns) {
     Statement(db_,
               "INSERT INTO run (run_id, strategy_id, layer, denoise_step, compute_source, network_source, timing,"
-              " planning_ns, density, tiles, tiles_redundant, moved_fraction, parameter_bytes, verdict, error_metric) "
-              "VALUES (?1, 1, ?1, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '')")
+              " planning_ns, density, tiles, tiles_redundant, moved_fraction, parameter_bytes, verdict, error_metric, "
+              "finished) "
+              "VALUES (?1, 1, ?1, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', 1)")
         .run(run_id);
     if (end_ns >= 0) Statement(db_, "INSERT INTO repeat VALUES (?, 0, 0, ?, ?, 1)").run(run_id, end_ns, end_ns);
   }
@@ -50,17 +51,16 @@ class EventTable : public ::testing::Test {
   }
   std::int64_t add_chunk(std::int64_t run, std::int64_t stream, const EncodedChunk& chunk) {
     const ChunkHeader& h = chunk.header;
-    Statement insert(
-        db_,
-        "INSERT INTO chunk (run_id, stream_id, seq, record_kind, record_version, codec, count,"
-        " begin_min_ns, begin_max_ns, end_max_ns, op_min, op_max, crc32c, data) "
-        "VALUES (?, ?, (SELECT count(*) FROM chunk WHERE stream_id = ?2), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    insert.run(run, stream, h.kind, h.record_version, h.codec, h.count, h.begin_min_ns, h.begin_max_ns, h.end_max_ns,
-               h.op_min, h.op_max, h.crc32c, std::span<const std::uint8_t>(chunk.data));
+    Statement insert(db_,
+                     "INSERT INTO chunk (run_id, stream_id, seq, record_kind, codec, count,"
+                     " begin_min_ns, begin_max_ns, end_max_ns, op_min, op_max, crc32c, data) "
+                     "VALUES (?, ?, (SELECT count(*) FROM chunk WHERE stream_id = ?2), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    insert.run(run, stream, h.kind, h.codec, h.count, h.begin_min_ns, h.begin_max_ns, h.end_max_ns, h.op_min, h.op_max,
+               h.crc32c, std::span<const std::uint8_t>(chunk.data));
     return db_.last_insert_id();
   }
 
-  // Runs, streams and chunks of every kind and codec, with instants, gaps, unfinished events and times below zero.
+  // Runs, streams and chunks of every kind, with instants, gaps, unfinished events and times below zero.
   void fill(Rng& rng) {
     for (int run = 1; run <= 3; ++run) add_run(run, run == 3 ? -1 : 100'000);
     for (int stream = 1; stream <= 6; ++stream) add_stream(stream, (stream - 1) / 2, (stream - 1) % 2);
@@ -92,9 +92,9 @@ class EventTable : public ::testing::Test {
     }
     std::vector<SpanEvent> spans;
     for (const CollectiveEvent& e : events) spans.push_back(e.span);
-    const auto codec = static_cast<ChunkCodec>(rng.below(kNumChunkCodecs));
+    const Compress compress = rng.below(2) == 0 ? Compress::kNo : Compress::kYes;
     const std::int64_t id =
-        add_chunk(run, stream, stream % 2 == 0 ? encode_chunk(events, codec) : encode_chunk(spans, codec));
+        add_chunk(run, stream, stream % 2 == 0 ? encode_chunk(events, compress) : encode_chunk(spans, compress));
     remember(id, run, stream, spans);
     return now_ns;
   }
@@ -246,14 +246,14 @@ TEST_F(EventTable, CountersAreNoEvents) {
   add_run(1, 10);
   add_stream(1, 0, 0);
   const CounterSample sample;
-  add_chunk(1, 1, encode_chunk(std::span<const CounterSample>(&sample, 1), ChunkCodec::kPacked));
+  add_chunk(1, 1, encode_chunk(std::span<const CounterSample>(&sample, 1), Compress::kNo));
   EXPECT_EQ(ask("SELECT count(*) FROM event").rows[0][0], "0");
   EXPECT_TRUE(ask("SELECT * FROM event_stats").rows.empty());
 }
 
 TEST_F(EventTable, DamagedChunksGiveAnErrorText) {
   const SpanEvent event = {1, 2, 3, 1, 1};
-  const EncodedChunk good = encode_chunk(std::span<const SpanEvent>(&event, 1), ChunkCodec::kPacked);
+  const EncodedChunk good = encode_chunk(std::span<const SpanEvent>(&event, 1), Compress::kNo);
   add_run(1, 10);
   add_stream(1, 0, 0);
   add_chunk(1, 1, good);
@@ -265,9 +265,7 @@ TEST_F(EventTable, DamagedChunksGiveAnErrorText) {
                                                          {"count = 0", ""},
                                                          {"count = 1 << 40", "count"},
                                                          {"record_kind = 7", "record_kind"},
-                                                         {"record_version = 1", ""},
-                                                         {"record_version = 3", ""},
-                                                         {"codec = 9", "codec"},
+                                                         {"codec = 9", "layout"},
                                                          {"data = x''", ""}};
   for (const auto& [change, word] : changes) {
     SCOPED_TRACE(change);
@@ -330,10 +328,10 @@ TEST_F(EventTable, AnAnswerIsOfTheFileAsItIsNow) {
   add_stream(1, 0, 0);
   const SpanEvent event = {1, 2, 3, 1, 1};
   EXPECT_EQ(ask("SELECT count(*) FROM event").rows[0][0], "0");
-  add_chunk(1, 1, encode_chunk(std::span<const SpanEvent>(&event, 1), ChunkCodec::kPacked));
+  add_chunk(1, 1, encode_chunk(std::span<const SpanEvent>(&event, 1), Compress::kNo));
   add_run(2, 10);
   add_stream(2, 5, 0);
-  add_chunk(2, 2, encode_chunk(std::span<const SpanEvent>(&event, 1), ChunkCodec::kPacked));
+  add_chunk(2, 2, encode_chunk(std::span<const SpanEvent>(&event, 1), Compress::kNo));
   EXPECT_EQ(ask("SELECT group_concat(rank) FROM event").rows[0][0], "0,5");
 }
 

@@ -18,7 +18,7 @@ using testing::MergedFile;
 using testing::RankShard;
 
 // A rank with three streams: a dense one, a sparse one, and one whose events overlap.
-std::string merged_file(const TemporaryFolder& folder, std::uint64_t seed, bool small = false) {
+std::string merged_file(const TemporaryFolder& folder, std::uint64_t seed) {
   const RunId run = testing::write_head(folder / "a.head.db", {{0, {.raw_zero_ns = 100, .offset_ns = -5'000}}});
   Rng rng(seed);
   {
@@ -36,7 +36,7 @@ std::string merged_file(const TemporaryFolder& folder, std::uint64_t seed, bool 
     shard.commit();
   }
   OutputFile out(folder / "out.db", false);
-  merge_shards(out, std::vector<std::string>{folder / "a.head.db", folder / "a.rank-0.db"}, {.small = small});
+  merge_shards(out, std::vector<std::string>{folder / "a.head.db", folder / "a.rank-0.db"}, {});
   return folder / "out.db";
 }
 
@@ -57,7 +57,7 @@ void expect_track_is_brute_force(const LodReader& reader, const LodTrack& track,
 TEST(LodReader, EveryAnswerFromAFileEqualsBruteForce) {
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
     const TemporaryFolder folder;
-    const std::string path = merged_file(folder, seed, seed == 3);
+    const std::string path = merged_file(folder, seed);
     MergedFile file(path);
     std::vector<SpanEvent> lanes[3], all;
     for (int lane = 0; lane < 3; ++lane) {
@@ -75,14 +75,14 @@ TEST(LodReader, EveryAnswerFromAFileEqualsBruteForce) {
   }
 }
 
-void expect_stored_shifts(bool small) {
+TEST(LodReader, EverySecondShiftIsStoredAndAStripOfEach) {
   const TemporaryFolder folder;
-  MergedFile file(merged_file(folder, 4, small));
+  MergedFile file(merged_file(folder, 4));
   const LodReader reader(file.db);
   for (const LodTrack& track : reader.tracks()) {
     const std::string of_track = " WHERE track_id = " + std::to_string(track.track_id);
     Statement levels(file.db, "SELECT DISTINCT shift FROM lod_level" + of_track + " ORDER BY shift");
-    const int first = track.base_shift + (small ? 4 : 2);
+    const int first = track.base_shift + 2;
     int wanted = first;
     for (; levels.step(); wanted += 2) EXPECT_EQ(levels.count(0), wanted);
     EXPECT_GT(wanted, first);
@@ -90,10 +90,6 @@ void expect_stored_shifts(bool small) {
     for (int shift = track.base_shift; strips.step(); ++shift) EXPECT_EQ(strips.count(0), shift);
   }
 }
-
-TEST(LodReader, EverySecondShiftIsStoredAndAStripOfEach) { expect_stored_shifts(false); }
-
-TEST(LodReader, ASmallFileStoresFewerShifts) { expect_stored_shifts(true); }
 
 TEST(LodCodec, BlocksComeBackAndDamageIsAnError) {
   Rng rng(6);

@@ -129,10 +129,10 @@ std::vector<std::string> write_shards(const TemporaryFolder& folder, Rng& rng, i
   return shards;
 }
 
-void expect_pyramids_of_all_events_at_once(const TemporaryFolder& folder, Rng& rng, int most_events, bool small) {
+void expect_pyramids_of_all_events_at_once(const TemporaryFolder& folder, Rng& rng, int most_events) {
   const std::vector<std::string> shards = write_shards(folder, rng, most_events);
   OutputFile out(folder / "out.db", true);
-  merge_shards(out, shards, {.small = small});
+  merge_shards(out, shards, {});
   MergedFile file(folder / "out.db");
   const std::int64_t until_ns = file.number("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'recorded_until_ns'");
   WantedTracks wanted;
@@ -141,10 +141,10 @@ void expect_pyramids_of_all_events_at_once(const TemporaryFolder& folder, Rng& r
     std::vector<SpanEvent> all;
     for (int lane = 0; lane < 4; ++lane) {
       const std::vector<SpanEvent> events = file.events(rank, lane);
-      if (lane < 3 && !events.empty()) wanted.add(++track, events, 1, until_ns, small ? 4 : 2);
+      if (lane < 3 && !events.empty()) wanted.add(++track, events, 1, until_ns, 2);
       all.insert(all.end(), events.begin(), events.end());
     }
-    wanted.add(++track, all, 4, until_ns, small ? 4 : 2);
+    wanted.add(++track, all, 4, until_ns, 2);
   }
   EXPECT_EQ(file.number("SELECT count(*) FROM lod_track"), track);
   EXPECT_TRUE(rows_of(file.db, "lod_level") == wanted.levels);
@@ -156,7 +156,7 @@ TEST(MergeFeed, PyramidsAreThoseOfAllEventsAtOnce) {
   for (int round = 0; round < 15; ++round) {
     const TemporaryFolder folder;
     SCOPED_TRACE(round);
-    expect_pyramids_of_all_events_at_once(folder, rng, 20'000, round % 4 == 0);
+    expect_pyramids_of_all_events_at_once(folder, rng, 20'000);
   }
 }
 

@@ -78,7 +78,7 @@ class TwoRanks : public ::testing::Test {
 
 TEST(MergeTables, EveryTableOfTheSchemaHasARule) {
   Database fresh = Database::in_memory();
-  for (const SqlText& migration : embedded_migrations()) fresh.execute(std::string(migration.text));
+  fresh.execute(std::string(embedded_schema()));
   std::set<std::string> tables, ruled;
   Statement rows(fresh, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
   while (rows.step()) tables.insert(rows.text(0));
@@ -152,15 +152,6 @@ TEST_F(TwoRanks, AFinishedFileIsAloneAndOpens) {
   const StoreReader reader(folder_ / "out.db");
   EXPECT_EQ(reader.strategies().size(), 1u);
   for (const std::string& name : folder_.names()) EXPECT_FALSE(name.starts_with("out.db") && name != "out.db") << name;
-}
-
-TEST_F(TwoRanks, SmallFilesHoldTheSame) {
-  write_ranks();
-  merge(folder_ / "big.db", shards());
-  merge(folder_ / "small.db", shards(), {.small = true});
-  MergedFile big(folder_ / "big.db"), small(folder_ / "small.db");
-  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(small.events(rank, 0), big.events(rank, 0));
-  EXPECT_LT(std::filesystem::file_size(folder_ / "small.db"), std::filesystem::file_size(folder_ / "big.db"));
 }
 
 TEST_F(TwoRanks, TheNowPageSaysWhatWasRunningAndWhatIsLost) {
@@ -351,7 +342,7 @@ TEST_F(TwoRanks, AFullDiskIsNotTakenForDamage) {
   pages.reset();
   out.execute("PRAGMA max_page_count = " + std::to_string(num_pages + 40));
   const MergeClocks clocks(sources, damage);
-  const Error error = error_of([&] { merge_tables(out, sources, clocks, ChunkCodec::kPacked, damage); });
+  const Error error = error_of([&] { merge_tables(out, sources, clocks, damage); });
   EXPECT_EQ(error.code(), ErrorCode::kStoreWrite) << error.what();
   EXPECT_THAT(error.hint(), HasSubstr("free space"));
 }
@@ -363,7 +354,7 @@ TEST_F(TwoRanks, AShardInWhichNothingWasRecordedIsLeftOut) {
     all.push_back(folder_ / name);
     testing::write_file(all.back(), "");
   }
-  testing::tamper(all.back(), "PRAGMA application_id = 0x53505343; PRAGMA user_version = 2; PRAGMA journal_mode = WAL");
+  testing::tamper(all.back(), "PRAGMA application_id = 0x53505343; PRAGMA user_version = 1; PRAGMA journal_mode = WAL");
   const MergeReport report = merge(folder_ / "out.db", all, {.tolerant = true});
   EXPECT_EQ(report.events, 15'000);
   EXPECT_EQ(report.shards, 3);

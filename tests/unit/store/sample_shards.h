@@ -70,13 +70,13 @@ class RankShard {
   void add_events(RunId run, StreamId stream, const std::vector<Record>& events, std::size_t most) {
     for (std::size_t at = 0; at < events.size(); at += most) {
       const EncodedChunk chunk =
-          encode_chunk(std::span(events).subspan(at, std::min(most, events.size() - at)), ChunkCodec::kPacked);
+          encode_chunk(std::span(events).subspan(at, std::min(most, events.size() - at)), Compress::kNo);
       const ChunkHeader& h = chunk.header;
       Statement(db(),
-                "INSERT INTO chunk (run_id, stream_id, seq, record_kind, record_version, codec, count, begin_min_ns,"
-                " begin_max_ns, end_max_ns, op_min, op_max, crc32c, data) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
-          .run(run, stream, next_seq_[stream]++, h.kind, h.record_version, h.codec, h.count, h.begin_min_ns,
-               h.begin_max_ns, h.end_max_ns, h.op_min, h.op_max, h.crc32c, std::span<const std::uint8_t>(chunk.data));
+                "INSERT INTO chunk (run_id, stream_id, seq, record_kind, codec, count, begin_min_ns,"
+                " begin_max_ns, end_max_ns, op_min, op_max, crc32c, data) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)")
+          .run(run, stream, next_seq_[stream]++, h.kind, h.codec, h.count, h.begin_min_ns, h.begin_max_ns, h.end_max_ns,
+               h.op_min, h.op_max, h.crc32c, std::span<const std::uint8_t>(chunk.data));
     }
     stored_[stream] += std::ssize(events);
   }
@@ -109,13 +109,12 @@ struct MergedFile {
     std::vector<Record> all;
     Statement rows(db,
                    "SELECT c.record_kind, c.codec, c.count, c.begin_min_ns, c.begin_max_ns, c.end_max_ns, c.op_min,"
-                   " c.op_max, c.crc32c, c.data, c.seq, c.record_version FROM chunk c JOIN stream s USING (stream_id) "
+                   " c.op_max, c.crc32c, c.data, c.seq FROM chunk c JOIN stream s USING (stream_id) "
                    "WHERE s.rank = ? AND s.lane = ? ORDER BY c.seq");
     rows.bind_all(rank, lane);
     std::int64_t seq = 0;
     while (rows.step()) {
       const ChunkHeader header{static_cast<RecordKind>(rows.integer(0)),
-                               rows.count(11),
                                static_cast<ChunkCodec>(rows.integer(1)),
                                rows.count(2),
                                rows.integer(3),

@@ -1,6 +1,10 @@
--- The tables of a store, version 1. A store is one finished run or comparison in one file; backend/store is the only
+-- The tables of a store, schema 1. A store is one finished run or comparison in one file; backend/store is the only
 -- code that writes it. Times are whole nanoseconds; numbers of enumerations are spelled out in enum_name. Types are
 -- checked by CHECK and not by STRICT, which SQLite has only since 3.37.
+--
+-- While a run is going on its parts are shards: stores of this schema, one for the head and one for each process of
+-- ranks, with meta.shard = head or rank, meta.collection (the same in all shards of a run), meta.clock = raw or run, and
+-- meta.shard_rank.
 
 -- What the file is: schema_version, min_reader (the oldest schema version a program must know to read it),
 -- tool_version, created_utc, strings_repaired, strings_cut.
@@ -131,7 +135,7 @@ CREATE TABLE plan (
 -- The operations of plans of at most 4,096 operations, for SQL; larger plans are in plan.data only.
 CREATE TABLE plan_op (
   plan_id INTEGER NOT NULL REFERENCES plan CHECK (typeof(plan_id) = 'integer'),  -- plan
-  op_id INTEGER NOT NULL CHECK (typeof(op_id) = 'integer'),  -- operation: joins with event_row.op_id
+  op_id INTEGER NOT NULL CHECK (typeof(op_id) = 'integer'),  -- operation: joins with event.op_id
   rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- rank that runs it
   lane INTEGER NOT NULL CHECK (typeof(lane) = 'integer'),  -- lane it runs on
   -- step of the plan; one post has an operation on each rank that takes part
@@ -176,6 +180,8 @@ CREATE TABLE run (
   verdict INTEGER NOT NULL CHECK (typeof(verdict) = 'integer'),
   max_error REAL CHECK (typeof(max_error) IN ('real', 'null')),  -- largest error of an output
   error_metric TEXT NOT NULL CHECK (typeof(error_metric) = 'text'),  -- what max_error measures
+  -- 0: the run was begun and not finished. Its events may be there, its figures are not, and no comparison counts it.
+  finished INTEGER NOT NULL DEFAULT 1 CHECK (finished IN (0, 1)),
   UNIQUE (strategy_id, layer, denoise_step)
 );
 
@@ -282,31 +288,6 @@ CREATE TABLE communicator (
   UNIQUE (lane, ranks)
 );
 
--- Events, one a row. The columns from entry_ns on are set for what moved data between ranks.
-CREATE TABLE event_row (
-  event_id INTEGER PRIMARY KEY,  -- key, in order of writing
-  run_id INTEGER NOT NULL REFERENCES run CHECK (typeof(run_id) = 'integer'),  -- run
-  stream_id INTEGER NOT NULL REFERENCES stream CHECK (typeof(stream_id) = 'integer'),  -- stream
-  begin_ns INTEGER NOT NULL CHECK (typeof(begin_ns) = 'integer'),  -- run clock
-  end_ns INTEGER NOT NULL CHECK (typeof(end_ns) = 'integer'),  -- run clock; 9223372036854775807 when it was unfinished
-  op_id INTEGER NOT NULL CHECK (typeof(op_id) = 'integer'),  -- operation of the run's plan, -1 for none
-  name_id INTEGER NOT NULL CHECK (typeof(name_id) = 'integer'),  -- string
-  -- bits 0-7 category, 8-15 depth, 16 unfinished, 17 clamped, 18 modelled
-  flags INTEGER NOT NULL CHECK (typeof(flags) = 'integer'),
-  entry_ns INTEGER CHECK (typeof(entry_ns) IN ('integer', 'null')),  -- when the rank entered
-  -- when the last partner had entered and data could move
-  transfer_begin_ns INTEGER CHECK (typeof(transfer_begin_ns) IN ('integer', 'null')),
-  transfer_end_ns INTEGER CHECK (typeof(transfer_end_ns) IN ('integer', 'null')),  -- when the data had moved
-  -- number within the communicator: the post of the plan
-  sequence INTEGER CHECK (typeof(sequence) IN ('integer', 'null')),
-  bytes INTEGER CHECK (typeof(bytes) IN ('integer', 'null')),  -- bytes that this rank sent
-  communicator_id INTEGER CHECK (typeof(communicator_id) IN ('integer', 'null')),  -- communicator
-  peer INTEGER CHECK (typeof(peer) IN ('integer', 'null'))  -- the only other rank, -1 when there are several
-);
-
--- Events of one run in order of time.
-CREATE INDEX event_row_by_run ON event_row (run_id, begin_ns);
-
 -- Where the events of each stream went: sent = stored + dropped + unreadable + lost.
 CREATE TABLE ledger (
   stream_id INTEGER PRIMARY KEY,  -- stream
@@ -315,4 +296,122 @@ CREATE TABLE ledger (
   dropped INTEGER NOT NULL CHECK (typeof(dropped) = 'integer'),  -- found no room in a buffer
   unreadable INTEGER NOT NULL CHECK (typeof(unreadable) = 'integer'),  -- were written but could not be read back
   lost INTEGER NOT NULL CHECK (typeof(lost) = 'integer')  -- were sent and never seen again
+);
+
+-- Events of one stream and run, at most 4,096 a chunk, column by column. A chunk never changes once it is written.
+-- Chunks of one kind of a stream follow each other in time; those of different kinds may overlap.
+CREATE TABLE chunk (
+  chunk_id INTEGER PRIMARY KEY,  -- key, in order of writing
+  run_id INTEGER NOT NULL REFERENCES run CHECK (typeof(run_id) = 'integer'),  -- run
+  stream_id INTEGER NOT NULL REFERENCES stream CHECK (typeof(stream_id) = 'integer'),  -- stream
+  seq INTEGER NOT NULL CHECK (typeof(seq) = 'integer'),  -- number within the stream, from 0 without gaps
+  record_kind INTEGER NOT NULL CHECK (typeof(record_kind) = 'integer'),  -- spans, collectives or counters
+  codec INTEGER NOT NULL CHECK (typeof(codec) = 'integer'),  -- layout of data: 1, see backend/store/chunk/chunk_codec.h
+  count INTEGER NOT NULL CHECK (typeof(count) = 'integer'),  -- events, 1 to 4,096
+  -- smallest begin: raw clock of the rank in a shard, run clock in a finished file; likewise all times of events
+  begin_min_ns INTEGER NOT NULL CHECK (typeof(begin_min_ns) = 'integer'),
+  begin_max_ns INTEGER NOT NULL CHECK (typeof(begin_max_ns) = 'integer'),  -- largest begin
+  -- largest end; 9223372036854775807 when an event was unfinished
+  end_max_ns INTEGER NOT NULL CHECK (typeof(end_max_ns) = 'integer'),
+  op_min INTEGER NOT NULL CHECK (typeof(op_min) = 'integer'),  -- smallest op_id, -1 for none
+  op_max INTEGER NOT NULL CHECK (typeof(op_max) = 'integer'),  -- largest op_id
+  crc32c INTEGER NOT NULL CHECK (typeof(crc32c) = 'integer'),  -- CRC-32C of data
+  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the events
+  UNIQUE (stream_id, seq)
+);
+
+-- Chunks of one run, with their bounds, so that finding those of a window touches no chunk.
+CREATE INDEX chunk_by_run ON chunk (run_id, stream_id, seq, begin_min_ns, begin_max_ns, end_max_ns, op_min, op_max);
+
+-- The plans of more than 4,096 operations, whose plan.codec is 2 and whose plan.data is empty.
+CREATE TABLE plan_part (
+  plan_id INTEGER NOT NULL REFERENCES plan CHECK (typeof(plan_id) = 'integer'),  -- plan
+  part INTEGER NOT NULL CHECK (typeof(part) = 'integer'),  -- number of the part, from 0
+  -- at most 1 MiB of the plan as codec 1 holds it, compressed with zstd
+  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),
+  PRIMARY KEY (plan_id, part)
+);
+
+-- Which process each rank was.
+CREATE TABLE rank_process (
+  rank INTEGER PRIMARY KEY,  -- rank
+  host TEXT NOT NULL CHECK (typeof(host) = 'text'),  -- name of the machine
+  node INTEGER NOT NULL CHECK (typeof(node) = 'integer'),  -- number of the machine, from 0
+  boot_id TEXT NOT NULL CHECK (typeof(boot_id) = 'text'),  -- of the machine, new at each start; empty when not known
+  pid INTEGER NOT NULL CHECK (typeof(pid) = 'integer'),  -- process number
+  state_text TEXT NOT NULL CHECK (typeof(state_text) = 'text')  -- why it ended badly, empty when it did not
+);
+
+-- How the raw clock of each rank became the run clock:
+-- run_ns = (raw_ns - raw_zero_ns) * (1 + drift) + offset_ns, off by at most bound_ns.
+CREATE TABLE clock_fit (
+  rank INTEGER PRIMARY KEY,  -- rank
+  raw_zero_ns INTEGER NOT NULL CHECK (typeof(raw_zero_ns) = 'integer'),  -- raw clock that the fit counts from
+  offset_ns INTEGER NOT NULL CHECK (typeof(offset_ns) = 'integer'),  -- run clock at that time
+  drift REAL NOT NULL CHECK (typeof(drift) = 'real'),  -- how much faster the run clock goes: 50e-6 is 50 ppm
+  bound_ns INTEGER NOT NULL CHECK (typeof(bound_ns) = 'integer' AND bound_ns >= 0),  -- largest error
+  exchanges INTEGER NOT NULL CHECK (typeof(exchanges) = 'integer')  -- exchanges that the fit rests on
+);
+
+-- Exchanges of times with the process that keeps the run clock, on which the fit of a rank's clock rests.
+CREATE TABLE clock_exchange (
+  rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- rank
+  ordinal INTEGER NOT NULL CHECK (typeof(ordinal) = 'integer'),  -- order of the exchanges
+  sent_ns INTEGER NOT NULL CHECK (typeof(sent_ns) = 'integer'),  -- raw clock of the rank when it asked
+  remote_ns INTEGER NOT NULL CHECK (typeof(remote_ns) = 'integer'),  -- run clock when it was answered
+  received_ns INTEGER NOT NULL CHECK (typeof(received_ns) = 'integer'),  -- raw clock of the rank when the answer came
+  PRIMARY KEY (rank, ordinal)
+) WITHOUT ROWID;
+
+-- When ranks began and ended each repeat of a run: a row for all ranks of a process, which begin and end together. The
+-- events of a repeat are those that begin inside its window.
+CREATE TABLE rank_repeat (
+  run_id INTEGER NOT NULL REFERENCES run CHECK (typeof(run_id) = 'integer'),  -- run
+  rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- first rank of the process
+  repeat INTEGER NOT NULL CHECK (typeof(repeat) = 'integer'),  -- number of the repeat, from 0
+  ranks INTEGER NOT NULL CHECK (typeof(ranks) = 'integer' AND ranks > 0),  -- how many ranks, from that one on
+  -- when the repeat began: raw clock of the rank in a shard, run clock in a finished file
+  begin_ns INTEGER NOT NULL CHECK (typeof(begin_ns) = 'integer'),
+  end_ns INTEGER NOT NULL CHECK (typeof(end_ns) = 'integer'),  -- when it ended, on the same clock
+  PRIMARY KEY (run_id, rank, repeat)
+) WITHOUT ROWID;
+
+-- What went wrong while ranks ran, the first cause first.
+CREATE TABLE incident (
+  ordinal INTEGER PRIMARY KEY,  -- order
+  rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- rank, -1 when it concerns none
+  lane INTEGER NOT NULL CHECK (typeof(lane) = 'integer'),  -- lane, -1 when it concerns none
+  op_id INTEGER NOT NULL CHECK (typeof(op_id) = 'integer'),  -- operation of the run's plan, -1 for none
+  run_id INTEGER CHECK (typeof(run_id) IN ('integer', 'null')),  -- run, null for none
+  kind INTEGER NOT NULL CHECK (typeof(kind) = 'integer'),  -- failed, hung, stopped, killed, lost or interrupted
+  message TEXT NOT NULL CHECK (typeof(message) = 'text')  -- what happened, for people
+);
+
+-- What a pyramid is of: one stream, or all streams of a rank together.
+CREATE TABLE lod_track (
+  track_id INTEGER PRIMARY KEY,  -- key
+  rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- rank
+  stream_id INTEGER CHECK (typeof(stream_id) IN ('integer', 'null')),  -- stream, null for the whole rank
+  base_shift INTEGER NOT NULL CHECK (typeof(base_shift) = 'integer'),  -- shift of the finest level
+  UNIQUE (rank, stream_id)
+);
+
+-- Sums over buckets of time: bucket k of a level is [k << shift, (k + 1) << shift) nanoseconds of the run clock.
+CREATE TABLE lod_level (
+  track_id INTEGER NOT NULL REFERENCES lod_track CHECK (typeof(track_id) = 'integer'),  -- track
+  shift INTEGER NOT NULL CHECK (typeof(shift) = 'integer'),  -- width of a bucket: 1 << shift nanoseconds
+  first_bucket INTEGER NOT NULL CHECK (typeof(first_bucket) = 'integer'),  -- bucket that data begins with
+  num_buckets INTEGER NOT NULL CHECK (typeof(num_buckets) = 'integer'),  -- buckets in data
+  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets, as the reader of pyramids tells
+  PRIMARY KEY (track_id, shift, first_bucket)
+);
+
+-- The same in one byte a bucket, for every shift.
+CREATE TABLE lod_strip (
+  track_id INTEGER NOT NULL REFERENCES lod_track CHECK (typeof(track_id) = 'integer'),  -- track
+  shift INTEGER NOT NULL CHECK (typeof(shift) = 'integer'),  -- width of a bucket: 1 << shift nanoseconds
+  first_bucket INTEGER NOT NULL CHECK (typeof(first_bucket) = 'integer'),  -- bucket that data begins with
+  num_buckets INTEGER NOT NULL CHECK (typeof(num_buckets) = 'integer'),  -- buckets in data
+  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets, as the reader of pyramids tells
+  PRIMARY KEY (track_id, shift, first_bucket)
 );
