@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <set>
 
 #include "backend/base/result.h"
@@ -87,12 +88,13 @@ std::int64_t finished_runs(Database& out) {
 }
 
 void drop_orphans(Database& out, Damage& damage) {
+  const auto lost_rows_of = [&](std::initializer_list<const char*> tables) {
+    return std::ranges::any_of(tables, [&](const char* table) { return damage.lost.contains(table); });
+  };
   const std::int64_t before = finished_runs(out);
   out.execute(kDropOrphans);
-  for (const char* table : {"rank_usage", "traffic", "repeat"})
-    if (damage.lost.contains(table)) out.execute(kUnfinishIncomplete);
-  for (const char* table : {"chunk", "track", "ledger", "rank_repeat"})
-    if (damage.lost.contains(table)) out.execute("UPDATE repeat SET has_timeline = 0");
+  if (lost_rows_of({"rank_usage", "traffic", "repeat"})) out.execute(kUnfinishIncomplete);
+  if (lost_rows_of({"chunk", "track", "ledger", "rank_repeat"})) out.execute("UPDATE repeat SET has_timeline = 0");
   if (const std::int64_t lost = before - finished_runs(out); lost > 0)
     damage.notes.push_back(fmt::format("{} layer passes lost a part of their figures and count as not finished", lost));
 }

@@ -126,10 +126,6 @@ class Reading {
 
 }  // namespace
 
-void UnreadRows::require_none() const {
-  if (cause) throw *cause;
-}
-
 UnreadRows read_rows(Database& db, std::string_view table, std::string_view columns,
                      const std::function<void(const Statement&)>& read) {
   return Reading(db, table, columns, read).run();

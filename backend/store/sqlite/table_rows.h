@@ -18,8 +18,6 @@ struct UnreadRows {
   std::optional<Error> cause;  // the first error of either kind
 
   bool any() const { return cause.has_value(); }
-  // Throws the cause, if any.
-  void require_none() const;
 };
 
 // Calls `read` with `columns` of each row of a table of our own schema, in ascending order of its key: the rowid or,

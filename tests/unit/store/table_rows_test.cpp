@@ -66,7 +66,6 @@ TEST_F(TableRows, AWholeTableIsReadInOrder) {
   std::vector<std::int64_t> ids;
   const UnreadRows unread = read_rows(db, "single", "id", [&](const Statement& row) { ids.push_back(row.integer(0)); });
   EXPECT_FALSE(unread.any());
-  EXPECT_NO_THROW(unread.require_none());
   EXPECT_EQ(std::ssize(ids), kRows);
   EXPECT_TRUE(std::ranges::is_sorted(ids));
 }
@@ -77,7 +76,7 @@ TEST_F(TableRows, OnlyTheRowsOfUnreadablePagesAreLost) {
   const std::set<std::int64_t> ids = singles();
   EXPECT_EQ(unread_.gaps, 4);
   EXPECT_EQ(unread_.bad_rows, 0);
-  EXPECT_THROW(unread_.require_none(), Error);
+  EXPECT_TRUE(unread_.any());
   EXPECT_GE(std::ssize(ids), kRows - 4 * kMostOfPage);
   for (const std::int64_t id : {500, 600, 2000, 3990}) EXPECT_FALSE(ids.contains(id)) << id;
   for (const std::int64_t id : {0, 460, 550, 640, 1000, 1960, 2040, 3900}) EXPECT_TRUE(ids.contains(id)) << id;
