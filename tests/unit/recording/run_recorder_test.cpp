@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "backend/store/chunk/event_reader.h"
 #include "backend/store/sqlite/sqlite.h"
 #include "backend/store/timeline_events.h"
 #include "tests/support/temporary_folder.h"

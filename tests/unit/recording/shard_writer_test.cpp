@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "backend/base/rng.h"
+#include "backend/store/chunk/event_reader.h"
 #include "backend/store/sqlite/sqlite.h"
 #include "tests/support/temporary_folder.h"
 
