@@ -24,6 +24,15 @@ expect_threads PMIX_RANK=0 SLURM_NTASKS=1 --
 expect_threads PMI_RANK=0 PMI_SIZE=1 --
 expect_threads OMPI_COMM_WORLD_SIZE=1 PMIX_RANK=0 --
 expect_threads SLURM_NTASKS=8 --
+
+# Names of executors that are not there, with those that are.
+expect_exit 2 run "${job[@]}" --set run.backend=processes
+expect_err 'SPS-005' 'run.backend' '"processes" is not a backend' 'use one of threads, mpi'
+expect_exit 2 run "${job[@]}" --set run.device=abacus
+expect_err 'SPS-005' 'run.device' '"abacus" is not a device' 'use one of cpu'
+expect_exit 2 run "${job[@]}" --set run.comm=pigeon
+expect_err 'SPS-005' 'run.comm' '"pigeon" is not a communicator' 'use one of auto, memory'
+expect_threads PMIX_RANK=0 SLURM_NTASKS=1 -- --set run.comm=memory
 for others in OMPI_COMM_WORLD_SIZE=8 PMIX_RANK=0; do
   expect_threads "$others" -- --launcher threads
   expect_threads "$others" -- --set run.backend=threads

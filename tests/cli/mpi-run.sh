@@ -42,6 +42,19 @@ expect_exit 0 run "${job[@]}" --launcher mpi -o kept.db
 expect_exit 0 doctor kept.db
 expect_exit 0 sql kept.db 'SELECT count(DISTINCT rank), count(DISTINCT pid) FROM rank_process' --json
 expect_out '3'
+
+# What the file says was asked runs again, with ranks that are processes.
+python3 -B -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT config_toml FROM workload").fetchone()[0])' \
+  kept.db >again.toml
+grep -q '^backend = "mpi"' again.toml || fail "the file does not say which backend ran"
+expect_exit 0 run again.toml --json
+figures_of "$out" >again
+expect_exit 0 run "${job[@]}" --json --launcher mpi
+figures_of "$out" >launched
+cmp again launched || fail "the config of a stored run gives something else: $(cat again)"
+expect_exit 0 run again.toml --launcher threads --json
+expect_json 's["ring"]["backend"] == "threads" and s["ring"]["verify"] == "passed"'
+rm again.toml again launched
 expect_files kept.db
 rm kept.db
 

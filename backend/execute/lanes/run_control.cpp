@@ -225,6 +225,10 @@ void RunControl::mirror(int rank, int lane, const LaneNow& now, std::uint64_t ge
   if (!board_.heard_ns.empty()) board_.heard_ns[at(rank)] = heard_ns;
 }
 
+void RunControl::forget(int rank) {
+  for (int lane = 0; lane < plan_.lanes; ++lane) mirror(rank, lane, LaneNow(), line(rank, lane).generation(), 0);
+}
+
 // Every lane that is inside an op, and each rank whose process cannot go on; the cause first.
 std::vector<StuckLane> RunControl::find_stuck(const SystemView& system) const {
   std::vector<StuckLane> stuck;

@@ -128,6 +128,7 @@ class RunControl {
   const NowLine& line(int rank, int lane) const { return *board_.lines[index_of(rank, lane)]; }
   // By one thread: what a rank of another node told, and when it was heard.
   void mirror(int rank, int lane, const LaneNow& now, std::uint64_t generation, std::int64_t heard_ns);
+  void forget(int rank);  // what it told: not known again
   std::int64_t heard_ns(int rank) const { return board_.heard_ns.empty() ? 0 : board_.heard_ns[at(rank)].load(); }
 
  private:

@@ -106,7 +106,7 @@ std::function<int(int)> node_sorter(const MpiWorld& world, int ranks_per_node) {
 }
 
 // Where the lanes of all ranks say what they do: those of this node in the pages of their recorders, where they have
-// them; all others on the board. The first process of the node writes what others nodes tell.
+// them; all others on the board. The first process of a node writes those of other nodes, as they report.
 void place_lines(MpiWorld& world, const Plan& plan, OpRecorder* recorder, Board& board) {
   const std::vector<int>& node = world.ranks_of_node();
   const std::vector<std::string> paths = world.share_in_node(recorder != nullptr ? recorder->page_path() : "");
@@ -272,7 +272,11 @@ void run_pass(MpiWorld& world, const std::shared_ptr<LaneRun>& run, MpiCommunica
   communicator.messages().begin_pass(world.next_pass());
   // Between repeats a rank may take its time: the first one tells people.
   come_together(world, *run, std::numeric_limits<double>::infinity());
-  if (world.rank() == world.ranks_of_node().front()) run->control->reset();
+  if (world.rank() == world.ranks_of_node().front()) {
+    run->control->reset();
+    for (int rank = 0; rank < world.size(); ++rank)
+      if (world.node_of(rank) != world.node_of(world.rank())) run->control->forget(rank);
+  }
   communicator.reset();
   const double patience_seconds = run->options.watchdog_seconds;
   std::int64_t start_ns = 0;
