@@ -61,7 +61,7 @@ struct Options {
   bool ratios_only = false, strict_times = false, as_json = false;
 };
 
-// The calibrated patterns of db-sp.md 7.2 and the densities assumed for them.
+// The calibrated patterns (docs/masks.md) and their densities.
 struct Workload {
   const char* pattern;
   double density;

@@ -23,9 +23,9 @@
 #include <vector>
 
 #include "backend/base/median.h"
-#include "backend/execute/calibrate.h"
+#include "backend/execute/calibrate/calibrate.h"
+#include "backend/execute/cpu/measure.h"
 #include "backend/execute/execute.h"
-#include "backend/execute/measure.h"
 #include "backend/mask/pattern.h"
 #include "backend/schedule/network.h"
 #include "backend/schedule/schedule.h"

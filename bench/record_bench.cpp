@@ -1,7 +1,8 @@
-// What recording costs a rank's thread, with the look at the clock that an executor takes only when it records:
+// What control and recording cost a rank's thread for an op, with the look at the clock that an executor takes only
+// when it records:
 //
 //   compute   a kernel: three writes to the lane's line of the now page and one record in its ring
-//   hop       a ring's transfer to one partner: four writes
+//   hop       a ring's transfer to one partner: four writes and a look at the partner
 //   exchange  a transfer among 8 ranks, all of which have posted: four writes and a look at each partner
 //   publish   one write to a page on a disk file system, the slowest one, while the page is flushed all the time: then
 //             the kernel may take it away from the writer for a moment
@@ -30,7 +31,7 @@
 #include "backend/base/clock.h"
 #include "backend/base/median.h"
 #include "backend/collect/run_recorder.h"
-#include "backend/execute/wait_word.h"
+#include "backend/execute/lanes/run_control.h"
 #include "backend/strategies/strategy.h"
 #include "kernels/calibrate.h"
 #include "tests/support/temporary_folder.h"
@@ -88,32 +89,32 @@ double op_ns(const Plan& plan, int partners) {
   NowPageWriter page(folder / "run.rank-0.now", this_process(0, plan.ranks, plan.lanes, {}));
   RunRecorder recorder(shard, page, 0, plan.ranks, plan.lanes);
   recorder.prepare(RunId{1}, plan);
-  std::vector<WaitWord> posted(plan.ops.size());
-  for (WaitWord& word : posted) word.store(1);
+  RunControl control(plan, &recorder);
+  for (OpId op = 0; op < static_cast<OpId>(plan.ops.size()); ++op) control.set_posted(op);
   const std::vector<OpId> ops = ops_of(plan, partners);
   std::int64_t last_end_ns = 0;
   recorder.begin_pass(0);
+  control.begin_pass(recorder.run(), 0);
   const std::int64_t begin = now_ns();
   for (int i = 0; i < kOps; ++i) {
     const OpId op = ops[static_cast<std::size_t>(i) % ops.size()];
     const int lane = plan.post_of(plan.ops[static_cast<std::size_t>(op)]).lane;
     const std::int64_t now = now_ns();
-    recorder.enter(kRank, lane, op, now);
+    control.enter(kRank, lane, op, now);
     if (partners == 0) {
-      recorder.phase(kRank, lane, op, OpPhase::kComputing, now);
+      control.turn(kRank, lane, LaneState::kComputing, now);
     } else {
-      recorder.phase(kRank, lane, op, OpPhase::kPosted, now);
+      control.turn(kRank, lane, LaneState::kWaitingForPeer, now);
       for (int partner = 0; partner < partners; ++partner)
-        if (posted[static_cast<std::size_t>(i * partners + partner) % posted.size()].load() == 0)
-          recorder.waits_for(kRank, lane, op, partner);
-      recorder.phase(kRank, lane, op, OpPhase::kMoving, now);
+        control.wait_posted(kRank, lane, static_cast<OpId>((i * partners + partner) % std::ssize(plan.ops)));
+      control.turn(kRank, lane, LaneState::kTransferring, now);
     }
     last_end_ns = std::max(last_end_ns + 1, now);
-    recorder.ended(kRank, lane, op, {now, now, last_end_ns});
+    control.leave(kRank, lane, recorder.ended(kRank, lane, op, {now, now, last_end_ns}), false);
   }
   const std::int64_t spent = now_ns() - begin;
   shard.finish();
-  for (const ShardWriter::LaneCount& count : shard.counts()) SPSCOPE_CHECK(count.dropped == 0);
+  for (const ShardWriter::TrackCount& count : shard.counts()) SPSCOPE_CHECK(count.dropped == 0);
   return static_cast<double>(spent) / kOps;
 }
 

@@ -4,10 +4,10 @@
 //   merge      8 shards with 10 M events to one file, with pyramids and fsync
 //   memory     the most that a process of its own needs to merge them, and to merge the shard of one rank with a
 //              quarter of the events and with all
-//   bytes      of that file an event, of the same with --small, and of the shards with their logs
-//   stats      event_stats of one name over all of it, and the same of the small file
-//   window     1,000 events of one rank by SQL, and the same of the small file
-//   run        with --run: bytes an event of the file of a run, written again plainly and with --small
+//   bytes      of that file an event, and of the shards with their logs
+//   stats      event_stats of one name over all of it
+//   window     1,000 events of one rank by SQL
+//   run        with --run: bytes an event of the file of a run
 // Beside them what the machine can do: memory copy, and writing to the disk with fsync. Medians of 5. Exits with 1 when
 // a limit is broken.
 //
@@ -100,7 +100,7 @@ class RankEvents {
       at_ns_ += 100 + jitter_.below(400) + (op == 0 ? 50'000 + jitter_.below(50'000) : 0);
       span.begin_ns = at_ns_;
       if (kernel.waits_ns > 0) {
-        record.is_collective = 1;
+        record.kind = RingKind::kCollective;
         record.transfer_begin_ns = at_ns_ += jitter_.below(kernel.waits_ns);
         record.sequence = op;
         record.bytes = 100'000 + 1000 * (op % 7);
@@ -157,7 +157,7 @@ double write_shard(const std::string& path, int rank, RunId run, std::int64_t nu
   options.shard = {.kind = ShardKind::kRank, .clock = ShardClock::kRaw, .rank = rank, .collection = kCollection};
   ShardWriter writer(path, options);
   for (int name = 1; name <= kNames; ++name) writer.name("kernel " + std::to_string(name));
-  EventRing& ring = writer.ring(rank, 0, kRingRecords);
+  EventRing& ring = writer.ring({.rank = rank, .lane = 0}, kRingRecords);
   RankEvents events(rank, run);
   double seconds = 0;
   while (num_events > 0) {
@@ -247,13 +247,13 @@ struct Merged {
   double seconds = 0, bytes_per_event = 0;
 };
 
-Merged merge(const Folder& folder, const std::vector<std::string>& shards, const Flags& flags, bool small) {
-  const std::string path = folder / (small ? "small.db" : "merged.db");
+Merged merge(const Folder& folder, const std::vector<std::string>& shards, const Flags& flags) {
+  const std::string path = folder / "merged.db";
   Merged merged;
-  merged.seconds = median_of(small ? 1 : flags.repeats, [&] {
+  merged.seconds = median_of(flags.repeats, [&] {
     const std::int64_t begin_ns = now_ns();
     OutputFile out(path, true);
-    const MergeReport report = merge_shards(out, shards, {.small = small, .tool_version = "bench"});
+    const MergeReport report = merge_shards(out, shards, {.tool_version = "bench"});
     SPSCOPE_CHECK(report.events == flags.events && report.lost == 0);
     return seconds_since(begin_ns);
   });
@@ -306,12 +306,10 @@ double peak_mb_of_one_rank(const Folder& folder, const std::string& head, RunId 
   return peak;
 }
 
-// Of a stored run, all tables included, however long that takes.
-double bytes_per_event(const Folder& folder, const std::string& run, bool small) {
-  const std::string path = folder / "run.db";
-  OutputFile out(path, true);
-  const MergeReport report = merge_shards(out, std::vector{run}, {.small = small, .tool_version = "bench"});
-  return static_cast<double>(std::filesystem::file_size(path)) / static_cast<double>(report.events);
+// Of a stored run, all tables included.
+double bytes_per_event(const std::string& run) {
+  const std::string events = StoreReader(run).query("SELECT sum(stored) FROM ledger").rows.at(0).at(0).value();
+  return static_cast<double>(std::filesystem::file_size(run)) / std::stod(events);
 }
 
 struct Asked {
@@ -345,30 +343,26 @@ std::vector<Figure> measure(const Flags& flags) {
     rates.push_back(static_cast<double>(count) * 1e-6 / write_shard(shards.back(), rank, run, count));
   }
   const double of_shards = shard_bytes(shards);
-  const Merged packed = merge(folder, shards, flags, false), small = merge(folder, shards, flags, true);
+  const Merged merged = merge(folder, shards, flags);
   const double peak = peak_mb_of_merge(folder / "peak.db", shards);
   std::filesystem::remove(folder / "peak.db");
   const double quarter = peak_mb_of_one_rank(folder, shards.front(), run, flags.events / 4),
                whole = peak_mb_of_one_rank(folder, shards.front(), run, flags.events);
-  const Asked asked = ask_file(folder / "merged.db", flags), asked_small = ask_file(folder / "small.db", flags);
+  const Asked asked = ask_file(folder / "merged.db", flags);
   const auto limit = [](double value) { return std::optional<double>(value); };
   std::vector<Figure> figures = {
       {.name = "write", .unit = "M events/s", .value = median(rates), .at_least = limit(6)},
       {.name = "merge of 8 shards",
        .unit = "s",
-       .value = packed.seconds,
+       .value = merged.seconds,
        .at_most = limit(1.5 * static_cast<double>(flags.events) / 10e6)},
       {.name = "its memory", .unit = "MB", .value = peak, .at_most = limit(48)},
       {.name = "of one rank, a quarter", .unit = "MB", .value = quarter, .at_most = limit(48)},
       {.name = "of one rank, all events", .unit = "MB", .value = whole, .at_most = limit(48)},
-      {.name = "bytes an event", .unit = "", .value = packed.bytes_per_event, .at_most = limit(12)},
-      {.name = "bytes an event, small", .unit = "", .value = small.bytes_per_event, .at_most = limit(6)},
+      {.name = "bytes an event", .unit = "", .value = merged.bytes_per_event, .at_most = limit(12)},
       {.name = "bytes an event, shards", .unit = "", .value = of_shards / static_cast<double>(flags.events)},
-      {.name = "small merge", .unit = "s", .value = small.seconds},
       {.name = "event_stats of one name", .unit = "ms", .value = asked.stats_s * 1e3, .at_most = limit(100)},
-      {.name = "the same, small", .unit = "ms", .value = asked_small.stats_s * 1e3},
       {.name = "window of 1,000 events", .unit = "ms", .value = asked.window_s * 1e3, .at_most = limit(10)},
-      {.name = "the same, small", .unit = "ms", .value = asked_small.window_s * 1e3},
       {.name = "push",
        .unit = "ns",
        .value = median_of(flags.repeats, [] { return push_ns(false); }),
@@ -382,11 +376,9 @@ std::vector<Figure> measure(const Flags& flags) {
        .unit = "GB/s",
        .value = median_of(flags.repeats, [&] { return fsync_gbps(folder / "fsync", 128 << 20); })},
   };
-  if (!flags.run.empty()) {
-    const double plain = bytes_per_event(folder, flags.run, false), tight = bytes_per_event(folder, flags.run, true);
-    figures.push_back({.name = "bytes an event of the run", .unit = "", .value = plain, .at_most = limit(12)});
-    figures.push_back({.name = "the same, small", .unit = "", .value = tight, .at_most = limit(6)});
-  }
+  if (!flags.run.empty())
+    figures.push_back(
+        {.name = "bytes an event of the run", .unit = "", .value = bytes_per_event(flags.run), .at_most = limit(12)});
   return figures;
 }
 

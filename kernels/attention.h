@@ -1,11 +1,11 @@
 // Block-sparse attention of one head on one core, with online softmax. A call folds tiles (active pairs of a q block
-// and a k block) into unfinished rows; unfinished rows may meet their keys in any number of calls, may travel between
-// ranks and be merged, and are divided by their sum once, at the end.
+// and a k block) into unfinished rows. Unfinished rows may accumulate their keys over any number of calls, may be sent
+// between ranks and merged, and are divided by their sum once, at the end.
 //
-// An unfinished row is the triple (out, max, sum) over the keys met so far, with s = scale * (q . k):
+// An unfinished row is the triple (out, max, sum) over the keys folded in so far, with s = scale * (q . k):
 //   max = largest s,  sum = sum of exp(s - max),  out = sum of exp(s - max) * v   (all fp32)
 // Scores and maxima are in natural units (not base 2) everywhere, so that rows of different ranks can be merged.
-// A row that has met no key is (0, -inf, 0); every function here takes and gives such rows without making a NaN.
+// A row without keys is (0, -inf, 0); every function here accepts and returns such rows without making a NaN.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ inline constexpr int kMaxHeadDim = 256;
 inline constexpr int kMaxBlockRows = 384;
 
 // Rows of one block of Q, K or V: row i is `head_dim` contiguous elements at data + i * stride elements; the element
-// type is the task's dtype, and data is aligned to it (no more).
+// type is the task's dtype, and data is aligned to one element.
 struct RowBlock {
   const void* data = nullptr;
   std::int32_t rows = 0;
   std::int64_t stride = 0;
 };
 
-// Where finished rows go; laid out as a RowBlock.
+// Destination of finished rows; laid out as a RowBlock.
 struct OutputBlock {
   void* data = nullptr;
   std::int32_t rows = 0;
@@ -47,7 +47,7 @@ struct RowState {
 struct AttentionTask {
   Dtype dtype = Dtype::kFp32;
   int head_dim = 0;  // 1 .. kMaxHeadDim
-  float scale = 1;   // softmax scale, 1 / sqrt(head_dim) as a rule
+  float scale = 1;   // softmax scale, usually 1 / sqrt(head_dim)
   std::span<const RowBlock> q;
   std::span<const RowState> state;
   std::span<const RowBlock> k;
@@ -58,8 +58,8 @@ struct AttentionTask {
 
 struct AttentionScratch;
 
-// Scratch memory of `attend`, reused from call to call; one for each thread. It grows to the largest task seen (about
-// 4 MiB and 256 KiB more) and never shrinks.
+// Scratch memory of `attend`, reused from call to call; one for each thread. It grows to the need of the largest task
+// (about 4.25 MiB) and never shrinks.
 class AttentionWorkspace {
  public:
   AttentionWorkspace();
@@ -74,18 +74,18 @@ class AttentionWorkspace {
   std::unique_ptr<AttentionScratch> scratch_;
 };
 
-// Folds all tiles of the task into its states; rows of q blocks without tiles stay as they are, bit by bit. The result
-// depends on the processor's vector width in the last bits, never on the other q blocks of the call.
-// REQUIRES: blocks of 1 .. kMaxBlockRows rows; finite inputs whose scores are finite.
+// Folds all tiles of the task into its states; rows of q blocks without tiles are unchanged, bit by bit. The last bits
+// of the result depend on the processor's vector width, never on the other q blocks of the call. REQUIRES: blocks of 1
+// .. kMaxBlockRows rows; finite inputs and scores.
 void attend(const AttentionTask& task, AttentionWorkspace& workspace);
 
-// Makes rows that have met no key.
+// Sets rows to those without keys: (0, -inf, 0).
 void clear_rows(std::int32_t rows, int head_dim, const RowState& state);
 
-// into = the rows that have met the keys of both; `from` and `into` met no key in common.
+// into = the rows over the keys of both. REQUIRES: `from` and `into` have no key in common.
 void merge_rows(std::int32_t rows, int head_dim, const RowState& from, const RowState& into);
 
-// output = out / sum in `dtype`; a row that has met no key gives zeros.
+// output = out / sum in `dtype`; zeros for a row without keys.
 void finish_rows(Dtype dtype, int head_dim, const RowState& state, const OutputBlock& output);
 
 }  // namespace spscope::kernels

@@ -1,5 +1,5 @@
-// What one core of this machine can do at most, for judging measured kernels: rates are taken in the process and at
-// the time of the kernel's own measurement, since clocks move and other programs may share the core.
+// Peak rates of one core of this machine, as a reference for measured kernels. They are measured in the same process
+// and at the same time as the kernels, since clock rates vary and other programs may share the core.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The exponential of the softmax, open to tests and to whoever needs exp of many numbers that are not positive.
+// The exponential of the softmax: exp of many non-positive numbers.
 #pragma once
 
 #include <span>

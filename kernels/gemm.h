@@ -3,8 +3,8 @@
 // Notation: T rows of a (tokens), K columns of a (depth), N columns of c.
 //   a [T][K], b [K][N]  fp32 or bf16, rows `stride` elements apart, elements of a row next to each other
 //   c [T][N]            fp32, likewise
-// A Gemm is made once for a shape, which generates its machine code, and runs any number of times from any thread;
-// every thread brings a workspace. oneDNN computes it; a build without oneDNN has no Gemm and says so.
+// A Gemm is made once for a shape, which generates its machine code, and runs any number of times from any thread, each
+// with a workspace of its own. oneDNN computes it; in a build without oneDNN gemm_unavailable() gives the reason.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct GemmShape {
 
 // Why there is no Gemm in this build; empty when there is.
 std::string_view gemm_unavailable();
-// The type in which numbers rounded to `dtype` are given to a Gemm: fp32 where the processor multiplies no bf16.
+// The input type of a Gemm for numbers rounded to `dtype`: fp32 where the processor has no bf16 multiplication.
 Dtype gemm_input_dtype(Dtype dtype);
 
 // Scratch memory of one thread; grows to the largest product.

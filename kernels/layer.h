@@ -2,7 +2,7 @@
 //
 // Notation: C channels, H heads, D channels of a head, T tokens. Arrays are [C][T] (hidden state, feed-forward network)
 // or [H][T][D] (queries, keys), as the executor holds them; parameters are [C] or [H][D]. Sums over channels are taken
-// in double precision. Nothing is allocated. `out` may be x where nothing else is said.
+// in double precision. Nothing is allocated. `out` may be x unless stated otherwise.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ void scale_by_rms(const HeadShape& shape, const float* x, const float* square_su
 // The same with the mean square of each head's own channels.
 void scale_by_head_rms(const HeadShape& shape, const float* x, const float* weight, float* out);
 
-// Turns the pairs of channels (2i, 2i + 1) of every head of x by the angles whose cosine and sine are [T][D / 2]; the
-// last channel of an odd D stays. In place.
+// Rotates the pairs of channels (2i, 2i + 1) of every head of x, in place, by the angles whose cosine and sine are
+// [T][D / 2]; the last channel of an odd D is unchanged.
 void rotate(const HeadShape& shape, const float* cosine, const float* sine, float* x);
 
 }  // namespace spscope::kernels

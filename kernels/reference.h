@@ -10,12 +10,12 @@ namespace spscope::kernels {
 // Rows in double precision, as RowState holds them.
 struct ReferenceRows {
   int head_dim = 0;
-  std::vector<double> out;               // [rows, head_dim], already divided by the sum; zeros where no key was met
-  std::vector<double> row_max, row_sum;  // [rows]; (-inf, 0) where no key was met
+  std::vector<double> out;               // [rows, head_dim], already divided by the sum; zeros for rows without keys
+  std::vector<double> row_max, row_sum;  // [rows]; (-inf, 0) for rows without keys
 };
 
-// All rows of task.q, one q block after the other. task.state is not looked at. The mask is expanded to one flag per
-// pair of q block and k block, so k_block may be in any order.
+// All rows of task.q, one q block after the other. task.state is not read. The mask is expanded to one flag per pair of
+// q block and k block, so k_block may be in any order.
 ReferenceRows reference_attention(const AttentionTask& task);
 
 }  // namespace spscope::kernels

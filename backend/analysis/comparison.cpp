@@ -16,7 +16,7 @@ namespace {
 // Ratios by plan: layers whose masks are equal share one plan, and the coupled ratio takes a schedule.
 using RatiosByPlan = std::map<PlanId, ImbalanceRatios>;
 
-// Compute of all ranks by a cost profile, each op rounded up as schedules take it.
+// Compute of all ranks by a cost profile, in nanoseconds; each op is rounded up as in schedules.
 double modelled_compute_ns(const Plan& plan, const KernelCostProfile& cost) {
   const std::vector<std::int64_t> durations = op_durations(plan, cost);
   return std::accumulate(durations.begin(), durations.end(), 0.0);
@@ -118,7 +118,7 @@ std::optional<int> layer_passes_done(const std::vector<StrategyResult>& strategi
   return done;
 }
 
-// Whether its time means anything: what computed the wrong result has none.
+// Whether its time is valid: it ran, and did not compute a wrong result.
 bool counts(const StrategyResult& s) { return s.legal() && s.makespan_ns && s.verify != "failed"; }
 
 bool comparable(const StrategyResult& s) { return counts(s) && s.provenance && s.provenance->timing == Timing::kClean; }

@@ -1,4 +1,4 @@
-// Comparisons: the strategies of a stored file side by side.
+// Comparisons: the results of all strategies of a stored file.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace spscope {
 std::vector<Comparison> compare_store(const StoreReader& reader);
 
 // Sets `speedup` of each strategy: the makespan of the baseline of its mode, over its own. Absent where either timing
-// is oversubscribed, since times of ranks that share cores compare nothing, and for wrong outputs.
+// is oversubscribed, since times of ranks that share cores are not comparable, and for wrong outputs.
 void set_speedups(std::vector<StrategyResult>& strategies);
 
 // The strategy that speed-ups of this mode are against: the first legal one that has a time and no wrong output;

@@ -10,7 +10,7 @@ namespace {
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-// The reported name of a tensor's traffic: what only spreads load is apart, whatever tensor it is.
+// The reported name of a tensor's traffic: moves that only spread load are `exchange`, for every tensor.
 const char* traffic_name(const Post& post, Tensor tensor) {
   if (post.balances) return "exchange";
   switch (tensor) {
@@ -39,7 +39,7 @@ std::int64_t replicated_text(const Request& request, const Box& box) {
   return volume(sets, Box{box.columns, box.outer, sets.both(box.inner, request.words())});
 }
 
-// The tensors of one message with their bytes; text tokens apart.
+// The tensors of one message with their bytes; text tokens separately.
 void split_message(const Plan& plan, const Request& request, const Post& post, const Message& m,
                    const VisitSentTensor& visit) {
   const Value& value = plan.values[at(post.src)];

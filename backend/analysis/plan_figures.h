@@ -1,4 +1,4 @@
-// Figures that follow from a plan alone: what moves, what is computed, how it is balanced. Nothing has to run.
+// Figures that follow from a plan without running it: bytes, tiles, balance, weights.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct PlanVolume {
   std::map<std::string, std::int64_t> by_tensor;
   std::int64_t messages = 0;  // between different ranks
 };
-// Ranks r with equal r / ranks_per_node share a node; 0: all do.
+// Ranks with equal r / Request::ranks_per_node share a node; 0: all do.
 PlanVolume plan_volume(const Plan& plan, const Request& request);
 
 // visit(message, tensor name, bytes, first) for every tensor of every message between different ranks; `first` once a
@@ -32,7 +32,7 @@ struct PlanTiles {
   double redundant = 0;  // of these, tiles that another rank computes too
   std::vector<double> by_rank;
 };
-// On the masks that run.
+// Counted on the masks that run.
 PlanTiles plan_tiles(const Plan& plan, const Request& request);
 
 // Share of token rows that are attended on another rank than in a contiguous split, 0 to 1: the ranks of a ring, in

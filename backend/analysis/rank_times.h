@@ -1,12 +1,12 @@
-// Where the time of each rank went along one timeline.
+// The time of each rank along one timeline, by activity.
 //
-// The makespan of a rank divides without overlap or gap:
+// The makespan is divided for each rank, without overlap or gap:
 //   compute          an op of its compute lane ran
 //   wire             no compute ran, and one of its transfers was moving data (all partners had posted)
-//   wait_late_peer   no compute ran and nothing moved, but one of its communications waited for a partner to post
-//   other            none of these: dependencies on its own lanes, or its work was done and others still ran
-// exposed_comm is wire + wait_late_peer: communication that compute did not hide. Communication behind compute costs
-// nothing here and is counted in none of them.
+//   wait_late_peer   no compute ran and no data moved, but one of its communications waited for a partner to post
+//   other            none of these: dependencies on its own lanes, a late start, or its work was done and others ran on
+// exposed_comm is wire + wait_late_peer: communication that compute did not hide. Communication behind compute is
+// counted as compute only.
 #pragma once
 
 #include <cstdint>

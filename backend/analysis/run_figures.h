@@ -1,4 +1,4 @@
-// The figures of one run: one layer and denoise step of one strategy, from what the store holds of it.
+// The figures of stored runs: a run is one layer and denoise step of one strategy.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace spscope {
 
-// The repeat whose makespan is the median; of an even number, the faster of the two in the middle, so that every time
-// of a result belongs to one repeat that really happened. Absent when there are none.
+// The repeat with the median makespan; of an even number, the faster of the two in the middle, so that every time of a
+// result belongs to one actual repeat. Absent when there are none.
 std::optional<RepeatRecord> median_repeat(std::span<const RepeatRecord> repeats);
 
 // Half the distance between the quartiles, linearly interpolated, rounded to nanoseconds; absent for fewer than two.
 std::optional<std::int64_t> half_interquartile_range(std::span<const RepeatRecord> repeats);
 
-// LayerResult::slowest_rank and slowest_excess by tiles; nothing when there are none.
+// Sets LayerResult::slowest_rank and slowest_excess from tiles; does nothing when there are none.
 void set_slowest(LayerResult& layer, const std::vector<double>& tiles_by_rank);
 
 // StrategyResult::replans of these layers; absent when the strategy never keeps a decision.
@@ -31,7 +31,7 @@ struct StoredRun {
   std::vector<Traffic> traffic;
   std::vector<RepeatRecord> repeats;
   std::optional<ImbalanceRatios> imbalance;  // of the active pairs of its plan; absent when no plan is kept
-  // Where the time of the median repeat went; empty when its timeline is not kept.
+  // The times of the median repeat by activity; empty when its timeline is not kept.
   RankTimes times;
   std::vector<std::int64_t> attention_ns;  // by rank
   // Compute of its plan by the cost profile of the cluster, all ranks; absent when plan or profile is not kept.
@@ -41,8 +41,8 @@ struct StoredRun {
 // Fills `times` and `attention_ns`. Throws Error (kStoreCorrupt) when the timeline is not one of this plan.
 void add_timeline(StoredRun& run, const Plan& plan, const Timeline& timeline);
 
-// Adds the runs up: times, bytes and tiles are sums, ratios means over the runs that have them, memory the largest, the
-// verdict the worst (failed, then skipped). Times that only some runs have are left out. The speed-up is not set.
+// Sums up the runs: times, bytes and tiles are sums, ratios means over the runs that have them, memory the maximum, the
+// verdict the worst (failed, then skipped). Times that only some runs have are absent. The speed-up is not set.
 // REQUIRES: all runs are of this strategy; the lists of each run have one entry a rank.
 StrategyResult summarize(const StrategyRecord& strategy, std::span<const StoredRun> runs);
 

@@ -1,8 +1,9 @@
-// What a comparison says of each strategy: the figures of `run`, `compare` and `plan` (docs/metrics.md defines each).
+// The results of each strategy in a comparison: the figures of `run`, `compare` and `plan` (defined in
+// docs/metrics.md).
 //
-// All are recomputed from a stored run: a finished file copied to another machine gives the same numbers. Lists are by
+// All are computed from a stored run: a finished file copied to another machine gives the same numbers. Lists are by
 // rank and sum over the layers and denoise steps that ran; ratios are means over them. Absent optionals and empty lists
-// are printed as null: nothing that was not run or planned is ever shown as a number.
+// are printed as null.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,7 @@ struct StrategyResult : StrategyRecord {
   std::optional<std::int64_t> attention_ns;        // the slowest rank's attention kernels
   std::optional<std::int64_t> end_to_end_ns;  // scaled to all layers, denoise steps and forward passes of the model
   std::optional<double> speedup;              // against the first legal strategy; never for oversubscribed timing
-  std::optional<std::int64_t> bound_ns;       // what no strategy can beat on this mask and cluster
+  std::optional<std::int64_t> bound_ns;       // lower bound of every strategy on this mask and cluster
 
   std::optional<double> imbalance_ratio, barrier_imbalance_ratio, coupled_imbalance_ratio, planned_imbalance_ratio;
 
@@ -62,8 +63,8 @@ struct StrategyResult : StrategyRecord {
   std::vector<double> tiles_by_rank;
   RankTimes times;  // of the median repeats; empty without timelines
 
-  // Measured compute over what the cost profile of the cluster says of the same plans, all ranks: how much slower than
-  // the cluster's device this machine computed. Projected runs only.
+  // Measured compute over the compute of the same plans by the cost profile of the cluster, all ranks: how much slower
+  // than the cluster's device this machine computed. Projected runs only.
   std::optional<double> compute_scale;
   // Largest distance over ranks between share of attention time and share of tiles, both in units of the mean: 0.3 is a
   // rank that took 30 % of a mean rank's time more, or less, than its tiles. Measured compute only.
@@ -76,7 +77,7 @@ struct StrategyResult : StrategyRecord {
   std::vector<LayerResult> by_layer;
 };
 
-// What the strategies were asked to do, with what the file says of how far they came.
+// The input of the strategies, and how much of it the file holds.
 struct Workload : WorkloadRecord {
   // Of layers x denoise_steps, how many the file holds: fewer when the run was interrupted. Absent for a plan.
   std::optional<int> layer_passes_done;
@@ -86,7 +87,7 @@ struct Workload : WorkloadRecord {
   bool interrupted() const { return layer_passes_done && *layer_passes_done < layer_passes(); }
 };
 
-// What modelled times rest on, in the units of data sheets; 0: not known.
+// The numbers behind modelled times, in the units of data sheets; 0: unknown.
 struct ClusterFigures {
   double device_tflops = 0, attention_tflops = 0, memory_gbps = 0;
   double link_gbps = 0, nic_gbps = 0;      // 10^9 bytes a second, one way: within a node, between nodes
@@ -97,7 +98,7 @@ struct MachineLine {
   std::string name, value;
 };
 
-// What was recorded of the ranks of a file, and what went wrong with them.
+// The completeness of the recording in a file, and the incidents of its ranks.
 struct Recording {
   std::int64_t events_sent = 0, events_stored = 0, dropped = 0, unreadable = 0, lost = 0;
   std::vector<std::string> incidents;  // "rank 3, killed: ..."; the first cause first

@@ -1,5 +1,5 @@
-// Trust: whether times are good enough to call one strategy faster than another. Every rule is from stored figures, so
-// that `run`, `compare` and `report` say the same of one file (docs/metrics.md states the rules and their limits).
+// Trust: whether times are good enough to call one strategy faster than another. Every rule uses stored figures only,
+// so that `run`, `compare` and `report` agree on a file (docs/metrics.md states the rules and their limits).
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 namespace spscope {
 
 // Modelled makespans differ from executed ones by this fraction (the median projection error of bench/RESULTS.md is
-// 5.2 %): smaller differences between strategies are not told apart.
+// 5.2 %): smaller differences between strategies are not significant.
 inline constexpr double kModelAccuracy = 0.05;
 
 // compute_scale within these limits: the compute that was measured is near enough to the cluster's.
 inline constexpr double kSlowestOwnCompute = 2, kFastestOwnCompute = 0.5;
 
-// Above these limits, something else than the plan decided the times.
+// Above these limits, times depend on something other than the plan.
 inline constexpr double kLargestDeviation = 0.25;  // of compute_deviation
 inline constexpr double kLargestSpread = 0.10;     // of makespan_spread / makespan
 
@@ -26,12 +26,12 @@ inline constexpr double kLargestSpread = 0.10;     // of makespan_spread / makes
 std::optional<double> compute_deviation(const std::vector<std::int64_t>& attention_ns,
                                         const std::vector<double>& tiles_by_rank);
 
-// What shows that other programs disturbed the times: "rank times of ring r4 are 38 % off their tiles"; "" when nothing
-// does. Only measured compute of clean timing can be disturbed.
+// The evidence that other programs disturbed the times: "repeats of ring r4 spread by 38 % (limit 10 %)"; "" when there
+// is none. Only measured compute of clean timing can be disturbed.
 std::string disturbance(const StrategyResult& strategy);
 
-// Whether compute is of another machine than the cluster whose network carries it. Never for `local`, whose network is
-// this machine's too.
+// Whether compute was measured on a machine of another speed than the cluster's devices (compute_scale beyond its
+// limits). Never for `local`, which is this machine.
 bool foreign_compute(const StrategyResult& strategy, const Workload& workload);
 
 }  // namespace spscope

@@ -1,6 +1,6 @@
 // Bytes of stored blobs: little-endian fixed numbers, variable-length integers (7 bits a byte, low bits first; signed
-// ones zigzag), and a CRC-32C at the end. The reader trusts nothing: it throws Error (kStoreCorrupt) instead of reading
-// past the end, and a count is compared with the bytes that are left before anything is allocated for it.
+// ones zigzag), and a CRC-32C at the end. The reader validates everything: it throws Error (kStoreCorrupt) instead of
+// reading past the end, and checks a count against the remaining bytes before it allocates.
 #pragma once
 
 #include <bit>
@@ -16,9 +16,9 @@ namespace spscope {
 static_assert(std::endian::native == std::endian::little, "stored numbers are little-endian");
 
 // CRC-32C (Castagnoli), as iSCSI and ext4 use it: polynomial 0x1edc6f41, reflected, inverted at both ends.
-// By the processor's instruction where it has one.
+// Uses the SSE4.2 instruction where the processor has it.
 std::uint32_t crc32c(std::span<const std::uint8_t> bytes);
-// The same on any processor.
+// Portable version with the same result: eight lookup tables, eight bytes a step.
 std::uint32_t crc32c_by_tables(std::span<const std::uint8_t> bytes);
 
 class ByteWriter {
@@ -28,9 +28,11 @@ class ByteWriter {
   void number(std::int64_t x) {
     unsigned_number(static_cast<std::uint64_t>(x) << 1 ^ static_cast<std::uint64_t>(x >> 63));
   }
+  // Length, then the bytes.
   void text(std::string_view s);
+  // 8 bytes each, without a length: the reader must know how many there are.
   void words(std::span<const std::uint64_t> words);
-  // Appends the checksum of everything so far.
+  // The bytes with their checksum appended.
   std::vector<std::uint8_t> finish() &&;
 
  private:
@@ -39,7 +41,7 @@ class ByteWriter {
 
 class ByteReader {
  public:
-  // Checks the checksum at the end. `what` names the blob in messages. The bytes must outlive the reader.
+  // Verifies the checksum. `what` names the blob in messages. The bytes must outlive the reader.
   ByteReader(std::span<const std::uint8_t> bytes, std::string_view what);
 
   std::uint32_t fixed32();
@@ -54,11 +56,11 @@ class ByteReader {
                         std::int64_t max = std::numeric_limits<std::int32_t>::max()) {
     return static_cast<std::int32_t>(number_in(min, max));
   }
-  // How many elements follow, each of at least `least_bytes`: never more than the bytes that are left can hold.
+  // The number of elements that follow, each of at least `least_bytes`; fails when they cannot fit the remaining bytes.
   std::size_t count(std::size_t least_bytes = 1);
   std::string text();
   void words(std::span<std::uint64_t> out);
-  // Throws unless everything was read.
+  // Throws Error unless all bytes were read.
   void expect_end() const;
   [[noreturn]] void fail(std::string_view why) const;
 

@@ -1,5 +1,4 @@
-// The run clock: whole nanoseconds of CLOCK_MONOTONIC_RAW, which no clock adjustment bends. The date is for people
-// only.
+// The run clock: whole nanoseconds of CLOCK_MONOTONIC_RAW, which NTP neither steps nor slews; and dates for display.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// How much the clocks of two computers may differ in speed.
+// The largest plausible difference in rate between the clocks of two hosts.
 #pragma once
 
 namespace spscope {
 
-// NTP corrects at most 500 ppm. A steeper line is a clock that was set, or samples that are not of one clock.
+// NTP corrects at most 500 ppm. A larger slope means that a clock was stepped, or that samples are of different clocks.
 inline constexpr double kMaxClockDrift = 500e-6;
 
 }  // namespace spscope

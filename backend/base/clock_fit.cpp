@@ -12,7 +12,7 @@ namespace spscope {
 namespace {
 
 constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
-// Quartz clocks differ by tens of ppm: a drift that the exchanges leave open by more than this is better taken as none.
+// Quartz clocks differ by tens of ppm: a drift whose uncertainty exceeds this is set to 0.
 constexpr double kUsefulDrift = 100e-6;
 // The bound looks at the tightest gate of each of these parts of the interval, so a clock that bends shows.
 constexpr int kWindows = 16;
@@ -128,7 +128,7 @@ Line middle_line(const Exchanges& exchanges, const Envelopes& sides) {
 // How fast the error of this line can grow: the run clock drifts from the raw one by at most kMaxClockDrift.
 double steepest_error(const Line& line) { return kMaxClockDrift + std::abs(line.slope); }
 
-// How far the truth can be from the line where this exchange happened.
+// The largest error of the line at the time of this exchange.
 double gate(const Exchanges& exchanges, const Line& line, std::size_t i) {
   const double above = exchanges.remote(i) - (exchanges.sent(i) + line.at(exchanges.sent(i)));
   const double below = exchanges.received(i) + line.at(exchanges.received(i)) - exchanges.remote(i);

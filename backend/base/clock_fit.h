@@ -1,4 +1,4 @@
-// How one process's raw clock maps to the run clock, from ping-pong exchanges with the process that keeps the run
+// Maps the raw clock of one process to the run clock, from ping-pong exchanges with the process that keeps the run
 // clock.
 //
 // In an exchange this process sends at `sent_ns` (its clock), the other stamps `remote_ns` (the run clock) and answers,
@@ -7,8 +7,8 @@
 // every exchange is a gate that the line run(raw) passes. Delays have a floor, equal in both directions, plus jitter
 // that only adds; so each side's envelope is the line moved by the floor, and the middle of the two is the line.
 //
-// The bound leans on neither floor nor jitter: it is the width of the tightest gates (half a round trip at best), and
-// holds however lopsided the network is. It grows when the clock does not run straight.
+// The bound assumes neither a floor nor a distribution of the jitter: it is the width of the tightest gates (half a
+// round trip at best) and holds for any asymmetry of the network. It grows when the clock's rate varies.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@ struct ClockSample {
 struct ClockFit {
   std::int64_t raw_zero_ns = 0;
   std::int64_t offset_ns = 0;
-  double drift = 0;  // 0 where the exchanges are too few or too close together to tell
-  // Between the first and the last exchange, run_time_ns is at most this far from the truth if the clock runs straight;
+  double drift = 0;  // 0 where the exchanges are too few or too close together to estimate it
+  // Between the first and the last exchange the error of run_time_ns is at most this, if the clock's rate is constant.
   // INT64_MAX when there was no exchange.
   std::int64_t bound_ns = 0;
   std::int64_t exchanges = 0;  // used
-  std::int64_t rejected = 0;   // received before they were sent
+  std::int64_t rejected = 0;   // invalid: received before they were sent
 };
 
 // Any order and any values; O(n log n).
@@ -43,7 +43,7 @@ ClockFit fit_clock(std::span<const ClockSample> samples);
 // Saturates instead of overflowing.
 std::int64_t run_time_ns(const ClockFit& fit, std::int64_t raw_ns) noexcept;
 
-// The few samples that decide the fit, in the order they were sent: fit_clock of them gives the same line and bound.
+// The few samples that determine the fit, in the order they were sent: fit_clock of them gives the same line and bound.
 std::vector<ClockSample> clock_envelope(std::span<const ClockSample> samples);
 
 }  // namespace spscope

@@ -1,4 +1,4 @@
-// Cores that this process may use: what decides whether ranks share cores.
+// The number of cores that this process may use, which decides whether ranks share cores (oversubscribed timing).
 #pragma once
 
 namespace spscope {

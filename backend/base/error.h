@@ -1,6 +1,6 @@
-// Errors and problems. `Error` is thrown when an operation cannot go on; a `Problem` is one of possibly many faults
-// in what a user gave and is returned in a list, so that all of them are named at once. Both carry a stable code
-// (SPS-012) and, where there is one, a hint on how to fix it.
+// Errors and problems. `Error` is thrown when an operation cannot continue; a `Problem` is one fault of user input, and
+// checks return all of them in a list. Both carry a stable code (SPS-012) and, where there is one, a hint on how to fix
+// the fault.
 #pragma once
 
 #include <stdexcept>
@@ -25,20 +25,20 @@ const std::vector<ErrorCodeRow>& error_codes();
 // "SPS-012"
 std::string error_id(ErrorCode code);
 
-// A place in a text file; line and column start at 1, line 0 means no place is known.
+// A position in a text file; line and column start at 1, line 0 means that the position is unknown.
 struct SourcePlace {
   std::string file;
   int line = 0, column = 0;
 };
 
-// One fault in what the user gave. `field` is the dotted name of the setting, file or strategy at fault.
+// One fault of user input. `field` is the dotted name of the setting, file or strategy at fault.
 struct Problem {
   ErrorCode code = ErrorCode::kInternal;
   std::string field, message, hint;
   SourcePlace place = {};
 };
 
-// An operation cannot go on. `what()` is the message; text is lower case, cause first, without a full stop.
+// An operation cannot continue. `what()` is the message: lower case, cause first, no full stop.
 class Error : public std::runtime_error {
  public:
   Error(ErrorCode code, std::string message, std::string hint = {})

@@ -1,5 +1,6 @@
-// A hash map from 64-bit keys to small values for hot memo tables: open addressing, no erase, one allocation.
-// Half the time of std::unordered_map for the plan of a 1,024-rank layer, where most of the work is such look-ups.
+// A hash map from 64-bit keys to small values for hot memo tables: open addressing with linear probing, load factor at
+// most 1/2, no erase, one allocation. Takes half the time of std::unordered_map for the plan of a 1,024-rank layer,
+// where most of the work is such look-ups.
 #pragma once
 
 #include <cstddef>

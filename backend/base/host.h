@@ -1,4 +1,4 @@
-// What tells one computer, and one of its starts, from another.
+// Identity of this host and of its current boot.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Spelling help: the known name closest to one that is not known.
+// Spelling help: the known name closest to an unknown one.
 #pragma once
 
 #include <span>

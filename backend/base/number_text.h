@@ -1,4 +1,4 @@
-// How numbers and sentences read: three significant digits and a unit, the same in every output.
+// Numbers and sentences as text, the same in every output: three significant digits and a unit.
 #pragma once
 
 #include <string>
@@ -19,10 +19,10 @@ std::string percent_text(double fraction);
 // "1.355"
 std::string ratio_text(double ratio);
 
-// As a sentence of its own: a capital at its start and a full stop at its end.
+// The text with an initial capital and a full stop.
 std::string sentence(std::string text);
 
-// Columns that UTF-8 text takes on a terminal: its code points.
+// Columns that UTF-8 text takes on a terminal, counted as its code points: wide and combining characters are not.
 int display_width(std::string_view utf8);
 
 // Breaks at blanks so that no line is longer than the width, where words allow; each line ends with a line break.

@@ -13,7 +13,7 @@ namespace spscope {
 namespace {
 
 const char* type_name(const ParameterValue& value) {
-  static constexpr const char* names[] = {"true or false", "an integer", "a number", "a text"};
+  static constexpr const char* names[] = {"true or false", "an integer", "a number", "a string"};
   return names[value.index()];
 }
 
@@ -54,6 +54,32 @@ bool in_range(const ParameterValue& value, const Parameter& row) {
 }
 
 }  // namespace
+
+Parameter Parameter::flag(std::string name, bool default_value, std::string help) {
+  return {.name = std::move(name), .default_value = default_value, .help = std::move(help)};
+}
+
+Parameter Parameter::integer(std::string name, std::int64_t default_value, std::int64_t min, std::int64_t max,
+                             std::string unit, std::string help) {
+  return {.name = std::move(name),
+          .default_value = default_value,
+          .min = static_cast<double>(min),
+          .max = static_cast<double>(max),
+          .unit = std::move(unit),
+          .help = std::move(help)};
+}
+
+Parameter Parameter::real(std::string name, double default_value, double min, double max, std::string help) {
+  return {.name = std::move(name), .default_value = default_value, .min = min, .max = max, .help = std::move(help)};
+}
+
+Parameter Parameter::choice(std::string name, std::vector<std::string> choices, std::string help) {
+  std::string first = choices.front();
+  return {.name = std::move(name),
+          .default_value = std::move(first),
+          .choices = std::move(choices),
+          .help = std::move(help)};
+}
 
 Parameters::Parameters(const std::vector<Parameter>& rows) {
   for (const Parameter& row : rows) set(row.name, row.default_value);

@@ -1,5 +1,8 @@
-// Declared parameters of strategies and patterns. Each says its type, range, default, unit and help; the command line,
-// `spscope list --json` and the forms of the desktop app are made from these rows.
+// Declared parameters of strategies and patterns: rows with name, type, default, range, unit and help, from which the
+// command line, `spscope list --json` and the forms of the desktop app are generated.
+//
+//   Parameter::integer("ulysses", 0, 0, 65536, "ranks", "Ulysses degree; 0: ranks / ring degree")
+//   Parameter::flag("refine", false, "whether pairs of heads are exchanged after the greedy")
 #pragma once
 
 #include <cstdint>
@@ -17,13 +20,20 @@ using ParameterValue = std::variant<bool, std::int64_t, double, std::string>;
 
 struct Parameter {
   std::string name;
-  ParameterValue default_value;      // its type is the parameter's type
-  double min = 0, max = 0;           // for integers and reals; ignored when min > max
-  std::vector<std::string> choices;  // for strings; empty means any
-  std::string unit, help;
+  ParameterValue default_value;           // its type is the parameter's type
+  double min = 1, max = 0;                // inclusive range of integers and reals; min > max: no range
+  std::vector<std::string> choices = {};  // of strings; empty: any string
+  std::string unit = {}, help = {};       // unit "": none
+
+  static Parameter flag(std::string name, bool default_value, std::string help);
+  static Parameter integer(std::string name, std::int64_t default_value, std::int64_t min, std::int64_t max,
+                           std::string unit, std::string help);
+  static Parameter real(std::string name, double default_value, double min, double max, std::string help);
+  // A string that is one of `choices`, of which the first is the default.
+  static Parameter choice(std::string name, std::vector<std::string> choices, std::string help);
 };
 
-// Values by name. get<T>() of a name that was never declared is a defect of the program.
+// Values by name. REQUIRES of every getter: the name was declared, with that type.
 class Parameters {
  public:
   Parameters() = default;

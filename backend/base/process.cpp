@@ -28,8 +28,7 @@ std::int64_t value_of(const std::string& path, const std::string& key) {
   return -1;
 }
 
-// The number that a file holds; 0 when it holds none ("max"), or none that any machine has: cgroup 1 writes such a one
-// for no limit.
+// The number in a file; 0 when there is none ("max") or it is above 2^60, which is how cgroup 1 writes "no limit".
 std::int64_t limit_in(const std::string& path) {
   constexpr std::int64_t kNone = std::int64_t{1} << 60;
   std::ifstream in(path);
@@ -37,8 +36,8 @@ std::int64_t limit_in(const std::string& path) {
   return in >> value && value > 0 && value < kNone ? value : 0;
 }
 
-// The folder of this process's control group after "ID:CONTROLLERS:" in /proc/self/cgroup; "" or one that begins with
-// /.
+// The folder of this process's control group, after "ID:CONTROLLERS:" in /proc/self/cgroup; "" or a path that begins
+// with a slash.
 std::string control_group(const std::string& root, const std::string& controllers) {
   std::ifstream in(root + "/proc/self/cgroup");
   for (std::string line; std::getline(in, line);) {
@@ -76,7 +75,7 @@ std::map<int, std::vector<int>> read_children() {
   return children;
 }
 
-// Of all threads of a process, by number; empty when the system does not say.
+// Of all threads of a process, by thread id; empty when /proc has no scheduling statistics.
 std::map<int, ThreadTimes> read_threads(int pid) {
   std::map<int, ThreadTimes> threads;
   std::error_code failure;
@@ -116,8 +115,8 @@ std::optional<ProcessFacts> read_process(int pid) {
 
 std::optional<bool> computes(int pid) {
   constexpr auto kWindow = std::chrono::milliseconds(200);
-  constexpr double kMuch = 0.25;                // who waits, and looks up at times, uses a few parts in a hundred
-  constexpr std::int64_t kLeastNs = 2'000'000;  // of it, and this little, on the busiest machine
+  constexpr double kMuch = 0.25;                // a thread that polls while it waits uses a few percent
+  constexpr std::int64_t kLeastNs = 2'000'000;  // and less than this, however busy the machine
   const std::map<int, ThreadTimes> before = read_threads(pid);
   const auto begin = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(kWindow);

@@ -1,5 +1,5 @@
-// What the system says about processes: whether one is there, whether it runs, waits or was stopped, whose child it is,
-// and how much memory its group may use.
+// Processes as Linux reports them in /proc: state, parent, children, CPU time and environment; and the limits on
+// threads and memory that apply to this one.
 #pragma once
 
 #include <cstdint>
@@ -11,42 +11,43 @@
 namespace spscope {
 
 struct ProcessFacts {
-  char state = 'R';               // as in proc(5): R runs, S and D wait, T and t are stopped, Z has ended
-  std::uint64_t start_ticks = 0;  // since boot; with the pid it names a process for good
+  char state = 'R';               // as in proc(5): R running, S and D waiting, T and t stopped, Z ended
+  std::uint64_t start_ticks = 0;  // since boot; (pid, start_ticks) is never reused
   std::int64_t cpu_ns = 0;        // used by all its threads
   int parent = 0;                 // its parent's pid
-  // By a signal or a debugger: it goes on after SIGCONT.
+  // By a signal or a debugger; SIGCONT resumes it.
   bool stopped() const { return state == 'T' || state == 't'; }
 };
-// Nothing when there is no such process.
+// nullopt when there is no such process.
 std::optional<ProcessFacts> read_process(int pid);
-// Whether a thread of the process, not the caller's, computes: for 200 ms, of the time in which it did not have to wait
-// for a core, it used much, however busy the machine is. Nothing when the system does not say.
+// Whether any thread of the process, except the calling one, is computing. Takes 200 ms: a thread computes when it ran
+// for more than a quarter of the time that it did not spend waiting for a core, so that load of other programs does not
+// matter. nullopt when /proc has no scheduling statistics.
 std::optional<bool> computes(int pid);
-// Processes whose parent this is, those that have ended and were not asked for included.
+// Direct children, ended ones that were not waited for included.
 std::vector<int> children_of(int pid);
-// The same with their children, and so on; in no order.
+// Children, their children, and so on; unordered.
 std::vector<int> descendants_of(int pid);
-// A variable of a process's environment as it was when its program started; "" when it is not set or may not be read.
+// A variable of a process's environment as it was when its program started; "" when it is unset or not readable.
 std::string variable_of(int pid, const std::string& name);
 
-// A limit of the system with what sets it: "/proc/sys/kernel/pid_max", "ulimit -d".
+// A system limit with its source: "/proc/sys/kernel/pid_max", "ulimit -d".
 struct SystemLimit {
   std::int64_t value = std::numeric_limits<std::int64_t>::max();
   std::string source;
 };
-// How many threads there may be here, over all processes, and how many bytes of memory this process may still get. The
-// lowest of what the system, the user's limits and the control group say.
+// The number of threads allowed over all processes, and the bytes of memory that this process can still allocate: the
+// lowest of the limits of the system, the user and the control group.
 SystemLimit thread_limit();
 SystemLimit memory_left();
 
 // The memory of this process's control group, of cgroup 2 or 1.
 struct MemoryGroup {
-  std::string path;              // its folder; "" when the system does not say
-  std::int64_t limit_bytes = 0;  // 0: none is known
-  std::int64_t oom_kills = -1;   // how often a process of it was ended because the memory was full; -1: not known
+  std::string path;              // its folder; "" when there is none
+  std::int64_t limit_bytes = 0;  // 0: no limit, or unknown
+  std::int64_t oom_kills = -1;   // processes of it that the OOM killer ended; -1: unknown
 };
-// `root` is the folder under which proc and sys lie: another one for tests.
+// `root` holds the folders proc and sys; tests pass one of their own.
 MemoryGroup read_memory_group(const std::string& root = "");
 
 }  // namespace spscope

@@ -1,5 +1,6 @@
-// A small counter-based random generator (SplitMix64): the same seed gives the same numbers on every machine and
-// standard library, which std:: distributions do not promise.
+// A small counter-based random generator (SplitMix64). bits(), uniform() and below() give the same numbers for a seed
+// on every machine, which std:: distributions do not promise. normal(), gamma() and beta() call log, cos and pow of the
+// C library, so their last bit may differ between libraries and processors.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ class Rng {
   }
   // Standard normal.
   double normal();
-  // Gamma with the given shape and scale 1; Beta(a, b). REQUIRES: positive parameters.
+  // Gamma with this shape and scale 1; Beta(a, b). REQUIRES: positive parameters.
   double gamma(double shape);
   double beta(double a, double b);
 

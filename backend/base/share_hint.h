@@ -1,4 +1,4 @@
-// A frequent slip: a percentage where a share is wanted.
+// The hint for a frequent mistake: a percentage where a share is expected.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace spscope {
 
-// "a share, not a percentage: 0.41" for 41 where a number from 0 to 1 is wanted; "" for all else.
+// "a share, not a percentage: 0.41" for 41 where the range is [0, 1]; "" for anything else.
 std::string share_hint(std::string_view number, double min, double max);
 
 }  // namespace spscope

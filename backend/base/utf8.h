@@ -1,4 +1,4 @@
-// Names of events as they are stored: valid UTF-8 of at most 64 KiB.
+// Cleans names of events before they are stored: valid UTF-8 of at most 64 KiB.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ inline constexpr std::size_t kMaxNameBytes = 64 << 10;
 
 struct CleanText {
   std::string text;
-  bool repaired = false;  // a byte that is no part of a character became U+FFFD
+  bool repaired = false;  // invalid bytes became U+FFFD
   bool cut = false;       // it was longer; cut between characters
 };
 CleanText clean_text(std::string_view text);

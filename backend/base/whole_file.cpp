@@ -37,7 +37,7 @@ void WholeFile::fail() const {
   throw Error(full ? ErrorCode::kStoreWrite : ErrorCode::kOutputPlace,
               fmt::format("cannot write \"{}\": {}", path_, std::generic_category().message(code)),
               full ? "free space or raise the quota there, or choose another folder"
-                   : "choose a name that is no folder, in a folder that exists and is writable");
+                   : "choose the name of a file in an existing, writable folder");
 }
 
 void WholeFile::write(std::span<const std::byte> bytes) {

@@ -1,6 +1,6 @@
-// WholeFile: a file that appears complete under its name or not at all. What is written goes to a file beside it;
-// commit() flushes that to disk, renames it over the name and makes the new name durable. Without commit() the file
-// beside it is removed and an older file of that name stays as it was.
+// WholeFile: a file that appears complete under its name or not at all. Writes go to a temporary file in the same
+// folder; commit() flushes it to disk, renames it over the name and syncs the folder. Without commit() the temporary
+// file is removed and an existing file of that name is unchanged.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class WholeFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-  // The file beside, for a library that writes it by name before commit().
+  // The temporary file, for a library that writes it by name before commit().
   const std::string& temporary_path() const { return temporary_; }
   // REQUIRES: called once, as the last call.
   void commit();
@@ -34,7 +34,7 @@ class WholeFile {
   bool placed_ = false;
 };
 
-// All of `text` under `path`, or an Error and no change.
+// Writes `text` to `path`; on failure throws Error and changes nothing.
 void write_whole_file(const std::string& path, std::string_view text);
 
 // Makes a rename in the folder of `path` survive a power cut, where the file system can.

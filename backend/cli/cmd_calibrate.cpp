@@ -11,7 +11,7 @@
 #include <ostream>
 
 #include "backend/cli/command.h"
-#include "backend/execute/calibrate.h"
+#include "backend/execute/calibrate/calibrate.h"
 #include "backend/job/machine.h"
 
 namespace spscope {

@@ -46,8 +46,10 @@ std::vector<Finding> machine_findings() {
     list.push_back({std::string(fact.name), fact.value.empty() ? "-" : std::string(fact.value)});
   const std::string scratch = default_scratch_folder();
   list.push_back({"scratch files", scratch, access(scratch.c_str(), W_OK | X_OK) == 0});
-  for (const Executor& executor : executors())
-    list.push_back({fmt::format("ranks by {}", executor.name), std::string(executor.summary)});
+  for (const Executor& executor : executors()) {
+    const std::string_view why = executor.unavailable();
+    list.push_back({fmt::format("ranks by {}", executor.backend), std::string(why.empty() ? executor.summary : why)});
+  }
   for (const MaskImporter& importer : mask_importers()) {
     const std::string_view why = importer.unavailable();
     list.push_back(
@@ -56,31 +58,31 @@ std::vector<Finding> machine_findings() {
   return list;
 }
 
-// Where events went that are not in the file, stream by stream as far as there is something to say.
+// Where events went that are not in the file, track by track as far as there is something to say.
 void add_ledger(std::vector<Finding>& findings, const EventReader& events) {
   LedgerRecord sum;
-  std::map<StreamId, Stream> streams;
-  for (const Stream& stream : events.streams()) streams.emplace(stream.stream_id, stream);
+  std::map<TrackId, Track> tracks;
+  for (const Track& track : events.tracks()) tracks.emplace(track.track_id, track);
   std::vector<Finding> incomplete;
   for (const LedgerRecord& row : events.ledger()) {
     sum.sent += row.sent, sum.stored += row.stored, sum.dropped += row.dropped;
     sum.unreadable += row.unreadable, sum.lost += row.lost;
     if (row.sent == row.stored) continue;
-    const Stream& stream = streams[row.stream_id];
+    const Track& track = tracks[row.track_id];
     const bool balanced = row.sent == row.stored + row.dropped + row.unreadable + row.lost;
     incomplete.push_back(
-        {fmt::format("rank {} lane {}", stream.rank, stream.lane),
+        {track_text(track),
          fmt::format("{} of {} events stored, {} dropped, {} unreadable, {} lost{}", row.stored, row.sent, row.dropped,
                      row.unreadable, row.lost, balanced ? "" : "; these do not add up"),
          false});
   }
   findings.push_back({"events", fmt::format("{} stored, {} sent and not stored", sum.stored, sum.sent - sum.stored),
                       sum.sent == sum.stored});
-  constexpr std::size_t kMostStreams = 20;
-  const std::size_t hidden = incomplete.size() - std::min(incomplete.size(), kMostStreams);
+  constexpr std::size_t kMostTracks = 20;
+  const std::size_t hidden = incomplete.size() - std::min(incomplete.size(), kMostTracks);
   incomplete.resize(incomplete.size() - hidden);
   findings.insert(findings.end(), incomplete.begin(), incomplete.end());
-  if (hidden > 0) findings.push_back({"", fmt::format("and {} more streams", hidden), false});
+  if (hidden > 0) findings.push_back({"", fmt::format("and {} more tracks", hidden), false});
 }
 
 // Reads all events, so that every checksum is compared. How many chunks cannot be read.

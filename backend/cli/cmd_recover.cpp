@@ -21,7 +21,7 @@ namespace {
 struct RecoverFlags {
   std::vector<std::string> inputs;
   std::string output;
-  bool force = false, small = false;
+  bool force = false;
 };
 
 // Every store in a folder, when the folder does not say itself what it is.
@@ -152,7 +152,7 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
       throw Error(ErrorCode::kUsage, fmt::format("\"{}\" is both read and written", shard),
                   "choose another path with -o");
   OutputFile out(flags.output, flags.force);
-  MergeOptions options{.tolerant = true, .small = flags.small, .tool_version = std::string(kVersion)};
+  MergeOptions options{.tolerant = true, .tool_version = std::string(kVersion)};
   options.incidents = early_ends(found);
   MergeReport report = merge_shards(out, shards, options);
   const bool was_whole = found.notes.empty() && report.notes.empty();
@@ -187,7 +187,6 @@ Command declare_recover() {
        .required = true},
       {.names = "-o,--output", .help = "file to write", .target = &flags->output, .required = true},
       {.names = "--force", .help = "replace the output when it is a stored run", .target = &flags->force},
-      {.names = "--small", .help = "compress events: fewer bytes, slower to write", .target = &flags->small},
   };
   command.action = [flags](CommandContext& context) { return recover(context, *flags); };
   return command;

@@ -20,7 +20,7 @@ namespace {
 struct RunFlags {
   JobFlags job;
   std::string output, dump, progress, launcher;  // launcher "": as run.backend and who started this process say
-  bool force = false, headless = false, small = false;
+  bool force = false, headless = false;
   std::string acknowledge;  // see RunShardsOptions
   std::string collection;   // of a rank's process that a launcher started: the note of the run in progress
 
@@ -78,13 +78,14 @@ int run_with(CommandContext& context, const RunFlags& flags, RunPrinter& printer
   const RunPart part = part_of_this_process(flags, job);
   const bool processes = part == RunPart::kLaunchRanks || part == RunPart::kRank;
   require_room_for_ranks(job, processes);
-  if (processes) job.config.run.backend = "mpi";
+  // --launcher goes before run.backend.
+  if (job.config.run.mode == RunMode::kExecute) job.config.run.backend = processes ? "mpi" : "threads";
   if (part == RunPart::kNothing) {
     printer.silence();
     return kExitDone;
   }
   const std::string wanted = flags.output.empty() ? job.config.run.output : flags.output;
-  const RunSetup setup{job, wanted, flags.force, flags.small, flags.dump, flags.acknowledge, std::string(kVersion)};
+  const RunSetup setup{job, wanted, flags.force, flags.dump, flags.acknowledge, std::string(kVersion)};
   if (part == RunPart::kRank) return rank_main(setup, flags.collection, printer);
 
   // From here on a signal asks for the end of the run, and what is complete then is kept.
@@ -125,9 +126,6 @@ Command declare_run() {
   const std::vector<Flag> own = {
       {.names = "-o,--output", .help = "keep the run in this file", .target = &flags->output},
       {.names = "--force", .help = "replace the output file when it is a stored run", .target = &flags->force},
-      {.names = "--small",
-       .help = "compress the events of the output file: fewer bytes, slower to write",
-       .target = &flags->small},
       {.names = "--launcher",
        .help = "what ranks are: threads of this process, or processes of MPI",
        .target = &flags->launcher,

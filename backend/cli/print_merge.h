@@ -1,4 +1,4 @@
-// What recover and migrate say of the file that they wrote.
+// What recover says of the file that it wrote.
 #pragma once
 
 #include <string>

@@ -20,10 +20,7 @@ void RunRecorder::open_lanes(const Plan& plan) {
       for (int lane = 0; lane < plan.lanes; ++lane) {
         Lane& to = wider[static_cast<std::size_t>(rank) * static_cast<std::size_t>(plan.lanes) +
                          static_cast<std::size_t>(lane)];
-        if (lane < plan_lanes_)
-          to = lane_of(first_rank_ + rank, lane);
-        else if (lane < page_lanes_)
-          to.line = &page_.line(first_rank_ + rank, lane);
+        if (lane < plan_lanes_) to = lane_of(first_rank_ + rank, lane);
       }
     lanes_ = std::move(wider);
     plan_lanes_ = plan.lanes;
@@ -35,7 +32,7 @@ void RunRecorder::open_lanes(const Plan& plan) {
   for (int rank = first_rank_; rank < first_rank_ + ranks_; ++rank)
     for (int lane = 0; lane < plan_lanes_; ++lane)
       if (Lane& opened = lane_of(rank, lane); opened.ring == nullptr && opened.ops > 0)
-        opened.ring = &shard_.ring(rank, lane, capacity);
+        opened.ring = &shard_.ring({.rank = rank, .lane = lane}, capacity);
 }
 
 void RunRecorder::prepare(RunId run, const Plan& plan) {
@@ -64,7 +61,6 @@ void RunRecorder::prepare(RunId run, const Plan& plan) {
     facts.communicator = communicator->second;
     facts.peer = bytes.peer;
     facts.moves_data = communicates(plan.kind_of(op));
-    facts.shown_peer = !facts.moves_data ? kNoPeer : bytes.peer >= 0 ? bytes.peer : kSeveralPeers;
   }
   shard_.checkpoint();  // names are there before the first event
   dropped_before_ = dropped();
@@ -80,17 +76,14 @@ bool RunRecorder::complete() const { return !shard_.failure() && dropped() == dr
 
 void RunRecorder::begin_pass(int repeat) noexcept {
   repeat_ = repeat;
-  for (Lane& lane : lanes_) lane.ended = 0;
   pass_begin_ns_ = now_ns();
 }
 
 void RunRecorder::end_pass() noexcept {
   if (repeat_ < 0) return;
   const std::int64_t end_ns = now_ns();
-  shard_.write([&](StoreWriter& store) {
-    for (int rank = first_rank_; rank < first_rank_ + ranks_; ++rank)
-      store.add_rank_repeat({run_, repeat_, rank, pass_begin_ns_, end_ns});
-  });
+  shard_.write(
+      [&](StoreWriter& store) { store.add_rank_repeat({run_, repeat_, first_rank_, pass_begin_ns_, end_ns, ranks_}); });
 }
 
 void RunRecorder::fault(const RankFault& fault) noexcept {
@@ -98,72 +91,41 @@ void RunRecorder::fault(const RankFault& fault) noexcept {
                         fault.hung ? IncidentKind::kHung : IncidentKind::kFailed, fault.message});
 }
 
-void RunRecorder::enter(int rank, int lane, OpId op, std::int64_t now_ns) noexcept {
-  Lane& mine = lane_of(rank, lane);
-  const OpFacts& facts = facts_[static_cast<std::size_t>(op)];
-  mine.now.state = LaneState::kWaitingForOp;
-  mine.now.op = op;
-  mine.now.sequence = facts.sequence;
-  mine.now.run = run_;
-  mine.now.repeat = repeat_;
-  mine.now.peer = facts.shown_peer;
-  mine.now.bytes = facts.bytes;
-  mine.now.begin_ns = now_ns;
-  publish(mine);
+NowLine* RunRecorder::line(int rank, int lane) noexcept {
+  const bool has_line = first_rank_ <= rank && rank < first_rank_ + ranks_ && lane < page_lanes_;
+  return has_line ? &page_.line(rank, lane) : nullptr;
 }
 
-void RunRecorder::phase(int rank, int lane, OpId op, OpPhase phase, std::int64_t now_ns) noexcept {
-  Lane& mine = lane_of(rank, lane);
-  if (phase == OpPhase::kMoving) {
-    mine.now.state = LaneState::kTransferring;
-    mine.now.peer = facts_[static_cast<std::size_t>(op)].shown_peer;
-  } else {  // where its event begins
-    mine.now.state = phase == OpPhase::kComputing ? LaneState::kComputing
-                     : phase == OpPhase::kPosted  ? LaneState::kWaitingForPeer
-                                                  : LaneState::kWaitingForOp;
-    mine.now.begin_ns = now_ns;
-  }
-  publish(mine);
-}
-
-void RunRecorder::waits_for(int rank, int lane, OpId, int peer) noexcept {
-  Lane& mine = lane_of(rank, lane);
-  mine.now.peer = peer;
-  publish(mine);
-}
-
-void RunRecorder::ended(int rank, int lane, OpId op, const OpTimes& times) noexcept {
-  Lane& mine = lane_of(rank, lane);
-  ++mine.ended;
+OpRecorder::EventCounts RunRecorder::ended(int rank, int lane, OpId op, const OpTimes& times) noexcept {
+  EventRing& ring = *lane_of(rank, lane).ring;
   if (repeat_ >= 0) {
     const OpFacts& facts = facts_[static_cast<std::size_t>(op)];
     RingRecord record;
     record.span = {times.post_ns, times.end_ns, op, facts.name, facts.flags};
     record.run = run_;
     // Compute that waited tells it like a transfer.
-    record.is_collective = facts.moves_data || times.post_ns != times.begin_ns;
-    if (record.is_collective != 0) {
+    if (facts.moves_data || times.post_ns != times.begin_ns) {
+      record.kind = RingKind::kCollective;
       record.transfer_begin_ns = times.begin_ns;
       record.sequence = facts.sequence;
       record.bytes = facts.bytes;
       record.communicator = facts.communicator;
       record.peer = facts.peer;
     }
-    mine.ring->push(record);
-    mine.now.sent = mine.ring->sent();
-    mine.now.dropped = mine.ring->dropped();
+    ring.push(record);
   }
-  mine.now.op = kNone;
-  mine.now.state = mine.ended == mine.ops ? LaneState::kEndedRepeat : LaneState::kIdle;
-  publish(mine);
+  return {ring.sent(), ring.dropped()};
 }
 
 void RunRecorder::publish_counts() {
-  for (const ShardWriter::LaneCount& count : shard_.counts()) {
-    Lane& lane = lane_of(count.rank, count.lane);
-    lane.now.sent = count.sent;
-    lane.now.dropped = count.dropped;
-    publish(lane);
+  for (const ShardWriter::TrackCount& count : shard_.counts()) {
+    if (count.track.kind != TrackKind::kRankLane) continue;
+    NowLine* const line = this->line(*count.track.rank, *count.track.lane);
+    if (line == nullptr) continue;
+    LaneNow now = line->read();
+    now.sent = count.sent;
+    now.dropped = count.dropped;
+    line->publish(now);
   }
 }
 

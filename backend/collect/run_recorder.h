@@ -1,7 +1,8 @@
-// RunRecorder: makes events of what an executor tells, and says on the now page what every lane does.
+// RunRecorder: makes events of the ops that an executor runs, and gives it the lines of the now page on which it says
+// what every lane does.
 //
 // Names and communicators of a plan are looked up before its repeats, so that a lane only fills in times: an op costs
-// it one record in its ring and a few writes to its own line of the page. Events are those that a timeline of the same
+// it one record in its ring. Events are those that a timeline of the same
 // times would give (timeline_events.h), on the raw clock.
 #pragma once
 
@@ -33,10 +34,10 @@ class RunRecorder final : public OpRecorder {
   void begin_pass(int repeat) noexcept override;
   void end_pass() noexcept override;
   void fault(const RankFault& fault) noexcept override;
-  void enter(int rank, int lane, OpId op, std::int64_t now_ns) noexcept override;
-  void phase(int rank, int lane, OpId op, OpPhase phase, std::int64_t now_ns) noexcept override;
-  void waits_for(int rank, int lane, OpId op, int peer) noexcept override;
-  void ended(int rank, int lane, OpId op, const OpTimes& raw_times) noexcept override;
+  RunId run() const noexcept override { return run_; }
+  NowLine* line(int rank, int lane) noexcept override;
+  std::string page_path() const override { return page_.path(); }
+  EventCounts ended(int rank, int lane, OpId op, const OpTimes& raw_times) noexcept override;
 
  private:
   // What every event of an op says besides its times.
@@ -47,21 +48,15 @@ class RunRecorder final : public OpRecorder {
     PostId sequence = 0;
     CommunicatorId communicator = 0;
     int peer = -1;
-    int shown_peer = kNoPeer;
     bool moves_data = false;
   };
   struct alignas(64) Lane {
     EventRing* ring = nullptr;  // nullptr: no plan so far uses the lane
-    NowLine* line = nullptr;    // nullptr: beyond the page
-    LaneNow now;
-    int ops = 0, ended = 0;  // of the plan, and of the repeat
+    int ops = 0;                // of the plan
   };
   Lane& lane_of(int rank, int lane) {
     return lanes_[static_cast<std::size_t>(rank - first_rank_) * static_cast<std::size_t>(plan_lanes_) +
                   static_cast<std::size_t>(lane)];
-  }
-  static void publish(Lane& lane) noexcept {
-    if (lane.line != nullptr) lane.line->publish(lane.now);
   }
   bool is_mine(const Op& op) const { return op.rank >= first_rank_ && op.rank < first_rank_ + ranks_; }
   void open_lanes(const Plan& plan);

@@ -38,11 +38,10 @@ Error with_bytes(const Error& error, const std::string& path) {
 
 }  // namespace
 
-struct ShardWriter::Lane {
-  Lane(int rank, int lane, StreamId stream, std::size_t capacity)
-      : rank(rank), lane(lane), stream(stream), ring(capacity) {}
-  const int rank, lane;
-  const StreamId stream;
+// A track that events come from.
+struct ShardWriter::Source {
+  Source(const Track& track, std::size_t capacity) : track(track), ring(capacity) {}
+  const Track track;
   EventRing ring;
   std::int64_t taken = 0, committed = 0;  // events
   std::int64_t dropped = 0;               // of the ring, as far as the store knows
@@ -106,54 +105,54 @@ void ShardWriter::fail(const Error& error) {
 // Takes at most so many records of each ring, and says whether one may hold more.
 bool ShardWriter::drain(std::size_t most) {
   bool more = false;
-  for (const std::unique_ptr<Lane>& lane : lanes_) {
+  for (const std::unique_ptr<Source>& source : sources_) {
     std::size_t taken = 0;
     while (taken < most) {
-      std::span<const RingRecord> waiting = lane->ring.waiting();
+      std::span<const RingRecord> waiting = source->ring.waiting();
       if (waiting.empty()) break;
       waiting = waiting.first(std::min(waiting.size(), most - taken));
-      lane->taken += static_cast<std::int64_t>(waiting.size());
-      if (store_) append(*lane, waiting);
-      lane->ring.release(waiting.size());
+      source->taken += static_cast<std::int64_t>(waiting.size());
+      if (store_) append(*source, waiting);
+      source->ring.release(waiting.size());
       taken += waiting.size();
     }
     more |= taken == most;
-    const std::int64_t dropped = lane->ring.dropped();
-    if ((taken > 0 || dropped != lane->dropped) && !uncommitted_since_ns_) uncommitted_since_ns_ = options_.now();
-    if (store_ && dropped != lane->dropped) store_->events().count_dropped(lane->stream, dropped - lane->dropped);
-    lane->dropped = dropped;
+    const std::int64_t dropped = source->ring.dropped();
+    if ((taken > 0 || dropped != source->dropped) && !uncommitted_since_ns_) uncommitted_since_ns_ = options_.now();
+    if (store_ && dropped != source->dropped) store_->events().count_dropped(source->track.track_id, dropped - source->dropped);
+    source->dropped = dropped;
   }
   return more;
 }
 
-// Runs of one kind and one run go to the store together.
-void ShardWriter::append(Lane& lane, std::span<const RingRecord> records) {
+// What follows one another and is of one kind and one run goes to the store together.
+void ShardWriter::append(Source& source, std::span<const RingRecord> records) {
+  const TrackId track = source.track.track_id;
   for (std::size_t first = 0; first < records.size();) {
     const RingRecord& head = records[first];
     std::size_t last = first;
-    spans_.clear(), collectives_.clear();
-    for (; last < records.size() && records[last].run == head.run && records[last].is_collective == head.is_collective;
-         ++last) {
+    spans_.clear(), collectives_.clear(), samples_.clear();
+    for (; last < records.size() && records[last].run == head.run && records[last].kind == head.kind; ++last) {
       const RingRecord& record = records[last];
       SpanEvent span = record.span;
-      if (span.begin_ns < lane.last_end_ns || span.end_ns < span.begin_ns) {
-        span.begin_ns = std::max(span.begin_ns, lane.last_end_ns);
+      if (span.begin_ns < source.last_end_ns || span.end_ns < span.begin_ns) {
+        span.begin_ns = std::max(span.begin_ns, source.last_end_ns);
         span.end_ns = std::max(span.end_ns, span.begin_ns);
         span.flags |= kEventClamped;
         ++clamped_;
       }
-      lane.last_end_ns = span.end_ns;
-      if (head.is_collective == 0) {
+      source.last_end_ns = span.end_ns;
+      if (head.kind == RingKind::kSpan)
         spans_.push_back(span);
-        continue;
-      }
-      collectives_.push_back({span, span.begin_ns, std::clamp(record.transfer_begin_ns, span.begin_ns, span.end_ns),
-                              span.end_ns, record.sequence, record.bytes, record.communicator, record.peer});
+      else if (head.kind == RingKind::kCounter)
+        samples_.push_back({span.begin_ns, record.counter().value});
+      else
+        collectives_.push_back({span, span.begin_ns, std::clamp(record.transfer_begin_ns, span.begin_ns, span.end_ns),
+                                span.end_ns, record.sequence, record.bytes, record.communicator, record.peer});
     }
-    if (head.is_collective == 0)
-      store_->events().append(head.run, lane.stream, spans_);
-    else
-      store_->events().append(head.run, lane.stream, collectives_);
+    store_->events().append(head.run, track, spans_);
+    store_->events().append(head.run, track, collectives_);
+    store_->events().append(head.run, track, samples_);
     first = last;
   }
 }
@@ -163,24 +162,31 @@ void ShardWriter::commit() {
   if (!store_) return;
   store_->checkpoint();
   committed_.clear();
-  for (const std::unique_ptr<Lane>& lane : lanes_) {
-    if (lane->committed == lane->taken) continue;
-    lane->committed = lane->taken;
-    committed_.push_back({lane->rank, lane->lane, lane->committed});
+  for (const std::unique_ptr<Source>& source : sources_) {
+    if (source->committed == source->taken) continue;
+    source->committed = source->taken;
+    committed_.push_back({&source->track, source->committed});
   }
   if (options_.on_commit && !committed_.empty()) options_.on_commit(committed_);
 }
 
-EventRing& ShardWriter::ring(int rank, int lane, std::size_t capacity) {
+EventRing& ShardWriter::ring(const Track& track, std::size_t capacity) {
   const std::lock_guard lock(mutex_);
-  for (const std::unique_ptr<Lane>& known : lanes_)
-    if (known->rank == rank && known->lane == lane) return known->ring;
-  StreamId stream = {};
+  Track made = track;
+  for (const std::unique_ptr<Source>& known : sources_) {
+    made.track_id = known->track.track_id;
+    if (made == known->track) return known->ring;
+  }
+  made.track_id = {};
   guarded([&] {
-    if (store_) stream = store_->events().stream(rank, lane, 0);
+    if (store_) made.track_id = store_->events().add_track(track);
   });
-  lanes_.push_back(std::make_unique<Lane>(rank, lane, stream, capacity));
-  return lanes_.back()->ring;
+  sources_.push_back(std::make_unique<Source>(made, capacity));
+  return sources_.back()->ring;
+}
+
+void ShardWriter::set_clock(const ClockFit& fit) {
+  write([&](StoreWriter& store) { store.add_rank_clock({kNoRank, fit}); });
 }
 
 NameId ShardWriter::name(std::string_view text) {
@@ -221,12 +227,12 @@ void ShardWriter::finish() {
   });
 }
 
-std::vector<ShardWriter::LaneCount> ShardWriter::counts() const {
+std::vector<ShardWriter::TrackCount> ShardWriter::counts() const {
   const std::lock_guard lock(mutex_);
-  std::vector<LaneCount> counts;
-  for (const std::unique_ptr<Lane>& lane : lanes_) {
-    const std::int64_t sent = lane->ring.sent();
-    counts.push_back({lane->rank, lane->lane, sent, lane->committed, sent - lane->committed});
+  std::vector<TrackCount> counts;
+  for (const std::unique_ptr<Source>& source : sources_) {
+    const std::int64_t sent = source->ring.sent();
+    counts.push_back({source->track, sent, source->committed, sent - source->committed});
   }
   return counts;
 }

@@ -1,7 +1,7 @@
-// ShardWriter: brings the events of a process's lanes to its shard.
+// ShardWriter: brings the events of a process's tracks to its shard.
 //
-// Each lane has a ring (event_ring.h). One thread takes what is in the rings, packs it into chunks and commits at least
-// every 50 ms, so that a crash loses at most 100 ms of the newest events. Lanes never wait for it. When the shard
+// Each track has a ring (event_ring.h). One thread takes what is in the rings, packs it into chunks and commits at least
+// every 50 ms, so that a crash loses at most 100 ms of the newest events. Nobody who pushes waits for it. When the shard
 // cannot be written any more, what was committed stays, every later event counts as dropped, and the error is kept for
 // whoever asks: a full disk does not stop the ranks by itself.
 //
@@ -21,14 +21,14 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/error.h"
-#include "backend/record/event_ring.h"
+#include "backend/record/trace_sink.h"
 #include "backend/store/store_writer.h"
 
 namespace spscope {
 
-// What a commit made safe: so many events of the lane, from the first on.
-struct CommittedLane {
-  int rank = 0, lane = 0;
+// What a commit made safe: so many events of the track, from the first on.
+struct CommittedTrack {
+  const Track* track = nullptr;
   std::int64_t events = 0;
 };
 
@@ -37,9 +37,9 @@ struct ShardWriterOptions {
   WriteOptions write;
   std::int64_t commit_every_ns = 40'000'000;  // after the first event that is not committed
   std::int64_t (*now)() noexcept = now_ns;
-  // After each commit that brought events, with the lanes that it did. By the writing thread, or by a caller of
+  // After each commit that brought events, with the tracks that it did. By the writing thread, or by a caller of
   // checkpoint() and finish().
-  std::function<void(std::span<const CommittedLane>)> on_commit;
+  std::function<void(std::span<const CommittedTrack>)> on_commit;
   // Once, when the shard cannot be written any more. By the same threads.
   std::function<void(const Error&)> on_failure;
 };
@@ -47,21 +47,20 @@ struct ShardWriterOptions {
 // What the writing thread is called, for whoever looks at the threads of a process; at most 15 characters.
 inline constexpr const char* kShardWriterThread = "shard-writer";
 
-class ShardWriter {
+class ShardWriter final : public TraceSink {
  public:
   // Makes the shard and starts the thread. Throws Error: the shard cannot be made.
   ShardWriter(const std::string& path, ShardWriterOptions options);
   // Stops the thread. What was not committed is given up: finish() commits it.
-  ~ShardWriter();
+  ~ShardWriter() override;
   ShardWriter(const ShardWriter&) = delete;
   ShardWriter& operator=(const ShardWriter&) = delete;
 
-  // The ring of a lane, made when it is new with room for `capacity` records. REQUIRES: no other lane has its rank and
-  // number. Stays where it is.
-  EventRing& ring(int rank, int lane, std::size_t capacity);
+  EventRing& ring(const Track& track, std::size_t capacity) override;
   // Names and communicators of events to come, as in EventWriter. 0 after a failure.
-  NameId name(std::string_view text);
+  NameId name(std::string_view text) override;
   CommunicatorId communicator(int lane, std::span<const int> ranks);
+  void set_clock(const ClockFit& fit) override;
   // Writes rows beside the events. After a failure nothing is called.
   void write(const std::function<void(StoreWriter&)>& rows);
 
@@ -70,22 +69,22 @@ class ShardWriter {
   // The same for the last time: no lane pushes any more. The shard is then complete.
   void finish();
 
-  // What became of the events of a lane that was finished: sent = stored + dropped.
-  struct LaneCount {
-    int rank = 0, lane = 0;
+  // What became of the events of a track that was finished: sent = stored + dropped.
+  struct TrackCount {
+    Track track;
     std::int64_t sent = 0, stored = 0, dropped = 0;
   };
-  std::vector<LaneCount> counts() const;
+  std::vector<TrackCount> counts() const;
   // Events whose begin lay before the end of the one before, or whose end before their begin: moved there and marked.
   std::int64_t clamped() const;
   // Why the shard cannot be written any more, with its path and bytes.
   std::optional<Error> failure() const;
 
  private:
-  struct Lane;
+  struct Source;
   void run();
   bool drain(std::size_t most);
-  void append(Lane& lane, std::span<const RingRecord> records);
+  void append(Source& source, std::span<const RingRecord> records);
   void commit();
   void guarded(const std::function<void()>& step);
   void fail(const Error& error);
@@ -98,10 +97,11 @@ class ShardWriter {
   bool stopping_ = false;
   std::optional<StoreWriter> store_;  // absent after finish() and after a failure
   std::optional<Error> failure_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
-  std::vector<CommittedLane> committed_;  // scratch of commit()
+  std::vector<std::unique_ptr<Source>> sources_;
+  std::vector<CommittedTrack> committed_;  // scratch of commit()
   std::vector<SpanEvent> spans_;          // scratch of append()
   std::vector<CollectiveEvent> collectives_;
+  std::vector<CounterSample> samples_;
   std::optional<std::int64_t> uncommitted_since_ns_;
   std::int64_t clamped_ = 0;
   std::thread thread_;

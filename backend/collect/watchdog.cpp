@@ -24,30 +24,12 @@ std::string how_it_ended(const WatchedProcess& process) {
   return text;
 }
 
-// Of several that are gone, those that others last waited for went first, and those that waited themselves went last,
-// after the one that they waited for.
-int order_of_end(const RankFinding& finding, const std::set<int>& others_waited_for) {
-  if (finding.trouble != RankTrouble::kKilled && finding.trouble != RankTrouble::kLost) return 0;
-  if (finding.now.inside_op() && waits(finding.now.state)) return 2;
-  return others_waited_for.contains(finding.rank) ? 0 : 1;
-}
-
-// The cause first.
-void sort_by_cause(std::vector<RankFinding>& findings) {
-  std::set<int> waited_for;
-  for (const RankFinding& f : findings)
-    if (f.now.inside_op() && waits(f.now.state)) waited_for.insert(f.now.peer);
-  std::ranges::stable_sort(findings, {}, [&](const RankFinding& f) {
-    return std::tuple(f.trouble, order_of_end(f, waited_for), f.now.inside_op() ? f.now.sequence : 0, f.rank);
-  });
-}
-
 }  // namespace
 
 const NowPage::Line* telling_line(const NowPage& page, int rank) {
   const NowPage::Line* best = nullptr;
   const auto key = [](const NowPage::Line& line) {
-    return std::tuple(!line.now.inside_op(), waits(line.now.state), line.now.sequence);
+    return std::tuple(!line.now.inside_op(), waits(line.now), line.now.sequence);
   };
   for (const NowPage::Line& line : page.lines)
     if (line.rank == rank && (best == nullptr || key(line) < key(*best))) best = &line;
@@ -83,21 +65,25 @@ Watchdog::Watchdog(double patience_seconds, std::function<std::string(const Lane
     : patience_seconds_(patience_seconds), op_name_(std::move(op_name)) {}
 
 // "exchange kv op 17 (sequence 5, lane 1, peer rank 3, 4096 bytes)"
-std::string Watchdog::describe(const NowPage::Line& line) const {
-  const LaneNow& now = line.now;
+std::string Watchdog::describe(const StuckLane& lane) const {
+  const LaneNow& now = lane.now;
   std::string name = op_name_ ? op_name_(now) : std::string();
   if (!name.empty()) name += " ";
-  std::string text = fmt::format("{}op {} (sequence {}, lane {}", name, now.op, now.sequence, line.lane);
+  std::string text = fmt::format("{}op {} (sequence {}, lane {}", name, now.op, now.sequence, lane.lane);
   if (now.peer >= 0) text += fmt::format(", peer rank {}", now.peer);
   if (now.peer == kSeveralPeers) text += ", several peers";
   if (now.peer != kNoPeer) text += fmt::format(", {} bytes", now.bytes);
   return text + ")";
 }
 
-void Watchdog::look_at(const WatchedProcess& process, std::int64_t now_ns, std::vector<RankFinding>& findings) {
+// Of each rank the lane that says most, if it has been where it is for long or its process cannot go on.
+void Watchdog::find_stuck(const WatchedProcess& process, std::size_t number, std::int64_t now_ns,
+                          std::vector<StuckLane>& stuck) {
   const NowPage& page = process.page;
-  const bool gone = !process.facts, stopped = process.facts && process.facts->stopped();
-  if (gone && page.complete) return;  // it ended by itself
+  if (!process.facts && page.complete) return;  // it ended by itself
+  ProcessState state = ProcessState::kRuns;
+  if (!process.facts) state = process.signal ? ProcessState::kKilled : ProcessState::kLost;
+  if (process.facts && process.facts->stopped()) state = ProcessState::kStopped;
   const std::int64_t cpu_ns = process.facts ? process.facts->cpu_ns : 0;
   for (const NowPage::Line& line : page.lines) {
     const auto [at, is_new] = seen_.try_emplace({line.rank, line.lane}, Seen{line.now, now_ns, cpu_ns});
@@ -108,40 +94,52 @@ void Watchdog::look_at(const WatchedProcess& process, std::int64_t now_ns, std::
     const NowPage::Line& line = *telling_line(page, rank);
     const Seen& seen = seen_.at({line.rank, line.lane});
     const double seconds = static_cast<double>(now_ns - seen.since_ns) * 1e-9;
-    const bool inside = line.now.inside_op();
-    RankFinding found{RankTrouble::kHung, rank, line.lane, line.now, seconds, ""};
-    const std::string where = inside ? " in " + describe(line) : "";
-    if (gone) {
-      found.trouble = process.signal ? RankTrouble::kKilled : RankTrouble::kLost;
-      found.message = fmt::format("rank {} ended{}: {}", rank, where, how_it_ended(process));
-    } else if (stopped) {
-      found.trouble = RankTrouble::kStopped;
-      found.message = fmt::format(
-          "rank {} is stopped{}: its process {} got SIGSTOP, SIGTSTP or a debugger, and goes on after "
-          "kill -CONT {}",
-          rank, where, page.owner.pid, page.owner.pid);
-    } else if (!inside || seconds < patience_seconds_) {
-      continue;
-    } else if (waits(line.now.state)) {
-      found.trouble = RankTrouble::kWaiting;
-      found.message = fmt::format("rank {} waits for {:.1f} s{}", rank, seconds, where);
-    } else {
-      const double cpu_seconds = static_cast<double>(cpu_ns - seen.cpu_ns) * 1e-9;
-      const bool busy = cpu_seconds >= kBusyShare * seconds;
-      found.trouble = busy ? RankTrouble::kSlow : RankTrouble::kHung;
-      found.message = fmt::format("rank {} {} for {:.1f} s{}: its process used {:.1f} s of CPU time meanwhile", rank,
-                                  busy ? "computes slowly" : "made no progress", seconds, where, cpu_seconds);
-      if (busy && line.now.state == LaneState::kTransferring)
-        found.message = fmt::format("rank {} moves data slowly for {:.1f} s{}", rank, seconds, where);
-    }
-    findings.push_back(std::move(found));
+    if (state == ProcessState::kRuns && (!line.now.inside_op() || seconds < patience_seconds_)) continue;
+    const bool computes = static_cast<double>(cpu_ns - seen.cpu_ns) * 1e-9 >= kBusyShare * seconds;
+    stuck.push_back(
+        {.rank = rank, .lane = line.lane, .now = line.now, .process = state, .computes = computes, .tag = number});
   }
 }
 
+RankFinding Watchdog::describe(const StuckLane& lane, const WatchedProcess& process, std::int64_t now_ns) const {
+  const Seen& seen = seen_.at({lane.rank, lane.lane});
+  RankFinding found{lane.trouble, lane.rank, lane.lane, lane.now, 0, ""};
+  found.seconds = static_cast<double>(now_ns - seen.since_ns) * 1e-9;
+  const int pid = process.page.owner.pid;
+  const std::string where = lane.now.inside_op() ? " in " + describe(lane) : "";
+  switch (lane.trouble) {
+    case RankTrouble::kKilled:
+    case RankTrouble::kLost:
+      found.message = fmt::format("rank {} ended{}: {}", lane.rank, where, how_it_ended(process));
+      break;
+    case RankTrouble::kStopped:
+      found.message = fmt::format(
+          "rank {} is stopped{}: its process {} got SIGSTOP, SIGTSTP or a debugger, and goes on after "
+          "kill -CONT {}",
+          lane.rank, where, pid, pid);
+      break;
+    case RankTrouble::kWaiting:
+      found.message = fmt::format("rank {} waits for {:.1f} s{}", lane.rank, found.seconds, where);
+      break;
+    case RankTrouble::kHung:
+    case RankTrouble::kSlow:
+      if (lane.computes && lane.now.state == LaneState::kTransferring)
+        found.message = fmt::format("rank {} moves data slowly for {:.1f} s{}", lane.rank, found.seconds, where);
+      else
+        found.message = fmt::format("rank {} {} for {:.1f} s{}: its process used {:.1f} s of CPU time meanwhile",
+                                    lane.rank, lane.computes ? "computes slowly" : "made no progress", found.seconds,
+                                    where, static_cast<double>(process.facts->cpu_ns - seen.cpu_ns) * 1e-9);
+      break;
+  }
+  return found;
+}
+
 std::vector<RankFinding> Watchdog::look(std::span<const WatchedProcess> processes, std::int64_t now_ns) {
+  std::vector<StuckLane> stuck;
+  for (std::size_t i = 0; i < processes.size(); ++i) find_stuck(processes[i], i, now_ns, stuck);
+  judge_lanes(stuck);
   std::vector<RankFinding> findings;
-  for (const WatchedProcess& process : processes) look_at(process, now_ns, findings);
-  sort_by_cause(findings);
+  for (const StuckLane& lane : stuck) findings.push_back(describe(lane, processes[lane.tag], now_ns));
   // A rank that waits for one that is at fault says so.
   std::set<int> faulty;
   for (const RankFinding& f : findings)

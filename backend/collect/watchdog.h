@@ -1,9 +1,7 @@
 // Watchdog: why ranks make no progress, from their now pages and from what the system says of their processes.
 //
-// When one rank stops, the others soon wait for it, and those that wait are many. What is reported is the cause: a
-// process that is gone; one that was stopped; a rank that is inside an op and waits for nobody; and only then, and
-// after these, ranks that wait. Posts are totally ordered, so of several that wait, the one with the lowest post
-// cannot be waiting for the others. Works for threads of one process and for processes alike.
+// Each rank is told by its lane that says most about it; which of them is the cause is judged by judge_lanes.h. Works
+// for threads of one process and for processes alike.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "backend/base/process.h"
+#include "backend/record/judge_lanes.h"
 #include "backend/record/now_page.h"
 #include "backend/record/rank_records.h"
 
@@ -38,16 +37,6 @@ const NowPage::Line* telling_line(const NowPage& page, int rank);
 
 // "signal 9 (Killed)"
 std::string signal_text(int signal);
-
-// Ordered by how near to the cause they are.
-enum class RankTrouble {
-  kKilled,   // its process was ended by a signal
-  kLost,     // its process is gone, nobody knows how
-  kStopped,  // its process was stopped by a signal (SIGSTOP, a debugger)
-  kHung,     // it is inside an op, waits for nobody, and uses no CPU time
-  kSlow,     // it computes, and its process uses CPU time: nothing is wrong but the time it takes
-  kWaiting,  // it waits for another rank: a consequence
-};
 
 struct RankFinding {
   RankTrouble trouble = RankTrouble::kHung;
@@ -77,8 +66,10 @@ class Watchdog {
     LaneNow now;
     std::int64_t since_ns = 0, cpu_ns = 0;  // when it was first seen so, and what its process had used then
   };
-  void look_at(const WatchedProcess& process, std::int64_t now_ns, std::vector<RankFinding>& findings);
-  std::string describe(const NowPage::Line& line) const;
+  void find_stuck(const WatchedProcess& process, std::size_t number, std::int64_t now_ns,
+                  std::vector<StuckLane>& stuck);
+  RankFinding describe(const StuckLane& lane, const WatchedProcess& process, std::int64_t now_ns) const;
+  std::string describe(const StuckLane& lane) const;
 
   double patience_seconds_;
   std::function<std::string(const LaneNow&)> op_name_;

@@ -1,4 +1,4 @@
-// Which ranks a run has and where they are: the rules by which ranks, nodes and GPUs a node fill each other in.
+// The ranks of a run and their nodes: the rules by which ranks, nodes and GPUs a node follow from each other.
 #include "backend/config/cluster.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace {
 
 // As cluster.ranks in config_fields.def. Plans of more ranks have more ops than a plan may have, but for a few.
 constexpr int kMaxRanks = 65536;
-// Nodes of a scalable preset when neither the config nor the preset's name says a number.
+// Nodes of a scalable preset when neither the config nor the preset's name has a number.
 constexpr int kDefaultNodes = 2;
 // Ranks of a cluster that takes any number of them, when the config does not say.
 constexpr int kDefaultRanks = 4;
@@ -95,7 +95,7 @@ void fill_counts(const ClusterConfig& config, int nodes_of_name, Cluster& cluste
              "leave one of ranks, nodes and gpus_per_node out and it follows from the others");
 }
 
-// Presets of several nodes that these counts fit, each by the name that says how many nodes it has.
+// Presets of several nodes that these counts fit, each by the name with its number of nodes.
 std::vector<std::string> presets_of(const RunConfig& config, int nodes) {
   std::vector<std::string> fitting;
   for (const std::string_view name : cluster_preset_names()) {

@@ -1,6 +1,6 @@
-// Clusters: what a device computes and what the network between ranks carries, each number with its unit in its name
-// and the text of where it is from. A preset is a TOML file (clusters/*.toml, built into the program); a user's file
-// and the profile that `calibrate` writes have the same form.
+// Clusters: the speed of a device and of the network between ranks, each number with its unit in its name and its
+// source as text. A preset is a TOML file (clusters/*.toml, built into the program); a user's file and the profile that
+// `calibrate` writes have the same form.
 #pragma once
 
 #include <cstdint>
@@ -55,11 +55,11 @@ struct KernelCostProfile {
 struct ClusterPreset {
   std::string name, note;  // note: what the numbers leave out
   int gpus_per_node = 0;   // 0: any number (threads of one machine)
-  bool scalable = false;   // any number of nodes, given by cluster.nodes or the preset's name (p4de-x4)
+  bool scalable = false;   // any number of nodes, set by cluster.nodes or the preset's name (p4de-x4)
   NetworkProfile network;
   DeviceProfile device;
   KernelCostProfile cost;
-  std::map<std::string, std::string> sources;  // "network.link_gbps" -> where the number is from
+  std::map<std::string, std::string> sources;  // "network.link_gbps" -> source of the number
   friend bool operator==(const ClusterPreset&, const ClusterPreset&) = default;
 };
 
@@ -78,12 +78,12 @@ std::vector<std::string_view> cluster_preset_names();
 // A built-in preset: "a800x8", "p4de-xN", "p4de-x4". nullptr when the name is not known.
 const ClusterPreset* find_cluster_preset(std::string_view name);
 
-// The text of a cluster file taken apart, or all its problems. `file` names it in their places.
+// Parses the text of a cluster file; the error holds all problems. `file` names the text in their places.
 Result<ClusterPreset> parse_cluster(std::string_view text, std::string_view file);
 Result<ClusterPreset> read_profile(const std::string& path);
 // The text that parse_cluster reads back as an equal preset.
 std::string cluster_toml(const ClusterPreset& preset);
-// Replaces the file whole or leaves it as it was. Throws Error when it cannot be written.
+// Replaces the file atomically. Throws Error when it cannot be written; the old file is then unchanged.
 void write_profile(const std::string& path, const ClusterPreset& preset);
 
 // The ranks of a run and the cluster they are on. Rank r is on node r / gpus_per_node; the plan runs on ranks
@@ -94,8 +94,8 @@ struct Cluster {
   int plan_ranks() const { return ranks / dp; }
 };
 
-// The cluster a config means: presets and profile read, ranks x nodes x gpus_per_node filled in. Adds problems (unknown
-// preset, unreadable profile, counts that contradict each other); the result is then not to be used.
+// The cluster of a config: preset or profile read, ranks, nodes and gpus_per_node filled in. Adds problems (unknown
+// preset, unreadable profile, counts that contradict each other); the result is then invalid.
 Cluster resolve_cluster(const RunConfig& config, std::vector<Problem>& problems);
 
 }  // namespace spscope

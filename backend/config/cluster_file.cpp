@@ -23,7 +23,7 @@ constexpr ClusterFieldRow kFields[] = {
 #undef NUMBER
 };
 
-// After this many problems no more spelling help is worked out: the file is something else.
+// After this many problems no more spelling help is computed: the file is probably not a cluster file.
 constexpr std::size_t kMaxHints = 100;
 constexpr std::size_t kLongestKey = 80;
 
@@ -46,7 +46,7 @@ class ClusterReader {
       if (name == std::string(row.name) + ".source") return text(entry, preset_.sources[std::string(row.name)]);
       if (name == row.name)
         return report(ErrorCode::kConfigType, entry,
-                      fmt::format("{} stands where a value and its source are needed", kind_of(entry.value)),
+                      fmt::format("expected a value and its source, got {}", kind_of(entry.value)),
                       fmt::format("write {} = {{ value = ..., source = \"...\" }}", row.key));
     }
     const auto* empty = std::get_if<NotAValue>(&entry.value);
@@ -88,16 +88,16 @@ class ClusterReader {
     if (seen_.contains(std::string(name))) return;
     problems_.push_back({ErrorCode::kConfigConflict,
                          std::string(name),
-                         "the cluster file lacks this key",
+                         "this key is missing from the cluster file",
                          std::move(hint),
                          {std::string(file)}});
   }
   void wrong(const TomlEntry& entry, std::string_view wanted) {
-    report(ErrorCode::kConfigType, entry, fmt::format("{} stands where {} is needed", kind_of(entry.value), wanted));
+    report(ErrorCode::kConfigType, entry, fmt::format("expected {}, got {}", wanted, kind_of(entry.value)));
   }
   void text(const TomlEntry& entry, std::string& out) {
     const auto* value = get<std::string>(entry);
-    if (value == nullptr) return wrong(entry, "a text in quotes");
+    if (value == nullptr) return wrong(entry, "a string in quotes");
     out = *value;
   }
   void flag(const TomlEntry& entry, bool& out) {
@@ -123,7 +123,7 @@ class ClusterReader {
   }
   void provenance(const TomlEntry& entry, Provenance& out) {
     const auto* value = get<std::string>(entry);
-    if (value == nullptr) return wrong(entry, "a text in quotes");
+    if (value == nullptr) return wrong(entry, "a string in quotes");
     const auto found = std::find(std::begin(kProvenances), std::end(kProvenances), *value);
     if (found == std::end(kProvenances))
       return report(ErrorCode::kConfigUnknownName, entry, fmt::format("\"{}\" is not a provenance", shown(*value)),

@@ -31,7 +31,7 @@ constexpr FieldRow kFields[] = {
 #undef FIELD
 };
 
-// The one number whose least value is not allowed: nothing can attend to nothing.
+// The only field whose range excludes its minimum: a mask of density 0 has nothing to compute.
 bool excludes_min(const FieldRow& row) { return row.name == "mask.density"; }
 
 // Collects what is wrong with one value.
@@ -65,9 +65,9 @@ class FieldReader {
   }
   bool read(const TomlValue& value, std::string& out) const {
     const std::string* text = text_of(value);
-    if (text == nullptr) return wrong_type(value, "a text in quotes");
+    if (text == nullptr) return wrong_type(value, "a string in quotes");
     if (text->find('\0') != std::string::npos)
-      return report(ErrorCode::kConfigRange, "the text holds a zero byte", "take it out");
+      return report(ErrorCode::kConfigRange, "the string contains a zero byte", "remove it");
     out = *text;
     return true;
   }
@@ -85,7 +85,7 @@ class FieldReader {
   }
   bool read(const TomlValue& value, std::vector<std::string>& out) const {
     const auto* list = std::get_if<std::vector<ParameterValue>>(&value);
-    if (list == nullptr) return wrong_type(value, "a list of texts");
+    if (list == nullptr) return wrong_type(value, "a list of strings");
     std::vector<std::string> texts;
     for (const ParameterValue& item : *list) {
       std::string text;
@@ -99,7 +99,7 @@ class FieldReader {
   requires std::is_enum_v<Choice>
   bool read(const TomlValue& value, Choice& out) const {
     const std::string* text = text_of(value);
-    if (text == nullptr) return wrong_type(value, "a text in quotes");
+    if (text == nullptr) return wrong_type(value, "a string in quotes");
     const auto names = choice_names(out);
     const auto found = std::find(names.begin(), names.end(), *text);
     if (found == names.end()) {
@@ -127,7 +127,7 @@ class FieldReader {
     return true;
   }
   bool wrong_type(const TomlValue& value, std::string_view wanted) const {
-    return report(ErrorCode::kConfigType, fmt::format("{} stands where {} is needed", kind_of(value), wanted),
+    return report(ErrorCode::kConfigType, fmt::format("expected {}, got {}", wanted, kind_of(value)),
                   fmt::format("for example {}", example()));
   }
   bool outside(const std::string& number) const {

@@ -1,4 +1,5 @@
-// The JSON schema of a config file, made from the table of keys; editors with TOML support complete and check with it.
+// The JSON schema of a config file, generated from the table of keys. Editors with TOML support use it for completion
+// and checks.
 #pragma once
 
 #include <string>

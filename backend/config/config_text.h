@@ -16,7 +16,7 @@
 
 namespace spscope {
 
-// Where each key that was given stands, by its name ("run.dtype", "strategy.usp.ulysses").
+// The place of each key that was given, by its name ("run.dtype", "strategy.usp.ulysses").
 using ConfigPlaces = std::map<std::string, SourcePlace, std::less<>>;
 
 // A config as far as it could be read, with everything wrong with it.
@@ -35,7 +35,7 @@ ReadConfig read_config(const std::string& path);
 // folder, not at the config file's.
 void apply_override(ReadConfig& read, std::string_view assignment);
 
-// Gives each problem without a place the place of its field, or of a key of the section it names.
+// Sets the place of each problem without one: that of its field, or of a key of the section that it names.
 void locate(std::vector<Problem>& problems, const ConfigPlaces& places);
 
 struct LoadedConfig {

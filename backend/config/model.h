@@ -1,4 +1,4 @@
-// Models: presets (model_presets.def) and the shape that a config means once a preset has filled its gaps.
+// Models: presets (model_presets.def), and the shape of a config with its gaps filled from a preset.
 //
 // Tokens lie on a grid [outer][inner]. Full 3D attention sees one sequence of all video tokens and the text tokens that
 // take part in self-attention (outer 1). A spatiotemporal layer attends along the inner axis (height x width of one
@@ -54,9 +54,9 @@ std::vector<std::string_view> model_preset_names();
 // nullptr when the name is not known.
 const Model* find_model_preset(std::string_view name);
 
-// The model a config means. Keys that are set replace the preset's; of hidden, heads and head_dim, those not set follow
+// The model of a config. Keys that are set replace the preset's; of hidden, heads and head_dim, those not set follow
 // from those that are, and ffn keeps the preset's ratio to hidden. Adds problems (unknown preset, hidden that is not
-// heads x head_dim, sizes that overflow); the result is then not to be used.
+// heads x head_dim, sizes that overflow); the result is then invalid.
 Model resolve_model(const ModelConfig& config, std::vector<Problem>& problems);
 
 }  // namespace spscope

@@ -14,7 +14,7 @@
 namespace spscope {
 namespace {
 
-// After this many problems no more spelling help is worked out: the file is something else.
+// After this many problems no more spelling help is computed: the file is probably not a config.
 constexpr std::size_t kMaxHints = 100;
 constexpr std::size_t kLongestKey = 80;
 
@@ -49,10 +49,10 @@ void set_parameter_text(ReadConfig& read, ParameterTextsByName& parameters, cons
   const std::string name = entry.name();
   const auto* value = std::get_if<ParameterValue>(&entry.value);
   if (value == nullptr)
-    return fault(read, name,
-                 {ErrorCode::kConfigType, shown(name),
-                  fmt::format("{} stands where a single value is needed", kind_of(entry.value)),
-                  "spscope list keys gives its type", entry.value_place});
+    return fault(
+        read, name,
+        {ErrorCode::kConfigType, shown(name), fmt::format("expected a single value, got {}", kind_of(entry.value)),
+         "spscope list keys gives its type", entry.value_place});
   if (const auto* real = std::get_if<double>(value); real != nullptr && !(*real - *real == 0))
     return fault(read, name,
                  {ErrorCode::kConfigRange, shown(name), "the number is not finite", "spscope list keys gives its range",
@@ -75,7 +75,7 @@ void set_entry(ReadConfig& read, const TomlEntry& entry) {
   const bool in_field = entry.path.size() == 3 && find_field(entry.path[0] + "." + entry.path[1]) != nullptr;
   if (entry.path.size() == 3 && (strategy || mask) && !in_field)
     return set_parameter_text(read, strategy ? read.config.strategy_parameters : read.config.pattern_parameters, entry);
-  // An empty section says nothing and is no fault when its name is known.
+  // An empty section has no effect and is not a fault when its name is known.
   const auto* empty = std::get_if<NotAValue>(&entry.value);
   const bool known =
       entry.path.size() == 1 ? strategy || is_section(name) : entry.path.size() == 2 && (strategy || mask);
@@ -99,7 +99,7 @@ void suggest_parameters(std::vector<Problem>& problems, std::span<const std::str
 
 constexpr std::string_view kOverride = "--set ";
 
-// What chooses a pattern's blocks says nothing beside a file of them. A --set of the file alone replaces the mask of
+// Keys that choose a pattern's blocks have no effect beside a mask file. A --set of the file alone replaces the mask of
 // the config, whatever that was.
 std::vector<Problem> unused_beside_mask_file(const ReadConfig& read) {
   std::vector<Problem> problems;
@@ -237,7 +237,7 @@ void apply_override(ReadConfig& read, std::string_view assignment) {
 void locate(std::vector<Problem>& problems, const ConfigPlaces& places) {
   for (Problem& problem : problems) {
     if (!problem.place.file.empty()) continue;
-    // A section has no place of its own: its first key stands for it.
+    // The place of a section is that of its first key.
     const auto found = places.lower_bound(problem.field);
     if (found == places.end() || problem.field.empty()) continue;
     if (found->first == problem.field || found->first.starts_with(problem.field + ".")) problem.place = found->second;
@@ -256,7 +256,7 @@ Result<LoadedConfig> load_config(const std::string& path, std::span<const std::s
   const bool syntax = std::any_of(read.problems.begin(), read.problems.end(), [](const Problem& problem) {
     return problem.code == ErrorCode::kConfigSyntax || problem.code == ErrorCode::kConfigFile;
   });
-  if (!syntax) {  // what a file without values would be lacking says nothing
+  if (!syntax) {  // else all values are missing, and their problems would be noise
     std::vector<Problem> more = validate(read.config, names, read.faulty);
     locate(more, read.places);
     read.problems.insert(read.problems.end(), more.begin(), more.end());

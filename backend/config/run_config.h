@@ -1,8 +1,8 @@
-// RunConfig: everything a run is told, as a plain struct whose defaults are a valid small run. The TOML file, the flags
-// of the command line and the form of the desktop app are three editors of this struct; config_fields.def lists its
-// keys with type, range and help, and every reader and writer is driven by that table.
+// RunConfig: the complete input of a run, as a plain struct whose defaults are a valid small run. The TOML file, the
+// flags of the command line and the form of the desktop app edit this struct; config_fields.def lists its keys with
+// type, range and help, and every reader and writer is driven by that table.
 //
-// In ModelConfig and ClusterConfig, 0 or "" means "as the preset says"; resolve() in validate.h fills the gaps.
+// In ModelConfig and ClusterConfig, 0 or "" means "from the preset"; resolve() in validate.h fills the gaps.
 #pragma once
 
 #include <array>
@@ -51,7 +51,7 @@ struct ModelConfig {
   std::string preset = "wan-mini";
   TokenGrid grid = {0, 0, 0};
   int layers = 0, hidden = 0, heads = 0, head_dim = 0, ffn = 0;
-  int text_tokens = -1;  // -1: as the preset says; 0 is a real choice
+  int text_tokens = -1;  // -1: from the preset; 0: no text
   int batch = 1;
   int cfg = 0;                   // forward passes a denoise step for classifier-free guidance
   std::string activations = {};  // .npz or .safetensors with q, k, v [layers, heads, tokens, head_dim] or [heads, ...]
@@ -71,14 +71,14 @@ struct MaskConfig {
 struct ClusterConfig {
   std::string preset = "local";
   int ranks = 0, nodes = 0, gpus_per_node = 0;
-  std::string profile = {};  // a cluster file that takes the place of the preset
+  std::string profile = {};  // a cluster file that replaces the preset
   int dp = 1;                // data-parallel replicas; each has ranks / dp ranks
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
 };
 
 struct RunSection {
   RunMode mode = RunMode::kExecute;
-  std::string backend = "threads";
+  std::string device = "cpu", backend = "threads";
   std::vector<std::string> strategies = {"ulysses", "ring", "usp:ulysses=2,ring=2"};
   int layers = 1, denoise_steps = 1;  // how many of the model's are run
   int repeats = 5, warmup = 1;

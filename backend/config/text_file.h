@@ -1,4 +1,4 @@
-// Small text files, read with a limit.
+// Small text files, read with a limit on their size.
 #pragma once
 
 #include <cstddef>

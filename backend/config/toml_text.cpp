@@ -98,7 +98,7 @@ void flatten(const toml::table& table, std::vector<std::string>& path, std::stri
 constexpr std::string_view kTomlForm =
     "a config is lines of the form key = value below a [section]: see samples/photo.toml";
 
-// What a file is that is no text, by its first bytes; nothing when it may be TOML.
+// The kind of a binary file by its first bytes; nothing when it may be TOML.
 std::optional<Problem> other_format(std::string_view text) {
   constexpr std::string_view kArray =
       "a mask goes to mask.file (--set mask.file=FILE), q, k and v to model.activations; the config names them";
@@ -120,7 +120,7 @@ std::optional<Problem> other_format(std::string_view text) {
   return std::nullopt;
 }
 
-// "write preset = "wan-mini"" when the line holds a text without quotes; else "".
+// "a string needs quotes: preset = "wan-mini"" when the line holds a value without quotes; else "".
 std::string quotes_hint(std::string_view text, int line) {
   for (int i = 1; i < line; ++i) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
   text = text.substr(0, text.find_first_of("#\r\n"));
@@ -134,8 +134,8 @@ std::string quotes_hint(std::string_view text, int line) {
   const std::string_view value = trimmed(text.substr(equals + 1));
   const auto is_letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
   if (value.empty() || value == "true" || value == "false" || !std::ranges::any_of(value, is_letter)) return "";
-  if (value.front() == '[') return fmt::format("texts stand in quotes: {} = [\"...\", \"...\"]", key);
-  return fmt::format("a text stands in quotes: {} = {}", key, toml_quoted(shown(value)));
+  if (value.front() == '[') return fmt::format("strings need quotes: {} = [\"...\", \"...\"]", key);
+  return fmt::format("a string needs quotes: {} = {}", key, toml_quoted(shown(value)));
 }
 
 Error syntax_error(std::string message, SourcePlace place, std::string hint = std::string(kTomlForm)) {
@@ -158,7 +158,7 @@ Result<std::vector<TomlEntry>> read_toml(std::string_view text, std::string_view
     return syntax_error(fmt::format("keys or brackets nest deeper than {} levels", kMaxTomlNesting),
                         {std::string(file), *line, 1});
   std::vector<TomlEntry> entries;
-  // The packaged toml++ library is built with exceptions and tells a syntax error in no other way.
+  // The packaged toml++ library is built with exceptions and reports syntax errors only by them.
   try {
     const toml::table table = toml::parse(text, file);
     std::vector<std::string> path;
@@ -223,7 +223,7 @@ std::string shown(std::string_view text) {
 std::string_view kind_of(const TomlValue& value) {
   if (const auto* bad = std::get_if<NotAValue>(&value)) return bad->what;
   if (std::holds_alternative<std::vector<ParameterValue>>(value)) return "a list";
-  static constexpr std::string_view kinds[] = {"a boolean", "an integer", "a real", "a text"};
+  static constexpr std::string_view kinds[] = {"a boolean", "an integer", "a real", "a string"};
   return kinds[std::get<ParameterValue>(value).index()];
 }
 

@@ -1,5 +1,6 @@
-// TOML in and out, without the TOML library in sight: a text becomes a flat list of entries with their places, and
-// values become canonical text. Input may be hostile, so size and nesting are limited before the parser sees it.
+// TOML in and out, behind an interface without the TOML library: a text becomes a flat list of entries with their
+// places, and values become canonical text. Input may be hostile, so its size and nesting are checked before it is
+// parsed.
 #pragma once
 
 #include <string>

@@ -130,13 +130,28 @@ class Validator {
 
   void check_run() {
     const RunSection& run = config_.run;
-    check_name("run.backend", run.backend, names_.backends, "a backend");
-    check_name("run.comm", run.comm, names_.comms, "a communicator");
+    check_executor(run);
     if (sound({"run.scope", "model.activations"}) && run.scope == RunScope::kLayer &&
         !config_.model.activations.empty())
       report(ErrorCode::kConfigConflict, "run.scope",
              "a whole layer makes its q, k and v itself, and model.activations gives them",
              "use scope = attention, or leave activations out");
+  }
+
+  // Each key against what the keys before it leave.
+  void check_executor(const RunSection& run) {
+    std::vector<std::string_view> devices, backends, comms;
+    for (const ExecutorNames& executor : names_.executors) {
+      if (std::ranges::find(devices, executor.device) == devices.end()) devices.push_back(executor.device);
+      if (executor.device != run.device) continue;
+      backends.push_back(executor.backend);
+      if (executor.backend != run.backend) continue;
+      comms = executor.comms;
+      comms.insert(comms.begin(), "auto");
+    }
+    check_name("run.device", run.device, devices, "a device");
+    check_name("run.backend", run.backend, backends, "a backend");
+    check_name("run.comm", run.comm, comms, "a communicator");
   }
 
   void check_strategies() {

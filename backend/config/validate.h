@@ -1,4 +1,4 @@
-// What is wrong with a config beyond the type and range of single keys.
+// Checks of a config beyond the type and range of single keys.
 #pragma once
 
 #include <functional>
@@ -13,17 +13,22 @@
 
 namespace spscope {
 
-// Names that other parts of the program know. An empty list of patterns or strategies skips that check.
+// What executes ranks: a pair of run.device and run.backend, and what run.comm may say with it besides "auto".
+struct ExecutorNames {
+  std::string_view device, backend;
+  std::vector<std::string_view> comms;
+};
+
+// Names that other parts of the program know. An empty list skips its check.
 struct NameLists {
   std::vector<std::string_view> patterns = {}, strategies = {};
-  std::vector<std::string_view> backends = {"threads"};
-  std::vector<std::string_view> comms = {"auto"};
+  std::vector<ExecutorNames> executors = {};
   std::vector<std::string> parameter_keys = {};  // "mask.sparge.cdf", "strategy.usp.ring": for spelling help
-  // What is wrong with the parameters of patterns and strategies; nullptr skips that check.
+  // Problems of the parameters of patterns and strategies; nullptr skips that check.
   std::function<std::vector<Problem>(const RunConfig&)> check_parameters = nullptr;
 };
 
-// All problems, each with the field it names. A check that reads a key of `faulty` is left out: its problem is known.
+// All problems, each with the name of its field. A check that reads a key of `faulty` is skipped: its problem is known.
 std::vector<Problem> validate(const RunConfig& config, const NameLists& names,
                               const std::set<std::string, std::less<>>& faulty = {});
 

@@ -38,7 +38,7 @@ void check_place(const ExportFormat& format, const std::string& path, bool force
     throw Error(
         ErrorCode::kStoreForeign, fmt::format("\"{}\" exists and is not an export of the format {}", path, format.name),
         std::filesystem::is_directory(status)
-            ? fmt::format("name what is to be made in it: -o {}", (std::filesystem::path(path) / "NAME").string())
+            ? fmt::format("name an output inside this folder: -o {}", (std::filesystem::path(path) / "NAME").string())
             : "name another place with -o; --force replaces earlier exports only");
   if (!force)
     throw Error(ErrorCode::kStoreExists, fmt::format("\"{}\" exists", path),
@@ -60,7 +60,7 @@ const ExportFormat& find_export_format(std::string_view name) {
   }
   const std::string near = nearest_name(name, names);
   throw Error(
-      ErrorCode::kConfigUnknownName, fmt::format("there is no format \"{}\" to export to", name),
+      ErrorCode::kConfigUnknownName, fmt::format("there is no export format \"{}\"", name),
       near.empty() ? fmt::format("formats are {}", fmt::join(names, ", ")) : fmt::format("did you mean \"{}\"?", near));
 }
 

@@ -1,11 +1,13 @@
-// Trace events as JSON, one event a line: a process for each rank, a thread for each stream (lane and slot), one above
-// them for the runs of the rank with their repeats inside, and arrows for the messages of the plan. Times are
+// Trace events as JSON, one event a line: a process for each rank, a thread for each track (lane and slot), one above
+// them for the runs of the rank with their repeats inside, and arrows for the messages of the plan. Tracks without a rank
+// are threads of processes behind those of the ranks, one for each process or device that they name. Samples of counters
+// are counter events (C). Times are
 // microseconds with three decimals, which are the nanoseconds of the run clock.
 //
-// Events of a stream follow one another and are complete events (X). Those of the one stream of a lane that takes what
-// overlaps are asynchronous pairs (b, e), because viewers drop overlapping slices of a thread. What a model computed
-// says so in its name and its arguments. An arrow is drawn for each message between two ranks whose plan is stored,
-// unless its operation has more than eight partners: nobody could read those.
+// Events of a track do not overlap and are complete events (X). Those of a lane's track for overlapping events are
+// asynchronous pairs (b, e), because viewers drop overlapping slices of a thread. Modelled events are marked in their
+// name and arguments. An arrow is drawn for each message between two ranks whose plan is stored, unless its operation
+// has more than eight partners, whose arrows would not be legible.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +42,7 @@ std::string microseconds(std::int64_t time_ns) {
   return fmt::format("{}{}.{:03}", time_ns < 0 ? "-" : "", size / 1000, size % 1000);
 }
 
-// Wraps where only a damaged file gets.
+// Wraps around on overflow, which only a damaged file can cause.
 std::int64_t difference_ns(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
@@ -63,7 +65,7 @@ struct Repeat {
 enum Column {
   kEventId,
   kRun,
-  kStream,
+  kTrack,
   kRank,
   kBegin,
   kEnd,
@@ -82,15 +84,16 @@ enum Column {
   kEntry
 };
 constexpr std::string_view kEvents =
-    "SELECT e.event_id, e.run_id, e.stream_id, e.rank, e.begin_ns, e.end_ns, e.op_id, e.name, e.category, e.unfinished,"
-    " e.clamped, e.modelled, (SELECT s.overlapping FROM main.stream s WHERE s.stream_id = e.stream_id),"
+    "SELECT e.event_id, e.run_id, e.track_id, e.rank, e.begin_ns, e.end_ns, e.op_id, e.name, e.category, e.unfinished,"
+    " e.clamped, e.modelled, (SELECT s.overlapping FROM main.track s WHERE s.track_id = e.track_id),"
     " e.transfer_begin_ns, e.sequence, e.bytes, e.peer, e.repeat, e.entry_ns FROM temp.event e";
 
 // Repeats by rank and time. Where a schedule made the times, all ranks of a run have the same.
 constexpr std::string_view kRepeats =
-    "SELECT rank, run_id, repeat, begin_ns, end_ns FROM temp.rank_repeat UNION ALL"
+    "SELECT t.rank, p.run_id, p.repeat, p.begin_ns, p.end_ns FROM main.rank_repeat p JOIN (SELECT DISTINCT rank FROM"
+    " main.track) t ON t.rank BETWEEN p.rank AND p.rank + p.ranks - 1 UNION ALL"
     " SELECT u.rank, p.run_id, p.repeat, p.begin_ns, p.end_ns FROM main.repeat p JOIN main.rank_usage u USING (run_id)"
-    " WHERE p.run_id NOT IN (SELECT run_id FROM temp.rank_repeat) ORDER BY rank, begin_ns, repeat";
+    " WHERE p.run_id NOT IN (SELECT run_id FROM main.rank_repeat) ORDER BY rank, begin_ns, repeat";
 
 class ChromeWriter {
  public:
@@ -101,9 +104,11 @@ class ChromeWriter {
   }
 
   std::int64_t write() {
-    name_ranks();
-    name_streams();
+    read_tracks();
+    name_processes();
+    name_tracks();
     write_repeats();
+    write_counters();
     Statement rows(db_, kEvents);
     std::int64_t count = 0;
     for (; rows.step(); ++count) write_event(rows);
@@ -114,9 +119,11 @@ class ChromeWriter {
 
  private:
   void read_runs();
-  void name_ranks();
-  void name_streams();
+  void read_tracks();
+  void name_processes();
+  void name_tracks();
   void write_repeats();
+  void write_counters();
   void write_run(int rank, const ExportedRun& run, std::span<const Repeat> repeats);
   void write_event(const Statement& row);
   void write_arrows(const Statement& row, const ExportedRun& run);
@@ -135,10 +142,10 @@ class ChromeWriter {
     text_ += fmt::format(R"({{"ph":"X",{},"ts":{},"dur":{},"args":{{{}}}}})", place, microseconds(begin_ns),
                          microseconds(difference_ns(end_ns, begin_ns)), arguments);
   }
-  void metadata(std::string_view what, int rank, std::optional<std::int64_t> stream, const std::string& arguments) {
+  void metadata(std::string_view what, std::int64_t pid, std::optional<std::int64_t> track, const std::string& arguments) {
     begin_line();
-    text_ += fmt::format(R"({{"ph":"M","name":"{}","pid":{},{}"args":{{{}}}}})", what, rank,
-                         stream ? fmt::format("\"tid\":{},", *stream) : std::string(), arguments);
+    text_ += fmt::format(R"({{"ph":"M","name":"{}","pid":{},{}"args":{{{}}}}})", what, pid,
+                         track ? fmt::format("\"tid\":{},", *track) : std::string(), arguments);
   }
 
   Database& db_;
@@ -147,7 +154,10 @@ class ChromeWriter {
   std::string text_;
   bool has_lines_ = false;
   std::int64_t repeats_tid_ = 0;  // of the track of runs and repeats, in the process of each rank
-  std::map<std::int64_t, ExportedRun> runs_;
+  std::vector<Track> tracks_;                            // ranks first
+  std::map<TrackId, std::int64_t> pids_;                 // process of each track: its rank, or a number behind all
+  std::map<std::string, std::int64_t> foreign_;          // process of tracks without a rank, by its name
+  std::map<std::int64_t, ExportedRun> runs_;             // 0: events of no run
   std::map<std::pair<std::string, bool>, std::string> names_;  // name, modelled -> JSON
   std::optional<PlanId> plan_id_;
   Plan plan_;  // of plan_id_
@@ -174,33 +184,64 @@ void ChromeWriter::read_runs() {
     runs_[messages.integer(0)].first_arrow = first;
 }
 
-void ChromeWriter::name_ranks() {
+void ChromeWriter::read_tracks() {
+  tracks_ = plans_.events().tracks();
+  std::int64_t next_pid = 0;
+  for (const Track& track : tracks_) {
+    if (track.rank) {
+      pids_[track.track_id] = *track.rank;
+      next_pid = std::max(next_pid, std::int64_t{*track.rank} + 1);
+      continue;
+    }
+    const std::string name = track.process ? *track.process : track.device.value_or("other tracks");
+    const auto [it, is_new] = foreign_.try_emplace(name, next_pid);
+    next_pid += is_new;
+    pids_[track.track_id] = it->second;
+  }
+  for (const Track& track : tracks_)
+    repeats_tid_ = std::max(repeats_tid_, static_cast<std::int64_t>(track.track_id) + 1);
+}
+
+void ChromeWriter::name_processes() {
+  const auto name_process = [&](std::int64_t pid, const std::string& name) {
+    metadata("process_name", pid, std::nullopt, "\"name\":" + json_text(name));
+    metadata("process_sort_index", pid, std::nullopt, fmt::format("\"sort_index\":{}", pid));
+  };
   Statement rows(db_,
-                 "SELECT s.rank, min(p.host) FROM main.stream s LEFT JOIN main.rank_process p USING (rank) "
-                 "GROUP BY s.rank ORDER BY s.rank");
+                 "SELECT t.rank, min(p.host) FROM main.track t LEFT JOIN main.rank_process p USING (rank) "
+                 "WHERE t.rank IS NOT NULL GROUP BY t.rank ORDER BY t.rank");
   while (rows.step()) {
-    const int rank = rows.count(0);
     const std::string host = rows.is_null(1) || rows.text(1).empty() ? "" : " on " + rows.text(1);
-    metadata("process_name", rank, std::nullopt, "\"name\":" + json_text(fmt::format("rank {}{}", rank, host)));
-    metadata("process_sort_index", rank, std::nullopt, fmt::format("\"sort_index\":{}", rank));
+    name_process(rows.count(0), fmt::format("rank {}{}", rows.count(0), host));
+    metadata("thread_name", rows.count(0), repeats_tid_, "\"name\":\"runs and repeats\"");
+    metadata("thread_sort_index", rows.count(0), repeats_tid_, "\"sort_index\":-1");
+  }
+  for (const auto& [name, pid] : foreign_) name_process(pid, name);
+}
+
+void ChromeWriter::name_tracks() {
+  int order = 0;
+  for (const Track& track : tracks_) {
+    if (track.kind == TrackKind::kCounter) continue;
+    std::string name = track.name.empty() ? std::string(track_kind_name(track.kind)) : track.name;
+    if (track.kind == TrackKind::kRankLane)
+      name = fmt::format("lane {} ({})", *track.lane, *track.lane == 0 ? "compute" : "communication");
+    if (track.slot > 0) name += fmt::format(" slot {}", track.slot);
+    if (track.overlapping) name += " (overlapping)";
+    const auto tid = static_cast<std::int64_t>(track.track_id);
+    metadata("thread_name", pids_[track.track_id], tid, "\"name\":" + json_text(name));
+    metadata("thread_sort_index", pids_[track.track_id], tid, fmt::format("\"sort_index\":{}", order++));
   }
 }
 
-void ChromeWriter::name_streams() {
-  const auto name_thread = [&](int rank, std::int64_t id, const std::string& name, int order) {
-    metadata("thread_name", rank, id, "\"name\":" + json_text(name));
-    metadata("thread_sort_index", rank, id, fmt::format("\"sort_index\":{}", order));
-  };
-  Statement last(db_, "SELECT coalesce(max(stream_id), 0) + 1 FROM main.stream");
-  repeats_tid_ = last.step() ? last.integer(0) : 0;
-  Statement ranks(db_, "SELECT DISTINCT rank FROM main.stream ORDER BY rank");
-  while (ranks.step()) name_thread(ranks.count(0), repeats_tid_, "runs and repeats", -1);
-  Statement rows(db_, "SELECT stream_id, rank, lane, slot, overlapping FROM main.stream ORDER BY rank, lane, slot");
-  for (int order = 0; rows.step(); ++order) {
-    std::string name = fmt::format("lane {} ({})", rows.count(2), rows.count(2) == 0 ? "compute" : "communication");
-    if (rows.count(3) > 0) name += fmt::format(" slot {}", rows.count(3));
-    if (rows.flag(4)) name += " (overlapping)";
-    name_thread(rows.count(1), rows.integer(0), name, order);
+void ChromeWriter::write_counters() {
+  Statement rows(db_, "SELECT track_id, name, time_ns, value FROM temp.counter");
+  while (rows.step()) {
+    if (rows.is_null(3)) continue;  // not a number: JSON has none
+    begin_line();
+    text_ += fmt::format(R"({{"ph":"C","pid":{},"name":{},"ts":{},"args":{{"value":{}}}}})",
+                         pids_[TrackId{rows.integer(0)}], json_text(rows.text(1)), microseconds(rows.integer(2)),
+                         nlohmann::json(rows.real(3)).dump());
   }
 }
 
@@ -244,7 +285,8 @@ const std::string& ChromeWriter::name_of(const Statement& row) {
 }
 
 std::string ChromeWriter::arguments_of(const Statement& row, const ExportedRun& run) const {
-  std::string text = fmt::format("{},\"op\":{},\"event\":{}", run.arguments, row.integer(kOp), row.integer(kEventId));
+  std::string text = run.arguments + (run.arguments.empty() ? "" : ",");
+  text += fmt::format("\"op\":{},\"event\":{}", row.integer(kOp), row.integer(kEventId));
   if (!row.is_null(kRepeat)) text += fmt::format(",\"repeat\":{}", row.integer(kRepeat));
   for (const auto& [column, name] :
        {std::pair(kModelled, "modelled"), {kUnfinished, "unfinished"}, {kClamped, "clamped"}})
@@ -256,10 +298,10 @@ std::string ChromeWriter::arguments_of(const Statement& row, const ExportedRun& 
 }
 
 void ChromeWriter::write_event(const Statement& row) {
-  const ExportedRun& run = runs_[row.integer(kRun)];
+  const ExportedRun& run = runs_[row.is_null(kRun) ? 0 : row.integer(kRun)];
   const std::int64_t begin_ns = row.integer(kBegin), end_ns = row.integer(kEnd);
   const std::string place =
-      fmt::format("\"pid\":{},\"tid\":{},\"name\":{},\"cat\":{}", row.count(kRank), row.integer(kStream), name_of(row),
+      fmt::format("\"pid\":{},\"tid\":{},\"name\":{},\"cat\":{}", pids_[TrackId{row.integer(kTrack)}], row.integer(kTrack), name_of(row),
                   row.is_null(kCategory) ? "\"other\"" : json_text(row.text(kCategory)));
   const std::string arguments = arguments_of(row, run);
   if (row.flag(kOverlapping)) {
@@ -303,7 +345,7 @@ void ChromeWriter::write_arrows(const Statement& row, const ExportedRun& run) {
     begin_line();
     text_ += fmt::format(
         R"({{"ph":"{}","id":{},"pid":{},"tid":{},"ts":{},"name":"message","cat":"message",{}"args":{{"bytes":{}}}}})",
-        sends ? "s" : "f", base + static_cast<std::uint64_t>(id), op.rank, row.integer(kStream),
+        sends ? "s" : "f", base + static_cast<std::uint64_t>(id), op.rank, row.integer(kTrack),
         microseconds(sends ? sent_ns : received_ns), sends ? "" : "\"bp\":\"e\",", message.bytes);
   }
 }

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file that says that a folder is an export. It is written last.
+// The file that marks a folder as an export. It is written last.
 constexpr const char* kMark = "spscope-export.txt";
 constexpr std::string_view kMarkText = "Tables of a stored run, written by spscope export --format csv.\n";
 constexpr std::size_t kBufferBytes = 1 << 20;

@@ -8,8 +8,7 @@ namespace spscope {
 
 namespace {
 
-constexpr std::string_view kPacked[] = {"chunk",     "lod_track",   "lod_level",
-                                        "lod_strip", "rank_repeat", "rank_repeat_chunk"};
+constexpr std::string_view kPacked[] = {"chunk", "lod_track", "lod_level", "lod_strip"};
 
 std::vector<ExportColumn> columns_of(Database& db, const std::string& table, const std::string& schema, bool hidden) {
   Statement rows(db, "SELECT name, type FROM pragma_table_xinfo(?, ?) WHERE hidden = 0 OR ? ORDER BY cid");
@@ -23,7 +22,7 @@ std::vector<ExportColumn> columns_of(Database& db, const std::string& table, con
 
 std::vector<ExportTable> ordinary_tables() {
   Database schema = Database::in_memory();
-  for (const SqlText& migration : embedded_migrations()) schema.execute(std::string(migration.text));
+  schema.execute(std::string(embedded_schema()));
   Statement names(schema,
                   "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name");
   std::vector<ExportTable> tables;
@@ -38,7 +37,7 @@ std::vector<ExportTable> ordinary_tables() {
 std::vector<ExportTable> virtual_tables(Database& db) {
   return {{"event", columns_of(db, "event", "temp", true)},
           {"event_stats", columns_of(db, "event_stats", "temp", false)},
-          {"rank_repeat", columns_of(db, "rank_repeat", "temp", false)}};
+          {"counter", columns_of(db, "counter", "temp", false)}};
 }
 
 std::string select_all(const ExportTable& table, const std::string& schema) {

@@ -1,4 +1,4 @@
-// Which tables and views of a store an export holds.
+// The tables and views of a store that exports contain.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct ExportTable {
   std::vector<ExportColumn> columns;
 };
 
-// The ordinary tables of this program's schema but for those that hold something in a packed form, for which the
-// virtual tables and pyramids stand.
+// The ordinary tables of this program's schema except those with packed content, which exports take from the virtual
+// tables instead.
 std::vector<ExportTable> ordinary_tables();
-// temp.event with its hidden columns, temp.event_stats without its arguments, and temp.rank_repeat.
+// temp.event with its hidden columns, temp.event_stats without its arguments, and temp.counter.
 std::vector<ExportTable> virtual_tables(Database& db);
 // "SELECT a, b FROM main.t"
 std::string select_all(const ExportTable& table, const std::string& schema);

@@ -1,16 +1,21 @@
 // execute(): runs a plan for real on this machine, every rank with its own memory and threads, and says what happened.
+//
+// Who runs it is an executor: a device (run.device) and a way in which ranks exist and reach each other (run.backend).
+// Each is a row of executors.def and a folder; the table is what execute(), the check of configs and `doctor` know of
+// them.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend/base/error.h"
 #include "backend/execute/activations.h"
-#include "backend/execute/communicator.h"
 #include "backend/execute/outputs.h"
 #include "backend/execute/rank_world.h"
 #include "backend/plan/request.h"
@@ -20,8 +25,10 @@
 namespace spscope {
 
 struct ExecuteOptions {
-  // The processes that run a rank each; nullptr: all ranks are threads of this process. Every process of the world
-  // calls execute() with the same plan and options.
+  // Which executor runs the plan, by run.device and run.backend, and how its ranks reach each other (run.comm).
+  std::string device = "cpu", backend = "threads", comm = "auto";
+  // For executors whose ranks are processes: all of them, this being one. Every process of the world calls execute()
+  // with the same plan and options.
   RankWorld* world = nullptr;
   int repeats = 1, warmup = 0;
   int threads_per_rank = 1;
@@ -43,6 +50,11 @@ struct ExecuteOptions {
   std::function<void(int done, int total)> on_run;
 };
 
+// Bytes that really moved between ranks, by rank. A copy inside a rank counts nothing.
+struct CountedBytes {
+  std::vector<std::int64_t> sent, received, sent_intra_node, sent_inter_node;
+};
+
 // In a world of processes, timelines of all ranks and outputs are known at rank 0 only; traffic and peaks at all.
 struct ExecuteResult {
   std::vector<Timeline> timelines;  // of each repeat; times start when all lanes may start
@@ -54,20 +66,47 @@ struct ExecuteResult {
   RunProvenance provenance;
 };
 
-// What execute() would refuse; empty when it can run the plan. REQUIRES: verify(plan) is empty.
-std::vector<Problem> cannot_execute(const Plan& plan, const ExecuteOptions& options = {});
-
-// Throws Error: with all problems of cannot_execute; kRankFailed or kRankHung naming rank, op, peer, sequence number
-// and bytes of the first cause; kInterrupted. In all cases every thread has been told to stop, and has, except one that
-// is stuck outside of spscope's code.
-ExecuteResult execute(const Plan& plan, const Request& request, const Activations& activations,
-                      const ExecuteOptions& options = {});
+// A plan that an executor has made ready to run, on the ranks of this process.
+class Execution {
+ public:
+  virtual ~Execution() = default;
+  // Takes memory and opens communicators. Once, before the first run().
+  virtual void allocate() = 0;
+  // Runs the plan once; repeat < 0: a warm-up. Throws Error as execute() does.
+  virtual void run(int repeat) = 0;
+  // By rank, of the last run: most bytes of values and accumulators, and of kernel workspaces and sums.
+  virtual std::vector<std::int64_t> peak_bytes() const = 0;
+  virtual std::vector<std::int64_t> staging_peak_bytes() const = 0;
+  // After the last run: fills in what is not known yet. `result` has the highest peaks of this process's ranks.
+  virtual void finish(ExecuteResult& result) = 0;
+};
 
 // One row of executors.def.
 struct Executor {
-  std::string_view name, summary;
-  ExecuteResult (*execute)(const Plan&, const Request&, const Activations&, const ExecuteOptions&);
+  std::string_view device, backend;         // run.device and run.backend; no two rows have the same pair
+  std::span<const std::string_view> comms;  // what run.comm may say; the first is what "auto" means
+  std::string_view summary;
+  std::string_view (*unavailable)();  // why this build or machine does not have it; empty: it is available
+  // What it cannot run; empty: it can. REQUIRES: verify(plan) is empty.
+  std::vector<Problem> (*cannot_run)(const Plan&, const ExecuteOptions&);
+  // Throws Error when the plan cannot be prepared. REQUIRES: cannot_run() is empty, the activations fit the request,
+  // and all arguments but the plan and the request outlive what is returned.
+  std::unique_ptr<Execution> (*prepare)(const Plan&, const Request&, const Activations&, const ExecuteOptions&);
 };
 std::span<const Executor> executors();
+// The row of a pair among `rows`; nullptr: there is none.
+const Executor* find_executor(std::string_view device, std::string_view backend,
+                              std::span<const Executor> rows = executors());
+
+// What execute() would refuse; empty when it can run the plan. REQUIRES: verify(plan) is empty.
+std::vector<Problem> cannot_execute(const Plan& plan, const ExecuteOptions& options = {},
+                                    std::span<const Executor> rows = executors());
+
+// Runs the plan on the executor that the options name among `rows`.
+// Throws Error: with all problems of cannot_execute; kActivations; kRankFailed or kRankHung naming rank, op, peer,
+// sequence number and bytes of the first cause; kInterrupted. In all cases every thread has been told to stop, and has,
+// except one that is stuck outside of spscope's code.
+ExecuteResult execute(const Plan& plan, const Request& request, const Activations& activations,
+                      const ExecuteOptions& options = {}, std::span<const Executor> rows = executors());
 
 }  // namespace spscope

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backend/execute/execute.h"
 #include "backend/mask/pattern.h"
 #include "backend/store/output_file.h"
 
@@ -44,6 +45,8 @@ NameLists known_names(const JobFlags& flags) {
   names.check_parameters = [typed = !flags.strategies.empty()](const RunConfig& config) {
     return parameter_problems(config, typed);
   };
+  for (const Executor& executor : executors())
+    names.executors.push_back({executor.device, executor.backend, {executor.comms.begin(), executor.comms.end()}});
   for (const Pattern& pattern : patterns()) {
     names.patterns.push_back(pattern.name);
     for (const Parameter& row : pattern.parameters())

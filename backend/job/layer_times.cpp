@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backend/config/environment.h"
-#include "backend/execute/measure.h"
+#include "backend/execute/cpu/measure.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/memory.h"
 #include "backend/schedule/schedule.h"
@@ -62,6 +62,9 @@ TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& plann
                          const Activations& activations) {
   const RunSection& run = context.job.config.run;
   ExecuteOptions options;
+  options.device = run.device;
+  options.backend = run.backend;
+  options.comm = run.comm;
   options.repeats = run.repeats;
   options.warmup = run.warmup;
   options.threads_per_rank = run.threads_per_rank;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/execute/execute.h"
-#include "backend/execute/reference.h"
+#include "backend/execute/reference/reference.h"
 #include "backend/job/planned_layer.h"
 #include "backend/schedule/network.h"
 

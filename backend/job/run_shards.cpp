@@ -17,15 +17,17 @@ namespace {
 constexpr int kPageLanes = 8;
 
 // Tells commits to a pipe or a file, each at once and in one piece: others write there too.
-std::function<void(std::span<const CommittedLane>)> acknowledge_to(const std::string& path) {
+std::function<void(std::span<const CommittedTrack>)> acknowledge_to(const std::string& path) {
   const auto out = std::make_shared<std::ofstream>(path, std::ios::app);
   if (!out->is_open())
     throw Error(ErrorCode::kOutputPlace,
                 fmt::format("commits cannot be told to \"{}\": {}", path, std::strerror(errno)),
                 "give --acknowledge a named pipe or a file");
-  return [out](std::span<const CommittedLane> lanes) {
+  return [out](std::span<const CommittedTrack> tracks) {
     std::string lines;
-    for (const CommittedLane& lane : lanes) lines += fmt::format("{} {} {}\n", lane.rank, lane.lane, lane.events);
+    for (const CommittedTrack& t : tracks)
+      if (t.track->kind == TrackKind::kRankLane)
+        lines += fmt::format("{} {} {}\n", *t.track->rank, *t.track->lane, t.events);
     *out << lines << std::flush;
   };
 }

@@ -100,7 +100,7 @@ bool RankWatch::is_quiet(const std::vector<WatchedProcess>& processes, std::int6
     bool works = false;
     for (const NowPage::Line& line : process.page.lines) {
       lanes.emplace_back(line.rank, line.now);
-      works |= line.now.inside_op() && !waits(line.now.state);
+      works |= line.now.inside_op() && !waits(line.now);
     }
     if (works && process.facts) cpu_ns += process.facts->cpu_ns;
   }

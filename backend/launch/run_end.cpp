@@ -81,7 +81,6 @@ void publish_cause(const ProgressPage& page, const RunEnd& end) {
 MergeReport merge_run(RunOutput& output, const RunSetup& setup, const RunEnd& end) {
   MergeOptions merge;
   merge.tolerant = end.tolerant;
-  merge.small = setup.small;
   merge.tool_version = setup.tool_version;
   merge.incidents = end.incidents;
   return output.merge(merge);

@@ -28,7 +28,6 @@ struct RunSetup {
   const Job& job;
   std::string wanted;       // OUT, as the user named it; "": nothing is wanted beyond what is printed
   bool force = false;       // RunOutputOptions::force
-  bool small = false;       // MergeOptions::small
   std::string dump;         // folder of --dump; "": none
   std::string acknowledge;  // RunShardsOptions::acknowledge
   std::string tool_version;

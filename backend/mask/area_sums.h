@@ -1,5 +1,6 @@
-// Marginals of a block mask, weighted by tokens: what planners balance. One pass over the bits by words, about 3 ms for
-// the 40 heads and 1,182 blocks of Wan2.1-14B at 720p, so that planning on a new mask in every denoise step is cheap.
+// Marginals of a block mask, weighted by tokens, which planners balance. One pass over the bits by words, about 3 ms
+// for the 40 heads and 1,182 blocks of Wan2.1-14B at 720p, so that planning on a new mask in every denoise step is
+// cheap.
 #pragma once
 
 #include <cstdint>

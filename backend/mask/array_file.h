@@ -1,7 +1,7 @@
-// Arrays in files: reading .npy, .npz and .safetensors, writing .npy. Files come from anywhere, so every number in them
-// is checked before it is used: sizes before memory is taken, types and order before values are.
+// Arrays in files: reading .npy, .npz and .safetensors, writing .npy. Files are untrusted, so every number in them is
+// checked before it is used: sizes before memory is allocated, types and element order before values.
 //
-// All faults are an Error that names the file, the array, what is wrong and how to fix it: kMaskFile (cannot be read),
+// Every fault throws an Error that names the file, the array, the fault and a fix: kMaskFile (cannot be read),
 // kMaskTruncated, kMaskDtype (object, structured or big-endian types), kMaskShape (also column-major order),
 // kMaskTooLarge, kMaskFormat.
 #pragma once
@@ -36,8 +36,8 @@ struct ReadOptions {
   std::vector<std::string> only = {};               // names to read, all when empty; others may hold anything
 };
 
-// The arrays of a file in the format that its ending names, in the order of the file. With `only`, an absent name is an
-// Error. A .npy file has one array, which has no name of its own: `only` does not apply.
+// The arrays of a file, in the order of the file; the format follows from the file's ending. With `only`, an absent
+// name is an Error. A .npy file has one array without a name: `only` does not apply.
 std::vector<Array> read_arrays(const std::string& path, const ReadOptions& options = {});
 
 // Values as float. Throws Error kMaskDtype unless the type is a floating one, kMaskValue at NaN or infinity; `path` is
@@ -48,7 +48,7 @@ double float_of(const Array& array, std::int64_t index, const std::string& path)
 // Values as integers. Throws Error kMaskDtype unless the type is bool or an integer of up to 64 bits.
 std::vector<std::int64_t> to_integers(const Array& array, const std::string& path);
 
-// Writes a .npy file, as a WholeFile: never half-written. Throws what WholeFile throws.
+// Writes a .npy file atomically (WholeFile, whose errors it throws).
 // REQUIRES: bytes.size() is the product of the shape times the element size; type is not kBf16, which .npy lacks.
 void write_npy(const std::string& path, ElementType type, std::span<const std::int64_t> shape,
                std::span<const std::byte> bytes);

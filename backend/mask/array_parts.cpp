@@ -50,11 +50,11 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
 }
 
-// The bytes of such an array, which may be more than a number holds.
+// The bytes of such an array as text; the product may exceed 64 bits.
 std::string needed_text(std::span<const std::int64_t> shape, ElementType type) {
   double bytes = element_bytes(type);
   for (std::int64_t extent : shape) bytes *= static_cast<double>(extent);
-  return bytes < 9e18 ? memory_text(static_cast<std::int64_t>(bytes)) : "more than there is";
+  return bytes < 9e18 ? memory_text(static_cast<std::int64_t>(bytes)) : "more than 8 EiB";
 }
 
 std::int64_t checked_bytes(const std::string& place, std::span<const std::int64_t> shape, ElementType type,

@@ -1,4 +1,4 @@
-// What the readers of array files share: whole files as byte streams, checked sizes and the wording of errors.
+// Shared by the readers of array files: files as byte streams, checked sizes and the wording of errors.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace spscope {
 
-// Where an array is, for messages: `array "q" of "dump.npz"`, or the file alone.
+// The location of an array for messages: `array "q" of "dump.npz"`, or the file alone.
 std::string place_of(const std::string& path, const std::string& array = {});
 
 // Fills the whole span or throws Error kMaskTruncated.
@@ -36,15 +36,15 @@ class InputFile {
   std::int64_t num_bytes_ = 0;
 };
 
-// Bytes that an array of this shape takes. Throws Error kMaskShape for a negative dimension and kMaskTooLarge when the
-// product is above `limit`, whatever it overflows.
+// Bytes of an array of this shape. Throws Error kMaskShape for a negative dimension and kMaskTooLarge when the product
+// exceeds `limit`, also where it would overflow 64 bits.
 std::int64_t checked_bytes(const std::string& place, std::span<const std::int64_t> shape, ElementType type,
                            std::int64_t limit);
 // "[4, 128, 128]"
 std::string shape_text(std::span<const std::int64_t> shape);
 
 bool is_wanted(const ReadOptions& options, const std::string& name);
-// Throws Error kMaskFile, with the names that there are, unless each wanted name was found.
+// Throws Error kMaskFile, listing the existing names, unless every wanted name was found.
 void require_wanted(const std::string& path, const ReadOptions& options, std::span<const std::string> names);
 
 // Reads one array in .npy format from a stream of `size` bytes. `place` is for messages.

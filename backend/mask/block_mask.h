@@ -3,10 +3,10 @@
 // Shape [heads, blocks, blocks], queries by row. Queries and keys are cut at the same tokens: `block_starts` is any
 // ascending list from 0 to the number of tokens, with blocks of 1 to 384 tokens; the last block may be ragged, and
 // nothing is padded. A mask belongs to one attended axis and is shared by all sequences of the other axis and by the
-// batch. The bits are shared and immutable once a mask was copied or refined.
+// batch. Copies and refinements share the bits, which are immutable from then on.
 //
-// refine(f) cuts every block into f slices without copying a bit: cuts get finer, the coarse block that a slice
-// belongs to decides whether it is active. Counts are weighted by area, in tokens, so they do not depend on slices.
+// refine(f) cuts every block into f slices without copying a bit: a slice is active when its coarse block is. Counts
+// are weighted by area, in tokens, so they do not depend on slices.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace spscope {
 
 inline constexpr int kMaxBlockTokens = 384;
 
-// How one token set lies over the coarse blocks of a mask: what count() needs to know of it, made once per set.
+// The overlap of one token set with the coarse blocks of a mask, in the form that count() needs; made once per set.
 struct BlockCoverage {
   struct Share {
     std::int32_t block;   // coarse block
@@ -86,11 +86,11 @@ class BlockMask {
   // Keeps heads [begin, end).
   BlockMask keep_heads(int begin, int end) const;
 
-  // How a set of tokens lies over the blocks. REQUIRES: sorted disjoint spans inside [0, tokens()).
+  // The overlap of a set of tokens with the blocks. REQUIRES: sorted disjoint spans inside [0, tokens()).
   BlockCoverage cover(std::span<const Span> tokens) const;
   // Counts of rows x keys for a set of heads, by popcount. Coverages must come from this mask.
   TileCount count(std::span<const Span> heads, const BlockCoverage& q, const BlockCoverage& k) const;
-  // Like count().tiles, in coarse tiles and fractional by area: what reports show.
+  // Like count().tiles, in coarse tiles and fractional by area, for reports.
   double coarse_tiles(std::span<const Span> heads, const BlockCoverage& q, const BlockCoverage& k) const;
   // Tokens of all keys that any of these query tokens attends to in any of these heads, as sorted disjoint spans.
   std::vector<Span> needed_keys(std::span<const Span> heads, const BlockCoverage& q) const;

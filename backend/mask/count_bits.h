@@ -1,6 +1,6 @@
 // The inner loops of all tile counts, over rows of a bit matrix: row r starts at matrix[r * words_per_row]. On x86-64
-// they are compiled for AVX-512, for POPCNT and without, and chosen at run time, so that a program built for the oldest
-// processors still counts at full speed.
+// they are compiled for AVX-512, for POPCNT and for the baseline, and chosen at run time, so that a program built for
+// the baseline still counts at full speed.
 #pragma once
 
 #include <array>
@@ -10,11 +10,11 @@
 
 namespace spscope {
 
-// Set bits of `rows` & `filter`. Only `words` are looked at (ascending).
+// Number of set bits of `rows` & `filter`. Reads only the words in `words` (ascending indices).
 std::int64_t count_bits(const std::uint64_t* matrix, std::int64_t words_per_row, std::span<const std::int32_t> rows,
                         std::span<const std::uint64_t> filter, std::span<const std::int32_t> words);
 
-// The same for each of the first rows apart: adds weight x set bits of row r to sums[r].
+// For each row r < sums.size(): adds weight x set bits of (row r & `filter`) to sums[r].
 void add_bits_of_rows(const std::uint64_t* matrix, std::int64_t words_per_row, std::span<const std::uint64_t> filter,
                       std::span<const std::int32_t> words, std::int64_t weight, std::span<std::int64_t> sums);
 
@@ -24,7 +24,7 @@ void add_bits_of_rows(const std::uint64_t* matrix, std::int64_t words_per_row, s
 void add_eight_rows(const std::array<const std::uint64_t*, 8>& rows, std::span<std::uint64_t> planes, int num_planes,
                     std::span<std::uint64_t> carry);
 
-// The loops for one kind of processor.
+// The loops compiled for one instruction set.
 struct CountingLoops {
   const char* name;
   std::int64_t (*sum_rows)(const std::uint64_t* matrix, std::int64_t words_per_row, std::span<const std::int32_t> rows,

@@ -11,7 +11,7 @@ constexpr double kStepCorrelation = 0.98;
 constexpr double kJumpProbability = 0.06, kJumpCorrelation = 0.6;  // about 3 jumps in 50 steps
 // Fitted with the correlations above: a plan of head groups for Wan2.1-14B (Sparge, 40 layers of 40 heads, density
 // 0.30, 8 groups) that is kept while its imbalance is at most 1.10 is made anew 3 to 8 times in 50 steps; the released
-// code did so 5 times (db-sp.md 4.3). With all of the variance evolving it would be at most of the steps.
+// code of db-SP did so 5 times (docs/masks.md). With all of the variance evolving it would be at most of the steps.
 constexpr double kDrift = 0.15;
 constexpr std::uint64_t kJumps = 0x6a756d70;  // key of a generator that depends on the seed alone
 
@@ -39,7 +39,7 @@ double redrawn_uniform(const PatternRequest& request, int head, int purpose, dou
 }
 
 Parameter drift_parameter() {
-  return {"drift", kDrift, 0, 1, {}, "", "share of the drawn variation that changes over denoise steps"};
+  return Parameter::real("drift", kDrift, 0, 1, "share of the drawn variation that changes over denoise steps");
 }
 
 }  // namespace spscope

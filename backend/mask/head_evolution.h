@@ -1,5 +1,6 @@
-// How what a pattern draws for a head changes from one denoise step to the next (db-sp.md 7.8): a head keeps most of
-// its character for the whole generation, the rest follows an AR(1) process with jumps at a few steps.
+// Random values of a head that change from one denoise step to the next: most of the variance is fixed for the whole
+// generation, the rest follows an AR(1) process with jumps at a few steps. The model is ours, fitted to the number of
+// re-plans that db-SP reports (head_evolution.cpp).
 #pragma once
 
 #include "backend/mask/pattern.h"
@@ -14,7 +15,7 @@ double evolving_normal(const PatternRequest& request, int head, int purpose, dou
 // Uniform in [0, 1), drawn anew with probability `change` from one denoise step to the next.
 double redrawn_uniform(const PatternRequest& request, int head, int purpose, double change);
 
-// The row `drift` of a pattern that evolves so.
+// The parameter `drift` of patterns that use evolving_normal().
 Parameter drift_parameter();
 
 }  // namespace spscope

@@ -29,7 +29,7 @@ using Archive = std::unique_ptr<zip_t, CloseArchive>;
 using Entry = std::unique_ptr<zip_file_t, CloseEntry>;
 
 Archive open_archive(const std::string& path) {
-  InputFile present(path);  // names what is wrong with the path itself
+  InputFile present(path);  // throws the error of the path itself
   int code = 0;
   if (zip_t* archive = zip_open(path.c_str(), ZIP_RDONLY, &code)) return Archive(archive);
   zip_error_t error;
@@ -46,7 +46,7 @@ std::string array_name(const std::string& path, const std::string& entry) {
   if (nested || !entry.ends_with(".npy") || entry.size() == 4) {
     throw Error(ErrorCode::kMaskFormat,
                 fmt::format("{} holds \"{}\", {}", place_of(path), entry,
-                            nested ? "a path with folders" : "which is no .npy file"),
+                            nested ? "a path with folders" : "which is not a .npy file"),
                 "write it with numpy.savez and plain names");
   }
   return entry.substr(0, entry.size() - 4);
@@ -64,8 +64,8 @@ Array read_entry(zip_t* archive, zip_uint64_t index, const std::string& path, co
   constexpr zip_uint64_t kMostUnfolding = 1032;  // deflate makes at most 258 bytes of 2 bits
   if ((status.valid & ZIP_STAT_COMP_SIZE) == 0 || status.size / kMostUnfolding > status.comp_size) {
     throw Error(ErrorCode::kMaskFormat,
-                fmt::format("{} says that it unfolds from {} to {} bytes, which no zip archive does", place,
-                            status.comp_size, status.size),
+                fmt::format("{} claims to expand from {} to {} bytes, more than deflate can", place, status.comp_size,
+                            status.size),
                 "write it with numpy.savez or numpy.savez_compressed");
   }
   const Entry entry(zip_fopen_index(archive, index, 0));

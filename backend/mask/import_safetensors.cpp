@@ -43,13 +43,13 @@ std::pair<Json, std::int64_t> read_header(InputFile& file, const std::string& pa
   if (length > kMaxHeader) damaged(place_of(path), fmt::format("its header would have {} bytes", length));
   if (static_cast<std::int64_t>(length) > file.num_bytes() - 8) {
     throw Error(ErrorCode::kMaskTruncated,
-                fmt::format("{} has {} bytes, its header alone says {}", place_of(path), file.num_bytes(), length + 8),
+                fmt::format("{} has {} bytes, its header alone needs {}", place_of(path), file.num_bytes(), length + 8),
                 "copy or save the file again");
   }
   std::string text(length, '\0');
   file.read(std::as_writable_bytes(std::span(text)));
   Json header = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!header.is_object()) damaged(place_of(path), "its header is no JSON object");
+  if (!header.is_object()) damaged(place_of(path), "its header is not a JSON object");
   return {std::move(header), static_cast<std::int64_t>(length) + 8};
 }
 
@@ -82,7 +82,7 @@ std::vector<std::int64_t> integers(const Json& row, const char* key, const std::
 Array read_tensor(InputFile& file, std::int64_t data_begin, const Json& row, const std::string& path,
                   const std::string& name, std::int64_t max_bytes) {
   const std::string place = place_of(path, name);
-  if (!row.is_object()) damaged(place, "its entry is no JSON object");
+  if (!row.is_object()) damaged(place, "its entry is not a JSON object");
   Array array{.name = name, .type = type_of(row, place), .shape = integers(row, "shape", place), .bytes = {}};
   const std::int64_t bytes = checked_bytes(place, array.shape, array.type, max_bytes);
   const std::vector<std::int64_t> offsets = integers(row, "data_offsets", place);

@@ -43,8 +43,7 @@ void require_bits(const Array& array, const std::string& path) {
   const int width = element_bytes(array.type);
   for (std::size_t i = 0; i < array.bytes.size(); ++i) {
     if (std::to_integer<unsigned>(array.bytes[i]) <= (i % width == 0 ? 1U : 0U)) continue;
-    throw Error(ErrorCode::kMaskValue,
-                fmt::format("{} holds something else than 0 and 1 at element {}", place, i / width),
+    throw Error(ErrorCode::kMaskValue, fmt::format("{} has a value other than 0 and 1 at element {}", place, i / width),
                 advice(array, path));
   }
 }

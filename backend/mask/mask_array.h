@@ -1,4 +1,4 @@
-// What an array of a file must be to be a mask, and, when it is not, the one line of numpy that makes it one.
+// Checks that an array of a file is a mask; the errors name the line of numpy that converts it.
 #pragma once
 
 #include <array>

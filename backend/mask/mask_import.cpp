@@ -91,12 +91,12 @@ void MaskFile::read_starts_beside(std::int64_t max_bytes) {
   }
 }
 
-// ", as "masks/block_starts.npy" says"
+// " (from "masks/block_starts.npy")"
 std::string MaskFile::starts_note() const {
-  return starts_file_.empty() ? "" : fmt::format(", as {} says", place_of(starts_file_));
+  return starts_file_.empty() ? "" : fmt::format(" (from {})", place_of(starts_file_));
 }
 
-// What the user changes so that sizes fit.
+// The hint for sizes that do not fit.
 std::string MaskFile::size_hint() const {
   const std::string beside =
       starts_file_.empty() ? "" : fmt::format("; remove {} if it is not of this mask", place_of(starts_file_));
@@ -115,7 +115,7 @@ void MaskFile::require_tokens(std::int64_t tokens) const {
 
 BlockMask MaskFile::mask(int denoise_step, int layer) const {
   if (block_starts_.empty()) {
-    throw Error(ErrorCode::kMaskShape, fmt::format("{} does not say where its blocks begin", place_of(path_)),
+    throw Error(ErrorCode::kMaskShape, fmt::format("{} has no block borders", place_of(path_)),
                 "add an array block_starts, or give the number of tokens and the block size");
   }
   return mask(denoise_step, layer, block_starts_);

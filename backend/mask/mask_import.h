@@ -19,7 +19,7 @@
 
 namespace spscope {
 
-// Who asks for a mask, so that an error names what that user can change: keys of a config, or flags of `spscope mask`.
+// The source of the settings, which error hints name: keys of a config, or flags of `spscope mask`.
 enum class MaskUser { kConfig, kFlags };
 
 class MaskFile {
@@ -37,15 +37,15 @@ class MaskFile {
   int k_blocks() const { return static_cast<int>(extent_[4]); }
   // Empty when the file has none.
   const std::vector<std::int32_t>& block_starts() const { return block_starts_; }
-  // The file beside that the cuts are from; "": they stand in the file itself, or there are none.
+  // The separate file that the cuts are from; "": they are in the file itself, or there are none.
   const std::string& starts_file() const { return starts_file_; }
 
   // The mask of one denoise step and layer with the cuts of the file. Throws Error kMaskShape when the file has none.
   BlockMask mask(int denoise_step, int layer) const;
   // The same with these cuts, which must equal those of the file if it has some. Throws Error kMaskShape when an index
-  // is not in the file or the blocks do not fit the cuts. REQUIRES: block_starts as BlockMask wants them.
+  // is not in the file or the blocks do not fit the cuts. REQUIRES: block_starts valid for BlockMask.
   BlockMask mask(int denoise_step, int layer, const std::vector<std::int32_t>& block_starts) const;
-  // Throws Error kMaskShape, naming the file they are from, when the cuts of the file are for another sequence.
+  // Throws Error kMaskShape, naming the file of the cuts, when they are for a sequence of another length.
   void require_tokens(std::int64_t tokens) const;
 
  private:
@@ -62,7 +62,7 @@ class MaskFile {
   std::string starts_file_;
 };
 
-// Where the cuts of the mask file `mask.npy` stand: "folder/NAME.block_starts.npy" for "folder/NAME.npy".
+// The file of the cuts of a mask file: "folder/NAME.block_starts.npy" for "folder/NAME.npy".
 std::string starts_path_of(const std::string& mask_path);
 
 // Writes mask.npy as --dump and `spscope mask` do: uint8 [heads, blocks, blocks] at `path`, and the cuts as int32 at

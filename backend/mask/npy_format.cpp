@@ -166,7 +166,7 @@ std::string npy_preamble(ElementType type, std::span<const std::int64_t> shape) 
 namespace {
 
 [[noreturn]] void truncated(const std::string& place, std::int64_t size, std::int64_t needed) {
-  throw Error(ErrorCode::kMaskTruncated, fmt::format("{} has {} bytes, its header says {}", place, size, needed),
+  throw Error(ErrorCode::kMaskTruncated, fmt::format("{} has {} bytes, its header needs {}", place, size, needed),
               "copy or save the file again");
 }
 
@@ -177,7 +177,7 @@ std::pair<std::string, std::int64_t> read_header(const std::string& place, std::
   unsigned char fixed[12] = {};                 // magic, version, and two or four bytes of length
   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(fixed));
   read(bytes.first(static_cast<std::size_t>(std::min<std::int64_t>(size, 10))));
-  // A file that is too short for a header is told apart by what it begins with.
+  // A file too short for a header: truncated when it begins as a .npy file, else of another format.
   const auto begun = static_cast<std::size_t>(std::min<std::int64_t>(size, 6));
   const bool magic = std::string_view(reinterpret_cast<const char*>(fixed), begun) == kMagic.substr(0, begun);
   if (!magic || (size > 6 && (fixed[6] < 1 || fixed[6] > 3))) {

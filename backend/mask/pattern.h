@@ -1,5 +1,6 @@
 // Mask patterns: seeded generators of realistic block masks, one file each (pattern_<name>.cpp), listed in
-// patterns.def. A pattern evolves over (denoise step, layer); the same request always gives the same bits.
+// patterns.def. A pattern evolves over (denoise step, layer). Equal requests give equal bits; on another C library or
+// processor, scores from rng.h may differ in the last bit, and with them a block at the edge of a selection.
 #pragma once
 
 #include <array>
@@ -14,14 +15,14 @@
 
 namespace spscope {
 
-// What a pattern is asked for. Tokens are video tokens in (frame, y, x) order, then `text_tokens` text tokens.
+// The input of a pattern. Tokens are video tokens in (frame, y, x) order, then `text_tokens` text tokens.
 struct PatternRequest {
   int heads = 1;
   std::array<int, 3> grid = {1, 1, 1};  // frames, height, width in tokens
   int text_tokens = 0;                  // appended after the video tokens; rows and columns of text are dense
   int block = 64;                       // tokens a block; text starts a new block
-  double density = 0.4;                 // wanted active share, text included; never below text and one block a row;
-                                        // a pattern that does not follow it has a density of its own
+  double density = 0.4;                 // target active share, text included; the mask never has less than its text
+                                        // and one block a row. Ignored unless Pattern::follows_density
   std::uint64_t seed = 1;
   int denoise_step = 0, layer = 0, denoise_steps = 50, layers = 1;
   Parameters parameters;  // of this pattern, defaults filled in
@@ -34,9 +35,9 @@ struct Pattern {
   // Problems of this request, empty when it can be generated.
   std::vector<Problem> (*check)(const PatternRequest&);
   BlockMask (*generate)(const PatternRequest&);
-  bool evolves;          // whether the mask differs from one denoise step to the next
-  bool follows_density;  // whether the mask is made for the wanted density, as near as the rule allows; else it ignores
-                         // it
+  bool evolves;  // whether the mask differs from one denoise step to the next
+  // Whether the mask has the requested density, as near as its rule allows; otherwise it has a density of its own.
+  bool follows_density;
 };
 
 std::span<const Pattern> patterns();

@@ -1,12 +1,13 @@
-// Pattern `chess`: a stress mask of db-SP's ablation (db-sp.md 5.4). The mask is cut into `parts` x `parts` tiles, one
-// a rank and ring step, and tile (a, b) is dense when a + b is odd: all ratios are 1, but on every rank every second
-// ring step is empty. The wanted density is ignored; it is 0.5. A video of one block has no key.
+// Pattern `chess`: a stress mask of db-SP's ablation (test/ablation_study.py of its released code). The mask is cut
+// into `parts` x `parts` tiles, one a rank and ring step, and tile (a, b) is dense when a + b is odd: all ratios are 1,
+// but on every rank every second ring step is empty. The requested density is ignored; it is 0.5. A video of one block
+// has no key.
 #include "backend/mask/pattern_parts.h"
 
 namespace spscope {
 
 std::vector<Parameter> parameters_chess() {
-  return {{"parts", std::int64_t{8}, 2, 4096, {}, "", "tiles along queries and keys; the ring degree shows them best"}};
+  return {Parameter::integer("parts", 8, 2, 4096, "", "tiles along queries and keys; the ring degree shows them best")};
 }
 
 std::vector<Problem> check_chess(const PatternRequest& request) { return check_request(request); }

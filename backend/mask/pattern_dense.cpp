@@ -1,4 +1,4 @@
-// Pattern `dense`: full attention. The wanted density is ignored.
+// Pattern `dense`: full attention. The requested density is ignored.
 #include "backend/mask/pattern_parts.h"
 
 namespace spscope {

@@ -5,9 +5,10 @@
 // Within a head the score of (i, j) is the negative anisotropic distance of the two blocks in that head's axis order,
 // plus a row bias, a few sink columns, and a preference for parts of the sequence that all heads of a layer share.
 //
-// Axis orders, distance, sinks and row bias are those of db-sp.md 7.2. Fitted to what was reported at density 0.414 as
-// imbalance over 8 ranks (db-sp.md 1.4): kappa to U8R1 (3.6 for Wan2.1-14B, 1.3 for CogVideoX1.5), the strength of the
-// shared preference to U1R8, U4R2 and U2R4 (0.027 and 0.045). Without it heads of different order even each other out.
+// The axis orders are those of PAROAttention (arXiv 2506.16054); distance, sinks and row bias are assumed. Fitted to
+// the imbalance over 8 ranks that db-SP reports at density 0.414 (docs/masks.md): kappa to U8R1 (3.6 for
+// Wan2.1-14B, 1.3 for CogVideoX1.5), the strength of the shared preference to U1R8, U4R2 and U2R4 (0.027 and 0.045).
+// Without the shared preference, heads of different axis order average out.
 //
 // Static over denoise steps, except that the steps fall into `time_groups` groups with masks of their own: the geometry
 // of a head stays, its density drifts a little. The mean density is met within 0.01 from 100 blocks on. The diagonal
@@ -121,16 +122,12 @@ void score_row(const HeadShape& shape, bool last_is_dense, std::size_t i, std::s
 
 std::vector<Parameter> parameters_paro() {
   std::vector<Parameter> rows = warmup_parameters();
-  rows.push_back({"kappa", 3.6, 0.5, 1e4, {}, "", "evenness of the head densities: 3.6 is Wan2.1, 1.3 CogVideoX1.5"});
   rows.push_back(
-      {"profile",
-       0.027,
-       0,
-       10,
-       {},
-       "",
-       "strength of the preference for rows and keys that all heads share: 0.027 is Wan2.1, 0.045 CogVideoX1.5"});
-  rows.push_back({"time_groups", std::int64_t{4}, 1, 1000, {}, "", "groups of denoise steps with masks of their own"});
+      Parameter::real("kappa", 3.6, 0.5, 1e4, "evenness of the head densities: 3.6 is Wan2.1, 1.3 CogVideoX1.5"));
+  rows.push_back(Parameter::real(
+      "profile", 0.027, 0, 10,
+      "strength of the preference for rows and keys that all heads share: 0.027 is Wan2.1, 0.045 CogVideoX1.5"));
+  rows.push_back(Parameter::integer("time_groups", 4, 1, 1000, "", "groups of denoise steps with masks of their own"));
   return rows;
 }
 

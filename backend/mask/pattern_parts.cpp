@@ -70,8 +70,8 @@ std::vector<Problem> check_request(const PatternRequest& request, const PatternS
 }
 
 std::vector<Parameter> warmup_parameters() {
-  return {{"dense_steps", 0.0, 0, 1, {}, "", "share of the denoise steps, from the first, that stay dense"},
-          {"dense_layers", std::int64_t{0}, 0, 1000, {}, "", "layers, from the first, that stay dense"}};
+  return {Parameter::real("dense_steps", 0.0, 0, 1, "share of the denoise steps, from the first, that stay dense"),
+          Parameter::integer("dense_layers", 0, 0, 1000, "", "layers, from the first, that stay dense")};
 }
 
 bool is_warmup(const PatternRequest& request) {

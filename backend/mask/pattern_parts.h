@@ -1,4 +1,4 @@
-// What the generators of mask patterns share: checks of a request, geometry of blocks, text.
+// Shared by the generators of mask patterns: checks of a request, geometry of blocks, text tokens.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 
 namespace spscope {
 
-// A mask is refused when its bits and what its generator holds beside them need more: 4 GiB is 40 heads of 29,000
+// A mask is refused when its bits and the scratch memory of its generator exceed this: 4 GiB is 40 heads of 29,000
 // blocks.
 inline constexpr std::int64_t kMaxMaskBytes = std::int64_t{1} << 32;
 
-// What a generator holds beside the bits: for each head, and for each block of each head. What it holds for one head or
-// one row at a time is left out: it is far below the bits.
+// Scratch memory of a generator beside the bits, by head and by block of each head. Memory for one head or one row at a
+// time is not counted: it is far below the bits.
 struct PatternScratch {
   std::int64_t bytes_per_head = 0, bytes_per_block = 0;
   std::int64_t video_blocks = 0;  // of a pattern with cuts of its own; 0: blocks of request.block tokens

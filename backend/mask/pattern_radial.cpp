@@ -1,14 +1,14 @@
-// Pattern `radial`: Radial Attention (db-sp.md 7.6), one mask for all heads. A pair of frames D apart keeps a band
-// around its diagonal: everything for D <= 1, else tokens whose places in their frames differ by at most
+// Pattern `radial`: Radial Attention (arXiv 2506.19852; radial_attn/attn_mask.py of its code), one mask for all heads.
+// A pair of frames D apart keeps a band around its diagonal: everything for D <= 1, else tokens whose positions in
+// their frames differ by at most
 //     max(w0 decay_factor, block),  w0 = 2^bit_length(tokens a frame) / 2^bit_length(D);
 // when w0 < 128, only every int(128 / w0)-th D is kept. Every query attends to the first frame. A block is kept when
 // more than 60 % of its key tokens that any query of the block meets are met by more than a third of them; the diagonal
 // always.
 //
-// decay_factor = 0 stands for the factor whose density comes nearest to the wanted one, found by bisection on sampled
-// rows. What the rule keeps at any factor (neighbouring frames, the first frame) and drops at any factor (pairs of
-// frames far apart) limits the densities that can be had. Nothing is fitted. Static; the released kernel's blocks are
-// 128 tokens.
+// decay_factor = 0 selects the factor whose density is nearest to the requested one, by bisection on sampled rows. The
+// rule keeps some pairs at any factor (neighbouring frames, the first frame) and drops some at any factor (frames far
+// apart), which limits the possible densities. Nothing is fitted. Static; the released kernel's blocks are 128 tokens.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -124,14 +124,9 @@ double nearest_decay(Rule& rule, double density) {
 
 std::vector<Parameter> parameters_radial() {
   std::vector<Parameter> rows = warmup_parameters();
-  rows.push_back({"decay_factor",
-                  0.0,
-                  0,
-                  1e4,
-                  {},
-                  "",
-                  "width of the bands: 0.2 is Wan2.1, 0.95 HunyuanVideo; 0: nearest to mask.density"});
-  rows.push_back({"first_frame", true, 1, 0, {}, "", "every query attends to the first frame"});
+  rows.push_back(Parameter::real("decay_factor", 0.0, 0, 1e4,
+                                 "width of the bands: 0.2 is Wan2.1, 0.95 HunyuanVideo; 0: nearest to mask.density"));
+  rows.push_back(Parameter::flag("first_frame", true, "every query attends to the first frame"));
   return rows;
 }
 

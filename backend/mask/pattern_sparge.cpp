@@ -1,7 +1,7 @@
-// Pattern `sparge`: masks as SpargeAttention selects them in every call, without its inputs (db-sp.md 7.1). A row of
-// key blocks is the smallest set whose pooled softmax reaches `cdf`; rows and columns of blocks whose tokens are unlike
-// each other ("non-similar", in runs) are fully dense and take no part in the softmax. Query rows come in groups of
-// `rows_together` equal rows, because the kernel's query blocks are twice its key blocks.
+// Pattern `sparge`: masks as SpargeAttention (arXiv 2502.18137) selects them in every call, without its inputs. A row
+// of key blocks is the smallest set whose pooled softmax reaches `cdf`; rows and columns of blocks whose tokens are
+// unlike each other ("non-similar", in runs) are fully dense and are excluded from the softmax. Query rows come in
+// groups of `rows_together` equal rows, because the kernel's query blocks are twice its key blocks.
 //
 // From the source: the selection, 0.9, up to 0.12 of dense rows and columns in runs with persistence 0.7. Fitted:
 // head_spread, so that the imbalance over 8 groups of neighbouring heads at density 0.30 is the reported one (0.7 for
@@ -14,10 +14,10 @@ namespace spscope {
 
 std::vector<Parameter> parameters_sparge() {
   std::vector<Parameter> rows = warmup_parameters();
-  rows.push_back({"cdf", 0.9, 0.01, 1, {}, "", "softmax weight that the kept blocks of a row must reach"});
-  rows.push_back({"rows_together", std::int64_t{2}, 1, 8, {}, "blocks", "neighbouring query blocks with equal rows"});
-  rows.push_back(
-      {"head_spread", 0.7, 0, 3, {}, "", "sigma of the heads' log-temperature: 0.7 is Wan2.1, 1.3 CogVideoX1.5"});
+  rows.push_back(Parameter::real("cdf", 0.9, 0.01, 1, "softmax weight that the kept blocks of a row must reach"));
+  rows.push_back(Parameter::integer("rows_together", 2, 1, 8, "blocks", "neighbouring query blocks with equal rows"));
+  rows.push_back(Parameter::real("head_spread", 0.7, 0, 3,
+                                 "sigma of the heads' log-temperature: 0.7 is Wan2.1, 1.3 CogVideoX1.5"));
   rows.push_back(drift_parameter());
   return rows;
 }

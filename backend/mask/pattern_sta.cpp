@@ -1,11 +1,13 @@
-// Pattern `sta`: Sliding Tile Attention (db-sp.md 7.4). Tokens are ordered by tiles of (6, 8, 8); a tile of queries
-// attends to a window of tiles around it, moved inside at the borders, so that every row of tiles has as many. Tiles
-// are cut into blocks of the wanted size: with 384 tokens a tile is one block, as in the source.
+// Pattern `sta`: Sliding Tile Attention (arXiv 2502.04507). Tokens are ordered by tiles of (6, 8, 8); a tile of queries
+// attends to a window of tiles around it, shifted inside at the borders, so that all rows have equally many
+// tiles. Tiles are cut into blocks of the requested size: with 384 tokens a tile is one block, as in the released
+// kernel.
 //
-// Heads have one of the five windows found in the released table for HunyuanVideo, as parts of its 5 x 6 x 10 tiles and
-// as often as there. To meet the wanted density all windows grow or shrink by one factor; a head whose window would lie
-// between two sizes takes one or the other. With few tiles and heads the nearest possible density is taken. From one
-// denoise step to the next 1 to 8 % of the heads changed in that table; `change` is in the middle.
+// Heads have one of the five windows in FastVideo's mask_strategy_hunyuan.json (HunyuanVideo), as fractions of its
+// 5 x 6 x 10 tiles and with its frequencies. To meet the requested density all windows grow or shrink by one factor; a
+// head whose window would lie between two sizes takes one or the other. With few tiles and heads the nearest possible
+// density is taken. From one denoise step to the next 1 to 8 % of the heads change in that table; the default of
+// `change` is in the middle.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -184,10 +186,11 @@ void fill_tile(const TileOrder& order, const Cuts& cuts, const Window& window, c
 
 std::vector<Parameter> parameters_sta() {
   std::vector<Parameter> rows = warmup_parameters();
-  rows.push_back({"tile_frames", std::int64_t{6}, 1, 4096, {}, "tokens", "extent of a tile along frames"});
-  rows.push_back({"tile_height", std::int64_t{8}, 1, 4096, {}, "tokens", "extent of a tile along the height"});
-  rows.push_back({"tile_width", std::int64_t{8}, 1, 4096, {}, "tokens", "extent of a tile along the width"});
-  rows.push_back({"change", 0.04, 0, 1, {}, "", "share of the heads whose window is drawn anew at a denoise step"});
+  rows.push_back(Parameter::integer("tile_frames", 6, 1, 4096, "tokens", "extent of a tile along frames"));
+  rows.push_back(Parameter::integer("tile_height", 8, 1, 4096, "tokens", "extent of a tile along the height"));
+  rows.push_back(Parameter::integer("tile_width", 8, 1, 4096, "tokens", "extent of a tile along the width"));
+  rows.push_back(
+      Parameter::real("change", 0.04, 0, 1, "share of the heads whose window is drawn anew at a denoise step"));
   return rows;
 }
 

@@ -1,10 +1,10 @@
-// Pattern `svg`: masks as Sparse VideoGen (SVG1) makes them (db-sp.md 7.3). A head is spatial, a band in (frame, y, x)
-// order, or temporal, the same band in (y, x, frame) order: diagonals one frame apart in the order of the sequence. All
-// heads attend to the first frame. A head may change its class from one denoise step to the next.
+// Pattern `svg`: masks of Sparse VideoGen (SVG1, arXiv 2502.01776). A head is spatial, a band in (frame, y, x) order,
+// or temporal, the same band in (y, x, frame) order: diagonals one frame apart in the order of the sequence. All heads
+// attend to the first frame. A head may change its class from one denoise step to the next.
 //
-// Every head has the same number of active blocks, the one nearest to the wanted density: pairs of blocks are taken by
-// the distance of their centres in the head's order. When the first frame would take more than half of them, only its
-// first blocks are taken. The rule is the source's; the share of temporal heads and how often a head changes are
+// Every head has the same number of active blocks, the one nearest to the requested density: pairs of blocks are taken
+// by the distance of their centres in the head's order. When the first frame would take more than half of them, only
+// its first blocks are taken. The rule is the paper's; the share of temporal heads and how often a head changes are
 // assumed.
 #include <algorithm>
 #include <array>
@@ -82,9 +82,10 @@ void copy_head(int from, int to, BlockMask& mask) {
 
 std::vector<Parameter> parameters_svg() {
   std::vector<Parameter> rows = warmup_parameters();
-  rows.push_back({"temporal_share", 0.5, 0, 1, {}, "", "share of the heads that are temporal"});
-  rows.push_back({"change", 0.02, 0, 1, {}, "", "share of the heads whose class is drawn anew at a denoise step"});
-  rows.push_back({"first_frame", true, 1, 0, {}, "", "every query attends to the first frame"});
+  rows.push_back(Parameter::real("temporal_share", 0.5, 0, 1, "share of the heads that are temporal"));
+  rows.push_back(
+      Parameter::real("change", 0.02, 0, 1, "share of the heads whose class is drawn anew at a denoise step"));
+  rows.push_back(Parameter::flag("first_frame", true, "every query attends to the first frame"));
   return rows;
 }
 

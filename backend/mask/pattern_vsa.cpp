@@ -1,10 +1,10 @@
-// Pattern `vsa`: Video Sparse Attention (db-sp.md 7.5). Tokens are ordered by cubes, 4 x 4 x 4 for blocks of 64; a
+// Pattern `vsa`: Video Sparse Attention (arXiv 2505.13389). Tokens are ordered by cubes, 4 x 4 x 4 for blocks of 64; a
 // block is a cube, smaller at the far borders, and every block of queries keeps the ceil(density x cubes) best blocks
 // of keys. So rows and heads are even; only columns, and with them ring steps, are not.
 //
-// The rule is the source's. Scores are assumed: negative distance of cubes over a scale by head and axis, plus a
+// The rule is the paper's. Scores are assumed: negative distance of cubes over a scale by head and axis, plus a
 // strength of each key cube that drifts over denoise steps, plus a preference for parts of the video that all heads of
-// a layer share. Cubes for other block sizes double the extents of 64's in turn, width first, as far as the video
+// a layer share. For other block sizes the extents of the cube double in turn, width first, as far as the video
 // reaches.
 #include <algorithm>
 #include <array>
@@ -23,7 +23,7 @@ enum Purpose { kGeometry = 1, kProfile = 2, kFactor = 3 };  // factors of key st
 
 constexpr double kScaleSigma = 0.5, kKeyStrength = 0.3;
 constexpr int kSampledRows = 12;
-constexpr int kFactors = 4;  // a key's strength is a mix of so many values that evolve
+constexpr int kFactors = 4;  // a key's strength is a mix of this many evolving values
 
 // The largest cube of at most `block` tokens.
 std::array<int, 3> cube_of(const PatternRequest& request) {
@@ -126,7 +126,7 @@ std::size_t num_keys(const std::vector<HeadShape>& shapes, const TileOrder& orde
 
 std::vector<Parameter> parameters_vsa() {
   std::vector<Parameter> rows = warmup_parameters();
-  rows.push_back({"profile", 0.1, 0, 10, {}, "", "strength of the preference for keys that all heads share"});
+  rows.push_back(Parameter::real("profile", 0.1, 0, 10, "strength of the preference for keys that all heads share"));
   rows.push_back(drift_parameter());
   return rows;
 }

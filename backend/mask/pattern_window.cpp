@@ -1,6 +1,6 @@
 // Pattern `window`: query block i attends to key blocks i - radius to i + radius, to the first `sink_blocks` key blocks
-// and to text. All heads alike. Without a radius the one whose density comes nearest to the wanted one is taken; a step
-// of the radius changes the density by about 2 / blocks, so it is met within 1 / blocks.
+// and to text. All heads are alike. Radius -1 selects the one whose density is nearest to the requested one; a step of
+// the radius changes the density by about 2 / blocks, so it is met within 1 / blocks.
 #include <cmath>
 
 #include "backend/mask/pattern_parts.h"
@@ -39,8 +39,8 @@ std::int64_t nearest_radius(std::int64_t n, std::int64_t sink, double density) {
 }  // namespace
 
 std::vector<Parameter> parameters_window() {
-  return {{"radius", std::int64_t{-1}, -1, 1 << 20, {}, "blocks", "key blocks on each side; -1: from mask.density"},
-          {"sink_blocks", std::int64_t{0}, 0, 1 << 20, {}, "blocks", "first key blocks that every query attends to"}};
+  return {Parameter::integer("radius", -1, -1, 1 << 20, "blocks", "key blocks on each side; -1: from mask.density"),
+          Parameter::integer("sink_blocks", 0, 0, 1 << 20, "blocks", "first key blocks that every query attends to")};
 }
 
 std::vector<Problem> check_window(const PatternRequest& request) { return check_request(request); }

@@ -1,9 +1,9 @@
-// Pattern `xattention`: masks as XAttention selects them in every call, without its inputs (db-sp.md 7.7): a row of key
-// blocks is the smallest set whose softmax over antidiagonal sums reaches `tau`. Like `sparge` without dense rows and
-// columns; the kernel's blocks are 128 tokens.
+// Pattern `xattention`: masks as XAttention (arXiv 2503.16428) selects them in every call, without its inputs: a row of
+// key blocks is the smallest set whose softmax over antidiagonal sums reaches `tau`. Like `sparge` without dense rows
+// and columns; the kernel's blocks are 128 tokens.
 //
-// From the source: the selection and 0.9. Assumed: how much the temperature varies over heads and rows, "medium" in the
-// comparison of methods (db-sp.md 7.8); no figures of imbalance were found to fit it to.
+// From the paper: the selection and 0.9. Assumed: how much the temperature varies over heads and rows; no published
+// imbalance was found to fit it to.
 #include "backend/mask/head_evolution.h"
 #include "backend/mask/pattern_parts.h"
 #include "backend/mask/softmax_rows.h"
@@ -12,9 +12,9 @@ namespace spscope {
 
 std::vector<Parameter> parameters_xattention() {
   std::vector<Parameter> rows = warmup_parameters();
-  rows.push_back({"tau", 0.9, 0.01, 1, {}, "", "softmax weight that the kept blocks of a row must reach"});
-  rows.push_back({"head_spread", 0.2, 0, 3, {}, "", "sigma of the heads' log-temperature"});
-  rows.push_back({"row_spread", 0.3, 0, 3, {}, "", "sigma of the rows' log-temperature within a head"});
+  rows.push_back(Parameter::real("tau", 0.9, 0.01, 1, "softmax weight that the kept blocks of a row must reach"));
+  rows.push_back(Parameter::real("head_spread", 0.2, 0, 3, "sigma of the heads' log-temperature"));
+  rows.push_back(Parameter::real("row_spread", 0.3, 0, 3, "sigma of the rows' log-temperature within a head"));
   rows.push_back(drift_parameter());
   return rows;
 }

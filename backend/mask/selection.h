@@ -8,20 +8,20 @@
 
 namespace spscope {
 
-// Writes the scores of a row. Called more than once for a row, it must write the same.
+// Writes the scores of a row; may be called more than once for a row and must write the same values.
 using ScoreRow = std::function<void(std::size_t row, std::span<float> scores)>;
 
-// Where the k highest of many scores end: the k-th highest, and how many of the scores equal to it are among them.
+// The threshold of the k highest scores: the k-th highest, and how many of the scores equal to it are among them.
 struct Cut {
   float threshold = 0;
   std::int64_t ties = 0, ties_kept = 0;
 };
-// The cut of rows x columns scores (k from 1). They are not held: two passes make and count them, first by the upper
-// half of their bits, then by the lower half of those that share the upper half of the answer.
+// The cut of rows x columns scores, which are generated rather than stored: two passes of radix selection, first by the
+// upper half of their bits, then by the lower half of those that share the upper half of the answer.
 // REQUIRES: 1 <= k <= rows * columns, no NaN.
 Cut kth_highest(std::size_t rows, std::size_t columns, std::int64_t k, const ScoreRow& score_row);
 
-// The same for scores that are held, fast for rows. REQUIRES: 1 <= k <= scores.size(), finite scores.
+// The same for stored scores, fast for single rows. REQUIRES: 1 <= k <= scores.size(), finite scores.
 class RowCut {
  public:
   Cut find(std::span<const float> scores, std::size_t k);
@@ -31,8 +31,8 @@ class RowCut {
   std::vector<float> border_;
 };
 
-// Takes exactly the k highest scores in the order in which they are offered: all above the cut, and of those equal to
-// it as many as it keeps, spread evenly.
+// Accepts exactly the k highest of the scores passed to it: all above the threshold, and `ties_kept` of those equal to
+// it, spread evenly over the order of the calls.
 class CutTaker {
  public:
   explicit CutTaker(const Cut& cut) : cut_(cut) {}

@@ -1,10 +1,10 @@
-// Masks that an online method selects in every call: each row of blocks keeps the smallest set of key blocks whose
-// pooled softmax reaches a share (SpargeAttention, XAttention). Made without queries and keys: pooled scores are
-// locality (negative anisotropic distance of blocks, log-normal scales by head and axis) plus a strength of each key
-// block, over a temperature by head that evolves over denoise steps and gives heads of very different density.
+// Masks of methods that select blocks in every call: each row keeps the smallest set of key blocks whose pooled softmax
+// reaches a given weight (SpargeAttention, XAttention). Generated without queries and keys: pooled scores are locality
+// (negative anisotropic distance of blocks, log-normal scales by head and axis) plus a strength of each key block, over
+// a temperature by head that evolves over denoise steps and gives heads of very different density.
 //
-// One factor on all temperatures is found by bisection on sampled rows so that the mean density is the wanted one; it
-// is met within 0.02 from 100 blocks on. Below the density that one block a row makes, that is what the mask has.
+// One factor on all temperatures is found by bisection on sampled rows so that the mean density is the requested one,
+// within 0.02 from 100 blocks on. The density is never below that of one block a row.
 #pragma once
 
 #include "backend/mask/pattern.h"

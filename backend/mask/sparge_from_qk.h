@@ -22,7 +22,7 @@ struct SpargeSettings {
 
 // `q` and `k` are [heads, tokens, head_dim], dense. Scores are q k / sqrt(head_dim).
 // Throws Error kMaskShape when the spans do not have that size, kMaskValue when they hold NaN or infinity.
-// REQUIRES: heads, head_dim, rows_together >= 1; block_starts as BlockMask wants them.
+// REQUIRES: heads, head_dim, rows_together >= 1; block_starts valid for BlockMask.
 BlockMask sparge_from_qk(std::span<const float> q, std::span<const float> k, int heads, int head_dim,
                          std::vector<std::int32_t> block_starts, const SpargeSettings& settings = {});
 

@@ -1,6 +1,6 @@
-// What a block mask looks like: density and its spread over heads, rows and columns, and how uneven it is when heads
-// and blocks are cut into contiguous parts. Everything is computed from single bits, without BlockMask::count, so that
-// it can serve as an independent check of plans.
+// Statistics of a block mask: density by head, row and column, and the imbalance when heads and blocks are cut into
+// contiguous parts. Everything is computed from single bits, without BlockMask::count, so that it can serve as an
+// independent check of plans.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ MaskStatistics describe(const BlockMask& mask);
 double imbalance_ratio(std::span<const double> loads);
 
 // Imbalance of active tiles when rank (u, r) of a U x R grid holds heads [H u / U, H (u + 1) / U) and blocks
-// [N r / R, N (r + 1) / R), and computes on the keys of rank (u, (r + s) mod R) in ring step s. Equal to db-SP's
-// hybrid_imbalance_ratio where U divides the heads and R the blocks (it drops the remainders).
+// [N r / R, N (r + 1) / R), and computes on the keys of rank (u, (r + s) mod R) in ring step s. `barrier` equals
+// hybrid_imbalance_ratio of db-SP's code where U divides the heads and R the blocks; that function drops remainders.
 struct SplitImbalance {
   double plain = 1;              // total tiles: max over ranks / mean
   double barrier = 1;            // ranks of a ring group wait for each other in each step; slowest group / mean

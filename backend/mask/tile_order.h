@@ -1,6 +1,6 @@
-// Tokens of a video ordered tile by tile, so that a tile of neighbouring tokens is one run of the sequence: what
-// methods that sparsify by tiles do to their tokens. Tiles are in (frame, y, x) order, tokens inside a tile too. Tiles
-// at the far borders are smaller when the tile does not divide the video; nothing is padded.
+// Tokens of a video ordered tile by tile, so that a tile of neighbouring tokens is contiguous in the sequence, as in
+// methods that sparsify by tiles. Tiles are in (frame, y, x) order, tokens inside a tile too. Tiles at the far borders
+// are smaller when the tile does not divide the video; nothing is padded.
 #pragma once
 
 #include <array>

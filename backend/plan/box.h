@@ -1,6 +1,6 @@
 // Box: a product of three sets (columns, outer tokens, inner tokens), the shape of everything that a rank holds, reads
 // or sends. The token grid is [outer][inner]: full 3D attention is 1 x tokens, a spatial-temporal model is frames x
-// positions. Placement says which boxes each rank holds; the same box at several ranks is a replica.
+// positions. A Placement lists the boxes of each rank; the same box at several ranks is a replica.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,18 @@ using BoxList = std::vector<Box>;
 // Elements: columns x outer x inner.
 std::int64_t volume(const SetTable& sets, const Box& box);
 std::int64_t volume(const SetTable& sets, std::span<const Box> boxes);
+// The intersection; nullopt when it is empty.
 std::optional<Box> meet(SetTable& sets, const Box& a, const Box& b);
 // a without b, as disjoint boxes appended to `out`.
 void subtract(SetTable& sets, const Box& a, const Box& b, BoxList& out);
-// What of `box` none of `boxes` covers; empty when it is covered.
+// The part of `box` that none of `boxes` covers, as disjoint boxes; empty when it is covered.
 BoxList uncovered(SetTable& sets, const Box& box, std::span<const Box> boxes);
 bool covered(SetTable& sets, const Box& box, std::span<const Box> boxes);
 
 class Placement {
  public:
   Placement() = default;
-  // Nothing anywhere.
+  // No boxes at any rank.
   explicit Placement(int ranks) : first_(static_cast<std::size_t>(ranks) + 1, 0) {}
   // boxes_of(rank) -> BoxList; empty boxes are dropped.
   template <typename Function>

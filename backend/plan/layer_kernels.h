@@ -1,8 +1,8 @@
-// The kernels of whole layers: which there are (layer_kernels.def), which of them a layer uses, and what they cost.
+// The kernels of whole layers (rows of layer_kernels.def): which of them a layer uses, and their FLOPs.
 //
 // A strategy names them in its plan, an executor computes them. A kernel's parameters (weights, adaLN shifts and gates,
-// the text that cross-attention reads) belong to its whole name and to the tensors of its first operand, so that q and
-// k have norm weights of their own under one name.
+// the text that cross-attention reads) are keyed by its whole name and the tensors of its first operand, so that q and
+// k have separate norm weights under one name.
 //
 // Layers, by LayerBlock; h = modulate(x) throughout, and parts after the dot:
 //   kWan              q = rms_rope(wq h, sumsq), kv = rms_rope(wkv h, sumsq_k), x = gate.self(x, wo attention(q, kv));
@@ -42,7 +42,7 @@ struct KernelName {
   std::string_view op, part;
 };
 KernelName split_kernel_name(std::string_view name);
-// nullopt when the name, up to its dot, is no row of layer_kernels.def.
+// nullopt when the name, up to its dot, is not a row of layer_kernels.def.
 std::optional<LayerOp> find_layer_op(std::string_view kernel_name);
 
 // The kernel of this name for the shape of the request: axes, tensors and FLOPs. A gate counts one more FLOP for each
@@ -51,14 +51,14 @@ Kernel make_layer_kernel(const Request& request, std::string_view name);
 // The kernels that the request's block uses; none for attention alone.
 std::vector<Kernel> layer_kernels(const Request& request);
 
-// Whether cross_attention divides the keys that it makes of the text by their root mean square over all heads. The text
-// and its projection are parameters, so that a rank with some of the heads knows what the others add: no plan
-// communicates it. A released system would all-reduce 4 bytes for each text token, or repeat the projection.
+// Whether cross_attention divides its text keys by their root mean square over all heads. The text and its projection
+// are parameters, which every rank has in full, so no plan communicates the sums of squares. A released system would
+// all-reduce 4 bytes for each text token, or repeat the projection.
 bool norms_text_keys(const Request& request);
 
-// How positions turn q and k, by which a kernel's embedding is chosen.
+// The form of a kernel's rotary embedding: the positions by which it rotates q and k.
 enum class RotaryForm {
-  kVideo,   // head dim in three parts: frame, row, column; text is not turned
+  kVideo,   // head dim in three parts: frame, row, column; text is not rotated
   kFrame,   // in two: row and column of the inner axis
   kFrames,  // by the outer axis alone
 };

@@ -1,7 +1,7 @@
 // MaskCounter: tiles of a block mask for interned sets, each counted once.
 //
-// A plan asks for the same (heads, q, k) again and again: when it is built, verified, scheduled and reported. Only an
-// executor ever lists tiles. Not thread-safe.
+// A plan's (heads, q, k) are counted several times: when it is built, verified, scheduled and reported. Only executors
+// list tiles. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ class MaskCounter {
   const BlockMask& mask() const { return mask_; }
   // Counts of heads x rows x keys (block_mask.h).
   TileCount count(SetId heads, SetId q, SetId k);
-  // In unrefined tiles, fractional by area: what reports show.
+  // In unrefined tiles, fractional by area, for reports.
   double coarse_tiles(SetId heads, SetId q, SetId k);
   // Keys that any of these rows attends to in any of these heads.
   SetId needed_keys(SetId heads, SetId q);

@@ -1,9 +1,10 @@
-// Plan: what every rank does for one layer, as data.
+// Plan: the operations of every rank for one layer, as data.
 //
 // A plan is a flat graph of operations. One call of the builder makes one *post* for all ranks; an *op* is one rank's
 // part of a post. Posts are totally ordered and an op depends on ops of earlier posts only, which is the proof that no
-// plan deadlocks: the lowest unfinished post can always finish. What an op touches is stated once, by for_each_read and
-// for_each_fill (plan_access.h); dependencies, verification, buffer lifetimes and memory follow from them.
+// plan deadlocks: the lowest unfinished post can always finish. The reads and writes of an op are defined once, by
+// for_each_read and for_each_fill (plan_access.h); dependencies, verification, buffer lifetimes and memory follow from
+// them.
 //
 // Everything is a flat array addressed by index, so that a plan can be hashed, printed, compared and stored. Ids are
 // positions: op 7 is ops[7]. kNone marks an absent reference.
@@ -43,10 +44,10 @@ struct Value {
   TensorSet tensors;
   Axis columns = Axis::kHeads;
   Placement placement;
-  int layer = 0;          // attention of the layer: 0 for 3D and spatial, 1 for temporal
-  IdRange pending;        // groups whose shares a reduce must still add up; empty: none
+  int layer = 0;          // index of the attention in the layer: 0 for 3D and spatial, 1 for temporal
+  IdRange pending;        // groups whose partial sums a reduce must still add; empty: none
   AccId partial = kNone;  // the accumulator whose unfinished rows (o, m, l) these are
-  IdRange sources;        // a view: union or narrowing of other values, no views themselves; no op, no copy
+  IdRange sources;        // of a view: the values it is the union or a part of, never views; no op, no copy
   bool given = false;     // an input of the layer
 };
 
@@ -57,7 +58,7 @@ struct Accumulator {
   MaskId mask = kNone;
 };
 
-// A mask of the request, or that mask with every block cut into `slices`. A plan names masks, it never holds one.
+// A mask of the request, or that mask with every block cut into `slices`. A plan refers to masks and never holds one.
 struct MaskUse {
   AttendedAxis axis = AttendedAxis::kInner;
   int slices = 1;
@@ -65,7 +66,7 @@ struct MaskUse {
 };
 
 // A token-local kernel. A contracting one (a GEMM, a sum of squares) maps columns of `in` to columns of `out` and adds
-// over its input columns; any other keeps columns and tensors of its first operand. Weights, and what else is the same
+// over its input columns; any other keeps columns and tensors of its first operand. Weights, and all else that is equal
 // for all tokens (the text that cross-attention reads, the timestep of a modulation), are parameters of a kernel, not
 // values of the plan.
 struct Kernel {
@@ -105,23 +106,23 @@ struct Post {
   KernelId kernel = kNone;
   AccId acc = kNone;
   int ring_step = 0;      // of an attend: which step of its ring
-  bool balances = false;  // a move that only spreads load: what it sends is counted apart, as `exchange`
+  bool balances = false;  // a move that only spreads load: its bytes are reported separately, as `exchange`
 };
 
 struct Op {
   PostId post = kNone;
   int rank = 0;
   GroupId group = kNone;                                                   // of a communication
-  IdRange deps;                                                            // in dep_refs: ops that must have ended
+  IdRange deps;                                                            // in dep_refs: ops that must end first
   IdRange messages;                                                        // in message_refs
   SetId heads = kEmptySet, seq = kEmptySet, q = kEmptySet, k = kEmptySet;  // of an attend
   std::int64_t tiles = 0;  // active tiles of an attend, in slices of its mask; x sequences x batch
   std::int64_t flops = 0;
 };
 
-// Data between the ops of one post. src == dst is a local copy and moves 0 bytes.
+// Data between the ops of one post. src == dst is a local copy and counts 0 bytes.
 struct Message {
-  int src = 0, dst = 0;
+  int src = 0, dst = 0;  // ranks
   Box box;
   std::int64_t bytes = 0;
 };
@@ -190,7 +191,7 @@ const char* post_kind_name(PostKind kind);
 // Bytes that each rank sends (src != dst), from the plan's messages.
 std::vector<std::int64_t> bytes_sent(const Plan& plan);
 std::vector<std::int64_t> bytes_received(const Plan& plan);
-// A content hash of everything the plan says; equal plans on any machine have equal hashes.
+// A hash of the whole content of a plan, sets by their indices; equal plans have equal hashes on any machine.
 std::uint64_t plan_hash(const Plan& plan);
 
 }  // namespace spscope

@@ -1,8 +1,8 @@
-// What an op touches: the only statement of it. Visitors get (rank, value, box).
+// The reads and writes of an op, defined here and nowhere else. Visitors get (rank, value, box).
 //
 // A rank in a read or fill may differ from the op's own: a pull reads the sender's memory, a push fills the receiver's.
-// Barriers touch nothing. Attends and merges also update their accumulator, and finish closes it; accumulators are
-// private to a rank and ordered by its compute lane.
+// Barriers read and write nothing. Attends and merges also update their accumulator, and finish closes it; accumulators
+// are private to a rank and ordered by its compute lane.
 #pragma once
 
 #include <algorithm>
@@ -89,7 +89,7 @@ void for_each_written_rank(const Plan& plan, const Op& op, Visit&& visit) {
   for (int rank : ranks) visit(rank);
 }
 
-// The values a value is made of: itself, or the bases of a view's sources.
+// visit(value) for each value that holds the data of `id`: itself, or the bases of a view's sources.
 template <typename Visit>
 void for_each_base(const Plan& plan, ValueId id, Visit&& visit) {
   const Value& value = plan.values[static_cast<std::size_t>(id)];

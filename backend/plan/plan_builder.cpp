@@ -134,7 +134,7 @@ IdRange PlanBuilder::add_value_refs(std::span<const ValueId> values) {
   return {begin, static_cast<std::int32_t>(plan_.value_refs.size())};
 }
 
-// Views name bases, so that nobody has to follow views of views.
+// The sources of views are bases, so that views never nest.
 IdRange PlanBuilder::add_sources(std::span<const ValueId> values) {
   std::vector<ValueId> bases;
   for (ValueId value : values)
@@ -150,7 +150,7 @@ IdRange PlanBuilder::add_group_refs(const Groups& groups) {
   return {begin, static_cast<std::int32_t>(plan_.group_refs.size())};
 }
 
-// Every range of a reference array is its owner's alone.
+// Ranges of a reference array are never shared between owners.
 IdRange PlanBuilder::copy_pending(const Value& value) {
   const auto begin = static_cast<std::int32_t>(plan_.group_refs.size());
   for (std::int32_t i = value.pending.begin; i < value.pending.end; ++i) {

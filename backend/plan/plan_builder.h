@@ -1,8 +1,8 @@
-// PlanBuilder: the vocabulary in which a strategy is written.
+// PlanBuilder: the interface with which strategies write plans.
 //
 // One call records one post for all ranks at once. The builder derives send lists from placements and dependencies from
-// reads, so a strategy says only what is where and what happens; posting a move and using its value are separate
-// places in the code, which makes overlap explicit.
+// reads, so a strategy states only placements and operations; posting a move and waiting for it are separate calls,
+// which makes overlap explicit.
 #pragma once
 
 #include <span>
@@ -40,7 +40,7 @@ class PlanBuilder {
   const Placement& placement_of(ValueId value) const { return plan_.values[static_cast<std::size_t>(value)].placement; }
   // All ranks as one group.
   const Groups& everyone() const { return everyone_; }
-  // boxes_of(rank) -> BoxList; a box without columns, outer or inner set means nothing.
+  // boxes_of(rank) -> BoxList; boxes with an empty set are dropped.
   template <typename Function>
   Placement place(Function&& boxes_of) const {
     return Placement::make(request_.ranks, boxes_of);
@@ -51,26 +51,28 @@ class PlanBuilder {
   QueriesKeysValues input_qkv(const Placement& placement, int layer = 0);
   // The union of values with the same tensors; no op, no copy.
   ValueId view(std::span<const ValueId> values);
-  // A part of a value; no op, no copy. Verified: the part must be held.
+  // A part of a value; no op, no copy. REQUIRES: each rank holds its part (verify() checks it).
   ValueId narrow(ValueId value, Placement part);
-  // What the layer must leave, and where.
+  // Declares an output of the layer and its placement.
   void output(ValueId value, Placement placement);
 
-  // -- communication. Groups default to everyone; lanes above 0.
-  // Two-sided: any redistribution inside groups. Throws Error(kPlanNotHeld) when a group does not hold what one of its
-  // members wants. Source choice: the rank itself first, then the next holder in group order.
+  // -- communication. Groups default to everyone(); communication lanes are numbered from 1.
+  // Two-sided: any redistribution inside groups. Throws Error(kPlanNotHeld) when a group does not hold all that one of
+  // its members is to receive. The source is the rank itself where it holds the data, else the next holder in group
+  // order.
   Move exchange(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
-  // One-sided, started by the receiver (pull) or the sender (push). A dependency on another rank's op is a signal.
+  // One-sided, started by the receiver (pull) or the sender (push). A dependency on an op of another rank is executed
+  // as a signal.
   Move pull(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
   Move push(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
   // Adds the pending shares of each group into disjoint parts.
   Move reduce(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
-  // Every earlier op of every member ends before any later one starts.
+  // All earlier ops of all members end before any later one starts.
   void barrier(const Groups& groups = {}, int lane = 1);
   ValueId wait(Move move) { return move.value; }
   // exchange + wait
   ValueId reshard(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
-  // exchange + wait of a move that only spreads load; its bytes are counted apart (Post::balances)
+  // exchange + wait of a move that only spreads load; its bytes are reported separately (Post::balances)
   ValueId rebalance(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
   // exchange to the rank `by` further in each ring
   Move shift(ValueId value, const Groups& rings, int by = 1, int lane = 1);
@@ -86,11 +88,11 @@ class PlanBuilder {
                  const Groups& groups = {});
   // Opens running (o, m, l) for the rows of q, on the executed mask of the axis cut into `slices` a block.
   AccId accumulate(ValueId q, AttendedAxis axis = AttendedAxis::kInner, int slices = 1);
-  // Every rank: its rows of acc x its part of kv. An empty product makes no op.
+  // Every rank attends its rows of acc to its part of kv. A rank without rows or keys gets no op.
   void attend(AccId acc, ValueId kv, int ring_step = 0);
   // Folds unfinished rows that were computed elsewhere into acc.
   void merge(AccId acc, ValueId part);
-  // Normalised rows; each accumulator is finished once, or given away as unfinished rows.
+  // Normalised rows (finish), or unfinished rows that can travel (partial). REQUIRES: each accumulator is closed once.
   ValueId finish(AccId acc) { return close(acc, false); }
   ValueId partial(AccId acc) { return close(acc, true); }
   // accumulate + attend + finish
@@ -103,7 +105,7 @@ class PlanBuilder {
   };
   struct Barrier {  // of one group
     PostId post;
-    std::vector<OpId> op_of_rank;  // kNone for ranks that are no member
+    std::vector<OpId> op_of_rank;  // kNone for ranks that are not members
   };
 
   ValueId add_value(Value value);

@@ -17,7 +17,7 @@ std::uint64_t box_hash(const Box& box) {
                   static_cast<std::uint64_t>(box.inner));
 }
 
-// Who in a group holds exactly a given box: the usual case, in which no box has to be cut.
+// Finds the members of a group that hold exactly a given box: the usual case, in which no box has to be cut.
 class Holders {
  public:
   Holders(const Placement& placement, const std::vector<int>& group) : placement_(placement), group_(group) {
@@ -28,7 +28,7 @@ class Holders {
         head = static_cast<std::int32_t>(entries_.size()) - 1;
       }
   }
-  // Position in the group of the first holder at or after `position`, cyclically; -1 when nobody holds the box.
+  // Position in the group of the first holder at or after `position`, cyclically; -1 when no member holds the box.
   int nearest(const Box& box, std::size_t position) const {
     int best = -1;
     std::size_t best_distance = 0;
@@ -72,8 +72,9 @@ void PlanBuilder::route_box(const Value& value, const Box& want, std::size_t pos
     }
   }
   if (!rest.empty())
-    throw Error(ErrorCode::kPlanNotHeld, fmt::format("the group of rank {} does not hold what it wants of {}", dst,
-                                                     tensor_set_name(value.tensors)));
+    throw Error(ErrorCode::kPlanNotHeld,
+                fmt::format("the group of rank {} does not hold all that it is to receive of {}", dst,
+                            tensor_set_name(value.tensors)));
 }
 
 void PlanBuilder::route(const Value& value, const Placement& placement, const std::vector<int>& group,

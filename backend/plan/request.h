@@ -1,9 +1,9 @@
-// Request: the workload that a strategy plans for, and all that verify() trusts.
+// Request: the workload that a strategy plans for, and the only input that verify() trusts.
 //
 // It is made once per layer (backend/job/layer_request.h) and holds shapes, the masks that will run, the masks that are
-// known when planning, the kernels, and what the layer must compute. Planning on the mask that is about to run would be
-// an oracle: real systems plan with the mask of the last denoise step. A strategy reads `known_mask`; tiles are counted
-// on `executed_mask`.
+// known when planning, the kernels, and the expected outputs. Planning on the mask that is about to run would be an
+// oracle: real systems plan with the mask of the last denoise step. A strategy reads `known_mask`; tiles are counted on
+// `executed_mask`.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@
 
 namespace spscope {
 
-// What a value is, whoever holds it: a hash of the kernel and of what it was computed from. Moves keep it.
+// Identity of a value, whichever rank holds it: a hash of its kernel and operands (terms.h). Moves preserve it.
 using Term = std::uint64_t;
 
-// One output of the layer, taken from the plan `single`: the whole tensor and what it is.
+// One output of the layer, taken from the plan `single`: the whole tensor and its term.
 struct ExpectedOutput {
   TensorSet tensors;  // o, or x
   Axis columns = Axis::kHeads;
@@ -30,9 +30,9 @@ struct ExpectedOutput {
   Term term = 0;
 };
 
-// What a layer is made of around its attention.
+// The structure of a layer around its attention.
 enum class LayerBlock {
-  kAttention,        // the attention alone: q, k and v are given, o is left (run.scope = attention)
+  kAttention,        // the attention alone: inputs q, k and v, output o (run.scope = attention)
   kWan,              // self-attention, cross-attention to text, feed-forward network
   kJoint,            // video and text in one stream, modulated apart (CogVideoX)
   kDoubleStream,     // video and text with weights of their own, attending together (MM-DiT)
@@ -48,19 +48,19 @@ struct Request {
   bool text_first = false;
   std::int32_t hidden = 0, ffn = 0;
   LayerBlock block = LayerBlock::kAttention;
-  std::int32_t context_tokens = 0;  // text that cross-attention reads; 0: there is none
+  std::int32_t context_tokens = 0;  // text that cross-attention reads; 0: none
   int mlps = 1;                     // feed-forward networks of a spatial-temporal layer: one, or one after each block
-  TokenGrid grid = {0, 0, 0};       // of the video tokens: where rotary embeddings turn them
+  TokenGrid grid = {0, 0, 0};       // of the video tokens: their positions for rotary embeddings
   int batch = 1;
   Dtype dtype = Dtype::kBf16;
   TextLayout text = TextLayout::kShard;
   int ranks_per_node = 0;  // 0: all ranks on one node
-  // Costs for strategies that choose by predicted time; nullptr: none are known. Outlives the request.
+  // Costs for strategies that choose by predicted time; nullptr: unknown. Must outlive the request.
   const ClusterPreset* cluster = nullptr;
 
   std::shared_ptr<SetTable> sets;
   std::shared_ptr<MaskCounter> executed_masks[2];  // by axis: [0] outer, [1] inner; null when that axis is not attended
-  std::shared_ptr<MaskCounter> known_masks[2];     // null when nothing is known yet: plan contiguously
+  std::shared_ptr<MaskCounter> known_masks[2];     // null when no mask is known yet: plan contiguously
   // The kernels of the layer that contract, that do not cost one FLOP an element, or that read whole rows; any other
   // name is a kernel without weights that works element by element.
   std::vector<Kernel> kernels;

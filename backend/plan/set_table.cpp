@@ -102,7 +102,7 @@ SetId SetTable::unite(std::span<const SetId> ids) {
   if (operands.size() == 1) return operands.front();
   std::uint64_t hash = operands.size();
   for (SetId id : operands) hash = hash_mix(hash, static_cast<std::uint64_t>(id));
-  // The memo holds the position of the operand list, so that two lists with one hash are told apart.
+  // The memo holds the position of the operand list, so that two lists with one hash can be distinguished.
   if (const SetId* at = unite_.find(hash)) {
     const SetId* list = unite_lists_.data() + static_cast<std::size_t>(*at);
     const std::size_t n = static_cast<std::size_t>(list[0]);

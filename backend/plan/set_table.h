@@ -1,8 +1,8 @@
 // SetTable: interned sets of indices of one axis (tokens, heads, channels).
 //
-// A set is a sorted list of disjoint, non-adjacent spans and is known by its id; equal sets have equal ids, so that
-// equality is one comparison and every operation can be remembered by the ids of its operands. All plans of a request
-// share one table. Reading spans is safe from several threads while nobody calls a non-const member.
+// A set is a sorted list of disjoint, non-adjacent spans, identified by an id; equal sets have equal ids, so that
+// equality is one comparison and every operation can be memoised by the ids of its operands. All plans of a request
+// share one table. Const members may be called from several threads while no thread calls a non-const one.
 #pragma once
 
 #include <cstdint>
@@ -34,14 +34,14 @@ class SetTable {
   int num_sets() const { return static_cast<int>(rows_.size()); }
   bool has(SetId id) const { return static_cast<int>(id) >= 0 && static_cast<int>(id) < num_sets(); }
 
-  SetId both(SetId a, SetId b);   // a and b
-  SetId minus(SetId a, SetId b);  // a without b
+  SetId both(SetId a, SetId b);   // intersection
+  SetId minus(SetId a, SetId b);  // difference
   SetId unite(std::span<const SetId> ids);
   bool within(SetId a, SetId b) { return both(a, b) == a; }
   // The indices at positions [from, to) of the set.
   SetId slice(SetId id, std::int64_t from, std::int64_t to);
-  // The set in `parts` pieces whose sizes differ by at most one: piece j holds positions [m j / parts, m (j+1) /
-  // parts).
+  // The set, of size m, in `parts` pieces whose sizes differ by at most one:
+  // piece j holds positions [m j / parts, m (j + 1) / parts).
   std::vector<SetId> even(SetId id, int parts);
 
  private:
@@ -55,7 +55,7 @@ class SetTable {
   std::vector<Span> pool_, scratch_;
   std::vector<Row> rows_;
   FlatMap<SetId> by_hash_, both_, minus_, unite_;
-  std::vector<SetId> unite_lists_;  // operands of remembered unions: count, ids, result
+  std::vector<SetId> unite_lists_;  // operands of memoised unions: count, ids, result
 };
 
 }  // namespace spscope

@@ -59,7 +59,7 @@ TokenRegion Terms::tokens_of(ValueId value) const {
   return TokenRegion(*plan_.sets, plan_.values[at(value)].placement.boxes());
 }
 
-// A source that is empty everywhere is made by nothing and says nothing.
+// A source that is empty at every rank is written by no op and contributes nothing.
 Terms::Streams Terms::join(std::span<const ValueId> values, const TokenRegion* within) const {
   Streams joined;
   for (ValueId value : values)
@@ -104,7 +104,7 @@ Term Terms::term_of(const Streams& streams) const {
 void Terms::make(PostId id, ValueId value, Streams streams) {
   Streams& known = streams_[at(value)];
   if (!known.empty() && !streams.empty() && term_of(known) != term_of(streams))
-    clashes_.push_back({fmt::format("post {} makes value {} something else than an earlier post", id, value)});
+    clashes_.push_back({fmt::format("post {} computes value {} differently than an earlier post", id, value)});
   if (known.empty()) known = std::move(streams);
 }
 
@@ -158,7 +158,7 @@ void Terms::add_post(PostId id) {
       if (part == kNone) return;
       const Accumulator &theirs = plan_.accumulators[at(part)], &mine = plan_.accumulators[at(post.acc)];
       if (theirs.axis != mine.axis || of(theirs.q) != of(mine.q))
-        clashes_.push_back({fmt::format("post {} merges rows of something else", id)});
+        clashes_.push_back({fmt::format("post {} merges rows of another attention", id)});
       return add_keys(post.acc, std::vector(keys_[at(part)]));
     }
     case PostKind::kFinish: {
@@ -182,7 +182,7 @@ void Terms::add_post(PostId id) {
 void Terms::check_views() {
   for (ValueId id = 0; id < static_cast<ValueId>(plan_.values.size()); ++id)
     if (!plan_.values[at(id)].sources.empty() && overlap(streams_of(id)))
-      clashes_.push_back({fmt::format("view {} joins different things of the same tokens", id)});
+      clashes_.push_back({fmt::format("view {} joins different values of the same tokens", id)});
 }
 
 std::vector<ExpectedOutput> outputs_of(const Plan& plan) {

@@ -1,13 +1,13 @@
-// Terms: what each value of a plan is, whoever holds it.
+// Terms: the identity of each value of a plan, whichever rank holds it.
 //
-// A term is a hash of how a value comes about: inputs by tensors and layer, local kernels by name and operands,
-// attention by axis, queries and keys; moves, views and sums of shares keep it. Two plans compute the same when their
-// outputs have equal terms and verify() found both whole: which rows meet which keys is not part of a term.
+// A term is a hash of the computation of a value: inputs by tensors and layer, local kernels by name and operands,
+// attention by axis, queries and keys; moves, views and reductions preserve it. Two plans compute the same when their
+// outputs have equal terms and verify() accepts both: the pairs of rows and keys are not part of a term.
 //
-// Where streams of tokens have weights of their own (video and text of an MM-DiT block), a view that joins them is not
-// one thing: each stream has its term, and which tokens it is of. Token-local kernels and attention act on each stream
-// apart; narrowing to the tokens of one stream gives that stream; the keys of an accumulator are all streams together.
-// The term of a joined value holds every stream with its tokens over all ranks, so that swapped streams are found.
+// Where streams of tokens have separate weights (video and text of an MM-DiT block), a view that joins them has several
+// terms: each stream has its own, with its tokens. Token-local kernels and attention act on each stream separately;
+// narrowing to the tokens of one stream gives that stream; the keys of an accumulator are all streams together. The
+// term of a joined value hashes every stream with its tokens over all ranks, so that swapped streams are detected.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,8 @@
 
 namespace spscope {
 
-// Two things where a plan may have one: the calls that make a value, or different streams over the same tokens in a
-// view or in the keys of an accumulator.
+// A contradiction: two calls compute one value differently, or a view or the keys of an accumulator have different
+// streams over the same tokens.
 struct TermClash {
   std::string text;
 };
@@ -31,16 +31,16 @@ struct TermClash {
 class Terms {
  public:
   explicit Terms(const Plan& plan);
-  // 0 while nothing makes the value.
+  // 0 when no op writes the value.
   Term of(ValueId value) const { return term_of(streams_of(value)); }
   const std::vector<TermClash>& clashes() const { return clashes_; }
 
  private:
   struct Stream {
     Term term = 0;
-    std::optional<TokenRegion> tokens;  // nullopt: wherever the value is, the only stream then
+    std::optional<TokenRegion> tokens;  // nullopt: all tokens of the value, which has one stream then
   };
-  using Streams = std::vector<Stream>;  // different terms, ascending; empty: nothing makes the value
+  using Streams = std::vector<Stream>;  // different terms, ascending; empty: no op writes the value
 
   void add_post(PostId id);
   void make(PostId id, ValueId value, Streams streams);
@@ -62,7 +62,7 @@ class Terms {
   std::vector<TermClash> clashes_;
 };
 
-// What each output of a plan is. On the plan of the strategy `single` this defines the layer (Request::outputs).
+// The outputs of a plan with their terms. Those of the strategy `single` define the layer (Request::outputs).
 std::vector<ExpectedOutput> outputs_of(const Plan& plan);
 
 }  // namespace spscope

@@ -23,14 +23,14 @@ struct Timeline {
 enum class Source : std::uint8_t { kMeasured = 0, kModelled = 1 };
 enum class Timing : std::uint8_t { kClean = 0, kOversubscribed = 1 };  // oversubscribed: ranks x threads > cores
 
-// Where the times of a run come from. Shown with every figure derived from them. (RunMode is in run_config.h.)
+// The provenance of the times of a run, shown with every figure derived from them. (RunMode is in run_config.h.)
 struct RunProvenance {
   Source compute = Source::kMeasured, network = Source::kMeasured;
   Timing timing = Timing::kClean;
   friend bool operator==(const RunProvenance&, const RunProvenance&) = default;
 };
 
-// What a comparison of a run's outputs with the reference said. Stored numbers: append only.
+// The result of comparing a run's outputs with the reference. Stored numbers: append only.
 enum class Verdict : std::uint8_t { kSkipped = 0, kPassed = 1, kFailed = 2 };
 constexpr std::string_view verdict_name(Verdict v) {
   return v == Verdict::kPassed ? "passed" : v == Verdict::kFailed ? "failed" : "skipped";

@@ -1,4 +1,4 @@
-// TokenRegion: some tokens of the grid [outer][inner], in one form whatever boxes it was made of.
+// TokenRegion: a set of tokens of the grid [outer][inner] in canonical form: equal sets have equal forms.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@
 namespace spscope::verifying {
 namespace {
 
-// One thing that rows have met.
+// Keys that rows have attended to.
 struct Product {
   Box rows;
   SetId keys;

@@ -1,5 +1,5 @@
-// The form of a plan: every id, set and list is one that a reader may follow, at a cost that the plan's size bounds,
-// and every sum over it can be counted. It takes no request, so that plans from files can be judged too.
+// The form of a plan: every id, set and list is valid and can be followed at a cost bounded by the plan's size, and no
+// sum over it overflows. It needs no request, so that plans from files can be checked too.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ class Form {
   }
   std::int32_t columns(const Value& v) const { return p_.num_columns[static_cast<int>(v.columns)]; }
   void dangling(const char* what, std::int32_t id) {
-    found_.add(Rule::kDangling, fmt::format("{} {} refers to what the plan does not have", what, id));
+    found_.add(Rule::kDangling, fmt::format("{} {} has an id out of range", what, id));
   }
 
   void check_shape() {
@@ -81,7 +81,7 @@ class Form {
     int lanes = 1;
     for (const Post& post : p_.posts) lanes = std::max(lanes, post.lane < kMaxLanes ? post.lane + 1 : 1);
     if (p_.lanes != lanes)
-      found_.add(Rule::kType, fmt::format("the plan says {} lanes, its posts use {}", p_.lanes, lanes));
+      found_.add(Rule::kType, fmt::format("the plan states {} lanes, its posts use {}", p_.lanes, lanes));
     if (!found_.empty()) return;
     std::int64_t elements = std::int64_t{p_.batch} * 8;  // no element has as many bytes
     for (std::int64_t factor : {columns, width, std::int64_t{p_.outer_tokens}, std::int64_t{p_.inner_tokens}})
@@ -99,7 +99,7 @@ class Form {
       dangling(what, static_cast<std::int32_t>(ids.size()));
   }
 
-  // Each entry of a reference array belongs to one range: whoever follows all ranges has a bounded way.
+  // Each entry of a reference array belongs to one range, so that following all ranges takes bounded time.
   class Owners {
    public:
     explicit Owners(std::size_t entries) : owned_(entries, 0), left_(entries) {}
@@ -140,7 +140,7 @@ class Form {
     for (std::size_t i = 0; i < p_.ops.size(); ++i)
       if (!take(deps, p_.ops[i].deps, "op", i) || !take(messages, p_.ops[i].messages, "op", i)) return;
     for (const Owners* owners : {&deps, &messages, &values, &groups, &members})
-      if (!owners->all_taken()) return found_.add(Rule::kDangling, "a reference belongs to nothing");
+      if (!owners->all_taken()) return found_.add(Rule::kDangling, "a reference belongs to no range");
   }
 
   void check_records() {
@@ -167,7 +167,7 @@ class Form {
   void check_accumulators() {
     for (std::size_t i = 0; i < p_.masks.size(); ++i)
       if (!known(p_.masks[i].axis) || p_.masks[i].slices < 1 || p_.masks[i].slices > kMaxBlockTokens)
-        found_.add(Rule::kMask, fmt::format("mask {} is none that a plan can have", i));
+        found_.add(Rule::kMask, fmt::format("mask {} has an invalid axis or number of slices", i));
     for (std::size_t i = 0; i < p_.accumulators.size(); ++i) {
       const Accumulator& acc = p_.accumulators[i];
       if (!within(acc.q, p_.values.size()) || !within(acc.mask, p_.masks.size()) || !known(acc.axis))
@@ -250,7 +250,7 @@ class Form {
     const bool carries = moves(post.kind) || post.kind == PostKind::kReduce;
     if ((op.group == kNone) == communicates(post.kind) || (!carries && !op.messages.empty()))
       found_.add(Rule::kDangling,
-                 fmt::format("op {} ({}) has a group or messages amiss", id, post_kind_name(post.kind)));
+                 fmt::format("op {} ({}) has an invalid group or message list", id, post_kind_name(post.kind)));
     if (post.kind == PostKind::kAttend) check_attended_sets(id, p_.accumulators[at(post.acc)].axis);
   }
 

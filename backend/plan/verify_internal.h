@@ -1,5 +1,5 @@
-// What the files of verify() share: the problems found, the plan seen from its ranks, lanes, values and accumulators,
-// and one function a topic.
+// Shared by the files of verify(): the problems found, indices of the plan by rank, lane, value and accumulator, and
+// one function for each group of rules.
 #pragma once
 
 #include <string>
@@ -57,7 +57,7 @@ class PlanIndex {
   // Attends, merges and finishes of the accumulator at the rank.
   std::span<const OpId> uses(AccId acc, int rank) const { return uses_.of(slot(acc, rank)); }
   std::span<const OpId> barriers(int rank) const { return barriers_.of(at(rank)); }
-  // Ops that name the message.
+  // Ops that list the message.
   std::span<const OpId> ends(MessageId message) const { return ends_.of(at(message)); }
   bool member(GroupId group, int rank) const { return members_[slot(group, rank)]; }
 
@@ -88,7 +88,7 @@ struct Context {
   }
 };
 
-// Phase 1: every id, set and shape is one that the rest can use; without a request, and against it.
+// Phase 1: every id, set and shape is valid, in itself (form) and against the request (structure).
 void check_form(const Plan& plan, Findings& found);
 void check_structure(const Plan& plan, const Request& request, Findings& found);
 // Phase 2: order and unmatched, which prove that every op ends; and deadlock, where they do not.

@@ -1,4 +1,4 @@
-// Rules term and output: what the layer leaves is what it should compute, whole, and where the caller expects it.
+// Rules term and output: the outputs have the terms of the layer, are complete, and are where the caller expects them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ class Outputs {
       if (v.given && v.tensors == tensors && v.layer == layer) visit(v);
   }
 
-  // Every rank ends up with the part that it entered with, of the value and by the plan's own word.
+  // Every rank ends with the part that it began with, both in the value and in the placement that the plan declares.
   void check_placement(std::size_t i, const Output& output) {
     const Value& value = c_.value(output.value);
     for (int rank = 0; rank < p_.ranks; ++rank) {

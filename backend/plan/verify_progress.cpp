@@ -42,7 +42,7 @@ void check_members(const Plan& p, const PlanIndex& index, Findings& found) {
       if (index.member(op.group, op.rank))
         ++present[at(op.group)];
       else
-        found.add(Rule::kUnmatched, fmt::format("op {} is not of a member of its group {}", op_id, op.group));
+        found.add(Rule::kUnmatched, fmt::format("the rank of op {} is not a member of its group {}", op_id, op.group));
     }
     for (OpId op_id : index.ops_of_post(id)) {
       const GroupId group = p.ops[at(op_id)].group;

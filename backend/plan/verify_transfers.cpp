@@ -1,4 +1,4 @@
-// Rules bytes, transfer and reduce: messages fill each value exactly as its placement says, and nobody else does.
+// Rules bytes, transfer and reduce: messages fill each value exactly according to its placement, and nothing else does.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ class Transfers {
     };
     if (v.given || !v.sources.empty()) return;
     if (makers.empty()) {
-      if (!want.empty()) bad(Rule::kTransfer, "is made by nobody");
+      if (!want.empty()) bad(Rule::kTransfer, "is not written by any op");
       return;
     }
     const PostId maker = maker_[at(id)] == kNone ? copy_[at(id)] : maker_[at(id)];
@@ -77,7 +77,7 @@ class Transfers {
     if (kind == PostKind::kReduce) {
       if (!reduced(want, fills_.of(slot(id, rank)))) bad(Rule::kReduce, "lacks shares or has one twice");
     } else if (moves(kind)) {
-      if (!filled(want, fills_.of(slot(id, rank)))) bad(Rule::kTransfer, "is not filled as its placement says");
+      if (!filled(want, fills_.of(slot(id, rank)))) bad(Rule::kTransfer, "is not filled according to its placement");
     } else if (makers.size() > 1) {
       bad(Rule::kTransfer, "is made twice");
     }

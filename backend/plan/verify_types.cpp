@@ -1,4 +1,4 @@
-// Rule type: what each kind of op takes and gives, and rule reduce as far as shares of a sum are made.
+// Rule type: operands and results of each kind of op; and rule reduce, as far as it concerns the making of shares.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ bool same_groups(const Plan& plan, const Value& a, const Value& b) {
   return std::ranges::equal(plan.group_list(a.pending), plan.group_list(b.pending));
 }
 
-// Same tensor, whatever the placement.
+// Same tensor, with any placement.
 bool same_tensor(const Value& a, const Value& b) {
   return a.tensors == b.tensors && a.columns == b.columns && a.layer == b.layer && a.partial == b.partial;
 }
@@ -42,7 +42,7 @@ class Types {
     const Value& v = c_.value(id);
     if ((v.partial != kNone) != (v.tensors == kPartialRows)) bad_value(id, "is marked as unfinished rows wrongly");
     if (v.given && (!v.sources.empty() || !v.pending.empty() || v.partial != kNone))
-      bad_value(id, "is given and also made of something");
+      bad_value(id, "is an input and also a view, a pending sum or unfinished rows");
     for (int rank = 0; rank < p_.ranks; ++rank) {
       if ((v.given || !v.sources.empty()) && !c_.index.makers(id, rank).empty())
         bad_value(id, "is an input or a view and also made by an op");
@@ -95,7 +95,7 @@ class Types {
 
   void check_move(PostId id, const Post& post) {
     const Value &from = c_.value(post.src), &to = c_.value(post.dst);
-    if (!same_tensor(from, to)) bad_post(id, "carries one tensor into another");
+    if (!same_tensor(from, to)) bad_post(id, "changes the tensor that it moves");
     if (!to.pending.empty() || from.pending.empty() != (post.kind != PostKind::kReduce))
       bad_post(id, "must add pending shares, and only a reduce may");
     if (post.kind != PostKind::kReduce) return;
@@ -128,7 +128,7 @@ class Types {
       return same_tokens(a, b) && (kernel.contracts || a.columns == b.columns);
     });
     const bool zeros = here.empty() && !c_.value(post.dst).pending.empty();
-    if (!same && !zeros) bad_post(id, "leaves other tokens than it takes");
+    if (!same && !zeros) bad_post(id, "has a result of other tokens than its operand");
     const auto whole = [&](const Value& v) {
       return std::ranges::all_of(v.placement.at(rank),
                                  [&](const Box& box) { return box.columns == c_.all_columns(v.columns); });
@@ -170,12 +170,12 @@ class Types {
     if (q.tensors != kQueries || !q.pending.empty()) bad_post(id, "has an accumulator without queries");
     if (from.layer != q.layer || !from.pending.empty()) bad_post(id, "reads unfinished data or another layer");
     if (post.kind == PostKind::kAttend) {
-      if (from.tensors != kKeysValues) bad_post(id, "attends to what are no keys and values");
+      if (from.tensors != kKeysValues) bad_post(id, "attends to a value other than keys and values");
       return;
     }
     if (from.partial == kNone || c_.accumulator(from.partial).axis != acc.axis ||
         c_.accumulator(from.partial).mask != acc.mask)
-      bad_post(id, "merges what are no unfinished rows of this attention");
+      bad_post(id, "merges a value other than unfinished rows of this attention");
   }
 
   void check_finish(PostId id, const Post& post) {
@@ -185,11 +185,11 @@ class Types {
     const bool tensors = rows.tensors == (rows.partial == kNone ? kOutputs : kPartialRows);
     if (!tensors || rows.layer != q.layer || !rows.pending.empty() ||
         (rows.partial != kNone && rows.partial != post.acc))
-      bad_post(id, "gives something else than its rows");
+      bad_post(id, "has a result other than its rows");
     for (OpId op : c_.index.ops_of_post(id)) {
       const int rank = p_.ops[at(op)].rank;
       if (!std::ranges::equal(rows.placement.at(rank), q.placement.at(rank)))
-        return bad_post(id, "gives other rows than its accumulator has");
+        return bad_post(id, "has other rows than its accumulator");
     }
   }
 
@@ -214,7 +214,8 @@ class Types {
     }
     if (op.flops != flops || op.tiles != 0 || op.heads != kEmptySet || op.seq != kEmptySet || op.q != kEmptySet ||
         op.k != kEmptySet)
-      found_.add(Rule::kType, fmt::format("op {} ({}) claims work that it does not do", id, post_kind_name(post.kind)));
+      found_.add(Rule::kType,
+                 fmt::format("op {} ({}) states work other than that of its shapes", id, post_kind_name(post.kind)));
   }
 
   const Context& c_;

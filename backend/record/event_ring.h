@@ -1,12 +1,14 @@
-// EventRing: the way of an event from the lane that it happened on to the thread that writes it to a file.
+// EventRing: a single-producer, single-consumer queue of events, or of samples of a counter, from the thread on which
+// they happened to the thread that writes them to a file. Each track has a ring.
 //
-// One lane pushes, one writer takes. Nothing locks and nothing waits: a record that finds no room is dropped and
-// counted, since a profiler must not slow down what it measures. The two ends keep their counters on cache lines of
-// their own and a copy of the other's, which is read again only when the copy says that the ring is full, or empty. All
-// memory is touched at the start, so that no push meets a page fault.
+// Lock-free and wait-free: when the ring is full a record is dropped and counted, since a profiler must not slow down
+// what it measures. Producer and consumer keep their counters on separate cache lines, each with a cached copy of the
+// other's, which is refreshed only when the ring appears full or empty. All memory is touched at construction, so that
+// no push causes a page fault.
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,34 +18,48 @@
 
 namespace spscope {
 
-// An event with the run it belongs to. A transfer's entry is its span's begin, its transfer's end its span's end.
+// What a record of a ring is.
+enum class RingKind : std::uint32_t { kSpan = 0, kCollective = 1, kCounter = 2 };
+
+// An event with its run, or a sample. Of a collective, the entry is the begin of the span and the end of its transfer
+// the span's end.
 struct RingRecord {
-  SpanEvent span;
-  RunId run = {};
+  SpanEvent span;      // of a sample, span.begin_ns is the time
+  RunId run = kNoRun;  // kNoRun: of no run
   std::int64_t transfer_begin_ns = 0;
   std::int64_t sequence = 0, bytes = 0;
   CommunicatorId communicator = 0;
   std::int32_t peer = -1;
-  std::uint32_t is_collective = 0;  // 0: all between the run and this has no meaning
+  RingKind kind = RingKind::kSpan;  // kSpan: transfer_begin_ns, sequence, bytes, communicator and peer are unused
   std::uint32_t reserved = 0;
 
   CollectiveEvent collective() const {
     return {span, span.begin_ns, transfer_begin_ns, span.end_ns, sequence, bytes, communicator, peer};
+  }
+  // The value lies where a transfer has its bytes.
+  CounterSample counter() const { return {span.begin_ns, std::bit_cast<double>(bytes)}; }
+  static RingRecord of(const CounterSample& sample, RunId run = kNoRun) {
+    RingRecord record;
+    record.span.begin_ns = record.span.end_ns = sample.time_ns;
+    record.run = run;
+    record.bytes = std::bit_cast<std::int64_t>(sample.value);
+    record.kind = RingKind::kCounter;
+    return record;
   }
 };
 static_assert(sizeof(RingRecord) == 80);
 
 class EventRing {
  public:
-  // Room for at least so many records.
+  // Room for at least `capacity` records: the next power of two.
   explicit EventRing(std::size_t capacity);
   EventRing(const EventRing&) = delete;
   EventRing& operator=(const EventRing&) = delete;
 
   std::size_t capacity() const { return mask_ + 1; }
 
-  // -- by the lane alone
-  // Whether there was room.
+  // -- producer: called by one thread only
+  // False when the ring was full: the record is dropped and counted.
   bool push(const RingRecord& record) noexcept {
     const std::uint64_t end = pushed_.load(std::memory_order_relaxed);
     if (end - taken_seen_ > mask_) {
@@ -58,8 +74,8 @@ class EventRing {
     return true;
   }
 
-  // -- by the writer alone
-  // Records that wait, in order, up to where the ring's memory ends: the rest comes after release().
+  // -- consumer: called by the writer's thread only
+  // The oldest records, contiguous in memory; after release() of all of them the next call may return more.
   std::span<const RingRecord> waiting() noexcept {
     const std::uint64_t begin = taken_.load(std::memory_order_relaxed);
     if (pushed_seen_ == begin) pushed_seen_ = pushed_.load(std::memory_order_acquire);
@@ -67,13 +83,14 @@ class EventRing {
     const std::size_t count = static_cast<std::size_t>(pushed_seen_ - begin);
     return {records_.get() + at, count < mask_ + 1 - at ? count : mask_ + 1 - at};
   }
-  // Gives back the room of the first `count` records of waiting().
+  // Frees the first `count` records of waiting(). REQUIRES: count <= waiting().size().
   void release(std::size_t count) noexcept {
     taken_.store(taken_.load(std::memory_order_relaxed) + count, std::memory_order_release);
   }
 
-  // -- by anybody
+  // -- any thread
   std::int64_t dropped() const noexcept { return static_cast<std::int64_t>(dropped_.load(std::memory_order_relaxed)); }
+  // Records pushed, dropped ones included.
   std::int64_t sent() const noexcept {
     return static_cast<std::int64_t>(pushed_.load(std::memory_order_relaxed)) + dropped();
   }
@@ -82,9 +99,9 @@ class EventRing {
   static constexpr std::size_t kCacheLine = 64;
   std::size_t mask_;
   std::unique_ptr<RingRecord[]> records_;
-  alignas(kCacheLine) std::atomic<std::uint64_t> pushed_{0}, dropped_{0};  // of the lane
+  alignas(kCacheLine) std::atomic<std::uint64_t> pushed_{0}, dropped_{0};  // written by the producer
   std::uint64_t taken_seen_ = 0;
-  alignas(kCacheLine) std::atomic<std::uint64_t> taken_{0};  // of the writer
+  alignas(kCacheLine) std::atomic<std::uint64_t> taken_{0};  // written by the writer
   std::uint64_t pushed_seen_ = 0;
   char padding_[kCacheLine - 2 * sizeof(std::uint64_t)] = {};
 };

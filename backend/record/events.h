@@ -1,20 +1,25 @@
-// Events: what happened on which rank and when, as records of fixed layout in streams.
+// Events: what happened and when, as records of fixed layout on tracks.
 //
-// A stream is (rank, lane, slot). Inside one, events never overlap: each begins at or after the end of the one before,
-// so begins and ends both increase. Times are whole nanoseconds of the run clock, or in the shard of a rank of its raw
-// clock. A record's layout, the numbers of
-// categories and the meaning of flag bits are stored: they are only ever added to.
+// A track is a row of events: a lane of a rank, a stream of a device, a thread of the host, a counter, or a row of
+// another program's trace. On one track events never overlap: each begins at or after the end of the one before, so
+// begins and ends both increase. Times are whole nanoseconds of the run clock, or in a shard of the raw clock of its
+// host. A record's layout, the numbers of categories and kinds and the meaning of flag bits are stored: they are only
+// ever added to.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "backend/base/ids.h"
 
 namespace spscope {
 
-enum class StreamId : std::int64_t {};
+enum class TrackId : std::int64_t {};
+// The run of events that belong to none; keys of runs begin at 1.
+inline constexpr RunId kNoRun{0};
 // Key of a name in the file's string table; 0 is the empty name.
 using NameId = std::uint32_t;
 // Key of a (lane, ranks) pair: the ranks that a collective joins on a lane.
@@ -74,16 +79,36 @@ struct CounterSample {
 };
 static_assert(sizeof(CounterSample) == 16);
 
-struct Stream {
-  StreamId stream_id = {};
-  int rank = 0, lane = 0, slot = 0;
-  bool overlapping = false;  // holds what found no slot: the one kind of stream whose events may overlap
-  friend bool operator==(const Stream&, const Stream&) = default;
+// What a track is. Stored numbers: append only.
+enum class TrackKind : std::uint8_t {
+  kRankLane = 0,      // lane of a rank: what it did for the ops of plans
+  kDeviceStream = 1,  // queue of a device
+  kHostThread = 2,    // thread of a program
+  kCounter = 3,       // samples of one quantity, and no events
+  kForeign = 4,       // any other row of another program's trace
 };
+inline constexpr int kNumTrackKinds = 5;
+std::string_view track_kind_name(TrackKind kind);
 
-// Where the events of a stream went: sent = stored + dropped + unreadable + lost.
+struct Track {
+  TrackId track_id = {};
+  std::optional<int> rank = {}, lane = {};  // REQUIRES: a lane of a rank has both
+  int slot = 0;                             // row within the lane
+  bool overlapping = false;  // holds what found no slot: the one track of a lane whose events may overlap
+  TrackKind kind = TrackKind::kRankLane;
+  std::string name = {};                         // for people; of a counter, what is counted; "" for lanes of ranks
+  std::optional<std::string> process = {};       // program or process, where it is not that of the rank
+  std::optional<std::string> device = {};
+  friend bool operator==(const Track&, const Track&) = default;
+
+  bool is_of(int of_rank, int of_lane) const { return rank == of_rank && lane == of_lane; }
+};
+// "rank 3 lane 1", or what the track calls itself: "counter power of gpu 0".
+std::string track_text(const Track& track);
+
+// Where the events of a track went: sent = stored + dropped + unreadable + lost.
 struct LedgerRecord {
-  StreamId stream_id = {};
+  TrackId track_id = {};
   std::int64_t sent = 0, stored = 0, dropped = 0, unreadable = 0, lost = 0;
   friend bool operator==(const LedgerRecord&, const LedgerRecord&) = default;
 };

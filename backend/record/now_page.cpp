@@ -20,7 +20,7 @@ namespace spscope {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31574f4e53505300;  // "\0SPSNOW1"
-constexpr std::uint32_t kLayout = 1;
+constexpr std::uint32_t kLayout = 2;
 constexpr std::size_t kLineBytes = sizeof(NowLine), kLineWords = 8;
 // 65,536 ranks with 64 lanes each are more than any cluster has; it bounds what a hostile header can make us read.
 constexpr std::uint64_t kMaxLines = std::uint64_t{1} << 22;
@@ -47,7 +47,7 @@ std::int32_t high_half(std::uint64_t word) { return static_cast<std::int32_t>(wo
 Words words_of(const LaneNow& now, std::uint64_t generation) {
   return {generation,
           join(now.op, now.sequence),
-          static_cast<std::uint64_t>(now.run),
+          join(static_cast<std::int32_t>(now.run), now.waits_for),
           join(now.peer, now.repeat * 256 + static_cast<int>(now.state)),
           static_cast<std::uint64_t>(now.bytes),
           static_cast<std::uint64_t>(now.begin_ns),
@@ -62,7 +62,8 @@ NowPage::Line line_of(const Words& words, int rank, int lane) {
   const std::int32_t state = high_half(words[3]) & 0xff;
   now.op = low_half(words[1]);
   now.sequence = high_half(words[1]);
-  now.run = RunId{static_cast<std::int64_t>(words[2])};
+  now.run = RunId{low_half(words[2])};
+  now.waits_for = high_half(words[2]);
   now.peer = low_half(words[3]);
   now.repeat = high_half(words[3]) >> 8;
   now.state = static_cast<LaneState>(state);
@@ -70,7 +71,7 @@ NowPage::Line line_of(const Words& words, int rank, int lane) {
   now.begin_ns = static_cast<std::int64_t>(words[5]);
   const auto sent = static_cast<std::int64_t>(words[6]), dropped = static_cast<std::int64_t>(words[7]);
   const bool known = state < kNumLaneStates && now.op >= kNone && now.sequence >= 0 && now.peer >= kNoPeer &&
-                     now.bytes >= 0 && static_cast<std::int64_t>(now.run) >= 0;
+                     now.bytes >= 0 && static_cast<std::int64_t>(now.run) >= 0 && now.waits_for >= kNone;
   line.whole = known && words[0] % 2 == 0 && 0 <= dropped && dropped <= sent;
   if (!line.whole) now = LaneNow();
   now.sent = std::max<std::int64_t>(0, sent);
@@ -165,12 +166,32 @@ bool owner_alive(const NowPageOwner& owner) {
 
 // Every store is a release, so a reader that sees a new word by an acquire also sees the odd generation before it; the
 // even one after all words is seen only with them. (A fence would do the same and is unknown to ThreadSanitizer.)
-void NowLine::publish(const LaneNow& now) noexcept {
-  const std::uint64_t generation = words_[0].load(std::memory_order_relaxed);
+void NowLine::write(const LaneNow& now, std::uint64_t odd, std::uint64_t next) noexcept {
   const Words words = words_of(now, 0);
-  words_[0].store(generation | 1, std::memory_order_relaxed);
+  words_[0].store(odd, std::memory_order_relaxed);
   for (std::size_t i = 1; i < kLineWords; ++i) words_[i].store(words[i], std::memory_order_release);
-  words_[0].store((generation | 1) + 1, std::memory_order_release);
+  words_[0].store(next, std::memory_order_release);
+}
+
+void NowLine::publish(const LaneNow& now) noexcept {
+  const std::uint64_t odd = generation() | 1;
+  write(now, odd, odd + 1);
+}
+
+void NowLine::mirror(const LaneNow& now, std::uint64_t generation) noexcept {
+  write(now, generation | 1, generation & ~std::uint64_t{1});
+}
+
+LaneNow NowLine::read() const noexcept {
+  constexpr int kTries = 1000;  // of some nanoseconds each: longer than a lane on a core needs for a change
+  Words words{};
+  for (int tries = 0; tries < kTries; ++tries) {
+    words[0] = words_[0].load(std::memory_order_acquire);
+    for (std::size_t i = 1; i < kLineWords; ++i) words[i] = words_[i].load(std::memory_order_acquire);
+    if (words[0] % 2 == 0 && words_[0].load(std::memory_order_relaxed) == words[0]) break;
+    words[0] |= 1;
+  }
+  return line_of(words, 0, 0).now;
 }
 
 NowPageWriter::NowPageWriter(std::string path, const NowPageOwner& owner) : path_(std::move(path)), owner_(owner) {
@@ -220,6 +241,28 @@ NowLine& NowPageWriter::line(int rank, int lane) {
 
 void NowPageWriter::set_complete() noexcept {
   std::atomic_ref(static_cast<Header*>(mapped_)->complete).store(1, std::memory_order_release);
+}
+
+NowPageView::NowPageView(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.fd < 0) cannot_read(ErrorCode::kStoreOpen, path, std::strerror(errno));
+  const Header header = read_header(file.fd, path);
+  first_rank_ = static_cast<int>(header.first_rank);
+  ranks_ = static_cast<int>(header.ranks);
+  lanes_ = static_cast<int>(header.lanes);
+  bytes_ = (1 + std::size_t{header.ranks} * header.lanes) * kLineBytes;
+  void* const mapped = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file.fd, 0);
+  if (mapped == MAP_FAILED) cannot_read(ErrorCode::kStoreOpen, path, std::strerror(errno));
+  mapped_ = mapped;
+}
+
+NowPageView::~NowPageView() { ::munmap(const_cast<void*>(mapped_), bytes_); }
+
+const NowLine* NowPageView::line(int rank, int lane) const {
+  if (rank < first_rank_ || rank >= first_rank_ + ranks_ || lane < 0 || lane >= lanes_) return nullptr;
+  const auto index =
+      static_cast<std::size_t>(rank - first_rank_) * static_cast<std::size_t>(lanes_) + static_cast<std::size_t>(lane);
+  return reinterpret_cast<const NowLine*>(static_cast<const char*>(mapped_) + sizeof(Header)) + index;
 }
 
 NowPage read_now_page(const std::string& path) {

@@ -1,15 +1,16 @@
 // The now page: what every lane of a process does at this moment, in a small mapped file that outlives the process.
 //
 // A header of 64 bytes is followed by one line of 64 bytes for each (rank, lane), rank by rank. A lane alone writes its
-// line, as a seqlock: the first word is odd while the others change. No lane or reader is waited for, nothing is
-// flushed, and the page outlives a killed process: what it did, how many events it had sent, can be read afterwards.
-// Only on a disk file system may a write fault, while the kernel writes the page back; in memory it never does.
+// line, as a seqlock: the first word is odd while the others change, and grows whenever the lane makes progress. No
+// lane or reader is waited for, nothing is flushed, and the page outlives a killed process: what it did, how many
+// events it had sent, can be read afterwards. Only on a disk file system may a write fault, while the kernel writes the
+// page back; in memory it never does. A run that is not recorded has the same lines in memory of its own.
 //
 // header  magic "SPSNOW" u64 | layout u32 | pid i32 | hash of the boot id u64 | first rank, ranks, lanes: u32 each |
 //         1 when the process has told all it had to, else 0: u32 | collection id, 16 bytes | start of the process in
 //         clock ticks since boot, u64 (a pid is used again)
-// line    generation u64 | op i32, sequence i32 | run i64 | peer i32, state u8, repeat i24 | bytes i64 | begin_ns i64 |
-//         sent i64 | dropped i64
+// line    generation u64 | op i32, sequence i32 | run i32, op that it waits for i32 | peer i32, state u8, repeat i24 |
+//         bytes i64 | begin_ns i64 | sent i64 | dropped i64
 #pragma once
 
 #include <array>
@@ -35,25 +36,22 @@ enum class LaneState : std::uint8_t {
 };
 inline constexpr int kNumLaneStates = 6;
 std::string_view lane_state_name(LaneState state);
-// For another lane or another rank.
-constexpr bool waits(LaneState state) {
-  return state == LaneState::kWaitingForPeer || state == LaneState::kWaitingForOp;
-}
 
 inline constexpr int kSeveralPeers = -1, kNoPeer = -2;
 
-// One line.
+// State of one lane.
 struct LaneNow {
   LaneState state = LaneState::kIdle;
   OpId op = kNone;            // of the plan of the run; kNone between ops
   std::int32_t sequence = 0;  // post of the op: its number in its communicator
-  RunId run = {};             // as in the head shard
+  RunId run = {};             // as in the head shard; below 2^31
   int peer = kNoPeer;         // the rank that the op exchanges with or now waits for
   int repeat = 0;             // of the run; negative: a warm-up
   std::int64_t bytes = 0;     // that the op's rank sends
   std::int64_t begin_ns = 0;  // raw clock: where the op's event would begin
   // Events of this lane since the process began, over all runs. dropped <= sent.
   std::int64_t sent = 0, dropped = 0;
+  OpId waits_for = kNone;  // the op, of its rank or of another, without which it cannot go on; kNone: it waits for none
 
   bool inside_op() const { return op != kNone; }
   friend bool operator==(const LaneNow&, const LaneNow&) = default;
@@ -62,7 +60,7 @@ struct LaneNow {
 using CollectionId = std::array<std::uint8_t, 16>;
 std::string collection_text(const CollectionId& id);  // 32 hexadecimal digits
 
-// Whose page it is.
+// Identity of the process that writes a page.
 struct NowPageOwner {
   int pid = 0;
   std::uint64_t start_ticks = 0;  // of the process, since boot
@@ -76,12 +74,24 @@ std::uint64_t hash_of_boot_id();
 // Start of a process in clock ticks since boot; 0 when there is no such process, or it has ended.
 std::uint64_t process_start_ticks(int pid);
 
-// The writing end of a line, for its lane alone.
-class NowLine {
+// A line in memory that lanes and readers share. All writing calls are made by one thread at a time, the lane's.
+class alignas(64) NowLine {
  public:
   void publish(const LaneNow& now) noexcept;
+  // A copy of a line of another host, with the generation that it has there.
+  void mirror(const LaneNow& now, std::uint64_t generation) noexcept;
+  // The lane made progress; what it does is still the same.
+  void beat() noexcept { words_[0].store(generation() + 2, std::memory_order_release); }
+
+  // By any thread or process. What the lane does; when its writer never comes to rest meanwhile, LaneNow() with the
+  // counts of events.
+  LaneNow read() const noexcept;
+  // Grows with every publish() and beat().
+  std::uint64_t generation() const noexcept { return words_[0].load(std::memory_order_relaxed); }
 
  private:
+  void write(const LaneNow& now, std::uint64_t odd, std::uint64_t next) noexcept;
+
   std::atomic<std::uint64_t> words_[8];
 };
 static_assert(sizeof(NowLine) == 64 && std::atomic<std::uint64_t>::is_always_lock_free);
@@ -107,6 +117,24 @@ class NowPageWriter {
   NowPageOwner owner_;
   void* mapped_ = nullptr;
   std::size_t bytes_ = 0;
+};
+
+// The lines of another process of this host as they change.
+class NowPageView {
+ public:
+  // Throws Error as read_now_page() does.
+  explicit NowPageView(const std::string& path);
+  ~NowPageView();
+  NowPageView(const NowPageView&) = delete;
+  NowPageView& operator=(const NowPageView&) = delete;
+
+  // nullptr: the page has no such line. Valid as long as the view.
+  const NowLine* line(int rank, int lane) const;
+
+ private:
+  int first_rank_ = 0, ranks_ = 0, lanes_ = 0;
+  std::size_t bytes_ = 0;
+  const void* mapped_ = nullptr;
 };
 
 // A page as it was found, every number checked.

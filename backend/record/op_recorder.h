@@ -1,51 +1,50 @@
-// OpRecorder: what an executor tells while it runs a plan, so that events reach a file, and others can see what every
-// lane does at this moment, although the executor knows neither files nor formats.
+// OpRecorder: the interface through which an executor records the events of a plan and publishes the current state of
+// every lane, so that the executor depends on neither files nor formats.
 //
-// Calls that name a rank and a lane are made by that lane's own thread; they never wait, never throw and cost tens of
-// nanoseconds. After a run was told to stop, a lane makes no more calls; its last op is then one that did not end.
+// ended() is called by the lane's own thread; it never blocks, never throws and costs tens of nanoseconds. Once a run is
+// stopping, a lane makes no more calls; its last op then has no ended().
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "backend/base/ids.h"
+#include "backend/record/now_page.h"
 #include "backend/record/op_times.h"
 
 namespace spscope {
 
-// What a lane does inside an op.
-enum class OpPhase : std::uint8_t {
-  kWaiting,    // for ops that it depends on, of its own rank or of others
-  kComputing,  // its kernel runs
-  kPosted,     // it has posted and waits for its partners
-  kMoving,     // all partners have posted: data moves
-};
-
-// Why a repeat was stopped: the first cause, not what followed from it.
+// The first cause for which a repeat was stopped, not its consequences.
 struct RankFault {
-  int rank = -1, lane = -1;  // -1: none is known
+  int rank = -1, lane = -1;  // -1: unknown
   OpId op = kNone;
-  bool hung = false;    // it made no progress; else it threw
+  bool hung = false;    // true: no progress; false: it threw
   std::string message;  // names rank, op, peer, sequence number and bytes
 };
 
 class OpRecorder {
  public:
   virtual ~OpRecorder() = default;
-  // A repeat of the plan begins on this process, or has ended; by the executor's caller, while no lane runs.
-  // repeat < 0: a warm-up. One that was stopped ends too, after its fault, if it had one, was told.
+  // A repeat of the plan begins on this process, or has ended; called by the executor's caller while no lane runs.
+  // repeat < 0: a warm-up. end_pass() follows every begin_pass(), also of a stopped repeat, after its fault() if any.
   virtual void begin_pass(int repeat) noexcept = 0;
   virtual void end_pass() noexcept = 0;
   virtual void fault(const RankFault& fault) noexcept = 0;
 
-  // The lane turns to the op and waits for what the op depends on.
-  virtual void enter(int rank, int lane, OpId op, std::int64_t now_ns) noexcept = 0;
-  // The op goes on to another phase. now_ns is raw, as all times here: CLOCK_MONOTONIC_RAW of this host.
-  virtual void phase(int rank, int lane, OpId op, OpPhase phase, std::int64_t now_ns) noexcept = 0;
-  // While posted: of its partners, the lane now waits for this rank. Not told of partners that have posted already.
-  virtual void waits_for(int rank, int lane, OpId op, int peer) noexcept = 0;
-  // The op has ended with these times.
-  virtual void ended(int rank, int lane, OpId op, const OpTimes& raw_times) noexcept = 0;
+  // The run that repeats belong to from now on, as lines and events name it.
+  virtual RunId run() const noexcept = 0;
+  // The line that the executor writes for a lane of this process, valid as long as the recorder; nullptr: the lane has
+  // none. The executor preserves its event counts.
+  virtual NowLine* line(int rank, int lane) noexcept = 0;
+  // The file that holds the lines, which processes of this host can map (NowPageView); "": none.
+  virtual std::string page_path() const = 0;
+
+  // Events of a lane since the process began.
+  struct EventCounts {
+    std::int64_t sent = 0, dropped = 0;
+  };
+  // The op has ended with these times, which are raw: CLOCK_MONOTONIC_RAW of this host.
+  virtual EventCounts ended(int rank, int lane, OpId op, const OpTimes& raw_times) noexcept = 0;
 };
 
 }  // namespace spscope

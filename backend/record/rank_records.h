@@ -22,17 +22,20 @@ struct RankProcess {
   friend bool operator==(const RankProcess&, const RankProcess&) = default;
 };
 
+inline constexpr int kNoRank = -1;
 struct RankClock {
-  int rank = 0;
+  int rank = 0;  // kNoRank: of the tracks of a shard that have no rank
   ClockFit fit;  // without `rejected`
 };
 
-// When a rank began and ended a repeat of a run: on its raw clock in a shard whose clock is raw, else on
-// the run clock. The events of the rank in this repeat are those that began inside.
+// When the ranks of a process began and ended a repeat of a run, which they do together: on their raw clock in a shard
+// whose clock is raw, else on the run clock. The events of a rank in this repeat are those that began inside.
 struct RankRepeat {
   RunId run_id = {};
   int repeat = 0, rank = 0;
   std::int64_t begin_ns = 0, end_ns = 0;
+  int ranks = 1;  // from `rank` on
+  bool holds(int other) const { return other >= rank && other - rank < ranks; }
   friend bool operator==(const RankRepeat&, const RankRepeat&) = default;
 };
 

@@ -24,8 +24,8 @@ double percent_above_even(const StrategyResult& s) {
   return std::max(1.0, std::ceil(100 * (*s.imbalance_ratio - 1) - kRounding));
 }
 
-// What a strategy has over the next one: work that is clearly more even, or else the part of the makespan that it saves
-// most of.
+// The advantage of a strategy over the next one: clearly more even work, or else the part of the makespan where it
+// saves most.
 std::string strength(const StrategyResult& s, const StrategyResult& next) {
   constexpr double kEven = 0.1, kClearlyMore = 0.05;
   if (s.imbalance_ratio && next.imbalance_ratio && *s.imbalance_ratio - 1 < kEven &&
@@ -73,7 +73,7 @@ std::string winner_sentence(const ModeGroup& group, const Judgement& judgement) 
   return fmt::format("{}, {} ahead of {}{}.", fastest, percent_text(ahead), second.label, strength(best, second));
 }
 
-// For whom a strategy waits. By far the longest part of a wait is for the rank that computes longest.
+// The rank that a strategy waits for: by far the longest part of a wait is for the rank that computes longest.
 std::string waited_for(const StrategyResult& s) {
   const auto slow = slowest(s);
   if (!slow) return "";
@@ -85,7 +85,7 @@ std::string waited_for(const StrategyResult& s) {
   return fmt::format(" for the slowest rank of each layer, on average {} above the mean", percent_text(slow->excess));
 }
 
-// What a strategy loses against the best one, in the words of its largest loss.
+// The largest loss of a strategy against the best one, as a sentence.
 std::string loser_sentence(const StrategyResult& s, const StrategyResult& best, bool foreign) {
   if (s.times.compute_ns.empty() || best.times.compute_ns.empty()) return "";
   const double late = excess_ns(s, best, &RankTimes::wait_late_peer_ns), wire = excess_ns(s, best, &RankTimes::wire_ns);
@@ -96,7 +96,7 @@ std::string loser_sentence(const StrategyResult& s, const StrategyResult& best, 
     return fmt::format("{} waits {} more than {}{}.", s.label, duration_text(largest), best.label, waited_for(s));
   if (largest == compute)
     return fmt::format("{} computes {} more than {} on each rank.", s.label, duration_text(compute), best.label);
-  if (foreign) return "";  // bytes beside the compute of another machine say nothing
+  if (foreign) return "";  // wire time beside the compute of another machine is not meaningful
   return fmt::format("{} spends {} more on the wire than {}: it sends {} a rank.", s.label, duration_text(wire),
                      best.label, bytes_text(mean(s.bytes_sent).value_or(0)));
 }
@@ -127,7 +127,7 @@ std::vector<std::string> conclusions(const ModeGroup& group) {
       std::ranges::find_if(group.strategies, [](const StrategyResult* s) { return s->makespan_ns.has_value(); });
   if (timed == group.strategies.end()) return about_plans(group);
   const Judgement judgement = judge(group);
-  if (judgement.lead == Lead::kNobody) return {};
+  if (judgement.lead == Lead::kUnknown) return {};
   std::vector<std::string> sentences = {winner_sentence(group, judgement)};
   const StrategyResult *first = judgement.ranked.front(), *last = judgement.ranked.back();
   if (judgement.level == static_cast<int>(judgement.ranked.size())) return sentences;

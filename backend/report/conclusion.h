@@ -1,4 +1,4 @@
-// Conclusions: who wins and what makes the others slower, in plain words.
+// Conclusions: the fastest strategy and what makes the others slower, as sentences.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace spscope {
 
-// One to three sentences about the strategies of one mode. Empty when nothing can be said: without times that compare,
-// and when other programs disturbed them.
+// One to three sentences about the strategies of one mode. Empty without comparable times and when other programs
+// disturbed them.
 std::vector<std::string> conclusions(const ModeGroup& group);
 
 }  // namespace spscope

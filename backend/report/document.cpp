@@ -2,6 +2,14 @@
 
 namespace spscope {
 
+Column text_column(std::string heading, std::string metric) {
+  return {.heading = std::move(heading), .metric = std::move(metric), .left = true};
+}
+
+Column number_column(std::string heading, std::string metric, int dispensable) {
+  return {.heading = std::move(heading), .metric = std::move(metric), .dispensable = dispensable};
+}
+
 Cell text_cell(std::string text) { return {Hint::kText, {}, std::move(text), {}}; }
 
 Cell duration_cell(std::optional<std::int64_t> ns, std::optional<std::int64_t> spread_ns) {

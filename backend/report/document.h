@@ -1,7 +1,7 @@
-// Document: what a report says, before it is known how it looks.
+// Document: the content of a report, independent of its format.
 //
-// Sections (section_<name>.cpp) make blocks of text, tables and charts; cells carry a value and a hint of what it is.
-// Renderers (render_*.cpp) turn any document into terminal text, Markdown or HTML without knowing a single metric.
+// Sections (section_<name>.cpp) make blocks of text, tables and charts; cells carry a value and a hint of its kind.
+// Renderers (render_*.cpp) turn any document into terminal text, Markdown or HTML without knowledge of metrics.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ enum class Hint {
 
 struct Cell {
   Hint hint = Hint::kText;
-  std::optional<double> number;  // absent: not known, and shown as a dash
+  std::optional<double> number;  // absent: unknown, shown as a dash
   std::string text;
   std::optional<double> spread;  // in the unit of `number`
 };
@@ -39,15 +39,19 @@ Cell verdict_cell(std::string verdict, std::optional<double> max_error);
 
 struct Column {
   std::string heading;
-  std::string metric = {};  // id in metrics.def that explains it; "" when nothing needs explaining
+  std::string metric = {};  // id in metrics.def of its definition; "": none
   bool left = false;        // alignment
-  int dispensable = 0;      // on a narrow terminal, columns of the highest number go first; 0 never goes
+  int dispensable = 0;      // on a narrow terminal, columns of the highest number are dropped first; 0: never dropped
 };
+// Aligned left.
+Column text_column(std::string heading, std::string metric = {});
+// Aligned right.
+Column number_column(std::string heading, std::string metric, int dispensable);
 
 struct Row {
   std::vector<Cell> cells;  // one a column; missing ones at the end are empty
-  bool best = false;        // the one to look at first
-  bool aside = false;       // not one of the things compared: a bound, a sum
+  bool best = false;        // the fastest strategy, emphasised
+  bool aside = false;       // not one of the compared items: a bound, a sum
 };
 
 struct Table {
@@ -62,7 +66,7 @@ struct Paragraph {
   Tone tone = Tone::kPlain;
 };
 
-// Where something comes from: measured values look different from modelled ones wherever they are shown.
+// The provenance of values: measured ones look different from modelled ones wherever they are shown.
 struct Badges {
   struct Badge {
     std::string text, title;
@@ -95,7 +99,7 @@ struct Facts {
   std::vector<std::pair<std::string, std::string>> rows;
 };
 
-// Text to be shown as it is, folded away where that is possible.
+// Preformatted text, collapsed where the format can do that.
 struct Listing {
   std::string caption, text;
 };
@@ -117,7 +121,7 @@ struct Section {
 // One workload of a report.
 struct Part {
   std::string title, subtitle;
-  std::vector<std::string> warnings = {};  // to be read before any number
+  std::vector<std::string> warnings = {};  // shown before any number
   std::vector<Section> sections = {};
 };
 

@@ -1,4 +1,4 @@
-// What a cell of a report shows, the same in every renderer.
+// The text of a report's cells, the same in every renderer.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace spscope {
 
-// What a cell shows: the value, and apart from it what follows the value ("±0.4"), so that tables can align both.
+// The text of a cell: the value, and separately its suffix ("±0.4"), so that tables can align both.
 struct CellText {
   std::string value, suffix;
 };

@@ -44,7 +44,7 @@ bool counted(const ModeGroup& group) {
   return true;
 }
 
-// "interrupted: the run was stopped by SIGINT", without what was just said.
+// "interrupted: the run was stopped by SIGINT", without the kind, which the headline has already.
 std::string without_kind(const std::string& incident, bool is_said) {
   constexpr std::string_view kKind = "interrupted: ";
   return is_said && incident.starts_with(kKind) ? incident.substr(kKind.size()) : incident;

@@ -1,4 +1,4 @@
-// Headlines: what a workload is and where its times come from, in one line each.
+// Headlines: the workload and the provenance of its times, in one line each.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ std::string workload_line(const Workload& workload);
 std::string missing_events_text(const Recording& recording);
 // "no layer was finished by every strategy, so there is nothing to compare; 4,084 events are kept"; "" when one was.
 std::string nothing_finished_text(const Comparison& comparison);
-// What a reader must know before any number: that the run was interrupted, that compute is not the cluster's.
+// Warnings that precede all numbers: the run was interrupted, or compute is not the cluster's.
 std::vector<std::string> headline_warnings(const Comparison& comparison);
 // "a800" of the preset "a800x8" or "p4de" of "p4de-xN": the part that names the device.
 std::string device_name(const std::string& cluster);

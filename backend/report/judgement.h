@@ -1,5 +1,5 @@
-// Judgements: what the times of one mode allow to be said. Tables, charts and conclusions all ask here, so that none of
-// them names a winner which another one denies.
+// Judgements: which strategy of a mode is fastest, as far as its times show. Tables, charts and conclusions all use
+// this, so that they agree on the winner.
 #pragma once
 
 #include <string>
@@ -10,20 +10,20 @@
 namespace spscope {
 
 enum class Lead {
-  kNobody,    // fewer than two times that compare, or something disturbed them
+  kUnknown,   // fewer than two comparable times, or other programs disturbed them
   kTied,      // within the spread of the repeats
-  kTooClose,  // within what a model can tell apart (kModelAccuracy)
+  kTooClose,  // within the accuracy of a model (kModelAccuracy)
   kClear,
 };
 
 struct Judgement {
   std::vector<const StrategyResult*> ranked;  // legal, right, and of clean timing; fastest first
-  Lead lead = Lead::kNobody;
+  Lead lead = Lead::kUnknown;
   int level = 0;            // of a tie: how many of `ranked` are as fast as the first, itself included
-  std::string disturbance;  // what shows that other programs disturbed the times; "" when nothing does
-  bool foreign = false;     // compute is of another machine than the cluster
+  std::string disturbance;  // evidence that other programs disturbed the times (trust.h); "": none
+  bool foreign = false;     // compute is that of another machine than the cluster
 
-  // The strategy that is fastest on the cluster; nullptr when the times do not say.
+  // The strategy that is fastest on the cluster; nullptr when the times do not show it.
   const StrategyResult* winner() const { return lead == Lead::kClear && !foreign ? ranked.front() : nullptr; }
 };
 

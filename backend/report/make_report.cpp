@@ -46,7 +46,7 @@ Section changes_section(const std::string& before_file, const std::string& after
   Table table;
   table.caption = fmt::format("{} -> {}", file_name(before_file), file_name(after_file));
   table.columns = {
-      {"strategy", "", true}, {"before", "makespan"}, {"after", "makespan"}, {"slower by"}, {"", "", true}};
+      text_column("strategy"), {"before", "makespan"}, {"after", "makespan"}, {"slower by"}, text_column("")};
   for (const Change& c : changes)
     table.rows.push_back(
         {{text_cell(c.label), duration_cell(c.before_ns), duration_cell(c.after_ns), cell(Hint::kPercent, c.slower_by),

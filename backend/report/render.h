@@ -14,7 +14,7 @@ struct TerminalStyle {
   bool color = false;
   int width = 120;  // columns
 };
-// What `run`, `compare` and `plan` print: the headline, a table of strategies a mode, warnings, who wins and why.
+// The output of `run`, `compare` and `plan`: the headline, a table of strategies for each mode, warnings, conclusions.
 std::string render_terminal(const Comparison& comparison, const TerminalStyle& style = {});
 // The blocks of one section; charts are left out. Control characters of the text are not passed to the terminal.
 std::string render_terminal(const Section& section, const TerminalStyle& style = {});
@@ -29,7 +29,7 @@ std::string render_json(std::span<const Comparison> comparisons, const std::vect
 Report make_report(std::span<const Comparison> comparisons);
 // GitHub's Markdown. Charts become tables.
 std::string render_markdown(const Report& report);
-// One page without scripts or outside parts. All text is escaped.
+// One page without scripts or external resources. All text is escaped.
 std::string render_html(const Report& report);
 
 // The section that `compare` adds when it is given several files: each strategy before and after.

@@ -1,5 +1,5 @@
-// HTML: one page that can be mailed. Semantic tags, no scripts, nothing loaded; every heading of a table leads to the
-// definition of its metric.
+// HTML: one self-contained page. Semantic tags, no scripts, no external resources; every heading of a table links to
+// the definition of its metric.
 #include <fmt/format.h>
 
 #include "backend/report/format.h"

@@ -78,7 +78,7 @@ struct BlockMarkdown {
     if (!chart.by_rank || chart.bars.size() > kMostRankRows) return "";
     Table table;
     table.caption = chart.caption;
-    table.columns = {{"", "", true}};
+    table.columns = {text_column("")};
     for (const StackedBars::Part& part : chart.parts) table.columns.push_back({part.name, part.metric});
     for (const StackedBars::Bar& bar : chart.bars) {
       Row row{{text_cell(bar.label)}};

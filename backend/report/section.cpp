@@ -62,7 +62,7 @@ Slowest slowest_of(const std::vector<T>& by_rank) {
   return {static_cast<int>(largest - by_rank.begin()), 1, 1, mean > 0 ? static_cast<double>(*largest) / mean - 1 : 0};
 }
 
-// Whether a cell says that there is nothing.
+// Whether a cell is empty: a dash, a zero or an empty text.
 bool nothing(const Cell& cell) {
   if (cell.hint == Hint::kText) return cell.text.empty() || cell.text == "–";
   return cell.hint != Hint::kVerdict && cell.number.value_or(0) == 0;

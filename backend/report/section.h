@@ -1,5 +1,5 @@
-// Sections: one file and one row of sections.def each. A section says what it has to say about one comparison; what it
-// does not know it leaves out.
+// Sections: one file and one row of sections.def each. A section fills blocks about one comparison and omits those
+// without data.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ std::span<const SectionRow> report_sections();
 // REQUIRES: a name of sections.def.
 Section make_section(std::string_view name, const Comparison& comparison);
 
-// -- what sections share
+// -- shared by sections
 
 // The strategies of each mode that occurs, in stored order: figures of different modes never stand in one table.
 struct ModeGroup {
@@ -50,13 +50,13 @@ std::string slowest_text(const StrategyResult& strategy);
 
 bool oversubscribed(const StrategyResult& strategy);
 
-// The parts of a makespan for charts. What a schedule decided is modelled: late peer, wire and other where the network
-// is, compute where compute is.
+// The parts of a makespan for charts. Late peer, wire and other are modelled where the network is, compute where
+// compute is.
 std::vector<StackedBars::Part> time_parts(const StrategyResult& strategy);
 
-// Takes out the columns, but not the first, whose cells all say that there is nothing: dashes, zeros, empty texts.
+// Removes the columns, except the first, whose cells are all empty: dashes, zeros, empty texts.
 void drop_empty_columns(Table& table);
-// Takes out the column of this heading when all its cells read as those of the column `as`.
+// Removes the column of this heading when all its cells have the same text as those of the column `as`.
 void drop_if_same(Table& table, std::string_view heading, std::string_view as);
 
 }  // namespace spscope

@@ -1,4 +1,4 @@
-// Balance: how evenly the work is spread, by three ratios that are never mixed, and what each rank did with its time.
+// Balance: how evenly the work is spread, by three separate ratios, and the time of each rank by activity.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 Table ratio_table(const ModeGroup& group) {
   Table table;
-  table.columns = {{"strategy", "", true},
+  table.columns = {text_column("strategy"),
                    {"imbalance", "imbalance_ratio"},
                    {"barrier", "barrier_imbalance_ratio"},
                    {"coupled", "coupled_imbalance_ratio"},
@@ -38,7 +38,7 @@ Table ratio_table(const ModeGroup& group) {
 Table slowest_table(const ModeGroup& group) {
   Table table;
   table.caption = "The rank that computes longest, in each layer and denoise step";
-  table.columns = {{"strategy", "", true},
+  table.columns = {text_column("strategy"),
                    {"rank", "compute"},
                    {"above the mean", "compute"},
                    {"mean compute", "compute"},
@@ -77,7 +77,7 @@ void add_rank_charts(const ModeGroup& group, Section& section) {
   }
 }
 
-// What a strategy expected of each denoise step and what it met, means over the layers of the step.
+// Planned and actual imbalance of a strategy in each denoise step, means over the layers of the step.
 struct StepBalance {
   double planned = 0, actual = 0;
   int known = 0, layers = 0, decided = 0;
@@ -102,7 +102,7 @@ const char* division_of(const StepBalance& step) {
   return step.known > 0 ? "kept" : "even, nothing known";
 }
 
-// Of a strategy that keeps its decisions over denoise steps: when it decided anew, and what keeping them cost.
+// For a strategy that keeps its decisions over denoise steps: when it decided anew, and the imbalance in between.
 void add_steps(const StrategyResult& s, Section& section) {
   constexpr std::size_t kMostRows = 64;
   const std::map<int, StepBalance> steps = by_step(s);
@@ -137,7 +137,7 @@ std::vector<Cell> layer_cells(const LayerResult& l) {
           cell(Hint::kRatio, l.coupled_imbalance_ratio)};
 }
 
-// The ratios as they are shown: what reads alike is alike.
+// The ratios as displayed: layer passes with equal text count as equal.
 struct ShownBalance {
   std::string imbalance, coupled;
   bool operator==(const ShownBalance&) const = default;

@@ -20,7 +20,7 @@ Cell total(const std::vector<std::int64_t>& by_rank) {
 
 Table volume_table(const ModeGroup& group) {
   Table table;
-  table.columns = {{"strategy", "", true},         {"sent/rank", "bytes_sent"},     {"most of a rank", "bytes_sent"},
+  table.columns = {text_column("strategy"),        {"sent/rank", "bytes_sent"},     {"most of a rank", "bytes_sent"},
                    {"within nodes", "bytes_sent"}, {"between nodes", "bytes_sent"}, {"all ranks", "bytes_sent"},
                    {"messages", "messages"}};
   for (const StrategyResult* s : group.strategies) {
@@ -44,7 +44,7 @@ Table tensor_table(const ModeGroup& group) {
   };
   Table table;
   table.caption = "By tensor, all ranks";
-  table.columns = {{"strategy", "", true}};
+  table.columns = {text_column("strategy")};
   std::vector<const char*> tensors;
   for (const char* tensor : kOrder)
     if (std::ranges::any_of(group.strategies, [&](const StrategyResult* s) { return sent(*s, tensor) > 0; })) {

@@ -1,5 +1,5 @@
-// Memory and the whole model: what each rank must hold, and what the measured layers would come to in a whole
-// generation.
+// Memory and the whole model: the memory of each rank, and the time of a whole generation extrapolated from the layers
+// that ran.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,14 +27,14 @@ void fill_memory(const Comparison& comparison, Section& section) {
     Table table;
     bool any_end_to_end = false;
     const Workload& workload = comparison.workload;
-    table.columns = {{"strategy", "", true},
+    table.columns = {text_column("strategy"),
                      {"peak of a rank", "memory_peak"},
                      {"mean peak", "memory_peak"},
                      {"weights, all ranks", "parameters"},
                      {"end to end", "end_to_end"}};
     for (const StrategyResult* s : group.strategies) {
       if (!s->legal() || s->memory_peak_bytes.empty()) continue;
-      // A generation on the compute of another machine is nobody's.
+      // No end-to-end time when compute is that of another machine than the cluster.
       const auto end_to_end_ns = foreign_compute(*s, workload) ? std::nullopt : s->end_to_end_ns;
       any_end_to_end = any_end_to_end || end_to_end_ns;
       const auto largest = static_cast<double>(*std::ranges::max_element(s->memory_peak_bytes));

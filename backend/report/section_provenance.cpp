@@ -1,5 +1,5 @@
-// How this was made: program, machine, workload, what the parameters of each strategy came out as, and the whole
-// config, so that anyone can make it again.
+// How this was made: program, machine, workload, the resolved parameters of each strategy, and the whole config, so
+// that the run can be repeated.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,9 +62,9 @@ std::string groups_text(const std::vector<std::vector<int>>& groups) {
 
 Table strategy_table(const Comparison& comparison) {
   Table table;
-  table.caption = "What the parameters came out as";
-  table.columns = {{"strategy", "", true},       {"id", "", true},          {"ulysses"}, {"ring"},
-                   {"ulysses groups", "", true}, {"ring groups", "", true}, {"repeats"}, {"planning", "planning"}};
+  table.caption = "Parameters as resolved";
+  table.columns = {text_column("strategy"),       text_column("id"),          {"ulysses"}, {"ring"},
+                   text_column("ulysses groups"), text_column("ring groups"), {"repeats"}, {"planning", "planning"}};
   for (const StrategyResult& s : comparison.strategies) {
     if (!s.legal()) continue;
     table.rows.push_back(
@@ -78,7 +78,7 @@ Table strategy_table(const Comparison& comparison) {
 // "160 GB/s", or "" for what is not known.
 std::string rate(double value, const char* unit) { return value > 0 ? fmt::format("{:.4g} {}", value, unit) : ""; }
 
-// What modelled times rest on.
+// The numbers behind modelled times.
 Facts cluster_facts(const Comparison& comparison) {
   const ClusterFigures& c = *comparison.cluster;
   Facts facts{"Numbers of " + device_name(comparison.workload.cluster), {}};

@@ -1,4 +1,4 @@
-// Summary: one table a mode with a row for each strategy, and the sentences that say who wins and why.
+// Summary: one table a mode with a row for each strategy, and the conclusions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,17 +36,17 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
   const StrategyResult* first = baseline(comparison.strategies, group.mode);
   const bool speedups = first && first->speedup.has_value();
   Table table;
-  table.columns = {{"strategy", "", true}, {"makespan", "makespan"}};
-  if (speedups) table.columns.push_back({"vs " + first->name, "speedup", false, 2});
-  for (Column column : {Column{"compute", "compute", false, 1}, Column{"late peer", "wait_late_peer", false, 1},
-                        Column{"wire", "wire", false, 1}, Column{"other", "other", false, 1},
-                        Column{"imbalance", "imbalance_ratio", false, 3}, Column{"slowest", "compute", false, 5},
-                        Column{"sent/rank", "bytes_sent", false, 4}, Column{"check", "verification", true}})
+  table.columns = {text_column("strategy"), {"makespan", "makespan"}};
+  if (speedups) table.columns.push_back(number_column("vs " + first->name, "speedup", 2));
+  for (Column column : {number_column("compute", "compute", 1), number_column("late peer", "wait_late_peer", 1),
+                        number_column("wire", "wire", 1), number_column("other", "other", 1),
+                        number_column("imbalance", "imbalance_ratio", 3), number_column("slowest", "compute", 5),
+                        number_column("sent/rank", "bytes_sent", 4), text_column("check", "verification")})
     table.columns.push_back(std::move(column));
   const StrategyResult* best = judge(group).winner();
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal()) continue;
-    Row row{{text_cell(s->label), duration_cell(s->makespan_ns, s->makespan_spread_ns)}, s == best, false};
+    Row row{{text_cell(s->label), duration_cell(s->makespan_ns, s->makespan_spread_ns)}, s == best};
     if (speedups) row.cells.push_back(cell(Hint::kSpeedup, s->speedup));
     const RankTimes& t = s->times;
     for (Cell c :
@@ -57,7 +57,7 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
     table.rows.push_back(std::move(row));
   }
   if (const auto bound = bound_of(group)) {
-    Row row{{text_cell("best possible"), duration_cell(bound)}, false, true};
+    Row row{.cells = {text_cell("best possible"), duration_cell(bound)}, .aside = true};
     if (speedups && *bound > 0)
       row.cells.push_back(cell(Hint::kSpeedup, static_cast<double>(*first->makespan_ns) / static_cast<double>(*bound)));
     table.rows.push_back(std::move(row));
@@ -67,16 +67,16 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
 
 Table plan_table(const ModeGroup& group) {
   Table table;
-  table.columns = {{"strategy", "", true},
+  table.columns = {text_column("strategy"),
                    {"imbalance", "imbalance_ratio"},
-                   {"barrier", "barrier_imbalance_ratio", false, 2},
-                   {"coupled", "coupled_imbalance_ratio", false, 1},
-                   {"busiest", "tiles", false, 6},
+                   number_column("barrier", "barrier_imbalance_ratio", 2),
+                   number_column("coupled", "coupled_imbalance_ratio", 1),
+                   number_column("busiest", "tiles", 6),
                    {"sent/rank", "bytes_sent"},
-                   {"messages", "messages", false, 4},
-                   {"tiles", "tiles", false, 5},
-                   {"memory/rank", "memory_peak", false, 3},
-                   {"planning", "planning", false, 7}};
+                   number_column("messages", "messages", 4),
+                   number_column("tiles", "tiles", 5),
+                   number_column("memory/rank", "memory_peak", 3),
+                   number_column("planning", "planning", 7)};
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal()) continue;
     table.rows.push_back(
@@ -107,7 +107,7 @@ StackedBars makespan_bars(const ModeGroup& group) {
   return bars;
 }
 
-// The check says nothing where nothing was computed; the headline says so once.
+// Omitted where nothing was computed: the headline states that once.
 void drop_unchecked(Table& table) {
   const bool none = std::ranges::all_of(table.rows, [](const Row& row) {
     return std::ranges::all_of(row.cells,

@@ -1,4 +1,4 @@
-// Verification: whether outputs are what attention is, and why a strategy cannot run at all.
+// Verification: whether outputs equal the reference, and why strategies cannot run.
 #include <fmt/format.h>
 
 #include "backend/report/section.h"
@@ -13,13 +13,13 @@ std::string hint_of(const Problem& problem) { return problem.hint.empty() ? "" :
 void fill_verification(const Comparison& comparison, Section& section) {
   Table checks, refused;
   bool any_checked = false;
-  checks.columns = {{"strategy", "", true},
-                    {"mode", "provenance", true},
-                    {"outputs", "verification", true},
-                    {"measure", "verification", true},
+  checks.columns = {text_column("strategy"),
+                    text_column("mode", "provenance"),
+                    text_column("outputs", "verification"),
+                    text_column("measure", "verification"),
                     {"layers and steps checked", "verification"}};
   refused.caption = "Refused";
-  refused.columns = {{"strategy", "", true}, {"error", "", true}, {"reason", "", true}};
+  refused.columns = {text_column("strategy"), text_column("error"), text_column("reason")};
   for (const StrategyResult& s : comparison.strategies) {
     for (const Problem& p : s.problems)
       refused.rows.push_back({{text_cell(s.label), text_cell(error_id(p.code)), text_cell(p.message + hint_of(p))}});

@@ -44,7 +44,7 @@ std::int64_t makespan_bound_ns(const Request& request, const Plan& single, const
   }
   for (const AttendedAxis axis : {AttendedAxis::kInner, AttendedAxis::kOuter})
     if (attends[Request::axis_index(axis)]) total_ns += attention_ns(request, axis, profile);
-  // A trillionth off, so that the error of these sums cannot lift the bound above what it bounds.
+  // Less 1e-12 of it, so that rounding of these sums cannot lift the bound above a true makespan.
   return static_cast<std::int64_t>(std::floor(total_ns / request.ranks * (1 - 1e-12)));
 }
 

@@ -1,4 +1,4 @@
-// The best makespan that any strategy could reach: what a comparison measures its strategies against.
+// A lower bound on the makespan of every strategy ("best possible" in reports).
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace spscope {
 
-// A lower bound, in nanoseconds, on the makespan of every plan of this request whose compute costs what the profile
-// says, on any network.
+// A lower bound, in nanoseconds, on the makespan of every plan of this request with compute times from the profile, on
+// any network.
 //
 // Proof. However a plan divides the layer, its attends together cover every active (head, query, key) once and launch
 // at least one kernel, every query with an active key is a row of at least one attend, and its other compute has the
-// FLOPs and at least the bytes of the plan `single`. The costs are affine with coefficients >= 0 (or the larger of two
+// FLOPs and at least the bytes of the plan `single`. The costs are affine with coefficients >= 0 (or the maximum of two
 // such), so the sum over ranks is at least the sum of these; the slowest rank has at least the mean; and a rank's
 // compute runs one op at a time.
 //

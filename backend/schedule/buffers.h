@@ -1,7 +1,8 @@
 // Buffers: the memory that a plan needs at each rank, as (value, rank) and (accumulator, rank) pairs with their bytes.
 //
-// Views cost nothing: they name the buffers of their sources. An accumulator holds o, m and l of its rows in fp32. What
-// uses a buffer follows from for_each_read and for_each_fill alone, plus the accumulator of an attend, merge or finish.
+// Views take no memory: they refer to the buffers of their sources. An accumulator holds o, m and l of its rows in
+// fp32. The users of a buffer follow from for_each_read and for_each_fill; attends, merges and finishes also use their
+// accumulator.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +15,15 @@ namespace spscope {
 struct Buffer {
   int rank = 0;
   std::int64_t num_bytes = 0;
-  bool given = false;  // holds an input: there from the start
-  bool kept = false;   // holds an output: there to the end
+  bool given = false;  // holds an input: live from the start
+  bool kept = false;   // holds an output: live to the end
 };
 
 class BufferTable {
  public:
   explicit BufferTable(const Plan& plan);
   const std::vector<Buffer>& buffers() const { return buffers_; }
-  // Index into buffers(); kNone when the rank holds nothing of it.
+  // Index into buffers(); kNone when the rank holds no part of the value.
   std::int32_t of_value(ValueId value, int rank) const { return index_[slot(value, rank)]; }
   std::int32_t of_accumulator(AccId acc, int rank) const { return index_[slot(num_values_ + acc, rank)]; }
 

@@ -1,5 +1,5 @@
-// Memory that a plan needs at each rank for its activations: values and accumulators, without weights and without the
-// staging buffers of an executor.
+// Memory of a plan at each rank for activations: values and accumulators, without weights and without the staging
+// buffers of an executor.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace spscope {
 
-// Peak bytes by rank that no legal execution exceeds, whatever the speeds of ranks, lanes and network, if a buffer is
-// allocated when its first writer posts and released once all its users are known at its rank to have ended. A rank
-// knows it of its own ops by lane order and dependencies, and of an op of another rank by a direct dependency or a
-// barrier of both. REQUIRES: verify(plan) is empty.
+// Peak bytes by rank that no legal execution exceeds, for any speeds of ranks, lanes and network, if a buffer is
+// allocated when its first writer posts and released once all its users are known at its rank to have ended. The end of
+// an op of the same rank is known by lane order and dependencies, of an op of another rank by a direct dependency or a
+// common barrier. REQUIRES: verify(plan) is empty.
 std::vector<std::int64_t> memory_bound(const Plan& plan);
 
 // Peak bytes by rank along one schedule: a buffer lives from the post of its first writer to the end of its last user,

@@ -1,8 +1,8 @@
-// Network: what carries the messages of a plan, as the schedule sees it.
+// Network: the links between ranks, as the schedule models them.
 //
 // Every rank has an out and an in port, every node a NIC out and in. A message uses the out port of its sender and the
-// in port of its receiver, and the NICs of both nodes when they differ. Links do not know of each other: a message is a
-// job on each link it uses and has arrived when all of them have served it.
+// in port of its receiver, and the NICs of both nodes when they differ. Links are independent: a message is a job on
+// each link that it uses and has arrived when all of them have served it.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ struct Network {
 
   // ranks_per_node 0: all ranks on one node.
   static Network from_profile(const NetworkProfile& profile, int ranks, int ranks_per_node);
-  // Messages arrive when they start: what is left is waiting for partners.
+  // Messages take no time, so that ranks wait only for partners to post.
   static Network instant(int ranks);
 
   int node(int rank) const { return rank / ranks_per_node; }

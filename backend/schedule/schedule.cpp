@@ -118,7 +118,7 @@ Engine::Engine(const Plan& plan, std::span<const std::int64_t> compute_ns, const
   gather_meetings();
 }
 
-// Who waits for whom.
+// Counts the dependencies of every op and lists its dependents.
 void Engine::link_ops() {
   dependents_.first.assign(plan_.ops.size() + 1, 0);
   for (OpId d : plan_.dep_refs) ++dependents_.first[at(d) + 1];
@@ -342,8 +342,8 @@ void Engine::occupy(int rank, int by) {
   push(running.end_ns, EventKind::kCompute, rank);
 }
 
-// What the links touched in this instant have served, and when each has to be asked next. Ends that this brings about
-// may touch links again, in the same instant.
+// Takes the jobs that have ended on the links touched in this instant, and queues their next events. The ends of these
+// messages may touch links again, in the same instant.
 void Engine::settle_links() {
   while (!touched_.empty()) {
     const std::int32_t link = touched_.back();

@@ -1,8 +1,8 @@
-// schedule(): when each op of a plan runs, given how long its compute takes and the network.
+// schedule(): the times of all ops of a plan, given the durations of its compute and a network.
 //
 // Nothing is chosen: lanes run in post order, so the result is a pure function of its arguments, the same on every
-// machine. One engine serves `simulate` (modelled compute), `project` (measured compute), the coupled imbalance ratio
-// and the choice of a strategy.
+// machine. The same engine serves `simulate` (modelled compute), `project` (measured compute) and the coupled imbalance
+// ratio.
 //
 // * A compute op starts when its dependencies and the op before it on its lane have ended. For every other op that is
 //   its post.
@@ -11,7 +11,7 @@
 //   a pull or push when its starter has. A barrier of several ranks takes one latency.
 // * A message takes the latency of its link class, then is a job on each link it uses (shared_link.h, network.h).
 // * While an exchange or reduce with messages is between post and end on a rank, compute there takes
-//   Network::compute_slowdown times as long, once, however many are active.
+//   Network::compute_slowdown times as long, however many of them are active.
 // Copies inside a rank that are part of a transfer take no time.
 #pragma once
 
@@ -24,7 +24,7 @@
 
 namespace spscope {
 
-// `compute_ns` is by OpId; what it says of communication is not read. Takes O((ops + messages) log).
+// `compute_ns` is by OpId; its entries for communication are not read. Takes O(n log n) for n = ops + messages.
 // REQUIRES: verify(plan) is empty, compute_ns.size() == plan.ops.size(), durations >= 0, network.ranks == plan.ranks.
 Timeline schedule(const Plan& plan, std::span<const std::int64_t> compute_ns, const Network& network);
 

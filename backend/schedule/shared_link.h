@@ -1,9 +1,8 @@
-// SharedLink: an equal-share server. n jobs under way each get a share 1/n of the capacity (processor sharing).
+// SharedLink: a processor-sharing server. Each of n active jobs gets 1/n of the capacity.
 //
-// It is computed by virtual time: V grows by capacity / n a nanosecond, a job that comes at V with b bytes ends when V
-// reaches V + b, so an arrival or a departure costs one heap operation however many jobs there are. Jobs come at whole
-// nanoseconds and end at exact times inside; only what is reported is rounded up to a whole nanosecond, so rounding
-// never adds up.
+// It is computed by virtual time: V grows by capacity / n a nanosecond, and a job of b bytes that arrives at V ends at
+// V + b, so an arrival or a departure costs one heap operation for any number of jobs. Jobs arrive at whole nanoseconds
+// and end at exact times; only reported times are rounded up to a whole nanosecond, so rounding does not accumulate.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace spscope {
 
-// x rounded up to a whole number, forgiving the error of the arithmetic that led to it.
+// x rounded up to a whole number, except that an excess within rounding error is dropped.
 std::int64_t whole_ns(double x);
 
 class SharedLink {
@@ -19,12 +18,12 @@ class SharedLink {
   // REQUIRES: capacity > 0, finite.
   explicit SharedLink(double bytes_per_ns) : capacity_(bytes_per_ns) {}
 
-  // A job that comes now. REQUIRES: now never decreases from call to call.
+  // Adds a job of this many bytes. REQUIRES: now never decreases from call to call.
   void add(std::int64_t now_ns, std::int64_t bytes, std::int32_t job);
   // Appends the jobs that have ended by now, in the order of their ends.
   void take_ended(std::int64_t now_ns, std::vector<std::int32_t>& jobs);
   bool busy() const { return !jobs_.empty(); }
-  // When the next job ends if none comes before. REQUIRES: busy(), and what ended by the last call was taken.
+  // The end of the next job if no other arrives before. REQUIRES: busy(), and take_ended() since the last end.
   std::int64_t next_end_ns() const;
 
  private:

@@ -8,7 +8,6 @@
 
 #include "backend/base/check.h"
 #include "backend/base/result.h"
-#include "backend/store/event_table/rank_repeat_row.h"
 #include "backend/store/mask_codec.h"
 #include "backend/store/pyramid/lod_codec.h"
 #include "backend/store/sqlite/table_rows.h"
@@ -46,28 +45,23 @@ Checker checker_of(Database& db, std::string_view table) {
             "side, cells, (SELECT count(*) FROM main.mask_thumbnail t WHERE t.mask_id = mask_thumbnail.mask_id), "
             "ifnull((SELECT heads FROM main.mask m WHERE m.mask_id = mask_thumbnail.mask_id), 0)",
             check_thumbnail};
-  if (table == "rank_repeat_chunk")
-    return {{"run_id", "rank", "repeat_min"}, std::string(kRankRepeatChunkColumns), [](const Statement& row) {
-              for_each_of_row(row, [](const RankRepeat&) {});
-            }};
   const auto shift_of = [](const Statement& row) { return static_cast<int>(row.integer(1, 0, kMaxLodShift)); };
   if (table == "lod_level")
-    return {{"track_id", "shift", "first_bucket"},
-            "track_id, shift, first_bucket, num_buckets, data",
+    return {{"pyramid_id", "shift", "first_bucket"},
+            "pyramid_id, shift, first_bucket, num_buckets, data",
             [shift_of](const Statement& row) {
               decode_level_block(shift_of(row), row.integer(2), row.integer(3), row.blob(4));
             }};
   SPSCOPE_CHECK(table == "lod_strip");
-  return {{"track_id", "shift", "first_bucket"},
-          "track_id, shift, first_bucket, num_buckets, data",
+  return {{"pyramid_id", "shift", "first_bucket"},
+          "pyramid_id, shift, first_bucket, num_buckets, data",
           [](const Statement& row) { decode_strip_block(row.integer(3), row.blob(4)); }};
 }
 
 }  // namespace
 
 std::span<const std::string_view> checked_tables() {
-  static constexpr std::string_view kTables[] = {"plan",      "mask",     "mask_thumbnail", "rank_repeat_chunk",
-                                                 "lod_level", "lod_strip"};
+  static constexpr std::string_view kTables[] = {"plan", "mask", "mask_thumbnail", "lod_level", "lod_strip"};
   return kTables;
 }
 

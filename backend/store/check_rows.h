@@ -16,7 +16,7 @@ namespace spscope {
 class Database;
 
 struct BadRow {
-  std::string name;            // "lod_level track_id 1 shift 12 first_bucket 0"
+  std::string name;            // "lod_level pyramid_id 1 shift 12 first_bucket 0"
   std::int64_t first_key = 0;  // 1
   Error error;                 // what is wrong with it
 };

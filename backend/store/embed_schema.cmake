@@ -1,30 +1,20 @@
 # cmake -DFOLDER=<schemas> -DOUTPUT=<file.cpp> -P embed_schema.cmake
-#   Writes a source file that holds the text of FOLDER/NNNN_*.sql and FOLDER/views/*.sql.
-function(rows_of result)
-  set(rows "")
-  list(SORT ARGN)
-  foreach(path IN LISTS ARGN)
-    get_filename_component(name "${path}" NAME_WE)
-    file(READ "${path}" content)
-    string(APPEND rows "    {\"${name}\", R\"sql(${content})sql\"},\n")
-  endforeach()
-  set(${result} "${rows}" PARENT_SCOPE)
-endfunction()
-
-file(GLOB migration_files "${FOLDER}/[0-9]*_*.sql")
+#   Writes a source file that holds the text of FOLDER/store.sql and FOLDER/views/*.sql.
+file(READ "${FOLDER}/store.sql" schema)
 file(GLOB view_files "${FOLDER}/views/*.sql")
-rows_of(migrations ${migration_files})
-rows_of(views ${view_files})
+list(SORT view_files)
+set(views "")
+foreach(path IN LISTS view_files)
+  get_filename_component(name "${path}" NAME_WE)
+  file(READ "${path}" content)
+  string(APPEND views "    {\"${name}\", R\"sql(${content})sql\"},\n")
+endforeach()
 file(WRITE "${OUTPUT}" "// Written by embed_schema.cmake from schemas.
 #include \"backend/store/embedded_schema.h\"
 
 namespace spscope {
 
-std::span<const SqlText> embedded_migrations() {
-  static constexpr SqlText texts[] = {
-${migrations}  };
-  return texts;
-}
+std::string_view embedded_schema() { return R\"sql(${schema})sql\"; }
 
 std::span<const SqlText> embedded_views() {
   static constexpr SqlText texts[] = {

@@ -6,12 +6,13 @@
 
 namespace spscope {
 
+// The tables: schemas/store.sql.
+std::string_view embedded_schema();
+
 struct SqlText {
-  std::string_view name;  // file name without folder and .sql: "0001_initial"
+  std::string_view name;  // file name without folder and .sql: "rank_load"
   std::string_view text;
 };
-// Migrations in order of their numbers, starting with the first schema.
-std::span<const SqlText> embedded_migrations();
 // One view a file, in alphabetical order.
 std::span<const SqlText> embedded_views();
 

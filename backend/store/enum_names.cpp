@@ -37,7 +37,8 @@ std::vector<EnumName> all_names() {
   for (int x = 0; x < kNumEventCategories; ++x)
     add("event.category", x, event_category_name(static_cast<EventCategory>(x)));
   for (int x = 0; x < kNumRecordKinds; ++x) add("chunk.record_kind", x, record_kind_name(static_cast<RecordKind>(x)));
-  for (int x = 0; x < kNumChunkCodecs; ++x) add("chunk.codec", x, chunk_codec_name(static_cast<ChunkCodec>(x)));
+  add("chunk.codec", ChunkCodec::kPlanes, chunk_codec_name(ChunkCodec::kPlanes));
+  for (int x = 0; x < kNumTrackKinds; ++x) add("track.kind", x, track_kind_name(static_cast<TrackKind>(x)));
   for (int x = 0; x < kNumIncidentKinds; ++x) add("incident.kind", x, incident_kind_name(static_cast<IncidentKind>(x)));
   return rows;
 }

@@ -31,7 +31,7 @@ void mark_as_ours(Database& db, std::int64_t max_bytes) {
 }
 
 void create_tables(Database& db, std::string_view tool_version, const ShardRecord& shard) {
-  for (const SqlText& migration : embedded_migrations()) db.execute(std::string(migration.text));
+  db.execute(std::string(embedded_schema()));
   Statement note(db, "INSERT INTO meta (key, value) VALUES (?, ?)");
   note.run("schema_version", std::to_string(kSchemaVersion));
   note.run("min_reader", std::to_string(kMinReader));

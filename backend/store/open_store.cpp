@@ -14,7 +14,6 @@
 #include "backend/record/collecting_note.h"
 #include "backend/store/embedded_schema.h"
 #include "backend/store/event_table/event_table.h"
-#include "backend/store/migrate_copy.h"
 #include "backend/store/new_store.h"
 #include "backend/store/output_file.h"
 
@@ -131,25 +130,20 @@ void check_views(Database& db) {
                 "drop the view or use SQLite 3.35 or newer");
 }
 
-// The tables of a version. Made once, for all versions: that takes longer than opening a small file.
-const ColumnsByTable& tables_of_version(int version) {
-  static const std::vector<ColumnsByTable> versions = [] {
-    std::vector<ColumnsByTable> made;
+// Those of our schema. Made once: that takes longer than opening a small file.
+const ColumnsByTable& tables_of_schema() {
+  static const ColumnsByTable tables = [] {
     Database db = Database::in_memory();
-    for (const SqlText& migration : embedded_migrations()) {
-      db.execute(std::string(migration.text));
-      made.push_back(columns_of_tables(db));
-    }
-    return made;
+    db.execute(std::string(embedded_schema()));
+    return columns_of_tables(db);
   }();
-  return versions[static_cast<std::size_t>(version - 1)];
+  return tables;
 }
 
-// Each of our tables of a version is there as an ordinary table, so that no view or virtual table of the file takes its
-// place.
-void check_tables(Database& db, int version) {
+// Each of our tables is there as an ordinary table, so that no view or virtual table of the file takes its place.
+void check_tables(Database& db) {
   const ColumnsByTable found = columns_of_tables(db);
-  for (const auto& [table, columns] : tables_of_version(version)) {
+  for (const auto& [table, columns] : tables_of_schema()) {
     const auto it = found.find(table);
     if (it == found.end() || it->second.size() < columns.size() ||
         !std::equal(columns.begin(), columns.end(), it->second.begin()))
@@ -199,34 +193,22 @@ void check_min_reader(const Database& db, int min_reader) {
                 "install a newer spscope");
 }
 
-// The numbers come before the tables: a newer file may have other tables.
-SourceStore check_source(Database db) {
+// The numbers come before the tables: a newer file may have other tables. One that says that it can be read has ours,
+// and more.
+Database checked(Database db) {
   if (!Statement(db, "SELECT 1 FROM main.sqlite_master LIMIT 1").step()) throw nothing_recorded(db.path());
   check_min_reader(db, meta_number(db, "min_reader"));
-  // A newer file that says it can be read has our tables, and more.
-  const int version = std::min(meta_number(db, "schema_version"), kSchemaVersion);
-  if (version < 1)
-    throw Error(ErrorCode::kStoreCorrupt,
-                fmt::format("cannot read \"{}\": meta.schema_version is {}", db.path(), version));
-  check_tables(db, version);
+  check_tables(db);
   check_views(db);
-  return {std::move(db), version};
+  return db;
 }
 
-Database migrated(SourceStore source) {
-  if (source.schema_version == kSchemaVersion) return std::move(source.db);
-  Database copy = Database::copy_in_memory(source.db.path());
-  migrate_copy(source.db, source.schema_version, copy);
-  return copy;
-}
-
-OpenedStore opened(SourceStore source, EventTables tables) {
+OpenedStore opened(Database db, EventTables tables) {
   FileRecord file;
-  file.schema_version = meta_number(source.db, "schema_version");
-  file.min_reader = meta_number(source.db, "min_reader");
-  file.tool_version = meta(source.db, "tool_version");
-  file.created_utc = meta(source.db, "created_utc");
-  Database db = migrated(std::move(source));
+  file.schema_version = meta_number(db, "schema_version");
+  file.min_reader = meta_number(db, "min_reader");
+  file.tool_version = meta(db, "tool_version");
+  file.created_utc = meta(db, "created_utc");
   const ShardRecord shard = shard_record(db);
   if (tables == EventTables::kYes) add_event_tables(db);
   db.execute("PRAGMA query_only = ON");
@@ -235,22 +217,20 @@ OpenedStore opened(SourceStore source, EventTables tables) {
 
 }  // namespace
 
-SourceStore open_source(const std::string& path) {
+OpenedStore open_store(const std::string& path, EventTables tables) {
   check_kind(path);
   check_header(path);
-  return check_source(Database::open_read_only(path));
+  return opened(checked(Database::open_read_only(path)), tables);
 }
-
-OpenedStore open_store(const std::string& path, EventTables tables) { return opened(open_source(path), tables); }
 
 OpenedStore open_damaged(const std::string& path, bool keeps_log) {
   check_kind(path);
-  return opened(check_source(Database::open_damaged(path, keeps_log)), EventTables::kNo);
+  return opened(checked(Database::open_damaged(path, keeps_log)), EventTables::kNo);
 }
 
 OpenedStore open_shard(const std::string& path, EventTables tables) {
   check_kind(path);
-  OpenedStore store = opened(check_source(Database::open_shard(path)), tables);
+  OpenedStore store = opened(checked(Database::open_shard(path)), tables);
   if (store.shard.kind == ShardKind::kNone)
     throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" is a finished file, not a shard of a run", path),
                 "give the shards that a run left, or the file that it was to write");

@@ -18,13 +18,6 @@ struct OpenedStore {
   ShardRecord shard;
 };
 
-// A finished file of any version as it is, checked, without views. `schema_version` is at most ours.
-struct SourceStore {
-  Database db;
-  int schema_version = 0;
-};
-SourceStore open_source(const std::string& path);
-
 // Whether a connection gets the tables of event_table.h and the views of schemas/views in its temp schema: who asks no
 // question in SQL, and opens many shards, does without.
 enum class EventTables { kYes, kNo };

@@ -237,12 +237,12 @@ std::vector<RepeatRecord> StoreReader::repeats(RunId run) const {
 }
 
 std::vector<RankRepeat> StoreReader::rank_repeats(RunId run) const {
-  std::vector<RankRepeat> windows;
-  for_each_rank_repeat(state_->db, run, [&](const RankRepeat& window) { windows.push_back(window); });
-  std::ranges::sort(windows, [](const RankRepeat& a, const RankRepeat& b) {
-    return std::tie(a.repeat, a.rank) < std::tie(b.repeat, b.rank);
-  });
-  return windows;
+  Statement rows(state_->db, fmt::format("SELECT {} FROM main.rank_repeat WHERE run_id = ? ORDER BY repeat, rank",
+                                         kRankRepeatColumns));
+  rows.bind_all(run);
+  std::vector<RankRepeat> repeats;
+  while (rows.step()) repeats.push_back(rank_repeat_of(rows));
+  return repeats;
 }
 
 std::vector<RankProcess> StoreReader::rank_processes() const {
@@ -302,15 +302,15 @@ std::optional<Timeline> StoreReader::timeline(RunId run, int repeat) const {
   if (!pass.flag(2)) return std::nullopt;
   const EventWindow whole{pass.integer(0, 0, kNeverEnded), pass.integer(1, pass.integer(0), kNeverEnded)};
   const int num_ops = pass.count(3);
-  // When each rank was in this repeat; all the time of the repeat for those that nothing is told of.
-  std::map<int, EventWindow> window_of;
-  for (const RankRepeat& r : rank_repeats(run))
-    if (r.repeat == repeat) window_of[r.rank] = {r.begin_ns, r.end_ns};
+  // When ranks were in this repeat; all the time of the repeat for those without a row.
+  std::vector<RankRepeat> windows = rank_repeats(run);
+  std::erase_if(windows, [&](const RankRepeat& r) { return r.repeat != repeat; });
   // The number of ops is not believed before that many events were read.
   std::vector<OpEvent> events = state_->events.op_events(run, whole.begin_ns, whole.end_ns);
   std::erase_if(events, [&](const OpEvent& e) {
-    const auto window = window_of.find(e.rank);
-    return window != window_of.end() && (e.post_ns < window->second.begin_ns || e.post_ns > window->second.end_ns);
+    return std::ranges::any_of(windows, [&](const RankRepeat& r) {
+      return r.holds(e.rank) && (e.post_ns < r.begin_ns || e.post_ns > r.end_ns);
+    });
   });
   const bool unfinished = std::ranges::any_of(events, [](const OpEvent& e) { return e.end_ns == kNeverEnded; });
   if (unfinished || (std::ssize(events) < num_ops && state_->misses_events())) return std::nullopt;

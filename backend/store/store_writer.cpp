@@ -41,7 +41,7 @@ struct StoreWriter::State {
   State(std::unique_ptr<OutputFile> own, OutputFile& out, const WriteOptions& options)
       : own(std::move(own)),
         out(&out),
-        db(std::make_unique<Database>(Database::create(out.temporary_path(), out.path(), options.small))) {
+        db(std::make_unique<Database>(Database::create(out.temporary_path(), out.path()))) {
     mark_as_ours(*db, options.max_bytes);
     begin({}, options);
   }
@@ -56,7 +56,7 @@ struct StoreWriter::State {
   void begin(const ShardRecord& shard, const WriteOptions& options) {
     transaction.emplace(*db);
     create_tables(*db, options.tool_version, shard);
-    events.emplace(*db, options.small ? ChunkCodec::kCoded : ChunkCodec::kPacked);
+    events.emplace(*db, shard.kind == ShardKind::kNone ? Compress::kYes : Compress::kNo);
   }
   void commit() {
     transaction->commit();
@@ -276,8 +276,8 @@ void StoreWriter::replace_clock_samples(int rank, std::span<const ClockSample> s
 }
 
 void StoreWriter::add_rank_repeat(const RankRepeat& r) {
-  state_->statement("INSERT INTO rank_repeat (run_id, repeat, rank, begin_ns, end_ns) VALUES (?, ?, ?, ?, ?)")
-      .run(r.run_id, r.repeat, r.rank, r.begin_ns, r.end_ns);
+  state_->statement("INSERT INTO rank_repeat (run_id, repeat, rank, begin_ns, end_ns, ranks) VALUES (?, ?, ?, ?, ?, ?)")
+      .run(r.run_id, r.repeat, r.rank, r.begin_ns, r.end_ns, r.ranks);
 }
 
 void StoreWriter::add_incident(const IncidentRecord& i) {

@@ -28,7 +28,6 @@ struct WriteOptions {
   bool force = false;             // replace OUT when it is a store of ours
   std::string tool_version = {};  // of this program
   std::int64_t max_bytes = 0;     // fail when the file would grow past this; 0: no limit but the disk's
-  bool small = false;             // compress chunks of events where that saves bytes; slower to write
 };
 
 // Every member throws Error (kStoreWrite, with path and hint) when the disk is full or the file cannot be written.

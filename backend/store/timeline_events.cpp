@@ -51,7 +51,7 @@ class TimelineWriter {
       Slots slots;
       for (OpId op : ops) {
         const int slot = slots.place(times(op).post_ns, times(op).end_ns);
-        write_op(op, events_.stream(lane.first, lane.second, slot, slot == kMaxSlots));
+        write_op(op, events_.track(lane.first, lane.second, slot, slot == kMaxSlots));
       }
     }
   }
@@ -60,7 +60,7 @@ class TimelineWriter {
   const OpTimes& times(OpId op) const { return timeline_.ops[static_cast<std::size_t>(op)]; }
   std::tuple<std::int64_t, std::int64_t, OpId> key(OpId op) const { return {times(op).end_ns, times(op).post_ns, op}; }
 
-  void write_op(OpId id, StreamId stream) {
+  void write_op(OpId id, TrackId track) {
     const Op& op = plan_.ops[static_cast<std::size_t>(id)];
     const PostKind kind = plan_.kind_of(op);
     const bool moves_data = communicates(kind);
@@ -73,7 +73,7 @@ class TimelineWriter {
     if ((moves_data ? provenance_.network : provenance_.compute) == Source::kModelled) span.flags |= kEventModelled;
     // A copy inside a rank may wait for its data too.
     if (!moves_data && times(id).post_ns == times(id).begin_ns) {
-      events_.append(run_, stream, std::span<const SpanEvent>(&span, 1));
+      events_.append(run_, track, std::span<const SpanEvent>(&span, 1));
       return;
     }
     const OpBytes bytes = op_bytes(plan_, op);
@@ -86,7 +86,7 @@ class TimelineWriter {
     event.bytes = bytes.sent;
     event.communicator = communicator_of(op);
     event.peer = bytes.peer;
-    events_.append(run_, stream, std::span<const CollectiveEvent>(&event, 1));
+    events_.append(run_, track, std::span<const CollectiveEvent>(&event, 1));
   }
 
   // Names and communicators are made once a post and once a group: on 1,024 ranks each stands for thousands of ops.
@@ -144,22 +144,6 @@ std::string op_name(const Plan& plan, const Op& op) {
   if ((communicates(post.kind) || post.kind == PostKind::kCopy) && post.src != kNone)
     name += " " + tensor_set_name(plan.values[static_cast<std::size_t>(post.src)].tensors);
   return name;
-}
-
-OpBytes op_bytes(const Plan& plan, const Op& op) {
-  OpBytes bytes;
-  bool several = false;
-  for (MessageId id : plan.messages_of(op)) {
-    const Message& message = plan.messages[static_cast<std::size_t>(id)];
-    if (message.src == message.dst || (message.src != op.rank && message.dst != op.rank)) continue;
-    const bool sends = message.src == op.rank;
-    (sends ? bytes.sent : bytes.received) += message.bytes;
-    const int other = sends ? message.dst : message.src;
-    several |= bytes.peer >= 0 && bytes.peer != other;
-    bytes.peer = other;
-  }
-  if (several) bytes.peer = -1;
-  return bytes;
 }
 
 void append_timeline(EventWriter& events, RunId run, const Plan& plan, const Timeline& timeline, std::int64_t begin_ns,

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "backend/plan/op_bytes.h"
 #include "backend/plan/plan.h"
 #include "backend/plan/timeline.h"
 #include "backend/record/events.h"
@@ -17,15 +18,8 @@ std::string op_name(const Plan& plan, const Op& op);
 // For colour and sums.
 EventCategory op_category(PostKind kind);
 
-// Bytes that the op's rank sends to others, and receives from them, in this op.
-struct OpBytes {
-  std::int64_t sent = 0, received = 0;
-  int peer = -1;  // the only other rank; -1 when there are several or none
-};
-OpBytes op_bytes(const Plan& plan, const Op& op);
-
 // Appends the events of one repeat that starts at `begin_ns` of the run clock. Ops of one rank and lane
-// that overlap go to different slots, at most kMaxSlots; what finds none goes to one overlapping stream. REQUIRES: one
+// that overlap go to different slots, at most kMaxSlots; what finds none goes to one overlapping track. REQUIRES: one
 // entry per op, no op before the repeat begins, and compute begins when it is posted.
 inline constexpr int kMaxSlots = 64;
 void append_timeline(EventWriter& events, RunId run, const Plan& plan, const Timeline& timeline, std::int64_t begin_ns,

@@ -1,8 +1,8 @@
-// cyclic (db-sp.md 8.3 point 0): usp whose blocks are dealt to the ring ranks in turn, block i to rank i mod R, from
-// the layer's entry on, and whose heads are balanced by capped greedy and pair swaps. What depends mostly on the
-// distance of blocks (bands, diagonals) is then even in every ring step, and dense rows and columns are dealt out;
-// nothing moves that usp does not move. Balanced without looking at the mask, blocks need no plan; heads follow the
-// known mask.
+// cyclic: usp whose blocks are dealt to the ring ranks in turn, block i to rank i mod R, from the layer's entry on, and
+// whose heads are balanced by capped greedy and pair swaps; the striping of BurstEngine (arXiv 2509.19836) on whole
+// blocks. Masks that depend mostly on the distance of blocks (bands, diagonals) are then even in every ring step, and
+// dense rows and columns are dealt out; it sends the same bytes as usp. The division of blocks does not depend on the
+// mask; that of heads follows the known mask.
 #include "backend/strategies/balance_heads.h"
 #include "backend/strategies/mesh_plan.h"
 

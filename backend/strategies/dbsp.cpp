@@ -2,11 +2,12 @@
 // the ranks of a Ulysses group by capped greedy; then blocks of queries, and independently blocks of keys, go to the
 // ranks of a ring by a greedy that rewards staying. Q, K and V are exchanged inside the ring before it and O after it.
 // The degrees are given, or chosen for each layer by predicted latency (dbsp_predictor.h). Of a ring rank's blocks,
-// f_q and f_k move: 2 (f_q + f_k) M more bytes than usp over all ranks (db-sp.md 3.7).
+// f_q and f_k move: 2 (f_q + f_k) M more bytes than usp over all ranks.
 //
-// Rows are cut at block borders among all ranks, whatever the degrees, so that layers of different degrees hold the
-// same rows. Unlike the released code (db-sp.md 8.1): keys and mask columns always meet, for any ring degree; plans
-// belong to ring indices, not to rank mod R; the reward always counts; nothing has to divide; no mask travels.
+// Rows are cut at block borders among all ranks, for any degrees, so that layers of different degrees hold the
+// same rows. Unlike in the released code (docs/strategies.md), keys and mask columns agree for any ring degree; plans
+// belong to ring indices, not to rank mod R; the reward always counts; degrees need not divide heads or blocks; no mask
+// is sent.
 #include <algorithm>
 #include <utility>
 
@@ -85,16 +86,12 @@ std::vector<Parameter> parameters_dbsp() {
   rows[1].help = "ring degree; 0: ranks / Ulysses degree, and both 0: chosen for each layer by predicted latency";
   rows.insert(
       rows.end(),
-      {{"reward", 2.0, 0, 1e6, {}, "", "how much blocks are drawn to their home rank, in their own weights"},
-       {"refine", false, 0, -1, {}, "", "whether pairs of heads are exchanged after the greedy"},
-       {"exchange_cost", false, 0, -1, {}, "", "whether predicted latency counts the exchange of blocks"},
-       {"threshold",
-        1.10,
-        0,
-        1e6,
-        {},
-        "",
-        "keep the division in later denoise steps while its imbalance is at most this; 0: divide anew each step"}});
+      {Parameter::real("reward", 2, 0, 1e6, "bias of blocks towards their home rank, in units of their own weight"),
+       Parameter::flag("refine", false, "whether pairs of heads are exchanged after the greedy"),
+       Parameter::flag("exchange_cost", false, "whether predicted latency counts the exchange of blocks"),
+       Parameter::real("threshold", 1.10, 0, 1e6,
+                       "keep the division in later denoise steps while its imbalance is at most this; 0: divide "
+                       "anew each step")});
   return rows;
 }
 

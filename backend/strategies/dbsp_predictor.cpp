@@ -37,7 +37,7 @@ class LinkLoads {
   double latency_ns_ = 0;
 };
 
-// Bytes of the share that one rank holds of one tensor (X of db-sp.md 0.1), all sequences and samples.
+// Bytes of one rank's share of one of q, k, v and o, all sequences and samples.
 double shard_bytes(const Request& request) {
   return static_cast<double>(request.outer_tokens) * request.inner_tokens * request.heads * request.head_dim *
          request.batch * dtype_bytes(request.dtype) / request.ranks;

@@ -1,10 +1,10 @@
-// db-SP's latency predictor (section 4.3 of the paper as quoted in db-sp.md 4.1), which chooses the degrees of a layer:
+// db-SP's latency predictor (arXiv 2511.23113, section 4.3), which chooses the degrees of a layer:
 //
 //   L = all_to_all + (max(step, hop) (R - 1) + step) ratio
 //
-// The released code has no predictor and the paper gives no constants; ours come from the cluster of the request. The
-// formula knows neither the exchange of balanced blocks (added as an option) nor, in `step`, anything but a linear cost
-// of blocks (ours is affine, by the cluster's profile). Its ratio also multiplies hops, as in the paper.
+// The released code has no predictor and the paper gives no constants; ours come from the cluster of the request. Two
+// differences: the formula omits the exchange of balanced blocks (an option here), and its `step` is linear in blocks
+// (here affine, by the cluster's profile). As in the paper, the ratio also multiplies hops.
 #pragma once
 
 #include "backend/strategies/strategy.h"
@@ -21,10 +21,10 @@ struct LatencyTerms {
 };
 double predicted_latency_ns(const LatencyTerms& terms, bool with_exchange);
 
-// The terms of one layer under a decision with explicit block lists. Communication takes as long as its busiest link
-// needs for its bytes, plus the latency of its slowest message for each collective. With nothing known the mask counts
-// as dense; with no cluster (Request::cluster) one pair of tokens costs 1 ns and communication nothing, so that the
-// ratio alone decides.
+// The terms of one layer under a decision with explicit block lists. A communication takes the bytes of its busiest
+// link over that link's rate, plus the latency of its slowest message for each collective. Without a known mask,
+// attention counts as dense; without a cluster (Request::cluster) one pair of tokens costs 1 ns and communication
+// nothing, so that only the ratio decides.
 LatencyTerms latency_terms(const Request& request, const Decision& decision);
 
 }  // namespace spscope

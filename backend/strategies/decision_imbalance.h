@@ -1,4 +1,4 @@
-// How uneven a division of heads and blocks is on a mask, without a plan: what db-SP decides by.
+// The imbalance of a division of heads and blocks on a mask, without a plan: the criterion of db-SP's decisions.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace spscope {
 
-// Active (head, query, key) triples of tokens: by Ulysses index u, query group a, key group b, at [(u R + a) R + b]. A
-// list that is empty means even cuts in order.
+// Active (head, query, key) triples of tokens, by Ulysses index u, query group a and key group b, at [(u R + a) R + b].
+// An empty list of the decision means even cuts in order.
 std::vector<std::int64_t> tile_areas(const Request& request, const Decision& decision, MaskCounter& mask);
 
-// The barrier ratio of db-sp.md 1.2: ranks of a ring wait for each other after each ring step, rings do not. Rank a
-// of a ring attends the keys of group (a - s) mod R in step s. 1 when nothing is active. Along the spread axis of the
-// request only: an axis that needs no communication is not divided by a decision.
+// The barrier ratio (backend/schedule/imbalance.h): ranks of a ring wait for each other after each ring step, rings do
+// not. Rank a of a ring attends the keys of group (a - s) mod R in step s. 1 when nothing is active. Along the spread
+// axis of the request only: decisions do not divide an axis that needs no communication.
 double barrier_ratio(std::int64_t ring, const std::vector<std::int64_t>& tile_areas);
 
 // The barrier ratio of a decision on the mask that is known (planned imbalance), 1 when none is known; and on the mask

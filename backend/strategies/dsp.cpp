@@ -2,7 +2,7 @@
 // frames. The hidden state enters cut along frames, switches to a cut along positions by one all-to-all before the
 // temporal block, and back after it; both attentions then see whole sequences. Cuts may be uneven, nothing is padded.
 // Sent by all ranks: 2 M (1 - sum_r t_r s_r / (T S)) bytes, with t_r of T frames and s_r of S positions at rank r;
-// 2 (N-1)/N M where both divide (systems.md 2.3).
+// 2 (N-1)/N M where both divide.
 #include "backend/strategies/sharding.h"
 
 namespace spscope {

@@ -11,9 +11,9 @@ namespace spscope {
 using IndexGroups = std::vector<std::vector<std::int32_t>>;
 
 // The home of each index before any balancing: group g has [n g / G, n (g+1) / G), so that group sizes differ by at
-// most one and nothing has to divide.
+// most one; G need not divide n.
 IndexGroups even_groups(int num_indices, int num_groups);
-// Dealt out in turn: index i is in group i mod G.
+// Round robin: index i is in group i mod G.
 IndexGroups cyclic_groups(int num_indices, int num_groups);
 
 // Indices by weight, the heaviest first; ties: the lower index first.

@@ -1,9 +1,9 @@
 // The layer around the attention that a strategy spreads over ranks.
 //
-// A strategy says where rows are and how attention happens; what a rank does with its own rows before and after is the
-// same for every strategy. With run.scope = attention (LayerBlock::kAttention) the layer is given q, k and v and leaves
-// o. With run.scope = layer it is given the hidden state x and leaves x: token-local work that needs no communication
-// where ranks hold whole rows, and what WeightCut says where they hold parts of the weights.
+// A strategy defines the placement of rows and the attention; the work of a rank on its own rows before and after is
+// the same for every strategy. With run.scope = attention (LayerBlock::kAttention) the inputs are q, k and v and the
+// output is o. With run.scope = layer input and output are the hidden state x: token-local work, which needs no
+// communication where ranks hold whole rows, and that of a WeightCut where they hold parts of the weights.
 #pragma once
 
 #include "backend/strategies/layer_blocks.h"

@@ -1,5 +1,5 @@
-// The blocks of published models (layer_kernels.h says what each computes), in two halves around an attention that the
-// strategy runs as it likes. One description serves every strategy: `single` defines the layer by it.
+// The blocks of published models (layer_kernels.h has their formulas), in two halves around an attention that the
+// strategy implements. One description serves every strategy, and `single` defines the layer by it.
 #pragma once
 
 #include "backend/strategies/layer_parts.h"
@@ -8,8 +8,8 @@ namespace spscope {
 
 struct BlockEntry {
   ValueId q = kNone, kv = kNone;  // of the attention: the heads that each rank computes, at its gathered tokens
-  ValueId x = kNone;              // hidden state that the block was given
-  ValueId h = kNone;              // the same modulated and gathered, where the feed-forward network reads it too
+  ValueId x = kNone;              // hidden state at the input of the block
+  ValueId h = kNone;              // the same modulated and gathered; set where the feed-forward network reads it too
 };
 
 // Everything before the attention of one block, and everything after it; `o` has the heads and tokens of the entry's q.

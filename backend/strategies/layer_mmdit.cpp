@@ -1,6 +1,5 @@
-// Blocks in which video and text attend to each other: with one set of weights and modulations of their own
-// (CogVideoX), with every weight their own (MM-DiT double stream), and as one stream (MM-DiT single stream;
-// systems.md 4.2).
+// Blocks in which video and text attend to each other: with shared weights and separate modulations (CogVideoX), with
+// all weights separate (MM-DiT double stream), and as one stream (MM-DiT single stream), as in diffusers.
 #include "backend/strategies/layer_blocks.h"
 
 namespace spscope {

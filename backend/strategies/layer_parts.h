@@ -1,8 +1,8 @@
-// Pieces that whole layers are written with: the description of a block (layer_blocks.h) is one for every strategy.
+// Building blocks of whole layers, with which each block of layer_blocks.h is described once for every strategy.
 //
 // A strategy that cuts tokens holds whole rows of the hidden state, and nothing here communicates. One that cuts
-// weights (Megatron) computes some heads and some feed-forward columns at each rank; what it needs around them is its
-// WeightCut.
+// weights (Megatron) computes some heads and some feed-forward columns at each rank; its WeightCut is the communication
+// around them.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace spscope {
 
-// Which columns each rank computes, and what joins them. Empty members: whole weights, nothing to do.
+// The columns that each rank computes, and the communication that joins them. Empty members: whole weights.
 struct WeightCut {
   using Step = std::function<ValueId(PlanBuilder&, ValueId)>;
   std::vector<SetId> heads, ffn;  // by rank
@@ -37,11 +37,11 @@ class LayerParts {
 
   PlanBuilder& builder() { return b_; }
   const Request& request() const { return b_.request(); }
-  // The hidden state that the layer is given: whole rows of the tokens at `rows`, whose columns do not matter.
+  // The hidden state at the layer's input: whole rows of the tokens of `rows`, whose columns are ignored.
   ValueId input(const Placement& rows);
 
-  // The kernel `op`, or `op.part`, on all tokens of the values. REQUIRES: it is a kernel of the request;
-  // otherwise ends with its name and the block.
+  // The kernel `op`, or `op.part`, on all tokens of the values. REQUIRES: it is a kernel of the request; the check
+  // names the kernel and the block.
   ValueId run(std::string_view op, std::string_view part, const std::vector<ValueId>& values);
   // `op.part` of each stream on its tokens; the results beside each other.
   ValueId run(std::string_view op, const TokenStreams& streams, const std::vector<ValueId>& values);

@@ -1,6 +1,6 @@
 // The two blocks of a spatial-temporal layer (STDiT, Latte): attention inside each frame, then along frames at each
 // position, each followed by attention to a text that is a parameter; a feed-forward network after each block, or
-// after the temporal one alone (systems.md 2.5, 4.2).
+// after the temporal one alone.
 #include "backend/strategies/layer_blocks.h"
 
 namespace spscope {

@@ -1,6 +1,6 @@
 // The block of the Wan family: self-attention with q and k normed over all channels, attention to a text that is a
-// parameter, its q and k normed likewise, feed-forward network (systems.md 4.2). Where heads are cut, each norm needs
-// the sum of squares of all.
+// parameter, its q and k normed likewise, feed-forward network (wan/modules/model.py). Where heads are cut, each norm
+// needs the sum of squares of all.
 #include "backend/strategies/layer_blocks.h"
 
 namespace spscope {

@@ -1,6 +1,7 @@
-// What megatron_sp and megatron_tp share: every weight is cut over all ranks, by heads around the attention and by
-// channels inside the feed-forward network, so that each rank computes all tokens of its part. Norms over all channels
-// (Wan) need the sums of squares of all heads: an all-reduce of 4 bytes a token, reported apart from the hidden state.
+// Shared by megatron_sp and megatron_tp: every weight is cut over all ranks, by heads around the attention and by
+// channels inside the feed-forward network, so that each rank computes its part for all tokens. Norms over all channels
+// (Wan) need the sums of squares of all heads: an all-reduce of 4 bytes a token, reported separately from the hidden
+// state.
 #pragma once
 
 #include "backend/strategies/sharding.h"

@@ -1,7 +1,6 @@
 // megatron_tp (Megatron-LM tensor parallelism, arXiv 1909.08053): weights are cut over ranks, every rank holds the
 // whole hidden state, and an all-reduce follows each pair of projections: a reduce to even parts, then an exchange.
-// Sent by all ranks: 2 (N-1) M bytes for each all-reduce (systems.md 2.3), also where ranks outnumber the heads and
-// some add zeros.
+// Sent by all ranks: 2 (N-1) M bytes for each all-reduce, also where ranks outnumber the heads and some add zeros.
 #include "backend/strategies/megatron.h"
 
 namespace spscope {

@@ -7,15 +7,10 @@
 namespace spscope {
 
 std::vector<Parameter> mesh_parameters() {
-  return {{"ulysses", std::int64_t{0}, 0, 65536, {}, "ranks", "Ulysses degree; 0: ranks / ring degree"},
-          {"ring", std::int64_t{0}, 0, 65536, {}, "ranks", "ring degree; 0: ranks / Ulysses degree"},
-          {"ranks",
-           std::string("contiguous"),
-           0,
-           -1,
-           {"contiguous", "strided"},
-           "",
-           "whether a Ulysses group is made of neighbouring ranks, or its rings are"}};
+  return {Parameter::integer("ulysses", 0, 0, 65536, "ranks", "Ulysses degree; 0: ranks / ring degree"),
+          Parameter::integer("ring", 0, 0, 65536, "ranks", "ring degree; 0: ranks / Ulysses degree"),
+          Parameter::choice("ranks", {"contiguous", "strided"},
+                            "whether Ulysses groups consist of neighbouring ranks (contiguous) or rings do (strided)")};
 }
 
 Mesh mesh_of(const Request& request, const Parameters& parameters) {

@@ -1,4 +1,4 @@
-// What strategies on a U x R mesh share: their degrees, when they are legal, and the plan of Ulysses inside rings with
+// Shared by strategies on a U x R mesh: their degrees, when these are legal, and the plan of Ulysses inside rings with
 // any division of heads and tokens (ulysses, usp, cyclic, snake).
 #pragma once
 

@@ -1,5 +1,5 @@
-// Plan reuse over denoise steps (db-sp.md 4.3): the decisions of all layers are kept while the imbalance of what is
-// known, under them, stays low on average over the layers; otherwise every layer decides anew.
+// Plan reuse over denoise steps, as in db-SP (arXiv 2511.23113): the decisions of all layers are kept while the
+// imbalance of the known masks under them stays low on average over the layers; otherwise every layer decides anew.
 #pragma once
 
 #include <span>

@@ -50,7 +50,7 @@ std::string strategy_label(const Strategy& strategy, const Decision& decision, c
   for (const Parameter& row : strategy.parameters()) {
     const ParameterValue& value =
         parameters.has(row.name) ? parameters.values().find(row.name)->second : row.default_value;
-    if (value == row.default_value || row.unit == "ranks") continue;  // the degrees are said above
+    if (value == row.default_value || row.unit == "ranks") continue;  // the degrees are shown above
     if (const bool* flag = std::get_if<bool>(&value))
       label += (*flag ? " " : " no ") + row.name;
     else if (std::holds_alternative<std::string>(value))

@@ -1,7 +1,7 @@
 // ring (Ring Attention): every rank keeps its rows of q; k and v travel to the next rank while the current ones are
 // attended, and unfinished rows merge by online softmax. Whole blocks in neighbouring runs, or dealt out cyclically,
-// which balances any pattern that depends mostly on the distance of blocks (db-sp.md 8.3 point 0).
-// Sent by all ranks: 2 (N-1) M bytes (systems.md 3.1).
+// which balances any pattern that depends mostly on the distance of blocks.
+// Sent by all ranks: 2 (N-1) M bytes, with M the bytes of one tensor (docs/strategies.md).
 #include "backend/strategies/sharding.h"
 
 namespace spscope {

@@ -33,13 +33,8 @@ TokenOrder token_order(const Parameters& parameters) {
 }
 
 Parameter token_order_parameter() {
-  return {"order",
-          std::string(kTokenOrders[0]),
-          0,
-          -1,
-          {kTokenOrders[0], kTokenOrders[1]},
-          "",
-          "which blocks a ring rank holds: a run of neighbours, or every n-th block"};
+  return Parameter::choice("order", {kTokenOrders[0], kTokenOrders[1]},
+                           "which blocks a ring rank holds: a run of neighbours, or every n-th block");
 }
 
 int slices_for(const Request& request, AttendedAxis axis, int parts) {

@@ -1,8 +1,8 @@
 // Shared pieces of strategies: how tokens and ranks are divided, and attention that travels round a ring.
 // What comes before and after the attention is in layer.h.
 //
-// Where attention never sees a cut (Ulysses), tokens are split evenly to the token; where it does (ring), the cut is at
-// block borders, so that no tile is ever divided between ranks.
+// Where attention runs over all tokens (Ulysses), tokens are split evenly to the token; where it runs over parts
+// (ring), cuts are at block borders, so that no tile is divided between ranks.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ namespace spscope {
 // spatial-temporal layer, along frames.
 AttendedAxis spread_axis(const Request& request);
 SetId all_tokens(const Request& request, AttendedAxis axis);
-// Columns x these tokens of the axis x everything of the other axis.
+// Columns x these tokens of the axis x all tokens of the other axis.
 Box token_box(const Request& request, AttendedAxis axis, SetId columns, SetId tokens);
 
 // Whether every rank holds all text tokens.
@@ -37,7 +37,7 @@ int slices_for(const Request& request, AttendedAxis axis, int parts);
 std::vector<SetId> cut_blocks(const Request& request, AttendedAxis axis, int parts, TokenOrder order);
 
 // U x R ranks. Contiguous: rank = ring index x U + ulysses index, so that Ulysses groups are neighbours
-// (systems.md 3.2: yunchang's use_ulysses_low); strided: the roles are swapped.
+// (yunchang's use_ulysses_low); strided: the roles are swapped.
 struct Mesh {
   int ulysses, ring;
   bool contiguous = true;
@@ -56,7 +56,7 @@ ValueId ring_attention(PlanBuilder& builder, ValueId q, ValueId kv, const Groups
 // Why a Ulysses degree cannot serve this request: it exceeds the heads.
 void check_ulysses_degree(const Request& request, std::string_view strategy, int degree,
                           std::vector<Problem>& problems);
-// Why keys cannot travel: text is replicated, and its keys would be met once a rank.
+// Why keys cannot travel: text is replicated, and its keys would be attended once at each rank.
 void check_ring_text(const Request& request, std::string_view strategy, int ring, std::vector<Problem>& problems);
 // Why a strategy that spreads whole layers cannot serve a request for their attention alone.
 void check_layer_scope(const Request& request, std::string_view strategy, std::string_view reason,

@@ -14,17 +14,17 @@
 
 namespace spscope {
 
-// What a strategy chose for a request, from what is known when planning (Request::known_mask), never from what runs.
-// It holds positions, not sets, so that it outlives the request and can be kept for later denoise steps. Its degrees
-// and groups are shown in every result, so that nobody has to guess.
+// The choices of a strategy for a request, made from the masks known when planning (Request::known_mask), never from
+// those that run. It holds indices, not sets, so that it outlives the request and can be kept for later denoise steps.
+// Its degrees and groups are part of every result.
 struct Decision {
   int ulysses = 1, ring = 1;
   Groups ulysses_groups, ring_groups;  // of ranks
-  // Who computes what, ascending; empty: even cuts in order.
+  // The heads and blocks of each rank, ascending; empty: even cuts in order.
   std::vector<std::vector<std::int32_t>> heads;                     // by Ulysses index
   std::vector<std::vector<std::int32_t>> query_blocks, key_blocks;  // by ring index; as cut by block_slices()
-  // A later denoise step keeps this decision while the imbalance ratio of what is known stays at or below this
-  // (decision_imbalance); 0: every step decides anew.
+  // A later denoise step keeps this decision while the imbalance ratio of the known masks under it (decision_imbalance)
+  // is at most this; 0: every step decides anew.
   double keep_below = 0;
   friend bool operator==(const Decision&, const Decision&) = default;
 };

@@ -1,6 +1,7 @@
 // ulysses (DeepSpeed-Ulysses): one all-to-all of q and one of k and v turn a split of tokens into a split of heads;
 // each rank attends over all tokens of its heads; one all-to-all brings the output back. Tokens and heads may divide
-// unevenly. Sent by all ranks: 4 M (1 - sum_r t_r h_r / (L H)) bytes, with M the bytes of one tensor (systems.md 3.1).
+// unevenly. Sent by all ranks: 4 M (1 - sum_r t_r h_r / (L H)) bytes, with M the bytes of one tensor
+// (docs/strategies.md).
 #include "backend/strategies/mesh_plan.h"
 
 namespace spscope {

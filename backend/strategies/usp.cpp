@@ -1,7 +1,8 @@
 // usp (unified sequence parallelism, arXiv 2405.07719): ranks form a U x R mesh. Tokens are cut into R ring chunks at
 // block borders and each chunk into U even parts; all-to-alls inside Ulysses groups give each rank a share of heads of
 // its chunk; k and v then travel round the ring of ranks with the same heads.
-// Sent by all ranks, with equal head shares: (4 (U-1)/U + 2) M bytes (systems.md 3.1).
+// Sent by all ranks, with equal head shares: (4 (U-1)/U + 2) M bytes, with M the bytes of one tensor
+// (docs/strategies.md).
 #include "backend/strategies/mesh_plan.h"
 
 namespace spscope {

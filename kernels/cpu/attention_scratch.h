@@ -1,4 +1,4 @@
-// Scratch memory of the CPU attention kernel and the fixed sizes of its parts; attend.inc says what each holds.
+// Scratch memory of the CPU attention kernel and the fixed sizes of its parts; attend.inc describes their use.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,10 @@ struct ChunkPart {
 };
 
 struct AttentionScratch {
-  AlignedFloats keys, values;            // packed k blocks of the span at hand
-  AlignedFloats queries, out, scores;    // of the strip at hand
+  AlignedFloats keys, values;            // packed k blocks of the current span
+  AlignedFloats queries, out, scores;    // of the current strip
   AlignedFloats row;                     // one row of an input in fp32
-  std::vector<ChunkPart> parts;          // of the chunk at hand
+  std::vector<ChunkPart> parts;          // of the current chunk
   std::vector<std::uint8_t> used;        // by k block: whether any tile has it
   std::vector<std::int64_t> key_offset;  // by k block of the span: its place in `keys`
   std::vector<std::int64_t> value_offset;

@@ -44,7 +44,7 @@ void gate(const ChannelShape& shape, const float* x, std::span<const float* cons
   }
 }
 
-// x * sigmoid(2u), with sigmoid by the exponential of what is not positive.
+// x * sigmoid(2u), with sigmoid by the exponential of a non-positive argument.
 void gelu_tanh(std::span<const float> x, std::span<float> out) {
   SPSCOPE_CHECK(x.size() == out.size() && x.data() != out.data());
   const float root = std::sqrt(2.0f / std::numbers::pi_v<float>);

@@ -1,4 +1,4 @@
-// Unfinished rows outside of attend: made, merged, finished. Plain loops: this work is a small share of the
+// Operations on unfinished rows outside of attend: clear, merge, finish. Plain loops: this work is a small share of the
 // attention's.
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@ namespace spscope::kernels {
 
 namespace {
 
-// exp(from - to) for from <= to, where a row that has met no key (-inf) weighs 0 even against another such row.
+// exp(from - to) for from <= to, where a row without keys (-inf) has weight 0 even against another such row.
 float weight_of(float from, float to) {
   return from == -std::numeric_limits<float>::infinity() ? 0.0f : std::exp(from - to);
 }

@@ -4,4 +4,5 @@ CREATE TEMP VIEW MPI_RANKS AS
 SELECT
   (rank << 24) + (lane << 12) + slot AS globalTid,  -- process and thread
   rank  -- rank
-FROM main.stream;
+FROM main.track
+WHERE rank IS NOT NULL AND lane IS NOT NULL;

@@ -1,6 +1,7 @@
 -- What ran when? Every event as a push/pop range, as the table of this name in an export of Nsight Systems, so that
--- questions written for one can be asked. What a store does not know is null. A thread of it is a stream here:
--- process (globalTid >> 24 & 0xffffff) is the rank, thread (globalTid & 0xffffff) is lane * 4096 + slot.
+-- questions written for one can be asked. What a store does not know is null. A thread of it is a track here:
+-- process (globalTid >> 24 & 0xffffff) is the rank, thread (globalTid & 0xffffff) is lane * 4096 + slot; without a rank or
+-- lane the thread is null.
 CREATE TEMP VIEW NVTX_EVENTS AS
 SELECT
   begin_ns AS start,  -- run clock

@@ -5,4 +5,5 @@ SELECT DISTINCT
   rank << 24 AS globalPid,  -- process of globalTid in NVTX_EVENTS
   rank AS pid,  -- rank
   'rank ' || rank AS name  -- name of the process
-FROM main.stream;
+FROM main.track
+WHERE rank IS NOT NULL;

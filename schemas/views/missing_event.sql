@@ -1,9 +1,10 @@
--- Which events were made but are not in the file? One row a stream that is not complete.
+-- Which events were made but are not in the file? One row a track that is not complete.
 CREATE TEMP VIEW missing_event AS
 SELECT
-  l.stream_id,  -- stream
-  s.rank,  -- rank
-  s.lane,  -- lane
+  l.track_id,  -- track
+  s.name,  -- name of the track, '' for lanes of ranks
+  s.rank,  -- rank, null for none
+  s.lane,  -- lane, null for none
   s.slot,  -- row within the lane
   l.sent,  -- events that the program made
   l.stored,  -- events in this file
@@ -12,5 +13,5 @@ SELECT
   l.lost,  -- were sent and never seen again
   l.sent - l.stored - l.dropped - l.unreadable - l.lost AS unaccounted  -- 0 unless the ledger is wrong
 FROM main.ledger l
-JOIN main.stream s ON s.stream_id = l.stream_id
+JOIN main.track s ON s.track_id = l.track_id
 WHERE l.sent != l.stored;

@@ -25,10 +25,10 @@ lines syntax.toml 'repeats 5'
 expect_refused 'syntax.toml:1' 'key = value' -- plan syntax.toml
 for value in simulate wan2.1-t2v-14b ./a.npy 'a b'; do
   lines bare.toml '[model]' 'layers = 2' "preset = $value  # a comment" '[run]'
-  expect_refused 'bare.toml:3' "a text stands in quotes: preset = \"$value\"" -- plan bare.toml
+  expect_refused 'bare.toml:3' "a string needs quotes: preset = \"$value\"" -- plan bare.toml
 done
 lines bare.toml '[run]' 'strategies = [ring, usp]'
-expect_refused 'texts stand in quotes: strategies = ["' -- plan bare.toml
+expect_refused 'strings need quotes: strategies = ["' -- plan bare.toml
 lines bare.toml '[run]' 'repeats = 2' 'repeats = 3'
 expect_refused 'bare.toml:3' 'key = value' -- plan bare.toml
 expect_refused 'write each by itself: -s ring -s usp:ulysses=2,ring=2 -s ulysses,' '["ring", "usp:ulysses=2,ring=2", "ulysses"]' \

@@ -6,7 +6,7 @@
 
 expect_exit 0 run "${small[@]}" -s ring -o run.db
 cp run.db sound.db
-for change in 'crc32c = crc32c + 1' 'count = count + 1' 'stream_id = 999' "data = x'00'"; do
+for change in 'crc32c = crc32c + 1' 'count = count + 1' 'track_id = 999' "data = x'00'"; do
   cp sound.db run.db
   python3 -B "$scripts/edit_store.py" run.db "UPDATE chunk SET $change WHERE chunk_id = (SELECT max(chunk_id) FROM chunk)"
   for format in plain-sqlite csv chrome; do

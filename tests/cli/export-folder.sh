@@ -12,7 +12,7 @@ expect_err "wrote the folder tables, one file a table: $files files, "
 expect_refused 'SPS-153' 'add --force' -- export kept.db --format csv -o tables
 # A folder that is not an export is never replaced, and no flag is offered that would not do it.
 mkdir mine
-expect_refused 'SPS-151' 'name what is to be made in it: -o mine/NAME' -- export kept.db --format csv -o mine
+expect_refused 'SPS-151' 'name an output inside this folder: -o mine/NAME' -- export kept.db --format csv -o mine
 expect_not_err '--force'
 expect_exit 0 export kept.db --format csv -o mine/tables
 expect_exit 0 export kept.db --format chrome -o events.json

@@ -60,7 +60,7 @@ expect_exit 0 doctor kept.db
 expect_exit 0 sql kept.db "SELECT rank || ' ' || message FROM incident ORDER BY ordinal LIMIT 1" --csv
 expect_out '2 rank 2 ended' 'control group'
 expect_exit 0 sql kept.db "SELECT CASE WHEN count(*) = 3 AND min(stored) > 0 THEN 'of all ranks' END
-  FROM (SELECT sum(stored) AS stored FROM ledger JOIN stream USING (stream_id) GROUP BY rank)"
+  FROM (SELECT sum(stored) AS stored FROM ledger JOIN track USING (track_id) GROUP BY rank)"
 expect_out 'of all ranks'
 expect_no_ranks
 rm kept.db

@@ -27,7 +27,7 @@ expect_err 'SPS-044' 'big.npz' '2 MiB' '1 MiB'
 expect_exit 0 run -s ring "${small[@]}" -o run.db
 python3 -B "$scripts/large_arrays.py" run.db
 # (AddressSanitizer maps more than it gives out and ends the program when it cannot: its build leaves this part out.)
-commands=(sql compare report export-plain-sqlite export-csv recover migrate)
+commands=(sql compare report export-plain-sqlite export-csv recover)
 if grep -q __asan_init -- "$SPSCOPE"; then commands=(); fi
 files() { find . -mindepth 1 | sort; }
 files >../before

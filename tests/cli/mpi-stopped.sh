@@ -29,7 +29,7 @@ stop_in_op() {
 }
 all_there="SELECT CASE WHEN count(*) > 0 AND min(events) > 0 AND sum(sent) = sum(stored) THEN 'all of them' END
   FROM (SELECT rank, sum(sent) AS sent, sum(stored) AS stored, sum(stored) AS events FROM ledger
-        JOIN stream USING (stream_id) GROUP BY rank)"
+        JOIN track USING (track_id) GROUP BY rank)"
 
 # It goes on in time: the run ends well, and the file says why its times are what they are.
 start 300

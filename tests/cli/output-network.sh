@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# OUT on a file system of a network, where the lock that holds OUT.tmp is one of all its bytes: run, recover and migrate
+# OUT on a file system of a network, where the lock that holds OUT.tmp is one of all its bytes: run and recover
 # write it, and a second run to the same OUT is still refused.
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
@@ -8,8 +8,7 @@ export LD_PRELOAD=$INJECT INJECT_NFS_LOCKS=1
 expect_exit 0 run -s ring "${small[@]}" -o kept.db
 expect_exit 0 doctor kept.db
 expect_exit 0 recover kept.db -o recovered.db
-expect_exit 0 migrate kept.db -o migrated.db
-expect_files kept.db recovered.db migrated.db
+expect_files kept.db recovered.db
 
 "$SPSCOPE" run -s ring --set model.grid=6,20,30 --set run.verify=off --set run.repeats=2000 -o busy.db >/dev/null 2>&1 &
 first=$!

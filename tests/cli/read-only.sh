@@ -59,7 +59,6 @@ done
 expect_exit 0 report sealed/kept.db -o report.html
 expect_exit 0 doctor sealed/kept.db
 expect_out 'right in all chunks' '0 sent and not stored'
-expect_exit 0 migrate sealed/kept.db -o migrated.db
 expect_exit 0 recover sealed/kept.db -o recovered.db
 expect_refused 'it is finished' -- watch sealed/kept.db --once
 state | diff before - >&2 || fail "the folder was changed"

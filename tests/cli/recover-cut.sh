@@ -64,7 +64,7 @@ done
 
 # What holds the question and no answer says so in words of ours, and is no success.
 cp kept.db damaged.db
-python3 -B "$scripts/edit_store.py" damaged.db 'DELETE FROM run' 'DELETE FROM chunk' 'DELETE FROM stream' 'DELETE FROM ledger' \
+python3 -B "$scripts/edit_store.py" damaged.db 'DELETE FROM run' 'DELETE FROM chunk' 'DELETE FROM track' 'DELETE FROM ledger' \
   'UPDATE plan SET data = zeroblob(64)'
 rm -f saved.db
 expect_exit 1 recover damaged.db -o saved.db

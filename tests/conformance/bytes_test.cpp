@@ -1,5 +1,5 @@
-// What the communicator counts equals the closed forms of systems.md 3.1 (text 0): the sum over ranks is N times the
-// table for any split of tokens with equal heads, and each rank has its share where tokens are cut evenly.
+// What the communicator counts equals the closed forms of docs/strategies.md (without text): the sum over ranks is N
+// times the table for any split of tokens with equal heads, and each rank has its share where tokens are cut evenly.
 #include <gtest/gtest.h>
 
 #include <numeric>

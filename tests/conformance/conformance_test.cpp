@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backend/execute/execute.h"
-#include "backend/execute/reference.h"
+#include "backend/execute/reference/reference.h"
 #include "backend/plan/verify.h"
 #include "backend/schedule/memory.h"
 #include "backend/strategies/strategy.h"

@@ -1,4 +1,4 @@
-// Small twins of workloads whose heads, tokens and text do not divide (systems.md 4.4): the same remainders, at most 12
+// Small twins of workloads whose heads, tokens and text do not divide: the same remainders, at most 12
 // blocks and a head dim of at most 16.
 #pragma once
 

@@ -21,9 +21,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = sys.argv.pop(1)
 SMALL = ["--set", "model.grid=[2,8,8]", "--set", "run.repeats=2", "--set", "run.mode=project"]
 VIEWS = sorted(path.stem for path in (ROOT / "schemas/views").glob("*.sql"))
-EVENT = ("event_id run_id stream_id rank lane slot begin_ns end_ns op_id name category depth unfinished clamped modelled"
+EVENT = ("event_id run_id track_id rank lane slot begin_ns end_ns op_id name category depth unfinished clamped modelled"
          " entry_ns transfer_begin_ns transfer_end_ns sequence bytes communicator_id peer repeat").split()
-PACKED = {"chunk", "lod_track", "lod_level", "lod_strip", "rank_repeat_chunk"}
+PACKED = {"chunk", "lod_track", "lod_level", "lod_strip"}
 
 
 def spscope(*arguments):
@@ -116,7 +116,7 @@ class Exports(unittest.TestCase):
             e = slices[int(row[of["event_id"]])]
             begin, end = int(row[of["begin_ns"]]), int(row[of["end_ns"]])
             self.assertEqual((Fraction(e["ts"]) * 1000, Fraction(e["dur"]) * 1000), (begin, end - begin))
-            self.assertEqual((e["pid"], e["tid"]), (int(row[of["rank"]]), int(row[of["stream_id"]])))
+            self.assertEqual((e["pid"], e["tid"]), (int(row[of["rank"]]), int(row[of["track_id"]])))
             modelled = row[of["modelled"]] == "1"
             self.assertEqual(e["name"], row[of["name"]] + (" (modelled)" if modelled else ""))
             self.assertEqual(e["args"].get("modelled", False), modelled)
@@ -126,10 +126,10 @@ class Exports(unittest.TestCase):
                 self.assertEqual(e["args"]["bytes"], int(row[of["bytes"]]))
         self.assertTrue(any(e["args"].get("modelled") for e in slices.values()))
         names = {(e["pid"], e.get("tid")): e["args"]["name"] for e in trace["traceEvents"] if e["name"].endswith("_name")}
-        _, streams = self.ask("SELECT rank, stream_id, lane FROM stream")
-        for rank, stream, lane in streams:
+        _, tracks = self.ask("SELECT rank, track_id, lane FROM track")
+        for rank, track, lane in tracks:
             self.assertEqual(names[int(rank), None], f"rank {rank}")
-            self.assertEqual(names[int(rank), int(stream)], f"lane {lane} ({'compute' if lane == '0' else 'communication'})")
+            self.assertEqual(names[int(rank), int(track)], f"lane {lane} ({'compute' if lane == '0' else 'communication'})")
 
     def test_chrome_shows_runs_and_their_repeats_above_the_lanes(self):
         measured = self.folder / "measured.db"
@@ -205,11 +205,11 @@ class Exports(unittest.TestCase):
             self.assertEqual(bytes_of[strategy, int(src), int(dst)], int(repeats) * int(total))
         self.assertTrue(sent)
 
-    def test_chrome_shows_streams_that_overlap_as_asynchronous_events(self):
+    def test_chrome_shows_tracks_that_overlap_as_asynchronous_events(self):
         changed, out = self.folder / "overlapping.db", self.folder / "overlapping.json"
         shutil.copy(self.stored, changed)
         with sqlite3.connect(changed) as db:
-            db.execute("UPDATE stream SET overlapping = 1 WHERE rank = 1")
+            db.execute("UPDATE track SET overlapping = 1 WHERE rank = 1")
         db.close()
         self.assertEqual(spscope("export", changed, "--format", "chrome", "-o", out).returncode, 0)
         events = json.loads(out.read_text("utf-8"), parse_float=Fraction)["traceEvents"]

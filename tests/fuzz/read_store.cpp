@@ -52,9 +52,9 @@ void read_strategies(const StoreReader& reader) {
 }
 
 void read_events(const StoreReader& reader) {
-  for (const Stream& stream : reader.events().streams())
+  for (const Track& track : reader.events().tracks())
     attempt([&] {
-      for (const SpanEvent& event : reader.events().spans(stream.stream_id)) reader.events().name(event.name);
+      for (const SpanEvent& event : reader.events().spans(track.track_id)) reader.events().name(event.name);
     });
 }
 

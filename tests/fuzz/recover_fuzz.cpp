@@ -36,7 +36,7 @@ std::string head_shard(const TemporaryFolder& folder) {
   return as_small_file(folder / "head.db");
 }
 
-// Of rank 1, all events lie in one chunk: its bounds are all that is known of the stream's times beforehand.
+// Of rank 1, all events lie in one chunk: its bounds are all that is known of the track's times beforehand.
 std::string rank_shard(const TemporaryFolder& folder, int rank) {
   const std::string path = folder / ("rank-" + std::to_string(rank) + ".db");
   std::vector<SpanEvent> events;
@@ -44,9 +44,9 @@ std::string rank_shard(const TemporaryFolder& folder, int rank) {
     events.push_back({.begin_ns = kBegin + 100 * i, .end_ns = kBegin + 100 * i + 90, .op_id = i, .name = 1});
   {
     testing::RankShard shard(path, rank);
-    shard.add_stream({StreamId{7}, rank, 0, 0, false});
+    shard.add_track({TrackId{7}, rank, 0, 0, false});
     shard.add_string(1, "attend");
-    shard.add_events(RunId{1}, StreamId{7}, events, rank == 0 ? 25 : 60);
+    shard.add_events(RunId{1}, TrackId{7}, events, rank == 0 ? 25 : 60);
     shard.add_rank_repeat({RunId{1}, 0, rank, kBegin, kBegin + 6'000});
     shard.commit();
     shard.writer().finish();

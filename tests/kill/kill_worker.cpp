@@ -78,9 +78,12 @@ void push_events(EventRing& ring, NowLine& line, NameId name, bool fast, const s
   }
 }
 
-void acknowledge(std::span<const CommittedLane> lanes) {
-  for (const CommittedLane& lane : lanes)
-    std::printf("%d %d %lld\n", lane.rank, lane.lane, static_cast<long long>(lane.events));
+// Of a track without a rank, the rank is -1 and the lane its number in the shard, from 0.
+void acknowledge(std::span<const CommittedTrack> tracks) {
+  for (const CommittedTrack& t : tracks) {
+    const int lane = t.track->lane.value_or(static_cast<int>(t.track->track_id) - 1);
+    std::printf("%d %d %lld\n", t.track->rank.value_or(kNoRank), lane, static_cast<long long>(t.events));
+  }
   std::fflush(stdout);
 }
 
@@ -95,7 +98,7 @@ void write_rank(const std::string& folder, int rank, const std::string& mode) {
     writer.write([](StoreWriter& store) { store.database().execute("PRAGMA wal_autocheckpoint = 1"); });
   const NameId name = writer.name("work");
   std::array<EventRing*, kLanes> rings;
-  for (int lane = 0; lane < kLanes; ++lane) rings[lane] = &writer.ring(rank, lane, kRoom);  // takes memory and time
+  for (int lane = 0; lane < kLanes; ++lane) rings[lane] = &writer.ring({.rank = rank, .lane = lane}, kRoom);  // takes memory and time
   std::puts("ready");
   std::fflush(stdout);
   std::atomic<bool> stop = false;
@@ -117,11 +120,11 @@ void merge(const std::string& out, std::span<const std::string> shards) {
   merge_shards(file, shards, {.tolerant = true, .tool_version = "kill"});
 }
 
-json lane_of(const StoreReader& reader, const Stream& stream) {
+json lane_of(const StoreReader& reader, const Track& track) {
   json unfinished = json::array();
   std::int64_t next = 0;
   bool unbroken = true;
-  for (const SpanEvent& event : reader.events().spans(stream.stream_id)) {  // throws where a checksum does not fit
+  for (const SpanEvent& event : reader.events().spans(track.track_id)) {  // throws where a checksum does not fit
     if ((event.flags & kEventUnfinished) != 0) {
       unfinished.push_back(event.op_id);
       continue;
@@ -130,14 +133,14 @@ json lane_of(const StoreReader& reader, const Stream& stream) {
   }
   json ledger;
   for (const LedgerRecord& row : reader.events().ledger())
-    if (row.stream_id == stream.stream_id)
+    if (row.track_id == track.track_id)
       ledger = {{"sent", row.sent},
                 {"stored", row.stored},
                 {"dropped", row.dropped},
                 {"unreadable", row.unreadable},
                 {"lost", row.lost}};
-  return {{"rank", stream.rank},
-          {"lane", stream.lane},
+  return {{"rank", track.rank},
+          {"lane", track.lane},
           {"events", next},
           {"unbroken", unbroken},
           {"unfinished", std::move(unfinished)},
@@ -147,7 +150,7 @@ json lane_of(const StoreReader& reader, const Stream& stream) {
 void check(const std::string& out) {
   const StoreReader reader(out);
   json lanes = json::array();
-  for (const Stream& stream : reader.events().streams()) lanes.push_back(lane_of(reader, stream));
+  for (const Track& track : reader.events().tracks()) lanes.push_back(lane_of(reader, track));
   std::cout << lanes << '\n';
 }
 

@@ -143,20 +143,10 @@ class Schemas(ToyTree):
     GOOD = "-- Runs.\nCREATE TABLE run (\n  run_id INTEGER,  -- key\n  -- from the config\n  name TEXT\n);\n"
 
     def test_comments(self):
-        self.assertEqual(self.rules(check_schemas, {"schemas/0001_start.sql": self.GOOD}), [])
+        self.assertEqual(self.rules(check_schemas, {"schemas/store.sql": self.GOOD}), [])
         for line, change in ((1, ("-- Runs.\n", "")), (3, ("  -- key", "")), (4, ("  -- from the config\n", ""))):
-            self.assertEqual(self.rules(check_schemas, {"schemas/0001_start.sql": self.GOOD.replace(*change)}),
-                             [("R9", "schemas/0001_start.sql", line)])
-
-    def test_stored_events_stay_behind_their_reader(self):
-        query = "  FROM event_row\n"
-        self.assertEqual(self.rules(check_schemas, {"backend/store/migrate_copy.cpp": query, "tests/a.cpp": query}), [])
-        self.assertEqual(self.rules(check_schemas, {"schemas/views/a.sql": "-- A.\nSELECT * FROM\n  main.event_row"}),
-                         [("R9", "schemas/views/a.sql", 2)])
-        self.assertEqual(self.rules(check_schemas, {"backend/store/a.cpp": query}), [("R9", "backend/store/a.cpp", 1)])
-
-    def test_numbers_have_no_gap(self):
-        self.assertEqual(self.rules(check_schemas, {"schemas/0001_a.sql": "", "schemas/0003_b.sql": ""}), [("R9", "schemas", 1)])
+            self.assertEqual(self.rules(check_schemas, {"schemas/store.sql": self.GOOD.replace(*change)}),
+                             [("R9", "schemas/store.sql", line)])
 
 
 class References(ToyTree):

@@ -77,6 +77,7 @@ void Judge::run(const std::string& name, const Plan& plan, const Request& reques
   ExecuteOptions options;
   options.poison = true;
   ExecuteOptions by_processes = options;
+  by_processes.backend = "mpi";
   by_processes.world = &world_;
   by_processes.repeats = 2;
   const ExecuteResult processes = execute(plan, request, activations, by_processes);
@@ -198,6 +199,7 @@ int run_failing(RankWorld& world, const std::string& fault) {
   const Request request = make_request(workloads().front(), *find_pattern("sparge"), world.size(), Dtype::kFp32);
   const Plan plan = make_plan(*find_strategy("ring"), request, Parameters(find_strategy("ring")->parameters()));
   ExecuteOptions options;
+  options.backend = "mpi";
   options.world = &world;
   options.repeats = 3;
   options.watchdog_seconds = fault == "--fail" ? 60 : 2;

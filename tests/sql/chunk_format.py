@@ -1,5 +1,5 @@
-"""Chunks of events in Python: a second opinion of docs/file-format.md, written from its description alone. Version 1 of
-the records both ways, version 2 as a reader.
+"""Chunks of events in Python: a second opinion of docs/file-format.md, written from its description alone. Planes that are
+not compressed, both ways.
 
 An event is a dict with begin_ns, end_ns, op_id, name_id, flags and, of what moved data, entry_ns, transfer_begin_ns,
 transfer_end_ns, sequence, bytes, communicator_id, peer.
@@ -8,7 +8,7 @@ import struct
 
 SPAN = ("begin_ns", "end_ns", "op_id", "name_id", "flags")
 COLLECTIVE = SPAN + ("entry_ns", "transfer_begin_ns", "transfer_end_ns", "sequence", "bytes", "communicator_id", "peer")
-RECORDS = {0: (SPAN, "<qqqII"), 1: (COLLECTIVE, "<qqqIIqqqqqIi")}
+RECORDS = {0: SPAN, 1: COLLECTIVE}
 MASK = (1 << 64) - 1
 
 
@@ -36,7 +36,7 @@ def signed(x):
 
 
 def columns_of(kind, events):
-    """The first begin and the unsigned numbers of each column of codec 1."""
+    """The first begin and the unsigned numbers of each column."""
     first = last_end = events[0]["begin_ns"]
     last_op, last_sequence, rows = -1, 0, []
     for e in events:
@@ -52,26 +52,29 @@ def columns_of(kind, events):
     return first, list(zip(*rows))
 
 
-def encode(kind, events, codec=1):
-    """The bytes of a chunk of codec 0 or 1."""
-    if codec == 0:
-        names, layout = RECORDS[kind]
-        return b"".join(struct.pack(layout, *(e[name] for name in names)) for e in events)
+def encode(kind, events):
+    """The bytes of a chunk."""
     first, columns = columns_of(kind, events)
     widths = [(max(column).bit_length() + 7) // 8 for column in columns]
-    packed = b"".join(x.to_bytes(width, "little") for column, width in zip(columns, widths) for x in column)
-    return bytes(widths) + struct.pack("<q", first) + packed + bytes(8)
+    planes = [bytes(x >> 8 * p & 0xff for x in column) for column, width in zip(columns, widths) for p in range(width)]
+    sizes = struct.pack(f"<{len(planes)}H", *map(len, planes))
+    return bytes(widths) + struct.pack("<q", first) + sizes + b"".join(planes)
 
 
 def decode(kind, count, data):
-    """The events of a chunk of codec 1."""
-    names, _ = RECORDS[kind]
-    widths, at, columns = data[:len(names)], len(names) + 8, []
+    """The events of a chunk."""
+    names = RECORDS[kind]
+    widths, columns = data[:len(names)], []
     last_end, = struct.unpack_from("<q", data, len(names))
+    at = len(names) + 8
+    sizes = struct.unpack_from(f"<{sum(widths)}H", data, at)
+    assert set(sizes) <= {count}, "no plane is compressed"
+    at += 2 * len(sizes)
     for width in widths:
-        columns.append([int.from_bytes(data[at + i * width:at + (i + 1) * width], "little") for i in range(count)])
+        planes = [data[at + p * count:at + (p + 1) * count] for p in range(width)]
+        columns.append([sum(plane[i] << 8 * p for p, plane in enumerate(planes)) for i in range(count)])
         at += width * count
-    assert data[at:] == bytes(8), "a chunk ends with eight bytes of zero"
+    assert at == len(data), "a chunk ends with its last plane"
     last_op, last_sequence, events = -1, 0, []
     for row in zip(*columns):
         begin = signed(last_end + unzigzag(row[0]))
@@ -88,75 +91,11 @@ def decode(kind, count, data):
     return events
 
 
-def bits_of(data, at, widths):
-    """Numbers of these widths in bits from byte `at` on, and the byte after them."""
-    whole, bit, numbers = int.from_bytes(data[at:], "little"), 0, []
-    for width in widths:
-        numbers.append(whole >> bit & (1 << width) - 1)
-        bit += width
-    return numbers, at + (bit + 7) // 8
-
-
-def value_column(data, at, head, labels):
-    groups, high_width, exceptions, size = struct.unpack("<BBHI", head)
-    widths, end = data[at:at + groups], at + size
-    of = [widths[0] if groups == 1 else widths[label] for label in labels]
-    numbers, at = bits_of(data, at + groups, of)
-    places = struct.unpack_from(f"<{exceptions}H", data, at)
-    highs, at = bits_of(data, at + 2 * exceptions, [high_width] * exceptions)
-    assert at == end, "a column is as long as its head says"
-    for place, high in zip(places, highs):
-        numbers[place] |= high << of[place]
-    return numbers, end
-
-
-def decode_version_2(kind, count, data):
-    """The events of a chunk of codec 1 whose records have version 2."""
-    num_records, num_labels = struct.unpack_from("<HH", data)
-    assert num_records == count, "a chunk knows how many records it has"
-    num_tables, num_columns = (3, 3) if kind == 0 else (7, 6)
-    widths, at = data[4:4 + num_tables], 4 + num_tables
-    last_end, = struct.unpack_from("<q", data, at)
-    heads = [data[at + 8 + 8 * i:at + 16 + 8 * i] for i in range(num_columns)]
-    at += 8 + 8 * num_columns
-    tables = []
-    for width in widths:
-        tables.append([int.from_bytes(data[at + i * width:at + (i + 1) * width], "little") for i in range(num_labels)])
-        at += width * num_labels
-    columns, labels, label = [], [0] * count, num_labels - 1
-    for head in heads:
-        column, at = value_column(data, at, head, labels)
-        if not columns:
-            for i, step in enumerate(column):
-                labels[i] = label = (label + 1 + step) % num_labels
-        columns.append(column)
-    assert data[at:] == bytes(8), "a chunk ends with eight bytes of zero"
-    ops, sequences, op, sequence = [], [], -1, 0
-    for i in range(num_labels):
-        ops.append(op := signed(op + unzigzag(tables[0][i])))
-        if kind == 1:
-            sequences.append(sequence := signed(sequence + unzigzag(tables[3][i])))
-    events = []
-    for i, label in enumerate(labels):
-        begin = signed(last_end + unzigzag(columns[1][i]))
-        e = dict(begin_ns=begin, end_ns=signed(begin + columns[2][i]), op_id=ops[label], name_id=tables[1][label],
-                 flags=tables[2][label])
-        if kind == 1:
-            e["entry_ns"] = signed(begin + unzigzag(columns[3][i]))
-            e["transfer_begin_ns"] = signed(e["end_ns"] - unzigzag(columns[4][i]))
-            e["transfer_end_ns"] = signed(e["end_ns"] + unzigzag(columns[5][i]))
-            e["sequence"], e["bytes"] = sequences[label], signed(unzigzag(tables[4][label]))
-            e["communicator_id"], e["peer"] = tables[5][label], tables[6][label] - 1
-        last_end = e["end_ns"]
-        events.append(e)
-    return events
-
-
-def insert_chunk(db, run_id, stream_id, kind, events, codec=1):
-    data = encode(kind, events, codec)
+def insert_chunk(db, run_id, track_id, kind, events):
+    data = encode(kind, events)
     begins, ops = [e["begin_ns"] for e in events], [e["op_id"] for e in events]
-    seq, = db.execute("SELECT count(*) FROM chunk WHERE stream_id = ?", (stream_id,)).fetchone()
-    db.execute("INSERT INTO chunk (run_id, stream_id, seq, record_kind, record_version, codec, count, begin_min_ns,"
-               " begin_max_ns, end_max_ns, op_min, op_max, crc32c, data) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-               (run_id, stream_id, seq, kind, codec, len(events), min(begins), max(begins),
+    seq, = db.execute("SELECT count(*) FROM chunk WHERE track_id = ?", (track_id,)).fetchone()
+    db.execute("INSERT INTO chunk (run_id, track_id, seq, record_kind, codec, count, begin_min_ns,"
+               " begin_max_ns, end_max_ns, op_min, op_max, crc32c, data) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)",
+               (run_id, track_id, seq, kind, len(events), min(begins), max(begins),
                 max(e["end_ns"] for e in events), min(ops), max(ops), crc32c(data), data))

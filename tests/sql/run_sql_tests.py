@@ -10,7 +10,7 @@
 
 Several query/expect pairs may follow one fixture; a line that starts with four blanks goes on from the one before. A
 row of the fixture that breaks a CHECK of the schema stops the test, so fixtures are rows that a store could hold. Rows of
-`event` are packed into chunks by chunk_format.py, one chunk for neighbours of one run, stream and kind, and are read
+`event` are packed into chunks by chunk_format.py, one chunk for neighbours of one run, track and kind, and are read
 back through the loadable extension. Every view has a file of its name.
 
 Usage: run_sql_tests.py LIBSPSCOPE_SQLITE. Skipped (77) where Python's SQLite loads no extensions.
@@ -31,8 +31,7 @@ SKIPPED = 77
 
 def open_schema():
     db = sqlite3.connect(":memory:")
-    for path in sorted((ROOT / "schemas").glob("[0-9]*_*.sql")):
-        db.executescript(path.read_text())
+    db.executescript((ROOT / "schemas/store.sql").read_text())
     return db
 
 
@@ -63,12 +62,12 @@ def insert(db, table, given):
 def insert_events(db, rows):
     """Chunks of the events in `rows`. An event with entry_ns moved data."""
     def chunk_of(row):
-        return int(row.get("run_id", 0)), int(row.get("stream_id", 0)), int("entry_ns" in row)
+        return int(row.get("run_id", 0)), int(row.get("track_id", 0)), int("entry_ns" in row)
 
-    for number, ((run, stream, kind), group) in enumerate(itertools.groupby(rows, chunk_of)):
-        names = chunk_format.RECORDS[kind][0]
+    for (run, track, kind), group in itertools.groupby(rows, chunk_of):
+        names = chunk_format.RECORDS[kind]
         events = [{name: int(row.get(name, 0)) for name in names} for row in group]
-        chunk_format.insert_chunk(db, run, stream, kind, events, codec=number % 2)
+        chunk_format.insert_chunk(db, run, track, kind, events)
 
 
 def lines_of(path):

@@ -21,11 +21,11 @@ def block(kind):
     return re.search(rf"^```{kind}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL).group(1)
 
 
-def worked_example(version=""):
+def worked_example():
     """The bytes of the document's chunk and the events it stands for."""
-    lines = block("chunk" + version).splitlines()
+    lines = block("chunk").splitlines()
     data = bytes.fromhex("".join(re.match(r"(?:[0-9a-f]{2} ?)+", line).group() for line in lines))
-    header, *rows = (line.split() for line in block("events" + version).splitlines())
+    header, *rows = (line.split() for line in block("events").splitlines())
     return data, [dict(zip(header, map(int, row))) for row in rows]
 
 
@@ -35,17 +35,13 @@ class Chunk(unittest.TestCase):
         self.assertEqual(chunk_format.decode(0, len(events), data), events)
         self.assertEqual(chunk_format.encode(0, events), data)
 
-    def test_the_worked_example_of_version_2_is_these_events(self):
-        data, events = worked_example("2")
-        self.assertEqual(chunk_format.decode_version_2(0, len(events), data), events)
-
     def test_the_program_reads_it_too(self):
         _, events = worked_example()
         db = open_schema()
-        db.executescript("INSERT INTO stream VALUES (1, 0, 0, 0, 0)")
+        db.executescript("INSERT INTO track VALUES (1, 0, 0, 0, 0)")
         columns = "run_id, strategy_id, layer, denoise_step, compute_source, network_source, timing, planning_ns, density," \
-                  " tiles, tiles_redundant, moved_fraction, parameter_bytes, verdict, error_metric"
-        db.execute(f"INSERT INTO run ({columns}) VALUES (1, 1, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '')")
+                  " tiles, tiles_redundant, moved_fraction, parameter_bytes, verdict, error_metric, finished"
+        db.execute(f"INSERT INTO run ({columns}) VALUES (1, 1, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', 1)")
         chunk_format.insert_chunk(db, 1, 1, 0, events)
         load_extension(db, LIBRARY)
         found = db.execute("SELECT begin_ns, end_ns, op_id, name_id, category_id, modelled FROM event").fetchall()
@@ -53,7 +49,7 @@ class Chunk(unittest.TestCase):
 
     def test_every_chunk_comes_back(self):
         low, high = -2 ** 63, 2 ** 63 - 1
-        for kind, (names, _) in chunk_format.RECORDS.items():
+        for kind, names in chunk_format.RECORDS.items():
             small = {"name_id": 5, "flags": 1, "communicator_id": 3, "peer": -1}
             events = [{name: small.get(name, value) for name in names} for value in (0, 7, high, low, -1, high)]
             self.assertEqual(chunk_format.decode(kind, len(events), chunk_format.encode(kind, events)), events)

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "backend/base/clock.h"
-#include "backend/execute/copy.h"
+#include "backend/execute/cpu/copy.h"
+#include "backend/execute/cpu/sum_shares.h"
 #include "backend/execute/mpi/mpi_check.h"
-#include "backend/execute/sum_shares.h"
 
 namespace spscope::mpi {
 namespace {
@@ -27,7 +27,7 @@ class MpiCommunicator::Messages {
     for (auto& message : messages_)
       if (message->request != MPI_REQUEST_NULL) {
         MPI_Request_free(&message->request);
-        static_cast<void>(message.release());  // the process ends soon
+        static_cast<void>(message.release());  // leaked: MPI still uses it, and the process ends soon
       }
   }
   Messages(const Messages&) = delete;
@@ -66,7 +66,7 @@ std::vector<int> MpiCommunicator::Messages::ranks(bool outgoing) const {
 }
 
 void MpiCommunicator::Messages::start(int rank, bool outgoing) {
-  BufferStore& store = *owner_.run_.store;
+  BufferStore& store = owner_.memory_;
   auto message = std::make_unique<Message>(Message{rank, outgoing, {}, {}, MPI_REQUEST_NULL});
   std::size_t size = 0;
   const auto is_of_it = [&](const TransferPart& part) {
@@ -122,14 +122,16 @@ std::span<const std::byte> MpiCommunicator::Messages::packed(const TransferPart&
   return {};
 }
 
-MpiCommunicator::MpiCommunicator(MpiWorld& world, LaneRun& run, std::function<int(int rank)> node_of)
+MpiCommunicator::MpiCommunicator(MpiWorld& world, LaneRun& run, BufferStore& memory,
+                                 std::function<int(int rank)> node_of)
     : world_(world),
       run_(run),
+      memory_(memory),
       control_(*run.control),
       partners_(run.program.plan()),
       counter_(run.program.plan().ranks, std::move(node_of)),
       waiting_(run.program.plan().ops.size()),
-      messages_(world, run, counter_) {
+      messages_(world, run, memory, counter_) {
   const Plan& plan = run.program.plan();
   for (const Op& op : plan.ops)
     for (OpId dependency : plan.deps(op))
@@ -145,8 +147,7 @@ void MpiCommunicator::run(const Transfer& transfer, OpTimes& times) {
     meet_partners(transfer);
   }
   times.begin_ns = now_ns();
-  if (run_.options.recorder != nullptr)
-    run_.options.recorder->phase(transfer.rank, transfer.lane, transfer.op, OpPhase::kMoving, times.begin_ns);
+  control_.turn(transfer.rank, transfer.lane, LaneState::kTransferring, times.begin_ns);
   switch (transfer.kind) {
     case PostKind::kExchange:
       exchange(transfer, far);
@@ -182,16 +183,12 @@ void MpiCommunicator::post(const Transfer& transfer) {
 }
 
 void MpiCommunicator::meet_partners(const Transfer& transfer) {
-  for (int partner : transfer.partners) {
-    const OpId op = partners_.at(transfer.sequence, partner);
-    if (run_.options.recorder != nullptr && !control_.has_posted(op))
-      run_.options.recorder->waits_for(transfer.rank, transfer.lane, transfer.op, partner);
-    control_.wait_posted(transfer.rank, transfer.lane, op);
-  }
+  for (int partner : transfer.partners)
+    control_.wait_posted(transfer.rank, transfer.lane, partners_.at(transfer.sequence, partner));
 }
 
 void MpiCommunicator::copy_part(const TransferPart& part) {
-  counter_.moved(part.src, part.dst, copy_cells(*run_.store, part.from, part.to));
+  counter_.moved(part.src, part.dst, copy_cells(memory_, part.from, part.to));
 }
 
 // Says to every source in this node that its data is here.
@@ -217,7 +214,7 @@ void MpiCommunicator::exchange(const Transfer& transfer, Messages& far) {
   for (const TransferPart& part : transfer.parts) {
     if (part.dst != transfer.rank || is_near(part.src)) continue;
     const std::span<const std::byte> bytes = far.packed(part);
-    unpack_cells(*run_.store, part.to, bytes);
+    unpack_cells(memory_, part.to, bytes);
     counter_.moved(part.src, part.dst, static_cast<std::int64_t>(bytes.size()));
   }
 }
@@ -234,7 +231,7 @@ void MpiCommunicator::add_up(const Transfer& transfer, Messages& far) {
     counter_.staged(transfer.rank, staging_bytes);
     control_.beat(transfer.rank, transfer.lane);
   };
-  sum_shares(*run_.store, transfer, hooks);
+  sum_shares(memory_, transfer, hooks);
   take(transfer);
 }
 
@@ -252,7 +249,7 @@ void MpiCommunicator::pull(const Transfer& transfer, Messages& far) {
   for (const TransferPart& part : transfer.parts) {
     if (is_near(part.src)) continue;
     const std::span<const std::byte> bytes = far.packed(part);
-    unpack_cells(*run_.store, part.to, bytes);
+    unpack_cells(memory_, part.to, bytes);
     counter_.moved(part.src, part.dst, static_cast<std::int64_t>(bytes.size()));
   }
 }

@@ -6,18 +6,20 @@
 // the sequence number of the post.
 #pragma once
 
-#include "backend/execute/lane_run.h"
+#include "backend/execute/cpu/buffer_store.h"
+#include "backend/execute/lanes/lane_run.h"
+#include "backend/execute/lanes/traffic_counter.h"
 #include "backend/execute/mpi/mpi_world.h"
 #include "backend/execute/mpi/node_messages.h"
-#include "backend/execute/partner_ops.h"
-#include "backend/execute/traffic_counter.h"
+#include "backend/execute/program/partner_ops.h"
 
 namespace spscope::mpi {
 
 class MpiCommunicator final : public Communicator {
  public:
-  // `node_of` sorts the counted bytes. The world and the run outlive it.
-  MpiCommunicator(MpiWorld& world, LaneRun& run, std::function<int(int rank)> node_of);
+  // `memory` is what the device of the run keeps its slots in; `node_of` sorts the counted bytes. The world, the run
+  // and the memory outlive it.
+  MpiCommunicator(MpiWorld& world, LaneRun& run, BufferStore& memory, std::function<int(int rank)> node_of);
 
   void run(const Transfer& transfer, OpTimes& times) override;
   void ended(OpId op) override;
@@ -41,6 +43,7 @@ class MpiCommunicator final : public Communicator {
 
   MpiWorld& world_;
   LaneRun& run_;
+  BufferStore& memory_;
   RunControl& control_;
   PartnerOps partners_;
   TrafficCounter counter_;

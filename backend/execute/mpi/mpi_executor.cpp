@@ -1,16 +1,20 @@
 // The MPI executor: this process runs one rank of the plan (lane_run.h); ranks of its node see its memory.
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <limits>
 
 #include "backend/base/clock.h"
 #include "backend/base/process.h"
 #include "backend/base/result.h"
-#include "backend/execute/lane_run.h"
+#include "backend/execute/agree.h"
+#include "backend/execute/cpu/cpu_device.h"
+#include "backend/execute/lanes/lane_run.h"
 #include "backend/execute/mpi/mpi_check.h"
 #include "backend/execute/mpi/mpi_communicator.h"
 #include "backend/execute/mpi/mpi_world.h"
-#include "backend/execute/shared_places.h"
+#include "backend/execute/program/shared_places.h"
 
 namespace spscope {
 namespace {
@@ -32,8 +36,9 @@ struct Board {
         num_slots(layout.slots().size()),
         num_ranks(at(plan.ranks)) {}
   std::size_t bytes() const {
-    return lines(sizeof(StopRecord)) + lines(num_ops * sizeof(OpFlags)) + lines(num_lanes * sizeof(LaneProgress)) +
-           lines(num_slots * sizeof(SlotState)) + lines(num_ranks * sizeof(MemoryAccount));
+    return lines(sizeof(StopRecord)) + lines(num_ops * sizeof(OpFlags)) + lines(num_lanes * sizeof(NowLine)) +
+           lines(num_ranks * sizeof(std::atomic<std::int64_t>)) + lines(num_slots * sizeof(SlotState)) +
+           lines(num_ranks * sizeof(MemoryAccount));
   }
   void lay_over(std::byte* memory) {
     const auto next = [&memory]<typename T>(std::span<T>& array, std::size_t count) {
@@ -43,13 +48,15 @@ struct Board {
     std::span<StopRecord> stop;
     next(stop, 1);
     next(control.ops, num_ops);
-    next(control.lanes, num_lanes);
+    next(lanes, num_lanes);
+    next(control.heard_ns, num_ranks);
     next(slots, num_slots);
     next(accounts, num_ranks);
     control.stop = stop.data();
   }
   std::size_t num_ops, num_lanes, num_slots, num_ranks;
   ControlBoard control;
+  std::span<NowLine> lanes;
   std::span<SlotState> slots;
   std::span<MemoryAccount> accounts;
 };
@@ -58,10 +65,6 @@ RankView view_of(const MpiWorld& world) {
   RankView view{{world.rank(), 1}, std::vector<bool>(at(world.size()), false)};
   for (int rank : world.ranks_of_node()) view.shares_memory[at(rank)] = true;
   return view;
-}
-
-void throw_agreed(MpiWorld& world, const std::optional<Error>& mine) {
-  if (const std::optional<Error> error = world.agree(mine)) throw *error;
 }
 
 // Memory for the board and the shared slots of the node, all zero on the board.
@@ -80,7 +83,10 @@ Board share_memory(MpiWorld& world, const Plan& plan, const MemoryLayout& layout
   if (grow) world.window().grow(bytes);
 
   board.lay_over(world.window().segment(0));
-  if (world.rank() == node.front()) std::memset(world.window().segment(0), 0, board_bytes);
+  if (world.rank() == node.front()) {
+    std::memset(world.window().segment(0), 0, board_bytes);
+    for (NowLine& line : board.lanes) line.publish(LaneNow());
+  }
   shared.states = board.slots;
   shared.accounts = board.accounts;
   shared.memory.assign(layout.slots().size(), nullptr);
@@ -97,6 +103,28 @@ Board share_memory(MpiWorld& world, const Plan& plan, const MemoryLayout& layout
 std::function<int(int)> node_sorter(const MpiWorld& world, int ranks_per_node) {
   if (world.num_nodes() > 1) return [&world](int rank) { return world.node_of(rank); };
   return [ranks_per_node](int rank) { return ranks_per_node > 0 ? rank / ranks_per_node : 0; };
+}
+
+// Where the lanes of all ranks say what they do: those of this node in the pages of their recorders, where they have
+// them; all others on the board. The first process of the node writes what others nodes tell.
+void place_lines(MpiWorld& world, const Plan& plan, OpRecorder* recorder, Board& board) {
+  const std::vector<int>& node = world.ranks_of_node();
+  const std::vector<std::string> paths = world.share_in_node(recorder != nullptr ? recorder->page_path() : "");
+  for (NowLine& line : board.lanes) {
+    board.control.lines.push_back(&line);
+    board.control.writable.push_back(world.rank() == node.front() ? &line : nullptr);
+  }
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    const bool own = node[i] == world.rank();
+    if (!own && !paths[i].empty()) board.control.pages.push_back(std::make_shared<NowPageView>(paths[i]));
+    for (int lane = 0; lane < plan.lanes; ++lane) {
+      const std::size_t index = at(node[i]) * at(plan.lanes) + at(lane);
+      NowLine* const line = own && recorder != nullptr ? recorder->line(node[i], lane) : nullptr;
+      const NowLine* const seen = !own && !paths[i].empty() ? board.control.pages.back()->line(node[i], lane) : nullptr;
+      board.control.writable[index] = !own ? nullptr : line != nullptr ? line : &board.lanes[index];
+      board.control.lines[index] = seen != nullptr ? seen : line != nullptr ? line : &board.lanes[index];
+    }
+  }
 }
 
 // Of the processes on this node what the system says; of others, whether they are heard of.
@@ -119,32 +147,6 @@ SystemView system_view(const MpiWorld& world, const mpi::NodeMessages& messages)
     return is_near(rank) ? computes(world.place(rank).pid) : std::nullopt;
   };
   return view;
-}
-
-std::shared_ptr<LaneRun> prepare(MpiWorld& world, const Plan& plan, const Request& request,
-                                 const Activations& activations, const ExecuteOptions& options) {
-  const auto made = capture([&] {
-    if (std::vector<Problem> problems = cannot_execute(plan, options); !problems.empty())
-      throw Error(std::move(problems));
-    require_fit(activations, request);
-    if (world.size() != plan.ranks)
-      throw Error(ErrorCode::kLaunch,
-                  "the plan has " + std::to_string(plan.ranks) + " ranks, and " + std::to_string(world.size()) +
-                      " processes were started",
-                  "start as many as cluster.ranks says");
-    return std::make_shared<LaneRun>(plan, request, activations, options, view_of(world));
-  });
-  throw_agreed(world, made ? std::nullopt : std::optional(made.error()));
-  const std::shared_ptr<LaneRun> run = *made;
-  SharedSlots shared;
-  const Board board = share_memory(world, plan, run->program.layout(), shared);
-  run->store = std::make_unique<BufferStore>(run->program.layout(), options.poison, run->program.view().local, shared);
-  run->control = std::make_unique<RunControl>(run->program.plan(), board.control);
-  world.barrier();  // the board is clear
-  auto communicator = std::make_unique<MpiCommunicator>(world, *run, node_sorter(world, options.ranks_per_node));
-  run->system = system_view(world, communicator->messages());
-  run->communicator = std::move(communicator);
-  return run;
 }
 
 // Comes to a barrier even when the run stops, since the others do. When one does not come then, the reason to stop is
@@ -246,7 +248,7 @@ void collect(MpiWorld& world, const Plan& plan, LaneRun& run, int repeats, RankR
   result.traffic = {world.sum(counted.sent), world.sum(counted.received), world.sum(counted.sent_intra_node),
                     world.sum(counted.sent_inter_node)};
   world.measure_clocks();
-  mine.outputs = run.program.outputs().held(*run.store, world.rank());
+  mine.outputs = run.device->read_outputs(world.rank());
   const std::vector<std::vector<std::byte>> all = world.gather(mine.pack());
   std::vector<RankResult> of_rank(at(plan.ranks));
   if (world.rank() != 0) {
@@ -263,16 +265,10 @@ void collect(MpiWorld& world, const Plan& plan, LaneRun& run, int repeats, RankR
   result.outputs = run.program.outputs().gather(held);
 }
 
-void keep_highest(std::vector<std::int64_t>& highest, const std::vector<std::int64_t>& now) {
-  highest.resize(now.size(), 0);
-  for (std::size_t i = 0; i < now.size(); ++i) highest[i] = std::max(highest[i], now[i]);
-}
-
 // One repeat. The board is cleared between two barriers, when no lane of any process runs and no process takes notes of
 // the last repeat any more: one that is heard late would stand on the clear board.
-void run_pass(MpiWorld& world, const std::shared_ptr<LaneRun>& run, const Activations& activations, int repeat,
-              RankResult& mine) {
-  auto& communicator = static_cast<MpiCommunicator&>(*run->communicator);
+void run_pass(MpiWorld& world, const std::shared_ptr<LaneRun>& run, MpiCommunicator& communicator,
+              const Activations& activations, int repeat, RankResult& mine) {
   communicator.messages().begin_pass(world.next_pass());
   // Between repeats a rank may take its time: the first one tells people.
   come_together(world, *run, std::numeric_limits<double>::infinity());
@@ -307,28 +303,75 @@ void run_pass(MpiWorld& world, const std::shared_ptr<LaneRun>& run, const Activa
   for (OpId id : ops_of(run->program.plan(), world.rank())) mine.times.push_back(run->times[at(id)]);
 }
 
-}  // namespace
+class MpiExecution final : public Execution {
+ public:
+  MpiExecution(MpiWorld& world, const Plan& plan, const Request& request, const Activations& activations,
+               const ExecuteOptions& options)
+      : world_(world), activations_(activations), run_(std::make_shared<LaneRun>(plan, options, view_of(world))) {
+    auto device = std::make_unique<CpuDevice>(run_->program, request, activations.parameters);
+    device_ = device.get();
+    run_->device = std::move(device);
+  }
 
-ExecuteResult execute_mpi(const Plan& plan, const Request& request, const Activations& activations,
-                          const ExecuteOptions& options) {
+  void allocate() override;
+  void run(int repeat) override { run_pass(world_, run_, *communicator_, activations_, repeat, mine_); }
+  std::vector<std::int64_t> peak_bytes() const override { return run_->device->peak_bytes(); }
+  std::vector<std::int64_t> staging_peak_bytes() const override { return run_->staging_peak_bytes(); }
+  void finish(ExecuteResult& result) override {
+    collect(world_, run_->program.plan(), *run_, run_->options.repeats, std::move(mine_), result);
+    if (world_.oversubscribed()) result.provenance.timing = Timing::kOversubscribed;
+    world_.barrier();  // nobody uses the board any more
+  }
+
+ private:
+  MpiWorld& world_;
+  const Activations& activations_;
+  const std::shared_ptr<LaneRun> run_;
+  CpuDevice* device_ = nullptr;              // of the run
+  MpiCommunicator* communicator_ = nullptr;  // of the run
+  RankResult mine_;
+};
+
+void MpiExecution::allocate() {
+  const Plan& plan = run_->program.plan();
+  SharedSlots shared;
+  Board board = share_memory(world_, plan, run_->program.layout(), shared);
+  device_->allocate(run_->options.poison, std::move(shared));
+  world_.barrier();  // the board is clear
+  throw_agreed(world_, failure_of([&] { place_lines(world_, plan, run_->options.recorder, board); }));
+  run_->control = std::make_unique<RunControl>(plan, board.control);
+  auto communicator = std::make_unique<MpiCommunicator>(world_, *run_, device_->memory(),
+                                                        node_sorter(world_, run_->options.ranks_per_node));
+  run_->system = system_view(world_, communicator->messages());
+  communicator_ = communicator.get();
+  run_->communicator = std::move(communicator);
+}
+
+std::unique_ptr<Execution> prepare(const Plan& plan, const Request& request, const Activations& activations,
+                                   const ExecuteOptions& options) {
   auto* const world = dynamic_cast<MpiWorld*>(options.world);
   if (world == nullptr)
     throw Error(ErrorCode::kLaunch, "ranks of MPI run in processes that mpirun or srun starts",
                 "use --launcher mpi, or --launcher threads");
-  const std::shared_ptr<LaneRun> run = prepare(*world, plan, request, activations, options);
-  ExecuteResult result;
-  RankResult mine;
-  const int total = options.warmup + options.repeats;
-  for (int done = 0; done < total; ++done) {
-    run_pass(*world, run, activations, done - options.warmup, mine);
-    keep_highest(result.peak_bytes, run->store->peak_bytes());
-    keep_highest(result.staging_peak_bytes, run->staging_bytes());
-    if (options.on_run) options.on_run(done + 1, total);
-  }
-  collect(*world, plan, *run, options.repeats, std::move(mine), result);
-  if (world->oversubscribed()) result.provenance.timing = Timing::kOversubscribed;
-  world->barrier();  // nobody uses the board any more
-  return result;
+  if (world->size() != plan.ranks)
+    throw Error(ErrorCode::kLaunch,
+                "the plan has " + std::to_string(plan.ranks) + " ranks, and " + std::to_string(world->size()) +
+                    " processes were started",
+                "start as many as cluster.ranks says");
+  return std::make_unique<MpiExecution>(*world, plan, request, activations, options);
+}
+
+}  // namespace
+
+Executor executor_mpi() {
+  static constexpr std::array<std::string_view, 1> kComms = {"mpi"};
+  return {.device = "cpu",
+          .backend = "mpi",
+          .comms = kComms,
+          .summary = "a process for each rank; memory shared inside a node, messages between nodes",
+          .unavailable = mpi_unavailable,
+          .cannot_run = cpu_cannot_run,
+          .prepare = prepare};
 }
 
 }  // namespace spscope

@@ -245,6 +245,20 @@ void MpiWorld::receive(int from, std::span<std::byte> bytes) {
 }
 
 // On a communicator that nothing else uses for collectives: the others may be inside one.
+std::vector<std::string> MpiWorld::share_in_node(const std::string& text) {
+  std::vector<int> sizes(ranks_of_node_.size()), offsets;
+  const int mine = message_count(text.size());
+  check(MPI_Allgather(&mine, 1, MPI_INT, sizes.data(), 1, MPI_INT, node_.get()));
+  int total = 0;
+  for (const int size : sizes) offsets.push_back(total), total += size;
+  std::string all(static_cast<std::size_t>(total), 0);
+  check(MPI_Allgatherv(text.data(), mine, MPI_CHAR, all.data(), sizes.data(), offsets.data(), MPI_CHAR, node_.get()));
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    texts.push_back(all.substr(static_cast<std::size_t>(offsets[i]), static_cast<std::size_t>(sizes[i])));
+  return texts;
+}
+
 bool MpiWorld::leave_together(double seconds) {
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Ibarrier(data_.get(), &request));

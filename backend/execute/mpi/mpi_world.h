@@ -17,7 +17,7 @@
 
 namespace spscope::mpi {
 
-// A communicator that is given back.
+// Owning MPI_Comm.
 class Comm {
  public:
   Comm() = default;
@@ -62,6 +62,8 @@ class MpiWorld final : public RankWorld {
   MPI_Comm data() const { return data_.get(); }
   NodeWindow& window() { return *window_; }
   const std::vector<int>& ranks_of_node() const { return ranks_of_node_; }  // this one's, ascending
+  // The text of every rank of this node, in the order of ranks_of_node(). Collective in the node.
+  std::vector<std::string> share_in_node(const std::string& text);
   // Repeats of any plan so far, warm-ups included: tells messages of this one from late ones.
   std::int32_t next_pass() { return ++pass_; }
 

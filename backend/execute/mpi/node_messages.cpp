@@ -4,19 +4,18 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <optional>
 
 #include "backend/base/clock.h"
-#include "backend/execute/copy.h"
+#include "backend/execute/cpu/copy.h"
 #include "backend/execute/mpi/mpi_check.h"
 
 namespace spscope::mpi {
 namespace {
 
-constexpr int kNoteTag = 1, kStopTag = 2, kWhereTag = 3;  // on the communicator of control messages
-constexpr double kMostWhereSeconds = 1;                   // between two messages that say where a rank is
-constexpr int kMissed = 5;                                // of these, until a rank counts as lost
+constexpr int kNoteTag = 1, kStopTag = 2, kReportTag = 3;  // on the communicator of control messages
+constexpr double kMostReportSeconds = 1;                   // between two reports of what a rank's lanes do
+constexpr int kMissed = 5;                                 // of these, until a rank counts as lost
 
 std::int64_t bytes_of(const BufferStore& store, const Transfer& transfer, bool push, int rank) {
   std::int64_t bytes = 0;
@@ -25,8 +24,8 @@ std::int64_t bytes_of(const BufferStore& store, const Transfer& transfer, bool p
   return bytes;
 }
 
-// Whether a message has left its memory. One that has not is left to itself.
-bool has_gone(MPI_Request& request) {
+// Whether a message has left its memory. One that is still pending is leaked until exit.
+bool has_left(MPI_Request& request) {
   int done = 0;
   MPI_Test(&request, &done, MPI_STATUS_IGNORE);
   if (done == 0) MPI_Request_free(&request);
@@ -71,25 +70,26 @@ std::vector<int> ranks_to_tell(const MpiWorld& world) {
 
 }  // namespace
 
-NodeMessages::NodeMessages(MpiWorld& world, LaneRun& run, TrafficCounter& counter)
+NodeMessages::NodeMessages(MpiWorld& world, LaneRun& run, BufferStore& memory, TrafficCounter& counter)
     : world_(world),
       run_(run),
+      memory_(memory),
       counter_(counter),
       tell_to_(ranks_to_tell(world)),
-      where_(tell_to_.size()),
-      where_every_ns_(
-          static_cast<std::int64_t>(1e9 * std::min(kMostWhereSeconds, run.options.watchdog_seconds / (2 * kMissed)))) {
+      reports_(tell_to_.size()),
+      report_every_ns_(
+          static_cast<std::int64_t>(1e9 * std::min(kMostReportSeconds, run.options.watchdog_seconds / (2 * kMissed)))) {
   if (world.num_nodes() > 1) thread_ = std::thread([this] { listen(); });
 }
 
 NodeMessages::~NodeMessages() {
   leave_ = true;
   if (thread_.joinable()) thread_.join();
-  // After a stop, memory of messages that are still on their way is left to them; the process ends soon.
-  bool all_gone = true;
-  for (Where& out : where_) all_gone = has_gone(out.request) && all_gone;
-  if (!all_gone) static_cast<void>(std::make_unique<std::vector<Where>>(std::move(where_)).release());
-  if (!served_.empty()) static_cast<void>(std::make_unique<std::list<Served>>(std::move(served_)).release());
+  // Leaked: after a stop, MPI still reads messages that are pending; the process ends soon.
+  bool all_left = true;
+  for (LaneReport& report : reports_) all_left = has_left(report.request) && all_left;
+  if (!all_left) new std::vector<LaneReport>(std::move(reports_));
+  if (!served_.empty()) new std::list<Served>(std::move(served_));
 }
 
 void NodeMessages::begin_pass(std::int32_t pass) {
@@ -108,38 +108,52 @@ void NodeMessages::tell(Kind kind, OpId op, int rank) {
   check(MPI_Send(&note, sizeof note, MPI_BYTE, rank, kNoteTag, world_.control()));
 }
 
-// Where this rank's lanes are: at times, while a repeat is going on.
-void NodeMessages::tell_where() {
+// At times, while a repeat is going on.
+void NodeMessages::report_lanes() {
   const std::int64_t now = now_ns();
-  if (pass_begin_ns_ == 0 || now - told_where_ns_ < where_every_ns_) return;
-  told_where_ns_ = now;
-  std::vector<std::int64_t> words = {pass_};
-  for (int lane = 0; lane < run_.program.plan().lanes; ++lane) {
-    const LanePlace place = run_.control->place(world_.rank(), lane);
-    words.insert(words.end(), {place.op, place.waits_for, place.beats});
+  if (pass_begin_ns_ == 0 || now - last_report_ns_ < report_every_ns_) return;
+  last_report_ns_ = now;
+  const auto lanes = static_cast<std::size_t>(run_.program.plan().lanes);
+  const std::int32_t pass = pass_;
+  std::vector<std::byte> bytes(sizeof pass + lanes * sizeof(LaneEntry));
+  std::memcpy(bytes.data(), &pass, sizeof pass);
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    const NowLine& line = run_.control->line(world_.rank(), static_cast<int>(lane));
+    const std::uint64_t generation = line.generation();
+    const LaneNow state = line.read();
+    const LaneEntry entry{
+        state.op, state.sequence, state.waits_for, state.peer, static_cast<std::int32_t>(state.state), generation};
+    std::memcpy(bytes.data() + sizeof pass + lane * sizeof entry, &entry, sizeof entry);
   }
-  const int count = message_count(words.size() * sizeof words[0]);
   for (std::size_t i = 0; i < tell_to_.size(); ++i) {
-    Where& out = where_[i];
+    LaneReport& report = reports_[i];
     int done = 0;
-    check(MPI_Test(&out.request, &done, MPI_STATUS_IGNORE));
+    check(MPI_Test(&report.request, &done, MPI_STATUS_IGNORE));
     if (done == 0) continue;  // who does not take the last one is not sent another
-    out.words = words;
-    check(MPI_Isend(out.words.data(), count, MPI_BYTE, tell_to_[i], kWhereTag, world_.control(), &out.request));
+    report.bytes = bytes;
+    check(MPI_Isend(report.bytes.data(), message_count(bytes.size()), MPI_BYTE, tell_to_[i], kReportTag,
+                    world_.control(), &report.request));
   }
 }
 
-bool NodeMessages::hear_where() {
-  const std::optional<Heard> heard = hear(world_.control(), kWhereTag);
+bool NodeMessages::hear_lane_report() {
+  const std::optional<Heard> heard = hear(world_.control(), kReportTag);
   if (!heard) return false;
-  std::vector<std::int64_t> words(1 + 3 * static_cast<std::size_t>(run_.program.plan().lanes));
+  const auto lanes = static_cast<std::size_t>(run_.program.plan().lanes);
+  std::int32_t pass = 0;
   const std::lock_guard lock(hearing_);
-  if (heard->bytes.size() != words.size() * sizeof words[0]) return true;  // late, of another plan
-  std::memcpy(words.data(), heard->bytes.data(), heard->bytes.size());
-  if (words[0] != pass_) return true;
-  for (int lane = 0; lane < run_.program.plan().lanes; ++lane) {
-    const std::int64_t* const at = &words[1 + 3 * static_cast<std::size_t>(lane)];
-    run_.control->set_place(heard->from, lane, {static_cast<OpId>(at[0]), static_cast<OpId>(at[1]), at[2]}, now_ns());
+  if (heard->bytes.size() != sizeof pass + lanes * sizeof(LaneEntry)) return true;  // late, of another plan
+  std::memcpy(&pass, heard->bytes.data(), sizeof pass);
+  if (pass != pass_) return true;
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    LaneEntry entry;
+    std::memcpy(&entry, heard->bytes.data() + sizeof pass + lane * sizeof entry, sizeof entry);
+    const LaneNow now{.state = static_cast<LaneState>(entry.state),
+                      .op = entry.op,
+                      .sequence = entry.sequence,
+                      .peer = entry.peer,
+                      .waits_for = entry.waits_for};
+    run_.control->mirror(heard->from, static_cast<int>(lane), now, entry.generation, now_ns());
   }
   return true;
 }
@@ -147,7 +161,7 @@ bool NodeMessages::hear_where() {
 std::string NodeMessages::silence(int rank) const {
   const std::int64_t since_ns = std::max(run_.control->heard_ns(rank), pass_begin_ns_.load());
   const std::int64_t silent_ns = now_ns() - since_ns;
-  if (pass_begin_ns_ == 0 || silent_ns < kMissed * where_every_ns_) return {};
+  if (pass_begin_ns_ == 0 || silent_ns < kMissed * report_every_ns_) return {};
   const RankPlace& place = world_.place(rank);
   return fmt::format("its process {} on {} was not heard of for {:.1f} s: it is stopped or gone, or cut off", place.pid,
                      place.host, static_cast<double>(silent_ns) * 1e-9);
@@ -156,8 +170,8 @@ std::string NodeMessages::silence(int rank) const {
 // Told to one process of each other node: it stands on the board of the node then.
 void NodeMessages::tell_stop(const StopReason& reason) {
   if (world_.num_nodes() == 1 || told_stop_.exchange(true)) return;
-  // Nobody waits for these to arrive: a process may be stopped. Their memory is left to them; the process ends soon.
-  StopNote* const note = std::make_unique<StopNote>().release();
+  // Leaked: nobody waits for these to arrive, since a process may be stopped, and MPI still reads them.
+  StopNote* const note = new StopNote;
   *note = {static_cast<std::int32_t>(reason.code), reason.fault.rank, reason.fault.lane, reason.fault.op, {}};
   std::strncpy(note->text, reason.fault.message.c_str(), sizeof note->text - 1);
   for (const int rank : tell_to_) {
@@ -172,8 +186,8 @@ void NodeMessages::listen() {
   try {
     while (!leave_) {
       pass_on_stop();
-      tell_where();
-      const bool heard = hear_note() || hear_stop() || hear_where() || finish_served();
+      report_lanes();
+      const bool heard = hear_note() || hear_stop() || hear_lane_report() || finish_served();
       if (heard) patience = Patience();
       if (!heard) patience.pause();
     }
@@ -207,7 +221,7 @@ bool NodeMessages::hear_stop() {
 }
 
 void NodeMessages::act(const Note& note, int from) {
-  switch (note.kind) {
+  switch (static_cast<Kind>(note.kind)) {
     case kPosted:
       run_.control->set_posted(note.op);
       break;
@@ -220,8 +234,10 @@ void NodeMessages::act(const Note& note, int from) {
     case kPush:
       take_push(note.op, from);
       break;
-    default:
+    case kTaken:
       run_.control->set_taken(note.op);
+      break;
+    case kStop:  // has a tag of its own
       break;
   }
 }
@@ -230,7 +246,7 @@ NodeMessages::Served& NodeMessages::serve(OpId op, int from, bool push) {
   ++num_served_;
   Served& served = served_.emplace_back(Served{op, from, {}, MPI_REQUEST_NULL});
   const Transfer& transfer = *run_.program.op(op).transfer;
-  served.bytes.resize(static_cast<std::size_t>(bytes_of(*run_.store, transfer, push, world_.rank())));
+  served.bytes.resize(static_cast<std::size_t>(bytes_of(memory_, transfer, push, world_.rank())));
   return served;
 }
 
@@ -240,8 +256,8 @@ void NodeMessages::serve_pull(OpId op, int from) {
   std::size_t next = 0;
   for (const TransferPart& part : transfer.parts) {
     if (part.src != world_.rank()) continue;
-    const auto size = static_cast<std::size_t>(packed_bytes(*run_.store, part.from));
-    pack_cells(*run_.store, part.from, std::span(served.bytes).subspan(next, size));
+    const auto size = static_cast<std::size_t>(packed_bytes(memory_, part.from));
+    pack_cells(memory_, part.from, std::span(served.bytes).subspan(next, size));
     next += size;
   }
   check(MPI_Isend(served.bytes.data(), message_count(served.bytes.size()), MPI_BYTE, from, transfer.sequence,
@@ -272,15 +288,15 @@ void NodeMessages::end_served(Served& served) {
   const bool push = op.transfer->kind == PostKind::kPush;
   std::size_t next = 0;
   if (push)
-    for (SlotId slot : op.opens) run_.store->open(slot);
+    for (SlotId slot : op.opens) memory_.open(slot);
   for (const TransferPart& part : op.transfer->parts) {
     if (!push || part.dst != world_.rank()) continue;
-    const auto size = static_cast<std::size_t>(packed_bytes(*run_.store, part.to));
-    unpack_cells(*run_.store, part.to, std::span(served.bytes).subspan(next, size));
+    const auto size = static_cast<std::size_t>(packed_bytes(memory_, part.to));
+    unpack_cells(memory_, part.to, std::span(served.bytes).subspan(next, size));
     counter_.moved(part.src, part.dst, static_cast<std::int64_t>(size));
     next += size;
   }
-  for (SlotId slot : op.uses) run_.store->release(slot);
+  for (SlotId slot : op.uses) memory_.release(slot);
   if (push) tell(kTaken, served.op, served.rank);
 }
 

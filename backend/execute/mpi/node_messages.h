@@ -2,8 +2,8 @@
 // other's flags; between nodes a small message sets the flag.
 //
 // One thread of each process listens, because Open MPI makes no progress on its own: it answers pulls and takes pushes
-// of ranks on other nodes while this process's lanes compute, and says at times where its lanes are, so that every node
-// knows who makes progress and who does not answer. Without other nodes there is no such thread.
+// of ranks on other nodes while this process's lanes compute, and reports at times what its lanes do, so that every
+// node knows who makes progress and who does not answer. Without other nodes there is no such thread.
 #pragma once
 
 #include <atomic>
@@ -14,16 +14,17 @@
 #include <thread>
 #include <vector>
 
-#include "backend/execute/lane_run.h"
+#include "backend/execute/cpu/buffer_store.h"
+#include "backend/execute/lanes/lane_run.h"
+#include "backend/execute/lanes/traffic_counter.h"
 #include "backend/execute/mpi/mpi_world.h"
-#include "backend/execute/traffic_counter.h"
 
 namespace spscope::mpi {
 
 class NodeMessages {
  public:
-  // Listens until it goes. `run` outlives it.
-  NodeMessages(MpiWorld& world, LaneRun& run, TrafficCounter& counter);
+  // Listens until it is destroyed. All arguments outlive it.
+  NodeMessages(MpiWorld& world, LaneRun& run, BufferStore& memory, TrafficCounter& counter);
   ~NodeMessages();
   NodeMessages(const NodeMessages&) = delete;
 
@@ -65,8 +66,8 @@ class NodeMessages {
     MPI_Request request = MPI_REQUEST_NULL;
   };
   void tell(Kind kind, OpId op, int rank);
-  void tell_where();
-  bool hear_where();
+  void report_lanes();
+  bool hear_lane_report();
   void listen();
   bool hear_note();
   bool hear_stop();
@@ -80,17 +81,23 @@ class NodeMessages {
 
   MpiWorld& world_;
   LaneRun& run_;
+  BufferStore& memory_;
   TrafficCounter& counter_;
   std::mutex hearing_;  // held while a note of a repeat is acted upon, and to begin another one
-  // Where the lanes are, on its way to another node.
-  struct Where {
-    std::vector<std::int64_t> words;
+  // One lane in a report.
+  struct LaneEntry {
+    std::int32_t op = kNone, sequence = 0, waits_for = kNone, peer = kNoPeer, state = 0;
+    std::uint64_t generation = 0;
+  };
+  // What the lanes do, on its way to another node: the pass, then a LaneEntry for each lane.
+  struct LaneReport {
+    std::vector<std::byte> bytes;
     MPI_Request request = MPI_REQUEST_NULL;
   };
-  const std::vector<int> tell_to_;  // a rank of each other node
-  std::vector<Where> where_;        // to each of them
-  const std::int64_t where_every_ns_;
-  std::int64_t told_where_ns_ = 0;
+  const std::vector<int> tell_to_;   // a rank of each other node
+  std::vector<LaneReport> reports_;  // the last one to each of them
+  const std::int64_t report_every_ns_;
+  std::int64_t last_report_ns_ = 0;
   std::atomic<std::int64_t> pass_begin_ns_{0};  // 0: none is going on
   std::atomic<std::int32_t> pass_{0};
   std::atomic<bool> leave_{false};

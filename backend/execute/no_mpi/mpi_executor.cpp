@@ -1,4 +1,6 @@
-// In place of MPI: says that there is none.
+// In place of MPI, where the build has none: a row that says so.
+#include <array>
+
 #include "backend/execute/execute.h"
 
 namespace spscope {
@@ -10,9 +12,16 @@ std::unique_ptr<RankWorld> start_mpi_world(const WorldOptions&) {
               "install it and configure again, or use --launcher threads");
 }
 
-ExecuteResult execute_mpi(const Plan&, const Request&, const Activations&, const ExecuteOptions&) {
-  throw Error(ErrorCode::kUnavailable, std::string(mpi_unavailable()),
-              "install it and configure again, or use --launcher threads");
+Executor executor_mpi() {
+  static constexpr std::array<std::string_view, 1> kComms = {"mpi"};
+  return {.device = "cpu",
+          .backend = "mpi",
+          .comms = kComms,
+          .summary = "a process for each rank; memory shared inside a node, messages between nodes",
+          .unavailable = mpi_unavailable,
+          .cannot_run = [](const Plan&, const ExecuteOptions&) { return std::vector<Problem>(); },
+          .prepare = [](const Plan&, const Request&, const Activations&, const ExecuteOptions&)
+              -> std::unique_ptr<Execution> { throw Error(ErrorCode::kUnavailable, std::string(mpi_unavailable())); }};
 }
 
 }  // namespace spscope

@@ -2,33 +2,30 @@
 
 #include <algorithm>
 
+#include "backend/store/chunk/chunk_row.h"
+
 namespace spscope {
 
-ChunkAppender::ChunkAppender(Database& db, ChunkCodec codec)
-    : codec_(codec),
+ChunkAppender::ChunkAppender(Database& db, Compress compress)
+    : compress_(compress),
       insert_(db,
-              "INSERT INTO chunk (run_id, stream_id, seq, record_kind, record_version, codec, count, begin_min_ns, "
+              "INSERT INTO chunk (run_id, track_id, seq, record_kind, codec, count, begin_min_ns, "
               "begin_max_ns, end_max_ns, op_min, op_max, crc32c, data) "
-              "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") {}
+              "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") {}
 
-ChunkAppender::Open& ChunkAppender::at(StreamId stream) {
-  const auto [it, is_new] = streams_.try_emplace(static_cast<std::int64_t>(stream));
-  if (is_new) it->second.stream = stream;
+ChunkAppender::Open& ChunkAppender::at(TrackId track) {
+  const auto [it, is_new] = tracks_.try_emplace(static_cast<std::int64_t>(track));
+  if (is_new) it->second.track = track;
   return it->second;
 }
 
 template <typename Record>
 void ChunkAppender::write(Open& open, std::vector<Record>& buffer) {
   if (buffer.empty()) return;
-  EncodedChunk chunk = encode_chunk(std::span<const Record>(buffer), codec_);
-  // A chunk of few events grows by compression: sizes of its columns stand beside them.
-  if (codec_ == ChunkCodec::kCoded)
-    if (EncodedChunk plain = encode_chunk(std::span<const Record>(buffer), ChunkCodec::kPacked);
-        plain.data.size() <= chunk.data.size())
-      chunk = std::move(plain);
+  const EncodedChunk chunk = encode_chunk(std::span<const Record>(buffer), compress_);
   const ChunkHeader& h = chunk.header;
-  insert_.run(open.run, open.stream, open.next_seq, h.kind, h.record_version, h.codec, h.count, h.begin_min_ns,
-              h.begin_max_ns, h.end_max_ns, h.op_min, h.op_max, h.crc32c, std::span<const std::uint8_t>(chunk.data));
+  insert_.run(stored_run(open.run), open.track, open.next_seq, h.kind, h.codec, h.count, h.begin_min_ns, h.begin_max_ns,
+              h.end_max_ns, h.op_min, h.op_max, h.crc32c, std::span<const std::uint8_t>(chunk.data));
   ++open.next_seq;
   buffer.clear();
 }

@@ -1,6 +1,6 @@
-// Gathers events of many streams and writes them as chunks: a row for every 4,096 events of one kind of a stream and
+// Gathers events of many tracks and writes them as chunks: a row for every 4,096 events of one kind of a track and
 // run, and what is left when the run changes and at flush(). Each kind of record has a chunk of its own, so chunks of a
-// stream that holds several kinds overlap in time; those of one kind follow each other. For one thread.
+// track that holds several kinds overlap in time; those of one kind follow each other. For one thread.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace spscope {
 
 class ChunkAppender {
  public:
-  // What is gathered of one stream.
+  // What is gathered of one track.
   struct Open {
-    StreamId stream = {};
+    TrackId track = {};
     RunId run = {};
     std::int64_t next_seq = 0;
     bool waiting = false;  // it has events
@@ -26,14 +26,14 @@ class ChunkAppender {
     std::vector<CounterSample> counters;
   };
 
-  ChunkAppender(Database& db, ChunkCodec codec);
+  ChunkAppender(Database& db, Compress compress);
 
-  // Stays where it is. REQUIRES: the file holds no chunk of the stream but those written here.
-  Open& at(StreamId stream);
+  // Stays where it is. REQUIRES: the file holds no chunk of the track but those written here.
+  Open& at(TrackId track);
   void append(RunId run, Open& open, std::span<const SpanEvent> events);
   void append(RunId run, Open& open, std::span<const CollectiveEvent> events);
   void append(RunId run, Open& open, std::span<const CounterSample> samples);
-  // Writes all that waits, in the order in which the streams got their first event since the last call.
+  // Writes all that waits, in the order in which the tracks got their first event since the last call.
   void flush();
 
  private:
@@ -43,9 +43,9 @@ class ChunkAppender {
   void write(Open& open, std::vector<Record>& buffer);
   void write_all(Open& open);
 
-  ChunkCodec codec_;
+  Compress compress_;
   Statement insert_;
-  std::unordered_map<std::int64_t, Open> streams_;
+  std::unordered_map<std::int64_t, Open> tracks_;
   std::vector<Open*> waiting_;
 };
 

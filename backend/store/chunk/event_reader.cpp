@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "backend/store/chunk/chunk_row.h"
 #include "backend/store/chunk/stored_chunk.h"
 #include "backend/store/sqlite/sqlite.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr const char* kDamagedHint = "spscope recover FILE -o OUT.db keeps what can be read";
 
-// Spans and collectives of a stream lie in chunks of their own. An instant comes before what begins when it was.
+// Spans and collectives of a track lie in chunks of their own. An instant comes before what begins when it was.
 void put_in_order(std::vector<SpanEvent>& events) {
   const auto earlier = [](const SpanEvent& a, const SpanEvent& b) {
     return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns < b.end_ns;
@@ -39,25 +40,26 @@ std::vector<SpanEvent> spans_of(Database& db, const ChunkFilter& filter) {
 
 EventReader::EventReader(Database& db) : db_(&db) {}
 
-std::vector<Stream> EventReader::streams() const {
-  Statement rows(*db_, "SELECT stream_id, rank, lane, slot, overlapping FROM stream ORDER BY rank, lane, slot");
-  std::vector<Stream> streams;
-  while (rows.step())
-    streams.push_back({StreamId{rows.integer(0)}, rows.count(1), rows.count(2), rows.count(3), rows.flag(4)});
-  return streams;
+std::vector<Track> EventReader::tracks() const {
+  Statement rows(*db_, fmt::format("SELECT {} FROM main.track ORDER BY rank IS NULL, rank, lane IS NULL, lane, slot, "
+                                   "track_id",
+                                   kTrackColumns));
+  std::vector<Track> tracks;
+  while (rows.step()) tracks.push_back(track_of(rows));
+  return tracks;
 }
 
-std::vector<SpanEvent> EventReader::spans(StreamId stream, EventWindow window) const {
-  return spans_of(*db_, {.stream_id = stream, .window = window});
+std::vector<SpanEvent> EventReader::spans(TrackId track, EventWindow window) const {
+  return spans_of(*db_, {.track_id = track, .window = window});
 }
 
-std::vector<SpanEvent> EventReader::spans(RunId run, StreamId stream, EventWindow window) const {
-  return spans_of(*db_, {.run_id = run, .stream_id = stream, .window = window});
+std::vector<SpanEvent> EventReader::spans(RunId run, TrackId track, EventWindow window) const {
+  return spans_of(*db_, {.run_id = run, .track_id = track, .window = window});
 }
 
-std::vector<CollectiveEvent> EventReader::collectives(RunId run, StreamId stream, EventWindow window) const {
+std::vector<CollectiveEvent> EventReader::collectives(RunId run, TrackId track, EventWindow window) const {
   std::vector<CollectiveEvent> all, events;
-  spscope::for_each_chunk(*db_, {.run_id = run, .stream_id = stream, .window = window}, [&](const StoredChunk& chunk) {
+  spscope::for_each_chunk(*db_, {.run_id = run, .track_id = track, .window = window}, [&](const StoredChunk& chunk) {
     if (chunk.header.kind != RecordKind::kCollective) return;
     all.clear();
     decode_collectives(chunk.header, chunk.data, all);
@@ -67,9 +69,9 @@ std::vector<CollectiveEvent> EventReader::collectives(RunId run, StreamId stream
   return events;
 }
 
-std::vector<CounterSample> EventReader::counters(RunId run, StreamId stream, EventWindow window) const {
+std::vector<CounterSample> EventReader::counters(TrackId track, EventWindow window) const {
   std::vector<CounterSample> all, samples;
-  spscope::for_each_chunk(*db_, {.run_id = run, .stream_id = stream, .window = window}, [&](const StoredChunk& chunk) {
+  spscope::for_each_chunk(*db_, {.track_id = track, .window = window}, [&](const StoredChunk& chunk) {
     if (chunk.header.kind != RecordKind::kCounter) return;
     all.clear();
     decode_counters(chunk.header, chunk.data, all);
@@ -80,8 +82,8 @@ std::vector<CounterSample> EventReader::counters(RunId run, StreamId stream, Eve
 }
 
 std::vector<OpEvent> EventReader::op_events(RunId run, std::int64_t first_ns, std::int64_t last_ns) const {
-  std::map<StreamId, int> rank_of;
-  for (const Stream& stream : streams()) rank_of[stream.stream_id] = stream.rank;
+  std::map<TrackId, std::optional<int>> rank_of;
+  for (const Track& track : tracks()) rank_of[track.track_id] = track.rank;
   std::vector<OpEvent> events;
   std::vector<SpanEvent> spans;
   std::vector<CollectiveEvent> collectives;
@@ -94,18 +96,19 @@ std::vector<OpEvent> EventReader::op_events(RunId run, std::int64_t first_ns, st
   spscope::for_each_chunk(*db_, {.run_id = run, .window = window}, [&](const StoredChunk& chunk) {
     const ChunkHeader& header = chunk.header;
     if (header.begin_max_ns < first_ns || header.op_max < 0) return;
-    const auto rank = rank_of.find(chunk.stream_id);
+    const auto rank = rank_of.find(chunk.track_id);
     if (rank == rank_of.end())
-      throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": a chunk has no stream", db_->path()),
+      throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": a chunk has no track", db_->path()),
                   kDamagedHint);
+    if (!rank->second) return;  // ops are of ranks
     spans.clear();
     collectives.clear();
     if (header.kind == RecordKind::kCollective)
       decode_collectives(header, chunk.data, collectives);
     else if (header.kind == RecordKind::kSpan)
       decode_spans(header, chunk.data, spans);
-    for (const SpanEvent& e : spans) add(e, e.begin_ns, rank->second);
-    for (const CollectiveEvent& e : collectives) add(e.span, e.transfer_begin_ns, rank->second);
+    for (const SpanEvent& e : spans) add(e, e.begin_ns, *rank->second);
+    for (const CollectiveEvent& e : collectives) add(e.span, e.transfer_begin_ns, *rank->second);
   });
   return events;
 }
@@ -123,10 +126,10 @@ std::string EventReader::name(NameId id) const {
 }
 
 std::vector<LedgerRecord> EventReader::ledger() const {
-  Statement rows(*db_, "SELECT stream_id, sent, stored, dropped, unreadable, lost FROM ledger ORDER BY stream_id");
+  Statement rows(*db_, "SELECT track_id, sent, stored, dropped, unreadable, lost FROM ledger ORDER BY track_id");
   std::vector<LedgerRecord> ledger;
   while (rows.step())
-    ledger.push_back({StreamId{rows.integer(0)}, rows.integer(1), rows.integer(2), rows.integer(3), rows.integer(4),
+    ledger.push_back({TrackId{rows.integer(0)}, rows.integer(1), rows.integer(2), rows.integer(3), rows.integer(4),
                       rows.integer(5)});
   return ledger;
 }

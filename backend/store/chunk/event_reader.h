@@ -26,14 +26,15 @@ class EventReader {
  public:
   explicit EventReader(Database& db);
 
-  std::vector<Stream> streams() const;
-  // Spans of the stream in the window, collectives among them as plain spans, in order of time. The stream's events of
+  std::vector<Track> tracks() const;
+  // Spans of the track in the window, collectives among them as plain spans, in order of time. The track's events of
   // all runs, or of one.
-  std::vector<SpanEvent> spans(StreamId stream, EventWindow window = {}) const;
-  std::vector<SpanEvent> spans(RunId run, StreamId stream, EventWindow window = {}) const;
-  std::vector<CollectiveEvent> collectives(RunId run, StreamId stream, EventWindow window = {}) const;
-  std::vector<CounterSample> counters(RunId run, StreamId stream, EventWindow window = {}) const;
-  // Events of ops of all streams that were posted in [first_ns, last_ns], in one pass over them and in no order.
+  std::vector<SpanEvent> spans(TrackId track, EventWindow window = {}) const;
+  std::vector<SpanEvent> spans(RunId run, TrackId track, EventWindow window = {}) const;
+  std::vector<CollectiveEvent> collectives(RunId run, TrackId track, EventWindow window = {}) const;
+  // Samples of a counter in [begin, end) of the window, of all runs and of none.
+  std::vector<CounterSample> counters(TrackId track, EventWindow window = {}) const;
+  // Events of ops of all tracks that were posted in [first_ns, last_ns], in one pass over them and in no order.
   std::vector<OpEvent> op_events(RunId run, std::int64_t first_ns, std::int64_t last_ns) const;
   // Chunks as they are stored: stored_chunk.h.
   void for_each_chunk(const ChunkFilter& filter, const std::function<void(const StoredChunk&)>& function) const;

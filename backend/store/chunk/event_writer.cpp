@@ -9,39 +9,40 @@
 #include "backend/base/check.h"
 #include "backend/base/utf8.h"
 #include "backend/store/chunk/chunk_appender.h"
+#include "backend/store/chunk/chunk_row.h"
 #include "backend/store/sqlite/sqlite.h"
 
 namespace spscope {
 
 struct EventWriter::State {
   struct Filled {
-    Stream stream;
+    Track track;
     std::int64_t last_end_ns = std::numeric_limits<std::int64_t>::min();
     LedgerRecord ledger;
     bool changed = true;  // since the ledger was written
     ChunkAppender::Open* chunks = nullptr;
   };
 
-  State(Database& db, ChunkCodec codec)
+  State(Database& db, Compress compress)
       : db(db),
-        chunks(db, codec),
-        insert_stream(db, "INSERT INTO stream (stream_id, rank, lane, slot, overlapping) VALUES (?, ?, ?, ?, ?)"),
+        chunks(db, compress),
+        add_track(db, kInsertTrack),
         insert_name(db, "INSERT INTO string (string_id, value) VALUES (?, ?)"),
         insert_communicator(db, "INSERT INTO communicator (communicator_id, lane, ranks) VALUES (?, ?, ?)"),
         insert_ledger(db,
-                      "INSERT OR REPLACE INTO ledger (stream_id, sent, stored, dropped, unreadable, lost) "
+                      "INSERT OR REPLACE INTO ledger (track_id, sent, stored, dropped, unreadable, lost) "
                       "VALUES (?, ?, ?, ?, ?, ?)"),
         insert_note(db, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
     insert_name.run(0, "");
     names.emplace("", 0);
   }
 
-  Filled& at(StreamId stream) { return streams.at(static_cast<std::size_t>(stream) - 1); }
+  Filled& at(TrackId track) { return tracks.at(static_cast<std::size_t>(track) - 1); }
 
-  // Keeps the promise of a stream: events come one after another.
+  // Keeps the promise of a track: events come one after another.
   void place(Filled& filled, const SpanEvent& event) {
-    SPSCOPE_CHECK(event.end_ns >= event.begin_ns);
-    SPSCOPE_CHECK(filled.stream.overlapping || event.begin_ns >= filled.last_end_ns);
+    SPSCOPE_CHECK(event.end_ns >= event.begin_ns && filled.track.kind != TrackKind::kCounter);
+    SPSCOPE_CHECK(filled.track.overlapping || event.begin_ns >= filled.last_end_ns);
     filled.last_end_ns = std::max(filled.last_end_ns, event.end_ns);
     if (event.end_ns != kNeverEnded) last_end_ns = std::max(last_end_ns, event.end_ns);
   }
@@ -49,14 +50,15 @@ struct EventWriter::State {
   static const SpanEvent& span_of(const CollectiveEvent& event) { return event.span; }
 
   template <typename Event>
-  void append(RunId run, StreamId stream, std::span<const Event> events) {
-    Filled& filled = at(stream);
+  void append(RunId run, TrackId track, std::span<const Event> events) {
+    if (events.empty()) return;
+    Filled& filled = at(track);
     for (const Event& event : events) place(filled, span_of(event));
     chunks.append(run, *filled.chunks, events);
-    count(stream, &LedgerRecord::stored, std::ssize(events));
+    count(track, &LedgerRecord::stored, std::ssize(events));
   }
-  void count(StreamId stream, std::int64_t LedgerRecord::*what, std::int64_t events) {
-    Filled& filled = at(stream);
+  void count(TrackId track, std::int64_t LedgerRecord::*what, std::int64_t events) {
+    Filled& filled = at(track);
     filled.ledger.*what += events;
     filled.changed = true;
   }
@@ -69,28 +71,32 @@ struct EventWriter::State {
 
   Database& db;
   ChunkAppender chunks;
-  Statement insert_stream, insert_name, insert_communicator, insert_ledger, insert_note;
-  std::vector<Filled> streams;  // stream_id - 1
-  std::map<std::tuple<int, int, int>, StreamId> stream_of;
+  Statement add_track, insert_name, insert_communicator, insert_ledger, insert_note;
+  std::vector<Filled> tracks;  // track_id - 1
+  std::map<std::tuple<int, int, int>, TrackId> track_of;
   std::unordered_map<std::string, NameId> names;
   std::map<std::pair<int, std::string>, CommunicatorId> communicators;
   std::int64_t last_end_ns = 0, repaired = 0, cut = 0;
   bool names_changed = false;  // since they were noted
 };
 
-EventWriter::EventWriter(Database& db, ChunkCodec codec) : state_(std::make_unique<State>(db, codec)) {}
+EventWriter::EventWriter(Database& db, Compress compress) : state_(std::make_unique<State>(db, compress)) {}
 EventWriter::~EventWriter() = default;
 
-StreamId EventWriter::stream(int rank, int lane, int slot, bool overlapping) {
-  const auto [it, is_new] = state_->stream_of.try_emplace({rank, lane, slot});
-  if (is_new) {
-    it->second = StreamId{static_cast<std::int64_t>(state_->streams.size()) + 1};
-    State::Filled& filled = state_->streams.emplace_back();
-    filled.stream = {it->second, rank, lane, slot, overlapping};
-    filled.ledger.stream_id = it->second;
-    filled.chunks = &state_->chunks.at(it->second);
-    state_->insert_stream.run(it->second, rank, lane, slot, overlapping);
-  }
+TrackId EventWriter::add_track(const Track& track) {
+  State::Filled& filled = state_->tracks.emplace_back();
+  filled.track = track;
+  filled.track.name = clean_text(track.name).text;
+  const TrackId id{static_cast<std::int64_t>(state_->tracks.size())};
+  filled.track.track_id = filled.ledger.track_id = id;
+  filled.chunks = &state_->chunks.at(id);
+  insert_track(state_->add_track, filled.track);
+  return id;
+}
+
+TrackId EventWriter::track(int rank, int lane, int slot, bool overlapping) {
+  const auto [it, is_new] = state_->track_of.try_emplace({rank, lane, slot});
+  if (is_new) it->second = add_track({.rank = rank, .lane = lane, .slot = slot, .overlapping = overlapping});
   return it->second;
 }
 
@@ -117,32 +123,33 @@ CommunicatorId EventWriter::communicator(int lane, std::span<const int> ranks) {
   return it->second;
 }
 
-void EventWriter::append(RunId run, StreamId stream, std::span<const SpanEvent> events) {
-  state_->append(run, stream, events);
+void EventWriter::append(RunId run, TrackId track, std::span<const SpanEvent> events) {
+  state_->append(run, track, events);
 }
 
-void EventWriter::append(RunId run, StreamId stream, std::span<const CollectiveEvent> events) {
-  state_->append(run, stream, events);
+void EventWriter::append(RunId run, TrackId track, std::span<const CollectiveEvent> events) {
+  state_->append(run, track, events);
 }
 
-void EventWriter::append(RunId run, StreamId stream, std::span<const CounterSample> samples) {
-  State::Filled& filled = state_->at(stream);
+void EventWriter::append(RunId run, TrackId track, std::span<const CounterSample> samples) {
+  State::Filled& filled = state_->at(track);
+  SPSCOPE_CHECK(samples.empty() || filled.track.kind == TrackKind::kCounter);
   for (const CounterSample& sample : samples) {
     SPSCOPE_CHECK(sample.time_ns >= filled.last_end_ns);
     filled.last_end_ns = sample.time_ns;
   }
   state_->chunks.append(run, *filled.chunks, samples);
-  state_->count(stream, &LedgerRecord::stored, std::ssize(samples));
+  state_->count(track, &LedgerRecord::stored, std::ssize(samples));
 }
 
-void EventWriter::count_dropped(StreamId stream, std::int64_t events) {
-  state_->count(stream, &LedgerRecord::dropped, events);
+void EventWriter::count_dropped(TrackId track, std::int64_t events) {
+  state_->count(track, &LedgerRecord::dropped, events);
 }
-void EventWriter::count_unreadable(StreamId stream, std::int64_t events) {
-  state_->count(stream, &LedgerRecord::unreadable, events);
+void EventWriter::count_unreadable(TrackId track, std::int64_t events) {
+  state_->count(track, &LedgerRecord::unreadable, events);
 }
-void EventWriter::count_lost(StreamId stream, std::int64_t events) {
-  state_->count(stream, &LedgerRecord::lost, events);
+void EventWriter::count_lost(TrackId track, std::int64_t events) {
+  state_->count(track, &LedgerRecord::lost, events);
 }
 
 std::int64_t EventWriter::last_end_ns() const { return state_->last_end_ns; }
@@ -150,11 +157,11 @@ std::int64_t EventWriter::last_end_ns() const { return state_->last_end_ns; }
 void EventWriter::flush() {
   state_->chunks.flush();
   if (state_->names_changed) state_->note_names();
-  for (State::Filled& filled : state_->streams) {
+  for (State::Filled& filled : state_->tracks) {
     if (!filled.changed) continue;
     filled.changed = false;
     const LedgerRecord& l = filled.ledger;
-    state_->insert_ledger.run(l.stream_id, l.stored + l.dropped + l.unreadable + l.lost, l.stored, l.dropped,
+    state_->insert_ledger.run(l.track_id, l.stored + l.dropped + l.unreadable + l.lost, l.stored, l.dropped,
                               l.unreadable, l.lost);
   }
 }

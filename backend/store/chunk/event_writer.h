@@ -11,30 +11,32 @@
 namespace spscope {
 
 class Database;
-enum class ChunkCodec : std::uint8_t;
+enum class Compress : bool;
 
 // Appends events to a store that is being written, as chunks. Not for several threads.
 class EventWriter {
  public:
-  EventWriter(Database& db, ChunkCodec codec);
+  EventWriter(Database& db, Compress compress);
   ~EventWriter();
 
-  // The stream of this key, made when it is new.
-  StreamId stream(int rank, int lane, int slot, bool overlapping = false);
+  // A new track, whose track_id is made here. REQUIRES: no other lane of a rank has its rank, lane and slot.
+  TrackId add_track(const Track& track);
+  // The track of a lane of a rank, made when it is new.
+  TrackId track(int rank, int lane, int slot, bool overlapping = false);
   // Invalid UTF-8 is repaired, long names are cut at 64 KiB; both are counted in the file's `meta` table.
   NameId name(std::string_view text);
   // `ranks` in group order.
   CommunicatorId communicator(int lane, std::span<const int> ranks);
 
-  // REQUIRES: events of a stream that is not overlapping come in order, also over several calls.
-  void append(RunId run, StreamId stream, std::span<const SpanEvent> events);
-  void append(RunId run, StreamId stream, std::span<const CollectiveEvent> events);
-  // REQUIRES: the stream holds nothing else, and the samples come in order.
-  void append(RunId run, StreamId stream, std::span<const CounterSample> samples);
-  // Count events that were sent to the stream and will not be stored.
-  void count_dropped(StreamId stream, std::int64_t events);
-  void count_unreadable(StreamId stream, std::int64_t events);
-  void count_lost(StreamId stream, std::int64_t events);
+  // A run of kNoRun: of none. REQUIRES: events of a track that is not overlapping come in order, also over several calls.
+  void append(RunId run, TrackId track, std::span<const SpanEvent> events);
+  void append(RunId run, TrackId track, std::span<const CollectiveEvent> events);
+  // REQUIRES: the track is a counter, and the samples come in order.
+  void append(RunId run, TrackId track, std::span<const CounterSample> samples);
+  // Count events that were sent to the track and will not be stored.
+  void count_dropped(TrackId track, std::int64_t events);
+  void count_unreadable(TrackId track, std::int64_t events);
+  void count_lost(TrackId track, std::int64_t events);
   // The end of the latest event that ended; 0 when there is none.
   std::int64_t last_end_ns() const;
   // Writes what is buffered, and the ledger so far.

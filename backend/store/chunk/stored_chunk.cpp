@@ -14,11 +14,11 @@ namespace {
 StoredChunk chunk_of(const Statement& row) {
   StoredChunk chunk;
   chunk.chunk_id = row.integer(0);
-  chunk.run_id = RunId{row.integer(1)};
-  chunk.stream_id = StreamId{row.integer(2)};
+  chunk.run_id = chunk_run(row, 1);
+  chunk.track_id = TrackId{row.integer(2)};
   chunk.seq = row.integer(3);
   chunk.header = chunk_header(row, 4);
-  chunk.data = row.blob(14);
+  chunk.data = row.blob(13);
   return chunk;
 }
 
@@ -37,18 +37,18 @@ void try_chunk(const Statement& row, const ChunkFilter& filter,
 }  // namespace
 
 void for_each_chunk(Database& db, const ChunkFilter& filter, const std::function<void(const StoredChunk&)>& function) {
-  std::string sql = fmt::format("SELECT chunk_id, run_id, stream_id, seq, {}, data FROM main.chunk WHERE chunk_id > ?1",
+  std::string sql = fmt::format("SELECT chunk_id, run_id, track_id, seq, {}, data FROM main.chunk WHERE chunk_id > ?1",
                                 kChunkHeaderColumns);
   if (!filter.on_bad) sql += " AND begin_min_ns < ?2 AND end_max_ns >= ?3";
   if (filter.run_id) sql += " AND run_id = ?4";
-  if (filter.stream_id) sql += " AND stream_id = ?5";
-  sql += filter.run_id || filter.stream_id ? " ORDER BY stream_id, seq" : " ORDER BY chunk_id";
+  if (filter.track_id) sql += " AND track_id = ?5";
+  sql += filter.run_id || filter.track_id ? " ORDER BY track_id, seq" : " ORDER BY chunk_id";
   Statement rows(db, sql);
   rows.bind(0, filter.after_chunk_id);
   if (!filter.on_bad) rows.bind(1, filter.window.end_ns);
   if (!filter.on_bad) rows.bind(2, filter.window.begin_ns);
   if (filter.run_id) rows.bind(3, *filter.run_id);
-  if (filter.stream_id) rows.bind(4, *filter.stream_id);
+  if (filter.track_id) rows.bind(4, *filter.track_id);
   while (rows.step())
     if (filter.on_bad)
       try_chunk(rows, filter, function);

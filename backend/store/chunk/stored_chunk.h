@@ -11,10 +11,10 @@
 
 namespace spscope {
 
-// Which chunks: of a run, of a stream, those that may hold events in the window, those after a chunk.
+// Which chunks: of a run, of a track, those that may hold events in the window, those after a chunk.
 struct ChunkFilter {
   std::optional<RunId> run_id = {};
-  std::optional<StreamId> stream_id = {};
+  std::optional<TrackId> track_id = {};
   EventWindow window = {};
   std::int64_t after_chunk_id = 0;
   // Where it is set: told of each chunk, by its chunk_id, whose row makes no sense, or at which the function throws
@@ -25,13 +25,13 @@ struct ChunkFilter {
 struct StoredChunk {
   std::int64_t chunk_id = 0;
   RunId run_id = {};
-  StreamId stream_id = {};
+  TrackId track_id = {};
   std::int64_t seq = 0;
   ChunkHeader header;
   std::span<const std::uint8_t> data;  // valid until the function that got it returns
 };
 
-// By stream and seq; with neither run nor stream by chunk_id. Throws Error (kStoreCorrupt) when a row makes no sense;
+// By track and seq; with neither run nor track by chunk_id. Throws Error (kStoreCorrupt) when a row makes no sense;
 // the data is not looked at.
 void for_each_chunk(Database& db, const ChunkFilter& filter, const std::function<void(const StoredChunk&)>& function);
 

@@ -44,8 +44,8 @@ Interval* EventBounds::of(int column) {
       return &event_id;
     case EventColumn::kRunId:
       return &run_id;
-    case EventColumn::kStreamId:
-      return &stream_id;
+    case EventColumn::kTrackId:
+      return &track_id;
     case EventColumn::kRank:
       return &rank;
     case EventColumn::kLane:
@@ -62,7 +62,7 @@ Interval* EventBounds::of(int column) {
 }
 
 bool EventBounds::empty() const {
-  return event_id.empty() || run_id.empty() || stream_id.empty() || rank.empty() || lane.empty() || begin_ns.empty() ||
+  return event_id.empty() || run_id.empty() || track_id.empty() || rank.empty() || lane.empty() || begin_ns.empty() ||
          end_ns.empty() || op_id.empty();
 }
 

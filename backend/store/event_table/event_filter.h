@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "backend/store/sqlite/sqlite_api.h"
@@ -17,7 +18,7 @@ namespace spscope {
 enum class EventColumn : int {
   kEventId,
   kRunId,
-  kStreamId,
+  kTrackId,
   kRank,
   kLane,
   kSlot,
@@ -52,12 +53,17 @@ struct Interval {
 
   bool empty() const { return min > max; }
   bool holds(std::int64_t x) const { return min <= x && x <= max; }
+  // NULL is inside of nothing but the interval that bounds nothing.
+  template <typename T>
+  bool holds(const std::optional<T>& x) const {
+    return x ? holds(std::int64_t{*x}) : *this == Interval{};
+  }
   bool meets(std::int64_t first, std::int64_t last) const { return first <= max && last >= min; }
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
 struct EventBounds {
-  Interval event_id, run_id, stream_id, rank, lane, begin_ns, end_ns, op_id;
+  Interval event_id, run_id, track_id, rank, lane, begin_ns, end_ns, op_id;
 
   // The interval of a column; nullptr when the column has none.
   Interval* of(int column);

@@ -19,15 +19,18 @@ constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max(), kMaxU32 = std:
               "spscope doctor FILE says what is damaged, spscope recover FILE -o OUT.db keeps what can be read");
 }
 
-// The bounds of a chunk are compared with what is asked for in the index chunk_by_run, without touching a chunk.
-constexpr std::string_view kFindChunks =
-    "SELECT chunk_id FROM main.chunk WHERE run_id BETWEEN ?1 AND ?2 AND stream_id BETWEEN ?3 AND ?4"
-    " AND begin_min_ns <= ?5 AND begin_max_ns >= ?6 AND end_max_ns >= ?7 AND op_min <= ?8 AND op_max >= ?9"
-    " ORDER BY run_id, stream_id, seq";
+// The bounds of a chunk are compared with what is asked for in the index chunk_by_run, without touching a chunk. Chunks
+// of no run are found where the question does not ask for runs.
+constexpr std::string_view kBounds =
+    "track_id BETWEEN ?1 AND ?2 AND begin_min_ns <= ?3 AND begin_max_ns >= ?4 AND end_max_ns >= ?5 AND op_min <= ?6"
+    " AND op_max >= ?7";
+std::string find_chunks_sql(std::string_view of_run) {
+  return fmt::format("SELECT chunk_id FROM main.chunk WHERE {}{} ORDER BY run_id, track_id, seq", kBounds, of_run);
+}
 constexpr std::string_view kFindChunksById = "SELECT chunk_id FROM main.chunk WHERE chunk_id BETWEEN ?1 AND ?2";
 
 std::string read_chunk_sql() {
-  return fmt::format("SELECT run_id, stream_id, {}, data FROM main.chunk WHERE chunk_id = ?", kChunkHeaderColumns);
+  return fmt::format("SELECT run_id, track_id, {}, data FROM main.chunk WHERE chunk_id = ?", kChunkHeaderColumns);
 }
 
 }  // namespace
@@ -95,21 +98,17 @@ void EventSource::refresh() {
   begin_reading_.reset();
   const std::pair now(version, sqlite3_total_changes(db_));
   if (read_at_ == now) return;
-  read_streams();
+  read_tracks();
   read_runs();
   read_categories();
   names_.clear();
   read_at_ = now;
 }
 
-void EventSource::read_streams() {
-  streams_.clear();
-  BorrowedStatement rows(db_, "SELECT stream_id, rank, lane, slot, overlapping FROM main.stream");
-  while (rows.step()) {
-    const auto count = [&](int column) { return static_cast<int>(rows.integer(column, 0, kMaxInt)); };
-    const std::int64_t id = rows.integer(0);
-    streams_[id] = {StreamId{id}, count(1), count(2), count(3), rows.integer(4, 0, 1) != 0};
-  }
+void EventSource::read_tracks() {
+  tracks_.clear();
+  BorrowedStatement rows(db_, fmt::format("SELECT {} FROM main.track", kTrackColumns));
+  while (rows.step()) tracks_[rows.integer(0)] = track_of(rows);
 }
 
 void EventSource::read_runs() {
@@ -123,9 +122,12 @@ void EventSource::read_runs() {
                          "SELECT CAST(m.value AS INTEGER) FROM main.meta m WHERE m.key = 'recorded_until_ns'"
                          " AND r.finished = 0)) FROM main.run r");
   while (rows.step()) {
-    std::optional<std::int64_t>& end_ns = run_end_ns_[rows.integer(0)];
+    std::optional<std::int64_t>& end_ns = run_end_ns_[RunId{rows.integer(0)}];
     if (!rows.is_null(1)) end_ns = rows.integer(1);
   }
+  run_end_ns_[kNoRun].reset();
+  BorrowedStatement until(db_, "SELECT CAST(value AS INTEGER) FROM main.meta WHERE key = 'recorded_until_ns'");
+  if (until.step()) run_end_ns_[kNoRun] = until.integer(0);
 }
 
 void EventSource::read_categories() {
@@ -134,16 +136,16 @@ void EventSource::read_categories() {
   while (rows.step()) categories_[static_cast<std::uint32_t>(rows.integer(0) & 0xff)] = rows.text(1);
 }
 
-const Stream& EventSource::stream(std::int64_t id) const {
-  const auto it = streams_.find(id);
-  if (it == streams_.end()) corrupt(fmt::format("a chunk belongs to stream {}, which does not exist", id));
+const Track& EventSource::track(std::int64_t id) const {
+  const auto it = tracks_.find(id);
+  if (it == tracks_.end()) corrupt(fmt::format("a chunk belongs to track {}, which does not exist", id));
   return it->second;
 }
 
-std::optional<std::int64_t> EventSource::run_end_ns(std::int64_t id) const {
-  const auto it = run_end_ns_.find(id);
+std::optional<std::int64_t> EventSource::run_end_ns(RunId run) const {
+  const auto it = run_end_ns_.find(run);
   if (it != run_end_ns_.end()) return it->second;
-  if (knows_runs_) corrupt(fmt::format("a chunk belongs to run {}, which does not exist", id));
+  if (knows_runs_) corrupt(fmt::format("a chunk belongs to run {}, which does not exist", static_cast<std::int64_t>(run)));
   return std::nullopt;
 }
 
@@ -171,23 +173,26 @@ const std::string* EventSource::category(std::uint32_t flags) const {
   return it != categories_.end() ? &it->second : nullptr;
 }
 
-Interval EventSource::streams_of(const Interval& rank, const Interval& lane) const {
+Interval EventSource::tracks_of(const Interval& rank, const Interval& lane) const {
   Interval ids;
   if (rank == Interval{} && lane == Interval{}) return ids;
   ids = {ids.max, ids.min};
-  for (const auto& [id, stream] : streams_)
-    if (rank.holds(stream.rank) && lane.holds(stream.lane)) ids = {std::min(ids.min, id), std::max(ids.max, id)};
+  for (const auto& [id, track] : tracks_)
+    if (rank.holds(track.rank) && lane.holds(track.lane)) ids = {std::min(ids.min, id), std::max(ids.max, id)};
   return ids;
 }
 
-ChunkScan::ChunkScan(EventSource& source)
+ChunkScan::ChunkScan(EventSource& source, bool counters)
     : source_(source),
-      find_(source.db(), kFindChunks),
+      counters_(counters),
+      find_(source.db(), find_chunks_sql("")),
+      find_of_run_(source.db(), find_chunks_sql(" AND run_id BETWEEN ?8 AND ?9")),
       find_by_id_(source.db(), kFindChunksById),
       read_(source.db(), read_chunk_sql()) {}
 
 void ChunkScan::stop() noexcept {
   find_.reset();
+  find_of_run_.reset();
   find_by_id_.reset();
   read_.reset();
   finding_ = nullptr;
@@ -197,10 +202,10 @@ void ChunkScan::start(const EventBounds& bounds) {
   stop();
   bounds_ = bounds;
   if (bounds_.empty()) return;
-  Interval& streams = bounds_.stream_id;
-  const Interval of_ranks = source_.streams_of(bounds_.rank, bounds_.lane);
-  streams = {std::max(streams.min, of_ranks.min), std::min(streams.max, of_ranks.max)};
-  if (streams.empty()) return;
+  Interval& tracks = bounds_.track_id;
+  const Interval of_ranks = source_.tracks_of(bounds_.rank, bounds_.lane);
+  tracks = {std::max(tracks.min, of_ranks.min), std::min(tracks.max, of_ranks.max)};
+  if (tracks.empty()) return;
   if (bounds_.event_id != Interval{}) {
     const std::int64_t ids[] = {bounds_.event_id.min / kMaxChunkEvents - 1, bounds_.event_id.max / kMaxChunkEvents + 1};
     find_by_id_.start(ids);
@@ -208,17 +213,18 @@ void ChunkScan::start(const EventBounds& bounds) {
     return;
   }
   // An event that ends before X begins before X.
-  const std::int64_t values[] = {bounds_.run_id.min,
-                                 bounds_.run_id.max,
-                                 streams.min,
-                                 streams.max,
+  const std::int64_t values[] = {tracks.min,
+                                 tracks.max,
                                  std::min(bounds_.begin_ns.max, bounds_.end_ns.max),
                                  bounds_.begin_ns.min,
                                  bounds_.end_ns.min,
                                  bounds_.op_id.max,
-                                 bounds_.op_id.min};
-  find_.start(values);
-  finding_ = &find_;
+                                 bounds_.op_id.min,
+                                 bounds_.run_id.min,
+                                 bounds_.run_id.max};
+  const bool any_run = bounds_.run_id == Interval{};
+  finding_ = any_run ? &find_ : &find_of_run_;
+  finding_->start(std::span(values).first(any_run ? 7 : 9));
 }
 
 bool ChunkScan::next(ChunkRow& chunk) {
@@ -231,16 +237,18 @@ bool ChunkScan::next(ChunkRow& chunk) {
 bool ChunkScan::read(std::int64_t chunk_id, ChunkRow& chunk) {
   read_.start({&chunk_id, 1});
   if (!read_.step()) corrupt(fmt::format("chunk {} is in an index and not in the table", chunk_id));
-  if (read_.integer(2) == static_cast<std::int64_t>(RecordKind::kCounter)) return false;
+  if ((read_.integer(2) == static_cast<std::int64_t>(RecordKind::kCounter)) != counters_) return false;
   chunk.chunk_id = chunk_id;
-  chunk.run_id = read_.integer(0);
-  chunk.stream = source_.stream(read_.integer(1));
-  source_.run_end_ns(chunk.run_id);
-  if (!bounds_.run_id.holds(chunk.run_id) || !bounds_.rank.holds(chunk.stream.rank) ||
-      !bounds_.lane.holds(chunk.stream.lane) || !bounds_.stream_id.holds(read_.integer(1)))
+  chunk.run = chunk_run(read_, 0);
+  chunk.track = source_.track(read_.integer(1));
+  source_.run_end_ns(chunk.run);
+  const bool has_run = chunk.run != kNoRun;
+  if (!bounds_.track_id.holds(read_.integer(1)) || !bounds_.rank.holds(chunk.track.rank) ||
+      !bounds_.lane.holds(chunk.track.lane) ||
+      !bounds_.run_id.holds(has_run ? std::optional(static_cast<std::int64_t>(chunk.run)) : std::nullopt))
     return false;
   chunk.header = chunk_header(read_, 2);
-  chunk.data = read_.blob(12);
+  chunk.data = read_.blob(11);
   return true;
 }
 

@@ -1,4 +1,4 @@
-// What the virtual tables of events read a file through: the streams, runs and names that events refer to, and the
+// What the virtual tables of events read a file through: the tracks, runs and names that events refer to, and the
 // chunks that may hold what is asked for, unpacked column by column.
 //
 // Everything here throws Error when the file is damaged or SQLite fails; the virtual tables turn that into their error
@@ -53,39 +53,40 @@ class EventSource {
   sqlite3* db() const { return db_; }
   // Reads everything again when the file has changed since the last call.
   void refresh();
-  // Throw when the file has no such stream or run.
-  const Stream& stream(std::int64_t id) const;
+  // Throw when the file has no such track or run. kNoRun ends with the last moment that any event knows of.
+  const Track& track(std::int64_t id) const;
   // When the run ended; nullopt when none of its repeats has.
-  std::optional<std::int64_t> run_end_ns(std::int64_t id) const;
+  std::optional<std::int64_t> run_end_ns(RunId run) const;
   // nullptr when the file has no such name. Valid until refresh().
   const std::string* name(NameId id);
   std::vector<NameId> names_with_text(std::string_view text);
   const std::string* category(std::uint32_t flags) const;
-  // The streams of these ranks and lanes, as the smallest interval around their keys.
-  Interval streams_of(const Interval& rank, const Interval& lane) const;
+  // The tracks of these ranks and lanes, as the smallest interval around their keys.
+  Interval tracks_of(const Interval& rank, const Interval& lane) const;
   // An upper estimate of the number of events.
   std::int64_t events_at_most() const { return chunks_ * kMaxChunkEvents; }
 
  private:
-  void read_streams();
+  void read_tracks();
   void read_runs();
   void read_categories();
 
   sqlite3* db_;
   BorrowedStatement begin_reading_, find_name_;
   std::optional<std::pair<unsigned, int>> read_at_;  // data version, and changes that this connection made
-  std::map<std::int64_t, Stream> streams_;
-  std::map<std::int64_t, std::optional<std::int64_t>> run_end_ns_;
+  std::map<std::int64_t, Track> tracks_;
+  std::map<RunId, std::optional<std::int64_t>> run_end_ns_;
   bool knows_runs_ = true;  // false in the shard of a rank, whose runs are in another file
   std::unordered_map<NameId, std::optional<std::string>> names_;
   std::map<std::uint32_t, std::string> categories_;
   std::int64_t chunks_ = 0;
 };
 
-// One chunk of spans or collectives.
+// One chunk.
 struct ChunkRow {
-  std::int64_t chunk_id = 0, run_id = 0;
-  Stream stream;
+  std::int64_t chunk_id = 0;
+  RunId run = kNoRun;
+  Track track;
   ChunkHeader header;
   std::span<const std::uint8_t> data;  // valid until the next chunk
 
@@ -96,10 +97,11 @@ struct ChunkRow {
   }
 };
 
-// Walks the chunks that may hold events inside bounds, run by run and stream by stream in order of time.
+// Walks the chunks of events, or of counters, that may hold some inside bounds: run by run and track by track in order
+// of time.
 class ChunkScan {
  public:
-  explicit ChunkScan(EventSource& source);
+  ChunkScan(EventSource& source, bool counters);
 
   void start(const EventBounds& bounds);
   // Whether there is another chunk; then `chunk` is it.
@@ -111,8 +113,9 @@ class ChunkScan {
   bool read(std::int64_t chunk_id, ChunkRow& chunk);
 
   EventSource& source_;
+  const bool counters_;
   EventBounds bounds_;
-  BorrowedStatement find_, find_by_id_, read_;
+  BorrowedStatement find_, find_of_run_, find_by_id_, read_;
   BorrowedStatement* finding_ = nullptr;  // the one under way
 };
 
@@ -132,8 +135,8 @@ class ChunkUnpacker {
   // Throws Error (kStoreCorrupt) when the chunk is damaged.
   explicit ChunkUnpacker(const ChunkRow& chunk);
   // Fills the columns of `used` (column_bit) and those that they are computed from; begins and ends come together.
-  void unpack(std::uint32_t used, EventValues& values) const;
-  const ChunkColumns& columns() const { return columns_; }
+  void unpack(std::uint32_t used, EventValues& values);
+  ChunkColumns& columns() { return columns_; }
 
  private:
   ChunkColumns columns_;

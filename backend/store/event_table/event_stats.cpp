@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* kColumns =
     "CREATE TABLE event_stats ("
-    " run_id INTEGER,"           // run
-    " rank INTEGER,"             // rank
+    " run_id INTEGER,"           // run, null for none
+    " rank INTEGER,"             // rank, null for none
     " name TEXT,"                // what ran
     " category TEXT,"            // attend, local, rearrange, transfer, barrier, other
     " count INTEGER,"            // events in the window that ended
@@ -37,8 +37,8 @@ constexpr std::uint32_t kTimes = column_bit(EventColumn::kBeginNs);  // ends com
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 
 struct Sum {
-  std::int64_t run_id = 0;
-  int rank = 0;
+  RunId run = kNoRun;
+  std::optional<int> rank;
   NameId name = 0;
   std::uint32_t category = 0;
   std::int64_t count = 0, total_ns = 0, min_ns = kNeverEnded, max_ns = kLowest, first_ns = kNeverEnded,
@@ -89,7 +89,7 @@ class SumPlaces {
 
 class StatsCursor : public sqlite3_vtab_cursor {
  public:
-  explicit StatsCursor(EventVirtualTable& table) : sqlite3_vtab_cursor{}, source_(table.source), scan_(source_) {}
+  explicit StatsCursor(EventVirtualTable& table) : sqlite3_vtab_cursor{}, source_(table.source), scan_(source_, false) {}
 
   void filter(const StatsQuery& query) {
     source_.refresh();
@@ -107,7 +107,7 @@ class StatsCursor : public sqlite3_vtab_cursor {
     for (scan_.start(bounds); scan_.next(chunk_);) add_chunk();
     scan_.stop();
     std::sort(sums_.begin(), sums_.end(), [](const Sum& a, const Sum& b) {
-      return std::tie(a.run_id, a.rank, a.name, a.category) < std::tie(b.run_id, b.rank, b.name, b.category);
+      return std::tie(a.run, a.rank, a.name, a.category) < std::tie(b.run, b.rank, b.name, b.category);
     });
   }
 
@@ -127,7 +127,7 @@ class StatsCursor : public sqlite3_vtab_cursor {
   EventWindow window_;
   std::optional<std::vector<NameId>> only_;
   std::vector<Sum> sums_;
-  std::map<std::pair<std::int64_t, int>, SumPlaces> places_;  // (run, rank): place in sums_ + 1
+  std::map<std::pair<RunId, std::optional<int>>, SumPlaces> places_;  // (run, rank): place in sums_ + 1
   std::vector<std::uint32_t> hits_;                           // events of the chunk at hand that have the name
   std::size_t index_ = 0;
 };
@@ -135,14 +135,14 @@ class StatsCursor : public sqlite3_vtab_cursor {
 Sum& StatsCursor::sum_of(SumPlaces& places, NameId name, std::uint32_t category) {
   std::size_t& place = places.at(name, category);
   if (place == SumPlaces::kNone) {
-    sums_.push_back({.run_id = chunk_.run_id, .rank = chunk_.stream.rank, .name = name, .category = category});
+    sums_.push_back({.run = chunk_.run, .rank = chunk_.track.rank, .name = name, .category = category});
     place = sums_.size();
   }
   return sums_[place - 1];
 }
 
 void StatsCursor::add_chunk() {
-  const ChunkUnpacker unpacker(chunk_);
+  ChunkUnpacker unpacker(chunk_);
   hits_.clear();
   if (only_) {
     unpacker.columns().find_names(*only_, hits_);
@@ -153,7 +153,7 @@ void StatsCursor::add_chunk() {
     hits_.resize(values_.names.size());
     std::iota(hits_.begin(), hits_.end(), 0u);
   }
-  SumPlaces& places = places_[{chunk_.run_id, chunk_.stream.rank}];
+  SumPlaces& places = places_[{chunk_.run, chunk_.track.rank}];
   const std::vector<std::int64_t>&begins = values_.of(EventColumn::kBeginNs), &ends = values_.of(EventColumn::kEndNs);
   const bool whole = window_.begin_ns == kLowest && window_.end_ns == kNeverEnded;
   for (const std::uint32_t i : hits_) {
@@ -177,9 +177,9 @@ void StatsCursor::column(sqlite3_context* context, int column) {
   };
   switch (column) {
     case kRunId:
-      return sqlite3_result_int64(context, sum.run_id);
+      return result_run(context, sum.run);
     case kRank:
-      return sqlite3_result_int(context, sum.rank);
+      return result_number(context, sum.rank);
     case kName:
       return result_text(context, source_.name(sum.name));
     case kCategory:

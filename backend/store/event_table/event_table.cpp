@@ -14,10 +14,10 @@ using Column = EventColumn;
 constexpr const char* kColumns =
     "CREATE TABLE event ("
     " event_id INTEGER,"             // key, in order of writing
-    " run_id INTEGER,"               // run
-    " stream_id INTEGER,"            // stream
-    " rank INTEGER,"                 // rank
-    " lane INTEGER,"                 // lane; 0 computes
+    " run_id INTEGER,"               // run, null for none
+    " track_id INTEGER,"            // track
+    " rank INTEGER,"                 // rank, null for none
+    " lane INTEGER,"                 // lane of the rank, null for none; 0 computes
     " slot INTEGER,"                 // row within the lane
     " begin_ns INTEGER,"             // run clock
     " end_ns INTEGER,"               // run clock; of an event that had not ended, the end of its run
@@ -44,11 +44,15 @@ class RepeatFinder {
  public:
   explicit RepeatFinder(sqlite3* db)
       : windows_(db,
-                 "SELECT begin_ns, end_ns, repeat FROM temp.rank_repeat WHERE run_id = ?1 AND rank = ?2 UNION ALL "
+                 "SELECT begin_ns, end_ns, repeat FROM main.rank_repeat WHERE run_id = ?1 AND ?2 BETWEEN rank AND rank + ranks "
+                 "- 1 UNION ALL "
                  "SELECT begin_ns, end_ns, repeat FROM main.repeat WHERE run_id = ?1 AND NOT EXISTS "
-                 "(SELECT 1 FROM temp.rank_repeat WHERE run_id = ?1 AND rank = ?2) ORDER BY begin_ns, repeat") {}
+                 "(SELECT 1 FROM main.rank_repeat WHERE run_id = ?1 AND ?2 BETWEEN rank AND rank + ranks - 1) ORDER BY begin_ns, repeat") {}
 
-  std::optional<std::int64_t> repeat_at(std::int64_t run_id, int rank, std::int64_t time_ns) {
+  std::optional<std::int64_t> repeat_at(RunId run, std::optional<int> of_rank, std::int64_t time_ns) {
+    if (run == kNoRun || !of_rank) return std::nullopt;
+    const auto run_id = static_cast<std::int64_t>(run);
+    const int rank = *of_rank;
     if (read_ != std::pair(run_id, rank)) read(run_id, rank);
     const auto later = std::upper_bound(ordered_.begin(), ordered_.end(), time_ns,
                                         [](std::int64_t ns, const Window& window) { return ns < window.begin_ns; });
@@ -76,7 +80,7 @@ class RepeatFinder {
 
 class EventCursor : public sqlite3_vtab_cursor {
  public:
-  explicit EventCursor(EventVirtualTable& table) : sqlite3_vtab_cursor{}, source_(table.source), scan_(source_) {}
+  explicit EventCursor(EventVirtualTable& table) : sqlite3_vtab_cursor{}, source_(table.source), scan_(source_, false) {}
 
   void filter(std::uint32_t used, const EventBounds& bounds) {
     source_.refresh();
@@ -104,7 +108,7 @@ class EventCursor : public sqlite3_vtab_cursor {
         if (may_match(index_)) return;
       if (!scan_.next(chunk_)) break;
       ChunkUnpacker(chunk_).unpack(used_, values_);
-      run_end_ns_ = source_.run_end_ns(chunk_.run_id);
+      run_end_ns_ = source_.run_end_ns(chunk_.run);
       index_ = -1;
     }
     at_end_ = true;
@@ -149,15 +153,15 @@ void EventCursor::column(sqlite3_context* context, int index) {
     case Column::kEventId:
       return sqlite3_result_int64(context, rowid());
     case Column::kRunId:
-      return sqlite3_result_int64(context, chunk_.run_id);
-    case Column::kStreamId:
-      return sqlite3_result_int64(context, static_cast<std::int64_t>(chunk_.stream.stream_id));
+      return result_run(context, chunk_.run);
+    case Column::kTrackId:
+      return sqlite3_result_int64(context, static_cast<std::int64_t>(chunk_.track.track_id));
     case Column::kRank:
-      return sqlite3_result_int(context, chunk_.stream.rank);
+      return result_number(context, chunk_.track.rank);
     case Column::kLane:
-      return sqlite3_result_int(context, chunk_.stream.lane);
+      return result_number(context, chunk_.track.lane);
     case Column::kSlot:
-      return sqlite3_result_int(context, chunk_.stream.slot);
+      return sqlite3_result_int(context, chunk_.track.slot);
     case Column::kEndNs:
       return sqlite3_result_int64(context, end_ns(index_));
     case Column::kName:
@@ -177,7 +181,7 @@ void EventCursor::column(sqlite3_context* context, int index) {
     case Column::kModelled:
       return flag(kEventModelled);
     case Column::kRepeat: {
-      const auto repeat = repeats_->repeat_at(chunk_.run_id, chunk_.stream.rank, begin_ns(index_));
+      const auto repeat = repeats_->repeat_at(chunk_.run, chunk_.track.rank, begin_ns(index_));
       return repeat ? sqlite3_result_int64(context, *repeat) : sqlite3_result_null(context);
     }
     default:
@@ -243,13 +247,13 @@ const sqlite3_module kEventModule = module_of<EventCursor>({create, connect, bes
 int create_event_tables(sqlite3* db, std::string& error) {
   int code = sqlite3_create_module(db, "spscope_event", &kEventModule, nullptr);
   if (code == SQLITE_OK) code = sqlite3_create_module(db, "spscope_event_stats", &kEventStatsModule, nullptr);
-  if (code == SQLITE_OK) code = sqlite3_create_module(db, "spscope_rank_repeat", &kRankRepeatModule, nullptr);
+  if (code == SQLITE_OK) code = sqlite3_create_module(db, "spscope_counter", &kCounterModule, nullptr);
   const auto run = [&](const char* sql) {
     if (code == SQLITE_OK) code = sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
   };
-  run("CREATE VIRTUAL TABLE temp.rank_repeat USING spscope_rank_repeat");
   run("CREATE VIRTUAL TABLE temp.event USING spscope_event");
   run("CREATE VIRTUAL TABLE temp.event_stats USING spscope_event_stats");
+  run("CREATE VIRTUAL TABLE temp.counter USING spscope_counter");
   for (const SqlText& view : embedded_views()) run(std::string(view.text).c_str());
   if (code != SQLITE_OK) error = sqlite3_errmsg(db);
   return code;

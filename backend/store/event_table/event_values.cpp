@@ -25,7 +25,7 @@ constexpr std::uint32_t kNames = column_bit(Column::kName) | column_bit(Column::
 
 class Unpacker {
  public:
-  Unpacker(const ChunkColumns& columns, std::uint32_t used, EventValues& values)
+  Unpacker(ChunkColumns& columns, std::uint32_t used, EventValues& values)
       : columns_(columns), count_(columns.count()), used_(used), values_(values) {}
 
   void unpack() {
@@ -93,7 +93,7 @@ class Unpacker {
     if (uses(Column::kPeer)) plain(ChunkColumns::kPeer, Column::kPeer, false, 1);
   }
 
-  const ChunkColumns& columns_;
+  ChunkColumns& columns_;
   int count_;
   std::uint32_t used_;
   EventValues& values_;
@@ -105,7 +105,7 @@ class Unpacker {
 ChunkUnpacker::ChunkUnpacker(const ChunkRow& chunk)
     : columns_(chunk.header, chunk.data), collective_(chunk.header.kind == RecordKind::kCollective) {}
 
-void ChunkUnpacker::unpack(std::uint32_t used, EventValues& values) const {
+void ChunkUnpacker::unpack(std::uint32_t used, EventValues& values) {
   values.collective = collective_;
   Unpacker(columns_, used, values).unpack();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backend/base/memory_refused.h"
@@ -107,6 +108,13 @@ sqlite3_module module_of(const TableCallbacks& table) {
     return SQLITE_OK;
   };
   return module;
+}
+
+inline void result_number(sqlite3_context* context, const std::optional<int>& number) {
+  number ? sqlite3_result_int(context, *number) : sqlite3_result_null(context);
+}
+inline void result_run(sqlite3_context* context, RunId run) {
+  run == kNoRun ? sqlite3_result_null(context) : sqlite3_result_int64(context, static_cast<std::int64_t>(run));
 }
 
 // Text that lives until the next change of the file.

@@ -20,6 +20,7 @@ constexpr std::int64_t kNotKnown = std::numeric_limits<std::int64_t>::max();
 // What the shards say of clocks; what the head says goes before what a rank says.
 struct Found {
   std::map<int, ClockFit> fits;
+  std::map<const MergeSource*, ClockFit> without_rank;  // of the tracks of a shard that have no rank
   std::map<int, std::vector<ClockSample>> samples;
   std::map<int, std::string> boots;  // boot id of the host of each rank
 };
@@ -29,7 +30,7 @@ double drift_of(const MergeSource& source, const Statement& fit) {
   const double drift = fit.real(3);
   if (std::abs(drift) <= kMaxClockDrift) return drift;
   throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": the clock of rank {} drifts by {} of its time",
-                                                    source.path, fit.count(0), drift));
+                                                    source.path, fit.integer(0), drift));
 }
 
 void read_clocks(const MergeSource& source, Found& found, Damage& damage) {
@@ -37,11 +38,15 @@ void read_clocks(const MergeSource& source, Found& found, Damage& damage) {
     damage.read(source, table, [&] { return read_rows(*source.db, table, columns, take); });
   };
   read("clock_fit", "rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges", [&](const Statement& fit) {
-    found.fits.emplace(fit.count(0), ClockFit{.raw_zero_ns = fit.integer(1),
-                                              .offset_ns = fit.integer(2),
-                                              .drift = drift_of(source, fit),
-                                              .bound_ns = fit.integer(4, 0, kNotKnown),
-                                              .exchanges = fit.integer(5, 0, kNotKnown)});
+    const ClockFit line{.raw_zero_ns = fit.integer(1),
+                        .offset_ns = fit.integer(2),
+                        .drift = drift_of(source, fit),
+                        .bound_ns = fit.integer(4, 0, kNotKnown),
+                        .exchanges = fit.integer(5, 0, kNotKnown)};
+    if (fit.integer(0) == kNoRank)
+      found.without_rank.emplace(&source, line);
+    else
+      found.fits.emplace(fit.count(0), line);
   });
   read("clock_exchange", "rank, sent_ns, remote_ns, received_ns", [&](const Statement& sample) {
     found.samples[sample.count(0)].push_back({sample.integer(1), sample.integer(2), sample.integer(3)});
@@ -54,9 +59,9 @@ void read_clocks(const MergeSource& source, Found& found, Damage& damage) {
 std::optional<std::int64_t> first_moment(const MergeSource& source, std::optional<int> rank) {
   std::optional<std::int64_t> first_ns;
   const auto offer = [&](std::int64_t time_ns) { first_ns = std::min(first_ns.value_or(time_ns), time_ns); };
-  for (const SourceStream& stream : source.streams)
-    if (!rank || stream.stream.rank == *rank)
-      for (const ChunkPlace& chunk : stream.chunks) offer(chunk.header.begin_min_ns);
+  for (const SourceTrack& track : source.tracks)
+    if (!rank || track.track.rank == *rank)
+      for (const ChunkPlace& chunk : track.chunks) offer(chunk.header.begin_min_ns);
   if (source.db != nullptr)
     if (const std::optional<std::int64_t> pass_ns = first_rank_repeat_ns(*source.db, rank)) offer(*pass_ns);
   return first_ns;
@@ -65,7 +70,8 @@ std::optional<std::int64_t> first_moment(const MergeSource& source, std::optiona
 std::set<int> ranks_of(const MergeSource& source) {
   std::set<int> ranks;
   if (source.shard.rank >= 0) ranks.insert(source.shard.rank);
-  for (const SourceStream& stream : source.streams) ranks.insert(stream.stream.rank);
+  for (const SourceTrack& track : source.tracks)
+    if (track.track.rank) ranks.insert(*track.track.rank);
   if (source.now)
     for (const NowPage::Line& line : source.now->lines) ranks.insert(line.rank);
   return ranks;
@@ -101,6 +107,7 @@ MergeClocks::MergeClocks(std::span<const MergeSource> sources, Damage& damage) {
   const ClockFit zero = shared_zero(sources, fits_);
   const std::string host =
       fits_.empty() ? (found.boots.empty() ? "" : found.boots.begin()->second) : found.boots[fits_.begin()->first];
+  without_rank_ = std::move(found.without_rank);
   for (const MergeSource& source : sources) {
     if (source.shard.clock != ShardClock::kRaw) continue;
     for (const int rank : ranks_of(source)) {
@@ -119,12 +126,15 @@ MergeClocks::MergeClocks(std::span<const MergeSource> sources, Damage& damage) {
       damage.notes.push_back(
           fmt::format("the clock of rank {} was never compared with that of the run: its times begin at 0", rank));
     }
+    const auto of_shard = fits_.find(source.shard.rank);
+    without_rank_.emplace(&source, of_shard != fits_.end() ? of_shard->second : zero);
   }
 }
 
-const ClockFit* MergeClocks::fit(const MergeSource& source, int rank) const {
+const ClockFit* MergeClocks::fit(const MergeSource& source, std::optional<int> rank) const {
   if (source.shard.clock != ShardClock::kRaw) return nullptr;
-  const auto found = fits_.find(rank);
+  if (!rank) return &without_rank_.at(&source);
+  const auto found = fits_.find(*rank);
   return found != fits_.end() ? &found->second : nullptr;
 }
 

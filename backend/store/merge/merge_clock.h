@@ -1,10 +1,13 @@
-// Which line takes the raw clock of each rank to the run clock. In order: the fit that the run stored; a fit of the
+// Which line takes the raw clock of each rank, and of tracks that have none, to the run clock. In order: the fit that the run stored; a fit of the
 // exchanges that it stored; the run's zero on the clock of the same host, which all processes there share. A rank of
-// another host without any exchange is lined up at its first event, and its bound says that nothing is known.
+// another host without any exchange is lined up at its first event, and its bound says that nothing is known. Tracks
+// without a rank are on the clock that their shard gives, else on that of the rank of their shard, else on the raw clock
+// of the host of the run.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,14 +22,15 @@ class MergeClocks {
   // Of the ranks of shards with raw clocks.
   MergeClocks(std::span<const MergeSource> sources, Damage& damage);
 
-  // The line of a rank; a null pointer when its shard is on the run clock.
-  const ClockFit* fit(const MergeSource& source, int rank) const;
+  // The line of a rank, or of the tracks of a shard that have none; a null pointer when the shard is on the run clock.
+  const ClockFit* fit(const MergeSource& source, std::optional<int> rank) const;
   const std::map<int, ClockFit>& fits() const { return fits_; }  // by rank
   // By rank, as the shards hold them.
   const std::map<int, std::vector<ClockSample>>& exchanges() const { return exchanges_; }
 
  private:
   std::map<int, ClockFit> fits_;
+  std::map<const MergeSource*, ClockFit> without_rank_;
   std::map<int, std::vector<ClockSample>> exchanges_;
 };
 

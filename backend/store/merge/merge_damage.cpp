@@ -91,65 +91,46 @@ void drop_orphans(Database& out, Damage& damage) {
   out.execute(kDropOrphans);
   for (const char* table : {"rank_usage", "traffic", "repeat"})
     if (damage.lost.contains(table)) out.execute(kUnfinishIncomplete);
-  for (const char* table : {"chunk", "stream", "ledger", "rank_repeat"})
+  for (const char* table : {"chunk", "track", "ledger", "rank_repeat"})
     if (damage.lost.contains(table)) out.execute("UPDATE repeat SET has_timeline = 0");
   if (const std::int64_t lost = before - finished_runs(out); lost > 0)
     damage.notes.push_back(fmt::format("{} layer passes lost a part of their figures and count as not finished", lost));
 }
 
-// Runs that chunks and now pages name and that have no row.
-std::set<RunId> unknown_runs(Database& out, std::span<const MergeSource> sources, int& ranks) {
-  std::set<RunId> runs;
-  for (const MergeSource& source : sources) {
-    for (const SourceStream& stream : source.streams) {
-      ranks = std::max(ranks, stream.stream.rank + 1);
-      for (const ChunkPlace& chunk : stream.chunks) runs.insert(chunk.run);
-    }
+// Events of runs without a row become events of no run.
+void drop_unknown_runs(Database& out, std::span<MergeSource> sources, Damage& damage) {
+  std::set<RunId> known = {kNoRun}, unknown;
+  for (Statement rows(out, "SELECT run_id FROM run"); rows.step();) known.insert(RunId{rows.integer(0)});
+  const auto check = [&](RunId& run) {
+    if (known.contains(run)) return;
+    unknown.insert(run);
+    run = kNoRun;
+  };
+  for (MergeSource& source : sources) {
+    for (SourceTrack& track : source.tracks)
+      for (ChunkPlace& chunk : track.chunks) check(chunk.run);
     if (!source.now) continue;
-    for (const NowPage::Line& line : source.now->lines)
-      if (line.whole && line.now.inside_op()) runs.insert(line.now.run);
+    for (NowPage::Line& line : source.now->lines)
+      if (line.whole && line.now.inside_op()) check(line.now.run);
   }
-  Statement known(out, "SELECT 1 FROM run WHERE run_id = ?");
-  std::erase_if(runs, [&](RunId run) { return known.bind_all(run).step(); });
-  return runs;
-}
-
-// A chunk needs a run, so these get one.
-void add_unknown_runs(Database& out, std::span<const MergeSource> sources, Damage& damage) {
-  int ranks = 1;
-  const std::set<RunId> runs = unknown_runs(out, sources, ranks);
-  if (runs.empty()) return;
-  Statement(out,
-            "INSERT INTO workload (config_toml, config_hash, cluster_toml, model, pattern, cluster, scope, tokens,"
-            " text_tokens, blocks, density, heads, head_dim, batch, layers, denoise_steps, model_layers,"
-            " forward_passes, ranks, nodes, gpus_per_node, data_parallel, dtype)"
-            " SELECT '', '', '', 'unknown', 'unknown', 'unknown', 'attention', 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0,"
-            " ?1, 1, ?1, 1, 0 WHERE NOT EXISTS (SELECT 1 FROM workload)")
-      .run(ranks);
   out.execute(
-      "INSERT INTO strategy (workload_id, id, name, label, mode, backend, legal, reason, ulysses, ring)"
-      " SELECT min(workload_id), 'unknown', 'unknown', 'unknown', 0, '', 0, 'its row is lost', 1, 1 FROM workload"
-      " WHERE NOT EXISTS (SELECT 1 FROM strategy WHERE id = 'unknown');"
-      "INSERT INTO problem (strategy_id, ordinal, code, field, message, hint, file, line, line_column)"
-      " SELECT strategy_id, 0, 156, '', 'what was run is lost', '', '', 0, 0 FROM strategy WHERE id = 'unknown'"
-      " AND strategy_id NOT IN (SELECT strategy_id FROM problem)");
-  Statement insert(out,
-                   "INSERT INTO run (run_id, strategy_id, layer, denoise_step, plan_id, compute_source, network_source,"
-                   " timing, planning_ns, density, tiles, tiles_redundant, moved_fraction, parameter_bytes, verdict,"
-                   " error_metric, finished)"
-                   " SELECT ?1, strategy_id, 0, ?1, NULL, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', 0 FROM strategy"
-                   " WHERE id = 'unknown'");
-  for (const RunId run : runs) insert.run(run);
-  damage.notes.push_back(
-      fmt::format("{} runs have events and no row: the head shard is missing, or rows of it are", runs.size()));
+      "DELETE FROM rank_repeat WHERE run_id NOT IN (SELECT run_id FROM run);"
+      "UPDATE incident SET run_id = NULL WHERE run_id NOT IN (SELECT run_id FROM run)");
+  if (!unknown.empty())
+    damage.notes.push_back(fmt::format(
+        "{} runs have events and no row: the head shard is missing, or rows of it are; their events have no run",
+        unknown.size()));
 }
 
-// A file that says nothing of any run is not made.
-void require_content(Database& out, const MergeSource& first, const Damage& damage) {
+// A file without a run and without an event is not made.
+void require_content(Database& out, std::span<const MergeSource> sources, const Damage& damage) {
+  const auto has_chunks = [](const SourceTrack& track) { return !track.chunks.empty(); };
+  for (const MergeSource& source : sources)
+    if (std::ranges::any_of(source.tracks, has_chunks)) return;
   if (Statement(out, "SELECT 1 FROM workload UNION ALL SELECT 1 FROM run LIMIT 1").step()) return;
-  if (damage.notes.empty()) throw nothing_recorded(first.path);
+  if (damage.notes.empty()) throw nothing_recorded(sources.front().path);
   throw Error(ErrorCode::kStoreCorrupt,
-              fmt::format("nothing of a run can be read in \"{}\": {}", first.path, damage.notes.front()),
+              fmt::format("nothing of a run can be read in \"{}\": {}", sources.front().path, damage.notes.front()),
               "copy it again from where it was made, or run again");
 }
 
@@ -158,24 +139,23 @@ void require_content(Database& out, const MergeSource& first, const Damage& dama
 void check_chunks(MergeSource& source, Damage& damage) {
   if (source.db == nullptr) return;
   Statement data(*source.db, kChunkData);
-  for (SourceStream& stream : source.streams) {
-    const std::size_t chunks = stream.chunks.size();
-    std::erase_if(stream.chunks, [&](const ChunkPlace& chunk) {
+  for (SourceTrack& track : source.tracks) {
+    const std::size_t chunks = track.chunks.size();
+    std::erase_if(track.chunks, [&](const ChunkPlace& chunk) {
       const bool sound = is_sound(data, chunk);
-      if (!sound) stream.unreadable += chunk.header.count;
+      if (!sound) track.unreadable += chunk.header.count;
       return !sound;
     });
-    if (const std::size_t bad = chunks - stream.chunks.size(); bad > 0)
-      damage.notes.push_back(fmt::format("{}: {} chunks with {} events of rank {} lane {} cannot be read", source.path,
-                                         bad, stream.unreadable, stream.stream.rank, stream.stream.lane));
+    if (const std::size_t bad = chunks - track.chunks.size(); bad > 0)
+      damage.notes.push_back(fmt::format("{}: {} chunks with {} events of {} cannot be read", source.path, bad, track.unreadable, track_text(track.track)));
   }
 }
 
-void make_consistent(Database& out, std::span<const MergeSource> sources, Damage& damage) {
+void make_consistent(Database& out, std::span<MergeSource> sources, Damage& damage) {
   drop_damaged_rows(out, damage);
   if (!damage.lost.empty()) drop_orphans(out, damage);
-  add_unknown_runs(out, sources, damage);
-  require_content(out, sources.front(), damage);
+  drop_unknown_runs(out, sources, damage);
+  require_content(out, sources, damage);
 }
 
 }  // namespace spscope

@@ -13,8 +13,8 @@ void check_chunks(MergeSource& source, Damage& damage);
 
 // After the tables were copied. Drops plans, masks and rows that are damaged or refer to what is lost. A run of which a
 // part of the figures is lost counts as begun and not finished, and one whose events may be incomplete has no
-// timelines. Runs that only events name get a row as begun and not finished, of a strategy "unknown". Throws Error:
-// nothing of a run is left (kStoreOpen, kStoreCorrupt), `out` cannot be written (kStoreWrite).
-void make_consistent(Database& out, std::span<const MergeSource> sources, Damage& damage);
+// timelines. Events of runs without a row become events of no run. Throws Error: neither a run nor an event is left
+// (kStoreOpen, kStoreCorrupt), `out` cannot be written (kStoreWrite).
+void make_consistent(Database& out, std::span<MergeSource> sources, Damage& damage);
 
 }  // namespace spscope

@@ -15,26 +15,27 @@ namespace {
 
 // The writing half.
 void write_batches(Database& out, const MergeEventsInput& input, MergePipe<EventBatch>& pipe) {
-  std::optional<ChunkAppender> chunks;  // of one rank
-  LodWriter pyramids(out, input.recorded_until_ns, input.codec == ChunkCodec::kCoded);
-  std::optional<int> rank;
+  std::optional<ChunkAppender> chunks;  // of one group
+  LodWriter pyramids(out, input.recorded_until_ns);
+  std::optional<int> group;
   std::int64_t done = 0;
   while (std::optional<EventBatch> batch = pipe.pop()) {
     if (input.interrupt != nullptr && input.interrupt->load())
       throw Error(ErrorCode::kInterrupted, "the merge was interrupted", "make the file later with spscope recover");
-    if (rank != batch->rank) {
+    if (group != batch->group) {
       if (chunks) chunks->flush();
-      chunks.emplace(out, input.codec);
-      rank = batch->rank;
+      chunks.emplace(out, Compress::kYes);
+      group = batch->group;
     }
-    for (const NewTrack& track : batch->tracks) pyramids.open(track.track_id, *rank, track.stream, track.base);
+    for (const NewPyramid& made : batch->pyramids)
+      pyramids.open(made.pyramid_id, batch->rank, made.track, made.base);
     if (batch->size() > 0) {
-      ChunkAppender::Open& open = chunks->at(batch->stream);
+      ChunkAppender::Open& open = chunks->at(batch->track);
       chunks->append(batch->run, open, batch->spans);
       chunks->append(batch->run, open, batch->collectives);
       chunks->append(batch->run, open, batch->counters);
     }
-    for (const TrackBuckets& next : batch->buckets) pyramids.append(next.track_id, next.buckets);
+    for (const PyramidBuckets& next : batch->buckets) pyramids.append(next.pyramid_id, next.buckets);
     done += static_cast<std::int64_t>(batch->size());
     if (input.on_progress) input.on_progress(done);
     batch->clear();

@@ -20,11 +20,11 @@ struct UnfinishedOp {
   SpanEvent span;
 };
 
-// A stream of the output, and where its events come from.
-struct MergedStream {
+// A track of the output, and where its events come from.
+struct MergedTrack {
   const MergeSource* source = nullptr;
-  const SourceStream* from = nullptr;  // absent: the stream has no more than an unfinished op
-  Stream stream;                       // of the output
+  const SourceTrack* from = nullptr;  // absent: the track has no more than an unfinished op
+  Track track;                       // of the output
   const ClockFit* fit = nullptr;       // absent: on the run clock already
   std::vector<UnfinishedOp> unfinished;
 };
@@ -39,15 +39,14 @@ struct Renumbered {
 };
 
 struct MergeEventsInput {
-  std::vector<MergedStream> streams;  // by rank; a rank's are together
+  std::vector<MergedTrack> tracks;  // by rank, a rank's together; then those without a rank
   std::map<const MergeSource*, Renumbered> numbers;
   std::int64_t recorded_until_ns = 0;  // run clock
-  ChunkCodec codec = ChunkCodec::kPacked;
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(std::int64_t done)> on_progress;
 };
 
-// Writes the chunks and pyramids of all streams. Throws Error: kStoreWrite, kStoreCorrupt, kInterrupted. Returns how
+// Writes the chunks and pyramids of all tracks. Throws Error: kStoreWrite, kStoreCorrupt, kInterrupted. Returns how
 // many events were moved because they lay before the end of the one before.
 std::int64_t merge_events(Database& out, const MergeEventsInput& input);
 

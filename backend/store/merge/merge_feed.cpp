@@ -18,35 +18,35 @@ namespace {
 
 using Limits = std::numeric_limits<std::int64_t>;
 
-// How many events a track has and from when to when, before any is decoded.
-struct TrackSize {
+// How many events a pyramid has and from when to when, before any is decoded.
+struct PyramidSize {
   std::int64_t events = 0;
   std::int64_t first_ns = Limits::max(), last_ns = Limits::min();
-  int streams = 0;
+  int tracks = 0;
 
   void add(std::int64_t num_events, std::int64_t begin_ns, std::int64_t end_ns) {
     events += num_events;
     first_ns = std::min(first_ns, begin_ns);
     last_ns = std::max(last_ns, end_ns);
   }
-  LodRange base() const { return lod_base_range(events / std::max(1, streams), first_ns, last_ns); }
+  LodRange base() const { return lod_base_range(events / std::max(1, tracks), first_ns, last_ns); }
 };
 
-TrackSize size_of(const MergedStream& stream, std::int64_t recorded_until_ns) {
-  TrackSize size;
-  size.streams = 1;
+PyramidSize size_of(const MergedTrack& track, std::int64_t recorded_until_ns) {
+  PyramidSize size;
+  size.tracks = 1;
   const auto end_of = [&](std::int64_t end_ns) { return end_ns == kNeverEnded ? recorded_until_ns : end_ns; };
-  if (stream.from != nullptr)
-    for (const ChunkPlace& chunk : stream.from->chunks) {
+  if (track.from != nullptr)
+    for (const ChunkPlace& chunk : track.from->chunks) {
       if (chunk.header.kind == RecordKind::kCounter) continue;
       // At times near the ends of 64 bits, where products are rounded, a clock may turn neighbours around.
       const auto [first_ns, last_ns] = std::minmax(
-          {on_run_clock(stream.fit, chunk.header.begin_min_ns), on_run_clock(stream.fit, chunk.header.begin_max_ns)});
+          {on_run_clock(track.fit, chunk.header.begin_min_ns), on_run_clock(track.fit, chunk.header.begin_max_ns)});
       size.add(chunk.header.count, first_ns,
-               std::max(last_ns, end_of(on_run_clock(stream.fit, chunk.header.end_max_ns))));
+               std::max(last_ns, end_of(on_run_clock(track.fit, chunk.header.end_max_ns))));
     }
-  for (const UnfinishedOp& op : stream.unfinished) {
-    const std::int64_t begin_ns = on_run_clock(stream.fit, op.span.begin_ns);
+  for (const UnfinishedOp& op : track.unfinished) {
+    const std::int64_t begin_ns = on_run_clock(track.fit, op.span.begin_ns);
     size.add(1, begin_ns, std::max(begin_ns, recorded_until_ns));
   }
   return size;
@@ -54,9 +54,9 @@ TrackSize size_of(const MergedStream& stream, std::int64_t recorded_until_ns) {
 
 // No event of a chunk begins earlier on the run clock; 2: what rounding may take away, of the steepest clock that is
 // accepted at the largest time.
-std::int64_t not_before_ns(const MergedStream& stream, const ChunkPlace& chunk) {
+std::int64_t not_before_ns(const MergedTrack& track, const ChunkPlace& chunk) {
   constexpr std::int64_t kRounding = 2;
-  const std::int64_t begin_ns = on_run_clock(stream.fit, chunk.header.begin_min_ns);
+  const std::int64_t begin_ns = on_run_clock(track.fit, chunk.header.begin_min_ns);
   return begin_ns < Limits::min() + kRounding ? Limits::min() : begin_ns - kRounding;
 }
 
@@ -64,7 +64,7 @@ struct BeginsLater {
   bool operator()(const SpanEvent& a, const SpanEvent& b) const { return a.begin_ns > b.begin_ns; }
 };
 
-// The chunks of one stream and kind, in their order, and how far they are read.
+// The chunks of one track and kind, in their order, and how far they are read.
 struct KindFeed {
   struct Unread {
     const ChunkPlace* chunk;
@@ -88,49 +88,50 @@ struct KindFeed {
   }
 };
 
-struct StreamFeed {
-  const MergedStream* stream = nullptr;
+struct TrackFeed {
+  const MergedTrack* track = nullptr;
   std::array<KindFeed, kNumRecordKinds> kinds;  // each has chunks of its own
   bool unfinished_read = false;
-  std::int64_t track_id = 0;
-  std::optional<LodFold> fold;  // absent: the stream has no track
+  std::int64_t pyramid_id = 0;
+  std::optional<LodFold> fold;  // absent: the track has no pyramid
 
   KindFeed& of(RecordKind kind) { return kinds[static_cast<std::size_t>(kind)]; }
 };
 
-StreamFeed feed_of(const MergedStream& stream) {
-  StreamFeed feed;
-  feed.stream = &stream;
-  if (stream.from == nullptr) return feed;
-  for (const ChunkPlace& chunk : stream.from->chunks)
-    feed.of(chunk.header.kind).chunks.push_back({&chunk, not_before_ns(stream, chunk)});
+TrackFeed feed_of(const MergedTrack& track) {
+  TrackFeed feed;
+  feed.track = &track;
+  if (track.from == nullptr) return feed;
+  for (const ChunkPlace& chunk : track.from->chunks)
+    feed.of(chunk.header.kind).chunks.push_back({&chunk, not_before_ns(track, chunk)});
   for (KindFeed& kind : feed.kinds)
     for (std::size_t i = kind.chunks.size(); i-- > 1;)
       kind.chunks[i - 1].not_before_ns = std::min(kind.chunks[i - 1].not_before_ns, kind.chunks[i].not_before_ns);
   return feed;
 }
 
+// The tracks of one rank, or one track without a rank.
 class RankFeed {
  public:
-  RankFeed(const MergeEventsInput& input, std::span<const MergedStream> streams, MergePipe<EventBatch>& pipe)
-      : input_(input), rank_(streams.front().stream.rank), pipe_(pipe) {
-    for (const MergedStream& stream : streams) streams_.push_back(feed_of(stream));
+  RankFeed(const MergeEventsInput& input, int group, std::span<const MergedTrack> tracks, MergePipe<EventBatch>& pipe)
+      : input_(input), group_(group), rank_(tracks.front().track.rank), pipe_(pipe) {
+    for (const MergedTrack& track : tracks) tracks_.push_back(feed_of(track));
   }
 
   std::int64_t clamped() const { return clamped_; }
 
   // False when nobody takes the events.
-  bool run(std::int64_t& next_track_id) {
-    if (!open_tracks(next_track_id)) return false;
+  bool run(std::int64_t& next_pyramid_id) {
+    if (!open_pyramids(next_pyramid_id)) return false;
     for (std::int64_t through_ns = Limits::min(); through_ns < Limits::max();) {
       through_ns = next_horizon_ns();
-      for_each_track([&](std::int64_t, LodFold& fold) { fold.open(through_ns); });
-      for (StreamFeed& feed : streams_)
-        if (!feed_stream(feed, through_ns)) return false;
+      for_each_pyramid([&](std::int64_t, LodFold& fold) { fold.open(through_ns); });
+      for (TrackFeed& feed : tracks_)
+        if (!feed_track(feed, through_ns)) return false;
       EventBatch batch = pipe_.take_empty();
-      for_each_track([&](std::int64_t track_id, LodFold& fold) {
+      for_each_pyramid([&](std::int64_t pyramid_id, LodFold& fold) {
         if (std::vector<LodBucket> buckets = fold.close(through_ns); !buckets.empty())
-          batch.buckets.push_back({track_id, std::move(buckets)});
+          batch.buckets.push_back({pyramid_id, std::move(buckets)});
       });
       if (!send(batch)) return false;
     }
@@ -139,48 +140,48 @@ class RankFeed {
 
  private:
   template <typename Function>
-  void for_each_track(const Function& function) {
-    for (StreamFeed& feed : streams_)
-      if (feed.fold) function(feed.track_id, *feed.fold);
-    if (rank_fold_) function(rank_track_id_, *rank_fold_);
+  void for_each_pyramid(const Function& function) {
+    for (TrackFeed& feed : tracks_)
+      if (feed.fold) function(feed.pyramid_id, *feed.fold);
+    if (rank_fold_) function(rank_pyramid_id_, *rank_fold_);
   }
 
-  bool open_tracks(std::int64_t& next_track_id) {
+  bool open_pyramids(std::int64_t& next_pyramid_id) {
     EventBatch batch = pipe_.take_empty();
-    const auto open = [&](std::optional<StreamId> stream, const TrackSize& size, std::optional<LodFold>& fold) {
-      batch.tracks.push_back({next_track_id, stream, size.base()});
+    const auto open = [&](std::optional<TrackId> track, const PyramidSize& size, std::optional<LodFold>& fold) {
+      batch.pyramids.push_back({next_pyramid_id, track, size.base()});
       fold.emplace(size.base(), input_.recorded_until_ns);
-      return next_track_id++;
+      return next_pyramid_id++;
     };
-    TrackSize of_rank;
-    for (StreamFeed& feed : streams_) {
-      const TrackSize size = size_of(*feed.stream, input_.recorded_until_ns);
-      ++of_rank.streams;
+    PyramidSize of_rank;
+    for (TrackFeed& feed : tracks_) {
+      const PyramidSize size = size_of(*feed.track, input_.recorded_until_ns);
+      of_rank.tracks += feed.track->track.kind != TrackKind::kCounter;
       if (size.events == 0) continue;
       of_rank.add(size.events, size.first_ns, size.last_ns);
-      const Stream& stream = feed.stream->stream;
-      if (!stream.overlapping) feed.track_id = open(stream.stream_id, size, feed.fold);
+      const Track& track = feed.track->track;
+      if (!track.overlapping) feed.pyramid_id = open(track.track_id, size, feed.fold);
     }
-    if (of_rank.events > 0) rank_track_id_ = open(std::nullopt, of_rank, rank_fold_);
+    if (rank_ && of_rank.events > 0) rank_pyramid_id_ = open(std::nullopt, of_rank, rank_fold_);
     return send(batch);
   }
 
-  // How far no track needs more than a window of buckets.
+  // How far no pyramid needs more than a window of buckets.
   std::int64_t next_horizon_ns() {
     std::int64_t through_ns = Limits::max();
-    for_each_track([&](std::int64_t, const LodFold& fold) {
+    for_each_pyramid([&](std::int64_t, const LodFold& fold) {
       through_ns = std::min(through_ns, fold.horizon_ns().value_or(Limits::max()));
     });
     return through_ns;
   }
 
-  bool feed_stream(StreamFeed& feed, std::int64_t through_ns) {
+  bool feed_track(TrackFeed& feed, std::int64_t through_ns) {
     for (KindFeed& kind : feed.kinds) {
       fold_waiting(feed, kind, through_ns);
       while (!kind.is_read()) {
-        // What a stream promises holds after place(): nothing begins before the end of what it read.
+        // What a track promises holds after place(): nothing begins before the end of what it read.
         const std::int64_t not_before_ns = kind.chunks[kind.num_read].not_before_ns;
-        const bool ordered = !feed.stream->stream.overlapping;
+        const bool ordered = !feed.track->track.overlapping;
         if (through_ns < (ordered ? std::max(not_before_ns, kind.last_end_ns) : not_before_ns)) break;
         if (!read_chunk(feed, kind)) return false;
         fold_waiting(feed, kind, through_ns);
@@ -198,9 +199,9 @@ class RankFeed {
       decode_counters(header, bytes, batch.counters);
   }
 
-  bool read_chunk(StreamFeed& feed, KindFeed& kind) {
+  bool read_chunk(TrackFeed& feed, KindFeed& kind) {
     const ChunkPlace& chunk = *kind.chunks[kind.num_read++].chunk;
-    const MergeSource& source = *feed.stream->source;
+    const MergeSource& source = *feed.track->source;
     Statement& data = data_.try_emplace(&source, *source.db, kChunkData).first->second;
     EventBatch batch = pipe_.take_empty();
     if (!data.bind_all(chunk.chunk_id).step())
@@ -220,15 +221,15 @@ class RankFeed {
     return send(feed, chunk.run, batch);
   }
 
-  // What was still running goes behind all that the stream holds.
-  bool read_unfinished(StreamFeed& feed, std::int64_t through_ns) {
+  // What was still running goes behind all that the track holds.
+  bool read_unfinished(TrackFeed& feed, std::int64_t through_ns) {
     KindFeed &spans = feed.of(RecordKind::kSpan), &collectives = feed.of(RecordKind::kCollective);
     if (feed.unfinished_read || !spans.is_read() || !collectives.is_read()) return true;
     feed.unfinished_read = true;
     spans.last_end_ns = std::max(spans.last_end_ns, collectives.last_end_ns);
-    for (const UnfinishedOp& op : feed.stream->unfinished) {
+    for (const UnfinishedOp& op : feed.track->unfinished) {
       EventBatch batch = pipe_.take_empty();
-      place(*feed.stream, spans, batch.spans.emplace_back(op.span));
+      place(*feed.track, spans, batch.spans.emplace_back(op.span));
       spans.keep(batch.spans.back());
       if (!send(feed, op.run, batch)) return false;
     }
@@ -236,11 +237,11 @@ class RankFeed {
     return true;
   }
 
-  // Puts an event on the run clock and after the one of its kind before it, as the stream promises.
-  void place(const MergedStream& stream, KindFeed& kind, SpanEvent& event) {
-    event.begin_ns = on_run_clock(stream.fit, event.begin_ns);
-    event.end_ns = on_run_clock(stream.fit, event.end_ns);
-    if (!stream.stream.overlapping && event.begin_ns < kind.last_end_ns) {
+  // Puts an event on the run clock and after the one of its kind before it, as the track promises.
+  void place(const MergedTrack& track, KindFeed& kind, SpanEvent& event) {
+    event.begin_ns = on_run_clock(track.fit, event.begin_ns);
+    event.end_ns = on_run_clock(track.fit, event.end_ns);
+    if (!track.track.overlapping && event.begin_ns < kind.last_end_ns) {
       event.begin_ns = kind.last_end_ns;
       event.end_ns = std::max(event.begin_ns, event.end_ns);
       event.flags |= kEventClamped;
@@ -249,26 +250,26 @@ class RankFeed {
     if (event.end_ns != kNeverEnded) kind.last_end_ns = std::max(kind.last_end_ns, event.end_ns);
   }
 
-  void move(const StreamFeed& feed, KindFeed& kind, EventBatch& batch) {
-    const MergedStream& stream = *feed.stream;
-    const Renumbered& numbers = input_.numbers.at(stream.source);
+  void move(const TrackFeed& feed, KindFeed& kind, EventBatch& batch) {
+    const MergedTrack& track = *feed.track;
+    const Renumbered& numbers = input_.numbers.at(track.source);
     for (SpanEvent& event : batch.spans) {
-      place(stream, kind, event);
+      place(track, kind, event);
       event.name = numbers.name(event.name);
       kind.keep(event);
     }
     for (CollectiveEvent& event : batch.collectives) {
-      place(stream, kind, event.span);
+      place(track, kind, event.span);
       event.span.name = numbers.name(event.span.name);
       kind.keep(event.span);
       for (std::int64_t* time_ns : {&event.entry_ns, &event.transfer_begin_ns, &event.transfer_end_ns})
-        *time_ns = on_run_clock(stream.fit, *time_ns);
+        *time_ns = on_run_clock(track.fit, *time_ns);
       event.communicator = numbers.communicator(event.communicator);
     }
-    for (CounterSample& sample : batch.counters) sample.time_ns = on_run_clock(stream.fit, sample.time_ns);
+    for (CounterSample& sample : batch.counters) sample.time_ns = on_run_clock(track.fit, sample.time_ns);
   }
 
-  void fold_waiting(StreamFeed& feed, KindFeed& kind, std::int64_t through_ns) {
+  void fold_waiting(TrackFeed& feed, KindFeed& kind, std::int64_t through_ns) {
     const auto fold = [&](std::span<const SpanEvent> events) {
       if (feed.fold) feed.fold->add(events);
       if (rank_fold_) rank_fold_->add(events);
@@ -278,7 +279,7 @@ class RankFeed {
                                       [](std::int64_t ns, const SpanEvent& event) { return ns < event.begin_ns; });
     fold({first, end});
     kind.num_folded = static_cast<std::size_t>(end - kind.waiting.begin());
-    // Not each time: many may wait in a stream that is in no order, and what is behind the erased ones moves up.
+    // Not each time: many may wait in a track that is in no order, and what is behind the erased ones moves up.
     if (kind.num_folded > kind.waiting.size() / 2) {
       kind.waiting.erase(kind.waiting.begin(), end);
       kind.num_folded = 0;
@@ -286,21 +287,23 @@ class RankFeed {
     for (; !kind.late.empty() && kind.late.top().begin_ns <= through_ns; kind.late.pop()) fold({&kind.late.top(), 1});
   }
 
-  bool send(const StreamFeed& feed, RunId run, EventBatch& batch) {
-    batch.stream = feed.stream->stream.stream_id;
+  bool send(const TrackFeed& feed, RunId run, EventBatch& batch) {
+    batch.track = feed.track->track.track_id;
     batch.run = run;
     return send(batch);
   }
   bool send(EventBatch& batch) {
+    batch.group = group_;
     batch.rank = rank_;
     return pipe_.push(std::move(batch));
   }
 
   const MergeEventsInput& input_;
-  int rank_;
+  const int group_;
+  const std::optional<int> rank_;
   MergePipe<EventBatch>& pipe_;
-  std::vector<StreamFeed> streams_;
-  std::int64_t rank_track_id_ = 0;
+  std::vector<TrackFeed> tracks_;
+  std::int64_t rank_pyramid_id_ = 0;
   std::optional<LodFold> rank_fold_;
   std::map<const MergeSource*, Statement> data_;
   std::int64_t clamped_ = 0;
@@ -309,15 +312,16 @@ class RankFeed {
 }  // namespace
 
 std::int64_t feed_events(const MergeEventsInput& input, MergePipe<EventBatch>& pipe) {
-  std::int64_t clamped = 0, next_track_id = 1;
-  for (std::span<const MergedStream> rest(input.streams); !rest.empty();) {
-    const auto same_rank = [&](const MergedStream& s) { return s.stream.rank == rest.front().stream.rank; };
-    const auto num_streams =
-        static_cast<std::size_t>(std::find_if_not(rest.begin(), rest.end(), same_rank) - rest.begin());
-    RankFeed rank(input, rest.first(num_streams), pipe);
-    if (!rank.run(next_track_id)) break;
-    clamped += rank.clamped();
-    rest = rest.subspan(num_streams);
+  std::int64_t clamped = 0, next_pyramid_id = 1;
+  int group = 0;
+  for (std::span<const MergedTrack> rest(input.tracks); !rest.empty(); ++group) {
+    const std::optional<int> rank = rest.front().track.rank;
+    const auto other_rank = std::ranges::find_if(rest, [&](const MergedTrack& t) { return t.track.rank != rank; });
+    const auto num_tracks = rank ? static_cast<std::size_t>(other_rank - rest.begin()) : 1;
+    RankFeed feed(input, group, rest.first(num_tracks), pipe);
+    if (!feed.run(next_pyramid_id)) break;
+    clamped += feed.clamped();
+    rest = rest.subspan(num_tracks);
   }
   return clamped;
 }

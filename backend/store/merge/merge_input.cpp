@@ -75,50 +75,46 @@ void read_table(MergeSource& source, std::string_view table, std::string_view co
 ChunkPlace chunk_of(const Statement& row) {
   ChunkPlace place;
   place.chunk_id = row.integer(0);
-  place.run = RunId{row.integer(1)};
+  place.run = chunk_run(row, 1);
   place.seq = row.integer(3);
   place.header = chunk_header(row, 4);
   return place;
 }
 
-SourceStream& stream_of(MergeSource& source, std::int64_t id) {
-  const auto place = source.place_of_stream.find(StreamId{id});
-  if (place != source.place_of_stream.end()) return source.streams[place->second];
-  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": a chunk is of no stream", source.path),
+SourceTrack& source_track(MergeSource& source, std::int64_t id) {
+  const auto place = source.place_of_track.find(TrackId{id});
+  if (place != source.place_of_track.end()) return source.tracks[place->second];
+  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": a chunk is of no track", source.path),
               "recover what can be read with spscope recover");
 }
 
-void read_streams(MergeSource& source, Damage& damage) {
-  read_table(source, "stream", "stream_id, rank, lane, slot, overlapping", damage, [&](const Statement& row) {
-    // A row that makes no sense throws here, before it has a place.
-    const Stream stream = {StreamId{row.integer(0)}, row.count(1), row.count(2), row.count(3), row.flag(4)};
-    source.streams.push_back({.stream = stream, .ledger = {}, .chunks = {}});
+void read_tracks(MergeSource& source, Damage& damage) {
+  read_table(source, "track", kTrackColumns, damage, [&](const Statement& row) {
+    const Track track = track_of(row);  // a row that makes no sense throws here, before it has a place
+    source.tracks.push_back({.track = track, .ledger = {}, .chunks = {}});
   });
-  std::ranges::stable_sort(source.streams, {}, [](const SourceStream& s) {
-    return std::tuple(s.stream.rank, s.stream.lane, s.stream.slot);
-  });
-  for (std::size_t i = 0; i < source.streams.size(); ++i)
-    source.place_of_stream.emplace(source.streams[i].stream.stream_id, i);
-  read_table(source, "ledger", "stream_id, sent, stored, dropped, unreadable, lost", damage, [&](const Statement& row) {
-    stream_of(source, row.integer(0)).ledger = {StreamId{row.integer(0)}, row.integer(1), row.integer(2),
+  for (std::size_t i = 0; i < source.tracks.size(); ++i)
+    source.place_of_track.emplace(source.tracks[i].track.track_id, i);
+  read_table(source, "ledger", "track_id, sent, stored, dropped, unreadable, lost", damage, [&](const Statement& row) {
+    source_track(source, row.integer(0)).ledger = {TrackId{row.integer(0)}, row.integer(1), row.integer(2),
                                                 row.integer(3),           row.integer(4), row.integer(5)};
   });
-  read_table(source, "chunk", fmt::format("chunk_id, run_id, stream_id, seq, {}", kChunkHeaderColumns), damage,
-             [&](const Statement& row) { stream_of(source, row.integer(2)).chunks.push_back(chunk_of(row)); });
-  for (SourceStream& stream : source.streams) std::ranges::stable_sort(stream.chunks, {}, &ChunkPlace::seq);
+  read_table(source, "chunk", fmt::format("chunk_id, run_id, track_id, seq, {}", kChunkHeaderColumns), damage,
+             [&](const Statement& row) { source_track(source, row.integer(2)).chunks.push_back(chunk_of(row)); });
+  for (SourceTrack& track : source.tracks) std::ranges::stable_sort(track.chunks, {}, &ChunkPlace::seq);
 }
 
 void check_sequence(const MergeSource& source) {
-  for (const SourceStream& stream : source.streams) {
+  for (const SourceTrack& track : source.tracks) {
     std::int64_t wanted = 0, stored = 0;
-    for (const ChunkPlace& chunk : stream.chunks) {
+    for (const ChunkPlace& chunk : track.chunks) {
       wanted += chunk.seq == wanted;
       stored += chunk.header.count;
     }
-    if (wanted != std::ssize(stream.chunks) || stored != stream.ledger.stored)
+    if (wanted != std::ssize(track.chunks) || stored != track.ledger.stored)
       throw Error(ErrorCode::kStoreCorrupt,
-                  fmt::format("cannot read \"{}\": rank {} lane {} has {} events in {} chunks, not {}", source.path,
-                              stream.stream.rank, stream.stream.lane, stored, wanted, stream.ledger.stored),
+                  fmt::format("cannot read \"{}\": {} has {} events in {} chunks, not {}", source.path,
+                              track_text(track.track), stored, wanted, track.ledger.stored),
                   "recover what can be read with spscope recover");
   }
 }
@@ -149,7 +145,7 @@ MergeSource open_source(const std::string& path, Damage& damage) {
   open_database(source, damage);
   source.now = now_page_of(source, damage);
   if (source.db == nullptr) return source;
-  read_streams(source, damage);
+  read_tracks(source, damage);
   read_names(source, damage);
   if (!damage.tolerant) check_sequence(source);
   return source;

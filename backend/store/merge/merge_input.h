@@ -1,4 +1,4 @@
-// The files that a merge reads: each shard opened, its streams with the places of their chunks, and the now page beside
+// The files that a merge reads: each shard opened, its tracks with the places of their chunks, and the now page beside
 // it. A finished file can be read the same way: it is a head whose events are already on the run clock.
 #pragma once
 
@@ -43,8 +43,8 @@ struct ChunkPlace {
   ChunkHeader header;
 };
 
-struct SourceStream {
-  Stream stream;
+struct SourceTrack {
+  Track track;
   LedgerRecord ledger;  // as the shard has it
   std::vector<ChunkPlace> chunks;
   std::int64_t unreadable = 0;  // events of chunks that cannot be read, beyond those of the ledger
@@ -62,11 +62,12 @@ struct MergeSource {
   std::unique_ptr<Database> db;  // absent when SQLite cannot open the file
   std::optional<Error> fault;    // then: why
   std::optional<NowPage> now;
-  std::vector<SourceStream> streams;  // by rank, lane and slot
-  std::map<StreamId, std::size_t> place_of_stream;
+  std::vector<SourceTrack> tracks;
+  std::map<TrackId, std::size_t> place_of_track;
   std::map<std::int64_t, std::string> strings;
   std::vector<SourceCommunicator> communicators;
   std::int64_t strings_repaired = 0, strings_cut = 0;
+
 
   bool is_head() const { return shard.kind != ShardKind::kRank; }
 };

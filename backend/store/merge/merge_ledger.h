@@ -1,4 +1,4 @@
-// Where the events of each stream of a merged file went, from the ledgers of the shards, the chunks that could be read,
+// Where the events of each track of a merged file went, from the ledgers of the shards, the chunks that could be read,
 // and what the now pages say was sent.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace spscope {
 
-// In the order of the streams.
-std::vector<LedgerRecord> merged_ledger(std::span<const MergedStream> streams);
+// In the order of the tracks.
+std::vector<LedgerRecord> merged_ledger(std::span<const MergedTrack> tracks);
 
 }  // namespace spscope

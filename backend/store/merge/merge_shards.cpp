@@ -9,6 +9,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "backend/store/chunk/chunk_row.h"
 #include "backend/store/merge/merge_damage.h"
 #include "backend/store/merge/merge_events.h"
 #include "backend/store/merge/merge_ledger.h"
@@ -67,62 +68,66 @@ Renumbered renumber(const MergeSource& source, Names& names, Communicators& comm
   return numbers;
 }
 
-std::vector<MergedStream> streams_of(std::span<const MergeSource> sources) {
-  std::vector<MergedStream> streams;
+std::vector<MergedTrack> tracks_of(std::span<const MergeSource> sources) {
+  std::vector<MergedTrack> tracks;
   for (const MergeSource& source : sources)
-    for (const SourceStream& from : source.streams)
-      streams.push_back({.source = &source, .from = &from, .stream = from.stream, .fit = nullptr, .unfinished = {}});
-  return streams;
+    for (const SourceTrack& from : source.tracks)
+      tracks.push_back({.source = &source, .from = &from, .track = from.track, .fit = nullptr, .unfinished = {}});
+  return tracks;
 }
 
-auto key_of(const MergedStream& stream) {
-  return std::tuple(stream.stream.rank, stream.stream.lane, stream.stream.slot);
+// Ranks in order, then what has none, shard by shard.
+auto order_of(const MergedTrack& track) {
+  const Track& t = track.track;
+  return std::tuple(!t.rank, t.rank, !t.lane, t.lane, t.slot);
 }
 
-// Gives the streams their order, their clocks and their numbers.
-void number_streams(Database& out, std::vector<MergedStream>& streams, const MergeClocks& clocks, Damage& damage) {
-  std::stable_sort(streams.begin(), streams.end(), [](const auto& a, const auto& b) { return key_of(a) < key_of(b); });
-  for (std::size_t i = 1; i < streams.size(); ++i)
-    if (key_of(streams[i - 1]) == key_of(streams[i]))
+// Gives the tracks their order, their clocks and their numbers.
+void number_tracks(Database& out, std::vector<MergedTrack>& tracks, const MergeClocks& clocks, Damage& damage) {
+  std::stable_sort(tracks.begin(), tracks.end(),
+                   [](const auto& a, const auto& b) { return order_of(a) < order_of(b); });
+  const auto same_lane = [](const MergedTrack& a, const MergedTrack& b) {
+    return a.track.kind == TrackKind::kRankLane && b.track.kind == TrackKind::kRankLane && order_of(a) == order_of(b);
+  };
+  for (std::size_t i = 1; i < tracks.size(); ++i)
+    if (same_lane(tracks[i - 1], tracks[i]))
       damage.meet(Error(ErrorCode::kStoreForeign,
-                        fmt::format("\"{}\" and \"{}\" both have rank {} lane {}", streams[i - 1].source->path,
-                                    streams[i].source->path, streams[i].stream.rank, streams[i].stream.lane),
+                        fmt::format("\"{}\" and \"{}\" both have {}", tracks[i - 1].source->path,
+                                    tracks[i].source->path, track_text(tracks[i].track)),
                         "give each shard of a run once"),
                   "the second is left out");
-  const auto same = [](const auto& a, const auto& b) { return key_of(a) == key_of(b); };
-  streams.erase(std::unique(streams.begin(), streams.end(), same), streams.end());
-  Statement insert(out, "INSERT INTO stream (stream_id, rank, lane, slot, overlapping) VALUES (?, ?, ?, ?, ?)");
+  tracks.erase(std::unique(tracks.begin(), tracks.end(), same_lane), tracks.end());
+  Statement insert(out, kInsertTrack);
   std::int64_t next = 1;
-  for (MergedStream& merged : streams) {
-    merged.stream.stream_id = StreamId{next++};
-    merged.fit = clocks.fit(*merged.source, merged.stream.rank);
-    const Stream& s = merged.stream;
-    insert.run(s.stream_id, s.rank, s.lane, s.slot, s.overlapping);
+  for (MergedTrack& merged : tracks) {
+    merged.track.track_id = TrackId{next++};
+    merged.fit = clocks.fit(*merged.source, merged.track.rank);
+    insert_track(insert, merged.track);
   }
 }
 
 // The last moment that any event knows of.
-std::int64_t recorded_until(std::span<const MergedStream> streams) {
+std::int64_t recorded_until(std::span<const MergedTrack> tracks) {
   std::int64_t until_ns = 0;
-  const auto offer = [&](const MergedStream& stream, std::int64_t time_ns) {
-    if (time_ns != kNeverEnded) until_ns = std::max(until_ns, on_run_clock(stream.fit, time_ns));
+  const auto offer = [&](const MergedTrack& track, std::int64_t time_ns) {
+    if (time_ns != kNeverEnded) until_ns = std::max(until_ns, on_run_clock(track.fit, time_ns));
   };
-  for (const MergedStream& stream : streams) {
-    if (stream.from != nullptr)
-      for (const ChunkPlace& chunk : stream.from->chunks) {
-        offer(stream, chunk.header.begin_max_ns);
-        offer(stream, chunk.header.end_max_ns);
+  for (const MergedTrack& track : tracks) {
+    if (track.from != nullptr)
+      for (const ChunkPlace& chunk : track.from->chunks) {
+        offer(track, chunk.header.begin_max_ns);
+        offer(track, chunk.header.end_max_ns);
       }
-    for (const UnfinishedOp& op : stream.unfinished) offer(stream, op.span.begin_ns);
+    for (const UnfinishedOp& op : track.unfinished) offer(track, op.span.begin_ns);
   }
   return until_ns;
 }
 
 void write_ledger(Database& out, std::span<const LedgerRecord> ledger, MergeReport& report) {
   Statement insert(out,
-                   "INSERT INTO ledger (stream_id, sent, stored, dropped, unreadable, lost) VALUES (?, ?, ?, ?, ?, ?)");
+                   "INSERT INTO ledger (track_id, sent, stored, dropped, unreadable, lost) VALUES (?, ?, ?, ?, ?, ?)");
   for (const LedgerRecord& row : ledger) {
-    insert.run(row.stream_id, row.sent, row.stored, row.dropped, row.unreadable, row.lost);
+    insert.run(row.track_id, row.sent, row.stored, row.dropped, row.unreadable, row.lost);
     report.events += row.stored;
     report.dropped += row.dropped;
     report.unreadable += row.unreadable;
@@ -160,22 +165,20 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
     for (MergeSource& source : sources) check_chunks(source, damage);
   write_incidents(out, options.incidents);
   const MergeClocks clocks(sources, damage);
-  const ChunkCodec codec = options.small ? ChunkCodec::kCoded : ChunkCodec::kPacked;
-  merge_tables(out, sources, clocks, codec, damage);
+  merge_tables(out, sources, clocks, damage);
   if (damage.tolerant) make_consistent(out, sources, damage);
 
   Names names(out);
   Communicators communicators(out);
   MergeEventsInput input;
   for (const MergeSource& source : sources) input.numbers.emplace(&source, renumber(source, names, communicators));
-  input.streams = streams_of(sources);
-  add_unfinished_ops(out, input.streams, sources, [&](const std::string& text) { return names.number(text); });
-  number_streams(out, input.streams, clocks, damage);
-  input.recorded_until_ns = recorded_until(input.streams);
-  input.codec = codec;
+  input.tracks = tracks_of(sources);
+  add_unfinished_ops(out, input.tracks, sources, [&](const std::string& text) { return names.number(text); });
+  number_tracks(out, input.tracks, clocks, damage);
+  input.recorded_until_ns = recorded_until(input.tracks);
   input.interrupt = options.interrupt;
-  write_ledger(out, merged_ledger(input.streams), report);
-  for (const MergedStream& stream : input.streams) report.unfinished += std::ssize(stream.unfinished);
+  write_ledger(out, merged_ledger(input.tracks), report);
+  for (const MergedTrack& track : input.tracks) report.unfinished += std::ssize(track.unfinished);
   if (options.on_progress) input.on_progress = [&](std::int64_t done) { options.on_progress(done, report.events); };
   const std::int64_t clamped = merge_events(out, input);
   write_notes(out, sources, damage, clamped);
@@ -197,7 +200,7 @@ MergeReport merge_shards(OutputFile& out, std::span<const std::string> shards, c
     throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": {}", out.path(), std::strerror(errno)),
                 "choose another folder with -o");
   {
-    Database db = Database::create(out.temporary_path(), out.path(), options.small);
+    Database db = Database::create(out.temporary_path(), out.path());
     mark_as_ours(db, 0);
     Transaction transaction(db);
     merge_into(db, sources, options, damage, report);

@@ -23,7 +23,6 @@ namespace spscope {
 struct MergeOptions {
   // Go on past damage and past shards that are missing: what cannot be read is counted, not fatal.
   bool tolerant = false;
-  bool small = false;  // compress chunks where that saves bytes; slower to write
   std::string tool_version = {};
   std::vector<IncidentRecord> incidents = {};    // that nobody could write to a shard; they come before those of shards
   const std::atomic<bool>* interrupt = nullptr;  // true: stop with kInterrupted; the shards stay
@@ -31,7 +30,7 @@ struct MergeOptions {
   std::function<void(std::int64_t done, std::int64_t total)> on_progress = {};
 };
 
-// What became of the events of all streams: sent = events + dropped + unreadable + lost.
+// What became of the events of all tracks: sent = events + dropped + unreadable + lost.
 struct MergeReport {
   std::int64_t events = 0;      // in the file, unfinished ones among them
   std::int64_t unfinished = 0;  // made from the now pages: what was running when recording stopped

@@ -27,21 +27,24 @@ constexpr MergedTable kTables[] = {
     {"mask", MergeRule::kHead},          {"mask_thumbnail", MergeRule::kHead},
     {"mask_place", MergeRule::kHead},    {"rank_process", MergeRule::kAll},
     {"clock_fit", MergeRule::kMade},     {"clock_exchange", MergeRule::kMade},
-    {"rank_repeat", MergeRule::kMade},   {"rank_repeat_chunk", MergeRule::kMade},
-    {"incident", MergeRule::kMade},      {"string", MergeRule::kMade},
-    {"stream", MergeRule::kMade},        {"communicator", MergeRule::kMade},
-    {"chunk", MergeRule::kMade},         {"ledger", MergeRule::kMade},
-    {"lod_track", MergeRule::kMade},     {"lod_level", MergeRule::kMade},
-    {"lod_strip", MergeRule::kMade},
+    {"rank_repeat", MergeRule::kMade},   {"incident", MergeRule::kMade},
+    {"string", MergeRule::kMade},        {"track", MergeRule::kMade},
+    {"communicator", MergeRule::kMade},  {"chunk", MergeRule::kMade},
+    {"ledger", MergeRule::kMade},        {"lod_track", MergeRule::kMade},
+    {"lod_level", MergeRule::kMade},     {"lod_strip", MergeRule::kMade},
 };
 
-UnreadRows copy_rank_repeats(RankRepeatWriter& out, const MergeSource& source, const MergeClocks& clocks) {
-  out.begin_source();
-  return read_rank_repeats(*source.db, [&](RankRepeat repeat) {
+// Of repeats that two shards have, the first counts.
+UnreadRows copy_rank_repeats(Database& out, const MergeSource& source, const MergeClocks& clocks) {
+  Statement insert(
+      out,
+      "INSERT OR IGNORE INTO rank_repeat (run_id, rank, repeat, ranks, begin_ns, end_ns) VALUES (?, ?, ?, ?, ?, ?)");
+  return read_rows(*source.db, "rank_repeat", kRankRepeatColumns, [&](const Statement& row) {
+    const RankRepeat repeat = rank_repeat_of(row);
     const ClockFit* fit = clocks.fit(source, repeat.rank);
-    repeat.begin_ns = on_run_clock(fit, repeat.begin_ns);
-    repeat.end_ns = on_run_clock(fit, repeat.end_ns);
-    out.add(repeat);
+    const std::int64_t begin_ns = on_run_clock(fit, repeat.begin_ns);
+    insert.run(repeat.run_id, repeat.rank, repeat.repeat, repeat.ranks, begin_ns,
+               std::max(begin_ns, on_run_clock(fit, repeat.end_ns)));
   });
 }
 
@@ -91,8 +94,8 @@ class RecordedByRanks {
     for (const MergeSource& source : sources) {
       if (source.shard.kind != ShardKind::kHead) continue;
       has_head_ = true;
-      for (const SourceStream& stream : source.streams)
-        for (const ChunkPlace& chunk : stream.chunks)
+      for (const SourceTrack& track : source.tracks)
+        for (const ChunkPlace& chunk : track.chunks)
           if (chunk.header.kind != RecordKind::kCounter) modelled_.insert(chunk.run);
     }
   }
@@ -107,9 +110,7 @@ class RecordedByRanks {
 
 std::span<const MergedTable> merged_tables() { return kTables; }
 
-void merge_tables(Database& out, std::span<const MergeSource> sources, const MergeClocks& clocks, ChunkCodec codec,
-                  Damage& damage) {
-  RankRepeatWriter repeats(out, codec);
+void merge_tables(Database& out, std::span<const MergeSource> sources, const MergeClocks& clocks, Damage& damage) {
   for (const MergeSource& source : sources) {
     if (source.db == nullptr) continue;
     for (const MergedTable& table : kTables)
@@ -118,12 +119,11 @@ void merge_tables(Database& out, std::span<const MergeSource> sources, const Mer
           return copy_rows(*source.db, out, table.name,
                            table.rule == MergeRule::kAll ? OnSameKey::kKeepFirst : OnSameKey::kReject);
         });
-    damage.read(source, "rank_repeat", [&] { return copy_rank_repeats(repeats, source, clocks); });
+    damage.read(source, "rank_repeat", [&] { return copy_rank_repeats(out, source, clocks); });
     damage.read(source, "incident", [&] { return copy_incidents(out, source); });
     if (source.is_head()) damage.read(source, "meta", [&] { return copy_meta(out, source); });
   }
-  repeats.flush();
-  repeats.set_repeat_windows(RecordedByRanks(sources));
+  set_repeat_windows(out, RecordedByRanks(sources));
   write_clocks(out, clocks);
 }
 

@@ -22,10 +22,9 @@ struct MergedTable {
 };
 std::span<const MergedTable> merged_tables();
 
-// Copies every table but those that the merge makes itself, and what `meta` of the head says of the run; packs the
-// repeats of the ranks, put on the run clock, and gives each repeat the time from the first begin to the last end of
+// Copies every table but those that the merge makes itself, and what `meta` of the head says of the run; puts the
+// repeats of the ranks on the run clock, and gives each repeat the time from the first begin to the last end of
 // its ranks, where these are known.
-void merge_tables(Database& out, std::span<const MergeSource> sources, const MergeClocks& clocks, ChunkCodec codec,
-                  Damage& damage);
+void merge_tables(Database& out, std::span<const MergeSource> sources, const MergeClocks& clocks, Damage& damage);
 
 }  // namespace spscope

@@ -13,16 +13,16 @@ namespace spscope {
 
 namespace {
 
-// The last events of a stream of each kind, on its own clock.
-std::vector<SpanEvent> last_events(const MergedStream& stream) {
+// The last events of a track of each kind, on its own clock.
+std::vector<SpanEvent> last_events(const MergedTrack& track) {
   std::vector<SpanEvent> last;
-  if (stream.from == nullptr) return last;
-  const std::vector<ChunkPlace>& chunks = stream.from->chunks;
+  if (track.from == nullptr) return last;
+  const std::vector<ChunkPlace>& chunks = track.from->chunks;
   for (const RecordKind kind : {RecordKind::kSpan, RecordKind::kCollective}) {
     const auto chunk =
         std::find_if(chunks.rbegin(), chunks.rend(), [&](const auto& c) { return c.header.kind == kind; });
     if (chunk == chunks.rend()) continue;
-    Statement data(*stream.source->db, kChunkData);
+    Statement data(*track.source->db, kChunkData);
     std::vector<SpanEvent> spans;
     if (data.bind_all(chunk->chunk_id).step()) decode_spans(chunk->header, data.blob(0), spans);
     if (!spans.empty()) last.push_back(spans.back());
@@ -31,10 +31,10 @@ std::vector<SpanEvent> last_events(const MergedStream& stream) {
 }
 
 // Whether the events of the lane tell of the op, or of a later one: then the page is the older of the two.
-bool is_told(const std::vector<MergedStream>& streams, const NowPage::Line& line) {
-  return std::any_of(streams.begin(), streams.end(), [&](const MergedStream& stream) {
-    if (stream.stream.rank != line.rank || stream.stream.lane != line.lane) return false;
-    const std::vector<SpanEvent> last = last_events(stream);
+bool is_told(const std::vector<MergedTrack>& tracks, const NowPage::Line& line) {
+  return std::any_of(tracks.begin(), tracks.end(), [&](const MergedTrack& track) {
+    if (!track.track.is_of(line.rank, line.lane)) return false;
+    const std::vector<SpanEvent> last = last_events(track);
     return std::any_of(last.begin(), last.end(), [&](const SpanEvent& event) {
       return event.begin_ns > line.now.begin_ns || (event.begin_ns == line.now.begin_ns && event.op_id == line.now.op);
     });
@@ -64,28 +64,28 @@ class Plans {
   std::map<RunId, std::optional<Plan>> plans_;
 };
 
-MergedStream& stream_of_line(std::vector<MergedStream>& streams, const MergeSource& source, const NowPage::Line& line) {
-  for (MergedStream& stream : streams)
-    if (stream.stream.rank == line.rank && stream.stream.lane == line.lane && stream.stream.slot == 0) return stream;
-  MergedStream& stream = streams.emplace_back();
-  stream.source = &source;
-  stream.stream.rank = line.rank;
-  stream.stream.lane = line.lane;
-  return stream;
+MergedTrack& track_of_line(std::vector<MergedTrack>& tracks, const MergeSource& source, const NowPage::Line& line) {
+  for (MergedTrack& track : tracks)
+    if (track.track.is_of(line.rank, line.lane) && track.track.slot == 0) return track;
+  MergedTrack& track = tracks.emplace_back();
+  track.source = &source;
+  track.track.rank = line.rank;
+  track.track.lane = line.lane;
+  return track;
 }
 
 }  // namespace
 
-void add_unfinished_ops(Database& out, std::vector<MergedStream>& streams, std::span<const MergeSource> sources,
+void add_unfinished_ops(Database& out, std::vector<MergedTrack>& tracks, std::span<const MergeSource> sources,
                         const std::function<NameId(const std::string&)>& name) {
   Plans plans(out);
   for (const MergeSource& source : sources) {
     if (!source.now) continue;
     for (const NowPage::Line& line : source.now->lines) {
       const LaneNow& now = line.now;
-      const bool inside = line.whole && now.inside_op() && now.repeat >= 0 && !is_told(streams, line);
+      const bool inside = line.whole && now.inside_op() && now.repeat >= 0 && !is_told(tracks, line);
       if (!inside && now.sent == 0) continue;
-      MergedStream& stream = stream_of_line(streams, source, line);
+      MergedTrack& track = track_of_line(tracks, source, line);
       if (!inside) continue;
       UnfinishedOp op{.run = now.run, .span = {.begin_ns = now.begin_ns, .end_ns = kNeverEnded, .op_id = now.op}};
       const Plan* plan = plans.of_run(now.run);
@@ -94,7 +94,7 @@ void add_unfinished_ops(Database& out, std::vector<MergedStream>& streams, std::
       op.span.name = name(known ? op_name(*plan, *planned) : fmt::format("op {}", now.op));
       op.span.flags =
           event_flags(known ? op_category(plan->kind_of(*planned)) : EventCategory::kOther) | kEventUnfinished;
-      stream.unfinished.push_back(op);
+      track.unfinished.push_back(op);
     }
   }
 }

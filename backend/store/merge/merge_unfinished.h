@@ -5,9 +5,9 @@
 
 namespace spscope {
 
-// Adds them to the streams of their lanes, which are made where there are none. `name` gives the number of a name in
+// Adds them to the tracks of their lanes, which are made where there are none. `name` gives the number of a name in
 // the output, which has the plans already.
-void add_unfinished_ops(Database& out, std::vector<MergedStream>& streams, std::span<const MergeSource> sources,
+void add_unfinished_ops(Database& out, std::vector<MergedTrack>& tracks, std::span<const MergeSource> sources,
                         const std::function<NameId(const std::string&)>& name);
 
 }  // namespace spscope

@@ -21,7 +21,7 @@ namespace spscope {
 
 struct LodBucket {
   std::int64_t count = 0;  // events that begin inside
-  // Time inside the bucket by EventCategory; of overlapping streams the sum, which may exceed the bucket. Numbers of
+  // Time inside the bucket by EventCategory; of overlapping tracks the sum, which may exceed the bucket. Numbers of
   // categories that this program does not know count as kOther.
   std::array<std::int64_t, kNumEventCategories> busy_ns{};
   // Of the events that touch the bucket, the one that lasts longest, also outside of it; of equals the one with the
@@ -81,7 +81,7 @@ std::vector<LodBucket> lod_answer(const LodLevel& level, int shift, std::int64_t
 std::uint8_t lod_strip_byte(const LodBucket& bucket, int shift);
 std::vector<std::uint8_t> lod_strip(const LodLevel& level);
 
-// The pyramid of a stream whose events are in memory: of a run that is still going on.
+// The pyramid of a track whose events are in memory: of a run that is still going on.
 class LodPyramid {
  public:
   LodPyramid(std::span<const SpanEvent> events, std::int64_t recorded_until_ns);

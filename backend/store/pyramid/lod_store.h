@@ -1,8 +1,8 @@
 // Pyramids in a file: LodWriter puts them there when shards are merged, LodReader answers from them.
 //
-// A track is one stream, or all streams of a rank together. Its finest level, the base shift with about 8 events a
-// bucket and stream, is not stored but counted from the events when it is asked for: that reads no more events than a
-// picture draws, and would take more bytes than all other levels. From two shifts above (four in a small file) every
+// A pyramid is one track, or all tracks of a rank together. Its finest level, the base shift with about 8 events a
+// bucket and track, is not stored but counted from the events when it is asked for: that reads no more events than a
+// picture draws, and would take more bytes than all other levels. From two shifts above every
 // second shift is stored; the shifts between follow from the one below, and those under the first from the events. A
 // strip of every shift is stored, the base shift among them.
 #pragma once
@@ -23,23 +23,22 @@ class Database;
 // meta key: where unfinished events are taken to end, the last moment that any event knows of.
 inline constexpr const char* kRecordedUntil = "recorded_until_ns";
 
-struct LodTrack {
-  std::int64_t track_id = 0;
-  int rank = 0;
-  std::optional<StreamId> stream;  // absent: all streams of the rank
+struct StoredPyramid {
+  std::int64_t pyramid_id = 0;
+  std::optional<int> rank;
+  std::optional<TrackId> track;  // absent: all tracks of the rank
   int base_shift = 0;
 };
 
-// Writes tracks from their base buckets as they come. Of each level it holds what is not yet a full row of its table.
+// Writes pyramids from their base buckets as they come. Of each level it holds what is not yet a full row of its table.
 class LodWriter {
  public:
-  // `small`: with fewer levels, so that the narrowest answers take longer.
-  LodWriter(Database& db, std::int64_t recorded_until_ns, bool small);
+  LodWriter(Database& db, std::int64_t recorded_until_ns);
   ~LodWriter();
-  // `track_id`: not used before.
-  void open(std::int64_t track_id, int rank, std::optional<StreamId> stream, const LodRange& base);
-  // The next base buckets of an open track. With the last of its range all of it is written.
-  void append(std::int64_t track_id, std::span<const LodBucket> base);
+  // `pyramid_id`: not used before.
+  void open(std::int64_t pyramid_id, std::optional<int> rank, std::optional<TrackId> track, const LodRange& base);
+  // The next base buckets of an open pyramid. With the last of its range all of it is written.
+  void append(std::int64_t pyramid_id, std::span<const LodBucket> base);
 
  private:
   struct State;
@@ -54,12 +53,12 @@ class LodReader {
   LodReader(LodReader&&) noexcept;
   LodReader& operator=(LodReader&&) noexcept;
 
-  // By rank, each rank's own before its streams. A file without pyramids has none.
-  const std::vector<LodTrack>& tracks() const;
+  // By rank, each rank's own before its tracks. A file without pyramids has none.
+  const std::vector<StoredPyramid>& pyramids() const;
   // Buckets [first, end) of a shift. REQUIRES: base_shift <= shift <= kMaxLodShift and first <= end.
-  std::vector<LodBucket> buckets(const LodTrack& track, int shift, std::int64_t first, std::int64_t end) const;
+  std::vector<LodBucket> buckets(const StoredPyramid& pyramid, int shift, std::int64_t first, std::int64_t end) const;
   // The same in one byte a bucket, as lod_strip makes it.
-  std::vector<std::uint8_t> strip(const LodTrack& track, int shift, std::int64_t first, std::int64_t end) const;
+  std::vector<std::uint8_t> strip(const StoredPyramid& pyramid, int shift, std::int64_t first, std::int64_t end) const;
 
  private:
   struct State;

@@ -55,17 +55,15 @@ Database::Database(const std::string& file, int flags, std::string path, bool wr
   }
 }
 
-Database Database::create(const std::string& file, const std::string& path, bool small) {
+Database Database::create(const std::string& file, const std::string& path) {
   // nolock: OutputFile holds the file by flock, which file systems of a network (NFS, Lustre) make a lock of all its
   // bytes, and that lock would keep SQLite's own locks out.
   Database db(uri_of(file) + "?nolock=1", SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, path, true);
   // The file is ours alone until it is renamed and is thrown away after a crash, so it needs neither journal nor syncs
-  // before the last one. Half a page stays unused behind each blob and some 3/4 of one in each of 40 small tables,
-  // while a blob in many pages takes longer to read. It is written once from front to back, so that a small cache does.
-  db.execute(fmt::format(
-      "PRAGMA page_size = {}; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; "
-      "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096; PRAGMA encoding = 'UTF-8'",
-      small ? 1024 : 4096));
+  // before the last one. It is written once from front to back, so that a small cache does.
+  db.execute(
+      "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; "
+      "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096; PRAGMA encoding = 'UTF-8'");
   return db;
 }
 
@@ -113,12 +111,6 @@ Database Database::open_damaged(const std::string& path, bool keeps_log) {
 
 Database Database::in_memory() {
   return Database(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, ":memory:", true);
-}
-
-Database Database::copy_in_memory(const std::string& path) {
-  Database db(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, path, false);
-  db.set_hostile_limits();
-  return db;
 }
 
 void Database::set_hostile_limits(bool damaged) {

@@ -105,9 +105,8 @@ class Statement {
 // An open connection. `path` is what messages name.
 class Database {
  public:
-  // A file that exists, empty, and that nobody else opens: no journal, one transaction is lost whole. `small`: in small
-  // pages, so that tables and blobs leave less room unused.
-  static Database create(const std::string& file, const std::string& path, bool small = false);
+  // A file that exists, empty, and that nobody else opens: no journal, one transaction is lost whole.
+  static Database create(const std::string& file, const std::string& path);
   // A finished file, never written. Ignores locks and journals: a finished file is only ever replaced whole.
   static Database open_read_only(const std::string& path);
   // A shard: an empty file that exists, which its one writer fills while others read. write_ahead() comes before the
@@ -122,8 +121,6 @@ class Database {
   static Database open_damaged(const std::string& path, bool keeps_log);
   // A database of its own in memory, for tests of SQL.
   static Database in_memory();
-  // The same for what is copied from a file, with the settings for files of others.
-  static Database copy_in_memory(const std::string& path);
 
   const std::string& path() const { return path_; }
   sqlite3* handle() const { return handle_.get(); }

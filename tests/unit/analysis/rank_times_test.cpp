@@ -14,7 +14,7 @@ using Times = std::vector<std::int64_t>;
 // By the table of two_ranks.h:
 //   rank 0 computes 6 + 30 + 10 = 46. It waits for rank 1 from 0 to 10, of which 6 hide behind compute: late peer 4.
 //   Data moves from 10 to 50 and nothing is computed: wire 40. From 90 to 120 it is done: other 30. Sum 120.
-//   rank 1 computes 20 + 60 + 10 = 90. Nobody is late for it. Of the transfer 10 to 50, 20 hide: wire 20. Other: 0
+//   rank 1 computes 20 + 60 + 10 = 90. It has no late partner. Of the transfer 10 to 50, 20 hide: wire 20. Other: 0
 //   to 10.
 TEST(RankTimes, DivideTheMakespanOfEachRank) {
   const Request request = two_rank_request();

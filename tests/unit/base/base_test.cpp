@@ -45,10 +45,27 @@ TEST(Bf16, RoundsToNearestEven) {
   EXPECT_TRUE(std::isnan(to_float(to_bf16(std::numeric_limits<float>::quiet_NaN()))));
 }
 
-TEST(Rng, SameSeedGivesSameNumbers) {
-  Rng a(7), b(7), c(8);
-  EXPECT_EQ(a.bits(), b.bits());
-  EXPECT_NE(a.bits(), c.bits());
+// The first outputs of SplitMix64 for the seed 1234567, as its author's reference program prints them.
+TEST(Rng, BitsAreThoseOfSplitMix64) {
+  Rng rng(1234567);
+  for (const std::uint64_t expected :
+       {6457827717110365317u, 3203168211198807973u, 9817491932198370423u, 4593380528125082431u, 16408922859458223821u})
+    EXPECT_EQ(rng.bits(), expected);
+}
+
+// By a second implementation in Python, with the same draws in the same order. The C library's log, cos and pow may
+// differ in the last bit.
+TEST(Rng, NormalGammaAndBetaAreThoseOfASecondImplementation) {
+  constexpr double kRounding = 1e-13;
+  Rng normal(7), gamma(7), small_gamma(7), beta(7);
+  for (const double expected : {0.9884743323187353, -1.8642558067312274, 0.00392020721518934})
+    EXPECT_NEAR(normal.normal(), expected, kRounding);
+  for (const double expected : {3.9716570070874244, 0.7879406037957932, 1.4772465572253957})
+    EXPECT_NEAR(gamma.gamma(2.5), expected, kRounding);
+  for (const double expected : {0.45107144843839925, 0.5286417025378702, 0.0011879649155255142})
+    EXPECT_NEAR(small_gamma.gamma(0.5), expected, kRounding);
+  for (const double expected : {0.510620971168807, 0.12012453874854927, 0.359104881846199})
+    EXPECT_NEAR(beta.beta(2, 6), expected, kRounding);
 }
 
 TEST(Rng, BetaHasItsMean) {
@@ -59,9 +76,8 @@ TEST(Rng, BetaHasItsMean) {
 }
 
 TEST(Parameters, WrongValuesAreNamedAndNothingIsSet) {
-  const std::vector<Parameter> rows = {
-      {"ulysses", std::int64_t{1}, 1, 64, {}, "ranks", "degree"},
-      {"placement", std::string("contiguous"), 0, -1, {"contiguous", "cyclic"}, "", ""}};
+  const std::vector<Parameter> rows = {Parameter::integer("ulysses", 1, 1, 64, "ranks", "degree"),
+                                       Parameter::choice("placement", {"contiguous", "cyclic"}, "")};
   Parameters values(rows);
   std::vector<Problem> problems;
   set_parameter(values, rows, "ulyses", "2", "usp", problems);

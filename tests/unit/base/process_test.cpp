@@ -1,4 +1,4 @@
-// What the system says of processes and of the memory of control groups.
+// Process state from /proc and memory limits of control groups, on real processes and files of the test's own.
 #include "backend/base/process.h"
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ TEST(MemoryGroup, IsNotKnownWhereTheSystemDoesNotSay) {
   EXPECT_EQ(root.read().oom_kills, -1);
 }
 
-// The lowest one counts, and says what it is.
+// The lowest limit counts, with its source.
 TEST(SystemLimit, IsThatOfTheUserWhereItIsLowest) {
   EXPECT_GE(thread_limit().value, 1);
   EXPECT_FALSE(memory_left().source.empty());

@@ -1,4 +1,4 @@
-// A file that is written whole: the new content, or the old file and no trace of the try.
+// A WholeFile leaves the new content, or the old file and nothing else.
 #include "backend/base/whole_file.h"
 
 #include <fcntl.h>
@@ -58,7 +58,7 @@ TEST(WholeFile, FailureNamesThePathAndWhatToDo) {
     ASSERT_FALSE(result) << name;
     EXPECT_EQ(result.error().code(), ErrorCode::kOutputPlace);
     EXPECT_THAT(result.error().what(), HasSubstr(folder.file(name)));
-    EXPECT_THAT(result.error().hint(), HasSubstr("folder that exists and is writable"));
+    EXPECT_THAT(result.error().hint(), HasSubstr("existing, writable folder"));
   }
   EXPECT_THAT(folder.names(), ElementsAre("taken"));
 }

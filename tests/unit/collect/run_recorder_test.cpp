@@ -35,10 +35,10 @@ std::vector<Told> told_by(Database& db, RunId run, std::int64_t from_ns, std::in
   Statement query(db, "SELECT communicator_id, lane || ': ' || ranks FROM communicator");
   while (query.step()) ranks[static_cast<CommunicatorId>(query.integer(0))] = query.text(1);
   std::vector<Told> told;
-  for (const Stream& s : reader.streams()) {
+  for (const Track& s : reader.tracks()) {
     std::map<std::int64_t, CollectiveEvent> moves;
-    for (const CollectiveEvent& e : reader.collectives(run, s.stream_id, {from_ns, to_ns})) moves[e.span.op_id] = e;
-    for (const SpanEvent& e : reader.spans(run, s.stream_id, {from_ns, to_ns})) {
+    for (const CollectiveEvent& e : reader.collectives(run, s.track_id, {from_ns, to_ns})) moves[e.span.op_id] = e;
+    for (const SpanEvent& e : reader.spans(run, s.track_id, {from_ns, to_ns})) {
       Told t{s.rank,
              s.lane,
              s.slot,
@@ -85,7 +85,7 @@ TEST(RunRecorder, RingsHaveRoom) {
     NowPageWriter page(folder / "run.rank-0.now", this_process(0, ranks, plan.lanes, {}));
     RunRecorder recorder(shard, page, 0, ranks, plan.lanes);
     recorder.prepare(RunId{1}, plan);
-    const std::size_t room = shard.ring(0, 0, 1).capacity();
+    const std::size_t room = shard.ring({.rank = 0, .lane = 0}, 1).capacity();
     EXPECT_GE(room, ranks == 1 ? std::size_t{256} << 10 : std::size_t{16} << 10);
     EXPECT_LE(room, std::size_t{256} << 10);
     shard.finish();

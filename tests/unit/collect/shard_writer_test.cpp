@@ -36,7 +36,7 @@ RingRecord record_of(std::int64_t i, RunId run = RunId{1}) {
   record.span = {10 * i, 10 * i + 7, i, 0, event_flags(EventCategory::kAttend)};
   record.run = run;
   if (i % 3 == 0) {
-    record.is_collective = 1;
+    record.kind = RingKind::kCollective;
     record.transfer_begin_ns = 10 * i + 2;
     record.sequence = i;
     record.bytes = 5 * i;
@@ -56,9 +56,9 @@ std::vector<std::int64_t> stored_ops(const std::string& path, int rank, int lane
   Database db = Database::open_shard(path);
   const EventReader reader(db);
   std::vector<std::int64_t> ops;
-  for (const Stream& stream : reader.streams())
-    if (stream.rank == rank && stream.lane == lane)
-      for (const SpanEvent& event : reader.spans(stream.stream_id)) ops.push_back(event.op_id);
+  for (const Track& track : reader.tracks())
+    if (track.rank == rank && track.lane == lane)
+      for (const SpanEvent& event : reader.spans(track.track_id)) ops.push_back(event.op_id);
   return ops;
 }
 
@@ -81,8 +81,8 @@ TEST(ShardWriter, StoresWhatLanesPushInOrder) {
   const TemporaryFolder folder;
   const std::string path = folder / "run.rank-0.db";
   ShardWriter writer(path, options_of());
-  EventRing& compute = writer.ring(0, 0, 100'000);
-  EventRing& network = writer.ring(0, 1, 100'000);
+  EventRing& compute = writer.ring({.rank = 0, .lane = 0}, 100'000);
+  EventRing& network = writer.ring({.rank = 0, .lane = 1}, 100'000);
   std::thread lanes[] = {std::thread([&] {
                            for (std::int64_t i = 0; i < 30'000; ++i) compute.push(record_of(i, RunId{1 + i / 10'000}));
                          }),
@@ -95,14 +95,14 @@ TEST(ShardWriter, StoresWhatLanesPushInOrder) {
   EXPECT_EQ(writer.clamped(), 0);
   EXPECT_EQ(stored_ops(path, 0, 0), first_numbers(30'000));
   EXPECT_EQ(stored_ops(path, 0, 1), first_numbers(20'000));
-  for (const ShardWriter::LaneCount& count : writer.counts()) {
+  for (const ShardWriter::TrackCount& count : writer.counts()) {
     EXPECT_EQ(count.stored, count.sent);
     EXPECT_EQ(count.dropped, 0);
   }
   Database db = Database::open_shard(path);
   EXPECT_EQ(number(db, "SELECT sum(stored) FROM ledger"), 50'000);
   const EventReader reader(db);
-  const std::vector<CollectiveEvent> moves = reader.collectives(RunId{2}, reader.streams().at(0).stream_id);
+  const std::vector<CollectiveEvent> moves = reader.collectives(RunId{2}, reader.tracks().at(0).track_id);
   ASSERT_FALSE(moves.empty());
   EXPECT_EQ(moves[0], record_of(moves[0].span.op_id, RunId{2}).collective());
 }
@@ -112,10 +112,10 @@ TEST(ShardWriter, CountsWhatFoundNoRoom) {
   const TemporaryFolder folder;
   const std::string path = folder / "run.rank-0.db";
   ShardWriter writer(path, options_of());
-  EventRing& ring = writer.ring(0, 0, 16);
+  EventRing& ring = writer.ring({.rank = 0, .lane = 0}, 16);
   for (std::int64_t i = 0; i < 100'000; ++i) ring.push(record_of(i));
   writer.finish();
-  const ShardWriter::LaneCount count = writer.counts().at(0);
+  const ShardWriter::TrackCount count = writer.counts().at(0);
   EXPECT_EQ(count.sent, 100'000);
   EXPECT_GT(count.dropped, 0);
   EXPECT_EQ(count.sent, count.stored + count.dropped);
@@ -132,7 +132,7 @@ TEST(ShardWriter, CommitsByItself) {
   const TemporaryFolder folder;
   const std::string path = folder / "run.rank-0.db";
   ShardWriter writer(path, options_of());
-  EventRing& ring = writer.ring(0, 0, 1024);
+  EventRing& ring = writer.ring({.rank = 0, .lane = 0}, 1024);
   for (std::int64_t i = 0; i < 10; ++i) ring.push(record_of(i));
   EXPECT_TRUE(becomes_true([&] { return stored_ops(path, 0, 0).size() == 10; }));
   ring.push(record_of(10));
@@ -149,12 +149,12 @@ TEST(ShardWriter, WhatWasAcknowledgedSurvivesAKill) {
     const int child = ::fork();
     if (child == 0) {
       ShardWriterOptions options = options_of();
-      options.on_commit = [&](std::span<const CommittedLane> lanes) {
-        for (const CommittedLane& lane : lanes)
+      options.on_commit = [&](std::span<const CommittedTrack> tracks) {
+        for (const CommittedTrack& lane : tracks)
           if (::write(acknowledged[1], &lane.events, sizeof lane.events) < 0) ::_exit(1);
       };
       ShardWriter writer(path, options);
-      EventRing& ring = writer.ring(0, 0, 1 << 16);
+      EventRing& ring = writer.ring({.rank = 0, .lane = 0}, 1 << 16);
       for (std::int64_t i = 0;; ++i) {
         ring.push(record_of(i));
         if (i % 1000 == 0) ::usleep(200);
@@ -187,7 +187,7 @@ TEST(ShardWriter, AFullDiskLosesNothingThatWasCommitted) {
     ++failures;
   };
   ShardWriter writer(path, options);
-  EventRing& ring = writer.ring(0, 0, 1 << 16);
+  EventRing& ring = writer.ring({.rank = 0, .lane = 0}, 1 << 16);
   std::int64_t pushed = 0;
   for (; pushed < 100; ++pushed) ring.push(record_of(pushed));
   writer.checkpoint();
@@ -210,14 +210,14 @@ TEST(ShardWriter, AFullDiskLosesNothingThatWasCommitted) {
   EXPECT_THAT(writer.failure()->what(), HasSubstr(path));
   EXPECT_THAT(writer.failure()->what(), HasSubstr("bytes"));
   EXPECT_THAT(writer.failure()->hint(), HasSubstr("run.scratch"));
-  const ShardWriter::LaneCount count = writer.counts().at(0);
+  const ShardWriter::TrackCount count = writer.counts().at(0);
   EXPECT_EQ(count.sent, pushed);
   EXPECT_EQ(count.sent, count.stored + count.dropped);
   EXPECT_GE(count.stored, 100);
   EXPECT_EQ(static_cast<std::int64_t>(stored_ops(path, 0, 0).size()), count.stored);
 }
 
-// A clock that goes back neither breaks the order of a stream nor puts commits off.
+// A clock that goes back neither breaks the order of a track nor puts commits off.
 TEST(ShardWriter, AClockThatGoesBackIsClampedAndCounted) {
   static std::atomic<std::int64_t> clock{1'000'000'000'000};
   const TemporaryFolder folder;
@@ -225,7 +225,7 @@ TEST(ShardWriter, AClockThatGoesBackIsClampedAndCounted) {
   ShardWriterOptions options = options_of();
   options.now = +[]() noexcept { return clock.fetch_add(1'000'000); };
   ShardWriter writer(path, options);
-  EventRing& ring = writer.ring(0, 0, 1024);
+  EventRing& ring = writer.ring({.rank = 0, .lane = 0}, 1024);
   ring.push(record_of(5));
   RingRecord back = record_of(2);
   ring.push(back);  // begins and ends before the end of the last one
@@ -238,7 +238,7 @@ TEST(ShardWriter, AClockThatGoesBackIsClampedAndCounted) {
   EXPECT_EQ(writer.clamped(), 2);
   Database db = Database::open_shard(path);
   const EventReader reader(db);
-  const std::vector<SpanEvent> events = reader.spans(reader.streams().at(0).stream_id);
+  const std::vector<SpanEvent> events = reader.spans(reader.tracks().at(0).track_id);
   ASSERT_EQ(events.size(), 3u);
   EXPECT_EQ(events[0].flags & kEventClamped, 0u);
   EXPECT_EQ(events[1].begin_ns, 57);
@@ -262,7 +262,7 @@ TEST(ShardWriter, AFinishedShardIsOneFileOnceItsLogIsClosed) {
   const std::string path = folder / "run.rank-0.db", copy = folder / "copy.rank-0.db";
   {
     ShardWriter writer(path, options_of());
-    EventRing& lane = writer.ring(0, 0, 10'000);
+    EventRing& lane = writer.ring({.rank = 0, .lane = 0}, 10'000);
     writer.checkpoint();
     Database watching = Database::open_shard(path);
     watching.execute("BEGIN");

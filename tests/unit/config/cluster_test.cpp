@@ -201,8 +201,10 @@ TEST(ClusterFile, AllProblemsAreNamedAtOnceWithTheirPlaces) {
   for (const char* part :
        {"gpus_per_node: -1 is outside [0, 1048576]\n  --> mine.toml:2:17", "\"guessed\" is not a provenance",
         "write link_gbps = { value = ..., source = \"...\" }", "network.nic_gpbs.value: a cluster file has no such key",
-        "nan is outside", "0.5 is outside [1, 100]", "device.memory_gib.source: the cluster file lacks this key",
-        "cost.attend_ns_per_row: the cluster file lacks this key\n  --> mine.toml\n  write attend_ns_per_row = { value "
+        "nan is outside", "0.5 is outside [1, 100]",
+        "device.memory_gib.source: this key is missing from the cluster file",
+        "cost.attend_ns_per_row: this key is missing from the cluster file\n  --> mine.toml\n  write attend_ns_per_row "
+        "= { value "
         "= ..., "})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }

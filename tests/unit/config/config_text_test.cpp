@@ -13,7 +13,10 @@
 namespace spscope {
 namespace {
 
-const NameLists kNames = {.patterns = {"dense", "sparge", "paro"}, .strategies = {"ulysses", "ring", "usp"}};
+const NameLists kNames = {
+    .patterns = {"dense", "sparge", "paro"},
+    .strategies = {"ulysses", "ring", "usp"},
+    .executors = {{"cpu", "threads", {"memory"}}, {"cpu", "mpi", {"mpi"}}, {"gpu", "mpi", {"nccl"}}}};
 
 struct Expected {
   ErrorCode code;
@@ -165,10 +168,29 @@ TEST(Validate, CatchesWhatNoSingleKeyShows) {
   EXPECT_EQ(count([](RunConfig& c) { c.run.strategies.clear(); }), 1u);
   EXPECT_EQ(count([](RunConfig& c) { c.run.strategies = {"usp:ulysses"}; }), 1u);
   EXPECT_EQ(count([](RunConfig& c) { c.run.strategies = {"usp:", "usp:=2", "ring:a=", "", "usp:a=1,"}; }), 5u);
-  EXPECT_EQ(count([](RunConfig& c) { c.run.backend = "mpi"; }), 1u);
-  EXPECT_EQ(count([](RunConfig& c) { c.run.comm = "nccl"; }), 1u);
   EXPECT_EQ(count([](RunConfig& c) { c.cluster.profile = "/nonexistent.toml"; }), 1u);
   EXPECT_EQ(count([](RunConfig& c) { c.mask.file = "m.npy", c.mask.pattern = "unknown"; }), 1u);
+}
+
+// run.backend is one of the device's, run.comm one of the backend's.
+TEST(Validate, AnExecutorIsAPairAndItsCommunicator) {
+  const auto problems = [](const char* device, const char* backend, const char* comm) {
+    RunConfig config;
+    config.run.device = device, config.run.backend = backend, config.run.comm = comm;
+    std::string text;
+    for (const Problem& problem : validate(config, kNames)) text += render(problem);
+    return text;
+  };
+  EXPECT_EQ(problems("cpu", "threads", "auto"), "");
+  EXPECT_EQ(problems("cpu", "mpi", "auto"), "");
+  EXPECT_EQ(problems("cpu", "threads", "memory"), "");
+  EXPECT_EQ(problems("gpu", "mpi", "nccl"), "");
+  EXPECT_EQ(problems("cpu", "mpi", "memory"),
+            "error SPS-005: run.comm: \"memory\" is not a communicator\n  use one of auto, mpi\n");
+  EXPECT_EQ(problems("gpu", "threads", "auto"),
+            "error SPS-005: run.backend: \"threads\" is not a backend\n  use one of mpi\n");
+  EXPECT_EQ(problems("abacus", "threads", "auto"),
+            "error SPS-005: run.device: \"abacus\" is not a device\n  use one of cpu, gpu\n");
 }
 
 TEST(Override, HasTheChecksOfTheFile) {

@@ -1,4 +1,4 @@
-// TOML that means harm or is broken: always an error with a place, never a crash (run under ASan and UBSan in CI).
+// Malicious or broken TOML: always an error with a place, never a crash (run under ASan and UBSan in CI).
 #include <gtest/gtest.h>
 
 #include "backend/base/rng.h"

@@ -21,7 +21,7 @@ using Rows = std::vector<std::vector<std::optional<std::string>>>;
 
 // An event as the table should show it.
 struct Shown {
-  std::int64_t event_id, run_id, stream_id, rank, lane, begin_ns, end_ns, op_id;
+  std::int64_t event_id, run_id, track_id, rank, lane, begin_ns, end_ns, op_id;
   std::string name;
   std::uint32_t flags;
 };
@@ -30,7 +30,7 @@ struct Shown {
 class EventTable : public ::testing::Test {
  protected:
   EventTable() {
-    for (const SqlText& migration : embedded_migrations()) db_.execute(std::string(migration.text));
+    db_.execute(std::string(embedded_schema()));
     db_.execute(
         "INSERT INTO string VALUES (0, ''), (1, 'attend'), (2, 'exchange k'), (3, 'norm');"
         "INSERT INTO enum_name VALUES ('event.category', 0, 'other'), ('event.category', 1, 'attend'),"
@@ -40,38 +40,38 @@ class EventTable : public ::testing::Test {
   void add_run(std::int64_t run_id, std::int64_t end_ns) {
     Statement(db_,
               "INSERT INTO run (run_id, strategy_id, layer, denoise_step, compute_source, network_source, timing,"
-              " planning_ns, density, tiles, tiles_redundant, moved_fraction, parameter_bytes, verdict, error_metric) "
-              "VALUES (?1, 1, ?1, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '')")
+              " planning_ns, density, tiles, tiles_redundant, moved_fraction, parameter_bytes, verdict, error_metric, "
+              "finished) "
+              "VALUES (?1, 1, ?1, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', 1)")
         .run(run_id);
     if (end_ns >= 0) Statement(db_, "INSERT INTO repeat VALUES (?, 0, 0, ?, ?, 1)").run(run_id, end_ns, end_ns);
   }
-  void add_stream(std::int64_t id, int rank, int lane) {
-    Statement(db_, "INSERT INTO stream VALUES (?, ?, ?, 0, 0)").run(id, rank, lane);
+  void add_track(std::int64_t id, int rank, int lane) {
+    Statement(db_, "INSERT INTO track VALUES (?, ?, ?, 0, 0)").run(id, rank, lane);
   }
-  std::int64_t add_chunk(std::int64_t run, std::int64_t stream, const EncodedChunk& chunk) {
+  std::int64_t add_chunk(std::int64_t run, std::int64_t track, const EncodedChunk& chunk) {
     const ChunkHeader& h = chunk.header;
-    Statement insert(
-        db_,
-        "INSERT INTO chunk (run_id, stream_id, seq, record_kind, record_version, codec, count,"
-        " begin_min_ns, begin_max_ns, end_max_ns, op_min, op_max, crc32c, data) "
-        "VALUES (?, ?, (SELECT count(*) FROM chunk WHERE stream_id = ?2), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    insert.run(run, stream, h.kind, h.record_version, h.codec, h.count, h.begin_min_ns, h.begin_max_ns, h.end_max_ns,
-               h.op_min, h.op_max, h.crc32c, std::span<const std::uint8_t>(chunk.data));
+    Statement insert(db_,
+                     "INSERT INTO chunk (run_id, track_id, seq, record_kind, codec, count,"
+                     " begin_min_ns, begin_max_ns, end_max_ns, op_min, op_max, crc32c, data) "
+                     "VALUES (?, ?, (SELECT count(*) FROM chunk WHERE track_id = ?2), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    insert.run(run, track, h.kind, h.codec, h.count, h.begin_min_ns, h.begin_max_ns, h.end_max_ns, h.op_min, h.op_max,
+               h.crc32c, std::span<const std::uint8_t>(chunk.data));
     return db_.last_insert_id();
   }
 
-  // Runs, streams and chunks of every kind and codec, with instants, gaps, unfinished events and times below zero.
+  // Runs, tracks and chunks of every kind, with instants, gaps, unfinished events and times below zero.
   void fill(Rng& rng) {
     for (int run = 1; run <= 3; ++run) add_run(run, run == 3 ? -1 : 100'000);
-    for (int stream = 1; stream <= 6; ++stream) add_stream(stream, (stream - 1) / 2, (stream - 1) % 2);
-    for (std::int64_t stream = 1; stream <= 6; ++stream) {
+    for (int track = 1; track <= 6; ++track) add_track(track, (track - 1) / 2, (track - 1) % 2);
+    for (std::int64_t track = 1; track <= 6; ++track) {
       std::int64_t now_ns = rng.below(100) - 50;
       for (std::int64_t run = 1; run <= 3; ++run)
-        for (int chunk = 0; chunk < 3; ++chunk) now_ns = fill_chunk(rng, run, stream, now_ns);
+        for (int chunk = 0; chunk < 3; ++chunk) now_ns = fill_chunk(rng, run, track, now_ns);
     }
   }
 
-  std::int64_t fill_chunk(Rng& rng, std::int64_t run, std::int64_t stream, std::int64_t now_ns) {
+  std::int64_t fill_chunk(Rng& rng, std::int64_t run, std::int64_t track, std::int64_t now_ns) {
     std::vector<CollectiveEvent> events(static_cast<std::size_t>(1 + rng.below(40)));
     for (CollectiveEvent& e : events) {
       now_ns += rng.below(3) * rng.below(100);
@@ -86,26 +86,26 @@ class EventTable : public ::testing::Test {
       e.sequence = rng.below(100);
       e.peer = static_cast<std::int32_t>(rng.below(4)) - 1;
     }
-    if (run == 3 || (stream == 1 && rng.below(2) == 0)) {  // nothing comes after it in the chunk
+    if (run == 3 || (track == 1 && rng.below(2) == 0)) {  // nothing comes after it in the chunk
       events.back().span.end_ns = kNeverEnded;
       events.back().span.flags |= kEventUnfinished;
     }
     std::vector<SpanEvent> spans;
     for (const CollectiveEvent& e : events) spans.push_back(e.span);
-    const auto codec = static_cast<ChunkCodec>(rng.below(kNumChunkCodecs));
+    const Compress compress = rng.below(2) == 0 ? Compress::kNo : Compress::kYes;
     const std::int64_t id =
-        add_chunk(run, stream, stream % 2 == 0 ? encode_chunk(events, codec) : encode_chunk(spans, codec));
-    remember(id, run, stream, spans);
+        add_chunk(run, track, track % 2 == 0 ? encode_chunk(events, compress) : encode_chunk(spans, compress));
+    remember(id, run, track, spans);
     return now_ns;
   }
 
-  void remember(std::int64_t chunk_id, std::int64_t run, std::int64_t stream, const std::vector<SpanEvent>& spans) {
+  void remember(std::int64_t chunk_id, std::int64_t run, std::int64_t track, const std::vector<SpanEvent>& spans) {
     static const char* const names[] = {"", "attend", "exchange k", "norm"};
     for (std::size_t i = 0; i < spans.size(); ++i) {
       const SpanEvent& e = spans[i];
       const bool open = (e.flags & kEventUnfinished) != 0;
       const std::int64_t run_end = run == 3 ? e.begin_ns : 100'000;
-      shown_.push_back({chunk_id * 4096 + static_cast<std::int64_t>(i), run, stream, (stream - 1) / 2, (stream - 1) % 2,
+      shown_.push_back({chunk_id * 4096 + static_cast<std::int64_t>(i), run, track, (track - 1) / 2, (track - 1) % 2,
                         e.begin_ns, open ? std::max(e.begin_ns, run_end) : e.end_ns, e.op_id, names[e.name], e.flags});
     }
   }
@@ -125,7 +125,7 @@ struct NamedColumn {
   std::int64_t Shown::*value;
 };
 constexpr NamedColumn kColumns[] = {{"event_id", &Shown::event_id},   {"run_id", &Shown::run_id},
-                                    {"stream_id", &Shown::stream_id}, {"rank", &Shown::rank},
+                                    {"track_id", &Shown::track_id}, {"rank", &Shown::rank},
                                     {"lane", &Shown::lane},           {"begin_ns", &Shown::begin_ns},
                                     {"end_ns", &Shown::end_ns},       {"op_id", &Shown::op_id}};
 
@@ -244,30 +244,28 @@ TEST_F(EventTable, JoinsGiveTheSameBothWaysRound) {
 
 TEST_F(EventTable, CountersAreNoEvents) {
   add_run(1, 10);
-  add_stream(1, 0, 0);
+  add_track(1, 0, 0);
   const CounterSample sample;
-  add_chunk(1, 1, encode_chunk(std::span<const CounterSample>(&sample, 1), ChunkCodec::kPacked));
+  add_chunk(1, 1, encode_chunk(std::span<const CounterSample>(&sample, 1), Compress::kNo));
   EXPECT_EQ(ask("SELECT count(*) FROM event").rows[0][0], "0");
   EXPECT_TRUE(ask("SELECT * FROM event_stats").rows.empty());
 }
 
 TEST_F(EventTable, DamagedChunksGiveAnErrorText) {
   const SpanEvent event = {1, 2, 3, 1, 1};
-  const EncodedChunk good = encode_chunk(std::span<const SpanEvent>(&event, 1), ChunkCodec::kPacked);
+  const EncodedChunk good = encode_chunk(std::span<const SpanEvent>(&event, 1), Compress::kNo);
   add_run(1, 10);
-  add_stream(1, 0, 0);
+  add_track(1, 0, 0);
   add_chunk(1, 1, good);
   EXPECT_EQ(ask("SELECT count(*) FROM event").rows[0][0], "1");
   const std::pair<const char*, const char*> changes[] = {{"run_id = 7", "run 7"},
-                                                         {"stream_id = 9", "stream 9"},
+                                                         {"track_id = 9", "track 9"},
                                                          {"crc32c = crc32c + 1", "checksum"},
                                                          {"count = 2", ""},
                                                          {"count = 0", ""},
                                                          {"count = 1 << 40", "count"},
                                                          {"record_kind = 7", "record_kind"},
-                                                         {"record_version = 1", ""},
-                                                         {"record_version = 3", ""},
-                                                         {"codec = 9", "codec"},
+                                                         {"codec = 9", "layout"},
                                                          {"data = x''", ""}};
   for (const auto& [change, word] : changes) {
     SCOPED_TRACE(change);
@@ -327,13 +325,13 @@ TEST_F(EventTable, RandomDamageGivesRowsOrAnErrorText) {
 
 TEST_F(EventTable, AnAnswerIsOfTheFileAsItIsNow) {
   add_run(1, 10);
-  add_stream(1, 0, 0);
+  add_track(1, 0, 0);
   const SpanEvent event = {1, 2, 3, 1, 1};
   EXPECT_EQ(ask("SELECT count(*) FROM event").rows[0][0], "0");
-  add_chunk(1, 1, encode_chunk(std::span<const SpanEvent>(&event, 1), ChunkCodec::kPacked));
+  add_chunk(1, 1, encode_chunk(std::span<const SpanEvent>(&event, 1), Compress::kNo));
   add_run(2, 10);
-  add_stream(2, 5, 0);
-  add_chunk(2, 2, encode_chunk(std::span<const SpanEvent>(&event, 1), ChunkCodec::kPacked));
+  add_track(2, 5, 0);
+  add_chunk(2, 2, encode_chunk(std::span<const SpanEvent>(&event, 1), Compress::kNo));
   EXPECT_EQ(ask("SELECT group_concat(rank) FROM event").rows[0][0], "0,5");
 }
 

@@ -1,6 +1,6 @@
 // Calibration: fits against known coefficients, the work of its experiments against the cost model, and one short run
 // on this machine.
-#include "backend/execute/calibrate.h"
+#include "backend/execute/calibrate/calibrate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "backend/base/rng.h"
-#include "backend/execute/calibrate_experiment.h"
+#include "backend/execute/calibrate/calibrate_experiment.h"
 #include "backend/plan/verify.h"
 #include "backend/schedule/cost.h"
 #include "backend/strategies/strategy.h"

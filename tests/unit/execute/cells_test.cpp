@@ -4,8 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "backend/execute/copy.h"
-#include "backend/execute/memory_layout.h"
+#include "backend/execute/cpu/buffer_store.h"
+#include "backend/execute/cpu/copy.h"
+#include "backend/execute/program/memory_layout.h"
 #include "tests/unit/execute/execute_cases.h"
 
 namespace spscope {

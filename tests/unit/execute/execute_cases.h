@@ -8,7 +8,7 @@
 
 #include "backend/base/rng.h"
 #include "backend/execute/execute.h"
-#include "backend/execute/reference.h"
+#include "backend/execute/reference/reference.h"
 #include "backend/plan/plan_builder.h"
 #include "backend/strategies/strategy.h"
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "backend/execute/run_control.h"
+#include "backend/execute/lanes/run_control.h"
 #include "kernels/gemm.h"
 #include "tests/unit/execute/execute_cases.h"
 
@@ -118,15 +118,25 @@ TEST(Failure, AnOpThatComputesWithoutEndIsToldFromThoseThatWaitForIt) {
   EXPECT_THAT(error.what(), HasSubstr("waits for it in "));
 }
 
+// As the lane would say it of itself.
+void place(RunControl& control, const Plan& plan, int rank, int lane, OpId op, OpId waits_for) {
+  LaneNow now;
+  now.state = LaneState::kTransferring;
+  now.op = op;
+  now.sequence = plan.ops[static_cast<std::size_t>(op)].post;
+  now.waits_for = waits_for;
+  control.mirror(rank, lane, now, 2, 0);
+}
+
 // What the system knows goes before what lanes look like: a rank whose process is stopped may seem to wait.
 TEST(Failure, ALostRankIsNamedBeforeOneThatWaitsForNobody) {
   const RingOf4 ring;
   RunControl control(ring.plan);
   const OpId of_1 = find_op(ring.plan, PostKind::kExchange, 1), of_2 = find_op(ring.plan, PostKind::kExchange, 2),
              of_3 = find_op(ring.plan, PostKind::kAttend, 3);
-  control.set_place(1, 1, {of_1, of_2, 5}, 0);
-  control.set_place(2, 1, {of_2, of_1, 5}, 0);
-  control.set_place(3, 0, {of_3, kNone, 5}, 0);
+  place(control, ring.plan, 1, 1, of_1, of_2);
+  place(control, ring.plan, 2, 1, of_2, of_1);
+  place(control, ring.plan, 3, 0, of_3, kNone);
   SystemView system;
   EXPECT_EQ(control.describe_hang(9, system).rank, 3);
   system.computes = [](int rank) { return rank != 3; };
@@ -149,11 +159,66 @@ TEST(Failure, OfRanksThatAllWaitTheLowestPostIsNamed) {
   RunControl control(ring.plan);
   const OpId early = find_op(ring.plan, PostKind::kExchange, 3), late = find_op(ring.plan, PostKind::kFinish, 0);
   ASSERT_LT(ring.plan.ops[static_cast<std::size_t>(early)].post, ring.plan.ops[static_cast<std::size_t>(late)].post);
-  control.set_place(0, 0, {late, early, 5}, 0);
-  control.set_place(3, 1, {early, find_op(ring.plan, PostKind::kExchange, 2), 5}, 0);
+  place(control, ring.plan, 0, 0, late, early);
+  place(control, ring.plan, 3, 1, early, find_op(ring.plan, PostKind::kExchange, 2));
   const RankFault fault = control.describe_hang(9);
   EXPECT_EQ(fault.rank, 3);
   EXPECT_THAT(fault.message, HasSubstr(": it waits for rank 2; rank 0 waits for it in finish op"));
+}
+
+// A lane's line says at each turn of an op what it does, and every turn is progress.
+TEST(RunControl, ALineSaysWhatItsLaneDoes) {
+  const RingOf4 ring;
+  RunControl control(ring.plan);
+  const OpId exchange = find_op(ring.plan, PostKind::kExchange, 1),
+             partner = find_op(ring.plan, PostKind::kExchange, 2);
+  const int lane = ring.plan.post_of(ring.plan.ops[static_cast<std::size_t>(exchange)]).lane;
+  const auto now = [&] { return control.line(1, lane).read(); };
+  EXPECT_EQ(now(), LaneNow());
+  control.begin_pass(RunId{7}, 3);
+  std::int64_t progress = control.progress();
+  const auto expect_progress = [&] {
+    EXPECT_GT(control.progress(), progress);
+    progress = control.progress();
+  };
+  control.enter(1, lane, exchange, 100);
+  LaneNow expected;
+  expected.state = LaneState::kWaitingForOp;
+  expected.op = exchange;
+  expected.sequence = ring.plan.ops[static_cast<std::size_t>(exchange)].post;
+  expected.run = RunId{7};
+  expected.repeat = 3;
+  expected.peer = kSeveralPeers;
+  for (MessageId id : ring.plan.messages_of(ring.plan.ops[static_cast<std::size_t>(exchange)]))
+    if (const Message& m = ring.plan.messages[static_cast<std::size_t>(id)]; m.src == 1) expected.bytes += m.bytes;
+  expected.begin_ns = 100;
+  EXPECT_EQ(now(), expected);
+  expect_progress();
+  control.turn(1, lane, LaneState::kWaitingForPeer, 150);
+  control.begin_wait(1, lane, partner);
+  expected.state = LaneState::kWaitingForPeer;
+  expected.begin_ns = 150;
+  expected.peer = 2;
+  expected.waits_for = partner;
+  EXPECT_EQ(now(), expected);
+  expect_progress();
+  control.end_wait(1, lane);
+  control.turn(1, lane, LaneState::kTransferring, 200);
+  expected.state = LaneState::kTransferring;
+  expected.peer = kSeveralPeers;
+  expected.waits_for = kNone;
+  EXPECT_EQ(now(), expected);
+  expect_progress();
+  control.beat(1, lane);
+  EXPECT_EQ(now(), expected);
+  expect_progress();
+  control.leave(1, lane, {5, 2}, true);
+  expected.state = LaneState::kEndedRepeat;
+  expected.op = kNone;
+  expected.sent = 5;
+  expected.dropped = 2;
+  EXPECT_EQ(now(), expected);
+  expect_progress();
 }
 
 TEST(Failure, ARankThatDoesNotComeBackIsLeftBehindAfterTheGracePeriod) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/execute/layer_reference.h"
-#include "backend/execute/reference.h"
+#include "backend/execute/reference/layer_reference.h"
+#include "backend/execute/reference/reference.h"
 #include "backend/plan/layer_kernels.h"
 #include "backend/plan/terms.h"
 #include "tests/unit/execute/execute_cases.h"

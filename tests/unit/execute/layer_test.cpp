@@ -1,7 +1,7 @@
 // Whole layers of every block on thread ranks, against the layer in double precision; and what the verdict sees.
 #include <gtest/gtest.h>
 
-#include "backend/execute/measure.h"
+#include "backend/execute/cpu/measure.h"
 #include "backend/plan/verify.h"
 #include "kernels/gemm.h"
 #include "tests/unit/execute/layer_cases.h"

@@ -4,8 +4,9 @@
 #include <cmath>
 #include <functional>
 
-#include "backend/execute/copy.h"
-#include "backend/execute/program.h"
+#include "backend/execute/cpu/buffer_store.h"
+#include "backend/execute/cpu/copy.h"
+#include "backend/execute/program/program.h"
 #include "kernels/gemm.h"
 #include "tests/unit/execute/layer_cases.h"
 
@@ -99,8 +100,7 @@ TEST_P(LayerVerdict, KeysOfTheTextThatAreNotNormed) {
 Verification judge_replicas(Dtype dtype, const std::function<float(std::size_t channel, float x)>& change) {
   constexpr std::size_t kToken = 40;
   const Request request = layer_request({.block = LayerBlock::kWan, .ranks = 4, .dtype = dtype});
-  const Program program(testing::plan_of(request, "megatron_tp"), request, std::make_shared<LayerParameters>(5),
-                        RankView::all(request.ranks));
+  const Program program(testing::plan_of(request, "megatron_tp"), RankView::all(request.ranks));
   const Plan& plan = program.plan();
   const Activations activations = generate_activations(request, 5);
   const std::vector<float> right = execute(plan, request, activations).outputs.front().values;
@@ -126,7 +126,7 @@ Verification judge_replicas(Dtype dtype, const std::function<float(std::size_t c
     EXPECT_EQ(next, held.size());
   }
   std::vector<std::vector<float>> held;
-  for (int rank = 0; rank < plan.ranks; ++rank) held.push_back(program.outputs().held(store, rank));
+  for (int rank = 0; rank < plan.ranks; ++rank) held.push_back(read_outputs(store, program.outputs(), rank));
   return Reference(request, activations, VerifyExtent::kFull, 0).check(program.outputs().gather(held));
 }
 

@@ -1,7 +1,7 @@
 // measure() times compute only, on the work that each rank really has.
 #include <gtest/gtest.h>
 
-#include "backend/execute/measure.h"
+#include "backend/execute/cpu/measure.h"
 #include "tests/unit/execute/execute_cases.h"
 
 namespace spscope {

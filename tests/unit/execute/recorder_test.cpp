@@ -15,27 +15,31 @@ using testing::plan_of;
 using testing::small_request;
 
 struct Call {
-  enum Kind { kEnter, kPhase, kWaitsFor, kEnded } kind;
   OpId op;
-  OpPhase phase = OpPhase::kWaiting;
-  int peer = -1;
-  OpTimes times = {};
+  OpTimes times;
+  LaneNow now;  // on the lane's line when it said so
 };
 
+// Has lines for the first lane of each rank only; the executor keeps the others itself.
 class Listener final : public OpRecorder {
  public:
+  explicit Listener(int ranks) : lines_(static_cast<std::size_t>(ranks)) {
+    for (NowLine& line : lines_) line.publish({.sent = 40});
+  }
   void begin_pass(int repeat) noexcept override { repeats.push_back(repeat), open = true; }
   void end_pass() noexcept override { open = false; }
   void fault(const RankFault& fault) noexcept override { faults.push_back(fault); }
-  void enter(int rank, int lane, OpId op, std::int64_t) noexcept override { add(rank, lane, {Call::kEnter, op}); }
-  void phase(int rank, int lane, OpId op, OpPhase phase, std::int64_t) noexcept override {
-    add(rank, lane, {Call::kPhase, op, phase});
+  RunId run() const noexcept override { return RunId{9}; }
+  NowLine* line(int rank, int lane) noexcept override {
+    return lane == 0 ? &lines_[static_cast<std::size_t>(rank)] : nullptr;
   }
-  void waits_for(int rank, int lane, OpId op, int peer) noexcept override {
-    add(rank, lane, {Call::kWaitsFor, op, OpPhase::kWaiting, peer});
-  }
-  void ended(int rank, int lane, OpId op, const OpTimes& times) noexcept override {
-    add(rank, lane, {Call::kEnded, op, OpPhase::kWaiting, -1, times});
+  std::string page_path() const override { return ""; }
+  EventCounts ended(int rank, int lane, OpId op, const OpTimes& times) noexcept override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_TRUE(open);
+    NowLine* const mine = line(rank, lane);
+    calls[repeats.back()][{rank, lane}].push_back({op, times, mine != nullptr ? mine->read() : LaneNow()});
+    return {40 + static_cast<std::int64_t>(calls[repeats.back()][{rank, lane}].size()), 1};
   }
 
   std::vector<int> repeats;
@@ -44,19 +48,15 @@ class Listener final : public OpRecorder {
   std::map<int, std::map<std::pair<int, int>, std::vector<Call>>> calls;  // by repeat, by lane
 
  private:
-  void add(int rank, int lane, const Call& call) {
-    const std::lock_guard lock(mutex_);
-    EXPECT_TRUE(open);
-    calls[repeats.back()][{rank, lane}].push_back(call);
-  }
   std::mutex mutex_;
+  std::vector<NowLine> lines_;
 };
 
 TEST(Recorder, HearsOfEveryOpOfEveryPass) {
   for (const char* strategy : {"ulysses", "ring"}) {
     const Request request = small_request(4);
     const Plan plan = plan_of(request, strategy);
-    Listener listener;
+    Listener listener(4);
     ExecuteOptions options;
     options.repeats = 2;
     options.warmup = 1;
@@ -68,25 +68,25 @@ TEST(Recorder, HearsOfEveryOpOfEveryPass) {
       std::size_t ended = 0;
       std::int64_t zero_ns = 0;
       for (const auto& [lane, calls] : lanes) {
-        OpId inside = kNone;
-        std::vector<OpPhase> phases;
-        for (const Call& call : calls) {
+        PostId last = -1;
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+          const Call& call = calls[i];
           const Op& op = plan.ops[static_cast<std::size_t>(call.op)];
           EXPECT_EQ(std::pair(op.rank, static_cast<int>(plan.post_of(op).lane)), lane);
-          if (call.kind == Call::kEnter) {
-            EXPECT_EQ(inside, kNone);
-            inside = call.op, phases.clear();
+          EXPECT_GT(op.post, last);
+          last = op.post, ++ended;
+          if (lane.second == 0) {
+            EXPECT_EQ(call.now.op, call.op);
+            EXPECT_EQ(call.now.state, LaneState::kComputing);
+            EXPECT_EQ(call.now.run, RunId{9});
+            EXPECT_EQ(call.now.repeat, repeat);
+            EXPECT_EQ(call.now.begin_ns, call.times.begin_ns);
+            // Counts are those of the call before; the first one of all found them on the line.
+            const bool first = repeat < 0 && i == 0;
+            if (i > 0 || first) {
+              EXPECT_EQ(call.now.sent, 40 + static_cast<std::int64_t>(i));
+            }
           }
-          EXPECT_EQ(call.op, inside);
-          if (call.kind == Call::kPhase) phases.push_back(call.phase);
-          if (call.kind == Call::kWaitsFor) {
-            EXPECT_NE(call.peer, op.rank);
-          }
-          if (call.kind != Call::kEnded) continue;
-          inside = kNone, ++ended;
-          const bool computes_here = !communicates(plan.kind_of(op));
-          EXPECT_EQ(phases, computes_here ? (std::vector{OpPhase::kComputing})
-                                          : (std::vector{OpPhase::kPosted, OpPhase::kMoving}));
           if (repeat < 0) continue;
           // Raw times are those of the timeline, all shifted by the same zero.
           const OpTimes& t = result.timelines[static_cast<std::size_t>(repeat)].ops[static_cast<std::size_t>(call.op)];
@@ -95,7 +95,13 @@ TEST(Recorder, HearsOfEveryOpOfEveryPass) {
           EXPECT_EQ(call.times.begin_ns - t.begin_ns, zero_ns);
           EXPECT_EQ(call.times.end_ns - t.end_ns, zero_ns);
         }
-        EXPECT_EQ(inside, kNone);
+        if (lane.second == 0) {
+          const LaneNow now = listener.line(lane.first, 0)->read();
+          EXPECT_EQ(now.state, LaneState::kEndedRepeat);
+          EXPECT_FALSE(now.inside_op());
+          EXPECT_EQ(now.sent, 40 + static_cast<std::int64_t>(calls.size()));
+          EXPECT_EQ(now.dropped, 1);
+        }
       }
       EXPECT_EQ(ended, plan.ops.size());
     }
@@ -106,7 +112,7 @@ TEST(Recorder, HearsOfEveryOpOfEveryPass) {
 TEST(Recorder, HearsTheEndOfAPassThatFails) {
   const Request request = small_request(4);
   const Plan plan = plan_of(request, "ring");
-  Listener listener;
+  Listener listener(4);
   ExecuteOptions options;
   options.recorder = &listener;
   options.before_op = [&](OpId op, const std::atomic<bool>&) {
@@ -114,13 +120,13 @@ TEST(Recorder, HearsTheEndOfAPassThatFails) {
   };
   EXPECT_THROW(execute(plan, request, generate_activations(request, 1), options), Error);
   EXPECT_FALSE(listener.open);
-  bool unfinished = false;
-  for (const auto& [lane, calls] : listener.calls[0])
-    if (lane.first == 2) unfinished |= calls.back().kind != Call::kEnded;
-  EXPECT_TRUE(unfinished);
   ASSERT_EQ(listener.faults.size(), 1u);
   EXPECT_EQ(listener.faults[0].rank, 2);
   EXPECT_FALSE(listener.faults[0].hung);
+  bool ended = false;
+  for (const auto& [lane, calls] : listener.calls[0])
+    for (const Call& call : calls) ended |= call.op == listener.faults[0].op;
+  EXPECT_FALSE(ended);
   EXPECT_EQ(plan.ops[static_cast<std::size_t>(listener.faults[0].op)].rank, 2);
   EXPECT_NE(listener.faults[0].message.find("broken"), std::string::npos);
 }
@@ -128,7 +134,7 @@ TEST(Recorder, HearsTheEndOfAPassThatFails) {
 TEST(Recorder, HearsWhichRankHung) {
   const Request request = small_request(4);
   const Plan plan = plan_of(request, "ring");
-  Listener listener;
+  Listener listener(4);
   ExecuteOptions options;
   options.recorder = &listener;
   options.watchdog_seconds = 0.2;

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "backend/execute/shared_places.h"
+#include "backend/execute/program/shared_places.h"
 #include "tests/unit/execute/execute_cases.h"
 
 namespace spscope {
@@ -57,17 +57,16 @@ void expect_apart(const Plan& plan, const Request& request) {
       for (SlotId b = a + 1; b < num_slots; ++b) {
         const std::int64_t a_at = places.offset[at(a)], b_at = places.offset[at(b)];
         if (a_at < 0 || b_at < 0 || layout.slot(a).rank != layout.slot(b).rank) continue;
-        const bool share =
-            a_at < b_at + BufferStore::shared_bytes(layout, b) && b_at < a_at + BufferStore::shared_bytes(layout, a);
+        const bool share = a_at < b_at + layout.allocated_bytes(b) && b_at < a_at + layout.allocated_bytes(a);
         if (!share) continue;
         EXPECT_TRUE(in_use[at(a)].to <= in_use[at(b)].from || in_use[at(b)].to <= in_use[at(a)].from)
             << "slots " << a << " and " << b;
       }
   }
   for (SlotId slot = 0; slot < num_slots; ++slot) {
-    EXPECT_LE(places.offset[at(slot)] + BufferStore::shared_bytes(layout, slot),
-              std::max<std::int64_t>(places.bytes_of_rank[at(layout.slot(slot).rank)],
-                                     BufferStore::shared_bytes(layout, slot) - 1));
+    EXPECT_LE(
+        places.offset[at(slot)] + layout.allocated_bytes(slot),
+        std::max<std::int64_t>(places.bytes_of_rank[at(layout.slot(slot).rank)], layout.allocated_bytes(slot) - 1));
   }
 }
 
@@ -89,8 +88,7 @@ TEST(SharedPlaces, ARingUsesBytesAgain) {
     std::int64_t all = 0;
     int shared = 0;
     for (SlotId slot = 0; slot < static_cast<SlotId>(layout.slots().size()); ++slot)
-      if (layout.slot(slot).rank == rank && places.offset[at(slot)] >= 0)
-        all += BufferStore::shared_bytes(layout, slot), ++shared;
+      if (layout.slot(slot).rank == rank && places.offset[at(slot)] >= 0) all += layout.allocated_bytes(slot), ++shared;
     EXPECT_EQ(shared, 7);  // what is sent in each of 7 hops
     EXPECT_LT(places.bytes_of_rank[at(rank)], all * 2 / 3) << rank;
   }

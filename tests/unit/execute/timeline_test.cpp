@@ -136,9 +136,34 @@ TEST(ThreadRun, MoreRanksThanCoresAreCalledOversubscribed) {
             Timing::kOversubscribed);
 }
 
-TEST(Executors, HaveARowEach) {
-  ASSERT_FALSE(executors().empty());
-  EXPECT_EQ(executors().front().name, "threads");
+TEST(Executors, AreFoundByTheirPair) {
+  for (const Executor& executor : executors()) {
+    EXPECT_EQ(find_executor(executor.device, executor.backend), &executor);  // no row hides another one
+    EXPECT_FALSE(executor.comms.empty());
+    EXPECT_FALSE(executor.summary.empty());
+  }
+  const ExecuteOptions defaults;
+  EXPECT_EQ(find_executor(defaults.device, defaults.backend), executors().data());
+  EXPECT_EQ(find_executor("cpu", "cpu"), nullptr);
+}
+
+TEST(Executors, AreRefusedWithTheNamesThatThereAre) {
+  const Request request = small_request(2);
+  const Plan plan = plan_of(request, "ring");
+  ExecuteOptions options;
+  options.comm = "memory";
+  EXPECT_TRUE(cannot_execute(plan, options).empty());
+  options.comm = "mpi";
+  std::vector<Problem> problems = cannot_execute(plan, options);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].field, "run.comm");
+  EXPECT_EQ(problems[0].hint, "use one of auto, memory");
+  options.device = "none";
+  problems = cannot_execute(plan, options);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].field, "run.backend");
+  EXPECT_NE(problems[0].hint.find("device = cpu, backend = threads"), std::string::npos);
+  EXPECT_THROW(execute(plan, request, generate_activations(request, 1), options), Error);
 }
 
 }  // namespace

@@ -47,9 +47,9 @@ class RankClocks : public ::testing::Test {
   void write_rank(int rank, std::int64_t begin_ns) {
     shards_.push_back(folder_ / ("run.rank-" + std::to_string(rank) + ".db"));
     StoreWriter writer = StoreWriter::shard(shards_.back(), shard(ShardKind::kRank, rank));
-    const StreamId stream = writer.events().stream(rank, 0, 0);
+    const TrackId track = writer.events().track(rank, 0, 0);
     const SpanEvent event{begin_ns, begin_ns + 100, 0, writer.events().name("op"), 0};
-    writer.events().append(RunId{1}, stream, {&event, 1});
+    writer.events().append(RunId{1}, track, {&event, 1});
     writer.add_rank_process({rank, rank < 2 ? "a" : "b", rank / 2, rank < 2 ? "boot a" : "boot b", 10 + rank, ""});
     writer.finish();
   }
@@ -84,11 +84,11 @@ TEST_F(RankClocks, OfTwoHostsMeetInTheFile) {
                 static_cast<double>(moment - kZero), static_cast<double>(fit.bound_ns));
     EXPECT_EQ(reader.clock_samples(rank).empty(), rank != 2) << "only the rank that made exchanges has some";
   }
-  for (const Stream& stream : reader.events().streams()) {
-    const std::vector<SpanEvent> events = reader.events().spans(stream.stream_id);
+  for (const Track& track : reader.events().tracks()) {
+    const std::vector<SpanEvent> events = reader.events().spans(track.track_id);
     ASSERT_EQ(events.size(), 1u);
-    EXPECT_EQ(events[0].begin_ns, run_time_ns(clocks[static_cast<std::size_t>(stream.rank)].fit,
-                                              stream.rank < 2 ? moment : moment + kAhead));
+    EXPECT_EQ(events[0].begin_ns, run_time_ns(clocks[static_cast<std::size_t>(track.rank)].fit,
+                                              track.rank < 2 ? moment : moment + kAhead));
   }
 }
 

@@ -30,7 +30,7 @@ bool reads_npz() {
   return false;
 }
 
-// What reading this content as a file of this name says.
+// The error of reading this content as a file of this name.
 struct Refusal {
   ErrorCode code;
   std::string message, hint;
@@ -184,7 +184,7 @@ TEST(Npz, BadFilesAreRefusedByName) {
   EXPECT_THAT(refusal("a.npz", "not a zip").message, HasSubstr("a.npz\" is not a zip archive"));
   EXPECT_THAT(refusal("a.npz", zip({{"../q.npy", good}})).message, HasSubstr("a path with folders"));
   EXPECT_THAT(refusal("a.npz", zip({{"x\\q.npy", good}})).message, HasSubstr("a path with folders"));
-  EXPECT_THAT(refusal("a.npz", zip({{"q.txt", good}})).message, HasSubstr("which is no .npy file"));
+  EXPECT_THAT(refusal("a.npz", zip({{"q.txt", good}})).message, HasSubstr("which is not a .npy file"));
   EXPECT_THAT(refusal("a.npz", zip({{"q.npy", good}, {"q.npy", good}})).message, HasSubstr("twice"));
   EXPECT_THAT(refusal("a.npz", zip({{"q.npy", npy_of("|O", "(2,)", "ab")}})).message, HasSubstr("array \"q\" of "));
   EXPECT_EQ(refusal("a.npz", zip({{"q.npy", npy_of("|u1", "(1099511627776,)", "")}})).code, ErrorCode::kMaskTooLarge);

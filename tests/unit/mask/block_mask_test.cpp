@@ -1,4 +1,4 @@
-// BlockMask against counting token by token, which knows nothing of words, shares or exceptions.
+// BlockMask against counting token by token, without words, shares or special cases.
 #include "backend/mask/block_mask.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The loops for every kind of processor that this one can stand for, against single bits.
+// The loops for every instruction set that this processor supports, against single bits.
 #include "backend/mask/count_bits.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Masks and activations from files: choice of array, denoise step and layer; coarser axes; cuts; what does not fit.
+// Masks and activations from files: choice of array, denoise step and layer; coarser axes; cuts; sizes that do not fit.
 #include "backend/mask/mask_import.h"
 
 #include <gmock/gmock.h>
@@ -111,7 +111,7 @@ TEST(MaskFile, CutsOfTheFileAreUsedAndMustAgree) {
 TEST(MaskFile, WithoutCutsTheyMustBeGiven) {
   const TemporaryFolder folder;
   const MaskFile file(folder.write("m.npy", npy_of("|b1", "(1, 1, 1)", "\x01")));
-  EXPECT_THAT(error_of([&] { return file.mask(0, 0); }).what(), HasSubstr("does not say where its blocks begin"));
+  EXPECT_THAT(error_of([&] { return file.mask(0, 0); }).what(), HasSubstr("has no block borders"));
 }
 
 TEST(MaskFile, BadCutsAreRefused) {

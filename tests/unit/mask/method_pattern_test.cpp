@@ -1,4 +1,4 @@
-// The patterns of published methods keep the rules that their sources state (db-sp.md 7.3 to 7.8), restated here.
+// The patterns of published methods keep the rules of their papers and released code, implemented a second time here.
 #include <gtest/gtest.h>
 
 #include <algorithm>

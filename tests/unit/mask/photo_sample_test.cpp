@@ -1,5 +1,5 @@
-// The sample derived from photographs: what the repository ships is what its README says, and the mask that numpy
-// computed from the activations is the one that sparge_from_qk computes.
+// The sample derived from photographs: the files of the repository match samples/README.md, and sparge_from_qk computes
+// the same mask from the activations as numpy did.
 #include <gtest/gtest.h>
 
 #include "backend/mask/array_file.h"

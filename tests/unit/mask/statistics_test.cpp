@@ -68,7 +68,7 @@ TEST(SplitImbalance, MarginalsCanBeEvenWhileStepsAreNot) {
 }
 
 // Two ring groups whose heavy steps differ. Group 0: (0,0) and (1,1), step 0. Group 1: (0,1) and (1,0), step 1. Inside
-// a group nobody waits: 1. Over all ranks each of the two steps costs one tile, the mean is one: 2.
+// a group no rank waits: 1. Over all ranks each of the two steps costs one tile, the mean is one: 2.
 TEST(SplitImbalance, BarrierOverAllRanksWaitsForTheOtherGroups) {
   const BlockMask mask = make(2, 2, [](int h, int i, int j) { return (i == j) == (h == 0); });
   EXPECT_DOUBLE_EQ(split_imbalance(mask, 2, 2).barrier, 1.0);

@@ -1,5 +1,5 @@
-// The stress masks of db-SP's ablation have the ratios that follow from their definition (db-sp.md 5.4), by a
-// restatement of its metric (1.2) here and by split_imbalance(). 40 heads, 1,184 blocks.
+// The stress masks of db-SP's ablation have the ratios that follow from their definitions, by a second implementation
+// of its metric here and by split_imbalance(). 40 heads, 1,184 blocks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ class Tiles {
     }
     return slowest / mean();
   }
-  // Ranks wait for their neighbours to have begun a step (db-sp.md 8.2).
+  // Ranks wait for their neighbours to begin a step (the coupled ratio).
   double coupled() const {
     double last = 0;
     for (int u = 0; u < ulysses_; ++u) {

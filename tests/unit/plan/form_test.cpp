@@ -1,5 +1,4 @@
-// check_form(): what a plan from a file must not be able to do to its readers. Each damage is one that decoding alone
-// would let through.
+// check_form() finds every damage that would make readers of a plan from a file fail. Decoding alone accepts each one.
 #include <gtest/gtest.h>
 
 #include <algorithm>

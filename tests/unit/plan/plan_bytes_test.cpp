@@ -90,7 +90,7 @@ TEST(PlanBytes, TorusSplitsItsBytesBetweenAndInsideMachines) {
     }
 }
 
-// systems.md 1: a switch of the hidden state is one all-to-all, attention by heads needs four, a ring 2 (N - 1).
+// A switch of the hidden state is one all-to-all, attention by heads needs four, a ring 2 (N - 1) hops of k and v.
 TEST(PlanBytes, SpatialTemporalLayersSwitchOrExchangeOrCirculate) {
   for (const int n : {2, 3, 4}) {
     const LayerShape shape{.ranks = n, .heads = 12, .outer = 12, .inner = 24, .block = 4};

@@ -1,5 +1,5 @@
-// What complete layers need of the vocabulary: streams of tokens with weights of their own, and token-local kernels
-// that cost more than one FLOP an element.
+// Features of the builder and the verifier for complete layers: streams of tokens with separate weights, and
+// token-local kernels that cost more than one FLOP an element.
 #include <gtest/gtest.h>
 
 #include <algorithm>

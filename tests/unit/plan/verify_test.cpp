@@ -1,4 +1,4 @@
-// verify() finds each named damage by its rule, and the numbers say whether the damage was real.
+// verify() finds each named damage by its rule, and executing the plan shows whether the damage is real.
 #include "backend/plan/verify.h"
 
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include "backend/report/format.h"
 #include "backend/report/render.h"
 #include "backend/report/section.h"
-#include "tests/unit/report/golden_file.h"
+#include "tests/support/golden_file.h"
 #include "tests/unit/report/sample_comparison.h"
 
 namespace spscope {

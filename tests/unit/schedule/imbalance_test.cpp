@@ -1,4 +1,5 @@
-// Golden ratios: db-sp.md 1.3 and 5.4, the recurrence of 8.2, and the groups that the barrier ratio waits in.
+// Ratios of small masks worked by hand and of db-SP's stress masks, the coupled recurrence of a ring, and the groups in
+// which the barrier ratio waits.
 #include "backend/schedule/imbalance.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,10 @@
-// Closed forms where there is no contention, hand-worked cases where there is, and the recurrence of db-sp.md 8.2.
+// Closed forms where there is no contention, hand-worked cases where there is, and the recurrence of a ring whose ranks
+// wait only for their neighbours (backend/schedule/imbalance.h, coupled).
 #include "backend/schedule/schedule.h"
 
 #include <gtest/gtest.h>
+
+#include <array>
 
 #include "tests/unit/schedule/schedule_cases.h"
 
@@ -248,26 +251,29 @@ TEST(Schedule, AnEmptyPlanTakesNoTime) {
   EXPECT_EQ(schedule(plan, {}, Network::instant(2)).makespan_ns(), 0);
 }
 
-TEST(Schedule, TheSamePlanHasTheSameTimes) {
-  const Request request = Request::attention(6, 6, 4, testing::random_mask(6, 13, 4, 0.4, 3));
-  const Network network{.ranks = 6,
-                        .ranks_per_node = 2,
-                        .port_bytes_per_ns = 5,
-                        .nic_bytes_per_ns = 7,
-                        .intra_latency_ns = 1,
-                        .inter_latency_ns = 2,
-                        .compute_slowdown = 1.3};
-  const auto run = [&] {
-    const Plan plan = usp_plan(request, 2);
-    return schedule(plan, attend_durations(plan, [](const Op& op, const Post&) { return op.tiles; }), network);
+// Every time of a ring of two ranks. A hop of 256 bytes takes a latency of 6 and 30 on the ports, and slows compute by
+// 1.5 until then. Rank 0: of step 0 (100) 36 / 1.5 = 24 are done at 36, the other 76 at 112; step 1 takes 50. Rank 1:
+// step 0 takes 20 x 1.5 = 30, step 1 starts with the keys at 36 and takes 70.
+TEST(Schedule, EveryTimeOfARingWorkedByHand) {
+  const Request request = Request::attention(2, 2, 4, dense_mask(2, 2, 8));
+  const Plan plan = plan_of(request, "ring");
+  constexpr std::int64_t kWork[2][2] = {{100, 50}, {20, 70}};  // by rank and ring step
+  const auto compute_ns =
+      attend_durations(plan, [&](const Op& op, const Post& post) { return kWork[op.rank][post.ring_step]; });
+  const Network network{
+      .ranks = 2, .ranks_per_node = 2, .port_bytes_per_ns = 256.0 / 30, .intra_latency_ns = 6, .compute_slowdown = 1.5};
+  const Timeline timeline = schedule(plan, compute_ns, network);
+  const auto expect = [&](PostKind kind, const std::vector<std::array<std::int64_t, 3>>& wanted) {
+    const std::vector<OpTimes> times = times_of(plan, timeline, kind);
+    ASSERT_EQ(times.size(), wanted.size()) << post_kind_name(kind);
+    for (std::size_t i = 0; i < times.size(); ++i)
+      EXPECT_EQ((std::array{times[i].post_ns, times[i].begin_ns, times[i].end_ns}), wanted[i])
+          << post_kind_name(kind) << " " << i;
   };
-  const Timeline first = run(), second = run();
-  ASSERT_EQ(first.ops.size(), second.ops.size());
-  for (std::size_t id = 0; id < first.ops.size(); ++id) {
-    EXPECT_EQ(first.ops[id].post_ns, second.ops[id].post_ns);
-    EXPECT_EQ(first.ops[id].begin_ns, second.ops[id].begin_ns);
-    EXPECT_EQ(first.ops[id].end_ns, second.ops[id].end_ns);
-  }
+  expect(PostKind::kExchange, {{0, 0, 36}, {0, 0, 36}});
+  expect(PostKind::kAttend, {{0, 0, 112}, {0, 0, 30}, {112, 112, 162}, {36, 36, 106}});
+  expect(PostKind::kFinish, {{162, 162, 162}, {106, 106, 106}});
+  EXPECT_EQ(timeline.makespan_ns(), 162);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Streams, slots, names and the ledger.
+// Tracks, slots, names and the ledger.
 #include "backend/record/events.h"
 #include "backend/store/chunk/event_writer.h"
 
@@ -51,8 +51,8 @@ TEST(Events, RecordsRoundTripAndWindowsSelect) {
   CollectiveEvent collective;
   const StoreReader reader = store_of(folder, [&](StoreWriter& writer, RunId run, const Plan&) {
     EventWriter& events = writer.events();
-    const StreamId compute = events.stream(1, 0, 0), transfer = events.stream(1, 1, 0);
-    EXPECT_EQ(events.stream(1, 0, 0), compute);
+    const TrackId compute = events.track(1, 0, 0), transfer = events.track(1, 1, 0);
+    EXPECT_EQ(events.track(1, 0, 0), compute);
     const NameId name = events.name("attend");
     EXPECT_EQ(events.name("attend"), name);
     EXPECT_EQ(events.name(""), 0u);
@@ -72,14 +72,14 @@ TEST(Events, RecordsRoundTripAndWindowsSelect) {
     events.append(run, transfer, std::span<const CollectiveEvent>(&collective, 1));
     EXPECT_EQ(events.last_end_ns(), 30);
   });
-  const std::vector<Stream> streams = reader.events().streams();
-  ASSERT_EQ(streams.size(), 2u);
-  EXPECT_EQ(streams[0], (Stream{streams[0].stream_id, 1, 0, 0, false}));
-  EXPECT_EQ(reader.events().spans(streams[0].stream_id), spans);
-  EXPECT_EQ(reader.events().spans(RunId{1}, streams[0].stream_id, {20, 25}), std::vector<SpanEvent>{spans[1]});
-  EXPECT_TRUE(reader.events().spans(RunId{2}, streams[0].stream_id).empty());
-  EXPECT_EQ(reader.events().collectives(RunId{1}, streams[1].stream_id), std::vector<CollectiveEvent>{collective});
-  EXPECT_TRUE(reader.events().collectives(RunId{1}, streams[0].stream_id).empty());
+  const std::vector<Track> tracks = reader.events().tracks();
+  ASSERT_EQ(tracks.size(), 2u);
+  EXPECT_EQ(tracks[0], (Track{tracks[0].track_id, 1, 0, 0, false}));
+  EXPECT_EQ(reader.events().spans(tracks[0].track_id), spans);
+  EXPECT_EQ(reader.events().spans(RunId{1}, tracks[0].track_id, {20, 25}), std::vector<SpanEvent>{spans[1]});
+  EXPECT_TRUE(reader.events().spans(RunId{2}, tracks[0].track_id).empty());
+  EXPECT_EQ(reader.events().collectives(RunId{1}, tracks[1].track_id), std::vector<CollectiveEvent>{collective});
+  EXPECT_TRUE(reader.events().collectives(RunId{1}, tracks[0].track_id).empty());
   EXPECT_EQ(reader.events().name(spans[0].name), "attend");
   EXPECT_EQ(reader.events().name(0), "");
   EXPECT_EQ(reader.query("SELECT ranks FROM communicator").rows[0][0], "1 3");
@@ -90,7 +90,7 @@ TEST(Events, AnUnfinishedEventEndsWithItsRun) {
   const StoreReader reader = store_of(folder, [&](StoreWriter& writer, RunId run, const Plan&) {
     writer.add_repeat(run, {.repeat = 0, .begin_ns = 100, .makespan_ns = 50});
     const SpanEvent open = {120, kNeverEnded, 1, 0, kEventUnfinished};
-    writer.events().append(run, writer.events().stream(0, 0, 0), std::span<const SpanEvent>(&open, 1));
+    writer.events().append(run, writer.events().track(0, 0, 0), std::span<const SpanEvent>(&open, 1));
   });
   const QueryResult shown = reader.query("SELECT end_ns, unfinished FROM event");
   EXPECT_EQ(shown.rows[0][0], "150");
@@ -112,12 +112,12 @@ TEST(Events, BadNamesAreRepairedAndCounted) {
 TEST(Events, TheLedgerBalances) {
   TemporaryFolder folder;
   const StoreReader reader = store_of(folder, [&](StoreWriter& writer, RunId run, const Plan&) {
-    const StreamId stream = writer.events().stream(0, 0, 0);
+    const TrackId track = writer.events().track(0, 0, 0);
     const std::vector<SpanEvent> events = {{0, 1}, {1, 2}};
-    writer.events().append(run, stream, events);
-    writer.events().count_dropped(stream, 5);
+    writer.events().append(run, track, events);
+    writer.events().count_dropped(track, 5);
   });
-  EXPECT_EQ(reader.events().ledger(), (std::vector<LedgerRecord>{{StreamId{1}, 7, 2, 5, 0, 0}}));
+  EXPECT_EQ(reader.events().ledger(), (std::vector<LedgerRecord>{{TrackId{1}, 7, 2, 5, 0, 0}}));
   const QueryResult missing = reader.query("SELECT sent, dropped, unaccounted FROM missing_event");
   ASSERT_EQ(missing.rows.size(), 1u);
   EXPECT_EQ(missing.rows[0][2], "0");
@@ -141,11 +141,11 @@ TEST(Events, OverlappingOpsGoToSlots) {
     }
   });
   std::size_t slots = 0, events = 0;
-  for (const Stream& stream : reader.events().streams()) {
-    EXPECT_FALSE(stream.overlapping);
-    slots += stream.rank == 0 && stream.lane == 1;
+  for (const Track& track : reader.events().tracks()) {
+    EXPECT_FALSE(track.overlapping);
+    slots += track.rank == 0 && track.lane == 1;
     std::int64_t last_end_ns = 0;
-    for (const SpanEvent& e : reader.events().spans(stream.stream_id)) {
+    for (const SpanEvent& e : reader.events().spans(track.track_id)) {
       EXPECT_GE(e.begin_ns, last_end_ns);
       last_end_ns = e.end_ns;
       ++events;
@@ -189,40 +189,40 @@ TEST(Events, MoreThanSixtyFourAtOnceAreMarkedOverlapping) {
     run.plan_id = writer.add_plan(wide);
     writer.add_repeat(writer.add_run(run), {.repeat = 0}, wide, timeline, {});
   });
-  const std::vector<Stream> streams = reader.events().streams();
-  ASSERT_EQ(streams.size(), 65u);
-  EXPECT_TRUE(streams.back().overlapping);
-  EXPECT_EQ(reader.events().spans(streams.back().stream_id).size(), 6u);
+  const std::vector<Track> tracks = reader.events().tracks();
+  ASSERT_EQ(tracks.size(), 65u);
+  EXPECT_TRUE(tracks.back().overlapping);
+  EXPECT_EQ(reader.events().spans(tracks.back().track_id).size(), 6u);
 }
 
 // Spans and collectives of one lane that take turns lie in two chunks, not in one for each event, and come back in
 // order of time.
-TEST(Events, KindsThatTakeTurnsShareAStream) {
+TEST(Events, KindsThatTakeTurnsShareATrack) {
   TemporaryFolder folder;
   constexpr int kEvents = 10'000;
   const StoreReader reader = store_of(folder, [&](StoreWriter& writer, RunId run, const Plan&) {
-    const StreamId stream = writer.events().stream(2, 0, 0);
+    const TrackId track = writer.events().track(2, 0, 0);
     for (int i = 0; i < kEvents; ++i) {
       const SpanEvent span = {.begin_ns = 10 * i, .end_ns = 10 * i + i % 3, .op_id = i, .name = 0, .flags = 1};
       const CollectiveEvent collective = {.span = span, .entry_ns = 10 * i};
       if (i % 2 == 0)
-        writer.events().append(run, stream, std::span(&span, 1));
+        writer.events().append(run, track, std::span(&span, 1));
       else
-        writer.events().append(run, stream, std::span(&collective, 1));
+        writer.events().append(run, track, std::span(&collective, 1));
     }
   });
-  const StreamId stream = reader.events().streams()[0].stream_id;
-  const std::vector<SpanEvent> spans = reader.events().spans(stream);
+  const TrackId track = reader.events().tracks()[0].track_id;
+  const std::vector<SpanEvent> spans = reader.events().spans(track);
   ASSERT_EQ(spans.size(), std::size_t{kEvents});
   for (int i = 0; i < kEvents; ++i) ASSERT_EQ(spans[static_cast<std::size_t>(i)].op_id, i);
-  EXPECT_EQ(reader.events().collectives(RunId{1}, stream).size(), std::size_t{kEvents / 2});
+  EXPECT_EQ(reader.events().collectives(RunId{1}, track).size(), std::size_t{kEvents / 2});
   EXPECT_EQ(reader.query("SELECT count(*), max(count), max(seq) FROM chunk").rows,
             (std::vector<std::vector<std::optional<std::string>>>{{"4", "4096", "3"}}));
   EXPECT_EQ(reader.events().op_events(RunId{1}, 100, 200).size(), 11u);
   EXPECT_EQ(reader.events().op_events(RunId{1}, 0, kNeverEnded)[0].rank, 2);
 }
 
-// Every window of a stream of several chunks against a scan of all its events.
+// Every window of a track of several chunks against a scan of all its events.
 TEST(Events, WindowsOverManyChunksHoldWhatAScanFinds) {
   TemporaryFolder folder;
   Rng rng(11);
@@ -234,22 +234,22 @@ TEST(Events, WindowsOverManyChunksHoldWhatAScanFinds) {
     all.push_back({begin, now, i, 0, 0});
   }
   const StoreReader reader = store_of(folder, [&](StoreWriter& writer, RunId run, const Plan&) {
-    writer.events().append(run, writer.events().stream(0, 0, 0), std::span<const SpanEvent>(all));
+    writer.events().append(run, writer.events().track(0, 0, 0), std::span<const SpanEvent>(all));
   });
-  const StreamId stream = reader.events().streams()[0].stream_id;
+  const TrackId track = reader.events().tracks()[0].track_id;
   for (int round = 0; round < 200; ++round) {
     const std::int64_t begin = -50'100 + rng.below(now + 50'200);
     const EventWindow window{begin, begin + rng.below(round % 2 == 0 ? 50 : 50'000)};
     std::vector<SpanEvent> expected;
     std::ranges::copy_if(all, std::back_inserter(expected), [&](const SpanEvent& e) { return window.holds(e); });
-    ASSERT_EQ(reader.events().spans(RunId{1}, stream, window), expected) << window.begin_ns << " " << window.end_ns;
+    ASSERT_EQ(reader.events().spans(RunId{1}, track, window), expected) << window.begin_ns << " " << window.end_ns;
   }
 }
 
 TEST(Events, FlushWritesChunksThatFollowWithoutGaps) {
   TemporaryFolder folder;
   const StoreReader reader = store_of(folder, [&](StoreWriter& writer, RunId run, const Plan&) {
-    const StreamId a = writer.events().stream(0, 0, 0), b = writer.events().stream(0, 1, 0);
+    const TrackId a = writer.events().track(0, 0, 0), b = writer.events().track(0, 1, 0);
     for (int i = 0; i < 5; ++i) {
       const SpanEvent event = {.begin_ns = i, .end_ns = i, .op_id = -1};
       writer.events().append(run, a, std::span(&event, 1));
@@ -257,7 +257,7 @@ TEST(Events, FlushWritesChunksThatFollowWithoutGaps) {
       writer.checkpoint();
     }
     const std::vector<CounterSample> samples = {{5, 1.5}, {6, -2}, {9, 1e300}};
-    writer.events().append(run, writer.events().stream(0, 2, 0), std::span<const CounterSample>(samples));
+    writer.events().append(run, writer.events().track(0, 2, 0), std::span<const CounterSample>(samples));
     writer.events().count_dropped(b, 2);
     writer.events().count_unreadable(b, 3);
     writer.events().count_lost(b, 4);
@@ -267,7 +267,7 @@ TEST(Events, FlushWritesChunksThatFollowWithoutGaps) {
   reader.events().for_each_chunk({}, [&](const StoredChunk& chunk) {
     EXPECT_GT(chunk.chunk_id, last_chunk);
     last_chunk = chunk.chunk_id;
-    EXPECT_EQ(chunk.seq, next[static_cast<std::int64_t>(chunk.stream_id)]++);
+    EXPECT_EQ(chunk.seq, next[static_cast<std::int64_t>(chunk.track_id)]++);
     events += chunk.header.count;
   });
   EXPECT_EQ(events, 5 + 3 + 3);
@@ -275,8 +275,8 @@ TEST(Events, FlushWritesChunksThatFollowWithoutGaps) {
   int newer = 0;
   reader.events().for_each_chunk({.after_chunk_id = last_chunk - 2}, [&](const StoredChunk&) { ++newer; });
   EXPECT_EQ(newer, 2);
-  EXPECT_EQ(reader.events().counters(RunId{1}, StreamId{3}, {6, 9}), (std::vector<CounterSample>{{6, -2}}));
-  EXPECT_EQ(reader.events().ledger()[1], (LedgerRecord{StreamId{2}, 12, 3, 2, 3, 4}));
+  EXPECT_EQ(reader.events().counters(RunId{1}, TrackId{3}, {6, 9}), (std::vector<CounterSample>{{6, -2}}));
+  EXPECT_EQ(reader.events().ledger()[1], (LedgerRecord{TrackId{2}, 12, 3, 2, 3, 4}));
 }
 
 // Ranks begin and end a pass at different times: an event belongs to the pass that its rank was in.
@@ -301,7 +301,7 @@ TEST(Timelines, ARepeatIsFoundByTheWindowsOfItsRanks) {
       const int rank = plan.ops[i].rank;
       const std::int64_t at = begin_of(rank, pass) + 10 * ops_of_rank[rank]++;
       const SpanEvent event = {.begin_ns = at, .end_ns = at + 1, .op_id = static_cast<OpId>(i)};
-      writer.events().append(run, writer.events().stream(rank, 0, 0), std::span(&event, 1));
+      writer.events().append(run, writer.events().track(rank, 0, 0), std::span(&event, 1));
     }
     std::int64_t first = kNeverEnded, last = 0;
     for (int rank = 0; rank < plan.ranks; ++rank) {
@@ -337,9 +337,9 @@ TEST(Timelines, OneThatMissesEventsIsAbsent) {
         const auto at = static_cast<std::int64_t>(i);
         SpanEvent event = {.begin_ns = at, .end_ns = at, .op_id = static_cast<OpId>(i)};
         if (unfinished && i + 1 == plan.ops.size()) event.end_ns = kNeverEnded, event.flags = kEventUnfinished;
-        writer.events().append(run, writer.events().stream(0, 0, 0), std::span(&event, 1));
+        writer.events().append(run, writer.events().track(0, 0, 0), std::span(&event, 1));
       }
-      if (!unfinished) writer.events().count_dropped(writer.events().stream(0, 0, 0), 1);
+      if (!unfinished) writer.events().count_dropped(writer.events().track(0, 0, 0), 1);
       writer.add_repeat(run, {0, 0, 1000, true});
     });
     EXPECT_FALSE(reader.timeline(RunId{1}, 0)) << unfinished;

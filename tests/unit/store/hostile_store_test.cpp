@@ -30,8 +30,8 @@ void read_everything(const std::string& path) {
       if (run.plan_id) plan_hash(reader.plan(*run.plan_id));
       for (const RepeatRecord& repeat : reader.repeats(run.run_id)) reader.timeline(run.run_id, repeat.repeat);
     }
-  for (const Stream& stream : reader.events().streams())
-    for (const SpanEvent& event : reader.events().spans(stream.stream_id)) reader.events().name(event.name);
+  for (const Track& track : reader.events().tracks())
+    for (const SpanEvent& event : reader.events().spans(track.track_id)) reader.events().name(event.name);
   reader.events().ledger();
   for (const char* view : {"event", "rank_load", "strategy_summary", "link_traffic", "tensor_traffic", "missing_event"})
     reader.query(std::string("SELECT * FROM ") + view, {.max_ms = 2000});
@@ -66,7 +66,7 @@ TEST_F(HostileStore, ANewerFileIsRefusedWithBothNumbers) {
   const Error error = error_of([&] { StoreReader reader(path_); });
   EXPECT_EQ(error.code(), ErrorCode::kStoreVersion);
   EXPECT_NE(std::string(error.what()).find("schema 7"), std::string::npos) << error.what();
-  EXPECT_NE(std::string(error.what()).find("schema 2"), std::string::npos) << error.what();
+  EXPECT_NE(std::string(error.what()).find("schema 1"), std::string::npos) << error.what();
 }
 
 // A newer program that only added tables and columns lets us read.
@@ -170,7 +170,7 @@ TEST_F(HostileStore, ValuesOutOfRangeAreRefused) {
                                  "UPDATE chunk SET crc32c = -1",
                                  "UPDATE chunk SET crc32c = crc32c + 1",
                                  "UPDATE chunk SET data = zeroblob(length(data))",
-                                 "UPDATE chunk SET stream_id = stream_id + 1000",
+                                 "UPDATE chunk SET track_id = track_id + 1000",
                                  "UPDATE machine_fact SET value = x'00'",
                                  "DELETE FROM problem",
                                  "UPDATE strategy_parameter SET kind = 1 WHERE name = 'order'"};

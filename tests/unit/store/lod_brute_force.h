@@ -1,4 +1,4 @@
-// The definition of a pyramid's buckets, written out: one bucket at a time, over all events. And random streams to try
+// The definition of a pyramid's buckets, written out: one bucket at a time, over all events. And random tracks to try
 // it on.
 #pragma once
 

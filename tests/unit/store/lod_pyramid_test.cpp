@@ -29,7 +29,7 @@ void expect_pyramid_is_brute_force(const std::vector<SpanEvent>& events, std::in
   }
 }
 
-TEST(LodPyramid, EveryAnswerOfAStreamEqualsBruteForce) {
+TEST(LodPyramid, EveryAnswerOfATrackEqualsBruteForce) {
   Rng rng(1);
   for (int round = 0; round < 150; ++round) {
     const auto events = random_events(rng, {.count = 1 + static_cast<int>(rng.below(400))});

@@ -17,8 +17,8 @@ using testing::brute_force_strip;
 using testing::MergedFile;
 using testing::RankShard;
 
-// A rank with three streams: a dense one, a sparse one, and one whose events overlap.
-std::string merged_file(const TemporaryFolder& folder, std::uint64_t seed, bool small = false) {
+// A rank with three tracks: a dense one, a sparse one, and one whose events overlap.
+std::string merged_file(const TemporaryFolder& folder, std::uint64_t seed) {
   const RunId run = testing::write_head(folder / "a.head.db", {{0, {.raw_zero_ns = 100, .offset_ns = -5'000}}});
   Rng rng(seed);
   {
@@ -28,36 +28,36 @@ std::string merged_file(const TemporaryFolder& folder, std::uint64_t seed, bool 
         {.count = 90, .largest_bits = 17, .unfinished = true},
         {.count = 400, .largest_bits = 14, .overlapping = true, .unfinished = false}};
     for (int lane = 0; lane < 3; ++lane) {
-      const StreamId stream{lane + 1};
-      shard.add_stream({stream, 0, lane, lane == 2 ? 64 : 0, lane == 2});
+      const TrackId track{lane + 1};
+      shard.add_track({track, 0, lane, lane == 2 ? 64 : 0, lane == 2});
       for (int name = 1; name < 9; ++name) shard.add_string(static_cast<NameId>(name), "name " + std::to_string(name));
-      shard.add_events(run, stream, testing::random_events(rng, kinds[lane]), 700);
+      shard.add_events(run, track, testing::random_events(rng, kinds[lane]), 700);
     }
     shard.commit();
   }
   OutputFile out(folder / "out.db", false);
-  merge_shards(out, std::vector<std::string>{folder / "a.head.db", folder / "a.rank-0.db"}, {.small = small});
+  merge_shards(out, std::vector<std::string>{folder / "a.head.db", folder / "a.rank-0.db"}, {});
   return folder / "out.db";
 }
 
-void expect_track_is_brute_force(const LodReader& reader, const LodTrack& track, const std::vector<SpanEvent>& events,
+void expect_pyramid_is_brute_force(const LodReader& reader, const StoredPyramid& pyramid, const std::vector<SpanEvent>& events,
                                  std::int64_t until_ns, Rng& rng) {
-  for (int shift = track.base_shift; shift <= 45; ++shift)
+  for (int shift = pyramid.base_shift; shift <= 45; ++shift)
     for (int round = 0; round < 4; ++round) {
       const std::int64_t first =
           lod_bucket(events[static_cast<std::size_t>(rng.below(std::ssize(events)))].begin_ns, shift) - rng.below(30);
       const std::int64_t end = first + rng.below(60);
-      ASSERT_EQ(reader.buckets(track, shift, first, end), brute_force(events, shift, first, end, until_ns))
-          << "track " << track.track_id << " shift " << shift;
-      ASSERT_EQ(reader.strip(track, shift, first, end), brute_force_strip(events, shift, first, end, until_ns))
-          << "track " << track.track_id << " shift " << shift;
+      ASSERT_EQ(reader.buckets(pyramid, shift, first, end), brute_force(events, shift, first, end, until_ns))
+          << "pyramid " << pyramid.pyramid_id << " shift " << shift;
+      ASSERT_EQ(reader.strip(pyramid, shift, first, end), brute_force_strip(events, shift, first, end, until_ns))
+          << "pyramid " << pyramid.pyramid_id << " shift " << shift;
     }
 }
 
 TEST(LodReader, EveryAnswerFromAFileEqualsBruteForce) {
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
     const TemporaryFolder folder;
-    const std::string path = merged_file(folder, seed, seed == 3);
+    const std::string path = merged_file(folder, seed);
     MergedFile file(path);
     std::vector<SpanEvent> lanes[3], all;
     for (int lane = 0; lane < 3; ++lane) {
@@ -66,34 +66,30 @@ TEST(LodReader, EveryAnswerFromAFileEqualsBruteForce) {
     }
     const std::int64_t until_ns = std::stoll(file.text("SELECT value FROM meta WHERE key = 'recorded_until_ns'"));
     const LodReader reader(file.db);
-    ASSERT_EQ(reader.tracks().size(), 3u);  // none of the overlapping stream
+    ASSERT_EQ(reader.pyramids().size(), 3u);  // none of the overlapping track
     Rng rng(seed + 10);
-    for (const LodTrack& track : reader.tracks()) {
-      const std::int64_t stream = track.stream ? static_cast<std::int64_t>(*track.stream) : 0;
-      expect_track_is_brute_force(reader, track, stream == 0 ? all : lanes[stream - 1], until_ns, rng);
+    for (const StoredPyramid& pyramid : reader.pyramids()) {
+      const std::int64_t track = pyramid.track ? static_cast<std::int64_t>(*pyramid.track) : 0;
+      expect_pyramid_is_brute_force(reader, pyramid, track == 0 ? all : lanes[track - 1], until_ns, rng);
     }
   }
 }
 
-void expect_stored_shifts(bool small) {
+TEST(LodReader, EverySecondShiftIsStoredAndAStripOfEach) {
   const TemporaryFolder folder;
-  MergedFile file(merged_file(folder, 4, small));
+  MergedFile file(merged_file(folder, 4));
   const LodReader reader(file.db);
-  for (const LodTrack& track : reader.tracks()) {
-    const std::string of_track = " WHERE track_id = " + std::to_string(track.track_id);
+  for (const StoredPyramid& pyramid : reader.pyramids()) {
+    const std::string of_track = " WHERE pyramid_id = " + std::to_string(pyramid.pyramid_id);
     Statement levels(file.db, "SELECT DISTINCT shift FROM lod_level" + of_track + " ORDER BY shift");
-    const int first = track.base_shift + (small ? 4 : 2);
+    const int first = pyramid.base_shift + 2;
     int wanted = first;
     for (; levels.step(); wanted += 2) EXPECT_EQ(levels.count(0), wanted);
     EXPECT_GT(wanted, first);
     Statement strips(file.db, "SELECT DISTINCT shift FROM lod_strip" + of_track + " ORDER BY shift");
-    for (int shift = track.base_shift; strips.step(); ++shift) EXPECT_EQ(strips.count(0), shift);
+    for (int shift = pyramid.base_shift; strips.step(); ++shift) EXPECT_EQ(strips.count(0), shift);
   }
 }
-
-TEST(LodReader, EverySecondShiftIsStoredAndAStripOfEach) { expect_stored_shifts(false); }
-
-TEST(LodReader, ASmallFileStoresFewerShifts) { expect_stored_shifts(true); }
 
 TEST(LodCodec, BlocksComeBackAndDamageIsAnError) {
   Rng rng(6);

@@ -1,4 +1,4 @@
-// Pyramids that a merge makes while events stream by are, byte by byte, those that are made of all events at once; and
+// Pyramids that a merge makes while events track by are, byte by byte, those that are made of all events at once; and
 // the memory of a merge does not grow with its events.
 #include "backend/store/merge/merge_feed.h"
 
@@ -24,14 +24,14 @@ using testing::RankShard;
 
 // A row of lod_level or lod_strip.
 struct Row {
-  std::int64_t track = 0, shift = 0, first = 0, buckets = 0;
+  std::int64_t pyramid = 0, shift = 0, first = 0, buckets = 0;
   std::vector<std::uint8_t> data;
   bool operator==(const Row&) const = default;
 };
 
 std::vector<Row> rows_of(Database& db, const std::string& table) {
   std::vector<Row> rows;
-  Statement select(db, "SELECT track_id, shift, first_bucket, num_buckets, data FROM " + table + " ORDER BY 1, 2, 3");
+  Statement select(db, "SELECT pyramid_id, shift, first_bucket, num_buckets, data FROM " + table + " ORDER BY 1, 2, 3");
   while (select.step()) {
     const std::span<const std::uint8_t> data = select.blob(4);
     rows.push_back(
@@ -40,31 +40,31 @@ std::vector<Row> rows_of(Database& db, const std::string& table) {
   return rows;
 }
 
-// What a track of these events has to look like in the file: the base level of all events at once, every wider level
+// What a pyramid of these events has to look like in the file: the base level of all events at once, every wider level
 // straight from the base, and each cut into rows.
-struct WantedTracks {
+struct WantedPyramids {
   std::vector<Row> levels, strips;
 
-  void add(std::int64_t track, const std::vector<SpanEvent>& events, int streams, std::int64_t until_ns,
+  void add(std::int64_t pyramid, const std::vector<SpanEvent>& events, int tracks, std::int64_t until_ns,
            int first_stored) {
     std::int64_t first_ns = kNeverEnded, last_ns = std::numeric_limits<std::int64_t>::min();
     for (const SpanEvent& event : events) {
       first_ns = std::min(first_ns, event.begin_ns);
       last_ns = std::max({last_ns, event.begin_ns, event.end_ns == kNeverEnded ? until_ns : event.end_ns});
     }
-    LodLevel base = make_lod_level(lod_base_shift(std::ssize(events) / streams, first_ns, last_ns), first_ns, last_ns);
+    LodLevel base = make_lod_level(lod_base_shift(std::ssize(events) / tracks, first_ns, last_ns), first_ns, last_ns);
     add_events(base, events, until_ns);
     first_stored += base.shift;
     for (int shift = base.shift;; ++shift) {
       const std::int64_t first = first_ns >> shift, end = (last_ns >> shift) + 1;
       const LodLevel level{shift, first, lod_answer(base, shift, first, end, until_ns)};
-      add_rows(track, level, lod_strip(level), kMaxStripBlock, strips, [](const auto& block) {
+      add_rows(pyramid, level, lod_strip(level), kMaxStripBlock, strips, [](const auto& block) {
         return std::ranges::all_of(block, [](auto byte) { return byte == 0; }) ? std::vector<std::uint8_t>()
                                                                                : encode_strip_block(block);
       });
       if (shift < first_stored || (shift - first_stored) % 2 != 0) continue;
       std::int64_t at = first;
-      add_rows(track, level, level.buckets, kMaxLevelBlock, levels, [&](const auto& block) {
+      add_rows(pyramid, level, level.buckets, kMaxLevelBlock, levels, [&](const auto& block) {
         const std::int64_t block_first = std::exchange(at, at + std::ssize(block));
         return std::ranges::all_of(block, [](const LodBucket& b) { return b == LodBucket(); })
                    ? std::vector<std::uint8_t>()
@@ -76,21 +76,21 @@ struct WantedTracks {
 
  private:
   template <typename Value, typename Encode>
-  static void add_rows(std::int64_t track, const LodLevel& level, const std::vector<Value>& values, int most,
+  static void add_rows(std::int64_t pyramid, const LodLevel& level, const std::vector<Value>& values, int most,
                        std::vector<Row>& rows, const Encode& encode) {
     for (std::size_t at = 0; at < values.size(); at += static_cast<std::size_t>(most)) {
       const auto block = std::span(values).subspan(at, std::min(static_cast<std::size_t>(most), values.size() - at));
       const std::vector<std::uint8_t> data = encode(block);
       if (!data.empty())
         rows.push_back(
-            {track, level.shift, level.first_bucket + static_cast<std::int64_t>(at), std::ssize(block), data});
+            {pyramid, level.shift, level.first_bucket + static_cast<std::int64_t>(at), std::ssize(block), data});
     }
   }
 };
 
-// A stream whose events are spans, but one of `one_in` a collective. Chunks of spans come first, those of collectives
+// A track whose events are spans, but one of `one_in` a collective. Chunks of spans come first, those of collectives
 // after them, whatever their times.
-void add_mixed(RankShard& shard, RunId run, StreamId stream, const std::vector<SpanEvent>& events, std::int64_t one_in,
+void add_mixed(RankShard& shard, RunId run, TrackId track, const std::vector<SpanEvent>& events, std::int64_t one_in,
                Rng& rng) {
   std::vector<SpanEvent> spans;
   std::vector<CollectiveEvent> collectives;
@@ -99,8 +99,8 @@ void add_mixed(RankShard& shard, RunId run, StreamId stream, const std::vector<S
       collectives.push_back({.span = event});
     else
       spans.push_back(event);
-  shard.add_events(run, stream, spans, static_cast<std::size_t>(1 + rng.below(kMaxChunkEvents)));
-  shard.add_events(run, stream, collectives, static_cast<std::size_t>(1 + rng.below(kMaxChunkEvents)));
+  shard.add_events(run, track, spans, static_cast<std::size_t>(1 + rng.below(kMaxChunkEvents)));
+  shard.add_events(run, track, collectives, static_cast<std::size_t>(1 + rng.below(kMaxChunkEvents)));
 }
 
 void shuffle(std::vector<SpanEvent>& events, Rng& rng) {
@@ -108,7 +108,7 @@ void shuffle(std::vector<SpanEvent>& events, Rng& rng) {
     std::swap(events[static_cast<std::size_t>(i)], events[static_cast<std::size_t>(rng.below(i + 1))]);
 }
 
-// Two ranks, each with a dense stream, one of few long events with gaps, an empty one, and one whose events overlap and
+// Two ranks, each with a dense track, one of few long events with gaps, an empty one, and one whose events overlap and
 // come in no order.
 std::vector<std::string> write_shards(const TemporaryFolder& folder, Rng& rng, int most_events) {
   std::vector<std::string> shards = {folder / "a.head.db"};
@@ -117,36 +117,36 @@ std::vector<std::string> write_shards(const TemporaryFolder& folder, Rng& rng, i
   for (int rank = 0; rank < 2; ++rank) {
     RankShard shard(shards.emplace_back(folder / ("a.rank-" + std::to_string(rank) + ".db")), rank);
     for (int lane = 0; lane < 4; ++lane)
-      shard.add_stream({StreamId{lane + 1}, rank, lane, lane == 3 ? 64 : 0, lane == 3});
+      shard.add_track({TrackId{lane + 1}, rank, lane, lane == 3 ? 64 : 0, lane == 3});
     const auto dense = random_events(rng, {.count = count(most_events), .largest_bits = 9, .unfinished = false});
-    add_mixed(shard, run, StreamId{1}, dense, 2 + rng.below(400), rng);
-    add_mixed(shard, run, StreamId{2}, random_events(rng, {.count = count(60), .largest_bits = 19}), 3, rng);
+    add_mixed(shard, run, TrackId{1}, dense, 2 + rng.below(400), rng);
+    add_mixed(shard, run, TrackId{2}, random_events(rng, {.count = count(60), .largest_bits = 19}), 3, rng);
     auto overlapping = random_events(rng, {.count = count(3'000), .largest_bits = 14, .overlapping = true});
     shuffle(overlapping, rng);
-    if (rng.below(4) > 0) add_mixed(shard, run, StreamId{4}, overlapping, 2, rng);
+    if (rng.below(4) > 0) add_mixed(shard, run, TrackId{4}, overlapping, 2, rng);
     shard.commit();
   }
   return shards;
 }
 
-void expect_pyramids_of_all_events_at_once(const TemporaryFolder& folder, Rng& rng, int most_events, bool small) {
+void expect_pyramids_of_all_events_at_once(const TemporaryFolder& folder, Rng& rng, int most_events) {
   const std::vector<std::string> shards = write_shards(folder, rng, most_events);
   OutputFile out(folder / "out.db", true);
-  merge_shards(out, shards, {.small = small});
+  merge_shards(out, shards, {});
   MergedFile file(folder / "out.db");
   const std::int64_t until_ns = file.number("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'recorded_until_ns'");
-  WantedTracks wanted;
-  std::int64_t track = 0;
+  WantedPyramids wanted;
+  std::int64_t pyramid = 0;
   for (int rank = 0; rank < 2; ++rank) {
     std::vector<SpanEvent> all;
     for (int lane = 0; lane < 4; ++lane) {
       const std::vector<SpanEvent> events = file.events(rank, lane);
-      if (lane < 3 && !events.empty()) wanted.add(++track, events, 1, until_ns, small ? 4 : 2);
+      if (lane < 3 && !events.empty()) wanted.add(++pyramid, events, 1, until_ns, 2);
       all.insert(all.end(), events.begin(), events.end());
     }
-    wanted.add(++track, all, 4, until_ns, small ? 4 : 2);
+    wanted.add(++pyramid, all, 4, until_ns, 2);
   }
-  EXPECT_EQ(file.number("SELECT count(*) FROM lod_track"), track);
+  EXPECT_EQ(file.number("SELECT count(*) FROM pyramid"), pyramid);
   EXPECT_TRUE(rows_of(file.db, "lod_level") == wanted.levels);
   EXPECT_TRUE(rows_of(file.db, "lod_strip") == wanted.strips);
 }
@@ -156,7 +156,7 @@ TEST(MergeFeed, PyramidsAreThoseOfAllEventsAtOnce) {
   for (int round = 0; round < 15; ++round) {
     const TemporaryFolder folder;
     SCOPED_TRACE(round);
-    expect_pyramids_of_all_events_at_once(folder, rng, 20'000, round % 4 == 0);
+    expect_pyramids_of_all_events_at_once(folder, rng, 20'000);
   }
 }
 
@@ -166,9 +166,9 @@ TEST(MergeFeed, LevelsOfManyRowsAreThoseOfAllEventsAtOnce) {
   const std::vector<std::string> shards = write_shards(folder, rng, 100);
   {
     RankShard shard(folder / "a.rank-2.db", 2);
-    shard.add_stream({StreamId{1}, 2, 0, 0, false});
+    shard.add_track({TrackId{1}, 2, 0, 0, false});
     const RunId run{1};
-    add_mixed(shard, run, StreamId{1}, random_events(rng, {.count = 1'200'000, .largest_bits = 5, .unfinished = false}),
+    add_mixed(shard, run, TrackId{1}, random_events(rng, {.count = 1'200'000, .largest_bits = 5, .unfinished = false}),
               1'000, rng);
     shard.commit();
   }
@@ -176,10 +176,10 @@ TEST(MergeFeed, LevelsOfManyRowsAreThoseOfAllEventsAtOnce) {
   merge_shards(out, std::vector<std::string>{shards.front(), folder / "a.rank-2.db"}, {});
   MergedFile file(folder / "out.db");
   const std::int64_t until_ns = file.number("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'recorded_until_ns'");
-  WantedTracks wanted;
-  for (const std::int64_t track : {1, 2}) wanted.add(track, file.events(2, 0), 1, until_ns, 2);
-  EXPECT_GT(file.number("SELECT count(*) FROM lod_strip GROUP BY track_id, shift ORDER BY 1 DESC"), 1);
-  EXPECT_GT(file.number("SELECT count(*) FROM lod_level GROUP BY track_id, shift ORDER BY 1 DESC"), 1);
+  WantedPyramids wanted;
+  for (const std::int64_t pyramid : {1, 2}) wanted.add(pyramid, file.events(2, 0), 1, until_ns, 2);
+  EXPECT_GT(file.number("SELECT count(*) FROM lod_strip GROUP BY pyramid_id, shift ORDER BY 1 DESC"), 1);
+  EXPECT_GT(file.number("SELECT count(*) FROM lod_level GROUP BY pyramid_id, shift ORDER BY 1 DESC"), 1);
   EXPECT_TRUE(rows_of(file.db, "lod_level") == wanted.levels);
   EXPECT_TRUE(rows_of(file.db, "lod_strip") == wanted.strips);
 }
@@ -198,14 +198,14 @@ double added_mb(std::int64_t num_events) {
   const RunId run = testing::write_head(folder / "a.head.db", {{0, {}}});
   {
     RankShard shard(folder / "a.rank-0.db", 0);
-    shard.add_stream({StreamId{1}, 0, 0, 0, false});
+    shard.add_track({TrackId{1}, 0, 0, 0, false});
     std::vector<SpanEvent> events(kMaxChunkEvents);
     for (std::int64_t at = 0; at < num_events;) {
       for (SpanEvent& event : events) {
         event = {.begin_ns = 1'000 * at, .end_ns = 1'000 * at + 900, .op_id = at % 100};
         ++at;
       }
-      shard.add_events(run, StreamId{1}, events, events.size());
+      shard.add_events(run, TrackId{1}, events, events.size());
     }
     shard.commit();
   }

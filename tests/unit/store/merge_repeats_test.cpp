@@ -49,10 +49,10 @@ TEST(MergeRepeats, AreDrawnWhenAllRanksToldOfThem) {
   for (int rank = 0; rank < 2; ++rank) {
     shards.push_back(folder / ("a.rank-" + std::to_string(rank) + ".db"));
     RankShard shard(shards.back(), rank);
-    shard.add_stream({StreamId{7}, rank, 0, 0, false});
+    shard.add_track({TrackId{7}, rank, 0, 0, false});
     shard.add_string(1, "attend");
     // An event of each repeat: rank 1 had not yet told of the second, and neither of the third.
-    shard.add_events(run, StreamId{7},
+    shard.add_events(run, TrackId{7},
                      std::vector<SpanEvent>{{.begin_ns = 10, .end_ns = 910, .op_id = 0, .name = 1},
                                             {.begin_ns = 5000, .end_ns = 5900, .op_id = 0, .name = 1},
                                             {.begin_ns = 7000, .end_ns = 7100, .op_id = 0, .name = 1}},

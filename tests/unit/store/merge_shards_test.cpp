@@ -32,7 +32,7 @@ MergeReport merge(const std::string& out, const std::vector<std::string>& shards
   return merge_shards(file, shards, options);
 }
 
-// Two ranks with a stream each, of 10,000 and 5,000 events in chunks of 700, whose names have other numbers.
+// Two ranks with a track each, of 10,000 and 5,000 events in chunks of 700, whose names have other numbers.
 class TwoRanks : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -50,10 +50,10 @@ class TwoRanks : public ::testing::Test {
   void write_ranks() {
     for (int rank = 0; rank < 2; ++rank) {
       RankShard shard(shard_of(rank), rank);
-      shard.add_stream({StreamId{7}, rank, 0, 0, false});
+      shard.add_track({TrackId{7}, rank, 0, 0, false});
       shard.add_string(1, rank == 0 ? "attend" : "norm");
       shard.add_string(2, rank == 0 ? "norm" : "attend");
-      shard.add_events(run_, StreamId{7}, events_[rank], 700);
+      shard.add_events(run_, TrackId{7}, events_[rank], 700);
       shard.add_rank_repeat({run_, 0, rank, events_[rank].front().begin_ns, events_[rank].back().end_ns});
       shard.commit();
     }
@@ -78,7 +78,7 @@ class TwoRanks : public ::testing::Test {
 
 TEST(MergeTables, EveryTableOfTheSchemaHasARule) {
   Database fresh = Database::in_memory();
-  for (const SqlText& migration : embedded_migrations()) fresh.execute(std::string(migration.text));
+  fresh.execute(std::string(embedded_schema()));
   std::set<std::string> tables, ruled;
   Statement rows(fresh, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
   while (rows.step()) tables.insert(rows.text(0));
@@ -154,15 +154,6 @@ TEST_F(TwoRanks, AFinishedFileIsAloneAndOpens) {
   for (const std::string& name : folder_.names()) EXPECT_FALSE(name.starts_with("out.db") && name != "out.db") << name;
 }
 
-TEST_F(TwoRanks, SmallFilesHoldTheSame) {
-  write_ranks();
-  merge(folder_ / "big.db", shards());
-  merge(folder_ / "small.db", shards(), {.small = true});
-  MergedFile big(folder_ / "big.db"), small(folder_ / "small.db");
-  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(small.events(rank, 0), big.events(rank, 0));
-  EXPECT_LT(std::filesystem::file_size(folder_ / "small.db"), std::filesystem::file_size(folder_ / "big.db"));
-}
-
 TEST_F(TwoRanks, TheNowPageSaysWhatWasRunningAndWhatIsLost) {
   write_ranks();
   const std::int64_t last_ns = events_[1].back().end_ns;
@@ -198,7 +189,7 @@ TEST_F(TwoRanks, TheNowPageSaysWhatWasRunningAndWhatIsLost) {
 
 TEST_F(TwoRanks, CollectivesKeepTheirFieldsAndCommunicators) {
   RankShard shard(shard_of(0), 0);
-  shard.add_stream({StreamId{2}, 0, 1, 0, false});
+  shard.add_track({TrackId{2}, 0, 1, 0, false});
   shard.add_communicator(9, 1, "0 1");
   shard.add_communicator(4, 1, "0 1 2 3");
   std::vector<CollectiveEvent> events;
@@ -213,7 +204,7 @@ TEST_F(TwoRanks, CollectivesKeepTheirFieldsAndCommunicators) {
                       .communicator = i % 2 == 0 ? 9u : 4u,
                       .peer = i % 2 == 0 ? 1 : -1});
   }
-  shard.add_events(run_, StreamId{2}, events, 1'000);
+  shard.add_events(run_, TrackId{2}, events, 1'000);
   shard.commit();
   merge(folder_ / "out.db", {folder_ / "a.head.db", shard_of(0)});
   MergedFile file(folder_ / "out.db");
@@ -229,27 +220,27 @@ TEST_F(TwoRanks, CollectivesKeepTheirFieldsAndCommunicators) {
   }
 }
 
-// Spans and collectives that take turns on one stream lie in chunks that overlap in time. None is moved for that, and
+// Spans and collectives that take turns on one track lie in chunks that overlap in time. None is moved for that, and
 // they fill chunks.
 TEST_F(TwoRanks, KindsThatTakeTurnsKeepTheirTimes) {
   constexpr int kEvents = 6'000;
   {
     StoreWriter shard = StoreWriter::shard(shard_of(0), testing::rank_shard(0));
-    const StreamId stream = shard.events().stream(0, 0, 0);
+    const TrackId track = shard.events().track(0, 0, 0);
     for (int i = 0; i < kEvents; ++i) {
       const SpanEvent span = {.begin_ns = kRawZero + 10 * i, .end_ns = kRawZero + 10 * i + 7, .op_id = i};
       const CollectiveEvent collective = {.span = span};
       if (i % 2 == 0)
-        shard.events().append(run_, stream, std::span(&span, 1));
+        shard.events().append(run_, track, std::span(&span, 1));
       else
-        shard.events().append(run_, stream, std::span(&collective, 1));
+        shard.events().append(run_, track, std::span(&collective, 1));
       if (i % 1'000 == 999) shard.checkpoint();
     }
     shard.finish();
   }
   merge(folder_ / "out.db", {folder_ / "a.head.db", shard_of(0)});
   const StoreReader reader(folder_ / "out.db");
-  const std::vector<SpanEvent> spans = reader.events().spans(reader.events().streams()[0].stream_id);
+  const std::vector<SpanEvent> spans = reader.events().spans(reader.events().tracks()[0].track_id);
   ASSERT_EQ(spans.size(), std::size_t{kEvents});
   for (int i = 0; i < kEvents; ++i)
     ASSERT_EQ(spans[static_cast<std::size_t>(i)],
@@ -269,7 +260,7 @@ TEST_F(TwoRanks, DamageIsAnErrorUnlessItIsTolerated) {
   ASSERT_EQ(report.notes.size(), 1u);
   EXPECT_NE(report.notes[0].find("700 events of rank 0 lane 0"), std::string::npos) << report.notes[0];
   MergedFile file(folder_ / "out.db");
-  EXPECT_EQ(file.number("SELECT unreadable FROM ledger JOIN stream USING (stream_id) WHERE rank = 0"), 700);
+  EXPECT_EQ(file.number("SELECT unreadable FROM ledger JOIN track USING (track_id) WHERE rank = 0"), 700);
   EXPECT_EQ(file.number("SELECT count(*) FROM incident"), 1);
   std::vector<SpanEvent> kept = events_[0];
   kept.erase(kept.begin() + 2'100, kept.begin() + 2'800);
@@ -278,10 +269,10 @@ TEST_F(TwoRanks, DamageIsAnErrorUnlessItIsTolerated) {
   for (std::size_t i = 0; i < kept.size(); ++i) ASSERT_EQ(merged[i].begin_ns, kept[i].begin_ns - kRawZero);
 }
 
-// Found by fuzzing: chunks and ledger of a stream whose row cannot be read were put behind the streams that there are.
-TEST_F(TwoRanks, AStreamWhoseRowIsDamagedIsLeftOut) {
+// Found by fuzzing: chunks and ledger of a track whose row cannot be read were put behind the tracks that there are.
+TEST_F(TwoRanks, ATrackWhoseRowIsDamagedIsLeftOut) {
   write_ranks();
-  testing::tamper(shard_of(0), "PRAGMA ignore_check_constraints = ON; UPDATE stream SET lane = -1");
+  testing::tamper(shard_of(0), "PRAGMA ignore_check_constraints = ON; UPDATE track SET lane = -1");
   EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", shards()); }).code(), ErrorCode::kStoreCorrupt);
   const MergeReport report = merge(folder_ / "out.db", shards(), {.tolerant = true});
   EXPECT_EQ(report.events, 5'000);
@@ -351,7 +342,7 @@ TEST_F(TwoRanks, AFullDiskIsNotTakenForDamage) {
   pages.reset();
   out.execute("PRAGMA max_page_count = " + std::to_string(num_pages + 40));
   const MergeClocks clocks(sources, damage);
-  const Error error = error_of([&] { merge_tables(out, sources, clocks, ChunkCodec::kPacked, damage); });
+  const Error error = error_of([&] { merge_tables(out, sources, clocks, damage); });
   EXPECT_EQ(error.code(), ErrorCode::kStoreWrite) << error.what();
   EXPECT_THAT(error.hint(), HasSubstr("free space"));
 }
@@ -363,7 +354,7 @@ TEST_F(TwoRanks, AShardInWhichNothingWasRecordedIsLeftOut) {
     all.push_back(folder_ / name);
     testing::write_file(all.back(), "");
   }
-  testing::tamper(all.back(), "PRAGMA application_id = 0x53505343; PRAGMA user_version = 2; PRAGMA journal_mode = WAL");
+  testing::tamper(all.back(), "PRAGMA application_id = 0x53505343; PRAGMA user_version = 1; PRAGMA journal_mode = WAL");
   const MergeReport report = merge(folder_ / "out.db", all, {.tolerant = true});
   EXPECT_EQ(report.events, 15'000);
   EXPECT_EQ(report.shards, 3);
@@ -423,8 +414,8 @@ TEST_F(TwoRanks, ChunksInTheLogOfAShardAreSalvaged) {
   write_ranks();
   std::filesystem::remove(shard_of(0));
   RankShard shard(shard_of(0), 0);
-  shard.add_stream({StreamId{7}, 0, 0, 0, false});
-  shard.add_events(run_, StreamId{7}, events_[0], 10);
+  shard.add_track({TrackId{7}, 0, 0, 0, false});
+  shard.add_events(run_, TrackId{7}, events_[0], 10);
   shard.commit();
   ASSERT_LT(std::filesystem::file_size(shard_of(0)) / 64, 1000u);
   testing::tamper(shard_of(0), "PRAGMA ignore_check_constraints = ON; UPDATE chunk SET count = 'x' WHERE chunk_id = 5");
@@ -473,19 +464,19 @@ TEST_F(TwoRanks, AShardThatCannotBeOpenedIsLeftOut) {
 
 // What a file has in place of our tables is never read, also when the list of tables calls it a table.
 TEST_F(TwoRanks, StandInsForTablesAreNeverRead) {
-  const std::string row = "(stream_id, rank, lane, slot, overlapping)";
-  const std::string endless = "CREATE VIEW stream" + row +
+  const std::string row = "(track_id, rank, lane, slot, overlapping)";
+  const std::string endless = "CREATE VIEW track" + row +
                               " AS WITH RECURSIVE n(i) AS (SELECT 7 UNION ALL SELECT i + 1 FROM n) "
                               "SELECT i, 0, 0, 0, 0 FROM n";
   const std::string list = "PRAGMA writable_schema = ON; UPDATE sqlite_master SET ";
   std::vector<std::string> stand_ins = {
-      "DROP TABLE stream; " + endless,
-      "DROP TABLE stream; " + endless + "; " + list + "type = 'table', rootpage = 3 WHERE name = 'stream'"};
+      "DROP TABLE track; " + endless,
+      "DROP TABLE track; " + endless + "; " + list + "type = 'table', rootpage = 3 WHERE name = 'track'"};
   if (sqlite3_compileoption_used("ENABLE_RTREE") != 0) {
-    const std::string made = "DROP TABLE stream; CREATE VIRTUAL TABLE stream USING rtree_i32" + row +
-                             "; INSERT INTO stream VALUES (7, 0, 0, 0, 0); ";
+    const std::string made = "DROP TABLE track; CREATE VIRTUAL TABLE track USING rtree_i32" + row +
+                             "; INSERT INTO track VALUES (7, 0, 0, 0, 0); ";
     stand_ins.push_back(made);
-    stand_ins.push_back(made + list + "rootpage = 3 WHERE name = 'stream'");
+    stand_ins.push_back(made + list + "rootpage = 3 WHERE name = 'track'");
   }
   for (std::size_t i = 0; i < stand_ins.size(); ++i) {
     std::filesystem::remove(shard_of(0) + "-wal");
@@ -573,7 +564,7 @@ TEST_F(TwoRanks, MergingBeginsAgainOverWhatACrashLeft) {
   merge_shards(out, shards(), {});
   MergedFile first(folder_ / "first.db"), second(folder_ / "out.db");
   for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(second.events(rank, 0), first.events(rank, 0));
-  EXPECT_EQ(second.number("SELECT count(*) FROM stream"), 2);
+  EXPECT_EQ(second.number("SELECT count(*) FROM track"), 2);
 }
 
 TEST_F(TwoRanks, ShardsAreOnlyRead) {

@@ -31,7 +31,7 @@ class Page : public ::testing::Test {
   }
   TemporaryFolder folder_;
   const std::string path_ = folder_ / "page.now";
-  const LaneNow sample_{LaneState::kTransferring, 7, 5, RunId{9}, kSeveralPeers, -1, 4096, -5, 100, 3};
+  const LaneNow sample_{LaneState::kTransferring, 7, 5, RunId{9}, kSeveralPeers, -1, 4096, -5, 100, 3, 6};
 };
 
 TEST_F(Page, HoldsWhatWasWritten) {

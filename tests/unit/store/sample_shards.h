@@ -55,9 +55,9 @@ class RankShard {
  public:
   RankShard(const std::string& path, int rank) : writer_(StoreWriter::shard(path, rank_shard(rank))) {}
 
-  void add_stream(const Stream& stream) {
-    Statement(db(), "INSERT OR REPLACE INTO stream (stream_id, rank, lane, slot, overlapping) VALUES (?, ?, ?, ?, ?)")
-        .run(stream.stream_id, stream.rank, stream.lane, stream.slot, stream.overlapping);
+  void add_track(const Track& track) {
+    Statement(db(), "INSERT OR REPLACE INTO track (track_id, rank, lane, slot, overlapping) VALUES (?, ?, ?, ?, ?)")
+        .run(track.track_id, track.rank, track.lane, track.slot, track.overlapping);
   }
   void add_string(NameId id, const std::string& value) {
     Statement(db(), "INSERT OR REPLACE INTO string (string_id, value) VALUES (?, ?)").run(id, value);
@@ -67,36 +67,36 @@ class RankShard {
   }
   // Chunks of at most `most` events.
   template <typename Record>
-  void add_events(RunId run, StreamId stream, const std::vector<Record>& events, std::size_t most) {
+  void add_events(RunId run, TrackId track, const std::vector<Record>& events, std::size_t most) {
     for (std::size_t at = 0; at < events.size(); at += most) {
       const EncodedChunk chunk =
-          encode_chunk(std::span(events).subspan(at, std::min(most, events.size() - at)), ChunkCodec::kPacked);
+          encode_chunk(std::span(events).subspan(at, std::min(most, events.size() - at)), Compress::kNo);
       const ChunkHeader& h = chunk.header;
       Statement(db(),
-                "INSERT INTO chunk (run_id, stream_id, seq, record_kind, record_version, codec, count, begin_min_ns,"
-                " begin_max_ns, end_max_ns, op_min, op_max, crc32c, data) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
-          .run(run, stream, next_seq_[stream]++, h.kind, h.record_version, h.codec, h.count, h.begin_min_ns,
-               h.begin_max_ns, h.end_max_ns, h.op_min, h.op_max, h.crc32c, std::span<const std::uint8_t>(chunk.data));
+                "INSERT INTO chunk (run_id, track_id, seq, record_kind, codec, count, begin_min_ns,"
+                " begin_max_ns, end_max_ns, op_min, op_max, crc32c, data) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)")
+          .run(run, track, next_seq_[track]++, h.kind, h.codec, h.count, h.begin_min_ns, h.begin_max_ns, h.end_max_ns,
+               h.op_min, h.op_max, h.crc32c, std::span<const std::uint8_t>(chunk.data));
     }
-    stored_[stream] += std::ssize(events);
+    stored_[track] += std::ssize(events);
   }
   void add_rank_repeat(const RankRepeat& repeat) { writer_.add_rank_repeat(repeat); }
   StoreWriter& writer() { return writer_; }
 
   // As a process that was killed after its last commit leaves it.
   void commit() {
-    for (const auto& [stream, stored] : stored_)
+    for (const auto& [track, stored] : stored_)
       Statement(db(),
-                "INSERT OR REPLACE INTO ledger (stream_id, sent, stored, dropped, unreadable, lost) "
+                "INSERT OR REPLACE INTO ledger (track_id, sent, stored, dropped, unreadable, lost) "
                 "VALUES (?, ?, ?, 0, 0, 0)")
-          .run(stream, stored, stored);
+          .run(track, stored, stored);
     db().execute("COMMIT; BEGIN");
   }
 
  private:
   Database& db() { return writer_.database(); }
   StoreWriter writer_;
-  std::map<StreamId, std::int64_t> next_seq_, stored_;
+  std::map<TrackId, std::int64_t> next_seq_, stored_;
 };
 
 // What a finished file holds, read with nothing but SQL and the codec.
@@ -109,13 +109,12 @@ struct MergedFile {
     std::vector<Record> all;
     Statement rows(db,
                    "SELECT c.record_kind, c.codec, c.count, c.begin_min_ns, c.begin_max_ns, c.end_max_ns, c.op_min,"
-                   " c.op_max, c.crc32c, c.data, c.seq, c.record_version FROM chunk c JOIN stream s USING (stream_id) "
+                   " c.op_max, c.crc32c, c.data, c.seq FROM chunk c JOIN track s USING (track_id) "
                    "WHERE s.rank = ? AND s.lane = ? ORDER BY c.seq");
     rows.bind_all(rank, lane);
     std::int64_t seq = 0;
     while (rows.step()) {
       const ChunkHeader header{static_cast<RecordKind>(rows.integer(0)),
-                               rows.count(11),
                                static_cast<ChunkCodec>(rows.integer(1)),
                                rows.count(2),
                                rows.integer(3),

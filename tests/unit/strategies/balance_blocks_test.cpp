@@ -1,4 +1,4 @@
-// Golden vectors of db-sp.md 3.2 and 3.4, and properties on random weights.
+// The greedy of db-SP worked by hand on small weights, and properties on random weights.
 #include "backend/strategies/balance_blocks.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Golden vectors of db-sp.md 2.1 and properties on random weights.
+// The partition of db-SP worked by hand on small weights, and properties on random weights.
 #include "backend/strategies/balance_heads.h"
 
 #include <gtest/gtest.h>

@@ -221,7 +221,7 @@ Sent sent_by(const Plan& plan) {
   return sent;
 }
 
-// 2 (f_q + f_k) M bytes to balance (db-sp.md 3.7), and those of usp.
+// 2 (f_q + f_k) M bytes to balance (docs/strategies.md), and those of usp.
 TEST(Dbsp, MovesWhatThePublishedFormSays) {
   for (const double reward : {0.0, 2.0, 1e6})
     for (const auto& [ulysses, ring] : {std::pair{8, 1}, {4, 2}, {2, 4}, {1, 8}}) {

@@ -1,4 +1,4 @@
-// Imbalance of decisions against single bits, against the plans made from them, and golden values of db-sp.md 1.3, 5.4.
+// Imbalance of decisions against single bits, against the plans made from them, and ratios worked by hand.
 #include "backend/strategies/decision_imbalance.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ int group_of(const IndexGroups& groups, std::int32_t index) {
   return -1;
 }
 
-// The definition of db-sp.md 1.2, bit by bit.
+// The barrier ratio by its definition (backend/schedule/imbalance.h), bit by bit.
 double brute_force_ratio(const BlockMask& mask, const Decision& d) {
   const auto starts = mask.coarse_starts();
   const auto size = [&](std::int32_t b) { return std::int64_t{starts[b + 1] - starts[b]}; };

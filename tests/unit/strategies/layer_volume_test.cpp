@@ -73,8 +73,8 @@ Sent sent_by(const Request& request, const char* name) {
   return sent;
 }
 
-// The table of systems.md 2.3, bytes sent by each rank, bf16; nullopt: more ranks than heads. Megatron-LM and -SP have
-// one column there.
+// Bytes sent by each rank at the settings of the DSP paper (arXiv 2403.10266), bf16: its volumes with the factor
+// (N - 1) / N that it omits. nullopt: more ranks than heads. Megatron-LM and Megatron-SP have one column.
 struct PublishedLayer {
   const char* model;
   int frames, ranks;

@@ -60,7 +60,7 @@ struct PublishedVolume {
   std::int64_t bytes;  // per rank, bf16
 };
 
-// The table of systems.md 3.1: per rank (4 (U-1)/U + 2) / N of one tensor.
+// By the closed form of docs/strategies.md: per rank (4 (U-1)/U + 2) / N of one tensor.
 constexpr PublishedVolume kPublished[] = {
     {"wan2.1-t2v-14b", {21, 45, 80}, 8, 1, 338'688'000},   {"wan2.1-t2v-14b", {21, 45, 80}, 4, 2, 483'840'000},
     {"wan2.1-t2v-14b", {21, 45, 80}, 2, 4, 774'144'000},   {"wan2.1-t2v-14b", {21, 45, 80}, 1, 8, 1'354'752'000},

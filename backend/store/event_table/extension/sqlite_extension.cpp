@@ -17,7 +17,7 @@ namespace {
 int load(sqlite3* db, std::string& error) {
   if (sqlite3_table_column_metadata(db, "main", "chunk", "data", nullptr, nullptr, nullptr, nullptr, nullptr) !=
       SQLITE_OK) {
-    error = "the open database is not a store of spscope, or is older than schema 2: spscope migrate IN -o OUT";
+    error = "the open database is not a store of spscope";
     return SQLITE_ERROR;
   }
   return create_event_tables(db, error);

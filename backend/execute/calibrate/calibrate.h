@@ -1,0 +1,67 @@
+// calibrate(): measures this machine and makes the cluster profile that `simulate` and `project` read: what the kernels
+// of one rank cost, and what the network between two threads carries.
+//
+// Everything is measured by running small plans on the thread executor, so that a number means exactly what the cost
+// model and the schedule take it for. A point is the median of many runs; runs of all points take turns, so that a
+// neighbour who comes and goes disturbs a few runs of every point and not all runs of one. How well the fitted model
+// describes its points is part of the result.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/base/dtype.h"
+#include "backend/config/cluster.h"
+#include "backend/execute/calibrate/calibrate_fit.h"
+
+namespace spscope {
+
+struct CalibrateOptions {
+  Dtype dtype = Dtype::kFp32;                 // of q, k, v and o in memory
+  double seconds = 12;                        // how long measuring should take; every point is met three times at least
+  std::int32_t max_tokens = 2048;             // of the longest attention; >= 128
+  std::int64_t max_message_bytes = 16 << 20;  // of the largest exchange, one way; >= 16 KiB, the smallest
+  const std::atomic<bool>* interrupt = nullptr;          // set: throws Error(kInterrupted)
+  std::function<void(std::string_view phase)> on_phase;  // before each part
+};
+
+// Name of a number of a cluster file ("network.link_gbps") -> how it was found.
+using NumberSources = std::map<std::string, std::string>;
+
+struct KernelCalibration {
+  KernelCostProfile cost;
+  FitQuality attend, move, gemm;  // gemm has no samples where gemm_ns_per_flop is modelled
+  double fma_gflop_per_s = 0;     // peak of one core, taken before and after the kernels
+  NumberSources sources;
+};
+
+struct NetworkCalibration {
+  NetworkProfile network;
+  FitQuality link;
+  NumberSources sources;
+  std::vector<std::string> unmeasured;  // numbers that could not be told from noise; their values mean nothing
+};
+
+struct Calibration {
+  ClusterPreset preset;  // "local"
+  FitQuality attend, move, link;
+  std::vector<std::string> unmeasured;        // of the network, as above: such a preset is no profile
+  double fma_gflop_per_s = 0, copy_gbps = 0;  // of one core; copied bytes are counted once
+};
+
+// One rank, computing alone. Without oneDNN gemm_ns_per_flop is modelled as half of the peak.
+KernelCalibration calibrate_kernels(const CalibrateOptions& options = {});
+
+// Two ranks. Latency and bandwidth are those of an exchange in both directions at once, from when the slower rank could
+// post it until the op that needs the data begins, wake-ups included: what schedule() puts between these two.
+NetworkCalibration calibrate_network(const CalibrateOptions& options = {});
+
+// All of it, and the memory of the machine.
+Calibration calibrate(const CalibrateOptions& options = {});
+
+}  // namespace spscope

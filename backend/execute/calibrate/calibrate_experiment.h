@@ -1,0 +1,72 @@
+// Experiments of the calibration: small plans that are run again and again, and the series of points that a cost model
+// is fitted to. Runs of the experiments of a series take turns.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "backend/execute/activations.h"
+#include "backend/execute/calibrate/calibrate.h"
+#include "backend/plan/plan_builder.h"
+#include "backend/plan/timeline.h"
+
+namespace spscope {
+
+struct Experiment {
+  Request request;
+  Plan plan;
+  Activations activations;
+};
+
+// One attention over `mask` on `ranks` ranks, planned by `plan`; `shape` may make the request one for a whole layer.
+Experiment make_experiment(int ranks, int head_dim, BlockMask mask, Dtype dtype,
+                           const std::function<void(PlanBuilder&)>& plan,
+                           const std::function<void(Request&)>& shape = {});
+
+// Two timed runs after one that warms up.
+std::vector<Timeline> run_experiment(const Experiment& experiment, const CalibrateOptions& options);
+
+// Calls round() for `seconds`, 3 to 40 times.
+void repeat_rounds(double seconds, const std::function<void()>& round);
+
+// One op of an experiment: what it does, by the terms of the cost model, and how long it took in each run.
+struct Point {
+  std::size_t experiment = 0;
+  OpId op = kNone;
+  std::vector<double> terms;
+  std::vector<double> runs_ns;
+};
+
+struct Series {
+  std::vector<Experiment> experiments;
+  std::vector<Point> points;
+};
+
+// Attend ops of one rank; terms: launches, query rows, active pairs x head_dim.
+Series attend_series(const CalibrateOptions& options);
+// Copies, merges and finishes of one rank; term: bytes read and written.
+Series move_series(const CalibrateOptions& options);
+
+// Matrix products of one rank; term: FLOPs.
+Series gemm_series(const CalibrateOptions& options);
+
+void run_series(Series& series, double seconds, const CalibrateOptions& options);
+LinearFit fit_series(const Series& series);
+
+// A ring of two ranks in which k and v make one hop after the attention of the rank's own keys, or beside it.
+enum class Hop { kAfterCompute, kBesideCompute };
+// The message has `message_bytes` each way (rounded down to whole blocks); `num_rows` blocks of queries attend to a
+// block of their own rank, and the first of them to a block that arrives.
+Experiment ring_of_two(std::int64_t message_bytes, Hop hop, std::int32_t num_rows, Dtype dtype);
+
+// Visits the ops of a kind: visit(id, op).
+template <typename Visit>
+void for_each_op(const Plan& plan, PostKind kind, Visit&& visit) {
+  for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id)
+    if (const Op& op = plan.ops[static_cast<std::size_t>(id)]; plan.kind_of(op) == kind) visit(id, op);
+}
+
+inline const OpTimes& times_of(const Timeline& timeline, OpId op) { return timeline.ops[static_cast<std::size_t>(op)]; }
+
+}  // namespace spscope

@@ -1,0 +1,222 @@
+// The kernel costs of one rank: plans of one rank are executed and their ops timed. Attention is measured over several
+// lengths, row loads and head dims; copies, merges and finishes over two lengths; matrix products over three.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "backend/base/rng.h"
+#include "backend/execute/calibrate/calibrate_experiment.h"
+#include "backend/plan/layer_kernels.h"
+#include "kernels/calibrate.h"
+#include "kernels/gemm.h"
+
+namespace spscope {
+namespace {
+
+constexpr std::int32_t kBlock = 64;
+constexpr std::int32_t kLeastTokens = 16;  // an attention that is little more than its launch
+constexpr int kHeads = 1;
+constexpr std::array kHeadDims = {64, 128};
+// Attention takes most of the time that is to be spent.
+constexpr double kAttendShare = 0.7, kGemmShare = 0.15;
+// Channels of the layer whose feed-forward network is measured, outside and inside.
+constexpr std::int32_t kHidden = 768, kFfn = 3072;
+
+// Every row of blocks of every head has `row_load` active blocks, chosen at random.
+BlockMask mask_of_row_load(std::int32_t tokens, int row_load) {
+  BlockMask mask(kHeads, BlockMask::uniform_starts(tokens, kBlock));
+  Rng rng(static_cast<std::uint64_t>(row_load));
+  std::vector<std::int32_t> order(static_cast<std::size_t>(mask.blocks()));
+  std::iota(order.begin(), order.end(), 0);
+  for (int head = 0; head < kHeads; ++head)
+    for (std::int32_t q = 0; q < mask.blocks(); ++q)
+      for (int i = 0; i < row_load; ++i) {
+        std::swap(order[static_cast<std::size_t>(i)],
+                  order[static_cast<std::size_t>(i + rng.below(mask.blocks() - i))]);
+        mask.set(head, q, order[static_cast<std::size_t>(i)]);
+      }
+  return mask;
+}
+
+// -- attention: launches, query rows, pairs x channels
+
+void add_attend(Series& series, std::int32_t tokens, int row_load, int head_dim, Dtype dtype) {
+  series.experiments.push_back(
+      make_experiment(1, head_dim, mask_of_row_load(tokens, row_load), dtype, [](PlanBuilder& b) {
+        const Placement rows = b.place([&](int) { return BoxList{b.request().whole()}; });
+        const auto [q, kv] = b.input_qkv(rows);
+        b.output(b.attend_all(q, kv), rows);
+      }));
+  const double rows = kHeads * static_cast<double>(tokens);
+  const double pairs = rows * row_load * std::min(tokens, kBlock);
+  for_each_op(series.experiments.back().plan, PostKind::kAttend, [&](OpId id, const Op&) {
+    series.points.push_back({series.experiments.size() - 1, id, {1, rows, pairs * head_dim}, {}});
+  });
+}
+
+}  // namespace
+
+Series attend_series(const CalibrateOptions& options) {
+  Series series;
+  for (int head_dim : kHeadDims) {
+    add_attend(series, kLeastTokens, 1, head_dim, options.dtype);
+    for (std::int32_t tokens = 2 * kBlock; tokens <= options.max_tokens; tokens *= 4) {
+      const int blocks = tokens / kBlock;
+      std::vector<int> loads = {1, std::max(1, blocks / 4), blocks};
+      loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
+      for (int row_load : loads) add_attend(series, tokens, row_load, head_dim, options.dtype);
+    }
+  }
+  return series;
+}
+
+namespace {
+
+// -- moves: bytes read and written by a copy, a merge and a finish
+
+// Keys are cut in two: one half makes unfinished rows that are merged into those of the other half. The output is
+// copied from two buffers into one and back: what the rank has computed itself, since its inputs come from another
+// core's cache.
+void plan_moves(PlanBuilder& b) {
+  const Request& request = b.request();
+  const std::vector<SetId> halves = b.sets().even(request.all_inner(), 2);
+  const Placement whole = b.place([&](int) { return BoxList{request.whole()}; });
+  const Placement cut = b.place([&](int) {
+    return BoxList{{request.all_heads(), request.all_outer(), halves[0]},
+                   {request.all_heads(), request.all_outer(), halves[1]}};
+  });
+  const auto part = [&](SetId tokens) {
+    return b.place([&](int) { return BoxList{{request.all_heads(), request.all_outer(), tokens}}; });
+  };
+  const auto [q, kv] = b.input_qkv(cut);
+  const AccId first = b.accumulate(q), second = b.accumulate(q);
+  b.attend(first, b.narrow(kv, part(halves[0])));
+  b.attend(second, b.narrow(kv, part(halves[1])));
+  b.merge(first, b.partial(second));
+  b.output(b.reshard(b.reshard(b.finish(first), whole), cut), cut);
+}
+
+// Bytes that each op of plan_moves reads and writes, as the cost model counts them: a merge reads rows and reads and
+// writes others, a finish reads unfinished rows and writes rows.
+void add_moves(Series& series, std::int32_t tokens, int head_dim, Dtype dtype) {
+  series.experiments.push_back(make_experiment(1, head_dim, mask_of_row_load(tokens, 1), dtype, plan_moves));
+  const Plan& plan = series.experiments.back().plan;
+  const double rows = kHeads * static_cast<double>(tokens);
+  const double row_bytes = head_dim * static_cast<double>(dtype_bytes(dtype));
+  const double unfinished_bytes = (head_dim + 2) * static_cast<double>(sizeof(float));
+  const auto add = [&](OpId op, double bytes_a_row) {
+    series.points.push_back({series.experiments.size() - 1, op, {rows * bytes_a_row}, {}});
+  };
+  for_each_op(plan, PostKind::kCopy, [&](OpId id, const Op&) { add(id, 2 * row_bytes); });
+  for_each_op(plan, PostKind::kMerge, [&](OpId id, const Op&) { add(id, 3 * unfinished_bytes); });
+  for_each_op(plan, PostKind::kFinish, [&](OpId id, const Op& op) {
+    const bool finished = plan.values[static_cast<std::size_t>(plan.post_of(op).dst)].partial == kNone;
+    add(id, unfinished_bytes + (finished ? row_bytes : unfinished_bytes));
+  });
+}
+
+}  // namespace
+
+Series move_series(const CalibrateOptions& options) {
+  Series series;
+  for (std::int32_t tokens : {options.max_tokens, 8 * options.max_tokens})
+    add_moves(series, tokens, kHeadDims.front(), options.dtype);
+  return series;
+}
+
+namespace {
+
+// -- matrix products: FLOPs, with what the executor packs and unpacks around them
+
+void add_gemms(Series& series, std::int32_t tokens, Dtype dtype) {
+  const auto shape = [](Request& request) {
+    request.block = LayerBlock::kSingleStream;
+    request.hidden = kHidden;
+    request.ffn = kFfn;
+    request.kernels = {make_layer_kernel(request, "w1"), make_layer_kernel(request, "w2")};
+  };
+  series.experiments.push_back(make_experiment(
+      1, kHeadDims.front(), mask_of_row_load(tokens, 1), dtype,
+      [](PlanBuilder& b) {
+        const Placement rows = b.place([&](int) { return BoxList{b.request().whole(Axis::kHidden)}; });
+        const ValueId x = b.input(kHiddenState, rows, Axis::kHidden);
+        b.output(b.linear(b.linear(x, "w1"), "w2"), rows);
+      },
+      shape));
+  for_each_op(series.experiments.back().plan, PostKind::kLocal, [&](OpId id, const Op& op) {
+    series.points.push_back({series.experiments.size() - 1, id, {static_cast<double>(op.flops)}, {}});
+  });
+}
+
+}  // namespace
+
+Series gemm_series(const CalibrateOptions& options) {
+  Series series;
+  for (std::int32_t tokens = 2 * kBlock; tokens <= std::min(options.max_tokens, 512); tokens *= 2)
+    add_gemms(series, tokens, options.dtype);
+  return series;
+}
+
+namespace {
+
+NumberSources sources_of(const CalibrateOptions& options, const KernelCalibration& result) {
+  const auto fitted = [&](const FitQuality& q) {
+    return fmt::format("medians of {} points, off by {:.0f} % in the median and {:.0f} % at most", q.num_samples,
+                       100 * q.median_relative_residual, 100 * q.max_relative_residual);
+  };
+  const std::string attend = fmt::format(
+      "measured: {} attention of {} to {} rows at 1 to all blocks of {}, head dim "
+      "{} and {}; {}",
+      dtype_name(options.dtype), kHeads * kLeastTokens, kHeads * options.max_tokens, kBlock, kHeadDims[0], kHeadDims[1],
+      fitted(result.attend));
+  return {{"cost.attend_ns_per_launch", attend},
+          {"cost.attend_ns_per_row", attend},
+          {"cost.attend_ns_per_pair_channel", attend},
+          {"cost.move_ns_per_byte", fmt::format("measured: copies, merges and finishes; {}", fitted(result.move))},
+          {"cost.gemm_ns_per_flop",
+           result.gemm.num_samples > 0
+               ? fmt::format("measured: {} products of {} by {} channels; {}", dtype_name(options.dtype), kHidden, kFfn,
+                             fitted(result.gemm))
+               : fmt::format("modelled: half of the FMA peak of one core, measured as {:.1f} GFLOP/s; {}",
+                             result.fma_gflop_per_s, kernels::gemm_unavailable())}};
+}
+
+}  // namespace
+
+KernelCalibration calibrate_kernels(const CalibrateOptions& options) {
+  KernelCalibration result;
+  if (options.on_phase) options.on_phase("attention kernel");
+  result.fma_gflop_per_s = kernels::measure_fma_gflop_per_s();
+  Series attends = attend_series(options);
+  run_series(attends, kAttendShare * options.seconds, options);
+  const LinearFit attend = fit_series(attends);
+  if (options.on_phase) options.on_phase("copies, merges and finishes");
+  Series moves = move_series(options);
+  run_series(moves, (1 - kAttendShare - kGemmShare) * options.seconds, options);
+  const LinearFit move = fit_series(moves);
+  double gemm_ns_per_flop = 0;
+  if (kernels::gemm_unavailable().empty()) {
+    if (options.on_phase) options.on_phase("matrix products");
+    Series gemms = gemm_series(options);
+    run_series(gemms, kGemmShare * options.seconds, options);
+    const LinearFit gemm = fit_series(gemms);
+    gemm_ns_per_flop = gemm.coefficients[0];
+    result.gemm = gemm.quality;
+  }
+  result.fma_gflop_per_s = std::max(result.fma_gflop_per_s, kernels::measure_fma_gflop_per_s());
+  if (gemm_ns_per_flop == 0) gemm_ns_per_flop = 2 / result.fma_gflop_per_s;
+  result.cost = {.provenance = Provenance::kMeasured,
+                 .attend_ns_per_launch = attend.coefficients[0],
+                 .attend_ns_per_row = attend.coefficients[1],
+                 .attend_ns_per_pair_channel = attend.coefficients[2],
+                 .move_ns_per_byte = move.coefficients[0],
+                 .gemm_ns_per_flop = gemm_ns_per_flop};
+  result.attend = attend.quality;
+  result.move = move.quality;
+  result.sources = sources_of(options, result);
+  return result;
+}
+
+}  // namespace spscope

@@ -1,0 +1,88 @@
+// The table of executors, and execute(), which is the same for all of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/base/result.h"
+#include "backend/execute/agree.h"
+#include "backend/execute/execute.h"
+
+namespace spscope {
+namespace {
+
+void keep_highest(std::vector<std::int64_t>& highest, const std::vector<std::int64_t>& now) {
+  highest.resize(now.size(), 0);
+  for (std::size_t i = 0; i < now.size(); ++i) highest[i] = std::max(highest[i], now[i]);
+}
+
+std::string known_pairs(std::span<const Executor> rows) {
+  std::string text;
+  for (const Executor& row : rows)
+    text += fmt::format("{}device = {}, backend = {}", text.empty() ? "" : "; ", row.device, row.backend);
+  return text;
+}
+
+}  // namespace
+
+#define EXECUTOR(name) Executor executor_##name();
+#include "backend/execute/executors.def"
+#undef EXECUTOR
+
+std::span<const Executor> executors() {
+  static const Executor table[] = {
+#define EXECUTOR(name) executor_##name(),
+#include "backend/execute/executors.def"
+#undef EXECUTOR
+  };
+  return table;
+}
+
+const Executor* find_executor(std::string_view device, std::string_view backend, std::span<const Executor> rows) {
+  const auto found =
+      std::ranges::find_if(rows, [&](const Executor& row) { return row.device == device && row.backend == backend; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::vector<Problem> cannot_execute(const Plan& plan, const ExecuteOptions& options, std::span<const Executor> rows) {
+  const Executor* const executor = find_executor(options.device, options.backend, rows);
+  if (executor == nullptr)
+    return {{ErrorCode::kCannotExecute, "run.backend",
+             fmt::format("there is no executor \"{}\" on the device \"{}\"", options.backend, options.device),
+             fmt::format("use one of {}", known_pairs(rows))}};
+  if (const std::string_view why = executor->unavailable(); !why.empty())
+    return {{ErrorCode::kUnavailable, "run.backend", std::string(why), "install it, or use another run.backend"}};
+  std::vector<Problem> problems;
+  if (options.comm != "auto" && std::ranges::find(executor->comms, options.comm) == executor->comms.end())
+    problems.push_back(
+        {ErrorCode::kCannotExecute, "run.comm",
+         fmt::format("the executor {} has no communicator \"{}\"", executor->backend, options.comm),
+         fmt::format("use one of auto, {}", fmt::join(executor->comms.begin(), executor->comms.end(), ", "))});
+  for (Problem& problem : executor->cannot_run(plan, options)) problems.push_back(std::move(problem));
+  return problems;
+}
+
+ExecuteResult execute(const Plan& plan, const Request& request, const Activations& activations,
+                      const ExecuteOptions& options, std::span<const Executor> rows) {
+  std::unique_ptr<Execution> execution;
+  const std::optional<Error> failure = failure_of([&] {
+    if (std::vector<Problem> problems = cannot_execute(plan, options, rows); !problems.empty())
+      throw Error(std::move(problems));
+    require_fit(activations, request);
+    execution = find_executor(options.device, options.backend, rows)->prepare(plan, request, activations, options);
+  });
+  if (options.world != nullptr) throw_agreed(*options.world, failure);
+  if (failure) throw *failure;
+  execution->allocate();
+  ExecuteResult result;
+  const int total = options.warmup + options.repeats;
+  for (int done = 0; done < total; ++done) {
+    execution->run(done - options.warmup);
+    keep_highest(result.peak_bytes, execution->peak_bytes());
+    keep_highest(result.staging_peak_bytes, execution->staging_peak_bytes());
+    if (options.on_run) options.on_run(done + 1, total);
+  }
+  execution->finish(result);
+  return result;
+}
+
+}  // namespace spscope

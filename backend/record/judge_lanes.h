@@ -1,0 +1,44 @@
+// judge_lanes(): which of the lanes that make no progress is the cause, and which only wait for it. The one place where
+// this is decided: for the ranks that watch themselves, and for launchers and viewers that read their pages.
+//
+// When one rank stops, the others soon wait for it, and those that wait are many. The cause is a process that is gone;
+// else one that was stopped; else a lane that is inside an op and waits for nobody; only then lanes that wait. Posts
+// are totally ordered, so of several that wait, the one with the lowest post cannot be waiting for the others.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "backend/record/now_page.h"
+
+namespace spscope {
+
+// Ordered by how near to the cause they are.
+enum class RankTrouble {
+  kKilled,   // its process was ended by a signal
+  kLost,     // its process is gone, nobody knows how
+  kStopped,  // its process was stopped by a signal (SIGSTOP, a debugger), or is not heard of
+  kHung,     // it is inside an op, waits for nobody, and does not compute as far as is known
+  kSlow,     // it computes, and its process uses CPU time: nothing is wrong but the time it takes
+  kWaiting,  // it waits for another lane or rank: a consequence
+};
+
+enum class ProcessState { kRuns, kStopped, kKilled, kLost };
+
+// A lane that makes no progress, or of a process that cannot.
+struct StuckLane {
+  int rank = -1, lane = -1;  // lane -1: the rank is inside no op
+  LaneNow now = {};
+  ProcessState process = ProcessState::kRuns;
+  bool computes = false;                     // its process is known to use CPU time
+  RankTrouble trouble = RankTrouble::kHung;  // set by judge_lanes()
+  std::size_t tag = 0;                       // of the caller
+};
+
+// Whether the lane cannot go on without another lane or rank.
+bool waits(const LaneNow& now);
+
+// Sets `trouble` of each and sorts them, the cause first.
+void judge_lanes(std::vector<StuckLane>& lanes);
+
+}  // namespace spscope
