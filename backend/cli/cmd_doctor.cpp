@@ -20,6 +20,7 @@
 #include "backend/config/environment.h"
 #include "backend/execute/execute.h"
 #include "backend/job/machine.h"
+#include "backend/job/mask_recipe.h"
 #include "backend/mask/array_file.h"
 #include "backend/store/chunk/stored_chunk.h"
 #include "backend/store/store_reader.h"
@@ -174,6 +175,30 @@ std::int64_t add_rows(std::vector<Finding>& findings, const StoreReader& reader)
   return bad;
 }
 
+// Masks whose recipe is stored are made again: whether each has the hash that it was stored under. How many have not.
+std::int64_t add_recipes(std::vector<Finding>& findings, const StoreReader& reader) {
+  constexpr std::int64_t kMostNamed = 5;
+  std::set<StoredMaskId> masks;
+  for (const WorkloadRecord& workload : reader.workloads())
+    for (const MaskPlace& place : reader.mask_places(workload.workload_id)) masks.insert(place.mask_id);
+  std::int64_t right = 0, wrong = 0;
+  std::vector<Finding> named;
+  for (const StoredMaskId id : masks) {
+    const MaskRecord record = reader.mask_record(id);
+    if (record.recipe.empty()) continue;
+    const std::optional<Error> failure = failure_of([&] { mask_of_recipe(record); });
+    failure ? ++wrong : ++right;
+    if (failure && wrong <= kMostNamed) named.push_back({"mask recipe", failure->what(), false});
+  }
+  if (right + wrong == 0) return 0;
+  findings.push_back({"mask recipes",
+                      wrong == 0 ? fmt::format("{}, each gives a mask of the stored hash", right)
+                                 : fmt::format("{} of {} give another mask", wrong, right + wrong),
+                      wrong == 0});
+  findings.insert(findings.end(), named.begin(), named.end());
+  return wrong;
+}
+
 struct FileFindings {
   std::vector<Finding> list;
   std::int64_t bad_chunks = 0, bad_rows = 0;
@@ -184,7 +209,8 @@ struct FileFindings {
 FileFindings file_findings(const std::string& path) {
   const StoreReader reader(path);
   std::vector<Finding> packed;
-  const std::int64_t bad_chunks = add_checksums(packed, reader.events()), bad_rows = add_rows(packed, reader);
+  const std::int64_t bad_chunks = add_checksums(packed, reader.events()),
+                     bad_rows = add_rows(packed, reader) + add_recipes(packed, reader);
   const bool is_damaged = bad_chunks + bad_rows > 0;
   std::int64_t plans = 0, timelines = 0, runs = 0, unfinished_runs = 0, lost_timelines = 0;
   for (const StrategyRecord& strategy : reader.strategies())

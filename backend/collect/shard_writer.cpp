@@ -119,7 +119,8 @@ bool ShardWriter::drain(std::size_t most) {
     more |= taken == most;
     const std::int64_t dropped = source->ring.dropped();
     if ((taken > 0 || dropped != source->dropped) && !uncommitted_since_ns_) uncommitted_since_ns_ = options_.now();
-    if (store_ && dropped != source->dropped) store_->events().count_dropped(source->track.track_id, dropped - source->dropped);
+    if (store_ && dropped != source->dropped)
+      store_->events().count_dropped(source->track.track_id, dropped - source->dropped);
     source->dropped = dropped;
   }
   return more;

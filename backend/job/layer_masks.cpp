@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "backend/base/result.h"
-#include "backend/config/toml_text.h"
+#include "backend/job/mask_recipe.h"
 #include "backend/mask/sparge_from_qk.h"
 
 namespace spscope {
@@ -20,20 +20,6 @@ Parameters pattern_parameters(const RunConfig& config, const Pattern& pattern) {
   if (section == config.pattern_parameters.end()) return values;
   for (const auto& [key, text] : section->second) set_parameter(values, rows, key, text, pattern.name, none);
   return values;
-}
-
-// [mask] keys that make this mask again.
-std::string recipe_of(const Pattern& pattern, const PatternRequest& request) {
-  std::string text = fmt::format(
-      "[mask]\npattern = {}\ngrid = [{}, {}, {}]\ntext_tokens = {}\nheads = {}\nblock = {}\ndensity = {}\nseed = {}\n"
-      "denoise_step = {}\ndenoise_steps = {}\nlayer = {}\nlayers = {}\n",
-      toml_quoted(pattern.name), request.grid[0], request.grid[1], request.grid[2], request.text_tokens, request.heads,
-      request.block, toml_real(request.density), request.seed, request.denoise_step, request.denoise_steps,
-      request.layer, request.layers);
-  if (!request.parameters.values().empty()) text += fmt::format("[mask.{}]\n", pattern.name);
-  for (const auto& [name, value] : request.parameters.values())
-    text += fmt::format("{} = {}\n", name, toml_scalar(to_text(value)));
-  return text;
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 
 namespace spscope {
 
-// A mask and how to have it again: a recipe in TOML, or "" when only its bits say what it is.
+// A mask and its recipe (mask_recipe.h), or "" when only its bits say what it is.
 struct SourcedMask {
   BlockMask mask;
   std::string recipe;

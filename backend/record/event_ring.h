@@ -1,5 +1,5 @@
-// EventRing: the way of an event, or of a sample of a counter, from the thread that it happened on to the one that writes
-// it to a file. A ring is of one track.
+// EventRing: the way of an event, or of a sample of a counter, from the thread that it happened on to the one that
+// writes it to a file. A ring is of one track.
 //
 // One thread pushes, one writer takes. Nothing locks and nothing waits: a record that finds no room is dropped and
 // counted, since a profiler must not slow down what it measures. The two ends keep their counters on cache lines of

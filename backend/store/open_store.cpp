@@ -113,7 +113,8 @@ ColumnsByTable columns_of_tables(Database& db) {
   ColumnsByTable tables;
   Statement rows(db,
                  "SELECT t.name, c.name FROM main.sqlite_master t, pragma_table_info(t.name) c "
-                 "WHERE t.type = 'table' AND t.rootpage > 0 AND t.name NOT LIKE 'sqlite_%' ORDER BY t.name, c.cid");
+                 "WHERE t.type = 'table' AND t.rootpage > 0 AND t.sql LIKE 'CREATE TABLE %' AND t.name NOT LIKE "
+                 "'sqlite_%' ORDER BY t.name, c.cid");
   while (rows.step()) tables[rows.text(0)].push_back(rows.text(1));
   return tables;
 }
@@ -216,40 +217,15 @@ OpenedStore opened(Database db, EventTables tables) {
 
 }  // namespace
 
-bool is_ordinary_table(Database& db, std::string_view table) {
-  Statement rows(db,
-                 "SELECT ifnull(type = 'table' AND rootpage > 0 AND sql LIKE 'CREATE TABLE %', 0) "
-                 "FROM main.sqlite_master WHERE name = ? COLLATE NOCASE");
-  rows.bind(0, table);
-  bool found = false;
-  for (;;) {
-    // SQLite makes its tables of the rows before the first that it cannot read.
-    const auto row = capture([&] { return rows.step(); });
-    if (!row || !*row) return found;
-    if (!rows.flag(0)) return false;
-    found = true;
-  }
-}
-
-void check_damaged(Database& db) {
-  check_views(db);
-  std::optional<int> min_reader, in_header;
-  const auto keep = [](std::optional<int>& number, const Result<int>& read) {
-    if (read) number = *read;
-  };
-  if (is_ordinary_table(db, "meta")) keep(min_reader, capture([&] { return meta_number(db, "min_reader"); }));
-  keep(in_header, capture([&] {
-         Statement header(db, "PRAGMA main.user_version");
-         return header.step() ? header.count(0) : 0;
-       }));
-  // What a newer file needs is in `meta`; where that is lost nothing says that we know its tables.
-  check_min_reader(db, min_reader.value_or(in_header.value_or(0)));
-}
-
 OpenedStore open_store(const std::string& path, EventTables tables) {
   check_kind(path);
   check_header(path);
   return opened(checked(Database::open_read_only(path)), tables);
+}
+
+OpenedStore open_damaged(const std::string& path, bool keeps_log) {
+  check_kind(path);
+  return opened(checked(Database::open_damaged(path, keeps_log)), EventTables::kNo);
 }
 
 OpenedStore open_shard(const std::string& path, EventTables tables) {

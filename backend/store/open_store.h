@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "backend/record/rank_records.h"
 #include "backend/store/records.h"
@@ -19,12 +18,6 @@ struct OpenedStore {
   ShardRecord shard;
 };
 
-// Whether the list of tables has a table of rows by that name, and no view or virtual table.
-bool is_ordinary_table(Database& db, std::string_view table);
-// Of a damaged file. Throws Error (kStoreVersion) when it says that a newer program is needed: read by this one it
-// would seem empty. What it cannot say any more is no fault here.
-void check_damaged(Database& db);
-
 // Whether a connection gets the tables of event_table.h and the views of schemas/views in its temp schema: who asks no
 // question in SQL, and opens many shards, does without.
 enum class EventTables { kYes, kNo };
@@ -33,6 +26,10 @@ enum class EventTables { kYes, kNo };
 OpenedStore open_store(const std::string& path, EventTables tables = EventTables::kYes);
 // The same of a shard, with or without a write-ahead log; kStoreForeign when it is none.
 OpenedStore open_shard(const std::string& path, EventTables tables = EventTables::kYes);
+
+// Either kind, also when it is cut short or damaged: only the list of its tables and `meta` must be readable. Without
+// the tables of event_table.h.
+OpenedStore open_damaged(const std::string& path, bool keeps_log);
 
 // Makes those tables and views on a connection to a store. Throws Error.
 void add_event_tables(Database& db);

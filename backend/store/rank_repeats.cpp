@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "backend/store/open_store.h"
 #include "backend/store/sqlite/table_rows.h"
 
 namespace spscope {
@@ -20,11 +19,9 @@ RankRepeat rank_repeat_of(const Statement& row) {
   return {RunId{row.integer(0)}, row.count(1), row.count(2), row.integer(3), row.integer(4), row.count(5)};
 }
 
-std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank, bool tolerant) {
-  if (tolerant && !is_ordinary_table(db, "rank_repeat"))
-    throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": it has no table rank_repeat", db.path()));
+std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank) {
   std::optional<std::int64_t> first_ns;
-  read_rows(db, "rank_repeat", kRankRepeatColumns, tolerant, [&](const Statement& row) {
+  read_rows(db, "rank_repeat", kRankRepeatColumns, [&](const Statement& row) {
     const RankRepeat repeat = rank_repeat_of(row);
     if (!rank || repeat.holds(*rank)) first_ns = std::min(first_ns.value_or(repeat.begin_ns), repeat.begin_ns);
   });

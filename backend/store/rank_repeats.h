@@ -15,8 +15,9 @@ namespace spscope {
 inline constexpr std::string_view kRankRepeatColumns = "run_id, repeat, rank, begin_ns, end_ns, ranks";
 RankRepeat rank_repeat_of(const Statement& row);
 
-// The first begin of a rank's repeats, or of all ranks', whatever clock they are on. Throws Error as read_rows does.
-std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank, bool tolerant);
+// The first begin of a rank's repeats, or of all ranks', on the clock of the file; rows that cannot be read are
+// skipped.
+std::optional<std::int64_t> first_rank_repeat_ns(Database& db, std::optional<int> rank);
 
 // Gives each row of `repeat` the time from the first begin to the last end of its ranks. Of the runs that ranks
 // recorded, a repeat that not all ranks of its plan have a row of has no timeline, since it is not known which events

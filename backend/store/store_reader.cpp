@@ -308,8 +308,9 @@ std::optional<Timeline> StoreReader::timeline(RunId run, int repeat) const {
   // The number of ops is not believed before that many events were read.
   std::vector<OpEvent> events = state_->events.op_events(run, whole.begin_ns, whole.end_ns);
   std::erase_if(events, [&](const OpEvent& e) {
-    return std::ranges::any_of(
-        windows, [&](const RankRepeat& r) { return r.holds(e.rank) && (e.post_ns < r.begin_ns || e.post_ns > r.end_ns); });
+    return std::ranges::any_of(windows, [&](const RankRepeat& r) {
+      return r.holds(e.rank) && (e.post_ns < r.begin_ns || e.post_ns > r.end_ns);
+    });
   });
   const bool unfinished = std::ranges::any_of(events, [](const OpEvent& e) { return e.end_ns == kNeverEnded; });
   if (unfinished || (std::ssize(events) < num_ops && state_->misses_events())) return std::nullopt;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# recover makes a sound file of a damaged one: what can be read is kept, what cannot is counted and named by doctor,
-# report and compare. The input stays as it is.
+# recover makes a sound file of a damaged one: the rows that SQLite can read are kept, what is missing is counted and named
+# by doctor, report and compare, and no figure of a part is shown as if it were whole. The input stays as it is.
 # labels: hostile
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
@@ -32,20 +32,52 @@ expect_json 'd["recording"]["unreadable"] > 0' \
 expect_exit 0 report saved.db
 expect_out 'Recording'
 
-# A strategy whose row is gone takes its figures with it, and not its events.
+# answer SQL: what it says of saved.db, one row a line.
+answer() {
+  expect_exit 0 sql saved.db "$1" --csv
+  tail -n +2 "$out" | tr -d '\r'
+}
+# damaged STATEMENT...: saved.db is what recover makes of kept.db after them.
+damaged() {
+  cp kept.db damaged.db
+  python3 -B "$scripts/edit_store.py" damaged.db 'PRAGMA ignore_check_constraints = 1' "$@"
+  rm -f saved.db
+  expect_exit 0 recover damaged.db -o saved.db
+  expect_exit 0 doctor saved.db
+  expect_out 'all of them whole'
+}
+
+# The page of all strategies: their runs go with them, the events stay.
 cp kept.db damaged.db
-python3 -B "$scripts/edit_store.py" damaged.db "DELETE FROM strategy WHERE name = 'ulysses'"
+python3 - <<'END'
+import sqlite3
+db = sqlite3.connect("file:damaged.db?mode=ro", uri=True)
+page = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'strategy'").fetchone()[0]
+size = db.execute("PRAGMA page_size").fetchone()[0]
+db.close()
+with open("damaged.db", "r+b") as file:
+    file.seek((page - 1) * size)
+    file.write(bytes(size))
+END
 rm saved.db
 expect_exit 0 recover damaged.db -o saved.db
-expect_err '1 layer passes are of a strategy whose row is lost'
-expect_exit 0 sql saved.db 'SELECT s.name, r.finished, count(*) > 0 FROM event e JOIN run r ON r.run_id = e.run_id
-  LEFT JOIN strategy s ON s.strategy_id = r.strategy_id GROUP BY r.run_id' --csv
-expect_out 'ring,1,1' 'unknown,0,1'
+expect_err 'table strategy of' '1 range of rows that SQLite cannot read'
+expect_exit 0 doctor saved.db
+[ "$(answer 'SELECT count(*) FROM event' | xargs)" -gt 0 ] || fail "the events went with the strategies"
+[ "$(answer 'SELECT count(*) FROM run WHERE finished')" = 0 ] || fail "runs without a strategy count as finished"
+
+# A row of run 2 is invalid, and those of run 1 are gone: neither has all its figures.
+for gone in "rank_usage WHERE run_id = 1 AND rank = 1" "traffic WHERE run_id = 1 AND src = 0" "repeat WHERE run_id = 1"; do
+  damaged "UPDATE rank_usage SET tiles = 'many' WHERE run_id = 2 AND rank = 0" "DELETE FROM $gone"
+  [ "$(answer 'SELECT count(*) FROM run WHERE finished')" = 0 ] || fail "a run without $gone counts as finished"
+done
+damaged "UPDATE rank_usage SET tiles = 'many' WHERE run_id = 2 AND rank = 0"
+[ "$(answer 'SELECT run_id FROM run WHERE finished')" = 1 ] || fail "a run that lost nothing counts as not finished"
+
+# Nothing says which events are of which repeat.
+damaged "UPDATE rank_repeat SET begin_ns = 'early' WHERE run_id = 1 AND rank = 0"
+[ "$(answer 'SELECT count(*) FROM repeat WHERE has_timeline')" = 0 ] || fail "there are timelines without their times"
 expect_exit 0 compare saved.db
-expect_out 'ring'
-rm damaged.db
-expect_exit 0 recover saved.db -o damaged.db
-expect_not_err 'row is lost'
 
 # Cut short: what is left is read.
 size=$(stat -c %s kept.db)

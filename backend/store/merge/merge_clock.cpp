@@ -9,7 +9,6 @@
 #include <set>
 
 #include "backend/base/clock_drift.h"
-#include "backend/base/result.h"
 #include "backend/store/rank_repeats.h"
 
 namespace spscope {
@@ -36,7 +35,7 @@ double drift_of(const MergeSource& source, const Statement& fit) {
 
 void read_clocks(const MergeSource& source, Found& found, Damage& damage) {
   const auto read = [&](std::string_view table, std::string_view columns, auto&& take) {
-    damage.read(source, table, [&] { return read_rows(*source.db, table, columns, damage.tolerant, take); });
+    damage.read(source, table, [&] { return read_rows(*source.db, table, columns, take); });
   };
   read("clock_fit", "rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges", [&](const Statement& fit) {
     const ClockFit line{.raw_zero_ns = fit.integer(1),
@@ -57,19 +56,14 @@ void read_clocks(const MergeSource& source, Found& found, Damage& damage) {
 }
 
 // The first moment that a shard knows of, of one rank or of all.
-std::optional<std::int64_t> first_moment(const MergeSource& source, std::optional<int> rank, Damage& damage) {
+std::optional<std::int64_t> first_moment(const MergeSource& source, std::optional<int> rank) {
   std::optional<std::int64_t> first_ns;
   const auto offer = [&](std::int64_t time_ns) { first_ns = std::min(first_ns.value_or(time_ns), time_ns); };
   for (const SourceTrack& track : source.tracks)
     if (!rank || track.track.rank == *rank)
       for (const ChunkPlace& chunk : track.chunks) offer(chunk.header.begin_min_ns);
-  if (source.db != nullptr) {
-    const auto pass_ns = capture([&] { return first_rank_repeat_ns(*source.db, rank, damage.tolerant); });
-    if (!pass_ns)
-      damage.meet(pass_ns.error(), "when its first repeat began is not known");
-    else if (*pass_ns)
-      offer(**pass_ns);
-  }
+  if (source.db != nullptr)
+    if (const std::optional<std::int64_t> pass_ns = first_rank_repeat_ns(*source.db, rank)) offer(*pass_ns);
   return first_ns;
 }
 
@@ -84,7 +78,7 @@ std::set<int> ranks_of(const MergeSource& source) {
 }
 
 // Zero of the run on the raw clock that all processes of a host share.
-ClockFit shared_zero(std::span<const MergeSource> sources, const std::map<int, ClockFit>& fits, Damage& damage) {
+ClockFit shared_zero(std::span<const MergeSource> sources, const std::map<int, ClockFit>& fits) {
   if (!fits.empty()) {
     ClockFit zero = fits.begin()->second;
     zero.drift = 0;
@@ -94,7 +88,7 @@ ClockFit shared_zero(std::span<const MergeSource> sources, const std::map<int, C
   std::optional<std::int64_t> first_ns;
   for (const MergeSource& source : sources) {
     if (source.shard.clock != ShardClock::kRaw) continue;
-    const std::optional<std::int64_t> first_here = first_moment(source, std::nullopt, damage);
+    const std::optional<std::int64_t> first_here = first_moment(source, std::nullopt);
     if (first_here) first_ns = std::min(first_ns.value_or(*first_here), *first_here);
   }
   return {.raw_zero_ns = first_ns.value_or(0)};
@@ -110,7 +104,7 @@ MergeClocks::MergeClocks(std::span<const MergeSource> sources, Damage& damage) {
   exchanges_ = std::move(found.samples);
   for (const auto& [rank, samples] : exchanges_)
     if (!fits_.contains(rank)) fits_.emplace(rank, fit_clock(samples));
-  const ClockFit zero = shared_zero(sources, fits_, damage);
+  const ClockFit zero = shared_zero(sources, fits_);
   const std::string host =
       fits_.empty() ? (found.boots.empty() ? "" : found.boots.begin()->second) : found.boots[fits_.begin()->first];
   without_rank_ = std::move(found.without_rank);
@@ -128,8 +122,7 @@ MergeClocks::MergeClocks(std::span<const MergeSource> sources, Damage& damage) {
         fits_.emplace(rank, zero);
         continue;
       }
-      fits_.emplace(rank,
-                    ClockFit{.raw_zero_ns = first_moment(source, rank, damage).value_or(0), .bound_ns = kNotKnown});
+      fits_.emplace(rank, ClockFit{.raw_zero_ns = first_moment(source, rank).value_or(0), .bound_ns = kNotKnown});
       damage.notes.push_back(
           fmt::format("the clock of rank {} was never compared with that of the run: its times begin at 0", rank));
     }

@@ -27,8 +27,7 @@ void write_batches(Database& out, const MergeEventsInput& input, MergePipe<Event
       chunks.emplace(out, Compress::kYes);
       group = batch->group;
     }
-    for (const NewPyramid& made : batch->pyramids)
-      pyramids.open(made.pyramid_id, batch->rank, made.track, made.base);
+    for (const NewPyramid& made : batch->pyramids) pyramids.open(made.pyramid_id, batch->rank, made.track, made.base);
     if (batch->size() > 0) {
       ChunkAppender::Open& open = chunks->at(batch->track);
       chunks->append(batch->run, open, batch->spans);

@@ -1,14 +1,11 @@
 #include "backend/store/merge/merge_input.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <set>
-#include <system_error>
 #include <tuple>
 
 #include "backend/base/result.h"
@@ -30,50 +27,32 @@ bool keeps_log(const std::string& path) {
   return header[18] == 2;
 }
 
-// What a list of tables that cannot be read hides: everything.
-Error without_tables(const std::string& path, const Error& fault) {
-  return Error(ErrorCode::kStoreCorrupt,
-               fmt::format("nothing of \"{}\" can be read: the list of its tables, from byte 100 on, is damaged or cut "
-                           "off ({})",
-                           path, fault.what()),
-               "copy it again from where it was made, or run again");
+OpenedStore open_undamaged(const std::string& path) {
+  return keeps_log(path) ? open_shard(path, EventTables::kNo) : open_store(path, EventTables::kNo);
 }
 
-// Without our own checks, as far as SQLite itself can read. `fault`: what the checks found. Throws Error when that
-// hides all tables.
-Database open_damaged(const std::string& path, const Error& fault) {
-  if (file_kind(path) != FileKind::kStore) throw fault;
-  Database db = Database::open_damaged(path, keeps_log(path));
-  const auto has_tables = capture([&] { return Statement(db, "SELECT 1 FROM main.sqlite_master LIMIT 1").step(); });
-  if (!has_tables) {
-    require_damage(has_tables.error());
-    throw without_tables(path, fault);
+// A file that SQLite cannot open stays without a database. What is left of it then is the now page beside it, which
+// only the process of a rank has.
+void open_database(MergeSource& source, Damage& damage) {
+  Result<OpenedStore> opened = capture([&] { return open_undamaged(source.path); });
+  if (!opened) {
+    const Error fault = opened.error();
+    damage.require_tolerated(fault);
+    if (fault.code() == ErrorCode::kStoreVersion) throw fault;
+    opened = capture([&] { return open_damaged(source.path, keeps_log(source.path)); });
+    if (!opened && opened.error().code() == ErrorCode::kStoreVersion) throw opened.error();
+    damage.meet(fault, opened ? "it is read as far as SQLite can" : "it is left out");
+    if (!opened) {
+      source.fault = fault;
+      source.shard.kind = ShardKind::kRank;
+      source.shard.clock = ShardClock::kRaw;
+      return;
+    }
   }
-  if (!*has_tables) throw fault;
-  return db;
-}
-
-// What the name of a file says that can no longer say it itself: NAME.rank-3.db or NAME.head.db.
-ShardRecord shard_by_name(const std::string& path) {
-  const std::string stem = std::filesystem::path(path).stem().string();
-  ShardRecord shard;
-  if (stem.ends_with(".head")) {
-    shard.kind = ShardKind::kHead;
-    return shard;
-  }
-  const std::size_t at = stem.rfind(".rank-");
-  if (at == std::string::npos) return shard;
-  shard.kind = ShardKind::kRank;
-  shard.clock = ShardClock::kRaw;
-  const char* const end = stem.data() + stem.size();
-  if (std::from_chars(stem.data() + at + 6, end, shard.rank).ptr != end) shard.rank = -1;
-  return shard;
-}
-
-Database open_sound(const std::string& path, ShardRecord& shard) {
-  OpenedStore opened = keeps_log(path) ? open_shard(path, EventTables::kNo) : open_store(path, EventTables::kNo);
-  shard = opened.shard;
-  return std::move(opened.db);
+  source.shard = opened->shard;
+  source.db = std::make_unique<Database>(std::move(opened->db));
+  source.db->execute("PRAGMA cache_size = -512");  // of each file at once, and each chunk is read once or twice
+  source.db->execute("BEGIN");                     // one state of a shard, whoever still writes to it
 }
 
 std::optional<NowPage> now_page_of(const MergeSource& source, Damage& damage) {
@@ -90,7 +69,7 @@ std::optional<NowPage> now_page_of(const MergeSource& source, Damage& damage) {
 // What `take` can take of a table.
 void read_table(MergeSource& source, std::string_view table, std::string_view columns, Damage& damage,
                 const std::function<void(const Statement&)>& take) {
-  damage.read(source, table, [&] { return read_rows(*source.db, table, columns, damage.tolerant, take); });
+  damage.read(source, table, [&] { return read_rows(*source.db, table, columns, take); });
 }
 
 ChunkPlace chunk_of(const Statement& row) {
@@ -118,16 +97,11 @@ void read_tracks(MergeSource& source, Damage& damage) {
     source.place_of_track.emplace(source.tracks[i].track.track_id, i);
   read_table(source, "ledger", "track_id, sent, stored, dropped, unreadable, lost", damage, [&](const Statement& row) {
     source_track(source, row.integer(0)).ledger = {TrackId{row.integer(0)}, row.integer(1), row.integer(2),
-                                                row.integer(3),           row.integer(4), row.integer(5)};
+                                                   row.integer(3),          row.integer(4), row.integer(5)};
   });
   read_table(source, "chunk", fmt::format("chunk_id, run_id, track_id, seq, {}", kChunkHeaderColumns), damage,
              [&](const Statement& row) { source_track(source, row.integer(2)).chunks.push_back(chunk_of(row)); });
-  for (SourceTrack& track : source.tracks) {
-    std::ranges::stable_sort(track.chunks, {}, &ChunkPlace::seq);
-    const auto same_seq = [](const ChunkPlace& a, const ChunkPlace& b) { return a.seq == b.seq; };
-    if (damage.tolerant)  // damage may show a row twice
-      track.chunks.erase(std::unique(track.chunks.begin(), track.chunks.end(), same_seq), track.chunks.end());
-  }
+  for (SourceTrack& track : source.tracks) std::ranges::stable_sort(track.chunks, {}, &ChunkPlace::seq);
 }
 
 void check_sequence(const MergeSource& source) {
@@ -168,27 +142,9 @@ void read_names(MergeSource& source, Damage& damage) {
 MergeSource open_source(const std::string& path, Damage& damage) {
   MergeSource source;
   source.path = path;
-  auto opened = capture([&] { return std::make_unique<Database>(open_sound(path, source.shard)); });
-  if (!opened && damage.tolerant) {
-    require_damage(opened.error());
-    const Error fault = opened.error();
-    if (fault.code() == ErrorCode::kStoreVersion) throw fault;
-    source.shard = shard_by_name(path);
-    opened = capture([&] { return std::make_unique<Database>(open_damaged(path, fault)); });
-    if (opened) check_damaged(**opened);
-    if (opened && is_ordinary_table(**opened, "meta"))
-      if (auto shard = capture([&] { return shard_record(**opened); }); shard) source.shard = *shard;
-    damage.meet(opened ? fault : opened.error(), opened ? "it is read as far as it can be" : "it is left out");
-  }
+  open_database(source, damage);
   source.now = now_page_of(source, damage);
-  if (!opened) {
-    if (!damage.tolerant) throw opened.error();
-    source.fault = opened.error();
-    return source;
-  }
-  source.db = std::move(*opened);
-  source.db->execute("PRAGMA cache_size = -512");  // of each file at once, and each chunk is read once or twice
-  source.db->execute("BEGIN");                     // one state of a shard, whoever still writes to it
+  if (source.db == nullptr) return source;
   read_tracks(source, damage);
   read_names(source, damage);
   if (!damage.tolerant) check_sequence(source);
@@ -213,46 +169,27 @@ void check_belonging(std::vector<MergeSource>& sources, const Damage& damage) {
                 "give the head shard, NAME.head.db, and those of the ranks");
 }
 
-// Of the first page of a table; 0 when that is not known.
-std::int64_t first_byte(Database& db, std::string_view table) {
-  const auto found = capture([&] {
-    Statement page(db, "SELECT (rootpage - 1) * page_size FROM main.sqlite_master, pragma_page_size WHERE name = ?");
-    page.bind(0, table);
-    return page.step() ? page.integer(0) : 0;
-  });
-  return found ? *found : 0;
-}
-
 }  // namespace
 
-void Damage::meet(const Error& error, const std::string& what) {
+void Damage::require_tolerated(const Error& error) const {
   if (!tolerant) throw error;
   require_damage(error);
+}
+
+void Damage::meet(const Error& error, const std::string& what) {
+  require_tolerated(error);
   notes.push_back(fmt::format("{}; {}", error.what(), what));
 }
 
 void Damage::read(const MergeSource& source, std::string_view table, const std::function<UnreadRows()>& read) {
-  const auto done = capture([&] {
-    if (!tolerant || is_ordinary_table(*source.db, table)) return read();
-    throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": it has no table {}", source.path, table));
-  });
-  if (!done) {
-    meet(done.error(), fmt::format("table {} is missing", table));
-    lost[std::string(table)].emplace_back();
-    return;
-  }
-  const UnreadRows unread = *done;
+  const UnreadRows unread = read();
   if (!unread.any()) return;
-  std::vector<KeyRange>& keys = lost[std::string(table)];
-  keys.insert(keys.end(), unread.keys.begin(), unread.keys.end());
-  std::vector<std::string> what;
-  const auto count = [&](std::int64_t number, const char* one, const char* many) {
-    if (number > 0) what.push_back(number == 1 ? one : fmt::format("{} {}", number, many));
+  const auto count = [](std::int64_t number, const char* what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
   };
-  count(unread.gaps, "a place that cannot be read", "places that cannot be read");
-  count(unread.bad_rows, "a row that makes no sense", "rows that make no sense");
-  meet(*unread.cause, fmt::format("left out of table {}, which begins at byte {}: {}", table,
-                                  first_byte(*source.db, table), fmt::join(what, " and ")));
+  lost.insert(std::string(table));
+  meet(*unread.cause, fmt::format("table {} of \"{}\" lacks {} that SQLite cannot read and {}", table, source.path,
+                                  count(unread.gaps, "range of rows"), count(unread.bad_rows, "invalid row")));
 }
 
 std::vector<MergeSource> open_sources(std::span<const std::string> paths, Damage& damage) {

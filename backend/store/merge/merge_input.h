@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,17 +23,18 @@ namespace spscope {
 
 struct MergeSource;
 
-// What a merge that tolerates damage passed over: counted for people, in the order in which it was met.
+// What a merge skipped because it was damaged.
 struct Damage {
   bool tolerant = false;
-  std::vector<std::string> notes;
-  // Throws the error unless damage is tolerated; then keeps it as a note. What is no damage (require_damage) ends a
-  // merge however tolerant it is: what another machine could read must not be left out.
-  void meet(const Error& error, const std::string& what);
-  // Runs `read`, which goes through a table of a source, and notes what it passed over, or that the table is missing.
-  void read(const MergeSource& source, std::string_view table, const std::function<UnreadRows()>& read);
+  std::vector<std::string> notes;                // for people, in the order in which it was found
+  std::set<std::string, std::less<>> lost = {};  // tables of which rows are missing
 
-  std::map<std::string, std::vector<KeyRange>, std::less<>> lost;  // by table: where rows may be missing
+  // Throws the error unless damage is tolerated and the error is damage (require_damage).
+  void require_tolerated(const Error& error) const;
+  // The same; otherwise adds a note.
+  void meet(const Error& error, const std::string& what);
+  // Runs `read`, which reads a table of a source, and notes what it skipped.
+  void read(const MergeSource& source, std::string_view table, const std::function<UnreadRows()>& read);
 };
 
 struct ChunkPlace {
@@ -57,7 +59,7 @@ struct SourceCommunicator {
 struct MergeSource {
   std::string path;
   ShardRecord shard;             // kNone: a finished file
-  std::unique_ptr<Database> db;  // absent when nothing of the file can be read
+  std::unique_ptr<Database> db;  // absent when SQLite cannot open the file
   std::optional<Error> fault;    // then: why
   std::optional<NowPage> now;
   std::vector<SourceTrack> tracks;
@@ -65,7 +67,6 @@ struct MergeSource {
   std::map<std::int64_t, std::string> strings;
   std::vector<SourceCommunicator> communicators;
   std::int64_t strings_repaired = 0, strings_cut = 0;
-
 
   bool is_head() const { return shard.kind != ShardKind::kRank; }
 };

@@ -6,20 +6,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <tuple>
 #include <unordered_map>
 
-#include "backend/base/result.h"
 #include "backend/store/chunk/chunk_row.h"
+#include "backend/store/merge/merge_damage.h"
 #include "backend/store/merge/merge_events.h"
 #include "backend/store/merge/merge_ledger.h"
-#include "backend/store/merge/merge_mend.h"
-#include "backend/store/merge/merge_missing_runs.h"
 #include "backend/store/merge/merge_tables.h"
 #include "backend/store/merge/merge_unfinished.h"
 #include "backend/store/new_store.h"
-#include "backend/store/open_store.h"
 
 namespace spscope {
 
@@ -70,43 +66,6 @@ Renumbered renumber(const MergeSource& source, Names& names, Communicators& comm
   for (const SourceCommunicator& communicator : source.communicators)
     numbers.communicators.emplace(communicator.id, communicators.number(communicator.lane, communicator.ranks));
   return numbers;
-}
-
-// Leaves only chunks that can be decoded.
-void check_chunks(MergeSource& source, Damage& damage) {
-  const auto has_chunks = [](const SourceTrack& track) { return !track.chunks.empty(); };
-  if (std::ranges::none_of(source.tracks, has_chunks)) return;  // nor, perhaps, a table of them
-  Statement data(*source.db, kChunkData);
-  std::vector<SpanEvent> spans;
-  std::vector<CounterSample> counters;
-  for (SourceTrack& track : source.tracks) {
-    std::int64_t bad = 0, events = 0, op_min = kNeverEnded, op_max = -1;
-    std::erase_if(track.chunks, [&](const ChunkPlace& chunk) {
-      const auto read = capture([&] {
-        const bool found = data.bind_all(chunk.chunk_id).step();
-        if (found && chunk.header.kind == RecordKind::kCounter)
-          decode_counters(chunk.header, data.blob(0), counters);
-        else if (found)
-          decode_spans(chunk.header, data.blob(0), spans);
-        return found;
-      });
-      data.reset();
-      spans.clear();
-      counters.clear();
-      if (Result<bool> result = read; result && *result) return false;
-      if (!read) require_damage(read.error());
-      ++bad;
-      events += chunk.header.count;
-      op_min = std::min(op_min, chunk.header.op_min);
-      op_max = std::max(op_max, chunk.header.op_max);
-      return true;
-    });
-    track.unreadable = events;
-    if (bad > 0)
-      damage.notes.push_back(
-          fmt::format("{}: {} chunks with {} events of {}, operations {} to {}, cannot be read", source.path, bad,
-                      events, track_text(track.track), op_min, op_max));
-  }
 }
 
 std::vector<MergedTrack> tracks_of(std::span<const MergeSource> sources) {
@@ -199,20 +158,6 @@ void write_incidents(Database& out, std::span<const IncidentRecord> incidents) {
   for (const IncidentRecord& i : incidents) insert.run(i.rank, i.lane, i.op_id, i.run_id, i.kind, i.message);
 }
 
-// A file that says nothing of any run is not made.
-void require_content(Database& out, std::span<const MergeSource> sources, const Damage& damage) {
-  if (Statement(out, "SELECT 1 FROM workload UNION ALL SELECT 1 FROM run LIMIT 1").step()) return;
-  const std::string& path = sources.front().path;
-  if (damage.notes.empty()) throw nothing_recorded(path);
-  std::error_code gone;
-  throw Error(
-      ErrorCode::kStoreCorrupt,
-      fmt::format("nothing of a run can be read in \"{}\": its {} bytes hold neither what was run nor an event; "
-                  "first fault: {}",
-                  path, std::filesystem::file_size(path, gone), damage.notes.front()),
-      "copy it again from where it was made, or run again");
-}
-
 void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOptions& options, Damage& damage,
                 MergeReport& report) {
   create_tables(out, options.tool_version);
@@ -221,11 +166,7 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
   write_incidents(out, options.incidents);
   const MergeClocks clocks(sources, damage);
   merge_tables(out, sources, clocks, damage);
-  if (damage.tolerant) {
-    add_missing_runs(out, sources, damage);
-    mend_tables(out, sources, damage);
-    require_content(out, sources, damage);
-  }
+  if (damage.tolerant) make_consistent(out, sources, damage);
 
   Names names(out);
   Communicators communicators(out);

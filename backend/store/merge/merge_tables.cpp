@@ -35,10 +35,11 @@ constexpr MergedTable kTables[] = {
 };
 
 // Of repeats that two shards have, the first counts.
-UnreadRows copy_rank_repeats(Database& out, const MergeSource& source, const MergeClocks& clocks, bool tolerant) {
-  Statement insert(out,
-                   "INSERT OR IGNORE INTO rank_repeat (run_id, rank, repeat, ranks, begin_ns, end_ns) VALUES (?, ?, ?, ?, ?, ?)");
-  return read_rows(*source.db, "rank_repeat", kRankRepeatColumns, tolerant, [&](const Statement& row) {
+UnreadRows copy_rank_repeats(Database& out, const MergeSource& source, const MergeClocks& clocks) {
+  Statement insert(
+      out,
+      "INSERT OR IGNORE INTO rank_repeat (run_id, rank, repeat, ranks, begin_ns, end_ns) VALUES (?, ?, ?, ?, ?, ?)");
+  return read_rows(*source.db, "rank_repeat", kRankRepeatColumns, [&](const Statement& row) {
     const RankRepeat repeat = rank_repeat_of(row);
     const ClockFit* fit = clocks.fit(source, repeat.rank);
     const std::int64_t begin_ns = on_run_clock(fit, repeat.begin_ns);
@@ -48,12 +49,12 @@ UnreadRows copy_rank_repeats(Database& out, const MergeSource& source, const Mer
 }
 
 // What meta says of the run itself. The rest says what the file is and is made anew.
-UnreadRows copy_meta(Database& out, const MergeSource& head, bool tolerant) {
+UnreadRows copy_meta(Database& out, const MergeSource& head) {
   constexpr std::string_view kMade[] = {
       "schema_version", "min_reader", "tool_version",     "shard",       "collection",
       "clock",          "shard_rank", "strings_repaired", "strings_cut", "recorded_until_ns"};
   Statement insert(out, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)");
-  return read_rows(*head.db, "meta", "key, value", tolerant, [&](const Statement& row) {
+  return read_rows(*head.db, "meta", "key, value", [&](const Statement& row) {
     const std::string key = row.text(0);
     if (std::ranges::find(kMade, key) == std::end(kMade)) insert.run(key, row.text(1));
   });
@@ -75,16 +76,15 @@ void write_clocks(Database& out, const MergeClocks& clocks) {
 }
 
 // Those of the head first: it knows which was the first cause.
-UnreadRows copy_incidents(Database& out, const MergeSource& source, bool tolerant) {
+UnreadRows copy_incidents(Database& out, const MergeSource& source) {
   Statement insert(out,
                    "INSERT INTO incident (rank, lane, op_id, run_id, kind, message) SELECT ?1, ?2, ?3, ?4, ?5, ?6 "
                    "WHERE NOT EXISTS (SELECT 1 FROM incident WHERE rank = ?1 AND kind = ?5 AND message = ?6)");
-  return read_rows(*source.db, "incident", "rank, lane, op_id, run_id, kind, message", tolerant,
-                   [&](const Statement& row) {
-                     insert.reset();
-                     for (int i = 0; i < 6; ++i) insert.copy(i, row, i);
-                     insert.try_run();
-                   });
+  return read_rows(*source.db, "incident", "rank, lane, op_id, run_id, kind, message", [&](const Statement& row) {
+    insert.reset();
+    for (int i = 0; i < 6; ++i) insert.copy(i, row, i);
+    insert.try_run();
+  });
 }
 
 // Whether ranks recorded a run: it came from the head of a collection, and its events did not.
@@ -117,11 +117,11 @@ void merge_tables(Database& out, std::span<const MergeSource> sources, const Mer
       if (table.rule == MergeRule::kAll || (table.rule == MergeRule::kHead && source.is_head()))
         damage.read(source, table.name, [&] {
           return copy_rows(*source.db, out, table.name,
-                           {.keeps_first = table.rule == MergeRule::kAll, .tolerant = damage.tolerant});
+                           table.rule == MergeRule::kAll ? OnSameKey::kKeepFirst : OnSameKey::kReject);
         });
-    damage.read(source, "rank_repeat", [&] { return copy_rank_repeats(out, source, clocks, damage.tolerant); });
-    damage.read(source, "incident", [&] { return copy_incidents(out, source, damage.tolerant); });
-    if (source.is_head()) damage.read(source, "meta", [&] { return copy_meta(out, source, damage.tolerant); });
+    damage.read(source, "rank_repeat", [&] { return copy_rank_repeats(out, source, clocks); });
+    damage.read(source, "incident", [&] { return copy_incidents(out, source); });
+    if (source.is_head()) damage.read(source, "meta", [&] { return copy_meta(out, source); });
   }
   set_repeat_windows(out, RecordedByRanks(sources));
   write_clocks(out, clocks);

@@ -8,13 +8,12 @@
 
 namespace spscope {
 
-struct CopyRules {
-  bool keeps_first = false;  // a row whose key is there already is passed over in silence
-  bool tolerant = false;     // damage is passed over and counted
-};
+// What is done with a row whose key is already in the output.
+enum class OnSameKey { kReject, kKeepFirst };
 
 // All rows of `table`, with the columns that it has in `to`. A row that breaks a rule of the table is damage of `from`:
-// we did not write it. Throws Error: `from` cannot be read, or `to` written.
-UnreadRows copy_rows(Database& from, Database& to, std::string_view table, const CopyRules& rules = {});
+// we did not write it. Returns what
+// was not copied. Throws Error: `to` cannot be written.
+UnreadRows copy_rows(Database& from, Database& to, std::string_view table, OnSameKey same_key = OnSameKey::kReject);
 
 }  // namespace spscope

@@ -1,18 +1,15 @@
-// Going on behind damage. A b-tree answers "the first row whose key is at least k" by looking only at the pages on the
-// way to k, so a page that cannot be read hides the keys of that page and no others. After a fault at key g, keys
-// g + 1, g + 2, ... are asked for, one by one at first and then in steps of an eighth of the way that was made, until
-// one of them is answered: a page of readable rows is missed only when it spans less than an eighth of the damage
-// before it. With a key of two numbers the second is tried to its end, then the first.
+// How reading goes on after damage. "The first row whose key is at least k" touches only the pages on the way from the
+// root to k, so a corrupt page hides its own keys and no others. After an error at key k the keys k + 1, k + 2, k + 4,
+// ... are tried until SQLite answers; a binary search between the last two finds the first key that it can answer. That
+// is at most 126 statements a gap. Readable rows are missed only where they are fewer than those of the gap before
+// them.
 #include "backend/store/sqlite/table_rows.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
 #include <string>
-#include <tuple>
-#include <vector>
 
 #include "backend/base/memory_refused.h"
 #include "backend/base/result.h"
@@ -21,168 +18,121 @@ namespace spscope {
 
 namespace {
 
-constexpr std::int64_t kSingleSteps = 1024;
-constexpr std::int64_t kWholeSteps = 4;  // first numbers of which the second is tried too
-constexpr std::int64_t kMaxFirstKey = std::numeric_limits<std::int64_t>::max() / 2;
-constexpr std::int64_t kMaxSecondKey = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kMinRowBytes = 4;  // what the smallest row takes of a page
+constexpr std::int64_t kMaxKey = std::numeric_limits<std::int64_t>::max() / 4;  // of those that are looked for
+constexpr std::int64_t kMaxGaps = 1000;
+constexpr std::int64_t kMinRowBytes = 4;  // of the smallest row in its page
 
-// Columns by which reading can go on: none, one or two.
-std::vector<std::string> keys_of(Database& db, std::string_view table) {
+// The column by which reading can go on; "" when there is none.
+std::string key_of(Database& db, std::string_view table) {
   if (capture([&] { return Statement(db, fmt::format("SELECT rowid FROM main.{} LIMIT 0", table)).step(); }))
-    return {"rowid"};
-  std::vector<std::string> keys;
-  Statement columns(db, "SELECT name, type FROM pragma_table_info(?) WHERE pk BETWEEN 1 AND 2 ORDER BY pk");
-  columns.bind(0, table);
-  while (columns.step() && columns.text(1) == "INTEGER") keys.push_back(columns.text(0));
-  return keys;
+    return "rowid";
+  Statement first(db, "SELECT name FROM pragma_table_info(?) WHERE pk = 1 AND type = 'INTEGER'");
+  first.bind(0, table);
+  return first.step() ? first.text(0) : "";
 }
 
-std::string select_from(std::string_view table, std::string_view columns, const std::vector<std::string>& keys) {
-  if (keys.empty()) return fmt::format("SELECT {} FROM main.{}", columns, table);
-  const std::string order = keys.size() == 1 ? keys[0] : keys[0] + ", " + keys[1];
-  return fmt::format("SELECT {}, {} FROM main.{} WHERE ({}) >= ({}) ORDER BY {}", columns, order, table, order,
-                     keys.size() == 1 ? "?" : "?, ?", order);
+std::string select_from(std::string_view table, std::string_view columns, const std::string& key) {
+  if (key.empty()) return fmt::format("SELECT {} FROM main.{}", columns, table);
+  return fmt::format("SELECT {}, {} FROM main.{} WHERE {} >= ? ORDER BY {}", columns, key, table, key, key);
 }
 
-std::int64_t longer(std::int64_t step) { return step + (step < kSingleSteps ? 1 : step / 8); }
-
-struct Key {
-  std::int64_t first = std::numeric_limits<std::int64_t>::min();
-  std::int64_t second = std::numeric_limits<std::int64_t>::min();
-  bool operator<(const Key& other) const { return std::tie(first, second) < std::tie(other.first, other.second); }
-};
+// No file of this size has more rows: damaged pages may refer to each other in circles.
+std::int64_t most_rows(Database& db) {
+  Statement bytes(db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+  return bytes.step() ? bytes.integer(0) / kMinRowBytes + 1 : 0;
+}
 
 class Reading {
  public:
-  Reading(Database& db, std::string_view table, std::string_view columns, bool tolerant,
+  Reading(Database& db, std::string_view table, std::string_view columns,
           const std::function<void(const Statement&)>& read)
-      : keys_(keys_of(db, table)),
-        rows_(db, select_from(table, columns, keys_)),
-        key_at_(rows_.num_columns() - static_cast<int>(keys_.size())),
-        tolerant_(tolerant),
+      : key_(key_of(db, table)),
+        rows_(db, select_from(table, columns, key_)),
+        key_at_(rows_.num_columns() - 1),
         read_(read),
         rows_left_(most_rows(db)) {}
 
   UnreadRows run() {
-    Key at;
-    while (!read_from(at)) {
-      const std::optional<Key> next = keys_.empty() || rows_left_ <= 0 ? std::nullopt : next_readable(at);
-      KeyRange& gap = unread_.keys.emplace_back();
-      gap.first = at.first;
-      if (!next) break;
-      gap.last = next->first;
-      at = *next;
+    std::optional<std::int64_t> from = std::numeric_limits<std::int64_t>::min();
+    while (from && !read_from(*from)) {
+      ++unread_.gaps;
+      const bool goes_on = !key_.empty() && rows_left_ > 0 && unread_.gaps < kMaxGaps;
+      from = goes_on ? next_readable(std::max<std::int64_t>(last_key_.value_or(-1), -1)) : std::nullopt;
     }
     return std::move(unread_);
   }
 
  private:
-  void pass_over(const Error& error, std::int64_t& count) {
-    if (!tolerant_) throw error;
+  void skip(const Error& error) {
     require_damage(error);
     if (!unread_.cause) unread_.cause = error;
-    ++count;
   }
 
-  Statement& ask(const Key& from) {
-    if (keys_.size() == 2) return rows_.bind_all(from.first, from.second);
-    return keys_.empty() ? rows_.bind_all() : rows_.bind_all(from.first);
-  }
+  Statement& ask(std::int64_t from) { return key_.empty() ? rows_.bind_all() : rows_.bind_all(from); }
 
-  Key key() const {
-    Key key;
-    if (!keys_.empty()) key.first = rows_.integer(key_at_);
-    key.second = keys_.size() == 2 ? rows_.integer(key_at_ + 1) : 0;
-    return key;
-  }
-
-  void take(Key& at) {
-    const Key here = key();
-    if (here < at) {  // keys ascend: an earlier one was damaged, and says nothing of what lies before it
-      pass_over(Error(ErrorCode::kStoreCorrupt, "its keys are out of order"), unread_.bad_rows);
-      unread_.keys.emplace_back();
+  // Whether the end of the table was reached.
+  bool read_from(std::int64_t from) {
+    ask(from);
+    for (;;) {
+      const Result<bool> stepped = capture([&] { return rows_.step(); });
+      if (!stepped) return skip(stepped.error()), false;
+      if (!*stepped) return true;
+      if (rows_left_-- <= 0) return skip(Error(ErrorCode::kStoreCorrupt, "it has more rows than its file can")), false;
+      const auto taken = capture([&] { return take(), true; });
+      if (taken) continue;
+      skip(taken.error());
+      ++unread_.bad_rows;
     }
-    at = std::max(at, here);
+  }
+
+  void take() {
+    if (!key_.empty()) {
+      const std::int64_t key = rows_.integer(key_at_);
+      if (last_key_ && (key_ == "rowid" ? key <= *last_key_ : key < *last_key_))
+        throw Error(ErrorCode::kStoreCorrupt, fmt::format("row {} comes after row {}", key, *last_key_));
+      last_key_ = key;
+    }
     read_(rows_);
   }
 
-  // Whether the end of the table was reached. `at` then is the largest key that was met, or what it was.
-  bool read_from(Key& at) {
-    ask(at);
-    for (;; --rows_left_) {
-      const auto row = capture([&] { return rows_.step(); });
-      if (Result<bool> stepped = row; stepped && !*stepped) return true;
-      if (!row || (tolerant_ && rows_left_ <= 0)) {
-        pass_over(row ? Error(ErrorCode::kStoreCorrupt, "it has more rows than it has room for") : row.error(),
-                  unread_.gaps);
-        rows_.reset();
-        return false;
-      }
-      const auto taken = capture([&] {
-        take(at);
-        return true;
-      });
-      if (!taken) {
-        pass_over(taken.error(), unread_.bad_rows);
-        const auto here = capture([&] { return key(); });
-        unread_.keys.push_back(here && !keys_.empty() ? KeyRange{here->first, here->first} : KeyRange{});
-      }
-    }
-  }
-
-  // Whether rows at `from` or behind it can be read. Where there are none, they can, and reading ends.
-  bool is_readable(const Key& from) {
-    ask(from);
-    const auto row = capture([&] { return rows_.step(); });
-    if (!row) require_damage(row.error());
+  bool is_readable(std::int64_t key) {
+    ask(key);
+    const Result<bool> stepped = capture([&] { return rows_.step(); });
+    if (!stepped) require_damage(stepped.error());
     rows_.reset();
-    return row.has_value();
+    return stepped.has_value();
   }
 
-  std::optional<Key> next_second(std::int64_t first, std::int64_t after) {
-    after = std::max<std::int64_t>(after, -1);
-    for (std::int64_t step = 1; step <= kMaxSecondKey - after; step = longer(step))
-      if (const Key next{first, after + step}; is_readable(next)) return next;
-    return std::nullopt;
-  }
-
-  std::optional<Key> next_readable(const Key& after) {
-    if (keys_.size() == 2 && after.first >= 0)
-      if (const auto next = next_second(after.first, after.second)) return next;
-    const std::int64_t first = std::max<std::int64_t>(after.first, -1);  // no key of ours is smaller
-    for (std::int64_t step = 1; step <= kMaxFirstKey - first; step = longer(step)) {
-      if (const Key next{first + step, -1}; is_readable(next)) return next;
-      if (keys_.size() == 2 && step <= kWholeSteps)
-        if (const auto next = next_second(first + step, -1)) return next;
+  std::optional<std::int64_t> next_readable(std::int64_t after) {
+    std::int64_t step = 1;
+    for (; step <= kMaxKey - after && !is_readable(after + step);) step *= 2;
+    if (step > kMaxKey - after) return std::nullopt;
+    std::int64_t unreadable = after + step / 2, readable = after + step;
+    while (readable - unreadable > 1) {
+      const std::int64_t middle = unreadable + (readable - unreadable) / 2;
+      (is_readable(middle) ? readable : unreadable) = middle;
     }
-    return std::nullopt;
+    return readable;
   }
 
-  std::vector<std::string> keys_;
+  std::string key_;
   Statement rows_;
   int key_at_;
-  bool tolerant_;
   const std::function<void(const Statement&)>& read_;
   std::int64_t rows_left_;
+  std::optional<std::int64_t> last_key_;  // the largest so far
   UnreadRows unread_;
 };
 
 }  // namespace
 
-std::int64_t most_rows(const Database& db) {
-  std::int64_t bytes = 0;
-  for (const std::string& file : {db.path(), db.path() + "-wal"}) {
-    std::error_code absent;
-    const std::uintmax_t size = std::filesystem::file_size(file, absent);
-    if (!absent) bytes += static_cast<std::int64_t>(size);
-  }
-  return bytes / kMinRowBytes + 1;
+void UnreadRows::require_none() const {
+  if (cause) throw *cause;
 }
 
-UnreadRows read_rows(Database& db, std::string_view table, std::string_view columns, bool tolerant,
+UnreadRows read_rows(Database& db, std::string_view table, std::string_view columns,
                      const std::function<void(const Statement&)>& read) {
-  return Reading(db, table, columns, tolerant, read).run();
+  return Reading(db, table, columns, read).run();
 }
 
 void require_damage(const Error& error) {

@@ -1,0 +1,163 @@
+#include "backend/store/merge/merge_damage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "backend/base/result.h"
+#include "backend/store/check_rows.h"
+#include "backend/store/open_store.h"
+
+namespace spscope {
+namespace {
+
+// Whether the bytes of a chunk are there and are its events.
+bool is_sound(Statement& data, const ChunkPlace& chunk) {
+  std::vector<SpanEvent> spans;
+  std::vector<CounterSample> counters;
+  const Result<bool> decoded = capture([&] {
+    if (!data.bind_all(chunk.chunk_id).step()) return false;
+    if (chunk.header.kind == RecordKind::kCounter)
+      decode_counters(chunk.header, data.blob(0), counters);
+    else
+      decode_spans(chunk.header, data.blob(0), spans);
+    return true;
+  });
+  data.reset();
+  if (!decoded) require_damage(decoded.error());
+  return decoded && *decoded;
+}
+
+// Plans and masks are only stored whole.
+void drop_damaged_rows(Database& out, Damage& damage) {
+  for (const auto& [table, key] : {std::pair("plan", "plan_id"), {"mask", "mask_id"}, {"mask_thumbnail", "mask_id"}}) {
+    std::vector<BadRow> damaged;
+    check_rows(out, table, [&](const BadRow& row) { damaged.push_back(row); });
+    Statement drop(out, fmt::format("DELETE FROM {} WHERE {} = ?", table, key));
+    for (const BadRow& row : damaged) {
+      drop.run(row.first_key);
+      damage.meet(row.error, fmt::format("{} {} is left out", table, row.first_key));
+      damage.lost.emplace(table);
+    }
+  }
+}
+
+// What refers to a row that is lost goes with it, parents first. A strategy is illegal when it has problems, and only
+// then. A finished run has figures of each rank of its plan, the traffic that they add up to, and as many repeats as
+// the others of its strategy.
+constexpr const char* kDropOrphans = R"sql(
+DELETE FROM strategy WHERE legal = (strategy_id IN (SELECT strategy_id FROM problem));
+DELETE FROM strategy WHERE workload_id NOT IN (SELECT workload_id FROM workload);
+DELETE FROM strategy_parameter WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
+DELETE FROM strategy_node WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
+DELETE FROM strategy_group WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
+DELETE FROM problem WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
+DELETE FROM plan_op WHERE plan_id NOT IN (SELECT plan_id FROM plan);
+DELETE FROM plan_part WHERE plan_id NOT IN (SELECT plan_id FROM plan);
+DELETE FROM mask_place WHERE mask_id NOT IN (SELECT mask_id FROM mask);
+DELETE FROM mask_thumbnail WHERE mask_id NOT IN (SELECT mask_id FROM mask);
+DELETE FROM run WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
+DELETE FROM rank_usage WHERE run_id NOT IN (SELECT run_id FROM run);
+DELETE FROM traffic WHERE run_id NOT IN (SELECT run_id FROM run);
+DELETE FROM repeat WHERE run_id NOT IN (SELECT run_id FROM run);
+UPDATE run SET plan_id = NULL, finished = 0 WHERE plan_id IS NOT NULL AND plan_id NOT IN (SELECT plan_id FROM plan);
+UPDATE repeat SET has_timeline = 0 WHERE run_id IN (SELECT run_id FROM run WHERE plan_id IS NULL);
+)sql";
+
+// A finished run has figures of each rank of its plan, the traffic that they add up to, and as many repeats as the
+// others of its strategy.
+constexpr const char* kUnfinishIncomplete = R"sql(
+WITH figures AS (
+  SELECT run_id, strategy_id, (SELECT ranks FROM plan p WHERE p.plan_id = run.plan_id) AS ranks,
+    (SELECT count(*) FROM rank_usage u WHERE u.run_id = run.run_id) AS usages,
+    (SELECT count(*) FROM repeat r WHERE r.run_id = run.run_id) AS repeats,
+    (SELECT total(bytes_sent_intra_node) + total(bytes_sent_inter_node) FROM rank_usage u WHERE u.run_id = run.run_id)
+      AS sent,
+    (SELECT total(bytes) FROM traffic t WHERE t.run_id = run.run_id) AS moved
+  FROM run WHERE finished)
+UPDATE run SET finished = 0 WHERE run_id IN (
+  SELECT run_id FROM figures f WHERE ranks <> usages OR sent <> moved OR repeats = 0
+    OR repeats < (SELECT max(repeats) FROM figures g WHERE g.strategy_id = f.strategy_id));
+)sql";
+
+std::int64_t finished_runs(Database& out) {
+  Statement row(out, "SELECT count(*) FROM run WHERE finished");
+  return row.step() ? row.integer(0) : 0;
+}
+
+void drop_orphans(Database& out, Damage& damage) {
+  const std::int64_t before = finished_runs(out);
+  out.execute(kDropOrphans);
+  for (const char* table : {"rank_usage", "traffic", "repeat"})
+    if (damage.lost.contains(table)) out.execute(kUnfinishIncomplete);
+  for (const char* table : {"chunk", "track", "ledger", "rank_repeat"})
+    if (damage.lost.contains(table)) out.execute("UPDATE repeat SET has_timeline = 0");
+  if (const std::int64_t lost = before - finished_runs(out); lost > 0)
+    damage.notes.push_back(fmt::format("{} layer passes lost a part of their figures and count as not finished", lost));
+}
+
+// Events of a run that has no row belong to none.
+void forget_unknown_runs(Database& out, std::span<MergeSource> sources, Damage& damage) {
+  Statement known(out, "SELECT 1 FROM run WHERE run_id = ?");
+  std::set<RunId> unknown;
+  const auto forget = [&](RunId& run) {
+    if (run == kNoRun || (!unknown.contains(run) && known.bind_all(run).step())) return;
+    unknown.insert(run);
+    run = kNoRun;
+  };
+  for (MergeSource& source : sources) {
+    for (SourceTrack& track : source.tracks)
+      for (ChunkPlace& chunk : track.chunks) forget(chunk.run);
+    if (!source.now) continue;
+    for (NowPage::Line& line : source.now->lines)
+      if (line.whole && line.now.inside_op()) forget(line.now.run);
+  }
+  out.execute(
+      "DELETE FROM rank_repeat WHERE run_id NOT IN (SELECT run_id FROM run);"
+      "UPDATE incident SET run_id = NULL WHERE run_id NOT IN (SELECT run_id FROM run)");
+  if (!unknown.empty())
+    damage.notes.push_back(fmt::format(
+        "{} runs have events and no row: the head shard is missing, or rows of it are; their events belong to no run",
+        unknown.size()));
+}
+
+// A file without a run and without an event is not made.
+void require_content(Database& out, std::span<const MergeSource> sources, const Damage& damage) {
+  if (Statement(out, "SELECT 1 FROM workload UNION ALL SELECT 1 FROM run LIMIT 1").step()) return;
+  for (const MergeSource& source : sources)
+    for (const SourceTrack& track : source.tracks)
+      if (!track.chunks.empty()) return;
+  const MergeSource& first = sources.front();
+  if (damage.notes.empty()) throw nothing_recorded(first.path);
+  throw Error(ErrorCode::kStoreCorrupt,
+              fmt::format("nothing of a run can be read in \"{}\": {}", first.path, damage.notes.front()),
+              "copy it again from where it was made, or run again");
+}
+
+}  // namespace
+
+void check_chunks(MergeSource& source, Damage& damage) {
+  if (source.db == nullptr) return;
+  Statement data(*source.db, kChunkData);
+  for (SourceTrack& track : source.tracks) {
+    const std::size_t chunks = track.chunks.size();
+    std::erase_if(track.chunks, [&](const ChunkPlace& chunk) {
+      const bool sound = is_sound(data, chunk);
+      if (!sound) track.unreadable += chunk.header.count;
+      return !sound;
+    });
+    if (const std::size_t bad = chunks - track.chunks.size(); bad > 0)
+      damage.notes.push_back(fmt::format("{}: {} chunks with {} events of {} cannot be read", source.path, bad,
+                                         track.unreadable, track_text(track.track)));
+  }
+}
+
+void make_consistent(Database& out, std::span<MergeSource> sources, Damage& damage) {
+  drop_damaged_rows(out, damage);
+  if (!damage.lost.empty()) drop_orphans(out, damage);
+  forget_unknown_runs(out, sources, damage);
+  require_content(out, sources, damage);
+}
+
+}  // namespace spscope

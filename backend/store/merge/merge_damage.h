@@ -1,0 +1,20 @@
+// What a tolerant merge (recover) does beyond a strict one: events that cannot be decoded are left out and counted, and
+// rows that refer to lost ones are dropped, so that the strict rest of the merge writes a file whose parts agree.
+#pragma once
+
+#include <span>
+
+#include "backend/store/merge/merge_input.h"
+
+namespace spscope {
+
+// Decodes every chunk of a source once and drops those that cannot be; their events count as unreadable.
+void check_chunks(MergeSource& source, Damage& damage);
+
+// After the tables were copied. Drops plans, masks and rows that are damaged or refer to what is lost. A run of which a
+// part of the figures is lost counts as begun and not finished, and one whose events may be incomplete has no
+// timelines. Events of a run without a row belong to none from here on. Throws Error: nothing of a run and no event is
+// left (kStoreOpen, kStoreCorrupt), `out` cannot be written (kStoreWrite).
+void make_consistent(Database& out, std::span<MergeSource> sources, Damage& damage);
+
+}  // namespace spscope

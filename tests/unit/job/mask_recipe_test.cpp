@@ -1,0 +1,111 @@
+#include "backend/job/mask_recipe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "backend/job/layer_masks.h"
+#include "backend/store/store_reader.h"
+#include "backend/store/store_writer.h"
+#include "tests/unit/store/sample_store.h"
+
+namespace spscope {
+namespace {
+
+using testing::error_of;
+using ::testing::HasSubstr;
+
+bool same_bits(const BlockMask& a, const BlockMask& b) {
+  if (a.heads() != b.heads() || !std::ranges::equal(a.block_starts(), b.block_starts())) return false;
+  for (int head = 0; head < a.heads(); ++head)
+    for (std::int32_t q = 0; q < a.blocks(); ++q)
+      if (!std::ranges::equal(a.row(head, q), b.row(head, q))) return false;
+  return true;
+}
+
+// Writes masks as a run does and reads their records back.
+std::vector<MaskRecord> stored(const std::vector<SourcedMask>& masks) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "masks.db";
+  std::vector<StoredMaskId> ids;
+  {
+    StoreWriter writer(path);
+    for (const SourcedMask& mask : masks) ids.push_back(writer.add_mask(mask.mask, mask.recipe));
+    writer.finish();
+  }
+  const StoreReader reader(path);
+  std::vector<MaskRecord> records;
+  for (const StoredMaskId id : ids) {
+    EXPECT_FALSE(reader.mask_bits(id)) << "the file holds the bits";
+    records.push_back(reader.mask_record(id));
+  }
+  return records;
+}
+
+Job job_with(std::vector<std::string> settings) {
+  JobFlags flags;
+  flags.settings = std::move(settings);
+  flags.settings.insert(flags.settings.end(),
+                        {"mask.seed=77", "mask.density=0.3", "cluster.ranks=2", "run.layers=2", "run.denoise_steps=3"});
+  return load_job(flags);
+}
+
+TEST(MaskRecipe, EveryPatternGivesTheBitsOfTheRun) {
+  for (const Pattern& pattern : patterns()) {
+    const Job job = job_with({"mask.pattern=" + std::string(pattern.name)});
+    const ActivationSource activations(job);
+    const MaskSource source(job, activations);
+    std::vector<SourcedMask> masks;
+    for (const int step : {0, 2})
+      for (const int layer : {0, 1}) masks.push_back(source.at(step, layer).inner);
+    const std::vector<MaskRecord> records = stored(masks);
+    for (std::size_t i = 0; i < masks.size(); ++i) {
+      const BlockMask again = mask_of_recipe(records[i]);
+      EXPECT_EQ(again.hash(), masks[i].mask.hash()) << pattern.name;
+      EXPECT_TRUE(same_bits(again, masks[i].mask)) << pattern.name << " mask " << i;
+    }
+  }
+}
+
+TEST(MaskRecipe, ParametersAndBothAxesAreKept) {
+  const Job job = job_with(
+      {"model.preset=st-mini", "mask.pattern=window", "mask.temporal_pattern=sparge", "mask.sparge.dense_steps=1"});
+  const ActivationSource activations(job);
+  const MaskSource source(job, activations);
+  const LayerMasks masks = source.at(2, 1);
+  ASSERT_TRUE(masks.temporal);
+  const std::vector<MaskRecord> records = stored({masks.inner, *masks.temporal});
+  EXPECT_TRUE(same_bits(mask_of_recipe(records[0]), masks.inner.mask));
+  EXPECT_TRUE(same_bits(mask_of_recipe(records[1]), masks.temporal->mask));
+}
+
+// A recipe comes from a file that anybody may have made.
+TEST(MaskRecipe, OthersAreRefused) {
+  const Job job = job_with({"mask.pattern=paro"});
+  const ActivationSource activations(job);
+  const MaskRecord record = stored({MaskSource(job, activations).at(0, 0).inner}).front();
+  const auto with = [&](const std::string& old, const std::string& text) {
+    MaskRecord changed = record;
+    const std::size_t at = changed.recipe.find(old);
+    EXPECT_NE(at, std::string::npos) << old;
+    changed.recipe.replace(at, old.size(), text);
+    const Error error = error_of([&] { mask_of_recipe(changed); });
+    EXPECT_EQ(error.code(), ErrorCode::kStoreCorrupt) << text;
+    return std::string(error.what());
+  };
+  EXPECT_THAT(with("seed = 77", "seed = 78"), HasSubstr("the hash is"));
+  EXPECT_THAT(with("seed = 77", "seed = \"x\""), HasSubstr("mask.seed has another type"));
+  EXPECT_THAT(with("seed = 77", ""), HasSubstr("mask.seed is missing"));
+  EXPECT_THAT(with("seed = 77", "seed = 77\nsprout = 1"), HasSubstr("mask.sprout is unknown"));
+  EXPECT_THAT(with("\"paro\"", "\"parro\""), HasSubstr("no pattern \"parro\""));
+  EXPECT_THAT(with("[mask]", "[mask"), HasSubstr("recipe"));
+  EXPECT_THAT(with("grid = [", "grid = [-"), HasSubstr("mask.grid"));
+  EXPECT_THAT(with("grid = [", "grid = [1000000, "), HasSubstr("mask.grid"));
+  EXPECT_THAT(with("layer = 0", "layer = 9999"), HasSubstr("mask.layers"));
+  EXPECT_THAT(with("text_tokens = 0", "text_tokens = 2147483647"), HasSubstr("mask 1"));
+  EXPECT_THAT(with("heads = ", "heads = 1"), HasSubstr("heads"));
+}
+
+}  // namespace
+}  // namespace spscope
