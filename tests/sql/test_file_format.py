@@ -38,7 +38,7 @@ class Chunk(unittest.TestCase):
     def test_the_program_reads_it_too(self):
         _, events = worked_example()
         db = open_schema()
-        db.executescript("INSERT INTO track VALUES (1, 0, 0, 0, 0)")
+        db.executescript("INSERT INTO track VALUES (1, 0, '', NULL, NULL, 0, 0, 0, 0)")
         columns = "run_id, strategy_id, layer, denoise_step, compute_source, network_source, timing, planning_ns, density," \
                   " tiles, tiles_redundant, moved_fraction, parameter_bytes, verdict, error_metric, finished"
         db.execute(f"INSERT INTO run ({columns}) VALUES (1, 1, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', 1)")

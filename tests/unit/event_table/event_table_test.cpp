@@ -47,7 +47,7 @@ class EventTable : public ::testing::Test {
     if (end_ns >= 0) Statement(db_, "INSERT INTO repeat VALUES (?, 0, 0, ?, ?, 1)").run(run_id, end_ns, end_ns);
   }
   void add_track(std::int64_t id, int rank, int lane) {
-    Statement(db_, "INSERT INTO track VALUES (?, ?, ?, 0, 0)").run(id, rank, lane);
+    Statement(db_, "INSERT INTO track VALUES (?, 0, '', NULL, NULL, ?, ?, 0, 0)").run(id, rank, lane);
   }
   std::int64_t add_chunk(std::int64_t run, std::int64_t track, const EncodedChunk& chunk) {
     const ChunkHeader& h = chunk.header;
@@ -124,10 +124,10 @@ struct NamedColumn {
   const char* name;
   std::int64_t Shown::*value;
 };
-constexpr NamedColumn kColumns[] = {{"event_id", &Shown::event_id},   {"run_id", &Shown::run_id},
+constexpr NamedColumn kColumns[] = {{"event_id", &Shown::event_id}, {"run_id", &Shown::run_id},
                                     {"track_id", &Shown::track_id}, {"rank", &Shown::rank},
-                                    {"lane", &Shown::lane},           {"begin_ns", &Shown::begin_ns},
-                                    {"end_ns", &Shown::end_ns},       {"op_id", &Shown::op_id}};
+                                    {"lane", &Shown::lane},         {"begin_ns", &Shown::begin_ns},
+                                    {"end_ns", &Shown::end_ns},     {"op_id", &Shown::op_id}};
 
 bool compare(double left, const std::string& op, double right) {
   return op == "="    ? left == right

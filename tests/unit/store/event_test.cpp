@@ -257,7 +257,8 @@ TEST(Events, FlushWritesChunksThatFollowWithoutGaps) {
       writer.checkpoint();
     }
     const std::vector<CounterSample> samples = {{5, 1.5}, {6, -2}, {9, 1e300}};
-    writer.events().append(run, writer.events().track(0, 2, 0), std::span<const CounterSample>(samples));
+    writer.events().append(kNoRun, writer.events().add_track({.kind = TrackKind::kCounter, .name = "power"}),
+                           std::span<const CounterSample>(samples));
     writer.events().count_dropped(b, 2);
     writer.events().count_unreadable(b, 3);
     writer.events().count_lost(b, 4);
@@ -275,7 +276,7 @@ TEST(Events, FlushWritesChunksThatFollowWithoutGaps) {
   int newer = 0;
   reader.events().for_each_chunk({.after_chunk_id = last_chunk - 2}, [&](const StoredChunk&) { ++newer; });
   EXPECT_EQ(newer, 2);
-  EXPECT_EQ(reader.events().counters(RunId{1}, TrackId{3}, {6, 9}), (std::vector<CounterSample>{{6, -2}}));
+  EXPECT_EQ(reader.events().counters(TrackId{3}, {6, 9}), (std::vector<CounterSample>{{6, -2}}));
   EXPECT_EQ(reader.events().ledger()[1], (LedgerRecord{TrackId{2}, 12, 3, 2, 3, 4}));
 }
 

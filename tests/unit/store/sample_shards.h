@@ -8,6 +8,7 @@
 
 #include "backend/record/now_page.h"
 #include "backend/store/chunk/chunk_codec.h"
+#include "backend/store/chunk/chunk_row.h"
 #include "backend/store/sqlite/sqlite.h"
 #include "tests/unit/store/sample_store.h"
 
@@ -56,8 +57,8 @@ class RankShard {
   RankShard(const std::string& path, int rank) : writer_(StoreWriter::shard(path, rank_shard(rank))) {}
 
   void add_track(const Track& track) {
-    Statement(db(), "INSERT OR REPLACE INTO track (track_id, rank, lane, slot, overlapping) VALUES (?, ?, ?, ?, ?)")
-        .run(track.track_id, track.rank, track.lane, track.slot, track.overlapping);
+    Statement insert(db(), kInsertTrack);
+    insert_track(insert, track);
   }
   void add_string(NameId id, const std::string& value) {
     Statement(db(), "INSERT OR REPLACE INTO string (string_id, value) VALUES (?, ?)").run(id, value);

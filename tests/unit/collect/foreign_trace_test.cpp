@@ -1,0 +1,192 @@
+// The trace of another program: tracks without ranks, events without a run, and a counter. Its process is killed, and
+// what it recorded is merged with a run, recovered without one, asked by SQL and exported.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "backend/collect/shard_writer.h"
+#include "backend/exchange/export.h"
+#include "backend/store/merge/merge_shards.h"
+#include "backend/store/store_reader.h"
+#include "tests/unit/store/sample_shards.h"
+
+namespace spscope {
+namespace {
+
+constexpr ClockFit kClock{.raw_zero_ns = 1'000, .offset_ns = 70'000};
+constexpr std::int64_t kShift = 70'000 - 1'000;  // from the clock of the trace to the run clock
+
+Track copies() { return {.kind = TrackKind::kDeviceStream, .name = "copies", .process = "trainer", .device = "gpu 0"}; }
+Track loader() { return {.kind = TrackKind::kHostThread, .name = "loader", .process = "trainer"}; }
+Track power() { return {.kind = TrackKind::kCounter, .name = "power_w", .device = "gpu 0"}; }
+
+// What a collector does, until it is killed: it knows the sink alone. Event i of a track begins at 100 i.
+[[noreturn]] void collect(TraceSink& sink) {
+  sink.set_clock(kClock);
+  EventRing& stream = sink.ring(copies(), 1 << 16);
+  EventRing& thread = sink.ring(loader(), 1 << 16);
+  EventRing& watts = sink.ring(power(), 1 << 16);
+  const NameId copy = sink.name("memcpy"), read = sink.name("read batch");
+  for (std::int64_t i = 0;; ++i) {
+    stream.push({.span = {.begin_ns = 100 * i, .end_ns = 100 * i + 60, .name = copy}});
+    thread.push({.span = {.begin_ns = 100 * i + 5, .end_ns = 100 * i + 95, .name = read}});
+    watts.push(RingRecord::of(CounterSample{100 * i, 0.5 * static_cast<double>(i)}));
+    if (i % 500 == 0) ::usleep(200);
+  }
+}
+
+class ForeignTrace : public ::testing::Test {
+ protected:
+  // Kills a process that records once it has committed thousands of events of each track; committed_ is what it said.
+  ForeignTrace() {
+    run_ = testing::write_head(folder_ / "a.head.db", {{0, {}}});
+    int pipe[2];
+    SPSCOPE_CHECK(::pipe(pipe) == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ShardWriterOptions options;
+      options.shard = {ShardKind::kRank, ShardClock::kRaw, kNoRank, testing::kCollection};
+      options.on_commit = [&](std::span<const CommittedTrack> tracks) {
+        for (const CommittedTrack& t : tracks) {
+          const std::int64_t said[2] = {static_cast<std::int64_t>(t.track->track_id), t.events};
+          if (::write(pipe[1], said, sizeof said) < 0) ::_exit(1);
+        }
+      };
+      ShardWriter writer(shard(), options);
+      collect(writer);
+    }
+    ::close(pipe[1]);
+    std::int64_t said[2];
+    const auto listen = [&] {
+      const bool more = ::read(pipe[0], said, sizeof said) == sizeof said;
+      if (more) committed_[said[0]] = said[1];
+      return more;
+    };
+    while (committed_[1] < 3'000 || committed_[2] < 3'000 || committed_[3] < 3'000) SPSCOPE_CHECK(listen());
+    ::kill(child, SIGKILL);
+    int status = 0;
+    SPSCOPE_CHECK(::waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+    while (listen()) continue;
+    ::close(pipe[0]);
+  }
+
+  std::string shard() const { return folder_ / "a.rank-trace.db"; }
+  MergeReport merge(const std::string& out, const std::vector<std::string>& shards, bool tolerant) {
+    OutputFile file(out, false);
+    return merge_shards(file, shards, {.tolerant = tolerant});
+  }
+  static std::string ask(const StoreReader& reader, const std::string& sql) {
+    return reader.query(sql).rows.at(0).at(0).value_or("NULL");
+  }
+
+  TemporaryFolder folder_;
+  RunId run_ = {};
+  std::map<std::int64_t, std::int64_t> committed_;  // by track
+};
+
+void expect_trace(const EventReader& events, std::map<std::int64_t, std::int64_t> committed) {
+  std::vector<Track> tracks = events.tracks();
+  ASSERT_EQ(tracks.size(), 3u);
+  const Track wanted[] = {copies(), loader(), power()};
+  for (std::size_t t = 0; t < 3; ++t) {
+    SCOPED_TRACE(track_text(wanted[t]));
+    const TrackId id = std::exchange(tracks[t].track_id, {});
+    EXPECT_EQ(tracks[t], wanted[t]);
+    std::int64_t count = 0;
+    if (t == 2) {
+      for (const CounterSample& sample : events.counters(id)) {
+        ASSERT_EQ(sample, (CounterSample{100 * count + kShift, 0.5 * static_cast<double>(count)}));
+        ++count;
+      }
+    } else {
+      for (const SpanEvent& e : events.spans(id)) {
+        ASSERT_EQ(e.begin_ns, 100 * count + (t == 0 ? 0 : 5) + kShift);
+        ASSERT_EQ(e.end_ns - e.begin_ns, t == 0 ? 60 : 90);
+        ASSERT_EQ(events.name(e.name), t == 0 ? "memcpy" : "read batch");
+        ++count;
+      }
+      EXPECT_EQ(std::ssize(events.spans(kNoRun, id)), count);
+    }
+    EXPECT_GE(count, committed[static_cast<std::int64_t>(id)]);
+    const LedgerRecord row = events.ledger().at(t);
+    EXPECT_EQ(row.track_id, id);
+    EXPECT_EQ(row.stored, count);
+    EXPECT_EQ(row.sent, row.stored + row.dropped + row.unreadable + row.lost);
+  }
+}
+
+TEST_F(ForeignTrace, IsMergedIntoTheFileOfARun) {
+  const MergeReport report = merge(folder_ / "out.db", {folder_ / "a.head.db", shard()}, false);
+  EXPECT_GE(report.events, 9'000);
+  const StoreReader reader(folder_ / "out.db");
+  expect_trace(reader.events(), committed_);
+  EXPECT_EQ(ask(reader, "SELECT count(*) FROM run"), "1");
+  EXPECT_EQ(ask(reader, "SELECT count(*) FROM clock_fit WHERE rank < 0"), "0");
+}
+
+TEST_F(ForeignTrace, IsRecoveredAloneWithoutARunMadeUp) {
+  const MergeReport report = merge(folder_ / "out.db", {shard()}, true);
+  EXPECT_GE(report.events, 9'000);
+  const StoreReader reader(folder_ / "out.db");
+  expect_trace(reader.events(), committed_);
+  EXPECT_EQ(ask(reader, "SELECT (SELECT count(*) FROM run) + (SELECT count(*) FROM strategy)"), "0");
+}
+
+TEST_F(ForeignTrace, IsAskedBySql) {
+  merge(folder_ / "out.db", {folder_ / "a.head.db", shard()}, false);
+  const StoreReader reader(folder_ / "out.db");
+  const std::string copied = ask(reader, "SELECT stored FROM ledger WHERE track_id = 1");
+  EXPECT_EQ(ask(reader, "SELECT count(*) FROM event WHERE track_id = 1 AND run_id IS NULL AND rank IS NULL"), copied);
+  EXPECT_EQ(ask(reader, "SELECT count(*) FROM event WHERE rank >= 0 OR lane >= 0 OR run_id >= 0 OR repeat >= 0"), "0");
+  EXPECT_EQ(ask(reader, "SELECT count FROM event_stats WHERE name = 'memcpy' AND rank IS NULL"), copied);
+  EXPECT_EQ(ask(reader, "SELECT total_ns / count FROM event_stats WHERE name = 'read batch'"), "90");
+  EXPECT_EQ(ask(reader, "SELECT count(*) FROM event e JOIN track t USING (track_id) WHERE t.device = 'gpu 0'"), copied);
+  EXPECT_EQ(ask(reader, "SELECT count(*) FROM counter"), ask(reader, "SELECT stored FROM ledger WHERE track_id = 3"));
+  EXPECT_EQ(
+      ask(reader, "SELECT value FROM counter WHERE name = 'power_w' AND time_ns = " + std::to_string(700 + kShift)),
+      "3.5");
+  EXPECT_EQ(ask(reader, "SELECT count(*) FROM counter WHERE track_id = 1 OR run_id = 1"), "0");
+  EXPECT_EQ(ask(reader, "SELECT count(*) FROM pyramid WHERE rank IS NULL"), "2");
+}
+
+TEST_F(ForeignTrace, IsExported) {
+  merge(folder_ / "out.db", {folder_ / "a.head.db", shard()}, false);
+  const std::string samples = ask(StoreReader(folder_ / "out.db"), "SELECT count(*) FROM counter");
+  const auto export_as = [&](const char* format, const std::string& name) {
+    export_store(folder_ / "out.db", find_export_format(format), folder_ / name, false);
+    return folder_ / name;
+  };
+  const nlohmann::json trace = nlohmann::json::parse(testing::read_file(export_as("chrome", "trace.json")));
+  std::map<std::string, int> count;
+  std::string processes;
+  for (const auto& event : trace.at("traceEvents")) {
+    const std::string name = event.value("name", "");
+    count[event.at("ph")] += event.at("ph") != "X" || name == "memcpy" || name == "read batch";
+    if (event.at("ph") == "M" && event.at("name") == "process_name")
+      processes += event.at("args").at("name").get<std::string>() + ";";
+    if (event.at("ph") == "C") EXPECT_EQ(event.at("name"), "power_w");
+  }
+  EXPECT_EQ(std::to_string(count["C"]), samples);
+  EXPECT_EQ(std::to_string(count["X"]), ask(StoreReader(folder_ / "out.db"), "SELECT count(*) FROM event"));
+  EXPECT_EQ(processes, "gpu 0;trainer;");
+
+  std::ifstream csv(export_as("csv", "tables") + "/counter.csv");
+  std::string line;
+  int lines = -1;  // without the names of columns
+  while (std::getline(csv, line)) ++lines;
+  EXPECT_EQ(std::to_string(lines), samples);
+
+  Database plain = Database::open_read_only(export_as("plain-sqlite", "plain.db"));
+  Statement row(plain, "SELECT (SELECT count(*) FROM counter), (SELECT count(*) FROM event WHERE run_id IS NULL)");
+  ASSERT_TRUE(row.step());
+  EXPECT_EQ(std::to_string(row.integer(0)), samples);
+  EXPECT_EQ(std::to_string(row.integer(1)), ask(StoreReader(folder_ / "out.db"), "SELECT count(*) FROM event"));
+}
+
+}  // namespace
+}  // namespace spscope
