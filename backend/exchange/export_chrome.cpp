@@ -1,8 +1,8 @@
 // Trace events as JSON, one event a line: a process for each rank, a thread for each track (lane and slot), one above
-// them for the runs of the rank with their repeats inside, and arrows for the messages of the plan. Tracks without a rank
-// are threads of processes behind those of the ranks, one for each process or device that they name. Samples of counters
-// are counter events (C). Times are
-// microseconds with three decimals, which are the nanoseconds of the run clock.
+// them for the runs of the rank with their repeats inside, and arrows for the messages of the plan. Tracks without a
+// rank are threads of processes behind those of the ranks, one for each process or device that they name. Samples of
+// counters are counter events (C). Times are microseconds with three decimals, which are the nanoseconds of the run
+// clock.
 //
 // Events of a track do not overlap and are complete events (X). Those of a lane's track for overlapping events are
 // asynchronous pairs (b, e), because viewers drop overlapping slices of a thread. Modelled events are marked in their
@@ -142,7 +142,8 @@ class ChromeWriter {
     text_ += fmt::format(R"({{"ph":"X",{},"ts":{},"dur":{},"args":{{{}}}}})", place, microseconds(begin_ns),
                          microseconds(difference_ns(end_ns, begin_ns)), arguments);
   }
-  void metadata(std::string_view what, std::int64_t pid, std::optional<std::int64_t> track, const std::string& arguments) {
+  void metadata(std::string_view what, std::int64_t pid, std::optional<std::int64_t> track,
+                const std::string& arguments) {
     begin_line();
     text_ += fmt::format(R"({{"ph":"M","name":"{}","pid":{},{}"args":{{{}}}}})", what, pid,
                          track ? fmt::format("\"tid\":{},", *track) : std::string(), arguments);
@@ -153,11 +154,11 @@ class ChromeWriter {
   WholeFile& file_;
   std::string text_;
   bool has_lines_ = false;
-  std::int64_t repeats_tid_ = 0;  // of the track of runs and repeats, in the process of each rank
-  std::vector<Track> tracks_;                            // ranks first
-  std::map<TrackId, std::int64_t> pids_;                 // process of each track: its rank, or a number behind all
-  std::map<std::string, std::int64_t> foreign_;          // process of tracks without a rank, by its name
-  std::map<std::int64_t, ExportedRun> runs_;             // 0: events of no run
+  std::int64_t repeats_tid_ = 0;                 // of the track of runs and repeats, in the process of each rank
+  std::vector<Track> tracks_;                    // ranks first
+  std::map<TrackId, std::int64_t> pids_;         // process of each track: its rank, or a number behind all
+  std::map<std::string, std::int64_t> foreign_;  // process of tracks without a rank, by its name
+  std::map<std::int64_t, ExportedRun> runs_;     // 0: events of no run
   std::map<std::pair<std::string, bool>, std::string> names_;  // name, modelled -> JSON
   std::optional<PlanId> plan_id_;
   Plan plan_;  // of plan_id_
@@ -239,9 +240,9 @@ void ChromeWriter::write_counters() {
   while (rows.step()) {
     if (rows.is_null(3)) continue;  // not a number: JSON has none
     begin_line();
-    text_ += fmt::format(R"({{"ph":"C","pid":{},"name":{},"ts":{},"args":{{"value":{}}}}})",
-                         pids_[TrackId{rows.integer(0)}], json_text(rows.text(1)), microseconds(rows.integer(2)),
-                         nlohmann::json(rows.real(3)).dump());
+    text_ +=
+        fmt::format(R"({{"ph":"C","pid":{},"name":{},"ts":{},"args":{{"value":{}}}}})", pids_[TrackId{rows.integer(0)}],
+                    json_text(rows.text(1)), microseconds(rows.integer(2)), nlohmann::json(rows.real(3)).dump());
   }
 }
 
@@ -300,9 +301,9 @@ std::string ChromeWriter::arguments_of(const Statement& row, const ExportedRun& 
 void ChromeWriter::write_event(const Statement& row) {
   const ExportedRun& run = runs_[row.is_null(kRun) ? 0 : row.integer(kRun)];
   const std::int64_t begin_ns = row.integer(kBegin), end_ns = row.integer(kEnd);
-  const std::string place =
-      fmt::format("\"pid\":{},\"tid\":{},\"name\":{},\"cat\":{}", pids_[TrackId{row.integer(kTrack)}], row.integer(kTrack), name_of(row),
-                  row.is_null(kCategory) ? "\"other\"" : json_text(row.text(kCategory)));
+  const std::string place = fmt::format("\"pid\":{},\"tid\":{},\"name\":{},\"cat\":{}",
+                                        pids_[TrackId{row.integer(kTrack)}], row.integer(kTrack), name_of(row),
+                                        row.is_null(kCategory) ? "\"other\"" : json_text(row.text(kCategory)));
   const std::string arguments = arguments_of(row, run);
   if (row.flag(kOverlapping)) {
     begin_line();

@@ -96,8 +96,8 @@ struct Track {
   int slot = 0;                             // row within the lane
   bool overlapping = false;  // holds what found no slot: the one track of a lane whose events may overlap
   TrackKind kind = TrackKind::kRankLane;
-  std::string name = {};                         // for people; of a counter, what is counted; "" for lanes of ranks
-  std::optional<std::string> process = {};       // program or process, where it is not that of the rank
+  std::string name = {};                    // for people; of a counter, what is counted; "" for lanes of ranks
+  std::optional<std::string> process = {};  // program or process, where it is not that of the rank
   std::optional<std::string> device = {};
   friend bool operator==(const Track&, const Track&) = default;
 

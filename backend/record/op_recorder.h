@@ -1,8 +1,8 @@
 // OpRecorder: the interface through which an executor records the events of a plan and publishes the current state of
 // every lane, so that the executor depends on neither files nor formats.
 //
-// ended() is called by the lane's own thread; it never blocks, never throws and costs tens of nanoseconds. Once a run is
-// stopping, a lane makes no more calls; its last op then has no ended().
+// ended() is called by the lane's own thread; it never blocks, never throws and costs tens of nanoseconds. Once a run
+// is stopping, a lane makes no more calls; its last op then has no ended().
 #pragma once
 
 #include <cstdint>

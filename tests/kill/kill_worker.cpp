@@ -98,7 +98,8 @@ void write_rank(const std::string& folder, int rank, const std::string& mode) {
     writer.write([](StoreWriter& store) { store.database().execute("PRAGMA wal_autocheckpoint = 1"); });
   const NameId name = writer.name("work");
   std::array<EventRing*, kLanes> rings;
-  for (int lane = 0; lane < kLanes; ++lane) rings[lane] = &writer.ring({.rank = rank, .lane = lane}, kRoom);  // takes memory and time
+  for (int lane = 0; lane < kLanes; ++lane)
+    rings[lane] = &writer.ring({.rank = rank, .lane = lane}, kRoom);  // takes memory and time
   std::puts("ready");
   std::fflush(stdout);
   std::atomic<bool> stop = false;

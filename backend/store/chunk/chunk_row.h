@@ -38,7 +38,8 @@ RunId chunk_run(const Row& row, int column) {
 }
 inline std::optional<RunId> stored_run(RunId run) { return run == kNoRun ? std::nullopt : std::optional(run); }
 
-inline constexpr std::string_view kTrackColumns = "track_id, kind, name, process, device, rank, lane, slot, overlapping";
+inline constexpr std::string_view kTrackColumns =
+    "track_id, kind, name, process, device, rank, lane, slot, overlapping";
 inline constexpr std::string_view kInsertTrack =
     "INSERT INTO track (track_id, kind, name, process, device, rank, lane, slot, overlapping) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";

@@ -28,7 +28,8 @@ class EventWriter {
   // `ranks` in group order.
   CommunicatorId communicator(int lane, std::span<const int> ranks);
 
-  // A run of kNoRun: of none. REQUIRES: events of a track that is not overlapping come in order, also over several calls.
+  // A run of kNoRun: of none. REQUIRES: events of a track that is not overlapping come in order, also over several
+  // calls.
   void append(RunId run, TrackId track, std::span<const SpanEvent> events);
   void append(RunId run, TrackId track, std::span<const CollectiveEvent> events);
   // REQUIRES: the track is a counter, and the samples come in order.

@@ -1,5 +1,5 @@
-// The table counter: a row for each sample of each track that is a counter. Bounds on track_id, run_id and time_ns leave
-// out whole chunks.
+// The table counter: a row for each sample of each track that is a counter. Bounds on track_id, run_id and time_ns
+// leave out whole chunks.
 #include <vector>
 
 #include "backend/store/event_table/event_table.h"

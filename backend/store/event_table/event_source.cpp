@@ -145,7 +145,8 @@ const Track& EventSource::track(std::int64_t id) const {
 std::optional<std::int64_t> EventSource::run_end_ns(RunId run) const {
   const auto it = run_end_ns_.find(run);
   if (it != run_end_ns_.end()) return it->second;
-  if (knows_runs_) corrupt(fmt::format("a chunk belongs to run {}, which does not exist", static_cast<std::int64_t>(run)));
+  if (knows_runs_)
+    corrupt(fmt::format("a chunk belongs to run {}, which does not exist", static_cast<std::int64_t>(run)));
   return std::nullopt;
 }
 
@@ -213,15 +214,10 @@ void ChunkScan::start(const EventBounds& bounds) {
     return;
   }
   // An event that ends before X begins before X.
-  const std::int64_t values[] = {tracks.min,
-                                 tracks.max,
-                                 std::min(bounds_.begin_ns.max, bounds_.end_ns.max),
-                                 bounds_.begin_ns.min,
-                                 bounds_.end_ns.min,
-                                 bounds_.op_id.max,
-                                 bounds_.op_id.min,
-                                 bounds_.run_id.min,
-                                 bounds_.run_id.max};
+  const std::int64_t values[] = {
+      tracks.min,           tracks.max,         std::min(bounds_.begin_ns.max, bounds_.end_ns.max),
+      bounds_.begin_ns.min, bounds_.end_ns.min, bounds_.op_id.max,
+      bounds_.op_id.min,    bounds_.run_id.min, bounds_.run_id.max};
   const bool any_run = bounds_.run_id == Interval{};
   finding_ = any_run ? &find_ : &find_of_run_;
   finding_->start(std::span(values).first(any_run ? 7 : 9));

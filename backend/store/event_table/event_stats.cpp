@@ -89,7 +89,8 @@ class SumPlaces {
 
 class StatsCursor : public sqlite3_vtab_cursor {
  public:
-  explicit StatsCursor(EventVirtualTable& table) : sqlite3_vtab_cursor{}, source_(table.source), scan_(source_, false) {}
+  explicit StatsCursor(EventVirtualTable& table)
+      : sqlite3_vtab_cursor{}, source_(table.source), scan_(source_, false) {}
 
   void filter(const StatsQuery& query) {
     source_.refresh();
@@ -128,7 +129,7 @@ class StatsCursor : public sqlite3_vtab_cursor {
   std::optional<std::vector<NameId>> only_;
   std::vector<Sum> sums_;
   std::map<std::pair<RunId, std::optional<int>>, SumPlaces> places_;  // (run, rank): place in sums_ + 1
-  std::vector<std::uint32_t> hits_;                           // events of the chunk at hand that have the name
+  std::vector<std::uint32_t> hits_;                                   // events of the chunk at hand that have the name
   std::size_t index_ = 0;
 };
 

@@ -15,7 +15,7 @@ constexpr const char* kColumns =
     "CREATE TABLE event ("
     " event_id INTEGER,"             // key, in order of writing
     " run_id INTEGER,"               // run, null for none
-    " track_id INTEGER,"            // track
+    " track_id INTEGER,"             // track
     " rank INTEGER,"                 // rank, null for none
     " lane INTEGER,"                 // lane of the rank, null for none; 0 computes
     " slot INTEGER,"                 // row within the lane
@@ -44,10 +44,12 @@ class RepeatFinder {
  public:
   explicit RepeatFinder(sqlite3* db)
       : windows_(db,
-                 "SELECT begin_ns, end_ns, repeat FROM main.rank_repeat WHERE run_id = ?1 AND ?2 BETWEEN rank AND rank + ranks "
+                 "SELECT begin_ns, end_ns, repeat FROM main.rank_repeat WHERE run_id = ?1 AND ?2 BETWEEN rank AND rank "
+                 "+ ranks "
                  "- 1 UNION ALL "
                  "SELECT begin_ns, end_ns, repeat FROM main.repeat WHERE run_id = ?1 AND NOT EXISTS "
-                 "(SELECT 1 FROM main.rank_repeat WHERE run_id = ?1 AND ?2 BETWEEN rank AND rank + ranks - 1) ORDER BY begin_ns, repeat") {}
+                 "(SELECT 1 FROM main.rank_repeat WHERE run_id = ?1 AND ?2 BETWEEN rank AND rank + ranks - 1) ORDER BY "
+                 "begin_ns, repeat") {}
 
   std::optional<std::int64_t> repeat_at(RunId run, std::optional<int> of_rank, std::int64_t time_ns) {
     if (run == kNoRun || !of_rank) return std::nullopt;
@@ -80,7 +82,8 @@ class RepeatFinder {
 
 class EventCursor : public sqlite3_vtab_cursor {
  public:
-  explicit EventCursor(EventVirtualTable& table) : sqlite3_vtab_cursor{}, source_(table.source), scan_(source_, false) {}
+  explicit EventCursor(EventVirtualTable& table)
+      : sqlite3_vtab_cursor{}, source_(table.source), scan_(source_, false) {}
 
   void filter(std::uint32_t used, const EventBounds& bounds) {
     source_.refresh();

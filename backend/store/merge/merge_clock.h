@@ -1,8 +1,8 @@
-// Which line takes the raw clock of each rank, and of tracks that have none, to the run clock. In order: the fit that the run stored; a fit of the
-// exchanges that it stored; the run's zero on the clock of the same host, which all processes there share. A rank of
-// another host without any exchange is lined up at its first event, and its bound says that nothing is known. Tracks
-// without a rank are on the clock that their shard gives, else on that of the rank of their shard, else on the raw clock
-// of the host of the run.
+// Which line takes the raw clock of each rank, and of tracks that have none, to the run clock. In order: the fit that
+// the run stored; a fit of the exchanges that it stored; the run's zero on the clock of the same host, which all
+// processes there share. A rank of another host without any exchange is lined up at its first event, and its bound says
+// that nothing is known. Tracks without a rank are on the clock that their shard gives, else on that of the rank of
+// their shard, else on the raw clock of the host of the run.
 #pragma once
 
 #include <cstdint>

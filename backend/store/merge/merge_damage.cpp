@@ -147,7 +147,8 @@ void check_chunks(MergeSource& source, Damage& damage) {
       return !sound;
     });
     if (const std::size_t bad = chunks - track.chunks.size(); bad > 0)
-      damage.notes.push_back(fmt::format("{}: {} chunks with {} events of {} cannot be read", source.path, bad, track.unreadable, track_text(track.track)));
+      damage.notes.push_back(fmt::format("{}: {} chunks with {} events of {} cannot be read", source.path, bad,
+                                         track.unreadable, track_text(track.track)));
   }
 }
 

@@ -27,8 +27,7 @@ void write_batches(Database& out, const MergeEventsInput& input, MergePipe<Event
       chunks.emplace(out, Compress::kYes);
       group = batch->group;
     }
-    for (const NewPyramid& made : batch->pyramids)
-      pyramids.open(made.pyramid_id, batch->rank, made.track, made.base);
+    for (const NewPyramid& made : batch->pyramids) pyramids.open(made.pyramid_id, batch->rank, made.track, made.base);
     if (batch->size() > 0) {
       ChunkAppender::Open& open = chunks->at(batch->track);
       chunks->append(batch->run, open, batch->spans);
@@ -60,15 +59,12 @@ std::int64_t merge_events(Database& out, const MergeEventsInput& input) {
     clamped = capture([&] { return feed_events(input, pipe); });
     pipe.finish();
   });
-  const auto written = capture([&] {
-    write_batches(out, input, pipe);
-    return true;
-  });
+  const std::optional<Error> unwritten = failure_of([&] { write_batches(out, input, pipe); });
   pipe.abandon();
   reader.join();
   // What the reader met is the cause when both failed: the writer then only ran dry.
   if (!*clamped) throw clamped->error();
-  if (!written) throw written.error();
+  if (unwritten) throw *unwritten;
   return **clamped;
 }
 

@@ -24,8 +24,8 @@ struct UnfinishedOp {
 struct MergedTrack {
   const MergeSource* source = nullptr;
   const SourceTrack* from = nullptr;  // absent: the track has no more than an unfinished op
-  Track track;                       // of the output
-  const ClockFit* fit = nullptr;       // absent: on the run clock already
+  Track track;                        // of the output
+  const ClockFit* fit = nullptr;      // absent: on the run clock already
   std::vector<UnfinishedOp> unfinished;
 };
 

@@ -1,11 +1,11 @@
 // The reading half of merge_events, on a thread of its own: decodes the chunks of all tracks, gives their events the
 // names and the clock of the output, and counts the base buckets of all pyramids.
 //
-// It goes rank by rank, and then over the tracks without a rank, one by one. Of a rank it moves along time: up to a moment it reads those chunks of all tracks that can
-// hold events until then, passes their events on, and adds those until then to the buckets. What is in memory is a
-// chunk of each track and kind of one rank, and of each pyramid a window of buckets. Only of a track marked overlapping
-// it may be more: an event waits, in 32 to 64 bytes, until all chunks were read in which an earlier one may be, and in
-// such a track that may be the last one.
+// It goes rank by rank, and then over the tracks without a rank, one by one. Of a rank it moves along time: up to a
+// moment it reads those chunks of all tracks that can hold events until then, passes their events on, and adds those
+// until then to the buckets. What is in memory is a chunk of each track and kind of one rank, and of each pyramid a
+// window of buckets. Only of a track marked overlapping it may be more: an event waits, in 32 to 64 bytes, until all
+// chunks were read in which an earlier one may be, and in such a track that may be the last one.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct PyramidBuckets {
 
 // What the reading half hands to the writing half: events of one track, run and kind, or pyramids, or buckets.
 struct EventBatch {
-  int group = 0;             // number of the rank, or of the track without one, in the order of feeding
+  int group = 0;  // number of the rank, or of the track without one, in the order of feeding
   std::optional<int> rank;
   TrackId track = {};
   RunId run = {};

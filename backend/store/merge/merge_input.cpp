@@ -97,7 +97,7 @@ void read_tracks(MergeSource& source, Damage& damage) {
     source.place_of_track.emplace(source.tracks[i].track.track_id, i);
   read_table(source, "ledger", "track_id, sent, stored, dropped, unreadable, lost", damage, [&](const Statement& row) {
     source_track(source, row.integer(0)).ledger = {TrackId{row.integer(0)}, row.integer(1), row.integer(2),
-                                                row.integer(3),           row.integer(4), row.integer(5)};
+                                                   row.integer(3),          row.integer(4), row.integer(5)};
   });
   read_table(source, "chunk", fmt::format("chunk_id, run_id, track_id, seq, {}", kChunkHeaderColumns), damage,
              [&](const Statement& row) { source_track(source, row.integer(2)).chunks.push_back(chunk_of(row)); });

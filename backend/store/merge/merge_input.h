@@ -68,7 +68,6 @@ struct MergeSource {
   std::vector<SourceCommunicator> communicators;
   std::int64_t strings_repaired = 0, strings_cut = 0;
 
-
   bool is_head() const { return shard.kind != ShardKind::kRank; }
 };
 

@@ -64,8 +64,8 @@ struct LodWriter::State {
   State(Database& db, std::int64_t recorded_until_ns)
       : recorded_until_ns(recorded_until_ns),
         insert_pyramid(db, "INSERT INTO pyramid (pyramid_id, rank, track_id, base_shift) VALUES (?, ?, ?, ?)"),
-        insert_level(db,
-                     "INSERT INTO lod_level (pyramid_id, shift, first_bucket, num_buckets, data) VALUES (?, ?, ?, ?, ?)"),
+        insert_level(
+            db, "INSERT INTO lod_level (pyramid_id, shift, first_bucket, num_buckets, data) VALUES (?, ?, ?, ?, ?)"),
         insert_strip(
             db, "INSERT INTO lod_strip (pyramid_id, shift, first_bucket, num_buckets, data) VALUES (?, ?, ?, ?, ?)") {}
 

@@ -124,10 +124,10 @@ struct NamedColumn {
   const char* name;
   std::int64_t Shown::*value;
 };
-constexpr NamedColumn kColumns[] = {{"event_id", &Shown::event_id},   {"run_id", &Shown::run_id},
+constexpr NamedColumn kColumns[] = {{"event_id", &Shown::event_id}, {"run_id", &Shown::run_id},
                                     {"track_id", &Shown::track_id}, {"rank", &Shown::rank},
-                                    {"lane", &Shown::lane},           {"begin_ns", &Shown::begin_ns},
-                                    {"end_ns", &Shown::end_ns},       {"op_id", &Shown::op_id}};
+                                    {"lane", &Shown::lane},         {"begin_ns", &Shown::begin_ns},
+                                    {"end_ns", &Shown::end_ns},     {"op_id", &Shown::op_id}};
 
 bool compare(double left, const std::string& op, double right) {
   return op == "="    ? left == right
