@@ -159,14 +159,11 @@ void Collection::make_folder(const std::string& scratch) {
 }
 
 void Collection::write_notes() {
-  const Result<bool> written = capture([&] {
-    rewrite_collecting(note_);
-    return true;
-  });
-  if (written) return;
+  const std::optional<Error> failure = failure_of([&] { rewrite_collecting(note_); });
+  if (!failure) return;
   std::error_code ignored;  // the destructor of what was not constructed does not run
   fs::remove_all(note_.folder, ignored);
-  throw written.error();
+  throw *failure;
 }
 
 Collection::~Collection() {

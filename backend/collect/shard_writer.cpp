@@ -88,11 +88,7 @@ void ShardWriter::run() {
 
 // Runs a step that writes; its failure is the end of writing.
 void ShardWriter::guarded(const std::function<void()>& step) {
-  const Result<bool> done = capture([&] {
-    step();
-    return true;
-  });
-  if (!done) fail(done.error());
+  if (const std::optional<Error> failure = failure_of(step)) fail(*failure);
 }
 
 void ShardWriter::fail(const Error& error) {
@@ -250,11 +246,8 @@ std::optional<Error> ShardWriter::failure() const {
 
 void close_log(const std::string& path) {
   if (file_bytes(path + "-wal") == 0) return;
-  const auto ignored = capture([&] {
-    Database::create_shard(path).execute("PRAGMA wal_checkpoint(TRUNCATE)");
-    return true;
-  });
-  static_cast<void>(ignored);  // then the two files are the shard
+  // When that fails, the two files are the shard.
+  static_cast<void>(failure_of([&] { Database::create_shard(path).execute("PRAGMA wal_checkpoint(TRUNCATE)"); }));
 }
 
 }  // namespace spscope

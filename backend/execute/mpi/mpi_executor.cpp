@@ -283,24 +283,20 @@ void run_pass(MpiWorld& world, const std::shared_ptr<LaneRun>& run, MpiCommunica
   bool met = false;
   const auto meet = [&] {
     met = true;
-    const auto came = capture([&] {
-      come_together(world, *run, patience_seconds);
-      return true;
-    });
-    if (!came) run->control->stop();  // and the second barrier throws
+    const std::optional<Error> absent = failure_of([&] { come_together(world, *run, patience_seconds); });
+    if (absent) run->control->stop();  // and the second barrier throws
   };
-  const auto ran = capture([&] {
+  const std::optional<Error> failure = failure_of([&] {
     fill_inputs(*run, activations);
     start_ns = run_lanes(run, repeat, meet);
-    return true;
   });
   if (!met) {  // no lane has started, and the others wait
-    run->control->stop({ran.error().code(), {world.rank(), -1, kNone, false, ran.error().what()}});
+    run->control->stop({failure->code(), {world.rank(), -1, kNone, false, failure->what()}});
     meet();
   }
   come_together(world, *run, patience_seconds);
   communicator.messages().finish_pass();
-  if (!ran) throw ran.error();
+  if (failure) throw *failure;
   if (const std::optional<StopReason> reason = run->control->reason()) throw reason->error();
   if (repeat < 0) return;
   mine.start_ns.push_back(start_ns);

@@ -25,13 +25,10 @@ StoredChunk chunk_of(const Statement& row) {
 // Like function(chunk), but damage of the chunk is told to the filter, and the next one follows.
 void try_chunk(const Statement& row, const ChunkFilter& filter,
                const std::function<void(const StoredChunk&)>& function) {
-  const Result<bool> read = capture([&] {
-    function(chunk_of(row));
-    return true;
-  });
-  if (read) return;
-  if (read.error().code() != ErrorCode::kStoreCorrupt) throw read.error();
-  filter.on_bad(row.integer(0), read.error());
+  const std::optional<Error> failure = failure_of([&] { function(chunk_of(row)); });
+  if (!failure) return;
+  if (failure->code() != ErrorCode::kStoreCorrupt) throw *failure;
+  filter.on_bad(row.integer(0), *failure);
 }
 
 }  // namespace

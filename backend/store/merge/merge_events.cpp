@@ -59,15 +59,12 @@ std::int64_t merge_events(Database& out, const MergeEventsInput& input) {
     clamped = capture([&] { return feed_events(input, pipe); });
     pipe.finish();
   });
-  const auto written = capture([&] {
-    write_batches(out, input, pipe);
-    return true;
-  });
+  const std::optional<Error> unwritten = failure_of([&] { write_batches(out, input, pipe); });
   pipe.abandon();
   reader.join();
   // What the reader met is the cause when both failed: the writer then only ran dry.
   if (!*clamped) throw clamped->error();
-  if (!written) throw written.error();
+  if (unwritten) throw *unwritten;
   return **clamped;
 }
 

@@ -206,14 +206,10 @@ class RankFeed {
     EventBatch batch = pipe_.take_empty();
     if (!data.bind_all(chunk.chunk_id).step())
       throw Error(ErrorCode::kStoreCorrupt, "cannot read \"" + source.path + "\": a chunk went away");
-    const auto read = capture([&] {
-      decode(chunk.header, data.blob(0), batch);
-      return true;
-    });
-    if (!read) {
-      require_damage(read.error());
+    if (const std::optional<Error> bad = failure_of([&] { decode(chunk.header, data.blob(0), batch); })) {
+      require_damage(*bad);
       throw Error(ErrorCode::kStoreCorrupt,
-                  fmt::format("cannot read \"{}\": chunk {}: {}", source.path, chunk.chunk_id, read.error().what()),
+                  fmt::format("cannot read \"{}\": chunk {}: {}", source.path, chunk.chunk_id, bad->what()),
                   fmt::format("spscope recover \"{}\" -o FILE.db keeps what can be read", source.path));
     }
     data.reset();
