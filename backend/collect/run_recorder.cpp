@@ -87,8 +87,9 @@ void RunRecorder::begin_pass(int repeat) noexcept {
 void RunRecorder::end_pass() noexcept {
   if (repeat_ < 0) return;
   const std::int64_t end_ns = now_ns();
-  shard_.write(
-      [&](StoreWriter& store) { store.add_rank_repeat({run_, repeat_, first_rank_, pass_begin_ns_, end_ns, ranks_}); });
+  shard_.write([&](StoreWriter& store) {
+    store.add_rank_repeat({run_, repeat_, first_rank_, pass_begin_ns_, end_ns, ranks_});
+  });
 }
 
 void RunRecorder::fault(const RankFault& fault) noexcept {

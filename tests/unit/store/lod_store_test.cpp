@@ -40,8 +40,8 @@ std::string merged_file(const TemporaryFolder& folder, std::uint64_t seed) {
   return folder / "out.db";
 }
 
-void expect_pyramid_is_brute_force(const LodReader& reader, const StoredPyramid& pyramid, const std::vector<SpanEvent>& events,
-                                 std::int64_t until_ns, Rng& rng) {
+void expect_pyramid_is_brute_force(const LodReader& reader, const StoredPyramid& pyramid,
+                                   const std::vector<SpanEvent>& events, std::int64_t until_ns, Rng& rng) {
   for (int shift = pyramid.base_shift; shift <= 45; ++shift)
     for (int round = 0; round < 4; ++round) {
       const std::int64_t first =
