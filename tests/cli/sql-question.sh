@@ -16,7 +16,7 @@ done
 
 # Ranks begin and end each repeat within its times, which theirs make; in each, every operation has one event.
 expect_exit 0 sql kept.db "SELECT count(*) > 0, count(*) = sum(p.begin_ns IS w.begin_ns AND p.end_ns IS w.end_ns AND ranks = 3)
-  FROM repeat p LEFT JOIN (SELECT run_id, repeat, count(*) AS ranks, min(begin_ns) AS begin_ns, max(end_ns) AS end_ns
+  FROM repeat p LEFT JOIN (SELECT run_id, repeat, sum(ranks) AS ranks, min(begin_ns) AS begin_ns, max(end_ns) AS end_ns
   FROM rank_repeat GROUP BY 1, 2) w USING (run_id, repeat)" --json
 expect_json 'd["rows"] == [["1", "1"]]'
 expect_exit 0 sql kept.db "SELECT count(*) > 0, sum(n <> 1 OR repeat IS NULL) FROM

@@ -37,14 +37,14 @@ void for_each_chunk(Database& db, const ChunkFilter& filter, const std::function
   std::string sql = fmt::format("SELECT chunk_id, run_id, track_id, seq, {}, data FROM main.chunk WHERE chunk_id > ?1",
                                 kChunkHeaderColumns);
   if (!filter.on_bad) sql += " AND begin_min_ns < ?2 AND end_max_ns >= ?3";
-  if (filter.run_id) sql += " AND run_id = ?4";
+  if (filter.run_id) sql += " AND run_id IS ?4";
   if (filter.track_id) sql += " AND track_id = ?5";
   sql += filter.run_id || filter.track_id ? " ORDER BY track_id, seq" : " ORDER BY chunk_id";
   Statement rows(db, sql);
   rows.bind(0, filter.after_chunk_id);
   if (!filter.on_bad) rows.bind(1, filter.window.end_ns);
   if (!filter.on_bad) rows.bind(2, filter.window.begin_ns);
-  if (filter.run_id) rows.bind(3, *filter.run_id);
+  if (filter.run_id) rows.bind(3, stored_run(*filter.run_id));
   if (filter.track_id) rows.bind(4, *filter.track_id);
   while (rows.step())
     if (filter.on_bad)

@@ -11,7 +11,8 @@
 
 namespace spscope {
 
-// Which chunks: of a run, of a track, those that may hold events in the window, those after a chunk.
+// Which chunks: of a run (or of none: kNoRun), of a track, those that may hold events in the window, those after a
+// chunk.
 struct ChunkFilter {
   std::optional<RunId> run_id = {};
   std::optional<TrackId> track_id = {};

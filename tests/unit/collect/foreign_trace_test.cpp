@@ -169,7 +169,9 @@ TEST_F(ForeignTrace, IsExported) {
     count[event.at("ph")] += event.at("ph") != "X" || name == "memcpy" || name == "read batch";
     if (event.at("ph") == "M" && event.at("name") == "process_name")
       processes += event.at("args").at("name").get<std::string>() + ";";
-    if (event.at("ph") == "C") EXPECT_EQ(event.at("name"), "power_w");
+    if (event.at("ph") == "C") {
+      EXPECT_EQ(event.at("name"), "power_w");
+    }
   }
   EXPECT_EQ(std::to_string(count["C"]), samples);
   EXPECT_EQ(std::to_string(count["X"]), ask(StoreReader(folder_ / "out.db"), "SELECT count(*) FROM event"));

@@ -39,8 +39,8 @@ std::vector<Told> told_by(Database& db, RunId run, std::int64_t from_ns, std::in
     std::map<std::int64_t, CollectiveEvent> moves;
     for (const CollectiveEvent& e : reader.collectives(run, s.track_id, {from_ns, to_ns})) moves[e.span.op_id] = e;
     for (const SpanEvent& e : reader.spans(run, s.track_id, {from_ns, to_ns})) {
-      Told t{s.rank,
-             s.lane,
+      Told t{*s.rank,
+             *s.lane,
              s.slot,
              e.begin_ns - from_ns,
              e.begin_ns - from_ns,
