@@ -18,8 +18,6 @@ spscope_optional(ONEDNN PACKAGE libdnnl-dev VERSION dnnl_VERSION MEANING "Multip
 set(MPI_CXX_SKIP_MPICXX ON)
 spscope_optional(MPI PACKAGE libopenmpi-dev VERSION MPI_CXX_VERSION MEANING "Ranks in processes of their own"
                  FIND find_package MPI COMPONENTS CXX)
-spscope_optional(CUDA PACKAGE "CUDA Toolkit" VERSION CUDAToolkit_VERSION
-                 MEANING "Look for the CUDA Toolkit; no part of this version uses it" FIND find_package CUDAToolkit)
 if(NOT SPSCOPE_HAS_HIGHWAY)
   set(SPSCOPE_STATE_HIGHWAY "${SPSCOPE_STATE_HIGHWAY}; attention runs on portable vectors, several times slower")
 endif()
@@ -38,9 +36,6 @@ if(SPSCOPE_HAS_MPI)
   set(SPSCOPE_STATE_MPI "${SPSCOPE_STATE_MPI} (standard), started by ${MPIEXEC_EXECUTABLE}")
 else()
   set(SPSCOPE_STATE_MPI "${SPSCOPE_STATE_MPI}; ranks are threads of one process")
-endif()
-if(SPSCOPE_HAS_CUDA)
-  set(SPSCOPE_STATE_CUDA "${SPSCOPE_STATE_CUDA}: found, no part of this version uses it")
 endif()
 
 # The interpreter of the system, which scripts/packages.txt names, comes before one that a user's PATH adds.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 
 #include "backend/base/nearest_name.h"
@@ -36,7 +37,12 @@ std::string setting_for(const WrongUsage& usage, const std::string& flag) {
 std::string described(const Flag& flag) { return fmt::format("{}: {}", long_name(flag), flag.help); }
 
 bool takes_integers(const Flag& flag) {
-  return !std::holds_alternative<double*>(flag.target);  // of those that take numbers
+  return std::visit(
+      []<typename Target>(const Target*) {
+        return (std::is_integral_v<Target> && !std::is_same_v<Target, bool>) ||
+               std::is_same_v<Target, std::vector<int>>;
+      },
+      flag.target);
 }
 
 void describe_unknown(const WrongUsage& usage, Problem& problem) {

@@ -78,7 +78,7 @@ TEST(MemoryGroup, IsNotKnownWhereTheSystemDoesNotSay) {
 TEST(SystemLimit, IsThatOfTheUserWhereItIsLowest) {
   EXPECT_GE(thread_limit().value, 1);
   EXPECT_FALSE(memory_left().source.empty());
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SPSCOPE_SANITIZED
   GTEST_SKIP() << "a sanitizer needs memory of its own behind the limit";
 #endif
   rlimit before{};

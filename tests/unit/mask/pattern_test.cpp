@@ -254,7 +254,7 @@ TEST(PatternWarmup, FirstStepsAndLayersStayDense) {
 
 // 6,000 blocks are 4.5 MB of bits and 144 MB of scores.
 TEST_P(EveryPattern, NeedsLittleMemoryBesideItsBits) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SPSCOPE_SANITIZED
   GTEST_SKIP() << "a sanitizer takes address space without bound";
 #endif
   PatternRequest request = request_of(*GetParam(), {1, 300, 320}, 0.4);
