@@ -13,6 +13,7 @@
 #include "backend/cli/job_flags.h"
 #include "backend/cli/print_plan.h"
 #include "backend/cli/progress_printer.h"
+#include "backend/exchange/plan_json.h"
 #include "backend/job/job_layers.h"
 #include "backend/job/machine.h"
 #include "backend/job/progress_count.h"
@@ -47,7 +48,7 @@ void print_plans(CommandContext& context, const PlanFlags& flags, const Job& job
 void print_plans_as_json(CommandContext& context, const Job& job, const LayerOfJob& where) {
   const Network network =
       Network::from_profile(job.cluster.preset.network, where.request.ranks, job.cluster.gpus_per_node);
-  PlanJson json(context.out, where.request, job.cluster.preset, network, where.layer, where.denoise_step);
+  PlanJson json(context.out, kVersion, where.request, job.cluster.preset, network, where.layer, where.denoise_step);
   for (std::size_t i = 0; i < job.strategies.size(); ++i) {
     const ChosenStrategy& chosen = job.strategies[i];
     const StrategyResult described = describe_strategy(job, chosen, where.request, where.decisions[i].decision);

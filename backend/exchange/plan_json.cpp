@@ -1,13 +1,11 @@
-// Plans as JSON, in full: an object a line for each op, message, post and value, so that a plan of a million ops is
-// written without holding its text. schemas/plan_ops.schema.json names the keys, docs/plan-json.md says what they mean.
+#include "backend/exchange/plan_json.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "backend/cli/build_facts.h"
-#include "backend/cli/print_plan.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/schedule.h"
 
@@ -251,13 +249,13 @@ ordered_json cluster_json(ClusterPreset preset, const Network& network) {
 
 }  // namespace
 
-PlanJson::PlanJson(std::ostream& out, const Request& request, const ClusterPreset& preset, const Network& network,
-                   int layer, int denoise_step)
+PlanJson::PlanJson(std::ostream& out, std::string_view tool_version, const Request& request,
+                   const ClusterPreset& preset, const Network& network, int layer, int denoise_step)
     : out_(out), preset_(preset), network_(network) {
   fmt::print(out_,
              "{{\"schema_version\": {}, \"tool_version\": {}, \"layer\": {}, \"denoise_step\": {},\n\"workload\": "
              "{},\n\"cluster\": {},\n\"plans\": [",
-             kSchemaVersionOfOps, ordered_json(kVersion).dump(), layer, denoise_step, workload_json(request).dump(),
+             kSchemaVersionOfOps, ordered_json(tool_version).dump(), layer, denoise_step, workload_json(request).dump(),
              cluster_json(preset, network).dump());
 }
 
