@@ -301,7 +301,7 @@ Command declare_import() {
   return {
       .name = "import",
       .summary = "read a mask of another program and write it as .npy",
-      .text = "  spscope mask import sparge.npz --array lut --step 10 --layer 3 --tokens 75600 -o masks/sparge.npy",
+      .text = "  spscope mask import sparge.npz --array mask --step 10 --layer 3 --tokens 75600 -o masks/sparge.npy",
       .flags = joined({input_flags(*flags), place_flags(*flags, "to take"), output_flags(*flags, true)}),
       .action = [flags](CommandContext& context) { return import_mask(context, *flags); },
   };

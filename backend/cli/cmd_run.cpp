@@ -78,8 +78,9 @@ int run_with(CommandContext& context, const RunFlags& flags, RunPrinter& printer
   const RunPart part = part_of_this_process(flags, job);
   const bool processes = part == RunPart::kLaunchRanks || part == RunPart::kRank;
   require_room_for_ranks(job, processes);
-  // --launcher goes before run.backend.
-  if (job.config.run.mode == RunMode::kExecute) job.config.run.backend = processes ? "mpi" : "threads";
+  // --launcher overrides run.backend; without either, ranks that MPI started are processes.
+  if (processes) job.config.run.backend = "mpi";
+  if (!processes && flags.launcher == "threads") job.config.run.backend = "threads";
   if (part == RunPart::kNothing) {
     printer.silence();
     return kExitDone;

@@ -1,9 +1,9 @@
 // ShardWriter: brings the events of a process's tracks to its shard.
 //
-// Each track has a ring (event_ring.h). One thread takes what is in the rings, packs it into chunks and commits at
-// least every 50 ms, so that a crash loses at most 100 ms of the newest events. Nobody who pushes waits for it. When
-// the shard cannot be written any more, what was committed stays, every later event counts as dropped, and the error is
-// kept for whoever asks: a full disk does not stop the ranks by itself.
+// Each track has a ring (event_ring.h). One thread takes what is in the rings, packs it into chunks and commits 40 ms
+// after the first event that is not committed, so that a crash loses at most 100 ms of the newest events. Threads that
+// push never wait for it. When the shard cannot be written any more, what was committed stays, every later event counts
+// as dropped, and the error is kept for whoever asks: a full disk does not stop the ranks by itself.
 //
 // All members but those of the rings are for one thread, the one that starts repeats.
 #pragma once

@@ -87,8 +87,8 @@ TEST_F(RankClocks, OfTwoHostsMeetInTheFile) {
   for (const Track& track : reader.events().tracks()) {
     const std::vector<SpanEvent> events = reader.events().spans(track.track_id);
     ASSERT_EQ(events.size(), 1u);
-    EXPECT_EQ(events[0].begin_ns,
-              run_time_ns(clocks[static_cast<std::size_t>(track.rank)].fit, track.rank < 2 ? moment : moment + kAhead));
+    EXPECT_EQ(events[0].begin_ns, run_time_ns(clocks[static_cast<std::size_t>(*track.rank)].fit,
+                                              *track.rank < 2 ? moment : moment + kAhead));
   }
 }
 
