@@ -282,9 +282,9 @@ CREATE TABLE track (
   lane INTEGER CHECK (typeof(lane) IN ('integer', 'null')),  -- lane of the rank, null for none; 0 computes
   slot INTEGER NOT NULL CHECK (typeof(slot) = 'integer'),  -- row within the lane
   -- 1 for the one track of a lane that takes what finds no slot
-  overlapping INTEGER NOT NULL CHECK (overlapping IN (0, 1)),
-  UNIQUE (rank, lane, slot)
+  overlapping INTEGER NOT NULL CHECK (overlapping IN (0, 1))
 );
+CREATE UNIQUE INDEX track_by_lane ON track (rank, lane, slot) WHERE kind = 0;
 
 -- The ranks that a collective joins on a lane.
 CREATE TABLE communicator (

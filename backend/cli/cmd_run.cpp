@@ -81,6 +81,7 @@ int run_with(CommandContext& context, const RunFlags& flags, RunPrinter& printer
   // --launcher overrides run.backend; without either, ranks that MPI started are processes.
   if (processes) job.config.run.backend = "mpi";
   if (!processes && flags.launcher == "threads") job.config.run.backend = "threads";
+  if (job.config.run.mode == RunMode::kExecute) require_executor(job);
   if (part == RunPart::kNothing) {
     printer.silence();
     return kExitDone;

@@ -39,7 +39,7 @@ struct CollectionFolder {
 std::vector<CollectionFolder> collections_in(const std::string& scratch);
 // Collections in `scratch` that ended without a merge, on this host, and were not recovered.
 std::vector<CollectingNote> dead_collections(const std::string& scratch);
-// Leaves word in the folder of what it became; a folder that cannot be written goes without.
+// Records in the folder which file was made of it; a folder that cannot be written goes without.
 void mark_recovered(const CollectingNote& note, const std::string& out);
 
 // Owns the folder and the note of a run of this process.

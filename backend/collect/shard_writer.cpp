@@ -125,6 +125,7 @@ bool ShardWriter::drain(std::size_t most) {
 // What follows one another and is of one kind and one run goes to the store together.
 void ShardWriter::append(Source& source, std::span<const RingRecord> records) {
   const TrackId track = source.track.track_id;
+  const bool takes_samples = source.track.kind == TrackKind::kCounter;
   for (std::size_t first = 0; first < records.size();) {
     const RingRecord& head = records[first];
     std::size_t last = first;
@@ -132,8 +133,9 @@ void ShardWriter::append(Source& source, std::span<const RingRecord> records) {
     for (; last < records.size() && records[last].run == head.run && records[last].kind == head.kind; ++last) {
       const RingRecord& record = records[last];
       SpanEvent span = record.span;
-      if (span.begin_ns < source.last_end_ns || span.end_ns < span.begin_ns) {
-        span.begin_ns = std::max(span.begin_ns, source.last_end_ns);
+      const bool is_early = span.begin_ns < source.last_end_ns && !source.track.overlapping;
+      if (is_early || span.end_ns < span.begin_ns) {
+        if (is_early) span.begin_ns = source.last_end_ns;
         span.end_ns = std::max(span.end_ns, span.begin_ns);
         span.flags |= kEventClamped;
         ++clamped_;
@@ -147,9 +149,13 @@ void ShardWriter::append(Source& source, std::span<const RingRecord> records) {
         collectives_.push_back({span, span.begin_ns, std::clamp(record.transfer_begin_ns, span.begin_ns, span.end_ns),
                                 span.end_ns, record.sequence, record.bytes, record.communicator, record.peer});
     }
-    store_->events().append(head.run, track, spans_);
-    store_->events().append(head.run, track, collectives_);
-    store_->events().append(head.run, track, samples_);
+    if (takes_samples != (head.kind == RingKind::kCounter)) {  // a mistake of the collector
+      store_->events().count_dropped(track, static_cast<std::int64_t>(last - first));
+    } else {
+      store_->events().append(head.run, track, spans_);
+      store_->events().append(head.run, track, collectives_);
+      store_->events().append(head.run, track, samples_);
+    }
     first = last;
   }
 }
@@ -168,6 +174,8 @@ void ShardWriter::commit() {
 }
 
 EventRing& ShardWriter::ring(const Track& track, std::size_t capacity) {
+  if (track.kind == TrackKind::kRankLane && !(track.rank && track.lane))
+    throw Error(ErrorCode::kInternal, "a track of the kind rank lane needs a rank and a lane");
   const std::lock_guard lock(mutex_);
   Track made = track;
   for (const std::unique_ptr<Source>& known : sources_) {

@@ -43,7 +43,7 @@ struct ExecuteOptions {
   // Called by the lane of an op once its rank is ready for it, before it is posted. May throw, or wait while `stopping`
   // is false: fault injection for tests.
   std::function<void(OpId, const std::atomic<bool>& stopping)> before_op;
-  // Told of every op of every repeat, warm-ups included; nullptr: nobody is. Must live until the process ends when
+  // Receives every op of every repeat, warm-ups included; may be nullptr. Must live until the process ends when
   // execute() leaves a lane behind.
   OpRecorder* recorder = nullptr;
   // Called after each run, warm-ups included, by the caller's thread.
@@ -97,6 +97,9 @@ std::span<const Executor> executors();
 // The row of a pair among `rows`; nullptr: there is none.
 const Executor* find_executor(std::string_view device, std::string_view backend,
                               std::span<const Executor> rows = executors());
+
+// What is wrong with the pair and run.comm of the options, whatever the plan; empty: nothing.
+std::vector<Problem> unknown_executor(const ExecuteOptions& options, std::span<const Executor> rows = executors());
 
 // What execute() would refuse; empty when it can run the plan. REQUIRES: verify(plan) is empty.
 std::vector<Problem> cannot_execute(const Plan& plan, const ExecuteOptions& options = {},

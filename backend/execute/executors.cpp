@@ -43,20 +43,25 @@ const Executor* find_executor(std::string_view device, std::string_view backend,
   return found == rows.end() ? nullptr : &*found;
 }
 
-std::vector<Problem> cannot_execute(const Plan& plan, const ExecuteOptions& options, std::span<const Executor> rows) {
+std::vector<Problem> unknown_executor(const ExecuteOptions& options, std::span<const Executor> rows) {
   const Executor* const executor = find_executor(options.device, options.backend, rows);
   if (executor == nullptr)
     return {{ErrorCode::kCannotExecute, "run.backend",
              fmt::format("there is no executor \"{}\" on the device \"{}\"", options.backend, options.device),
              fmt::format("use one of {}", known_pairs(rows))}};
+  if (options.comm != "auto" && std::ranges::find(executor->comms, options.comm) == executor->comms.end())
+    return {{ErrorCode::kCannotExecute, "run.comm",
+             fmt::format("the executor {} has no communicator \"{}\"", executor->backend, options.comm),
+             fmt::format("use one of auto, {}", fmt::join(executor->comms.begin(), executor->comms.end(), ", "))}};
+  return {};
+}
+
+std::vector<Problem> cannot_execute(const Plan& plan, const ExecuteOptions& options, std::span<const Executor> rows) {
+  std::vector<Problem> problems = unknown_executor(options, rows);
+  if (!problems.empty()) return problems;
+  const Executor* const executor = find_executor(options.device, options.backend, rows);
   if (const std::string_view why = executor->unavailable(); !why.empty())
     return {{ErrorCode::kUnavailable, "run.backend", std::string(why), "install it, or use another run.backend"}};
-  std::vector<Problem> problems;
-  if (options.comm != "auto" && std::ranges::find(executor->comms, options.comm) == executor->comms.end())
-    problems.push_back(
-        {ErrorCode::kCannotExecute, "run.comm",
-         fmt::format("the executor {} has no communicator \"{}\"", executor->backend, options.comm),
-         fmt::format("use one of auto, {}", fmt::join(executor->comms.begin(), executor->comms.end(), ", "))});
   for (Problem& problem : executor->cannot_run(plan, options)) problems.push_back(std::move(problem));
   return problems;
 }

@@ -1,10 +1,9 @@
 // ProgressCount: follows a job from plan to plan and says where it is and how long it will still take.
 //
-// What is left is told from what was: the mean of a strategy's plans so far, and the mean of what comes before the
-// plans of a layer pass (masks, inputs, the reference). A strategy that has none yet is taken to be like the others
-// where ranks compute, which is the same work; where plans are only made they differ too much. In the first plan of
-// all, repeats that are done tell how long the others will take. Nothing is told before that, or when it has proven
-// wrong.
+// The remaining time is estimated from completed plans: the mean of a strategy's plans so far, and the mean of what
+// comes before the plans of a layer pass (masks, inputs, the reference). A strategy without a completed plan is taken
+// to be like the others where ranks compute, which is the same work; where plans are only made they differ too much. In
+// the first plan of all, completed repeats are extrapolated. There is no estimate before that, or once it was exceeded.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ class RunListener {
   virtual void end_progress() = 0;
   // The file that was made, as the user named it; "": none that stays.
   virtual void file_made(const std::string& path) = 0;
-  // Shows what is stored at `path`, under the name of `wanted`. The exit code that it deserves.
+  // Shows what is stored at `path`, under the name of `wanted`. The exit code.
   virtual int show_result(const std::string& path, const std::string& wanted) = 0;
   // `text`: how far an interrupted run came. What was shown may say so already.
   virtual void interrupted(const std::string& text) = 0;

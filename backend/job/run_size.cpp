@@ -11,6 +11,7 @@
 #include "backend/base/file_system.h"
 #include "backend/base/process.h"
 #include "backend/collect/run_recorder.h"
+#include "backend/execute/execute.h"
 #include "kernels/calibrate.h"
 
 namespace spscope {
@@ -46,6 +47,14 @@ std::string compute_note(const Job& job, const Plan& plan, int num_strategies) {
   if (seconds < kWorthSayingSeconds) return {};
   return fmt::format("about {:.0f} TFLOP on {} core{}: {}; run.mode = simulate takes seconds", flops * 1e-12, cores,
                      cores == 1 ? "" : "s", length_in_words(seconds));
+}
+
+void require_executor(const Job& job) {
+  ExecuteOptions options;
+  options.device = job.config.run.device;
+  options.backend = job.config.run.backend;
+  options.comm = job.config.run.comm;
+  if (std::vector<Problem> problems = unknown_executor(options); !problems.empty()) throw Error(std::move(problems));
 }
 
 void require_room_for_ranks(const Job& job, bool processes) {

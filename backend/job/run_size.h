@@ -16,6 +16,10 @@ namespace spscope {
 // that of one strategy for one layer, after which all are judged: they compute nearly the same.
 std::string compute_note(const Job& job, const Plan& plan, int num_strategies);
 
+// Throws Error(kCannotExecute) when no executor has the device, the backend and the communicator of the job, which a
+// flag may have changed since the config was checked.
+void require_executor(const Job& job);
+
 // Throws Error(kLaunch) when this machine cannot run as many ranks: as threads, which it may not have or whose events
 // find no room in its memory, or as `processes`.
 void require_room_for_ranks(const Job& job, bool processes);

@@ -101,7 +101,10 @@ struct Track {
   std::optional<std::string> device = {};
   friend bool operator==(const Track&, const Track&) = default;
 
-  bool is_of(int of_rank, int of_lane) const { return rank == of_rank && lane == of_lane; }
+  // Whether this is a track of that lane; tracks of other kinds may name a rank too.
+  bool is_of(int of_rank, int of_lane) const {
+    return kind == TrackKind::kRankLane && rank == of_rank && lane == of_lane;
+  }
 };
 // "rank 3 lane 1", or what the track calls itself: "counter power of gpu 0".
 std::string track_text(const Track& track);

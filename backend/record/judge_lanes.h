@@ -16,7 +16,7 @@ namespace spscope {
 // Ordered by how near to the cause they are.
 enum class RankTrouble {
   kKilled,   // its process was ended by a signal
-  kLost,     // its process is gone, nobody knows how
+  kLost,     // its process disappeared, cause unknown
   kStopped,  // its process was stopped by a signal (SIGSTOP, a debugger), or is not heard of
   kHung,     // it is inside an op, waits for nobody, and does not compute as far as is known
   kSlow,     // it computes, and its process uses CPU time: nothing is wrong but the time it takes

@@ -7,7 +7,7 @@
 // page back; in memory it never does. A run that is not recorded has the same lines in memory of its own.
 //
 // header  magic "SPSNOW" u64 | layout u32 | pid i32 | hash of the boot id u64 | first rank, ranks, lanes: u32 each |
-//         1 when the process has told all it had to, else 0: u32 | collection id, 16 bytes | start of the process in
+//         1 when the shard is complete, else 0: u32 | collection id, 16 bytes | start of the process in
 //         clock ticks since boot, u64 (a pid is used again)
 // line    generation u64 | op i32, sequence i32 | run i32, op that it waits for i32 | peer i32, state u8, repeat i24 |
 //         bytes i64 | begin_ns i64 | sent i64 | dropped i64
@@ -144,7 +144,7 @@ struct NowPage {
   struct Line {
     int rank = 0, lane = 0;
     LaneNow now;
-    // false: its writer was stopped while it changed the line, or the line holds what no writer writes. `sent` and
+    // false: its writer was stopped while it changed the line, or the line holds invalid values. `sent` and
     // `dropped` are then 0 <= dropped <= sent all the same, and the rest is what it would be between ops.
     bool whole = true;
   };

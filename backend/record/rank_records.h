@@ -45,8 +45,8 @@ enum class IncidentKind : std::uint8_t {
   kHung = 1,         // it made no progress
   kStopped = 2,      // its process was stopped by a signal
   kKilled = 3,       // its process ended by a signal
-  kLost = 4,         // its process went away without a word
-  kInterrupted = 5,  // it was told to end
+  kLost = 4,         // its process disappeared, cause unknown
+  kInterrupted = 5,  // it stopped on request
 };
 inline constexpr int kNumIncidentKinds = 6;
 std::string_view incident_kind_name(IncidentKind kind);

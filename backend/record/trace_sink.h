@@ -1,5 +1,9 @@
-// TraceSink: where a collector of events brings them, although it knows neither files nor formats. It asks for a ring
-// for each track, from which a thread of the sink takes, and for numbers of names.
+// TraceSink: receives the events of a collector and hides files and formats from it. A collector asks once for a ring
+// for each track and for numbers of names; afterwards it only pushes into rings, which never blocks.
+//
+// All calls may be made from any thread. They may wait for a commit to disk, so not from callbacks of the profiled
+// program: get rings and names before. A record of the wrong kind (a sample on a track that is no counter, or an event
+// on one that is) is dropped and counted.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +17,14 @@ namespace spscope {
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
-  // The ring of a track, made when it is new with room for `capacity` records: the track is another when any member but
-  // track_id differs. It stays where it is. Times are of one clock for all tracks of a sink.
+  // The ring of a track, made when it is new, with room for `capacity` records. Tracks are equal when all members but
+  // track_id are. Valid as long as the sink. One thread at a time may push. Times of all tracks of a sink are of one
+  // clock. Throws Error: a rank lane without rank or lane.
   virtual EventRing& ring(const Track& track, std::size_t capacity) = 0;
-  // Number of the name of events to come.
+  // The number under which events refer to a name.
   virtual NameId name(std::string_view text) = 0;
-  // How the clock of the tracks that have no rank becomes the run clock. Without it they are on the raw clock of a host
-  // that the run has too.
+  // The fit from the clock of the tracks without a rank to the run clock. Without it they are taken to be on the raw
+  // clock of a host of the run.
   virtual void set_clock(const ClockFit& fit) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a store holds, as plain structs that writer and reader share. Column by column the same is told in
+// What a store holds, as plain structs that writer and reader share. Column by column the same is documented in
 // schemas/; the event records are in events.h.
 //
 //   workload  what was asked: model, masks, cluster, the canonical config

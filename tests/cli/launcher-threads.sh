@@ -33,6 +33,8 @@ expect_err 'SPS-005' 'run.device' '"abacus" is not a device' 'use one of cpu'
 expect_exit 2 run "${job[@]}" --set run.comm=pigeon
 expect_err 'SPS-005' 'run.comm' '"pigeon" is not a communicator' 'use one of auto, memory'
 expect_threads PMIX_RANK=0 SLURM_NTASKS=1 -- --set run.comm=memory
+expect_exit 2 run "${job[@]}" --launcher mpi --set run.comm=memory
+expect_err 'SPS-125' 'run.comm' 'no communicator "memory"' 'use one of auto'
 for others in OMPI_COMM_WORLD_SIZE=8 PMIX_RANK=0; do
   expect_threads "$others" -- --launcher threads
   expect_threads "$others" -- --set run.backend=threads

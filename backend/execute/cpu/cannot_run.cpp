@@ -23,7 +23,7 @@ std::vector<Problem> unknown_work(const Plan& plan) {
     const auto id = static_cast<std::size_t>(post.kernel);
     const Kernel& kernel = plan.kernels[id];
     if (!is_known_work(plan, post) && !refused[id])
-      refuse(fmt::format("the executor threads has no kernel \"{}\" for these operands", kernel.name),
+      refuse(fmt::format("ranks on the CPU have no kernel \"{}\" for these operands", kernel.name),
              "set run.scope = \"attention\"");
     refused[id] = refused[id] || !is_known_work(plan, post);
     multiplies = multiplies || (kernel.contracts && find_local_kernel(kernel.name) == nullptr);

@@ -226,7 +226,8 @@ void RunControl::mirror(int rank, int lane, const LaneNow& now, std::uint64_t ge
 }
 
 void RunControl::forget(int rank) {
-  for (int lane = 0; lane < plan_.lanes; ++lane) mirror(rank, lane, LaneNow(), line(rank, lane).generation(), 0);
+  for (int lane = 0; lane < plan_.lanes; ++lane) board_.writable[index_of(rank, lane)]->publish(LaneNow());
+  if (!board_.heard_ns.empty()) board_.heard_ns[at(rank)] = 0;
 }
 
 // Every lane that is inside an op, and each rank whose process cannot go on; the cause first.

@@ -124,11 +124,11 @@ class RunControl {
   // for nobody; else the one with the lowest post. No rank: nobody is inside an op or lost.
   RankFault describe_hang(double seconds, const SystemView& system = {}) const;
 
-  // What a lane does; of ranks of other nodes, as they told last.
+  // What a lane does; of ranks of other nodes, as last reported.
   const NowLine& line(int rank, int lane) const { return *board_.lines[index_of(rank, lane)]; }
-  // By one thread: what a rank of another node told, and when it was heard.
+  // By one thread: what a rank of another node reported, and when.
   void mirror(int rank, int lane, const LaneNow& now, std::uint64_t generation, std::int64_t heard_ns);
-  void forget(int rank);  // what it told: not known again
+  void forget(int rank);  // drops what it reported
   std::int64_t heard_ns(int rank) const { return board_.heard_ns.empty() ? 0 : board_.heard_ns[at(rank)].load(); }
 
  private:

@@ -272,11 +272,7 @@ void run_pass(MpiWorld& world, const std::shared_ptr<LaneRun>& run, MpiCommunica
   communicator.messages().begin_pass(world.next_pass());
   // Between repeats a rank may take its time: the first one tells people.
   come_together(world, *run, std::numeric_limits<double>::infinity());
-  if (world.rank() == world.ranks_of_node().front()) {
-    run->control->reset();
-    for (int rank = 0; rank < world.size(); ++rank)
-      if (world.node_of(rank) != world.node_of(world.rank())) run->control->forget(rank);
-  }
+  if (world.rank() == world.ranks_of_node().front()) run->control->reset();
   communicator.reset();
   const double patience_seconds = run->options.watchdog_seconds;
   std::int64_t start_ns = 0;

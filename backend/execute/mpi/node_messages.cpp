@@ -96,6 +96,10 @@ void NodeMessages::begin_pass(std::int32_t pass) {
   const std::lock_guard lock(hearing_);
   pass_ = pass;
   pass_begin_ns_ = now_ns();
+  // Under the lock: a report of the new repeat may come as soon as `pass_` is set.
+  if (world_.rank() == world_.ranks_of_node().front())
+    for (int rank = 0; rank < world_.size(); ++rank)
+      if (world_.node_of(rank) != world_.node_of(world_.rank())) run_.control->forget(rank);
 }
 
 void NodeMessages::finish_pass() {

@@ -1,4 +1,4 @@
-// The columns of each kind of record as numbers: what chunk_codec packs. A number is told from a record and the one
+// The columns of each kind of record as numbers: what chunk_codec packs. A number is computed from a record and the one
 // before it; the first record of a chunk has a made-up one before it (see chunk_codec.h).
 #pragma once
 

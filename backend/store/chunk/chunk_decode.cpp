@@ -155,9 +155,10 @@ const std::uint8_t* ChunkColumns::bytes_of(Plane& plane) const {
   const auto count = static_cast<std::size_t>(count_);
   if (plane.stored == count) return plane.bytes;
   if (plane.unpacked.empty()) {
-    plane.unpacked.resize(count);
-    if (ZSTD_decompress(plane.unpacked.data(), count, plane.bytes, plane.stored) != count)
+    std::vector<std::uint8_t> unpacked(count);
+    if (ZSTD_decompress(unpacked.data(), count, plane.bytes, plane.stored) != count)
       corrupt("a column cannot be decompressed");
+    plane.unpacked = std::move(unpacked);
   }
   return plane.unpacked.data();
 }

@@ -83,7 +83,8 @@ std::vector<CounterSample> EventReader::counters(TrackId track, EventWindow wind
 
 std::vector<OpEvent> EventReader::op_events(RunId run, std::int64_t first_ns, std::int64_t last_ns) const {
   std::map<TrackId, std::optional<int>> rank_of;
-  for (const Track& track : tracks()) rank_of[track.track_id] = track.rank;
+  for (const Track& track : tracks())
+    rank_of[track.track_id] = track.kind == TrackKind::kRankLane ? track.rank : std::nullopt;
   std::vector<OpEvent> events;
   std::vector<SpanEvent> spans;
   std::vector<CollectiveEvent> collectives;
@@ -100,7 +101,7 @@ std::vector<OpEvent> EventReader::op_events(RunId run, std::int64_t first_ns, st
     if (rank == rank_of.end())
       throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": a chunk has no track", db_->path()),
                   kDamagedHint);
-    if (!rank->second) return;  // ops are of ranks
+    if (!rank->second) return;  // ops run on lanes of ranks
     spans.clear();
     collectives.clear();
     if (header.kind == RecordKind::kCollective)

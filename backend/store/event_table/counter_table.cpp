@@ -28,13 +28,11 @@ class CounterCursor : public sqlite3_vtab_cursor {
     source_.refresh();
     samples_.clear();
     index_ = 0;
-    rowid_ = -1;
     scan_.start(bounds);
     next();
   }
 
   void next() {
-    ++rowid_;
     if (++index_ < samples_.size()) return;
     index_ = 0;
     samples_.clear();
@@ -45,7 +43,8 @@ class CounterCursor : public sqlite3_vtab_cursor {
   }
 
   bool at_end() const { return samples_.empty(); }
-  std::int64_t rowid() const { return rowid_; }
+  // The same in every scan: SQLite unites the scans of `a OR b` by it.
+  std::int64_t rowid() const { return chunk_.event_id(static_cast<int>(index_)); }
   void column(sqlite3_context* context, int column) const {
     switch (column) {
       case kTrackId:
@@ -67,7 +66,6 @@ class CounterCursor : public sqlite3_vtab_cursor {
   ChunkRow chunk_;
   std::vector<CounterSample> samples_;  // of the chunk at hand; empty at the end
   std::size_t index_ = 0;
-  std::int64_t rowid_ = 0;
 };
 
 // The bounds of chunks that stand for a column; nullptr when it has none. A sample begins and ends at its time.

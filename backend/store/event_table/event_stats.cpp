@@ -58,6 +58,20 @@ struct Sum {
   }
 };
 
+// 64 bits of the key of a sum (multiplicative mixing of SplitMix64).
+std::int64_t key_hash(const Sum& sum) {
+  std::uint64_t hash = 0;
+  for (const std::uint64_t part :
+       {static_cast<std::uint64_t>(sum.run), static_cast<std::uint64_t>(sum.rank.value_or(-1)), std::uint64_t{sum.name},
+        std::uint64_t{sum.category}}) {
+    hash = (hash ^ part) + 0x9e3779b97f4a7c15u;
+    hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9u;
+    hash = (hash ^ hash >> 27) * 0x94d049bb133111ebu;
+    hash ^= hash >> 31;
+  }
+  return static_cast<std::int64_t>(hash);
+}
+
 // What the arguments and the WHERE of a question leave.
 struct StatsQuery {
   EventBounds bounds;
@@ -114,7 +128,8 @@ class StatsCursor : public sqlite3_vtab_cursor {
 
   void next() { ++index_; }
   bool at_end() const { return index_ >= sums_.size(); }
-  std::int64_t rowid() const { return static_cast<std::int64_t>(index_); }
+  // The same in every scan, whatever it is narrowed to: SQLite unites the scans of `a OR b` by it.
+  std::int64_t rowid() const { return key_hash(sums_[index_]); }
   void column(sqlite3_context* context, int column);
 
  private:

@@ -1,4 +1,4 @@
-// The base level of a pyramid, made while the events of its track track by in order of time: the buckets of a window
+// The base level of a pyramid, made while the events of its track stream by in order of time: the buckets of a window
 // that moves along are in memory, and the events that reach beyond it. A bucket leaves when no event that is still to
 // come can begin in it or before it.
 #pragma once

@@ -151,6 +151,12 @@ TEST_F(ForeignTrace, IsAskedBySql) {
       ask(reader, "SELECT value FROM counter WHERE name = 'power_w' AND time_ns = " + std::to_string(700 + kShift)),
       "3.5");
   EXPECT_EQ(ask(reader, "SELECT count(*) FROM counter WHERE track_id = 1 OR run_id = 1"), "0");
+  // SQLite scans once for each side of OR and unites the rows by their rowids.
+  EXPECT_EQ(ask(reader, "SELECT count(*) FROM counter WHERE track_id = 3 OR time_ns >= 0"),
+            ask(reader, "SELECT stored FROM ledger WHERE track_id = 3"));
+  EXPECT_EQ(
+      ask(reader, "SELECT count(*) FROM event_stats WHERE name = 'memcpy' OR (rank IS NULL AND name = 'read batch')"),
+      "2");
   EXPECT_EQ(ask(reader, "SELECT count(*) FROM pyramid WHERE rank IS NULL"), "2");
 }
 
