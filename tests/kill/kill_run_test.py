@@ -41,7 +41,7 @@ JOB = ["-s", "ring", *(word for setting in (
     f"run.repeats={REPEATS}", "run.warmup=0") for word in ("--set", setting))]
 EVENTS = ("SELECT rank, lane, run_id, unfinished, op_id FROM event ORDER BY rank, lane, run_id, unfinished, begin_ns, op_id")
 LEDGERS = ("SELECT rank, lane, sum(sent) AS sent, sum(stored) AS stored, sum(dropped) AS dropped, sum(unreadable) AS "
-           "unreadable, sum(lost) AS lost FROM ledger JOIN stream USING (stream_id) GROUP BY rank, lane")
+           "unreadable, sum(lost) AS lost FROM ledger JOIN track USING (track_id) GROUP BY rank, lane")
 
 
 class Test:
