@@ -103,7 +103,6 @@ class EventRing {
   std::uint64_t taken_seen_ = 0;
   alignas(kCacheLine) std::atomic<std::uint64_t> taken_{0};  // written by the writer
   std::uint64_t pushed_seen_ = 0;
-  char padding_[kCacheLine - 2 * sizeof(std::uint64_t)] = {};
 };
 
 }  // namespace spscope

@@ -175,8 +175,9 @@ std::int32_t BoundedMemory::first_free(std::int32_t buffer, int lane_index) {
     return true;
   };
   auto free = static_cast<std::int32_t>(std::ranges::partition_point(queue, std::not_fn(knows)) - queue.begin());
-  for (const RemoteUser& user : std::ranges::equal_range(remote_users_, buffer, {}, &RemoteUser::buffer))
-    free = std::max(free, first_knowing(user, held.rank, lane_index));
+  auto user = std::ranges::lower_bound(remote_users_, buffer, {}, &RemoteUser::buffer);
+  for (; user != remote_users_.end() && user->buffer == buffer; ++user)
+    free = std::max(free, first_knowing(*user, held.rank, lane_index));
   return std::min(free, size);
 }
 

@@ -9,12 +9,12 @@
 
 namespace spscope::mpi {
 
-void check(int code, const std::source_location& where) {
+void check(int code, const char* file, int line) {
   if (code == MPI_SUCCESS) return;
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
-  throw Error(ErrorCode::kRankFailed, fmt::format("MPI: {} ({}:{})", text.data(), where.file_name(), where.line()),
+  throw Error(ErrorCode::kRankFailed, fmt::format("MPI: {} ({}:{})", text.data(), file, line),
               "see what mpirun prints; a rank or a host may be gone");
 }
 

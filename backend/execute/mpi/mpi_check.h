@@ -5,11 +5,11 @@
 #include <mpi.h>
 
 #include <cstddef>
-#include <source_location>
 
 namespace spscope::mpi {
 
-void check(int code, const std::source_location& where = std::source_location::current());
+// `file` and `line` are those of the caller; clang 14 lacks std::source_location.
+void check(int code, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 // A size as MPI counts it. Throws Error when one message cannot be so large.
 int message_count(std::size_t num_bytes);
