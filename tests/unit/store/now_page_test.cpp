@@ -158,7 +158,7 @@ TEST_F(Page, ArbitraryBytesGiveOnlyValidLines) {
     std::string bytes = good;
     for (int k = 0; k < 8; ++k)
       bytes[64 + static_cast<std::size_t>(rng.uniform() * static_cast<double>(bytes.size() - 64))] =
-          static_cast<char>(rng.uniform() * 256);
+          static_cast<char>(rng.below(256));
     write_file(path_, bytes);
     for (const NowPage::Line& line : read_now_page(path_).lines) {
       EXPECT_LT(static_cast<int>(line.now.state), kNumLaneStates);
