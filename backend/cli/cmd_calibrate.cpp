@@ -1,23 +1,20 @@
 // `spscope calibrate`: measures this machine, prints what was found with its unit and how well the models fit, and
 // writes the profile for cluster.profile.
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "backend/base/json.h"
 #include "backend/cli/command.h"
 #include "backend/execute/calibrate/calibrate.h"
 #include "backend/job/machine.h"
 
 namespace spscope {
 namespace {
-
-using nlohmann::ordered_json;
 
 struct CalibrateFlags {
   std::string output, dtype = "fp32";
@@ -69,14 +66,14 @@ bool is_measured(const Calibration& result, std::string_view number) {
   return std::ranges::find(result.unmeasured, number) == result.unmeasured.end();
 }
 
-ordered_json quality_json(const FitQuality& q) {
+Json quality_json(const FitQuality& q) {
   return {{"points", q.num_samples},
           {"median_relative_residual", q.median_relative_residual},
           {"max_relative_residual", q.max_relative_residual}};
 }
 
-ordered_json to_json(const Calibration& result, const std::string& output) {
-  ordered_json machine, numbers;
+Json to_json(const Calibration& result, const std::string& output) {
+  Json machine, numbers;
   for (const MachineFact& fact : machine_facts()) machine[fact.name] = fact.value;
   for (const ShownNumber& number : kShown) {
     const std::string name(number.name);
@@ -98,20 +95,21 @@ ordered_json to_json(const Calibration& result, const std::string& output) {
 }
 
 void print_text(std::ostream& out, const Calibration& result) {
-  fmt::print(out, "{}\n\n", result.preset.note);
+  out << fmt::format("{}\n\n", result.preset.note);
   for (const ShownNumber& number : kShown) {
     const double value = value_of(result.preset, number.name) * number.scale;
     const std::string shown =
         is_measured(result, number.name) ? fmt::format("{:.4g}", value) : std::string("unmeasured");
-    fmt::print(out, "{:<34} {:>10} {:<14} {}\n", number.label, shown, number.unit, number.name);
+    out << fmt::format("{:<34} {:>10} {:<14} {}\n", number.label, shown, number.unit, number.name);
   }
   // One pair and channel is 4 FLOPs.
   const double attend_gflop_per_s = 4 / std::max(1e-12, result.preset.cost.attend_ns_per_pair_channel);
-  fmt::print(out, "\nattention on active tiles {:.1f} GFLOP/s, {:.2f} of the FMA peak of {:.1f}; copy {:.1f} GB/s\n",
-             attend_gflop_per_s, attend_gflop_per_s / result.fma_gflop_per_s, result.fma_gflop_per_s, result.copy_gbps);
+  out << fmt::format("\nattention on active tiles {:.1f} GFLOP/s, {:.2f} of the FMA peak of {:.1f}; copy {:.1f} GB/s\n",
+                     attend_gflop_per_s, attend_gflop_per_s / result.fma_gflop_per_s, result.fma_gflop_per_s,
+                     result.copy_gbps);
   const auto quality = [&](std::string_view name, const FitQuality& q) {
-    fmt::print(out, "{:<20} {} points, off by {:.1f} % in the median, {:.1f} % at most\n", name, q.num_samples,
-               100 * q.median_relative_residual, 100 * q.max_relative_residual);
+    out << fmt::format("{:<20} {} points, off by {:.1f} % in the median, {:.1f} % at most\n", name, q.num_samples,
+                       100 * q.median_relative_residual, 100 * q.max_relative_residual);
   };
   quality("fit of attention", result.attend);
   quality("fit of moves", result.move);
@@ -126,10 +124,10 @@ void warn_of_bad_fits(std::ostream& err, const Calibration& result) {
       {"attention", &result.attend}, {"moves", &result.move}, {"exchanges", &result.link}};
   for (const auto& [name, quality] : fits)
     if (quality->median_relative_residual > kBadFit)
-      fmt::print(err,
-                 "warning: the fit of {} is off by {:.0f} % in the median, more than {:.0f} %: calibrate again on an "
-                 "idle machine\n",
-                 name, 100 * quality->median_relative_residual, 100 * kBadFit);
+      err << fmt::format(
+          "warning: the fit of {} is off by {:.0f} % in the median, more than {:.0f} %: calibrate again on an "
+          "idle machine\n",
+          name, 100 * quality->median_relative_residual, 100 * kBadFit);
 }
 
 std::string machine_note(Dtype dtype) {
@@ -146,22 +144,21 @@ int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
   options.seconds = flags.seconds;
   if (context.progress)
     options.on_phase = [&](std::string_view phase) {
-      fmt::print(context.err, "\r\033[Kmeasuring: {}", phase);
+      context.err << fmt::format("\r\033[Kmeasuring: {}", phase);
       context.err.flush();
     };
   Calibration result = calibrate(options);
-  if (context.progress) fmt::print(context.err, "\r\033[K");
+  if (context.progress) context.err << fmt::format("\r\033[K");
   result.preset.note = machine_note(options.dtype);
   warn_of_bad_fits(context.err, result);
   const bool complete = result.unmeasured.empty(), written = complete && !flags.output.empty();
   if (written) write_profile(flags.output, result.preset);
   if (context.json)
-    fmt::print(context.out, "{}\n", to_json(result, written ? flags.output : "").dump(2));
+    context.out << fmt::format("{}\n", to_json(result, written ? flags.output : "").dump(2));
   else
     print_text(context.out, result);
   if (!complete) {
-    fmt::print(
-        context.err,
+    context.err << fmt::format(
         "\ncould not measure {}: the times of exchanges between two threads do not follow from their bytes, or they "
         "stopped all compute beside them; no profile is written\n  calibrate again on an idle machine with two free "
         "cores, "
@@ -171,9 +168,9 @@ int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
   }
   if (context.json) return kExitDone;
   if (flags.output.empty())
-    fmt::print(context.err, "\nnothing was written; -o FILE.toml keeps the profile\n");
+    context.err << fmt::format("\nnothing was written; -o FILE.toml keeps the profile\n");
   else
-    fmt::print(context.out, "\nwrote {}: --set cluster.profile={}\n", flags.output, flags.output);
+    context.out << fmt::format("\nwrote {}: --set cluster.profile={}\n", flags.output, flags.output);
   return kExitDone;
 }
 

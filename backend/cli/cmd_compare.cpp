@@ -1,7 +1,6 @@
 // `spscope compare FILE...`: the strategies of stored runs side by side and, for several files of one workload, what
 // changed from the first to the last.
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <charconv>
@@ -108,7 +107,7 @@ int compare(CommandContext& context, const CompareFlags& flags) {
     return worse ? kExitRegression : exit_code_of(of_file);
   }
   for (std::size_t i = 0; i < of_file.size(); ++i) {
-    if (of_file.size() > 1) fmt::print(context.out, "{}{}\n", i > 0 ? "\n" : "", flags.files[i]);
+    if (of_file.size() > 1) context.out << fmt::format("{}{}\n", i > 0 ? "\n" : "", flags.files[i]);
     for (const Comparison& comparison : of_file[i]) context.out << render_terminal(comparison, style);
   }
   if (!changed.empty()) {

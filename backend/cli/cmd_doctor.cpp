@@ -1,15 +1,14 @@
 // `spscope doctor [FILE]`: what this machine and this build can do, whether a stored run is sound, or what the runs in
 // a scratch folder left.
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "backend/base/json.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/collect/collection.h"
@@ -22,8 +21,6 @@
 
 namespace spscope {
 namespace {
-
-using nlohmann::ordered_json;
 
 std::vector<Finding> machine_findings() {
   std::vector<Finding> list;
@@ -86,12 +83,12 @@ CheckedFile findings_of(const std::string& path) {
 
 void print_findings(CommandContext& context, const std::vector<Finding>& findings) {
   if (context.json) {
-    ordered_json list = ordered_json::array();
+    Json list = Json::array();
     for (const Finding& f : findings) list.push_back({{"name", f.name}, {"value", f.value}, {"ok", f.ok}});
-    fmt::print(context.out, "{}\n", ordered_json{{"schema_version", 1}, {"findings", list}}.dump(2));
+    context.out << fmt::format("{}\n", Json{{"schema_version", 1}, {"findings", list}}.dump(2));
     return;
   }
-  for (const Finding& f : findings) fmt::print(context.out, "{} {:<20} {}\n", f.ok ? " " : "!", f.name, f.value);
+  for (const Finding& f : findings) context.out << fmt::format("{} {:<20} {}\n", f.ok ? " " : "!", f.name, f.value);
 }
 
 int doctor(CommandContext& context, const std::string& path) {

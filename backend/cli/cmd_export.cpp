@@ -1,13 +1,12 @@
 // `spscope export FILE --format FORMAT -o OUT`: a stored run for other programs.
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "backend/base/json.h"
 #include "backend/cli/command.h"
 #include "backend/exchange/export.h"
 
@@ -23,21 +22,22 @@ int export_run(CommandContext& context, const ExportFlags& flags) {
   const ExportFormat& format = find_export_format(flags.format);
   const ExportReport report = export_store(flags.file, format, flags.output, flags.force);
   if (context.json) {
-    const nlohmann::ordered_json object = {{"schema_version", 1},
-                                           {"format", format.name},
-                                           {"output", flags.output},
-                                           {"events", report.events},
-                                           {"notes", report.notes}};
-    context.out << object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+    const Json object = {{"schema_version", 1},
+                         {"format", format.name},
+                         {"output", flags.output},
+                         {"events", report.events},
+                         {"notes", report.notes}};
+    context.out << object.dump(2) << '\n';
     return kExitDone;
   }
-  for (const std::string& note : report.notes) fmt::print(context.err, "{}\n", note);
+  for (const std::string& note : report.notes) context.err << fmt::format("{}\n", note);
   std::error_code unknown;
   if (std::filesystem::is_directory(flags.output, unknown))
-    fmt::print(context.err, "wrote the folder {}, one file a table: {} files, {} events\n", flags.output,
-               std::distance(std::filesystem::directory_iterator(flags.output, unknown), {}), report.events);
+    context.err << fmt::format("wrote the folder {}, one file a table: {} files, {} events\n", flags.output,
+                               std::distance(std::filesystem::directory_iterator(flags.output, unknown), {}),
+                               report.events);
   else
-    fmt::print(context.err, "wrote {} with {} events\n", flags.output, report.events);
+    context.err << fmt::format("wrote {} with {} events\n", flags.output, report.events);
   return kExitDone;
 }
 

@@ -1,12 +1,11 @@
 // `spscope list WHAT`: the rows of the program's tables. With --json it says type, range, default, unit and help of
 // every parameter; the forms of the desktop app are built from that.
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "backend/base/json.h"
 #include "backend/base/nearest_name.h"
 #include "backend/base/number_text.h"
 #include "backend/cli/command.h"
@@ -22,10 +21,8 @@
 namespace spscope {
 namespace {
 
-using nlohmann::json;
-
-json to_json(const ParameterValue& value) {
-  return std::visit([](const auto& v) { return json(v); }, value);
+Json to_json(const ParameterValue& value) {
+  return std::visit([](const auto& v) { return Json(v); }, value);
 }
 
 const char* type_of(const ParameterValue& value) {
@@ -33,10 +30,10 @@ const char* type_of(const ParameterValue& value) {
   return names[value.index()];
 }
 
-json parameters_json(const std::vector<Parameter>& rows) {
-  json list = json::array();
+Json parameters_json(const std::vector<Parameter>& rows) {
+  Json list = Json::array();
   for (const Parameter& row : rows) {
-    json entry = {{"name", row.name},
+    Json entry = {{"name", row.name},
                   {"type", type_of(row.default_value)},
                   {"default", to_json(row.default_value)},
                   {"unit", row.unit},
@@ -48,14 +45,14 @@ json parameters_json(const std::vector<Parameter>& rows) {
   return list;
 }
 
-json list_keys_of(const std::string& owner, const std::vector<Parameter>& parameters) {
-  json rows = parameters_json(parameters);
-  for (json& row : rows) row["key"] = fmt::format("{}.{}", owner, row["name"].get_ref<const std::string&>());
+Json list_keys_of(const std::string& owner, const std::vector<Parameter>& parameters) {
+  Json rows = parameters_json(parameters);
+  for (Json& row : rows) row["key"] = fmt::format("{}.{}", owner, row["name"].text());
   return rows;
 }
 
-json list_strategies() {
-  json rows = json::array();
+Json list_strategies() {
+  Json rows = Json::array();
   for (const Strategy& s : strategies())
     rows.push_back({{"name", s.name},
                     {"summary", s.summary},
@@ -63,8 +60,8 @@ json list_strategies() {
   return rows;
 }
 
-json list_patterns() {
-  json rows = json::array();
+Json list_patterns() {
+  Json rows = Json::array();
   for (const Pattern& p : patterns())
     rows.push_back({{"name", p.name},
                     {"summary", p.summary},
@@ -73,8 +70,8 @@ json list_patterns() {
   return rows;
 }
 
-json list_models() {
-  json rows = json::array();
+Json list_models() {
+  Json rows = Json::array();
   for (const Model& m : model_presets())
     rows.push_back({{"name", m.name},
                     {"summary", fmt::format("{}x{}x{} tokens, {} heads x {}, {} layers", m.grid[0], m.grid[1],
@@ -94,11 +91,11 @@ json list_models() {
   return rows;
 }
 
-json list_clusters() {
-  json rows = json::array();
+Json list_clusters() {
+  Json rows = Json::array();
   for (std::string_view name : cluster_preset_names()) {
     const ClusterPreset* preset = find_cluster_preset(name);
-    json row = {
+    Json row = {
         {"name", name}, {"note", preset->note}, {"gpus_per_node", preset->gpus_per_node}, {"sources", preset->sources}};
     ClusterPreset copy = *preset;
     for (const ClusterFieldRow& field : cluster_fields()) row[std::string(field.name)] = field.ref(copy);
@@ -111,8 +108,8 @@ json list_clusters() {
   return rows;
 }
 
-json list_formats() {
-  json rows = json::array();
+Json list_formats() {
+  Json rows = Json::array();
   for (const MaskImporter& importer : mask_importers())
     rows.push_back({{"name", importer.name},
                     {"summary", importer.summary},
@@ -128,17 +125,17 @@ json list_formats() {
   return rows;
 }
 
-json list_commands() {
-  json rows = json::array();
+Json list_commands() {
+  Json rows = Json::array();
   for (const CommandRow& row : commands()) rows.push_back({{"name", row.name}, {"summary", row.summary}});
   return rows;
 }
 
-json list_keys() {
-  json rows = json::array();
+Json list_keys() {
+  Json rows = Json::array();
   const RunConfig defaults;
   for (const FieldRow& field : config_fields()) {
-    json row = {{"name", field.name},
+    Json row = {{"name", field.name},
                 {"type", field_type(field)},
                 {"default", field_toml(field, defaults)},
                 {"unit", field.unit},
@@ -147,10 +144,10 @@ json list_keys() {
     if (const auto choices = field_choices(field); !choices.empty()) row["choices"] = choices;
     rows.push_back(std::move(row));
   }
-  const auto add_parameters = [&](const json& owners) {
-    for (const json& owner : owners)
-      for (const json& p : owner["parameters"]) {
-        json row = {{"name", p["key"]},
+  const auto add_parameters = [&](const Json& owners) {
+    for (const Json& owner : owners)
+      for (const Json& p : owner["parameters"]) {
+        Json row = {{"name", p["key"]},
                     {"type", p["type"]},
                     {"default", p["default"].dump()},
                     {"unit", p["unit"]},
@@ -167,45 +164,49 @@ json list_keys() {
 
 struct NamedList {
   std::string_view name;
-  json (*rows)();
+  Json (*rows)();
 };
 constexpr NamedList kListings[] = {
     {"strategies", list_strategies}, {"patterns", list_patterns}, {"models", list_models}, {"clusters", list_clusters},
     {"formats", list_formats},       {"commands", list_commands}, {"keys", list_keys}};
 
+std::string choices_text(const Json& choices) {
+  std::string text;
+  for (const Json& choice : choices) text += (text.empty() ? "" : ", ") + choice.text();
+  return text;
+}
+
 // "default 0.4, (0, 1]", "default \"execute\", one of execute, project, simulate"
-std::string limits_text(const json& row) {
-  const json& value = row["default"];
-  std::string text = fmt::format("default {}", value.is_string() ? value.get<std::string>() : value.dump());
-  if (row.contains("choices"))
-    return fmt::format("{}, one of {}", text, fmt::join(row["choices"].get<std::vector<std::string>>(), ", "));
-  const FieldRow* field = find_field(row["name"].get<std::string>());
+std::string limits_text(const Json& row) {
+  const Json& value = row["default"];
+  std::string text = fmt::format("default {}", value.is_text() ? value.text() : value.dump());
+  if (row.contains("choices")) return fmt::format("{}, one of {}", text, choices_text(row["choices"]));
+  const FieldRow* field = find_field(row["name"].text());
   if (row.contains("range"))
     text += field != nullptr ? ", " + field_range(*field)
                              : fmt::format(", [{}, {}]", row["range"][0].dump(), row["range"][1].dump());
-  const std::string unit = row["unit"].get<std::string>();
+  const std::string unit = row["unit"].text();
   return unit.empty() ? text : fmt::format("{} {}", text, unit);
 }
 
 // Name and summary, and indented lines for limits and parameters; above rows of another group its name.
-void print_rows(std::ostream& out, const json& rows, int width) {
+void print_rows(std::ostream& out, const Json& rows, int width) {
   constexpr int kGap = 2, kMore = 2;
   int names = 0;
-  for (const json& row : rows) names = std::max(names, display_width(row["name"].get_ref<const std::string&>()));
+  for (const Json& row : rows) names = std::max(names, display_width(row["name"].text()));
   const int from = names + kGap;
   std::string group;
-  for (const json& row : rows) {
-    if (const std::string its = row.value("group", ""); its != group) {
+  for (const Json& row : rows) {
+    if (const std::string its = row.text_or("group", ""); its != group) {
       out << (group.empty() ? "" : "\n") << wrapped_text(its, width);
       group = its;
     }
-    out << hanging_text(row["name"].get<std::string>(), row.value("summary", row.value("note", "")), from, width);
+    out << hanging_text(row["name"].text(), row.text_or("summary", row.text_or("note", "")), from, width);
     if (row.contains("default")) out << hanging_text("", limits_text(row), from + kMore, width);
-    for (const json& p : row.value("parameters", json::array()))
-      out << hanging_text(
-          "",
-          fmt::format("{} = {}: {}", p["key"].get<std::string>(), p["default"].dump(), p["help"].get<std::string>()),
-          from + kMore, width);
+    if (!row.contains("parameters")) continue;
+    for (const Json& p : row["parameters"])
+      out << hanging_text("", fmt::format("{} = {}: {}", p["key"].text(), p["default"].dump(), p["help"].text()),
+                          from + kMore, width);
   }
 }
 
@@ -229,9 +230,9 @@ int print_list(CommandContext& context, const std::string& what) {
   for (const NamedList& listing : kListings) {
     names.push_back(listing.name);
     if (listing.name != what) continue;
-    const json rows = listing.rows();
+    const Json rows = listing.rows();
     if (context.json)
-      fmt::print(context.out, "{}\n", json{{"schema_version", 1}, {what, rows}}.dump(2));
+      context.out << fmt::format("{}\n", Json{{"schema_version", 1}, {what, rows}}.sorted().dump(2));
     else
       print_rows(context.out, rows, text_width());
     return kExitDone;

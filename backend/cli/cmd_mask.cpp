@@ -1,13 +1,12 @@
 // `spscope mask info|generate|import`: block masks without a run.
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "backend/base/json.h"
 #include "backend/base/nearest_name.h"
 #include "backend/cli/command.h"
 #include "backend/cli/replaceable.h"
@@ -17,8 +16,6 @@
 
 namespace spscope {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30;
 constexpr int kAssumedBlock = 64;
@@ -51,7 +48,8 @@ BlockMask read_mask(CommandContext& context, const MaskFlags& flags) {
   if (flags.tokens != 0) file.require_tokens(flags.tokens);
   if (!cuts.empty() && flags.block == 0) return file.mask(flags.step, flags.layer);
   if (flags.block == 0)
-    fmt::print(context.err, "assuming blocks of {} tokens: give --block when they have another size\n", kAssumedBlock);
+    context.err << fmt::format("assuming blocks of {} tokens: give --block when they have another size\n",
+                               kAssumedBlock);
   const int block = block_or_assumed(flags);
   // Without a length, whole blocks: right for every figure but the weight of a ragged last block.
   const std::int64_t blocks = std::max(file.q_blocks(), file.k_blocks());
@@ -74,10 +72,10 @@ std::string density_bar(const std::vector<double>& densities) {
   return bar;
 }
 
-json info_json(const BlockMask& mask, const MaskStatistics& s) {
-  json splits = json::array();
+Json info_json(const BlockMask& mask, const MaskStatistics& s) {
+  Json splits = Json::array();
   for (int degree = 2; degree <= 16; degree *= 2) {
-    json row = {{"degree", degree}};
+    Json row = {{"degree", degree}};
     if (degree <= mask.heads()) row["ulysses_imbalance_ratio"] = split_imbalance(mask, degree, 1).plain;
     if (degree <= mask.blocks()) {
       const SplitImbalance ring = split_imbalance(mask, 1, degree);
@@ -103,27 +101,27 @@ json info_json(const BlockMask& mask, const MaskStatistics& s) {
 
 void print_info(CommandContext& context, const BlockMask& mask) {
   const MaskStatistics s = describe(mask);
-  const json facts = info_json(mask, s);
+  const Json facts = info_json(mask, s);
   if (context.json) {
-    fmt::print(context.out, "{}\n", facts.dump(2));
+    context.out << fmt::format("{}\n", facts.sorted().dump(2));
     return;
   }
-  fmt::print(context.out, "{} heads, {} tokens in {}\n", mask.heads(), mask.tokens(), block_text(mask));
-  fmt::print(context.out, "density {:.3f}, {} active tiles, spread over heads {:.2f} (standard deviation / mean)\n",
-             s.density, s.active_tiles, s.head_cv);
+  context.out << fmt::format("{} heads, {} tokens in {}\n", mask.heads(), mask.tokens(), block_text(mask));
+  context.out << fmt::format("density {:.3f}, {} active tiles, spread over heads {:.2f} (standard deviation / mean)\n",
+                             s.density, s.active_tiles, s.head_cv);
   const auto [lowest, highest] = std::ranges::minmax(s.head_density);
-  fmt::print(context.out, "heads   {}  from {:.3f} to {:.3f}; · is empty, █ is full\n", density_bar(s.head_density),
-             lowest, highest);
+  context.out << fmt::format("heads   {}  from {:.3f} to {:.3f}; · is empty, █ is full\n", density_bar(s.head_density),
+                             lowest, highest);
   if (s.empty_rows > 0)
-    fmt::print(context.out, "{} rows of blocks have no key at all: their output is 0\n", s.empty_rows);
-  fmt::print(context.out, "\nbusiest rank over mean   {:>8} {:>8} {:>14}\n", "ulysses", "ring", "ring, stepwise");
-  const auto cell = [](const json& row, const char* key) {
-    return row.contains(key) ? fmt::format("{:.3f}", row[key].get<double>()) : std::string("-");
+    context.out << fmt::format("{} rows of blocks have no key at all: their output is 0\n", s.empty_rows);
+  context.out << fmt::format("\nbusiest rank over mean   {:>8} {:>8} {:>14}\n", "ulysses", "ring", "ring, stepwise");
+  const auto cell = [](const Json& row, const char* key) {
+    return row.contains(key) ? fmt::format("{:.3f}", row[key].number()) : std::string("-");
   };
-  for (const json& row : facts["splits"])
-    fmt::print(context.out, "{:>9} ranks          {:>8} {:>8} {:>14}\n", row["degree"].get<int>(),
-               cell(row, "ulysses_imbalance_ratio"), cell(row, "ring_imbalance_ratio"),
-               cell(row, "ring_barrier_imbalance_ratio"));
+  for (const Json& row : facts["splits"])
+    context.out << fmt::format("{:>9} ranks          {:>8} {:>8} {:>14}\n", row["degree"].dump(),
+                               cell(row, "ulysses_imbalance_ratio"), cell(row, "ring_imbalance_ratio"),
+                               cell(row, "ring_barrier_imbalance_ratio"));
 }
 
 // Before anything is read or made.
@@ -138,7 +136,7 @@ void check_output(const MaskFlags& flags) {
 int write_and_report(CommandContext& context, const BlockMask& mask, const std::string& output) {
   if (!output.empty()) {
     write_mask_npy(mask, output, starts_path_of(output));
-    fmt::print(context.err, "wrote {} and {}\n", output, starts_path_of(output));
+    context.err << fmt::format("wrote {} and {}\n", output, starts_path_of(output));
   }
   print_info(context, mask);
   return kExitDone;

@@ -1,6 +1,5 @@
 // `spscope plan`: what each strategy would do. Nothing runs; an illegal strategy is a result.
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <functional>
@@ -38,8 +37,8 @@ void print_plans(CommandContext& context, const PlanFlags& flags, const Job& job
       print_dot(context.out, planned.plan);
       continue;
     }
-    fmt::print(context.out, "# {}: {} ops, {} messages\n", chosen.id, planned.plan.ops.size(),
-               planned.plan.messages.size());
+    context.out << fmt::format("# {}: {} ops, {} messages\n", chosen.id, planned.plan.ops.size(),
+                               planned.plan.messages.size());
     print_ops(context.out, planned.plan);
   }
 }
@@ -141,8 +140,9 @@ int run_plan(CommandContext& context, const PlanFlags& flags) {
   style.width = text_width();
   context.out << (context.json ? render_json({&comparison, 1}) : render_terminal(comparison, style));
   if (!context.json && std::ranges::any_of(comparison.strategies, &StrategyResult::legal))
-    fmt::print(context.out, "Plans are ranked by balance and bytes, which is not by time. Times by the model:\n  {}\n",
-               simulate_command(flags.job));
+    context.out << fmt::format(
+        "Plans are ranked by balance and bytes, which is not by time. Times by the model:\n  {}\n",
+        simulate_command(flags.job));
   return kExitDone;
 }
 

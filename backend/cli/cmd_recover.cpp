@@ -1,6 +1,5 @@
 // `spscope recover IN... -o OUT`: a finished file from what a run left that did not end, or from a damaged file.
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -168,10 +167,10 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
   std::erase_if(found.removable, [&](const std::string& path) { return !std::filesystem::exists(path, gone); });
   print_merge(context, flags.output, report, found.removable);
   if (was_whole || !is_empty) return kExitDone;
-  fmt::print(context.err,
-             "note: nothing of what was measured could be recovered: {} holds what was asked for, and no event and no "
-             "finished layer pass\n",
-             flags.output);
+  context.err << fmt::format(
+      "note: nothing of what was measured could be recovered: {} holds what was asked for, and no event and no "
+      "finished layer pass\n",
+      flags.output);
   return kExitFailed;
 }
 

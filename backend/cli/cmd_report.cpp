@@ -1,6 +1,5 @@
 // `spscope report FILE`: a stored run as one HTML page, Markdown or JSON.
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <filesystem>
 #include <memory>
@@ -56,7 +55,7 @@ int report(CommandContext& context, const ReportFlags& flags) {
     return kExitDone;
   }
   write_whole_file(flags.output, text);
-  fmt::print(context.err, "wrote {}\n", flags.output);
+  context.err << fmt::format("wrote {}\n", flags.output);
   return kExitDone;
 }
 

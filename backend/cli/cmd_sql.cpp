@@ -1,13 +1,12 @@
 // `spscope sql FILE QUERY`: the answer of one read-only question, as a table, CSV or JSON.
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <charconv>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "backend/base/json.h"
 #include "backend/cli/command.h"
 #include "backend/exchange/csv_text.h"
 #include "backend/report/render.h"
@@ -62,15 +61,15 @@ void print_csv(std::ostream& out, const QueryResult& result) {
 }
 
 void print_json(std::ostream& out, const QueryResult& result) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  Json rows = Json::array();
   for (const auto& values : result.rows) {
-    nlohmann::ordered_json row = nlohmann::ordered_json::array();
-    for (const auto& value : values) row.push_back(value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json());
+    Json row = Json::array();
+    for (const auto& value : values) row.push_back(value ? Json(*value) : Json());
     rows.push_back(std::move(row));
   }
-  const nlohmann::ordered_json object = {
+  const Json object = {
       {"schema_version", 1}, {"columns", result.columns}, {"rows", std::move(rows)}, {"truncated", result.truncated}};
-  out << object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+  out << object.dump(2) << '\n';
 }
 
 int ask(CommandContext& context, const SqlFlags& flags) {
@@ -85,7 +84,8 @@ int ask(CommandContext& context, const SqlFlags& flags) {
     context.out << render_terminal(table_of(result), style);
   }
   if (result.truncated)
-    fmt::print(context.err, "only the first {} rows are shown; LIMIT and OFFSET give the others\n", result.rows.size());
+    context.err << fmt::format("only the first {} rows are shown; LIMIT and OFFSET give the others\n",
+                               result.rows.size());
   return kExitDone;
 }
 

@@ -1,43 +1,43 @@
 #include "backend/cli/print_merge.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
-#include <nlohmann/json.hpp>
 #include <ostream>
+
+#include "backend/base/json.h"
 
 namespace spscope {
 
 void print_merge(CommandContext& context, const std::string& path, const MergeReport& report,
                  const std::vector<std::string>& removable) {
   if (context.json) {
-    const nlohmann::ordered_json object = {{"schema_version", 1},
-                                           {"output", path},
-                                           {"files_read", report.shards},
-                                           {"events", report.events},
-                                           {"finished_runs", report.finished_runs},
-                                           {"unfinished", report.unfinished},
-                                           {"dropped", report.dropped},
-                                           {"unreadable", report.unreadable},
-                                           {"lost", report.lost},
-                                           {"notes", report.notes},
-                                           {"removable", removable}};
-    context.out << object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+    const Json object = {{"schema_version", 1},
+                         {"output", path},
+                         {"files_read", report.shards},
+                         {"events", report.events},
+                         {"finished_runs", report.finished_runs},
+                         {"unfinished", report.unfinished},
+                         {"dropped", report.dropped},
+                         {"unreadable", report.unreadable},
+                         {"lost", report.lost},
+                         {"notes", report.notes},
+                         {"removable", removable}};
+    context.out << object.dump(2) << '\n';
     return;
   }
-  fmt::print(context.out, "wrote {} with {} events from {} file{}\n", path, report.events, report.shards,
-             report.shards == 1 ? "" : "s");
+  context.out << fmt::format("wrote {} with {} events from {} file{}\n", path, report.events, report.shards,
+                             report.shards == 1 ? "" : "s");
   const auto line = [&](std::int64_t count, const char* what) {
-    if (count > 0) fmt::print(context.out, "  {} {}\n", count, what);
+    if (count > 0) context.out << fmt::format("  {} {}\n", count, what);
   };
   line(report.unfinished, "were unfinished when recording stopped");
   line(report.dropped, "more found no room in a buffer");
   line(report.unreadable, "more were written and cannot be read");
   line(report.lost, "more were made and never written");
   if (!removable.empty())
-    fmt::print(context.out, "these are left, and can be removed when {} is as you want it:\n", path);
-  for (const std::string& left : removable) fmt::print(context.out, "  {}\n", left);
-  for (const std::string& note : report.notes) fmt::print(context.err, "note: {}\n", note);
+    context.out << fmt::format("these are left, and can be removed when {} is as you want it:\n", path);
+  for (const std::string& left : removable) context.out << fmt::format("  {}\n", left);
+  for (const std::string& note : report.notes) context.err << fmt::format("note: {}\n", note);
 }
 
 }  // namespace spscope

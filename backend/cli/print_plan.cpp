@@ -1,7 +1,6 @@
 #include "backend/cli/print_plan.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <ostream>
 
@@ -51,26 +50,26 @@ std::string op_text(const Plan& plan, const Op& op) {
 void print_ops(std::ostream& out, const Plan& plan) {
   for (std::size_t i = 0; i < plan.ops.size(); ++i) {
     const Op& op = plan.ops[i];
-    fmt::print(out, "{:>6}  post {:<4} rank {:<4} lane {}  {}", i, op.post, op.rank, plan.post_of(op).lane,
-               op_text(plan, op));
-    if (!op.deps.empty()) fmt::print(out, "  after {}", fmt::join(plan.deps(op), ","));
-    fmt::print(out, "\n");
+    out << fmt::format("{:>6}  post {:<4} rank {:<4} lane {}  {}", i, op.post, op.rank, plan.post_of(op).lane,
+                       op_text(plan, op));
+    if (!op.deps.empty()) out << fmt::format("  after {}", fmt::join(plan.deps(op), ","));
+    out << fmt::format("\n");
   }
 }
 
 void print_dot(std::ostream& out, const Plan& plan) {
-  fmt::print(out, "digraph plan {{\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n");
+  out << fmt::format("digraph plan {{\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n");
   for (int rank = 0; rank < plan.ranks; ++rank) {
-    fmt::print(out, "  subgraph cluster_{} {{\n    label=\"rank {}\";\n", rank, rank);
+    out << fmt::format("  subgraph cluster_{} {{\n    label=\"rank {}\";\n", rank, rank);
     for (std::size_t i = 0; i < plan.ops.size(); ++i)
       if (plan.ops[i].rank == rank)
-        fmt::print(out, "    op{} [label=\"{}\"{}];\n", i, op_text(plan, plan.ops[i]),
-                   communicates(plan.kind_of(plan.ops[i])) ? ", style=dashed" : "");
-    fmt::print(out, "  }}\n");
+        out << fmt::format("    op{} [label=\"{}\"{}];\n", i, op_text(plan, plan.ops[i]),
+                           communicates(plan.kind_of(plan.ops[i])) ? ", style=dashed" : "");
+    out << fmt::format("  }}\n");
   }
   for (std::size_t i = 0; i < plan.ops.size(); ++i)
-    for (OpId dep : plan.deps(plan.ops[i])) fmt::print(out, "  op{} -> op{};\n", dep, i);
-  fmt::print(out, "}}\n");
+    for (OpId dep : plan.deps(plan.ops[i])) out << fmt::format("  op{} -> op{};\n", dep, i);
+  out << fmt::format("}}\n");
 }
 
 }  // namespace spscope

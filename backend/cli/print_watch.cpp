@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "backend/base/json.h"
 #include "backend/base/number_text.h"
 
 namespace spscope {
@@ -73,7 +73,6 @@ std::string render_watch_text(const WatchedRun& run, int columns) {
 }
 
 std::string render_watch_json(const WatchedRun& run) {
-  using Json = nlohmann::ordered_json;
   Json ranks = Json::array(), findings = Json::array();
   for (const WatchedRank& rank : run.ranks) {
     const bool inside = rank.now.inside_op();
@@ -104,7 +103,7 @@ std::string render_watch_json(const WatchedRun& run) {
                        {"out", run.out},
                        {"folder", run.folder},
                        {"state", run.state},
-                       {"progress", run.progress ? Json::parse(progress_json(*run.progress)) : Json()},
+                       {"progress", run.progress ? *Json::parse(progress_json(*run.progress)) : Json()},
                        {"exit_code", run.progress && run.progress->exit_code ? Json(*run.progress->exit_code) : Json()},
                        {"failure", run.failure()},
                        {"events", run.sent},
@@ -114,7 +113,7 @@ std::string render_watch_json(const WatchedRun& run) {
                        {"shards", run.shards},
                        {"ranks", std::move(ranks)},
                        {"findings", std::move(findings)}};
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return object.dump();
 }
 
 }  // namespace spscope

@@ -1,17 +1,16 @@
 #include "backend/cli/progress_printer.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "backend/base/clock.h"
+#include "backend/base/json.h"
 
 namespace spscope {
 namespace {
@@ -77,7 +76,7 @@ void ProgressPrinter::say(const RunProgress& p) {
   said_ns_ = now;
   is_unsaid_ = false;
   if (form_ == Form::kJson) {
-    fmt::print(err_, "{}\n", progress_json(p));
+    err_ << fmt::format("{}\n", progress_json(p));
     err_ << std::flush;
     return;
   }
@@ -110,8 +109,8 @@ void ProgressPrinter::warn(const std::string& text) {
 std::string ProgressPrinter::line_of_warning(const std::string& text) const {
   const std::string_view line(text.data(), text.find_last_not_of('\n') + 1);
   if (!json_) return std::string(line);
-  const nlohmann::ordered_json object = {{"note", line}};
-  return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const Json object = {{"note", line}};
+  return object.dump();
 }
 
 void ProgressPrinter::know(const RunProgress& progress) {
@@ -127,7 +126,7 @@ int ProgressPrinter::end(const Result<int>& code) {
   if (last_.cause.empty()) last_.cause = "the result or the lines before say why";
   if (error != nullptr && (!tells_end_ || !error->problems().empty())) warn(render(*error));  // with all places
   if (form_ == Form::kJson && tells_end_)
-    fmt::print(err_, "{}\n", end_json(last_, error != nullptr ? error->hint() : "", out_));
+    err_ << fmt::format("{}\n", end_json(last_, error != nullptr ? error->hint() : "", out_));
   return *last_.exit_code;
 }
 

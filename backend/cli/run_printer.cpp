@@ -1,7 +1,6 @@
 #include "backend/cli/run_printer.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <ostream>
 #include <vector>
@@ -37,8 +36,8 @@ int RunPrinter::show_result(const std::string& path, const std::string& wanted) 
     for (const Comparison& c : comparisons) context_.out << render_terminal(c, style);
   has_table_ = !context_.json;
   if (!json_ && !context_.json && wanted.empty())
-    fmt::print(context_.err, "\nnothing was kept; -o FILE.db keeps the run\n");
-  if (!json_ && !wanted.empty()) fmt::print(context_.err, "kept in {}\n", wanted);  // else the last line says it
+    context_.err << fmt::format("\nnothing was kept; -o FILE.db keeps the run\n");
+  if (!json_ && !wanted.empty()) context_.err << fmt::format("kept in {}\n", wanted);  // else the last line says it
   return exit_code_of(comparisons.front());
 }
 

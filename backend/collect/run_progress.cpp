@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "backend/base/clock.h"
+#include "backend/base/json.h"
 #include "backend/base/number_text.h"
 
 namespace spscope {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // "usp u4 r2 (2 of 5)"
 std::string strategy_text(const RunProgress& p) {
@@ -103,7 +101,7 @@ Json progress_object(const RunProgress& p) {
           {"shards", p.shards}};
 }
 
-std::string line_of(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string line_of(const Json& object) { return object.dump(); }
 
 }  // namespace
 

@@ -3,16 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "backend/base/json.h"
 #include "backend/config/cluster.h"
 #include "backend/config/config_fields.h"
 
 namespace spscope {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json number_schema(const FieldRow& row, const char* type) {
   Json schema = {{"type", type}};

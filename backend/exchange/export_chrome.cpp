@@ -15,10 +15,10 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
+#include "backend/base/json.h"
 #include "backend/base/whole_file.h"
 #include "backend/exchange/export.h"
 #include "backend/store/sqlite/any_value.h"
@@ -31,9 +31,7 @@ namespace {
 constexpr std::string_view kHead = "{\"otherData\":{\"generator\":\"spscope export --format chrome\"";
 constexpr std::size_t kBufferBytes = 1 << 20, kMaxArrows = 8;
 
-std::string json_text(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_text(std::string_view text) { return Json(text).dump(); }
 
 // Nanoseconds as microseconds: 1234567 -> 1234.567
 std::string microseconds(std::int64_t time_ns) {
@@ -242,7 +240,7 @@ void ChromeWriter::write_counters() {
     begin_line();
     text_ +=
         fmt::format(R"({{"ph":"C","pid":{},"name":{},"ts":{},"args":{{"value":{}}}}})", pids_[TrackId{rows.integer(0)}],
-                    json_text(rows.text(1)), microseconds(rows.integer(2)), nlohmann::json(rows.real(3)).dump());
+                    json_text(rows.text(1)), microseconds(rows.integer(2)), Json(rows.real(3)).dump());
   }
 }
 

@@ -1,31 +1,28 @@
 #include "backend/exchange/plan_json.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "backend/base/json.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/schedule.h"
 
 namespace spscope {
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr int kSchemaVersionOfOps = 1;
 constexpr const char* kAxisNames[kNumAxes] = {"heads", "hidden", "ffn", "stat"};
 
 constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-ordered_json id_or_null(std::int32_t id) { return id == kNone ? ordered_json(nullptr) : ordered_json(id); }
+Json id_or_null(std::int32_t id) { return id == kNone ? Json(nullptr) : Json(id); }
 
 const char* axis_name(Axis axis) { return kAxisNames[static_cast<int>(axis)]; }
 const char* attended_name(AttendedAxis axis) { return axis == AttendedAxis::kInner ? "inner" : "outer"; }
 
-ordered_json names_of(TensorSet tensors) {
-  ordered_json names = ordered_json::array();
+Json names_of(TensorSet tensors) {
+  Json names = Json::array();
   for (int t = 0; t < kNumTensors; ++t)
     if (tensors.has(static_cast<Tensor>(t))) names.push_back(tensor_name(static_cast<Tensor>(t)));
   return names;
@@ -42,25 +39,25 @@ class PlanPrinter {
   // One key of the plan's object: a list, an element a line.
   template <typename List, typename ToJson>
   void print_list(const char* key, const List& list, ToJson&& to_json) {
-    fmt::print(out_, ",\n\"{}\": [", key);
+    out_ << fmt::format(",\n\"{}\": [", key);
     const char* before = "\n";
     std::int32_t id = 0;
     for (const auto& element : list) {
-      fmt::print(out_, "{}{}", before, to_json(id++, element).dump());
+      out_ << fmt::format("{}{}", before, to_json(id++, element).dump());
       before = ",\n";
     }
-    fmt::print(out_, "]");
+    out_ << fmt::format("]");
   }
 
   int set(SetId id);
-  ordered_json box(const Box& b) { return {set(b.columns), set(b.outer), set(b.inner)}; }
-  ordered_json placement(const Placement& where);
-  ordered_json value(ValueId id, const Value& v);
-  ordered_json accumulator(AccId id, const Accumulator& acc) const;
-  ordered_json kernel(KernelId id, const Kernel& k) const;
-  ordered_json post(PostId id, const Post& p) const;
-  ordered_json message(MessageId id, const Message& m);
-  ordered_json op(OpId id, const Op& o);
+  Json box(const Box& b) { return {set(b.columns), set(b.outer), set(b.inner)}; }
+  Json placement(const Placement& where);
+  Json value(ValueId id, const Value& v);
+  Json accumulator(AccId id, const Accumulator& acc) const;
+  Json kernel(KernelId id, const Kernel& k) const;
+  Json post(PostId id, const Post& p) const;
+  Json message(MessageId id, const Message& m);
+  Json op(OpId id, const Op& o);
 
   std::ostream& out_;
   const Plan& plan_;
@@ -82,17 +79,17 @@ int PlanPrinter::set(SetId id) {
   return numbers_[index];
 }
 
-ordered_json PlanPrinter::placement(const Placement& where) {
-  ordered_json ranks = ordered_json::array();
+Json PlanPrinter::placement(const Placement& where) {
+  Json ranks = Json::array();
   for (int rank = 0; rank < where.ranks(); ++rank) {
-    ordered_json boxes = ordered_json::array();
+    Json boxes = Json::array();
     for (const Box& b : where.at(rank)) boxes.push_back(box(b));
     ranks.push_back(std::move(boxes));
   }
   return ranks;
 }
 
-ordered_json PlanPrinter::value(ValueId id, const Value& v) {
+Json PlanPrinter::value(ValueId id, const Value& v) {
   return {{"id", id},
           {"tensors", names_of(v.tensors)},
           {"columns", axis_name(v.columns)},
@@ -106,12 +103,12 @@ ordered_json PlanPrinter::value(ValueId id, const Value& v) {
           {"placement", placement(v.placement)}};
 }
 
-ordered_json PlanPrinter::accumulator(AccId id, const Accumulator& acc) const {
+Json PlanPrinter::accumulator(AccId id, const Accumulator& acc) const {
   return {
       {"id", id}, {"queries", acc.q}, {"axis", attended_name(acc.axis)}, {"slices", plan_.masks[at(acc.mask)].slices}};
 }
 
-ordered_json PlanPrinter::kernel(KernelId id, const Kernel& k) const {
+Json PlanPrinter::kernel(KernelId id, const Kernel& k) const {
   return {{"id", id},
           {"name", k.name},
           {"contracts", k.contracts},
@@ -122,7 +119,7 @@ ordered_json PlanPrinter::kernel(KernelId id, const Kernel& k) const {
           {"flops_per_column", k.flops_per_column}};
 }
 
-ordered_json PlanPrinter::post(PostId id, const Post& p) const {
+Json PlanPrinter::post(PostId id, const Post& p) const {
   return {{"id", id},
           {"kind", post_kind_name(p.kind)},
           {"lane", p.lane},
@@ -131,13 +128,13 @@ ordered_json PlanPrinter::post(PostId id, const Post& p) const {
           {"operands", plan_.value_list(p.operands)},
           {"kernel", id_or_null(p.kernel)},
           {"accumulator", id_or_null(p.acc)},
-          {"ring_step", p.kind == PostKind::kAttend ? ordered_json(p.ring_step) : ordered_json(nullptr)},
+          {"ring_step", p.kind == PostKind::kAttend ? Json(p.ring_step) : Json(nullptr)},
           {"balances", p.balances}};
 }
 
-ordered_json PlanPrinter::message(MessageId id, const Message& m) {
+Json PlanPrinter::message(MessageId id, const Message& m) {
   const Value& v = plan_.values[at(plan_.posts[at(sent_in_[at(id)])].src)];
-  ordered_json tensors = ordered_json::object();
+  Json tensors = Json::object();
   const std::int64_t elements = volume(*plan_.sets, m.box) * plan_.batch;
   for (int t = 0; t < kNumTensors; ++t)
     if (v.tensors.has(static_cast<Tensor>(t)))
@@ -147,18 +144,18 @@ ordered_json PlanPrinter::message(MessageId id, const Message& m) {
           {"box", box(m.box)}, {"bytes", m.bytes},         {"tensors", tensors}};
 }
 
-ordered_json PlanPrinter::op(OpId id, const Op& o) {
+Json PlanPrinter::op(OpId id, const Op& o) {
   const PostKind kind = plan_.kind_of(o);
   const OpTimes& times = times_.ops[at(id)];
   const double cost_ns = op_cost_ns(plan_, o, cost_);
-  ordered_json object = {{"id", id},
-                         {"post", o.post},
-                         {"kind", post_kind_name(kind)},
-                         {"lane", plan_.post_of(o).lane},
-                         {"rank", o.rank},
-                         {"group", id_or_null(o.group)},
-                         {"after", plan_.deps(o)},
-                         {"messages", plan_.messages_of(o)}};
+  Json object = {{"id", id},
+                 {"post", o.post},
+                 {"kind", post_kind_name(kind)},
+                 {"lane", plan_.post_of(o).lane},
+                 {"rank", o.rank},
+                 {"group", id_or_null(o.group)},
+                 {"after", plan_.deps(o)},
+                 {"messages", plan_.messages_of(o)}};
   if (kind == PostKind::kAttend) {
     object["ring_step"] = plan_.post_of(o).ring_step;
     object["heads"] = set(o.heads);
@@ -183,38 +180,38 @@ void PlanPrinter::print(const std::string& strategy, const std::string& label) {
   sent_in_.assign(plan_.messages.size(), kNone);
   for (const Op& o : plan_.ops)
     for (const MessageId m : plan_.messages_of(o)) sent_in_[at(m)] = o.post;
-  ordered_json width = ordered_json::object();
+  Json width = Json::object();
   for (int t = 0; t < kNumTensors; ++t) width[tensor_name(static_cast<Tensor>(t))] = plan_.tensor_width[t];
-  ordered_json columns = ordered_json::object();
+  Json columns = Json::object();
   for (int a = 0; a < kNumAxes; ++a) columns[kAxisNames[a]] = plan_.num_columns[a];
-  fmt::print(out_,
-             "{{\"strategy\": {}, \"label\": {}, \"ranks\": {}, \"lanes\": {}, \"makespan_ns\": {},\n\"num_columns\": "
-             "{},\n\"tensor_width\": {}",
-             ordered_json(strategy).dump(), ordered_json(label).dump(), plan_.ranks, plan_.lanes, times_.makespan_ns(),
-             columns.dump(), width.dump());
+  out_ << fmt::format(
+      "{{\"strategy\": {}, \"label\": {}, \"ranks\": {}, \"lanes\": {}, \"makespan_ns\": {},\n\"num_columns\": "
+      "{},\n\"tensor_width\": {}",
+      Json(strategy).dump(), Json(label).dump(), plan_.ranks, plan_.lanes, times_.makespan_ns(), columns.dump(),
+      width.dump());
   print_list("values", plan_.values, [&](std::int32_t id, const Value& v) { return value(id, v); });
   print_list("accumulators", plan_.accumulators,
              [&](std::int32_t id, const Accumulator& a) { return accumulator(id, a); });
   print_list("kernels", plan_.kernels, [&](std::int32_t id, const Kernel& k) { return kernel(id, k); });
   print_list("posts", plan_.posts, [&](std::int32_t id, const Post& p) { return post(id, p); });
   print_list("groups", plan_.groups, [&](std::int32_t id, const IdRange&) {
-    return ordered_json(std::vector<int>(plan_.group(id).begin(), plan_.group(id).end()));
+    return Json(std::vector<int>(plan_.group(id).begin(), plan_.group(id).end()));
   });
   print_list("ops", plan_.ops, [&](std::int32_t id, const Op& o) { return op(id, o); });
   print_list("messages", plan_.messages, [&](std::int32_t id, const Message& m) { return message(id, m); });
   print_list("outputs", plan_.outputs, [&](std::int32_t, const Output& o) {
-    return ordered_json{{"value", o.value}, {"placement", placement(o.placement)}};
+    return Json{{"value", o.value}, {"placement", placement(o.placement)}};
   });
   print_list("sets", sets_, [&](std::int32_t, SetId id) {
-    ordered_json spans = ordered_json::array();
-    for (const Span& s : plan_.sets->spans(id)) spans.push_back(ordered_json::array({s.begin, s.end}));
+    Json spans = Json::array();
+    for (const Span& s : plan_.sets->spans(id)) spans.push_back(Json::array({s.begin, s.end}));
     return spans;
   });
-  fmt::print(out_, "}}");
+  out_ << fmt::format("}}");
 }
 
-ordered_json workload_json(const Request& request) {
-  ordered_json masks = ordered_json::array();
+Json workload_json(const Request& request) {
+  Json masks = Json::array();
   for (const AttendedAxis axis : {AttendedAxis::kInner, AttendedAxis::kOuter}) {
     if (!request.attends(axis)) continue;
     const BlockMask& mask = request.executed_mask(axis).mask();
@@ -238,11 +235,11 @@ ordered_json workload_json(const Request& request) {
           {"masks", masks}};
 }
 
-ordered_json cluster_json(ClusterPreset preset, const Network& network) {
-  ordered_json numbers = {{"name", preset.name}};
+Json cluster_json(ClusterPreset preset, const Network& network) {
+  Json numbers = {{"name", preset.name}};
   for (const ClusterFieldRow& row : cluster_fields())
     numbers[std::string(row.section)][std::string(row.key)] = row.ref(preset);
-  numbers["node_of_rank"] = ordered_json::array();
+  numbers["node_of_rank"] = Json::array();
   for (int rank = 0; rank < network.ranks; ++rank) numbers["node_of_rank"].push_back(network.node(rank));
   return numbers;
 }
@@ -252,18 +249,18 @@ ordered_json cluster_json(ClusterPreset preset, const Network& network) {
 PlanJson::PlanJson(std::ostream& out, std::string_view tool_version, const Request& request,
                    const ClusterPreset& preset, const Network& network, int layer, int denoise_step)
     : out_(out), preset_(preset), network_(network) {
-  fmt::print(out_,
-             "{{\"schema_version\": {}, \"tool_version\": {}, \"layer\": {}, \"denoise_step\": {},\n\"workload\": "
-             "{},\n\"cluster\": {},\n\"plans\": [",
-             kSchemaVersionOfOps, ordered_json(tool_version).dump(), layer, denoise_step, workload_json(request).dump(),
-             cluster_json(preset, network).dump());
+  out_ << fmt::format(
+      "{{\"schema_version\": {}, \"tool_version\": {}, \"layer\": {}, \"denoise_step\": {},\n\"workload\": "
+      "{},\n\"cluster\": {},\n\"plans\": [",
+      kSchemaVersionOfOps, Json(tool_version).dump(), layer, denoise_step, workload_json(request).dump(),
+      cluster_json(preset, network).dump());
 }
 
 void PlanJson::add(const std::string& strategy, const std::string& label, const Plan& plan) {
-  fmt::print(out_, "{}\n", num_plans_++ == 0 ? "" : ",");
+  out_ << fmt::format("{}\n", num_plans_++ == 0 ? "" : ",");
   PlanPrinter(out_, plan, preset_.cost, network_).print(strategy, label);
 }
 
-void PlanJson::end() { fmt::print(out_, "]}}\n"); }
+void PlanJson::end() { out_ << fmt::format("]}}\n"); }
 
 }  // namespace spscope

@@ -1,8 +1,8 @@
 // JSON: the machine-readable contract of `run`, `compare` and `plan`. Keys are only ever added;
 // schemas/result.schema.json describes them. What is not known is null.
-#include <nlohmann/json.hpp>
 
 #include "backend/analysis/trust.h"
+#include "backend/base/json.h"
 #include "backend/report/headline.h"
 #include "backend/report/render.h"
 #include "backend/report/section.h"
@@ -10,45 +10,43 @@
 namespace spscope {
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr int kSchemaVersionOfResults = 1;
 constexpr const char* kTensors[] = {"q", "k", "v", "o", "hidden", "exchange", "text", "norm", "metadata", "boundary"};
 
 template <typename T>
-ordered_json or_null(const std::optional<T>& value) {
-  return value ? ordered_json(*value) : ordered_json(nullptr);
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
 }
 
 template <typename T>
-ordered_json or_null(const std::vector<T>& list) {
-  return list.empty() ? ordered_json(nullptr) : ordered_json(list);
+Json or_null(const std::vector<T>& list) {
+  return list.empty() ? Json(nullptr) : Json(list);
 }
 
-ordered_json parameters_json(const Parameters& parameters) {
-  ordered_json object = ordered_json::object();
+Json parameters_json(const Parameters& parameters) {
+  Json object = Json::object();
   for (const auto& [name, value] : parameters.values())
     std::visit([&, key = name](const auto& v) { object[key] = v; }, value);
   return object;
 }
 
-ordered_json groups_json(const StrategyResult& s) { return {{"ulysses", s.ulysses_groups}, {"ring", s.ring_groups}}; }
+Json groups_json(const StrategyResult& s) { return {{"ulysses", s.ulysses_groups}, {"ring", s.ring_groups}}; }
 
-ordered_json problems_json(const std::vector<Problem>& problems) {
-  ordered_json list = ordered_json::array();
+Json problems_json(const std::vector<Problem>& problems) {
+  Json list = Json::array();
   for (const Problem& p : problems)
     list.push_back({{"id", error_id(p.code)}, {"field", p.field}, {"message", p.message}, {"hint", p.hint}});
   return list;
 }
 
-ordered_json provenance_json(const std::optional<RunProvenance>& p) {
+Json provenance_json(const std::optional<RunProvenance>& p) {
   if (!p) return nullptr;
   return {{"compute", source_name(p->compute)}, {"network", source_name(p->network)}};
 }
 
-ordered_json tensors_json(const StrategyResult& s) {
+Json tensors_json(const StrategyResult& s) {
   if (s.bytes_sent.empty()) return nullptr;
-  ordered_json object;
+  Json object;
   for (const char* tensor : kTensors) {
     const auto found = s.bytes_by_tensor.find(tensor);
     object[tensor] = found == s.bytes_by_tensor.end() ? 0 : found->second;
@@ -56,7 +54,7 @@ ordered_json tensors_json(const StrategyResult& s) {
   return object;
 }
 
-ordered_json layer_json(const LayerResult& layer) {
+Json layer_json(const LayerResult& layer) {
   return {{"layer", layer.layer},
           {"denoise_step", layer.denoise_step},
           {"makespan_ns", or_null(layer.makespan_ns)},
@@ -73,7 +71,7 @@ ordered_json layer_json(const LayerResult& layer) {
           {"slowest_excess", or_null(layer.slowest_excess)}};
 }
 
-void add_identity(const StrategyResult& s, ordered_json& object) {
+void add_identity(const StrategyResult& s, Json& object) {
   object["id"] = s.id;
   object["name"] = s.name;
   object["label"] = s.label;
@@ -83,15 +81,15 @@ void add_identity(const StrategyResult& s, ordered_json& object) {
     object["resolved"] = {
         {"ulysses", s.ulysses}, {"ring", s.ring}, {"rank_map", s.rank_map}, {"groups", groups_json(s)}};
   object["legal"] = s.legal();
-  object["reason"] = s.legal() ? ordered_json(nullptr) : ordered_json(s.reason());
+  object["reason"] = s.legal() ? Json(nullptr) : Json(s.reason());
   object["problems"] = problems_json(s.problems);
   object["mode"] = choice_name(s.mode);
   object["backend"] = s.backend;
 }
 
-void add_times(const StrategyResult& s, ordered_json& object) {
+void add_times(const StrategyResult& s, Json& object) {
   object["provenance"] = provenance_json(s.provenance);
-  object["timing"] = s.provenance ? ordered_json(timing_name(s.provenance->timing)) : ordered_json(nullptr);
+  object["timing"] = s.provenance ? Json(timing_name(s.provenance->timing)) : Json(nullptr);
   object["repeats"] = s.repeats;
   object["makespan_ns"] = or_null(s.makespan_ns);
   object["makespan_spread_ns"] = or_null(s.makespan_spread_ns);
@@ -101,7 +99,7 @@ void add_times(const StrategyResult& s, ordered_json& object) {
   object["bound_ns"] = or_null(s.bound_ns);
   object["compute_scale"] = or_null(s.compute_scale);
   object["compute_deviation"] = or_null(s.compute_deviation);
-  object["disturbed"] = s.compute_deviation ? ordered_json(!disturbance(s).empty()) : ordered_json(nullptr);
+  object["disturbed"] = s.compute_deviation ? Json(!disturbance(s).empty()) : Json(nullptr);
   object["imbalance_ratio"] = or_null(s.imbalance_ratio);
   object["barrier_imbalance_ratio"] = or_null(s.barrier_imbalance_ratio);
   object["coupled_imbalance_ratio"] = or_null(s.coupled_imbalance_ratio);
@@ -109,7 +107,7 @@ void add_times(const StrategyResult& s, ordered_json& object) {
   object["replans"] = or_null(s.replans);
 }
 
-void add_volume(const StrategyResult& s, ordered_json& object) {
+void add_volume(const StrategyResult& s, Json& object) {
   object["bytes_sent"] = or_null(s.bytes_sent);
   object["bytes_sent_intra_node"] = or_null(s.bytes_sent_intra_node);
   object["bytes_sent_inter_node"] = or_null(s.bytes_sent_inter_node);
@@ -121,8 +119,8 @@ void add_volume(const StrategyResult& s, ordered_json& object) {
   object["moved_fraction"] = or_null(s.moved_fraction);
 }
 
-ordered_json strategy_json(const StrategyResult& s) {
-  ordered_json object;
+Json strategy_json(const StrategyResult& s) {
+  Json object;
   add_identity(s, object);
   add_times(s, object);
   add_volume(s, object);
@@ -136,13 +134,13 @@ ordered_json strategy_json(const StrategyResult& s) {
   object["parameter_bytes"] = or_null(s.parameter_bytes);
   object["verify"] = s.verify;
   object["max_error"] = or_null(s.max_error);
-  object["error_metric"] = s.error_metric.empty() ? ordered_json(nullptr) : ordered_json(s.error_metric);
-  object["by_layer"] = ordered_json::array();
+  object["error_metric"] = s.error_metric.empty() ? Json(nullptr) : Json(s.error_metric);
+  object["by_layer"] = Json::array();
   for (const LayerResult& layer : s.by_layer) object["by_layer"].push_back(layer_json(layer));
   return object;
 }
 
-ordered_json workload_json(const Workload& w) {
+Json workload_json(const Workload& w) {
   return {{"tokens", w.tokens},
           {"blocks", w.blocks},
           {"density", w.density},
@@ -161,15 +159,15 @@ ordered_json workload_json(const Workload& w) {
           {"layer_passes_done", or_null(w.layer_passes_done)}};
 }
 
-ordered_json comparison_json(const Comparison& c) {
-  ordered_json machine = ordered_json::object();
+Json comparison_json(const Comparison& c) {
+  Json machine = Json::object();
   for (const MachineLine& line : c.machine) machine[line.name] = line.value;
-  ordered_json object = {{"schema_version", kSchemaVersionOfResults},
-                         {"tool_version", c.tool_version},
-                         {"machine", std::move(machine)},
-                         {"config_hash", c.config_hash},
-                         {"workload", workload_json(c.workload)},
-                         {"strategies", ordered_json::array()}};
+  Json object = {{"schema_version", kSchemaVersionOfResults},
+                 {"tool_version", c.tool_version},
+                 {"machine", std::move(machine)},
+                 {"config_hash", c.config_hash},
+                 {"workload", workload_json(c.workload)},
+                 {"strategies", Json::array()}};
   const Recording& r = c.recording;
   object["recording"] = {{"events_sent", r.events_sent},
                          {"events_stored", r.events_stored},
@@ -178,13 +176,13 @@ ordered_json comparison_json(const Comparison& c) {
                          {"lost", r.lost},
                          {"incidents", r.incidents}};
   const std::string nothing = nothing_finished_text(c);
-  object["nothing_finished"] = nothing.empty() ? ordered_json(nullptr) : ordered_json(nothing);
+  object["nothing_finished"] = nothing.empty() ? Json(nullptr) : Json(nothing);
   for (const StrategyResult& s : c.strategies) object["strategies"].push_back(strategy_json(s));
   return object;
 }
 
-ordered_json changes_json(const std::vector<Change>& changes) {
-  ordered_json list = ordered_json::array();
+Json changes_json(const std::vector<Change>& changes) {
+  Json list = Json::array();
   for (const Change& c : changes)
     list.push_back({{"label", c.label},
                     {"before_ns", or_null(c.before_ns)},
@@ -198,11 +196,11 @@ ordered_json changes_json(const std::vector<Change>& changes) {
 }  // namespace
 
 std::string render_json(std::span<const Comparison> comparisons, const std::vector<Change>* changes) {
-  ordered_json object;
+  Json object;
   if (comparisons.size() == 1) {
     object = comparison_json(comparisons.front());
   } else {
-    object = {{"schema_version", kSchemaVersionOfResults}, {"comparisons", ordered_json::array()}};
+    object = {{"schema_version", kSchemaVersionOfResults}, {"comparisons", Json::array()}};
     for (const Comparison& c : comparisons) {
       object["comparisons"].push_back(comparison_json(c));
       object["comparisons"].back()["file"] = c.file;
@@ -210,7 +208,7 @@ std::string render_json(std::span<const Comparison> comparisons, const std::vect
   }
   if (changes) object["changes"] = changes_json(*changes);
   // Names come from files: bytes that are not UTF-8 are replaced.
-  return object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return object.dump(2) + "\n";
 }
 
 }  // namespace spscope
