@@ -1,5 +1,6 @@
-// JSON as a value that is built, read and printed. The text is read and written by nlohmann/json, which json.cpp alone
-// includes here: a file that includes it takes five seconds longer to compile.
+// Json: a value that is built, read and printed. json.cpp reads and writes the text with nlohmann/json, whose header
+// takes five seconds to compile in each file that includes it. Files that read JSON of others include the library
+// themselves, since its parser does not recurse (tests/lint/layers.txt names them).
 #pragma once
 
 #include <concepts>

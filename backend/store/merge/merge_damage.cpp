@@ -44,9 +44,7 @@ void drop_damaged_rows(Database& out, Damage& damage) {
   }
 }
 
-// What refers to a row that is lost goes with it, parents first. A strategy is illegal when it has problems, and only
-// then. A finished run has figures of each rank of its plan, the traffic that they add up to, and as many repeats as
-// the others of its strategy.
+// Rows that refer to a lost row are dropped, parents first. A strategy is illegal when it has problems, and only then.
 constexpr const char* kDropOrphans = R"sql(
 DELETE FROM strategy WHERE legal = (strategy_id IN (SELECT strategy_id FROM problem));
 DELETE FROM strategy WHERE workload_id NOT IN (SELECT workload_id FROM workload);
