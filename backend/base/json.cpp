@@ -43,20 +43,54 @@ struct JsonText {
         library.push_back(to_library(json.items_[i]));
     return library;
   }
+};
 
-  static Json from_library(const Library& library) {
-    if (library.is_boolean()) return library.get<bool>();
-    if (library.is_number_unsigned()) return library.get<std::uint64_t>();
-    if (library.is_number_integer()) return library.get<std::int64_t>();
-    if (library.is_number()) return library.get<double>();
-    if (library.is_string()) return library.get<std::string>();
-    Json json = library.is_array() ? Json::array() : library.is_object() ? Json::object() : Json();
-    for (const auto& [key, value] : library.items()) {
-      if (library.is_object()) json.keys_.push_back(key);
-      json.items_.push_back(from_library(value));
-    }
-    return json;
+// Builds the value from what the library's parser reports. A function returns whether parsing goes on.
+class JsonReader {
+ public:
+  std::optional<Json> read(std::string_view text) {
+    if (!JsonText::Library::sax_parse(text, this)) return std::nullopt;
+    return std::move(value_);
   }
+
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(std::int64_t value) { return add(value); }
+  bool number_unsigned(std::uint64_t value) { return add(value); }
+  bool number_float(double value, const std::string&) { return add(value); }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(JsonText::Library::binary_t&) { return false; }
+  bool start_object(std::size_t) { return open(Json::object()); }
+  bool start_array(std::size_t) { return open(Json::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  bool key(std::string& name) {
+    open_.back()->keys_.push_back(std::move(name));
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
+
+ private:
+  bool add(Json value) {
+    if (open_.empty())
+      value_ = std::move(value);
+    else
+      open_.back()->items_.push_back(std::move(value));
+    return true;
+  }
+  bool open(Json container) {
+    if (open_.size() == Json::kMaxDepth) return false;
+    add(std::move(container));
+    open_.push_back(open_.empty() ? &value_ : &open_.back()->items_.back());
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  Json value_;
+  std::vector<Json*> open_;  // the containers around the next value, outermost first; none grows while it is in here
 };
 
 Json::Json(std::initializer_list<Json> elements) {
@@ -84,11 +118,7 @@ Json Json::object() {
   return json;
 }
 
-std::optional<Json> Json::parse(std::string_view text) {
-  const JsonText::Library library = JsonText::Library::parse(text, nullptr, false);
-  if (library.is_discarded()) return std::nullopt;
-  return JsonText::from_library(library);
-}
+std::optional<Json> Json::parse(std::string_view text) { return JsonReader().read(text); }
 
 const Json* Json::find(std::string_view key) const {
   const auto found = std::ranges::find(keys_, key);
@@ -119,6 +149,13 @@ double Json::number() const {
   if (kind_ == Kind::kReal) return real_;
   return kind_ == Kind::kSigned ? static_cast<double>(static_cast<std::int64_t>(integer_))
                                 : static_cast<double>(integer_);
+}
+
+std::optional<std::int64_t> Json::integer(std::int64_t least, std::int64_t most) const {
+  const auto value = static_cast<std::int64_t>(integer_);
+  const bool fits = kind_ == Kind::kSigned || (kind_ == Kind::kUnsigned && value >= 0);
+  if (!fits || value < least || value > most) return std::nullopt;
+  return value;
 }
 
 std::string Json::text_or(std::string_view key, std::string_view fallback) const {

@@ -1,6 +1,5 @@
 // Json: a value that is built, read and printed. json.cpp reads and writes the text with nlohmann/json, whose header
-// takes five seconds to compile in each file that includes it. Files that read JSON of others include the library
-// themselves, since its parser does not recurse (tests/lint/layers.txt names them).
+// takes five seconds to compile in each file that includes it (docs/decisions/0010-build-time.md).
 #pragma once
 
 #include <concepts>
@@ -45,12 +44,19 @@ class Json {
   }
   static Json array(std::initializer_list<Json> elements = {});
   static Json object();
-  // The value that a text says; nothing when it is not JSON.
+  // The value that a text says; nothing when it is not JSON, or nested more than kMaxDepth deep. Reads text of any
+  // origin: the parser does not recurse. Of equal keys of an object the first is found.
+  static constexpr std::size_t kMaxDepth = 64;
   static std::optional<Json> parse(std::string_view text);
 
   bool is_null() const { return kind_ == Kind::kNull; }
   bool is_text() const { return kind_ == Kind::kText; }
+  bool is_number() const { return kind_ == Kind::kSigned || kind_ == Kind::kUnsigned || kind_ == Kind::kReal; }
+  bool is_array() const { return kind_ == Kind::kArray; }
+  bool is_object() const { return kind_ == Kind::kObject; }
   bool contains(std::string_view key) const { return find(key) != nullptr; }
+  // The value of a key of an object; null where there is none, or no object.
+  const Json* find(std::string_view key) const;
   // Null becomes an object, a new key null. The other two require that the element is there.
   Json& operator[](std::string_view key);
   const Json& operator[](std::string_view key) const;
@@ -66,6 +72,8 @@ class Json {
 
   const std::string& text() const { return text_; }
   double number() const;  // of any kind of number
+  // Of a whole number, written without a fraction, from `least` to `most`; nothing for all else.
+  std::optional<std::int64_t> integer(std::int64_t least = 0, std::int64_t most = INT64_MAX) const;
   // The text at `key` of an object; `fallback` where there is none.
   std::string text_or(std::string_view key, std::string_view fallback) const;
 
@@ -77,8 +85,7 @@ class Json {
  private:
   enum class Kind : std::uint8_t { kNull, kBool, kSigned, kUnsigned, kReal, kText, kArray, kObject };
   friend struct JsonText;
-
-  const Json* find(std::string_view key) const;
+  friend class JsonReader;
 
   Kind kind_ = Kind::kNull;
   std::uint64_t integer_ = 0;  // kSigned: its bits

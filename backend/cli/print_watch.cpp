@@ -103,7 +103,7 @@ std::string render_watch_json(const WatchedRun& run) {
                        {"out", run.out},
                        {"folder", run.folder},
                        {"state", run.state},
-                       {"progress", run.progress ? *Json::parse(progress_json(*run.progress)) : Json()},
+                       {"progress", run.progress ? progress_json(*run.progress) : Json()},
                        {"exit_code", run.progress && run.progress->exit_code ? Json(*run.progress->exit_code) : Json()},
                        {"failure", run.failure()},
                        {"events", run.sent},

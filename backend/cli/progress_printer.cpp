@@ -76,7 +76,7 @@ void ProgressPrinter::say(const RunProgress& p) {
   said_ns_ = now;
   is_unsaid_ = false;
   if (form_ == Form::kJson) {
-    err_ << fmt::format("{}\n", progress_json(p));
+    err_ << fmt::format("{}\n", progress_json(p).dump());
     err_ << std::flush;
     return;
   }
@@ -126,7 +126,7 @@ int ProgressPrinter::end(const Result<int>& code) {
   if (last_.cause.empty()) last_.cause = "the result or the lines before say why";
   if (error != nullptr && (!tells_end_ || !error->problems().empty())) warn(render(*error));  // with all places
   if (form_ == Form::kJson && tells_end_)
-    err_ << fmt::format("{}\n", end_json(last_, error != nullptr ? error->hint() : "", out_));
+    err_ << fmt::format("{}\n", end_json(last_, error != nullptr ? error->hint() : "", out_).dump());
   return *last_.exit_code;
 }
 

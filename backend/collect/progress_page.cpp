@@ -5,18 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <climits>
 #include <span>
 #include <string_view>
 
 #include "backend/base/bytes.h"
 #include "backend/base/clock.h"
-#include "backend/base/result.h"
+#include "backend/base/json.h"
 
 namespace spscope {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // The page: CRC-32C of the rest in 8 hexadecimal digits, a space, an object, and spaces up to the last byte.
 constexpr std::size_t kBytes = 2048, kSumDigits = 8;
@@ -35,7 +33,7 @@ std::string_view first_of(std::string_view text, std::size_t most) {
 // With as much of the cause as the page holds.
 std::string page_of(const RunProgress& progress) {
   constexpr std::size_t kText = kBytes - kSumDigits, kLongestEscape = 6;
-  Json object = Json::parse(progress_json(progress));
+  Json object = progress_json(progress);
   object["cause_rank"] = progress.cause_rank;
   object["cause_id"] = progress.cause_id;
   object["exit_code"] = progress.exit_code ? Json(*progress.exit_code) : Json();
@@ -44,7 +42,7 @@ std::string page_of(const RunProgress& progress) {
   std::string_view cause = first_of(progress.cause, kText);
   for (;;) {
     object["cause"] = cause;
-    text = " " + object.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text = " " + object.dump();
     if (text.size() <= kText || cause.empty()) break;
     const std::size_t cut = (text.size() - kText + kLongestEscape - 1) / kLongestEscape;
     cause = first_of(cause, cause.size() - std::min(cause.size(), cut));
@@ -53,32 +51,52 @@ std::string page_of(const RunProgress& progress) {
   return sum_of(text) + text;
 }
 
-RunProgress parse_page(const std::string& text) {
-  const Json object = Json::parse(text);
+// Nothing when a value is missing or of another type: a page of another version.
+std::optional<RunProgress> parse_page(const std::string& text) {
+  const std::optional<Json> object = Json::parse(text);
+  if (!object) return std::nullopt;
   RunProgress p;
-  p.phase = object.at("phase"), p.strategy = object.at("strategy"), p.label = object.at("label");
-  p.strategy_number = object.at("strategy_number").is_null() ? 0 : object.at("strategy_number").get<int>();
-  for (const auto& [name, number] : {std::pair{"strategies", &p.strategies},
-                                     {"layer", &p.layer},
-                                     {"layers", &p.layers},
-                                     {"denoise_step", &p.denoise_step},
-                                     {"denoise_steps", &p.denoise_steps},
-                                     {"warmup", &p.warmups_done},
-                                     {"warmups", &p.warmups},
-                                     {"repeat", &p.repeat},
-                                     {"repeats", &p.repeats},
-                                     {"ranks_measured", &p.ranks_measured},
-                                     {"ranks_to_measure", &p.ranks_to_measure},
-                                     {"done", &p.done},
-                                     {"total", &p.total},
-                                     {"shards", &p.shards},
-                                     {"cause_rank", &p.cause_rank}})
-    *number = object.at(name).get<int>();
-  p.elapsed_s = object.at("elapsed_s");
-  if (!object.at("eta_s").is_null()) p.eta_s = object.at("eta_s").get<double>();
-  p.cause = object.at("cause"), p.cause_id = object.at("cause_id");
-  if (!object.at("exit_code").is_null()) p.exit_code = object.at("exit_code").get<int>();
-  p.said_ns = object.at("said_ns");
+  for (const auto& [name, value] : {std::pair{"phase", &p.phase},
+                                    {"strategy", &p.strategy},
+                                    {"label", &p.label},
+                                    {"cause", &p.cause},
+                                    {"cause_id", &p.cause_id}}) {
+    const Json* found = object->find(name);
+    if (found == nullptr || !found->is_text()) return std::nullopt;
+    *value = found->text();
+  }
+  for (const auto& [name, value] : {std::pair{"strategies", &p.strategies},
+                                    {"layer", &p.layer},
+                                    {"layers", &p.layers},
+                                    {"denoise_step", &p.denoise_step},
+                                    {"denoise_steps", &p.denoise_steps},
+                                    {"warmup", &p.warmups_done},
+                                    {"warmups", &p.warmups},
+                                    {"repeat", &p.repeat},
+                                    {"repeats", &p.repeats},
+                                    {"ranks_measured", &p.ranks_measured},
+                                    {"ranks_to_measure", &p.ranks_to_measure},
+                                    {"done", &p.done},
+                                    {"total", &p.total},
+                                    {"shards", &p.shards},
+                                    {"cause_rank", &p.cause_rank}}) {
+    const Json* found = object->find(name);
+    const auto number = found == nullptr ? std::nullopt : found->integer(INT_MIN, INT_MAX);
+    if (!number) return std::nullopt;
+    *value = static_cast<int>(*number);
+  }
+  const Json *elapsed = object->find("elapsed_s"), *said = object->find("said_ns");
+  if (elapsed == nullptr || !elapsed->is_number() || said == nullptr || !said->integer()) return std::nullopt;
+  p.elapsed_s = elapsed->number();
+  p.said_ns = *said->integer();
+  // Null, or not there, while they are not known.
+  if (const Json* eta = object->find("eta_s"); eta != nullptr && eta->is_number()) p.eta_s = eta->number();
+  const auto known = [&](const char* key) {
+    const Json* found = object->find(key);
+    return found == nullptr ? std::nullopt : found->integer(INT_MIN, INT_MAX);
+  };
+  p.strategy_number = static_cast<int>(known("strategy_number").value_or(0));
+  if (const auto code = known("exit_code")) p.exit_code = static_cast<int>(*code);
   return p;
 }
 
@@ -91,9 +109,7 @@ std::optional<RunProgress> read_page(int file) {
     if (read != static_cast<ssize_t>(kBytes)) return std::nullopt;
     const std::string text = page.substr(kSumDigits);
     if (page.compare(0, kSumDigits, sum_of(text)) != 0) continue;
-    Result<RunProgress> progress = capture([&] { return parse_page(text); });
-    if (progress) return std::move(*progress);
-    return std::nullopt;
+    return parse_page(text);
   }
   return std::nullopt;
 }

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "backend/base/clock.h"
-#include "backend/base/json.h"
 #include "backend/base/number_text.h"
 
 namespace spscope {
@@ -74,9 +73,7 @@ std::string clock_text(double seconds) {
   return minutes > 0 ? fmt::format("{}:{:02}", minutes, rest) : fmt::format("{} s", rest);
 }
 
-namespace {
-
-Json progress_object(const RunProgress& p) {
+Json progress_json(const RunProgress& p) {
   const bool has_strategy = p.strategy_number > 0;
   const auto seconds = [](double value) { return std::round(value * 1e3) / 1e3; };
   return {{"phase", p.phase},
@@ -101,14 +98,8 @@ Json progress_object(const RunProgress& p) {
           {"shards", p.shards}};
 }
 
-std::string line_of(const Json& object) { return object.dump(); }
-
-}  // namespace
-
-std::string progress_json(const RunProgress& p) { return line_of(progress_object(p)); }
-
-std::string end_json(const RunProgress& p, const std::string& hint, const std::string& out) {
-  Json object = progress_object(p);
+Json end_json(const RunProgress& p, const std::string& hint, const std::string& out) {
+  Json object = progress_json(p);
   object["eta_s"] = 0;
   object["exit_code"] = p.exit_code.value_or(0);
   object["failure"] = nullptr;
@@ -116,7 +107,7 @@ std::string end_json(const RunProgress& p, const std::string& hint, const std::s
     object["failure"] = {
         {"code", p.cause_id.empty() ? Json() : Json(p.cause_id)}, {"message", p.cause}, {"hint", hint}};
   object["out"] = out.empty() ? Json() : Json(out);
-  return line_of(object);
+  return object;
 }
 
 }  // namespace spscope

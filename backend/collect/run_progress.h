@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "backend/base/json.h"
+
 namespace spscope {
 
 struct RunProgress {
@@ -38,10 +40,10 @@ std::string time_text(const RunProgress& progress);
 // "12 s", "1:12", "2:03:04"
 std::string clock_text(double seconds);
 
-// An object in one line, without what only the page says: cause, exit code, and when it was said.
-std::string progress_json(const RunProgress& progress);
+// An object without what only the page says: cause, exit code, and when it was said.
+Json progress_json(const RunProgress& progress);
 // The last such object of a run, with its exit code and cause, and what it left: "" when nothing was kept. `hint`: how
 // to mend the cause.
-std::string end_json(const RunProgress& progress, const std::string& hint, const std::string& out);
+Json end_json(const RunProgress& progress, const std::string& hint, const std::string& out);
 
 }  // namespace spscope

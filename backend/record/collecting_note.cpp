@@ -6,15 +6,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <concepts>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "backend/base/error.h"
 #include "backend/base/host.h"
+#include "backend/base/json.h"
 #include "backend/base/result.h"
 #include "backend/base/whole_file.h"
 
@@ -36,39 +38,39 @@ bool is_id(const std::string& text) {
   return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// A value of the note; a missing one, or one of another type, is refused by the caller.
-template <typename T>
-bool take(const nlohmann::json& note, const char* key, T& value) {
-  const auto found = note.find(key);
-  if (found == note.end()) return false;
-  if constexpr (std::is_same_v<T, std::string>) {
-    if (!found->is_string()) return false;
-    value = found->get<std::string>();
-  } else {
-    if (!found->is_number_integer() ||
-        (found->is_number_unsigned() ? found->get<std::uint64_t>() >> 63 != 0 : found->get<std::int64_t>() < 0))
-      return false;
-    const auto number = found->get<std::uint64_t>();
-    if (number > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) return false;
-    value = static_cast<T>(number);
-  }
+// Values of the note; a missing one, or one of another type, is refused by the caller.
+bool take(const Json& note, std::string_view key, std::string& value) {
+  const Json* found = note.find(key);
+  if (found == nullptr || !found->is_text()) return false;
+  value = found->text();
   return true;
 }
 
+template <std::integral Number>
+bool take(const Json& note, std::string_view key, Number& value) {
+  constexpr auto kMost =
+      static_cast<std::int64_t>(std::min<std::uint64_t>(std::numeric_limits<Number>::max(), INT64_MAX));
+  const Json* found = note.find(key);
+  const auto number = found == nullptr ? std::nullopt : found->integer(0, kMost);
+  if (number) value = static_cast<Number>(*number);
+  return number.has_value();
+}
+
 // Keys that not every note has. False: a value makes no sense.
-bool take_places(const nlohmann::json& note, CollectingNote& n) {
+bool take_places(const Json& note, CollectingNote& n) {
   if (note.contains("home_host") && !take(note, "home_host", n.home_host)) return false;
-  const auto found = note.find("elsewhere");
-  if (found == note.end()) return true;
+  const Json* found = note.find("elsewhere");
+  if (found == nullptr) return true;
   if (!found->is_array()) return false;
-  for (const nlohmann::json& row : *found) {
+  for (const Json& row : *found) {
     CollectingElsewhere place;
-    if (!row.is_object() || !take(row, "host", place.host) || !take(row, "folder", place.folder)) return false;
-    const auto ranks = row.find("ranks");
-    if (ranks == row.end() || !ranks->is_array()) return false;
-    for (const nlohmann::json& rank : *ranks) {
-      if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= static_cast<std::uint64_t>(n.ranks)) return false;
-      place.ranks.push_back(rank.get<int>());
+    const Json* ranks = row.find("ranks");
+    if (!take(row, "host", place.host) || !take(row, "folder", place.folder) || ranks == nullptr || !ranks->is_array())
+      return false;
+    for (const Json& rank : *ranks) {
+      const auto number = rank.integer(0, n.ranks - 1);
+      if (!number) return false;
+      place.ranks.push_back(static_cast<int>(*number));
     }
     n.elsewhere.push_back(std::move(place));
   }
@@ -114,27 +116,28 @@ CollectionId CollectingNote::id() const {
 std::string collecting_path(const std::string& out) { return out + kNoteSuffix; }
 
 std::string text_of(const CollectingNote& n) {
-  nlohmann::ordered_json note = {{"schema_version", kNoteVersion},
-                                 {"collection", n.collection},
-                                 {"folder", n.folder},
-                                 {"stem", n.stem},
-                                 {"out", n.out},
-                                 {"host", n.host},
-                                 {"pid", n.pid},
-                                 {"start_ticks", n.start_ticks},
-                                 {"boot_id", n.boot_id},
-                                 {"started_utc", n.started_utc},
-                                 {"ranks", n.ranks},
-                                 {"home_host", n.home_host}};
+  Json note = {{"schema_version", kNoteVersion},
+               {"collection", n.collection},
+               {"folder", n.folder},
+               {"stem", n.stem},
+               {"out", n.out},
+               {"host", n.host},
+               {"pid", n.pid},
+               {"start_ticks", n.start_ticks},
+               {"boot_id", n.boot_id},
+               {"started_utc", n.started_utc},
+               {"ranks", n.ranks},
+               {"home_host", n.home_host}};
   for (const CollectingElsewhere& place : n.elsewhere)
     note["elsewhere"].push_back({{"host", place.host}, {"folder", place.folder}, {"ranks", place.ranks}});
-  return note.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return note.dump(2) + "\n";
 }
 
 CollectingNote parse_collecting(const std::string& text, const std::string& path) {
   if (text.size() > kMaxNote) not_a_note(path, "it is too long");
-  const nlohmann::json note = nlohmann::json::parse(text, nullptr, false);
-  if (!note.is_object()) not_a_note(path, "it is no JSON object");
+  const std::optional<Json> parsed = Json::parse(text);
+  if (!parsed || !parsed->is_object()) not_a_note(path, "it is not a JSON object");
+  const Json& note = *parsed;
   CollectingNote n;
   int version = 0;
   const bool complete = take(note, "schema_version", version) && take(note, "collection", n.collection) &&
@@ -174,8 +177,8 @@ void rewrite_collecting(const CollectingNote& note) {
 
 bool is_here(const CollectingNote& note) {
   if (note.host != host_name() || note.boot_id != boot_id()) return false;
-  const Result<CollectingNote> found = capture([&] { return read_note_in(note.folder); });
-  return found && Result(found)->collection == note.collection && Result(found)->host == note.host;
+  Result<CollectingNote> found = capture([&] { return read_note_in(note.folder); });
+  return found && found->collection == note.collection && found->host == note.host;
 }
 
 std::optional<CollectingNote> find_collection(const std::string& path) {

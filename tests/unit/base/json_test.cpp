@@ -57,7 +57,25 @@ TEST(Json, ReadsWhatItPrints) {
   EXPECT_EQ((*json)["a"]["text"].text(), "é");
   EXPECT_EQ((*json)["b"][1].number(), -2);
   EXPECT_EQ((*json)["b"][3].number(), 0.5);
-  EXPECT_FALSE(Json::parse("{\"a\":"));
+  EXPECT_EQ((*json)["b"][1].integer(-5, 5), -2);
+  EXPECT_FALSE((*json)["b"][1].integer());
+  EXPECT_FALSE((*json)["b"][2].integer());
+  EXPECT_FALSE((*json)["b"][3].integer());
+  EXPECT_EQ((*json)["b"].find("a"), nullptr);
+}
+
+TEST(Json, RefusesTextThatIsNotJson) {
+  for (const char* text : {"", "{\"a\":", "{\"a\" 1}", "[1,]", "1 2", "\"\xff\"", "nul"})
+    EXPECT_FALSE(Json::parse(text)) << text;
+}
+
+TEST(Json, ReadsNestedTextUpToItsLimitAndRefusesDeeper) {
+  const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  const std::optional<Json> deepest = Json::parse(nested(Json::kMaxDepth));
+  ASSERT_TRUE(deepest);
+  EXPECT_EQ(deepest->dump(), nested(Json::kMaxDepth));
+  EXPECT_FALSE(Json::parse(nested(Json::kMaxDepth + 1)));
+  EXPECT_FALSE(Json::parse(std::string(10'000'000, '[')));
 }
 
 }  // namespace

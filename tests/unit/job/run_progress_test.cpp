@@ -160,7 +160,7 @@ TEST(ProgressPage, TakesWhatIsSaidToThoseWhoLookOn) {
   p.said_ns = now_ns();
   page.write(p);
   ASSERT_TRUE(reader.read());
-  EXPECT_EQ(progress_json(*reader.read()), progress_json(p));
+  EXPECT_EQ(progress_json(*reader.read()).dump(), progress_json(p).dump());
   page.set_cause("rank 3 ended", 3);
   std::filesystem::remove(path);  // as the folder of a run goes
   page.set_end(1);
