@@ -14,6 +14,12 @@ function(spscope_precompile target)
   endif()
 endfunction()
 
+# spscope_cold(TARGET): the target's own code takes little of a run (parsing, printing, tests), so that it is compiled with
+#   -O1, which takes a quarter less time than -O3. Not for code that loops over events, tiles, ops or ranks.
+function(spscope_cold target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 # spscope_library(NAME [NO_PCH] [SOURCES glob...] [DEPS targets...] [PRIVATE_DEPS targets...])
 #   A static library `spscope_NAME` of every .cpp directly in the folder (or matched by SOURCES). NO_PCH is for libraries
 #   with compile flags of their own that change what a header means.
@@ -53,6 +59,7 @@ function(spscope_test name)
   if(SPSCOPE_USE_PCH)
     target_precompile_headers(${name} REUSE_FROM spscope_test_pch)
   endif()
+  spscope_cold(${name})
   add_test(NAME ${name} COMMAND ${name})
   if("hostile" IN_LIST arg_LABELS)
     add_dependencies(hostile_tests ${name})
