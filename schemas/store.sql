@@ -393,11 +393,11 @@ CREATE TABLE incident (
   message TEXT NOT NULL CHECK (typeof(message) = 'text')  -- what happened, for people
 );
 
--- What a pyramid is of: one track, or all tracks of a rank together. Counters have none.
+-- What a pyramid is of: one track, or all lanes of a rank together. Counters have none.
 CREATE TABLE pyramid (
   pyramid_id INTEGER PRIMARY KEY,  -- key
   rank INTEGER CHECK (typeof(rank) IN ('integer', 'null')),  -- rank, null when its track has none
-  track_id INTEGER CHECK (typeof(track_id) IN ('integer', 'null')),  -- track, null for the whole rank
+  track_id INTEGER CHECK (typeof(track_id) IN ('integer', 'null')),  -- track, null for all lanes of the rank
   base_shift INTEGER NOT NULL CHECK (typeof(base_shift) = 'integer'),  -- shift of the finest level
   UNIQUE (rank, track_id)
 );
@@ -408,7 +408,7 @@ CREATE TABLE lod_level (
   shift INTEGER NOT NULL CHECK (typeof(shift) = 'integer'),  -- width of a bucket: 1 << shift nanoseconds
   first_bucket INTEGER NOT NULL CHECK (typeof(first_bucket) = 'integer'),  -- bucket that data begins with
   num_buckets INTEGER NOT NULL CHECK (typeof(num_buckets) = 'integer'),  -- buckets in data
-  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets, as the reader of pyramids tells
+  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets, see backend/store/pyramid/lod_codec.h
   PRIMARY KEY (pyramid_id, shift, first_bucket)
 );
 
@@ -418,6 +418,6 @@ CREATE TABLE lod_strip (
   shift INTEGER NOT NULL CHECK (typeof(shift) = 'integer'),  -- width of a bucket: 1 << shift nanoseconds
   first_bucket INTEGER NOT NULL CHECK (typeof(first_bucket) = 'integer'),  -- bucket that data begins with
   num_buckets INTEGER NOT NULL CHECK (typeof(num_buckets) = 'integer'),  -- buckets in data
-  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets, as the reader of pyramids tells
+  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets, see backend/store/pyramid/lod_codec.h
   PRIMARY KEY (pyramid_id, shift, first_bucket)
 );

@@ -1,10 +1,11 @@
 -- Which rank has the most to do? Work, compute time and data of each rank of each run that finished. Compute time is
--- the mean over the repeats whose events are stored, of events that compute or rearrange.
+-- the mean over the repeats whose events are stored, of events on lanes of the rank that compute or rearrange: a device
+-- stream that names the rank shows the same work a second time.
 CREATE TEMP VIEW rank_load AS
 WITH computed AS (
   SELECT run_id, rank, sum(total_ns) AS compute_ns
   FROM temp.event_stats
-  WHERE category IN ('attend', 'local', 'rearrange')
+  WHERE track_kind = 'rank lane' AND category IN ('attend', 'local', 'rearrange')
   GROUP BY run_id, rank
 ),
 recorded AS (

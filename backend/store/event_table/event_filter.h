@@ -39,10 +39,11 @@ enum class EventColumn : int {
   kCommunicatorId,
   kPeer,
   kRepeat,
+  kTrackKind,
   kNameId,      // hidden: string.string_id
   kCategoryId,  // hidden: the number of the category
 };
-inline constexpr int kNumEventColumns = 25;
+inline constexpr int kNumEventColumns = 26;
 
 // The bit of a column in SQLite's mask of columns that are used.
 constexpr std::uint32_t column_bit(EventColumn column) { return 1u << static_cast<int>(column); }

@@ -1,4 +1,5 @@
-// The table-valued function event_stats(begin, end): sums over the events of a window by run, rank, name and category.
+// The table-valued function event_stats(begin, end): sums over the events of a window by run, rank, kind of track, name
+// and category. The kind keeps a device stream that names a rank apart from the lanes of the rank.
 //
 // It walks the chunks once, adds up plain columns, and makes rows only of the sums. When one name is asked for, only
 // the times of chunks that have it are unpacked.
@@ -19,6 +20,7 @@ constexpr const char* kColumns =
     "CREATE TABLE event_stats ("
     " run_id INTEGER,"           // run, null for none
     " rank INTEGER,"             // rank, null for none
+    " track_kind TEXT,"          // rank lane, device stream, host thread, foreign
     " name TEXT,"                // what ran
     " category TEXT,"            // attend, local, rearrange, transfer, barrier, other
     " count INTEGER,"            // events in the window that ended
@@ -31,7 +33,22 @@ constexpr const char* kColumns =
     " begin_ns INTEGER HIDDEN,"  // the window: events that begin before its end and end after its begin, and instants
     " end_ns INTEGER HIDDEN)";   // at its begin; the whole run when it is left out
 
-enum Column { kRunId, kRank, kName, kCategory, kCount, kTotal, kMin, kMax, kFirst, kLast, kUnfinished, kBegin, kEnd };
+enum Column {
+  kRunId,
+  kRank,
+  kTrackKind,
+  kName,
+  kCategory,
+  kCount,
+  kTotal,
+  kMin,
+  kMax,
+  kFirst,
+  kLast,
+  kUnfinished,
+  kBegin,
+  kEnd
+};
 
 constexpr std::uint32_t kTimes = column_bit(EventColumn::kBeginNs);  // ends come with them
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
@@ -39,6 +56,7 @@ constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 struct Sum {
   RunId run = kNoRun;
   std::optional<int> rank;
+  TrackKind kind = TrackKind::kRankLane;
   NameId name = 0;
   std::uint32_t category = 0;
   std::int64_t count = 0, total_ns = 0, min_ns = kNeverEnded, max_ns = kLowest, first_ns = kNeverEnded,
@@ -62,8 +80,8 @@ struct Sum {
 std::int64_t key_hash(const Sum& sum) {
   std::uint64_t hash = 0;
   for (const std::uint64_t part :
-       {static_cast<std::uint64_t>(sum.run), static_cast<std::uint64_t>(sum.rank.value_or(-1)), std::uint64_t{sum.name},
-        std::uint64_t{sum.category}}) {
+       {static_cast<std::uint64_t>(sum.run), static_cast<std::uint64_t>(sum.rank.value_or(-1)),
+        static_cast<std::uint64_t>(sum.kind), std::uint64_t{sum.name}, std::uint64_t{sum.category}}) {
     hash = (hash ^ part) + 0x9e3779b97f4a7c15u;
     hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9u;
     hash = (hash ^ hash >> 27) * 0x94d049bb133111ebu;
@@ -122,7 +140,7 @@ class StatsCursor : public sqlite3_vtab_cursor {
     for (scan_.start(bounds); scan_.next(chunk_);) add_chunk();
     scan_.stop();
     std::sort(sums_.begin(), sums_.end(), [](const Sum& a, const Sum& b) {
-      return std::tie(a.run, a.rank, a.name, a.category) < std::tie(b.run, b.rank, b.name, b.category);
+      return std::tie(a.run, a.rank, a.kind, a.name, a.category) < std::tie(b.run, b.rank, b.kind, b.name, b.category);
     });
   }
 
@@ -143,15 +161,17 @@ class StatsCursor : public sqlite3_vtab_cursor {
   EventWindow window_;
   std::optional<std::vector<NameId>> only_;
   std::vector<Sum> sums_;
-  std::map<std::pair<RunId, std::optional<int>>, SumPlaces> places_;  // (run, rank): place in sums_ + 1
-  std::vector<std::uint32_t> hits_;                                   // events of the chunk at hand that have the name
+  // For each run, rank and kind of track: place in sums_ + 1.
+  std::map<std::tuple<RunId, std::optional<int>, TrackKind>, SumPlaces> places_;
+  std::vector<std::uint32_t> hits_;  // events of the chunk at hand that have the name
   std::size_t index_ = 0;
 };
 
 Sum& StatsCursor::sum_of(SumPlaces& places, NameId name, std::uint32_t category) {
   std::size_t& place = places.at(name, category);
   if (place == SumPlaces::kNone) {
-    sums_.push_back({.run = chunk_.run, .rank = chunk_.track.rank, .name = name, .category = category});
+    const Track& track = chunk_.track;
+    sums_.push_back({.run = chunk_.run, .rank = track.rank, .kind = track.kind, .name = name, .category = category});
     place = sums_.size();
   }
   return sums_[place - 1];
@@ -169,7 +189,7 @@ void StatsCursor::add_chunk() {
     hits_.resize(values_.names.size());
     std::iota(hits_.begin(), hits_.end(), 0u);
   }
-  SumPlaces& places = places_[{chunk_.run, chunk_.track.rank}];
+  SumPlaces& places = places_[{chunk_.run, chunk_.track.rank, chunk_.track.kind}];
   const std::vector<std::int64_t>&begins = values_.of(EventColumn::kBeginNs), &ends = values_.of(EventColumn::kEndNs);
   const bool whole = window_.begin_ns == kLowest && window_.end_ns == kNeverEnded;
   for (const std::uint32_t i : hits_) {
@@ -196,6 +216,8 @@ void StatsCursor::column(sqlite3_context* context, int column) {
       return result_run(context, sum.run);
     case kRank:
       return result_number(context, sum.rank);
+    case kTrackKind:
+      return result_track_kind(context, sum.kind);
     case kName:
       return result_text(context, source_.name(sum.name));
     case kCategory:

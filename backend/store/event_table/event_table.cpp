@@ -36,6 +36,7 @@ constexpr const char* kColumns =
     " communicator_id INTEGER,"      // communicator
     " peer INTEGER,"                 // the only other rank, -1 when there are several
     " repeat INTEGER,"               // repeat of the run in which it began on its rank; null outside all
+    " track_kind TEXT,"              // rank lane, device stream, host thread, foreign
     " name_id INTEGER HIDDEN,"       // key of the name in string
     " category_id INTEGER HIDDEN)";  // number of the category
 
@@ -187,6 +188,8 @@ void EventCursor::column(sqlite3_context* context, int index) {
       const auto repeat = repeats_->repeat_at(chunk_.run, chunk_.track.rank, begin_ns(index_));
       return repeat ? sqlite3_result_int64(context, *repeat) : sqlite3_result_null(context);
     }
+    case Column::kTrackKind:
+      return result_track_kind(context, chunk_.track.kind);
     default:
       break;
   }

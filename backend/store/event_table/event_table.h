@@ -1,5 +1,5 @@
-// Events as tables of SQL: temp.event, a row an event, temp.event_stats, sums over events by run, rank, name and
-// category, and temp.counter, a row a sample of a counter, with the views of schemas/views on top.
+// Events as tables of SQL: temp.event, a row an event, temp.event_stats, sums over events by run, rank, kind of track,
+// name and category, and temp.counter, a row a sample of a counter, with the views of schemas/views on top.
 //
 //   SELECT * FROM event WHERE run_id = 1 AND begin_ns < 2000 AND end_ns > 1000
 //   SELECT name, count, total_ns FROM event_stats(1000, 2000) WHERE rank = 3

@@ -117,6 +117,11 @@ inline void result_run(sqlite3_context* context, RunId run) {
   run == kNoRun ? sqlite3_result_null(context) : sqlite3_result_int64(context, static_cast<std::int64_t>(run));
 }
 
+inline void result_track_kind(sqlite3_context* context, TrackKind kind) {
+  const std::string_view name = track_kind_name(kind);
+  sqlite3_result_text64(context, name.data(), name.size(), SQLITE_STATIC, SQLITE_UTF8);
+}
+
 // Text that lives until the next change of the file.
 inline void result_text(sqlite3_context* context, const std::string* text) {
   if (text == nullptr)

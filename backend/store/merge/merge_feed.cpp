@@ -110,7 +110,7 @@ TrackFeed feed_of(const MergedTrack& track) {
   return feed;
 }
 
-// The tracks of one rank, or one track without a rank.
+// The tracks of one rank, or one track without a rank. The pyramid of the rank is of its lanes alone.
 class RankFeed {
  public:
   RankFeed(const MergeEventsInput& input, int group, std::span<const MergedTrack> tracks, MergePipe<EventBatch>& pipe)
@@ -156,13 +156,14 @@ class RankFeed {
     PyramidSize of_rank;
     for (TrackFeed& feed : tracks_) {
       const PyramidSize size = size_of(*feed.track, input_.recorded_until_ns);
-      of_rank.tracks += feed.track->track.kind != TrackKind::kCounter;
-      if (size.events == 0) continue;
-      of_rank.add(size.events, size.first_ns, size.last_ns);
       const Track& track = feed.track->track;
+      const bool is_lane = track.kind == TrackKind::kRankLane;
+      of_rank.tracks += is_lane;
+      if (size.events == 0) continue;
+      if (is_lane) of_rank.add(size.events, size.first_ns, size.last_ns);
       if (!track.overlapping) feed.pyramid_id = open(track.track_id, size, feed.fold);
     }
-    if (rank_ && of_rank.events > 0) rank_pyramid_id_ = open(std::nullopt, of_rank, rank_fold_);
+    if (of_rank.events > 0) rank_pyramid_id_ = open(std::nullopt, of_rank, rank_fold_);
     return send(batch);
   }
 
@@ -268,7 +269,7 @@ class RankFeed {
   void fold_waiting(TrackFeed& feed, KindFeed& kind, std::int64_t through_ns) {
     const auto fold = [&](std::span<const SpanEvent> events) {
       if (feed.fold) feed.fold->add(events);
-      if (rank_fold_) rank_fold_->add(events);
+      if (rank_fold_ && feed.track->track.kind == TrackKind::kRankLane) rank_fold_->add(events);
     };
     const auto first = kind.waiting.begin() + static_cast<std::ptrdiff_t>(kind.num_folded);
     const auto end = std::upper_bound(first, kind.waiting.end(), through_ns,

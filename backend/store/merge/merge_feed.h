@@ -19,7 +19,7 @@
 
 namespace spscope {
 
-// A track, or all tracks of a rank, whose buckets will come.
+// A track, or all lanes of a rank, whose buckets will come.
 struct NewPyramid {
   std::int64_t pyramid_id = 0;
   std::optional<TrackId> track;

@@ -154,7 +154,7 @@ struct LodReader::State {
       if (!rows.is_null(6)) widest_strip[pyramid.pyramid_id] = shift(6);
     }
     for (const Track& track : events.tracks())
-      if (track.rank) tracks_of_rank[*track.rank].push_back(track.track_id);
+      if (track.kind == TrackKind::kRankLane) lanes_of_rank[*track.rank].push_back(track.track_id);
   }
 
   // The widest stored shift of at most `shift`; absent when the answer has to come from events.
@@ -169,9 +169,9 @@ struct LodReader::State {
     const EventWindow window{lod_begin_ns(level.first_bucket, level.shift),
                              lod_begin_ns(level.first_bucket + std::ssize(level.buckets), level.shift)};
     if (pyramid.track) return add_events(level, events.spans(*pyramid.track, window), recorded_until_ns);
-    const auto tracks = pyramid.rank ? tracks_of_rank.find(*pyramid.rank) : tracks_of_rank.end();
-    if (tracks == tracks_of_rank.end()) return;
-    for (const TrackId track : tracks->second) add_events(level, events.spans(track, window), recorded_until_ns);
+    const auto lanes = pyramid.rank ? lanes_of_rank.find(*pyramid.rank) : lanes_of_rank.end();
+    if (lanes == lanes_of_rank.end()) return;
+    for (const TrackId track : lanes->second) add_events(level, events.spans(track, window), recorded_until_ns);
   }
 
   // Adds what the stored blocks of a shift know to the answer.
@@ -206,7 +206,7 @@ struct LodReader::State {
   std::vector<StoredPyramid> pyramids;
   std::map<std::int64_t, std::pair<int, int>> levels;  // by pyramid: the first and the widest stored shift
   std::map<std::int64_t, int> widest_strip;            // by pyramid
-  std::map<int, std::vector<TrackId>> tracks_of_rank;
+  std::map<int, std::vector<TrackId>> lanes_of_rank;
 };
 
 LodReader::LodReader(Database& db) : state_(std::make_unique<State>(db)) {}

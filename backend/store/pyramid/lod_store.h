@@ -1,10 +1,10 @@
 // Pyramids in a file: LodWriter puts them there when shards are merged, LodReader answers from them.
 //
-// A pyramid is one track, or all tracks of a rank together. Its finest level, the base shift with about 8 events a
-// bucket and track, is not stored but counted from the events when it is asked for: that reads no more events than a
-// picture draws, and would take more bytes than all other levels. From two shifts above every
-// second shift is stored; the shifts between follow from the one below, and those under the first from the events. A
-// strip of every shift is stored, the base shift among them.
+// A pyramid is one track, or all lanes of a rank together; tracks of other kinds have only their own. Its finest level,
+// the base shift with about 8 events a bucket and track, is not stored but counted from the events when it is asked
+// for: that reads no more events than a picture draws, and would take more bytes than all other levels. From two shifts
+// above every second shift is stored; the shifts between follow from the one below, and those under the first from the
+// events. A strip of every shift is stored, the base shift among them.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ inline constexpr const char* kRecordedUntil = "recorded_until_ns";
 struct StoredPyramid {
   std::int64_t pyramid_id = 0;
   std::optional<int> rank;
-  std::optional<TrackId> track;  // absent: all tracks of the rank
+  std::optional<TrackId> track;  // absent: all lanes of the rank
   int base_shift = 0;
 };
 

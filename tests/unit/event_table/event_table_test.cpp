@@ -199,7 +199,7 @@ TEST_F(EventTable, StatisticsAreTheSumsOfAPlainLoop) {
     Rows rows;
     for (const auto& [key, s] : sums) {
       const auto& [run, rank, name, category] = key;
-      std::vector<std::optional<std::string>> row = {std::to_string(run), std::to_string(rank), name};
+      std::vector<std::optional<std::string>> row = {std::to_string(run), std::to_string(rank), "rank lane", name};
       row.push_back(category == 3 ? std::nullopt : std::optional<std::string>(categories[category]));
       for (std::size_t i = 0; i < s.size(); ++i)
         row.push_back(i >= 2 && i <= 5 && s[0] == 0 ? std::nullopt : std::optional(std::to_string(s[i])));

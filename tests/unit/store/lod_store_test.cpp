@@ -17,7 +17,8 @@ using testing::brute_force_strip;
 using testing::MergedFile;
 using testing::RankShard;
 
-// A rank with three tracks: a dense one, a sparse one, and one whose events overlap.
+// A rank with three lanes: a dense one, a sparse one, and one whose events overlap; and a device stream of it, the last
+// track.
 std::string merged_file(const TemporaryFolder& folder, std::uint64_t seed) {
   const RunId run = testing::write_head(folder / "a.head.db", {{0, {.raw_zero_ns = 100, .offset_ns = -5'000}}});
   Rng rng(seed);
@@ -33,6 +34,8 @@ std::string merged_file(const TemporaryFolder& folder, std::uint64_t seed) {
       for (int name = 1; name < 9; ++name) shard.add_string(static_cast<NameId>(name), "name " + std::to_string(name));
       shard.add_events(run, track, testing::random_events(rng, kinds[lane]), 700);
     }
+    shard.add_track({.track_id = TrackId{4}, .rank = 0, .kind = TrackKind::kDeviceStream, .name = "stream 7"});
+    shard.add_events(kNoRun, TrackId{4}, testing::random_events(rng, {.count = 900, .largest_bits = 11}), 200);
     shard.commit();
   }
   OutputFile out(folder / "out.db", false);
@@ -59,18 +62,20 @@ TEST(LodReader, EveryAnswerFromAFileEqualsBruteForce) {
     const TemporaryFolder folder;
     const std::string path = merged_file(folder, seed);
     MergedFile file(path);
-    std::vector<SpanEvent> lanes[3], all;
+    std::vector<SpanEvent> tracks[4], lanes;
     for (int lane = 0; lane < 3; ++lane) {
-      lanes[lane] = file.events(0, lane);
-      all.insert(all.end(), lanes[lane].begin(), lanes[lane].end());
+      tracks[lane] = file.events(0, lane);
+      lanes.insert(lanes.end(), tracks[lane].begin(), tracks[lane].end());
     }
+    tracks[3] = file.events_of("s.name = 'stream 7'");
+    ASSERT_FALSE(tracks[3].empty());
     const std::int64_t until_ns = std::stoll(file.text("SELECT value FROM meta WHERE key = 'recorded_until_ns'"));
     const LodReader reader(file.db);
-    ASSERT_EQ(reader.pyramids().size(), 3u);  // none of the overlapping track
+    ASSERT_EQ(reader.pyramids().size(), 4u);  // none of the overlapping track
     Rng rng(seed + 10);
     for (const StoredPyramid& pyramid : reader.pyramids()) {
       const std::int64_t track = pyramid.track ? static_cast<std::int64_t>(*pyramid.track) : 0;
-      expect_pyramid_is_brute_force(reader, pyramid, track == 0 ? all : lanes[track - 1], until_ns, rng);
+      expect_pyramid_is_brute_force(reader, pyramid, track == 0 ? lanes : tracks[track - 1], until_ns, rng);
     }
   }
 }

@@ -109,7 +109,7 @@ void shuffle(std::vector<SpanEvent>& events, Rng& rng) {
 }
 
 // Two ranks, each with a dense track, one of few long events with gaps, an empty one, and one whose events overlap and
-// come in no order.
+// come in no order; and a device stream that names the rank.
 std::vector<std::string> write_shards(const TemporaryFolder& folder, Rng& rng, int most_events) {
   std::vector<std::string> shards = {folder / "a.head.db"};
   const RunId run = testing::write_head(shards.front(), {{0, {.raw_zero_ns = 100}}, {1, {.offset_ns = 7'000}}});
@@ -124,6 +124,8 @@ std::vector<std::string> write_shards(const TemporaryFolder& folder, Rng& rng, i
     auto overlapping = random_events(rng, {.count = count(3'000), .largest_bits = 14, .overlapping = true});
     shuffle(overlapping, rng);
     if (rng.below(4) > 0) add_mixed(shard, run, TrackId{4}, overlapping, 2, rng);
+    shard.add_track({.track_id = TrackId{5}, .rank = rank, .kind = TrackKind::kDeviceStream, .name = "stream 7"});
+    add_mixed(shard, kNoRun, TrackId{5}, random_events(rng, {.count = count(2'000), .largest_bits = 16}), 4, rng);
     shard.commit();
   }
   return shards;
@@ -144,7 +146,9 @@ void expect_pyramids_of_all_events_at_once(const TemporaryFolder& folder, Rng& r
       if (lane < 3 && !events.empty()) wanted.add(++pyramid, events, 1, until_ns, 2);
       all.insert(all.end(), events.begin(), events.end());
     }
-    wanted.add(++pyramid, all, 4, until_ns, 2);
+    const std::vector<SpanEvent> stream = file.events_of("s.lane IS NULL AND s.rank = " + std::to_string(rank));
+    wanted.add(++pyramid, stream, 1, until_ns, 2);
+    wanted.add(++pyramid, all, 4, until_ns, 2);  // of the lanes
   }
   EXPECT_EQ(file.number("SELECT count(*) FROM pyramid"), pyramid);
   EXPECT_TRUE(rows_of(file.db, "lod_level") == wanted.levels);

@@ -76,8 +76,8 @@ class RankShard {
       Statement(db(),
                 "INSERT INTO chunk (run_id, track_id, seq, record_kind, codec, count, begin_min_ns,"
                 " begin_max_ns, end_max_ns, op_min, op_max, crc32c, data) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)")
-          .run(run, track, next_seq_[track]++, h.kind, h.codec, h.count, h.begin_min_ns, h.begin_max_ns, h.end_max_ns,
-               h.op_min, h.op_max, h.crc32c, std::span<const std::uint8_t>(chunk.data));
+          .run(stored_run(run), track, next_seq_[track]++, h.kind, h.codec, h.count, h.begin_min_ns, h.begin_max_ns,
+               h.end_max_ns, h.op_min, h.op_max, h.crc32c, std::span<const std::uint8_t>(chunk.data));
     }
     stored_[track] += std::ssize(events);
   }
@@ -107,12 +107,17 @@ struct MergedFile {
   // The events of a (rank, lane), in order of chunks.
   template <typename Record = SpanEvent>
   std::vector<Record> events(int rank, int lane) {
+    return events_of<Record>("s.rank = " + std::to_string(rank) + " AND s.lane = " + std::to_string(lane));
+  }
+  // The events of the one track `s` of which a condition holds.
+  template <typename Record = SpanEvent>
+  std::vector<Record> events_of(const std::string& condition) {
     std::vector<Record> all;
     Statement rows(db,
                    "SELECT c.record_kind, c.codec, c.count, c.begin_min_ns, c.begin_max_ns, c.end_max_ns, c.op_min,"
                    " c.op_max, c.crc32c, c.data, c.seq FROM chunk c JOIN track s USING (track_id) "
-                   "WHERE s.rank = ? AND s.lane = ? ORDER BY c.seq");
-    rows.bind_all(rank, lane);
+                   "WHERE " +
+                       condition + " ORDER BY c.seq");
     std::int64_t seq = 0;
     while (rows.step()) {
       const ChunkHeader header{static_cast<RecordKind>(rows.integer(0)),
