@@ -1,8 +1,8 @@
 // Trace events as JSON, one event a line: a process for each rank, a thread for each track (lane and slot), one above
 // them for the runs of the rank with their repeats inside, and arrows for the messages of the plan. Tracks without a
-// rank are threads of processes behind those of the ranks, one for each process or device that they name. Samples of
-// counters are counter events (C). Times are microseconds with three decimals, which are the nanoseconds of the run
-// clock.
+// rank are threads of processes behind those of the ranks, one for each process or device that they name. The name of a
+// track ends with its device where its process has several. Samples of counters are counter events (C), which readers
+// join by process and name. Times are microseconds with three decimals, which are the nanoseconds of the run clock.
 //
 // Events of a track do not overlap and are complete events (X). Those of a lane's track for overlapping events are
 // asynchronous pairs (b, e), because viewers drop overlapping slices of a thread. Modelled events are marked in their
@@ -16,6 +16,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "backend/base/json.h"
@@ -127,6 +128,7 @@ class ChromeWriter {
   void write_arrows(const Statement& row, const ExportedRun& run);
   std::string arguments_of(const Statement& row, const ExportedRun& run) const;
   const std::string& name_of(const Statement& row);
+  static std::string name_of(const Track& track);
 
   void begin_line() {
     if (has_lines_) text_ += ",\n";
@@ -156,6 +158,7 @@ class ChromeWriter {
   std::vector<Track> tracks_;                    // ranks first
   std::map<TrackId, std::int64_t> pids_;         // process of each track: its rank, or a number behind all
   std::map<std::string, std::int64_t> foreign_;  // process of tracks without a rank, by its name
+  std::map<TrackId, std::string> counters_;      // name of each counter as JSON
   std::map<std::int64_t, ExportedRun> runs_;     // 0: events of no run
   std::map<std::pair<std::string, bool>, std::string> names_;  // name, modelled -> JSON
   std::optional<PlanId> plan_id_;
@@ -218,29 +221,41 @@ void ChromeWriter::name_processes() {
   for (const auto& [name, pid] : foreign_) name_process(pid, name);
 }
 
+std::string ChromeWriter::name_of(const Track& track) {
+  std::string name = track.name.empty() ? std::string(track_kind_name(track.kind)) : track.name;
+  if (track.kind == TrackKind::kRankLane)
+    name = fmt::format("lane {} ({})", *track.lane, *track.lane == 0 ? "compute" : "communication");
+  const bool is_process = !track.rank && !track.process;  // then the device is the process of the track
+  if (track.device && !is_process) name += fmt::format(" ({})", *track.device);
+  if (track.slot > 0) name += fmt::format(" slot {}", track.slot);
+  if (track.overlapping) name += " (overlapping)";
+  return name;
+}
+
 void ChromeWriter::name_tracks() {
   int order = 0;
+  std::set<std::pair<std::int64_t, std::string>> taken;  // process and name of counters
   for (const Track& track : tracks_) {
-    if (track.kind == TrackKind::kCounter) continue;
-    std::string name = track.name.empty() ? std::string(track_kind_name(track.kind)) : track.name;
-    if (track.kind == TrackKind::kRankLane)
-      name = fmt::format("lane {} ({})", *track.lane, *track.lane == 0 ? "compute" : "communication");
-    if (track.slot > 0) name += fmt::format(" slot {}", track.slot);
-    if (track.overlapping) name += " (overlapping)";
     const auto tid = static_cast<std::int64_t>(track.track_id);
+    std::string name = name_of(track);
+    if (track.kind == TrackKind::kCounter) {
+      if (!taken.emplace(pids_[track.track_id], name).second) name += fmt::format(" (track {})", tid);
+      counters_[track.track_id] = json_text(name);
+      continue;
+    }
     metadata("thread_name", pids_[track.track_id], tid, "\"name\":" + json_text(name));
     metadata("thread_sort_index", pids_[track.track_id], tid, fmt::format("\"sort_index\":{}", order++));
   }
 }
 
 void ChromeWriter::write_counters() {
-  Statement rows(db_, "SELECT track_id, name, time_ns, value FROM temp.counter");
+  Statement rows(db_, "SELECT track_id, time_ns, value FROM temp.counter");
   while (rows.step()) {
-    if (rows.is_null(3)) continue;  // not a number: JSON has none
+    if (rows.is_null(2)) continue;  // not a number: JSON has none
+    const TrackId track{rows.integer(0)};
     begin_line();
-    text_ +=
-        fmt::format(R"({{"ph":"C","pid":{},"name":{},"ts":{},"args":{{"value":{}}}}})", pids_[TrackId{rows.integer(0)}],
-                    json_text(rows.text(1)), microseconds(rows.integer(2)), Json(rows.real(3)).dump());
+    text_ += fmt::format(R"({{"ph":"C","pid":{},"name":{},"ts":{},"args":{{"value":{}}}}})", pids_[track],
+                         counters_[track], microseconds(rows.integer(1)), Json(rows.real(2)).dump());
   }
 }
 

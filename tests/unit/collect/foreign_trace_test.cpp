@@ -196,5 +196,41 @@ TEST_F(ForeignTrace, IsExported) {
   EXPECT_EQ(std::to_string(row.integer(1)), ask(StoreReader(folder_ / "out.db"), "SELECT count(*) FROM event"));
 }
 
+// Readers join counters by process and name.
+TEST(ForeignCounters, OfTwoDevicesOfAProcessHaveTwoNames) {
+  const TemporaryFolder folder;
+  testing::write_head(folder / "a.head.db", {{0, {}}});
+  const Track counters[] = {{.kind = TrackKind::kCounter, .name = "power_w", .process = "trainer", .device = "gpu 0"},
+                            {.kind = TrackKind::kCounter, .name = "power_w", .process = "trainer", .device = "gpu 1"},
+                            {.kind = TrackKind::kCounter, .name = "batches", .process = "trainer"},
+                            {.kind = TrackKind::kCounter, .name = "batches", .process = "trainer"},
+                            {.rank = 3, .kind = TrackKind::kCounter, .name = "power_w", .device = "gpu 0"},
+                            {.rank = 3, .kind = TrackKind::kCounter, .name = "power_w", .device = "gpu 1"},
+                            {.kind = TrackKind::kCounter, .name = "power_w", .device = "gpu 1"}};
+  {
+    testing::RankShard shard(folder / "a.rank-trace.db", -1);
+    for (std::int64_t i = 0; i < std::ssize(counters); ++i) {
+      Track track = counters[i];
+      track.track_id = TrackId{i + 1};
+      shard.add_track(track);
+      const std::vector<CounterSample> samples = {{100, static_cast<double>(i)}, {200, static_cast<double>(i)}};
+      shard.add_events(kNoRun, track.track_id, samples, 10);
+    }
+    shard.commit();
+  }
+  OutputFile out(folder / "out.db", false);
+  merge_shards(out, std::vector<std::string>{folder / "a.head.db", folder / "a.rank-trace.db"}, {});
+  export_store(folder / "out.db", find_export_format("chrome"), folder / "trace.json", false);
+  const nlohmann::json trace = nlohmann::json::parse(testing::read_file(folder / "trace.json"));
+  std::map<std::pair<int, std::string>, std::set<double>> values;  // by process and name
+  for (const auto& event : trace.at("traceEvents"))
+    if (event.at("ph") == "C")
+      values[{event.at("pid").get<int>(), event.at("name").get<std::string>()}].insert(
+          event.at("args").at("value").get<double>());
+  EXPECT_EQ(values.size(), std::size(counters));
+  for (const auto& [name, of_one] : values) EXPECT_EQ(of_one.size(), 1u) << name.second;
+  EXPECT_TRUE(values.contains({3, "power_w (gpu 1)"}));
+}
+
 }  // namespace
 }  // namespace spscope
