@@ -4,7 +4,7 @@
 --
 -- While a run is going on its parts are shards: stores of this schema, one for the head and one for each process of
 -- ranks, with meta.shard = head or rank, meta.collection (the same in all shards of a run), meta.clock = raw or run, and
--- meta.shard_rank.
+-- meta.shard_rank and meta.shard_id (unique to the shard).
 
 -- What the file is: schema_version, min_reader (the oldest schema version a program must know to read it),
 -- tool_version, created_utc, strings_repaired, strings_cut.

@@ -1,7 +1,6 @@
 #include "backend/collect/collection.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "backend/base/error.h"
 #include "backend/base/file_system.h"
 #include "backend/base/host.h"
+#include "backend/base/random_id.h"
 #include "backend/base/result.h"
 #include "backend/base/whole_file.h"
 #include "backend/store/sqlite/sqlite.h"
@@ -30,13 +30,6 @@ namespace fs = std::filesystem;
 constexpr const char* kPrefix = "spscope-";
 constexpr const char* kRecoveredName = "recovered";
 constexpr std::size_t kMaxStem = 100;  // bytes: leaves room in a file name of 255
-
-CollectionId random_id() {
-  CollectionId id;
-  if (::getrandom(id.data(), id.size(), 0) != static_cast<ssize_t>(id.size()))
-    throw Error(ErrorCode::kInternal, fmt::format("no random bytes: {}", std::strerror(errno)));
-  return id;
-}
 
 bool is_there(const fs::path& path) {
   std::error_code ignored;

@@ -6,6 +6,8 @@
 #include <charconv>
 
 #include "backend/base/clock.h"
+#include "backend/base/random_id.h"
+#include "backend/record/now_page.h"
 #include "backend/store/embedded_schema.h"
 #include "backend/store/enum_names.h"
 #include "backend/store/records.h"
@@ -42,9 +44,15 @@ void create_tables(Database& db, std::string_view tool_version, const ShardRecor
     note.run("collection", shard.collection);
     note.run("clock", shard.clock == ShardClock::kRaw ? "raw" : "run");
     note.run("shard_rank", std::to_string(shard.rank));
+    note.run("shard_id", collection_text(random_id()));
   }
   Statement name(db, "INSERT INTO enum_name (kind, value, name) VALUES (?, ?, ?)");
   for (const EnumName& row : enum_names()) name.run(row.kind, row.value, row.name);
+}
+
+std::string shard_id(Database& db) {
+  Statement row(db, "SELECT value FROM main.meta WHERE key = 'shard_id'");
+  return row.step() ? row.text(0) : std::string();
 }
 
 ShardRecord shard_record(Database& db) {

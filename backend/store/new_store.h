@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "backend/record/rank_records.h"
@@ -18,5 +19,7 @@ void create_tables(Database& db, std::string_view tool_version, const ShardRecor
 
 // What meta says of the shard; kind kNone in a finished file. Throws Error (kStoreCorrupt) when it makes no sense.
 ShardRecord shard_record(Database& db);
+// 32 hexadecimal digits that this shard and copies of it have, and no other; "" in a finished file.
+std::string shard_id(Database& db);
 
 }  // namespace spscope

@@ -55,6 +55,7 @@ DELETE FROM problem WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
 DELETE FROM plan_op WHERE plan_id NOT IN (SELECT plan_id FROM plan);
 DELETE FROM plan_part WHERE plan_id NOT IN (SELECT plan_id FROM plan);
 DELETE FROM mask_place WHERE mask_id NOT IN (SELECT mask_id FROM mask);
+DELETE FROM mask_place WHERE workload_id NOT IN (SELECT workload_id FROM workload);
 DELETE FROM mask_thumbnail WHERE mask_id NOT IN (SELECT mask_id FROM mask);
 DELETE FROM run WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
 DELETE FROM rank_usage WHERE run_id NOT IN (SELECT run_id FROM run);

@@ -143,12 +143,29 @@ MergeSource open_source(const std::string& path, Damage& damage) {
   MergeSource source;
   source.path = path;
   open_database(source, damage);
+  if (source.db != nullptr) source.id = shard_id(*source.db);
+  if (source.id.empty()) source.id = std::filesystem::weakly_canonical(path).string();
   source.now = now_page_of(source, damage);
   if (source.db == nullptr) return source;
   read_tracks(source, damage);
   read_names(source, damage);
   if (!damage.tolerant) check_sequence(source);
   return source;
+}
+
+void drop_repeated(std::vector<MergeSource>& sources, Damage& damage) {
+  // Of a shard and its copy the one stays that has a now page beside it.
+  std::ranges::stable_sort(sources, {}, [](const MergeSource& source) { return !source.now; });
+  std::map<std::string, std::string> path_of;  // by id
+  std::erase_if(sources, [&](const MergeSource& source) {
+    const auto [known, is_new] = path_of.emplace(source.id, source.path);
+    if (is_new) return false;
+    damage.meet(
+        Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" and \"{}\" are the same shard", known->second, source.path),
+              "give each shard of a run once"),
+        "it is read once");
+    return true;
+  });
 }
 
 void check_belonging(std::vector<MergeSource>& sources, const Damage& damage) {
@@ -195,6 +212,7 @@ void Damage::read(const MergeSource& source, std::string_view table, const std::
 std::vector<MergeSource> open_sources(std::span<const std::string> paths, Damage& damage) {
   std::vector<MergeSource> sources;
   for (const std::string& path : paths) sources.push_back(open_source(path, damage));
+  drop_repeated(sources, damage);
   check_belonging(sources, damage);
   std::sort(sources.begin(), sources.end(), [](const MergeSource& a, const MergeSource& b) {
     return std::tuple(!a.is_head(), a.shard.rank, a.path) < std::tuple(!b.is_head(), b.shard.rank, b.path);

@@ -59,6 +59,7 @@ struct SourceCommunicator {
 struct MergeSource {
   std::string path;
   ShardRecord shard;             // kNone: a finished file
+  std::string id;                // shard_id(), or the resolved path of what has none
   std::unique_ptr<Database> db;  // absent when SQLite cannot open the file
   std::optional<Error> fault;    // then: why
   std::optional<NowPage> now;
@@ -71,7 +72,8 @@ struct MergeSource {
   bool is_head() const { return shard.kind != ShardKind::kRank; }
 };
 
-// Opens the files in the order head, then ranks. Throws Error as merge_shards does.
+// Opens the files in the order head, then ranks. A shard that is given twice, as the same file or as a copy, is an
+// error, or read once where damage is tolerated. Throws Error as merge_shards does.
 std::vector<MergeSource> open_sources(std::span<const std::string> paths, Damage& damage);
 
 // The bytes of one chunk, valid until the next call with this statement.

@@ -50,9 +50,9 @@ UnreadRows copy_rank_repeats(Database& out, const MergeSource& source, const Mer
 
 // What meta says of the run itself. The rest says what the file is and is made anew.
 UnreadRows copy_meta(Database& out, const MergeSource& head) {
-  constexpr std::string_view kMade[] = {
-      "schema_version", "min_reader", "tool_version",     "shard",       "collection",
-      "clock",          "shard_rank", "strings_repaired", "strings_cut", "recorded_until_ns"};
+  constexpr std::string_view kMade[] = {"schema_version",   "min_reader",  "tool_version",     "shard",
+                                        "collection",       "clock",       "shard_rank",       "shard_id",
+                                        "strings_repaired", "strings_cut", "recorded_until_ns"};
   Statement insert(out, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)");
   return read_rows(*head.db, "meta", "key, value", [&](const Statement& row) {
     const std::string key = row.text(0);

@@ -308,6 +308,24 @@ TEST_F(TwoRanks, RandomDamageNeverMakesEventsUp) {
   EXPECT_GT(kept, 10);
 }
 
+// Whatever table loses a row, no row refers to it any more.
+TEST(MergeDamage, RowsThatReferToALostOneGoWithIt) {
+  const TemporaryFolder folder;
+  for (const char* damage :
+       {"workload SET tokens", "strategy SET mode", "plan SET ranks", "mask SET heads", "run SET verdict"}) {
+    SCOPED_TRACE(damage);
+    testing::write_sample(folder / "in.db", {.force = true});
+    testing::tamper(folder / "in.db",
+                    std::string("PRAGMA ignore_check_constraints = ON; UPDATE ") + damage + " = 'lost'");
+    OutputFile out(folder / "out.db", true);
+    const MergeReport report = merge_shards(out, std::vector<std::string>{folder / "in.db"}, {.tolerant = true});
+    EXPECT_FALSE(report.notes.empty());
+    MergedFile file(folder / "out.db");
+    Statement orphans(file.db, "PRAGMA foreign_key_check");
+    while (orphans.step()) ADD_FAILURE() << "a row of " << orphans.text(0) << " has no " << orphans.text(2);
+  }
+}
+
 TEST_F(TwoRanks, ADamagedExchangeOfClocksIsLeftOutAlone) {
   write_ranks();
   testing::tamper(folder_ / "a.head.db",
@@ -539,6 +557,42 @@ TEST_F(TwoRanks, ShardsOfTwoRunsOrTwiceTheSameAreRefused) {
   EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", shards()); }).code(), ErrorCode::kStoreForeign);
   EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", shards(), {.tolerant = true}); }).code(),
             ErrorCode::kStoreForeign);
+}
+
+// A device stream without a rank could be any other of that name: only the shard says that it is the same.
+TEST_F(TwoRanks, AShardThatIsGivenTwiceIsReadOnce) {
+  write_ranks();
+  const std::string foreign = folder_ / "a.rank-trace.db";
+  {
+    RankShard shard(foreign, -1);
+    shard.add_track({.track_id = TrackId{1}, .kind = TrackKind::kDeviceStream, .name = "stream 7", .device = "gpu 0"});
+    shard.add_events(kNoRun, TrackId{1}, std::vector<SpanEvent>{{.begin_ns = kRawZero, .end_ns = kRawZero + 5}}, 1);
+    shard.commit();
+  }
+  std::vector<std::string> once = shards(), twice = shards();
+  once.push_back(foreign);
+  std::filesystem::create_symlink(foreign, folder_ / "link.db");
+  for (const std::string& path : {foreign, shard_of(0), folder_ / "a.head.db"}) {
+    std::filesystem::copy_file(path, path + ".copy");
+    twice.push_back(path + ".copy");
+    EXPECT_EQ(error_of([&] {
+                merge(folder_ / "out.db", {folder_ / "a.head.db", shard_of(0), foreign, path + ".copy"});
+              }).code(),
+              ErrorCode::kStoreForeign);
+  }
+  twice.push_back(foreign);
+  twice.push_back(folder_ / "link.db");
+  const MergeReport wanted = merge(folder_ / "once.db", once, {.tolerant = true});
+  EXPECT_EQ(wanted.events, 15'001);
+  EXPECT_TRUE(wanted.notes.empty());
+  const MergeReport report = merge(folder_ / "twice.db", twice, {.tolerant = true});
+  EXPECT_EQ(report.events, wanted.events);
+  EXPECT_EQ(report.shards, wanted.shards);
+  EXPECT_EQ(report.notes.size(), 4u);
+  EXPECT_THAT(report.notes, ::testing::Each(HasSubstr("are the same shard; it is read once")));
+  MergedFile file(folder_ / "twice.db");
+  EXPECT_EQ(file.number("SELECT count(*) FROM track"), 3);
+  EXPECT_EQ(file.number("SELECT count(*) FROM meta WHERE key = 'shard_id'"), 0);
 }
 
 TEST_F(TwoRanks, AnInterruptedMergeLeavesNothingAndCanBeginAgain) {
