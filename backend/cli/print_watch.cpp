@@ -19,7 +19,7 @@ std::string duration(double seconds) {
   return fmt::format("{:.1f} s", seconds);
 }
 
-std::string bar(const LiveCollection::Place& place) {
+std::string bar(const LiveShard::Place& place) {
   const int full = place.ops > 0 ? kBarCells * std::min(place.ops_done, place.ops) / place.ops : 0;
   return "[" + std::string(static_cast<std::size_t>(full), '#') +
          std::string(static_cast<std::size_t>(kBarCells - full), '.') + "]";

@@ -20,7 +20,7 @@
 #include "backend/base/random_id.h"
 #include "backend/base/result.h"
 #include "backend/base/whole_file.h"
-#include "backend/store/sqlite/sqlite.h"
+#include "backend/store/live_shard.h"
 
 namespace spscope {
 namespace {
@@ -89,10 +89,7 @@ void find_processes(std::vector<CollectionFolder>& folders) {
 
 bool holds_events(const CollectingNote& note) {
   const auto found = capture([&] {
-    return std::ranges::any_of(note.shards(), [](const std::string& shard) {
-      Database db = Database::open_shard(shard);
-      return Statement(db, "SELECT 1 FROM main.chunk LIMIT 1").step();
-    });
+    return std::ranges::any_of(note.shards(), [](const std::string& shard) { return shard_has_events(shard); });
   });
   return !found || *found;
 }

@@ -1,24 +1,22 @@
 // LiveCollection: what a run in progress has done so far, for those who look on.
 //
-// Only reads. Every statement is reset at once, since a read that is held makes the log of a shard grow for as long;
-// new events are found by the largest chunk seen so far. Shards that come later are picked up, and the run may end at
-// any moment: what is gone then is simply not there.
+// Only reads. Shards that are made later are picked up, and the run may end at any moment: a shard that was removed
+// adds nothing any more.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "backend/collect/collection.h"
+#include "backend/store/live_shard.h"
 
 namespace spscope {
 
 class LiveCollection {
  public:
   explicit LiveCollection(CollectingNote note);
-  ~LiveCollection();
 
   const CollectingNote& note() const { return note_; }
   // Looks for new shards and for what was committed since the last time.
@@ -29,17 +27,13 @@ class LiveCollection {
   // Name of an op of the plan of a run; "" when the head does not say it: large plans have no rows.
   std::string op_name(RunId run, OpId op);
   // How many ops of the lane come up to this one, of how many in a repeat; {0, 0} when it is not known.
-  struct Place {
-    int ops_done = 0, ops = 0;
-  };
-  Place place(RunId run, int rank, int lane, OpId op);
+  LiveShard::Place place(RunId run, int rank, int lane, OpId op);
 
  private:
-  struct Shard;
-  Shard* head();
+  LiveShard* head();
 
   CollectingNote note_;
-  std::map<std::string, std::unique_ptr<Shard>> shards_;  // by path
+  std::map<std::string, LiveShard> shards_;  // by path
   std::int64_t committed_events_ = 0;
   std::map<std::pair<RunId, OpId>, std::string> names_;  // that were asked for
 };

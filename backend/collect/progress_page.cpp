@@ -140,7 +140,9 @@ RunProgress ProgressPage::now() const {
 
 void ProgressPage::set_cause(const std::string& cause, int rank, const std::string& id) const {
   RunProgress progress = now();
-  progress.cause = cause, progress.cause_rank = rank, progress.cause_id = id;
+  progress.cause = cause;
+  progress.cause_rank = rank;
+  progress.cause_id = id;
   write(progress);
 }
 

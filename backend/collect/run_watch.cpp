@@ -71,7 +71,8 @@ WatchedRun RunWatch::look() {
   if (last_look_ns_ != 0 && now > last_look_ns_ && seen.sent >= last_sent_)
     seen.events_per_second =
         static_cast<double>(seen.sent - last_sent_) / (static_cast<double>(now - last_look_ns_) * 1e-9);
-  last_sent_ = seen.sent, last_look_ns_ = now;
+  last_sent_ = seen.sent;
+  last_look_ns_ = now;
   // The note goes when the run has ended, and OUT.tmp grows while its shards are merged.
   std::error_code ignored;
   const auto bytes = std::filesystem::file_size(note.out + ".tmp", ignored);

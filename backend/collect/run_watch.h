@@ -20,7 +20,7 @@ struct WatchedRank {
   LaneNow now;
   std::string op_name;
   double seconds = 0;  // in this op
-  LiveCollection::Place place;
+  LiveShard::Place place;
   std::int64_t sent = 0, dropped = 0;  // by all lanes
 };
 

@@ -178,7 +178,7 @@ std::string toml_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\')
-      out += '\\', out += c;
+      out += {'\\', c};
     else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
       out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
     else

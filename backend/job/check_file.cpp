@@ -25,8 +25,11 @@ void add_ledger(std::vector<Finding>& findings, const EventReader& events) {
   for (const Track& track : events.tracks()) tracks.emplace(track.track_id, track);
   std::vector<Finding> incomplete;
   for (const LedgerRecord& row : events.ledger()) {
-    sum.sent += row.sent, sum.stored += row.stored, sum.dropped += row.dropped;
-    sum.unreadable += row.unreadable, sum.lost += row.lost;
+    sum.sent += row.sent;
+    sum.stored += row.stored;
+    sum.dropped += row.dropped;
+    sum.unreadable += row.unreadable;
+    sum.lost += row.lost;
     if (row.sent == row.stored) continue;
     const Track& track = tracks[row.track_id];
     const bool balanced = row.sent == row.stored + row.dropped + row.unreadable + row.lost;
@@ -58,7 +61,9 @@ std::int64_t add_checksums(std::vector<Finding>& findings, const EventReader& ev
     ++read;
   };
   const auto decode = [&](const StoredChunk& chunk) {
-    spans.clear(), collectives.clear(), samples.clear();
+    spans.clear();
+    collectives.clear();
+    samples.clear();
     if (chunk.header.kind == RecordKind::kSpan) decode_spans(chunk.header, chunk.data, spans);
     if (chunk.header.kind == RecordKind::kCollective) decode_collectives(chunk.header, chunk.data, collectives);
     if (chunk.header.kind == RecordKind::kCounter) decode_counters(chunk.header, chunk.data, samples);

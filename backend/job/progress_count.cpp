@@ -23,7 +23,8 @@ ProgressCount::ProgressCount(std::function<void(const RunProgress&)> say, const 
 }
 
 void ProgressCount::say_masks(int denoise_step, int layer) {
-  progress_.layer = layer, progress_.denoise_step = denoise_step;
+  progress_.layer = layer;
+  progress_.denoise_step = denoise_step;
   say("input");
 }
 
@@ -49,7 +50,8 @@ void ProgressCount::say(const char* phase, int strategy, const std::string& id, 
   }
   const bool is_next = progress_.strategy_number != strategy + 1;
   progress_.phase = phase;
-  progress_.strategy = id, progress_.label = label;
+  progress_.strategy = id;
+  progress_.label = label;
   progress_.strategy_number = strategy + 1;
   if (progress_.phase == "run") run_ns_ = now;
   is_next ? say_passes(0, 0) : tell();
@@ -61,7 +63,8 @@ void ProgressCount::say_planning(const Job& job, int strategy) {
 }
 
 void ProgressCount::say_passes(int done, int total) {
-  passes_done_ = done, passes_ = total;
+  passes_done_ = done;
+  passes_ = total;
   is_alike_ |= total > 0;
   if (progress_.ranks_to_measure > 0) {
     progress_.ranks_measured = done;

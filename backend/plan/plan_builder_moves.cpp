@@ -38,7 +38,8 @@ class Holders {
       const std::size_t distance = (j + group_.size() - position) % group_.size();
       if (best >= 0 && distance >= best_distance) continue;
       if (std::ranges::find(placement_.at(group_[j]), box) == placement_.at(group_[j]).end()) continue;
-      best = static_cast<int>(j), best_distance = distance;
+      best = static_cast<int>(j);
+      best_distance = distance;
     }
     return best;
   }

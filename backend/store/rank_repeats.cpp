@@ -44,11 +44,16 @@ void set_repeat_windows(Database& db, const std::function<bool(RunId)>& recorded
   while (read.step()) {
     Row row{read.integer(0), read.integer(1), read.integer(2), read.integer(3), read.flag(5)};
     const bool is_known = !read.is_null(7);
-    if (is_known) row.begin_ns = read.integer(7), row.end_ns = read.integer(8);
+    if (is_known) {
+      row.begin_ns = read.integer(7);
+      row.end_ns = read.integer(8);
+    }
     if (row.has_timeline && recorded(RunId{row.run})) {
       row.has_timeline = is_known && read.integer(9) >= read.integer(6);
-      if (!is_known)
-        row.begin_ns = free_ns, row.end_ns = free_ns + std::clamp<std::int64_t>(read.integer(4), 0, kFarNs);
+      if (!is_known) {
+        row.begin_ns = free_ns;
+        row.end_ns = free_ns + std::clamp<std::int64_t>(read.integer(4), 0, kFarNs);
+      }
     }
     free_ns = std::max(free_ns, std::min(row.end_ns, kFarNs) + 1);
     rows.push_back(row);

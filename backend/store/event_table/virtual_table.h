@@ -55,7 +55,7 @@ inline int connect_table(sqlite3* db, const char* columns, sqlite3_vtab** table,
     *table = std::make_unique<EventVirtualTable>(db).release();
     return SQLITE_OK;
   });
-  if (code) return *Result<int>(code);
+  if (code) return *code;
   *message = sqlite3_mprintf("%s", code.error().what());
   return SQLITE_ERROR;
 }
@@ -97,11 +97,17 @@ sqlite3_module module_of(const TableCallbacks& table) {
   module.xOpen = open_cursor<Cursor>;
   module.xClose = close_cursor<Cursor>;
   module.xNext = [](sqlite3_vtab_cursor* cursor) {
-    return guarded(cursor->pVtab, [&] { return static_cast<Cursor*>(cursor)->next(), SQLITE_OK; });
+    return guarded(cursor->pVtab, [&] {
+      static_cast<Cursor*>(cursor)->next();
+      return SQLITE_OK;
+    });
   };
   module.xEof = [](sqlite3_vtab_cursor* cursor) -> int { return static_cast<Cursor*>(cursor)->at_end(); };
   module.xColumn = [](sqlite3_vtab_cursor* cursor, sqlite3_context* context, int index) {
-    return guarded(cursor->pVtab, [&] { return static_cast<Cursor*>(cursor)->column(context, index), SQLITE_OK; });
+    return guarded(cursor->pVtab, [&] {
+      static_cast<Cursor*>(cursor)->column(context, index);
+      return SQLITE_OK;
+    });
   };
   module.xRowid = [](sqlite3_vtab_cursor* cursor, sqlite3_int64* id) {
     *id = static_cast<Cursor*>(cursor)->rowid();

@@ -38,7 +38,7 @@ void write_batches(Database& out, const MergeEventsInput& input, MergePipe<Event
     done += static_cast<std::int64_t>(batch->size());
     if (input.on_progress) input.on_progress(done);
     batch->clear();
-    pipe.give_back(std::move(*batch));
+    pipe.recycle(std::move(*batch));
   }
   if (chunks) chunks->flush();
 }

@@ -6,28 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <span>
 #include <vector>
 
-#include "backend/store/merge/merge_clock.h"
-#include "backend/store/merge/merge_input.h"
+#include "backend/store/merge/merged_tracks.h"
 
 namespace spscope {
-
-// An event made of what the now page says of a lane: raw times, names of the output.
-struct UnfinishedOp {
-  RunId run = {};
-  SpanEvent span;
-};
-
-// A track of the output, and where its events come from.
-struct MergedTrack {
-  const MergeSource* source = nullptr;
-  const SourceTrack* from = nullptr;  // absent: the track has no more than an unfinished op
-  Track track;                        // of the output
-  const ClockFit* fit = nullptr;      // absent: on the run clock already
-  std::vector<UnfinishedOp> unfinished;
-};
 
 // Numbers of the output by those of a source; 0 for one that the source does not have.
 struct Renumbered {

@@ -1,4 +1,4 @@
-// A bounded queue between the two threads of a merge. Used batches go back, so that their memory is used again.
+// A bounded queue between the two threads of a merge. Emptied batches are recycled, so that their memory is used again.
 #pragma once
 
 #include <condition_variable>
@@ -47,7 +47,7 @@ class MergePipe {
     changed_.notify_all();
     return batch;
   }
-  void give_back(Batch batch) {
+  void recycle(Batch batch) {
     const std::lock_guard lock(mutex_);
     empty_.push_back(std::move(batch));
   }

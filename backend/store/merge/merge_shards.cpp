@@ -12,9 +12,7 @@
 #include "backend/store/chunk/chunk_row.h"
 #include "backend/store/merge/merge_damage.h"
 #include "backend/store/merge/merge_events.h"
-#include "backend/store/merge/merge_ledger.h"
 #include "backend/store/merge/merge_tables.h"
-#include "backend/store/merge/merge_unfinished.h"
 #include "backend/store/new_store.h"
 
 namespace spscope {

@@ -99,9 +99,15 @@ class Reading {
     is_circle_ = false;
     for (;;) {
       const Result<bool> stepped = capture([&] { return rows_.step(); });
-      if (!stepped) return skip(stepped.error()), false;
+      if (!stepped) {
+        skip(stepped.error());
+        return false;
+      }
       if (!*stepped) return true;
-      if (rows_left_-- <= 0) return skip(Error(ErrorCode::kStoreCorrupt, "it has more rows than its file can")), false;
+      if (rows_left_-- <= 0) {
+        skip(Error(ErrorCode::kStoreCorrupt, "it has more rows than its file can hold"));
+        return false;
+      }
       const std::optional<Error> rejected = failure_of([&] { take(); });
       if (!rejected) continue;
       skip(*rejected);

@@ -47,8 +47,10 @@ class TableRows : public ::testing::Test {
   std::set<std::int64_t> pairs() {
     Database db = Database::open_damaged(path_, false);
     std::set<std::int64_t> ids;
-    unread_ =
-        read_rows(db, "pair", "a, b", [&](const Statement& row) { ids.insert(40 * row.integer(0) + row.integer(1)); });
+    unread_ = read_rows(db, "pair", "a, b", [&](const Statement& row) {
+      ids.insert(40 * row.integer(0) + row.integer(1));
+      ++rows_;
+    });
     return ids;
   }
 
@@ -56,6 +58,7 @@ class TableRows : public ::testing::Test {
   const std::string path_ = folder_ / "rows.db";
   std::string bytes_;
   UnreadRows unread_;
+  std::int64_t rows_ = 0;  // that pairs() was given
 };
 
 // As many rows as fit into a page of 512 bytes: some 17 of `single`, some 18 of `pair`.
@@ -164,6 +167,7 @@ TEST_F(TableRows, CirclesOfPagesEnd) {
   write(bytes);
   EXPECT_EQ(pairs(), std::set<std::int64_t>{41});
   EXPECT_GT(unread_.gaps, 0);
+  EXPECT_EQ(rows_, 1);
   EXPECT_LT(unread_.bad_rows, 10);  // the file has room for some thousand rows
 }
 

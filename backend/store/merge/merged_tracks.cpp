@@ -1,9 +1,11 @@
-#include "backend/store/merge/merge_unfinished.h"
+#include "backend/store/merge/merged_tracks.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <tuple>
 
 #include "backend/base/result.h"
 #include "backend/store/stored_plan.h"
@@ -30,8 +32,8 @@ std::vector<SpanEvent> last_events(const MergedTrack& track) {
   return last;
 }
 
-// Whether the events of the lane tell of the op, or of a later one: then the page is the older of the two.
-bool is_told(const std::vector<MergedTrack>& tracks, const NowPage::Line& line) {
+// Whether the events of the lane have the op, or a later one: then the page is the older of the two.
+bool is_stored(const std::vector<MergedTrack>& tracks, const NowPage::Line& line) {
   return std::any_of(tracks.begin(), tracks.end(), [&](const MergedTrack& track) {
     if (!track.track.is_of(line.rank, line.lane)) return false;
     const std::vector<SpanEvent> last = last_events(track);
@@ -74,6 +76,30 @@ MergedTrack& track_of_line(std::vector<MergedTrack>& tracks, const MergeSource& 
   return track;
 }
 
+std::int64_t known(const LedgerRecord& row) { return row.stored + row.dropped + row.unreadable + row.lost; }
+
+// What the chunks that can be read and the shard's own ledger say. The shard commits chunks and ledger together, so
+// what its ledger has and its chunks have not was written and cannot be read.
+LedgerRecord row_of(const MergedTrack& track) {
+  LedgerRecord row;
+  row.track_id = track.track.track_id;
+  if (track.from == nullptr) return row;
+  const LedgerRecord& then = track.from->ledger;
+  for (const ChunkPlace& chunk : track.from->chunks) row.stored += chunk.header.count;
+  const std::int64_t written = std::max(then.stored, row.stored + track.from->unreadable);
+  row.dropped = then.dropped;
+  row.unreadable = then.unreadable + written - row.stored;
+  row.lost = then.lost;
+  return row;
+}
+
+const LaneNow* now_of(const MergedTrack& track) {
+  if (track.source == nullptr || !track.source->now) return nullptr;
+  for (const NowPage::Line& line : track.source->now->lines)
+    if (track.track.is_of(line.rank, line.lane)) return &line.now;
+  return nullptr;
+}
+
 }  // namespace
 
 void add_unfinished_ops(Database& out, std::vector<MergedTrack>& tracks, std::span<const MergeSource> sources,
@@ -83,7 +109,7 @@ void add_unfinished_ops(Database& out, std::vector<MergedTrack>& tracks, std::sp
     if (!source.now) continue;
     for (const NowPage::Line& line : source.now->lines) {
       const LaneNow& now = line.now;
-      const bool inside = line.whole && now.inside_op() && now.repeat >= 0 && !is_told(tracks, line);
+      const bool inside = line.whole && now.inside_op() && now.repeat >= 0 && !is_stored(tracks, line);
       if (!inside && now.sent == 0) continue;
       MergedTrack& track = track_of_line(tracks, source, line);
       if (!inside) continue;
@@ -97,6 +123,31 @@ void add_unfinished_ops(Database& out, std::vector<MergedTrack>& tracks, std::sp
       track.unfinished.push_back(op);
     }
   }
+}
+
+std::vector<LedgerRecord> merged_ledger(std::span<const MergedTrack> tracks) {
+  std::vector<LedgerRecord> rows;
+  for (const MergedTrack& track : tracks) rows.push_back(row_of(track));
+  // A line of a now page counts all slots of its lane; what only the page knows goes to the first slot.
+  for (std::size_t i = 0; i < tracks.size(); ++i) {
+    const LaneNow* now = tracks[i].track.slot == 0 ? now_of(tracks[i]) : nullptr;
+    if (now == nullptr) continue;
+    std::int64_t sent = 0, dropped = 0;
+    for (std::size_t k = 0; k < tracks.size(); ++k) {
+      if (std::tie(tracks[k].track.rank, tracks[k].track.lane) != std::tie(tracks[i].track.rank, tracks[i].track.lane))
+        continue;
+      sent += known(rows[k]);
+      dropped += rows[k].dropped;
+    }
+    const std::int64_t more_dropped = std::max<std::int64_t>(0, now->dropped - dropped);
+    rows[i].dropped += more_dropped;
+    rows[i].lost += std::max<std::int64_t>(0, now->sent - sent - more_dropped);
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].stored += std::ssize(tracks[i].unfinished);  // made by the merge, so sent and stored alike
+    rows[i].sent = known(rows[i]);
+  }
+  return rows;
 }
 
 }  // namespace spscope

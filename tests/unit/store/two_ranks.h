@@ -1,0 +1,68 @@
+// The fixture of tests of merging: two ranks with a shard each, and a head.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "backend/store/merge/merge_shards.h"
+#include "tests/unit/store/lod_brute_force.h"
+#include "tests/unit/store/sample_shards.h"
+
+namespace spscope::testing {
+
+inline MergeReport merge(const std::string& out, const std::vector<std::string>& shards,
+                         const MergeOptions& options = {}) {
+  OutputFile file(out, false);
+  return merge_shards(file, shards, options);
+}
+
+// Two ranks with a track each, of 10,000 and 5,000 events in chunks of 700, whose names have other numbers.
+class TwoRanks : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    run_ = write_head(folder_ / "a.head.db", {{0, fits_[0]}, {1, fits_[1]}});
+    Rng rng(5);
+    for (int rank = 0; rank < 2; ++rank) {
+      events_[rank] = random_events(rng, {.count = rank == 0 ? 10'000 : 5'000, .unfinished = false});
+      for (SpanEvent& event : events_[rank]) {
+        event.begin_ns += kRawZero;
+        event.end_ns += kRawZero;
+        event.name = 1 + event.name % 2;
+        event.op_id = std::max<std::int64_t>(0, event.op_id);
+      }
+    }
+  }
+  void write_ranks() {
+    for (int rank = 0; rank < 2; ++rank) {
+      RankShard shard(shard_of(rank), rank);
+      shard.add_track({TrackId{7}, rank, 0, 0, false});
+      shard.add_string(1, rank == 0 ? "attend" : "norm");
+      shard.add_string(2, rank == 0 ? "norm" : "attend");
+      shard.add_events(run_, TrackId{7}, events_[rank], 700);
+      shard.add_rank_repeat({run_, 0, rank, events_[rank].front().begin_ns, events_[rank].back().end_ns});
+      shard.commit();
+    }
+  }
+  std::string shard_of(int rank) const { return folder_ / ("a.rank-" + std::to_string(rank) + ".db"); }
+  std::vector<std::string> shards() const { return {shard_of(1), folder_ / "a.head.db", shard_of(0)}; }
+
+  // The formula of the specification, in a wider type; half a nanosecond is rounded either way.
+  static std::int64_t run_clock(const ClockFit& fit, std::int64_t raw_ns) {
+    const auto since = static_cast<long double>(raw_ns - fit.raw_zero_ns);
+    return static_cast<std::int64_t>(std::round(since * (1 + static_cast<long double>(fit.drift)))) + fit.offset_ns;
+  }
+
+  static constexpr std::int64_t kRawZero = 1'000'000'000'000;
+  const ClockFit fits_[2] = {
+      {.raw_zero_ns = kRawZero, .offset_ns = 0, .drift = 0, .bound_ns = 0, .exchanges = 0},
+      {.raw_zero_ns = kRawZero - 77, .offset_ns = 5'000, .drift = 50e-6, .bound_ns = 900, .exchanges = 12}};
+  TemporaryFolder folder_;
+  RunId run_ = {};
+  std::vector<SpanEvent> events_[2];
+};
+
+}  // namespace spscope::testing
