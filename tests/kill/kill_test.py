@@ -14,6 +14,7 @@ Usage: kill_test.py WORKER SCENARIO [--moments N] [--seed S]
   launcher    the process that writes the head shard is killed; the ranks end
   merge       a merge is killed and made again
   checkpoint  a rank that plays its log back after every commit is killed
+  trace       a collector of another program's trace, which has no rank, is killed beside a rank that ends
   recover     ranks are killed; the merge of what they leave is killed twice and made a third time
 """
 import argparse
@@ -76,7 +77,7 @@ class Test:
         self.folder = self.home / "collection"
         self.folder.mkdir()
         self.out = self.folder / "out.db"
-        self.whole, self.head, self.ranks = 0, None, []
+        self.whole, self.head, self.ranks, self.collector = 0, None, [], None
 
     # -- a collection
 
@@ -148,6 +149,19 @@ class Test:
                     assert lane["events"] == acknowledged == sent, f"{place} ended well, and lost events"
                     assert lane["unfinished"] == [], f"{place} ended well, and is shown as unfinished"
 
+    def judge_trace(self):
+        """Without a page nothing says what was lost; what is there is the beginning of each track, without a gap."""
+        tracks = {track["lane"]: track for track in self.check() if track["rank"] < 0}
+        missing = {number for _, number in self.collector.acknowledged} - set(tracks)
+        assert not missing, f"tracks {missing} were acknowledged"
+        for number, track in tracks.items():
+            acknowledged, ledger = self.collector.acknowledged.get((-1, number), 0), track["ledger"]
+            assert track["unbroken"] and not track["unfinished"], f"track {number}: {track}"
+            assert track["events"] >= acknowledged, f"track {number}: {track}, {acknowledged} were acknowledged"
+            assert ledger["sent"] == ledger["stored"] == track["events"], f"track {number}: {track}"
+            self.oracle.events += track["events"]
+            self.oracle.acknowledged += acknowledged
+
     # -- scenarios: each yields once a moment
 
     def one_rank(self, moments):
@@ -188,6 +202,18 @@ class Test:
             self.merge()
             self.judge()
 
+    def trace(self, moments):
+        for _ in range(moments):
+            self.collect(ranks=1)
+            self.collector = Process(self.worker, "trace", self.folder)
+            self.watch(self.random.uniform(0, 0.4))
+            self.collector.kill()
+            self.collector.end()
+            self.end()
+            self.merge()
+            self.judge()
+            self.judge_trace()
+
     def prepare(self, killed):
         """Shards to merge, what a whole merge of them holds, and how long it takes."""
         self.collect(mode="fast")
@@ -227,7 +253,7 @@ class Test:
 
 
 SCENARIOS = {"one-rank": Test.one_rank, "all-ranks": Test.all_ranks, "launcher": Test.launcher,
-             "merge": Test.merge_killed, "checkpoint": Test.checkpoint, "recover": Test.recover}
+             "merge": Test.merge_killed, "checkpoint": Test.checkpoint, "trace": Test.trace, "recover": Test.recover}
 
 
 def main():
@@ -242,7 +268,7 @@ def main():
         SCENARIOS[arguments.scenario](test, arguments.moments)
     except BaseException:
         print(f"the files are kept in {test.folder}")
-        for process in filter(None, [*test.ranks, test.head]):
+        for process in filter(None, [*test.ranks, test.head, test.collector]):
             process.process.kill()
         raise
     shutil.rmtree(test.home)

@@ -5,6 +5,9 @@
 //   rank FOLDER RANK [MODE]    two lanes that push events until standard input ends; each commit is acknowledged on
 //                              standard output as lines "rank lane events". MODE `checkpoint`: the log is played back
 //                              into the shard after every commit; `fast`: lanes do not sleep
+//   trace FOLDER               a collector of another program's trace: a device stream, a host thread and a counter,
+//   without
+//                              ranks and without a page; acknowledged as "-1 number events"
 //   merge OUT SHARD...         merges them as `recover` does
 //   check OUT                  prints what the file holds of each lane, as JSON
 //   now PAGE                   prints what each lane did, as JSON
@@ -116,12 +119,35 @@ void write_rank(const std::string& folder, int rank, const std::string& mode) {
   if (const auto failure = writer.failure()) throw *failure;
 }
 
+void write_trace(const std::string& folder) {
+  ShardWriterOptions options;
+  options.shard = {ShardKind::kRank, ShardClock::kRaw, kNoRank, collection_text(kCollection)};
+  options.on_commit = acknowledge;
+  ShardWriter writer(folder + "/kill.rank-trace.db", options);
+  const NameId name = writer.name("kernel");
+  EventRing& stream = writer.ring({.kind = TrackKind::kDeviceStream, .name = "stream 7", .device = "gpu 0"}, kRoom);
+  EventRing& thread = writer.ring({.kind = TrackKind::kHostThread, .name = "loader", .process = "trainer"}, kRoom);
+  EventRing& power = writer.ring({.kind = TrackKind::kCounter, .name = "power_w", .device = "gpu 0"}, kRoom);
+  std::puts("ready");
+  std::fflush(stdout);
+  for (std::int64_t i = 0; !told_to_end(); ++i) {
+    const std::int64_t begin_ns = now_ns();
+    power.push(RingRecord::of(CounterSample{begin_ns, static_cast<double>(i)}));
+    usleep(20);
+    for (EventRing* ring : {&stream, &thread})
+      ring->push({.span = {.begin_ns = begin_ns, .end_ns = now_ns(), .op_id = i, .name = name}});
+  }
+  writer.finish();
+  if (const auto failure = writer.failure()) throw *failure;
+}
+
 void merge(const std::string& out, std::span<const std::string> shards) {
   OutputFile file(out, true);
   merge_shards(file, shards, {.tolerant = true, .tool_version = "kill"});
 }
 
-json lane_of(const StoreReader& reader, const Track& track) {
+// `number`: of a track without a lane.
+json lane_of(const StoreReader& reader, const Track& track, int number) {
   json unfinished = json::array();
   std::int64_t next = 0;
   bool unbroken = true;
@@ -132,6 +158,8 @@ json lane_of(const StoreReader& reader, const Track& track) {
     }
     unbroken = unbroken && event.op_id == next++;
   }
+  for (const CounterSample& sample : reader.events().counters(track.track_id))
+    unbroken = unbroken && sample.value == static_cast<double>(next++);
   json ledger;
   for (const LedgerRecord& row : reader.events().ledger())
     if (row.track_id == track.track_id)
@@ -141,7 +169,7 @@ json lane_of(const StoreReader& reader, const Track& track) {
                 {"unreadable", row.unreadable},
                 {"lost", row.lost}};
   return {{"rank", track.rank.value_or(kNoRank)},
-          {"lane", track.lane.value_or(0)},
+          {"lane", track.lane.value_or(number)},
           {"events", next},
           {"unbroken", unbroken},
           {"unfinished", std::move(unfinished)},
@@ -151,7 +179,9 @@ json lane_of(const StoreReader& reader, const Track& track) {
 void check(const std::string& out) {
   const StoreReader reader(out);
   json lanes = json::array();
-  for (const Track& track : reader.events().tracks()) lanes.push_back(lane_of(reader, track));
+  int number = 0;  // of tracks without a rank
+  for (const Track& track : reader.events().tracks())
+    lanes.push_back(lane_of(reader, track, track.rank ? 0 : number++));
   std::cout << lanes << '\n';
 }
 
@@ -172,6 +202,7 @@ void work(std::span<const std::string> words) {
   const std::string& mode = words[0];
   if (mode == "head") return write_head(words[1], std::stoi(words[2]));
   if (mode == "rank") return write_rank(words[1], std::stoi(words[2]), words.size() > 3 ? words[3] : "");
+  if (mode == "trace") return write_trace(words[1]);
   if (mode == "merge") return merge(words[1], words.subspan(2));
   if (mode == "check") return check(words[1]);
   if (mode == "now") return print_now(words[1]);
