@@ -55,7 +55,7 @@ std::vector<CollectionFolder> folders_in(const std::string& scratch) {
   std::error_code error;
   for (fs::directory_iterator it(scratch, error), end; !error && it != end; it.increment(error)) {
     if (!it->path().filename().string().starts_with(kPrefix) || !is_there(it->path() / kCollectingNoteName)) continue;
-    // One that cannot be read is another user's, or damaged: not ours to name.
+    // A note that cannot be read is another user's, or damaged: the folder is skipped.
     Result<CollectingNote> note = capture([&] { return read_note_in(it->path()); });
     if (!note) continue;
     CollectionFolder folder{*note, collector_state(*note), recovered_to(note->folder), 0, {}};

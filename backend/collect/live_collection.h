@@ -1,4 +1,4 @@
-// LiveCollection: what a run in progress has done so far, for those who look on.
+// LiveCollection: what a run in progress has done so far, for observers such as `watch`.
 //
 // Only reads. Shards that are made later are picked up, and the run may end at any moment: a shard that was removed
 // adds nothing any more.

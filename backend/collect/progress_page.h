@@ -8,8 +8,8 @@
 
 namespace spscope {
 
-// Writes the page. Whoever merges a run makes it, and rank 0 writes it too. A write replaces the page as a whole, and
-// readers find out that one is half written. What cannot be written is not: it is for people who look on.
+// Writes the page. The process that merges a run makes it, and rank 0 writes it too. A write replaces the page as a
+// whole, and readers find out that one is half written. A write that fails is skipped: the page only informs observers.
 class ProgressPage {
  public:
   explicit ProgressPage(const std::string& path);

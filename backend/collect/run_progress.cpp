@@ -26,7 +26,7 @@ std::string doing(const RunProgress& p) {
   return p.phase;
 }
 
-// Which warm-up or repeat of the plan goes on.
+// Which warm-up or repeat of the plan is running.
 std::string pass_text(const RunProgress& p) {
   if (p.phase != "run") return "";
   if (p.ranks_to_measure > 0)
@@ -43,7 +43,7 @@ RunProgress moved_on(RunProgress progress, std::int64_t now_ns) {
   if (progress.exit_code) return progress;
   progress.elapsed_s += seconds;
   progress.said_ns = now_ns;
-  // It takes longer than all that is known told: how long, nobody knows.
+  // It takes longer than predicted: the rest is not known.
   if (progress.eta_s && *progress.eta_s < seconds)
     progress.eta_s.reset();
   else if (progress.eta_s)

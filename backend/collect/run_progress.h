@@ -35,7 +35,7 @@ RunProgress moved_on(RunProgress progress, std::int64_t now_ns);
 
 // "running ulysses u4 (2 of 5), layer 3 of 40, denoise step 1 of 50, repeat 2 of 5"
 std::string progress_text(const RunProgress& progress);
-// "1:12, about 3:40 left"; "1:12" while nobody knows.
+// "1:12, about 3:40 left"; "1:12" while the rest is not known.
 std::string time_text(const RunProgress& progress);
 // "12 s", "1:12", "2:03:04"
 std::string clock_text(double seconds);

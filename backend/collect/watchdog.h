@@ -1,7 +1,7 @@
 // Watchdog: why ranks make no progress, from their now pages and from what the system says of their processes.
 //
-// Each rank is told by its lane that says most about it; which of them is the cause is judged by judge_lanes.h. Works
-// for threads of one process and for processes alike.
+// The state of a rank is that of its most telling lane; judge_lanes.h decides which rank is the cause. Works for
+// threads of one process and for processes alike.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ class Watchdog {
   // A lane that stays where it is for `patience_seconds` is looked into. `op_name` gives an op's name for messages, or
   // "".
   explicit Watchdog(double patience_seconds, std::function<std::string(const LaneNow&)> op_name = {});
-  // What is wrong now, the cause first. A process that is gone or stopped is told at once.
+  // What is wrong now, the cause first. A process that ended or was stopped is reported at once.
   std::vector<RankFinding> look(std::span<const WatchedProcess> processes, std::int64_t now_ns);
 
  private:

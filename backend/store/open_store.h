@@ -9,7 +9,7 @@
 
 namespace spscope {
 
-// What is told of a file that was made and never filled: its run ended first.
+// The error for a file that was created and has no tables: its run ended before anything was recorded.
 Error nothing_recorded(const std::string& path);
 
 struct OpenedStore {
@@ -18,8 +18,8 @@ struct OpenedStore {
   ShardRecord shard;
 };
 
-// Whether a connection gets the tables of event_table.h and the views of schemas/views in its temp schema: who asks no
-// question in SQL, and opens many shards, does without.
+// Whether a connection gets the tables of event_table.h and the views of schemas/views in its temp schema: callers
+// that open many shards and ask no questions in SQL do without.
 enum class EventTables { kYes, kNo };
 
 // A read-only connection. Throws Error as StoreReader does.

@@ -30,7 +30,7 @@ bool is_sound(Statement& data, const ChunkPlace& chunk) {
   return decoded && *decoded;
 }
 
-// Plans and masks are only stored whole.
+// A plan or mask is useful only as a whole.
 void drop_damaged_rows(Database& out, Damage& damage) {
   for (const auto& [table, key] : {std::pair("plan", "plan_id"), {"mask", "mask_id"}, {"mask_thumbnail", "mask_id"}}) {
     std::vector<BadRow> damaged;

@@ -120,7 +120,7 @@ class RankFeed {
 
   std::int64_t clamped() const { return clamped_; }
 
-  // False when nobody takes the events.
+  // False when the pipe is abandoned.
   bool run(std::int64_t& next_pyramid_id) {
     if (!open_pyramids(next_pyramid_id)) return false;
     for (std::int64_t through_ns = Limits::min(); through_ns < Limits::max();) {
@@ -206,7 +206,7 @@ class RankFeed {
     Statement& data = data_.try_emplace(&source, *source.db, kChunkData).first->second;
     EventBatch batch = pipe_.take_empty();
     if (!data.bind_all(chunk.chunk_id).step())
-      throw Error(ErrorCode::kStoreCorrupt, "cannot read \"" + source.path + "\": a chunk went away");
+      throw Error(ErrorCode::kStoreCorrupt, "cannot read \"" + source.path + "\": a chunk is missing");
     if (const std::optional<Error> bad = failure_of([&] { decode(chunk.header, data.blob(0), batch); })) {
       require_damage(*bad);
       throw Error(ErrorCode::kStoreCorrupt,

@@ -61,7 +61,7 @@ std::optional<NowPage> now_page_of(const MergeSource& source, Damage& damage) {
   if (source.shard.kind != ShardKind::kRank || !std::filesystem::exists(path)) return std::nullopt;
   auto page = capture([&] { return read_now_page(path.string()); });
   if (page) return std::move(*page);
-  // Of a shard that was written to its end, the page tells nothing more than the shard.
+  // Of a shard that was written to its end, the page adds nothing to the shard.
   damage.meet(page.error(), "what its lanes were doing is not known");
   return std::nullopt;
 }

@@ -21,7 +21,7 @@ class MergePipe {
     empty_.pop_back();
     return batch;
   }
-  // Waits for room. False when nobody reads any more.
+  // Waits for room. False when the reader has stopped.
   bool push(Batch batch) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return full_.size() < kMaxBatches || abandoned_; });
@@ -51,7 +51,7 @@ class MergePipe {
     const std::lock_guard lock(mutex_);
     empty_.push_back(std::move(batch));
   }
-  // Nothing is read any more.
+  // The reader stops.
   void abandon() {
     const std::lock_guard lock(mutex_);
     abandoned_ = true;

@@ -24,7 +24,7 @@ struct MergeOptions {
   // Go on past damage and past shards that are missing: what cannot be read is counted, not fatal.
   bool tolerant = false;
   std::string tool_version = {};
-  std::vector<IncidentRecord> incidents = {};    // that nobody could write to a shard; they come before those of shards
+  std::vector<IncidentRecord> incidents = {};    // that are in no shard; they come before those of shards
   const std::atomic<bool>* interrupt = nullptr;  // true: stop with kInterrupted; the shards stay
   // Events so far, of how many. Called from the calling thread.
   std::function<void(std::int64_t done, std::int64_t total)> on_progress = {};

@@ -105,7 +105,7 @@ class Statement {
 // An open connection. `path` is what messages name.
 class Database {
  public:
-  // A file that exists, empty, and that nobody else opens: no journal, one transaction is lost whole.
+  // An existing empty file that nobody else opens: no journal, so a failure loses the one transaction.
   static Database create(const std::string& file, const std::string& path);
   // A finished file, never written. Ignores locks and journals: a finished file is only ever replaced whole.
   static Database open_read_only(const std::string& path);

@@ -1,12 +1,13 @@
-// How reading goes on after damage. "The first row whose key is at least k" touches only the pages on the way from the
-// root to k, so a corrupt page hides its own keys and no others. After an error at key k the keys k + 1, k + 2, k + 4,
+// How reading continues after damage. "The first row whose key is at least k" touches only the pages on the way from
+// the root to k, so a corrupt page hides its own keys and no others. After an error at key k the keys k + 1, k + 2, k +
+// 4,
 // ... are tried until SQLite answers; a binary search between the last two finds the first key that it can answer. That
 // is at most 126 statements a gap. Readable rows are missed only where they are fewer than those of the gap before
 // them.
 //
-// Damaged pages may refer to each other in circles, and 20 levels of them are longer than anybody waits. Rows of a
-// table have increasing keys, so a page that is met again gives rows that are out of order, and when it is met once
-// more, the same ones again: reading then goes on behind the largest key so far, as after an error.
+// Damaged pages may refer to each other in cycles; SQLite limits their depth to 20 levels, which is no limit in
+// practice. Keys of a table increase, so a page that is read again yields rows out of order, and when it is read once
+// more, the same rows: reading then continues after the largest key so far, as after an error.
 #include "backend/store/sqlite/table_rows.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Bytes compressed with zstd, one frame that tells its whole size.
+// Bytes compressed with zstd, one frame that holds its uncompressed size.
 #pragma once
 
 #include <cstddef>
