@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <tuple>
 
 #include "backend/base/clock.h"
 #include "backend/base/error.h"
@@ -110,7 +109,8 @@ std::vector<CollectingNote> dead_collections(const std::string& scratch) {
 void mark_recovered(const CollectingNote& note, const std::string& out) {
   const std::string file = fs::absolute(out).string();
   if (read_mark(note.folder) == file) return;
-  std::ignore = capture([&] { return write_whole_file(note.folder + "/" + kRecoveredName, file + "\n"), true; });
+  // Without the mark the folder is only listed as not recovered.
+  static_cast<void>(failure_of([&] { write_whole_file(note.folder + "/" + kRecoveredName, file + "\n"); }));
 }
 
 Collection::Collection(const std::string& out, const std::string& scratch, int ranks, std::int64_t needed_bytes) {

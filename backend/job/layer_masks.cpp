@@ -72,8 +72,8 @@ void MaskSource::check_file(std::vector<Problem>& problems) const {
   const TokenGrid& grid = job_.model.grid;
   const std::int64_t frames = job_.model.spatiotemporal() ? 1 : grid[0];
   const std::int64_t tokens = frames * grid[1] * grid[2] + job_.model.joint_text_tokens;
-  const Result<bool> fits = capture([&] { return file_->require_tokens(tokens), true; });
-  if (!fits) report(fits.error().what(), fits.error().hint());
+  if (const std::optional<Error> misfit = failure_of([&] { file_->require_tokens(tokens); }))
+    report(misfit->what(), misfit->hint());
   if (file_->heads() != job_.model.heads)
     report(fmt::format("it has {} heads, the model has {}", file_->heads(), job_.model.heads),
            "set model.heads, or import the mask of this model");

@@ -71,13 +71,13 @@ std::int64_t check_rows(Database& db, std::string_view table, const OnBadRow& on
   const int key_at = rows.num_columns() - static_cast<int>(checker.keys.size());
   std::int64_t count = 0;
   for (; rows.step(); ++count) {
-    const auto sound = capture([&] { return checker.check(rows), true; });
-    if (sound) continue;
-    require_damage(sound.error());
+    const std::optional<Error> fault = failure_of([&] { checker.check(rows); });
+    if (!fault) continue;
+    require_damage(*fault);
     std::string name(table);
     for (std::size_t i = 0; i < checker.keys.size(); ++i)
       name += fmt::format(" {} {}", checker.keys[i], rows.integer(key_at + static_cast<int>(i)));
-    on_bad({std::move(name), rows.integer(key_at), sound.error()});
+    on_bad({std::move(name), rows.integer(key_at), *fault});
   }
   return count;
 }
