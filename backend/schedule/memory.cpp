@@ -48,34 +48,51 @@ std::vector<Life> lives(const Plan& plan, const Timeline& timeline, const Buffer
 }
 
 struct Change {
-  int rank;
   Instant when;
   bool release;  // after what the same op allocates
   std::int64_t num_bytes;
-  bool operator<(const Change& other) const {
-    if (rank != other.rank) return rank < other.rank;
-    return when != other.when ? when < other.when : release < other.release;
-  }
+  bool operator<(const Change& other) const { return when != other.when ? when < other.when : release < other.release; }
 };
+
+// The buffers of each rank, one rank after the other; those of rank r end at ends[r].
+struct ByRank {
+  std::vector<std::int32_t> buffers, ends;
+};
+
+ByRank sort_by_rank(const std::vector<Buffer>& buffers, int ranks) {
+  ByRank sorted{std::vector<std::int32_t>(buffers.size()), std::vector<std::int32_t>(at(ranks) + 1)};
+  for (const Buffer& buffer : buffers) ++sorted.ends[at(buffer.rank) + 1];
+  for (std::size_t r = 1; r < sorted.ends.size(); ++r) sorted.ends[r] += sorted.ends[r - 1];
+  for (std::size_t b = 0; b < buffers.size(); ++b)
+    sorted.buffers[at(sorted.ends[at(buffers[b].rank)]++)] = static_cast<std::int32_t>(b);
+  return sorted;
+}
 
 }  // namespace
 
+// Rank by rank, so that only the changes of one rank are held and sorted at a time.
 std::vector<std::int64_t> memory(const Plan& plan, const Timeline& timeline) {
   SPSCOPE_CHECK(timeline.ops.size() == plan.ops.size());
   const BufferTable table(plan);
   const std::vector<Life> all = lives(plan, timeline, table);
+  const ByRank by_rank = sort_by_rank(table.buffers(), plan.ranks);
+  std::vector<std::int64_t> peak(at(plan.ranks));
   std::vector<Change> changes;
-  changes.reserve(2 * all.size());
-  for (std::size_t b = 0; b < all.size(); ++b) {
-    const Buffer& buffer = table.buffers()[b];
-    changes.push_back({buffer.rank, all[b].from, false, buffer.num_bytes});
-    if (all[b].to.ns != kNever) changes.push_back({buffer.rank, all[b].to, true, -buffer.num_bytes});
-  }
-  std::sort(changes.begin(), changes.end());
-  std::vector<std::int64_t> live(at(plan.ranks)), peak(at(plan.ranks));
-  for (const Change& change : changes) {
-    live[at(change.rank)] += change.num_bytes;
-    peak[at(change.rank)] = std::max(peak[at(change.rank)], live[at(change.rank)]);
+  std::size_t next = 0;
+  for (int rank = 0; rank < plan.ranks; ++rank) {
+    changes.clear();
+    for (; next < at(by_rank.ends[at(rank)]); ++next) {
+      const std::size_t b = at(by_rank.buffers[next]);
+      const std::int64_t num_bytes = table.buffers()[b].num_bytes;
+      changes.push_back({all[b].from, false, num_bytes});
+      if (all[b].to.ns != kNever) changes.push_back({all[b].to, true, -num_bytes});
+    }
+    std::sort(changes.begin(), changes.end());
+    std::int64_t live = 0;
+    for (const Change& change : changes) {
+      live += change.num_bytes;
+      peak[at(rank)] = std::max(peak[at(rank)], live);
+    }
   }
   return peak;
 }
