@@ -44,17 +44,6 @@ std::uint64_t join(std::int32_t low, std::int32_t high) {
 std::int32_t low_half(std::uint64_t word) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(word)); }
 std::int32_t high_half(std::uint64_t word) { return static_cast<std::int32_t>(word >> 32); }
 
-Words words_of(const LaneNow& now, std::uint64_t generation) {
-  return {generation,
-          join(now.op, now.sequence),
-          join(static_cast<std::int32_t>(now.run), now.waits_for),
-          join(now.peer, now.repeat * 256 + static_cast<int>(now.state)),
-          static_cast<std::uint64_t>(now.bytes),
-          static_cast<std::uint64_t>(now.begin_ns),
-          static_cast<std::uint64_t>(now.sent),
-          static_cast<std::uint64_t>(now.dropped)};
-}
-
 // What the words say, as far as it can be.
 NowPage::Line line_of(const Words& words, int rank, int lane) {
   NowPage::Line line{rank, lane, {}, true};
@@ -167,9 +156,15 @@ bool owner_alive(const NowPageOwner& owner) {
 // Every store is a release, so a reader that sees a new word by an acquire also sees the odd generation before it; the
 // even one after all words is seen only with them. (A fence would do the same and is unknown to ThreadSanitizer.)
 void NowLine::write(const LaneNow& now, std::uint64_t odd, std::uint64_t next) noexcept {
-  const Words words = words_of(now, 0);
+  const auto put = [this](std::size_t i, std::uint64_t word) { words_[i].store(word, std::memory_order_release); };
   words_[0].store(odd, std::memory_order_relaxed);
-  for (std::size_t i = 1; i < kLineWords; ++i) words_[i].store(words[i], std::memory_order_release);
+  put(1, join(now.op, now.sequence));
+  put(2, join(static_cast<std::int32_t>(now.run), now.waits_for));
+  put(3, join(now.peer, now.repeat * 256 + static_cast<int>(now.state)));
+  put(4, static_cast<std::uint64_t>(now.bytes));
+  put(5, static_cast<std::uint64_t>(now.begin_ns));
+  put(6, static_cast<std::uint64_t>(now.sent));
+  put(7, static_cast<std::uint64_t>(now.dropped));
   words_[0].store(next, std::memory_order_release);
 }
 

@@ -78,7 +78,7 @@ void RunControl::prepare() {
   for (const Op& op : plan_.ops) {
     const bool moves = communicates(plan_.kind_of(op));
     const OpBytes bytes = op_bytes(plan_, op);
-    facts_.push_back({bytes.sent, !moves ? kNoPeer : bytes.peer >= 0 ? bytes.peer : kSeveralPeers});
+    facts_.push_back({bytes.sent, !moves ? kNoPeer : bytes.peer >= 0 ? bytes.peer : kSeveralPeers, op.post});
   }
 }
 
@@ -97,7 +97,7 @@ void RunControl::enter(int rank, int lane, OpId op, std::int64_t now_ns) {
   LaneNow& now = writer.now;
   now.state = LaneState::kWaitingForOp;
   now.op = op;
-  now.sequence = plan_.ops[at(op)].post;
+  now.sequence = facts_[at(op)].sequence;
   now.peer = facts_[at(op)].peer;
   now.bytes = facts_[at(op)].bytes;
   now.begin_ns = now_ns;
@@ -141,7 +141,7 @@ void RunControl::set_ended(OpId op) { board_.ops[at(op)].state.store(kEnded); }
 template <typename Done>
 void RunControl::wait_until(int rank, int lane, OpId op, WaitWord& word, Done&& done) {
   std::int32_t seen = word.load();
-  if (done(seen)) return beat(rank, lane);
+  if (done(seen)) return leave_if_stopping();
   begin_wait(rank, lane, op);
   for (; !done(seen); seen = word.load()) {
     leave_if_stopping();

@@ -96,8 +96,8 @@ class RunControl {
   void set_ended(OpId op);
   bool has_posted(OpId op) const { return board_.ops[at(op)].state.load() >= kPosted; }
   void set_taken(OpId op) { board_.ops[at(op)].takers.add(-1); }
-  void wait_posted(int rank, int lane, OpId op) { wait(rank, lane, op, kPosted); }
-  void wait_ended(int rank, int lane, OpId op) { wait(rank, lane, op, kEnded); }
+  void wait_posted(int rank, int lane, OpId op) { reach(rank, lane, op, kPosted); }
+  void wait_ended(int rank, int lane, OpId op) { reach(rank, lane, op, kEnded); }
   // Until every taker of the lane's own op has its data.
   void wait_taken(int rank, int lane, OpId op);
   // A lane that waits for something else: for what its own op gets from other nodes.
@@ -144,10 +144,16 @@ class RunControl {
   struct OpFacts {
     std::int64_t bytes = 0;
     int peer = kNoPeer;
+    PostId sequence = 0;
   };
   static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
   std::size_t index_of(int rank, int lane) const { return at(rank) * at(plan_.lanes) + at(lane); }
   void prepare();
+  // An op that is there already costs two loads; the next turn of the lane shows its progress.
+  void reach(int rank, int lane, OpId op, State wanted) {
+    leave_if_stopping();
+    if (board_.ops[at(op)].state.load() < wanted) wait(rank, lane, op, wanted);
+  }
   void wait(int rank, int lane, OpId op, State wanted);
   template <typename Done>
   void wait_until(int rank, int lane, OpId op, WaitWord& word, Done&& done);
