@@ -126,6 +126,7 @@ bool ShardWriter::drain(std::size_t most) {
 void ShardWriter::append(Source& source, std::span<const RingRecord> records) {
   const TrackId track = source.track.track_id;
   const bool takes_samples = source.track.kind == TrackKind::kCounter;
+  EventWriter& events = store_->events();
   for (std::size_t first = 0; first < records.size();) {
     const RingRecord& head = records[first];
     std::size_t last = first;
@@ -149,13 +150,14 @@ void ShardWriter::append(Source& source, std::span<const RingRecord> records) {
         collectives_.push_back({span, span.begin_ns, std::clamp(record.transfer_begin_ns, span.begin_ns, span.end_ns),
                                 span.end_ns, record.sequence, record.bytes, record.communicator, record.peer});
     }
-    if (takes_samples != (head.kind == RingKind::kCounter)) {  // a mistake of the collector
-      store_->events().count_dropped(track, static_cast<std::int64_t>(last - first));
-    } else {
-      store_->events().append(head.run, track, spans_);
-      store_->events().append(head.run, track, collectives_);
-      store_->events().append(head.run, track, samples_);
-    }
+    if (takes_samples != (head.kind == RingKind::kCounter))  // a mistake of the collector
+      events.count_dropped(track, static_cast<std::int64_t>(last - first));
+    else if (head.kind == RingKind::kSpan)
+      events.append(head.run, track, spans_);
+    else if (head.kind == RingKind::kCounter)
+      events.append(head.run, track, samples_);
+    else
+      events.append(head.run, track, collectives_);
     first = last;
   }
 }

@@ -56,7 +56,7 @@ struct StoreWriter::State {
   void begin(const ShardRecord& shard, const WriteOptions& options) {
     transaction.emplace(*db);
     create_tables(*db, options.tool_version, shard);
-    events.emplace(*db, shard.kind == ShardKind::kNone ? Compress::kYes : Compress::kNo);
+    events.emplace(*db, shard.kind == ShardKind::kNone ? Compress::kBest : Compress::kFast);
   }
   void commit() {
     transaction->commit();

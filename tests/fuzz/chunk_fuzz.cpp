@@ -96,7 +96,7 @@ std::vector<std::string> seeds() {
   collectives[2].sequence = 9;
   const std::vector<CounterSample> samples = {{.time_ns = 5, .value = 0.5}, {.time_ns = 9, .value = -2}};
   std::vector<std::string> texts;
-  for (const Compress compress : {Compress::kNo, Compress::kYes}) {
+  for (const Compress compress : {Compress::kFast, Compress::kBest}) {
     texts.push_back(packed(encode_chunk(samples, compress)));
     texts.push_back(packed(encode_chunk(spans, compress)));
     texts.push_back(packed(encode_chunk(collectives, compress)));

@@ -52,9 +52,9 @@ struct EncodedChunk {
   std::vector<std::uint8_t> data;
 };
 
-// Whether planes are compressed, where that at least halves them. Shards, which are written while ranks run and read
-// once, do without.
-enum class Compress : bool { kNo, kYes };
+// Which planes are tried, and how hard; those that zstd does not at least halve are stored as they are. Shards, which
+// are written while ranks run and read once, leave out the low bytes of times, which are noise.
+enum class Compress : bool { kFast, kBest };
 
 // REQUIRES: 1 to kMaxChunkEvents records.
 EncodedChunk encode_chunk(std::span<const SpanEvent> events, Compress compress);

@@ -24,8 +24,8 @@ constexpr std::uint64_t difference(std::int64_t a, std::int64_t b) { return zigz
 constexpr std::int64_t sum(std::int64_t a, std::uint64_t difference) { return number(bits(a) + unzigzag(difference)); }
 constexpr int width_of(std::uint64_t largest) { return (std::bit_width(largest) + 7) / 8; }
 
-// Of each record type: the number of columns, the largest width of each, a column's number of a record, the record of
-// all numbers, the record that stands before the first, and the bounds.
+// Of each record type: the number of columns, the largest width of each, whether it is a time, a column's number of a
+// record, the record of all numbers, the record that stands before the first, and the bounds.
 template <typename Record>
 struct Columns;
 
@@ -34,6 +34,7 @@ struct Columns<SpanEvent> {
   static constexpr RecordKind kKind = RecordKind::kSpan;
   static constexpr int kCount = 5;
   static constexpr std::uint8_t kMaxWidth[kCount] = {8, 8, 8, 4, 4};
+  static constexpr bool kIsTime[kCount] = {true, true};
 
   static SpanEvent before_first(std::int64_t first_begin_ns) { return {.end_ns = first_begin_ns, .op_id = -1}; }
   static std::int64_t begin(const SpanEvent& e) { return e.begin_ns; }
@@ -67,6 +68,7 @@ struct Columns<CollectiveEvent> {
   static constexpr RecordKind kKind = RecordKind::kCollective;
   static constexpr int kCount = 12;
   static constexpr std::uint8_t kMaxWidth[kCount] = {8, 8, 8, 4, 4, 8, 8, 8, 8, 8, 4, 4};
+  static constexpr bool kIsTime[kCount] = {true, true, false, false, false, true, true, true};
 
   static CollectiveEvent before_first(std::int64_t first_begin_ns) {
     return {.span = Spans::before_first(first_begin_ns)};
@@ -106,6 +108,7 @@ struct Columns<CounterSample> {
   static constexpr RecordKind kKind = RecordKind::kCounter;
   static constexpr int kCount = 2;
   static constexpr std::uint8_t kMaxWidth[kCount] = {8, 8};
+  static constexpr bool kIsTime[kCount] = {true, false};
 
   static CounterSample before_first(std::int64_t first_begin_ns) { return {.time_ns = first_begin_ns}; }
   static std::int64_t begin(const CounterSample& e) { return e.time_ns; }

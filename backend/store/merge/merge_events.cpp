@@ -24,7 +24,7 @@ void write_batches(Database& out, const MergeEventsInput& input, MergePipe<Event
       throw Error(ErrorCode::kInterrupted, "the merge was interrupted", "make the file later with spscope recover");
     if (group != batch->group) {
       if (chunks) chunks->flush();
-      chunks.emplace(out, Compress::kYes);
+      chunks.emplace(out, Compress::kBest);
       group = batch->group;
     }
     for (const NewPyramid& made : batch->pyramids) pyramids.open(made.pyramid_id, batch->rank, made.track, made.base);

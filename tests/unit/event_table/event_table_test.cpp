@@ -92,7 +92,7 @@ class EventTable : public ::testing::Test {
     }
     std::vector<SpanEvent> spans;
     for (const CollectiveEvent& e : events) spans.push_back(e.span);
-    const Compress compress = rng.below(2) == 0 ? Compress::kNo : Compress::kYes;
+    const Compress compress = rng.below(2) == 0 ? Compress::kFast : Compress::kBest;
     const std::int64_t id =
         add_chunk(run, track, track % 2 == 0 ? encode_chunk(events, compress) : encode_chunk(spans, compress));
     remember(id, run, track, spans);
@@ -246,14 +246,14 @@ TEST_F(EventTable, CountersAreNoEvents) {
   add_run(1, 10);
   add_track(1, 0, 0);
   const CounterSample sample;
-  add_chunk(1, 1, encode_chunk(std::span<const CounterSample>(&sample, 1), Compress::kNo));
+  add_chunk(1, 1, encode_chunk(std::span<const CounterSample>(&sample, 1), Compress::kFast));
   EXPECT_EQ(ask("SELECT count(*) FROM event").rows[0][0], "0");
   EXPECT_TRUE(ask("SELECT * FROM event_stats").rows.empty());
 }
 
 TEST_F(EventTable, DamagedChunksGiveAnErrorText) {
   const SpanEvent event = {1, 2, 3, 1, 1};
-  const EncodedChunk good = encode_chunk(std::span<const SpanEvent>(&event, 1), Compress::kNo);
+  const EncodedChunk good = encode_chunk(std::span<const SpanEvent>(&event, 1), Compress::kFast);
   add_run(1, 10);
   add_track(1, 0, 0);
   add_chunk(1, 1, good);
@@ -328,10 +328,10 @@ TEST_F(EventTable, AnAnswerIsOfTheFileAsItIsNow) {
   add_track(1, 0, 0);
   const SpanEvent event = {1, 2, 3, 1, 1};
   EXPECT_EQ(ask("SELECT count(*) FROM event").rows[0][0], "0");
-  add_chunk(1, 1, encode_chunk(std::span<const SpanEvent>(&event, 1), Compress::kNo));
+  add_chunk(1, 1, encode_chunk(std::span<const SpanEvent>(&event, 1), Compress::kFast));
   add_run(2, 10);
   add_track(2, 5, 0);
-  add_chunk(2, 2, encode_chunk(std::span<const SpanEvent>(&event, 1), Compress::kNo));
+  add_chunk(2, 2, encode_chunk(std::span<const SpanEvent>(&event, 1), Compress::kFast));
   EXPECT_EQ(ask("SELECT group_concat(rank) FROM event").rows[0][0], "0,5");
 }
 

@@ -71,7 +71,7 @@ class RankShard {
   void add_events(RunId run, TrackId track, const std::vector<Record>& events, std::size_t most) {
     for (std::size_t at = 0; at < events.size(); at += most) {
       const EncodedChunk chunk =
-          encode_chunk(std::span(events).subspan(at, std::min(most, events.size() - at)), Compress::kNo);
+          encode_chunk(std::span(events).subspan(at, std::min(most, events.size() - at)), Compress::kFast);
       const ChunkHeader& h = chunk.header;
       Statement(db(),
                 "INSERT INTO chunk (run_id, track_id, seq, record_kind, codec, count, begin_min_ns,"
