@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -105,8 +106,8 @@ class ChunkColumns {
  private:
   struct Plane {
     const std::uint8_t* bytes = nullptr;
-    std::size_t stored = 0;              // bytes; as many as records: not compressed
-    std::vector<std::uint8_t> unpacked;  // of a compressed one, once it was asked for
+    std::size_t stored = 0;                    // bytes; as many as records: not compressed
+    std::unique_ptr<std::uint8_t[]> unpacked;  // of a compressed one, once it was asked for
   };
   const std::uint8_t* bytes_of(Plane& plane) const;
 

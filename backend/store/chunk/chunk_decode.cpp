@@ -8,7 +8,6 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <type_traits>
 #include <utility>
 
 #include "backend/base/bytes.h"
@@ -33,19 +32,16 @@ constexpr int kBlock = 256;  // values of a column at a time: all columns of a b
 
 constexpr std::size_t kMaxWidth = 8;  // bytes of a column
 
-// Puts together the numbers of which planes[p] holds byte p. Half-wide while they fit, which vectors do faster.
+// Puts together the numbers of which planes[p] holds byte p.
 template <std::size_t width>
-void join(const std::uint8_t* const* planes, std::span<std::uint64_t> out) {
-  using Number = std::conditional_t<width <= sizeof(std::uint32_t), std::uint32_t, std::uint64_t>;
-  for (std::size_t first = 0; first < out.size(); first += kBlock) {
-    const std::size_t count = std::min<std::size_t>(kBlock, out.size() - first);
-    std::array<Number, kBlock> numbers;
-    std::fill_n(numbers.begin(), count, Number{0});
-    for (std::size_t p = 0; p < width; ++p) {
-      const std::uint8_t* const bytes = planes[p] + first;
-      for (std::size_t i = 0; i < count; ++i) numbers[i] |= Number{bytes[i]} << 8 * p;
-    }
-    std::copy_n(numbers.begin(), count, out.begin() + static_cast<std::ptrdiff_t>(first));
+void join(const std::uint8_t* const* planes, std::span<std::uint64_t> numbers) {
+  std::array<const std::uint8_t*, width> bytes;
+  std::copy_n(planes, width, bytes.begin());
+  std::uint64_t* __restrict const out = numbers.data();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::uint64_t x = 0;
+    for (std::size_t p = 0; p < width; ++p) x |= std::uint64_t{bytes[p][i]} << 8 * p;
+    out[i] = x;
   }
 }
 
@@ -189,13 +185,13 @@ ChunkColumns::ChunkColumns(const ChunkHeader& header, std::span<const std::uint8
 const std::uint8_t* ChunkColumns::bytes_of(Plane& plane) const {
   const auto count = static_cast<std::size_t>(count_);
   if (plane.stored == count) return plane.bytes;
-  if (plane.unpacked.empty()) {
-    std::vector<std::uint8_t> unpacked(count);
-    if (ZSTD_decompressDCtx(decompressor(), unpacked.data(), count, plane.bytes, plane.stored) != count)
+  if (plane.unpacked == nullptr) {
+    auto unpacked = std::make_unique_for_overwrite<std::uint8_t[]>(count);
+    if (ZSTD_decompressDCtx(decompressor(), unpacked.get(), count, plane.bytes, plane.stored) != count)
       corrupt("a column cannot be decompressed");
     plane.unpacked = std::move(unpacked);
   }
-  return plane.unpacked.data();
+  return plane.unpacked.get();
 }
 
 void ChunkColumns::unpack(int column, int first, std::span<std::uint64_t> out) {
