@@ -88,6 +88,27 @@ std::map<int, ThreadTimes> read_threads(int pid) {
   return threads;
 }
 
+struct ThreadSample {
+  std::map<int, ThreadTimes> threads;  // by thread id
+  std::chrono::steady_clock::time_point taken;
+};
+
+ThreadSample sample_threads(int pid) { return {read_threads(pid), std::chrono::steady_clock::now()}; }
+
+std::optional<bool> has_computed(const ThreadSample& before, const ThreadSample& after) {
+  constexpr double kMuch = 0.25;                // a thread that polls while it waits uses a few percent
+  constexpr std::int64_t kLeastNs = 2'000'000;  // and less than this, however busy the machine
+  if (before.threads.empty() || after.threads.empty()) return std::nullopt;
+  const std::int64_t window_ns = std::chrono::nanoseconds(after.taken - before.taken).count();
+  return std::ranges::any_of(before.threads, [&](const auto& thread) {
+    const auto now = after.threads.find(thread.first);
+    if (now == after.threads.end() || thread.first == ::gettid()) return false;
+    const std::int64_t ran_ns = now->second.ran_ns - thread.second.ran_ns;
+    const std::int64_t waited_ns = now->second.waited_ns - thread.second.waited_ns;
+    return ran_ns > kLeastNs && static_cast<double>(ran_ns) > kMuch * static_cast<double>(window_ns - waited_ns);
+  });
+}
+
 }  // namespace
 
 std::optional<ProcessFacts> read_process(int pid) {
@@ -113,23 +134,14 @@ std::optional<ProcessFacts> read_process(int pid) {
   return facts;
 }
 
-std::optional<bool> computes(int pid) {
+std::vector<std::optional<bool>> which_compute(std::span<const int> pids) {
   constexpr auto kWindow = std::chrono::milliseconds(200);
-  constexpr double kMuch = 0.25;                // a thread that polls while it waits uses a few percent
-  constexpr std::int64_t kLeastNs = 2'000'000;  // and less than this, however busy the machine
-  const std::map<int, ThreadTimes> before = read_threads(pid);
-  const auto begin = std::chrono::steady_clock::now();
+  std::vector<ThreadSample> before;
+  for (const int pid : pids) before.push_back(sample_threads(pid));
   std::this_thread::sleep_for(kWindow);
-  const std::map<int, ThreadTimes> after = read_threads(pid);
-  const std::int64_t window_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
-  if (before.empty() || after.empty()) return std::nullopt;
-  return std::any_of(before.begin(), before.end(), [&](const auto& thread) {
-    const auto now = after.find(thread.first);
-    if (now == after.end() || thread.first == ::gettid()) return false;
-    const std::int64_t ran_ns = now->second.ran_ns - thread.second.ran_ns;
-    const std::int64_t waited_ns = now->second.waited_ns - thread.second.waited_ns;
-    return ran_ns > kLeastNs && static_cast<double>(ran_ns) > kMuch * static_cast<double>(window_ns - waited_ns);
-  });
+  std::vector<std::optional<bool>> found;
+  for (std::size_t i = 0; i < pids.size(); ++i) found.push_back(has_computed(before[i], sample_threads(pids[i])));
+  return found;
 }
 
 std::vector<int> children_of(int pid) { return read_children()[pid]; }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,10 @@ struct ProcessFacts {
 };
 // nullopt when there is no such process.
 std::optional<ProcessFacts> read_process(int pid);
-// Whether any thread of the process, except the calling one, is computing. Takes 200 ms: a thread computes when it ran
-// for more than a quarter of the time that it did not spend waiting for a core, so that load of other programs does not
-// matter. nullopt when /proc has no scheduling statistics.
-std::optional<bool> computes(int pid);
+// By process, whether any of its threads, except the calling one, is computing. Takes 200 ms: a thread computes when it
+// ran for more than a quarter of the time that it did not spend waiting for a core, so that load of other programs does
+// not matter. nullopt when /proc has no scheduling statistics of the process.
+std::vector<std::optional<bool>> which_compute(std::span<const int> pids);
 // Direct children, ended ones that were not waited for included.
 std::vector<int> children_of(int pid);
 // Children, their children, and so on; unordered.

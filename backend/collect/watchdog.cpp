@@ -123,12 +123,13 @@ RankFinding Watchdog::describe(const StuckLane& lane, const WatchedProcess& proc
       break;
     case RankTrouble::kHung:
     case RankTrouble::kSlow:
-      if (lane.computes && lane.now.state == LaneState::kTransferring)
+      if (lane.trouble == RankTrouble::kSlow && lane.now.state == LaneState::kTransferring)
         found.message = fmt::format("rank {} moves data slowly for {:.1f} s{}", lane.rank, found.seconds, where);
       else
-        found.message = fmt::format("rank {} {} for {:.1f} s{}: its process used {:.1f} s of CPU time meanwhile",
-                                    lane.rank, lane.computes ? "computes slowly" : "made no progress", found.seconds,
-                                    where, static_cast<double>(process.facts->cpu_ns - seen.cpu_ns) * 1e-9);
+        found.message =
+            fmt::format("rank {} {} for {:.1f} s{}: its process used {:.1f} s of CPU time meanwhile", lane.rank,
+                        lane.trouble == RankTrouble::kSlow ? "computes slowly" : "made no progress", found.seconds,
+                        where, static_cast<double>(process.facts->cpu_ns - seen.cpu_ns) * 1e-9);
       break;
   }
   return found;

@@ -2,11 +2,13 @@
 // this is decided: for the ranks that watch themselves, and for launchers and viewers that read their pages.
 //
 // When one rank stops, the others soon wait for it, and those that wait are many. The cause is a process that is gone;
-// else one that was stopped; else a lane that is inside an op and waits for nobody; only then lanes that wait. Posts
-// are totally ordered, so of several that wait, the one with the lowest post cannot be waiting for the others.
+// else one that was stopped; else a lane that is inside an op and waits for nobody, first those that another lane waits
+// for; only then lanes that wait. Posts are totally ordered, so of several that wait, the one with the lowest post
+// cannot be waiting for the others.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "backend/record/now_page.h"
@@ -30,7 +32,7 @@ struct StuckLane {
   int rank = -1, lane = -1;  // lane -1: the rank is inside no op
   LaneNow now = {};
   ProcessState process = ProcessState::kRuns;
-  bool computes = false;                     // its process is known to use CPU time
+  std::optional<bool> computes = {};         // whether its process uses CPU time; nullopt: unknown
   RankTrouble trouble = RankTrouble::kHung;  // set by judge_lanes()
   std::size_t tag = 0;                       // of the caller
 };

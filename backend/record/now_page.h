@@ -45,9 +45,9 @@ struct LaneNow {
   OpId op = kNone;            // of the plan of the run; kNone between ops
   std::int32_t sequence = 0;  // post of the op: its number in its communicator
   RunId run = {};             // as in the head shard; below 2^31
-  int peer = kNoPeer;         // the rank that the op exchanges with or now waits for
-  int repeat = 0;             // of the run; negative: a warm-up
-  std::int64_t bytes = 0;     // that the op's rank sends
+  int peer = kNoPeer;      // the rank that the op exchanges with; while it waits for an op of another rank, that rank
+  int repeat = 0;          // of the run; negative: a warm-up
+  std::int64_t bytes = 0;  // that the op's rank sends
   std::int64_t begin_ns = 0;  // raw clock: where the op's event would begin
   // Events of this lane since the process began, over all runs. dropped <= sent.
   std::int64_t sent = 0, dropped = 0;

@@ -2,11 +2,12 @@
 // pulls, pushes, barriers and signals: the same bits of outputs, the same bytes of every rank, inside and between
 // nodes. Every process loops over all cases whose number of ranks is the number of processes; rank 0 judges.
 //
-//   mpirun -n N mpi_conformance [--ranks-per-node N] [--every N] [--fail | --hang | --stop | --files]
+//   mpirun -n N mpi_conformance [--ranks-per-node N] [--every N] [--fail | --hang | --stop | --files] [--private-page]
 //
 // --ranks-per-node makes a node of every N processes of the host. --every runs every Nth case of the set only.
 // --fail: rank 1 throws in the middle of a plan, and all processes must report just that. --hang: it goes no further.
 // --stop: its process is stopped, and all others must name it; --stop-last: in its last op, when nobody needs it.
+// --private-page: every rank has a recorder, and no other process can open the page of rank 1.
 // --files: instead of plans, files go from the last rank to rank 0.
 #include <algorithm>
 #include <atomic>
@@ -16,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -24,19 +26,22 @@
 #include "backend/base/result.h"
 #include "backend/execute/execute.h"
 #include "backend/plan/verify.h"
+#include "backend/record/now_page.h"
+#include "backend/record/op_recorder.h"
 #include "backend/schedule/memory.h"
 #include "backend/strategies/strategy.h"
 #include "tests/conformance/settings.h"
 #include "tests/conformance/workloads.h"
 #include "tests/mpi/transfer_cases.h"
 #include "tests/support/plan_library.h"
+#include "tests/support/temporary_folder.h"
 
 namespace spscope {
 namespace {
 
 struct Arguments {
   int ranks_per_node = 0, every = 1;
-  bool files = false;
+  bool files = false, private_page = false;
   std::string fault;  // "--fail", "--hang", "--stop" or "--stop-last"
 };
 
@@ -62,6 +67,7 @@ class Judge {
   void compare(const Plan& plan, const ExecuteResult& processes, const ExecuteResult& threads);
   void compare_nodes(const Plan& plan, const CountedBytes& traffic);
   void compare_times(const Plan& plan, const Timeline& timeline);
+  std::int64_t clock_error_ns(int a, int b) const;
 
   RankWorld& world_;
   std::string name_;
@@ -124,8 +130,18 @@ void Judge::compare_times(const Plan& plan, const Timeline& timeline) {
     const OpTimes& t = timeline.ops[id];
     expect(0 <= t.post_ns && t.post_ns <= t.begin_ns && t.begin_ns <= t.end_ns, "times of op " + std::to_string(id));
     for (OpId d : plan.deps(plan.ops[id]))
-      expect(timeline.ops[static_cast<std::size_t>(d)].end_ns <= t.begin_ns, "order of op " + std::to_string(id));
+      expect(timeline.ops[static_cast<std::size_t>(d)].end_ns <=
+                 t.begin_ns + clock_error_ns(plan.ops[static_cast<std::size_t>(d)].rank, plan.ops[id].rank),
+             "order of op " + std::to_string(id));
   }
+}
+
+// How far times of two ranks may be out of order: nothing where they read one clock, else what the fits promise.
+std::int64_t Judge::clock_error_ns(int a, int b) const {
+  const std::vector<ClockOfRank>& clocks = world_.clocks();
+  const ClockOfRank &first = clocks[static_cast<std::size_t>(a)], &second = clocks[static_cast<std::size_t>(b)];
+  if (first.measured_by == second.measured_by) return 0;
+  return (first.same() ? 0 : first.fit.bound_ns) + (second.same() ? 0 : second.fit.bound_ns);
 }
 
 void run_conformance(Judge& judge, int ranks, int every) {
@@ -195,13 +211,38 @@ void run_one_sided(Judge& judge, int ranks) {
                 build(pull, barrier), request, activations);
 }
 
-int run_failing(RankWorld& world, const std::string& fault) {
+// Lines of this rank in a page of its own.
+class PageRecorder final : public OpRecorder {
+ public:
+  PageRecorder(const std::string& path, int rank, int lanes, bool hidden)
+      : page_(path, this_process(rank, 1, lanes, {})), hidden_(hidden) {}
+  void begin_pass(int) noexcept override {}
+  void end_pass() noexcept override {}
+  void fault(const RankFault&) noexcept override {}
+  RunId run() const noexcept override { return RunId{1}; }
+  NowLine* line(int rank, int lane) noexcept override { return &page_.line(rank, lane); }
+  std::string page_path() const override { return page_.path() + (hidden_ ? ".of-another-container" : ""); }
+  EventCounts ended(int, int, OpId, const OpTimes&) noexcept override { return {++sent_, 0}; }
+
+ private:
+  NowPageWriter page_;
+  const bool hidden_;
+  std::atomic<std::int64_t> sent_{0};
+};
+
+int run_failing(RankWorld& world, const std::string& fault, bool private_page) {
   const Request request = make_request(workloads().front(), *find_pattern("sparge"), world.size(), Dtype::kFp32);
   const Plan plan = make_plan(*find_strategy("ring"), request, Parameters(find_strategy("ring")->parameters()));
   ExecuteOptions options;
   options.backend = "mpi";
   options.world = &world;
   options.repeats = 3;
+  const TemporaryFolder folder;
+  std::optional<PageRecorder> recorder;
+  if (private_page) {
+    recorder.emplace(folder / "rank.now", world.rank(), plan.lanes, world.rank() == 1);
+    options.recorder = &*recorder;
+  }
   options.watchdog_seconds = fault == "--fail" ? 60 : 2;
   const bool stops = fault.starts_with("--stop");
   options.before_op = [&](OpId id, const std::atomic<bool>& stopping) {
@@ -229,6 +270,7 @@ Arguments parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
     if (name == "--files") arguments.files = true;
+    if (name == "--private-page") arguments.private_page = true;
     if (name == "--fail" || name == "--hang" || name.starts_with("--stop")) arguments.fault = name;
     if (name == "--ranks-per-node" && i + 1 < argc) arguments.ranks_per_node = std::atoi(argv[++i]);
     if (name == "--every" && i + 1 < argc) arguments.every = std::atoi(argv[++i]);
@@ -241,8 +283,9 @@ int run(const Arguments& arguments) {
   options.ranks_per_node = arguments.ranks_per_node;
   const std::unique_ptr<RankWorld> world = start_mpi_world(options);
   try {
-    if (!arguments.fault.empty()) return run_failing(*world, arguments.fault);
+    if (!arguments.fault.empty()) return run_failing(*world, arguments.fault, arguments.private_page);
     if (arguments.files) return run_transfers(*world);
+    world->measure_clocks();  // the bounds of their fits hold between the first exchange and the last
     Judge judge(*world);
     run_one_sided(judge, world->size());
     run_library(judge, world->size());

@@ -72,7 +72,11 @@ double seconds_since(std::int64_t start_ns) { return static_cast<double>(now_ns(
 
 RankFault describe_hang(const LaneRun& run, double seconds) {
   SystemView system = run.system;
-  if (!system.computes) system.computes = [](int) { return computes(::getpid()); };
+  if (!system.computes)  // all ranks are threads of this process
+    system.computes = [](std::span<const int> ranks) {
+      const int pid = ::getpid();
+      return std::vector(ranks.size(), which_compute({&pid, 1}).front());
+    };
   return run.control->describe_hang(seconds, system);
 }
 

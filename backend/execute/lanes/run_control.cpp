@@ -35,6 +35,20 @@ std::string rank_list(const std::vector<int>& ranks) {
   return text;
 }
 
+// Asks about the ranks whose lanes could go on by themselves: of those that wait it does not matter.
+void find_computing(const SystemView& system, std::vector<StuckLane>& stuck) {
+  if (!system.computes) return;
+  std::vector<int> ranks;
+  for (const StuckLane& lane : stuck)
+    if (lane.process == ProcessState::kRuns && !waits(lane.now) && (ranks.empty() || ranks.back() != lane.rank))
+      ranks.push_back(lane.rank);
+  if (ranks.empty()) return;
+  const std::vector<std::optional<bool>> computes = system.computes(ranks);
+  for (StuckLane& lane : stuck)
+    if (const auto found = std::ranges::find(ranks, lane.rank); found != ranks.end())
+      lane.computes = computes[static_cast<std::size_t>(found - ranks.begin())];
+}
+
 }  // namespace
 
 std::string describe_op(const Plan& plan, OpId id) {
@@ -75,6 +89,7 @@ void RunControl::prepare() {
   writers_ = std::vector<Writer>(board_.writable.size());
   for (std::size_t i = 0; i < writers_.size(); ++i)
     if (writers_[i].line = board_.writable[i]; writers_[i].line != nullptr) writers_[i].now = writers_[i].line->read();
+  for (std::size_t i = 0; i < board_.copies.size(); ++i) writers_[i].copy = board_.copies[i];
   for (const Op& op : plan_.ops) {
     const bool moves = communicates(plan_.kind_of(op));
     const OpBytes bytes = op_bytes(plan_, op);
@@ -102,23 +117,20 @@ void RunControl::enter(int rank, int lane, OpId op, std::int64_t now_ns) {
   now.bytes = facts_[at(op)].bytes;
   now.begin_ns = now_ns;
   now.waits_for = kNone;
-  writer.line->publish(now);
+  writer.publish();
 }
 
 void RunControl::turn(int rank, int lane, LaneState state, std::int64_t now_ns) {
   leave_if_stopping();
   Writer& writer = writers_[index_of(rank, lane)];
   writer.now.state = state;
-  if (state == LaneState::kTransferring)
-    writer.now.peer = facts_[at(writer.inside)].peer;  // of all partners, after the last one that it waited for
-  else
-    writer.now.begin_ns = now_ns;  // where the op's event begins
-  writer.line->publish(writer.now);
+  if (state != LaneState::kTransferring) writer.now.begin_ns = now_ns;  // where the op's event begins
+  writer.publish();
 }
 
 void RunControl::beat(int rank, int lane) {
   leave_if_stopping();
-  writers_[index_of(rank, lane)].line->beat();
+  writers_[index_of(rank, lane)].beat();
 }
 
 void RunControl::leave(int rank, int lane, const OpRecorder::EventCounts& counts, bool last) {
@@ -127,7 +139,7 @@ void RunControl::leave(int rank, int lane, const OpRecorder::EventCounts& counts
   writer.now.state = last ? LaneState::kEndedRepeat : LaneState::kIdle;
   writer.now.sent = counts.sent;
   writer.now.dropped = counts.dropped;
-  writer.line->publish(writer.now);
+  writer.publish();
 }
 
 // The takers are there before anybody can see that the op is posted.
@@ -147,21 +159,23 @@ void RunControl::wait_until(int rank, int lane, OpId op, WaitWord& word, Done&& 
     leave_if_stopping();
     word.wait(seen);
   }
-  leave_if_stopping();
   end_wait(rank, lane);
 }
 
 void RunControl::begin_wait(int rank, int lane, OpId op) {
+  leave_if_stopping();
   Writer& writer = writers_[index_of(rank, lane)];
   writer.now.waits_for = op;
-  if (writer.now.state == LaneState::kWaitingForPeer) writer.now.peer = plan_.ops[at(op)].rank;
-  writer.line->publish(writer.now);
+  if (op != writer.inside) writer.now.peer = plan_.ops[at(op)].rank == rank ? kNoPeer : plan_.ops[at(op)].rank;
+  writer.publish();
 }
 
 void RunControl::end_wait(int rank, int lane) {
+  leave_if_stopping();
   Writer& writer = writers_[index_of(rank, lane)];
   writer.now.waits_for = kNone;
-  writer.line->publish(writer.now);
+  writer.now.peer = facts_[at(writer.inside)].peer;
+  writer.publish();
 }
 
 void RunControl::wait(int rank, int lane, OpId op, State wanted) {
@@ -243,6 +257,7 @@ std::vector<StuckLane> RunControl::find_stuck(const SystemView& system) const {
     }
     if (stuck.size() == before && lost) stuck.push_back({.rank = rank, .process = ProcessState::kStopped});
   }
+  find_computing(system, stuck);
   judge_lanes(stuck);
   return stuck;
 }
@@ -258,8 +273,7 @@ RankFault RunControl::describe_hang(double seconds, const SystemView& system) co
   if (first.trouble == RankTrouble::kStopped) {
     text += ": " + system.why_lost(first.rank);
   } else if (first.now.waits_for == kNone) {
-    const std::optional<bool> computes = system.computes ? system.computes(first.rank) : std::nullopt;
-    if (computes) text += *computes ? ": it computes" : ": it computes nothing, its process sleeps";
+    if (first.computes) text += *first.computes ? ": it computes" : ": it computes nothing, its process sleeps";
   } else if (rank_of(first.now.waits_for) != first.rank) {
     text += fmt::format(": it waits for rank {}", rank_of(first.now.waits_for));
   }

@@ -57,8 +57,8 @@ struct StopReason {
 struct SystemView {
   // Why the rank cannot go on by itself: "its process 12 is stopped by a signal, ..."; "": it can, or nobody knows.
   std::function<std::string(int rank)> why_lost;
-  // Whether the rank's process computes now; nothing: nobody knows.
-  std::function<std::optional<bool>(int rank)> computes;
+  // By rank of the list, whether its process computes now; nullopt: unknown. May take a moment.
+  std::function<std::vector<std::optional<bool>>(std::span<const int> ranks)> computes;
 };
 struct ControlBoard {
   std::span<OpFlags> ops;  // by op
@@ -66,6 +66,9 @@ struct ControlBoard {
   // By rank, by lane: what each does. `writable`: nullptr where another process writes the line.
   std::vector<const NowLine*> lines;
   std::vector<NowLine*> writable;
+  // By rank, by lane: a line with the same content, for processes that cannot map the one of `writable`; nullptr: none.
+  // Empty: none at all.
+  std::vector<NowLine*> copies;
   std::span<std::atomic<std::int64_t>> heard_ns;          // by rank of another node: when its lines came; 0: not yet
   std::vector<std::shared_ptr<const NowPageView>> pages;  // that lines lie in
 };
@@ -100,7 +103,8 @@ class RunControl {
   void wait_ended(int rank, int lane, OpId op) { reach(rank, lane, op, kEnded); }
   // Until every taker of the lane's own op has its data.
   void wait_taken(int rank, int lane, OpId op);
-  // A lane that waits for something else: for what its own op gets from other nodes.
+  // A lane that waits for something else: for what its own op gets from other nodes. The line then says which rank it
+  // waits for: that of `op`; of its own op, the peer of the op; none when another lane of its rank has `op`.
   void begin_wait(int rank, int lane, OpId op);
   void end_wait(int rank, int lane);
   void leave_if_stopping() const {
@@ -120,8 +124,7 @@ class RunControl {
   std::int64_t progress() const;
   // The first reason to stop, if there is one; of any process on the board.
   std::optional<StopReason> reason() const;
-  // Names the rank that the others wait for: one whose process cannot go on; else a lane that is inside an op and waits
-  // for nobody; else the one with the lowest post. No rank: nobody is inside an op or lost.
+  // Names the rank that the others wait for, as judge_lanes() finds it. No rank: nobody is inside an op or lost.
   RankFault describe_hang(double seconds, const SystemView& system = {}) const;
 
   // What a lane does; of ranks of other nodes, as last reported.
@@ -137,8 +140,18 @@ class RunControl {
   // The writing end of a lane of this process.
   struct alignas(64) Writer {
     NowLine* line = nullptr;
-    LaneNow now;          // as published last
-    OpId inside = kNone;  // stays until the next op
+    NowLine* copy = nullptr;  // may be nullptr
+    LaneNow now;              // as published last
+    OpId inside = kNone;      // stays until the next op
+
+    void publish() {
+      line->publish(now);
+      if (copy != nullptr) copy->publish(now);
+    }
+    void beat() {
+      line->beat();
+      if (copy != nullptr) copy->beat();
+    }
   };
   // What a line says of an op besides its times.
   struct OpFacts {

@@ -4,6 +4,10 @@
 #include <atomic>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "backend/base/clock.h"
 #include "backend/base/process.h"
@@ -105,26 +109,51 @@ std::function<int(int)> node_sorter(const MpiWorld& world, int ranks_per_node) {
   return [ranks_per_node](int rank) { return ranks_per_node > 0 ? rank / ranks_per_node : 0; };
 }
 
+using NowPages = std::vector<std::shared_ptr<const NowPageView>>;
+
+// The pages of the other ranks of the node, by position in it; nullptr where a rank has none. nullopt unless every
+// process of the node can map all of them: ranks in containers on one host may have scratch folders of their own.
+std::optional<NowPages> open_pages(MpiWorld& world, int lanes, const std::string& own_path) {
+  const std::vector<int>& node = world.ranks_of_node();
+  const std::vector<std::string> paths = world.share_in_node(own_path);
+  NowPages pages(node.size());
+  bool opened = true;
+  for (std::size_t i = 0; i < node.size() && opened; ++i) {
+    if (node[i] == world.rank() || paths[i].empty()) continue;
+    const auto view = capture([&] { return std::make_shared<const NowPageView>(paths[i]); });
+    opened = view && (*view)->line(node[i], lanes - 1) != nullptr;
+    if (opened) pages[i] = *view;
+  }
+  if (!world.all_in_node(opened)) return std::nullopt;
+  return pages;
+}
+
 // Where the lanes of all ranks say what they do: those of this node in the pages of their recorders, where they have
-// them; all others on the board. The first process of a node writes those of other nodes, as they report.
+// them and all processes of the node can map them; all others on the board. The first process of a node writes those of
+// other nodes, as they report.
 void place_lines(MpiWorld& world, const Plan& plan, OpRecorder* recorder, Board& board) {
   const std::vector<int>& node = world.ranks_of_node();
-  const std::vector<std::string> paths = world.share_in_node(recorder != nullptr ? recorder->page_path() : "");
+  const std::optional<NowPages> pages = open_pages(world, plan.lanes, recorder != nullptr ? recorder->page_path() : "");
   for (NowLine& line : board.lanes) {
     board.control.lines.push_back(&line);
     board.control.writable.push_back(world.rank() == node.front() ? &line : nullptr);
+    board.control.copies.push_back(nullptr);
   }
-  for (std::size_t i = 0; i < node.size(); ++i) {
-    const bool own = node[i] == world.rank();
-    if (!own && !paths[i].empty()) board.control.pages.push_back(std::make_shared<NowPageView>(paths[i]));
+  for (std::size_t i = 0; i < node.size(); ++i)
     for (int lane = 0; lane < plan.lanes; ++lane) {
       const std::size_t index = at(node[i]) * at(plan.lanes) + at(lane);
-      NowLine* const line = own && recorder != nullptr ? recorder->line(node[i], lane) : nullptr;
-      const NowLine* const seen = !own && !paths[i].empty() ? board.control.pages.back()->line(node[i], lane) : nullptr;
-      board.control.writable[index] = !own ? nullptr : line != nullptr ? line : &board.lanes[index];
-      board.control.lines[index] = seen != nullptr ? seen : line != nullptr ? line : &board.lanes[index];
+      NowLine* const on_board = &board.lanes[index];
+      if (node[i] != world.rank()) {
+        board.control.writable[index] = nullptr;
+        if (pages && (*pages)[i] != nullptr) board.control.lines[index] = (*pages)[i]->line(node[i], lane);
+        continue;
+      }
+      NowLine* const own = recorder != nullptr ? recorder->line(node[i], lane) : nullptr;
+      board.control.writable[index] = own != nullptr ? own : on_board;
+      board.control.lines[index] = board.control.writable[index];
+      if (own != nullptr && !pages) board.control.copies[index] = on_board;
     }
-  }
+  if (pages) board.control.pages = *pages;
 }
 
 // Of the processes on this node what the system says; of others, whether they are heard of.
@@ -143,8 +172,10 @@ SystemView system_view(const MpiWorld& world, const mpi::NodeMessages& messages)
     return "its process " + std::to_string(pid) + " is stopped by a signal and goes on after kill -CONT " +
            std::to_string(pid);
   };
-  view.computes = [&world, is_near](int rank) {
-    return is_near(rank) ? computes(world.place(rank).pid) : std::nullopt;
+  view.computes = [&world, is_near](std::span<const int> ranks) {
+    std::vector<int> pids;
+    for (const int rank : ranks) pids.push_back(is_near(rank) ? world.place(rank).pid : 0);
+    return which_compute(pids);  // nothing is known of process 0
   };
   return view;
 }

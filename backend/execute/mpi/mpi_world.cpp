@@ -259,6 +259,12 @@ std::vector<std::string> MpiWorld::share_in_node(const std::string& text) {
   return texts;
 }
 
+bool MpiWorld::all_in_node(bool here) {
+  int all = here ? 1 : 0;
+  check(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_LAND, node_.get()));
+  return all != 0;
+}
+
 bool MpiWorld::leave_together(double seconds) {
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Ibarrier(data_.get(), &request));

@@ -64,6 +64,8 @@ class MpiWorld final : public RankWorld {
   const std::vector<int>& ranks_of_node() const { return ranks_of_node_; }  // this one's, ascending
   // The text of every rank of this node, in the order of ranks_of_node(). Collective in the node.
   std::vector<std::string> share_in_node(const std::string& text);
+  // Whether every process of this node says so. Collective in the node.
+  bool all_in_node(bool here);
   // Repeats of any plan so far, warm-ups included: tells messages of this one from late ones.
   std::int32_t next_pass() { return ++pass_; }
 

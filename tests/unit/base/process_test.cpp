@@ -11,7 +11,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "tests/support/temporary_folder.h"
 
@@ -119,7 +121,10 @@ TEST(Process, TellsAThreadThatComputesFromThoseThatSleep) {
     while (todo != 2)
       if (todo == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   });
-  const std::optional<bool> sleeps = computes(::getpid());
+  // Process 0 has no entry in /proc.
+  const auto here_computes = [] { return which_compute(std::vector<int>{0, ::getpid()}); };
+  EXPECT_EQ(here_computes().front(), std::nullopt);
+  const std::optional<bool> sleeps = here_computes().back();
   if (!sleeps) {
     todo = 2;
     worker.join();
@@ -127,7 +132,7 @@ TEST(Process, TellsAThreadThatComputesFromThoseThatSleep) {
   }
   EXPECT_FALSE(*sleeps);
   todo = 1;
-  EXPECT_TRUE(*computes(::getpid()));
+  EXPECT_TRUE(*here_computes().back());
   todo = 2;
   worker.join();
 }

@@ -4,7 +4,10 @@
 
 #include <chrono>
 #include <fstream>
+#include <optional>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include "backend/execute/lanes/run_control.h"
 #include "kernels/gemm.h"
@@ -139,7 +142,10 @@ TEST(Failure, ALostRankIsNamedBeforeOneThatWaitsForNobody) {
   place(control, ring.plan, 3, 0, of_3, kNone);
   SystemView system;
   EXPECT_EQ(control.describe_hang(9, system).rank, 3);
-  system.computes = [](int rank) { return rank != 3; };
+  system.computes = [](std::span<const int> ranks) {
+    EXPECT_EQ(std::vector(ranks.begin(), ranks.end()), std::vector{3}) << "1 and 2 wait";
+    return std::vector<std::optional<bool>>(ranks.size(), false);
+  };
   EXPECT_THAT(control.describe_hang(9, system).message, HasSubstr(": it computes nothing, its process sleeps; rank "));
   system.why_lost = [](int rank) { return rank == 2 ? "its process 7 is stopped" : ""; };
   const RankFault fault = control.describe_hang(9, system);
@@ -151,6 +157,25 @@ TEST(Failure, ALostRankIsNamedBeforeOneThatWaitsForNobody) {
   // Between two ops of its own it is named all the same.
   system.why_lost = [](int rank) { return rank == 0 ? "its process 5 is stopped" : ""; };
   EXPECT_THAT(control.describe_hang(9, system).message, HasSubstr("rank 0 made no progress for 9.0 s: its process 5"));
+}
+
+// Two are inside an op and wait for nobody: one computes, and the other one, at a later post, does nothing.
+TEST(Failure, ARankThatComputesIsNamedAfterOneThatDoesNot) {
+  const RingOf4 ring;
+  RunControl control(ring.plan);
+  const OpId early = find_op(ring.plan, PostKind::kExchange, 0), late = find_op(ring.plan, PostKind::kFinish, 2);
+  place(control, ring.plan, 0, 1, early, kNone);
+  place(control, ring.plan, 2, 0, late, kNone);
+  EXPECT_EQ(control.describe_hang(9).rank, 0);
+  SystemView system;
+  system.computes = [](std::span<const int> ranks) {
+    std::vector<std::optional<bool>> computes;
+    for (const int rank : ranks) computes.push_back(rank == 0);
+    return computes;
+  };
+  const RankFault fault = control.describe_hang(9, system);
+  EXPECT_EQ(fault.rank, 2);
+  EXPECT_THAT(fault.message, HasSubstr(": it computes nothing, its process sleeps"));
 }
 
 // Nobody is lost and all wait: the lowest post, and whom it waits for.
@@ -219,6 +244,44 @@ TEST(RunControl, ALineSaysWhatItsLaneDoes) {
   expected.dropped = 2;
   EXPECT_EQ(now(), expected);
   expect_progress();
+}
+
+// Which rank a lane waits for, whatever it waits for: the judge follows it.
+TEST(RunControl, ALineSaysForWhichRankItsLaneWaits) {
+  const RingOf4 ring;
+  RunControl control(ring.plan);
+  const OpId attend = find_op(ring.plan, PostKind::kAttend, 1), own = find_op(ring.plan, PostKind::kExchange, 1),
+             far = find_op(ring.plan, PostKind::kExchange, 2);
+  const auto now = [&](int lane) { return control.line(1, lane).read(); };
+  control.enter(1, 0, attend, 0);
+  EXPECT_EQ(now(0).peer, kNoPeer);
+  control.begin_wait(1, 0, far);
+  EXPECT_EQ(now(0).state, LaneState::kWaitingForOp);
+  EXPECT_EQ(now(0).peer, 2);
+  control.end_wait(1, 0);
+  EXPECT_EQ(now(0).peer, kNoPeer);
+  control.enter(1, 1, own, 0);
+  control.begin_wait(1, 1, attend);  // of another lane of its rank
+  EXPECT_EQ(now(1).peer, kNoPeer);
+  control.end_wait(1, 1);
+  EXPECT_EQ(now(1).peer, kSeveralPeers);
+  control.turn(1, 1, LaneState::kTransferring, 0);
+  control.begin_wait(1, 1, own);  // until its own data was taken
+  EXPECT_EQ(now(1).peer, kSeveralPeers);
+}
+
+// After a stop the line may lie in memory of a recorder that is gone.
+TEST(RunControl, NoLineIsWrittenAfterAStop) {
+  const RingOf4 ring;
+  RunControl control(ring.plan);
+  const OpId attend = find_op(ring.plan, PostKind::kAttend, 1), far = find_op(ring.plan, PostKind::kExchange, 2);
+  control.enter(1, 0, attend, 0);
+  const std::uint64_t generation = control.line(1, 0).generation();
+  control.stop({ErrorCode::kInterrupted, {}});
+  EXPECT_THROW(control.wait_ended(1, 0, far), StopLane);
+  EXPECT_THROW(control.begin_wait(1, 0, far), StopLane);
+  EXPECT_THROW(control.end_wait(1, 0), StopLane);
+  EXPECT_EQ(control.line(1, 0).generation(), generation);
 }
 
 TEST(Failure, ARankThatDoesNotComeBackIsLeftBehindAfterTheGracePeriod) {
