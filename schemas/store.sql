@@ -70,7 +70,8 @@ CREATE TABLE strategy (
   name TEXT NOT NULL CHECK (typeof(name) = 'text'),  -- name of the strategy: usp
   label TEXT NOT NULL CHECK (typeof(label) = 'text'),  -- short name with degrees: usp u4 r2
   mode INTEGER NOT NULL CHECK (typeof(mode) = 'integer'),  -- executed, projected or simulated
-  backend TEXT NOT NULL CHECK (typeof(backend) = 'text'),  -- what ran the ranks: threads
+  device TEXT NOT NULL CHECK (typeof(device) = 'text'),  -- what ranks compute on, run.device: cpu
+  backend TEXT NOT NULL CHECK (typeof(backend) = 'text'),  -- what ran the ranks, run.backend: threads
   legal INTEGER NOT NULL CHECK (legal IN (0, 1)),  -- 1 when it can run the workload; problem says why not
   reason TEXT NOT NULL CHECK (typeof(reason) = 'text'),  -- the first problem, empty when legal
   ulysses INTEGER NOT NULL CHECK (typeof(ulysses) = 'integer'),  -- ranks of a Ulysses group

@@ -32,10 +32,7 @@ std::vector<Finding> machine_findings() {
     list.push_back({std::string(fact.name), fact.value.empty() ? "-" : std::string(fact.value)});
   const std::string scratch = default_scratch_folder();
   list.push_back({"scratch files", scratch, access(scratch.c_str(), W_OK | X_OK) == 0});
-  for (const Executor& executor : executors()) {
-    const std::string_view why = executor.unavailable();
-    list.push_back({fmt::format("ranks by {}", executor.backend), std::string(why.empty() ? executor.summary : why)});
-  }
+  for (MachineFact& fact : executor_facts()) list.push_back({std::move(fact.name), std::move(fact.value)});
   for (const MaskImporter& importer : mask_importers()) {
     const std::string_view why = importer.unavailable();
     list.push_back(

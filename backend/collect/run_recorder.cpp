@@ -104,8 +104,7 @@ OpRecorder::EventCounts RunRecorder::ended(int rank, int lane, OpId op, const Op
     RingRecord record;
     record.span = {times.post_ns, times.end_ns, op, facts.name, facts.flags};
     record.run = run_;
-    // Compute that waited tells it like a transfer.
-    if (facts.moves_data || times.post_ns != times.begin_ns) {
+    if (facts.moves_data) {
       record.kind = RingKind::kCollective;
       record.transfer_begin_ns = times.begin_ns;
       record.sequence = facts.sequence;

@@ -81,6 +81,8 @@ class Execution {
   virtual void finish(ExecuteResult& result) = 0;
 };
 
+struct MeasureOptions;
+
 // One row of executors.def.
 struct Executor {
   std::string_view device, backend;         // run.device and run.backend; no two rows have the same pair
@@ -92,6 +94,10 @@ struct Executor {
   // Throws Error when the plan cannot be prepared. REQUIRES: cannot_run() is empty, the activations fit the request,
   // and all arguments but the plan and the request outlive what is returned.
   std::unique_ptr<Execution> (*prepare)(const Plan&, const Request&, const Activations&, const ExecuteOptions&);
+  // Compute times of every rank alone, for measure_compute() (execute/measure.h); nullptr: the device cannot tell them.
+  // REQUIRES: cannot_run() is empty. Throws Error: kActivations, kInterrupted.
+  std::vector<std::vector<std::int64_t>> (*measure)(const Plan&, const Request&, const Activations&,
+                                                    const MeasureOptions&);
 };
 std::span<const Executor> executors();
 // The row of a pair among `rows`; nullptr: there is none.

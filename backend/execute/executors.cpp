@@ -6,6 +6,7 @@
 #include "backend/base/result.h"
 #include "backend/execute/agree.h"
 #include "backend/execute/execute.h"
+#include "backend/execute/measure.h"
 
 namespace spscope {
 namespace {
@@ -88,6 +89,24 @@ ExecuteResult execute(const Plan& plan, const Request& request, const Activation
   }
   execution->finish(result);
   return result;
+}
+
+std::vector<std::vector<std::int64_t>> measure_compute(const Plan& plan, const Request& request,
+                                                       const Activations& activations, std::string_view device,
+                                                       const MeasureOptions& options, std::span<const Executor> rows) {
+  const auto row = std::ranges::find_if(rows, [&](const Executor& executor) {
+    return executor.device == device && executor.measure != nullptr && executor.unavailable().empty();
+  });
+  if (row == rows.end())
+    throw Error(ErrorCode::kCannotExecute, fmt::format("compute on the device \"{}\" cannot be measured", device),
+                "use run.mode = execute or simulate");
+  ExecuteOptions as_executed;
+  as_executed.device = row->device;
+  as_executed.backend = row->backend;
+  as_executed.threads_per_rank = options.threads_per_rank;
+  if (std::vector<Problem> problems = row->cannot_run(plan, as_executed); !problems.empty())
+    throw Error(std::move(problems));
+  return row->measure(plan, request, activations, options);
 }
 
 }  // namespace spscope

@@ -12,6 +12,7 @@
 #include "backend/config/config_text.h"
 #include "backend/config/model.h"
 #include "backend/config/run_config.h"
+#include "backend/execute/execute.h"
 #include "backend/plan/request.h"
 #include "backend/strategies/strategy.h"
 
@@ -38,9 +39,11 @@ struct Job {
   Model model;
   Cluster cluster;
   std::vector<ChosenStrategy> strategies;
+  std::span<const Executor> executors = spscope::executors();  // among which run.device and run.backend name one
 };
 
 // Throws Error with all problems of the config, the overrides and the strategy parameters, with their places.
-Job load_job(const JobFlags& flags, std::int64_t max_memory_bytes = kDefaultMaxMemoryBytes);
+Job load_job(const JobFlags& flags, std::int64_t max_memory_bytes = kDefaultMaxMemoryBytes,
+             std::span<const Executor> executors = executors());
 
 }  // namespace spscope

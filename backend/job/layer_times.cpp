@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backend/config/environment.h"
-#include "backend/execute/cpu/measure.h"
+#include "backend/execute/measure.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/memory.h"
 #include "backend/schedule/schedule.h"
@@ -29,17 +29,16 @@ TimedLayer scheduled(const TimingContext& context, const PlannedLayer& planned,
 TimedLayer project(const TimingContext& context, const PlannedLayer& planned, const Request& request,
                    const Activations& activations) {
   const RunSection& run = context.job.config.run;
-  ExecuteOptions as_executed;
-  as_executed.threads_per_rank = run.threads_per_rank;
-  if (std::vector<Problem> problems = cannot_execute(planned.plan, as_executed); !problems.empty())
-    throw Error(std::move(problems));
   MeasureOptions options;
+  options.threads_per_rank = run.threads_per_rank;
   options.repeats = run.repeats;
   options.warmup = run.warmup;
   options.load = run.measure;
   options.interrupt = context.interrupt;
   options.on_rank = context.on_pass;
-  return scheduled(context, planned, measure_repeats(planned.plan, request, activations, options), Source::kMeasured);
+  return scheduled(context, planned,
+                   measure_compute(planned.plan, request, activations, run.device, options, context.job.executors),
+                   Source::kMeasured);
 }
 
 // What the communicators counted takes the place of what the plan says; both must agree.
@@ -74,7 +73,7 @@ TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& plann
   options.world = context.world;
   options.watchdog_seconds = patience_seconds();
   options.on_run = context.on_pass;
-  ExecuteResult result = execute(planned.plan, request, activations, options);
+  ExecuteResult result = execute(planned.plan, request, activations, options, context.job.executors);
   TimedLayer timed;
   timed.provenance = result.provenance;
   count_usage(timed, planned, result);

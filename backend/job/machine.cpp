@@ -34,6 +34,17 @@ std::string bf16_products() {
 
 }  // namespace
 
+std::vector<MachineFact> executor_facts(std::span<const Executor> rows) {
+  std::vector<MachineFact> facts;
+  for (const Executor& row : rows) {
+    const std::string_view why = row.unavailable();
+    // The default device needs no mention.
+    const std::string device = row.device == rows.front().device ? "" : fmt::format("{} ", row.device);
+    facts.push_back({fmt::format("{}ranks by {}", device, row.backend), std::string(why.empty() ? row.summary : why)});
+  }
+  return facts;
+}
+
 std::vector<MachineFact> machine_facts() {
   utsname system{};
   uname(&system);

@@ -45,6 +45,7 @@ StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, c
   result.name = result.label = chosen.strategy->name;
   result.parameters = chosen.parameters;
   result.mode = job.config.run.mode;
+  result.device = job.config.run.device;
   result.backend = job.config.run.backend;
   result.rank_map = rank_map(job);
   result.problems = chosen.strategy->legal(request, chosen.parameters);

@@ -54,7 +54,8 @@ void require_executor(const Job& job) {
   options.device = job.config.run.device;
   options.backend = job.config.run.backend;
   options.comm = job.config.run.comm;
-  if (std::vector<Problem> problems = unknown_executor(options); !problems.empty()) throw Error(std::move(problems));
+  if (std::vector<Problem> problems = unknown_executor(options, job.executors); !problems.empty())
+    throw Error(std::move(problems));
 }
 
 void require_room_for_ranks(const Job& job, bool processes) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "backend/report/format.h"
 #include "backend/report/judgement.h"
@@ -31,6 +32,15 @@ const RunProvenance* provenance_of(const ModeGroup& group) {
   for (const StrategyResult* s : group.strategies)
     if (s->provenance) return &*s->provenance;
   return nullptr;
+}
+
+// What the ranks of a mode compute on, as a reader writes it: "CPU".
+std::string device_word(const ModeGroup& group) {
+  const auto timed =
+      std::ranges::find_if(group.strategies, [](const StrategyResult* s) { return s->provenance.has_value(); });
+  std::string word = timed != group.strategies.end() ? (*timed)->device : "";
+  std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return word;
 }
 
 // Whether no output of the mode was compared with a reference.
@@ -119,8 +129,10 @@ std::string provenance_line(const ModeGroup& group) {
   if (!p) return "";
   const std::string outputs = unchecked(group) ? ", outputs not checked" : "";
   if (p->compute == Source::kModelled) return "compute modelled, network scheduled" + outputs;
-  if (p->network == Source::kModelled) return "compute measured on CPU, network scheduled" + outputs;
-  return fmt::format("executed on CPU ranks, times measured{}{}", counted(group) ? ", bytes counted" : "", outputs);
+  if (p->network == Source::kModelled)
+    return fmt::format("compute measured on {}, network scheduled{}", device_word(group), outputs);
+  return fmt::format("executed on {} ranks, times measured{}{}", device_word(group),
+                     counted(group) ? ", bytes counted" : "", outputs);
 }
 
 Badges provenance_badges(const ModeGroup& group) {

@@ -84,6 +84,7 @@ void add_identity(const StrategyResult& s, Json& object) {
   object["reason"] = s.legal() ? Json(nullptr) : Json(s.reason());
   object["problems"] = problems_json(s.problems);
   object["mode"] = choice_name(s.mode);
+  object["device"] = s.device;
   object["backend"] = s.backend;
 }
 

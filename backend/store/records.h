@@ -68,7 +68,7 @@ struct StrategyRecord {
   std::string name, label;  // "usp", "usp u4 r2"
   Parameters parameters;
   RunMode mode = RunMode::kExecute;
-  std::string backend;            // "threads"
+  std::string device, backend;    // "cpu", "threads"
   std::vector<Problem> problems;  // why it is illegal; empty when it is legal
   // What the parameters came out as.
   int ulysses = 1, ring = 1;

@@ -149,8 +149,8 @@ void StoreReader::State::read_problems(StrategyRecord& strategy) {
 
 std::vector<StrategyRecord> StoreReader::strategies() const {
   Statement rows(state_->db,
-                 "SELECT strategy_id, workload_id, id, name, label, mode, backend, ulysses, ring, legal FROM strategy "
-                 "ORDER BY strategy_id");
+                 "SELECT strategy_id, workload_id, id, name, label, mode, device, backend, ulysses, ring, legal FROM "
+                 "strategy ORDER BY strategy_id");
   std::vector<StrategyRecord> strategies;
   while (rows.step()) {
     StrategyRecord& s = strategies.emplace_back();
@@ -160,13 +160,14 @@ std::vector<StrategyRecord> StoreReader::strategies() const {
     s.name = rows.text(3);
     s.label = rows.text(4);
     s.mode = State::number(rows, 5, RunMode::kSimulate);
-    s.backend = rows.text(6);
-    s.ulysses = rows.count(7);
-    s.ring = rows.count(8);
+    s.device = rows.text(6);
+    s.backend = rows.text(7);
+    s.ulysses = rows.count(8);
+    s.ring = rows.count(9);
     state_->read_parameters(s);
     state_->read_ranks(s);
     state_->read_problems(s);
-    if (rows.flag(9) != s.legal()) state_->corrupt("a strategy is illegal without a problem, or legal with one");
+    if (rows.flag(10) != s.legal()) state_->corrupt("a strategy is illegal without a problem, or legal with one");
   }
   return strategies;
 }

@@ -123,9 +123,9 @@ WorkloadId StoreWriter::add_workload(const WorkloadRecord& w) {
 StrategyId StoreWriter::add_strategy(const StrategyRecord& s) {
   state_
       ->statement(
-          "INSERT INTO strategy (workload_id, id, name, label, mode, backend, legal, reason, ulysses, ring) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-      .run(s.workload_id, s.id, s.name, s.label, s.mode, s.backend, s.legal(),
+          "INSERT INTO strategy (workload_id, id, name, label, mode, device, backend, legal, reason, ulysses, ring) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      .run(s.workload_id, s.id, s.name, s.label, s.mode, s.device, s.backend, s.legal(),
            s.legal() ? std::string() : s.problems.front().message, s.ulysses, s.ring);
   const StrategyId key{state_->db->last_insert_id()};
   for (const auto& [name, value] : s.parameters.values())

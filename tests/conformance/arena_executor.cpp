@@ -6,8 +6,9 @@
 #include "backend/base/clock.h"
 #include "backend/execute/cpu/cpu_device.h"
 #include "backend/execute/cpu/sum_shares.h"
-#include "backend/execute/lanes/lane_run.h"
+#include "backend/execute/lanes/local_execution.h"
 #include "backend/execute/lanes/traffic_counter.h"
+#include "backend/execute/measure.h"
 #include "backend/execute/program/partner_ops.h"
 #include "tests/conformance/arena_device.h"
 
@@ -107,43 +108,30 @@ class MailCommunicator final : public Communicator {
   TrafficCounter counter_;
 };
 
-class ArenaExecution final : public Execution {
+class ArenaExecution final : public LocalExecution {
  public:
   ArenaExecution(const Plan& plan, const Request& request, const Activations& activations,
                  const ExecuteOptions& options)
-      : activations_(activations), run_(std::make_shared<LaneRun>(plan, options, RankView::all(plan.ranks))) {
-    auto device = std::make_unique<ArenaDevice>(run_->program, request, activations.parameters);
-    device_ = device.get();
-    run_->device = std::move(device);
-  }
+      : LocalExecution(plan, activations, options),
+        device_(make_device<ArenaDevice>(request, activations.parameters)) {}
 
   void allocate() override {
-    device_->allocate();
-    run_->control = std::make_unique<RunControl>(run_->program.plan());
-    run_->communicator = std::make_unique<MailCommunicator>(run_->program, *device_, *run_->control);
-  }
-  void run(int repeat) override {
-    run_->control->reset();
-    run_->communicator->reset();
-    fill_inputs(*run_, activations_);
-    const std::int64_t start_ns = run_lanes(run_, repeat);
-    if (repeat >= 0) timelines_.push_back(timeline_since(start_ns, run_->times));
-  }
-  std::vector<std::int64_t> peak_bytes() const override { return device_->peak_bytes(); }
-  std::vector<std::int64_t> staging_peak_bytes() const override { return run_->staging_peak_bytes(); }
-  void finish(ExecuteResult& result) override {
-    result.timelines = std::move(timelines_);
-    for (const Timeline& timeline : result.timelines) result.makespan_ns.push_back(timeline.makespan_ns());
-    result.traffic = run_->communicator->traffic();
-    result.outputs = gather_outputs(*run_);
+    device_.allocate();
+    lanes().control = std::make_unique<RunControl>(lanes().program.plan(), lanes().options.recorder);
+    lanes().communicator = std::make_unique<MailCommunicator>(lanes().program, device_, *lanes().control);
   }
 
  private:
-  const Activations& activations_;
-  const std::shared_ptr<LaneRun> run_;
-  ArenaDevice* device_ = nullptr;  // of the run
-  std::vector<Timeline> timelines_;
+  ArenaDevice& device_;  // of the run
 };
+
+// A nanosecond for each FLOP.
+std::vector<std::vector<std::int64_t>> measure(const Plan& plan, const Request&, const Activations&,
+                                               const MeasureOptions& options) {
+  std::vector<std::int64_t> ns;
+  for (const Op& op : plan.ops) ns.push_back(communicates(plan.kind_of(op)) ? 0 : op.flops);
+  return std::vector(static_cast<std::size_t>(options.repeats), ns);
+}
 
 }  // namespace
 
@@ -158,7 +146,8 @@ Executor arena_executor() {
           .prepare = [](const Plan& plan, const Request& request, const Activations& activations,
                         const ExecuteOptions& options) -> std::unique_ptr<Execution> {
             return std::make_unique<ArenaExecution>(plan, request, activations, options);
-          }};
+          },
+          .measure = measure};
 }
 
 }  // namespace spscope::testing

@@ -4,7 +4,7 @@ import re
 from tree import Finding, line_of
 
 RULES = {"R6": "tables and files agree"}
-# Table, macro, file of a row. `{}` is the row's name with `-` as `_`.
+# Table, macro, file of a row. `{}` is the row's name with `-` as `_`, `*` any one folder: several may have the file.
 TABLES = [
     ("backend/strategies/strategies.def", "STRATEGY", "backend/strategies/{}.cpp"),
     ("backend/mask/patterns.def", "PATTERN", "backend/mask/pattern_{}.cpp"),
@@ -13,6 +13,7 @@ TABLES = [
     ("backend/report/sections.def", "SECTION", "backend/report/section_{}.cpp"),
     ("backend/cli/commands.def", "COMMAND", "backend/cli/cmd_{}.cpp"),
     ("backend/cli/commands.def", "COMMAND", "backend/cli/help/{}.md"),
+    ("backend/execute/executors.def", "EXECUTOR", "backend/execute/*/{}_executor.cpp"),
 ]
 # In a folder whose files have no prefix, a plug-in is known by the function it defines.
 STRATEGY_FUNCTION = re.compile(r"^void plan_(\w+)\(PlanBuilder&[^{;]*const Decision&", re.MULTILINE)
@@ -28,9 +29,10 @@ def files_of(tree, pattern):
     """Names for which a file of this pattern exists; a pattern without prefix asks the text."""
     folder, _, form = pattern.rpartition("/")
     prefix, suffix = form.split("{}")
-    found = [p for p in tree.with_suffix(suffix, under=f"{folder}/{prefix}") if p.count("/") == pattern.count("/")]
+    shape = re.compile(re.escape(pattern).replace(r"\*", "[^/]+").replace(r"\{\}", r"([^/]+)"))
+    found = {path: m.group(1) for path in tree.with_suffix(suffix) if (m := shape.fullmatch(path))}
     if prefix or suffix != ".cpp":
-        return {path[len(folder) + 1 + len(prefix):-len(suffix)]: path for path in found}
+        return {name: path for path, name in found.items()}
     return {name: path for path in found for name in STRATEGY_FUNCTION.findall(tree.text(path))}
 
 

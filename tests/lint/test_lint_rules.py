@@ -107,6 +107,8 @@ class Text(ToyTree):
 
 class Tables(ToyTree):
     FILES = {"backend/mask/patterns.def": 'PATTERN(dense, "all")\n', "backend/mask/pattern_dense.cpp": "",
+             "backend/execute/executors.def": "EXECUTOR(mpi)\n", "backend/execute/mpi/mpi_executor.cpp": "",
+             "backend/execute/no_mpi/mpi_executor.cpp": "", "backend/execute/executors.cpp": "",
              "backend/strategies/strategies.def": 'STRATEGY(ring, "hops")\n',
              "backend/strategies/ring.cpp": "void plan_ring(PlanBuilder& b, const Decision&) {}\n", "backend/strategies/balance.cpp": "",
              "backend/base/error_codes.def": 'ERROR_CODE(7, kFile, "no file")\n',
@@ -115,7 +117,8 @@ class Tables(ToyTree):
 
     def broken(self, **changed):
         paths = {"page": "docs/strategies.md", "def": "backend/mask/patterns.def", "file": "backend/mask/pattern_more.cpp",
-                 "strategy": "backend/strategies/more.cpp", "doc": "docs/troubleshooting.md"}
+                 "strategy": "backend/strategies/more.cpp", "doc": "docs/troubleshooting.md",
+                 "executors": "backend/execute/executors.def", "executor": "backend/execute/cuda/cuda_executor.cpp"}
         return [path for _, path, _ in self.rules(check_tables, {**self.FILES, **{paths[k]: v for k, v in changed.items()}})]
 
     def test_rows_and_files_agree(self):
@@ -129,6 +132,11 @@ class Tables(ToyTree):
         self.assertEqual(self.broken(strategy="void plan_more(PlanBuilder& b,\n   const Decision&) {}\n"),
                          ["backend/strategies/more.cpp"])
         self.assertEqual(self.broken(strategy="void plan_part(PlanBuilder& b) {}\n"), [])
+
+    def test_executors_lie_in_folders_of_their_devices(self):
+        self.assertEqual(self.broken(executor=""), ["backend/execute/cuda/cuda_executor.cpp"])
+        self.assertEqual(self.broken(executors="EXECUTOR(mpi)\nEXECUTOR(cuda)\n"), ["backend/execute/executors.def"])
+        self.assertEqual(self.broken(executors="EXECUTOR(mpi)\nEXECUTOR(cuda)\n", executor=""), [])
 
     def test_each_strategy_has_its_section_and_picture(self):
         self.assertEqual(self.broken(page="## ring\n"), ["docs/strategies.md"])

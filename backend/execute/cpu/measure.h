@@ -1,34 +1,20 @@
-// measure(): the compute of a plan, every rank alone and one rank at a time, on one core of this machine. It is what
-// `project` puts on the cluster's ranks: real kernels on real tiles, without the disturbance of running many ranks on
-// few cores.
+// measure(): the compute of a plan, every rank alone and one rank at a time, on one core of this machine: real kernels
+// on real tiles, without the disturbance of running many ranks on few cores. With MeasureLoad::kLoaded, a second thread
+// runs the same op on buffers of its own at the same time, as when every core is a rank.
 //
 // A rank runs its compute ops in program order on its own buffers. Nothing is communicated: q, k and v are parts of the
 // layer's input wherever they travel, so what a message would bring is filled in from there, outside the timed part.
 // Times are CPU times of the thread, so a program that takes the core away for a while does not count.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
-#include "backend/config/run_config.h"
-#include "backend/execute/activations.h"
-#include "backend/plan/request.h"
+#include "backend/execute/measure.h"
 
 namespace spscope {
 
-struct MeasureOptions {
-  int repeats = 3, warmup = 1;
-  // kLoaded: a second thread runs the same op on buffers of its own at the same time, as when every core is a rank.
-  MeasureLoad load = MeasureLoad::kAlone;
-  // measure() throws Error(kInterrupted) between kernel calls once it is set.
-  const std::atomic<bool>* interrupt = nullptr;
-  std::function<void(int done_ranks, int ranks)> on_rank;
-};
-
-// Nanoseconds of each op by OpId, for every repeat; 0 for communication. Ops of different ranks in one repeat did not
-// run at the same time, so repeats say how much a rank's times vary. Requires and throws what measure() does.
+// measure_compute() of the processor. Requires and throws what measure() does.
 std::vector<std::vector<std::int64_t>> measure_repeats(const Plan& plan, const Request& request,
                                                        const Activations& activations,
                                                        const MeasureOptions& options = {});

@@ -1,57 +1,31 @@
 // The thread executor: all ranks are threads of this process (lane_run.h), and messages are copies.
 #include <array>
+#include <memory>
 
-#include "backend/base/cores.h"
 #include "backend/execute/cpu/cpu_device.h"
+#include "backend/execute/cpu/measure.h"
 #include "backend/execute/cpu/thread_communicator.h"
-#include "backend/execute/lanes/lane_run.h"
+#include "backend/execute/lanes/local_execution.h"
 
 namespace spscope {
 namespace {
 
-class ThreadsExecution final : public Execution {
+class ThreadsExecution final : public LocalExecution {
  public:
   ThreadsExecution(const Plan& plan, const Request& request, const Activations& activations,
                    const ExecuteOptions& options)
-      : activations_(activations), run_(std::make_shared<LaneRun>(plan, options, RankView::all(plan.ranks))) {
-    auto device = std::make_unique<CpuDevice>(run_->program, request, activations.parameters);
-    device_ = device.get();
-    run_->device = std::move(device);
-  }
+      : LocalExecution(plan, activations, options), device_(make_device<CpuDevice>(request, activations.parameters)) {}
 
   void allocate() override {
-    const Plan& plan = run_->program.plan();
-    device_->allocate(run_->options.poison);
-    run_->control = std::make_unique<RunControl>(plan, run_->options.recorder);
-    run_->communicator =
-        std::make_unique<ThreadCommunicator>(plan, device_->memory(), *run_->control, run_->options.ranks_per_node);
-  }
-
-  void run(int repeat) override {
-    run_->control->reset();
-    run_->communicator->reset();
-    fill_inputs(*run_, activations_);
-    const std::int64_t start_ns = run_lanes(run_, repeat);
-    if (repeat >= 0) timelines_.push_back(timeline_since(start_ns, run_->times));
-  }
-
-  std::vector<std::int64_t> peak_bytes() const override { return run_->device->peak_bytes(); }
-  std::vector<std::int64_t> staging_peak_bytes() const override { return run_->staging_peak_bytes(); }
-
-  void finish(ExecuteResult& result) override {
-    for (const Timeline& timeline : timelines_) result.makespan_ns.push_back(timeline.makespan_ns());
-    result.timelines = std::move(timelines_);
-    result.traffic = run_->communicator->traffic();
-    result.outputs = gather_outputs(*run_);
-    if (run_->program.plan().ranks * run_->options.threads_per_rank > usable_cores())
-      result.provenance.timing = Timing::kOversubscribed;
+    const Plan& plan = lanes().program.plan();
+    device_.allocate(lanes().options.poison);
+    lanes().control = std::make_unique<RunControl>(plan, lanes().options.recorder);
+    lanes().communicator =
+        std::make_unique<ThreadCommunicator>(plan, device_.memory(), *lanes().control, lanes().options.ranks_per_node);
   }
 
  private:
-  const Activations& activations_;
-  const std::shared_ptr<LaneRun> run_;
-  CpuDevice* device_ = nullptr;  // of the run
-  std::vector<Timeline> timelines_;
+  CpuDevice& device_;  // of the run
 };
 
 std::unique_ptr<Execution> prepare(const Plan& plan, const Request& request, const Activations& activations,
@@ -69,7 +43,8 @@ Executor executor_threads() {
           .summary = "a thread of this process for each lane of each rank; real messages through memory",
           .unavailable = [] { return std::string_view(); },
           .cannot_run = cpu_cannot_run,
-          .prepare = prepare};
+          .prepare = prepare,
+          .measure = measure_repeats};
 }
 
 }  // namespace spscope

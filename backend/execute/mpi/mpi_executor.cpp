@@ -14,6 +14,7 @@
 #include "backend/base/result.h"
 #include "backend/execute/agree.h"
 #include "backend/execute/cpu/cpu_device.h"
+#include "backend/execute/cpu/measure.h"
 #include "backend/execute/lanes/lane_run.h"
 #include "backend/execute/mpi/mpi_check.h"
 #include "backend/execute/mpi/mpi_communicator.h"
@@ -398,7 +399,8 @@ Executor executor_mpi() {
           .summary = "a process for each rank; memory shared inside a node, messages between nodes",
           .unavailable = mpi_unavailable,
           .cannot_run = cpu_cannot_run,
-          .prepare = prepare};
+          .prepare = prepare,
+          .measure = measure_repeats};
 }
 
 }  // namespace spscope

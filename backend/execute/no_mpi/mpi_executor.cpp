@@ -21,7 +21,8 @@ Executor executor_mpi() {
           .unavailable = mpi_unavailable,
           .cannot_run = [](const Plan&, const ExecuteOptions&) { return std::vector<Problem>(); },
           .prepare = [](const Plan&, const Request&, const Activations&, const ExecuteOptions&)
-              -> std::unique_ptr<Execution> { throw Error(ErrorCode::kUnavailable, std::string(mpi_unavailable())); }};
+              -> std::unique_ptr<Execution> { throw Error(ErrorCode::kUnavailable, std::string(mpi_unavailable())); },
+          .measure = nullptr};
 }
 
 }  // namespace spscope

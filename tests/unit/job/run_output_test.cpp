@@ -29,7 +29,7 @@ class RunInto : public ::testing::Test {
     StrategyRecord strategy;
     strategy.workload_id = target.head->add_workload(workload);
     strategy.id = strategy.name = strategy.label = "ring";
-    strategy.backend = "threads";
+    strategy.device = "cpu", strategy.backend = "threads";
     RunRecord run;
     run.strategy_id = target.head->add_strategy(strategy);
     run.plan_id = target.head->add_plan(plan_);

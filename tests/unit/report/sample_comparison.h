@@ -12,7 +12,7 @@ inline StrategyResult sample_strategy(std::string id, std::string label) {
   s.name = label.substr(0, label.find(' '));
   s.label = std::move(label);
   s.mode = RunMode::kProject;
-  s.backend = "threads";
+  s.device = "cpu", s.backend = "threads";
   s.provenance = RunProvenance{Source::kMeasured, Source::kModelled, Timing::kClean};
   s.repeats = 5;
   s.rank_map = {0, 0, 1, 1};
@@ -141,7 +141,7 @@ inline StrategyResult sample_refused() {
   s.name = "ulysses";
   s.label = "ulysses u16";
   s.mode = RunMode::kProject;
-  s.backend = "threads";
+  s.device = "cpu", s.backend = "threads";
   s.problems = {{ErrorCode::kStrategyIllegal,
                  "strategy.ulysses",
                  "16 ranks exceed the 12 heads of wan2.1-t2v-1.3b",

@@ -54,9 +54,9 @@ TEST_F(Store, KeepsStrategies) {
   const std::vector<StrategyRecord> strategies = StoreReader(path_).strategies();
   ASSERT_EQ(strategies.size(), 2u);
   const StrategyRecord &s = strategies[0], expected = sample_strategy(s.workload_id);
-  EXPECT_EQ(std::tie(s.id, s.name, s.label, s.parameters, s.mode, s.backend, s.ulysses, s.ring),
-            std::tie(expected.id, expected.name, expected.label, expected.parameters, expected.mode, expected.backend,
-                     expected.ulysses, expected.ring));
+  EXPECT_EQ(std::tie(s.id, s.name, s.label, s.parameters, s.mode, s.device, s.backend, s.ulysses, s.ring),
+            std::tie(expected.id, expected.name, expected.label, expected.parameters, expected.mode, expected.device,
+                     expected.backend, expected.ulysses, expected.ring));
   EXPECT_EQ(std::tie(s.rank_map, s.ulysses_groups, s.ring_groups),
             std::tie(expected.rank_map, expected.ulysses_groups, expected.ring_groups));
   EXPECT_TRUE(s.legal());

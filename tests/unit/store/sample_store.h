@@ -108,7 +108,8 @@ inline WorkloadRecord sample_workload() {
 inline StrategyRecord sample_strategy(WorkloadId workload) {
   StrategyRecord s;
   s.workload_id = workload;
-  s.id = "usp-2", s.name = "usp", s.label = "usp u2 r2", s.mode = RunMode::kProject, s.backend = "threads";
+  s.id = "usp-2", s.name = "usp", s.label = "usp u2 r2", s.mode = RunMode::kProject, s.device = "cpu",
+  s.backend = "threads";
   s.parameters.set("ulysses", std::int64_t{2});
   s.parameters.set("order", std::string("cyclic"));
   s.parameters.set("share", 0.1);
@@ -143,7 +144,8 @@ inline void write_sample(const std::string& path, const WriteOptions& options, c
   const StrategyId strategy = writer.add_strategy(sample_strategy(workload));
   StrategyRecord illegal;
   illegal.workload_id = workload;
-  illegal.id = "ulysses-16", illegal.name = "ulysses", illegal.label = "ulysses u16", illegal.backend = "threads";
+  illegal.id = "ulysses-16", illegal.name = "ulysses", illegal.label = "ulysses u16", illegal.device = "cuda",
+  illegal.backend = "threads";
   illegal.problems = {{ErrorCode::kStrategyIllegal, "ulysses", "16 ranks exceed 4 heads", "use 4", {"a.toml", 3, 5}}};
   writer.add_strategy(illegal);
   const PlanId plan_id = writer.add_plan(plan);
