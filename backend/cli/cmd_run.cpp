@@ -9,9 +9,7 @@
 #include "backend/cli/run_printer.h"
 #include "backend/config/environment.h"
 #include "backend/job/run_size.h"
-#include "backend/launch/launch_ranks.h"
-#include "backend/launch/rank_main.h"
-#include "backend/launch/run_in_process.h"
+#include "backend/launch/launch.h"
 #include "backend/launch/stop_signals.h"
 
 namespace spscope {
@@ -107,7 +105,7 @@ int run_with(CommandContext& context, const RunFlags& flags, RunPrinter& printer
                            : run_in_process(setup, output, page, stop, printer);
 
     // The shards become OUT, and what OUT holds is printed.
-    return finish_run(output, setup, end, page, printer);
+    return merge_and_report(output, setup, end, page, printer);
   });
 }
 

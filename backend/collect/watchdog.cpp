@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace spscope {
 namespace {
@@ -88,6 +89,7 @@ void Watchdog::find_stuck(const WatchedProcess& process, std::size_t number, std
   for (const NowPage::Line& line : page.lines) {
     const auto [at, is_new] = seen_.try_emplace({line.rank, line.lane}, Seen{line.now, now_ns, cpu_ns});
     Seen& seen = at->second;
+    changed_ |= is_new || seen.now != line.now;
     if (seen.now != line.now) seen = {line.now, now_ns, cpu_ns};
   }
   for (int rank = page.owner.first_rank; rank < page.owner.first_rank + page.owner.ranks; ++rank) {
@@ -135,9 +137,33 @@ RankFinding Watchdog::describe(const StuckLane& lane, const WatchedProcess& proc
   return found;
 }
 
+void Watchdog::note_change(std::span<const WatchedProcess> processes, std::int64_t now_ns) {
+  std::size_t num_lines = 0;
+  looked_ = {now_ns, 0};
+  for (const WatchedProcess& process : processes) {
+    num_lines += process.page.lines.size();
+    const bool works = std::ranges::any_of(
+        process.page.lines, [](const NowPage::Line& line) { return line.now.inside_op() && !waits(line.now); });
+    if (works && process.facts) looked_.cpu_ns += process.facts->cpu_ns;
+  }
+  changed_ |= std::exchange(num_lines_, num_lines) != num_lines;
+  if (changed_) quiet_since_ = looked_;
+}
+
+bool Watchdog::quiet_for(double seconds) {
+  const double quiet = static_cast<double>(looked_.now_ns - quiet_since_.now_ns) * 1e-9;
+  if (quiet <= seconds) return false;
+  const double used = static_cast<double>(looked_.cpu_ns - quiet_since_.cpu_ns) * 1e-9;
+  if (used < kBusyShare * quiet) return true;
+  quiet_since_ = looked_;  // somebody computes: it may take as long again
+  return false;
+}
+
 std::vector<RankFinding> Watchdog::look(std::span<const WatchedProcess> processes, std::int64_t now_ns) {
   std::vector<StuckLane> stuck;
+  changed_ = false;
   for (std::size_t i = 0; i < processes.size(); ++i) find_stuck(processes[i], i, now_ns, stuck);
+  note_change(processes, now_ns);
   judge_lanes(stuck);
   std::vector<RankFinding> findings;
   for (const StuckLane& lane : stuck) findings.push_back(describe(lane, processes[lane.tag], now_ns));

@@ -60,6 +60,8 @@ class Watchdog {
   explicit Watchdog(double patience_seconds, std::function<std::string(const LaneNow&)> op_name = {});
   // What is wrong now, the cause first. A process that ended or was stopped is reported at once.
   std::vector<RankFinding> look(std::span<const WatchedProcess> processes, std::int64_t now_ns);
+  // Whether, as of the last look(), no lane has changed for so long while no process used CPU time for an op.
+  bool quiet_for(double seconds);
 
  private:
   struct Seen {
@@ -68,12 +70,21 @@ class Watchdog {
   };
   void find_stuck(const WatchedProcess& process, std::size_t number, std::int64_t now_ns,
                   std::vector<StuckLane>& stuck);
+  void note_change(std::span<const WatchedProcess> processes, std::int64_t now_ns);
   RankFinding describe(const StuckLane& lane, const WatchedProcess& process, std::int64_t now_ns) const;
   std::string describe(const StuckLane& lane) const;
 
   double patience_seconds_;
   std::function<std::string(const LaneNow&)> op_name_;
   std::map<std::pair<int, int>, Seen> seen_;  // by rank and lane
+  std::size_t num_lines_ = 0;                 // of the last look()
+  bool changed_ = false;                      // whether the last look() found a lane elsewhere than before
+  // Of the last look(), and of when a lane changed last: the time, and what processes with a lane inside an op that
+  // waits for nobody had used of CPU time.
+  struct Moment {
+    std::int64_t now_ns = 0, cpu_ns = 0;
+  };
+  Moment looked_, quiet_since_;
 };
 
 }  // namespace spscope

@@ -60,7 +60,7 @@ RunRecord begun_run(const LayerOfJob& where, const StoredStrategy& strategy, con
   return record;
 }
 
-void finish_run(StoreWriter& head, const LayerOfJob& where, const RunLayer& run, std::optional<std::int64_t> bound) {
+void store_run(StoreWriter& head, const LayerOfJob& where, const RunLayer& run, std::optional<std::int64_t> bound) {
   RunRecord record = begun_run(where, *run.strategy, run.planned);
   record.plan_id = head.add_plan(run.planned.plan);
   record.provenance = run.timed.provenance;
@@ -246,7 +246,7 @@ void finish_layer(RunningJob& running, const LayerOfJob& where, const std::vecto
   StoreWriter& head = *running.target.head;
   store_masks(head, running.workload, where);
   const std::optional<std::int64_t> bound = bound_of(running.job, where.request);
-  for (const RunLayer& run : runs) finish_run(head, where, run, bound);
+  for (const RunLayer& run : runs) store_run(head, where, run, bound);
   if (running.options.add_to_layer) running.options.add_to_layer(head);
   head.checkpoint();
 }

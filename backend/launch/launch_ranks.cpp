@@ -1,4 +1,4 @@
-#include "backend/launch/launch_ranks.h"
+#include "backend/launch/launch.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

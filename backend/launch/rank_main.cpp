@@ -1,4 +1,4 @@
-#include "backend/launch/rank_main.h"
+#include "backend/launch/launch.h"
 
 #include <fmt/format.h>
 

@@ -15,8 +15,6 @@ constexpr std::int64_t kLookEveryNs = 20'000'000;
 constexpr std::int64_t kLookShare = 20;  // of the launcher's time: a twentieth, however many ranks there are
 // Before a stop counts as over: mpirun lets a stopped rank go on, to end it a second later.
 constexpr std::int64_t kGoesOnNs = 3'000'000'000;
-// Processes inside ops that use less than this share of a core, all together, compute nothing.
-constexpr double kQuietShare = 0.05;
 
 double seconds_between(std::int64_t begin_ns, std::int64_t end_ns) {
   return static_cast<double>(end_ns - begin_ns) * 1e-9;
@@ -67,7 +65,7 @@ bool RankWatch::look() {
   if (lost_ || gave_up_ || begin_ns < next_look_ns_) return !gave_up_;
   const std::vector<WatchedProcess> processes = read_processes();
   const std::vector<RankFinding> findings = watchdog_.look(processes, begin_ns);
-  const bool quiet = is_quiet(processes, begin_ns);
+  const bool quiet = watchdog_.quiet_for(give_up_seconds_);  // so that the ranks will not end by themselves
   const bool leaving = std::ranges::any_of(processes, [](const WatchedProcess& p) { return p.page.complete; });
   follow_stops(findings, leaving, begin_ns);
   tell_slow(findings);
@@ -90,26 +88,6 @@ bool RankWatch::look() {
   const std::int64_t end_ns = now_ns();
   next_look_ns_ = end_ns + std::max(kLookEveryNs, kLookShare * (end_ns - begin_ns));
   return !gave_up_;
-}
-
-// Whether nobody has done anything for so long that the ranks will not end by themselves.
-bool RankWatch::is_quiet(const std::vector<WatchedProcess>& processes, std::int64_t now_ns) {
-  std::vector<std::pair<int, LaneNow>> lanes;
-  std::int64_t cpu_ns = 0;
-  for (const WatchedProcess& process : processes) {
-    bool works = false;
-    for (const NowPage::Line& line : process.page.lines) {
-      lanes.emplace_back(line.rank, line.now);
-      works |= line.now.inside_op() && !waits(line.now);
-    }
-    if (works && process.facts) cpu_ns += process.facts->cpu_ns;
-  }
-  const double seconds = seconds_between(quiet_since_ns_, now_ns);
-  const double used = static_cast<double>(cpu_ns - quiet_cpu_ns_) * 1e-9;
-  const bool over = seconds > give_up_seconds_;
-  if (lanes == seen_ && !(over && used >= kQuietShare * seconds)) return over;
-  seen_ = std::move(lanes), quiet_since_ns_ = now_ns, quiet_cpu_ns_ = cpu_ns;
-  return false;
 }
 
 // `leaving`: a rank has told all it had to, so that mpirun may be ending the others: that a stop is over is not known

@@ -50,7 +50,6 @@ class RankWatch {
     bool told = false;                          // that it went on
   };
   std::vector<WatchedProcess> read_processes() const;
-  bool is_quiet(const std::vector<WatchedProcess>& processes, std::int64_t now_ns);
   void follow_stops(const std::vector<RankFinding>& findings, bool leaving, std::int64_t now_ns);
   void tell_went_on(Stop& stop);
   void tell_slow(const std::vector<RankFinding>& findings);
@@ -71,10 +70,6 @@ class RankWatch {
   std::map<int, OpId> told_slow_;  // by rank
   bool gave_up_ = false;
   std::optional<RankFinding> cause_;
-
-  // The last moment when any lane did something, and what those that compute had used of CPU time then.
-  std::vector<std::pair<int, LaneNow>> seen_;
-  std::int64_t quiet_since_ns_ = 0, quiet_cpu_ns_ = 0;
 };
 
 }  // namespace spscope

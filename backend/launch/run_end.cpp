@@ -113,8 +113,8 @@ int report_run(const RunOutput* output, const RunSetup& setup, const RunEnd& end
   return interrupted ? kExitFailed : code;
 }
 
-int finish_run(RunOutput& output, const RunSetup& setup, const RunEnd& end, const ProgressPage& page,
-               RunListener& listener) {
+int merge_and_report(RunOutput& output, const RunSetup& setup, const RunEnd& end, const ProgressPage& page,
+                     RunListener& listener) {
   if (!end.has_shards) return report_run(&output, setup, end, std::nullopt, page, listener);
   const Result<MergeReport> report = capture([&] { return merge_run(output, setup, end); });
   if (report) return report_run(&output, setup, end, *report, page, listener);

@@ -1,8 +1,8 @@
 // The end of a run, the same whoever ran its ranks: the shards become OUT, the listener shows what it holds, and the
 // progress page says how the run ended.
 //
-//   run_in_process   ranks are threads of this process, or there are none    finish_run
-//   launch_ranks     ranks are processes that this one started               finish_run
+//   run_in_process   ranks are threads of this process, or there are none    merge_and_report
+//   launch_ranks     ranks are processes that this one started               merge_and_report
 //   rank_main        this process is one of the ranks                        merge_run together, then report_run
 #pragma once
 
@@ -63,9 +63,9 @@ MergeReport merge_run(RunOutput& output, const RunSetup& setup, const RunEnd& en
 // Error that ended the run.
 int report_run(const RunOutput* output, const RunSetup& setup, const RunEnd& end,
                const std::optional<MergeReport>& report, const ProgressPage& page, RunListener& listener);
-// Both, where this process alone makes OUT.
-int finish_run(RunOutput& output, const RunSetup& setup, const RunEnd& end, const ProgressPage& page,
-               RunListener& listener);
+// merge_run(), then report_run(), where this process alone makes OUT.
+int merge_and_report(RunOutput& output, const RunSetup& setup, const RunEnd& end, const ProgressPage& page,
+                     RunListener& listener);
 
 // Calls `run` and says on the page how it ended. REQUIRES: the folder of the run is still there, so that those who
 // watch it learn of the end. The exit code, or an Error.

@@ -1,4 +1,4 @@
-#include "backend/launch/run_in_process.h"
+#include "backend/launch/launch.h"
 
 #include "backend/collect/collection.h"
 #include "backend/job/run_size.h"

@@ -234,14 +234,14 @@ Error StopReason::error() const {
   return {code, fault.message, "see the message of the rank; all other ranks were stopped"};
 }
 
-void RunControl::mirror(int rank, int lane, const LaneNow& now, std::uint64_t generation, std::int64_t heard_ns) {
+void RunControl::mirror(int rank, int lane, const LaneNow& now, std::uint64_t generation, std::int64_t reported_ns) {
   board_.writable[index_of(rank, lane)]->mirror(now, generation);
-  if (!board_.heard_ns.empty()) board_.heard_ns[at(rank)] = heard_ns;
+  if (!board_.reported_ns.empty()) board_.reported_ns[at(rank)] = reported_ns;
 }
 
 void RunControl::forget(int rank) {
   for (int lane = 0; lane < plan_.lanes; ++lane) board_.writable[index_of(rank, lane)]->publish(LaneNow());
-  if (!board_.heard_ns.empty()) board_.heard_ns[at(rank)] = 0;
+  if (!board_.reported_ns.empty()) board_.reported_ns[at(rank)] = 0;
 }
 
 // Every lane that is inside an op, and each rank whose process cannot go on; the cause first.

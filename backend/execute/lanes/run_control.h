@@ -69,7 +69,8 @@ struct ControlBoard {
   // By rank, by lane: a line with the same content, for processes that cannot map the one of `writable`; nullptr: none.
   // Empty: none at all.
   std::vector<NowLine*> copies;
-  std::span<std::atomic<std::int64_t>> heard_ns;          // by rank of another node: when its lines came; 0: not yet
+  std::span<std::atomic<std::int64_t>>
+      reported_ns;  // by rank of another node: when its lines were last reported; 0: not yet
   std::vector<std::shared_ptr<const NowPageView>> pages;  // that lines lie in
 };
 
@@ -130,9 +131,11 @@ class RunControl {
   // What a lane does; of ranks of other nodes, as last reported.
   const NowLine& line(int rank, int lane) const { return *board_.lines[index_of(rank, lane)]; }
   // By one thread: what a rank of another node reported, and when.
-  void mirror(int rank, int lane, const LaneNow& now, std::uint64_t generation, std::int64_t heard_ns);
+  void mirror(int rank, int lane, const LaneNow& now, std::uint64_t generation, std::int64_t reported_ns);
   void forget(int rank);  // drops what it reported
-  std::int64_t heard_ns(int rank) const { return board_.heard_ns.empty() ? 0 : board_.heard_ns[at(rank)].load(); }
+  std::int64_t reported_ns(int rank) const {
+    return board_.reported_ns.empty() ? 0 : board_.reported_ns[at(rank)].load();
+  }
 
  private:
   enum State : std::int32_t { kIdle = 0, kPosted = 1, kEnded = 2 };

@@ -169,7 +169,7 @@ void MpiCommunicator::run(const Transfer& transfer, OpTimes& times) {
 }
 
 void MpiCommunicator::ended(OpId op) {
-  for (int rank : waiting_[at(op)]) messages_.tell_ended(op, rank);
+  for (int rank : waiting_[at(op)]) messages_.send_ended(op, rank);
 }
 
 // Ranks of this node take from this rank's memory; what others get is a message of its own.
@@ -179,7 +179,7 @@ void MpiCommunicator::post(const Transfer& transfer) {
     if (part.src == transfer.rank && part.dst != transfer.rank && is_near(part.dst)) add_once(takers, part.dst);
   control_.set_posted(transfer.op, static_cast<int>(takers.size()));
   for (int partner : transfer.partners)
-    if (!is_near(partner)) messages_.tell_posted(transfer.op, partner);
+    if (!is_near(partner)) messages_.send_posted(transfer.op, partner);
 }
 
 void MpiCommunicator::meet_partners(const Transfer& transfer) {
@@ -238,7 +238,7 @@ void MpiCommunicator::add_up(const Transfer& transfer, Messages& far) {
 void MpiCommunicator::pull(const Transfer& transfer, Messages& far) {
   for (int source : far.sources()) {
     far.receive_from(source);
-    messages_.ask_for(transfer.op, source);
+    messages_.request_pull(transfer.op, source);
   }
   for (const TransferPart& part : transfer.parts) {
     if (!is_near(part.src)) continue;

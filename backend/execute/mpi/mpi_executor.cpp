@@ -54,7 +54,7 @@ struct Board {
     next(stop, 1);
     next(control.ops, num_ops);
     next(lanes, num_lanes);
-    next(control.heard_ns, num_ranks);
+    next(control.reported_ns, num_ranks);
     next(slots, num_slots);
     next(accounts, num_ranks);
     control.stop = stop.data();
@@ -166,7 +166,7 @@ SystemView system_view(const MpiWorld& world, const mpi::NodeMessages& messages)
   };
   SystemView view;
   view.why_lost = [&world, &messages, is_near, is_stopped](int rank) -> std::string {
-    // The first process of the node is the one that hears of others.
+    // The first process of the node receives the reports of others.
     if (!is_near(rank)) return is_stopped(world.ranks_of_node().front()) ? "" : messages.silence(rank);
     if (!is_stopped(rank)) return {};
     const int pid = world.place(rank).pid;
@@ -297,8 +297,8 @@ void collect(MpiWorld& world, const Plan& plan, LaneRun& run, int repeats, RankR
   result.outputs = run.program.outputs().gather(held);
 }
 
-// One repeat. The board is cleared between two barriers, when no lane of any process runs and no process takes notes of
-// the last repeat any more: one that is heard late would stand on the clear board.
+// One repeat. The board is cleared between two barriers, when no lane of any process runs and no process
+// handles messages of the last repeat any more: a late one would set a flag of the clear board.
 void run_pass(MpiWorld& world, const std::shared_ptr<LaneRun>& run, MpiCommunicator& communicator,
               const Activations& activations, int repeat, RankResult& mine) {
   communicator.messages().begin_pass(world.next_pass());

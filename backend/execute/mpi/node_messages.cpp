@@ -13,9 +13,9 @@
 namespace spscope::mpi {
 namespace {
 
-constexpr int kNoteTag = 1, kStopTag = 2, kReportTag = 3;  // on the communicator of control messages
-constexpr double kMostReportSeconds = 1;                   // between two reports of what a rank's lanes do
-constexpr int kMissed = 5;                                 // of these, until a rank counts as lost
+constexpr int kOpTag = 1, kStopTag = 2, kReportTag = 3;  // on the communicator of control messages
+constexpr double kMaxReportSeconds = 1;                  // between two reports of the lanes of a rank
+constexpr int kMaxMissed = 5;                            // reports, until a rank counts as lost
 
 std::int64_t bytes_of(const BufferStore& store, const Transfer& transfer, bool push, int rank) {
   std::int64_t bytes = 0;
@@ -32,8 +32,8 @@ bool has_left(MPI_Request& request) {
   return done != 0;
 }
 
-// A message that has come.
-struct Heard {
+// A message that has arrived.
+struct Received {
   int from = 0;
   std::vector<std::byte> bytes;
   template <typename T>
@@ -44,27 +44,27 @@ struct Heard {
   }
 };
 
-// The next control message with this tag, if one has come.
-std::optional<Heard> hear(MPI_Comm control, int tag) {
+// The next control message with this tag, if one has arrived.
+std::optional<Received> try_receive(MPI_Comm control, int tag) {
   int there = 0, count = 0;
   MPI_Status status;
   MPI_Message message;
   check(MPI_Improbe(MPI_ANY_SOURCE, tag, control, &there, &message, &status));
   if (there == 0) return std::nullopt;
   check(MPI_Get_count(&status, MPI_BYTE, &count));
-  Heard heard{status.MPI_SOURCE, std::vector<std::byte>(static_cast<std::size_t>(count))};
-  check(MPI_Mrecv(heard.bytes.data(), count, MPI_BYTE, &message, &status));
-  return heard;
+  Received received{status.MPI_SOURCE, std::vector<std::byte>(static_cast<std::size_t>(count))};
+  check(MPI_Mrecv(received.bytes.data(), count, MPI_BYTE, &message, &status));
+  return received;
 }
 
 // One rank of each other node.
-std::vector<int> ranks_to_tell(const MpiWorld& world) {
+std::vector<int> find_node_peers(const MpiWorld& world) {
   std::vector<int> ranks;
-  std::vector<bool> told(static_cast<std::size_t>(world.num_nodes()), false);
-  told[static_cast<std::size_t>(world.node_of(world.rank()))] = true;
+  std::vector<bool> seen(static_cast<std::size_t>(world.num_nodes()), false);
+  seen[static_cast<std::size_t>(world.node_of(world.rank()))] = true;
   for (int rank = 0; rank < world.size(); ++rank)
-    if (const auto node = static_cast<std::size_t>(world.node_of(rank)); !told[node])
-      told[node] = true, ranks.push_back(rank);
+    if (const auto node = static_cast<std::size_t>(world.node_of(rank)); !seen[node])
+      seen[node] = true, ranks.push_back(rank);
   return ranks;
 }
 
@@ -75,11 +75,11 @@ NodeMessages::NodeMessages(MpiWorld& world, LaneRun& run, BufferStore& memory, T
       run_(run),
       memory_(memory),
       counter_(counter),
-      tell_to_(ranks_to_tell(world)),
-      reports_(tell_to_.size()),
-      report_every_ns_(
-          static_cast<std::int64_t>(1e9 * std::min(kMostReportSeconds, run.options.watchdog_seconds / (2 * kMissed)))) {
-  if (world.num_nodes() > 1) thread_ = std::thread([this] { listen(); });
+      node_peers_(find_node_peers(world)),
+      reports_(node_peers_.size()),
+      report_every_ns_(static_cast<std::int64_t>(
+          1e9 * std::min(kMaxReportSeconds, run.options.watchdog_seconds / (2 * kMaxMissed)))) {
+  if (world.num_nodes() > 1) thread_ = std::thread([this] { receive_all(); });
 }
 
 NodeMessages::~NodeMessages() {
@@ -93,7 +93,7 @@ NodeMessages::~NodeMessages() {
 }
 
 void NodeMessages::begin_pass(std::int32_t pass) {
-  const std::lock_guard lock(hearing_);
+  const std::lock_guard lock(receiving_);
   pass_ = pass;
   pass_begin_ns_ = now_ns();
   // Under the lock: a report of the new repeat may come as soon as `pass_` is set.
@@ -107,12 +107,12 @@ void NodeMessages::finish_pass() {
   for (Patience patience; num_served_ > 0 && !run_.control->stopping();) patience.pause();
 }
 
-void NodeMessages::tell(Kind kind, OpId op, int rank) {
-  const Note note{kind, op, pass_};
-  check(MPI_Send(&note, sizeof note, MPI_BYTE, rank, kNoteTag, world_.control()));
+void NodeMessages::send(Kind kind, OpId op, int rank) {
+  const OpMessage message{kind, op, pass_};
+  check(MPI_Send(&message, sizeof message, MPI_BYTE, rank, kOpTag, world_.control()));
 }
 
-// At times, while a repeat is going on.
+// Periodically, while a repeat is going on.
 void NodeMessages::report_lanes() {
   const std::int64_t now = now_ns();
   if (pass_begin_ns_ == 0 || now - last_report_ns_ < report_every_ns_) return;
@@ -129,119 +129,117 @@ void NodeMessages::report_lanes() {
         state.op, state.sequence, state.waits_for, state.peer, static_cast<std::int32_t>(state.state), generation};
     std::memcpy(bytes.data() + sizeof pass + lane * sizeof entry, &entry, sizeof entry);
   }
-  for (std::size_t i = 0; i < tell_to_.size(); ++i) {
+  for (std::size_t i = 0; i < node_peers_.size(); ++i) {
     LaneReport& report = reports_[i];
     int done = 0;
     check(MPI_Test(&report.request, &done, MPI_STATUS_IGNORE));
-    if (done == 0) continue;  // who does not take the last one is not sent another
+    if (done == 0) continue;  // the last one was not received yet
     report.bytes = bytes;
-    check(MPI_Isend(report.bytes.data(), message_count(bytes.size()), MPI_BYTE, tell_to_[i], kReportTag,
+    check(MPI_Isend(report.bytes.data(), message_count(bytes.size()), MPI_BYTE, node_peers_[i], kReportTag,
                     world_.control(), &report.request));
   }
 }
 
-bool NodeMessages::hear_lane_report() {
-  const std::optional<Heard> heard = hear(world_.control(), kReportTag);
-  if (!heard) return false;
+bool NodeMessages::receive_lane_report() {
+  const std::optional<Received> received = try_receive(world_.control(), kReportTag);
+  if (!received) return false;
   const auto lanes = static_cast<std::size_t>(run_.program.plan().lanes);
   std::int32_t pass = 0;
-  const std::lock_guard lock(hearing_);
-  if (heard->bytes.size() != sizeof pass + lanes * sizeof(LaneEntry)) return true;  // late, of another plan
-  std::memcpy(&pass, heard->bytes.data(), sizeof pass);
+  const std::lock_guard lock(receiving_);
+  if (received->bytes.size() != sizeof pass + lanes * sizeof(LaneEntry)) return true;  // late, of another plan
+  std::memcpy(&pass, received->bytes.data(), sizeof pass);
   if (pass != pass_) return true;
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     LaneEntry entry;
-    std::memcpy(&entry, heard->bytes.data() + sizeof pass + lane * sizeof entry, sizeof entry);
+    std::memcpy(&entry, received->bytes.data() + sizeof pass + lane * sizeof entry, sizeof entry);
     const LaneNow now{.state = static_cast<LaneState>(entry.state),
                       .op = entry.op,
                       .sequence = entry.sequence,
                       .peer = entry.peer,
                       .waits_for = entry.waits_for};
-    run_.control->mirror(heard->from, static_cast<int>(lane), now, entry.generation, now_ns());
+    run_.control->mirror(received->from, static_cast<int>(lane), now, entry.generation, now_ns());
   }
   return true;
 }
 
 std::string NodeMessages::silence(int rank) const {
-  const std::int64_t since_ns = std::max(run_.control->heard_ns(rank), pass_begin_ns_.load());
+  const std::int64_t since_ns = std::max(run_.control->reported_ns(rank), pass_begin_ns_.load());
   const std::int64_t silent_ns = now_ns() - since_ns;
-  if (pass_begin_ns_ == 0 || silent_ns < kMissed * report_every_ns_) return {};
+  if (pass_begin_ns_ == 0 || silent_ns < kMaxMissed * report_every_ns_) return {};
   const RankPlace& place = world_.place(rank);
   return fmt::format("its process {} on {} was not heard of for {:.1f} s: it is stopped or gone, or cut off", place.pid,
                      place.host, static_cast<double>(silent_ns) * 1e-9);
 }
 
-// Told to one process of each other node: it stands on the board of the node then.
-void NodeMessages::tell_stop(const StopReason& reason) {
-  if (world_.num_nodes() == 1 || told_stop_.exchange(true)) return;
+// Sent to one process of each other node, which writes it to the board of the node.
+void NodeMessages::send_stop(const StopReason& reason) {
+  if (world_.num_nodes() == 1 || stop_sent_.exchange(true)) return;
   // Leaked: nobody waits for these to arrive, since a process may be stopped, and MPI still reads them.
-  StopNote* const note = new StopNote;
-  *note = {static_cast<std::int32_t>(reason.code), reason.fault.rank, reason.fault.lane, reason.fault.op, {}};
-  std::strncpy(note->text, reason.fault.message.c_str(), sizeof note->text - 1);
-  for (const int rank : tell_to_) {
+  StopMessage* const message = new StopMessage;
+  *message = {static_cast<std::int32_t>(reason.code), reason.fault.rank, reason.fault.lane, reason.fault.op, {}};
+  std::strncpy(message->text, reason.fault.message.c_str(), sizeof message->text - 1);
+  for (const int rank : node_peers_) {
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Isend(note, sizeof *note, MPI_BYTE, rank, kStopTag, world_.control(), &request));
+    check(MPI_Isend(message, sizeof *message, MPI_BYTE, rank, kStopTag, world_.control(), &request));
     MPI_Request_free(&request);
   }
 }
 
-void NodeMessages::listen() {
+void NodeMessages::receive_all() {
   Patience patience;
   try {
     while (!leave_) {
-      pass_on_stop();
+      forward_stop();
       report_lanes();
-      const bool heard = hear_note() || hear_stop() || hear_lane_report() || finish_served();
-      if (heard) patience = Patience();
-      if (!heard) patience.pause();
+      const bool received = receive_op_message() || receive_stop() || receive_lane_report() || finish_served();
+      if (received) patience = Patience();
+      if (!received) patience.pause();
     }
   } catch (const std::exception& error) {  // the main of a thread of the run
     run_.control->stop({ErrorCode::kRankFailed, {world_.rank(), -1, kNone, false, error.what()}});
   }
 }
 
-void NodeMessages::pass_on_stop() {
-  if (told_stop_ || !run_.control->stopping()) return;
-  if (const std::optional<StopReason> reason = run_.control->reason()) tell_stop(*reason);
+void NodeMessages::forward_stop() {
+  if (stop_sent_ || !run_.control->stopping()) return;
+  if (const std::optional<StopReason> reason = run_.control->reason()) send_stop(*reason);
 }
 
-bool NodeMessages::hear_note() {
-  const std::optional<Heard> heard = hear(world_.control(), kNoteTag);
-  if (!heard) return false;
-  const Note note = heard->as<Note>();
-  const std::lock_guard lock(hearing_);
-  if (note.pass == pass_) act(note, heard->from);
+bool NodeMessages::receive_op_message() {
+  const std::optional<Received> received = try_receive(world_.control(), kOpTag);
+  if (!received) return false;
+  const OpMessage message = received->as<OpMessage>();
+  const std::lock_guard lock(receiving_);
+  if (message.pass == pass_) handle(message, received->from);
   return true;
 }
 
-bool NodeMessages::hear_stop() {
-  const std::optional<Heard> heard = hear(world_.control(), kStopTag);
-  if (!heard) return false;
-  const StopNote note = heard->as<StopNote>();
-  const auto code = static_cast<ErrorCode>(note.code);
-  told_stop_ = true;
-  run_.control->stop({code, {note.rank, note.lane, note.op, code == ErrorCode::kRankHung, note.text}});
+bool NodeMessages::receive_stop() {
+  const std::optional<Received> received = try_receive(world_.control(), kStopTag);
+  if (!received) return false;
+  const StopMessage message = received->as<StopMessage>();
+  const auto code = static_cast<ErrorCode>(message.code);
+  stop_sent_ = true;
+  run_.control->stop({code, {message.rank, message.lane, message.op, code == ErrorCode::kRankHung, message.text}});
   return true;
 }
 
-void NodeMessages::act(const Note& note, int from) {
-  switch (static_cast<Kind>(note.kind)) {
+void NodeMessages::handle(const OpMessage& message, int from) {
+  switch (static_cast<Kind>(message.kind)) {
     case kPosted:
-      run_.control->set_posted(note.op);
+      run_.control->set_posted(message.op);
       break;
     case kEnded:
-      run_.control->set_ended(note.op);
+      run_.control->set_ended(message.op);
       break;
     case kPull:
-      serve_pull(note.op, from);
+      serve_pull(message.op, from);
       break;
     case kPush:
-      take_push(note.op, from);
+      take_push(message.op, from);
       break;
     case kTaken:
-      run_.control->set_taken(note.op);
-      break;
-    case kStop:  // has a tag of its own
+      run_.control->set_taken(message.op);
       break;
   }
 }
@@ -301,7 +299,7 @@ void NodeMessages::end_served(Served& served) {
     next += size;
   }
   for (SlotId slot : op.uses) memory_.release(slot);
-  if (push) tell(kTaken, served.op, served.rank);
+  if (push) send(kTaken, served.op, served.rank);
 }
 
 }  // namespace spscope::mpi

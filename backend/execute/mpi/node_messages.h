@@ -1,9 +1,9 @@
-// NodeMessages: what ranks of different nodes tell each other about ops while a plan runs. Inside a node ranks see each
-// other's flags; between nodes a small message sets the flag.
+// NodeMessages: control messages about ops between ranks of different nodes while a plan runs. Inside a node ranks read
+// each other's flags; between nodes a small message sets the flag.
 //
-// One thread of each process listens, because Open MPI makes no progress on its own: it answers pulls and takes pushes
-// of ranks on other nodes while this process's lanes compute, and reports at times what its lanes do, so that every
-// node knows who makes progress and who does not answer. Without other nodes there is no such thread.
+// One thread of each process receives, because Open MPI makes no progress on its own: it answers pulls and takes pushes
+// of ranks on other nodes while this process's lanes compute, and reports the state of its lanes periodically, so that
+// every node knows who makes progress and who does not answer. Without other nodes there is no such thread.
 #pragma once
 
 #include <atomic>
@@ -23,38 +23,38 @@ namespace spscope::mpi {
 
 class NodeMessages {
  public:
-  // Listens until it is destroyed. All arguments outlive it.
+  // Receives until it is destroyed. All arguments outlive it.
   NodeMessages(MpiWorld& world, LaneRun& run, BufferStore& memory, TrafficCounter& counter);
   ~NodeMessages();
   NodeMessages(const NodeMessages&) = delete;
 
-  // Notes of other repeats are dropped from now on, and none of them is being acted upon when this returns. By the
+  // Messages of other repeats are dropped from now on, and none of them is being handled when this returns. By the
   // caller's thread, while no lane of any process runs.
   void begin_pass(std::int32_t pass);
 
-  // Until what was asked of this process has been given, or the run stops. By the caller's thread, when the ops of all
-  // processes have ended.
+  // Returns when all pulls and pushes of other nodes have been served, or the run stops. By the caller's thread, when
+  // the ops of all processes have ended.
   void finish_pass();
 
   // -- by lanes: to a rank of another node
-  void tell_posted(OpId op, int rank) { tell(kPosted, op, rank); }
-  void tell_ended(OpId op, int rank) { tell(kEnded, op, rank); }
+  void send_posted(OpId op, int rank) { send(kPosted, op, rank); }
+  void send_ended(OpId op, int rank) { send(kEnded, op, rank); }
   // The rank sends what the pull reads there, in a message whose tag is the pull's sequence number.
-  void ask_for(OpId pull, int rank) { tell(kPull, pull, rank); }
+  void request_pull(OpId pull, int rank) { send(kPull, pull, rank); }
   // The rank takes what the push writes there; the push then has one taker less.
-  void announce_push(OpId push, int rank) { tell(kPush, push, rank); }
-  // To all nodes: this process knows why the run stops.
-  void tell_stop(const StopReason& reason);
+  void announce_push(OpId push, int rank) { send(kPush, push, rank); }
+  // To all nodes: why the run stops.
+  void send_stop(const StopReason& reason);
 
-  // Why a rank of another node seems lost: nothing was heard of it for long; "" when it was heard of.
+  // Why a rank of another node seems lost: it has sent no report for long; "" when it has.
   std::string silence(int rank) const;
 
  private:
-  enum Kind : std::int32_t { kPosted, kEnded, kPull, kPush, kTaken, kStop };
-  struct Note {
+  enum Kind : std::int32_t { kPosted, kEnded, kPull, kPush, kTaken };
+  struct OpMessage {
     std::int32_t kind = 0, op = 0, pass = 0;
   };
-  struct StopNote {
+  struct StopMessage {
     std::int32_t code = 0, rank = -1, lane = -1, op = kNone;
     char text[StopRecord::kMaxText] = {};
   };
@@ -65,25 +65,25 @@ class NodeMessages {
     std::vector<std::byte> bytes;
     MPI_Request request = MPI_REQUEST_NULL;
   };
-  void tell(Kind kind, OpId op, int rank);
+  void send(Kind kind, OpId op, int rank);
   void report_lanes();
-  bool hear_lane_report();
-  void listen();
-  bool hear_note();
-  bool hear_stop();
-  void act(const Note& note, int from);
+  bool receive_lane_report();
+  void receive_all();
+  bool receive_op_message();
+  bool receive_stop();
+  void handle(const OpMessage& message, int from);
   void serve_pull(OpId op, int from);
   void take_push(OpId op, int from);
   Served& serve(OpId op, int from, bool push);
   bool finish_served();
-  void pass_on_stop();
+  void forward_stop();
   void end_served(Served& served);
 
   MpiWorld& world_;
   LaneRun& run_;
   BufferStore& memory_;
   TrafficCounter& counter_;
-  std::mutex hearing_;  // held while a note of a repeat is acted upon, and to begin another one
+  std::mutex receiving_;  // held while a message of a repeat is handled, and to begin another repeat
   // One lane in a report.
   struct LaneEntry {
     std::int32_t op = kNone, sequence = 0, waits_for = kNone, peer = kNoPeer, state = 0;
@@ -94,14 +94,14 @@ class NodeMessages {
     std::vector<std::byte> bytes;
     MPI_Request request = MPI_REQUEST_NULL;
   };
-  const std::vector<int> tell_to_;   // a rank of each other node
-  std::vector<LaneReport> reports_;  // the last one to each of them
+  const std::vector<int> node_peers_;  // a rank of each other node
+  std::vector<LaneReport> reports_;    // the last one to each of them
   const std::int64_t report_every_ns_;
   std::int64_t last_report_ns_ = 0;
   std::atomic<std::int64_t> pass_begin_ns_{0};  // 0: none is going on
   std::atomic<std::int32_t> pass_{0};
   std::atomic<bool> leave_{false};
-  std::atomic<bool> told_stop_{false};
+  std::atomic<bool> stop_sent_{false};
   std::list<Served> served_;
   std::atomic<int> num_served_{0};  // still on their way
   std::thread thread_;

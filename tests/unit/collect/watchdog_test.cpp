@@ -71,6 +71,30 @@ TEST(Watchdog, NamesTheRankThatComputesSlowlyBeforeThoseThatWait) {
   EXPECT_THAT(found[1].message, HasSubstr("exchange kv op 50 (sequence 5, lane 1, peer rank 2, 4096 bytes)"));
 }
 
+// Nothing changes but CPU times: those of rank 0, which is inside an op and waits for nobody, count.
+TEST(Watchdog, IsQuietWhileNoLaneChangesAndNoneComputes) {
+  Ranks ranks(2);
+  ranks.compute(0, 3);
+  ranks.wait(1, 4, 0);
+  Watchdog dog(5);
+  const auto quiet_at = [&](int second) {
+    dog.look(ranks.processes, second * kSecond);
+    return dog.quiet_for(8);
+  };
+  EXPECT_FALSE(quiet_at(1));
+  EXPECT_FALSE(quiet_at(9));
+  ranks.facts(0).cpu_ns = 9 * kSecond;
+  EXPECT_FALSE(quiet_at(10)) << "rank 0 computed";
+  EXPECT_FALSE(quiet_at(18));
+  EXPECT_TRUE(quiet_at(19));
+  ranks.wait(1, 5, 0);
+  EXPECT_FALSE(quiet_at(20)) << "rank 1 went on";
+  ranks.facts(1).cpu_ns = 9 * kSecond;
+  EXPECT_TRUE(quiet_at(29)) << "what one that waits polls does not count";
+  ranks.processes.pop_back();
+  EXPECT_FALSE(quiet_at(30)) << "a process is gone";
+}
+
 TEST(Watchdog, TellsARankThatHangsFromOneThatComputes) {
   Ranks ranks(2);
   ranks.compute(0, 3);

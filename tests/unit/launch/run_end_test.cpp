@@ -45,7 +45,7 @@ class EndOfRun : public ::testing::Test {
     shards.finish();
     end_.outcome = RunOutcome{2, 2, {}};
   }
-  int finish() { return finish_run(output_, setup_, end_, page_, listener_); }
+  int finish() { return merge_and_report(output_, setup_, end_, page_, listener_); }
   Error error_of_finish() {
     const Result<int> code = capture([&] { return finish(); });
     return code ? Error(ErrorCode::kInternal, "it ended without an error") : code.error();
