@@ -14,6 +14,7 @@
 #include "backend/execute/reference/reference.h"
 #include "backend/job/machine.h"
 #include "backend/job/run_job.h"
+#include "backend/job/run_size.h"
 #include "backend/schedule/memory.h"
 #include "backend/store/store_reader.h"
 #include "backend/store/store_writer.h"
@@ -97,7 +98,9 @@ JobFlags arena_flags(std::vector<std::string> settings = {}) {
 
 TEST(Arena, AConfigMayNameItWhenItsRowIsThere) {
   const std::vector<Executor> rows = more_executors();
-  EXPECT_EQ(load_job(arena_flags(), kDefaultMaxMemoryBytes, rows).config.run.device, "arena");
+  const Job job = load_job(arena_flags(), kDefaultMaxMemoryBytes, rows);
+  EXPECT_EQ(job.config.run.device, "arena");
+  EXPECT_NO_THROW(require_executor(job));
   EXPECT_EQ(load_job(arena_flags({"run.comm=mail"}), kDefaultMaxMemoryBytes, rows).config.run.comm, "mail");
   const auto fields = [](const JobFlags& flags, std::span<const Executor> known) {
     std::vector<std::string> fields;
