@@ -1,5 +1,5 @@
-// What is wrong with the layout of a report, for report-page-width.sh: one line a fault, as the text of an element that
-// `chromium --dump-dom` prints.
+// Faults in the layout of a report, for report-page-width.sh: one line each, added to the element `found` of the page
+// that shows the report in a frame.
 const faults = [];
 const width = document.documentElement.clientWidth;
 const named = (element) => element.tagName + "." + element.getAttribute("class") + " \"" + element.textContent.trim().slice(0, 40) + "\"";
@@ -26,7 +26,5 @@ for (const bar of bars) {
   const row = bar.closest(".row"), next = row.nextElementSibling;
   if (next && box(bar).top >= box(next.querySelector(".name")).bottom) faults.push("below the next name: the bar of " + named(row));
 }
-const said = document.createElement("pre");
-said.id = "faults";
-said.textContent = "\nlooked at " + bars.length + " bars in a window of " + width + " px\n" + faults.map((fault) => "fault: " + fault + "\n").join("");
-document.body.append(said);
+window.parent.document.getElementById("found").textContent +=
+  "looked at " + bars.length + " bars of " + window.name + " in a window of " + width + " px\n" + faults.map((fault) => "fault: " + fault + "\n").join("");
