@@ -68,7 +68,7 @@ def frames():
 
 
 def patch_features(pixels):
-    """What one token knows of its patch, standardised: [tokens, 25]: 4 x 4 grey cells, colours, contrast."""
+    """Standardised features of the patch of each token: [tokens, 25]: 4 x 4 grey cells, colours, contrast."""
     f, h, w = FRAMES, HEIGHT, WIDTH
     patches = pixels.reshape(f, h, PATCH, w, PATCH, 3).transpose(0, 1, 3, 2, 4, 5).reshape(f * h * w, PATCH, PATCH, 3)
     grey = patches.mean(axis=3)

@@ -7,7 +7,7 @@
     dump.mask(flex_block_mask(block_mask))     # torch.nn.attention.flex_attention.BlockMask
     dump.save()
 
-Only numpy and the standard library are imported: tensors are told by their methods (detach, cpu, float), so that the
+Only numpy and the standard library are imported: tensors are recognised by their methods (detach, cpu, float), so that the
 file also works with arrays and can be tested without PyTorch. Masks of several denoise steps and layers go into one
 file with dump.mask(mask, denoise_step=s, layer=l). A file holds the arrays q, k, v [heads, tokens, head_dim], mask
 (uint8, [heads, q blocks, k blocks] or [denoise steps, layers, heads, q blocks, k blocks]) and block_starts (int32).

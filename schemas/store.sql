@@ -72,7 +72,7 @@ CREATE TABLE strategy (
   mode INTEGER NOT NULL CHECK (typeof(mode) = 'integer'),  -- executed, projected or simulated
   device TEXT NOT NULL CHECK (typeof(device) = 'text'),  -- what ranks compute on, run.device: cpu
   backend TEXT NOT NULL CHECK (typeof(backend) = 'text'),  -- what ran the ranks, run.backend: threads
-  legal INTEGER NOT NULL CHECK (legal IN (0, 1)),  -- 1 when it can run the workload; problem says why not
+  legal INTEGER NOT NULL CHECK (legal IN (0, 1)),  -- 1 when it can run the workload; problem gives the reason
   reason TEXT NOT NULL CHECK (typeof(reason) = 'text'),  -- the first problem, empty when legal
   ulysses INTEGER NOT NULL CHECK (typeof(ulysses) = 'integer'),  -- ranks of a Ulysses group
   ring INTEGER NOT NULL CHECK (typeof(ring) = 'integer')  -- ranks of a ring
@@ -409,7 +409,7 @@ CREATE TABLE lod_level (
   shift INTEGER NOT NULL CHECK (typeof(shift) = 'integer'),  -- width of a bucket: 1 << shift nanoseconds
   first_bucket INTEGER NOT NULL CHECK (typeof(first_bucket) = 'integer'),  -- bucket that data begins with
   num_buckets INTEGER NOT NULL CHECK (typeof(num_buckets) = 'integer'),  -- buckets in data
-  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets, see backend/store/pyramid/lod_codec.h
+  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets, encoded as docs/file-format.md describes
   PRIMARY KEY (pyramid_id, shift, first_bucket)
 );
 
@@ -419,6 +419,6 @@ CREATE TABLE lod_strip (
   shift INTEGER NOT NULL CHECK (typeof(shift) = 'integer'),  -- width of a bucket: 1 << shift nanoseconds
   first_bucket INTEGER NOT NULL CHECK (typeof(first_bucket) = 'integer'),  -- bucket that data begins with
   num_buckets INTEGER NOT NULL CHECK (typeof(num_buckets) = 'integer'),  -- buckets in data
-  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets, see backend/store/pyramid/lod_codec.h
+  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets, encoded as docs/file-format.md describes
   PRIMARY KEY (pyramid_id, shift, first_bucket)
 );

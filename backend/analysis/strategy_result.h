@@ -32,7 +32,7 @@ struct LayerResult {
   std::optional<double> slowest_excess;
 };
 
-// What a file says of the strategy itself, with what came out.
+// A strategy as the file describes it, and its results.
 struct StrategyResult : StrategyRecord {
   StrategyResult() = default;
   explicit StrategyResult(const StrategyRecord& record) : StrategyRecord(record) {}

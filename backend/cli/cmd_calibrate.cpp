@@ -116,7 +116,7 @@ void print_text(std::ostream& out, const Calibration& result) {
   quality("fit of exchanges", result.link);
 }
 
-// A model that is off by more in the median says little about this machine.
+// A fit with a larger median error does not describe this machine.
 constexpr double kBadFit = 0.2;
 
 void warn_of_bad_fits(std::ostream& err, const Calibration& result) {

@@ -59,8 +59,8 @@ std::string verdict_on(const std::vector<Change>& changes, double limit) {
   return fmt::format("No strategy became slower by more than {:g} % and the spread of its repeats.", 100 * limit);
 }
 
-// The comparisons of a file. Throws Error(kStoreCorrupt) when it has none: recovered without its head, it has events
-// and nobody knows of what.
+// The comparisons of a file. Throws Error(kStoreCorrupt) when it has none: a file recovered without its head shard
+// has events and no workload.
 std::vector<Comparison> comparisons_of(const std::string& file) {
   const StoreReader reader(file);
   std::vector<Comparison> comparisons = compare_store(reader);

@@ -49,7 +49,7 @@ Command declare_export() {
   command.flags = {
       {.names = "file", .help = "stored run", .target = &flags->file, .required = true},
       {.names = "--format",
-       .help = "plain-sqlite, csv or chrome; spscope list formats says what they are",
+       .help = "plain-sqlite, csv or chrome; spscope list formats describes them",
        .target = &flags->format,
        .value_name = "NAME",
        .required = true},

@@ -1,5 +1,5 @@
-// `spscope list WHAT`: the rows of the program's tables. With --json it says type, range, default, unit and help of
-// every parameter; the forms of the desktop app are built from that.
+// `spscope list WHAT`: the rows of the program's tables. With --json also type, range, default, unit and help
+// of every parameter.
 #include <fmt/format.h>
 
 #include <memory>

@@ -57,7 +57,7 @@ void print_plans_as_json(CommandContext& context, const Job& job, const LayerOfJ
   json.end();
 }
 
-// Plans one layer under every strategy, the first time also what each strategy is.
+// Plans one layer under every strategy; for the first layer, also describes each strategy.
 void plan_layer_of_job(const Job& job, const LayerOfJob& where, ProgressCount& progress, Comparison& comparison) {
   std::vector<StrategyResult>& results = comparison.strategies;
   const bool is_first = results.empty();
@@ -108,7 +108,7 @@ std::string shell_word(const std::string& text) {
   return word + "'";
 }
 
-// The command that tells times of the same plans.
+// The command that simulates the times of the same plans.
 std::string simulate_command(const JobFlags& flags) {
   std::string command = "spscope run";
   if (!flags.config.empty()) command += " " + shell_word(flags.config);

@@ -23,7 +23,7 @@ struct RecoverFlags {
   bool force = false;
 };
 
-// Every store in a folder, when the folder does not say itself what it is.
+// Every store in a folder that has no collecting.json.
 std::vector<std::string> stores_in(const std::string& folder) {
   std::vector<std::string> stores;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -50,7 +50,7 @@ void require_ended(const CollectingNote& note) {
   }
 }
 
-// What an input stands for: shards to read, and what of the run that made them can go when they have been read.
+// What an input refers to: shards to read, and files of their run that can be removed once they were read.
 struct Found {
   std::vector<std::string> shards, removable;
   std::vector<CollectingNote> notes;
@@ -89,8 +89,8 @@ std::vector<std::string> missing_parts(const Found& found) {
   for (const CollectingNote& note : found.notes) {
     if (note.is_part() && !is_given(note.head_db()))
       missing.push_back(
-          fmt::format("\"{}\" holds what the ranks of host {} did; what was run is in the folder of this "
-                      "run on host {}, which was not given",
+          fmt::format("\"{}\" holds the events of the ranks of host {}; config, plans and results are in the folder of "
+                      "this run on host {}, which was not given",
                       note.folder, note.host, note.home_host));
     std::vector<CollectingElsewhere> absent = note.elsewhere;
     std::erase_if(absent, [&](const CollectingElsewhere& place) {
@@ -105,7 +105,7 @@ std::vector<std::string> missing_parts(const Found& found) {
   return missing;
 }
 
-// What is known of the end of runs whose collections are recovered: whoever was to make the file is gone.
+// One incident for each recovered run: the process that should have merged its shards ended before it did.
 std::vector<IncidentRecord> early_ends(const Found& found) {
   std::vector<IncidentRecord> ends;
   for (const CollectingNote& note : found.notes) {
@@ -113,16 +113,16 @@ std::vector<IncidentRecord> early_ends(const Found& found) {
     IncidentRecord& end = ends.emplace_back();
     end.kind = IncidentKind::kLost;
     end.message =
-        fmt::format("process {} of host {} ended before it made the file: this is what it left", note.pid, note.host);
+        fmt::format("process {} of host {} ended before it wrote the file, which was recovered from its shards",
+                    note.pid, note.host);
   }
   return ends;
 }
 
-// For who asks for what a killed run left, by a path under which a later run has put its file.
-void tell_of_finished_runs(const RecoverFlags& flags, std::vector<std::string>& notes) {
+// Notes for an input that is already a finished run, and the command for a killed run with the same output path.
+void add_notes_on_finished_runs(const RecoverFlags& flags, std::vector<std::string>& notes) {
   for (const std::string& input : flags.inputs) {
-    notes.push_back(fmt::format("\"{}\" is a finished run, of which nothing is damaged: \"{}\" holds the same", input,
-                                flags.output));
+    notes.push_back(fmt::format("\"{}\" is a finished, undamaged run: \"{}\" is a copy of it", input, flags.output));
     const std::string absolute = std::filesystem::absolute(input).lexically_normal();
     for (const CollectingNote& dead : dead_collections(default_scratch_folder()))
       if (std::filesystem::path(dead.out).lexically_normal() == absolute)
@@ -161,15 +161,15 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
   if (!missing.empty()) found.removable.clear();  // it is still needed, together with the rest
   if (missing.empty() && !is_empty)
     for (const CollectingNote& note : found.notes) mark_recovered(note, flags.output);
-  if (was_whole) tell_of_finished_runs(flags, report.notes);
+  if (was_whole) add_notes_on_finished_runs(flags, report.notes);
   // OUT.tmp of the killed merge may be what this one was written in.
   std::error_code gone;
   std::erase_if(found.removable, [&](const std::string& path) { return !std::filesystem::exists(path, gone); });
   print_merge(context, flags.output, report, found.removable);
   if (was_whole || !is_empty) return kExitDone;
   context.err << fmt::format(
-      "note: nothing of what was measured could be recovered: {} holds what was asked for, and no event and no "
-      "finished layer pass\n",
+      "note: nothing that was measured could be recovered: {} holds the config, and no event and no finished layer "
+      "pass\n",
       flags.output);
   return kExitFailed;
 }

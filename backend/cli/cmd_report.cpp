@@ -18,7 +18,7 @@ struct ReportFlags {
   bool force = false;
 };
 
-// The form that the name of a file says; "" when it says none.
+// The format that the extension of a file name implies; "" when it implies none.
 std::string format_of_name(const std::string& path) {
   const std::string extension = std::filesystem::path(path).extension();
   if (extension == ".md" || extension == ".markdown") return "markdown";

@@ -17,7 +17,7 @@ namespace {
 
 struct RunFlags {
   JobFlags job;
-  std::string output, dump, progress, launcher;  // launcher "": as run.backend and who started this process say
+  std::string output, dump, progress, launcher;  // launcher "": by run.backend and by how this process was started
   bool force = false, headless = false;
   std::string acknowledge;  // see RunShardsOptions
   std::string collection;   // of a rank's process that a launcher started: the note of the run in progress
@@ -28,8 +28,8 @@ struct RunFlags {
 // What this process does of a run.
 enum class RunPart { kAll, kLaunchRanks, kRank, kNothing };
 
-// Whether ranks are processes. What the user says goes first; else a process that was started beside others is a rank.
-// Ranks of simulate and project are none: there is nothing to start.
+// Whether ranks are processes. --launcher and run.backend take precedence; without them, a process that MPI started
+// together with others is a rank. simulate and project start no ranks.
 bool runs_processes(const RunFlags& flags, const Job& job) {
   if (job.config.run.mode != RunMode::kExecute) return false;
   if (!flags.launcher.empty()) return flags.launcher == "mpi";
@@ -44,7 +44,7 @@ RunPart part_of_this_process(const RunFlags& flags, const Job& job) {
   return is_idle ? RunPart::kNothing : RunPart::kAll;
 }
 
-// What was asked for where it means nothing; "" when nothing was.
+// The warning about a launcher that was requested in a mode without ranks; "" when there is none.
 std::string unused_launcher(const RunFlags& flags, const Job& job) {
   const RunMode mode = job.config.run.mode;
   const bool flag = flags.launcher == "mpi";
@@ -53,8 +53,8 @@ std::string unused_launcher(const RunFlags& flags, const Job& job) {
                      choice_name(mode));
 }
 
-// The arguments of a rank's process: those of this one, and that it is a rank, however many there are. A line that is
-// drawn over itself is for the process that has the terminal.
+// The arguments of a rank's process: those of this process, and flags that make it a rank. Only the process that owns
+// the terminal redraws a progress line.
 std::vector<std::string> rank_arguments(const RunFlags& flags, const Job& job, const std::string& note, bool draws) {
   std::vector<std::string> arguments = {"run", "--launcher", "mpi", "--max-memory",
                                         std::to_string(job.max_memory_bytes)};
@@ -69,7 +69,7 @@ std::vector<std::string> rank_arguments(const RunFlags& flags, const Job& job, c
 
 // A run, from its config to the comparison that it prints. Each line is a step that can end it with an Error.
 int run_with(CommandContext& context, const RunFlags& flags, RunPrinter& printer) {
-  // What was asked: every name looked up, every gap filled. All that is wrong with it is said together.
+  // The config with every name looked up and every default filled in. All problems are reported together.
   Job job = load_job(flags.job, context.max_memory_bytes);
 
   // Who executes the ranks, and whether this machine can.
@@ -88,11 +88,11 @@ int run_with(CommandContext& context, const RunFlags& flags, RunPrinter& printer
   const RunSetup setup{job, wanted, flags.force, flags.dump, flags.acknowledge, std::string(kVersion)};
   if (part == RunPart::kRank) return rank_main(setup, flags.collection, printer);
 
-  // From here on a signal asks for the end of the run, and what is complete then is kept.
+  // From here on a signal stops the run, and what is complete by then is kept.
   const std::atomic<bool>& stop = watch_stop_signals(flags.progress_kind() != "json");
   if (const std::string unused = unused_launcher(flags, job); !unused.empty()) printer.warn(unused);
 
-  // OUT is locked, and its collection takes shards: what they hold outlives this process.
+  // Locks OUT and creates the collection, whose shards survive a crash of this process.
   RunOutput output(wanted, {flags.force, job.config.run.scratch, job.cluster.plan_ranks(),
                             [&](const std::string& text) { printer.note(text); }});
   const ProgressPage page(output.note().progress_page());
@@ -135,13 +135,13 @@ Command declare_run() {
        .target = &flags->progress,
        .rule = OneOf{{"bar", "json", "none"}}},
       {.names = "--headless",
-       .help = "nobody looks on: progress as JSON lines, no colours, nothing drawn",
+       .help = "for batch jobs: progress as JSON lines, no colours, no drawing",
        .target = &flags->headless},
       {.names = "--dump",
        .help = "write inputs, masks and outputs as .npy files into this folder",
        .target = &flags->dump},
       {.names = "--acknowledge",
-       .help = "tell each commit of events to this pipe or file",
+       .help = "report each commit of events to this pipe or file",
        .target = &flags->acknowledge,
        .hidden = true},
       {.names = "--collection",

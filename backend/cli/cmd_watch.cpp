@@ -1,5 +1,4 @@
-// `spscope watch OUT`: what a run that is still going on does at this moment, again and again until it ends. Only
-// reads.
+// `spscope watch OUT`: the state of a run in progress, refreshed until the run ends. Only reads.
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -36,7 +35,7 @@ CollectingNote collection_of(const std::string& file) {
   std::error_code ignored;
   if (const FileKind kind = file_kind(file); kind == FileKind::kForeign || kind == FileKind::kEmpty)
     throw Error(ErrorCode::kStoreForeign,
-                fmt::format("\"{}\" is no stored run of spscope, and no run is writing it", file),
+                fmt::format("\"{}\" is not a stored run of spscope, and no run is writing it", file),
                 "name the file that a run was given with -o");
   if (std::filesystem::exists(file, ignored))
     throw Error(ErrorCode::kStoreOpen, fmt::format("no run is writing \"{}\": it is finished", file),
@@ -45,8 +44,8 @@ CollectingNote collection_of(const std::string& file) {
               "name the file that a run was given with -o, its .collecting file, or its folder in run.scratch");
 }
 
-// The exit code: that of the run, as far as it said; else whether OUT is there.
-int tell_end(CommandContext& context, const WatchedRun& last, const CollectingNote& note, bool json) {
+// Prints how the run ended. Returns its exit code; where it recorded none, kExitDone if OUT exists.
+int print_end(CommandContext& context, const WatchedRun& last, const CollectingNote& note, bool json) {
   const std::string why = last.failure().empty() ? "" : ": " + last.failure();
   if (last.state == "died") {
     if (!json)
@@ -57,18 +56,19 @@ int tell_end(CommandContext& context, const WatchedRun& last, const CollectingNo
   }
   if (note.is_part()) {
     if (!json)
-      context.out << fmt::format("the run has ended; what its ranks here did went to host {}\n", note.home_host);
+      context.out << fmt::format("the run has ended; the events of its ranks on this host were sent to host {}\n",
+                                 note.home_host);
     return kExitDone;
   }
   std::error_code ignored;
-  const bool is_there = std::filesystem::exists(last.out, ignored);
-  const bool told = last.progress && last.progress->exit_code, known = told || !last.failure().empty();
-  const int code = told ? *last.progress->exit_code : !known && is_there ? kExitDone : kExitFailed;
+  const bool exists = std::filesystem::exists(last.out, ignored);
+  const bool has_code = last.progress && last.progress->exit_code, known = has_code || !last.failure().empty();
+  const int code = has_code ? *last.progress->exit_code : !known && exists ? kExitDone : kExitFailed;
   if (json) return code;
-  const std::string kept = is_there ? "kept in " + last.out : std::string("nothing was kept");
+  const std::string kept = exists ? "kept in " + last.out : std::string("nothing was kept");
   if (!known)
-    context.out << fmt::format("the run has ended; how is not known; {}\n",
-                               is_there ? last.out + " is there" : "there is no " + last.out);
+    context.out << fmt::format("the run has ended, its exit code is unknown; {} {}\n", last.out,
+                               exists ? "exists" : "does not exist");
   else if (code == kExitDone)
     context.out << fmt::format("the run has ended after {}; {}\n", clock_text(last.progress->elapsed_s), kept);
   else
@@ -89,7 +89,7 @@ int watch(CommandContext& context, const WatchFlags& flags) {
       context.out << render_watch_text(seen, terminal_columns());
     }
     context.out << std::flush;
-    if (seen.is_over()) return tell_end(context, seen, note, context.json);
+    if (seen.is_over()) return print_end(context, seen, note, context.json);
     if (flags.once || !context.out) return seen.failure().empty() ? kExitDone : kExitFailed;
     std::this_thread::sleep_for(std::chrono::duration<double>(flags.every_s));
   }
@@ -105,9 +105,9 @@ Command declare_watch() {
        .help = "what the run was given with -o, its .collecting file, or its folder",
        .target = &flags->file,
        .required = true},
-      {.names = "--once", .help = "one look, then end", .target = &flags->once},
+      {.names = "--once", .help = "print the state once, then exit", .target = &flags->once},
       {.names = "--every",
-       .help = "seconds between two looks: 0.1 to 60; 0.5 when not given",
+       .help = "seconds between two updates: 0.1 to 60; 0.5 when not given",
        .target = &flags->every_s,
        .rule = NumberBetween{0.1, 60},
        .value_name = "SECONDS"},

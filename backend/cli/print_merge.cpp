@@ -31,11 +31,11 @@ void print_merge(CommandContext& context, const std::string& path, const MergeRe
     if (count > 0) context.out << fmt::format("  {} {}\n", count, what);
   };
   line(report.unfinished, "were unfinished when recording stopped");
-  line(report.dropped, "more found no room in a buffer");
-  line(report.unreadable, "more were written and cannot be read");
-  line(report.lost, "more were made and never written");
+  line(report.dropped, "more were dropped because a buffer was full");
+  line(report.unreadable, "more were written and are unreadable");
+  line(report.lost, "more were lost before they were written");
   if (!removable.empty())
-    context.out << fmt::format("these are left, and can be removed when {} is as you want it:\n", path);
+    context.out << fmt::format("the files of the run remain, and can be removed once you have checked {}:\n", path);
   for (const std::string& left : removable) context.out << fmt::format("  {}\n", left);
   for (const std::string& note : report.notes) context.err << fmt::format("note: {}\n", note);
 }

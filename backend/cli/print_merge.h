@@ -1,4 +1,4 @@
-// What recover says of the file that it wrote.
+// The summary that recover prints of the file that it wrote.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace spscope {
 
-// `removable`: files and folders whose content the written file now holds, which nobody removes but the user.
+// `removable`: files and folders whose content is now in the written file; recover never removes them itself.
 void print_merge(CommandContext& context, const std::string& path, const MergeReport& report,
                  const std::vector<std::string>& removable = {});
 

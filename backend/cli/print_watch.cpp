@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "backend/base/json.h"
 #include "backend/base/number_text.h"
@@ -10,7 +11,7 @@
 namespace spscope {
 namespace {
 
-constexpr int kBarCells = 10;
+constexpr int kBarCells = 10, kIndent = 4, kFewestColumns = 24;
 constexpr std::size_t kShownRanks = 64, kShownFindings = 8;
 
 std::string duration(double seconds) {
@@ -55,20 +56,27 @@ std::string counts_text(const WatchedRun& run) {
 
 std::string render_watch_text(const WatchedRun& run, int columns) {
   std::string text = state_text(run) + "\n";
+  // One line on the terminal: what does not fit is cut.
   const auto add_line = [&](std::string line) {
     if (static_cast<int>(line.size()) > columns) line.resize(static_cast<std::size_t>(std::max(0, columns)));
     text += line + "\n";
   };
-  if (run.progress && !run.is_over()) add_line(progress_text(*run.progress));
-  if (run.state != "ended") add_line(counts_text(run));  // else its pages are gone
+  // As many lines as it takes, later ones indented.
+  const auto add_wrapped = [&](const std::string& line) {
+    std::istringstream parts(wrapped_text(line, std::max(kFewestColumns, columns - kIndent)));
+    std::string indent;
+    for (std::string part; std::getline(parts, part); indent.assign(kIndent, ' ')) text += indent + part + "\n";
+  };
+  if (run.progress && !run.is_over()) add_wrapped(progress_text(*run.progress));
+  if (run.state != "ended") add_wrapped(counts_text(run));  // an ended run has no pages to count from
   for (std::size_t i = 0; i < std::min(run.ranks.size(), kShownRanks); ++i) {
     const WatchedRank& rank = run.ranks[i];
     add_line(fmt::format("rank {:4} {} {}", rank.rank, bar(rank.place), doing(rank)));
   }
   if (run.ranks.size() > kShownRanks) add_line(fmt::format("and {} more ranks", run.ranks.size() - kShownRanks));
   for (std::size_t i = 0; i < std::min(run.findings.size(), kShownFindings); ++i)
-    add_line((run.findings[i].fault() ? "! " : "  ") + run.findings[i].message);
-  if (run.findings.empty() && run.progress && !run.progress->cause.empty()) add_line("! " + run.progress->cause);
+    add_wrapped((run.findings[i].fault() ? "! " : "- ") + run.findings[i].message);
+  if (run.findings.empty() && run.progress && !run.progress->cause.empty()) add_wrapped("! " + run.progress->cause);
   return text;
 }
 

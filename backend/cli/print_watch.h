@@ -7,7 +7,7 @@
 
 namespace spscope {
 
-// Lines that end with a line feed. `columns`: width of the terminal.
+// Lines that end with a line feed. `columns`: width of the terminal. Lines of ranks are cut to it, the others wrapped.
 std::string render_watch_text(const WatchedRun& run, int columns);
 std::string render_watch_json(const WatchedRun& run);  // one line, without a line feed
 

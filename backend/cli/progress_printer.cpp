@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kTick{500};
 // "1:12, about 3:40 left: running ulysses u4 (2 of 5), layer 3 of 40"
 std::string line_of(const RunProgress& p) { return time_text(p) + ": " + progress_text(p); }
 
-// As much of it as the terminal shows in one line: a longer one could not be taken away.
+// Cut to one line of the terminal: a longer one could not be erased.
 std::string fitted(std::string line) {
   winsize window{};
   const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1;
@@ -34,7 +34,7 @@ std::string fitted(std::string line) {
 }  // namespace
 
 ProgressPrinter::ProgressPrinter(CommandContext& context, const std::string& form)
-    : err_(context.err), json_(form == "json"), said_ns_(now_ns()), credit_ns_(kJsonCreditNs) {
+    : err_(context.err), json_(form == "json"), printed_ns_(now_ns()), credit_ns_(kJsonCreditNs) {
   if (json_) form_ = Form::kJson;
   if (form == "bar") form_ = context.progress ? Form::kDrawn : Form::kPlain;
 }
@@ -43,21 +43,21 @@ void ProgressPrinter::operator()(const RunProgress& p) {
   if (form_ == Form::kNone) return;
   const std::lock_guard lock(mutex_);
   is_over_ = p.phase == "done";
-  is_unsaid_ = !is_due(last_, p);
+  is_unprinted_ = !is_due(last_, p);
   last_ = p;
-  if (!is_unsaid_) say(p);
+  if (!is_unprinted_) print(p);
   if (is_over_ || ticker_.joinable()) return;
-  // Signals are for the thread that waits for them.
+  // Another thread waits for signals.
   sigset_t all, before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  ticker_ = std::thread([this] { say_on(); });
+  ticker_ = std::thread([this] { print_periodically(); });
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 bool ProgressPrinter::is_due(const RunProgress& before, const RunProgress& now) const {
   const bool is_new = now.phase != before.phase || now.strategy != before.strategy;
-  const std::int64_t at_ns = now_ns(), since_ns = at_ns - said_ns_;
+  const std::int64_t at_ns = now_ns(), since_ns = at_ns - printed_ns_;
   if (form_ == Form::kPlain) return since_ns >= kPlainEveryNs;
   if (form_ == Form::kDrawn) return is_new || since_ns >= kDrawnEveryNs;
   const bool is_first = !ticker_.joinable();
@@ -65,16 +65,16 @@ bool ProgressPrinter::is_due(const RunProgress& before, const RunProgress& now) 
   return !is_over_ && (is_first || is_change || since_ns >= kJsonLeastNs);
 }
 
-// What may be said at once.
+// Credit for lines that may be printed at once.
 std::int64_t ProgressPrinter::credit_ns(std::int64_t at_ns) const {
-  return std::min(kJsonCreditNs, credit_ns_ + (at_ns - said_ns_));
+  return std::min(kJsonCreditNs, credit_ns_ + (at_ns - printed_ns_));
 }
 
-void ProgressPrinter::say(const RunProgress& p) {
+void ProgressPrinter::print(const RunProgress& p) {
   const std::int64_t now = now_ns();
   credit_ns_ = credit_ns(now) - kJsonLeastNs;
-  said_ns_ = now;
-  is_unsaid_ = false;
+  printed_ns_ = now;
+  is_unprinted_ = false;
   if (form_ == Form::kJson) {
     err_ << fmt::format("{}\n", progress_json(p).dump());
     err_ << std::flush;
@@ -86,13 +86,13 @@ void ProgressPrinter::say(const RunProgress& p) {
   err_ << (drawn_ ? fitted(line_of(p)) : line_of(p) + "\n") << std::flush;
 }
 
-void ProgressPrinter::say_on() {
+void ProgressPrinter::print_periodically() {
   std::unique_lock lock(mutex_);
   while (!ended_.wait_for(lock, kTick, [&] { return is_over_; })) {
     const std::int64_t now = now_ns();
-    const std::int64_t json_ns = is_unsaid_ ? kJsonLeastNs : kJsonEveryNs;
+    const std::int64_t json_ns = is_unprinted_ ? kJsonLeastNs : kJsonEveryNs;
     const std::int64_t every_ns = form_ == Form::kJson ? json_ns : form_ == Form::kPlain ? kPlainEveryNs : 0;
-    if (now - said_ns_ >= every_ns) say(moved_on(last_, now));
+    if (now - printed_ns_ >= every_ns) print(moved_on(last_, now));
   }
 }
 
@@ -113,7 +113,7 @@ std::string ProgressPrinter::line_of_warning(const std::string& text) const {
   return object.dump();
 }
 
-void ProgressPrinter::know(const RunProgress& progress) {
+void ProgressPrinter::set_last(const RunProgress& progress) {
   const std::lock_guard lock(mutex_);
   last_ = progress;
 }
@@ -124,8 +124,8 @@ int ProgressPrinter::end(const Result<int>& code) {
   last_.exit_code = error == nullptr ? *code : exit_code(*error);
   if (error != nullptr) last_.cause = error->what(), last_.cause_id = error_id(error->code());
   if (last_.cause.empty()) last_.cause = "the result or the lines before say why";
-  if (error != nullptr && (!tells_end_ || !error->problems().empty())) warn(render(*error));  // with all places
-  if (form_ == Form::kJson && tells_end_)
+  if (error != nullptr && (!reports_end_ || !error->problems().empty())) warn(render(*error));  // with all places
+  if (form_ == Form::kJson && reports_end_)
     err_ << fmt::format("{}\n", end_json(last_, error != nullptr ? error->hint() : "", out_).dump());
   return *last_.exit_code;
 }

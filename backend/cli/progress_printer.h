@@ -1,7 +1,7 @@
-// What `spscope run` and `spscope plan` say on stderr while they work: a line that is drawn over itself on a terminal
-// at least twice a second, a plain line a minute elsewhere, or JSON lines: one whenever phase, strategy or layer
-// change, else one a second at most and one every ten seconds at least, and one that says how it ended. Of changes that
-// follow one another faster, a hundred are told, and then one a second.
+// The progress of `spscope run` and `spscope plan` on stderr: on a terminal a line that is redrawn at least twice a
+// second, elsewhere a plain line a minute, or JSON lines: one whenever phase, strategy or layer change, else at most
+// one a second and at least one every ten seconds, and a last one with the exit code. Faster changes are limited to a
+// burst of a hundred lines and then one a second.
 #pragma once
 
 #include <condition_variable>
@@ -26,32 +26,32 @@ class ProgressPrinter {
 
   bool draws() const { return form_ == Form::kDrawn; }
   void operator()(const RunProgress& progress);
-  // A line of its own, which stays; nothing with form json.
+  // Prints a line that is not redrawn; nothing with form json.
   void note(const std::string& text);
-  // The same for what has to be said in every form; {"note": text} with form json.
+  // Prints a line in every form; {"note": text} with form json.
   void warn(const std::string& text);
   // The line that warn() writes.
   std::string line_of_warning(const std::string& text) const;
-  // Where the run is, without a line of its own.
-  void know(const RunProgress& progress);
-  // The file that the run left.
+  // Sets the progress that end() reports, without printing.
+  void set_last(const RunProgress& progress);
+  // The output file that end() reports.
   void set_out(const std::string& path) { out_ = path; }
-  // Says nothing any more: of a rank that is not the first.
+  // Prints no more progress: for ranks other than the first.
   void silence() { form_ = Form::kNone; }
-  // Of a rank that others started, who say how the run ended.
-  void leave_the_end() { tells_end_ = false; }
-  // With form json: says how the run ended, and returns its exit code.
+  // For a rank that a launcher started: the launcher reports the end of the run.
+  void leave_the_end() { reports_end_ = false; }
+  // With form json: prints the last object of the run. Returns its exit code.
   int end(const Result<int>& code);
-  // Takes the drawn line away, and says nothing of itself from then on. To be called before anything is written to
-  // stdout, which may be the same terminal.
+  // Erases the drawn line and stops printing progress. Call it before writing to stdout, which may be the same
+  // terminal.
   void clear();
 
  private:
   enum class Form { kNone, kDrawn, kPlain, kJson };
   std::int64_t credit_ns(std::int64_t at_ns) const;
   bool is_due(const RunProgress& before, const RunProgress& now) const;
-  void say(const RunProgress& progress);  // at once
-  void say_on();                          // now and then, in a thread of its own
+  void print(const RunProgress& progress);
+  void print_periodically();  // the body of ticker_
   void erase();
 
   std::ostream& err_;
@@ -62,9 +62,9 @@ class ProgressPrinter {
   std::thread ticker_;
   RunProgress last_;
   std::string out_;
-  bool drawn_ = false, is_over_ = false, is_unsaid_ = false, tells_end_ = true;
-  std::int64_t said_ns_;    // when the last line was written, or the run began
-  std::int64_t credit_ns_;  // of JSON lines: one costs a second, and time brings it back
+  bool drawn_ = false, is_over_ = false, is_unprinted_ = false, reports_end_ = true;
+  std::int64_t printed_ns_;  // when the last line was written, or the run began
+  std::int64_t credit_ns_;   // for JSON lines: each costs a second, elapsed time is added
 };
 
 }  // namespace spscope

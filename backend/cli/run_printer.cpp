@@ -37,7 +37,8 @@ int RunPrinter::show_result(const std::string& path, const std::string& wanted) 
   has_table_ = !context_.json;
   if (!json_ && !context_.json && wanted.empty())
     context_.err << fmt::format("\nnothing was kept; -o FILE.db keeps the run\n");
-  if (!json_ && !wanted.empty()) context_.err << fmt::format("kept in {}\n", wanted);  // else the last line says it
+  if (!json_ && !wanted.empty())
+    context_.err << fmt::format("kept in {}\n", wanted);  // else the path is in the last JSON line
   return exit_code_of(comparisons.front());
 }
 

@@ -1,4 +1,4 @@
-// RunPrinter: what `spscope run` says: its progress on stderr, and at the end the comparison that the run stored.
+// RunPrinter: what `spscope run` prints: progress on stderr, and at the end the comparison that the run stored.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ class RunPrinter final : public RunListener {
       : context_(context), json_(form == "json"), printer_(context, form) {}
 
   bool draws() const { return printer_.draws(); }
-  // Of a process that others started, who say how the run ended.
+  // For a rank that a launcher started: the launcher reports the end of the run.
   void leave_the_end() { printer_.leave_the_end(); }
-  // With form json: says how the run ended, and returns its exit code.
+  // With form json: prints the last object of the run. Returns its exit code.
   int end(const Result<int>& code) { return printer_.end(code); }
 
   void progress(const RunProgress& now) override { printer_(now); }
@@ -29,13 +29,13 @@ class RunPrinter final : public RunListener {
   void file_made(const std::string& path) override { printer_.set_out(path); }
   int show_result(const std::string& path, const std::string& wanted) override;
   void interrupted(const std::string& text) override;
-  void ended(const RunProgress& last) override { printer_.know(last); }
+  void ended(const RunProgress& last) override { printer_.set_last(last); }
 
  private:
   CommandContext& context_;
   const bool json_;  // progress
   ProgressPrinter printer_;
-  bool has_table_ = false;  // which says above it that the run was interrupted
+  bool has_table_ = false;  // printed; its headline states that the run was interrupted
 };
 
 }  // namespace spscope

@@ -12,9 +12,9 @@ namespace spscope {
 enum class UsageFault {
   kUnknown,     // words that no flag or argument takes
   kValue,       // a value that the rule of its flag refuses
-  kNotANumber,  // a value that is no number, for a flag without a rule
+  kNotANumber,  // a value that is not a number, for a flag without a rule
   kNoValue,     // a flag without a value
-  kMissing,     // a required flag or argument is not there
+  kMissing,     // a required flag or argument is absent
   kNoCommand,   // none of the commands is named
   kExcluded,    // two flags that cannot be given together
   kOther,

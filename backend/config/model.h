@@ -31,7 +31,7 @@ struct Model {
   TokenGrid grid = {};
   int joint_text_tokens = 0;  // part of the self-attended sequence
   int cross_text_tokens = 0;  // seen by cross-attention only; no cross-attention when 0
-  bool text_first = false;    // whether joint text stands before the video tokens
+  bool text_first = false;    // whether joint text precedes the video tokens
   int mlp_per_layer = 1;
   int denoise_steps = 0;  // of a whole generation
   int cfg = 1;            // forward passes a denoise step

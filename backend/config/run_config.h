@@ -1,5 +1,5 @@
-// RunConfig: the complete input of a run, as a plain struct whose defaults are a valid small run. The TOML file, the
-// flags of the command line and the form of the desktop app edit this struct; config_fields.def lists its keys with
+// RunConfig: the complete input of a run, as a plain struct whose defaults are a valid small run. The TOML file and the
+// flags of the command line set its members; config_fields.def lists its keys with
 // type, range and help, and every reader and writer is driven by that table.
 //
 // In ModelConfig and ClusterConfig, 0 or "" means "from the preset"; resolve() in validate.h fills the gaps.

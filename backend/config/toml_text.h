@@ -14,7 +14,7 @@
 
 namespace spscope {
 
-// What stands where a value should: an empty table, a list of tables, a date.
+// Found in the place of a value: an empty table, a list of tables, a date.
 inline constexpr std::string_view kEmptySection = "an empty section";
 struct NotAValue {
   std::string what;

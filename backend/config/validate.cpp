@@ -88,7 +88,7 @@ class Validator {
     const std::string name = shown(value.substr(0, colon));
     report(
         ErrorCode::kConfigUnknownName, field, fmt::format("\"{}\" is not a mask pattern", shown(value)),
-        fmt::format("parameters of a pattern stand in a section of their own: [mask.{0}], or --set mask.{0}.KEY=VALUE",
+        fmt::format("parameters of a pattern belong in a section of their own: [mask.{0}], or --set mask.{0}.KEY=VALUE",
                     name));
   }
 

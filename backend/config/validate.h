@@ -13,13 +13,14 @@
 
 namespace spscope {
 
-// What executes ranks: a pair of run.device and run.backend, and what run.comm may say with it besides "auto".
+// What executes ranks: a pair of run.device and run.backend, and the values that run.comm may have with it besides
+// "auto".
 struct ExecutorNames {
   std::string_view device, backend;
   std::vector<std::string_view> comms;
 };
 
-// Names that other parts of the program know. An empty list skips its check.
+// Names from the tables of other parts of the program. An empty list skips its check.
 struct NameLists {
   std::vector<std::string_view> patterns = {}, strategies = {};
   std::vector<ExecutorNames> executors = {};

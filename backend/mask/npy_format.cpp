@@ -173,7 +173,7 @@ namespace {
 // The text of the header and where the data begins.
 std::pair<std::string, std::int64_t> read_header(const std::string& place, std::int64_t size, const ReadExact& read) {
   constexpr std::string_view kMagic = "\x93NUMPY";
-  constexpr std::int64_t kMaxHeader = 1 << 20;  // numpy itself refuses above 10,000 unless told otherwise
+  constexpr std::int64_t kMaxHeader = 1 << 20;  // numpy itself refuses more than 10,000 by default
   unsigned char fixed[12] = {};                 // magic, version, and two or four bytes of length
   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(fixed));
   read(bytes.first(static_cast<std::size_t>(std::min<std::int64_t>(size, 10))));
@@ -207,8 +207,7 @@ Array read_npy(const std::string& place, std::int64_t size, const ReadExact& rea
   const std::int64_t bytes = checked_bytes(place, header.shape, header.type, max_bytes);
   if (bytes > size - start) truncated(place, size, start + bytes);
   if (bytes < size - start) {
-    throw Error(ErrorCode::kMaskFormat,
-                fmt::format("{} goes on for {} bytes after the array", place, size - start - bytes),
+    throw Error(ErrorCode::kMaskFormat, fmt::format("{} has {} bytes after the array", place, size - start - bytes),
                 "save one array to a file");
   }
   Array array{.name = {}, .type = header.type, .shape = std::move(header.shape), .bytes = {}};

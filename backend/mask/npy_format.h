@@ -18,7 +18,7 @@ struct NpyHeader {
 
 // Parses the dictionary text. Throws the errors that array_file.h lists; `place` is for messages.
 NpyHeader parse_npy_dictionary(std::string_view text, const std::string& place);
-// Everything that stands before the data, padded to a multiple of 64 bytes. REQUIRES: type is not kBf16.
+// Everything before the data, padded to a multiple of 64 bytes. REQUIRES: type is not kBf16.
 std::string npy_preamble(ElementType type, std::span<const std::int64_t> shape);
 
 }  // namespace spscope

@@ -1,9 +1,9 @@
-// The block mask that SpargeAttention would select for real queries and keys (Zhang et al., ICML 2025, section 3.2).
+// The block mask that SpargeAttention would select for real queries and keys (arXiv 2502.18137).
 //
 // Per head: blocks are mean-pooled over their tokens. A block is similar when the mean cosine of its token pairs is
 // above `similarity`. A row of key blocks is the smallest set of similar ones whose softmax over pooled scores reaches
 // `cdf`, at least one. Rows of non-similar query blocks and columns of non-similar key blocks are fully active, because
-// their mean says little about their tokens.
+// their mean does not represent their tokens.
 #pragma once
 
 #include <cstdint>

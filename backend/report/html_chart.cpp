@@ -1,5 +1,5 @@
 // Charts as SVG in percent of their width, so that text keeps its size at any width of the page. Parts whose times are
-// modelled are hatched: colour alone never tells what was measured.
+// modelled are hatched: colour is never the only sign of what was measured.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -23,7 +23,7 @@ Section make_section(std::string_view name, const Comparison& comparison);
 
 // -- shared by sections
 
-// The strategies of each mode that occurs, in stored order: figures of different modes never stand in one table.
+// The strategies of each mode that occurs, in stored order: figures of different modes are never in one table.
 struct ModeGroup {
   RunMode mode;
   const Comparison* of;

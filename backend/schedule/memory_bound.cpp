@@ -1,4 +1,4 @@
-// memory_bound(): what is live at the start of each op, from what its rank can know then.
+// memory_bound(): what is live at the start of each op, by the events that are ordered before it.
 //
 // Every op has a clock: for each lane of its rank, the position of the last op that has ended when it starts. A buffer
 // is known to be free at an op if the last user on every lane is within its clock and every user on another rank is
@@ -58,21 +58,22 @@ class BoundedMemory {
   }
   OpId fence(int rank, int other, PostId after) const;
   PostId last_fence_post(int rank, int other, PostId before) const;
-  // The first position on a lane of the rank whose op knows that the op `id` of this rank has ended.
+  // The first position on a lane of the rank whose op is ordered after the end of op `id` of this rank.
   std::int32_t first_after(int rank, int lane_index, OpId id);
   std::int32_t first_free(std::int32_t buffer, int lane_index);
-  std::int32_t first_knowing(const RemoteUser& user, int rank, int lane_index);
+  std::int32_t first_after_remote(const RemoteUser& user, int rank, int lane_index);
 
   const Plan& plan_;
   BufferTable table_;
-  std::vector<std::vector<OpId>> lanes_;                    // by rank and lane, in post order
-  std::vector<std::int32_t> position_;                      // of each op on its lane
-  std::vector<std::int32_t> clocks_;                        // [ops, lanes]; -1: none has ended
-  std::vector<std::vector<OpId>> fences_;                   // barriers of each rank
-  std::map<std::pair<OpId, int>, std::vector<OpId>> told_;  // ops of a rank that depend directly on an op of another
-  std::vector<Use> uses_;                                   // by buffer
-  std::vector<std::int32_t> last_user_;                     // [buffers, lanes]: position; -1: none
-  std::vector<RemoteUser> remote_users_;                    // sorted by buffer
+  std::vector<std::vector<OpId>> lanes_;   // by rank and lane, in post order
+  std::vector<std::int32_t> position_;     // of each op on its lane
+  std::vector<std::int32_t> clocks_;       // [ops, lanes]; -1: none has ended
+  std::vector<std::vector<OpId>> fences_;  // barriers of each rank
+  std::map<std::pair<OpId, int>, std::vector<OpId>>
+      remote_dependents_;                 // ops of a rank that depend directly on an op of another
+  std::vector<Use> uses_;                 // by buffer
+  std::vector<std::int32_t> last_user_;   // [buffers, lanes]: position; -1: none
+  std::vector<RemoteUser> remote_users_;  // sorted by buffer
 };
 
 void BoundedMemory::set_clocks() {
@@ -95,7 +96,7 @@ void BoundedMemory::set_clocks() {
       if (op(d).rank == rank)
         learn(d);
       else
-        told_[{d, rank}].push_back(id);
+        remote_dependents_[{d, rank}].push_back(id);
     }
     position_[at(id)] = static_cast<std::int32_t>(queue.size());
     queue.push_back(id);
@@ -146,13 +147,13 @@ PostId BoundedMemory::last_fence_post(int rank, int other, PostId before) const 
 
 std::int32_t BoundedMemory::first_after(int rank, int lane_index, OpId id) {
   const std::vector<OpId>& queue = lane(rank, lane_index);
-  const auto knows = [&](OpId o) { return clock(o)[lane_of(id)] >= position_[at(id)]; };
-  return static_cast<std::int32_t>(std::ranges::partition_point(queue, std::not_fn(knows)) - queue.begin());
+  const auto is_after = [&](OpId o) { return clock(o)[lane_of(id)] >= position_[at(id)]; };
+  return static_cast<std::int32_t>(std::ranges::partition_point(queue, std::not_fn(is_after)) - queue.begin());
 }
 
-std::int32_t BoundedMemory::first_knowing(const RemoteUser& user, int rank, int lane_index) {
+std::int32_t BoundedMemory::first_after_remote(const RemoteUser& user, int rank, int lane_index) {
   std::int32_t first = kLate;
-  if (const auto found = told_.find({user.op, rank}); found != told_.end())
+  if (const auto found = remote_dependents_.find({user.op, rank}); found != remote_dependents_.end())
     for (OpId o : found->second) {
       if (lane_of(o) == lane_index) first = std::min(first, position_[at(o)]);  // it waits for the user itself
       first = std::min(first, first_after(rank, lane_index, o));
@@ -161,23 +162,24 @@ std::int32_t BoundedMemory::first_knowing(const RemoteUser& user, int rank, int 
   return barrier == kNone ? first : std::min(first, first_after(rank, lane_index, barrier));
 }
 
-// The first position on the lane whose op knows that the buffer is free; the length of the lane when none does.
+// The first position on the lane whose op is ordered after the last use of the buffer; the length of the lane when none
+// does.
 std::int32_t BoundedMemory::first_free(std::int32_t buffer, int lane_index) {
   const Buffer& held = table_.buffers()[at(buffer)];
   const std::vector<OpId>& queue = lane(held.rank, lane_index);
   const auto size = static_cast<std::int32_t>(queue.size());
   if (held.kept || !uses_[at(buffer)].used) return size;
   const std::int32_t* last = last_user_.data() + at(buffer) * at(plan_.lanes);
-  const auto knows = [&](OpId o) {
+  const auto is_after = [&](OpId o) {
     const std::int32_t* ended = clock(o);
     for (int l = 0; l < plan_.lanes; ++l)
       if (ended[l] < last[l]) return false;
     return true;
   };
-  auto free = static_cast<std::int32_t>(std::ranges::partition_point(queue, std::not_fn(knows)) - queue.begin());
+  auto free = static_cast<std::int32_t>(std::ranges::partition_point(queue, std::not_fn(is_after)) - queue.begin());
   auto user = std::ranges::lower_bound(remote_users_, buffer, {}, &RemoteUser::buffer);
   for (; user != remote_users_.end() && user->buffer == buffer; ++user)
-    free = std::max(free, first_knowing(*user, held.rank, lane_index));
+    free = std::max(free, first_after_remote(*user, held.rank, lane_index));
   return std::min(free, size);
 }
 

@@ -278,7 +278,7 @@ void Engine::meet(std::int32_t meeting) {
   }
 }
 
-// This end of its messages is there.
+// This rank has posted: starts the messages whose other end has posted too.
 void Engine::start_messages(OpId id) {
   for (MessageId m : plan_.messages_of(plan_.ops[at(id)])) {
     if (!on_wire(plan_.messages[at(m)])) continue;

@@ -1,4 +1,4 @@
-// db-SP's latency predictor (arXiv 2511.23113, section 4.3), which chooses the degrees of a layer:
+// db-SP's latency predictor (arXiv 2511.23113), which chooses the degrees of a layer:
 //
 //   L = all_to_all + (max(step, hop) (R - 1) + step) ratio
 //

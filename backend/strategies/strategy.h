@@ -1,5 +1,5 @@
 // Strategy: turns a request into a plan. One file each (<name>.cpp), listed in strategies.def; the row alone enrols a
-// strategy in the command line, the desktop app and the conformance tests.
+// strategy in the command line and the conformance tests.
 #pragma once
 
 #include <span>

@@ -6,6 +6,8 @@ from tree import SOURCES, Finding, comments, line_of
 RULES = {"links": "links and cited paths exist", "paths": "no paths of one machine"}
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CITED = re.compile(r"(?<![\w./<-])(?:backend|kernels|schemas|tests|samples|bench|scripts|docs|cmake)(?:/[\w.-]+)+(?![\w/<*{-])")
+# A source file by a shorter name, as docs cite it: `job/job.cpp`, `plan.h`.
+SHORT = re.compile(r"(?<![\w./<>*-])(?:[\w-]+/)*[a-z][\w-]*\.(?:cpp|h|def|inc|sql)(?![\w/])")
 MACHINE = re.compile(r"(?<![\w.])/(?:work|farm|root|home/\w+|Users)/")
 HASH = r"(?:^|(?<=\s\s))#[^\n]*"
 COMMENT_MARKS = {".py": HASH + r'|^\s*"""(?s:.*?)"""', ".sh": HASH, ".cmake": HASH, ".txt": HASH, ".toml": HASH,
@@ -32,6 +34,13 @@ def check_links(tree, path):
             yield Finding("links", path, line, f"link to #{anchor}, which is no heading of {file.name}")
 
 
+def check_short_names(tree, path):
+    text = tree.text(path)
+    for match in SHORT.finditer(text):
+        if not any(known == match.group() or known.endswith("/" + match.group()) for known in tree.paths):
+            yield Finding("links", path, line_of(text, match.start()), f"cites {match.group()}, which does not exist")
+
+
 def prose(tree, path):
     """(offset, text) of the parts of a file that are meant for people and may cite files."""
     text = tree.text(path)
@@ -44,6 +53,7 @@ def prose(tree, path):
 def check(tree):
     for path in tree.with_suffix(".md"):
         yield from check_links(tree, path)
+        yield from check_short_names(tree, path)
     for path in tree.with_suffix(*SOURCES, ".md", ".py", ".sh", ".cmake", ".txt", ".def", ".toml", ".sql"):
         for start, text in prose(tree, path):
             for match in CITED.finditer(text):

@@ -1,4 +1,4 @@
-"""R4, R8 and R11: words that may not stand in the code, each with the places where it may."""
+"""R4, R8 and R11: banned words and the places where each is allowed."""
 import re
 
 from tree import SOURCES, Finding, code_only, line_of, literals

@@ -159,7 +159,8 @@ class Schemas(ToyTree):
 
 class References(ToyTree):
     def broken(self, text, path="docs/a.md"):
-        return [rule for rule, _, _ in self.rules(check_references, {"docs/b.md": "# Two words\n", path: text + "\n"})]
+        files = {"docs/b.md": "# Two words\n", "backend/job/job.cpp": "", path: text + "\n"}
+        return [rule for rule, _, _ in self.rules(check_references, files)]
 
     def test_links(self):
         self.assertEqual(self.broken("[b](b.md) [b](b.md#two-words) [web](https://example.org/x)"), [])
@@ -171,6 +172,13 @@ class References(ToyTree):
         self.assertEqual(self.broken("see docs/c.md."), ["links"])
         self.assertEqual(self.broken("// see docs/c.md", "a.cpp"), ["links"])
         self.assertEqual(self.broken('open("docs/c.md");', "a.cpp"), [])
+
+    def test_short_names_in_docs(self):
+        self.assertEqual(self.broken("`job/job.cpp`, `job.cpp` and cmd_<name>.cpp"), [])
+        for text in ("see job/jobs.cpp", "see `jobs.cpp`", "see ob.cpp"):
+            self.assertEqual(self.broken(text), ["links"], text)
+
+    def test_cited_lines(self):
         self.assertEqual(self.broken("// at plan.cpp:12", "a.cpp"), ["links"])
 
     def test_machine_paths(self):

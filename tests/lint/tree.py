@@ -1,6 +1,6 @@
 """The files of a source tree and what the checks share: findings, text without comments, exceptions.
 
-A check is a function `check(tree)` that yields findings. Exceptions stand in tests/lint/exceptions.txt, one a line:
+A check is a function `check(tree)` that yields findings. Exceptions are in tests/lint/exceptions.txt, one a line:
 rule, path, reason. An exception that no finding needs is itself a finding, so the list can only shrink.
 """
 import os
@@ -32,7 +32,7 @@ class Tree:
         self._texts = {}
 
     def _list(self):
-        """Files that git knows or would add; in a copy without git, every file outside build folders."""
+        """Files that git tracks or would add; in a copy without git, every file outside build folders."""
         git = ["git", "-C", str(self.root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         if (self.root / ".git").exists() and shutil.which(git[0]):
             listed = subprocess.run(git, capture_output=True, text=True)

@@ -72,7 +72,7 @@ def check(folder, workload, strategies):
 
 
 def shape_of(folder):
-    """What `check` needs to know of a dumped layer, from the shapes of its files."""
+    """The parameters of a dumped layer that `check` needs, from the shapes of its files."""
     q, inner = np.load(folder / "q.npy", mmap_mode="r"), int(np.load(folder / "block_starts.npy")[-1])
     return {"batch": q.shape[0] if q.ndim == 4 else 1, "outer_tokens": q.shape[-2] // inner, "inner_tokens": inner}
 

@@ -3,7 +3,7 @@
 `write_case(folder, seed, number, mode)` writes FOLDER/run.toml with the mask and cluster files that it names, and returns
 what it drew. The draw depends on the seed, the number and the mode alone, with the generators of Python's `random`, whose
 sequence is the same in all versions. Defects that are known and not mended are left out by name (LEFT_OUT), or their
-configs would fail for a reason that everybody knows.
+configs would fail for a known reason.
 """
 import json
 import random

@@ -149,7 +149,7 @@ def bytes_touched(plan, op):
 
 
 def flops(plan, op):
-    """2 for each pair of elements of a contraction; of other kernels what the list of kernels says."""
+    """2 for each pair of elements of a contraction; of other kernels by the list of kernels."""
     post = plan.posts[op["post"]]
     if op["kind"] == "attend":
         return 4 * op["area"] * plan.workload["head_dim"]

@@ -1,5 +1,5 @@
 """An oracle for spscope that shares no code with it: random configs are planned, simulated and executed, and what the
-program says is recomputed in double precision from `plan --ops --json` and `run --dump`, by the rules of docs/.
+program prints is recomputed in double precision from `plan --ops --json` and `run --dump`, by the rules of docs/.
 
     oracle.py --program PATH [--seed N] [--cases M] [--keep FOLDER]
 
@@ -245,7 +245,7 @@ class Case:
         if result is None:
             return
         self.expect("layer_passes_done", result["workload"]["layer_passes_done"], layer_passes)
-        # One mask for all passes, which strategies know: every pass is the first one again.
+        # One mask for all passes, known to the strategies: every pass is the first one again.
         same = "file" in self.sections["mask"] and run["mask_lag"] == 0 and self.block(0) == self.block(1)
         for s in result["strategies"]:
             if not s["legal"]:
@@ -309,15 +309,15 @@ class Case:
             tolerance = layers.TOLERANCE[dtype]
         replicated = workload["text"] == "replicate" and workload["text_tokens"] > 0
         for s in legal:
-            error, told = worst[s["id"]], executed[s["id"]]["max_error"]
+            error, reported = worst[s["id"]], executed[s["id"]]["max_error"]
             if not error <= tolerance:
                 self.problems.append(f"{s['label']}: row error {error:.3e} above {tolerance}")
             if executed[s["id"]]["verify"] != "passed":
-                self.problems.append(f"{s['label']}: {executed[s['id']]['verify']} with {told}, recomputed {error}")
-            # The error that is told may be that of a replica, which the dump does not have.
-            apart = math.sqrt(told) - math.sqrt(error) if math.isfinite(told) else math.inf
+                self.problems.append(f"{s['label']}: {executed[s['id']]['verify']} with {reported}, recomputed {error}")
+            # The reported error may be that of a replica, which the dump does not have.
+            apart = math.sqrt(reported) - math.sqrt(error) if math.isfinite(reported) else math.inf
             if not -REFERENCES <= apart <= (math.inf if replicated else REFERENCES):
-                self.problems.append(f"{s['label']}: max_error {told}, recomputed {error}")
+                self.problems.append(f"{s['label']}: max_error {reported}, recomputed {error}")
 
 
 def run_case(program, keep, seed, number):
@@ -335,7 +335,7 @@ def run_case(program, keep, seed, number):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(description="recomputes what spscope says of random configs")
+    parser = argparse.ArgumentParser(description="recomputes the figures that spscope prints for random configs")
     parser.add_argument("--program", required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=20)

@@ -1,4 +1,4 @@
-"""The oracle finds what it is there to find: each check fails on a document, an output or a result that was falsified.
+"""The oracle finds errors: each check fails on a document, an output or a result that was falsified.
 
 Usage: test_oracle.py PROGRAM
 """
