@@ -19,7 +19,7 @@ finish() {
 start
 truncate -s 0 -- "$TMPDIR"/spscope-kept-*/*.now
 finish 1
-expect_err 'SPS-154' '.now" is mapped' 'the disk, or a quota, is full, the file was cut short, or it cannot be written' 'spscope recover'
+expect_err 'SPS-154' '.now" is mapped' 'spscope recover'
 
 start
 kill -BUS "$pid"

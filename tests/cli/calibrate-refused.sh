@@ -10,7 +10,7 @@ calibrate_by_ticks() {
   code=0
   INJECT_CLOCK_TICK_MS=500 LD_PRELOAD=$INJECT "$SPSCOPE" calibrate --seconds 1 "$@" >"$out" 2>"$err" || code=$?
   [ "$code" -eq 1 ] || fail "calibrate $*: exit code $code, expected 1"
-  expect_err 'could not measure network.link_gbps, network.intra_latency_ns:' 'no profile is written' 'on an idle machine'
+  expect_err 'network.link_gbps, network.intra_latency_ns'
   expect_no_files
 }
 

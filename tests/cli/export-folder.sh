@@ -4,17 +4,16 @@
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
 expect_exit 0 export --help
-expect_out 'for csv a folder, which is made'
 expect_exit 0 run "${small[@]}" -s ring -o kept.db
 expect_exit 0 export kept.db --format csv -o tables
 files=$(find tables -type f | wc -l)
-expect_err "wrote the folder tables, one file a table: $files files, "
+expect_err "tables" "$files files"
 expect_refused 'SPS-153' 'add --force' -- export kept.db --format csv -o tables
 # A folder that is not an export is never replaced, and no flag is offered that would not do it.
 mkdir mine
-expect_refused 'SPS-151' 'name an output inside this folder: -o mine/NAME' -- export kept.db --format csv -o mine
+expect_refused 'SPS-151' '-o mine/NAME' -- export kept.db --format csv -o mine
 expect_not_err '--force'
 expect_exit 0 export kept.db --format csv -o mine/tables
 expect_exit 0 export kept.db --format chrome -o events.json
-expect_err 'wrote events.json with '
+expect_err 'events.json'
 expect_not_err 'folder'

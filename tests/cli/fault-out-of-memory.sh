@@ -55,7 +55,7 @@ python3 -B hog.py "$victim" "$group" || true
 wait "$pid" || code=$?
 [ "$code" -eq 1 ] || fail "exit code $code after a rank was ended for memory"
 expect_err 'SPS-120' 'rank 2 ended' "its process $victim was ended by signal 9" \
-  "the memory of its control group \"$group\" was full, at $limit bytes" 'events up to then are kept in kept.db'
+  "the memory of its control group \"$group\" was full, at $limit bytes" 'kept.db'
 expect_exit 0 doctor kept.db
 expect_exit 0 sql kept.db "SELECT rank || ' ' || message FROM incident ORDER BY ordinal LIMIT 1" --csv
 expect_out '2 rank 2 ended' 'control group'

@@ -40,7 +40,7 @@ for command in "${commands[@]}"; do
   esac
   if [ "$command" = report ]; then arguments+=(--format html); fi
   expect_exit 2 "${arguments[@]}" --max-memory 2MiB
-  expect_err 'SPS-150' 'cannot read "run.db": it needs 7.629 MiB at once, more than the 2 MiB that --max-memory allows' \
+  expect_err 'SPS-150' '"run.db"' '7.629 MiB' '2 MiB' \
     'if you trust the file, --max-memory 16MiB or more'
   files | diff ../before - || fail "something was left by: ${arguments[*]}"
   expect_exit 0 "${arguments[@]}" --max-memory 256MiB

@@ -35,7 +35,7 @@ wait_for_done 20 "$err"
 kill -KILL "$("$SPSCOPE" watch kept.db --once --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["ranks"][1]["pid"])')"
 wait "$pid" || code=$?
 [ "$code" -eq 1 ] || fail "exit code $code after a rank was killed"
-expect_err 'mpirun did not end after its ranks' '"SPS-120","message":"rank 1 ended' 'events up to then are kept in kept.db'
+expect_err 'mpirun did not end after its ranks' '"SPS-120","message":"rank 1 ended' 'kept.db'
 expect_exit 0 sql kept.db "SELECT rank || ' ' || message FROM incident ORDER BY ordinal LIMIT 1" --csv
 expect_out '1 rank 1 ended'
 expect_files kept.db

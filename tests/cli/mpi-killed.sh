@@ -67,7 +67,7 @@ kill -STOP "$(pgrep -P "$mpirun" | head -n 1)"
 kill -KILL "$mpirun"
 wait "$pid" || code=$?
 [ "$code" -eq 1 ] || fail "exit code $code after mpirun was killed"
-expect_err 'SPS-120' 'mpirun was ended by signal 9 (Killed)' 'events up to then are kept in kept.db'
+expect_err 'SPS-120' 'mpirun was ended by signal 9 (Killed)' 'kept.db'
 expect_exit 0 doctor kept.db
 expect_exit 0 sql kept.db "SELECT message FROM incident ORDER BY ordinal LIMIT 1" --csv
 expect_out 'mpirun was ended by signal 9'

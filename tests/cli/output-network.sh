@@ -13,6 +13,6 @@ expect_files kept.db recovered.db
 "$SPSCOPE" run -s ring --set model.grid=6,20,30 --set run.verify=off --set run.repeats=2000 -o busy.db >/dev/null 2>&1 &
 first=$!
 wait_for test -e busy.db.tmp
-expect_refused 'another run is writing "busy.db"' -- run -s ring "${small[@]}" -o busy.db
+expect_refused 'SPS-155' '"busy.db"' -- run -s ring "${small[@]}" -o busy.db
 kill -INT "$first"
 wait "$first" || true

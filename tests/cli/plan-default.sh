@@ -4,7 +4,7 @@
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
 expect_exit 0 plan
-expect_out 'Plans are ranked by balance and bytes, which is not by time' '  spscope run --set run.mode=simulate'
+expect_out '  spscope run --set run.mode=simulate'
 expect_out 'ulysses u4' 'ring r4' 'usp u2 r2' 'sent/rank' 'memory/rank'
 expect_exit 0 plan --json
 expect_json \

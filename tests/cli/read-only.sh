@@ -58,7 +58,7 @@ done
 # What prints the name of the file, or says that there is nothing to do.
 expect_exit 0 report sealed/kept.db -o report.html
 expect_exit 0 doctor sealed/kept.db
-expect_out 'right in all chunks' '0 sent and not stored'
+expect_out '0 sent and not stored'
 expect_exit 0 recover sealed/kept.db -o recovered.db
-expect_refused 'it is finished' -- watch sealed/kept.db --once
+expect_refused 'SPS-150' -- watch sealed/kept.db --once
 state | diff before - >&2 || fail "the folder was changed"

@@ -17,8 +17,7 @@ recovered() {
   rm -f saved.db
   spscope recover damaged.db -o saved.db
   if [ "$code" -eq 1 ]; then
-    expect_err 'nothing of what was measured could be recovered'
-    expect_out 'with 0 events'
+    expect_out ' 0 events'
     return
   fi
   if [ "$code" -ne 0 ]; then
@@ -30,7 +29,6 @@ recovered() {
   fi
   made=$((made + 1))
   expect_exit 0 doctor saved.db
-  expect_out 'right in all chunks'
   expect_exit 0 sql saved.db 'SELECT count(*) FROM ledger WHERE sent != stored + dropped + unreadable + lost' --csv
   [ "$(tail -n 1 "$out" | tr -d '\r')" = 0 ] || fail "$1: the ledger does not balance"
   expect_exit 0 sql saved.db 'SELECT rank, op_id, begin_ns, end_ns FROM event ORDER BY 1, 2, 3' --csv
@@ -49,7 +47,7 @@ for cut in $((bytes * 9 / 10)) $((bytes - 4097)) $((bytes - 1)); do
   [ "$code" -eq 0 ] || fail "nothing was kept of $cut of $bytes bytes"
   [ "$(wc -l <saved.csv)" -gt 1 ] || fail "no event was kept of $cut of $bytes bytes"
   expect_exit 0 sql saved.db "SELECT message FROM incident" --csv
-  expect_out "is cut short: it has $cut of $bytes bytes"
+  expect_out "$cut of $bytes bytes"
   expect_exit 0 sql saved.db 'SELECT sum(sent) FROM ledger' --csv
   [ "$(tail -n 1 "$out" | tr -d '\r')" = "$(($(wc -l <kept.csv) - 1))" ] || fail "events are missing uncounted"
 done
@@ -62,28 +60,28 @@ for page in $(seq 1 2 $((bytes / 4096 - 1))); do
 done
 [ "$made" -gt 20 ] || fail "only $made files were made"
 
-# What holds the question and no answer says so in words of ours, and is no success.
+# A file with a config and nothing that was measured is written with a note and exit code 1.
 cp kept.db damaged.db
 python3 -B "$scripts/edit_store.py" damaged.db 'DELETE FROM run' 'DELETE FROM chunk' 'DELETE FROM track' 'DELETE FROM ledger' \
   'UPDATE plan SET data = zeroblob(64)'
 rm -f saved.db
 expect_exit 1 recover damaged.db -o saved.db
-expect_err 'nothing of what was measured could be recovered: saved.db holds what was asked for'
+expect_err 'note: ' 'saved.db'
 expect_exit 0 doctor saved.db
 
 cp kept.db damaged.db
 dd if=/dev/zero of=damaged.db bs=100 count=1 conv=notrunc status=none
-expect_refused 'is not a file of spscope' 'bytes 0 to 15' -- recover damaged.db -o new.db
+expect_refused 'SPS-151' 'bytes 0 to 15' -- recover damaged.db -o new.db
 head -c 4096 kept.db >damaged.db
-expect_refused "is cut short: it has 4096 of $bytes bytes" 'copy it again' -- recover damaged.db -o new.db
+expect_refused 'SPS-156' "4096 of $bytes bytes" -- recover damaged.db -o new.db
 : >damaged.db
-expect_refused 'before anything was recorded in it' 'remove it and run again' -- recover damaged.db -o new.db
-expect_refused 'before anything was recorded in it' -- compare damaged.db
+expect_refused 'SPS-150' 'damaged.db' -- recover damaged.db -o new.db
+expect_refused 'SPS-150' 'damaged.db' -- compare damaged.db
 
 # A newer program's file is not read as ours.
 cp kept.db newer.db
 python3 -B "$scripts/edit_store.py" newer.db "UPDATE meta SET value = '9' WHERE key = 'min_reader'"
-expect_refused 'needs a program that reads schema 9' 'install a newer' -- recover newer.db -o new.db
+expect_refused 'SPS-152' 'schema 9' -- recover newer.db -o new.db
 head -c $((bytes * 9 / 10)) newer.db >damaged.db
-expect_refused 'needs a program that reads schema 9' -- recover damaged.db -o new.db
+expect_refused 'SPS-152' 'schema 9' -- recover damaged.db -o new.db
 [ ! -e new.db ] || fail "a file was written from what cannot be read"

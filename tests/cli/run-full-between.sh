@@ -16,7 +16,7 @@ full_run() {
 }
 
 full_run -o kept.db
-expect_err "$PWD/kept.db" 'events up to then are kept in kept.db'
+expect_err "$PWD/kept.db" 'kept.db'
 expect_exit 0 doctor kept.db
 expect_exit 0 sql kept.db "SELECT count(*) > 0 AND sum(stored) = (SELECT count(*) FROM event) AND sum(stored) = sum(sent) FROM ledger" --csv
 expect_out '1'

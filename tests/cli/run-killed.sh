@@ -32,7 +32,7 @@ expect_exit 0 doctor kept.db
 
 # Who asks for the killed run by the path that it had gets the later one, and is told where the killed one is.
 expect_exit 0 recover kept.db -o other.db
-expect_err '"kept.db" is a finished run' "spscope recover \"$folder\" -o FILE.db"
+expect_err '"kept.db"' "spscope recover \"$folder\" -o FILE.db"
 
 # A run to another file counts what is left and says where it is listed, until it was recovered.
 expect_exit 0 run -s ring "${small[@]}" -o next.db

@@ -13,14 +13,14 @@ refused() {
   expect_refused "$@"
   [ "$(ls)" = files ] || fail "something was written: $(ls)"
 }
-refused 'SPS-043' 'it has 2 heads, the model has 3' -- run "${fitting[@]}" --set model.heads=3 \
+refused 'SPS-043' '2 heads' 'has 3' -- run "${fitting[@]}" --set model.heads=3 \
   --set mask.file=files/good.npy -o kept.db
 refused 'SPS-043' 'blocks' -- run "${fitting[@]}" --set mask.block=32 --set mask.file=files/good.npy -o kept.db
-refused 'SPS-043' 'it has 2 layers, 3 are to run' -- run "${fitting[@]}" --set run.layers=3 \
+refused 'SPS-043' '2 layers' '3 are' -- run "${fitting[@]}" --set run.layers=3 \
   --set mask.file=files/good-layers.npy -o kept.db
 refused 'SPS-005' 'mask.pattern' -- run "${fitting[@]}" --set mask.file=files/good.npy --set mask.pattern=unused
 # What a file makes unused is not taken without a word, unless the file replaces the mask of a config.
-refused 'SPS-006' 'mask.density' '--> --set mask.density=0.9' 'leave out mask.density or mask.file' \
+refused 'SPS-006' 'mask.density' '--> --set mask.density=0.9' 'mask.file' \
   -- plan "${fitting[@]}" --set mask.file=files/good.npy --set mask.density=0.9
 lines files/both.toml '[mask]' 'pattern = "window"' 'file = "good.npy"' 'seed = 3'
 refused 'SPS-006' 'both.toml:2' 'mask.pattern' 'both.toml:4' 'mask.seed' -- plan files/both.toml "${fitting[@]}"

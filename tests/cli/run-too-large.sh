@@ -10,7 +10,7 @@ expect_nothing() {
 }
 
 for mode in execute project simulate; do
-  expect_refused 'cluster.ranks: 1000000 is outside [0, 65536]' -- run --set cluster.ranks=1000000 --set run.mode=$mode -o kept.db
+  expect_refused 'cluster.ranks' '1000000' '[0, 65536]' -- run --set cluster.ranks=1000000 --set run.mode=$mode -o kept.db
   expect_nothing
 done
 

@@ -21,10 +21,10 @@ expect_refused 'did you mean "strategy"?' -- sql kept.db 'SELECT * FROM strategi
 expect_refused 'strategy_summary' -- sql kept.db 'SELECT * FROM quite_another_thing'
 expect_refused 'no such column: lable' 'did you mean "label"?' 'sqlite_master' -- sql kept.db 'SELECT lable FROM strategy'
 expect_refused 'no such column: s.quite_another' 'strategy has ' 'label' -- sql kept.db 'SELECT s.quite_another FROM strategy s'
-expect_refused 'not allowed: DELETE; a stored run is only read' 'plain-sqlite' -- sql kept.db 'DELETE FROM run'
-expect_refused 'not allowed: UPDATE' -- sql kept.db "  update strategy SET name = 'x'"
-expect_refused 'is only read' -- sql kept.db "SELECT load_extension('x')"
-expect_refused 'syntax error' 'for example SELECT' -- sql kept.db 'SELEC 1'
+expect_refused 'SPS-157' 'DELETE' 'plain-sqlite' -- sql kept.db 'DELETE FROM run'
+expect_refused 'SPS-157' 'UPDATE' -- sql kept.db "  update strategy SET name = 'x'"
+expect_refused 'SPS-157' -- sql kept.db "SELECT load_extension('x')"
+expect_refused 'SPS-157' 'SELECT' -- sql kept.db 'SELEC 1'
 expect_exit 0 sql kept.db 'SELECT name, sql FROM sqlite_master'
 expect_exit 2 sql missing.db 'SELECT 1'
 expect_err 'SPS-150' 'missing.db'

@@ -41,10 +41,10 @@ sed -n 2p looks >"$out"
 expect_json 'd["events_per_s"] >= 0'
 [ "$(wc -l <looks)" -gt 3 ] || fail "watch looked only once"
 expect_exit 2 watch kept.db
-expect_err 'SPS-150' 'finished'
+expect_err 'SPS-150' 'kept.db'
 echo 'no store' >text.db
 expect_exit 2 watch text.db
-expect_err 'SPS-151' 'text.db' 'no stored run'
+expect_err 'SPS-151' 'text.db'
 expect_exit 2 watch missing.db
 expect_err 'SPS-150' 'missing.db'
 
@@ -53,7 +53,7 @@ expect_err 'SPS-150' 'missing.db'
 pid=$!
 wait_for_done 20 progress
 expect_exit 0 watch well.db
-expect_out 'the run has ended after ' 'kept in '
+expect_out 'well.db'
 wait "$pid"
 
 # Where the run could not say how it ended, watch does not say that it failed. STOP: while watch gets to know it.
@@ -71,4 +71,4 @@ wait "$pid" || true
 watched=0
 wait "$watcher" || watched=$?
 [ "$watched" -eq 0 ] || fail "exit code $watched of watch, when the file is there"
-expect_out 'the run has ended; how is not known; ' 'unsaid.db is there'
+expect_out 'unsaid.db exists'
