@@ -1,8 +1,9 @@
-// Flags and arguments of commands as plain data: names, help, the variable that takes the value, and which values are
-// right. parse_command_line.cpp reads arguments by them and prints --help from them.
+// Flags and arguments of commands as plain data: names, help, the variable that takes the value, and the rule for its
+// values. parse_command_line.cpp parses arguments by them and prints --help from them.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -27,7 +28,7 @@ struct NumberBetween {
 struct BytesBetween {
   std::int64_t min = 0, max = 0;  // both included
 };
-// Which values are right: with std::monostate, all that the type of the variable holds.
+// The accepted values: with std::monostate, all that the type of the variable holds.
 using FlagRule = std::variant<std::monostate, OneOf, IntegerBetween, NumberBetween, BytesBetween>;
 
 struct Flag {
@@ -45,5 +46,15 @@ struct Flag {
 // "--output" of "-o,--output": the first long name, else the whole.
 std::string long_name(const Flag& flag);
 bool is_positional(const Flag& flag);
+
+// Why a value is refused, and which would not be.
+struct RefusedValue {
+  std::string message, hint;
+};
+
+// Checks one value as it was typed. Bytes with a unit are replaced by their number.
+std::optional<RefusedValue> check_value(const FlagRule& rule, std::string& text);
+// How --help calls the value of a flag: "a|b|c", "SIZE"; "" where the type of its variable says it.
+std::string value_name(const Flag& flag);
 
 }  // namespace spscope

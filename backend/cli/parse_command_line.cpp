@@ -8,7 +8,6 @@
 #include <string_view>
 #include <type_traits>
 
-#include "backend/cli/flag_values.h"
 #include "backend/cli/help_format.h"
 #include "backend/cli/usage.h"
 #include "backend/report/format.h"

@@ -9,7 +9,6 @@
 #include <variant>
 
 #include "backend/base/nearest_name.h"
-#include "backend/cli/flag_values.h"
 #include "backend/config/config_fields.h"
 
 namespace spscope {

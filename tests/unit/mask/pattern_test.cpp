@@ -207,7 +207,8 @@ TEST(PatternSparge, HeadsDifferAsMuchAsReported) {
   EXPECT_LT(cv, 0.9);
 }
 
-// Reported for Wan2.1-14B with PARO, 8 groups of neighbouring heads: imbalance 1.355, head CV 0.55 (db-SP, arXiv 2511.23113).
+// Reported for Wan2.1-14B with PARO, 8 groups of neighbouring heads: imbalance 1.355, head CV 0.55 (db-SP, arXiv
+// 2511.23113).
 TEST(PatternParo, CalibrationReproducesTheReportedHeadImbalance) {
   const Pattern& paro = *find_pattern("paro");
   constexpr int kSeeds = 60;
