@@ -42,11 +42,12 @@ std::string state_text(const WatchedRun& run) {
   return !run.progress || run.is_over() ? text : text + " for " + time_text(*run.progress);
 }
 
-std::string counts_text(const WatchedRun& run) {
-  std::string text;
-  if (run.progress)
-    text = fmt::format("{} of {} plans done, ", count_text(run.progress->done), count_text(run.progress->total));
-  text += fmt::format("{} events", count_text(static_cast<double>(run.sent)));
+std::string plans_text(const RunProgress& progress) {
+  return fmt::format("{} of {} plans done", count_text(progress.done), count_text(progress.total));
+}
+
+std::string events_text(const WatchedRun& run) {
+  std::string text = fmt::format("{} events", count_text(static_cast<double>(run.sent)));
   if (run.events_per_second) text += fmt::format(" ({}/s)", count_text(*run.events_per_second));
   return text + fmt::format(", {} committed, {} dropped, {} shards", count_text(static_cast<double>(run.committed)),
                             count_text(static_cast<double>(run.dropped)), run.shards);
@@ -68,7 +69,10 @@ std::string render_watch_text(const WatchedRun& run, int columns) {
     for (std::string part; std::getline(parts, part); indent.assign(kIndent, ' ')) text += indent + part + "\n";
   };
   if (run.progress && !run.is_over()) add_wrapped(progress_text(*run.progress));
-  if (run.state != "ended") add_wrapped(counts_text(run));  // an ended run has no pages to count from
+  if (run.state != "ended") {  // an ended run has no pages to count from
+    if (run.progress) add_wrapped(plans_text(*run.progress));
+    add_wrapped(events_text(run));
+  }
   for (std::size_t i = 0; i < std::min(run.ranks.size(), kShownRanks); ++i) {
     const WatchedRank& rank = run.ranks[i];
     add_line(fmt::format("rank {:4} {} {}", rank.rank, bar(rank.place), doing(rank)));

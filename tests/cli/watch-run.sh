@@ -25,6 +25,15 @@ expect_exit 0 watch "$folder" --once
 kill -STOP "$pid"
 expect_exit 0 watch kept.db --once --json
 expect_json 'len(d["findings"]) == 3 and all(f["fault"] and "kill -CONT" in f["message"] for f in d["findings"])'
+# On a narrow terminal findings and counts are wrapped, not cut.
+python3 -B "$scripts/on_terminal.py" 60 "$SPSCOPE" watch kept.db --once >"$out"
+sed 1d "$out" >wrapped  # the path of the output is not wrapped
+mv wrapped "$out"
+expect_width 60
+for rank in 0 1 2; do expect_out "! rank $rank is stopped"; done
+tr -s ' \n' ' ' <"$out" >joined
+mv joined "$out"
+expect_out "kill -CONT $pid" '0 dropped, 2 shards'
 kill -CONT "$pid"
 
 "$SPSCOPE" watch kept.db --json --every 0.1 >looks 2>"$err" &
