@@ -1,4 +1,4 @@
-// `spscope recover IN... -o OUT`: a finished file from what a run left that did not end, or from a damaged file.
+// `spscope recover IN... -o OUT`: a finished file from the shards of a run that was killed, or from a damaged file.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -63,7 +63,7 @@ void describe_unknown(const WrongUsage& usage, Problem& problem) {
 }
 
 void describe_no_value(const Flag& flag, Problem& problem) {
-  problem.message = fmt::format("{} stands without a value", long_name(flag));
+  problem.message = fmt::format("{} needs a value", long_name(flag));
   problem.hint = std::holds_alternative<OneOf>(flag.rule)
                      ? fmt::format("write {} and one of {}", long_name(flag), value_name(flag))
                      : fmt::format("{}; {}", described(flag), problem.hint);
