@@ -29,7 +29,7 @@ struct LayerOfJob {
   std::span<const LayerDecision> decisions;  // by position in Job::strategies
 };
 
-// What is told before it is done.
+// Called before each stage.
 struct LayerStages {
   std::function<void(int denoise_step, int layer)> on_masks;  // its masks are made
   std::function<void(int strategy)> on_decide;                // of Job::strategies, for the layers of a step

@@ -45,7 +45,7 @@ class RunOutput {
   std::vector<CollectingElsewhere> places_elsewhere() const;
   // What was recorded is not wanted.
   void discard() { is_wanted_ = false; }
-  // Makes OUT; the collection goes away with this object then. When OUT cannot be made, or shards are still on other
+  // Makes OUT; the collection is removed with this object then. When OUT cannot be made, or shards are still on other
   // hosts, the collection stays, and the Error says where it is and how to recover it. REQUIRES: called once; the
   // shards are complete.
   MergeReport merge(const MergeOptions& options);

@@ -17,7 +17,7 @@ struct RunShardsOptions {
   int first_rank = 0, ranks = 0;  // that are executed in this process; 0 ranks: none
   int node = 0;                   // number of this host
   std::string tool_version;
-  // A named pipe or a file that each commit is told to: a line "rank lane events" for each lane that it reached. All
+  // A named pipe or a file that gets a line for each commit: "rank lane events" for each lane that it reached. All
   // processes of a run may be given the same one. "": none.
   std::string acknowledge;
   // When the events of ranks cannot be written any more; by another thread.

@@ -26,7 +26,8 @@ class MapLines {
       if (at_ == size_) {
         const ssize_t got = ::read(fd_, part_.data(), part_.size());
         if (got <= 0) return {};
-        at_ = 0, size_ = static_cast<std::size_t>(got);
+        at_ = 0;
+        size_ = static_cast<std::size_t>(got);
       }
       const char c = part_[at_++];
       if (c == '\n') return {line_.data(), length};

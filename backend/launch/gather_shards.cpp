@@ -79,7 +79,7 @@ void remove_rank(const CollectingNote& home, int rank) {
   for (const std::string& path : file_paths(home, rank)) fs::remove(path, ignored);
 }
 
-// At rank 0. Each rank waits for its turn, and is told not to send once anything has failed.
+// At rank 0. Each rank waits for its turn, and gets the order not to send once anything has failed.
 std::optional<Error> receive_all(RankWorld& world, const CollectingNote& home,
                                  const std::vector<std::vector<std::int64_t>>& sizes) {
   std::optional<Error> failure;

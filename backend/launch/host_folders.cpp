@@ -83,7 +83,9 @@ void HostFolders::place_ranks(RankWorld& world, const std::string& scratch) {
     for (const int rank : makers_now) {
       const CollectingNote note = parse_collecting(notes[static_cast<std::size_t>(rank)], "a folder of another host");
       if (has_place || !is_here(note)) continue;
-      has_place = true, maker = rank, note_ = note;
+      has_place = true;
+      maker = rank;
+      note_ = note;
     }
     placed = share_all(world, has_place);
     for (const int rank : makers_now) {

@@ -12,7 +12,7 @@ struct MpiLaunch {
   std::string program;                 // of this process
   std::vector<std::string> arguments;  // of each rank's process
   int ranks = 1;
-  bool root = false;  // mpirun refuses to run as root unless it is told to
+  bool root = false;  // mpirun refuses to run as root without a flag
   // Whether ranks of other hosts may be at work still, of which nothing is seen here. Empty: there are none.
   std::function<bool()> others_work;
   // For mpirun to end when all ranks of this host have, and while others may work.
@@ -30,7 +30,7 @@ struct LaunchEnd {
   int exit_code = 0;         // of the first process that failed
   int signal = 0;            // that killed a rank; 0: none
   bool mpirun_died = false;  // of that signal, and the ranks with it
-  bool mpirun_hung = false;  // when the ranks had ended, and was killed: it told neither code nor signal
+  bool mpirun_hung = false;  // when the ranks had ended, and was killed: it returned neither code nor signal
 };
 
 // Starts the ranks, each process of them in the end a child of mpirun or of this process, and waits for them. Once

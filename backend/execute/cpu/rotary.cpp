@@ -62,7 +62,8 @@ void RotaryTable::angles(std::span<const Position> positions, std::span<float> c
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const Part& part = parts_[i];
       if (position[i] == kNone) {
-        c = std::fill_n(c, part.pairs, 1.0f), s = std::fill_n(s, part.pairs, 0.0f);
+        c = std::fill_n(c, part.pairs, 1.0f);
+        s = std::fill_n(s, part.pairs, 0.0f);
         continue;
       }
       const auto first = static_cast<std::ptrdiff_t>(position[i]) * part.pairs;

@@ -107,7 +107,10 @@ void attend_to_text(const LocalCall& call) {
   for (std::int64_t head = 0; head < call.columns; ++head) {
     const float* q = call.operands.front() + head * call.tokens * dim;
     float* out = call.out + head * call.tokens * dim;
-    scratch.q.clear(), scratch.k.clear(), scratch.v.clear(), scratch.state.clear();
+    scratch.q.clear();
+    scratch.k.clear();
+    scratch.v.clear();
+    scratch.state.clear();
     for_each_block(call.text_tokens, [&](std::int64_t first, std::int32_t rows) {
       const float* k = call.text + first * stride + head * 2 * dim;
       scratch.k.push_back({k, rows, stride});

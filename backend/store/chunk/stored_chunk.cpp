@@ -22,7 +22,7 @@ StoredChunk chunk_of(const Statement& row) {
   return chunk;
 }
 
-// Like function(chunk), but damage of the chunk is told to the filter, and the next one follows.
+// Like function(chunk), but damage of the chunk is reported to the filter, and the next one follows.
 void try_chunk(const Statement& row, const ChunkFilter& filter,
                const std::function<void(const StoredChunk&)>& function) {
   const std::optional<Error> failure = failure_of([&] { function(chunk_of(row)); });

@@ -18,8 +18,9 @@ struct ChunkFilter {
   std::optional<TrackId> track_id = {};
   EventWindow window = {};
   std::int64_t after_chunk_id = 0;
-  // Where it is set: told of each chunk, by its chunk_id, whose row makes no sense, or at which the function throws
-  // kStoreCorrupt. The next chunk follows then, and the window, which a damaged row may be outside of, does not count.
+  // Where it is set: called for each chunk, with its chunk_id, whose row makes no sense, or at which the function
+  // throws kStoreCorrupt. The next chunk follows then, and the window, which a damaged row may be outside of, does not
+  // count.
   std::function<void(std::int64_t, const Error&)> on_bad = {};
 };
 
