@@ -44,6 +44,6 @@ struct Job {
 
 // Throws Error with all problems of the config, the overrides and the strategy parameters, with their places.
 Job load_job(const JobFlags& flags, std::int64_t max_memory_bytes = kDefaultMaxMemoryBytes,
-             std::span<const Executor> executors = executors());
+             std::span<const Executor> executors = spscope::executors());
 
 }  // namespace spscope
