@@ -12,7 +12,7 @@ namespace spscope {
 
 namespace {
 
-constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max(), kMaxU32 = std::numeric_limits<std::uint32_t>::max();
+constexpr std::int64_t kMaxU32 = std::numeric_limits<std::uint32_t>::max();
 
 [[noreturn]] void corrupt(const std::string& message) {
   throw Error(ErrorCode::kStoreCorrupt, message,
