@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "backend/base/error.h"
 
@@ -45,6 +46,19 @@ FolderRoom room_in(const std::string& folder) {
   if (::statvfs(folder.c_str(), &system) == 0 && system.f_blocks > 0)
     room.free_bytes = static_cast<std::int64_t>(system.f_bavail) * static_cast<std::int64_t>(system.f_frsize);
   return room;
+}
+
+std::int64_t bytes_of_files_in(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::int64_t bytes = 0;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    std::error_code gone;
+    const bool is_file = it->is_regular_file(gone);
+    const std::uintmax_t size = is_file ? it->file_size(gone) : 0;
+    if (is_file && !gone) bytes += static_cast<std::int64_t>(size);
+  }
+  return bytes;
 }
 
 void require_local_folder(const std::string& folder, std::int64_t bytes) {

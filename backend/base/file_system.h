@@ -20,6 +20,9 @@ struct FolderRoom {
 };
 FolderRoom room_in(const std::string& folder);
 
+// Of the files in a folder, without those in its subfolders and those that end or cannot be read meanwhile.
+std::int64_t bytes_of_files_in(const std::string& folder);
+
 // Throws Error unless `folder` can hold shards: it exists, is writable and not on a shared file system (else
 // kOutputPlace, naming the file system), and has `bytes` free (else kStoreWrite, naming both numbers). Hints name
 // run.scratch.

@@ -26,8 +26,12 @@ struct RecoverFlags {
 // Every store in a folder that has no collecting.json.
 std::vector<std::string> stores_in(const std::string& folder) {
   std::vector<std::string> stores;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.is_regular_file() && entry.path().extension() == ".db") stores.push_back(entry.path().string());
+  std::error_code error, gone;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->is_regular_file(gone) && it->path().extension() == ".db") stores.push_back(it->path().string());
+  if (error)
+    throw Error(ErrorCode::kStoreOpen, fmt::format("cannot read the folder \"{}\": {}", folder, error.message()),
+                "give a folder that you may read, or the shards in it");
   if (stores.empty())
     throw Error(ErrorCode::kStoreOpen, fmt::format("folder \"{}\" holds no shards", folder),
                 "give the shards of a run, or the path that was given to it with -o");

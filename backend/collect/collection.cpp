@@ -57,10 +57,8 @@ std::vector<CollectionFolder> folders_in(const std::string& scratch) {
     // A note that cannot be read is another user's, or damaged: the folder is skipped.
     Result<CollectingNote> note = capture([&] { return read_note_in(it->path()); });
     if (!note) continue;
-    CollectionFolder folder{*note, collector_state(*note), recovered_to(note->folder), 0, {}};
-    std::error_code gone;
-    for (const fs::directory_entry& file : fs::directory_iterator(it->path(), gone))
-      if (const std::uintmax_t size = file.file_size(gone); !gone) folder.bytes += static_cast<std::int64_t>(size);
+    CollectionFolder folder{
+        *note, collector_state(*note), recovered_to(note->folder), bytes_of_files_in(it->path()), {}};
     found.push_back(std::move(folder));
   }
   std::ranges::sort(found, {}, [](const CollectionFolder& folder) { return folder.note.folder; });

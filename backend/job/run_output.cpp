@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "backend/base/file_system.h"
 #include "backend/base/result.h"
 #include "backend/config/environment.h"
 
@@ -68,16 +69,13 @@ RunOutput::~RunOutput() {
 void RunOutput::leave_to_recover(const Error& error) {
   must_stay_ = true;
   const std::vector<CollectingElsewhere> elsewhere = places_elsewhere();
-  std::uintmax_t bytes = 0;
-  std::error_code ignored;
-  for (fs::directory_iterator it(note().folder, ignored), end; it != end; it.increment(ignored))
-    bytes += it->file_size(ignored);
-  const fs::space_info room = fs::space(note().folder, ignored);
+  const FolderRoom room = room_in(note().folder);
   std::string message = fmt::format("{}; what was collected, {} bytes, is kept in \"{}\", where {} bytes are free",
-                                    error.what(), bytes, note().folder, room.available);
+                                    error.what(), bytes_of_files_in(note().folder), note().folder,
+                                    room.free_bytes ? std::to_string(*room.free_bytes) : "an unknown number of");
   if (elsewhere.empty())
     throw Error(ErrorCode::kStoreWrite, message,
-                fmt::format("when the cause is mended: spscope recover \"{}\" -o FILE.db", note().folder));
+                fmt::format("once the cause is removed: spscope recover \"{}\" -o FILE.db", note().folder));
   throw Error(ErrorCode::kStoreWrite, message + "; of other hosts: " + describe(elsewhere),
               fmt::format("copy the folders of other hosts to {}, then: spscope recover \"{}\" COPY... -o FILE.db",
                           note().host, note().folder));

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "tests/support/temporary_folder.h"
 
 namespace spscope {
@@ -15,6 +18,17 @@ TEST(FolderRoom, IsUnknownWhereTheSystemDoesNotSay) {
   ASSERT_TRUE(room_in(folder.path().string()).free_bytes);
   EXPECT_GT(*room_in(folder.path().string()).free_bytes, 0);
   EXPECT_NE(room_in(folder.path().string()).device, room_in("/proc").device);
+}
+
+TEST(BytesOfFiles, AreThoseOfRegularFilesAlone) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "a") << "12345";
+  std::ofstream(folder / "b") << "67";
+  std::filesystem::create_directory(folder / "inner");
+  std::ofstream(folder / "inner/c") << "not counted";
+  std::filesystem::create_symlink("/no/such/file", folder / "dangling");
+  EXPECT_EQ(bytes_of_files_in(folder.path().string()), 7);
+  EXPECT_EQ(bytes_of_files_in(folder / "missing"), 0);
 }
 
 }  // namespace
