@@ -21,13 +21,15 @@ std::uint32_t crc32c(std::span<const std::uint8_t> bytes);
 // Portable version with the same result: eight lookup tables, eight bytes a step.
 std::uint32_t crc32c_by_tables(std::span<const std::uint8_t> bytes);
 
+// Small positive and negative numbers become small ones: 0, -1, 1, -2, ... are 0, 1, 2, 3, ...
+constexpr std::uint64_t zigzag(std::uint64_t x) { return x << 1 ^ (~(x >> 63) + 1); }
+constexpr std::uint64_t unzigzag(std::uint64_t x) { return x >> 1 ^ (~(x & 1) + 1); }
+
 class ByteWriter {
  public:
   void fixed32(std::uint32_t x);
   void unsigned_number(std::uint64_t x);
-  void number(std::int64_t x) {
-    unsigned_number(static_cast<std::uint64_t>(x) << 1 ^ static_cast<std::uint64_t>(x >> 63));
-  }
+  void number(std::int64_t x) { unsigned_number(zigzag(static_cast<std::uint64_t>(x))); }
   // Length, then the bytes.
   void text(std::string_view s);
   // 8 bytes each, without a length: the reader must know how many there are.
@@ -46,10 +48,7 @@ class ByteReader {
 
   std::uint32_t fixed32();
   std::uint64_t unsigned_number();
-  std::int64_t number() {
-    const std::uint64_t x = unsigned_number();
-    return static_cast<std::int64_t>(x >> 1 ^ (~(x & 1) + 1));
-  }
+  std::int64_t number() { return static_cast<std::int64_t>(unzigzag(unsigned_number())); }
   // A number in [min, max].
   std::int64_t number_in(std::int64_t min, std::int64_t max);
   std::int32_t number32(std::int64_t min = std::numeric_limits<std::int32_t>::min(),

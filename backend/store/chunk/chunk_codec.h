@@ -36,6 +36,7 @@ enum class ChunkCodec : std::uint8_t { kPlanes = 1 };
 std::string_view chunk_codec_name(ChunkCodec codec);
 
 inline constexpr int kMaxChunkEvents = 4096;
+inline constexpr int kMaxChunkColumns = 12;  // those of a collective
 
 // What the row of a chunk says about its data. Of counters, begin and end are the time, and op_id is -1.
 struct ChunkHeader {
@@ -111,10 +112,9 @@ class ChunkColumns {
   };
   const std::uint8_t* bytes_of(Plane& plane) const;
 
-  static constexpr std::size_t kMaxColumns = 12;
   int count_ = 0;
   std::int64_t first_begin_ns_ = 0;
-  std::size_t first_plane_[kMaxColumns + 1] = {};  // of each column, and the number of all
+  std::size_t first_plane_[kMaxChunkColumns + 1] = {};  // of each column, and the number of all
   std::vector<Plane> planes_;
 };
 

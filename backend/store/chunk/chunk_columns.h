@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "backend/base/bytes.h"
 #include "backend/store/chunk/chunk_codec.h"
 
 namespace spscope::chunk_columns {
@@ -16,10 +17,8 @@ namespace spscope::chunk_columns {
 
 constexpr std::uint64_t bits(std::int64_t x) { return static_cast<std::uint64_t>(x); }
 constexpr std::int64_t number(std::uint64_t x) { return static_cast<std::int64_t>(x); }
-// Small positive and negative numbers become small ones; a and b may lie further apart than 63 bits.
-constexpr std::uint64_t zigzag(std::uint64_t x) { return x << 1 ^ bits(number(x) >> 63); }
-constexpr std::uint64_t unzigzag(std::uint64_t x) { return x >> 1 ^ (~(x & 1) + 1); }
 constexpr std::uint64_t swap_bytes(std::uint64_t x) { return __builtin_bswap64(x); }
+// a and b may lie further apart than 63 bits.
 constexpr std::uint64_t difference(std::int64_t a, std::int64_t b) { return zigzag(bits(a) - bits(b)); }
 constexpr std::int64_t sum(std::int64_t a, std::uint64_t difference) { return number(bits(a) + unzigzag(difference)); }
 constexpr int width_of(std::uint64_t largest) { return (std::bit_width(largest) + 7) / 8; }
@@ -66,7 +65,7 @@ template <>
 struct Columns<CollectiveEvent> {
   using Spans = Columns<SpanEvent>;
   static constexpr RecordKind kKind = RecordKind::kCollective;
-  static constexpr int kCount = 12;
+  static constexpr int kCount = kMaxChunkColumns;
   static constexpr std::uint8_t kMaxWidth[kCount] = {8, 8, 8, 4, 4, 8, 8, 8, 8, 8, 4, 4};
   static constexpr bool kIsTime[kCount] = {true, true, false, false, false, true, true, true};
 

@@ -164,7 +164,7 @@ ChunkColumns::ChunkColumns(const ChunkHeader& header, std::span<const std::uint8
     first_plane_[c] = num_planes;
     num_planes += data[c];
   }
-  for (std::size_t c = largest.size(); c <= kMaxColumns; ++c) first_plane_[c] = num_planes;
+  for (std::size_t c = largest.size(); c <= kMaxChunkColumns; ++c) first_plane_[c] = num_planes;
   if (data.size() - at < num_planes * sizeof(std::uint16_t)) corrupt("it ends early");
   planes_.resize(num_planes);
   for (Plane& plane : planes_) {

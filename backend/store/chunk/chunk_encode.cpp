@@ -29,14 +29,13 @@ constexpr int kNoisePlanes = 2;
 constexpr std::size_t kLeastTried = 40;
 
 constexpr std::size_t kBlock = 128;  // records at a time
-constexpr std::size_t kMaxColumns = 12;
 
 // What encoding needs besides its result. Each thread that encodes has one, since making a context of zstd takes longer
 // than compressing ten planes.
 struct Workspace {
   std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context{ZSTD_createCCtx(), &ZSTD_freeCCtx};
   // The low halves of the numbers of each column; whole ones of a column that needs them.
-  std::array<std::array<std::uint32_t, kMaxChunkEvents>, kMaxColumns> columns;
+  std::array<std::array<std::uint32_t, kMaxChunkEvents>, kMaxChunkColumns> columns;
   std::array<std::uint64_t, kMaxChunkEvents> wide;
   std::array<std::uint8_t, kMaxChunkEvents> plane;
 };

@@ -21,6 +21,7 @@ enum Column { kTrackId, kRunId, kName, kTime, kValue };
 
 class CounterCursor : public sqlite3_vtab_cursor {
  public:
+  static constexpr const char* kTable = kColumns;
   explicit CounterCursor(EventVirtualTable& table)
       : sqlite3_vtab_cursor{}, source_(table.source), scan_(source_, true) {}
 
@@ -75,14 +76,6 @@ Interval* bounds_of(EventBounds& bounds, int column) {
   return column == kTime ? &bounds.begin_ns : nullptr;
 }
 
-int connect(sqlite3* db, void*, int, const char* const*, sqlite3_vtab** table, char** message) {
-  return connect_table(db, kColumns, table, message);
-}
-// Another function than xConnect, or the table would be there under the name of its module too.
-int create(sqlite3* db, void* data, int argc, const char* const* argv, sqlite3_vtab** table, char** message) {
-  return connect(db, data, argc, argv, table, message);
-}
-
 // idxStr gets two letters for each bound; SQLite tests every row again.
 int best_index(sqlite3_vtab* table, sqlite3_index_info* info) {
   std::string pairs;
@@ -116,6 +109,6 @@ int filter(sqlite3_vtab_cursor* cursor, int, const char* pairs, int argc, sqlite
 
 }  // namespace
 
-const sqlite3_module kCounterModule = module_of<CounterCursor>({create, connect, best_index, filter});
+const sqlite3_module kCounterModule = module_of<CounterCursor>(best_index, filter);
 
 }  // namespace spscope

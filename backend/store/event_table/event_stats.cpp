@@ -97,30 +97,33 @@ struct StatsQuery {
   std::optional<std::string> name;
 };
 
-// Where the sum of each name and category is. Almost all names have small keys, which index a table.
+// Where the sum of each name and category is. Almost all names have small keys, which index a table; those of a damaged
+// chunk may be any.
 class SumPlaces {
  public:
-  static constexpr std::size_t kNone = 0;
+  static constexpr std::uint32_t kNone = 0;
   // A number of the caller's that is kNone at first.
-  std::size_t& at(NameId name, std::uint32_t category) {
+  std::uint32_t& at(NameId name, std::uint32_t category) {
     const std::uint64_t key = static_cast<std::uint64_t>(name) << 8 | category;
     if (name >= kMaxTabled || category >= kCategories) {
-      std::size_t* known = others_.find(key);
+      std::uint32_t* known = others_.find(key);
       return known != nullptr ? *known : others_.insert(key, kNone);
     }
     const std::size_t index = name * kCategories + category;
-    if (index >= tabled_.size()) tabled_.resize(std::max(index + 1, 2 * tabled_.size()), kNone);
+    if (index >= tabled_.size()) tabled_.resize(std::min(std::max(index + 1, 2 * tabled_.size()), kMaxPlaces), kNone);
     return tabled_[index];
   }
 
  private:
-  static constexpr std::uint32_t kMaxTabled = 1 << 16, kCategories = 16;
-  std::vector<std::size_t> tabled_;
-  FlatMap<std::size_t> others_;
+  static constexpr std::uint32_t kMaxTabled = 1 << 12, kCategories = 16;
+  static constexpr std::size_t kMaxPlaces = kMaxTabled * kCategories;  // 256 KiB
+  std::vector<std::uint32_t> tabled_;
+  FlatMap<std::uint32_t> others_;
 };
 
 class StatsCursor : public sqlite3_vtab_cursor {
  public:
+  static constexpr const char* kTable = kColumns;
   explicit StatsCursor(EventVirtualTable& table)
       : sqlite3_vtab_cursor{}, source_(table.source), scan_(source_, false) {}
 
@@ -168,11 +171,11 @@ class StatsCursor : public sqlite3_vtab_cursor {
 };
 
 Sum& StatsCursor::sum_of(SumPlaces& places, NameId name, std::uint32_t category) {
-  std::size_t& place = places.at(name, category);
+  std::uint32_t& place = places.at(name, category);
   if (place == SumPlaces::kNone) {
     const Track& track = chunk_.track;
     sums_.push_back({.run = chunk_.run, .rank = track.rank, .kind = track.kind, .name = name, .category = category});
-    place = sums_.size();
+    place = static_cast<std::uint32_t>(sums_.size());
   }
   return sums_[place - 1];
 }
@@ -243,14 +246,6 @@ void StatsCursor::column(sqlite3_context* context, int column) {
   }
 }
 
-int connect(sqlite3* db, void*, int, const char* const*, sqlite3_vtab** table, char** message) {
-  return connect_table(db, kColumns, table, message);
-}
-// Another function than xConnect, or the table would be there under the name of its module too.
-int create(sqlite3* db, void* data, int argc, const char* const* argv, sqlite3_vtab** table, char** message) {
-  return connect(db, data, argc, argv, table, message);
-}
-
 // Takes "column = value" of the window, which are the arguments of the function, and of run, rank and name. idxStr has
 // the letter of each column.
 int best_index(sqlite3_vtab* table, sqlite3_index_info* info) {
@@ -311,6 +306,6 @@ int filter(sqlite3_vtab_cursor* cursor, int, const char* columns, int argc, sqli
 
 }  // namespace
 
-const sqlite3_module kEventStatsModule = module_of<StatsCursor>({create, connect, best_index, filter});
+const sqlite3_module kEventStatsModule = module_of<StatsCursor>(best_index, filter);
 
 }  // namespace spscope

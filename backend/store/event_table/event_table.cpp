@@ -26,7 +26,7 @@ constexpr const char* kColumns =
     " category TEXT,"                // attend, local, rearrange, transfer, barrier, other
     " depth INTEGER,"                // nesting depth, for display
     " unfinished INTEGER,"           // 1 when it had not ended
-    " clamped INTEGER,"              // 1 when its end lay before its begin and was moved there
+    " clamped INTEGER,"              // 1 when its begin or end lay too early and was moved
     " modelled INTEGER,"             // 1 when its times come from a model
     " entry_ns INTEGER,"             // of a transfer: when the rank entered
     " transfer_begin_ns INTEGER,"    // when the last partner had entered and data could move
@@ -83,6 +83,7 @@ class RepeatFinder {
 
 class EventCursor : public sqlite3_vtab_cursor {
  public:
+  static constexpr const char* kTable = kColumns;
   explicit EventCursor(EventVirtualTable& table)
       : sqlite3_vtab_cursor{}, source_(table.source), scan_(source_, false) {}
 
@@ -197,14 +198,6 @@ void EventCursor::column(sqlite3_context* context, int index) {
   sqlite3_result_int64(context, values_.of(column)[static_cast<std::size_t>(index_)]);
 }
 
-int connect(sqlite3* db, void*, int, const char* const*, sqlite3_vtab** table, char** message) {
-  return connect_table(db, kColumns, table, message);
-}
-// Another function than xConnect, or the table would be there under the name of its module too.
-int create(sqlite3* db, void* data, int argc, const char* const* argv, sqlite3_vtab** table, char** message) {
-  return connect(db, data, argc, argv, table, message);
-}
-
 // How many times fewer events a bound leaves, roughly: what the planner of SQLite compares joins by.
 double share_left(Column column, char letter) {
   if (letter != 'e') return column == Column::kBeginNs || column == Column::kEndNs ? 0.2 : 0.5;
@@ -248,7 +241,7 @@ int filter(sqlite3_vtab_cursor* cursor, int used, const char* pairs, int argc, s
 
 }  // namespace
 
-const sqlite3_module kEventModule = module_of<EventCursor>({create, connect, best_index, filter});
+const sqlite3_module kEventModule = module_of<EventCursor>(best_index, filter);
 
 int create_event_tables(sqlite3* db, std::string& error) {
   int code = sqlite3_create_module(db, "spscope_event", &kEventModule, nullptr);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "backend/base/bytes.h"
 #include "backend/store/event_table/event_source.h"
 
 namespace spscope {
@@ -12,7 +13,6 @@ using Column = EventColumn;
 constexpr int kBlock = 256;  // events at a time
 using Unpacked = std::array<std::uint64_t, kMaxChunkEvents>;
 
-std::uint64_t unzigzag(std::uint64_t x) { return x >> 1 ^ (~(x & 1) + 1); }
 std::int64_t as_signed(std::uint64_t x) { return static_cast<std::int64_t>(x); }
 std::uint64_t as_unsigned(std::int64_t x) { return static_cast<std::uint64_t>(x); }
 

@@ -46,10 +46,11 @@ int guarded(sqlite3_vtab* table, Body&& body) {
   return failure;
 }
 
-// xCreate and xConnect: declares the columns.
-inline int connect_table(sqlite3* db, const char* columns, sqlite3_vtab** table, char** message) {
+// Declares the columns.
+template <typename Cursor>
+int connect_table(sqlite3* db, void*, int, const char* const*, sqlite3_vtab** table, char** message) {
   const Result<int> code = capture([&] {
-    const int declared = sqlite3_declare_vtab(db, columns);
+    const int declared = sqlite3_declare_vtab(db, Cursor::kTable);
     if (declared != SQLITE_OK) return declared;
     sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     *table = std::make_unique<EventVirtualTable>(db).release();
@@ -58,6 +59,12 @@ inline int connect_table(sqlite3* db, const char* columns, sqlite3_vtab** table,
   if (code) return *code;
   *message = sqlite3_mprintf("%s", code.error().what());
   return SQLITE_ERROR;
+}
+
+// Another function than xConnect, or the table would be there under the name of its module too.
+template <typename Cursor>
+int create_table(sqlite3* db, void* data, int argc, const char* const* argv, sqlite3_vtab** table, char** message) {
+  return connect_table<Cursor>(db, data, argc, argv, table, message);
 }
 
 inline int disconnect_table(sqlite3_vtab* table) {
@@ -79,20 +86,15 @@ int close_cursor(sqlite3_vtab_cursor* cursor) {
   return SQLITE_OK;
 }
 
-// The module of a cursor class with next(), at_end(), column(context, index) and rowid(); the rest is the table's own.
-struct TableCallbacks {
-  decltype(sqlite3_module::xCreate) create;
-  decltype(sqlite3_module::xConnect) connect;
-  decltype(sqlite3_module::xBestIndex) best_index;
-  decltype(sqlite3_module::xFilter) filter;
-};
+// The module of a cursor class with kTable, the statement that declares the table, next(), at_end(),
+// column(context, index) and rowid(); the rest is the table's own.
 template <typename Cursor>
-sqlite3_module module_of(const TableCallbacks& table) {
+sqlite3_module module_of(decltype(sqlite3_module::xBestIndex) best_index, decltype(sqlite3_module::xFilter) filter) {
   sqlite3_module module = {};
-  module.xCreate = table.create;
-  module.xConnect = table.connect;
-  module.xBestIndex = table.best_index;
-  module.xFilter = table.filter;
+  module.xCreate = create_table<Cursor>;
+  module.xConnect = connect_table<Cursor>;
+  module.xBestIndex = best_index;
+  module.xFilter = filter;
   module.xDisconnect = module.xDestroy = disconnect_table;
   module.xOpen = open_cursor<Cursor>;
   module.xClose = close_cursor<Cursor>;

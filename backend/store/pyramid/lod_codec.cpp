@@ -23,8 +23,6 @@ constexpr std::size_t kWorthCompressing = 64;  // bytes; below, the frame of zst
 using Values = std::vector<std::uint64_t>;
 
 std::uint64_t bits(std::int64_t x) { return static_cast<std::uint64_t>(x); }
-std::uint64_t zigzag(std::uint64_t x) { return x << 1 ^ (~(x >> 63) + 1); }
-std::uint64_t unzigzag(std::uint64_t x) { return x >> 1 ^ (~(x & 1) + 1); }
 
 // Bytes of a column, lowest bytes first.
 std::string planes_of(const Values& values, std::size_t width) {

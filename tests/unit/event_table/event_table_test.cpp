@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <tuple>
 
@@ -249,6 +250,29 @@ TEST_F(EventTable, CountersAreNoEvents) {
   add_chunk(1, 1, encode_chunk(std::span<const CounterSample>(&sample, 1), Compress::kFast));
   EXPECT_EQ(ask("SELECT count(*) FROM event").rows[0][0], "0");
   EXPECT_TRUE(ask("SELECT * FROM event_stats").rows.empty());
+}
+
+// The largest size of this process so far.
+double peak_mb() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) * 1024e-6;
+  return 0;
+}
+
+// A chunk of a hundred bytes may claim any name.
+TEST_F(EventTable, LargeNumbersOfNamesTakeNoMoreMemoryThanSmallOnes) {
+  constexpr int kRanks = 300;
+  add_run(1, 10);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const SpanEvent event = {.begin_ns = 1, .end_ns = 3, .name = rank % 2 == 0 ? NameId{65'535} : NameId{4'095}};
+    add_track(rank + 1, rank, 0);
+    add_chunk(1, rank + 1, encode_chunk(std::span<const SpanEvent>(&event, 1), Compress::kFast));
+  }
+  const double before_mb = peak_mb();
+  EXPECT_EQ(ask("SELECT count(*) FROM event_stats WHERE count = 1 AND total_ns = 2 AND name IS NULL").rows[0][0],
+            std::to_string(kRanks));
+  EXPECT_LT(peak_mb() - before_mb, 200);
 }
 
 TEST_F(EventTable, DamagedChunksGiveAnErrorText) {
