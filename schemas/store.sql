@@ -380,7 +380,7 @@ CREATE TABLE rank_repeat (
   -- when the repeat began: raw clock of the rank in a shard, run clock in a finished file
   begin_ns INTEGER NOT NULL CHECK (typeof(begin_ns) = 'integer'),
   end_ns INTEGER NOT NULL CHECK (typeof(end_ns) = 'integer'),  -- when it ended, on the same clock
-  PRIMARY KEY (run_id, rank, repeat)
+  PRIMARY KEY (run_id, repeat, rank)
 ) WITHOUT ROWID;
 
 -- What went wrong while ranks ran, the first cause first.

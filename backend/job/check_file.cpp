@@ -13,6 +13,7 @@
 #include "backend/base/result.h"
 #include "backend/job/mask_recipe.h"
 #include "backend/store/chunk/stored_chunk.h"
+#include "backend/store/sqlite/table_rows.h"
 #include "backend/store/store_reader.h"
 
 namespace spscope {
@@ -109,7 +110,8 @@ Finding clock_finding(const std::vector<RankClock>& clocks, const std::vector<Ra
 
 // How ranks of processes of their own fit together, and what went wrong with them.
 void add_ranks(std::vector<Finding>& findings, const StoreReader& reader) {
-  const std::vector<RankClock> clocks = reader.rank_clocks();
+  std::vector<RankClock> clocks = reader.rank_clocks();
+  std::erase_if(clocks, [](const RankClock& clock) { return clock.rank == kNoRank; });
   if (!clocks.empty()) findings.push_back(clock_finding(clocks, reader.rank_processes()));
   for (const RankProcess& process : reader.rank_processes())
     if (!process.state_text.empty())
@@ -121,7 +123,7 @@ void add_ranks(std::vector<Finding>& findings, const StoreReader& reader) {
          incident.rank < 0 ? incident.message : fmt::format("rank {}: {}", incident.rank, incident.message), false});
 }
 
-// Plans, masks with their pictures, passes of ranks and pyramids: each damaged row by its key. How many there are.
+// Plans, masks with their thumbnails, and pyramids: names each damaged row by its key. Returns how many there are.
 std::int64_t add_rows(std::vector<Finding>& findings, const StoreReader& reader) {
   constexpr std::int64_t kMostNamed = 100;
   std::int64_t bad = 0;
@@ -154,6 +156,7 @@ std::int64_t add_recipes(std::vector<Finding>& findings, const StoreReader& read
     const MaskRecord record = reader.mask_record(id);
     if (record.recipe.empty()) continue;
     const std::optional<Error> failure = failure_of([&] { mask_of_recipe(record); });
+    if (failure) require_damage(*failure);
     failure ? ++wrong : ++right;
     if (failure && wrong <= kMostNamed) named.push_back({"mask recipe", failure->what(), false});
   }
@@ -173,7 +176,10 @@ CheckedFile check_file(const std::string& path) {
   std::vector<Finding> packed;
   const std::int64_t bad_chunks = add_checksums(packed, reader.events()),
                      bad_rows = add_rows(packed, reader) + add_recipes(packed, reader);
-  const bool is_damaged = bad_chunks + bad_rows > 0;
+  const auto require_tolerated = [&](const Error& error) {
+    if (bad_chunks + bad_rows == 0) throw error;
+    require_damage(error);
+  };
   std::int64_t plans = 0, timelines = 0, runs = 0, unfinished_runs = 0, lost_timelines = 0;
   for (const StrategyRecord& strategy : reader.strategies())
     for (const RunRecord& run : reader.runs(strategy.strategy_id)) {
@@ -181,12 +187,12 @@ CheckedFile check_file(const std::string& path) {
       unfinished_runs += !run.finished;
       if (run.plan_id) {
         const auto plan = capture([&] { return reader.plan(*run.plan_id).ops.empty(); });
-        if (!plan && !is_damaged) throw plan.error();
+        if (!plan) require_tolerated(plan.error());
         plans += plan && !*plan;
       }
       for (const RepeatRecord& repeat : reader.repeats(run.run_id)) {
         auto timeline = capture([&] { return reader.timeline(run.run_id, repeat.repeat); });
-        if (!timeline && !is_damaged) throw timeline.error();
+        if (!timeline) require_tolerated(timeline.error());
         timelines += timeline && timeline->has_value();
         lost_timelines += !timeline;
       }

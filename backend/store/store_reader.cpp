@@ -42,6 +42,16 @@ struct StoreReader::State {
   bool misses_events() const {
     return std::ranges::any_of(events.ledger(), [](const LedgerRecord& row) { return row.sent != row.stored; });
   }
+  // The rows of a condition, by repeat and rank.
+  template <typename... Values>
+  std::vector<RankRepeat> rank_repeats(std::string_view condition, const Values&... values) {
+    Statement rows(db, fmt::format("SELECT {} FROM main.rank_repeat WHERE {} ORDER BY repeat, rank", kRankRepeatColumns,
+                                   condition));
+    rows.bind_all(values...);
+    std::vector<RankRepeat> repeats;
+    while (rows.step()) repeats.push_back(rank_repeat_of(rows));
+    return repeats;
+  }
   void read_parameters(StrategyRecord& strategy);
   void read_ranks(StrategyRecord& strategy);
   void read_problems(StrategyRecord& strategy);
@@ -237,14 +247,7 @@ std::vector<RepeatRecord> StoreReader::repeats(RunId run) const {
   return repeats;
 }
 
-std::vector<RankRepeat> StoreReader::rank_repeats(RunId run) const {
-  Statement rows(state_->db, fmt::format("SELECT {} FROM main.rank_repeat WHERE run_id = ? ORDER BY repeat, rank",
-                                         kRankRepeatColumns));
-  rows.bind_all(run);
-  std::vector<RankRepeat> repeats;
-  while (rows.step()) repeats.push_back(rank_repeat_of(rows));
-  return repeats;
-}
+std::vector<RankRepeat> StoreReader::rank_repeats(RunId run) const { return state_->rank_repeats("run_id = ?", run); }
 
 std::vector<RankProcess> StoreReader::rank_processes() const {
   Statement rows(state_->db, "SELECT rank, host, node, boot_id, pid, state_text FROM rank_process ORDER BY rank");
@@ -259,7 +262,7 @@ std::vector<RankClock> StoreReader::rank_clocks() const {
                  "SELECT rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges FROM clock_fit ORDER BY rank");
   std::vector<RankClock> clocks;
   while (rows.step())
-    clocks.push_back({rows.count(0),
+    clocks.push_back({static_cast<int>(rows.integer(0, kNoRank, std::numeric_limits<int>::max())),
                       {.raw_zero_ns = rows.integer(1),
                        .offset_ns = rows.integer(2),
                        .drift = rows.real(3),
@@ -304,8 +307,7 @@ std::optional<Timeline> StoreReader::timeline(RunId run, int repeat) const {
   const EventWindow whole{pass.integer(0, 0, kNeverEnded), pass.integer(1, pass.integer(0), kNeverEnded)};
   const int num_ops = pass.count(3);
   // When ranks were in this repeat; all the time of the repeat for those without a row.
-  std::vector<RankRepeat> windows = rank_repeats(run);
-  std::erase_if(windows, [&](const RankRepeat& r) { return r.repeat != repeat; });
+  const std::vector<RankRepeat> windows = state_->rank_repeats("run_id = ? AND repeat = ?", run, repeat);
   // The number of ops is not believed before that many events were read.
   std::vector<OpEvent> events = state_->events.op_events(run, whole.begin_ns, whole.end_ns);
   std::erase_if(events, [&](const OpEvent& e) {

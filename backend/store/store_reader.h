@@ -45,7 +45,7 @@ class StoreReader {
   std::vector<RepeatRecord> repeats(RunId run) const;
   std::vector<RankRepeat> rank_repeats(RunId run) const;  // by repeat, rank
   std::vector<RankProcess> rank_processes() const;        // by rank
-  std::vector<RankClock> rank_clocks() const;             // by rank
+  std::vector<RankClock> rank_clocks() const;             // by rank, of which kNoRank is the first
   std::vector<ClockSample> clock_samples(int rank) const;
   std::vector<IncidentRecord> incidents() const;
 

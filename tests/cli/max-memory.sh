@@ -47,6 +47,17 @@ for command in "${commands[@]}"; do
   rm -rf made
 done
 
+# doctor makes masks again from their recipes; one that needs 92 MB is not a wrong one.
+expect_exit 0 run -s ring "${small[@]}" --set run.mode=simulate --set mask.pattern=dense -o recipe.db
+python3 -B "$scripts/edit_store.py" recipe.db "UPDATE mask SET tokens = 1000000, recipe =
+  replace(replace(recipe, 'grid = [3, 6, 7]', 'grid = [100, 100, 100]'), 'block = 16', 'block = 64')"
+if [ "${#commands[@]}" -gt 0 ]; then
+  expect_refused 'SPS-150' '"recipe.db"' '64 MiB' -- doctor recipe.db --max-memory 64MiB
+fi
+expect_exit 2 doctor recipe.db
+expect_err 'SPS-156'
+expect_out 'give another mask' 'the hash is'
+
 for value in 0 12 -5 lots 5XB; do
   expect_exit 2 compare run.db --max-memory "$value"
   expect_err 'max-memory'

@@ -107,5 +107,24 @@ TEST(MaskRecipe, OthersAreRefused) {
   EXPECT_THAT(with("heads = ", "heads = 1"), HasSubstr("heads"));
 }
 
+// Heads x blocks x blocks bits are bounded before any are made, also where the record agrees with the recipe.
+TEST(MaskRecipe, OneOfTooManyBlocksIsRefused) {
+  MaskRecord record;
+  record.mask_id = StoredMaskId{1};
+  record.heads = 2;
+  PatternRequest request;
+  request.heads = 2;
+  request.block = 1;
+  request.grid = {1'000, 1'000, 300};
+  record.tokens = request.tokens();
+  for (const Pattern& pattern : patterns()) {
+    request.parameters = Parameters(pattern.parameters());
+    record.recipe = recipe_of(pattern, request);
+    const Error error = error_of([&] { mask_of_recipe(record); });
+    EXPECT_EQ(error.code(), ErrorCode::kStoreCorrupt) << pattern.name;
+    EXPECT_THAT(error.what(), HasSubstr("the limit is")) << pattern.name;
+  }
+}
+
 }  // namespace
 }  // namespace spscope

@@ -80,6 +80,7 @@ TEST(Shard, RecordsOfRanksRoundTrip) {
   writer.add_workload(testing::sample_workload());
   writer.add_plan(sample_plan());
   fill_run(writer, add_strategy(writer, "a"), 0, 10);
+  writer.add_rank_clock({kNoRank, {.raw_zero_ns = 11, .offset_ns = 12}});
   writer.add_rank_clock({2, {.raw_zero_ns = -5, .offset_ns = 7, .drift = 5e-5, .bound_ns = 99, .exchanges = 3}});
   writer.add_clock_samples(2, {{{1, 2, 3}}});
   writer.replace_clock_samples(2, samples);
@@ -89,8 +90,10 @@ TEST(Shard, RecordsOfRanksRoundTrip) {
   for (const IncidentRecord& incident : incidents) writer.add_incident(incident);
   writer.finish();
   const StoreReader reader = StoreReader::shard(folder / "a.head.db");
-  ASSERT_EQ(reader.rank_clocks().size(), 1u);
-  const RankClock clock = reader.rank_clocks()[0];
+  ASSERT_EQ(reader.rank_clocks().size(), 2u);
+  EXPECT_EQ(reader.rank_clocks()[0].rank, kNoRank);
+  EXPECT_EQ(reader.rank_clocks()[0].fit.raw_zero_ns, 11);
+  const RankClock clock = reader.rank_clocks()[1];
   EXPECT_EQ(clock.rank, 2);
   EXPECT_EQ(clock.fit.raw_zero_ns, -5);
   EXPECT_EQ(clock.fit.offset_ns, 7);
