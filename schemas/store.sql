@@ -26,7 +26,7 @@ CREATE TABLE enum_name (
 -- The machine that the file was made on.
 CREATE TABLE machine_fact (
   ordinal INTEGER PRIMARY KEY,  -- order of the facts
-  name TEXT NOT NULL CHECK (typeof(name) = 'text'),  -- what: cpu, cores, memory_bytes, os
+  name TEXT NOT NULL CHECK (typeof(name) = 'text'),  -- what: cpu, cores, memory, system and more
   value TEXT NOT NULL CHECK (typeof(value) = 'text')  -- its value
 );
 
@@ -280,7 +280,8 @@ CREATE TABLE track (
   process TEXT CHECK (typeof(process) IN ('text', 'null')),  -- program or process, null when it is that of the rank
   device TEXT CHECK (typeof(device) IN ('text', 'null')),  -- device, null for none
   rank INTEGER CHECK (typeof(rank) IN ('integer', 'null')),  -- rank, null for none
-  lane INTEGER CHECK (typeof(lane) IN ('integer', 'null')),  -- lane of the rank, null for none; 0 computes
+  -- lane of the rank, 0 computes; null for all but lanes of ranks
+  lane INTEGER CHECK (typeof(lane) IN ('integer', 'null') AND (kind = 0 OR lane IS NULL)),
   slot INTEGER NOT NULL CHECK (typeof(slot) = 'integer'),  -- row within the lane
   -- 1 for the one track of a lane that takes what finds no slot
   overlapping INTEGER NOT NULL CHECK (overlapping IN (0, 1))

@@ -43,9 +43,9 @@ struct ShardWriter::Source {
   Source(const Track& track, std::size_t capacity) : track(track), ring(capacity) {}
   const Track track;
   EventRing ring;
-  std::int64_t taken = 0, committed = 0;  // events
-  std::int64_t dropped = 0;               // of the ring, as far as the store knows
-  std::int64_t last_end_ns = std::numeric_limits<std::int64_t>::min();
+  std::int64_t taken = 0, committed = 0;                                  // events of the kind of the track
+  std::int64_t dropped = 0;                                               // of the ring, as far as the store knows
+  std::int64_t next_begin_ns = std::numeric_limits<std::int64_t>::min();  // at the earliest
 };
 
 ShardWriter::ShardWriter(const std::string& path, ShardWriterOptions options)
@@ -107,7 +107,6 @@ bool ShardWriter::drain(std::size_t most) {
       std::span<const RingRecord> waiting = source->ring.waiting();
       if (waiting.empty()) break;
       waiting = waiting.first(std::min(waiting.size(), most - taken));
-      source->taken += static_cast<std::int64_t>(waiting.size());
       if (store_) append(*source, waiting);
       source->ring.release(waiting.size());
       taken += waiting.size();
@@ -122,7 +121,8 @@ bool ShardWriter::drain(std::size_t most) {
   return more;
 }
 
-// What follows one another and is of one kind and one run goes to the store together.
+// What follows one another and is of one kind and one run goes to the store together. Records of a kind that the track
+// does not take, a mistake of the collector, are dropped.
 void ShardWriter::append(Source& source, std::span<const RingRecord> records) {
   const TrackId track = source.track.track_id;
   const bool takes_samples = source.track.kind == TrackKind::kCounter;
@@ -130,18 +130,25 @@ void ShardWriter::append(Source& source, std::span<const RingRecord> records) {
   for (std::size_t first = 0; first < records.size();) {
     const RingRecord& head = records[first];
     std::size_t last = first;
+    while (last < records.size() && records[last].run == head.run && records[last].kind == head.kind) ++last;
+    const std::span<const RingRecord> group = records.subspan(first, last - first);
+    first = last;
+    if (takes_samples != (head.kind == RingKind::kCounter)) {
+      events.count_dropped(track, std::ssize(group));
+      continue;
+    }
+    source.taken += std::ssize(group);
     spans_.clear(), collectives_.clear(), samples_.clear();
-    for (; last < records.size() && records[last].run == head.run && records[last].kind == head.kind; ++last) {
-      const RingRecord& record = records[last];
+    for (const RingRecord& record : group) {
       SpanEvent span = record.span;
-      const bool is_early = span.begin_ns < source.last_end_ns && !source.track.overlapping;
+      const bool is_early = span.begin_ns < source.next_begin_ns && !source.track.overlapping;
       if (is_early || span.end_ns < span.begin_ns) {
-        if (is_early) span.begin_ns = source.last_end_ns;
+        if (is_early) span.begin_ns = source.next_begin_ns;
         span.end_ns = std::max(span.end_ns, span.begin_ns);
         span.flags |= kEventClamped;
         ++clamped_;
       }
-      source.last_end_ns = span.end_ns;
+      source.next_begin_ns = next_begin_ns(span);
       if (head.kind == RingKind::kSpan)
         spans_.push_back(span);
       else if (head.kind == RingKind::kCounter)
@@ -150,15 +157,12 @@ void ShardWriter::append(Source& source, std::span<const RingRecord> records) {
         collectives_.push_back({span, span.begin_ns, std::clamp(record.transfer_begin_ns, span.begin_ns, span.end_ns),
                                 span.end_ns, record.sequence, record.bytes, record.communicator, record.peer});
     }
-    if (takes_samples != (head.kind == RingKind::kCounter))  // a mistake of the collector
-      events.count_dropped(track, static_cast<std::int64_t>(last - first));
-    else if (head.kind == RingKind::kSpan)
+    if (head.kind == RingKind::kSpan)
       events.append(head.run, track, spans_);
     else if (head.kind == RingKind::kCounter)
       events.append(head.run, track, samples_);
     else
       events.append(head.run, track, collectives_);
-    first = last;
   }
 }
 
@@ -178,6 +182,8 @@ void ShardWriter::commit() {
 EventRing& ShardWriter::ring(const Track& track, std::size_t capacity) {
   if (track.kind == TrackKind::kRankLane && !(track.rank && track.lane))
     throw Error(ErrorCode::kInternal, "a track of the kind rank lane needs a rank and a lane");
+  if (track.kind != TrackKind::kRankLane && track.lane)
+    throw Error(ErrorCode::kInternal, fmt::format("a track of the kind {} has no lane", track_kind_name(track.kind)));
   const std::lock_guard lock(mutex_);
   Track made = track;
   for (const std::unique_ptr<Source>& known : sources_) {

@@ -1,8 +1,8 @@
 // Events: what happened and when, as records of fixed layout on tracks.
 //
 // A track is a row of events: a lane of a rank, a stream of a device, a thread of the host, a counter, or a row of
-// another program's trace. On one track events never overlap: each begins at or after the end of the one before, so
-// begins and ends both increase. Times are whole nanoseconds of the run clock, or in a shard of the raw clock of its
+// another program's trace. On one track events never overlap: each begins at or after the end of the one before, or its
+// begin where that one never ended. Times are whole nanoseconds of the run clock, or in a shard of the raw clock of its
 // host. A record's layout, the numbers of categories and kinds and the meaning of flag bits are stored: they are only
 // ever added to.
 #pragma once
@@ -39,8 +39,9 @@ std::string_view event_category_name(EventCategory category);
 
 // Bits of SpanEvent::flags: 0-7 category, 8-15 depth for display, then these.
 inline constexpr std::uint32_t kEventUnfinished = 1u << 16;  // it had not ended when recording stopped
-inline constexpr std::uint32_t kEventClamped = 1u << 17;     // its end lay before its begin and was moved there
-inline constexpr std::uint32_t kEventModelled = 1u << 18;    // its times come from a model, not from a clock
+// It began before the event before it on its track ended, or ended before it began: what lay too early was moved.
+inline constexpr std::uint32_t kEventClamped = 1u << 17;
+inline constexpr std::uint32_t kEventModelled = 1u << 18;  // its times come from a model, not from a clock
 constexpr std::uint32_t event_flags(EventCategory category, int depth = 0) {
   return static_cast<std::uint32_t>(category) | static_cast<std::uint32_t>(depth & 0xff) << 8;
 }
@@ -56,6 +57,11 @@ struct SpanEvent {
   friend bool operator==(const SpanEvent&, const SpanEvent&) = default;
 };
 static_assert(sizeof(SpanEvent) == 32);
+
+// The earliest moment at which the next event of its track may begin. One that never ended takes no time of its track.
+constexpr std::int64_t next_begin_ns(const SpanEvent& event) {
+  return event.end_ns == kNeverEnded ? event.begin_ns : event.end_ns;
+}
 
 // A span that moved data between ranks. span.begin_ns is when the rank entered.
 struct CollectiveEvent {

@@ -264,7 +264,7 @@ NowPage read_now_page(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status;
   if (file.fd < 0 || ::fstat(file.fd, &status) != 0) cannot_read(ErrorCode::kStoreOpen, path, std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) cannot_read(ErrorCode::kStoreForeign, path, "it is no regular file");
+  if (!S_ISREG(status.st_mode)) cannot_read(ErrorCode::kStoreForeign, path, "it is not a regular file");
   const Header header = read_header(file.fd, path);
   NowPage page;
   page.owner = {header.pid,

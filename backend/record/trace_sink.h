@@ -19,12 +19,13 @@ class TraceSink {
   virtual ~TraceSink() = default;
   // The ring of a track, made when it is new, with room for `capacity` records. Tracks are equal when all members but
   // track_id are. Valid as long as the sink. One thread at a time may push. Times of all tracks of a sink are of one
-  // clock. Throws Error: a rank lane without rank or lane.
+  // clock. Throws Error: a rank lane without rank or lane, or another track with a lane.
   virtual EventRing& ring(const Track& track, std::size_t capacity) = 0;
   // The number under which events refer to a name.
   virtual NameId name(std::string_view text) = 0;
-  // The fit from the clock of the tracks without a rank to the run clock. Without it they are taken to be on the raw
-  // clock of a host of the run.
+  // The fit from the clock of the sink's tracks to the run clock, but for lanes of ranks, whose clocks are compared by
+  // the run. Without it, tracks that name a rank are taken to be on the raw clock of its host, and others on that of a
+  // host of the run.
   virtual void set_clock(const ClockFit& fit) = 0;
 };
 

@@ -3,7 +3,7 @@ CREATE TEMP VIEW TARGET_INFO_SYSTEM_ENV AS
 SELECT
   NULL AS globalVid,  -- not known
   NULL AS devStateName,  -- not known
-  name,  -- what: cpu, cores, memory_bytes, os
+  name,  -- what: cpu, cores, memory, system and more
   NULL AS nameEnum,  -- not known
   value  -- its value
 FROM main.machine_fact;

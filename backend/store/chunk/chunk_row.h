@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "backend/base/error.h"
 #include "backend/store/chunk/chunk_codec.h"
 
 namespace spscope {
@@ -60,7 +61,9 @@ Track track_of(const Row& row) {
   track.device = text(4);
   const bool is_lane = track.kind == TrackKind::kRankLane;  // whose rank and lane readers rely on
   if (is_lane || !row.is_null(5)) track.rank = number(5);
-  if (is_lane || !row.is_null(6)) track.lane = number(6);
+  if (is_lane) track.lane = number(6);
+  if (!is_lane && !row.is_null(6))
+    throw Error(ErrorCode::kStoreCorrupt, track_text(track) + " has a lane, which only ranks have");
   track.slot = number(7);
   track.overlapping = row.integer(8, 0, 1) != 0;
   return track;

@@ -17,7 +17,7 @@ namespace spscope {
 struct EventWriter::State {
   struct Filled {
     Track track;
-    std::int64_t last_end_ns = std::numeric_limits<std::int64_t>::min();
+    std::int64_t next_begin_ns = std::numeric_limits<std::int64_t>::min();  // at the earliest
     LedgerRecord ledger;
     bool changed = true;  // since the ledger was written
     ChunkAppender::Open* chunks = nullptr;
@@ -42,8 +42,8 @@ struct EventWriter::State {
   // Keeps the promise of a track: events come one after another.
   void place(Filled& filled, const SpanEvent& event) {
     SPSCOPE_CHECK(event.end_ns >= event.begin_ns && filled.track.kind != TrackKind::kCounter);
-    SPSCOPE_CHECK(filled.track.overlapping || event.begin_ns >= filled.last_end_ns);
-    filled.last_end_ns = std::max(filled.last_end_ns, event.end_ns);
+    SPSCOPE_CHECK(filled.track.overlapping || event.begin_ns >= filled.next_begin_ns);
+    filled.next_begin_ns = std::max(filled.next_begin_ns, next_begin_ns(event));
     if (event.end_ns != kNeverEnded) last_end_ns = std::max(last_end_ns, event.end_ns);
   }
   static const SpanEvent& span_of(const SpanEvent& event) { return event; }
@@ -135,8 +135,8 @@ void EventWriter::append(RunId run, TrackId track, std::span<const CounterSample
   State::Filled& filled = state_->at(track);
   SPSCOPE_CHECK(samples.empty() || filled.track.kind == TrackKind::kCounter);
   for (const CounterSample& sample : samples) {
-    SPSCOPE_CHECK(sample.time_ns >= filled.last_end_ns);
-    filled.last_end_ns = sample.time_ns;
+    SPSCOPE_CHECK(sample.time_ns >= filled.next_begin_ns);
+    filled.next_begin_ns = sample.time_ns;
   }
   state_->chunks.append(run, *filled.chunks, samples);
   state_->count(track, &LedgerRecord::stored, std::ssize(samples));

@@ -72,7 +72,7 @@ struct KindFeed {
   };
   std::vector<Unread> chunks;
   std::size_t num_read = 0;
-  std::int64_t last_end_ns = Limits::min();
+  std::int64_t next_begin_ns = Limits::min();  // of an event that is not read yet, at the earliest
   // Events that are not in buckets yet: those that came in order of begin, behind the first that are, and those that
   // came after a later one.
   std::vector<SpanEvent> waiting;
@@ -183,7 +183,7 @@ class RankFeed {
         // What a track promises holds after place(): nothing begins before the end of what it read.
         const std::int64_t not_before_ns = kind.chunks[kind.num_read].not_before_ns;
         const bool ordered = !feed.track->track.overlapping;
-        if (through_ns < (ordered ? std::max(not_before_ns, kind.last_end_ns) : not_before_ns)) break;
+        if (through_ns < (ordered ? std::max(not_before_ns, kind.next_begin_ns) : not_before_ns)) break;
         if (!read_chunk(feed, kind)) return false;
         fold_waiting(feed, kind, through_ns);
       }
@@ -223,7 +223,7 @@ class RankFeed {
     KindFeed &spans = feed.of(RecordKind::kSpan), &collectives = feed.of(RecordKind::kCollective);
     if (feed.unfinished_read || !spans.is_read() || !collectives.is_read()) return true;
     feed.unfinished_read = true;
-    spans.last_end_ns = std::max(spans.last_end_ns, collectives.last_end_ns);
+    spans.next_begin_ns = std::max(spans.next_begin_ns, collectives.next_begin_ns);
     for (const UnfinishedOp& op : feed.track->unfinished) {
       EventBatch batch = pipe_.take_empty();
       place(*feed.track, spans, batch.spans.emplace_back(op.span));
@@ -238,13 +238,13 @@ class RankFeed {
   void place(const MergedTrack& track, KindFeed& kind, SpanEvent& event) {
     event.begin_ns = on_run_clock(track.fit, event.begin_ns);
     event.end_ns = on_run_clock(track.fit, event.end_ns);
-    if (!track.track.overlapping && event.begin_ns < kind.last_end_ns) {
-      event.begin_ns = kind.last_end_ns;
+    if (!track.track.overlapping && event.begin_ns < kind.next_begin_ns) {
+      event.begin_ns = kind.next_begin_ns;
       event.end_ns = std::max(event.begin_ns, event.end_ns);
       event.flags |= kEventClamped;
       ++clamped_;
     }
-    if (event.end_ns != kNeverEnded) kind.last_end_ns = std::max(kind.last_end_ns, event.end_ns);
+    kind.next_begin_ns = std::max(kind.next_begin_ns, next_begin_ns(event));
   }
 
   void move(const TrackFeed& feed, KindFeed& kind, EventBatch& batch) {

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <tuple>
 #include <unordered_map>
 
+#include "backend/base/result.h"
 #include "backend/store/chunk/chunk_row.h"
 #include "backend/store/merge/merge_damage.h"
 #include "backend/store/merge/merge_events.h"
@@ -74,10 +76,10 @@ std::vector<MergedTrack> tracks_of(std::span<const MergeSource> sources) {
   return tracks;
 }
 
-// Ranks in order, then what has none, shard by shard.
+// Ranks in order, of each its lanes first, then what has none; what is equal shard by shard.
 auto order_of(const MergedTrack& track) {
   const Track& t = track.track;
-  return std::tuple(!t.rank, t.rank, !t.lane, t.lane, t.slot);
+  return std::tuple(!t.rank, t.rank, t.kind, t.lane, t.slot);
 }
 
 // Gives the tracks their order, their clocks and their numbers.
@@ -99,9 +101,26 @@ void number_tracks(Database& out, std::vector<MergedTrack>& tracks, const MergeC
   std::int64_t next = 1;
   for (MergedTrack& merged : tracks) {
     merged.track.track_id = TrackId{next++};
-    merged.fit = clocks.fit(*merged.source, merged.track.rank);
+    merged.fit = clocks.fit(*merged.source, merged.track);
     insert_track(insert, merged.track);
   }
+}
+
+// The last end of a chunk's events that ended; of a chunk that cannot be read, which is found when its events are, that
+// of its header.
+std::int64_t last_end_ns(const MergeSource& source, const ChunkPlace& chunk) {
+  if (chunk.header.end_max_ns != kNeverEnded || chunk.header.kind == RecordKind::kCounter)
+    return chunk.header.end_max_ns;
+  std::vector<SpanEvent> spans;
+  Statement data(*source.db, kChunkData);
+  const auto decode = [&] {
+    if (data.bind_all(chunk.chunk_id).step()) decode_spans(chunk.header, data.blob(0), spans);
+  };
+  if (const std::optional<Error> bad = failure_of(decode)) require_damage(*bad);
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+  for (const SpanEvent& span : spans)
+    if (span.end_ns != kNeverEnded) last_ns = std::max(last_ns, span.end_ns);
+  return spans.empty() ? kNeverEnded : std::max(last_ns, chunk.header.begin_max_ns);
 }
 
 // The last moment that any event knows of.
@@ -114,7 +133,7 @@ std::int64_t recorded_until(std::span<const MergedTrack> tracks) {
     if (track.from != nullptr)
       for (const ChunkPlace& chunk : track.from->chunks) {
         offer(track, chunk.header.begin_max_ns);
-        offer(track, chunk.header.end_max_ns);
+        offer(track, last_end_ns(*track.source, chunk));
       }
     for (const UnfinishedOp& op : track.unfinished) offer(track, op.span.begin_ns);
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <tuple>
 
 #include "backend/base/result.h"
 #include "backend/store/stored_plan.h"
@@ -134,8 +133,7 @@ std::vector<LedgerRecord> merged_ledger(std::span<const MergedTrack> tracks) {
     if (now == nullptr) continue;
     std::int64_t sent = 0, dropped = 0;
     for (std::size_t k = 0; k < tracks.size(); ++k) {
-      if (std::tie(tracks[k].track.rank, tracks[k].track.lane) != std::tie(tracks[i].track.rank, tracks[i].track.lane))
-        continue;
+      if (!tracks[k].track.is_of(*tracks[i].track.rank, *tracks[i].track.lane)) continue;
       sent += known(rows[k]);
       dropped += rows[k].dropped;
     }

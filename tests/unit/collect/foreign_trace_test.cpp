@@ -196,6 +196,23 @@ TEST_F(ForeignTrace, IsExported) {
   EXPECT_EQ(std::to_string(row.integer(1)), ask(StoreReader(folder_ / "out.db"), "SELECT count(*) FROM event"));
 }
 
+TEST(ForeignTracks, HaveNoLane) {
+  const TemporaryFolder folder;
+  ShardWriterOptions options;
+  options.shard = {ShardKind::kRank, ShardClock::kRaw, kNoRank, testing::kCollection};
+  ShardWriter writer(folder / "a.rank-trace.db", options);
+  EXPECT_THROW(writer.ring({.rank = 0, .lane = 0, .kind = TrackKind::kDeviceStream}, 16), Error);
+  EXPECT_THROW(writer.ring({.rank = 0}, 16), Error);
+  EXPECT_NO_THROW(writer.ring({.rank = 0, .kind = TrackKind::kDeviceStream}, 16));
+  writer.finish();
+  // Nor does any other writer get one past the schema, or a reader believe one.
+  const std::string path = folder / "a.rank-trace.db";
+  EXPECT_THROW(Database::create_shard(path).execute("UPDATE track SET lane = 0"), Error);
+  testing::tamper(path, "PRAGMA ignore_check_constraints = ON; UPDATE track SET lane = 0");
+  const Error error = testing::error_of([&] { StoreReader::shard(path).events().tracks(); });
+  EXPECT_EQ(error.code(), ErrorCode::kStoreCorrupt);
+}
+
 // Readers join counters by process and name.
 TEST(ForeignCounters, OfTwoDevicesOfAProcessHaveTwoNames) {
   const TemporaryFolder folder;

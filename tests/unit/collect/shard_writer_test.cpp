@@ -9,6 +9,7 @@
 #include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <thread>
 
 #include "backend/base/rng.h"
@@ -247,6 +248,57 @@ TEST(ShardWriter, AClockThatGoesBackIsClampedAndCounted) {
   EXPECT_EQ(events[2].begin_ns, 60);
   EXPECT_EQ(events[2].end_ns, 60);
   EXPECT_NE(events[2].flags & kEventClamped, 0u);
+}
+
+TEST(ShardWriter, EventsComeAfterOneThatNeverEnded) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.rank-0.db";
+  const std::vector<SpanEvent> events = {{.begin_ns = 10, .end_ns = 20},
+                                         {.begin_ns = 30, .end_ns = kNeverEnded, .flags = kEventUnfinished},
+                                         {.begin_ns = 40, .end_ns = 50},
+                                         {.begin_ns = 50, .end_ns = 60}};
+  ShardWriter writer(path, options_of());
+  EventRing& ring = writer.ring({.rank = 0, .lane = 0}, 16);
+  for (const SpanEvent& event : events) ring.push({.span = event});
+  writer.finish();
+  EXPECT_FALSE(writer.failure());
+  EXPECT_EQ(writer.clamped(), 0);
+  Database db = Database::open_shard(path);
+  const EventReader reader(db);
+  EXPECT_EQ(reader.spans(reader.tracks().at(0).track_id), events);
+}
+
+// A sample on a track of events, and an event on a counter, leave no trace but a count.
+TEST(ShardWriter, RecordsOfTheWrongKindAreDropped) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.rank-0.db";
+  ShardWriterOptions options = options_of();
+  std::map<TrackId, std::int64_t> acknowledged;
+  options.on_commit = [&](std::span<const CommittedTrack> tracks) {
+    for (const CommittedTrack& track : tracks) acknowledged[track.track->track_id] = track.events;
+  };
+  ShardWriter writer(path, options);
+  const SpanEvent span = {.begin_ns = 10, .end_ns = 20};
+  const CounterSample sample = {15, 1.5};
+  EventRing& lane = writer.ring({.rank = 0, .lane = 0}, 16);
+  EventRing& counter = writer.ring({.kind = TrackKind::kCounter, .name = "power_w"}, 16);
+  lane.push(RingRecord::of(CounterSample{1'000, 2}));
+  lane.push({.span = span});
+  counter.push({.span = {.begin_ns = 1'000, .end_ns = 1'000}});
+  counter.push(RingRecord::of(sample));
+  writer.finish();
+  EXPECT_EQ(writer.clamped(), 0);
+  EXPECT_EQ(acknowledged, (std::map<TrackId, std::int64_t>{{TrackId{1}, 1}, {TrackId{2}, 1}}));
+  for (const ShardWriter::TrackCount& count : writer.counts()) {
+    EXPECT_EQ(count.sent, 2);
+    EXPECT_EQ(count.stored, 1);
+    EXPECT_EQ(count.dropped, 1);
+  }
+  Database db = Database::open_shard(path);
+  EXPECT_EQ(number(db, "SELECT count(*) FROM ledger WHERE sent = 2 AND stored = 1 AND dropped = 1"), 2);
+  const EventReader reader(db);
+  EXPECT_EQ(reader.spans(TrackId{1}), std::vector<SpanEvent>{span});
+  EXPECT_EQ(reader.counters(TrackId{2}), std::vector<CounterSample>{sample});
 }
 
 TEST(ShardWriter, CannotBeMadeOverAnotherFile) {

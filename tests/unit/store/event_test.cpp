@@ -5,6 +5,7 @@
 #include <map>
 
 #include "backend/store/chunk/stored_chunk.h"
+#include "backend/store/embedded_schema.h"
 #include "tests/unit/store/sample_store.h"
 
 namespace spscope {
@@ -95,6 +96,20 @@ TEST(Events, AnUnfinishedEventEndsWithItsRun) {
   const QueryResult shown = reader.query("SELECT end_ns, unfinished FROM event");
   EXPECT_EQ(shown.rows[0][0], "150");
   EXPECT_EQ(shown.rows[0][1], "1");
+}
+
+TEST(Events, ComeAfterOneThatNeverEnded) {
+  TemporaryFolder folder;
+  const std::vector<SpanEvent> events = {
+      {.begin_ns = 10, .end_ns = 20},
+      {.begin_ns = 30, .end_ns = kNeverEnded, .flags = kEventUnfinished},
+      {.begin_ns = 31, .end_ns = 45},
+      {.begin_ns = 45, .end_ns = 50},
+  };
+  const StoreReader reader = store_of(folder, [&](StoreWriter& writer, RunId run, const Plan&) {
+    writer.events().append(run, writer.events().track(0, 0, 0), events);
+  });
+  EXPECT_EQ(reader.events().spans(reader.events().tracks().at(0).track_id), events);
 }
 
 TEST(Events, BadNamesAreRepairedAndCounted) {
@@ -327,6 +342,16 @@ TEST(Timelines, ARepeatIsFoundByTheWindowsOfItsRanks) {
       EXPECT_EQ(timeline->ops[i].end_ns, at + 1);
     }
   }
+}
+
+// What reading all timelines of a run costs grows with its repeats, and not with their square.
+TEST(Timelines, TheRowsOfOneRepeatAreFoundByAnIndex) {
+  Database db = Database::in_memory();
+  db.execute(std::string(embedded_schema()));
+  Statement plan(db, "EXPLAIN QUERY PLAN SELECT rank FROM rank_repeat WHERE run_id = 1 AND repeat = 2 ORDER BY rank");
+  ASSERT_TRUE(plan.step());
+  EXPECT_NE(plan.text(3).find("run_id=? AND repeat=?"), std::string::npos) << plan.text(3);
+  EXPECT_FALSE(plan.step()) << "rows are sorted: " << plan.text(3);
 }
 
 TEST(Timelines, OneThatMissesEventsIsAbsent) {

@@ -197,6 +197,100 @@ TEST_F(TwoRanks, KindsThatTakeTurnsKeepTheirTimes) {
   EXPECT_EQ(reader.query("SELECT count(*) FROM chunk").rows[0][0], "2");
 }
 
+TEST(MergeUnfinished, AnEventThatNeverEndedMovesNoneBehindIt) {
+  const TemporaryFolder folder;
+  const RunId run = testing::write_head(folder / "a.head.db", {{0, {}}});
+  const std::vector<SpanEvent> events = {{.begin_ns = 10, .end_ns = 20, .op_id = 0},
+                                         {.begin_ns = 30, .end_ns = kNeverEnded, .op_id = 1, .flags = kEventUnfinished},
+                                         {.begin_ns = 30, .end_ns = 90, .op_id = 2}};
+  {
+    RankShard shard(folder / "a.rank-0.db", 0);
+    shard.add_track({TrackId{1}, 0, 0, 0, false});
+    shard.add_events(run, TrackId{1}, events, 10);
+    shard.commit();
+  }
+  merge(folder / "out.db", {folder / "a.head.db", folder / "a.rank-0.db"});
+  MergedFile file(folder / "out.db");
+  EXPECT_EQ(file.events(0, 0), events);
+  EXPECT_EQ(file.text("SELECT value FROM meta WHERE key = 'events_clamped'"), "0");
+  EXPECT_EQ(file.text("SELECT value FROM meta WHERE key = 'recorded_until_ns'"), "90");
+}
+
+// A collector's clock, an hour away, is that of all its tracks; without it, a track that names a rank is on that
+// rank's.
+TEST_F(TwoRanks, TracksThatNameARankAreOnTheClockOfTheirShard) {
+  write_ranks();
+  const ClockFit own{.raw_zero_ns = 3'600'000'000'000, .offset_ns = 700};
+  const std::vector<SpanEvent> spans = {{.begin_ns = own.raw_zero_ns + 100, .end_ns = own.raw_zero_ns + 160}};
+  const std::vector<CounterSample> samples = {{own.raw_zero_ns + 40, 2.5}};
+  for (const bool gives_clock : {true, false}) {
+    const std::string trace = folder_ / (gives_clock ? "a.rank-fitted.db" : "a.rank-plain.db");
+    {
+      RankShard shard(trace, -1);
+      if (gives_clock) shard.writer().add_rank_clock({kNoRank, own});
+      shard.add_track({.track_id = TrackId{1}, .rank = 1, .kind = TrackKind::kDeviceStream, .name = "copies"});
+      shard.add_track({.track_id = TrackId{2}, .rank = 1, .kind = TrackKind::kCounter, .name = "power_w"});
+      shard.add_events(kNoRun, TrackId{1}, spans, 10);
+      shard.add_events(kNoRun, TrackId{2}, samples, 10);
+      shard.commit();
+    }
+    const std::string out = folder_ / (gives_clock ? "fitted.db" : "plain.db");
+    std::vector<std::string> all = shards();
+    all.push_back(trace);
+    merge(out, all);
+    MergedFile file(out);
+    const auto expected = [&](std::int64_t raw_ns) {
+      return run_clock(gives_clock ? own : fits_[1], own.raw_zero_ns + raw_ns);
+    };
+    const std::vector<SpanEvent> merged = file.events_of("s.kind = 1 AND s.rank = 1");
+    ASSERT_EQ(merged.size(), 1u);
+    EXPECT_LE(std::abs(merged[0].begin_ns - expected(100)), 1) << gives_clock;
+    EXPECT_LE(std::abs(file.number("SELECT begin_min_ns FROM chunk WHERE record_kind = 2") - expected(40)), 1);
+    EXPECT_LE(std::abs(file.events(1, 0).front().begin_ns - run_clock(fits_[1], events_[1].front().begin_ns)), 1);
+  }
+}
+
+// Ranks that no head has a clock of begin at their own first event, whatever a collector's clock says.
+TEST_F(TwoRanks, TheClockOfACollectorIsNotThatOfARank) {
+  write_ranks();
+  {
+    RankShard shard(folder_ / "a.rank-trace.db", -1);
+    shard.writer().add_rank_clock({kNoRank, {.raw_zero_ns = 5}});
+    shard.add_track({.track_id = TrackId{1}, .rank = 1, .kind = TrackKind::kDeviceStream, .name = "copies"});
+    shard.add_events(kNoRun, TrackId{1}, std::vector<SpanEvent>{{.begin_ns = 5, .end_ns = 9}}, 10);
+    shard.commit();
+  }
+  merge(folder_ / "out.db", {shard_of(0), shard_of(1), folder_ / "a.rank-trace.db"}, {.tolerant = true});
+  MergedFile file(folder_ / "out.db");
+  const std::int64_t zero_ns = std::min(events_[0].front().begin_ns, events_[1].front().begin_ns);
+  EXPECT_EQ(file.events(1, 0).front().begin_ns, events_[1].front().begin_ns - zero_ns);
+  EXPECT_EQ(file.events_of("s.kind = 1").front().begin_ns, 0);
+}
+
+// The now page counts the events of lanes; those of a stream beside them are not among them.
+TEST_F(TwoRanks, EventsOfAStreamAreNotCountedAsThoseOfALane) {
+  write_ranks();
+  {
+    RankShard shard(folder_ / "a.rank-trace.db", -1);
+    shard.add_track({.track_id = TrackId{1}, .rank = 0, .kind = TrackKind::kDeviceStream, .name = "copies"});
+    shard.add_track({.track_id = TrackId{2}, .rank = 0, .kind = TrackKind::kHostThread, .name = "loader"});
+    for (const std::int64_t track : {1, 2})
+      shard.add_events(kNoRun, TrackId{track}, std::vector<SpanEvent>{{.begin_ns = kRawZero, .end_ns = kRawZero}}, 10);
+    shard.commit();
+  }
+  {
+    NowPageWriter page(folder_ / "a.rank-0.now", this_process(0, 1, 1, {}));
+    page.line(0, 0).publish({.state = LaneState::kIdle, .sent = 10'007});
+  }
+  std::vector<std::string> all = shards();
+  all.push_back(folder_ / "a.rank-trace.db");
+  const MergeReport report = merge(folder_ / "out.db", all);
+  EXPECT_EQ(report.lost, 7);
+  MergedFile file(folder_ / "out.db");
+  EXPECT_EQ(file.text("SELECT group_concat(kind, ' ') FROM (SELECT kind FROM track WHERE rank = 0 ORDER BY track_id)"),
+            "0 1 2");
+}
+
 TEST_F(TwoRanks, AShardInWhichNothingWasRecordedIsLeftOut) {
   write_ranks();
   std::vector<std::string> all = shards();
