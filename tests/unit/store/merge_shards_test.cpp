@@ -267,13 +267,13 @@ TEST_F(TwoRanks, TheClockOfACollectorIsNotThatOfARank) {
   EXPECT_EQ(file.events_of("s.kind = 1").front().begin_ns, 0);
 }
 
-// The now page counts the events of lanes; those of a stream beside them are not among them.
-TEST_F(TwoRanks, EventsOfAStreamAreNotCountedAsThoseOfALane) {
+// The now page counts the events of lanes alone. Tracks of a rank are in order of their kinds.
+TEST_F(TwoRanks, StreamsOfARankComeBehindItsLanesAndAreNotCountedWithThem) {
   write_ranks();
   {
     RankShard shard(folder_ / "a.rank-trace.db", -1);
-    shard.add_track({.track_id = TrackId{1}, .rank = 0, .kind = TrackKind::kDeviceStream, .name = "copies"});
-    shard.add_track({.track_id = TrackId{2}, .rank = 0, .kind = TrackKind::kHostThread, .name = "loader"});
+    shard.add_track({.track_id = TrackId{1}, .rank = 0, .kind = TrackKind::kHostThread, .name = "loader"});
+    shard.add_track({.track_id = TrackId{2}, .rank = 0, .kind = TrackKind::kDeviceStream, .name = "copies"});
     for (const std::int64_t track : {1, 2})
       shard.add_events(kNoRun, TrackId{track}, std::vector<SpanEvent>{{.begin_ns = kRawZero, .end_ns = kRawZero}}, 10);
     shard.commit();
