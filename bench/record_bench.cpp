@@ -93,8 +93,8 @@ double op_ns(const Plan& plan, int partners) {
   for (OpId op = 0; op < static_cast<OpId>(plan.ops.size()); ++op) control.set_posted(op);
   const std::vector<OpId> ops = ops_of(plan, partners);
   std::int64_t last_end_ns = 0;
-  recorder.begin_pass(0);
-  control.begin_pass(recorder.run(), 0);
+  recorder.begin_repeat(0);
+  control.begin_repeat(recorder.run(), 0);
   const std::int64_t begin = now_ns();
   for (int i = 0; i < kOps; ++i) {
     const OpId op = ops[static_cast<std::size_t>(i) % ops.size()];

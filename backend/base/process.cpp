@@ -4,15 +4,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
-#include <thread>
 
 namespace spscope {
 namespace {
@@ -59,10 +56,6 @@ void lower(SystemLimit& limit, std::int64_t value, const std::string& source) {
   if (value > 0 && value < limit.value) limit = {value, source};
 }
 
-struct ThreadTimes {
-  std::int64_t ran_ns = 0, waited_ns = 0;  // on a core, and for one
-};
-
 // Of all processes, by parent.
 std::map<int, std::vector<int>> read_children() {
   std::map<int, std::vector<int>> children;
@@ -75,44 +68,9 @@ std::map<int, std::vector<int>> read_children() {
   return children;
 }
 
-// Of all threads of a process, by thread id; empty when /proc has no scheduling statistics.
-std::map<int, ThreadTimes> read_threads(int pid) {
-  std::map<int, ThreadTimes> threads;
-  std::error_code failure;
-  for (std::filesystem::directory_iterator it(fmt::format("/proc/{}/task", pid), failure), end; !failure && it != end;
-       it.increment(failure)) {
-    ThreadTimes times;
-    if (std::ifstream in(it->path() / "schedstat"); in >> times.ran_ns >> times.waited_ns)
-      threads.emplace(std::atoi(it->path().filename().c_str()), times);
-  }
-  return threads;
-}
-
-struct ThreadSample {
-  std::map<int, ThreadTimes> threads;  // by thread id
-  std::chrono::steady_clock::time_point taken;
-};
-
-ThreadSample sample_threads(int pid) { return {read_threads(pid), std::chrono::steady_clock::now()}; }
-
-std::optional<bool> has_computed(const ThreadSample& before, const ThreadSample& after) {
-  constexpr double kMuch = 0.25;                // a thread that polls while it waits uses a few percent
-  constexpr std::int64_t kLeastNs = 2'000'000;  // and less than this, however busy the machine
-  if (before.threads.empty() || after.threads.empty()) return std::nullopt;
-  const std::int64_t window_ns = std::chrono::nanoseconds(after.taken - before.taken).count();
-  return std::ranges::any_of(before.threads, [&](const auto& thread) {
-    const auto now = after.threads.find(thread.first);
-    if (now == after.threads.end() || thread.first == ::gettid()) return false;
-    const std::int64_t ran_ns = now->second.ran_ns - thread.second.ran_ns;
-    const std::int64_t waited_ns = now->second.waited_ns - thread.second.waited_ns;
-    return ran_ns > kLeastNs && static_cast<double>(ran_ns) > kMuch * static_cast<double>(window_ns - waited_ns);
-  });
-}
-
-}  // namespace
-
-std::optional<ProcessFacts> read_process(int pid) {
-  std::ifstream in(fmt::format("/proc/{}/stat", pid));
+// The facts in a file of proc(5) that describes a process or a thread of one.
+std::optional<ProcessFacts> read_stat(const std::string& path) {
+  std::ifstream in(path);
   std::string text;
   std::getline(in, text);
   // The name, in brackets, may hold anything, brackets too.
@@ -134,14 +92,23 @@ std::optional<ProcessFacts> read_process(int pid) {
   return facts;
 }
 
-std::vector<std::optional<bool>> which_compute(std::span<const int> pids) {
-  constexpr auto kWindow = std::chrono::milliseconds(200);
-  std::vector<ThreadSample> before;
-  for (const int pid : pids) before.push_back(sample_threads(pid));
-  std::this_thread::sleep_for(kWindow);
-  std::vector<std::optional<bool>> found;
-  for (std::size_t i = 0; i < pids.size(); ++i) found.push_back(has_computed(before[i], sample_threads(pids[i])));
-  return found;
+}  // namespace
+
+std::optional<ProcessFacts> read_process(int pid) { return read_stat(fmt::format("/proc/{}/stat", pid)); }
+
+std::map<int, ThreadTimes> read_threads(int pid, const std::string& root) {
+  std::map<int, ThreadTimes> threads;
+  std::error_code failure;
+  for (std::filesystem::directory_iterator it(fmt::format("{}/proc/{}/task", root, pid), failure), end;
+       !failure && it != end; it.increment(failure)) {
+    const int id = std::atoi(it->path().filename().c_str());
+    ThreadTimes times;
+    if (std::ifstream in(it->path() / "schedstat"); in >> times.ran_ns >> times.waited_ns)
+      threads.emplace(id, times);
+    else if (const std::optional<ProcessFacts> facts = read_stat(it->path() / "stat"))
+      threads.emplace(id, ThreadTimes{facts->cpu_ns, 0});
+  }
+  return threads;
 }
 
 std::vector<int> children_of(int pid) { return read_children()[pid]; }

@@ -1,11 +1,11 @@
-// Processes as Linux reports them in /proc: state, parent, children, CPU time and environment; and the limits on
-// threads and memory that apply to this one.
+// Processes as Linux reports them in /proc: state, parent, children, threads, CPU time and environment; and the limits
+// on threads and memory that apply to this one.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -21,10 +21,13 @@ struct ProcessFacts {
 };
 // nullopt when there is no such process.
 std::optional<ProcessFacts> read_process(int pid);
-// By process, whether any of its threads, except the calling one, is computing. Takes 200 ms: a thread computes when it
-// ran for more than a quarter of the time that it did not spend waiting for a core, so that load of other programs does
-// not matter. nullopt when /proc has no scheduling statistics of the process.
-std::vector<std::optional<bool>> which_compute(std::span<const int> pids);
+// What a thread has used since it began: time on a core, and time in which it waited for one.
+struct ThreadTimes {
+  std::int64_t ran_ns = 0, waited_ns = 0;
+};
+// Of all threads of a process, by thread id; empty when there is no such process. A kernel without scheduling
+// statistics gives CPU times in clock ticks and no waits. `root` holds the folder proc; tests pass one of their own.
+std::map<int, ThreadTimes> read_threads(int pid, const std::string& root = "");
 // Direct children, ended ones that were not waited for included.
 std::vector<int> children_of(int pid);
 // Children, their children, and so on; unordered.

@@ -1,6 +1,7 @@
 // `spscope run`: loads a job, runs it into a store, and prints the comparison that the store holds.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "backend/cli/build_facts.h"
@@ -28,13 +29,31 @@ struct RunFlags {
 // What this process does of a run.
 enum class RunPart { kAll, kLaunchRanks, kRank, kNothing };
 
+// Whether ranks of this backend are processes; of one that run.device does not have, they are not.
+bool are_processes(const Job& job, std::string_view backend) {
+  const Executor* const executor = find_executor(job.config.run.device, backend, job.executors);
+  return executor != nullptr && executor->ranks_are_processes;
+}
+
 // Whether ranks are processes. --launcher and run.backend take precedence; without them, a process that MPI started
 // together with others is a rank. simulate and project start no ranks.
 bool runs_processes(const RunFlags& flags, const Job& job) {
   if (job.config.run.mode != RunMode::kExecute) return false;
-  if (!flags.launcher.empty()) return flags.launcher == "mpi";
-  if (job.places.contains("run.backend")) return job.config.run.backend == "mpi";
+  if (!flags.launcher.empty()) return are_processes(job, flags.launcher);
+  if (job.places.contains("run.backend")) return are_processes(job, job.config.run.backend);
   return started_beside_others();
+}
+
+// run.backend as it applies. --launcher overrides it where it says what ranks are; without either, ranks that MPI
+// started have the first executor of run.device whose ranks are processes.
+std::string backend_of_run(const RunFlags& flags, const Job& job, bool processes) {
+  const RunSection& run = job.config.run;
+  if (!flags.launcher.empty() && (run.mode == RunMode::kExecute || !are_processes(job, flags.launcher)))
+    return flags.launcher;
+  if (!processes || are_processes(job, run.backend)) return run.backend;
+  for (const Executor& executor : job.executors)
+    if (executor.device == run.device && executor.ranks_are_processes) return std::string(executor.backend);
+  return run.backend;
 }
 
 RunPart part_of_this_process(const RunFlags& flags, const Job& job) {
@@ -47,16 +66,17 @@ RunPart part_of_this_process(const RunFlags& flags, const Job& job) {
 // The warning about a launcher that was requested in a mode without ranks; "" when there is none.
 std::string unused_launcher(const RunFlags& flags, const Job& job) {
   const RunMode mode = job.config.run.mode;
-  const bool flag = flags.launcher == "mpi";
-  if (mode == RunMode::kExecute || !(flag || (flags.launcher.empty() && job.config.run.backend == "mpi"))) return {};
-  return fmt::format("{} changes nothing: run.mode = {} starts no ranks", flag ? "--launcher mpi" : "run.backend = mpi",
-                     choice_name(mode));
+  const bool flag = !flags.launcher.empty();
+  const std::string& backend = flag ? flags.launcher : job.config.run.backend;
+  if (mode == RunMode::kExecute || !are_processes(job, backend)) return {};
+  return fmt::format("{}{} changes nothing: run.mode = {} starts no ranks",
+                     flag ? "--launcher " : "run.backend = ", backend, choice_name(mode));
 }
 
 // The arguments of a rank's process: those of this process, and flags that make it a rank. Only the process that owns
 // the terminal redraws a progress line.
 std::vector<std::string> rank_arguments(const RunFlags& flags, const Job& job, const std::string& note, bool draws) {
-  std::vector<std::string> arguments = {"run", "--launcher", "mpi", "--max-memory",
+  std::vector<std::string> arguments = {"run", "--launcher", job.config.run.backend, "--max-memory",
                                         std::to_string(job.max_memory_bytes)};
   if (!flags.job.config.empty()) arguments.push_back(flags.job.config);
   for (const std::string& strategy : flags.job.strategies) arguments.insert(arguments.end(), {"-s", strategy});
@@ -76,9 +96,7 @@ int run_with(CommandContext& context, const RunFlags& flags, RunPrinter& printer
   const RunPart part = part_of_this_process(flags, job);
   const bool processes = part == RunPart::kLaunchRanks || part == RunPart::kRank;
   require_room_for_ranks(job, processes);
-  // --launcher overrides run.backend; without either, ranks that MPI started are processes.
-  if (processes) job.config.run.backend = "mpi";
-  if (!processes && flags.launcher == "threads") job.config.run.backend = "threads";
+  job.config.run.backend = backend_of_run(flags, job, processes);
   if (job.config.run.mode == RunMode::kExecute) require_executor(job);
   if (part == RunPart::kNothing) {
     printer.silence();
@@ -86,6 +104,7 @@ int run_with(CommandContext& context, const RunFlags& flags, RunPrinter& printer
   }
   const std::string wanted = flags.output.empty() ? job.config.run.output : flags.output;
   const RunSetup setup{job, wanted, flags.force, flags.dump, flags.acknowledge, std::string(kVersion)};
+  // A rank takes the remaining steps together with the others (launch/run_end.h).
   if (part == RunPart::kRank) return rank_main(setup, flags.collection, printer);
 
   // From here on a signal stops the run, and what is complete by then is kept.
@@ -117,6 +136,14 @@ int run(CommandContext& context, const RunFlags& flags) {
   return printer.end(capture([&] { return run_with(context, flags, printer); }));
 }
 
+// What --launcher takes: the backends of all executors.
+std::vector<std::string> launchers() {
+  std::vector<std::string> names;
+  for (const Executor& executor : executors())
+    if (std::ranges::find(names, executor.backend) == names.end()) names.emplace_back(executor.backend);
+  return names;
+}
+
 }  // namespace
 
 Command declare_run() {
@@ -129,7 +156,7 @@ Command declare_run() {
       {.names = "--launcher",
        .help = "what ranks are: threads of this process, or processes of MPI",
        .target = &flags->launcher,
-       .rule = OneOf{{"threads", "mpi"}}},
+       .rule = OneOf{launchers()}},
       {.names = "--progress",
        .help = "how progress is shown, on stderr",
        .target = &flags->progress,

@@ -74,16 +74,16 @@ std::int64_t RunRecorder::dropped() const {
 
 bool RunRecorder::complete() const { return !shard_.failure() && dropped() == dropped_before_; }
 
-void RunRecorder::begin_pass(int repeat) noexcept {
+void RunRecorder::begin_repeat(int repeat) noexcept {
   repeat_ = repeat;
-  pass_begin_ns_ = now_ns();
+  repeat_begin_ns_ = now_ns();
 }
 
-void RunRecorder::end_pass() noexcept {
+void RunRecorder::end_repeat() noexcept {
   if (repeat_ < 0) return;
   const std::int64_t end_ns = now_ns();
   shard_.write([&](StoreWriter& store) {
-    store.add_rank_repeat({run_, repeat_, first_rank_, pass_begin_ns_, end_ns, ranks_});
+    store.add_rank_repeat({run_, repeat_, first_rank_, repeat_begin_ns_, end_ns, ranks_});
   });
 }
 

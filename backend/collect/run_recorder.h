@@ -31,8 +31,8 @@ class RunRecorder final : public OpRecorder {
   // After the last repeat and the shard's finish(): what the shard could not take is said on the page too.
   void publish_counts();
 
-  void begin_pass(int repeat) noexcept override;
-  void end_pass() noexcept override;
+  void begin_repeat(int repeat) noexcept override;
+  void end_repeat() noexcept override;
   void fault(const RankFault& fault) noexcept override;
   RunId run() const noexcept override { return run_; }
   NowLine* line(int rank, int lane) noexcept override;
@@ -70,7 +70,7 @@ class RunRecorder final : public OpRecorder {
   std::vector<OpFacts> facts_;  // by op of the plan
   RunId run_ = {};
   int repeat_ = 0;
-  std::int64_t pass_begin_ns_ = 0;
+  std::int64_t repeat_begin_ns_ = 0;
   std::int64_t dropped_before_ = 0;  // by all lanes, before prepare()
   std::vector<IncidentRecord> incidents_;
 };

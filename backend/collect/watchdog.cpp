@@ -12,9 +12,6 @@
 namespace spscope {
 namespace {
 
-// A process that computes uses at least this share of a core; one that waits for memory or a lock does not.
-constexpr double kBusyShare = 0.05;
-
 std::string how_it_ended(const WatchedProcess& process) {
   if (!process.signal) return fmt::format("its process {} is gone", process.page.owner.pid);
   std::string text =
@@ -48,6 +45,7 @@ WatchedProcess watch_process(const std::string& now_page_path) {
   if (process.page.owner.boot_hash == hash_of_boot_id()) process.facts = read_process(process.page.owner.pid);
   if (process.facts && (process.facts->state == 'Z' || process.facts->start_ticks != process.page.owner.start_ticks))
     process.facts.reset();
+  if (process.facts) process.threads = read_threads(process.page.owner.pid);
   return process;
 }
 
@@ -87,19 +85,25 @@ void Watchdog::find_stuck(const WatchedProcess& process, std::size_t number, std
   if (process.facts && process.facts->stopped()) state = ProcessState::kStopped;
   const std::int64_t cpu_ns = process.facts ? process.facts->cpu_ns : 0;
   for (const NowPage::Line& line : page.lines) {
-    const auto [at, is_new] = seen_.try_emplace({line.rank, line.lane}, Seen{line.now, now_ns, cpu_ns});
+    const auto [at, is_new] =
+        seen_.try_emplace({line.rank, line.lane}, Seen{line.now, now_ns, cpu_ns, process.threads});
     Seen& seen = at->second;
     changed_ |= is_new || seen.now != line.now;
-    if (seen.now != line.now) seen = {line.now, now_ns, cpu_ns};
+    if (seen.now != line.now) seen = {line.now, now_ns, cpu_ns, process.threads};
   }
   for (int rank = page.owner.first_rank; rank < page.owner.first_rank + page.owner.ranks; ++rank) {
     const NowPage::Line& line = *telling_line(page, rank);
     const Seen& seen = seen_.at({line.rank, line.lane});
-    const double seconds = static_cast<double>(now_ns - seen.since_ns) * 1e-9;
-    if (state == ProcessState::kRuns && (!line.now.inside_op() || seconds < patience_seconds_)) continue;
-    const bool computes = static_cast<double>(cpu_ns - seen.cpu_ns) * 1e-9 >= kBusyShare * seconds;
-    stuck.push_back(
-        {.rank = rank, .lane = line.lane, .now = line.now, .process = state, .computes = computes, .tag = number});
+    const std::int64_t window_ns = now_ns - seen.since_ns;
+    if (state == ProcessState::kRuns &&
+        (!line.now.inside_op() || static_cast<double>(window_ns) * 1e-9 < patience_seconds_))
+      continue;
+    stuck.push_back({.rank = rank,
+                     .lane = line.lane,
+                     .now = line.now,
+                     .process = state,
+                     .computes = has_computed(seen.threads, process.threads, window_ns),
+                     .tag = number});
   }
 }
 
@@ -139,24 +143,26 @@ RankFinding Watchdog::describe(const StuckLane& lane, const WatchedProcess& proc
 
 void Watchdog::note_change(std::span<const WatchedProcess> processes, std::int64_t now_ns) {
   std::size_t num_lines = 0;
-  looked_ = {now_ns, 0};
+  looked_ = {now_ns, {}};
   for (const WatchedProcess& process : processes) {
     num_lines += process.page.lines.size();
     const bool works = std::ranges::any_of(
         process.page.lines, [](const NowPage::Line& line) { return line.now.inside_op() && !waits(line.now); });
-    if (works && process.facts) looked_.cpu_ns += process.facts->cpu_ns;
+    if (works) looked_.working[process.page.owner.first_rank] = process.threads;
   }
   changed_ |= std::exchange(num_lines_, num_lines) != num_lines;
   if (changed_) quiet_since_ = looked_;
 }
 
 bool Watchdog::quiet_for(double seconds) {
-  const double quiet = static_cast<double>(looked_.now_ns - quiet_since_.now_ns) * 1e-9;
-  if (quiet <= seconds) return false;
-  const double used = static_cast<double>(looked_.cpu_ns - quiet_since_.cpu_ns) * 1e-9;
-  if (used < kBusyShare * quiet) return true;
-  quiet_since_ = looked_;  // somebody computes: it may take as long again
-  return false;
+  const std::int64_t quiet_ns = looked_.now_ns - quiet_since_.now_ns;
+  if (static_cast<double>(quiet_ns) * 1e-9 <= seconds) return false;
+  const bool computed = std::ranges::any_of(looked_.working, [&](const auto& process) {
+    const auto before = quiet_since_.working.find(process.first);
+    return before != quiet_since_.working.end() && has_computed(before->second, process.second, quiet_ns) == true;
+  });
+  if (computed) quiet_since_ = looked_;  // it may take as long again
+  return !computed;
 }
 
 std::vector<RankFinding> Watchdog::look(std::span<const WatchedProcess> processes, std::int64_t now_ns) {

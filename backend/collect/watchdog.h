@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backend/base/process.h"
+#include "backend/record/computing.h"
 #include "backend/record/judge_lanes.h"
 #include "backend/record/now_page.h"
 #include "backend/record/rank_records.h"
@@ -25,6 +26,7 @@ struct WatchedProcess {
   NowPage page;
   // As the system has it; nothing when the process is gone.
   std::optional<ProcessFacts> facts;
+  ThreadTable threads;                    // of the process, by thread id
   std::optional<int> signal;              // that ended it, when its parent knows
   std::optional<MemoryGroup> full_group;  // its control group, when that has counted a kill for memory since the start
 };
@@ -60,13 +62,14 @@ class Watchdog {
   explicit Watchdog(double patience_seconds, std::function<std::string(const LaneNow&)> op_name = {});
   // What is wrong now, the cause first. A process that ended or was stopped is reported at once.
   std::vector<RankFinding> look(std::span<const WatchedProcess> processes, std::int64_t now_ns);
-  // Whether, as of the last look(), no lane has changed for so long while no process used CPU time for an op.
+  // Whether, as of the last look(), no lane has changed for so long and no process computed for an op meanwhile.
   bool quiet_for(double seconds);
 
  private:
   struct Seen {
     LaneNow now;
     std::int64_t since_ns = 0, cpu_ns = 0;  // when it was first seen so, and what its process had used then
+    ThreadTable threads;                    // as of then
   };
   void find_stuck(const WatchedProcess& process, std::size_t number, std::int64_t now_ns,
                   std::vector<StuckLane>& stuck);
@@ -79,10 +82,11 @@ class Watchdog {
   std::map<std::pair<int, int>, Seen> seen_;  // by rank and lane
   std::size_t num_lines_ = 0;                 // of the last look()
   bool changed_ = false;                      // whether the last look() found a lane elsewhere than before
-  // Of the last look(), and of when a lane changed last: the time, and what processes with a lane inside an op that
-  // waits for nobody had used of CPU time.
+  // Of the last look(), and of when a lane changed last: the time, and the threads of each process with a lane inside
+  // an op that waits for nobody, by first rank.
   struct Moment {
-    std::int64_t now_ns = 0, cpu_ns = 0;
+    std::int64_t now_ns = 0;
+    std::map<int, ThreadTable> working;
   };
   Moment looked_, quiet_since_;
 };

@@ -87,6 +87,7 @@ struct MeasureOptions;
 struct Executor {
   std::string_view device, backend;         // run.device and run.backend; no two rows have the same pair
   std::span<const std::string_view> comms;  // what run.comm may say; the first is what "auto" means
+  bool ranks_are_processes;                 // which mpirun or srun starts; false: threads of the calling process
   std::string_view summary;
   std::string_view (*unavailable)();  // why this build or machine does not have it; empty: it is available
   // What it cannot run; empty: it can. REQUIRES: verify(plan) is empty.

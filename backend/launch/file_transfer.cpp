@@ -126,7 +126,8 @@ void send_file(RankWorld& world, int to, const std::string& path, std::int64_t p
     throw Error(ErrorCode::kStoreWrite, fmt::format("rank {} could not take \"{}\" after {} bytes", to, path, sent));
 }
 
-std::int64_t receive_file(RankWorld& world, int from, const std::string& path, std::int64_t piece_bytes) {
+void receive_file(RankWorld& world, int from, const std::string& path, std::int64_t file_bytes,
+                  std::int64_t piece_bytes) {
   std::vector<std::byte> buffer(static_cast<std::size_t>(std::max(piece_bytes, kMaxReason)));
   std::optional<WholeFile> file;
   std::int64_t received = 0;
@@ -142,6 +143,9 @@ std::int64_t receive_file(RankWorld& world, int from, const std::string& path, s
         throw Error(ErrorCode::kStoreCorrupt,
                     fmt::format("\"{}\" came damaged from rank {}, at {} bytes", path, from, received),
                     "look for faults of the network between the hosts");
+      if (received > file_bytes || (header.state == PieceState::kLast && received != file_bytes))
+        throw Error(ErrorCode::kStoreCorrupt,
+                    fmt::format("rank {} announced {} bytes for \"{}\" and sent {}", from, file_bytes, path, received));
       if (!file) file.emplace(path);
       file->write(bytes);
       if (header.state == PieceState::kLast) file->commit();
@@ -151,7 +155,6 @@ std::int64_t receive_file(RankWorld& world, int from, const std::string& path, s
     world.send(from, bytes_of(answer));
     if (!taken) throw taken.error();
   }
-  return received;
 }
 
 }  // namespace spscope

@@ -16,7 +16,9 @@ inline constexpr std::int64_t kPieceBytes = 4 << 20;
 // says why (kStoreOpen, kStoreWrite, kOutputPlace), and so does the other end, with what it knows of it.
 // Sends all of the file, which nobody may write to meanwhile.
 void send_file(RankWorld& world, int to, const std::string& path, std::int64_t piece_bytes = kPieceBytes);
-// The file appears under `path` when all of it is there and durable, and not at all otherwise. Its bytes.
-std::int64_t receive_file(RankWorld& world, int from, const std::string& path, std::int64_t piece_bytes = kPieceBytes);
+// The file, of `file_bytes` bytes as the sender announced, appears under `path` when all of it is there and durable,
+// and not at all otherwise. One of another size is an Error at both ends (kStoreCorrupt here).
+void receive_file(RankWorld& world, int from, const std::string& path, std::int64_t file_bytes,
+                  std::int64_t piece_bytes = kPieceBytes);
 
 }  // namespace spscope

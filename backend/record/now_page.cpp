@@ -281,7 +281,7 @@ NowPage read_now_page(const std::string& path) {
   if (!read_at(file.fd, first.data(), num_bytes, sizeof header))
     cannot_read(ErrorCode::kStoreCorrupt, path, "it shrank");
   // A line that two reads find equal did not change between them, so neither read met a change half done; one whose
-  // writer is gone stays as it is. One that never comes to rest counts as met in the middle of a change.
+  // writer is gone stays as it is. One that differs at every try counts as met in the middle of a change.
   constexpr int kTries = 64;
   for (std::size_t i = 0; i < first.size(); ++i) {
     Words words = first[i], next{};

@@ -83,10 +83,10 @@ class alignas(64) NowLine {
   // The lane made progress; what it does is still the same.
   void beat() noexcept { words_[0].store(generation() + 2, std::memory_order_release); }
 
-  // By any thread or process. What the lane does; when its writer never comes to rest meanwhile, LaneNow() with the
-  // counts of events.
+  // By any thread or process. What the lane does; LaneNow() with the counts of events when each of many tries meets a
+  // change of the line.
   LaneNow read() const noexcept;
-  // Grows with every publish() and beat().
+  // Grows with every publish() and beat(). mirror() sets it, perhaps to a lower number.
   std::uint64_t generation() const noexcept { return words_[0].load(std::memory_order_relaxed); }
 
  private:

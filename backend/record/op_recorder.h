@@ -26,9 +26,9 @@ class OpRecorder {
  public:
   virtual ~OpRecorder() = default;
   // A repeat of the plan begins on this process, or has ended; called by the executor's caller while no lane runs.
-  // repeat < 0: a warm-up. end_pass() follows every begin_pass(), also of a stopped repeat, after its fault() if any.
-  virtual void begin_pass(int repeat) noexcept = 0;
-  virtual void end_pass() noexcept = 0;
+  // repeat < 0: a warm-up. end_repeat() follows every begin_repeat(), also of a stopped one, after its fault() if any.
+  virtual void begin_repeat(int repeat) noexcept = 0;
+  virtual void end_repeat() noexcept = 0;
   virtual void fault(const RankFault& fault) noexcept = 0;
 
   // The run that repeats belong to from now on, as lines and events name it.

@@ -140,6 +140,7 @@ Executor arena_executor() {
   return {.device = "arena",
           .backend = "threads",
           .comms = kComms,
+          .ranks_are_processes = false,
           .summary = "an arena for each rank; messages through mail",
           .unavailable = [] { return std::string_view(); },
           .cannot_run = cpu_cannot_run,

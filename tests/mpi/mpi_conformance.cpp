@@ -216,8 +216,8 @@ class PageRecorder final : public OpRecorder {
  public:
   PageRecorder(const std::string& path, int rank, int lanes, bool hidden)
       : page_(path, this_process(rank, 1, lanes, {})), hidden_(hidden) {}
-  void begin_pass(int) noexcept override {}
-  void end_pass() noexcept override {}
+  void begin_repeat(int) noexcept override {}
+  void end_repeat() noexcept override {}
   void fault(const RankFault&) noexcept override {}
   RunId run() const noexcept override { return RunId{1}; }
   NowLine* line(int rank, int lane) noexcept override { return &page_.line(rank, lane); }

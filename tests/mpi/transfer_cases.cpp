@@ -32,9 +32,9 @@ int run_transfers(RankWorld& world) {
     if (world.rank() == 0) {
       const std::string path = folder / "received";
       std::ostringstream text;
-      const bool counted = receive_file(world, last, path) == bytes;
+      receive_file(world, last, path, bytes);
       if (bytes > 0) text << std::ifstream(path, std::ios::binary).rdbuf();
-      wrong += !counted || text.str() != content;
+      wrong += text.str() != content;
     }
     world.barrier();
   }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <thread>
 
 #include "backend/base/check.h"
+#include "backend/execute/lanes/run_control.h"
 
 namespace spscope {
 namespace {
@@ -77,13 +79,19 @@ void BufferStore::take(RankMemory& rank, BufferId id) {
   address_of_buffer(id) = buffer.memory[0].bytes;
 }
 
-bool BufferStore::open(SlotId id) {
-  SlotState& state = shared_.states[at(id)];
-  if (!is_here(id) || state.phase.load(std::memory_order_acquire) == SlotState::kOpen) return false;
-  if (std::int32_t closed = SlotState::kClosed; !state.phase.compare_exchange_strong(closed, SlotState::kOpening)) {
-    while (state.phase.load(std::memory_order_acquire) == SlotState::kOpening) std::this_thread::yield();
-    return false;
+// Whether the caller is to make the buffers; false: they are there. Of several callers one makes them and the others
+// wait. The one may fail, and another process be killed meanwhile.
+bool BufferStore::begin_opening(SlotState& state) const {
+  for (;;) {
+    std::int32_t phase = SlotState::kClosed;
+    if (state.phase.compare_exchange_strong(phase, SlotState::kOpening, std::memory_order_acq_rel)) return true;
+    if (phase == SlotState::kOpen) return false;
+    if (stopping_ != nullptr && stopping_->load(std::memory_order_acquire)) throw StopLane();
+    std::this_thread::yield();
   }
+}
+
+void BufferStore::make_buffers(SlotId id) {
   const BufferSlot& slot = layout().slot(id);
   for (BufferId b = slot.first_buffer; b < slot.first_buffer + slot.num_buffers; ++b) {
     if (shared_memory(id) == nullptr) {
@@ -93,6 +101,18 @@ bool BufferStore::open(SlotId id) {
     }
     poison(b);
   }
+}
+
+bool BufferStore::open(SlotId id) {
+  SlotState& state = shared_.states[at(id)];
+  if (!is_here(id) || is_open(id) || !begin_opening(state)) return false;
+  try {
+    make_buffers(id);
+  } catch (const std::exception&) {  // others that wait for the slot would wait for ever
+    state.phase.store(SlotState::kClosed, std::memory_order_release);
+    throw;
+  }
+  const BufferSlot& slot = layout().slot(id);
   MemoryAccount& account = shared_.accounts[at(slot.rank)];
   const std::int64_t live = account.live_bytes.fetch_add(slot.num_bytes) + slot.num_bytes;
   for (std::int64_t peak = account.peak_bytes; peak < live;)

@@ -56,8 +56,12 @@ class BufferStore final : public HostMemory {
   bool is_open(SlotId slot) const {
     return shared_.states[static_cast<std::size_t>(slot)].phase.load(std::memory_order_acquire) == SlotState::kOpen;
   }
+  // From now on open() does not wait for another opener once `stopping` is true, which must outlive this. Not
+  // thread-safe.
+  void watch_stop(const std::atomic<bool>& stopping) { stopping_ = &stopping; }
   // Makes the buffers of a slot unless they are there; true when this call made them. Nothing for a slot that is not
-  // here. Thread-safe.
+  // here. Thread-safe. Throws std::bad_alloc, and the slot is closed; StopLane, when another thread or process is
+  // making the buffers and the run stops.
   bool open(SlotId slot);
   // One user has ended; the last one gives the buffers up. Nothing for a slot that is not here. Thread-safe.
   void release(SlotId slot);
@@ -84,6 +88,8 @@ class BufferStore final : public HostMemory {
   std::byte* shared_memory(SlotId slot) const {
     return shared_.memory.empty() ? nullptr : shared_.memory[static_cast<std::size_t>(slot)];
   }
+  bool begin_opening(SlotState& state) const;
+  void make_buffers(SlotId slot);
   void take(RankMemory& rank, BufferId buffer);
   void give_up(SlotId slot);
   void poison(BufferId buffer) const;
@@ -91,6 +97,7 @@ class BufferStore final : public HostMemory {
   bool poison_;
   LocalRanks local_;
   SharedSlots shared_;
+  const std::atomic<bool>* stopping_ = nullptr;
   std::vector<LiveBuffer> buffers_;
   std::vector<RankMemory> ranks_;
   // Where `shared_` has none.

@@ -20,6 +20,7 @@ class ThreadsExecution final : public LocalExecution {
     const Plan& plan = lanes().program.plan();
     device_.allocate(lanes().options.poison);
     lanes().control = std::make_unique<RunControl>(plan, lanes().options.recorder);
+    device_.memory().watch_stop(lanes().control->stopping());
     lanes().communicator =
         std::make_unique<ThreadCommunicator>(plan, device_.memory(), *lanes().control, lanes().options.ranks_per_node);
   }
@@ -40,6 +41,7 @@ Executor executor_threads() {
   return {.device = "cpu",
           .backend = "threads",
           .comms = kComms,
+          .ranks_are_processes = false,
           .summary = "a thread of this process for each lane of each rank; real messages through memory",
           .unavailable = [] { return std::string_view(); },
           .cannot_run = cpu_cannot_run,

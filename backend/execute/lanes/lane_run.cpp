@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "backend/base/clock.h"
-#include "backend/base/process.h"
+#include "backend/record/computing.h"
 
 namespace spscope {
 namespace {
@@ -70,14 +70,14 @@ void run_lane(const std::shared_ptr<LaneRun>& run, const ProgramLane& lane) {
 
 double seconds_since(std::int64_t start_ns) { return static_cast<double>(now_ns() - start_ns) * 1e-9; }
 
-RankFault describe_hang(const LaneRun& run, double seconds) {
+SystemView system_of(const LaneRun& run) {
   SystemView system = run.system;
   if (!system.computes)  // all ranks are threads of this process
     system.computes = [](std::span<const int> ranks) {
       const int pid = ::getpid();
       return std::vector(ranks.size(), which_compute({&pid, 1}).front());
     };
-  return run.control->describe_hang(seconds, system);
+  return system;
 }
 
 // Returns whether all lanes have left; false: some did not within the grace period. A hang or an interrupt stops the
@@ -116,6 +116,17 @@ std::vector<std::thread> make_lanes(const std::shared_ptr<LaneRun>& run) {
 
 }  // namespace
 
+// Nobody has made progress for long.
+void ProgressWatch::judge() {
+  const SystemView system = system_of(run_);
+  const std::vector<StuckLane> stuck = run_.control->find_stuck(system);
+  if (stuck.empty()) return;
+  if (stuck.front().trouble == RankTrouble::kSlow)
+    progress_ns_ = looked_ns_;  // it may take as long again
+  else
+    run_.control->stop({ErrorCode::kRankHung, run_.control->describe_hang(stuck, seconds_since(progress_ns_), system)});
+}
+
 bool ProgressWatch::look() {
   RunControl& control = *run_.control;
   const std::int64_t gap_ns = looked_ns_ == 0 ? 0 : now_ns() - looked_ns_;
@@ -124,10 +135,7 @@ bool ProgressWatch::look() {
   if (const std::int64_t now = control.progress(); now != progress_) progress_ = now, progress_ns_ = looked_ns_;
   // Time in which this process was stopped itself says nothing about others.
   if (gap_ns > kStoppedNs) progress_ns_ += gap_ns;
-  if (!control.stopping() && seconds_since(progress_ns_) > patience_seconds_) {
-    const RankFault fault = describe_hang(run_, seconds_since(progress_ns_));
-    if (fault.rank >= 0) control.stop({ErrorCode::kRankHung, fault});
-  }
+  if (!control.stopping() && seconds_since(progress_ns_) > patience_seconds_) judge();
   if (!control.stopping() && control.reason()) control.stop();  // another process
   if (!control.stopping()) return false;
   if (stopped_ns_ == 0) stopped_ns_ = now_ns();
@@ -164,19 +172,17 @@ std::int64_t run_lanes(const std::shared_ptr<LaneRun>& run, int repeat, const st
   std::vector<std::thread> threads = make_lanes(run);
   if (meet) meet();
   if (interrupted(run->options)) run->control->stop(interruption());
-  if (recorder != nullptr) recorder->begin_pass(repeat);
-  run->control->begin_pass(recorder != nullptr ? recorder->run() : RunId{}, repeat);
+  if (recorder != nullptr) recorder->begin_repeat(repeat);
+  run->control->begin_repeat(recorder != nullptr ? recorder->run() : RunId{}, repeat);
   const std::int64_t start_ns = now_ns();
   run->may_start = true;
   run->may_start.notify_all();
   const bool all_left = run->all_left = watch(*run, threads.size());
   for (std::thread& thread : threads) all_left ? thread.join() : thread.detach();
-  std::optional<StopReason> reason;
-  while (run->control->stopping() && !(reason = run->control->reason()))
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // another process is writing it
+  const std::optional<StopReason> reason = run->control->await_reason(run->options.grace_seconds);
   if (recorder != nullptr) {
     if (reason && reason->code != ErrorCode::kInterrupted) recorder->fault(reason->fault);
-    recorder->end_pass();
+    recorder->end_repeat();
   }
   if (reason) throw reason->error();
   return start_ns;

@@ -60,15 +60,18 @@ Timeline timeline_since(std::int64_t start_ns, std::vector<OpTimes> raw_times);
 std::int64_t run_lanes(const std::shared_ptr<LaneRun>& run, int repeat, const std::function<void()>& meet = {});
 
 // What a process does while it waits for lanes or for other processes: stops a run in which nobody makes progress any
-// more, and notices that another process has stopped it.
+// more, and notices that another process has stopped it. A run that waits for a rank that computes is not stopped.
 class ProgressWatch {
  public:
-  // A hang is a rank that is inside an op or lost while nobody makes progress for `patience_seconds`.
+  // A hang is a rank that is inside an op or lost, and does not compute, while nobody makes progress for
+  // `patience_seconds`.
   ProgressWatch(LaneRun& run, double patience_seconds) : run_(run), patience_seconds_(patience_seconds) {}
   // To be called again and again; looks every 10 ms. True: the run has been stopping for longer than its grace period.
   bool look();
 
  private:
+  void judge();
+
   LaneRun& run_;
   const double patience_seconds_;
   std::int64_t progress_ = -1, progress_ns_ = 0, looked_ns_ = 0, stopped_ns_ = 0;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "backend/plan/op_bytes.h"
 
@@ -101,7 +103,7 @@ void RunControl::reset() {
   for (OpFlags& flags : board_.ops) flags.state.store(kIdle), flags.takers.store(0);
 }
 
-void RunControl::begin_pass(RunId run, int repeat) {
+void RunControl::begin_repeat(RunId run, int repeat) {
   for (Writer& writer : writers_) writer.now.run = run, writer.now.repeat = repeat;
 }
 
@@ -208,6 +210,10 @@ void RunControl::stop(const StopReason& reason) {
     record.op = reason.fault.op;
     record.state.store(2, std::memory_order_release);
   }
+  {
+    const std::lock_guard lock(own_mutex_);
+    if (!own_reason_) own_reason_ = reason;
+  }
   stop();
 }
 
@@ -229,6 +235,19 @@ std::optional<StopReason> RunControl::reason() const {
   return StopReason{code, {record.rank, record.lane, record.op, code == ErrorCode::kRankHung, record.text}};
 }
 
+std::optional<StopReason> RunControl::await_reason(double seconds) const {
+  if (!stopping_) return std::nullopt;
+  constexpr auto kPoll = std::chrono::milliseconds(1);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  for (;;) {
+    if (std::optional<StopReason> found = reason()) return found;
+    if (std::chrono::steady_clock::now() >= end) break;
+    std::this_thread::sleep_for(kPoll);
+  }
+  const std::lock_guard lock(own_mutex_);
+  return own_reason_;
+}
+
 Error StopReason::error() const {
   if (code != ErrorCode::kRankFailed) return {code, fault.message};
   return {code, fault.message, "see the message of the rank; all other ranks were stopped"};
@@ -244,7 +263,6 @@ void RunControl::forget(int rank) {
   if (!board_.reported_ns.empty()) board_.reported_ns[at(rank)] = 0;
 }
 
-// Every lane that is inside an op, and each rank whose process cannot go on; the cause first.
 std::vector<StuckLane> RunControl::find_stuck(const SystemView& system) const {
   std::vector<StuckLane> stuck;
   for (int rank = 0; rank < plan_.ranks; ++rank) {
@@ -262,9 +280,7 @@ std::vector<StuckLane> RunControl::find_stuck(const SystemView& system) const {
   return stuck;
 }
 
-RankFault RunControl::describe_hang(double seconds, const SystemView& system) const {
-  const std::vector<StuckLane> stuck = find_stuck(system);
-  if (stuck.empty()) return {};
+RankFault RunControl::describe_hang(std::span<const StuckLane> stuck, double seconds, const SystemView& system) const {
   const StuckLane& first = stuck.front();
   const OpId op = first.now.op;
   const auto rank_of = [&](OpId awaited) { return plan_.ops[at(awaited)].rank; };
@@ -273,12 +289,12 @@ RankFault RunControl::describe_hang(double seconds, const SystemView& system) co
   if (first.trouble == RankTrouble::kStopped) {
     text += ": " + system.why_lost(first.rank);
   } else if (first.now.waits_for == kNone) {
-    if (first.computes) text += *first.computes ? ": it computes" : ": it computes nothing, its process sleeps";
+    if (first.computes == false) text += ": it computes nothing, its process sleeps";
   } else if (rank_of(first.now.waits_for) != first.rank) {
     text += fmt::format(": it waits for rank {}", rank_of(first.now.waits_for));
   }
   int named = 0;
-  for (const StuckLane& other : std::span(stuck).subspan(1)) {
+  for (const StuckLane& other : stuck.subspan(1)) {
     if (other.now.waits_for == kNone || other.rank == first.rank) continue;
     if (++named > kMaxNamed) continue;
     text += fmt::format("{} rank {} waits {}in {}", named == 1 ? ";" : ",", other.rank,

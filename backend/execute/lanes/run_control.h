@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,7 +58,8 @@ struct StopReason {
 struct SystemView {
   // Why the rank cannot go on by itself: "its process 12 is stopped by a signal, ..."; "": it can, or nobody knows.
   std::function<std::string(int rank)> why_lost;
-  // By rank of the list, whether its process computes now; nullopt: unknown. May take a moment.
+  // By rank of the list, whether its process computes now (record/computing.h); nullopt: unknown. May take a moment.
+  // Ranks of other nodes count as computing while they report: their own node decides whether they hang.
   std::function<std::vector<std::optional<bool>>(std::span<const int> ranks)> computes;
 };
 struct ControlBoard {
@@ -84,10 +86,10 @@ class RunControl {
   // stays: nothing runs after one.
   void reset();
   // By every process, before its lanes start: what their lines say of the repeat. Not thread-safe.
-  void begin_pass(RunId run, int repeat);
+  void begin_repeat(RunId run, int repeat);
 
   // -- called by the lane `lane` of `rank`. All but leave() throw StopLane when the run stops.
-  // The lane turns to an op. Times are raw; 0: nobody reads them.
+  // The lane begins an op. Times are raw; 0: nobody reads them.
   void enter(int rank, int lane, OpId op, std::int64_t now_ns);
   // The op goes on: its kernel runs, it has posted and waits for its partners, or all of them have and data moves.
   void turn(int rank, int lane, LaneState state, std::int64_t now_ns);
@@ -121,12 +123,19 @@ class RunControl {
   // The same for a reason that stands on the board already.
   void stop();
   const std::atomic<bool>& stopping() const { return stopping_; }
-  // Grows whenever any lane on the board makes progress.
+  // Another number whenever a lane on the board made progress; not always a higher one (NowLine::mirror).
   std::int64_t progress() const;
   // The first reason to stop, if there is one; of any process on the board.
   std::optional<StopReason> reason() const;
-  // Names the rank that the others wait for, as judge_lanes() finds it. No rank: nobody is inside an op or lost.
-  RankFault describe_hang(double seconds, const SystemView& system = {}) const;
+  // The same once stop() was called. When the process that writes the reason does not finish it within `seconds`,
+  // because it was killed meanwhile: the reason for which this process stops. nullopt: stop() was not called.
+  std::optional<StopReason> await_reason(double seconds) const;
+  // Every lane that is inside an op, and each rank whose process cannot go on, as judge_lanes() orders them: the cause
+  // first. Empty: nobody is inside an op or lost.
+  std::vector<StuckLane> find_stuck(const SystemView& system = {}) const;
+  // Names the first of these, which made no progress for `seconds`, and who waits for it. REQUIRES: `stuck` is not
+  // empty.
+  RankFault describe_hang(std::span<const StuckLane> stuck, double seconds, const SystemView& system = {}) const;
 
   // What a lane does; of ranks of other nodes, as last reported.
   const NowLine& line(int rank, int lane) const { return *board_.lines[index_of(rank, lane)]; }
@@ -173,7 +182,6 @@ class RunControl {
   void wait(int rank, int lane, OpId op, State wanted);
   template <typename Done>
   void wait_until(int rank, int lane, OpId op, WaitWord& word, Done&& done);
-  std::vector<StuckLane> find_stuck(const SystemView& system) const;
 
   const Plan& plan_;
   std::shared_ptr<OwnBoard> own_;
@@ -181,6 +189,8 @@ class RunControl {
   std::vector<Writer> writers_;  // by rank, by lane
   std::vector<OpFacts> facts_;   // by op
   std::atomic<bool> stopping_{false};
+  mutable std::mutex own_mutex_;
+  std::optional<StopReason> own_reason_;  // the first with which this process called stop()
 };
 
 }  // namespace spscope

@@ -20,17 +20,17 @@ void add_once(std::vector<int>& ranks, int rank) {
 
 // The messages of one transfer with ranks of other nodes: one to and one from each. When a lane leaves because the run
 // stops, memory of messages that are still on their way is left to them.
-class MpiCommunicator::Messages {
+class MpiCommunicator::FarMessages {
  public:
-  Messages(MpiCommunicator& owner, const Transfer& transfer) : owner_(owner), transfer_(transfer) {}
-  ~Messages() {
+  FarMessages(MpiCommunicator& owner, const Transfer& transfer) : owner_(owner), transfer_(transfer) {}
+  ~FarMessages() {
     for (auto& message : messages_)
       if (message->request != MPI_REQUEST_NULL) {
         MPI_Request_free(&message->request);
-        static_cast<void>(message.release());  // leaked: MPI still uses it, and the process ends soon
+        owner_.world_.keep(std::shared_ptr<Message>(std::move(message)));
       }
   }
-  Messages(const Messages&) = delete;
+  FarMessages(const FarMessages&) = delete;
 
   std::vector<int> sources() const { return ranks(false); }
   std::vector<int> takers() const { return ranks(true); }
@@ -56,7 +56,7 @@ class MpiCommunicator::Messages {
   std::vector<std::unique_ptr<Message>> messages_;
 };
 
-std::vector<int> MpiCommunicator::Messages::ranks(bool outgoing) const {
+std::vector<int> MpiCommunicator::FarMessages::ranks(bool outgoing) const {
   std::vector<int> found;
   for (const TransferPart& part : transfer_.parts) {
     const int mine = outgoing ? part.src : part.dst, other = outgoing ? part.dst : part.src;
@@ -65,7 +65,7 @@ std::vector<int> MpiCommunicator::Messages::ranks(bool outgoing) const {
   return found;
 }
 
-void MpiCommunicator::Messages::start(int rank, bool outgoing) {
+void MpiCommunicator::FarMessages::start(int rank, bool outgoing) {
   BufferStore& store = owner_.memory_;
   auto message = std::make_unique<Message>(Message{rank, outgoing, {}, {}, MPI_REQUEST_NULL});
   std::size_t size = 0;
@@ -95,7 +95,7 @@ void MpiCommunicator::Messages::start(int rank, bool outgoing) {
   messages_.push_back(std::move(message));
 }
 
-void MpiCommunicator::Messages::complete() {
+void MpiCommunicator::FarMessages::complete() {
   if (messages_.empty()) return;
   owner_.control_.begin_wait(transfer_.rank, transfer_.lane, transfer_.op);
   Patience patience;
@@ -115,7 +115,7 @@ void MpiCommunicator::Messages::complete() {
   owner_.control_.end_wait(transfer_.rank, transfer_.lane);
 }
 
-std::span<const std::byte> MpiCommunicator::Messages::packed(const TransferPart& part) const {
+std::span<const std::byte> MpiCommunicator::FarMessages::packed(const TransferPart& part) const {
   for (const auto& message : messages_)
     for (const auto& [id, bytes] : message->parts)
       if (id == part.message && !message->outgoing) return bytes;
@@ -131,7 +131,7 @@ MpiCommunicator::MpiCommunicator(MpiWorld& world, LaneRun& run, BufferStore& mem
       partners_(run.program.plan()),
       counter_(run.program.plan().ranks, std::move(node_of)),
       waiting_(run.program.plan().ops.size()),
-      messages_(world, run, memory, counter_) {
+      node_messages_(world, run, memory, counter_) {
   const Plan& plan = run.program.plan();
   for (const Op& op : plan.ops)
     for (OpId dependency : plan.deps(op))
@@ -140,7 +140,7 @@ MpiCommunicator::MpiCommunicator(MpiWorld& world, LaneRun& run, BufferStore& mem
 }
 
 void MpiCommunicator::run(const Transfer& transfer, OpTimes& times) {
-  Messages far(*this, transfer);
+  FarMessages far(*this, transfer);
   if (two_sided(transfer.kind)) {
     for (int source : far.sources()) far.receive_from(source);
     post(transfer);
@@ -169,7 +169,7 @@ void MpiCommunicator::run(const Transfer& transfer, OpTimes& times) {
 }
 
 void MpiCommunicator::ended(OpId op) {
-  for (int rank : waiting_[at(op)]) messages_.send_ended(op, rank);
+  for (int rank : waiting_[at(op)]) node_messages_.send_ended(op, rank);
 }
 
 // Ranks of this node take from this rank's memory; what others get is a message of its own.
@@ -179,7 +179,7 @@ void MpiCommunicator::post(const Transfer& transfer) {
     if (part.src == transfer.rank && part.dst != transfer.rank && is_near(part.dst)) add_once(takers, part.dst);
   control_.set_posted(transfer.op, static_cast<int>(takers.size()));
   for (int partner : transfer.partners)
-    if (!is_near(partner)) messages_.send_posted(transfer.op, partner);
+    if (!is_near(partner)) node_messages_.send_posted(transfer.op, partner);
 }
 
 void MpiCommunicator::meet_partners(const Transfer& transfer) {
@@ -199,7 +199,7 @@ void MpiCommunicator::take(const Transfer& transfer) {
   for (int source : sources) control_.set_taken(partners_.at(transfer.sequence, source));
 }
 
-void MpiCommunicator::exchange(const Transfer& transfer, Messages& far) {
+void MpiCommunicator::exchange(const Transfer& transfer, FarMessages& far) {
   for (int taker : far.takers()) far.send_to(taker);
   for (const TransferPart& part : transfer.parts)
     if (part.src == transfer.rank && part.dst == transfer.rank) copy_part(part);
@@ -219,7 +219,7 @@ void MpiCommunicator::exchange(const Transfer& transfer, Messages& far) {
   }
 }
 
-void MpiCommunicator::add_up(const Transfer& transfer, Messages& far) {
+void MpiCommunicator::add_up(const Transfer& transfer, FarMessages& far) {
   for (int taker : far.takers()) far.send_to(taker);
   far.complete();
   SumHooks hooks;
@@ -235,10 +235,10 @@ void MpiCommunicator::add_up(const Transfer& transfer, Messages& far) {
   take(transfer);
 }
 
-void MpiCommunicator::pull(const Transfer& transfer, Messages& far) {
+void MpiCommunicator::pull(const Transfer& transfer, FarMessages& far) {
   for (int source : far.sources()) {
     far.receive_from(source);
-    messages_.request_pull(transfer.op, source);
+    node_messages_.request_pull(transfer.op, source);
   }
   for (const TransferPart& part : transfer.parts) {
     if (!is_near(part.src)) continue;
@@ -254,11 +254,11 @@ void MpiCommunicator::pull(const Transfer& transfer, Messages& far) {
   }
 }
 
-void MpiCommunicator::push(const Transfer& transfer, Messages& far) {
+void MpiCommunicator::push(const Transfer& transfer, FarMessages& far) {
   const std::vector<int> takers = far.takers();
   control_.set_posted(transfer.op, static_cast<int>(takers.size()));
   for (int taker : takers) {
-    messages_.announce_push(transfer.op, taker);
+    node_messages_.announce_push(transfer.op, taker);
     far.send_to(taker);
   }
   for (const TransferPart& part : transfer.parts) {

@@ -27,17 +27,17 @@ class MpiCommunicator final : public Communicator {
   CountedBytes traffic() const override { return counter_.bytes(); }
   std::vector<std::int64_t> staging_peak_bytes() const override { return counter_.staging_peak_bytes(); }
   void reset() override { counter_.reset(); }
-  NodeMessages& messages() { return messages_; }
+  NodeMessages& node_messages() { return node_messages_; }
 
  private:
-  class Messages;
+  class FarMessages;
   bool is_near(int rank) const { return world_.node_of(rank) == world_.node_of(world_.rank()); }
   void post(const Transfer& transfer);
   void meet_partners(const Transfer& transfer);
-  void exchange(const Transfer& transfer, Messages& far);
-  void add_up(const Transfer& transfer, Messages& far);
-  void pull(const Transfer& transfer, Messages& far);
-  void push(const Transfer& transfer, Messages& far);
+  void exchange(const Transfer& transfer, FarMessages& far);
+  void add_up(const Transfer& transfer, FarMessages& far);
+  void pull(const Transfer& transfer, FarMessages& far);
+  void push(const Transfer& transfer, FarMessages& far);
   void copy_part(const TransferPart& part);
   void take(const Transfer& transfer);
 
@@ -48,7 +48,7 @@ class MpiCommunicator final : public Communicator {
   PartnerOps partners_;
   TrafficCounter counter_;
   std::vector<std::vector<int>> waiting_;  // by op of this rank: ranks of other nodes with ops that depend on it
-  NodeMessages messages_;
+  NodeMessages node_messages_;
 };
 
 }  // namespace spscope::mpi

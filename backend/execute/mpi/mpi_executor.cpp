@@ -1,6 +1,5 @@
 // The MPI executor: this process runs one rank of the plan (lane_run.h); ranks of its node see its memory.
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstring>
 #include <limits>
@@ -14,12 +13,13 @@
 #include "backend/base/result.h"
 #include "backend/execute/agree.h"
 #include "backend/execute/cpu/cpu_device.h"
-#include "backend/execute/cpu/measure.h"
+#include "backend/execute/cpu/mpi_row.h"
 #include "backend/execute/lanes/lane_run.h"
 #include "backend/execute/mpi/mpi_check.h"
 #include "backend/execute/mpi/mpi_communicator.h"
 #include "backend/execute/mpi/mpi_world.h"
 #include "backend/execute/program/shared_places.h"
+#include "backend/record/computing.h"
 
 namespace spscope {
 namespace {
@@ -175,8 +175,12 @@ SystemView system_view(const MpiWorld& world, const mpi::NodeMessages& messages)
   };
   view.computes = [&world, is_near](std::span<const int> ranks) {
     std::vector<int> pids;
-    for (const int rank : ranks) pids.push_back(is_near(rank) ? world.place(rank).pid : 0);
-    return which_compute(pids);  // nothing is known of process 0
+    for (const int rank : ranks)
+      if (is_near(rank)) pids.push_back(world.place(rank).pid);
+    const std::vector<std::optional<bool>> near = which_compute(pids);
+    std::vector<std::optional<bool>> computes;
+    for (auto next = near.begin(); const int rank : ranks) computes.push_back(is_near(rank) ? *next++ : true);
+    return computes;
   };
   return view;
 }
@@ -188,7 +192,7 @@ void come_together(MpiWorld& world, LaneRun& run, double patience_seconds) {
   ProgressWatch progress(run, patience_seconds);
   const bool came = world.barrier_unless([&] { return progress.look(); });
   if (came && run.all_left) return;
-  const std::optional<StopReason> reason = run.control->reason();
+  const std::optional<StopReason> reason = run.control->await_reason(0);
   if (!reason || reason->code == ErrorCode::kInterrupted || !run.all_left)
     world.abort(reason ? render(reason->error()) : "a rank does not come back");
   throw reason->error();
@@ -299,9 +303,9 @@ void collect(MpiWorld& world, const Plan& plan, LaneRun& run, int repeats, RankR
 
 // One repeat. The board is cleared between two barriers, when no lane of any process runs and no process
 // handles messages of the last repeat any more: a late one would set a flag of the clear board.
-void run_pass(MpiWorld& world, const std::shared_ptr<LaneRun>& run, MpiCommunicator& communicator,
-              const Activations& activations, int repeat, RankResult& mine) {
-  communicator.messages().begin_pass(world.next_pass());
+void run_repeat(MpiWorld& world, const std::shared_ptr<LaneRun>& run, MpiCommunicator& communicator,
+                const Activations& activations, int repeat, RankResult& mine) {
+  communicator.node_messages().begin_epoch(world.next_epoch());
   // Between repeats a rank may take its time: the first one tells people.
   come_together(world, *run, std::numeric_limits<double>::infinity());
   if (world.rank() == world.ranks_of_node().front()) run->control->reset();
@@ -323,7 +327,7 @@ void run_pass(MpiWorld& world, const std::shared_ptr<LaneRun>& run, MpiCommunica
     meet();
   }
   come_together(world, *run, patience_seconds);
-  communicator.messages().finish_pass();
+  communicator.node_messages().finish_epoch();
   if (failure) throw *failure;
   if (const std::optional<StopReason> reason = run->control->reason()) throw reason->error();
   if (repeat < 0) return;
@@ -342,7 +346,7 @@ class MpiExecution final : public Execution {
   }
 
   void allocate() override;
-  void run(int repeat) override { run_pass(world_, run_, *communicator_, activations_, repeat, mine_); }
+  void run(int repeat) override { run_repeat(world_, run_, *communicator_, activations_, repeat, mine_); }
   std::vector<std::int64_t> peak_bytes() const override { return run_->device->peak_bytes(); }
   std::vector<std::int64_t> staging_peak_bytes() const override { return run_->staging_peak_bytes(); }
   void finish(ExecuteResult& result) override {
@@ -368,9 +372,10 @@ void MpiExecution::allocate() {
   world_.barrier();  // the board is clear
   throw_agreed(world_, failure_of([&] { place_lines(world_, plan, run_->options.recorder, board); }));
   run_->control = std::make_unique<RunControl>(plan, board.control);
+  device_->memory().watch_stop(run_->control->stopping());
   auto communicator = std::make_unique<MpiCommunicator>(world_, *run_, device_->memory(),
                                                         node_sorter(world_, run_->options.ranks_per_node));
-  run_->system = system_view(world_, communicator->messages());
+  run_->system = system_view(world_, communicator->node_messages());
   communicator_ = communicator.get();
   run_->communicator = std::move(communicator);
 }
@@ -391,16 +396,6 @@ std::unique_ptr<Execution> prepare(const Plan& plan, const Request& request, con
 
 }  // namespace
 
-Executor executor_mpi() {
-  static constexpr std::array<std::string_view, 1> kComms = {"mpi"};
-  return {.device = "cpu",
-          .backend = "mpi",
-          .comms = kComms,
-          .summary = "a process for each rank; memory shared inside a node, messages between nodes",
-          .unavailable = mpi_unavailable,
-          .cannot_run = cpu_cannot_run,
-          .prepare = prepare,
-          .measure = measure_repeats};
-}
+Executor executor_mpi() { return mpi_row(prepare); }
 
 }  // namespace spscope

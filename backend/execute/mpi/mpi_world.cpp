@@ -146,6 +146,11 @@ MpiWorld::~MpiWorld() {
   MPI_Finalize();
 }
 
+void MpiWorld::keep(std::shared_ptr<const void> memory) {
+  const std::lock_guard lock(kept_mutex_);
+  kept_.push_back(std::move(memory));
+}
+
 void MpiWorld::barrier() {
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Ibarrier(world_.get(), &request));

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -66,8 +67,12 @@ class MpiWorld final : public RankWorld {
   std::vector<std::string> share_in_node(const std::string& text);
   // Whether every process of this node says so. Collective in the node.
   bool all_in_node(bool here);
-  // Repeats of any plan so far, warm-ups included: tells messages of this one from late ones.
-  std::int32_t next_pass() { return ++pass_; }
+  // Number of the repeat that begins, over all plans and warm-ups: tells its messages from late ones of earlier
+  // repeats.
+  std::int32_t next_epoch() { return ++epoch_; }
+  // Takes memory that MPI may still read or write after a run was stopped, and frees it when MPI has ended.
+  // Thread-safe.
+  void keep(std::shared_ptr<const void> memory);
 
  private:
   void find_places(const WorldOptions& options);
@@ -77,9 +82,11 @@ class MpiWorld final : public RankWorld {
   std::vector<RankPlace> places_;
   std::vector<int> ranks_of_node_;
   bool oversubscribed_ = false;
-  std::int32_t pass_ = 0;
+  std::int32_t epoch_ = 0;
   Comm world_, control_, data_, node_;
   std::unique_ptr<NodeWindow> window_;
+  std::mutex kept_mutex_;
+  std::vector<std::shared_ptr<const void>> kept_;  // see keep()
   std::vector<ClockOfRank> clocks_;
   const std::function<std::string(const std::string&)> last_line_;
 };

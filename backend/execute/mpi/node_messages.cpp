@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <optional>
 
 #include "backend/base/clock.h"
@@ -24,8 +25,9 @@ std::int64_t bytes_of(const BufferStore& store, const Transfer& transfer, bool p
   return bytes;
 }
 
-// Whether a message has left its memory. One that is still pending is leaked until exit.
-bool has_left(MPI_Request& request) {
+// Whether a message no longer uses its memory. The request is freed in any case: MPI goes on with a message that it is
+// still sending, and nobody can ask for its end any more.
+bool finish_or_abandon(MPI_Request& request) {
   int done = 0;
   MPI_Test(&request, &done, MPI_STATUS_IGNORE);
   if (done == 0) MPI_Request_free(&request);
@@ -85,49 +87,49 @@ NodeMessages::NodeMessages(MpiWorld& world, LaneRun& run, BufferStore& memory, T
 NodeMessages::~NodeMessages() {
   leave_ = true;
   if (thread_.joinable()) thread_.join();
-  // Leaked: after a stop, MPI still reads messages that are pending; the process ends soon.
-  bool all_left = true;
-  for (LaneReport& report : reports_) all_left = has_left(report.request) && all_left;
-  if (!all_left) new std::vector<LaneReport>(std::move(reports_));
-  if (!served_.empty()) new std::list<Served>(std::move(served_));
+  // After a stop, messages may be pending.
+  bool all_finished = true;
+  for (LaneReport& report : reports_) all_finished = finish_or_abandon(report.request) && all_finished;
+  if (!all_finished) world_.keep(std::make_shared<std::vector<LaneReport>>(std::move(reports_)));
+  if (!served_.empty()) world_.keep(std::make_shared<std::list<Served>>(std::move(served_)));
 }
 
-void NodeMessages::begin_pass(std::int32_t pass) {
+void NodeMessages::begin_epoch(std::int32_t epoch) {
   const std::lock_guard lock(receiving_);
-  pass_ = pass;
-  pass_begin_ns_ = now_ns();
-  // Under the lock: a report of the new repeat may come as soon as `pass_` is set.
+  epoch_ = epoch;
+  epoch_begin_ns_ = now_ns();
+  // Under the lock: a report of the new repeat may come as soon as `epoch_` is set.
   if (world_.rank() == world_.ranks_of_node().front())
     for (int rank = 0; rank < world_.size(); ++rank)
       if (world_.node_of(rank) != world_.node_of(world_.rank())) run_.control->forget(rank);
 }
 
-void NodeMessages::finish_pass() {
-  pass_begin_ns_ = 0;
+void NodeMessages::finish_epoch() {
+  epoch_begin_ns_ = 0;
   for (Patience patience; num_served_ > 0 && !run_.control->stopping();) patience.pause();
 }
 
 void NodeMessages::send(Kind kind, OpId op, int rank) {
-  const OpMessage message{kind, op, pass_};
+  const OpMessage message{kind, op, epoch_};
   check(MPI_Send(&message, sizeof message, MPI_BYTE, rank, kOpTag, world_.control()));
 }
 
 // Periodically, while a repeat is going on.
 void NodeMessages::report_lanes() {
   const std::int64_t now = now_ns();
-  if (pass_begin_ns_ == 0 || now - last_report_ns_ < report_every_ns_) return;
+  if (epoch_begin_ns_ == 0 || now - last_report_ns_ < report_every_ns_) return;
   last_report_ns_ = now;
   const auto lanes = static_cast<std::size_t>(run_.program.plan().lanes);
-  const std::int32_t pass = pass_;
-  std::vector<std::byte> bytes(sizeof pass + lanes * sizeof(LaneEntry));
-  std::memcpy(bytes.data(), &pass, sizeof pass);
+  const std::int32_t epoch = epoch_;
+  std::vector<std::byte> bytes(sizeof epoch + lanes * sizeof(LaneEntry));
+  std::memcpy(bytes.data(), &epoch, sizeof epoch);
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     const NowLine& line = run_.control->line(world_.rank(), static_cast<int>(lane));
     const std::uint64_t generation = line.generation();
     const LaneNow state = line.read();
     const LaneEntry entry{
         state.op, state.sequence, state.waits_for, state.peer, static_cast<std::int32_t>(state.state), generation};
-    std::memcpy(bytes.data() + sizeof pass + lane * sizeof entry, &entry, sizeof entry);
+    std::memcpy(bytes.data() + sizeof epoch + lane * sizeof entry, &entry, sizeof entry);
   }
   for (std::size_t i = 0; i < node_peers_.size(); ++i) {
     LaneReport& report = reports_[i];
@@ -144,14 +146,14 @@ bool NodeMessages::receive_lane_report() {
   const std::optional<Received> received = try_receive(world_.control(), kReportTag);
   if (!received) return false;
   const auto lanes = static_cast<std::size_t>(run_.program.plan().lanes);
-  std::int32_t pass = 0;
+  std::int32_t epoch = 0;
   const std::lock_guard lock(receiving_);
-  if (received->bytes.size() != sizeof pass + lanes * sizeof(LaneEntry)) return true;  // late, of another plan
-  std::memcpy(&pass, received->bytes.data(), sizeof pass);
-  if (pass != pass_) return true;
+  if (received->bytes.size() != sizeof epoch + lanes * sizeof(LaneEntry)) return true;  // late, of another plan
+  std::memcpy(&epoch, received->bytes.data(), sizeof epoch);
+  if (epoch != epoch_) return true;
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     LaneEntry entry;
-    std::memcpy(&entry, received->bytes.data() + sizeof pass + lane * sizeof entry, sizeof entry);
+    std::memcpy(&entry, received->bytes.data() + sizeof epoch + lane * sizeof entry, sizeof entry);
     const LaneNow now{.state = static_cast<LaneState>(entry.state),
                       .op = entry.op,
                       .sequence = entry.sequence,
@@ -163,9 +165,9 @@ bool NodeMessages::receive_lane_report() {
 }
 
 std::string NodeMessages::silence(int rank) const {
-  const std::int64_t since_ns = std::max(run_.control->reported_ns(rank), pass_begin_ns_.load());
+  const std::int64_t since_ns = std::max(run_.control->reported_ns(rank), epoch_begin_ns_.load());
   const std::int64_t silent_ns = now_ns() - since_ns;
-  if (pass_begin_ns_ == 0 || silent_ns < kMaxMissed * report_every_ns_) return {};
+  if (epoch_begin_ns_ == 0 || silent_ns < kMaxMissed * report_every_ns_) return {};
   const RankPlace& place = world_.place(rank);
   return fmt::format("its process {} on {} was not heard of for {:.1f} s: it is stopped or gone, or cut off", place.pid,
                      place.host, static_cast<double>(silent_ns) * 1e-9);
@@ -174,13 +176,14 @@ std::string NodeMessages::silence(int rank) const {
 // Sent to one process of each other node, which writes it to the board of the node.
 void NodeMessages::send_stop(const StopReason& reason) {
   if (world_.num_nodes() == 1 || stop_sent_.exchange(true)) return;
-  // Leaked: nobody waits for these to arrive, since a process may be stopped, and MPI still reads them.
-  StopMessage* const message = new StopMessage;
+  // Nobody waits for these to arrive, since a process may be stopped.
+  const auto message = std::make_shared<StopMessage>();
+  world_.keep(message);
   *message = {static_cast<std::int32_t>(reason.code), reason.fault.rank, reason.fault.lane, reason.fault.op, {}};
   std::strncpy(message->text, reason.fault.message.c_str(), sizeof message->text - 1);
   for (const int rank : node_peers_) {
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Isend(message, sizeof *message, MPI_BYTE, rank, kStopTag, world_.control(), &request));
+    check(MPI_Isend(message.get(), sizeof *message, MPI_BYTE, rank, kStopTag, world_.control(), &request));
     MPI_Request_free(&request);
   }
 }
@@ -210,7 +213,7 @@ bool NodeMessages::receive_op_message() {
   if (!received) return false;
   const OpMessage message = received->as<OpMessage>();
   const std::lock_guard lock(receiving_);
-  if (message.pass == pass_) handle(message, received->from);
+  if (message.epoch == epoch_) handle(message, received->from);
   return true;
 }
 
@@ -277,7 +280,11 @@ bool NodeMessages::finish_served() {
     int done = 0;
     check(MPI_Test(&served->request, &done, MPI_STATUS_IGNORE));
     if (done == 0) continue;
-    end_served(*served);
+    try {
+      end_served(*served);
+    } catch (const StopLane&) {  // its slots were being opened: the data is not needed, and the stop is to be sent on
+      return false;
+    }
     served_.erase(served);
     --num_served_;
     return true;

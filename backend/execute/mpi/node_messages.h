@@ -28,13 +28,13 @@ class NodeMessages {
   ~NodeMessages();
   NodeMessages(const NodeMessages&) = delete;
 
-  // Messages of other repeats are dropped from now on, and none of them is being handled when this returns. By the
-  // caller's thread, while no lane of any process runs.
-  void begin_pass(std::int32_t pass);
+  // A repeat begins, with a number of its own (MpiWorld::next_epoch). Messages of other repeats are dropped from now
+  // on, and none of them is being handled when this returns. By the caller's thread, while no lane of any process runs.
+  void begin_epoch(std::int32_t epoch);
 
   // Returns when all pulls and pushes of other nodes have been served, or the run stops. By the caller's thread, when
   // the ops of all processes have ended.
-  void finish_pass();
+  void finish_epoch();
 
   // -- by lanes: to a rank of another node
   void send_posted(OpId op, int rank) { send(kPosted, op, rank); }
@@ -52,7 +52,7 @@ class NodeMessages {
  private:
   enum Kind : std::int32_t { kPosted, kEnded, kPull, kPush, kTaken };
   struct OpMessage {
-    std::int32_t kind = 0, op = 0, pass = 0;
+    std::int32_t kind = 0, op = 0, epoch = 0;
   };
   struct StopMessage {
     std::int32_t code = 0, rank = -1, lane = -1, op = kNone;
@@ -89,7 +89,7 @@ class NodeMessages {
     std::int32_t op = kNone, sequence = 0, waits_for = kNone, peer = kNoPeer, state = 0;
     std::uint64_t generation = 0;
   };
-  // What the lanes do, on its way to another node: the pass, then a LaneEntry for each lane.
+  // What the lanes do, on its way to another node: the epoch, then a LaneEntry for each lane.
   struct LaneReport {
     std::vector<std::byte> bytes;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -98,8 +98,8 @@ class NodeMessages {
   std::vector<LaneReport> reports_;    // the last one to each of them
   const std::int64_t report_every_ns_;
   std::int64_t last_report_ns_ = 0;
-  std::atomic<std::int64_t> pass_begin_ns_{0};  // 0: none is going on
-  std::atomic<std::int32_t> pass_{0};
+  std::atomic<std::int64_t> epoch_begin_ns_{0};  // 0: none is going on
+  std::atomic<std::int32_t> epoch_{0};
   std::atomic<bool> leave_{false};
   std::atomic<bool> stop_sent_{false};
   std::list<Served> served_;

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <map>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "tests/support/temporary_folder.h"
@@ -114,27 +114,24 @@ TEST(Process, KnowsItsParentItsStateAndItsEnvironment) {
   EXPECT_EQ(variable_of(::getpid(), "PAT"), "");
 }
 
-// Of this process: the caller's own thread does not count.
-TEST(Process, TellsAThreadThatComputesFromThoseThatSleep) {
-  std::atomic<int> todo{0};  // 0 sleep often, as who waits does; 1 compute; 2 end
-  std::thread worker([&] {
-    while (todo != 2)
-      if (todo == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  });
-  // Process 0 has no entry in /proc.
-  const auto here_computes = [] { return which_compute(std::vector<int>{0, ::getpid()}); };
-  EXPECT_EQ(here_computes().front(), std::nullopt);
-  const std::optional<bool> sleeps = here_computes().back();
-  if (!sleeps) {
-    todo = 2;
-    worker.join();
-    GTEST_SKIP() << "no schedstat here";
-  }
-  EXPECT_FALSE(*sleeps);
-  todo = 1;
-  EXPECT_TRUE(*here_computes().back());
-  todo = 2;
-  worker.join();
+// Threads of a process as proc(5) shows them, with and without scheduling statistics.
+TEST(Process, ReadsWhatEachThreadUsed) {
+  const TemporaryFolder root;
+  const auto make = [&](const std::string& thread, const std::string& file, const std::string& text) {
+    const std::string folder = root / ("proc/7/task/" + thread);
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder + "/" + file) << text;
+  };
+  make("7", "schedstat", "5000000 20000 12\n");
+  make("8", "stat", "8 (a) b) S 1 7 7 0 -1 0 0 0 0 0 30 12 0 0 20 0 2 0 999\n");
+  const std::map<int, ThreadTimes> threads = read_threads(7, root.path().string());
+  ASSERT_EQ(threads.size(), 2u);
+  EXPECT_EQ(threads.at(7).ran_ns, 5'000'000);
+  EXPECT_EQ(threads.at(7).waited_ns, 20'000);
+  EXPECT_EQ(threads.at(8).ran_ns, 42 * (1'000'000'000 / ::sysconf(_SC_CLK_TCK)));
+  EXPECT_EQ(threads.at(8).waited_ns, 0);
+  EXPECT_TRUE(read_threads(9, root.path().string()).empty());
+  EXPECT_TRUE(read_threads(::getpid()).contains(::getpid()));
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ class Ranks {
       process.page.owner = {1000 + rank, 1, 1, rank, 1, 2, {}};
       process.page.lines = {{rank, 0, {}, true}, {rank, 1, {}, true}};
       process.facts = ProcessFacts{'S', 1, 0};
+      process.threads = {{1000 + rank, {}}};
       processes.push_back(process);
     }
   }
@@ -40,6 +41,11 @@ class Ranks {
     lane(rank, 1) = {LaneState::kWaitingForPeer, 10 * sequence + rank, sequence, RunId{3}, peer, 0, 4096, 5, 40, 0};
   }
   ProcessFacts& facts(int rank) { return *processes[static_cast<std::size_t>(rank)].facts; }
+  // CPU time of the rank's only thread so far.
+  void use(int rank, std::int64_t cpu_ns) {
+    facts(rank).cpu_ns = cpu_ns;
+    processes[static_cast<std::size_t>(rank)].threads.at(1000 + rank).ran_ns = cpu_ns;
+  }
 
   std::vector<WatchedProcess> processes;
 };
@@ -49,7 +55,7 @@ std::vector<RankFinding> after_ten_seconds(Ranks& ranks, const std::vector<doubl
   Watchdog dog(5, [](const LaneNow& now) { return now.peer == kNoPeer ? "attend" : "exchange kv"; });
   EXPECT_TRUE(dog.look(ranks.processes, 0).empty());
   for (std::size_t rank = 0; rank < cpu_seconds.size(); ++rank)
-    ranks.facts(static_cast<int>(rank)).cpu_ns = static_cast<std::int64_t>(cpu_seconds[rank] * 1e9);
+    ranks.use(static_cast<int>(rank), static_cast<std::int64_t>(cpu_seconds[rank] * 1e9));
   return dog.look(ranks.processes, 10 * kSecond);
 }
 
@@ -83,13 +89,13 @@ TEST(Watchdog, IsQuietWhileNoLaneChangesAndNoneComputes) {
   };
   EXPECT_FALSE(quiet_at(1));
   EXPECT_FALSE(quiet_at(9));
-  ranks.facts(0).cpu_ns = 9 * kSecond;
+  ranks.use(0, 9 * kSecond);
   EXPECT_FALSE(quiet_at(10)) << "rank 0 computed";
   EXPECT_FALSE(quiet_at(18));
   EXPECT_TRUE(quiet_at(19));
   ranks.wait(1, 5, 0);
   EXPECT_FALSE(quiet_at(20)) << "rank 1 went on";
-  ranks.facts(1).cpu_ns = 9 * kSecond;
+  ranks.use(1, 9 * kSecond);
   EXPECT_TRUE(quiet_at(29)) << "what one that waits polls does not count";
   ranks.processes.pop_back();
   EXPECT_FALSE(quiet_at(30)) << "a process is gone";
@@ -106,6 +112,18 @@ TEST(Watchdog, TellsARankThatHangsFromOneThatComputes) {
   ASSERT_TRUE(incident);
   EXPECT_EQ(*incident, (IncidentRecord{0, 0, 30, RunId{3}, IncidentKind::kHung, found[0].message}));
   EXPECT_THAT(found[1].message, HasSubstr("rank 0 is missing"));
+}
+
+// A machine with many more ranks than cores: the rank hardly runs, since it waits for a core.
+TEST(Watchdog, ARankThatWaitsForACoreIsSlow) {
+  Ranks ranks(1);
+  ranks.compute(0, 3);
+  Watchdog dog(5);
+  EXPECT_TRUE(dog.look(ranks.processes, 0).empty());
+  ranks.use(0, kSecond);
+  EXPECT_EQ(dog.look(ranks.processes, 10 * kSecond).at(0).trouble, RankTrouble::kHung);
+  ranks.processes[0].threads.at(1000).waited_ns = 8 * kSecond;
+  EXPECT_EQ(dog.look(ranks.processes, 10 * kSecond).at(0).trouble, RankTrouble::kSlow);
 }
 
 // The one with the lowest post cannot wait for the others.
@@ -201,7 +219,7 @@ TEST(Watchdog, PutsTheNearestCauseFirstOfSeveral) {
   EXPECT_EQ(ranks.processes.size(), 6u);
   Watchdog dog(5);
   EXPECT_TRUE(dog.look(ranks.processes, 0).empty());
-  ranks.facts(1).cpu_ns = 9 * kSecond;
+  ranks.use(1, 9 * kSecond);
   ranks.facts(4).state = 'T';
   const auto order = [&] {
     std::vector<int> order;

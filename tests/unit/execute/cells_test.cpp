@@ -1,11 +1,16 @@
 // Memory: where boxes lie, how they are copied, and what is counted.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <new>
+#include <thread>
 
 #include "backend/execute/cpu/buffer_store.h"
 #include "backend/execute/cpu/copy.h"
+#include "backend/execute/lanes/run_control.h"
 #include "backend/execute/program/memory_layout.h"
 #include "tests/unit/execute/execute_cases.h"
 
@@ -121,6 +126,51 @@ TEST(BufferStore, TheLastUserGivesTheBuffersUp) {
   store.open(0);
   EXPECT_EQ(store.address(0, 0, 0, 0), before);
   EXPECT_TRUE(std::isnan(*store.floats(0, 0, 0, 0)));
+}
+
+#ifndef SPSCOPE_SANITIZED  // whose allocators end the program
+// 7 petabytes: the slot is closed again, and nobody waits for it.
+TEST(BufferStore, ASlotWithoutMemoryStaysClosed) {
+  Request request = Request::attention(1, 4, 4096, testing::random_mask(4, 100, 16, 0.6), Dtype::kFp32);
+  request.batch = 1 << 30;
+  PlanBuilder b(request);
+  b.input(kQueries, b.place([&](int) { return BoxList{request.whole()}; }));
+  const Plan plan = b.take();
+  const MemoryLayout layout(plan);
+  std::vector<SlotState> states(layout.slots().size());
+  std::vector<MemoryAccount> accounts(1);
+  BufferStore store(layout, false, {0, 1}, {{}, states, accounts});
+  store.start(std::vector<std::int32_t>(states.size(), 1));
+  for (int tries = 0; tries < 2; ++tries) {
+    EXPECT_THROW(store.open(0), std::bad_alloc);
+    EXPECT_EQ(states[0].phase, SlotState::kClosed);
+  }
+  EXPECT_EQ(accounts[0].live_bytes, 0);
+}
+#endif
+
+// Another process began to open the slot and was killed: once the run stops, nobody waits for it.
+TEST(BufferStore, NobodyWaitsForASlotOnceTheRunStops) {
+  const Request request = small_request(1);
+  const Plan plan = testing::plan_of(request, "single");
+  const MemoryLayout layout(plan);
+  std::vector<SlotState> states(layout.slots().size());
+  std::vector<MemoryAccount> accounts(1);
+  BufferStore store(layout, false, {0, 1}, {{}, states, accounts});
+  store.start(std::vector<std::int32_t>(states.size(), 1));
+  states[0].phase = SlotState::kOpening;
+  std::atomic<bool> stopping{false};
+  store.watch_stop(stopping);
+  std::thread lane([&] { EXPECT_THROW(store.open(0), StopLane); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  stopping = true;
+  lane.join();
+  // The opener fails instead: who waits opens the slot itself.
+  stopping = false;
+  std::thread other([&] { EXPECT_TRUE(store.open(0)); });
+  states[0].phase = SlotState::kClosed;
+  other.join();
+  EXPECT_TRUE(store.is_open(0));
 }
 
 TEST(Activations, AreTheSameForTheSameSeedAndRounded) {

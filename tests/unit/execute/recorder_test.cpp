@@ -29,8 +29,8 @@ class Listener final : public OpRecorder {
       : lanes_(lanes), lines_(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(lanes)) {
     for (NowLine& line : lines_) line.publish({.sent = 40});
   }
-  void begin_pass(int repeat) noexcept override { repeats.push_back(repeat), open = true; }
-  void end_pass() noexcept override { open = false; }
+  void begin_repeat(int repeat) noexcept override { repeats.push_back(repeat), open = true; }
+  void end_repeat() noexcept override { open = false; }
   void fault(const RankFault& fault) noexcept override { faults.push_back(fault); }
   RunId run() const noexcept override { return RunId{9}; }
   NowLine* line(int rank, int lane) noexcept override {

@@ -73,7 +73,6 @@ class FileTransfer : public ::testing::Test {
  protected:
   struct End {
     std::optional<Error> sender, receiver;
-    std::int64_t received = -1;
   };
 
   void make_file(std::int64_t num_bytes) {
@@ -86,14 +85,17 @@ class FileTransfer : public ::testing::Test {
     text << std::ifstream(path, std::ios::binary).rdbuf();
     return text.str();
   }
-  End transfer(std::int64_t piece_bytes) {
+  // `announced` < 0: the size of the file.
+  End transfer(std::int64_t piece_bytes, std::int64_t announced = -1) {
     End end;
+    std::error_code missing;
+    if (announced < 0) announced = static_cast<std::int64_t>(std::filesystem::file_size(from_, missing));
     std::thread sender([&] {
       CableEnd world(cable_, 1);
       end.sender = failure_of([&] { send_file(world, 0, from_, piece_bytes); });
     });
     CableEnd world(cable_, 0);
-    end.receiver = failure_of([&] { end.received = receive_file(world, 1, to_, piece_bytes); });
+    end.receiver = failure_of([&] { receive_file(world, 1, to_, announced, piece_bytes); });
     sender.join();
     EXPECT_TRUE(cable_.empty());
     return end;
@@ -118,7 +120,6 @@ TEST_F(FileTransfer, BringsEveryByteAroundTheSizeOfAPiece) {
     const End end = transfer(kPiece);
     ASSERT_FALSE(end.sender) << end.sender->what();
     ASSERT_FALSE(end.receiver) << end.receiver->what();
-    EXPECT_EQ(end.received, num_bytes);
     EXPECT_EQ(content(to_), content(from_)) << num_bytes;
     EXPECT_LE(cable_.longest(), kPiece);
     std::filesystem::remove(to_);
@@ -128,7 +129,7 @@ TEST_F(FileTransfer, BringsEveryByteAroundTheSizeOfAPiece) {
 TEST_F(FileTransfer, HoldsOnePieceOfALargeFileAtATime) {
   make_file(2 * kPieceBytes + 1);
   const End end = transfer(kPieceBytes);
-  EXPECT_EQ(end.received, 2 * kPieceBytes + 1);
+  ASSERT_FALSE(end.sender || end.receiver);
   EXPECT_EQ(content(to_), content(from_));
   EXPECT_EQ(cable_.longest(), kPieceBytes);
 }
@@ -179,6 +180,19 @@ TEST_F(FileTransfer, RefusesAPieceThatChangedOnItsWay) {
   EXPECT_EQ(end.receiver->code(), ErrorCode::kStoreCorrupt);
   EXPECT_THAT(end.receiver->what(), HasSubstr("came damaged from rank 1, at 2000 bytes"));
   expect_nothing();
+}
+
+// The sender must know: it would go on to its next file, which nobody receives.
+TEST_F(FileTransfer, TellsBothEndsThatTheFileHasAnotherSizeThanAnnounced) {
+  make_file(3000);
+  for (const std::int64_t announced : {2999, 3001, 1000, 5000}) {
+    const End end = transfer(1000, announced);
+    ASSERT_TRUE(end.sender && end.receiver) << announced;
+    EXPECT_EQ(end.receiver->code(), ErrorCode::kStoreCorrupt);
+    EXPECT_THAT(end.receiver->what(), HasSubstr("rank 1 announced " + std::to_string(announced) + " bytes"));
+    EXPECT_THAT(end.sender->what(), HasSubstr("rank 0 could not take"));
+    expect_nothing();
+  }
 }
 
 TEST_F(FileTransfer, RefusesToReplaceAFolder) {
