@@ -23,7 +23,7 @@ std::optional<bool> has_computed(const ThreadTable& before, const ThreadTable& a
   });
 }
 
-std::vector<std::optional<bool>> which_compute(std::span<const int> pids) {
+std::vector<std::optional<bool>> which_compute(std::span<const int> pids, double patience_seconds) {
   struct Sample {
     ThreadTable threads;
     std::int64_t taken_ns;
@@ -31,7 +31,7 @@ std::vector<std::optional<bool>> which_compute(std::span<const int> pids) {
   std::vector<Sample> before;
   for (const int pid : pids) before.push_back({read_threads(pid), now_ns()});
   for (Sample& sample : before) sample.threads.erase(::gettid());
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  std::this_thread::sleep_for(std::chrono::duration<double>(std::clamp(patience_seconds / 2, 0.2, 2.0)));
   std::vector<std::optional<bool>> found;
   for (std::size_t i = 0; i < pids.size(); ++i) {
     const ThreadTable after = read_threads(pids[i]);

@@ -22,7 +22,9 @@ using ThreadTable = std::map<int, ThreadTimes>;  // by thread id
 // known of the process at one of them.
 std::optional<bool> has_computed(const ThreadTable& before, const ThreadTable& after, std::int64_t window_ns);
 
-// By process, whether it computes now, the calling thread apart. Takes 200 ms.
-std::vector<std::optional<bool>> which_compute(std::span<const int> pids);
+// By process, whether it computes now, the calling thread apart, for a caller that has seen no progress for
+// `patience_seconds`. Takes half of that, from 0.2 s to 2 s: a thread that has to wait for a core must get one
+// meanwhile, since Linux counts a wait when it ends.
+std::vector<std::optional<bool>> which_compute(std::span<const int> pids, double patience_seconds);
 
 }  // namespace spscope

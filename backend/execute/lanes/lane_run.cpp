@@ -73,9 +73,9 @@ double seconds_since(std::int64_t start_ns) { return static_cast<double>(now_ns(
 SystemView system_of(const LaneRun& run) {
   SystemView system = run.system;
   if (!system.computes)  // all ranks are threads of this process
-    system.computes = [](std::span<const int> ranks) {
+    system.computes = [&run](std::span<const int> ranks) {
       const int pid = ::getpid();
-      return std::vector(ranks.size(), which_compute({&pid, 1}).front());
+      return std::vector(ranks.size(), which_compute({&pid, 1}, run.options.watchdog_seconds).front());
     };
   return system;
 }
@@ -120,7 +120,7 @@ std::vector<std::thread> make_lanes(const std::shared_ptr<LaneRun>& run) {
 void ProgressWatch::judge() {
   const SystemView system = system_of(run_);
   const std::vector<StuckLane> stuck = run_.control->find_stuck(system);
-  if (stuck.empty()) return;
+  if (stuck.empty() || run_.control->progress() != progress_) return;  // it may have taken seconds to find out
   if (stuck.front().trouble == RankTrouble::kSlow)
     progress_ns_ = looked_ns_;  // it may take as long again
   else

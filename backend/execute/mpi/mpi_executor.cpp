@@ -158,7 +158,7 @@ void place_lines(MpiWorld& world, const Plan& plan, OpRecorder* recorder, Board&
 }
 
 // Of the processes on this node what the system says; of others, whether they are heard of.
-SystemView system_view(const MpiWorld& world, const mpi::NodeMessages& messages) {
+SystemView system_view(const MpiWorld& world, const mpi::NodeMessages& messages, double patience_seconds) {
   const auto is_near = [&world](int rank) { return world.node_of(rank) == world.node_of(world.rank()); };
   const auto is_stopped = [&world](int rank) {
     const std::optional<ProcessFacts> facts = read_process(world.place(rank).pid);
@@ -173,11 +173,11 @@ SystemView system_view(const MpiWorld& world, const mpi::NodeMessages& messages)
     return "its process " + std::to_string(pid) + " is stopped by a signal and goes on after kill -CONT " +
            std::to_string(pid);
   };
-  view.computes = [&world, is_near](std::span<const int> ranks) {
+  view.computes = [&world, is_near, patience_seconds](std::span<const int> ranks) {
     std::vector<int> pids;
     for (const int rank : ranks)
       if (is_near(rank)) pids.push_back(world.place(rank).pid);
-    const std::vector<std::optional<bool>> near = which_compute(pids);
+    const std::vector<std::optional<bool>> near = which_compute(pids, patience_seconds);
     std::vector<std::optional<bool>> computes;
     for (auto next = near.begin(); const int rank : ranks) computes.push_back(is_near(rank) ? *next++ : true);
     return computes;
@@ -375,7 +375,7 @@ void MpiExecution::allocate() {
   device_->memory().watch_stop(run_->control->stopping());
   auto communicator = std::make_unique<MpiCommunicator>(world_, *run_, device_->memory(),
                                                         node_sorter(world_, run_->options.ranks_per_node));
-  run_->system = system_view(world_, communicator->node_messages());
+  run_->system = system_view(world_, communicator->node_messages(), run_->options.watchdog_seconds);
   communicator_ = communicator.get();
   run_->communicator = std::move(communicator);
 }

@@ -44,7 +44,7 @@ TEST(Computing, TellsAThreadThatComputesFromThoseThatSleep) {
       if (todo == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   });
   // Process 0 has no entry in /proc.
-  const auto here_computes = [] { return which_compute(std::vector<int>{0, ::getpid()}); };
+  const auto here_computes = [] { return which_compute(std::vector<int>{0, ::getpid()}, 1); };
   EXPECT_EQ(here_computes().front(), std::nullopt);
   EXPECT_EQ(here_computes().back(), false);
   todo = 1;
