@@ -11,6 +11,12 @@ for ranks_per_node in 0 1 2; do
   [ "$code" -eq 0 ] || fail "nodes of $ranks_per_node: a process reports something else"
   [ "$(grep -c 'rank 1 failed in exchange op .*: link down$' "$out")" -eq 4 ] || fail "not all processes report it"
 done
+# One that computes for longer than the others wait is no fault, on its node and on others.
+for ranks_per_node in 0 1; do
+  start_ranks 4 "$CONFORMANCE" --compute --ranks-per-node "$ranks_per_node"
+  [ "$code" -eq 0 ] || fail "nodes of $ranks_per_node: a rank that computes is stopped"
+  [ "$(grep -c 'nothing was thrown$' "$out")" -eq 4 ] || fail "nodes of $ranks_per_node: a rank that computes is a fault"
+done
 # Ranks in containers on one host share memory, but may have scratch folders of their own.
 for ranks_per_node in 0 2; do
   start_ranks 4 "$CONFORMANCE" --hang --private-page --ranks-per-node "$ranks_per_node"

@@ -2,10 +2,12 @@
 // pulls, pushes, barriers and signals: the same bits of outputs, the same bytes of every rank, inside and between
 // nodes. Every process loops over all cases whose number of ranks is the number of processes; rank 0 judges.
 //
-//   mpirun -n N mpi_conformance [--ranks-per-node N] [--every N] [--fail | --hang | --stop | --files] [--private-page]
+//   mpirun -n N mpi_conformance [--ranks-per-node N] [--every N] [--private-page]
+//                   [--fail | --hang | --compute | --stop | --stop-last | --files]
 //
 // --ranks-per-node makes a node of every N processes of the host. --every runs every Nth case of the set only.
 // --fail: rank 1 throws in the middle of a plan, and all processes must report just that. --hang: it goes no further.
+// --compute: it computes for longer than the patience of the others, which is no fault.
 // --stop: its process is stopped, and all others must name it; --stop-last: in its last op, when nobody needs it.
 // --private-page: every rank has a recorder, and no other process can open the page of rank 1.
 // --files: instead of plans, files go from the last rank to rank 0.
@@ -23,6 +25,7 @@
 #include <thread>
 #include <vector>
 
+#include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "backend/execute/execute.h"
 #include "backend/plan/verify.h"
@@ -42,7 +45,7 @@ namespace {
 struct Arguments {
   int ranks_per_node = 0, every = 1;
   bool files = false, private_page = false;
-  std::string fault;  // "--fail", "--hang", "--stop" or "--stop-last"
+  std::string fault;  // "--fail", "--hang", "--compute", "--stop" or "--stop-last"
 };
 
 // Compares at rank 0 and counts.
@@ -245,20 +248,27 @@ int run_failing(RankWorld& world, const std::string& fault, bool private_page) {
   }
   options.watchdog_seconds = fault == "--fail" ? 60 : 2;
   const bool stops = fault.starts_with("--stop");
+  const bool computes = fault == "--compute";  // once, for longer than the others' patience: no fault
+  std::atomic<bool> has_computed{false};
   options.before_op = [&](OpId id, const std::atomic<bool>& stopping) {
     const Op& op = plan.ops[static_cast<std::size_t>(id)];
     if (op.rank != 1 || plan.kind_of(op) != (fault == "--stop-last" ? PostKind::kFinish : PostKind::kExchange)) return;
     if (fault == "--fail") throw std::runtime_error("link down");
     if (stops) std::raise(SIGSTOP);
-    while (!stopping) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (computes && has_computed.exchange(true)) return;
+    const std::int64_t begin_ns = now_ns();
+    while (computes && !stopping && now_ns() - begin_ns < 4'000'000'000) continue;
+    while (!computes && !stopping) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   const auto result = capture([&] { return execute(plan, request, generate_activations(request, 1), options); });
   const std::string text = result ? "nothing was thrown" : result.error().what();
-  const bool right = fault == "--fail" ? text.starts_with("rank 1 failed in exchange op") && text.ends_with("link down")
-                                       : text.starts_with("rank 1 made no progress for ") &&
-                                             (fault == "--stop-last" ||
-                                              text.find(" waits for it in exchange op ") != std::string::npos) &&
-                                             (!stops || text.find(": its process ") != std::string::npos);
+  const bool right =
+      computes ? result.has_value()
+      : fault == "--fail"
+          ? text.starts_with("rank 1 failed in exchange op") && text.ends_with("link down")
+          : text.starts_with("rank 1 made no progress for ") &&
+                (fault == "--stop-last" || text.find(" waits for it in exchange op ") != std::string::npos) &&
+                (!stops || text.find(": its process ") != std::string::npos);
   std::printf("rank %d: %s\n", world.rank(), text.c_str());
   std::fflush(stdout);
   if (stops && !world.leave_together(2)) world.abort(right ? "" : "rank 1 is not named");
@@ -271,7 +281,8 @@ Arguments parse(int argc, char** argv) {
     const std::string_view name = argv[i];
     if (name == "--files") arguments.files = true;
     if (name == "--private-page") arguments.private_page = true;
-    if (name == "--fail" || name == "--hang" || name.starts_with("--stop")) arguments.fault = name;
+    if (name == "--fail" || name == "--hang" || name == "--compute" || name.starts_with("--stop"))
+      arguments.fault = name;
     if (name == "--ranks-per-node" && i + 1 < argc) arguments.ranks_per_node = std::atoi(argv[++i]);
     if (name == "--every" && i + 1 < argc) arguments.every = std::atoi(argv[++i]);
   }
