@@ -1,4 +1,4 @@
-// The run clock: whole nanoseconds of CLOCK_MONOTONIC_RAW, which NTP neither steps nor slews; and dates for display.
+// The raw clock of a host: whole nanoseconds of CLOCK_MONOTONIC_RAW, which NTP neither steps nor slews; and dates.
 #pragma once
 
 #include <cstdint>

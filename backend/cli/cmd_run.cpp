@@ -104,7 +104,7 @@ int run_with(CommandContext& context, const RunFlags& flags, RunPrinter& printer
   }
   const std::string wanted = flags.output.empty() ? job.config.run.output : flags.output;
   const RunSetup setup{job, wanted, flags.force, flags.dump, flags.acknowledge, std::string(kVersion)};
-  // A rank takes the remaining steps together with the others (launch/run_end.h).
+  // A rank takes the remaining steps together with the others (launch/rank_main.cpp).
   if (part == RunPart::kRank) return rank_main(setup, flags.collection, printer);
 
   // From here on a signal stops the run, and what is complete by then is kept.

@@ -14,7 +14,7 @@ class Communicator {
  public:
   virtual ~Communicator() = default;
   // Carries out the transfer and returns when this rank's part has ended. Sets begin_ns (the last partner had posted,
-  // data can move) and end_ns on the run clock. Called by the lane that owns the transfer.
+  // data can move) and end_ns on the raw clock. Called by the lane that owns the transfer.
   virtual void run(const Transfer& transfer, OpTimes& times) = 0;
   // An op of any lane of this process has ended; for communicators that must tell other processes.
   virtual void ended(OpId) {}
