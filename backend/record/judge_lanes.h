@@ -9,7 +9,7 @@
 // Five types describe a rank in trouble:
 //
 //   StuckLane        a lane without progress, for the judge         made by RunControl::find_stuck, by Watchdog
-//   RankFinding      a judged one, as people are told of it         made by Watchdog (collect/watchdog.h)
+//   RankFinding      a judged one, with the message for people      made by Watchdog (collect/watchdog.h)
 //   RankFault        why a repeat was stopped, for the recorder     made by RunControl (type: record/op_recorder.h)
 //   StopReason       a RankFault with its error code, on the board  made by who stops a run (lanes/run_control.h)
 //   IncidentRecord   a row of the table `incident` of a file        made of a fault, a finding, or the end of a run

@@ -125,7 +125,6 @@ std::span<const std::byte> MpiCommunicator::FarMessages::packed(const TransferPa
 MpiCommunicator::MpiCommunicator(MpiWorld& world, LaneRun& run, BufferStore& memory,
                                  std::function<int(int rank)> node_of)
     : world_(world),
-      run_(run),
       memory_(memory),
       control_(*run.control),
       partners_(run.program.plan()),

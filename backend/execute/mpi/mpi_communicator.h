@@ -42,7 +42,6 @@ class MpiCommunicator final : public Communicator {
   void take(const Transfer& transfer);
 
   MpiWorld& world_;
-  LaneRun& run_;
   BufferStore& memory_;
   RunControl& control_;
   PartnerOps partners_;
