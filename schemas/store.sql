@@ -44,8 +44,6 @@ CREATE TABLE workload (
   tokens INTEGER NOT NULL CHECK (typeof(tokens) = 'integer'),  -- tokens of one sample, text included
   text_tokens INTEGER NOT NULL CHECK (typeof(text_tokens) = 'integer'),  -- of these, text
   blocks INTEGER NOT NULL CHECK (typeof(blocks) = 'integer'),  -- blocks of queries of a mask
-  -- active share of the masks, mean over layers and denoise steps, 0 to 1
-  density REAL NOT NULL CHECK (typeof(density) = 'real'),
   heads INTEGER NOT NULL CHECK (typeof(heads) = 'integer'),  -- attention heads
   head_dim INTEGER NOT NULL CHECK (typeof(head_dim) = 'integer'),  -- channels of a head
   batch INTEGER NOT NULL CHECK (typeof(batch) = 'integer'),  -- samples

@@ -46,7 +46,7 @@ StoredRun load_run(const StoreReader& reader, const RunRecord& record, const Clu
 }
 
 Workload describe(const WorkloadRecord& record) {
-  Workload w{record, {}, {}};
+  Workload w{record, {}, {}, {}};
   if (const Model* model = find_model_preset(w.model)) w.model_denoise_steps = model->denoise_steps;
   return w;
 }
@@ -118,6 +118,17 @@ std::optional<int> layer_passes_done(const std::vector<StrategyResult>& strategi
   return done;
 }
 
+// Every legal strategy has the same layer passes, so those of one tell it.
+std::optional<double> mean_density(const std::vector<StrategyResult>& strategies) {
+  for (const StrategyResult& s : strategies) {
+    if (s.by_layer.empty()) continue;
+    double sum = 0;
+    for (const LayerResult& layer : s.by_layer) sum += layer.density;
+    return sum / static_cast<double>(s.by_layer.size());
+  }
+  return std::nullopt;
+}
+
 // Whether its time is valid: it ran, and did not compute a wrong result.
 bool counts(const StrategyResult& s) { return s.legal() && s.makespan_ns && s.verify != "failed"; }
 
@@ -177,6 +188,7 @@ std::vector<Comparison> compare_store(const StoreReader& reader) {
       result.end_to_end_ns = end_to_end_ns(result, c.workload);
       c.strategies.push_back(std::move(result));
     }
+    c.workload.density = mean_density(c.strategies);
     c.workload.layer_passes_done = layer_passes_done(c.strategies);
     set_speedups(c.strategies);
     comparisons.push_back(std::move(c));

@@ -145,19 +145,6 @@ std::int64_t parameter_bytes(const Plan& plan) {
   return sum * dtype_bytes(plan.dtype);
 }
 
-std::optional<std::vector<std::int64_t>> planned_area(const Plan& plan, const Request& request) {
-  std::vector<std::int64_t> area(plan.ops.size(), 0);
-  for (std::size_t i = 0; i < plan.ops.size(); ++i) {
-    const Op& op = plan.ops[i];
-    if (plan.kind_of(op) != PostKind::kAttend) continue;
-    const MaskUse& use = mask_of(plan, op);
-    MaskCounter* known = request.known_mask(use.axis);
-    if (!known) return std::nullopt;
-    area[i] = request.sets->size(op.seq) * plan.batch * known->refined(use.slices).count(op.heads, op.q, op.k).area;
-  }
-  return area;
-}
-
 double moved_fraction(const Plan& plan) {
   SetTable& sets = *plan.sets;
   // Of a spatial-temporal layer, the attention along frames is spread over ranks.

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,9 +42,5 @@ double moved_fraction(const Plan& plan);
 // Bytes of the weight matrices that ranks hold for a plan's matrix products, and for projecting the text that
 // cross-attention reads; sum over ranks. Numbers by channel (norms, modulation) are left out.
 std::int64_t parameter_bytes(const Plan& plan);
-
-// Active query-key pairs of each op on the masks that were known when planning, in the form of attended_area();
-// nothing when no mask was known.
-std::optional<std::vector<std::int64_t>> planned_area(const Plan& plan, const Request& request);
 
 }  // namespace spscope

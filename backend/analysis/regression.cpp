@@ -77,8 +77,8 @@ std::string difference(const Workload& a, const Workload& b) {
   compare_counts("nodes", a.nodes, b.nodes);
   // Sums of the same numbers in another order.
   constexpr double kRounding = 1e-9;
-  if (std::abs(a.density - b.density) > kRounding)
-    compare("density", std::to_string(a.density), std::to_string(b.density));
+  if (a.density && b.density && std::abs(*a.density - *b.density) > kRounding)
+    compare("density", std::to_string(*a.density), std::to_string(*b.density));
   return found;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 #include <set>
 
 #include "backend/analysis/trust.h"
@@ -96,15 +97,26 @@ void add_trust(StrategyResult& result, const std::vector<std::int64_t>& attentio
   if (modelled_ns > 0 && measured_ns > 0) result.compute_scale = measured_ns / modelled_ns;
 }
 
+// Each repeat of the strategy, over all its runs. Layer passes vary on their own, so their sum varies less than the sum
+// of their spreads: of n alike by the root of n.
+std::vector<RepeatRecord> repeats_of_all(std::span<const StoredRun> runs) {
+  if (runs.empty()) return {};
+  const auto fewest =
+      std::ranges::min(runs | std::views::transform([](const StoredRun& run) { return run.repeats.size(); }));
+  std::vector<RepeatRecord> sums(fewest);
+  for (const StoredRun& run : runs)
+    for (std::size_t i = 0; i < fewest; ++i) sums[i].makespan_ns += run.repeats[i].makespan_ns;
+  return sums;
+}
+
 void add_times(StrategyResult& result, std::span<const StoredRun> runs) {
-  SumOfAll makespan, spread, bound;
+  SumOfAll makespan, bound;
   bool timelines = true;
   std::vector<std::int64_t> attention_ns;
   RankTimes times;
   for (const StoredRun& run : runs) {
     const auto repeat = median_repeat(run.repeats);
     makespan.add(repeat ? std::optional(repeat->makespan_ns) : std::nullopt);
-    spread.add(half_interquartile_range(run.repeats));
     bound.add(run.record.bound_ns);
     timelines = timelines && !run.times.compute_ns.empty();
     add(attention_ns, run.attention_ns);
@@ -115,7 +127,7 @@ void add_times(StrategyResult& result, std::span<const StoredRun> runs) {
     add(times.exposed_comm_ns, run.times.exposed_comm_ns);
   }
   result.makespan_ns = makespan.value();
-  result.makespan_spread_ns = spread.value();
+  result.makespan_spread_ns = half_interquartile_range(repeats_of_all(runs));
   result.bound_ns = bound.value();
   if (!timelines || times.compute_ns.empty()) return;
   result.times = std::move(times);

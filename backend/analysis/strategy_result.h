@@ -44,7 +44,7 @@ struct StrategyResult : StrategyRecord {
   int repeats = 0;                          // of each layer; the fewest
 
   std::optional<std::int64_t> makespan_ns;         // sum over layers of the median repeat
-  std::optional<std::int64_t> makespan_spread_ns;  // half the inter-quartile range, summed likewise; needs 2 repeats
+  std::optional<std::int64_t> makespan_spread_ns;  // half the interquartile range over repeats of that sum; needs 2 repeats
   std::optional<std::int64_t> attention_ns;        // the slowest rank's attention kernels
   std::optional<std::int64_t> end_to_end_ns;  // scaled to all layers, denoise steps and forward passes of the model
   std::optional<double> speedup;              // against the first legal strategy; never for oversubscribed timing
@@ -79,6 +79,7 @@ struct StrategyResult : StrategyRecord {
 
 // The input of the strategies, and how much of it the file holds.
 struct Workload : WorkloadRecord {
+  std::optional<double> density;  // of the masks, mean over the layer passes below; absent when there is none
   // Of layers x denoise_steps, how many the file holds: fewer when the run was interrupted. Absent for a plan.
   std::optional<int> layer_passes_done;
   std::optional<int> model_denoise_steps;  // absent when the model is not a known preset

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "backend/base/printable.h"
+
 namespace spscope {
 
 const std::vector<ErrorCodeRow>& error_codes() {
@@ -24,7 +26,7 @@ std::string render(const Problem& problem) {
   else if (!problem.place.file.empty())
     text += fmt::format("  --> {}\n", problem.place.file);
   if (!problem.hint.empty()) text += fmt::format("  {}\n", problem.hint);
-  return text;
+  return printable(text);
 }
 
 std::string render(const Error& error) {

@@ -57,6 +57,7 @@ class Error : public std::runtime_error {
 };
 
 // "error SPS-014: message\n  --> file:18:11\n  hint\n"
+// Control characters of the text, which may come from a file, are replaced.
 std::string render(const Problem& problem);
 std::string render(const Error& error);
 

@@ -71,6 +71,11 @@ std::string percent_text(double fraction) {
 
 std::string ratio_text(double ratio) { return fmt::format("{:.3f}", ratio); }
 
+std::string real_text(double value) {
+  std::string text = fmt::format("{}", value);
+  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+}
+
 std::string sentence(std::string text) {
   if (!text.empty() && text.front() >= 'a' && text.front() <= 'z')
     text.front() = static_cast<char>(text.front() - 'a' + 'A');

@@ -18,6 +18,8 @@ std::string count_text(double count);
 std::string percent_text(double fraction);
 // "1.355"
 std::string ratio_text(double ratio);
+// "2.0", "0.30000000000000004": the shortest text that reads back as the same number, and shows that it is a real.
+std::string real_text(double value);
 
 // The text with an initial capital and a full stop.
 std::string sentence(std::string text);

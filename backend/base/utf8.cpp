@@ -45,4 +45,10 @@ CleanText clean_text(std::string_view text) {
   return clean;
 }
 
+std::string_view first_characters(std::string_view text, std::size_t most) {
+  if (most >= text.size()) return text;
+  while (most > 0 && (byte_at(text, most) & 0xc0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
 }  // namespace spscope

@@ -1,4 +1,4 @@
-// Cleans names of events before they are stored: valid UTF-8 of at most 64 KiB.
+// Text as valid UTF-8: names of events before they are stored (at most 64 KiB), and texts that are cut.
 #pragma once
 
 #include <cstddef>
@@ -15,5 +15,7 @@ struct CleanText {
   bool cut = false;       // it was longer; cut between characters
 };
 CleanText clean_text(std::string_view text);
+// As many whole characters of UTF-8, from the first, as `most` bytes hold.
+std::string_view first_characters(std::string_view text, std::size_t most);
 
 }  // namespace spscope

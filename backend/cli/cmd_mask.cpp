@@ -135,6 +135,8 @@ void check_output(const MaskFlags& flags) {
 
 int write_and_report(CommandContext& context, const BlockMask& mask, const std::string& output) {
   if (!output.empty()) {
+    std::error_code failed;  // a folder that cannot be made is named when the file in it cannot
+    std::filesystem::create_directories(std::filesystem::path(output).parent_path(), failed);
     write_mask_npy(mask, output, starts_path_of(output));
     context.err << fmt::format("wrote {} and {}\n", output, starts_path_of(output));
   }

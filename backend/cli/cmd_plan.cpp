@@ -90,7 +90,8 @@ Comparison plan_all(const Job& job, const MaskSource& masks, ProgressPrinter& pr
     density += where.request.executed_mask().mask().density();
     ++layers;
     plan_layer_of_job(job, where, progress, comparison);
-    comparison.workload = describe_workload(job, where.request, density / layers, masks.title());
+    comparison.workload = describe_workload(job, where.request, masks.title());
+    comparison.workload.density = density / layers;
     return true;
   };
   for_each_layer(job, masks, plan,

@@ -2,11 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cstdlib>
 #include <memory>
 #include <ostream>
 
 #include "backend/base/json.h"
+#include "backend/base/utf8.h"
 #include "backend/cli/command.h"
 #include "backend/exchange/csv_text.h"
 #include "backend/report/render.h"
@@ -20,51 +21,56 @@ struct SqlFlags {
   bool csv = false;
 };
 
-bool is_number(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-// A table is for people: of a long value it shows the beginning. --csv and --json give the whole.
-std::string cell_of(const std::string& value) {
+// A table is for people: of a long text it shows the beginning, of a real 15 digits. --csv and --json give all of it.
+std::string cell_of(const std::string& value, ValueKind kind) {
   constexpr std::size_t kMaxBytes = 400;
+  if (kind == ValueKind::kReal) return fmt::format("{:.15g}", std::strtod(value.c_str(), nullptr));
   if (value.size() <= kMaxBytes) return value;
-  std::size_t cut = kMaxBytes;
-  while (cut > 0 && (static_cast<unsigned char>(value[cut]) & 0xc0) == 0x80) --cut;  // between characters
-  return fmt::format("{}... ({} bytes)", value.substr(0, cut), value.size());
+  return fmt::format("{}... ({} bytes)", first_characters(value, kMaxBytes), value.size());
 }
 
 Table table_of(const QueryResult& result) {
   Table table;
   for (std::size_t c = 0; c < result.columns.size(); ++c) {
     const bool numbers =
-        std::ranges::all_of(result.rows, [c](const auto& row) { return !row[c] || is_number(*row[c]); });
+        std::ranges::none_of(result.kinds, [c](const auto& row) { return row[c] == ValueKind::kText; });
     table.columns.push_back({result.columns[c], "", !numbers});
   }
-  for (const auto& values : result.rows) {
+  for (std::size_t r = 0; r < result.rows.size(); ++r) {
     Row row;
-    for (const auto& value : values) row.cells.push_back(text_cell(value ? cell_of(*value) : "NULL"));
+    for (std::size_t c = 0; c < result.columns.size(); ++c) {
+      const std::optional<std::string>& value = result.rows[r][c];
+      row.cells.push_back(text_cell(value ? cell_of(*value, result.kinds[r][c]) : "NULL"));
+    }
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
 void print_csv(std::ostream& out, const QueryResult& result) {
-  const auto print_line = [&out](const auto& fields, auto&& text_of) {
-    for (std::size_t i = 0; i < fields.size(); ++i) out << (i > 0 ? "," : "") << text_of(fields[i]);
+  for (std::size_t c = 0; c < result.columns.size(); ++c) out << (c > 0 ? "," : "") << csv_field(result.columns[c]);
+  out << "\r\n";
+  for (std::size_t r = 0; r < result.rows.size(); ++r) {
+    for (std::size_t c = 0; c < result.columns.size(); ++c) {
+      const std::string value = result.rows[r][c].value_or("");
+      out << (c > 0 ? "," : "") << (result.kinds[r][c] == ValueKind::kText ? csv_field(value) : value);
+    }
     out << "\r\n";
-  };
-  print_line(result.columns, [](const std::string& name) { return csv_field(name); });
-  for (const auto& row : result.rows)
-    print_line(row, [](const std::optional<std::string>& value) { return value ? csv_field(*value) : std::string(); });
+  }
+}
+
+Json json_of(const std::string& value, ValueKind kind) {
+  if (kind == ValueKind::kInteger) return std::strtoll(value.c_str(), nullptr, 10);
+  if (kind == ValueKind::kReal) return std::strtod(value.c_str(), nullptr);
+  return value;
 }
 
 void print_json(std::ostream& out, const QueryResult& result) {
   Json rows = Json::array();
-  for (const auto& values : result.rows) {
+  for (std::size_t r = 0; r < result.rows.size(); ++r) {
     Json row = Json::array();
-    for (const auto& value : values) row.push_back(value ? Json(*value) : Json());
+    for (std::size_t c = 0; c < result.columns.size(); ++c)
+      row.push_back(result.rows[r][c] ? json_of(*result.rows[r][c], result.kinds[r][c]) : Json());
     rows.push_back(std::move(row));
   }
   const Json object = {

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -17,6 +18,7 @@
 #include "backend/cli/command.h"
 #include "backend/cli/help.h"
 #include "backend/cli/parse_command_line.h"
+#include "backend/config/environment.h"
 #include "backend/launch/bus_error.h"
 #include "backend/store/sqlite/store_memory.h"
 
@@ -24,6 +26,19 @@ namespace spscope {
 namespace {
 
 bool is_terminal(int descriptor) { return isatty(descriptor) != 0; }
+
+// Whether escape sequences may be written: to a terminal that knows them, unless the user forbids colours
+// (no-color.org). mpirun gives each process a pseudo terminal, whose output it may write to a file.
+bool takes_escapes(int descriptor) {
+  const char* terminal = std::getenv("TERM");
+  const bool is_dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
+  return is_terminal(descriptor) && !is_dumb && !started_by_mpi();
+}
+
+bool takes_colors(int descriptor) {
+  const char* forbidden = std::getenv("NO_COLOR");
+  return takes_escapes(descriptor) && (forbidden == nullptr || *forbidden == '\0');
+}
 
 constexpr std::int64_t kLeastMaxMemoryBytes = 1 << 20, kMostMaxMemoryBytes = std::int64_t{1} << 50;
 
@@ -86,8 +101,8 @@ int run(int argc, char** argv) {
       parse_command_line(declare_program(context), std::string(kVersion), argc, argv, std::cout, std::cerr);
   if (const int* code = std::get_if<int>(&parsed)) return *code;
   const auto& command = std::get<ChosenCommand>(parsed);
-  context.color = is_terminal(STDOUT_FILENO);
-  context.progress = is_terminal(STDERR_FILENO) && !context.json;
+  context.color = takes_colors(STDOUT_FILENO);
+  context.progress = takes_escapes(STDERR_FILENO) && !context.json;
   limit_memory(command, context);
   try {
     return finish(context, command.action(context));

@@ -17,7 +17,9 @@
 #include "backend/base/file_system.h"
 #include "backend/base/host.h"
 #include "backend/base/random_id.h"
+#include "backend/base/regular_file.h"
 #include "backend/base/result.h"
+#include "backend/base/utf8.h"
 #include "backend/base/whole_file.h"
 #include "backend/store/live_shard.h"
 
@@ -37,9 +39,16 @@ bool is_there(const fs::path& path) {
 
 // What mark_recovered() left; "" when it left nothing.
 std::string read_mark(const std::string& folder) {
-  std::string out;
-  std::getline(std::ifstream(fs::path(folder) / kRecoveredName, std::ios::binary), out);
-  return out;
+  constexpr std::size_t kMaxMark = 1 << 16;
+  RegularFile file(fs::path(folder) / kRecoveredName);
+  const std::string text = file.is_open() ? file.read(kMaxMark).value_or("") : "";
+  return text.substr(0, text.find('\n'));
+}
+
+// A folder, and no link to one, of this user: in a shared scratch folder anybody can make one that begins like ours.
+bool is_own_folder(const std::string& path) {
+  struct stat status = {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
 }
 
 // The mark, as long as it is true.
@@ -53,8 +62,8 @@ std::vector<CollectionFolder> folders_in(const std::string& scratch) {
   std::vector<CollectionFolder> found;
   std::error_code error;
   for (fs::directory_iterator it(scratch, error), end; !error && it != end; it.increment(error)) {
-    if (!it->path().filename().string().starts_with(kPrefix) || !is_there(it->path() / kCollectingNoteName)) continue;
-    // A note that cannot be read is another user's, or damaged: the folder is skipped.
+    if (!it->path().filename().string().starts_with(kPrefix) || !is_own_folder(it->path())) continue;
+    // A folder without a note, or with a damaged one, is none of ours or one that just begins.
     Result<CollectingNote> note = capture([&] { return read_note_in(it->path()); });
     if (!note) continue;
     CollectionFolder folder{
@@ -113,7 +122,8 @@ void mark_recovered(const CollectingNote& note, const std::string& out) {
 
 Collection::Collection(const std::string& out, const std::string& scratch, int ranks, std::int64_t needed_bytes) {
   require_local_folder(scratch, needed_bytes);
-  note_.stem = fs::path(out).stem().string().substr(0, kMaxStem);
+  // Names that the note can hold as text, whatever bytes the user's file name has.
+  note_.stem = first_characters(clean_text(fs::path(out).stem().string()).text, kMaxStem);
   if (note_.stem.empty()) note_.stem = "run";
   note_.collection = collection_text(random_id());
   note_.out = fs::absolute(out).string();

@@ -12,6 +12,7 @@
 #include "backend/base/bytes.h"
 #include "backend/base/clock.h"
 #include "backend/base/json.h"
+#include "backend/base/utf8.h"
 
 namespace spscope {
 namespace {
@@ -23,13 +24,6 @@ std::string sum_of(std::string_view text) {
   return fmt::format("{:08x}", crc32c({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}));
 }
 
-// As many whole characters of it as `most` bytes hold.
-std::string_view first_of(std::string_view text, std::size_t most) {
-  if (most >= text.size()) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
-  return text.substr(0, most);
-}
-
 // With as much of the cause as the page holds.
 std::string page_of(const RunProgress& progress) {
   constexpr std::size_t kText = kBytes - kSumDigits, kLongestEscape = 6;
@@ -39,13 +33,13 @@ std::string page_of(const RunProgress& progress) {
   object["exit_code"] = progress.exit_code ? Json(*progress.exit_code) : Json();
   object["said_ns"] = progress.said_ns;
   std::string text;
-  std::string_view cause = first_of(progress.cause, kText);
+  std::string_view cause = first_characters(progress.cause, kText);
   for (;;) {
     object["cause"] = cause;
     text = " " + object.dump();
     if (text.size() <= kText || cause.empty()) break;
     const std::size_t cut = (text.size() - kText + kLongestEscape - 1) / kLongestEscape;
-    cause = first_of(cause, cause.size() - std::min(cause.size(), cut));
+    cause = first_characters(cause, cause.size() - std::min(cause.size(), cut));
   }
   text.resize(std::max(text.size(), kText), ' ');
   return sum_of(text) + text;
@@ -156,7 +150,7 @@ void ProgressPage::set_end(int exit_code) const {
 ProgressReader::~ProgressReader() { close_file(file_); }
 
 std::optional<RunProgress> ProgressReader::read() {
-  if (file_ < 0) file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file_ < 0) file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   return read_page(file_);
 }
 

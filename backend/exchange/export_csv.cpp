@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "backend/base/error.h"
+#include "backend/base/number_text.h"
 #include "backend/base/whole_file.h"
 #include "backend/exchange/csv_text.h"
 #include "backend/exchange/export.h"
@@ -27,12 +28,6 @@ namespace fs = std::filesystem;
 constexpr const char* kMark = "spscope-export.txt";
 constexpr std::string_view kMarkText = "Tables of a stored run, written by spscope export --format csv.\n";
 constexpr std::size_t kBufferBytes = 1 << 20;
-
-// The shortest text that reads back as the same number, and shows that it is a real: 2.0
-std::string real_text(double value) {
-  std::string text = fmt::format("{}", value);
-  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
-}
 
 void append_field(std::string& line, const AnyValue& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) line += fmt::format_int(*number).str();

@@ -42,9 +42,40 @@ void check_array(std::string_view name, std::size_t layer, std::span<const float
   }
   const auto bad = std::ranges::find_if_not(array, [](float x) { return std::isfinite(x); });
   if (bad != array.end())
-    problems.push_back({ErrorCode::kActivations, field,
-                        fmt::format("{} holds {} at element {}", name, *bad, bad - array.begin()),
-                        "activations must be finite numbers"});
+    problems.push_back(
+        {ErrorCode::kActivations, field,
+         fmt::format("{} holds {} at element {}, rounded to the run's dtype", name, *bad, bad - array.begin()),
+         "activations must be finite numbers that run.dtype can hold"});
+}
+
+// The largest Euclidean norm of a row.
+double largest_norm(std::span<const float> rows, int width) {
+  double largest = 0;
+  for (std::size_t first = 0; first < rows.size(); first += static_cast<std::size_t>(width)) {
+    double squares = 0;
+    for (const float x : rows.subspan(first, static_cast<std::size_t>(width))) squares += double{x} * x;
+    largest = std::max(largest, squares);
+  }
+  return std::sqrt(largest);
+}
+
+// Kernels add up scores and weighted values in fp32: |q . k| is at most |q| |k|, and weights at most the number of
+// keys.
+void check_range(std::size_t layer, const AttentionInput& input, int head_dim, std::int64_t keys,
+                 std::vector<Problem>& problems) {
+  constexpr double kLargest = 1e38;  // of fp32: 3.4e38
+  const double q = largest_norm(input.q, head_dim), k = largest_norm(input.k, head_dim),
+               v = largest_norm(input.v, head_dim);
+  const auto report = [&](const char* name, const std::string& what) {
+    problems.push_back({ErrorCode::kActivations, fmt::format("activations.{}.{}", layer, name), what,
+                        "scale the activations down: attention in fp32 would overflow"});
+  };
+  if (q * k > kLargest)
+    report("q",
+           fmt::format("rows of q and k have norms up to {:.2g} and {:.2g}: scores may exceed {:.0e}", q, k, kLargest));
+  if (v * static_cast<double>(keys) > kLargest)
+    report("v",
+           fmt::format("rows of v have norms up to {:.2g}: sums over {} keys may exceed {:.0e}", v, keys, kLargest));
 }
 
 }  // namespace
@@ -84,15 +115,19 @@ Activations make_activations(const Request& request, std::vector<AttentionInput>
     problems.push_back({ErrorCode::kActivations, "activations",
                         fmt::format("{} attentions are given, the model has {} a layer", arrays.size(), wanted),
                         "give q, k and v of each attention of the layer"});
+  const std::int64_t keys[] = {request.inner_tokens, request.outer_tokens};
   for (std::size_t layer = 0; layer < arrays.size(); ++layer) {
     const auto each = arrays_of(arrays[layer]);
-    for (std::size_t t = 0; t < each.size(); ++t)
+    const std::size_t before = problems.size();
+    for (std::size_t t = 0; t < each.size(); ++t) {
+      round_to(request.dtype, *each[t]);
       check_array(kNames[t], layer, *each[t], made.num_rows() * made.head_dim, problems);
+    }
+    if (problems.size() == before)
+      check_range(layer, arrays[layer], made.head_dim, keys[std::min<std::size_t>(layer, 1)], problems);
   }
   if (!problems.empty()) throw Error(std::move(problems));
   made.attentions = std::move(arrays);
-  for (AttentionInput& input : made.attentions)
-    for (std::vector<float>* array : arrays_of(input)) round_to(request.dtype, *array);
   return made;
 }
 

@@ -52,8 +52,8 @@ Activations generate_activations(const Request& request, std::uint64_t seed,
                                  const std::atomic<bool>* interrupt = nullptr);
 
 // Activations of attention alone from arrays that were read from files; rounds them to the request's dtype.
-// Throws Error(kActivations) naming every array that is missing, has the wrong number of elements or holds NaN or
-// infinity.
+// Throws Error(kActivations) naming every array that is missing, has the wrong number of elements, holds NaN or
+// infinity after rounding, or is so large that scores or outputs may exceed fp32.
 Activations make_activations(const Request& request, std::vector<AttentionInput> arrays);
 
 // Throws Error(kActivations) unless these are activations of the request's shape.

@@ -62,14 +62,10 @@ AttentionInput ActivationSource::file_input(int attention, int layer) const {
   AttentionInput input;
   std::vector<float>* const parts[] = {&input.q, &input.k, &input.v};
   for (int t = 0; t < kNumInputs; ++t) {
-    const Array& whole = array(attention, t);
-    std::vector<float> values = to_floats(whole, job_.config.model.activations);
-    if (whole.shape.size() == 4) {
-      const auto size = static_cast<std::ptrdiff_t>(values.size()) / whole.shape.front();
-      values.erase(values.begin() + (layer + 1) * size, values.end());
-      values.erase(values.begin(), values.begin() + layer * size);
-    }
-    *parts[t] = std::move(values);
+    const Array& all = array(attention, t);
+    const bool by_layer = all.shape.size() == 4;
+    const std::int64_t count = all.num_elements() / (by_layer ? all.shape.front() : 1);
+    *parts[t] = to_floats(all, job_.config.model.activations, by_layer ? layer * count : 0, count);
   }
   return input;
 }

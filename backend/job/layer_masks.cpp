@@ -27,7 +27,7 @@ Parameters pattern_parameters(const RunConfig& config, const Pattern& pattern) {
 MaskSource::MaskSource(const Job& job, const ActivationSource& activations) : job_(job), activations_(activations) {
   std::vector<Problem> problems;
   if (!job.config.mask.file.empty()) open_file();
-  pattern_ = find_pattern(file_ ? "dense" : job.config.mask.pattern);  // of a file's pattern only the cuts are used
+  if (!file_) pattern_ = find_pattern(job.config.mask.pattern);
   temporal_ = find_pattern(job.config.mask.temporal_pattern.empty() ? "dense" : job.config.mask.temporal_pattern);
   if (!file_) {
     for (Problem& p : pattern_->check(pattern_request(*pattern_, 0, 0))) problems.push_back(std::move(p));
@@ -68,11 +68,7 @@ void MaskSource::check_file(std::vector<Problem>& problems) const {
     problems.push_back({ErrorCode::kMaskShape, "mask.file", message, hint, {}});
   };
   const RunSection& run = job_.config.run;
-  // The file is for the attended sequence: of a spatial-temporal model, one frame.
-  const TokenGrid& grid = job_.model.grid;
-  const std::int64_t frames = job_.model.spatiotemporal() ? 1 : grid[0];
-  const std::int64_t tokens = frames * grid[1] * grid[2] + job_.model.joint_text_tokens;
-  if (const std::optional<Error> misfit = failure_of([&] { file_->require_tokens(tokens); }))
+  if (const std::optional<Error> misfit = failure_of([&] { file_->require_tokens(attended_tokens()); }))
     report(misfit->what(), misfit->hint());
   if (file_->heads() != job_.model.heads)
     report(fmt::format("it has {} heads, the model has {}", file_->heads(), job_.model.heads),
@@ -82,6 +78,11 @@ void MaskSource::check_file(std::vector<Problem>& problems) const {
   if (file_->denoise_steps() > 1 && file_->denoise_steps() < run.denoise_steps)
     report(fmt::format("it has {} denoise steps, {} are to run", file_->denoise_steps(), run.denoise_steps),
            "set run.denoise_steps");
+}
+
+std::int32_t MaskSource::attended_tokens() const {
+  const TokenGrid& grid = job_.model.grid;
+  return (job_.model.spatiotemporal() ? 1 : grid[0]) * grid[1] * grid[2] + job_.model.joint_text_tokens;
 }
 
 PatternRequest MaskSource::pattern_request(const Pattern& pattern, int denoise_step, int layer) const {
@@ -102,13 +103,23 @@ PatternRequest MaskSource::pattern_request(const Pattern& pattern, int denoise_s
   return request;
 }
 
+// A file's masks have the borders that come with it, or blocks of `mask.block` tokens over text and video alike: a file
+// keeps the order of the model's tokens. Replicated text is held apart from the video, so blocks with both are cut.
+SourcedMask MaskSource::file_mask(int denoise_step, int layer) const {
+  const Model& model = job_.model;
+  const int step = std::min(denoise_step, file_->denoise_steps() - 1), of_layer = std::min(layer, file_->layers() - 1);
+  BlockMask mask =
+      file_->block_starts().empty()
+          ? file_->mask(step, of_layer, BlockMask::uniform_starts(attended_tokens(), job_.config.mask.block))
+          : file_->mask(step, of_layer);
+  const int text = model.spatiotemporal() ? 0 : model.joint_text_tokens;
+  if (job_.config.run.text == TextLayout::kReplicate && text > 0)
+    mask = mask.cut_at(model.text_first ? text : mask.tokens() - text);
+  return {std::move(mask), ""};
+}
+
 SourcedMask MaskSource::inner_mask(int denoise_step, int layer) const {
-  if (file_) {
-    const int step = std::min(denoise_step, file_->denoise_steps() - 1),
-              of_layer = std::min(layer, file_->layers() - 1);
-    if (!file_->block_starts().empty()) return {file_->mask(step, of_layer), ""};
-    return {file_->mask(step, of_layer, block_starts(pattern_request(*pattern_, denoise_step, layer))), ""};
-  }
+  if (file_) return file_mask(denoise_step, layer);
   const PatternRequest request = pattern_request(*pattern_, denoise_step, layer);
   if (computed()) return computed_mask(request);
   return {pattern_->generate(request), recipe_of(*pattern_, request)};

@@ -42,15 +42,18 @@ class MaskSource {
   void open_file();
   void check_file(std::vector<Problem>& problems) const;
   SourcedMask inner_mask(int denoise_step, int layer) const;
+  SourcedMask file_mask(int denoise_step, int layer) const;
   SourcedMask temporal_mask(int denoise_step, int layer) const;
   SourcedMask computed_mask(const PatternRequest& request) const;
   bool computed() const;
+  // Of one attended sequence: of a spatial-temporal model, one frame.
+  std::int32_t attended_tokens() const;
   PatternRequest pattern_request(const Pattern& pattern, int denoise_step, int layer) const;
   PatternRequest temporal_request(int denoise_step, int layer) const;
 
   const Job& job_;
   const ActivationSource& activations_;
-  const Pattern* pattern_ = nullptr;
+  const Pattern* pattern_ = nullptr;  // null where a file gives the masks
   const Pattern* temporal_ = nullptr;
   std::unique_ptr<MaskFile> file_;
 };

@@ -23,6 +23,23 @@ void require_valid(const ChosenStrategy& chosen, const Plan& plan, const Request
   throw Error(ErrorCode::kPlanInvalid, text, "this is a defect of the strategy; nothing was run");
 }
 
+// The plain ratio of the plan that the decision makes of the known masks. A plan of the executed masks leaves out
+// attends that have no active tile there, so the known work cannot be counted over its ops.
+std::optional<double> known_imbalance_ratio(const ChosenStrategy& chosen, const Request& request,
+                                            const Decision& decision, double executed_ratio) {
+  Request known = request;
+  bool same = true;
+  for (const int axis : {0, 1}) {
+    if (request.executed_masks[axis] == nullptr) continue;
+    if (request.known_masks[axis] == nullptr) return std::nullopt;
+    same = same && request.known_masks[axis] == request.executed_masks[axis];
+    known.executed_masks[axis] = request.known_masks[axis];
+  }
+  if (same) return executed_ratio;
+  const Plan plan = make_plan(*chosen.strategy, known, chosen.parameters, decision);
+  return plain_imbalance_ratio(plan, attended_area(plan));
+}
+
 }  // namespace
 
 PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request, const LayerDecision& decision) {
@@ -36,8 +53,7 @@ PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request, co
   planned.volume = plan_volume(plan, request);
   planned.tiles = plan_tiles(plan, request);
   planned.imbalance = imbalance_ratios(plan, attended_area(plan));
-  if (const auto known = planned_area(plan, request))
-    planned.planned_imbalance_ratio = plain_imbalance_ratio(plan, *known);
+  planned.planned_imbalance_ratio = known_imbalance_ratio(chosen, request, decision.decision, planned.imbalance.plain);
   planned.moved_fraction = moved_fraction(plan);
   planned.memory_bound_bytes = memory_bound(plan);
   planned.parameter_bytes = parameter_bytes(plan);

@@ -101,14 +101,13 @@ void finish_result(StrategyResult& result) {
   result.replans = count_replans(result.by_layer);
 }
 
-Workload describe_workload(const Job& job, const Request& request, double density, const std::string& pattern) {
+Workload describe_workload(const Job& job, const Request& request, const std::string& pattern) {
   Workload workload;
   workload.model = job.model.name;
   workload.pattern = pattern;
   workload.cluster = job.cluster.preset.name;
   workload.tokens = job.model.tokens();
   workload.blocks = request.executed_mask().mask().blocks();
-  workload.density = density;
   workload.batch = job.model.batch;
   workload.layers = job.config.run.layers;
   workload.model_layers = job.model.layers;

@@ -17,8 +17,8 @@ StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, c
 void add_layer(StrategyResult& result, const PlannedLayer& planned, const LayerResult& layer);
 void finish_result(StrategyResult& result);
 
-// What the workload is, for the head of every result. `density` is the mean over layers and steps.
-Workload describe_workload(const Job& job, const Request& request, double density, const std::string& pattern);
+// What the workload is, for the head of every result; its density is left to the caller.
+Workload describe_workload(const Job& job, const Request& request, const std::string& pattern);
 
 // Nodes of the ranks of a job.
 std::vector<int> rank_map(const Job& job);

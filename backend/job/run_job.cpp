@@ -236,9 +236,8 @@ std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerO
 
 void begin_workload(RunningJob& running, const MaskSource& masks, const LayerOfJob& where) {
   StoreWriter* const head = running.target.head;
-  const double density = where.request.executed_mask().mask().density();
   if (head != nullptr)
-    running.workload = head->add_workload(describe_workload(running.job, where.request, density, masks.title()));
+    running.workload = head->add_workload(describe_workload(running.job, where.request, masks.title()));
   running.strategies = store_strategies(running.job, head, where, running.workload, running.progress);
 }
 

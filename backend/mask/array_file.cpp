@@ -138,12 +138,16 @@ std::int64_t integer_at(const Array& array, std::int64_t i, const std::string& p
 }  // namespace
 
 std::vector<float> to_floats(const Array& array, const std::string& path) {
-  std::vector<float> values(array.num_elements());
-  for (std::int64_t i = 0; i < array.num_elements(); ++i) {
-    values[i] = float_at(array, i, path);
+  return to_floats(array, path, 0, array.num_elements());
+}
+
+std::vector<float> to_floats(const Array& array, const std::string& path, std::int64_t first, std::int64_t count) {
+  std::vector<float> values(count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    values[i] = float_at(array, first + i, path);
     if (!std::isfinite(values[i])) {
       throw Error(ErrorCode::kMaskValue,
-                  fmt::format("{} holds {} at element {}", place_of(path, array.name), values[i], i),
+                  fmt::format("{} holds {} at element {}", place_of(path, array.name), values[i], first + i),
                   "dump activations of a run without overflow");
     }
   }

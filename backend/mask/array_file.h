@@ -41,8 +41,9 @@ struct ReadOptions {
 std::vector<Array> read_arrays(const std::string& path, const ReadOptions& options = {});
 
 // Values as float. Throws Error kMaskDtype unless the type is a floating one, kMaskValue at NaN or infinity; `path` is
-// for the message.
+// for the message. The second form takes `count` elements from `first` on, in row-major order.
 std::vector<float> to_floats(const Array& array, const std::string& path);
+std::vector<float> to_floats(const Array& array, const std::string& path, std::int64_t first, std::int64_t count);
 // One value, which may be NaN or infinity. Throws Error kMaskDtype. REQUIRES: 0 <= index < num_elements().
 double float_of(const Array& array, std::int64_t index, const std::string& path);
 // Values as integers. Throws Error kMaskDtype unless the type is bool or an integer of up to 64 bits.

@@ -10,6 +10,7 @@
 #include "backend/base/check.h"
 #include "backend/base/memory_limit.h"
 #include "backend/base/nearest_name.h"
+#include "backend/base/regular_file.h"
 
 namespace spscope {
 
@@ -17,16 +18,14 @@ std::string place_of(const std::string& path, const std::string& array) {
   return array.empty() ? fmt::format("\"{}\"", path) : fmt::format("array \"{}\" of \"{}\"", array, path);
 }
 
-InputFile::InputFile(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "rb")) {
-  if (!file_) {
-    throw Error(ErrorCode::kMaskFile, fmt::format("cannot open {}: {}", place_of(path), std::strerror(errno)),
-                "check the path and its permissions");
-  }
+InputFile::InputFile(const std::string& path) : path_(path) {
+  RegularFile file(path);
+  if (!file.is_open())
+    throw Error(ErrorCode::kMaskFile, fmt::format("cannot open {}: {}", place_of(path), file.reason()),
+                "give the path of a file that you may read");
   struct stat status = {};
-  if (fstat(fileno(file_.get()), &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw Error(ErrorCode::kMaskFile, fmt::format("{} is not a regular file", place_of(path)), "give a file");
-  }
-  num_bytes_ = status.st_size;
+  if (::fstat(file.descriptor(), &status) == 0) num_bytes_ = status.st_size;
+  file_.reset(::fdopen(file.release(), "rb"));
 }
 
 void InputFile::seek(std::int64_t offset) {

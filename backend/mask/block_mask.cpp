@@ -74,6 +74,21 @@ BlockMask BlockMask::refine(int slices) const {
   return fine;
 }
 
+BlockMask BlockMask::cut_at(std::int32_t token) const {
+  SPSCOPE_CHECK(!refined() && 0 <= token && token <= tokens());
+  std::vector<std::int32_t> starts = coarse_starts_;
+  const auto place = std::ranges::lower_bound(starts, token);
+  if (*place == token) return *this;
+  const auto cut = static_cast<std::int32_t>(place - starts.begin()) - 1;  // the block that becomes cut and cut + 1
+  starts.insert(place, token);
+  BlockMask result(heads_, std::move(starts));
+  for (int head = 0; head < heads_; ++head)
+    for (std::int32_t q = 0; q < result.blocks(); ++q)
+      for (std::int32_t k = 0; k < result.blocks(); ++k)
+        if (active(head, q > cut ? q - 1 : q, k > cut ? k - 1 : k)) result.set(head, q, k);
+  return result;
+}
+
 BlockMask BlockMask::keep_heads(int begin, int end) const {
   SPSCOPE_CHECK(0 <= begin && begin < end && end <= heads_);
   BlockMask kept = *this;

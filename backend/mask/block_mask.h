@@ -83,6 +83,9 @@ class BlockMask {
 
   // Every block cut into `slices` slices as even as possible (a block of fewer tokens gets one slice a token).
   BlockMask refine(int slices) const;
+  // The same pairs of tokens, with the block that holds tokens on both sides of `token` cut there.
+  // REQUIRES: not refined, 0 <= token <= tokens().
+  BlockMask cut_at(std::int32_t token) const;
   // Keeps heads [begin, end).
   BlockMask keep_heads(int begin, int end) const;
 

@@ -100,12 +100,15 @@ SplitImbalance split_imbalance(const BlockMask& mask, int ulysses, int ring) {
   const std::vector<int> group_of_head = part_of_index(mask.heads(), ulysses);
   const std::vector<int> part_of_block = part_of_index(mask.coarse_blocks(), ring);
   const std::size_t ranks = static_cast<std::size_t>(ulysses) * ring;
-  std::vector<double> load(ranks, 0), tiles(ranks * ring, 0);  // tiles[group, ring rank, step]
+  std::vector<double> load(ranks, 0), loads(ranks * ring, 0);  // loads[group, ring rank, step]
+  const std::span<const std::int32_t> starts = mask.coarse_starts();
+  const auto size = [&starts](std::int32_t b) { return static_cast<double>(starts[b + 1] - starts[b]); };
   for_each_tile(mask, [&](int head, std::int32_t q, std::int32_t k) {
     const int part = part_of_block[q], step = (part_of_block[k] - part + ring) % ring;
     const std::size_t rank = static_cast<std::size_t>(group_of_head[head]) * ring + part;
-    load[rank] += 1;
-    tiles[rank * ring + step] += 1;
+    const double area = size(q) * size(k);
+    load[rank] += area;
+    loads[rank * ring + step] += area;
   });
   const double average = mean(load);
   if (average == 0) return {};
@@ -116,7 +119,7 @@ SplitImbalance split_imbalance(const BlockMask& mask, int ulysses, int ring) {
     for (int step = 0; step < ring; ++step) {
       double most = 0;
       for (int part = 0; part < ring; ++part) {
-        most = std::max(most, tiles[(static_cast<std::size_t>(group) * ring + part) * ring + step]);
+        most = std::max(most, loads[(static_cast<std::size_t>(group) * ring + part) * ring + step]);
       }
       sum += most;
       slowest[step] = std::max(slowest[step], most);

@@ -253,9 +253,10 @@ ValueId PlanBuilder::local(std::string_view name, std::span<const ValueId> value
   const auto columns = [&](int rank) {
     return out_columns.empty() ? request_.all_columns(result.columns) : out_columns[at(rank)];
   };
-  const bool shares = kernel.contracts && std::ranges::any_of(source.placement.boxes(), [&](const Box& box) {
-                        return box.columns != request_.all_columns(source.columns);
-                      });
+  const bool shares =
+      kernel.contracts && (!groups.empty() || std::ranges::any_of(source.placement.boxes(), [&](const Box& box) {
+        return box.columns != request_.all_columns(source.columns);
+      }));
   result.placement = !kernel.contracts ? source.placement : place([&](int rank) {
     const int holder = shares ? share_holder(source.placement, groups.empty() ? everyone_ : groups, rank) : rank;
     BoxList boxes(source.placement.at(holder).begin(), source.placement.at(holder).end());

@@ -79,9 +79,10 @@ class PlanBuilder {
 
   // -- compute
   // Token-local kernel: same tokens in and out. A contracting kernel of Request::kernels maps its columns to
-  // `out_columns` (per rank; empty: all) and leaves sums pending in `groups` where a rank holds only part of its input
-  // columns; a member that holds none of them has a share of zeros. Any other keeps columns and tensors of the first
-  // value; values of another axis broadcast over them.
+  // `out_columns` (per rank; empty: all) and leaves sums pending in `groups`, whose members each hold a share of its
+  // input columns: some, none (a share of zeros) or, of a group whose other members hold none, all. Without groups,
+  // sums are pending over all ranks when some rank holds only part of the input columns. Any other kernel keeps columns
+  // and tensors of the first value; values of another axis broadcast over them.
   ValueId local(std::string_view kernel, std::span<const ValueId> values, std::span<const SetId> out_columns = {},
                 const Groups& groups = {});
   ValueId linear(ValueId value, std::string_view weight, std::span<const SetId> out_columns = {},

@@ -116,8 +116,10 @@ class Types {
     const SetId all = c_.all_columns(kernel.in);
     const bool shares = kernel.contracts &&
                         std::ranges::any_of(from.placement.boxes(), [&](const Box& box) { return box.columns != all; });
-    if (shares != !to.pending.empty())
+    if (shares && to.pending.empty())
       found_.add(Rule::kReduce, fmt::format("value {} is not marked as the pending sum that it is", post.dst));
+    if (!kernel.contracts && !to.pending.empty())
+      found_.add(Rule::kReduce, fmt::format("value {} has a sum pending that its kernel does not make", post.dst));
     for (GroupId group : p_.group_list(to.pending)) check_shares(post, group, all);
   }
 

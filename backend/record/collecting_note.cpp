@@ -4,20 +4,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <concepts>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 
 #include "backend/base/error.h"
 #include "backend/base/host.h"
 #include "backend/base/json.h"
+#include "backend/base/regular_file.h"
 #include "backend/base/result.h"
+#include "backend/base/utf8.h"
 #include "backend/base/whole_file.h"
 
 namespace spscope {
@@ -28,6 +26,7 @@ namespace fs = std::filesystem;
 constexpr const char* kNoteSuffix = ".collecting";
 constexpr std::size_t kMaxNote = 8 << 20;  // paths of at most 4 KiB each, of a thousand hosts
 constexpr int kNoteVersion = 1;
+constexpr const char* kHexDigits = "0123456789abcdef";
 
 [[noreturn]] void not_a_note(const std::string& path, const char* why) {
   throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" is no note of a running collection: {}", path, why),
@@ -35,7 +34,7 @@ constexpr int kNoteVersion = 1;
 }
 
 bool is_id(const std::string& text) {
-  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return text.size() == 32 && text.find_first_not_of(kHexDigits) == std::string::npos;
 }
 
 // Values of the note; a missing one, or one of another type, is refused by the caller.
@@ -43,6 +42,26 @@ bool take(const Json& note, std::string_view key, std::string& value) {
   const Json* found = note.find(key);
   if (found == nullptr || !found->is_text()) return false;
   value = found->text();
+  return true;
+}
+
+// A path: text, or of bytes that are no UTF-8 their hexadecimal digits.
+Json path_json(const std::string& path) {
+  if (clean_text(path).text == path) return path;
+  std::string hex;
+  for (const char byte : path) hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return {{"hex", hex}};
+}
+
+bool take_path(const Json& note, std::string_view key, std::string& path) {
+  std::string hex;
+  const Json* found = note.find(key);
+  if (found == nullptr || !found->is_object()) return take(note, key, path);
+  if (!take(*found, "hex", hex) || hex.size() % 2 != 0 || hex.find_first_not_of(kHexDigits) != std::string::npos)
+    return false;
+  path.clear();
+  for (std::size_t i = 0; i < hex.size(); i += 2)
+    path += static_cast<char>(std::strtoul(hex.substr(i, 2).c_str(), nullptr, 16));
   return true;
 }
 
@@ -65,7 +84,8 @@ bool take_places(const Json& note, CollectingNote& n) {
   for (const Json& row : *found) {
     CollectingElsewhere place;
     const Json* ranks = row.find("ranks");
-    if (!take(row, "host", place.host) || !take(row, "folder", place.folder) || ranks == nullptr || !ranks->is_array())
+    if (!take(row, "host", place.host) || !take_path(row, "folder", place.folder) || ranks == nullptr ||
+        !ranks->is_array())
       return false;
     for (const Json& rank : *ranks) {
       const auto number = rank.integer(0, n.ranks - 1);
@@ -118,9 +138,9 @@ std::string collecting_path(const std::string& out) { return out + kNoteSuffix; 
 std::string text_of(const CollectingNote& n) {
   Json note = {{"schema_version", kNoteVersion},
                {"collection", n.collection},
-               {"folder", n.folder},
+               {"folder", path_json(n.folder)},
                {"stem", n.stem},
-               {"out", n.out},
+               {"out", path_json(n.out)},
                {"host", n.host},
                {"pid", n.pid},
                {"start_ticks", n.start_ticks},
@@ -129,7 +149,7 @@ std::string text_of(const CollectingNote& n) {
                {"ranks", n.ranks},
                {"home_host", n.home_host}};
   for (const CollectingElsewhere& place : n.elsewhere)
-    note["elsewhere"].push_back({{"host", place.host}, {"folder", place.folder}, {"ranks", place.ranks}});
+    note["elsewhere"].push_back({{"host", place.host}, {"folder", path_json(place.folder)}, {"ranks", place.ranks}});
   return note.dump(2) + "\n";
 }
 
@@ -141,8 +161,8 @@ CollectingNote parse_collecting(const std::string& text, const std::string& path
   CollectingNote n;
   int version = 0;
   const bool complete = take(note, "schema_version", version) && take(note, "collection", n.collection) &&
-                        take(note, "folder", n.folder) && take(note, "stem", n.stem) && take(note, "out", n.out) &&
-                        take(note, "host", n.host) && take(note, "pid", n.pid) &&
+                        take_path(note, "folder", n.folder) && take(note, "stem", n.stem) &&
+                        take_path(note, "out", n.out) && take(note, "host", n.host) && take(note, "pid", n.pid) &&
                         take(note, "start_ticks", n.start_ticks) && take(note, "boot_id", n.boot_id) &&
                         take(note, "started_utc", n.started_utc) && take(note, "ranks", n.ranks);
   if (!complete || version != kNoteVersion) not_a_note(path, "a value is missing, or of another version");
@@ -153,14 +173,10 @@ CollectingNote parse_collecting(const std::string& text, const std::string& path
 }
 
 CollectingNote read_collecting(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in || fs::is_directory(path))
-    throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": {}", path, std::strerror(errno)));
-  std::string text;
-  std::array<char, 64 * 1024> part;
-  while (text.size() <= kMaxNote && (in.read(part.data(), part.size()), in.gcount() > 0))
-    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
-  return parse_collecting(text, path);
+  RegularFile file(path);
+  const std::optional<std::string> text = file.is_open() ? file.read(kMaxNote) : std::nullopt;
+  if (!text) throw Error(ErrorCode::kStoreOpen, fmt::format("cannot read \"{}\": {}", path, file.reason()));
+  return parse_collecting(*text, path);
 }
 
 CollectingNote read_note_in(const std::string& folder) {

@@ -144,7 +144,7 @@ Json strategy_json(const StrategyResult& s) {
 Json workload_json(const Workload& w) {
   return {{"tokens", w.tokens},
           {"blocks", w.blocks},
-          {"density", w.density},
+          {"density", or_null(w.density)},
           {"batch", w.batch},
           {"layers", w.layers},
           {"denoise_steps", w.denoise_steps},

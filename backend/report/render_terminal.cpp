@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backend/base/printable.h"
 #include "backend/report/format.h"
 #include "backend/report/headline.h"
 #include "backend/report/render.h"
@@ -18,22 +19,6 @@ constexpr int kGap = 2;  // blanks between columns
 
 std::string painted(const std::string& text, std::string_view code, const TerminalStyle& style) {
   return style.color && !code.empty() ? std::string(code) + text + std::string(kReset) : text;
-}
-
-// Text from a file may hold escape sequences: control characters, also those of C1 in UTF-8, become U+FFFD.
-std::string harmless(std::string_view text) {
-  std::string clean;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const bool c1 = c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (c < 0x20 || c == 0x7f || c1) {
-      clean += "\xef\xbf\xbd";
-      i += c1;
-    } else {
-      clean += text[i];
-    }
-  }
-  return clean;
 }
 
 std::string padded(const std::string& text, int width, bool left) {
@@ -57,7 +42,7 @@ Grid lay_out(const Table& table) {
     std::vector<CellText> texts(columns);
     for (std::size_t c = 0; c < std::min(columns, row.cells.size()); ++c) {
       texts[c] = cell_text(row.cells[c]);
-      texts[c].value = harmless(texts[c].value);
+      texts[c].value = printable_line(texts[c].value);
       if (!texts[c].suffix.empty()) texts[c].suffix.insert(0, " ");
       grid.value_width[c] = std::max(grid.value_width[c], display_width(texts[c].value));
       grid.suffix_width[c] = std::max(grid.suffix_width[c], display_width(texts[c].suffix));
@@ -65,7 +50,7 @@ Grid lay_out(const Table& table) {
     grid.rows.push_back(std::move(texts));
   }
   for (std::size_t c = 0; c < columns; ++c) {
-    const int missing = display_width(harmless(table.columns[c].heading)) - grid.width(c);
+    const int missing = display_width(printable_line(table.columns[c].heading)) - grid.width(c);
     grid.value_width[c] += std::max(0, missing);
   }
   return grid;
@@ -107,6 +92,16 @@ void shorten_names(Grid& grid, const std::vector<std::size_t>& kept, int width) 
   grid.value_width[0] = room;
 }
 
+// What a reader would miss without a word.
+std::string hidden_columns(const Table& table, const std::vector<std::size_t>& kept, const TerminalStyle& style) {
+  std::string names;
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    if (std::ranges::find(kept, c) == kept.end())
+      names += (names.empty() ? "" : ", ") + printable_line(table.columns[c].heading);
+  if (names.empty()) return "";
+  return wrapped_text(fmt::format("No room in {} columns for: {}.", style.width, names), style.width);
+}
+
 void trim_right(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
 
 std::string_view row_code(const Row& row) {
@@ -119,18 +114,18 @@ struct BlockText {
   const TerminalStyle& style;
 
   std::string operator()(const Paragraph& p) const {
-    std::string text = wrapped_text(harmless(p.text), style.width);
+    std::string text = wrapped_text(printable_line(p.text), style.width);
     if (p.tone != Tone::kWarning) return text;
     text.pop_back();
     return painted(text, kYellow, style) + '\n';
   }
   std::string operator()(const Table& table) const { return render_terminal(table, style); }
   std::string operator()(const Facts& facts) const {
-    std::string text = facts.caption.empty() ? "" : harmless(facts.caption) + '\n';
+    std::string text = facts.caption.empty() ? "" : printable_line(facts.caption) + '\n';
     int width = 0;
     for (const auto& [name, value] : facts.rows) width = std::max(width, display_width(name));
     for (const auto& [name, value] : facts.rows)
-      text += fmt::format("{}  {}\n", padded(harmless(name), width, true), harmless(value));
+      text += fmt::format("{}  {}\n", padded(printable_line(name), width, true), printable_line(value));
     return text;
   }
   // Badges are the headline's right half; charts, listings and definitions are for pages.
@@ -141,7 +136,7 @@ struct BlockText {
 };
 
 std::string headline(const Comparison& comparison, const TerminalStyle& style) {
-  const std::string left = harmless(workload_line(comparison.workload));
+  const std::string left = printable_line(workload_line(comparison.workload));
   std::string right;
   for (const ModeGroup& group : by_mode(comparison))
     if (const std::string line = provenance_line(group); !line.empty()) right += (right.empty() ? "" : "; ") + line;
@@ -179,10 +174,10 @@ std::string render_terminal(const Table& table, const TerminalStyle& style) {
   const std::vector<std::size_t> kept = fitting_columns(table, grid, style.width);
   if (!table.columns.empty() && table.columns[0].left) shorten_names(grid, kept, style.width);
   const std::string gap(kGap, ' ');
-  std::string text = table.caption.empty() ? "" : harmless(table.caption) + '\n', line;
+  std::string text = table.caption.empty() ? "" : printable_line(table.caption) + '\n', line;
   for (std::size_t c : kept)
-    line +=
-        (line.empty() ? "" : gap) + padded(harmless(table.columns[c].heading), grid.width(c), table.columns[c].left);
+    line += (line.empty() ? "" : gap) +
+            padded(printable_line(table.columns[c].heading), grid.width(c), table.columns[c].left);
   trim_right(line);
   text += painted(line, kDim, style) + '\n';
   for (std::size_t r = 0; r < grid.rows.size(); ++r) {
@@ -195,7 +190,7 @@ std::string render_terminal(const Table& table, const TerminalStyle& style) {
     trim_right(line);
     text += painted(line, row_code(table.rows[r]), style) + '\n';
   }
-  return text;
+  return text + hidden_columns(table, kept, style);
 }
 
 std::string render_terminal(const Section& section, const TerminalStyle& style) {

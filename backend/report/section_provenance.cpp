@@ -23,9 +23,9 @@ Facts workload_facts(const Workload& w) {
            count_text(static_cast<double>(w.tokens)) +
                (w.text_tokens > 0 ? fmt::format(", {} of them text", w.text_tokens) : ""));
   add_fact(facts, "heads", fmt::format("{} x {} channels, {}", w.heads, w.head_dim, dtype_name(w.dtype)));
-  add_fact(
-      facts, "mask",
-      fmt::format("{}, density {:.3f}, {} blocks", w.pattern, w.density, count_text(static_cast<double>(w.blocks))));
+  add_fact(facts, "mask",
+           fmt::format("{}, {}{} blocks", w.pattern, w.density ? fmt::format("density {:.3f}, ", *w.density) : "",
+                       count_text(static_cast<double>(w.blocks))));
   add_fact(facts, "ran",
            fmt::format("{}{} of {} layers, {} denoise step{}, batch {}",
                        w.interrupted() ? fmt::format("{} of the {} layer passes of ", count_text(*w.layer_passes_done),

@@ -40,8 +40,9 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
   if (speedups) table.columns.push_back(number_column("vs " + first->name, "speedup", 2));
   for (Column column : {number_column("compute", "compute", 1), number_column("late peer", "wait_late_peer", 1),
                         number_column("wire", "wire", 1), number_column("other", "other", 1),
-                        number_column("imbalance", "imbalance_ratio", 3), number_column("slowest", "compute", 5),
-                        number_column("sent/rank", "bytes_sent", 4), text_column("check", "verification")})
+                        number_column("imbalance", "imbalance_ratio", 3),
+                        number_column("barrier", "barrier_imbalance_ratio", 6), number_column("slowest", "compute", 4),
+                        number_column("sent/rank", "bytes_sent", 5), text_column("check", "verification")})
     table.columns.push_back(std::move(column));
   const StrategyResult* best = judge(group).winner();
   for (const StrategyResult* s : group.strategies) {
@@ -51,7 +52,8 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
     const RankTimes& t = s->times;
     for (Cell c :
          {mean_duration_cell(t.compute_ns), mean_duration_cell(t.wait_late_peer_ns), mean_duration_cell(t.wire_ns),
-          mean_duration_cell(t.other_ns), cell(Hint::kRatio, s->imbalance_ratio), text_cell(slowest_text(*s)),
+          mean_duration_cell(t.other_ns), cell(Hint::kRatio, s->imbalance_ratio),
+          cell(Hint::kRatio, s->barrier_imbalance_ratio), text_cell(slowest_text(*s)),
           cell(Hint::kBytes, mean(s->bytes_sent)), verdict_cell(s->verify, s->max_error)})
       row.cells.push_back(std::move(c));
     table.rows.push_back(std::move(row));
@@ -163,8 +165,12 @@ void add_uneven_heads(const ModeGroup& group, Section& section) {
 // What the parts of a makespan are.
 void add_parts(const ModeGroup& group, Section& section) {
   if (std::ranges::all_of(group.strategies, [](const StrategyResult* s) { return s->times.other_ns.empty(); })) return;
+  const bool spread = std::ranges::any_of(
+      group.strategies, [](const StrategyResult* s) { return s->makespan_spread_ns.value_or(0) > 0; });
   section.blocks.push_back(
-      Paragraph{"Compute, late peer, wire and other are means over ranks and add up to the makespan.", Tone::kNote});
+      Paragraph{fmt::format("Compute, late peer, wire and other are means over ranks and add up to the makespan{}.",
+                            spread ? "; ± is half the interquartile range over repeats" : ""),
+                Tone::kNote});
 }
 
 // What the figures of several layer passes are.

@@ -6,11 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 
 #include "backend/base/error.h"
@@ -52,6 +54,16 @@ void check_folder(const std::string& path) {
                 "choose a folder that you may write to with -o");
 }
 
+// A database under the name of another format would be taken for it by everybody.
+void refuse_other_format(const std::string& path) {
+  constexpr std::string_view kOthers[] = {".html", ".htm", ".md", ".json", ".csv", ".txt", ".toml", ".npy", ".npz"};
+  const std::string ending = std::filesystem::path(path).extension();
+  if (std::ranges::find(kOthers, ending) != std::end(kOthers))
+    throw Error(ErrorCode::kOutputPlace, fmt::format("\"{}\" would be an SQLite database that ends in {}", path, ending),
+                "name it FILE.db; make reports and tables of it with: spscope report FILE.db -o REPORT.html, or spscope "
+                "export");
+}
+
 void check_side_files(const std::string& path) {
   for (const char* suffix : kSideFiles)
     if (exists(path + suffix))
@@ -85,6 +97,7 @@ FileKind file_kind(const std::string& path) {
 
 void OutputFile::check(const std::string& path, bool force) {
   if (path.empty()) throw Error(ErrorCode::kOutputPlace, "the output has no path", "name a file with -o");
+  refuse_other_format(path);
   check_folder(path);
   const FileKind kind = file_kind(path);
   if (kind == FileKind::kAbsent) return check_side_files(path);

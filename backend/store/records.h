@@ -53,7 +53,6 @@ struct WorkloadRecord {
   std::string model, pattern, cluster;  // names, for people
   std::string scope;                    // attention or layer
   std::int64_t tokens = 0, text_tokens = 0, blocks = 0;
-  double density = 0;  // mean over layers and denoise steps, 0 to 1
   int heads = 1, head_dim = 1, batch = 1;
   int layers = 1, denoise_steps = 1;         // how many ran
   int model_layers = 1, forward_passes = 1;  // of the whole model: depth, passes a denoise step (CFG)

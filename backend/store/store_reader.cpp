@@ -89,7 +89,7 @@ std::vector<MachineFact> StoreReader::machine() const {
 std::vector<WorkloadRecord> StoreReader::workloads() const {
   Statement rows(state_->db,
                  "SELECT workload_id, config_toml, config_hash, cluster_toml, model, pattern, cluster, scope, tokens,"
-                 " text_tokens, blocks, density, heads, head_dim, batch, layers, denoise_steps, model_layers,"
+                 " text_tokens, blocks, heads, head_dim, batch, layers, denoise_steps, model_layers,"
                  " forward_passes, ranks, nodes, gpus_per_node, data_parallel, dtype "
                  "FROM workload ORDER BY workload_id");
   std::vector<WorkloadRecord> workloads;
@@ -102,12 +102,11 @@ std::vector<WorkloadRecord> StoreReader::workloads() const {
     w.tokens = rows.integer(8);
     w.text_tokens = rows.integer(9);
     w.blocks = rows.integer(10);
-    w.density = rows.real(11);
     int* const counts[] = {&w.heads,         &w.head_dim,      &w.batch,          &w.layers,
                            &w.denoise_steps, &w.model_layers,  &w.forward_passes, &w.ranks,
                            &w.nodes,         &w.gpus_per_node, &w.data_parallel};
-    for (int i = 0; i < 11; ++i) *counts[i] = rows.count(12 + i);
-    w.dtype = State::number(rows, 23, Dtype::kFp32);
+    for (int i = 0; i < 11; ++i) *counts[i] = rows.count(11 + i);
+    w.dtype = State::number(rows, 22, Dtype::kFp32);
   }
   return workloads;
 }

@@ -111,11 +111,11 @@ WorkloadId StoreWriter::add_workload(const WorkloadRecord& w) {
   state_
       ->statement(
           "INSERT INTO workload (config_toml, config_hash, cluster_toml, model, pattern, cluster, scope, tokens, "
-          "text_tokens, blocks, density, heads, head_dim, batch, layers, denoise_steps, model_layers, forward_passes, "
+          "text_tokens, blocks, heads, head_dim, batch, layers, denoise_steps, model_layers, forward_passes, "
           "ranks, nodes, gpus_per_node, data_parallel, dtype) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .run(w.config_toml, w.config_hash, w.cluster_toml, w.model, w.pattern, w.cluster, w.scope, w.tokens,
-           w.text_tokens, w.blocks, w.density, w.heads, w.head_dim, w.batch, w.layers, w.denoise_steps, w.model_layers,
+           w.text_tokens, w.blocks, w.heads, w.head_dim, w.batch, w.layers, w.denoise_steps, w.model_layers,
            w.forward_passes, w.ranks, w.nodes, w.gpus_per_node, w.data_parallel, w.dtype);
   return WorkloadId{state_->db->last_insert_id()};
 }

@@ -1,6 +1,7 @@
 #include "backend/strategies/layer_parts.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "backend/base/check.h"
@@ -28,7 +29,22 @@ ValueId LayerParts::run(std::string_view op, std::string_view part, const std::v
   std::span<const SetId> columns;
   if (kernel->contracts && kernel->out == Axis::kHeads) columns = cut_.heads;
   if (kernel->contracts && kernel->out == Axis::kFfn) columns = cut_.ffn;
-  return b_.local(name, values, columns, kernel->out == Axis::kStat ? cut_.total_groups : Groups());
+  return b_.local(name, values, columns, share_groups(*kernel));
+}
+
+// The ranks whose shares a kernel that contracts cut columns leaves to be added, also where one of them has all
+// columns.
+Groups LayerParts::share_groups(const Kernel& kernel) const {
+  const bool is_cut =
+      (kernel.in == Axis::kHeads && !cut_.heads.empty()) || (kernel.in == Axis::kFfn && !cut_.ffn.empty());
+  if (!kernel.contracts || !is_cut) return {};
+  Groups groups = cut_.total_groups;
+  if (kernel.out != Axis::kStat) {
+    std::vector<int> everyone(static_cast<std::size_t>(request().ranks));
+    std::iota(everyone.begin(), everyone.end(), 0);
+    groups = {everyone};
+  }
+  return groups.front().size() > 1 ? groups : Groups();
 }
 
 ValueId LayerParts::run(std::string_view op, const TokenStreams& streams, const std::vector<ValueId>& values) {

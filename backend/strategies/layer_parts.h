@@ -52,6 +52,7 @@ class LayerParts {
   ValueId total(ValueId sum) { return pending(sum) ? cut_.total(b_, sum) : sum; }
 
  private:
+  Groups share_groups(const Kernel& kernel) const;
   bool pending(ValueId value) const { return !b_.plan().values[static_cast<std::size_t>(value)].pending.empty(); }
   // Results of streams as one value that holds `tokens`, whose columns do not matter. A copy: values are added here,
   // and the placements of a builder's values move when they are.

@@ -57,14 +57,15 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 ReferenceRows reference_attention(const AttentionTask& task) {
   const Dense q = dense_rows(task, task.q), k = dense_rows(task, task.k), v = dense_rows(task, task.v);
   const std::vector<bool> active = dense_mask(task);
-  ReferenceRows result{task.head_dim, std::vector<double>(q.rows.size() * task.head_dim, 0.0), {}, {}};
+  ReferenceRows result{task.head_dim, std::vector<double>(q.rows.size() * task.head_dim, 0.0), {}, {}, {}};
   std::vector<double> scores(k.rows.size());
   for (std::size_t row = 0; row < q.rows.size(); ++row) {
-    double maximum = -std::numeric_limits<double>::infinity(), sum = 0;
+    double maximum = -std::numeric_limits<double>::infinity(), sum = 0, largest = 0;
     for (std::size_t key = 0; key < k.rows.size(); ++key) {
       const bool kept = active[q.block[row] * task.k.size() + k.block[key]];
       scores[key] = kept ? task.scale * dot(q.rows[row], k.rows[key]) : -std::numeric_limits<double>::infinity();
       maximum = std::max(maximum, scores[key]);
+      if (kept) largest = std::max(largest, std::abs(scores[key]));
     }
     double* out = result.out.data() + row * task.head_dim;
     for (std::size_t key = 0; key < k.rows.size(); ++key) {
@@ -76,6 +77,7 @@ ReferenceRows reference_attention(const AttentionTask& task) {
     for (int i = 0; i < task.head_dim && sum > 0; ++i) out[i] /= sum;
     result.row_max.push_back(maximum);
     result.row_sum.push_back(sum);
+    result.largest_score.push_back(largest);
   }
   return result;
 }

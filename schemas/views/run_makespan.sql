@@ -1,5 +1,5 @@
--- How long did each run take? Median and extremes over its repeats; the median of an even number is the mean of the
--- middle two, rounded down.
+-- How long did each run take? Median and extremes over its repeats; of an even number the median is the faster of the
+-- two in the middle, so that it is the time of an actual repeat.
 CREATE TEMP VIEW run_makespan AS
 WITH ordered AS (
   SELECT run_id, makespan_ns,
@@ -10,8 +10,7 @@ WITH ordered AS (
 SELECT
   run_id,  -- run
   repeats,  -- passes over the plan
-  sum(CASE WHEN place IN ((repeats + 1) / 2, repeats / 2 + 1) THEN makespan_ns ELSE 0 END) / (2 - repeats % 2)
-    AS makespan_ns,  -- median
+  sum(CASE WHEN place = (repeats + 1) / 2 THEN makespan_ns END) AS makespan_ns,  -- median
   min(makespan_ns) AS fastest_ns,  -- shortest repeat
   max(makespan_ns) AS slowest_ns  -- longest repeat
 FROM ordered

@@ -19,6 +19,10 @@ cmp "$out" before || fail "another mask of the folder is read in another way"
 fitting=(--set "model.grid=1,8,8" --set model.heads=2 --set model.head_dim=8 --set mask.block=16 --set cluster.ranks=2)
 expect_exit 0 run "${fitting[@]}" --set mask.file=good.npy -s ring
 
+# Folders are made.
+expect_exit 0 mask generate dense --grid 1,8,8 --block 16 -o new/er/mask.npy
+expect_exit 0 mask info new/er/mask.npy
+
 # Cuts of another sequence beside mask.npy, as a dump may leave them.
 cp good.npy mask.npy
 expect_exit 0 mask generate dense --grid 1,8,7 --block 16 -o other.npy

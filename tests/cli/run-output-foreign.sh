@@ -21,6 +21,12 @@ expect_err 'folder'
 rm copy
 expect_files notes.txt broken.db other.db folder
 
+# A database under the name of another format.
+for name in report.html result.json tables.csv; do
+  expect_refused 'SPS-158' "$name" 'FILE.db' -- run -s ring "${small[@]}" -o "$name"
+  [ ! -e "$name" ] || fail "$name was made"
+done
+
 # An empty file holds nothing of anybody: it is in the way until --force says that it may go.
 : >empty.db
 expect_refused 'SPS-153' '"empty.db" exists, and is empty' '--force' -- run -s ring "${small[@]}" -o empty.db

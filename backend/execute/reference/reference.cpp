@@ -68,9 +68,12 @@ AttendedAxis axis_of(int layer) { return layer == 1 ? AttendedAxis::kOuter : Att
 
 }  // namespace
 
-double error_tolerance(Dtype dtype, bool whole_layer) {
+double error_tolerance(Dtype dtype, bool whole_layer, int head_dim, double largest_score) {
   if (whole_layer) return dtype == Dtype::kFp32 ? kLayerToleranceFp32 : kLayerToleranceBf16;
-  return dtype == Dtype::kFp32 ? kToleranceFp32 : kToleranceBf16;
+  if (dtype != Dtype::kFp32) return kToleranceBf16;
+  constexpr double kUnitRoundoff = 0x1p-24;
+  const double moved = 2 * kUnitRoundoff * std::sqrt(static_cast<double>(head_dim)) * largest_score;
+  return kToleranceFp32 + moved * moved;
 }
 
 std::vector<Problem> cannot_verify(const Request& request, VerifyExtent extent) {
@@ -86,9 +89,7 @@ std::vector<Problem> cannot_verify(const Request& request, VerifyExtent extent) 
 
 Reference::Reference(const Request& request, const Activations& activations, VerifyExtent extent, std::uint64_t seed,
                      const std::atomic<bool>* interrupt)
-    : whole_layer_(request.block != LayerBlock::kAttention),
-      tolerance_(error_tolerance(request.dtype, whole_layer_)),
-      interrupt_(interrupt) {
+    : whole_layer_(request.block != LayerBlock::kAttention), dtype_(request.dtype), interrupt_(interrupt) {
   shape_.batch = activations.batch;
   shape_.heads = activations.heads;
   shape_.head_dim = activations.head_dim;
@@ -134,6 +135,7 @@ void Reference::add_layer(const Request& request, const Activations& activations
   for (int entry = 0; entry < request.batch && !interrupted(); ++entry) {
     const DenseRows made = layer_reference(request, activations, entry, tokens);
     for (const GridToken& token : tokens) rows_.push_back({0, entry, 0, token.outer, token.inner});
+    limits_.resize(rows_.size(), error_tolerance(dtype_, true));
     expected_.insert(expected_.end(), made.data.begin(), made.data.end());
   }
 }
@@ -205,6 +207,7 @@ void Reference::compute(const Request& request, const Activations& activations, 
   const kernels::ReferenceRows made = kernels::reference_attention(task);
   rows_.insert(rows_.end(), rows.begin(), rows.end());
   expected_.insert(expected_.end(), made.out.begin(), made.out.end());
+  for (const double score : made.largest_score) limits_.push_back(error_tolerance(dtype_, false, dim, score));
 }
 
 double Reference::squared_error(std::size_t index, const OutputTensor& output, Verification& result) const {
@@ -226,41 +229,44 @@ double Reference::squared_error(std::size_t index, const OutputTensor& output, V
   return sum;
 }
 
-void Reference::judge_row(std::size_t index, double squared, Verification& result) const {
+bool Reference::judge_row(std::size_t index, double squared, Verification& result) const {
   const Row& row = rows_[index];
   const double scale = std::max(squares_[index], kSmallestShareOfMean * mean_square_);
   double relative = squared > 0 ? squared / scale : 0;
   if (std::isnan(squared) || (squares_[index] == 0 && squared > 0)) relative = std::numeric_limits<double>::infinity();
-  if (result.num_rows++ > 0 && relative <= result.max_error) return;
+  const bool passed = relative <= limits_[index];
+  if (result.num_rows++ > 0 && relative <= result.max_error) return passed;
   result.max_error = relative;
   result.worst_layer = row.layer;
   result.worst_head = row.head;
   result.worst_outer = row.outer;
   result.worst_inner = row.inner;
+  return passed;
 }
 
 Verification Reference::check(std::span<const OutputTensor> outputs) const {
   Verification result;
   if (rows_.empty()) return result;
   double error_sum = 0, reference_sum = 0;
-  bool complete = true;
+  bool passed = true;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const auto output = std::ranges::find(outputs, rows_[i].layer, &OutputTensor::layer);
     if (output == outputs.end()) {
-      complete = false;
+      passed = false;
       continue;
     }
     const double squared = squared_error(i, *output, result);
-    judge_row(i, squared, result);
+    passed = judge_row(i, squared, result) && passed;
     error_sum += squared;
     reference_sum += squares_[i];
   }
+  const double largest_limit = *std::ranges::max_element(limits_);
   for (const OutputTensor& output : outputs) {
     const double apart = output.max_replica_error;
+    passed = passed && apart <= largest_limit;
     result.max_error = std::max(result.max_error, std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart);
   }
   result.nmse = reference_sum > 0 ? error_sum / reference_sum : error_sum;
-  const bool passed = complete && result.max_error <= tolerance_;
   result.verdict = passed ? Verdict::kPassed : Verdict::kFailed;
   return result;
 }

@@ -1,13 +1,14 @@
 #include "backend/store/merge/merge_input.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <tuple>
 
+#include "backend/base/regular_file.h"
 #include "backend/base/result.h"
 #include "backend/store/chunk/chunk_row.h"
 #include "backend/store/new_store.h"
@@ -23,8 +24,8 @@ constexpr std::int64_t kMaxU32 = std::numeric_limits<std::uint32_t>::max();
 // Whether an SQLite file keeps a write-ahead log: byte 18 of its header.
 bool keeps_log(const std::string& path) {
   char header[20] = {};
-  std::ifstream(path, std::ios::binary).read(header, sizeof header);
-  return header[18] == 2;
+  const RegularFile file(path);
+  return file.is_open() && ::pread(file.descriptor(), header, sizeof header, 0) == sizeof header && header[18] == 2;
 }
 
 OpenedStore open_undamaged(const std::string& path) {

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "backend/base/number_text.h"
 #include "backend/store/sqlite/query_refused.h"
 #include "backend/store/sqlite/sqlite.h"
 
@@ -20,6 +23,12 @@ using SteadyClock = std::chrono::steady_clock;
 // Instructions of SQLite's machine between two looks at the clock: some 100 microseconds.
 constexpr int kInstructionsPerLook = 10'000;
 
+// They load code, or give and take addresses of this process.
+bool is_refused_function(const char* name) {
+  constexpr std::string_view kRefused[] = {"load_extension", "fts3_tokenizer"};
+  return name != nullptr && std::ranges::find(kRefused, name) != std::end(kRefused);
+}
+
 // Called by SQLite for everything that a statement would do, while it is compiled.
 int authorize(void*, int action, const char*, const char* name, const char*, const char*) noexcept {
   switch (action) {
@@ -28,7 +37,7 @@ int authorize(void*, int action, const char*, const char* name, const char*, con
     case SQLITE_READ:
       return SQLITE_OK;
     case SQLITE_FUNCTION:
-      return name != nullptr && std::strcmp(name, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+      return is_refused_function(name) ? SQLITE_DENY : SQLITE_OK;
     default:
       return SQLITE_DENY;
   }
@@ -41,13 +50,17 @@ int stop_after(void* deadline) noexcept {
 // The limits of a question, for as long as this lives.
 class Guard {
  public:
-  Guard(sqlite3* db, std::int64_t max_ms) : db_(db), deadline_(SteadyClock::now() + std::chrono::milliseconds(max_ms)) {
+  Guard(sqlite3* db, const QueryLimits& limits)
+      : db_(db),
+        deadline_(SteadyClock::now() + std::chrono::milliseconds(limits.max_ms)),
+        usual_length_(sqlite3_limit(db, SQLITE_LIMIT_LENGTH, limits.max_value_bytes)) {
     sqlite3_set_authorizer(db_, authorize, nullptr);
     sqlite3_progress_handler(db_, kInstructionsPerLook, stop_after, &deadline_);
   }
   ~Guard() {
     sqlite3_progress_handler(db_, 0, nullptr, nullptr);
     sqlite3_set_authorizer(db_, nullptr, nullptr);
+    sqlite3_limit(db_, SQLITE_LIMIT_LENGTH, usual_length_);
   }
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
@@ -55,6 +68,7 @@ class Guard {
  private:
   sqlite3* db_;
   SteadyClock::time_point deadline_;
+  int usual_length_;
 };
 
 using StatementHandle = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
@@ -65,6 +79,9 @@ using StatementHandle = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize
   if (primary == SQLITE_INTERRUPT)
     throw Error(ErrorCode::kStoreQuery, fmt::format("the question took longer than {} ms", limits.max_ms),
                 "ask for less at once: a window of time, one run, one rank");
+  if (primary == SQLITE_TOOBIG)
+    throw Error(ErrorCode::kStoreQuery, fmt::format("a value has more than {} bytes", limits.max_value_bytes),
+                "ask for part of it: substr(value, first, bytes)");
   if (primary == SQLITE_AUTH) throw only_read(sql);
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_IOERR) db.fail(code);
   const std::string message = sqlite3_errmsg(db.handle());
@@ -104,21 +121,47 @@ std::string hex_literal(std::span<const std::uint8_t> bytes) {
   return text + "'";
 }
 
-std::optional<std::string> value_text(sqlite3_stmt* row, int column) {
-  const int type = sqlite3_column_type(row, column);
-  if (type == SQLITE_NULL) return std::nullopt;
-  if (type == SQLITE_BLOB) {
-    const auto* data = static_cast<const std::uint8_t*>(sqlite3_column_blob(row, column));
-    return hex_literal({data, static_cast<std::size_t>(sqlite3_column_bytes(row, column))});
+ValueKind kind_of(sqlite3_stmt* row, int column) {
+  switch (sqlite3_column_type(row, column)) {
+    case SQLITE_NULL:
+      return ValueKind::kNull;
+    case SQLITE_INTEGER:
+      return ValueKind::kInteger;
+    case SQLITE_FLOAT:
+      return ValueKind::kReal;
+    default:
+      return ValueKind::kText;
   }
-  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(row, column));
-  return std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(row, column)));
+}
+
+std::optional<std::string> value_text(sqlite3_stmt* row, int column) {
+  const auto bytes = [&] { return static_cast<std::size_t>(sqlite3_column_bytes(row, column)); };
+  switch (sqlite3_column_type(row, column)) {
+    case SQLITE_NULL:
+      return std::nullopt;
+    case SQLITE_FLOAT:
+      return real_text(sqlite3_column_double(row, column));
+    case SQLITE_BLOB: {
+      const auto* data = static_cast<const std::uint8_t*>(sqlite3_column_blob(row, column));
+      return hex_literal({data, bytes()});
+    }
+    default: {
+      const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(row, column));
+      return std::string(text, bytes());
+    }
+  }
+}
+
+// Without making a text of a number.
+std::int64_t size_of(sqlite3_stmt* row, int column) {
+  const int type = sqlite3_column_type(row, column);
+  return type == SQLITE_TEXT || type == SQLITE_BLOB ? sqlite3_column_bytes(row, column) : 8;
 }
 
 }  // namespace
 
 QueryResult run_query(Database& db, const std::string& sql, const QueryLimits& limits) {
-  const Guard guard(db.handle(), limits.max_ms);
+  const Guard guard(db.handle(), limits);
   const StatementHandle statement = compile(db, sql, limits);
   QueryResult result;
   const int columns = sqlite3_column_count(statement.get());
@@ -128,13 +171,17 @@ QueryResult run_query(Database& db, const std::string& sql, const QueryLimits& l
     const int code = sqlite3_step(statement.get());
     if (code == SQLITE_DONE) return result;
     if (code != SQLITE_ROW) refuse(db, sql, code, limits);
-    for (int i = 0; i < columns; ++i) bytes += sqlite3_column_bytes(statement.get(), i);
+    for (int i = 0; i < columns; ++i) bytes += size_of(statement.get(), i);
     if (static_cast<std::int64_t>(result.rows.size()) == limits.max_rows || bytes > limits.max_bytes) {
       result.truncated = true;
       return result;
     }
+    std::vector<ValueKind>& kinds = result.kinds.emplace_back();
     std::vector<std::optional<std::string>>& row = result.rows.emplace_back();
-    for (int i = 0; i < columns; ++i) row.push_back(value_text(statement.get(), i));
+    for (int i = 0; i < columns; ++i) {
+      kinds.push_back(kind_of(statement.get(), i));
+      row.push_back(value_text(statement.get(), i));
+    }
   }
 }
 

@@ -27,7 +27,6 @@ class StoredComparison : public ::testing::Test {
     workload.pattern = "paro";
     workload.config_hash = "00ff";
     workload.tokens = workload.blocks = 4;
-    workload.density = 0.5;
     workload.ranks = 2;
     workload.model_layers = 40;
     workload.layers = 3;

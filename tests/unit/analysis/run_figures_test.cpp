@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "backend/analysis/comparison.h"
+#include "backend/base/rng.h"
 #include "tests/unit/analysis/two_ranks.h"
 
 namespace spscope {
@@ -54,6 +55,29 @@ StoredRun run_of(int layer, std::int64_t makespan_ns) {
 StrategyResult both_layers() {
   const StoredRun runs[] = {run_of(0, 120), run_of(1, 220)};
   return summarize({}, runs);
+}
+
+// Layer passes that vary on their own: the sum of 36 varies 6 times as much as one.
+// Of two in opposite orders each repeat sums up to the same.
+TEST(Summary, SpreadIsOfSumsOverLayersAndNotTheSumOfSpreads) {
+  const auto with = [](int layer, std::vector<std::int64_t> makespans) {
+    StoredRun run = run_of(layer, 0);
+    run.repeats.clear();
+    for (const std::int64_t ns : makespans)
+      run.repeats.push_back({.repeat = static_cast<int>(run.repeats.size()), .makespan_ns = ns});
+    return run;
+  };
+  const StoredRun opposite[] = {with(0, {0, 10, 20, 30}), with(1, {30, 20, 10, 0})};
+  EXPECT_EQ(summarize({}, opposite).makespan_spread_ns, 0);
+  Rng rng(3);
+  std::vector<StoredRun> many;
+  for (int layer = 0; layer < 36; ++layer) {
+    std::vector<std::int64_t> makespans;
+    for (int repeat = 0; repeat < 101; ++repeat) makespans.push_back(1'000'000 + rng.below(1000));
+    many.push_back(with(layer, makespans));
+  }
+  // Uniform over 1,000: standard deviation 289 each, 289 x 6 of the sum; half the interquartile range is 0.674 of it.
+  EXPECT_NEAR(static_cast<double>(*summarize({}, many).makespan_spread_ns), 0.674 * 289 * 6, 350);
 }
 
 TEST(Summary, TimesAddUpOverLayers) {

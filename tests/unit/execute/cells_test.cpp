@@ -197,8 +197,37 @@ TEST(Activations, BadArraysAreAllNamed) {
   } catch (const Error& error) {
     ASSERT_EQ(error.problems().size(), 2u);
     EXPECT_EQ(error.problems()[0].field, "activations.0.q");
-    EXPECT_EQ(error.problems()[1].message, "v holds inf at element 7");
+    EXPECT_EQ(error.problems()[1].field, "activations.0.v");
+    EXPECT_NE(std::string(error.problems()[1].message).find("inf at element 7"), std::string::npos);
   }
+}
+
+// Finite as they are given, and not in bf16; finite themselves, and not their scores or sums.
+TEST(Activations, ThatOverflowAreRefusedBeforeAnyStrategyRuns) {
+  const auto field_of = [](Dtype dtype, auto&& change) -> std::string {
+    const Request request = small_request(1, dtype);
+    std::vector<AttentionInput> arrays(1, generate_activations(request, 1).attentions[0]);
+    change(arrays[0]);
+    try {
+      make_activations(request, std::move(arrays));
+    } catch (const Error& error) {
+      return error.problems().at(0).field;
+    }
+    return "none";
+  };
+  const auto one_large = [](AttentionInput& input) { input.q[3] = 3.4e38f; };
+  EXPECT_EQ(field_of(Dtype::kBf16, one_large), "activations.0.q");
+  EXPECT_EQ(field_of(Dtype::kFp32, [](AttentionInput& input) {
+              for (float& x : input.q) x *= 1e19f;
+              for (float& x : input.k) x *= 1e19f;
+            }),
+            "activations.0.q");
+  EXPECT_EQ(field_of(Dtype::kFp32, [](AttentionInput& input) { input.v[5] = 2e37f; }), "activations.0.v");
+  EXPECT_EQ(field_of(Dtype::kFp32, [](AttentionInput& input) {
+              for (float& x : input.q) x *= 1e15f;
+              for (float& x : input.v) x *= 1e30f;
+            }),
+            "none");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "backend/base/rng.h"
@@ -197,6 +198,27 @@ TEST(BlockMask, KeepHeadsCopiesThoseHeads) {
     }
   }
   EXPECT_NE(kept.row(0, 0).data(), mask.row(2, 0).data());
+}
+
+TEST(BlockMask, CutKeepsEveryPairOfTokens) {
+  Rng rng(17);
+  const BlockMask mask = random_mask(rng, 2, {0, 5, 9, 14, 16}, 0.5);
+  const auto block_of = [](const BlockMask& m, std::int32_t token) {
+    std::int32_t block = 0;
+    while (m.block(block).end <= token) ++block;
+    return block;
+  };
+  for (std::int32_t token = 0; token <= mask.tokens(); ++token) {
+    const BlockMask cut = mask.cut_at(token);
+    const std::span<const std::int32_t> starts = cut.block_starts();
+    EXPECT_NE(std::ranges::find(starts, token), starts.end()) << token;
+    EXPECT_LE(cut.blocks(), mask.blocks() + 1);
+    for (int h = 0; h < 2; ++h)
+      for (std::int32_t q = 0; q < mask.tokens(); ++q)
+        for (std::int32_t k = 0; k < mask.tokens(); ++k)
+          EXPECT_EQ(cut.active(h, block_of(cut, q), block_of(cut, k)),
+                    mask.active(h, block_of(mask, q), block_of(mask, k)));
+  }
 }
 
 TEST(BlockMask, HashSeesEveryBitAndCut) {

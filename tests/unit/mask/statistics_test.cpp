@@ -83,6 +83,16 @@ TEST(SplitImbalance, UnevenPartsAreCutAtRoundedDownFractions) {
   EXPECT_DOUBLE_EQ(split_imbalance(dense, 1, 2).barrier, (9 + 6) / 12.5);
 }
 
+// Blocks of 8, 8 and 2 tokens, all active: ranks of a ring of 3 compute 8, 8 and 2 x 18 pairs, each step up to 8 x 8.
+TEST(SplitImbalance, WeighsTilesByTheirArea) {
+  BlockMask mask(1, {0, 8, 16, 18});
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) mask.set(0, i, j);
+  const SplitImbalance split = split_imbalance(mask, 1, 3);
+  EXPECT_DOUBLE_EQ(split.plain, 8.0 * 18 / (18.0 * 18 / 3));
+  EXPECT_DOUBLE_EQ(split.barrier, (64.0 + 64 + 64) / (18.0 * 18 / 3));
+}
+
 TEST(SplitImbalance, EmptyMaskIsBalanced) {
   const BlockMask empty = make(2, 4, [](int, int, int) { return false; });
   EXPECT_DOUBLE_EQ(split_imbalance(empty, 2, 2).barrier, 1.0);

@@ -4,6 +4,8 @@
 
 #include <csignal>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 
 #include "backend/base/file_system.h"
 #include "backend/collect/collection.h"
@@ -197,6 +199,24 @@ TEST_F(Collecting, TheNoteSaysWhereOtherPartsAre) {
     ASSERT_NE(at, std::string::npos) << from;
     bad.replace(at, from.size(), to);
     EXPECT_EQ(error_of([&] { parse_collecting(bad, "note"); }).code(), ErrorCode::kStoreForeign) << bad;
+  }
+}
+
+// A name of 34 characters of three bytes, cut in the middle of one, and one that is not UTF-8.
+TEST_F(Collecting, IsFoundWhateverBytesItsNameHas) {
+  std::string wide;
+  for (int i = 0; i < 34; ++i) wide += "\xe4\xb8\xad";
+  for (const std::string& name : {wide, std::string("caf\xe9"), std::string("caf\xe9\xff/../caf\xe9 2")}) {
+    const std::string out = std::filesystem::path(out_).parent_path() / (name + ".db");
+    std::filesystem::create_directories(std::filesystem::path(out).parent_path());
+    const Collection collection(out, scratch_, 1, 0);
+    const CollectingNote& note = collection.note();
+    std::ofstream(note.rank_db(0)) << "x";
+    const std::optional<CollectingNote> found = find_collection(out);
+    ASSERT_TRUE(found) << name;
+    EXPECT_EQ(found->out, note.out);
+    EXPECT_EQ(found->shards(), std::vector<std::string>{note.rank_db(0)});
+    EXPECT_TRUE(is_here(*found));
   }
 }
 

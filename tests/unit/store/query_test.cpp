@@ -30,7 +30,20 @@ TEST_F(Query, AnswersWithNamesAndText) {
   EXPECT_EQ(result.columns, (std::vector<std::string>{"one", "half", "none", "text", "blob"}));
   ASSERT_EQ(result.rows.size(), 1u);
   EXPECT_EQ(result.rows[0], (std::vector<std::optional<std::string>>{"1", "0.5", std::nullopt, "a", "x'0aff'"}));
+  using enum ValueKind;
+  EXPECT_EQ(result.kinds[0], (std::vector<ValueKind>{kInteger, kReal, kNull, kText, kText}));
   EXPECT_FALSE(result.truncated);
+}
+
+TEST_F(Query, GivesRealsInFull) {
+  EXPECT_EQ(StoreReader(path_).query("SELECT 0.1 + 0.2, 2.0, 1e300, -0.5").rows[0],
+            (std::vector<std::optional<std::string>>{"0.30000000000000004", "2.0", "1e+300", "-0.5"}));
+}
+
+// One function of SQLite that makes a large text runs for long and cannot be interrupted.
+TEST_F(Query, RefusesValuesBeyondTheLimit) {
+  refused("SELECT length(printf('%.*c', 900000000, 'x'))");
+  EXPECT_EQ(StoreReader(path_).query("SELECT length(printf('%.*c', 1000000, 'x'))").rows[0][0], "1000000");
 }
 
 TEST_F(Query, AnswersOneQuestionWithCommentsAroundIt) {
@@ -45,15 +58,26 @@ TEST_F(Query, AnswersOneQuestionWithCommentsAroundIt) {
 TEST_F(Query, ChangesNothing) {
   const std::string before = read_file(path_);
   const std::string elsewhere = folder_ / "new.db";
-  for (const std::string& sql :
-       {std::string("DELETE FROM run"), std::string("UPDATE run SET layer = 1"),
-        std::string("INSERT INTO meta VALUES ('a', 'b')"), std::string("CREATE TABLE x (y)"),
-        std::string("CREATE TEMP TABLE x (y)"), std::string("DROP VIEW event"), std::string("DROP TABLE run"),
-        "ATTACH '" + elsewhere + "' AS x", "VACUUM INTO '" + elsewhere + "'",
-        std::string("PRAGMA writable_schema = ON"), std::string("PRAGMA table_info(run)"), std::string("BEGIN"),
-        std::string("SELECT load_extension('x')"), std::string("SELECT * FROM pragma_journal_mode('wal')"),
-        std::string("EXPLAIN DELETE FROM run"), std::string("WITH a AS (SELECT 1) DELETE FROM run"),
-        std::string("ALTER TABLE run ADD COLUMN x"), std::string("REINDEX"), std::string("ANALYZE")})
+  for (const std::string& sql : {std::string("DELETE FROM run"),
+                                 std::string("UPDATE run SET layer = 1"),
+                                 std::string("INSERT INTO meta VALUES ('a', 'b')"),
+                                 std::string("CREATE TABLE x (y)"),
+                                 std::string("CREATE TEMP TABLE x (y)"),
+                                 std::string("DROP VIEW event"),
+                                 std::string("DROP TABLE run"),
+                                 "ATTACH '" + elsewhere + "' AS x",
+                                 "VACUUM INTO '" + elsewhere + "'",
+                                 std::string("PRAGMA writable_schema = ON"),
+                                 std::string("PRAGMA table_info(run)"),
+                                 std::string("BEGIN"),
+                                 std::string("SELECT load_extension('x')"),
+                                 std::string("SELECT fts3_tokenizer('simple')"),
+                                 std::string("SELECT * FROM pragma_journal_mode('wal')"),
+                                 std::string("EXPLAIN DELETE FROM run"),
+                                 std::string("WITH a AS (SELECT 1) DELETE FROM run"),
+                                 std::string("ALTER TABLE run ADD COLUMN x"),
+                                 std::string("REINDEX"),
+                                 std::string("ANALYZE")})
     refused(sql);
   EXPECT_EQ(read_file(path_), before);
   EXPECT_EQ(folder_.names(), std::vector<std::string>{"out.db"});

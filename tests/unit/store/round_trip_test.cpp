@@ -41,9 +41,9 @@ TEST_F(Store, KeepsTheWorkload) {
   EXPECT_EQ(std::tie(w.config_toml, w.config_hash, w.cluster_toml, w.model, w.pattern, w.cluster, w.scope),
             std::tie(expected.config_toml, expected.config_hash, expected.cluster_toml, expected.model,
                      expected.pattern, expected.cluster, expected.scope));
-  EXPECT_EQ(std::tie(w.tokens, w.text_tokens, w.blocks, w.density, w.heads, w.head_dim, w.batch, w.layers),
-            std::tie(expected.tokens, expected.text_tokens, expected.blocks, expected.density, expected.heads,
-                     expected.head_dim, expected.batch, expected.layers));
+  EXPECT_EQ(std::tie(w.tokens, w.text_tokens, w.blocks, w.heads, w.head_dim, w.batch, w.layers),
+            std::tie(expected.tokens, expected.text_tokens, expected.blocks, expected.heads, expected.head_dim,
+                     expected.batch, expected.layers));
   EXPECT_EQ(std::tie(w.denoise_steps, w.model_layers, w.forward_passes, w.ranks, w.nodes, w.gpus_per_node,
                      w.data_parallel, w.dtype),
             std::tie(expected.denoise_steps, expected.model_layers, expected.forward_passes, expected.ranks,

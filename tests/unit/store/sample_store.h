@@ -98,7 +98,7 @@ inline WorkloadRecord sample_workload() {
   w.config_hash = "00ff";
   w.cluster_toml = "name = \"local\"\n";
   w.model = "wan-mini", w.pattern = "sparge", w.cluster = "local", w.scope = "attention";
-  w.tokens = 250, w.text_tokens = 10, w.blocks = 16, w.density = 0.4375;
+  w.tokens = 250, w.text_tokens = 10, w.blocks = 16;
   w.heads = 4, w.head_dim = 8, w.batch = 2, w.layers = 1, w.denoise_steps = 1, w.model_layers = 30;
   w.forward_passes = 2, w.ranks = 4, w.nodes = 2, w.gpus_per_node = 2, w.data_parallel = 1;
   w.dtype = Dtype::kFp32;

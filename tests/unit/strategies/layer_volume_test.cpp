@@ -144,6 +144,21 @@ TEST(MegatronVolume, CountsNormStatisticsApart) {
     }
 }
 
+// Ranks without heads add zeros to the sums and take no part in norms, also where one rank has all heads.
+TEST(MegatronVolume, CountsRanksWithoutHeads) {
+  for (const int heads : {1, 2, 3})
+    for (const int ranks : {1, 2, 5}) {
+      Model model = *find_model_preset("wan2.1-t2v-1.3b");
+      model.heads = heads;
+      model.hidden = heads * model.head_dim;
+      const std::int64_t tokens = model.tokens(), whole = tokens * model.hidden * kBf16Bytes;
+      const Sent sent = sent_by(layer_of(model, LayerBlock::kWan, ranks), "megatron_tp");
+      EXPECT_EQ(sent.data, 3 * 2 * (ranks - 1) * whole) << heads << " heads on " << ranks;
+      EXPECT_EQ(sent.norm, 3 * 2 * (std::min(ranks, heads) - 1) * tokens * kNormBytes)
+          << heads << " heads on " << ranks;
+    }
+}
+
 // Strategies that cut tokens send the same for a layer as for its attention: the rest is done where the rows are.
 TEST(LayerVolume, IsThatOfTheAttentionWhereTokensAreCut) {
   for (const auto& [name, block] : {std::pair{"wan2.1-t2v-1.3b", LayerBlock::kWan},
