@@ -66,14 +66,13 @@ CREATE TABLE strategy (
   workload_id INTEGER NOT NULL REFERENCES workload CHECK (typeof(workload_id) = 'integer'),  -- what was asked
   id TEXT NOT NULL UNIQUE CHECK (typeof(id) = 'text'),  -- unique name in this file and in results: usp-2
   name TEXT NOT NULL CHECK (typeof(name) = 'text'),  -- name of the strategy: usp
-  label TEXT NOT NULL CHECK (typeof(label) = 'text'),  -- short name with degrees: usp u4 r2
+  -- short name with the degrees of its layer passes: usp u4 r2, or dbsp u8 / u4 r2 where they differ
+  label TEXT NOT NULL CHECK (typeof(label) = 'text'),
   mode INTEGER NOT NULL CHECK (typeof(mode) = 'integer'),  -- executed, projected or simulated
   device TEXT NOT NULL CHECK (typeof(device) = 'text'),  -- what ranks compute on, run.device: cpu
   backend TEXT NOT NULL CHECK (typeof(backend) = 'text'),  -- what ran the ranks, run.backend: threads
   legal INTEGER NOT NULL CHECK (legal IN (0, 1)),  -- 1 when it can run the workload; problem gives the reason
-  reason TEXT NOT NULL CHECK (typeof(reason) = 'text'),  -- the first problem, empty when legal
-  ulysses INTEGER NOT NULL CHECK (typeof(ulysses) = 'integer'),  -- ranks of a Ulysses group
-  ring INTEGER NOT NULL CHECK (typeof(ring) = 'integer')  -- ranks of a ring
+  reason TEXT NOT NULL CHECK (typeof(reason) = 'text')  -- the first problem, empty when legal
 );
 
 -- The parameters of a strategy, defaults filled in.
@@ -93,14 +92,25 @@ CREATE TABLE strategy_node (
   PRIMARY KEY (strategy_id, rank)
 ) WITHOUT ROWID;
 
--- The groups of ranks that a strategy made, in group order.
+-- How a strategy split its ranks into Ulysses groups and rings. One that decides by the masks has a mesh for each split
+-- that a layer pass ran with.
+CREATE TABLE strategy_mesh (
+  strategy_id INTEGER NOT NULL REFERENCES strategy CHECK (typeof(strategy_id) = 'integer'),  -- strategy
+  mesh INTEGER NOT NULL CHECK (typeof(mesh) = 'integer'),  -- number of the mesh, in the order of first use
+  ulysses INTEGER NOT NULL CHECK (typeof(ulysses) = 'integer'),  -- ranks of a Ulysses group
+  ring INTEGER NOT NULL CHECK (typeof(ring) = 'integer'),  -- ranks of a ring
+  PRIMARY KEY (strategy_id, mesh)
+) WITHOUT ROWID;
+
+-- The groups of ranks of a mesh, in group order.
 CREATE TABLE strategy_group (
   strategy_id INTEGER NOT NULL REFERENCES strategy CHECK (typeof(strategy_id) = 'integer'),  -- strategy
+  mesh INTEGER NOT NULL CHECK (typeof(mesh) = 'integer'),  -- mesh of the strategy
   kind INTEGER NOT NULL CHECK (typeof(kind) = 'integer'),  -- Ulysses group or ring
   group_index INTEGER NOT NULL CHECK (typeof(group_index) = 'integer'),  -- number of the group
   position INTEGER NOT NULL CHECK (typeof(position) = 'integer'),  -- place in the group
   rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- the rank at this place
-  PRIMARY KEY (strategy_id, kind, group_index, position)
+  PRIMARY KEY (strategy_id, mesh, kind, group_index, position)
 ) WITHOUT ROWID;
 
 -- Why a strategy cannot run the workload.
@@ -156,6 +166,7 @@ CREATE TABLE run (
   strategy_id INTEGER NOT NULL REFERENCES strategy CHECK (typeof(strategy_id) = 'integer'),  -- strategy
   layer INTEGER NOT NULL CHECK (typeof(layer) = 'integer'),  -- layer of the model
   denoise_step INTEGER NOT NULL CHECK (typeof(denoise_step) = 'integer'),  -- denoise step
+  mesh INTEGER NOT NULL CHECK (typeof(mesh) = 'integer'),  -- mesh of the strategy that it ran with
   plan_id INTEGER CHECK (typeof(plan_id) IN ('integer', 'null')),  -- what the ranks did
   -- whether compute times were measured or modelled
   compute_source INTEGER NOT NULL CHECK (typeof(compute_source) = 'integer'),

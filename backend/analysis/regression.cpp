@@ -1,5 +1,7 @@
 #include "backend/analysis/regression.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -16,7 +18,13 @@ const StrategyResult* same_strategy(const Comparison& in, const StrategyResult& 
 bool oversubscribed(const StrategyResult& s) { return s.provenance && s.provenance->timing == Timing::kOversubscribed; }
 
 Change change_of(const StrategyResult& before, const StrategyResult& after, double limit) {
-  Change change{before.label, before.makespan_ns, after.makespan_ns, {}, false, ""};
+  // The label of today, and the one before where layers were split otherwise.
+  Change change{before.label == after.label ? after.label : fmt::format("{} (was {})", after.label, before.label),
+                before.makespan_ns,
+                after.makespan_ns,
+                {},
+                false,
+                ""};
   const auto worse = [&](std::string why) {
     change.regression = true;
     change.note = std::move(why);

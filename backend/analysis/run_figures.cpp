@@ -64,6 +64,7 @@ LayerResult layer_result(const StoredRun& run) {
   LayerResult layer;
   layer.layer = record.layer;
   layer.denoise_step = record.denoise_step;
+  layer.mesh = record.mesh;
   if (const auto repeat = median_repeat(run.repeats)) layer.makespan_ns = repeat->makespan_ns;
   layer.density = record.density;
   layer.tiles = record.tiles;

@@ -22,6 +22,7 @@ namespace spscope {
 // One (layer, denoise step) of one strategy.
 struct LayerResult {
   int layer = 0, denoise_step = 0;
+  int mesh = 0;                             // in StrategyRecord::meshes
   std::optional<std::int64_t> makespan_ns;  // of the median repeat
   double density = 0, tiles = 0;
   std::optional<double> imbalance_ratio, barrier_imbalance_ratio, coupled_imbalance_ratio, planned_imbalance_ratio;
@@ -40,6 +41,10 @@ struct StrategyResult : StrategyRecord {
 
   // The first problem of one that is illegal; else "".
   std::string reason() const { return legal() ? "" : problems.front().message; }
+  // Layer passes that ran with a mesh.
+  std::int64_t passes_of_mesh(std::size_t mesh) const {
+    return std::ranges::count(by_layer, static_cast<int>(mesh), &LayerResult::mesh);
+  }
   // A defect of the strategy, and not of what was asked of it: its plan breaks rules, or its outputs are wrong.
   bool failed() const {
     return verify == "failed" || std::ranges::any_of(problems, [](const Problem& p) {
@@ -50,9 +55,10 @@ struct StrategyResult : StrategyRecord {
   std::optional<RunProvenance> provenance;  // absent when nothing ran
   int repeats = 0;                          // of each layer; the fewest
 
-  std::optional<std::int64_t> makespan_ns;         // sum over layers of the median repeat
-  std::optional<std::int64_t> makespan_spread_ns;  // half the interquartile range over repeats of that sum; needs 2 repeats
-  std::optional<std::int64_t> attention_ns;        // the slowest rank's attention kernels
+  std::optional<std::int64_t> makespan_ns;  // sum over layers of the median repeat
+  std::optional<std::int64_t>
+      makespan_spread_ns;                     // half the interquartile range over repeats of that sum; needs 2 repeats
+  std::optional<std::int64_t> attention_ns;   // the slowest rank's attention kernels
   std::optional<std::int64_t> end_to_end_ns;  // scaled to all layers, denoise steps and forward passes of the model
   std::optional<double> speedup;              // against the first legal strategy; never for oversubscribed timing
   std::optional<std::int64_t> bound_ns;       // lower bound of every strategy on this mask and cluster

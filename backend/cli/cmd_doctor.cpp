@@ -86,7 +86,8 @@ void print_findings(CommandContext& context, const std::vector<Finding>& finding
     context.out << fmt::format("{}\n", Json{{"schema_version", 1}, {"findings", list}}.dump(2));
     return;
   }
-  for (const Finding& f : findings) context.out << fmt::format("{} {:<20} {}\n", f.ok ? " " : "!", printable_line(f.name), printable_line(f.value));
+  for (const Finding& f : findings)
+    context.out << fmt::format("{} {:<20} {}\n", f.ok ? " " : "!", printable_line(f.name), printable_line(f.value));
 }
 
 int doctor(CommandContext& context, const std::string& path) {

@@ -84,7 +84,7 @@ void plan_layer_of_job(const Job& job, const LayerOfJob& where, ProgressCount& p
       layer.denoise_step = where.denoise_step;
       layer.density = where.request.executed_mask().mask().density();
       if (const Result<PlannedLayer> planned = try_plan_layer(chosen, where.request, decision))
-        add_layer(results[i], *planned, layer);
+        add_layer(results[i], chosen, *planned, layer);
       else
         refuse(results[i], refusal(chosen, planned.error()));
     }

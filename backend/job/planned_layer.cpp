@@ -42,8 +42,13 @@ std::optional<double> known_imbalance_ratio(const ChosenStrategy& chosen, const 
 
 }  // namespace
 
+RankMesh mesh_of(const Decision& decision) {
+  return {decision.ulysses, decision.ring, decision.ulysses_groups, decision.ring_groups};
+}
+
 PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request, const LayerDecision& decision) {
   PlannedLayer planned;
+  planned.mesh = mesh_of(decision.decision);
   planned.decided = decision.decided;
   const std::int64_t begin = now_ns();
   planned.plan = make_plan(*chosen.strategy, request, chosen.parameters, decision.decision);

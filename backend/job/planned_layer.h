@@ -14,6 +14,7 @@ namespace spscope {
 
 struct PlannedLayer {
   Plan plan;
+  RankMesh mesh;
   std::int64_t planning_ns = 0;  // to decide, to make and to verify the plan
   std::optional<bool> decided;   // LayerDecision::decided
   PlanVolume volume;
@@ -24,6 +25,8 @@ struct PlannedLayer {
   std::vector<std::int64_t> memory_bound_bytes;  // by rank
   std::int64_t parameter_bytes = 0;              // sum over ranks
 };
+
+RankMesh mesh_of(const Decision& decision);
 
 // Throws Error(kPlanInvalid) when the plan breaks a rule: a defect of the strategy, named with the rule; and
 // Error(kPlanTooLarge) when no machine can hold it. REQUIRES: the strategy is legal for the request.

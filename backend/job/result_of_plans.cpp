@@ -37,12 +37,20 @@ StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, c
   result.rank_map = rank_map(job);
   result.problems = chosen.strategy->legal(request, chosen.parameters);
   if (!result.legal()) return result;
-  result.label = strategy_label(*chosen.strategy, decision, chosen.parameters);
-  result.ulysses = decision.ulysses;
-  result.ring = decision.ring;
-  result.ulysses_groups = decision.ulysses_groups;
-  result.ring_groups = decision.ring_groups;
+  number_of_mesh(result, chosen, mesh_of(decision));
   return result;
+}
+
+std::size_t number_of_mesh(StrategyRecord& record, const ChosenStrategy& chosen, const RankMesh& mesh) {
+  std::vector<RankMesh>& meshes = record.meshes;
+  const auto number = static_cast<std::size_t>(std::ranges::find(meshes, mesh) - meshes.begin());
+  if (number < meshes.size()) return number;
+  meshes.push_back(mesh);
+  std::vector<Degrees> degrees;
+  for (const RankMesh& m : meshes)
+    if (std::ranges::find(degrees, Degrees{m.ulysses, m.ring}) == degrees.end()) degrees.push_back({m.ulysses, m.ring});
+  record.label = strategy_label(*chosen.strategy, degrees, chosen.parameters);
+  return number;
 }
 
 void refuse(StrategyResult& result, Problem problem) {
@@ -58,7 +66,8 @@ void refuse(StrategyResult& result, Problem problem) {
   result = std::move(refused);
 }
 
-void add_layer(StrategyResult& result, const PlannedLayer& planned, const LayerResult& layer) {
+void add_layer(StrategyResult& result, const ChosenStrategy& chosen, const PlannedLayer& planned,
+               const LayerResult& layer) {
   add_lists(result.bytes_sent, planned.volume.sent);
   add_lists(result.bytes_sent_intra_node, planned.volume.sent_intra_node);
   add_lists(result.bytes_sent_inter_node, planned.volume.sent_inter_node);
@@ -80,6 +89,7 @@ void add_layer(StrategyResult& result, const PlannedLayer& planned, const LayerR
     result.memory_peak_bytes[r] = std::max(result.memory_peak_bytes[r], planned.memory_bound_bytes[r]);
   result.by_layer.push_back(layer);
   LayerResult& added = result.by_layer.back();
+  added.mesh = static_cast<int>(number_of_mesh(result, chosen, planned.mesh));
   added.tiles = planned.tiles.computed;
   added.imbalance_ratio = planned.imbalance.plain;
   added.barrier_imbalance_ratio = planned.imbalance.barrier;

@@ -8,7 +8,7 @@
 
 namespace spscope {
 
-// The part of a result that is the same for all layers: name, parameters, legality, and the degrees that the strategy
+// The part of a result that is the same for all layers: name, parameters, legality, and the mesh that the strategy
 // decided for the first one.
 StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, const Request& request,
                                  const Decision& decision);
@@ -16,8 +16,12 @@ StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, c
 // Leaves the result what it has without a plan: its name, its parameters and this problem.
 void refuse(StrategyResult& result, Problem problem);
 
+// The number of a mesh in the record. One that is new is added, and the label names its degrees from then on.
+std::size_t number_of_mesh(StrategyRecord& record, const ChosenStrategy& chosen, const RankMesh& mesh);
+
 // Adds one planned layer: lists and counts add up; ratios are means once finish_result() divided them.
-void add_layer(StrategyResult& result, const PlannedLayer& planned, const LayerResult& layer);
+void add_layer(StrategyResult& result, const ChosenStrategy& chosen, const PlannedLayer& planned,
+               const LayerResult& layer);
 void finish_result(StrategyResult& result);
 
 // What the workload is, for the head of every result; its density is left to the caller.

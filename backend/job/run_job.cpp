@@ -26,7 +26,7 @@ struct StoredStrategy {
   std::size_t position;  // in Job::strategies
   StrategyId id;
   bool legal;
-  std::string label;
+  StrategyRecord record;  // whose meshes and label grow while layers are planned
 };
 
 struct RunLayer {
@@ -103,7 +103,7 @@ std::vector<StoredStrategy> store_strategies(const Job& job, StoreWriter* head, 
     StrategyRecord record = describe_strategy(job, job.strategies[i], where.request, decision);
     record.workload_id = workload;
     const StrategyId id = head != nullptr ? head->add_strategy(record) : StrategyId{};
-    stored.push_back({&job.strategies[i], i, id, record.legal(), record.label});
+    stored.push_back({&job.strategies[i], i, id, record.legal(), std::move(record)});
   }
   return stored;
 }
@@ -146,14 +146,26 @@ struct RunningJob {
     together([&] {
       if (target.head != nullptr) target.head->refuse_strategy(strategy.id, refusal(*strategy.chosen, error));
     });
-    note(fmt::format("{} is left out: {}", strategy.label, error.what()));
+    note(fmt::format("{} is left out: {}", strategy.record.label, error.what()));
+  }
+  // The number of a layer pass's mesh, which is stored with the first pass that has it.
+  std::size_t mesh_of(StoredStrategy& strategy, const RankMesh& mesh) {
+    const std::size_t known = strategy.record.meshes.size();
+    const std::size_t number = number_of_mesh(strategy.record, *strategy.chosen, mesh);
+    if (number == known)
+      together([&] {
+        if (target.head != nullptr) target.head->add_mesh(strategy.id, number, mesh, strategy.record.label);
+      });
+    return number;
   }
   // The run of a plan that is about to be timed. When it is executed, a reader of the shards knows it from now on.
-  RunId begin_run(const LayerOfJob& where, const StoredStrategy& strategy, const PlannedLayer& planned) {
+  RunId begin_run(const LayerOfJob& where, const StoredStrategy& strategy, std::size_t mesh,
+                  const PlannedLayer& planned) {
     RunId id{++runs};
     together([&] {
       if (target.head == nullptr) return;
       RunRecord record = begun_run(where, strategy, planned);
+      record.mesh = static_cast<int>(mesh);
       record.plan_id = target.head->add_plan(planned.plan);
       id = target.head->begin_run(record);
       if (target.recorder != nullptr) target.head->checkpoint();
@@ -190,18 +202,18 @@ std::optional<RunLayer> run_strategy(RunningJob& running, const LayerOfJob& wher
   const RunOptions& options = running.options;
   const std::string& id = strategy.chosen->id;
   const auto say = [&](const char* phase) {
-    running.progress.say(phase, static_cast<int>(strategy.position), id, strategy.label);
+    running.progress.say(phase, static_cast<int>(strategy.position), id, strategy.record.label);
   };
   say("plan");
-  Result<PlannedLayer> planned =
-      try_plan_layer(*strategy.chosen, where.request, where.decisions[strategy.position]);
+  Result<PlannedLayer> planned = try_plan_layer(*strategy.chosen, where.request, where.decisions[strategy.position]);
   if (!planned) {
     running.refuse(strategy, planned.error());
     return std::nullopt;
   }
   RunLayer run{&strategy, std::move(*planned), {}, {}, false};
   running.note_size(strategy, run.planned.plan);
-  run.id = running.begin_run(where, strategy, run.planned);
+  const std::size_t mesh = running.mesh_of(strategy, run.planned.mesh);
+  run.id = running.begin_run(where, strategy, mesh, run.planned);
 
   say("run");
   const TimingContext timing{
@@ -218,7 +230,7 @@ std::optional<RunLayer> run_strategy(RunningJob& running, const LayerOfJob& wher
   if (!timed) throw timed.error();
   run.timed = std::move(*timed);
   if (run.timed.verdict == Verdict::kFailed)
-    running.progress.set_cause(fmt::format("the outputs of {} are wrong", strategy.label));
+    running.progress.set_cause(fmt::format("the outputs of {} are wrong", strategy.record.label));
   run.recorded = running.recorded();
 
   if (!options.dump.empty()) dump_outputs(options.dump, job, where, id, run.timed.outputs);

@@ -30,7 +30,26 @@ Json parameters_json(const Parameters& parameters) {
   return object;
 }
 
-Json groups_json(const StrategyResult& s) { return {{"ulysses", s.ulysses_groups}, {"ring", s.ring_groups}}; }
+Json groups_json(const RankMesh& mesh) { return {{"ulysses", mesh.ulysses_groups}, {"ring", mesh.ring_groups}}; }
+
+// The degrees and groups of all layer passes, null where they differ; and every mesh with its layer passes.
+Json resolved_json(const StrategyResult& s) {
+  if (!s.legal()) return nullptr;
+  Json meshes = Json::array();
+  for (std::size_t i = 0; i < s.meshes.size(); ++i)
+    meshes.push_back({{"ulysses", s.meshes[i].ulysses},
+                      {"ring", s.meshes[i].ring},
+                      {"groups", groups_json(s.meshes[i])},
+                      {"layer_passes", s.passes_of_mesh(i)}});
+  Json object{{"ulysses", nullptr}, {"ring", nullptr}, {"rank_map", s.rank_map}, {"groups", nullptr}};
+  if (s.meshes.size() == 1) {
+    object["ulysses"] = s.meshes[0].ulysses;
+    object["ring"] = s.meshes[0].ring;
+    object["groups"] = groups_json(s.meshes[0]);
+  }
+  object["meshes"] = std::move(meshes);
+  return object;
+}
 
 Json problems_json(const std::vector<Problem>& problems) {
   Json list = Json::array();
@@ -57,6 +76,7 @@ Json tensors_json(const StrategyResult& s) {
 Json layer_json(const LayerResult& layer) {
   return {{"layer", layer.layer},
           {"denoise_step", layer.denoise_step},
+          {"mesh", layer.mesh},
           {"makespan_ns", or_null(layer.makespan_ns)},
           {"density", layer.density},
           {"tiles", layer.tiles},
@@ -76,10 +96,7 @@ void add_identity(const StrategyResult& s, Json& object) {
   object["name"] = s.name;
   object["label"] = s.label;
   object["parameters"] = parameters_json(s.parameters);
-  object["resolved"] = nullptr;
-  if (s.legal())
-    object["resolved"] = {
-        {"ulysses", s.ulysses}, {"ring", s.ring}, {"rank_map", s.rank_map}, {"groups", groups_json(s)}};
+  object["resolved"] = resolved_json(s);
   object["legal"] = s.legal();
   object["reason"] = s.legal() ? Json(nullptr) : Json(s.reason());
   object["problems"] = problems_json(s.problems);

@@ -126,10 +126,15 @@ void add_steps(const StrategyResult& s, Section& section) {
   section.blocks.push_back(std::move(table));
 }
 
-// How a layer at a denoise step came out, as it is shown.
-std::vector<Cell> layer_cells(const LayerResult& l) {
+// "u4 r2".
+std::string degrees_text(const RankMesh& mesh) { return fmt::format("u{} r{}", mesh.ulysses, mesh.ring); }
+
+// How a layer at a denoise step came out, as it is shown. Its degrees only where layer passes differ in them.
+std::vector<Cell> layer_cells(const StrategyResult& s, const LayerResult& l) {
+  const bool differ = s.meshes.size() > 1 && l.mesh < std::ssize(s.meshes);
   return {cell(Hint::kCount, l.denoise_step),
           cell(Hint::kCount, l.layer),
+          text_cell(differ ? degrees_text(s.meshes[static_cast<std::size_t>(l.mesh)]) : ""),
           duration_cell(l.makespan_ns),
           cell(Hint::kPercent, l.density),
           text_cell(l.slowest_rank ? fmt::format("rank {}", *l.slowest_rank) : "–"),
@@ -176,12 +181,14 @@ void add_layers(const StrategyResult& s, Section& section) {
   table.caption = std::move(caption);
   table.columns = {{"denoise step"},
                    {"layer"},
+                   text_column("degrees"),
                    {"makespan", "makespan"},
                    {"density", "density"},
                    {"slowest", "compute"},
                    {"imbalance", "imbalance_ratio"},
                    {"coupled", "coupled_imbalance_ratio"}};
-  for (const LayerResult* l : layers) table.rows.push_back({layer_cells(*l)});
+  for (const LayerResult* l : layers) table.rows.push_back({layer_cells(s, *l)});
+  if (s.meshes.size() < 2) drop_empty_columns(table);
   section.blocks.push_back(std::move(table));
 }
 

@@ -63,14 +63,18 @@ std::string groups_text(const std::vector<std::vector<int>>& groups) {
 Table strategy_table(const Comparison& comparison) {
   Table table;
   table.caption = "Parameters as resolved";
-  table.columns = {text_column("strategy"),       text_column("id"),          {"ulysses"}, {"ring"},
-                   text_column("ulysses groups"), text_column("ring groups"), {"repeats"}, {"planning", "planning"}};
+  table.columns = {text_column("strategy"),       text_column("id"),          {"ulysses"},      {"ring"},
+                   text_column("ulysses groups"), text_column("ring groups"), {"layer passes"}, {"repeats"},
+                   {"planning", "planning"}};
   for (const StrategyResult& s : comparison.strategies) {
     if (!s.legal()) continue;
-    table.rows.push_back(
-        {{text_cell(s.label), text_cell(s.id), cell(Hint::kCount, s.ulysses), cell(Hint::kCount, s.ring),
-          text_cell(groups_text(s.ulysses_groups)), text_cell(groups_text(s.ring_groups)),
-          cell(Hint::kCount, s.repeats), duration_cell(s.planning_ns)}});
+    for (std::size_t i = 0; i < s.meshes.size(); ++i) {
+      const RankMesh& mesh = s.meshes[i];
+      table.rows.push_back(
+          {{text_cell(s.label), text_cell(s.id), cell(Hint::kCount, mesh.ulysses), cell(Hint::kCount, mesh.ring),
+            text_cell(groups_text(mesh.ulysses_groups)), text_cell(groups_text(mesh.ring_groups)),
+            cell(Hint::kCount, s.passes_of_mesh(i)), cell(Hint::kCount, s.repeats), duration_cell(s.planning_ns)}});
+    }
   }
   return table;
 }

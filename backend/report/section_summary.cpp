@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "backend/report/conclusion.h"
 #include "backend/report/format.h"
@@ -149,9 +150,12 @@ void add_warnings(const ModeGroup& group, Section& section) {
 void add_uneven_heads(const ModeGroup& group, Section& section) {
   const int heads = group.of->workload.heads;
   std::map<int, std::string> labels;  // by degree
-  for (const StrategyResult* s : group.strategies)
-    if (s->legal() && s->ulysses > 1 && heads % s->ulysses != 0)
-      labels[s->ulysses] += (labels[s->ulysses].empty() ? "" : ", ") + s->label;
+  for (const StrategyResult* s : group.strategies) {
+    std::set<int> uneven;
+    for (const RankMesh& mesh : s->meshes)
+      if (mesh.ulysses > 1 && heads % mesh.ulysses != 0) uneven.insert(mesh.ulysses);
+    for (const int degree : uneven) labels[degree] += (labels[degree].empty() ? "" : ", ") + s->label;
+  }
   for (const auto& [degree, names] : labels) {
     const int more = heads % degree, fewer = degree - more, least = heads / degree;
     section.blocks.push_back(Paragraph{

@@ -59,9 +59,10 @@ void refuse_other_format(const std::string& path) {
   constexpr std::string_view kOthers[] = {".html", ".htm", ".md", ".json", ".csv", ".txt", ".toml", ".npy", ".npz"};
   const std::string ending = std::filesystem::path(path).extension();
   if (std::ranges::find(kOthers, ending) != std::end(kOthers))
-    throw Error(ErrorCode::kOutputPlace, fmt::format("\"{}\" would be an SQLite database that ends in {}", path, ending),
-                "name it FILE.db; make reports and tables of it with: spscope report FILE.db -o REPORT.html, or spscope "
-                "export");
+    throw Error(
+        ErrorCode::kOutputPlace, fmt::format("\"{}\" would be an SQLite database that ends in {}", path, ending),
+        "name it FILE.db; make reports and tables of it with: spscope report FILE.db -o REPORT.html, or spscope "
+        "export");
 }
 
 void check_side_files(const std::string& path) {

@@ -60,6 +60,13 @@ struct WorkloadRecord {
   Dtype dtype = Dtype::kBf16;
 };
 
+// How a strategy splits its ranks: the degrees, and the ranks of each group in group order.
+struct RankMesh {
+  int ulysses = 1, ring = 1;
+  std::vector<std::vector<int>> ulysses_groups = {}, ring_groups = {};
+  friend bool operator==(const RankMesh&, const RankMesh&) = default;
+};
+
 struct StrategyRecord {
   StrategyId strategy_id = {};  // given by the writer
   WorkloadId workload_id = {};
@@ -69,10 +76,8 @@ struct StrategyRecord {
   RunMode mode = RunMode::kExecute;
   std::string device, backend;    // "cpu", "threads"
   std::vector<Problem> problems;  // why it is illegal; empty when it is legal
-  // What the parameters came out as.
-  int ulysses = 1, ring = 1;
-  std::vector<int> rank_map;  // node of each rank
-  std::vector<std::vector<int>> ulysses_groups, ring_groups;
+  std::vector<int> rank_map;      // node of each rank
+  std::vector<RankMesh> meshes;   // that layer passes ran with, in the order of first use; none when it is illegal
 
   bool legal() const { return problems.empty(); }
 };
@@ -81,6 +86,7 @@ struct RunRecord {
   RunId run_id = {};  // given by the writer
   StrategyId strategy_id = {};
   int layer = 0, denoise_step = 0;
+  int mesh = 0;  // in StrategyRecord::meshes
   std::optional<PlanId> plan_id;
   RunProvenance provenance;
   std::int64_t planning_ns = 0;

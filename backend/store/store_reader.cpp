@@ -54,6 +54,7 @@ struct StoreReader::State {
   }
   void read_parameters(StrategyRecord& strategy);
   void read_ranks(StrategyRecord& strategy);
+  void read_meshes(StrategyRecord& strategy);
   void read_problems(StrategyRecord& strategy);
 
   Database db;
@@ -129,17 +130,29 @@ void StoreReader::State::read_ranks(StrategyRecord& strategy) {
     if (nodes.integer(0) != static_cast<std::int64_t>(strategy.rank_map.size())) corrupt("a strategy lacks a rank");
     strategy.rank_map.push_back(nodes.count(1));
   }
+}
+
+void StoreReader::State::read_meshes(StrategyRecord& strategy) {
+  Statement meshes(db, "SELECT mesh, ulysses, ring FROM strategy_mesh WHERE strategy_id = ? ORDER BY mesh");
+  meshes.bind_all(strategy.strategy_id);
+  while (meshes.step()) {
+    if (meshes.count(0) != std::ssize(strategy.meshes)) corrupt("a strategy lacks a mesh");
+    strategy.meshes.push_back({meshes.count(1), meshes.count(2)});
+  }
   Statement members(db,
-                    "SELECT kind, group_index, position, rank FROM strategy_group WHERE strategy_id = ? "
-                    "ORDER BY kind, group_index, position");
+                    "SELECT mesh, kind, group_index, position, rank FROM strategy_group WHERE strategy_id = ? "
+                    "ORDER BY mesh, kind, group_index, position");
   members.bind_all(strategy.strategy_id);
   while (members.step()) {
-    auto& groups = members.integer(0, 0, 1) == 0 ? strategy.ulysses_groups : strategy.ring_groups;
-    const auto group = static_cast<std::size_t>(members.count(1)),
-               position = static_cast<std::size_t>(members.count(2));
+    const auto mesh = static_cast<std::size_t>(members.count(0));
+    if (mesh >= strategy.meshes.size()) corrupt("a group is of no mesh");
+    RankMesh& of = strategy.meshes[mesh];
+    auto& groups = members.integer(1, 0, 1) == 0 ? of.ulysses_groups : of.ring_groups;
+    const auto group = static_cast<std::size_t>(members.count(2)),
+               position = static_cast<std::size_t>(members.count(3));
     if (group == groups.size()) groups.emplace_back();
     if (group + 1 != groups.size() || position != groups.back().size()) corrupt("a strategy lacks a group");
-    groups.back().push_back(members.count(3));
+    groups.back().push_back(members.count(4));
   }
 }
 
@@ -158,8 +171,8 @@ void StoreReader::State::read_problems(StrategyRecord& strategy) {
 
 std::vector<StrategyRecord> StoreReader::strategies() const {
   Statement rows(state_->db,
-                 "SELECT strategy_id, workload_id, id, name, label, mode, device, backend, ulysses, ring, legal FROM "
-                 "strategy ORDER BY strategy_id");
+                 "SELECT strategy_id, workload_id, id, name, label, mode, device, backend, legal FROM strategy "
+                 "ORDER BY strategy_id");
   std::vector<StrategyRecord> strategies;
   while (rows.step()) {
     StrategyRecord& s = strategies.emplace_back();
@@ -171,12 +184,11 @@ std::vector<StrategyRecord> StoreReader::strategies() const {
     s.mode = State::number(rows, 5, RunMode::kSimulate);
     s.device = rows.text(6);
     s.backend = rows.text(7);
-    s.ulysses = rows.count(8);
-    s.ring = rows.count(9);
     state_->read_parameters(s);
     state_->read_ranks(s);
+    state_->read_meshes(s);
     state_->read_problems(s);
-    if (rows.flag(10) != s.legal()) state_->corrupt("a strategy is illegal without a problem, or legal with one");
+    if (rows.flag(8) != s.legal()) state_->corrupt("a strategy is illegal without a problem, or legal with one");
   }
   return strategies;
 }
@@ -185,7 +197,7 @@ std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
   Statement rows(state_->db,
                  "SELECT run_id, layer, denoise_step, plan_id, compute_source, network_source, timing, planning_ns,"
                  " density, tiles, tiles_redundant, moved_fraction, parameter_bytes, bound_ns, planned_imbalance_ratio,"
-                 " decided, verdict, max_error, error_metric, finished FROM run WHERE strategy_id = ? ORDER BY "
+                 " decided, verdict, max_error, error_metric, finished, mesh FROM run WHERE strategy_id = ? ORDER BY "
                  "denoise_step, layer");
   rows.bind_all(strategy);
   std::vector<RunRecord> runs;
@@ -212,6 +224,7 @@ std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
     if (!rows.is_null(17)) r.max_error = rows.real(17);
     r.error_metric = rows.text(18);
     r.finished = rows.flag(19);
+    r.mesh = rows.count(20);
   }
   return runs;
 }

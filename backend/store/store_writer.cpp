@@ -69,6 +69,17 @@ struct StoreWriter::State {
     return known != statements.end() ? known->second : statements.try_emplace(sql, *db, sql).first->second;
   }
 
+  void add_mesh(StrategyId strategy, std::size_t number, const RankMesh& mesh) {
+    statement("INSERT INTO strategy_mesh (strategy_id, mesh, ulysses, ring) VALUES (?, ?, ?, ?)")
+        .run(strategy, number, mesh.ulysses, mesh.ring);
+    Statement& member = statement(
+        "INSERT INTO strategy_group (strategy_id, mesh, kind, group_index, position, rank) VALUES (?, ?, ?, ?, ?, ?)");
+    const std::vector<std::vector<int>>* kinds[] = {&mesh.ulysses_groups, &mesh.ring_groups};
+    for (int kind = 0; kind < 2; ++kind)
+      for (std::size_t group = 0; group < kinds[kind]->size(); ++group)
+        for (std::size_t position = 0; position < (*kinds[kind])[group].size(); ++position)
+          member.run(strategy, number, kind, group, position, (*kinds[kind])[group][position]);
+  }
   void add_problem(StrategyId strategy, std::size_t ordinal, const Problem& p) {
     statement(
         "INSERT INTO problem (strategy_id, ordinal, code, field, message, hint, file, line, line_column) "
@@ -130,10 +141,10 @@ WorkloadId StoreWriter::add_workload(const WorkloadRecord& w) {
 StrategyId StoreWriter::add_strategy(const StrategyRecord& s) {
   state_
       ->statement(
-          "INSERT INTO strategy (workload_id, id, name, label, mode, device, backend, legal, reason, ulysses, ring) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+          "INSERT INTO strategy (workload_id, id, name, label, mode, device, backend, legal, reason) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .run(s.workload_id, s.id, s.name, s.label, s.mode, s.device, s.backend, s.legal(),
-           s.legal() ? std::string() : s.problems.front().message, s.ulysses, s.ring);
+           s.legal() ? std::string() : s.problems.front().message);
   const StrategyId key{state_->db->last_insert_id()};
   for (const auto& [name, value] : s.parameters.values())
     state_->statement("INSERT INTO strategy_parameter (strategy_id, name, kind, value) VALUES (?, ?, ?, ?)")
@@ -141,16 +152,14 @@ StrategyId StoreWriter::add_strategy(const StrategyRecord& s) {
   for (std::size_t rank = 0; rank < s.rank_map.size(); ++rank)
     state_->statement("INSERT INTO strategy_node (strategy_id, rank, node) VALUES (?, ?, ?)")
         .run(key, rank, s.rank_map[rank]);
-  const std::vector<std::vector<int>>* kinds[] = {&s.ulysses_groups, &s.ring_groups};
-  for (int kind = 0; kind < 2; ++kind)
-    for (std::size_t group = 0; group < kinds[kind]->size(); ++group)
-      for (std::size_t position = 0; position < (*kinds[kind])[group].size(); ++position)
-        state_
-            ->statement(
-                "INSERT INTO strategy_group (strategy_id, kind, group_index, position, rank) VALUES (?, ?, ?, ?, ?)")
-            .run(key, kind, group, position, (*kinds[kind])[group][position]);
+  for (std::size_t i = 0; i < s.meshes.size(); ++i) state_->add_mesh(key, i, s.meshes[i]);
   for (std::size_t i = 0; i < s.problems.size(); ++i) state_->add_problem(key, i, s.problems[i]);
   return key;
+}
+
+void StoreWriter::add_mesh(StrategyId strategy, std::size_t number, const RankMesh& mesh, const std::string& label) {
+  state_->add_mesh(strategy, number, mesh);
+  state_->statement("UPDATE strategy SET label = ? WHERE strategy_id = ?").run(label, strategy);
 }
 
 void StoreWriter::refuse_strategy(StrategyId strategy, const Problem& problem) {
@@ -187,10 +196,10 @@ RunId StoreWriter::add_run(const RunRecord& run) {
 RunId StoreWriter::begin_run(const RunRecord& r) {
   state_
       ->statement(
-          "INSERT INTO run (strategy_id, layer, denoise_step, plan_id, compute_source, network_source, timing, "
+          "INSERT INTO run (strategy_id, layer, denoise_step, mesh, plan_id, compute_source, network_source, timing, "
           "planning_ns, density, tiles, tiles_redundant, moved_fraction, parameter_bytes, verdict, error_metric, "
-          "finished) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', 0)")
-      .run(r.strategy_id, r.layer, r.denoise_step, r.plan_id, r.provenance.compute, r.provenance.network,
+          "finished) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', 0)")
+      .run(r.strategy_id, r.layer, r.denoise_step, r.mesh, r.plan_id, r.provenance.compute, r.provenance.network,
            r.provenance.timing);
   return RunId{state_->db->last_insert_id()};
 }

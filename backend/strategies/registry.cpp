@@ -43,10 +43,14 @@ Plan make_plan(const Strategy& strategy, const Request& request, const Parameter
   return builder.take();
 }
 
-std::string strategy_label(const Strategy& strategy, const Decision& decision, const Parameters& parameters) {
+std::string strategy_label(const Strategy& strategy, std::span<const Degrees> degrees, const Parameters& parameters) {
   std::string label(strategy.name);
-  if (decision.ulysses > 1) label += fmt::format(" u{}", decision.ulysses);
-  if (decision.ring > 1) label += fmt::format(" r{}", decision.ring);
+  for (std::size_t i = 0; i < degrees.size(); ++i) {
+    const auto [ulysses, ring] = degrees[i];
+    if (i > 0) label += " /";
+    if (ulysses > 1 || (ring == 1 && degrees.size() > 1)) label += fmt::format(" u{}", ulysses);
+    if (ring > 1) label += fmt::format(" r{}", ring);
+  }
   for (const Parameter& row : strategy.parameters()) {
     const ParameterValue& value =
         parameters.has(row.name) ? parameters.values().find(row.name)->second : row.default_value;

@@ -53,8 +53,13 @@ Plan make_plan(const Strategy& strategy, const Request& request, const Parameter
 Plan make_plan(const Strategy& strategy, const Request& request, const Parameters& parameters,
                const Decision& decision);
 
-// Short name of a choice for tables: "usp u4 r2", with the parameters that differ from their defaults.
-std::string strategy_label(const Strategy& strategy, const Decision& decision, const Parameters& parameters);
+struct Degrees {
+  int ulysses = 1, ring = 1;
+  friend bool operator==(const Degrees&, const Degrees&) = default;
+};
+// Short name of a choice for tables: "usp u4 r2", with the parameters that differ from their defaults. Layers that
+// decided differently are all named: "dbsp u8 / u4 r2".
+std::string strategy_label(const Strategy& strategy, std::span<const Degrees> degrees, const Parameters& parameters);
 
 // Fills request.outputs with what the plan `single` computes. Call once the masks and kernels are set.
 void define_outputs(Request& request);

@@ -50,6 +50,8 @@ DELETE FROM strategy WHERE legal = (strategy_id IN (SELECT strategy_id FROM prob
 DELETE FROM strategy WHERE workload_id NOT IN (SELECT workload_id FROM workload);
 DELETE FROM strategy_parameter WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
 DELETE FROM strategy_node WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
+DELETE FROM strategy_mesh WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
+DELETE FROM strategy_group WHERE (strategy_id, mesh) NOT IN (SELECT strategy_id, mesh FROM strategy_mesh);
 DELETE FROM strategy_group WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
 DELETE FROM problem WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
 DELETE FROM plan_op WHERE plan_id NOT IN (SELECT plan_id FROM plan);
@@ -58,6 +60,7 @@ DELETE FROM mask_place WHERE mask_id NOT IN (SELECT mask_id FROM mask);
 DELETE FROM mask_place WHERE workload_id NOT IN (SELECT workload_id FROM workload);
 DELETE FROM mask_thumbnail WHERE mask_id NOT IN (SELECT mask_id FROM mask);
 DELETE FROM run WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
+DELETE FROM run WHERE (strategy_id, mesh) NOT IN (SELECT strategy_id, mesh FROM strategy_mesh);
 DELETE FROM rank_usage WHERE run_id NOT IN (SELECT run_id FROM run);
 DELETE FROM traffic WHERE run_id NOT IN (SELECT run_id FROM run);
 DELETE FROM repeat WHERE run_id NOT IN (SELECT run_id FROM run);

@@ -52,7 +52,7 @@ class StoredComparison : public ::testing::Test {
     strategy.id = id;
     strategy.name = "ring";
     strategy.label = "ring r2";
-    strategy.ring = 2;
+    strategy.meshes = {{1, 2}};
     strategy.mode = RunMode::kProject;
     RunRecord run;
     run.strategy_id = writer.add_strategy(strategy);

@@ -32,6 +32,14 @@ TEST(Regression, SlowerThanTheLimitAndTheSpreadCounts) {
   EXPECT_DOUBLE_EQ(*change.slower_by, 0.06);
 }
 
+// The name is that of the file which the change leads to.
+TEST(Regression, NamesTheStrategyAsItIsNow) {
+  Comparison now = before();
+  EXPECT_EQ(changes(before(), now, 0.05).at(0).label, "ring r2");
+  now.strategies[0].label = "ring r4";
+  EXPECT_EQ(changes(before(), now, 0.05).at(0).label, "ring r4 (was ring r2)");
+}
+
 TEST(Regression, ExactlyTheLimitDoesNotCount) { EXPECT_FALSE(after(105, 3, 0.05).regression); }
 
 TEST(Regression, WithinTheLargerSpreadDoesNotCount) {

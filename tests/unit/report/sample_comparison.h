@@ -44,9 +44,7 @@ inline LayerResult sample_layer(std::int64_t makespan_ns, double imbalance, doub
 inline StrategyResult sample_ulysses() {
   StrategyResult s = sample_strategy("ulysses", "ulysses u4");
   s.parameters.set("ranks", std::string("contiguous"));
-  s.ulysses = 4;
-  s.ulysses_groups = {{0, 1, 2, 3}};
-  s.ring_groups = {{0}, {1}, {2}, {3}};
+  s.meshes = {{4, 1, {{0, 1, 2, 3}}, {{0}, {1}, {2}, {3}}}};
   s.makespan_ns = 61'200'000;
   s.makespan_spread_ns = 400'000;
   s.attention_ns = 57'000'000;
@@ -74,9 +72,7 @@ inline StrategyResult sample_ulysses() {
 
 inline StrategyResult sample_ring() {
   StrategyResult s = sample_strategy("ring", "ring r4");
-  s.ring = 4;
-  s.ulysses_groups = {{0}, {1}, {2}, {3}};
-  s.ring_groups = {{0, 1, 2, 3}};
+  s.meshes = {{1, 4, {{0}, {1}, {2}, {3}}, {{0, 1, 2, 3}}}};
   s.makespan_ns = 58'800'000;
   s.makespan_spread_ns = 500'000;
   s.attention_ns = 48'000'000;
@@ -106,9 +102,7 @@ inline StrategyResult sample_ring() {
 
 inline StrategyResult sample_usp() {
   StrategyResult s = sample_strategy("usp", "usp u2 r2");
-  s.ulysses = s.ring = 2;
-  s.ulysses_groups = {{0, 1}, {2, 3}};
-  s.ring_groups = {{0, 2}, {1, 3}};
+  s.meshes = {{2, 2, {{0, 1}, {2, 3}}, {{0, 2}, {1, 3}}}};
   s.makespan_ns = 47'000'000;
   s.makespan_spread_ns = 300'000;
   s.attention_ns = 44'000'000;

@@ -54,11 +54,10 @@ TEST_F(Store, KeepsStrategies) {
   const std::vector<StrategyRecord> strategies = StoreReader(path_).strategies();
   ASSERT_EQ(strategies.size(), 2u);
   const StrategyRecord &s = strategies[0], expected = sample_strategy(s.workload_id);
-  EXPECT_EQ(std::tie(s.id, s.name, s.label, s.parameters, s.mode, s.device, s.backend, s.ulysses, s.ring),
+  EXPECT_EQ(std::tie(s.id, s.name, s.label, s.parameters, s.mode, s.device, s.backend),
             std::tie(expected.id, expected.name, expected.label, expected.parameters, expected.mode, expected.device,
-                     expected.backend, expected.ulysses, expected.ring));
-  EXPECT_EQ(std::tie(s.rank_map, s.ulysses_groups, s.ring_groups),
-            std::tie(expected.rank_map, expected.ulysses_groups, expected.ring_groups));
+                     expected.backend));
+  EXPECT_EQ(std::tie(s.rank_map, s.meshes), std::tie(expected.rank_map, expected.meshes));
   EXPECT_TRUE(s.legal());
   ASSERT_EQ(strategies[1].problems.size(), 1u);
   const Problem& problem = strategies[1].problems[0];
@@ -74,9 +73,10 @@ TEST_F(Store, KeepsRuns) {
   const std::vector<RunRecord> runs = reader.runs(reader.strategies()[0].strategy_id);
   ASSERT_EQ(runs.size(), 1u);
   const RunRecord &r = runs[0], expected = sample_run(r.strategy_id, *r.plan_id);
-  EXPECT_EQ(std::tie(r.layer, r.denoise_step, r.provenance, r.planning_ns, r.density, r.tiles, r.tiles_redundant),
-            std::tie(expected.layer, expected.denoise_step, expected.provenance, expected.planning_ns, expected.density,
-                     expected.tiles, expected.tiles_redundant));
+  EXPECT_EQ(
+      std::tie(r.layer, r.denoise_step, r.mesh, r.provenance, r.planning_ns, r.density, r.tiles, r.tiles_redundant),
+      std::tie(expected.layer, expected.denoise_step, expected.mesh, expected.provenance, expected.planning_ns,
+               expected.density, expected.tiles, expected.tiles_redundant));
   EXPECT_EQ(
       std::tie(r.moved_fraction, r.parameter_bytes, r.bound_ns, r.planned_imbalance_ratio, r.decided, r.verdict,
                r.max_error, r.error_metric),

@@ -114,16 +114,14 @@ inline StrategyRecord sample_strategy(WorkloadId workload) {
   s.parameters.set("order", std::string("cyclic"));
   s.parameters.set("share", 0.1);
   s.parameters.set("overlap", true);
-  s.ulysses = 2, s.ring = 2;
   s.rank_map = {0, 0, 1, 1};
-  s.ulysses_groups = {{0, 1}, {2, 3}};
-  s.ring_groups = {{0, 2}, {1, 3}};
+  s.meshes = {{4, 1, {{0, 1, 2, 3}}, {{0}, {1}, {2}, {3}}}, {2, 2, {{0, 1}, {2, 3}}, {{0, 2}, {1, 3}}}};
   return s;
 }
 
 inline RunRecord sample_run(StrategyId strategy, PlanId plan) {
   RunRecord r;
-  r.strategy_id = strategy, r.layer = 3, r.denoise_step = 1, r.plan_id = plan;
+  r.strategy_id = strategy, r.layer = 3, r.denoise_step = 1, r.mesh = 1, r.plan_id = plan;
   r.provenance = {Source::kMeasured, Source::kModelled, Timing::kOversubscribed};
   r.planning_ns = 1234, r.density = 0.5, r.tiles = 17.25, r.tiles_redundant = 1.5, r.moved_fraction = 0.75;
   r.parameter_bytes = 99, r.bound_ns = 4321, r.planned_imbalance_ratio = 1.125, r.decided = true;

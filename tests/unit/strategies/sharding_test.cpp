@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace spscope {
 namespace {
 
@@ -66,7 +68,8 @@ TEST(Label, TellsChoicesApart) {
     const Strategy& strategy = *find_strategy(name);
     Parameters p(strategy.parameters());
     for (const auto& [key, value] : values) p.set(key, value);
-    return strategy_label(strategy, strategy.decide(request, p), p);
+    const Decision decision = strategy.decide(request, p);
+    return strategy_label(strategy, std::array{Degrees{decision.ulysses, decision.ring}}, p);
   };
   EXPECT_EQ(label("ring", {{"order", std::string("cyclic")}}), "ring r4 cyclic");
   EXPECT_EQ(label("dbsp", {{"ulysses", std::int64_t{2}}}), "dbsp u2 r2");

@@ -1,4 +1,5 @@
-// A strategy whose plan breaks a rule is refused, and the others run to their end.
+// Strategies that differ from layer to layer: one whose plan breaks a rule is refused, and the others run to their end;
+// one that splits its ranks differently says so for each layer pass.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,13 +24,13 @@ Strategy broken_from(int denoise_step) {
   return strategy;
 }
 
-// `broken` and `ring` over two denoise steps of one layer, simulated, and what the file says of them.
-Comparison run(const TemporaryFolder& folder, const Strategy& broken, std::vector<std::string>& notes) {
+// `first` and `ring` over two denoise steps of one layer, simulated, and what the file says of them.
+Comparison run(const TemporaryFolder& folder, const Strategy& first, std::vector<std::string>& notes) {
   JobFlags flags;
-  flags.strategies = {"ulysses", "ring"};
+  flags.strategies = {std::string(first.name), "ring"};
   flags.settings = {"run.mode=simulate", "run.denoise_steps=2", "cluster.ranks=2"};
   Job job = load_job(flags);
-  job.strategies[0].strategy = &broken;
+  job.strategies[0].strategy = &first;
   {
     StoreWriter head(folder / "run.db", {});
     RunOptions options;
@@ -40,7 +41,7 @@ Comparison run(const TemporaryFolder& folder, const Strategy& broken, std::vecto
   return compare_store(StoreReader(folder / "run.db")).front();
 }
 
-TEST(RefusedStrategy, DoesNotStopTheOthers) {
+TEST(VaryingStrategy, ThatHasNoPlanDoesNotStopTheOthers) {
   for (const int first : {0, 1}) {
     const TemporaryFolder folder;
     const Strategy broken = broken_from(first);
@@ -58,6 +59,28 @@ TEST(RefusedStrategy, DoesNotStopTheOthers) {
     EXPECT_TRUE(ring.makespan_ns);
     EXPECT_THAT(notes, ::testing::Contains(::testing::HasSubstr("is left out"))) << first;
   }
+}
+
+int decisions = 0;
+
+TEST(VaryingStrategy, NamesTheDegreesOfEachLayerPass) {
+  Strategy alternating = *find_strategy("usp");
+  alternating.decide = [](const Request& request, const Parameters&) {
+    Parameters parameters(find_strategy("usp")->parameters());
+    parameters.set(decisions++ % 2 == 0 ? "ulysses" : "ring", std::int64_t{2});
+    return find_strategy("usp")->decide(request, parameters);
+  };
+  const TemporaryFolder folder;
+  std::vector<std::string> notes;
+  const StrategyResult usp = run(folder, alternating, notes).strategies.at(0);
+  EXPECT_EQ(usp.label, "usp u2 / r2");
+  ASSERT_EQ(usp.meshes.size(), 2U);
+  EXPECT_EQ(usp.meshes[0].ulysses_groups, (std::vector<std::vector<int>>{{0, 1}}));
+  EXPECT_EQ(usp.meshes[1].ring_groups, (std::vector<std::vector<int>>{{0, 1}}));
+  ASSERT_EQ(usp.by_layer.size(), 2U);
+  EXPECT_EQ(usp.by_layer[0].mesh, 0);
+  EXPECT_EQ(usp.by_layer[1].mesh, 1);
+  EXPECT_EQ(usp.passes_of_mesh(1), 1);
 }
 
 }  // namespace
