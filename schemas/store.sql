@@ -33,7 +33,8 @@ CREATE TABLE machine_fact (
 -- What was asked of the strategies. Strategies of one workload can be compared.
 CREATE TABLE workload (
   workload_id INTEGER PRIMARY KEY,  -- key
-  config_toml TEXT NOT NULL CHECK (typeof(config_toml) = 'text'),  -- the whole config, every default filled in
+  -- the whole config, every default filled in and input paths absolute: it can be run again
+  config_toml TEXT NOT NULL CHECK (typeof(config_toml) = 'text'),
   config_hash TEXT NOT NULL CHECK (typeof(config_hash) = 'text'),  -- hash of config_toml, in hexadecimal
   -- every number of network and kernel cost that modelled times rest on
   cluster_toml TEXT NOT NULL CHECK (typeof(cluster_toml) = 'text'),

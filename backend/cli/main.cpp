@@ -27,18 +27,13 @@ namespace {
 
 bool is_terminal(int descriptor) { return isatty(descriptor) != 0; }
 
-// Whether escape sequences may be written: to a terminal that knows them, unless the user forbids colours
-// (no-color.org). mpirun gives each process a pseudo terminal, whose output it may write to a file.
+// Whether escape sequences may be written: to a terminal that knows them. mpirun gives each process a pseudo terminal,
+// whose output it may write to a file.
 bool takes_escapes(int descriptor) {
-  const char* terminal = std::getenv("TERM");
-  const bool is_dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
-  return is_terminal(descriptor) && !is_dumb && !started_by_mpi();
+  return is_terminal(descriptor) && !terminal_is_dumb() && !started_by_mpi();
 }
 
-bool takes_colors(int descriptor) {
-  const char* forbidden = std::getenv("NO_COLOR");
-  return takes_escapes(descriptor) && (forbidden == nullptr || *forbidden == '\0');
-}
+bool takes_colors(int descriptor) { return takes_escapes(descriptor) && !colors_are_forbidden(); }
 
 constexpr std::int64_t kLeastMaxMemoryBytes = 1 << 20, kMostMaxMemoryBytes = std::int64_t{1} << 50;
 

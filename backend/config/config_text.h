@@ -48,6 +48,11 @@ Result<LoadedConfig> load_config(const std::string& path, std::span<const std::s
 
 // Every key with its value, in the order of config_fields(): a config file that reads back as an equal config.
 std::string to_toml(const RunConfig& config);
+// The same run for a config file in any folder: input paths are absolute, and beside a mask file the keys of the
+// pattern are left out.
+std::string runnable_toml(RunConfig config);
+// Those keys: "mask.density", ...
+std::span<const std::string_view> keys_unused_beside_mask_file();
 // 16 hex digits. Equal for configs that mean the same run: independent of key order and of where results go. Keys at
 // their default do not enter, so a new key leaves all old hashes as they are; a default never changes.
 std::string config_hash(const RunConfig& config);

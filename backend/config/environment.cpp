@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
+#include <string_view>
 
 namespace spscope {
 
@@ -31,6 +32,16 @@ bool first_of_others() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
     if (const char* value = std::getenv(name)) return std::atoi(value) == 0;
   return true;
+}
+
+bool terminal_is_dumb() {
+  const char* const terminal = std::getenv("TERM");
+  return terminal != nullptr && std::string_view(terminal) == "dumb";
+}
+
+bool colors_are_forbidden() {
+  const char* const forbidden = std::getenv("NO_COLOR");
+  return forbidden != nullptr && *forbidden != '\0';
 }
 
 bool has_program(const std::string& name) {

@@ -17,6 +17,11 @@ bool started_beside_others();
 // Whether this is rank 0 of the processes that were started together; true when its rank is unknown.
 bool first_of_others();
 
+// Whether $TERM says that the terminal knows no escape sequences.
+bool terminal_is_dumb();
+// Whether the user asks for output without colours: $NO_COLOR is set and not empty (no-color.org).
+bool colors_are_forbidden();
+
 // Whether a program of this name is on the $PATH.
 bool has_program(const std::string& name);
 

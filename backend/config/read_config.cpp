@@ -99,6 +99,15 @@ void suggest_parameters(std::vector<Problem>& problems, std::span<const std::str
 
 constexpr std::string_view kOverride = "--set ";
 
+}  // namespace
+
+std::span<const std::string_view> keys_unused_beside_mask_file() {
+  static constexpr std::string_view kKeys[] = {"mask.density", "mask.pattern", "mask.seed"};
+  return kKeys;
+}
+
+namespace {
+
 // Keys that choose a pattern's blocks have no effect beside a mask file. A --set of the file alone replaces the mask of
 // the config, whatever that was.
 std::vector<Problem> unused_beside_mask_file(const ReadConfig& read) {
@@ -106,7 +115,8 @@ std::vector<Problem> unused_beside_mask_file(const ReadConfig& read) {
   const auto file = read.places.find("mask.file");
   if (file == read.places.end() || read.config.mask.file.empty()) return problems;
   const bool replaces = file->second.file.starts_with(kOverride);
-  for (const std::string field : {"mask.density", "mask.pattern", "mask.seed"}) {
+  for (const std::string_view key : keys_unused_beside_mask_file()) {
+    const std::string field(key);
     const auto place = read.places.find(field);
     const bool is_typed = place != read.places.end() && place->second.file.starts_with(kOverride);
     if (place == read.places.end() || (replaces && !is_typed)) continue;

@@ -1,6 +1,10 @@
 // Writing a config as canonical TOML, and its hash.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <span>
+
 #include "backend/config/config_fields.h"
 #include "backend/config/config_text.h"
 #include "backend/config/toml_text.h"
@@ -40,6 +44,12 @@ std::string fields_toml(const RunConfig& config, Keep&& keep) {
   return text;
 }
 
+template <typename Keep>
+std::string config_toml(const RunConfig& config, Keep&& keep) {
+  return fields_toml(config, keep) + parameter_sections("mask", config.pattern_parameters) +
+         parameter_sections("strategy", config.strategy_parameters);
+}
+
 // FNV-1a: stable over machines and versions, which std::hash is not.
 std::uint64_t fnv1a(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325u;
@@ -50,18 +60,27 @@ std::uint64_t fnv1a(std::string_view text) {
 }  // namespace
 
 std::string to_toml(const RunConfig& config) {
-  return fields_toml(config, [](const FieldRow&) { return true; }) +
-         parameter_sections("mask", config.pattern_parameters) +
-         parameter_sections("strategy", config.strategy_parameters);
+  return config_toml(config, [](const FieldRow&) { return true; });
+}
+
+std::string runnable_toml(RunConfig config) {
+  for (const FieldRow& row : config_fields()) {
+    if (row.role != FieldRole::kInputPath) continue;
+    std::string& path = *std::get<std::string*>(row.ref(config));
+    if (!path.empty()) path = std::filesystem::absolute(input_path(config, path)).lexically_normal().string();
+  }
+  const bool from_file = !config.mask.file.empty();
+  const std::span<const std::string_view> unused = keys_unused_beside_mask_file();
+  return config_toml(
+      config, [&](const FieldRow& row) { return !from_file || std::ranges::find(unused, row.name) == unused.end(); });
 }
 
 std::string config_hash(const RunConfig& config) {
   const RunConfig defaults;
-  const std::string text = fields_toml(config, [&](const FieldRow& row) {
+  const std::string text = config_toml(config, [&](const FieldRow& row) {
     return row.role != FieldRole::kOutputPath && field_toml(row, config) != field_toml(row, defaults);
   });
-  return fmt::format("{:016x}", fnv1a(text + parameter_sections("mask", config.pattern_parameters) +
-                                      parameter_sections("strategy", config.strategy_parameters)));
+  return fmt::format("{:016x}", fnv1a(text));
 }
 
 }  // namespace spscope

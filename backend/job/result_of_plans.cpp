@@ -131,7 +131,7 @@ Workload describe_workload(const Job& job, const Request& request, const std::st
   workload.nodes = job.cluster.nodes;
   workload.gpus_per_node = job.cluster.gpus_per_node;
   workload.data_parallel = job.cluster.dp;
-  workload.config_toml = to_toml(job.config);
+  workload.config_toml = runnable_toml(job.config);
   workload.config_hash = config_hash(job.config);
   workload.cluster_toml = cluster_toml(job.cluster.preset);
   return workload;

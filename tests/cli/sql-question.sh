@@ -4,12 +4,13 @@
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
 expect_exit 0 run "${small[@]}" -s ulysses -s ring --set cluster.ranks=3 --set run.repeats=3 -o kept.db
-expect_exit 0 sql kept.db 'SELECT id, ulysses, ring FROM strategy ORDER BY id'
+question='SELECT id, m.ulysses, m.ring FROM strategy JOIN strategy_mesh m USING (strategy_id) ORDER BY id'
+expect_exit 0 sql kept.db "$question"
 expect_out 'ring' 'ulysses'
-expect_exit 0 sql kept.db 'SELECT id, ulysses, ring FROM strategy ORDER BY id' --csv
+expect_exit 0 sql kept.db "$question" --csv
 printf 'id,ulysses,ring\r\nring,1,3\r\nulysses,3,1\r\n' | cmp - "$out" || fail "the CSV differs"
 expect_exit 0 sql kept.db 'SELECT sum(bytes_sent_intra_node) FROM rank_usage' --json
-expect_json 'd["rows"] == [["27216"]] or int(d["rows"][0][0]) > 0' 'd["truncated"] is False'
+expect_json 'd["rows"][0][0] > 0' 'd["truncated"] is False'
 for view in "$SOURCE_DIR"/schemas/views/*.sql; do
   expect_exit 0 sql kept.db "SELECT * FROM $(basename "$view" .sql)" --csv
 done
@@ -18,10 +19,10 @@ done
 expect_exit 0 sql kept.db "SELECT count(*) > 0, count(*) = sum(p.begin_ns IS w.begin_ns AND p.end_ns IS w.end_ns AND ranks = 3)
   FROM repeat p LEFT JOIN (SELECT run_id, repeat, sum(ranks) AS ranks, min(begin_ns) AS begin_ns, max(end_ns) AS end_ns
   FROM rank_repeat GROUP BY 1, 2) w USING (run_id, repeat)" --json
-expect_json 'd["rows"] == [["1", "1"]]'
+expect_json 'd["rows"] == [[1, 1]]'
 expect_exit 0 sql kept.db "SELECT count(*) > 0, sum(n <> 1 OR repeat IS NULL) FROM
   (SELECT repeat, count(*) AS n FROM event GROUP BY run_id, repeat, op_id)" --json
-expect_json 'd["rows"] == [["1", "0"]]'
+expect_json 'd["rows"] == [[1, 0]]'
 
 # Of a long value a table shows the beginning, at once; CSV and JSON give the whole.
 long="SELECT printf('%.*c', 8000000, 'x') AS text, zeroblob(2000000) AS bytes"

@@ -44,7 +44,7 @@ class Exports(unittest.TestCase):
     def ask(cls, sql):
         done = spscope("sql", cls.stored, sql, "--json")
         assert done.returncode == 0, done.stderr
-        answer = json.loads(done.stdout)
+        answer = json.loads(done.stdout, parse_int=str, parse_float=str)
         assert not answer["truncated"]
         return answer["columns"], answer["rows"]
 

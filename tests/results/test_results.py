@@ -208,7 +208,7 @@ class Results(unittest.TestCase):
         rows = list(csv.reader(io.StringIO(self.done("sql", self.store, query, "--csv").stdout)))
         self.assertEqual(rows[1], ["ulysses", "1", "", 'a,"b'])
         answer = json.loads(self.done("sql", self.store, query, "--json").stdout)
-        self.assertEqual(answer["rows"][0], ["ulysses", "1", None, 'a,"b'])
+        self.assertEqual(answer["rows"][0], ["ulysses", 1, None, 'a,"b'])
         self.assertEqual((answer["columns"][0], answer["truncated"]), ("id", False))
 
     def test_sql_only_reads(self):

@@ -39,9 +39,9 @@ class Chunk(unittest.TestCase):
         _, events = worked_example()
         db = open_schema()
         db.executescript("INSERT INTO track VALUES (1, 0, '', NULL, NULL, 0, 0, 0, 0)")
-        columns = "run_id, strategy_id, layer, denoise_step, compute_source, network_source, timing, planning_ns, density," \
-                  " tiles, tiles_redundant, moved_fraction, parameter_bytes, verdict, error_metric, finished"
-        db.execute(f"INSERT INTO run ({columns}) VALUES (1, 1, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', 1)")
+        columns = "run_id, strategy_id, layer, denoise_step, mesh, compute_source, network_source, timing, planning_ns," \
+                  " density, tiles, tiles_redundant, moved_fraction, parameter_bytes, verdict, error_metric, finished"
+        db.execute(f"INSERT INTO run ({columns}) VALUES (1, 1, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', 1)")
         chunk_format.insert_chunk(db, 1, 1, 0, events)
         load_extension(db, LIBRARY)
         found = db.execute("SELECT begin_ns, end_ns, op_id, name_id, category_id, modelled FROM event").fetchall()
