@@ -20,7 +20,7 @@ void require_valid(const ChosenStrategy& chosen, const Plan& plan, const Request
   std::string text = fmt::format("the plan of {} breaks {} rules", chosen.id, problems.size());
   for (std::size_t i = 0; i < std::min(problems.size(), kShownProblems); ++i)
     text += fmt::format("{} {}: {}", i == 0 ? ":" : ";", rule_name(problems[i].rule), problems[i].text);
-  throw Error(ErrorCode::kPlanInvalid, text, "this is a defect of the strategy; nothing was run");
+  throw Error(ErrorCode::kPlanInvalid, text, "this is a defect of the strategy: please report it with the config");
 }
 
 // The plain ratio of the plan that the decision makes of the known masks. A plan of the executed masks leaves out
@@ -58,6 +58,24 @@ PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request, co
   planned.memory_bound_bytes = memory_bound(plan);
   planned.parameter_bytes = parameter_bytes(plan);
   return planned;
+}
+
+Result<PlannedLayer> try_plan_layer(const ChosenStrategy& chosen, const Request& request,
+                                    const LayerDecision& decision) {
+  Result<PlannedLayer> planned = capture([&] { return plan_layer(chosen, request, decision); });
+  if (planned) return planned;
+  switch (planned.error().code()) {
+    case ErrorCode::kPlanInvalid:
+    case ErrorCode::kPlanNotHeld:
+    case ErrorCode::kPlanTooLarge:
+      return planned;
+    default:
+      throw planned.error();
+  }
+}
+
+Problem refusal(const ChosenStrategy& chosen, const Error& error) {
+  return {error.code(), "strategy." + std::string(chosen.strategy->name), error.what(), error.hint()};
 }
 
 std::vector<Traffic> traffic_of(const Plan& plan, const Request& request) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/analysis/plan_figures.h"
+#include "backend/base/result.h"
 #include "backend/job/job_layers.h"
 #include "backend/schedule/imbalance.h"
 #include "backend/store/records.h"
@@ -24,9 +25,15 @@ struct PlannedLayer {
   std::int64_t parameter_bytes = 0;              // sum over ranks
 };
 
-// Throws Error(kPlanInvalid) when the plan breaks a rule: a defect of the strategy, named with the rule.
-// REQUIRES: the strategy is legal for the request.
+// Throws Error(kPlanInvalid) when the plan breaks a rule: a defect of the strategy, named with the rule; and
+// Error(kPlanTooLarge) when no machine can hold it. REQUIRES: the strategy is legal for the request.
 PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request, const LayerDecision& decision);
+// The same, for a caller that goes on with the other strategies: these Errors, and that a plan moves what its ranks do
+// not hold (kPlanNotHeld), are returned. All others are thrown.
+Result<PlannedLayer> try_plan_layer(const ChosenStrategy& chosen, const Request& request,
+                                    const LayerDecision& decision);
+// How such an Error refuses its strategy.
+Problem refusal(const ChosenStrategy& chosen, const Error& error);
 
 // Bytes and messages by pair of ranks and tensor, as the store keeps them.
 std::vector<Traffic> traffic_of(const Plan& plan, const Request& request);

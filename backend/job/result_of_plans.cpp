@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "backend/analysis/run_figures.h"
-#include "backend/base/result.h"
 #include "backend/base/utf8.h"
 
 namespace spscope {
@@ -17,18 +16,6 @@ void add_lists(std::vector<std::int64_t>& sum, const std::vector<std::int64_t>& 
 template <typename T>
 void add_to(std::optional<T>& sum, T value) {
   sum = sum.value_or(T{}) + value;
-}
-
-// A plan that no machine can hold refuses its strategy, not the others. Only many ranks make one, so that few ranks are
-// not planned twice.
-std::vector<Problem> too_large(const ChosenStrategy& chosen, const Request& request, const Decision& decision) {
-  constexpr int kManyRanks = 1024;
-  if (request.ranks < kManyRanks) return {};
-  const auto plan =
-      capture([&] { return make_plan(*chosen.strategy, request, chosen.parameters, decision).ops.size(); });
-  if (plan || plan.error().code() != ErrorCode::kPlanTooLarge) return {};
-  return {{ErrorCode::kPlanTooLarge, "strategy." + std::string(chosen.strategy->name), plan.error().what(),
-           plan.error().hint()}};
 }
 
 }  // namespace
@@ -50,7 +37,6 @@ StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, c
   result.backend = job.config.run.backend;
   result.rank_map = rank_map(job);
   result.problems = chosen.strategy->legal(request, chosen.parameters);
-  if (result.problems.empty()) result.problems = too_large(chosen, request, decision);
   if (!result.legal()) return result;
   result.label = strategy_label(*chosen.strategy, decision, chosen.parameters);
   result.ulysses = decision.ulysses;
@@ -58,6 +44,19 @@ StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, c
   result.ulysses_groups = decision.ulysses_groups;
   result.ring_groups = decision.ring_groups;
   return result;
+}
+
+void refuse(StrategyResult& result, Problem problem) {
+  StrategyResult refused;
+  refused.id = result.id;
+  refused.name = refused.label = result.name;
+  refused.parameters = result.parameters;
+  refused.mode = result.mode;
+  refused.device = result.device;
+  refused.backend = result.backend;
+  refused.rank_map = result.rank_map;
+  refused.problems = {std::move(problem)};
+  result = std::move(refused);
 }
 
 void add_layer(StrategyResult& result, const PlannedLayer& planned, const LayerResult& layer) {

@@ -116,7 +116,8 @@ std::vector<std::string> headline_warnings(const Comparison& comparison) {
 std::string workload_line(const Workload& w) {
   constexpr double kDense = 0.9995;  // reads as 1.00
   std::string mask = w.pattern;
-  if (w.density < kDense) mask += fmt::format("{}density {:.2f}", mask.empty() ? "" : ", ", w.density);
+  if (w.density && *w.density < kDense)
+    mask += fmt::format("{}density {:.2f}", mask.empty() ? "" : ", ", *w.density);
   if (mask.empty()) mask = "dense";
   std::string line = fmt::format("{}, {} tokens, {}, {}, {}", w.model, count_text(static_cast<double>(w.tokens)), mask,
                                  layers_text(w), ranks_text(w));
