@@ -48,7 +48,8 @@ Result<LoadedConfig> load_config(const std::string& path, std::span<const std::s
 
 // Every key with its value, in the order of config_fields(): a config file that reads back as an equal config.
 std::string to_toml(const RunConfig& config);
-// 16 hex digits. Equal for configs that mean the same run: independent of key order and of where results go. Keys at
+// 16 hex digits. Equal for configs that ask for the same run: independent of key order and of where results go. How it
+// runs counts too (run.repeats, run.backend), so runs of one workload may differ in it. Keys at
 // their default do not enter, so a new key leaves all old hashes as they are; a default never changes.
 std::string config_hash(const RunConfig& config);
 
