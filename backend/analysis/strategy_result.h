@@ -6,6 +6,7 @@
 // are printed as null.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -39,6 +40,12 @@ struct StrategyResult : StrategyRecord {
 
   // The first problem of one that is illegal; else "".
   std::string reason() const { return legal() ? "" : problems.front().message; }
+  // A defect of the strategy, and not of what was asked of it: its plan breaks rules, or its outputs are wrong.
+  bool failed() const {
+    return verify == "failed" || std::ranges::any_of(problems, [](const Problem& p) {
+             return p.code == ErrorCode::kPlanInvalid || p.code == ErrorCode::kPlanNotHeld;
+           });
+  }
 
   std::optional<RunProvenance> provenance;  // absent when nothing ran
   int repeats = 0;                          // of each layer; the fewest

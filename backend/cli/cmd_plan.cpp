@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ostream>
 
 #include "backend/cli/build_facts.h"
@@ -27,19 +28,29 @@ struct PlanFlags {
   bool ops = false, dot = false;
 };
 
+// The plan of a layer; nothing for a strategy that is illegal or whose plan is refused. A refusal is printed.
+std::optional<PlannedLayer> planned_or_refused(CommandContext& context, const ChosenStrategy& chosen,
+                                               const LayerOfJob& where, const LayerDecision& decision) {
+  if (!chosen.strategy->legal(where.request, chosen.parameters).empty()) return std::nullopt;
+  Result<PlannedLayer> planned = try_plan_layer(chosen, where.request, decision);
+  if (planned) return std::move(*planned);
+  context.err << render(planned.error());
+  return std::nullopt;
+}
+
 // The plans of the first layer, as text.
 void print_plans(CommandContext& context, const PlanFlags& flags, const Job& job, const LayerOfJob& where) {
   for (std::size_t i = 0; i < job.strategies.size(); ++i) {
     const ChosenStrategy& chosen = job.strategies[i];
-    if (!describe_strategy(job, chosen, where.request, where.decisions[i].decision).legal()) continue;
-    const PlannedLayer planned = plan_layer(chosen, where.request, where.decisions[i]);
+    const std::optional<PlannedLayer> planned = planned_or_refused(context, chosen, where, where.decisions[i]);
+    if (!planned) continue;
     if (flags.dot) {
-      print_dot(context.out, planned.plan);
+      print_dot(context.out, planned->plan);
       continue;
     }
-    context.out << fmt::format("# {}: {} ops, {} messages\n", chosen.id, planned.plan.ops.size(),
-                               planned.plan.messages.size());
-    print_ops(context.out, planned.plan);
+    context.out << fmt::format("# {}: {} ops, {} messages\n", chosen.id, planned->plan.ops.size(),
+                               planned->plan.messages.size());
+    print_ops(context.out, planned->plan);
   }
 }
 
@@ -50,9 +61,10 @@ void print_plans_as_json(CommandContext& context, const Job& job, const LayerOfJ
   PlanJson json(context.out, kVersion, where.request, job.cluster.preset, network, where.layer, where.denoise_step);
   for (std::size_t i = 0; i < job.strategies.size(); ++i) {
     const ChosenStrategy& chosen = job.strategies[i];
+    const std::optional<PlannedLayer> planned = planned_or_refused(context, chosen, where, where.decisions[i]);
+    if (!planned) continue;
     const StrategyResult described = describe_strategy(job, chosen, where.request, where.decisions[i].decision);
-    if (described.legal())
-      json.add(chosen.id, described.label, plan_layer(chosen, where.request, where.decisions[i]).plan);
+    json.add(chosen.id, described.label, planned->plan);
   }
   json.end();
 }
@@ -71,7 +83,10 @@ void plan_layer_of_job(const Job& job, const LayerOfJob& where, ProgressCount& p
       layer.layer = where.layer;
       layer.denoise_step = where.denoise_step;
       layer.density = where.request.executed_mask().mask().density();
-      add_layer(results[i], plan_layer(chosen, where.request, decision), layer);
+      if (const Result<PlannedLayer> planned = try_plan_layer(chosen, where.request, decision))
+        add_layer(results[i], *planned, layer);
+      else
+        refuse(results[i], refusal(chosen, planned.error()));
     }
     progress.end_plan(static_cast<int>(i), results[i].legal());
   }
@@ -144,7 +159,7 @@ int run_plan(CommandContext& context, const PlanFlags& flags) {
     context.out << fmt::format(
         "Plans are ranked by balance and bytes, which is not by time. Times by the model:\n  {}\n",
         simulate_command(flags.job));
-  return kExitDone;
+  return std::ranges::any_of(comparison.strategies, &StrategyResult::failed) ? kExitFailed : kExitDone;
 }
 
 }  // namespace

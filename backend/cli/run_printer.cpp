@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 #include <vector>
 
@@ -13,12 +14,9 @@ namespace spscope {
 namespace {
 
 int exit_code_of(const Comparison& comparison) {
-  bool any = false;
-  for (const StrategyResult& s : comparison.strategies) {
-    if (s.verify == "failed") return kExitFailed;
-    any = any || s.legal();
-  }
-  return any ? kExitDone : kExitUsage;
+  const std::vector<StrategyResult>& strategies = comparison.strategies;
+  if (std::ranges::any_of(strategies, &StrategyResult::failed)) return kExitFailed;
+  return std::ranges::any_of(strategies, &StrategyResult::legal) ? kExitDone : kExitUsage;
 }
 
 }  // namespace

@@ -13,6 +13,9 @@ namespace spscope {
 StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, const Request& request,
                                  const Decision& decision);
 
+// Leaves the result what it has without a plan: its name, its parameters and this problem.
+void refuse(StrategyResult& result, Problem problem);
+
 // Adds one planned layer: lists and counts add up; ratios are means once finish_result() divided them.
 void add_layer(StrategyResult& result, const PlannedLayer& planned, const LayerResult& layer);
 void finish_result(StrategyResult& result);

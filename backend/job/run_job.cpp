@@ -140,6 +140,14 @@ struct RunningJob {
   void note(const std::string& text) const {
     if (!text.empty() && options.on_note) options.on_note(text);
   }
+  // The strategy has no plan for a layer, which every process finds by itself: it ends here, and the others go on.
+  void refuse(StoredStrategy& strategy, const Error& error) {
+    strategy.legal = false;
+    together([&] {
+      if (target.head != nullptr) target.head->refuse_strategy(strategy.id, refusal(*strategy.chosen, error));
+    });
+    note(fmt::format("{} is left out: {}", strategy.label, error.what()));
+  }
   // The run of a plan that is about to be timed. When it is executed, a reader of the shards knows it from now on.
   RunId begin_run(const LayerOfJob& where, const StoredStrategy& strategy, const PlannedLayer& planned) {
     RunId id{++runs};
@@ -174,8 +182,9 @@ struct RunningJob {
   }
 };
 
-// One strategy in one layer: its plan, its times, and what its outputs are worth. Nothing when it was interrupted.
-std::optional<RunLayer> run_strategy(RunningJob& running, const LayerOfJob& where, const StoredStrategy& strategy,
+// One strategy in one layer: its plan, its times, and what its outputs are worth. Nothing when it was interrupted, or
+// when its plan is refused: then it is not legal any more.
+std::optional<RunLayer> run_strategy(RunningJob& running, const LayerOfJob& where, StoredStrategy& strategy,
                                      const Activations& input, const Reference* reference) {
   const Job& job = running.job;
   const RunOptions& options = running.options;
@@ -184,8 +193,13 @@ std::optional<RunLayer> run_strategy(RunningJob& running, const LayerOfJob& wher
     running.progress.say(phase, static_cast<int>(strategy.position), id, strategy.label);
   };
   say("plan");
-  RunLayer run{
-      &strategy, plan_layer(*strategy.chosen, where.request, where.decisions[strategy.position]), {}, {}, false};
+  Result<PlannedLayer> planned =
+      try_plan_layer(*strategy.chosen, where.request, where.decisions[strategy.position]);
+  if (!planned) {
+    running.refuse(strategy, planned.error());
+    return std::nullopt;
+  }
+  RunLayer run{&strategy, std::move(*planned), {}, {}, false};
   running.note_size(strategy, run.planned.plan);
   run.id = running.begin_run(where, strategy, run.planned);
 
@@ -222,12 +236,12 @@ std::optional<std::vector<RunLayer>> run_layer(RunningJob& running, const LayerO
     reference.emplace(where.request, input, section.verify, section.seed, running.options.interrupt);
   }
   std::vector<RunLayer> runs;
-  for (const StoredStrategy& strategy : running.strategies) {
+  for (StoredStrategy& strategy : running.strategies) {
     if (running.interrupted()) return std::nullopt;
     if (strategy.legal) {
       std::optional<RunLayer> run = run_strategy(running, where, strategy, input, reference ? &*reference : nullptr);
-      if (!run) return std::nullopt;
-      runs.push_back(std::move(*run));
+      if (!run && strategy.legal) return std::nullopt;
+      if (run) runs.push_back(std::move(*run));
     }
     running.progress.end_plan(static_cast<int>(strategy.position), strategy.legal);
   }

@@ -41,7 +41,7 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
   for (Column column : {number_column("compute", "compute", 1), number_column("late peer", "wait_late_peer", 1),
                         number_column("wire", "wire", 1), number_column("other", "other", 1),
                         number_column("imbalance", "imbalance_ratio", 3),
-                        number_column("barrier", "barrier_imbalance_ratio", 6), number_column("slowest", "compute", 4),
+                        number_column("barrier", "barrier_imbalance_ratio", 4), number_column("slowest", "compute", 6),
                         number_column("sent/rank", "bytes_sent", 5), text_column("check", "verification")})
     table.columns.push_back(std::move(column));
   const StrategyResult* best = judge(group).winner();

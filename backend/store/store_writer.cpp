@@ -69,6 +69,13 @@ struct StoreWriter::State {
     return known != statements.end() ? known->second : statements.try_emplace(sql, *db, sql).first->second;
   }
 
+  void add_problem(StrategyId strategy, std::size_t ordinal, const Problem& p) {
+    statement(
+        "INSERT INTO problem (strategy_id, ordinal, code, field, message, hint, file, line, line_column) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        .run(strategy, ordinal, p.code, p.field, p.message, p.hint, p.place.file, p.place.line, p.place.column);
+  }
+
   // Destroyed from the last to the first: statements, transaction, connection, file.
   std::unique_ptr<OutputFile> own;
   OutputFile* out = nullptr;  // of a finished file
@@ -142,15 +149,14 @@ StrategyId StoreWriter::add_strategy(const StrategyRecord& s) {
             ->statement(
                 "INSERT INTO strategy_group (strategy_id, kind, group_index, position, rank) VALUES (?, ?, ?, ?, ?)")
             .run(key, kind, group, position, (*kinds[kind])[group][position]);
-  for (std::size_t i = 0; i < s.problems.size(); ++i) {
-    const Problem& p = s.problems[i];
-    state_
-        ->statement(
-            "INSERT INTO problem (strategy_id, ordinal, code, field, message, hint, file, line, line_column) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
-        .run(key, i, p.code, p.field, p.message, p.hint, p.place.file, p.place.line, p.place.column);
-  }
+  for (std::size_t i = 0; i < s.problems.size(); ++i) state_->add_problem(key, i, s.problems[i]);
   return key;
+}
+
+void StoreWriter::refuse_strategy(StrategyId strategy, const Problem& problem) {
+  state_->statement("UPDATE strategy SET legal = 0, reason = ? WHERE strategy_id = ?").run(problem.message, strategy);
+  state_->add_problem(strategy, 0, problem);
+  state_->statement("UPDATE run SET finished = 0 WHERE strategy_id = ?").run(strategy);
 }
 
 StoredMaskId StoreWriter::add_mask(const BlockMask& mask, std::string_view recipe) {

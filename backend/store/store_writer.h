@@ -48,6 +48,8 @@ class StoreWriter {
   void add_machine(std::span<const MachineFact> facts);
   WorkloadId add_workload(const WorkloadRecord& workload);
   StrategyId add_strategy(const StrategyRecord& strategy);
+  // A legal strategy cannot go on: it becomes illegal, with this as its problem, and its runs count as not finished.
+  void refuse_strategy(StrategyId strategy, const Problem& problem);
   // Stored once per content. `recipe` as in MaskRecord; with "" the bits are stored.
   StoredMaskId add_mask(const BlockMask& mask, std::string_view recipe);
   void place_mask(WorkloadId workload, const MaskPlace& place);

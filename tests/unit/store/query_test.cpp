@@ -40,10 +40,9 @@ TEST_F(Query, GivesRealsInFull) {
             (std::vector<std::optional<std::string>>{"0.30000000000000004", "2.0", "1e+300", "-0.5"}));
 }
 
-// One function of SQLite that makes a large text runs for long and cannot be interrupted.
 TEST_F(Query, RefusesValuesBeyondTheLimit) {
-  refused("SELECT length(printf('%.*c', 900000000, 'x'))");
-  EXPECT_EQ(StoreReader(path_).query("SELECT length(printf('%.*c', 1000000, 'x'))").rows[0][0], "1000000");
+  refused("SELECT length(randomblob(900000000))");
+  EXPECT_EQ(StoreReader(path_).query("SELECT length(randomblob(1000000))").rows[0][0], "1000000");
 }
 
 TEST_F(Query, AnswersOneQuestionWithCommentsAroundIt) {
