@@ -1,6 +1,6 @@
 // Whether the generators of masks give the imbalance that was reported for real ones, before any balancing: the barrier
 // ratio (contiguous heads and blocks, docs/metrics.md), mean over the layers of a model, against the known cells of
-// Table 1 of db-SP; within 0.05, with a fixed seed, at density 0.414 for PARO and 0.30 for Sparge.
+// Table 1 of db-SP (arXiv 2511.23113); within 0.05, with a fixed seed, at density 0.414 for PARO and 0.30 for Sparge.
 //
 // Which settings of the generators were fitted to this is said in docs/masks.md. What balancing makes of these masks,
 // and how often it plans anew, is in balance_bench. Exits with 1 when a figure is outside.

@@ -28,7 +28,7 @@ PATCH = 16                         # pixels
 HEAD_DIM = 16                      # 10 of content, 6 of position
 CONTENT = 10
 BLOCK = 32                         # tokens a block of the mask
-CDF, SIMILARITY = 0.9, 0.1         # of SpargeAttention, as db-SP sets them
+CDF, SIMILARITY = 0.9, 0.1         # of SpargeAttention, as db-SP (thu-nics/db-SP f13ced5, 2025-12) sets them
 PHOTOS = {
     "coffee.png": "cc02f8ca188b167c775a7101b5d767d1e71792cf762c33d6fa15a4599b5a8de7",
     "chelsea.png": "596aa1e7cb875eb79f437e310381d26b338a81c2da23439704a73c4651e8c4bb",

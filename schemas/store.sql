@@ -53,10 +53,10 @@ CREATE TABLE workload (
   model_layers INTEGER NOT NULL CHECK (typeof(model_layers) = 'integer'),  -- layers of the whole model
   -- passes a denoise step, for classifier-free guidance
   forward_passes INTEGER NOT NULL CHECK (typeof(forward_passes) = 'integer'),
-  ranks INTEGER NOT NULL CHECK (typeof(ranks) = 'integer'),  -- ranks of the cluster
-  nodes INTEGER NOT NULL CHECK (typeof(nodes) = 'integer'),  -- nodes of the cluster
-  gpus_per_node INTEGER NOT NULL CHECK (typeof(gpus_per_node) = 'integer'),  -- ranks of a node
-  -- replicas; a plan runs on ranks / data_parallel ranks
+  ranks INTEGER NOT NULL CHECK (typeof(ranks) = 'integer'),  -- ranks of a plan: those of one replica
+  nodes INTEGER NOT NULL CHECK (typeof(nodes) = 'integer'),  -- nodes that they are on
+  gpus_per_node INTEGER NOT NULL CHECK (typeof(gpus_per_node) = 'integer'),  -- devices of a node
+  -- replicas of the ranks above; the cluster has ranks x data_parallel
   data_parallel INTEGER NOT NULL CHECK (typeof(data_parallel) = 'integer'),
   dtype INTEGER NOT NULL CHECK (typeof(dtype) = 'integer')  -- storage type of activations
 );

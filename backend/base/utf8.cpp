@@ -4,6 +4,8 @@ namespace spscope {
 
 namespace {
 
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+
 unsigned char byte_at(std::string_view s, std::size_t i) { return static_cast<unsigned char>(s[i]); }
 
 // Bytes of the well-formed character at `at` (Unicode 15, table 3-7: no overlong forms, no surrogates, at most
@@ -29,7 +31,6 @@ std::size_t character_bytes(std::string_view s, std::size_t at) {
 }  // namespace
 
 CleanText clean_text(std::string_view text) {
-  constexpr std::string_view kReplacement = "\xef\xbf\xbd";
   CleanText clean;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t n = character_bytes(text, at);
@@ -43,6 +44,16 @@ CleanText clean_text(std::string_view text) {
     at += n == 0 ? 1 : n;
   }
   return clean;
+}
+
+std::string valid_utf8(std::string_view text) {
+  std::string valid;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t n = character_bytes(text, at);
+    valid += n == 0 ? kReplacement : text.substr(at, n);
+    at += n == 0 ? 1 : n;
+  }
+  return valid;
 }
 
 std::string_view first_characters(std::string_view text, std::size_t most) {

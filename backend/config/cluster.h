@@ -38,8 +38,8 @@ struct DeviceProfile {
 // Affine cost of the kernels of one rank, in nanoseconds. Attention of an op that holds `rows` query rows (summed over
 // its heads) and `area` active query-key pairs (summed over its heads) takes
 //   attend_ns_per_launch + attend_ns_per_row x rows + attend_ns_per_pair_channel x area x head_dim.
-// One pair and channel is 4 FLOPs: 2 of Q K^T, 2 of P V. The form is that of db-SP's kernels: a fixed part per row of
-// blocks (loading Q, scanning skipped blocks) and a part per kept block.
+// One pair and channel is 4 FLOPs: 2 of Q K^T, 2 of P V. A fixed part per row of blocks (loading Q, scanning
+// skipped blocks) and a part per kept block, as in the source of PAROAttention's kernel that db-SP (f13ced5) builds on.
 struct KernelCostProfile {
   Provenance provenance = Provenance::kAssumed;
   double attend_ns_per_launch = 0, attend_ns_per_row = 0, attend_ns_per_pair_channel = 0;

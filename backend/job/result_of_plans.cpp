@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/analysis/run_figures.h"
+#include "backend/base/utf8.h"
 
 namespace spscope {
 namespace {
@@ -113,7 +114,7 @@ void finish_result(StrategyResult& result) {
 Workload describe_workload(const Job& job, const Request& request, const std::string& pattern) {
   Workload workload;
   workload.model = job.model.name;
-  workload.pattern = pattern;
+  workload.pattern = valid_utf8(pattern);  // a file may have any name
   workload.cluster = job.cluster.preset.name;
   workload.tokens = job.model.tokens();
   workload.blocks = request.executed_mask().mask().blocks();
@@ -128,10 +129,10 @@ Workload describe_workload(const Job& job, const Request& request, const std::st
   workload.heads = job.model.heads;
   workload.head_dim = job.model.head_dim;
   workload.forward_passes = job.model.cfg;
-  workload.nodes = job.cluster.nodes;
+  workload.nodes = 1 + rank_map(job).back();  // that the ranks of a replica fill, not of the whole cluster
   workload.gpus_per_node = job.cluster.gpus_per_node;
   workload.data_parallel = job.cluster.dp;
-  workload.config_toml = runnable_toml(job.config);
+  workload.config_toml = valid_utf8(runnable_toml(job.config));
   workload.config_hash = config_hash(job.config);
   workload.cluster_toml = cluster_toml(job.cluster.preset);
   return workload;

@@ -10,8 +10,8 @@ namespace {
 constexpr double kStepCorrelation = 0.98;
 constexpr double kJumpProbability = 0.06, kJumpCorrelation = 0.6;  // about 3 jumps in 50 steps
 // Fitted with the correlations above: a plan of head groups for Wan2.1-14B (Sparge, 40 layers of 40 heads, density
-// 0.30, 8 groups) that is kept while its imbalance is at most 1.10 is made anew 3 to 8 times in 50 steps; the released
-// code of db-SP did so 5 times (docs/masks.md). With all of the variance evolving it would be at most of the steps.
+// 0.30, 8 groups) that is kept while its imbalance is at most 1.10 is made anew 3 to 8 times in 50 steps; db-SP
+// (arXiv 2511.23113) reports 5 (docs/masks.md). With all of the variance evolving it would be at most of the steps.
 constexpr double kDrift = 0.15;
 constexpr std::uint64_t kJumps = 0x6a756d70;  // key of a generator that depends on the seed alone
 

@@ -1,7 +1,7 @@
-// Pattern `chess`: a stress mask of db-SP's ablation (test/ablation_study.py of its released code). The mask is cut
-// into `parts` x `parts` tiles, one a rank and ring step, and tile (a, b) is dense when a + b is odd: all ratios are 1,
-// but on every rank every second ring step is empty. The requested density is ignored; it is 0.5. A video of one block
-// has no key.
+// Pattern `chess`: a stress mask of db-SP's ablation (test/ablation_study.py of thu-nics/db-SP f13ced5, 2025-12). The
+// mask is cut into `parts` x `parts` tiles, one a rank and ring step, and tile (a, b) is dense when a + b is odd: all
+// ratios are 1, but on every rank every second ring step is empty. The requested density is ignored; it is 0.5. A video
+// of one block has no key.
 #include "backend/mask/pattern_parts.h"
 
 namespace spscope {

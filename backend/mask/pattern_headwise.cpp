@@ -1,7 +1,7 @@
-// Pattern `headwise`: a stress mask of db-SP's ablation (test/ablation_study.py of its released code). 16 of 40 heads
-// are dense, the others empty, so that groups of neighbouring heads differ most: 2.5 on 8 ranks. Other numbers of heads
-// repeat or thin the list. The requested density is ignored; it is 0.4 at 40 heads. Queries of an empty head have no
-// keys, and their output is 0.
+// Pattern `headwise`: a stress mask of db-SP's ablation (test/ablation_study.py of thu-nics/db-SP f13ced5, 2025-12). 16
+// of 40 heads are dense, the others empty, so that groups of neighbouring heads differ most: 2.5 on 8 ranks. Other
+// numbers of heads repeat or thin the list. The requested density is ignored; it is 0.4 at 40 heads. Queries of an
+// empty head have no keys, and their output is 0.
 #include <algorithm>
 #include <array>
 

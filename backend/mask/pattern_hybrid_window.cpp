@@ -1,7 +1,7 @@
-// Pattern `hybrid-window`: a stress mask of db-SP's ablation (test/ablation_study.py of its released code), uneven over
-// heads and over blocks. Head h of 40 attends to the 20 h blocks before the query's own of 1,184; other numbers of
-// heads and blocks keep these proportions. The requested density is ignored; it is 0.256. The queries of head 0 and of
-// the first block have no keys, and their output is 0.
+// Pattern `hybrid-window`: a stress mask of db-SP's ablation (test/ablation_study.py of thu-nics/db-SP f13ced5,
+// 2025-12), uneven over heads and over blocks. Head h of 40 attends to the 20 h blocks before the query's own of 1,184;
+// other numbers of heads and blocks keep these proportions. The requested density is ignored; it is 0.256. The queries
+// of head 0 and of the first block have no keys, and their output is 0.
 #include <algorithm>
 
 #include "backend/mask/pattern_parts.h"

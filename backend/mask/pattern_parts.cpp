@@ -58,7 +58,7 @@ std::vector<Problem> check_request(const PatternRequest& request, const PatternS
   }
   if (request.block < 1 || request.block > kMaxBlockTokens) {
     outside("mask.block", fmt::format("block = {} is outside 1 to {}", request.block, kMaxBlockTokens),
-            "released systems use 64 or 128");
+            "most patterns are made for 64 or 128");
     return problems;
   }
   if (!(request.density > 0 && request.density <= 1)) {

@@ -25,7 +25,7 @@ struct PatternScratch {
 // Problems that every pattern has with a request: shape, block, density, memory.
 std::vector<Problem> check_request(const PatternRequest& request, const PatternScratch& scratch = {});
 
-// Rows `dense_steps` and `dense_layers`: released systems keep the first steps and layers dense.
+// Rows `dense_steps` and `dense_layers`: the first steps and layers may stay dense (docs/masks.md).
 std::vector<Parameter> warmup_parameters();
 bool is_warmup(const PatternRequest& request);
 

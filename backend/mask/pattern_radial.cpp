@@ -1,6 +1,6 @@
-// Pattern `radial`: Radial Attention (arXiv 2506.19852; radial_attn/attn_mask.py of its code), one mask for all heads.
-// A pair of frames D apart keeps a band around its diagonal: everything for D <= 1, else tokens whose positions in
-// their frames differ by at most
+// Pattern `radial`: Radial Attention (arXiv 2506.19852; radial_attn/attn_mask.py of its code at 72788d4), one mask for
+// all heads. A pair of frames D apart keeps a band around its diagonal: everything for D <= 1, else tokens whose
+// positions in their frames differ by at most
 //     max(w0 decay_factor, block),  w0 = 2^bit_length(tokens a frame) / 2^bit_length(D);
 // when w0 < 128, only every int(128 / w0)-th D is kept. Every query attends to the first frame. A block is kept when
 // more than 60 % of its key tokens that any query of the block meets are met by more than a third of them; the diagonal
@@ -8,7 +8,7 @@
 //
 // decay_factor = 0 selects the factor whose density is nearest to the requested one, by bisection on sampled rows. The
 // rule keeps some pairs at any factor (neighbouring frames, the first frame) and drops some at any factor (frames far
-// apart), which limits the possible densities. Nothing is fitted. Static; the released kernel's blocks are 128 tokens.
+// apart), which limits the possible densities. Nothing is fitted. Static; blocks there have 128 tokens.
 #include <algorithm>
 #include <bit>
 #include <cmath>

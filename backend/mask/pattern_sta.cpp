@@ -3,11 +3,11 @@
 // tiles. Tiles are cut into blocks of the requested size: with 384 tokens a tile is one block, as in the released
 // kernel.
 //
-// Heads have one of the five windows in FastVideo's mask_strategy_hunyuan.json (HunyuanVideo), as fractions of its
-// 5 x 6 x 10 tiles and with its frequencies. To meet the requested density all windows grow or shrink by one factor; a
-// head whose window would lie between two sizes takes one or the other. With few tiles and heads the nearest possible
-// density is taken. From one denoise step to the next 1 to 8 % of the heads change in that table; the default of
-// `change` is in the middle.
+// Heads have one of the five windows in FastVideo's mask_strategy_hunyuan.json (HunyuanVideo; 2025, not in its
+// 2f3d407), as fractions of its 5 x 6 x 10 tiles and with its frequencies. To meet the requested density all windows
+// grow or shrink by one factor; a head whose window would lie between two sizes takes one or the other. With few tiles
+// and heads the nearest possible density is taken. From one denoise step to the next 1 to 8 % of the heads change in
+// that table; the default of `change` is in the middle.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,7 +1,7 @@
-// Pattern `tokenwise`: a stress mask of db-SP's ablation (test/ablation_study.py of its released code). All rows and
-// heads are alike; of each eighth of the key columns the first 93, 93, 93, 93, 93, 93, 34 and 0 of 148 are dense. All
-// ranks of a ring have equal total work, yet in each ring step one has more: barrier ratio 1.257. Eighths of other
-// lengths keep these proportions. The requested density is ignored; it is 0.5.
+// Pattern `tokenwise`: a stress mask of db-SP's ablation (test/ablation_study.py of thu-nics/db-SP f13ced5, 2025-12).
+// All rows and heads are alike; of each eighth of the key columns the first 93, 93, 93, 93, 93, 93, 34 and 0 of 148 are
+// dense. All ranks of a ring have equal total work, yet in each ring step one has more: barrier ratio 1.257. Eighths of
+// other lengths keep these proportions. The requested density is ignored; it is 0.5.
 #include <array>
 
 #include "backend/mask/pattern_parts.h"

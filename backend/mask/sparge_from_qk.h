@@ -15,8 +15,8 @@
 namespace spscope {
 
 struct SpargeSettings {
-  double cdf = 0.9;         // db-SP uses 0.9, the released library 0.98
-  double similarity = 0.1;  // db-SP uses 0.1, the released library 0.6
+  double cdf = 0.9;         // as db-SP f13ced5; thu-ml/SpargeAttn bfd980b (2025-12): 0.98
+  double similarity = 0.1;  // likewise 0.1; 0.6
   int rows_together = 1;    // neighbouring blocks that make one query block; 2 gives the kernel's 128 x 64
 };
 

@@ -33,8 +33,8 @@ double imbalance_ratio(std::span<const double> loads);
 
 // Imbalance of active area, in tokens, when rank (u, r) of a U x R grid holds heads [H u / U, H (u + 1) / U) and blocks
 // [N r / R, N (r + 1) / R), and computes on the keys of rank (u, (r + s) mod R) in ring step s: the ratios of such a
-// plan (schedule/imbalance.h). `barrier` equals hybrid_imbalance_ratio of db-SP's code where blocks have equal sizes, U
-// divides the heads and R the blocks; that function counts tiles and drops remainders.
+// plan (schedule/imbalance.h). `barrier` equals hybrid_imbalance_ratio of db-SP f13ced5 where blocks have equal sizes,
+// U divides the heads and R the blocks; that function counts tiles and drops remainders.
 struct SplitImbalance {
   double plain = 1;              // total area: max over ranks / mean
   double barrier = 1;            // ranks of a ring group wait for each other in each step; slowest group / mean

@@ -52,8 +52,7 @@ Kernel make_layer_kernel(const Request& request, std::string_view name);
 std::vector<Kernel> layer_kernels(const Request& request);
 
 // Whether cross_attention divides its text keys by their root mean square over all heads. The text and its projection
-// are parameters, which every rank has in full, so no plan communicates the sums of squares. A released system would
-// all-reduce 4 bytes for each text token, or repeat the projection.
+// are parameters, which every rank has in full, so no plan communicates the sums of squares.
 bool norms_text_keys(const Request& request);
 
 // The form of a kernel's rotary embedding: the positions by which it rotates q and k.

@@ -70,7 +70,7 @@ class PlanBuilder {
   // All earlier ops of all members end before any later one starts.
   void barrier(const Groups& groups = {}, int lane = 1);
   ValueId wait(Move move) { return move.value; }
-  // exchange + wait
+  // exchange + wait; the value itself, without an op, where every rank holds just what it needs
   ValueId reshard(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
   // exchange + wait of a move that only spreads load; its bytes are reported separately (Post::balances)
   ValueId rebalance(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);

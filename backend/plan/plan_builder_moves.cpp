@@ -191,6 +191,8 @@ void PlanBuilder::barrier(const Groups& given_groups, int lane) {
 }
 
 ValueId PlanBuilder::reshard(ValueId value, Placement placement, const Groups& groups, int lane) {
+  SPSCOPE_CHECK(plan_.values[at(value)].pending.empty());
+  if (placement_of(value) == placement) return value;
   return wait(exchange(value, std::move(placement), groups, lane));
 }
 

@@ -2,7 +2,7 @@
 //
 // It is made once per layer (backend/job/layer_request.h) and holds shapes, the masks that will run, the masks that are
 // known when planning, the kernels, and the expected outputs. Planning on the mask that is about to run would be an
-// oracle: real systems plan with the mask of the last denoise step. A strategy reads `known_mask`; tiles are counted on
+// oracle where masks follow from the values of their step. A strategy reads `known_mask`; tiles are counted on
 // `executed_mask`.
 #pragma once
 

@@ -24,7 +24,7 @@ std::string ranks_text(const Workload& w) {
   if (w.cluster == "local" || w.cluster.empty()) return fmt::format("{} ranks of this machine", w.ranks);
   std::string text = fmt::format("{} x {}", w.ranks, device_name(w.cluster));
   if (w.nodes > 1) text += fmt::format(" on {} nodes", w.nodes);
-  if (w.data_parallel > 1) text += fmt::format(", {} replicas", w.data_parallel);
+  if (w.data_parallel > 1) text += fmt::format(", one of {} replicas", w.data_parallel);
   return text;
 }
 

@@ -2,6 +2,7 @@
 // the definition of its metric.
 #include <fmt/format.h>
 
+#include "backend/base/utf8.h"
 #include "backend/report/format.h"
 #include "backend/report/html.h"
 #include "backend/report/render.h"
@@ -130,7 +131,7 @@ std::string render_html(const Report& report) {
                       html_escaped(report.subtitle), html_escaped(report.title));
   for (std::size_t i = 0; i < report.parts.size(); ++i) page += part_html(report.parts[i], i);
   page += section_html(report.definitions, "definitions");
-  return page + "</main>\n<footer>" + html_escaped(report.footer) + "</footer>\n</body>\n</html>\n";
+  return valid_utf8(page + "</main>\n<footer>" + html_escaped(report.footer) + "</footer>\n</body>\n</html>\n");
 }
 
 }  // namespace spscope

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backend/base/utf8.h"
 #include "backend/report/format.h"
 #include "backend/report/metrics.h"
 #include "backend/report/render.h"
@@ -127,7 +128,7 @@ std::string render_markdown(const Report& report) {
   }
   text += "\n" + section_text(report.definitions, 2);
   if (!report.footer.empty()) text += "\n---\n\n" + escaped(report.footer) + "\n";
-  return text;
+  return valid_utf8(text);
 }
 
 }  // namespace spscope

@@ -158,11 +158,12 @@ void add_uneven_heads(const ModeGroup& group, Section& section) {
   }
   for (const auto& [degree, names] : labels) {
     const int more = heads % degree, fewer = degree - more, least = heads / degree;
-    section.blocks.push_back(Paragraph{
-        fmt::format("{}: {} heads on {} ranks: {} rank{} hold{} {} and {} hold{} {}; many implementations refuse this.",
-                    names, heads, degree, more, more == 1 ? "" : "s", more == 1 ? "s" : "", least + 1, fewer,
-                    fewer == 1 ? "s" : "", least),
-        Tone::kNote});
+    section.blocks.push_back(
+        Paragraph{fmt::format("{}: {} heads on {} ranks: {} rank{} hold{} {} and {} hold{} {}; implementations that "
+                              "need equal shares refuse this.",
+                              names, heads, degree, more, more == 1 ? "" : "s", more == 1 ? "s" : "", least + 1, fewer,
+                              fewer == 1 ? "s" : "", least),
+                  Tone::kNote});
   }
 }
 

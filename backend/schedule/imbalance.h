@@ -3,7 +3,7 @@
 //
 //   plain     max over ranks / mean over ranks of a rank's total: no rank waits before the end
 //   barrier   ranks of a ring wait for each other after each ring step, rings do not: max over ring groups of
-//             (sum over ring steps of the max inside the group) / mean; hybrid_imbalance_ratio of db-SP's code
+//             (sum over ring steps of the max inside the group) / mean; hybrid_imbalance_ratio of db-SP f13ced5
 //   barrier_all_ranks   sum over ring steps of the max over all ranks / mean; as db-SP's text (arXiv 2511.23113)
 //   coupled   ranks wait only for data that they need: the makespan of the attends on a network that takes no time /
 //             mean. For a ring, rank r starts step s + 1 at max(end(r, s), start(r - 1, s), start(r + 1, s))

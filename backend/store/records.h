@@ -56,6 +56,7 @@ struct WorkloadRecord {
   int heads = 1, head_dim = 1, batch = 1;
   int layers = 1, denoise_steps = 1;         // how many ran
   int model_layers = 1, forward_passes = 1;  // of the whole model: depth, passes a denoise step (CFG)
+  // The ranks of a plan, which are those of one data-parallel replica, and the nodes that they are on.
   int ranks = 1, nodes = 1, gpus_per_node = 1, data_parallel = 1;
   Dtype dtype = Dtype::kBf16;
 };

@@ -1,4 +1,4 @@
-// allgather_kv (the ring of diffusers and an option of cache-dit): rows stay where they are, and every rank gathers all
+// allgather_kv (docs/strategies.md says who else has it): rows stay where they are, and every rank gathers all
 // of k and v before it attends. It sends the bytes of a ring, 2 (N-1) M over all ranks, in one collective; but nothing
 // overlaps with compute, and every rank holds all keys and values at once. Replicated text is attended by every rank
 // and never moves.

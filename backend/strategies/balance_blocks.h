@@ -3,7 +3,7 @@
 // Blocks stay whole, and every rank keeps as many as it had, so that tiles and memory stay as they are. Rows and
 // columns are divided independently, each by a one-dimensional weight: only the marginals of the tile loads are
 // balanced. Moving blocks costs an exchange before the ring and one of O after it; the reward makes blocks stay. The
-// method is that of db-SP (arXiv 2511.23113, `hybrid_permute_v4` of its released code).
+// method is that of db-SP (arXiv 2511.23113, `hybrid_permute_v4` of thu-nics/db-SP f13ced5).
 #pragma once
 
 #include "backend/strategies/index_groups.h"

@@ -9,8 +9,8 @@
 namespace spscope {
 
 // db-SP's partition (arXiv 2511.23113): the heaviest head first, each to the lightest rank that still has room; ties:
-// the lower head, the lower rank. A rank has room for as many heads as an even cut would give it; the released code
-// needs the degree to divide the heads, this does not. REQUIRES: num_groups >= 1.
+// the lower head, the lower rank. A rank has room for as many heads as an even cut would give it; db-SP's code
+// (f13ced5, 2025-12) needs the degree to divide the heads, this does not. REQUIRES: num_groups >= 1.
 IndexGroups balance_heads(std::span<const std::int64_t> weights, int num_groups);
 
 // Local search: exchanges heads between groups, one pair at a time, the best one first, until no pair helps. A pair
@@ -18,8 +18,8 @@ IndexGroups balance_heads(std::span<const std::int64_t> weights, int num_groups)
 // squares of the sums, so the search ends.
 IndexGroups refine_by_swaps(IndexGroups groups, std::span<const std::int64_t> weights);
 
-// xDiT's head balancing (its pull request 727): heads by descending weight are dealt to the ranks from left to right,
-// then from right to left, and so on. xDiT needs the degree to divide the heads; this does not.
+// xDiT's head balancing (its pull request 727 of 2026-06): heads by descending weight are dealt to the ranks from left
+// to right, then from right to left, and so on. xDiT needs the degree to divide the heads; this does not.
 IndexGroups deal_snake(std::span<const std::int64_t> weights, int num_groups);
 
 }  // namespace spscope

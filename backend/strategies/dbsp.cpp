@@ -5,9 +5,8 @@
 // f_q and f_k move: 2 (f_q + f_k) M more bytes than usp over all ranks.
 //
 // Rows are cut at block borders among all ranks, for any degrees, so that layers of different degrees hold the
-// same rows. Unlike in the released code (docs/strategies.md), keys and mask columns agree for any ring degree; plans
-// belong to ring indices, not to rank mod R; the reward always counts; degrees need not divide heads or blocks; no mask
-// is sent.
+// same rows. Beyond db-SP's code (docs/strategies.md names the version), degrees need not divide heads or blocks, and
+// no mask is sent.
 #include <algorithm>
 #include <utility>
 

@@ -2,9 +2,9 @@
 //
 //   L = all_to_all + (max(step, hop) (R - 1) + step) ratio
 //
-// The released code has no predictor and the paper gives no constants; ours come from the cluster of the request. Two
-// differences: the formula omits the exchange of balanced blocks (an option here), and its `step` is linear in blocks
-// (here affine, by the cluster's profile). As in the paper, the ratio also multiplies hops.
+// thu-nics/db-SP f13ced5 (2025-12) has no predictor and we found no constants for it; ours come from the cluster of the
+// request. Two differences: the formula omits the exchange of balanced blocks (an option here), and its `step` is
+// linear in blocks (here affine, by the cluster's profile). As in the formula, the ratio also multiplies hops.
 #pragma once
 
 #include "backend/strategies/strategy.h"

@@ -37,7 +37,7 @@ int slices_for(const Request& request, AttendedAxis axis, int parts);
 std::vector<SetId> cut_blocks(const Request& request, AttendedAxis axis, int parts, TokenOrder order);
 
 // U x R ranks. Contiguous: rank = ring index x U + ulysses index, so that Ulysses groups are neighbours
-// (yunchang's use_ulysses_low); strided: the roles are swapped.
+// (use_ulysses_low of yunchang 56118e0, 2026-05); strided: the roles are swapped.
 struct Mesh {
   int ulysses, ring;
   bool contiguous = true;

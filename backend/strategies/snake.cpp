@@ -1,6 +1,6 @@
-// snake (xDiT's head balancing, its pull request 727): Ulysses whose heads are dealt to the ranks by weight, in
-// boustrophedon order. The weights are those of the known mask, which with run.mask_lag = 1 is that of the last denoise
-// step; without a known mask, heads stay in order. It moves the same bytes as ulysses.
+// snake (xDiT's head balancing, its pull request 727 of 2026-06): Ulysses whose heads are dealt to the ranks by weight,
+// in boustrophedon order. The weights are those of the known mask, which with run.mask_lag = 1 is that of the last
+// denoise step; without a known mask, heads stay in order. It moves the same bytes as ulysses.
 #include "backend/strategies/balance_heads.h"
 #include "backend/strategies/mesh_plan.h"
 

@@ -15,6 +15,6 @@ expect_exit 0 plan -s ring "${small[@]}" --set model.grid=1,2,2 --set cluster.ra
 
 # What is best balanced is not called fastest, and the degrees of the sample are refused with those to give.
 expect_exit 0 plan "$samples/wan-14b.toml" -s usp:ulysses=4,ring=2 -s usp --set cluster.preset=ndr-h100-xN \
-  --set cluster.ranks=1024 --set 'run.scratch=/a b' --set run.mode=project
+  --set cluster.ranks=1024 --set run.layers=1 --set 'run.scratch=/a b' --set run.mode=project
 expect_out 'run.strategies or after -s: usp:ulysses=32,ring=32' \
-  "  spscope run $samples/wan-14b.toml -s usp:ulysses=4,ring=2 -s usp --set cluster.preset=ndr-h100-xN --set cluster.ranks=1024 --set 'run.scratch=/a b' --set run.mode=simulate"
+  "  spscope run $samples/wan-14b.toml -s usp:ulysses=4,ring=2 -s usp --set cluster.preset=ndr-h100-xN --set cluster.ranks=1024 --set run.layers=1 --set 'run.scratch=/a b' --set run.mode=simulate"

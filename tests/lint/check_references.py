@@ -3,7 +3,8 @@ import re
 
 from tree import SOURCES, Finding, comments, line_of
 
-RULES = {"links": "links and cited paths exist", "paths": "no paths of one machine"}
+RULES = {"links": "links and cited paths exist", "paths": "no paths of one machine",
+         "versions": "what is said of other programs names a version, a paper or a page"}
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CITED = re.compile(r"(?<![\w./<-])(?:backend|kernels|schemas|tests|samples|bench|scripts|docs|cmake)(?:/[\w.-]+)+(?![\w/<*{-])")
 # A source file by a shorter name, as docs cite it: `job/job.cpp`, `plan.h`.
@@ -12,6 +13,11 @@ MACHINE = re.compile(r"(?<![\w.])/(?:work|farm|root|home/\w+|Users)/")
 HASH = r"(?:^|(?<=\s\s))#[^\n]*"
 COMMENT_MARKS = {".py": HASH + r'|^\s*"""(?s:.*?)"""', ".sh": HASH, ".cmake": HASH, ".txt": HASH, ".toml": HASH,
                  ".def": r"//[^\n]*", ".sql": r"--[^\n]*"}
+BENCH = re.compile(r"build/bin/(\w+_bench)\b")
+# What a section of a strategy says of other programs, and a row of the table of their versions: | name | owner/name | version |
+ELSEWHERE = re.compile(r"^\*\*Elsewhere\.?\*\*.*?(?=^\*\*Sources\*\*|\n\n\*\*|\Z)", re.MULTILINE | re.DOTALL)
+SOURCE = re.compile(r"\]\(#versions-of-other-programs\)|\]\(https://|arXiv \d")
+VERSION_ROW = re.compile(r"^\| [^|]+ \| [\w.-]+/[\w.-]+ \| ([^|]+) \|$", re.MULTILINE)
 LINE_NUMBER = re.compile(r"\b[\w/]+\.(?:cpp|h|py):\d+\b")
 
 
@@ -50,10 +56,29 @@ def prose(tree, path):
     return [(m.start(), m.group()) for m in re.finditer(marks[0], text, re.MULTILINE)] if marks else [(0, text)]
 
 
+def check_benches(tree, path):
+    text = tree.text(path)
+    for match in BENCH.finditer(text):
+        if not tree.exists(f"bench/{match.group(1)}.cpp"):
+            yield Finding("links", path, line_of(text, match.start()), f"names {match.group()}, which nothing builds")
+
+
+def check_versions(tree, path):
+    text = tree.text(path)
+    for match in ELSEWHERE.finditer(text):
+        if not SOURCE.search(match.group()):
+            yield Finding("versions", path, line_of(text, match.start()), "an Elsewhere without a version or a source")
+    for match in VERSION_ROW.finditer(text):
+        if not re.search(r"\b20\d\d\b", match.group(1)):
+            yield Finding("versions", path, line_of(text, match.start()), "a version without a date")
+
+
 def check(tree):
     for path in tree.with_suffix(".md"):
         yield from check_links(tree, path)
         yield from check_short_names(tree, path)
+        yield from check_benches(tree, path)
+        yield from check_versions(tree, path)
     for path in tree.with_suffix(*SOURCES, ".md", ".py", ".sh", ".cmake", ".txt", ".def", ".toml", ".sql"):
         for start, text in prose(tree, path):
             for match in CITED.finditer(text):

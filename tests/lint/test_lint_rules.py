@@ -181,6 +181,19 @@ class References(ToyTree):
     def test_cited_lines(self):
         self.assertEqual(self.broken("// at plan.cpp:12", "a.cpp"), ["links"])
 
+    def test_benches(self):
+        self.assertEqual(self.broken("run build/bin/plan_bench"), ["links"])
+        files = {"bench/plan_bench.cpp": "", "docs/a.md": "run `build/bin/plan_bench`\n"}
+        self.assertEqual(self.rules(check_references, files), [])
+
+    def test_versions_of_other_programs(self):
+        for source in ("their paper, arXiv 2405.07719", "[it](https://example.org/x)"):
+            self.assertEqual(self.broken(f"**Elsewhere.** It waits\n({source}).\n\n**Sources.** None."), [], source)
+        for text in ("**Elsewhere.** It waits.\n\n**Sources.** arXiv 2405.07719.", "**Elsewhere.** It waits."):
+            self.assertEqual(self.broken(text), ["versions"], text)
+        self.assertEqual(self.broken("| xDiT | xdit-project/xDiT | `175e0bf`, 2026-07-14 |"), [])
+        self.assertEqual(self.broken("| xDiT | xdit-project/xDiT | `175e0bf` |"), ["versions"])
+
     def test_machine_paths(self):
         self.assertEqual(self.broken("cd /" + "root/project"), ["paths"])
         self.assertEqual(self.broken("a/" + "root/b"), [])

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/base/utf8.h"
 #include "backend/report/html.h"
 #include "backend/report/metrics.h"
 #include "backend/report/render.h"
@@ -34,6 +35,18 @@ Comparison hostile() {
 }
 
 TEST(Html, ReportOfASampleIsAsReviewed) { expect_golden("report/projected.html", html_of(sample_comparison())); }
+
+// A mask file may have any bytes in its name, and a stored file may come from anybody.
+TEST(Report, IsValidUtf8WhateverTheTexts) {
+  Comparison c = sample_comparison();
+  c.workload.pattern = "file m\xff\xc3.npy";
+  c.workload.config_toml = "file = \"m\xff\xc3.npy\"";
+  const Report report = make_report({&c, 1});
+  for (const std::string& text : {render_html(report), render_markdown(report)}) {
+    EXPECT_EQ(text, valid_utf8(text));
+    EXPECT_TRUE(has(text, "file m\xef\xbf\xbd\xef\xbf\xbd.npy"));
+  }
+}
 
 TEST(Html, NamesEveryStrategyAndWhyOneIsRefused) {
   const std::string page = html_of(sample_comparison());

@@ -186,7 +186,8 @@ TEST(Terminal, UnevenHeadsAreNoted) {
   c.workload.heads = 12;
   c.strategies[0].meshes[0].ulysses = 8;
   EXPECT_TRUE(has(unbroken(render_terminal(c)),
-                  "ulysses u4: 12 heads on 8 ranks: 4 ranks hold 2 and 4 hold 1; many implementations refuse this."));
+                  "ulysses u4: 12 heads on 8 ranks: 4 ranks hold 2 and 4 hold 1; implementations that need equal "
+                  "shares refuse this."));
   EXPECT_FALSE(has(render_terminal(c), "on 2 ranks:")) << "usp divides them evenly";
 }
 

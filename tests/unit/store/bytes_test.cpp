@@ -88,6 +88,12 @@ TEST(CleanText, KeepsValidTextAndRepairsTheRest) {
             "b");
 }
 
+TEST(ValidUtf8, IsAsLongAsTheTextAndValid) {
+  const std::string text(2 * kMaxNameBytes, 'x');
+  EXPECT_EQ(valid_utf8(text + "\xff\xc3"), text + "\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_EQ(valid_utf8("naïve 你好 😀"), "naïve 你好 😀");
+}
+
 TEST(CleanText, CutsBetweenCharacters) {
   std::string text(kMaxNameBytes - 1, 'x');
   EXPECT_FALSE(clean_text(text + "y").cut);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "backend/config/model.h"
 #include "backend/execute/execute.h"
@@ -181,6 +182,32 @@ TEST(FullSizeShapes, ArePlannedAndVerifiedOrRefusedWithAReason) {
           EXPECT_EQ(total(bytes_sent(plan)), 2 * (ranks - 1) * tensor) << model.name;
         }
       }
+    }
+  }
+}
+
+// Nothing is regrouped when a Ulysses group is one rank: the plan is that of a ring, without copies of q, k, v and o.
+TEST(Mesh, OfOneUlyssesRankIsARing) {
+  const Request request = request_of(4, 8, 16, 18 * kBlock + 3);
+  const auto kinds = [](const Plan& plan) {
+    std::vector<std::tuple<PostKind, int, std::int64_t>> list;  // of each op, with its rank and its FLOPs
+    for (const Op& op : plan.ops) list.emplace_back(plan.kind_of(op), op.rank, op.flops);
+    return list;
+  };
+  for (const char* order : {"contiguous", "cyclic"}) {
+    Parameters of_ring(find_strategy("ring")->parameters());
+    of_ring.set("order", std::string(order));
+    const Plan ring = make_plan(*find_strategy("ring"), request, of_ring);
+    const bool in_turn = order == std::string_view("cyclic");
+    for (const char* name : {"usp", in_turn ? "cyclic" : "dbsp"}) {
+      const Strategy& strategy = *find_strategy(name);
+      Parameters parameters = with_degrees(strategy, 1, 4);
+      if (parameters.has("order")) parameters.set("order", std::string(order));
+      if (parameters.has("reward")) parameters.set("reward", 1e6);  // blocks stay
+      const Plan plan = make_plan(strategy, request, parameters);
+      EXPECT_TRUE(verify(plan, request).empty()) << name;
+      EXPECT_EQ(kinds(plan), kinds(ring)) << name << " " << order;
+      EXPECT_EQ(bytes_sent(plan), bytes_sent(ring)) << name << " " << order;
     }
   }
 }
