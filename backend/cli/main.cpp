@@ -29,9 +29,7 @@ bool is_terminal(int descriptor) { return isatty(descriptor) != 0; }
 
 // Whether escape sequences may be written: to a terminal that knows them. mpirun gives each process a pseudo terminal,
 // whose output it may write to a file.
-bool takes_escapes(int descriptor) {
-  return is_terminal(descriptor) && !terminal_is_dumb() && !started_by_mpi();
-}
+bool takes_escapes(int descriptor) { return is_terminal(descriptor) && !terminal_is_dumb() && !started_by_mpi(); }
 
 bool takes_colors(int descriptor) { return takes_escapes(descriptor) && !colors_are_forbidden(); }
 
