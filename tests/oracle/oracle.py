@@ -392,7 +392,7 @@ class Case:
             found = attention.check(folder, workload, ids)
         else:
             weights = layers.Weights(self.folder / dump / "weights")
-            found = {s: (error, error / layers.TOLERANCE[dtype]) for s, error in layers.check(folder, weights, ids).items()}
+            found = {s: (error, error / layers.allowed(folder)) for s, error in layers.check(folder, weights, ids).items()}
             self.check_weights(weights, dtype, all_blocks=dump == "all")
         replicated = workload["text"] == "replicate" and workload["text_tokens"] > 0
         for s in legal:
