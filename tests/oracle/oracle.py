@@ -1,9 +1,9 @@
 """An oracle for spscope that shares no code with it: random configs are planned, simulated and executed, and what the
 program prints is recomputed in double precision from `plan --ops --json` and `run --dump`, by the rules of docs/.
 
-    oracle.py --program PATH [--seed N] [--cases M] [--keep FOLDER]
+    oracle.py --program PATH [--seed N] [--cases M] [--first K] [--covering] [--keep FOLDER]
 
-Prints a line for each figure of a case that is not as recomputed, with the folder of its config, and at last
+Cases are those from number K on; with --covering those in which every kind of config occurs (kinds.py). Prints a line for each figure of a case that is not as recomputed, with the folder of its config, and at last
 `N passed, N failed`.
 """
 import argparse
@@ -27,6 +27,7 @@ except ImportError:
 import attention
 import configs
 import figures
+import kinds
 import layers
 import masks
 import rules
@@ -40,10 +41,14 @@ REFERENCES = 2e-7  # between the square roots of two errors: the program's refer
 SCHEDULED = 1e-6  # relative, of scheduled times, besides 2 ns: rounding to whole nanoseconds adds up
 
 
+def mode_of(number):
+    return "execute" if number % 2 else "simulate"
+
+
 class Case:
     def __init__(self, program, folder, seed, number):
         self.program, self.folder, self.problems = program, folder, []
-        self.mode = "execute" if number % 2 else "simulate"
+        self.mode = mode_of(number)
         self.sections = configs.write_case(folder, seed, number, self.mode, one_pass=True)
 
     def call(self, *arguments):
@@ -440,13 +445,19 @@ def main(arguments):
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--covering", action="store_true", help="cases in which every kind of config occurs")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="folder for the configs of failed cases")
     given = parser.parse_args(arguments)
     keep = (given.keep or Path(tempfile.mkdtemp(prefix="spscope-oracle-"))).resolve()
     program, failed = str(Path(given.program).resolve()), 0
+    numbers, missing = range(given.first, given.first + given.cases), set()
+    if given.covering:
+        numbers, missing = kinds.covering(given.seed, given.cases, mode_of)
+    for kind in sorted(missing):
+        print(f"no case has this: {kind}")
     with concurrent.futures.ProcessPoolExecutor(given.jobs) as pool:
-        jobs = [pool.submit(run_case, program, keep, given.seed, given.first + n) for n in range(given.cases)]
+        jobs = [pool.submit(run_case, program, keep, given.seed, number) for number in numbers]
         for job in jobs:
             number, folder, problems = job.result()
             failed += bool(problems)
@@ -457,7 +468,7 @@ def main(arguments):
     if not failed and not given.keep:
         shutil.rmtree(keep)
     print(f"{given.cases - failed} passed, {failed} failed")
-    return 1 if failed or not given.cases else 0
+    return 1 if failed or missing or not given.cases else 0
 
 
 if __name__ == "__main__":

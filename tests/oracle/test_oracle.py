@@ -17,6 +17,7 @@ except ImportError:
     sys.exit(77)
 
 import frozen
+import kinds
 import oracle
 
 PROGRAM = str(Path(sys.argv.pop(1)).resolve())
@@ -274,6 +275,19 @@ class OracleFinds(unittest.TestCase):
         self.expect("max_error", falsify=("executed", raise_figure("max_error", 1e-11)))
         for preset in ("wan-mini", "cogvideox-5b", "hunyuanvideo", "open-sora-1.2"):
             self.expect("row error", preset=preset, scope="layer", spoil=change_npy("mask.npy", lambda m: m[0, 0].fill(0)))
+
+
+class KindsTell(unittest.TestCase):
+    def test_what_no_case_has(self):
+        chosen, missing = kinds.covering(2, 1, oracle.mode_of)
+        with tempfile.TemporaryDirectory() as folder:
+            mode = oracle.mode_of(chosen[0])
+            sections = oracle.configs.write_case(Path(folder), 2, chosen[0], mode, one_pass=True)
+            drawn = set(kinds.kinds(Path(folder), sections, mode))
+        self.assertEqual(len(chosen), 1)
+        self.assertTrue(drawn)
+        self.assertEqual(drawn | missing, kinds.KINDS)
+        self.assertFalse(drawn & missing)
 
 
 class FrozenTells(unittest.TestCase):
