@@ -358,6 +358,30 @@ class Case:
                         figures.uneven(figures.held_work(plan, known[1, 0])), RATIO)
             self.expect(f"{where}planned_imbalance_ratio of layer 1", planned[1, 1],
                         knowing[s["id"]]["by_layer"][1]["imbalance_ratio"], RATIO)
+        if lags and len(known[0, 0]) == 1 and any(s["legal"] and s["name"] == "dbsp" for s in result["strategies"]):
+            self.check_kept_plans()
+
+    def check_kept_plans(self):
+        """With a lag the second of three steps decides from the first masks. The third one keeps that while the barrier
+        ratio on the second masks, which it knows, is within the threshold; then those masks promise what they gave."""
+        result = self.call("run", "run.toml", "--json", "--set", "run.layers=2", "--set", "run.denoise_steps=3")
+        for s in result["strategies"] if result else []:
+            passes = {(p["denoise_step"], p["layer"]): p for p in s["by_layer"]}
+            threshold, where = s["parameters"].get("threshold", 0), f"{s['label']}: "
+            if not passes:
+                continue
+            if threshold == 0:
+                self.expect(f"{where}replans", [s["replans"], *(p["decided"] for p in s["by_layer"])], [None] * 7)
+                continue
+            before = [passes[1, layer] for layer in range(2)]
+            ratio, again = sum(p["barrier_imbalance_ratio"] for p in before) / 2, s["replans"] == 1
+            if abs(ratio - threshold) > RATIO:
+                self.expect(f"{where}replans", s["replans"], int(ratio > threshold))
+            self.expect(f"{where}decided", [p["decided"] for p in s["by_layer"]], [False, False, True, True, again, again])
+            if not again:
+                self.expect(f"{where}planned_imbalance_ratio of a kept plan",
+                            [passes[2, layer]["planned_imbalance_ratio"] for layer in range(2)],
+                            [p["imbalance_ratio"] for p in before], RATIO)
 
     # -- what was computed
 

@@ -93,6 +93,7 @@ class Falsified(oracle.Case):
         document = super().call(*arguments)
         kind = "ops" if "--ops" in arguments else "plan" if arguments[0] == "plan" else \
             "simulated" if "run.mode=simulate" in arguments else \
+            "kept" if "run.denoise_steps=3" in arguments else \
             "passes" if "run.layers=2" in arguments else "executed" if "--dump" in arguments else "models"
         for of, change in [self.falsify] if isinstance(self.falsify, tuple) else self.falsify or []:
             if of == kind:
@@ -255,6 +256,12 @@ class OracleFinds(unittest.TestCase):
                      ": imbalance_ratio with a lag": raise_pass("imbalance_ratio", 2),
                      ": planned_imbalance_ratio of layer 1": raise_pass("planned_imbalance_ratio", 3)}
         self.expect(*falsified, mode="simulate", steps=2, falsify=[("passes", change) for change in falsified.values()])
+        def change_kept(document):
+            for s in document["strategies"]:
+                if s["name"] == "dbsp":
+                    s["replans"] = 1 - s["replans"]
+        self.expect("dbsp u2 r2 reward=0: replans", "dbsp u2 r2 reward=0: decided", mode="simulate", steps=3,
+                    falsify=("kept", change_kept))
         self.expect("planned_imbalance_ratio of step 1, layer 0", mode="simulate", steps=1,
                     falsify=("passes", raise_pass("planned_imbalance_ratio", 2)))
 
