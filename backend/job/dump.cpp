@@ -19,9 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path make_folder(const fs::path& path) {
+// The folder that the user names, and one below the other in it.
+fs::path make_folder(const std::string& folder, const std::vector<std::string>& below) {
+  fs::path path(folder);
   std::error_code failed;
   fs::create_directories(path, failed);
+  for (const std::string& name : below) {
+    if (failed) break;
+    path /= name;
+    fs::create_directory(path, failed);
+  }
   if (failed)
     throw Error(ErrorCode::kOutputPlace,
                 fmt::format("cannot create the folder: {}: {}", failed.message(), path.string()),
@@ -30,9 +37,10 @@ fs::path make_folder(const fs::path& path) {
 }
 
 fs::path folder_of(const std::string& folder, const Job& job, const LayerOfJob& where) {
-  fs::path path(folder);
-  if (job.config.run.denoise_steps > 1) path /= fmt::format("step-{}", where.denoise_step);
-  return make_folder(path / fmt::format("layer-{}", where.layer));
+  std::vector<std::string> below;
+  if (job.config.run.denoise_steps > 1) below.push_back(fmt::format("step-{}", where.denoise_step));
+  below.push_back(fmt::format("layer-{}", where.layer));
+  return make_folder(folder, below);
 }
 
 const char* suffix_of(int attention) { return attention == 0 ? "" : "_temporal"; }
@@ -127,7 +135,7 @@ void dump_inputs(const std::string& folder, const Job& job, const LayerOfJob& wh
 }
 
 void dump_parameters(const std::string& folder, const Request& request, LayerParameters& parameters) {
-  const fs::path path = make_folder(fs::path(folder) / "weights");
+  const fs::path path = make_folder(folder, {"weights"});
   for_each_parameter(request, parameters,
                      [&](const std::string& name, std::span<const std::int64_t> shape, std::span<const float> numbers) {
                        write_npy((path / (name + ".npy")).string(), ElementType::kF32, shape, std::as_bytes(numbers));
