@@ -6,6 +6,7 @@
 #include "backend/base/flat_map.h"
 #include "backend/base/rng.h"
 #include "backend/execute/activations.h"
+#include "backend/plan/layer_kernels.h"
 #include "kernels/gemm.h"
 
 namespace spscope {
@@ -112,6 +113,80 @@ const std::vector<float>& LayerParameters::channels(const Request& request, cons
   for (float& x : made) x = channel_number(which, rng.normal());
   round_to(request.dtype, made);
   return vectors_.emplace(key, std::move(made)).first->second;
+}
+
+namespace {
+
+class ParameterVisitor {
+ public:
+  ParameterVisitor(const Request& request, LayerParameters& parameters, const ParameterVisit& visit)
+      : request_(request), parameters_(parameters), visit_(visit) {}
+
+  void visit(const Kernel& kernel) {
+    if (kernel.contracts) {
+      if (kernel.out != Axis::kStat) add(kernel.name, parameters_.weight(request_, kernel));
+      return;
+    }
+    switch (*find_layer_op(kernel.name)) {
+      case LayerOp::kModulate:
+        add(kernel, ".scale", kHiddenState, ChannelParameter::kScale);
+        add(kernel, ".shift", kHiddenState, ChannelParameter::kShift);
+        break;
+      case LayerOp::kGate:
+        add(kernel, "", kHiddenState, ChannelParameter::kGate);
+        break;
+      case LayerOp::kRms:
+        add(kernel, ".q", kQueries, ChannelParameter::kNormWeight);
+        break;
+      case LayerOp::kRmsRope:
+      case LayerOp::kHeadRms:
+      case LayerOp::kHeadRmsRope:
+        add(kernel, ".q", kQueries, ChannelParameter::kNormWeight);
+        add(kernel, ".k", kKeysValues, ChannelParameter::kNormWeight);
+        break;
+      case LayerOp::kCrossAttention:
+        add(kernel.name, parameters_.text_weight(request_, kernel));
+        if (norms_text_keys(request_)) add(kernel, ".k", kKeysValues, ChannelParameter::kNormWeight);
+        break;
+      default:  // a gelu or residual has no parameters
+        break;
+    }
+  }
+  void visit_text() {
+    const std::int64_t shape[] = {request_.batch, request_.context_tokens, request_.hidden};
+    const std::span<const std::int64_t> all(shape);
+    add("text", parameters_.text(request_), request_.batch > 1 ? all : all.subspan(1));
+  }
+
+ private:
+  void add(const std::string& name, const ParameterMatrix& matrix, std::span<const std::int64_t> shape) {
+    std::vector<float> numbers(static_cast<std::size_t>(matrix.rows() * matrix.columns()));
+    const auto width = static_cast<std::size_t>(matrix.columns());
+    for (std::int64_t row = 0; row < matrix.rows(); ++row)
+      matrix.read_row(row, 0, std::span(numbers).subspan(static_cast<std::size_t>(row) * width, width));
+    visit_(name, shape, numbers);
+  }
+  void add(const std::string& name, const ParameterMatrix& matrix) {
+    const std::int64_t shape[] = {matrix.rows(), matrix.columns()};
+    add(name, matrix, shape);
+  }
+  void add(const Kernel& kernel, const char* ending, TensorSet tensors, ChannelParameter which) {
+    const std::vector<float>& numbers = parameters_.channels(request_, kernel, tensors, which);
+    const std::int64_t shape[] = {static_cast<std::int64_t>(numbers.size())};
+    visit_(kernel.name + ending, shape, numbers);
+  }
+
+  const Request& request_;
+  LayerParameters& parameters_;
+  const ParameterVisit& visit_;
+};
+
+}  // namespace
+
+void for_each_parameter(const Request& request, LayerParameters& parameters, const ParameterVisit& visit) {
+  ParameterVisitor visitor(request, parameters, visit);
+  for (const Kernel& kernel : request.kernels) visitor.visit(kernel);
+  if (request.context_tokens > 0) visitor.visit_text();
 }
 
 }  // namespace spscope

@@ -10,8 +10,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -72,5 +74,12 @@ class LayerParameters {
   std::map<Key, ParameterMatrix> matrices_;
   std::map<Key, std::vector<float>> vectors_;
 };
+
+// Every parameter that the kernels of `request` read, one after the other: its name (docs/layers.md, "What --dump
+// writes"), its shape, and its numbers in row-major order, which are valid during the call. Of the text the shape is
+// [context tokens, hidden], with the batch in front where there is one.
+using ParameterVisit =
+    std::function<void(const std::string& name, std::span<const std::int64_t> shape, std::span<const float> numbers)>;
+void for_each_parameter(const Request& request, LayerParameters& parameters, const ParameterVisit& visit);
 
 }  // namespace spscope

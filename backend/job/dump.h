@@ -1,11 +1,5 @@
-// --dump: inputs, masks and outputs of a run as .npy files, so that anyone can check them with other tools.
-//
-//   DIR/layer-N/q.npy k.npy v.npy     float32 [heads, tokens, head_dim], rounded to the run's dtype
-//   DIR/layer-N/mask.npy              uint8 [heads, q_blocks, k_blocks], block edges in block_starts.npy
-//   DIR/layer-N/o-ID.npy              float32 output of each strategy that was executed
-//
-// With several denoise steps there is a folder DIR/step-S above; with a batch, arrays begin with it; a spatial-temporal
-// model has _temporal twins of each file.
+// --dump: inputs, masks, weights and outputs of a run as files, so that anyone can check them with other tools.
+// docs/layers.md, "What --dump writes", lists the files with their shapes.
 #pragma once
 
 #include <string>
@@ -17,8 +11,15 @@
 
 namespace spscope {
 
-// Both throw Error(kOutputPlace, kStoreWrite) when a file cannot be written; no file is half-written.
+class LayerParameters;
+
+// All throw Error(kOutputPlace, kStoreWrite) when a file cannot be written; no file is half-written.
+
+// What the layer pass starts from: its shape (layer.json), q, k and v or x, and its masks.
 void dump_inputs(const std::string& folder, const Job& job, const LayerOfJob& where, const Activations& input);
+// The parameters of a block, which all layers of this block share.
+void dump_parameters(const std::string& folder, const Request& request, LayerParameters& parameters);
+// What one strategy left.
 void dump_outputs(const std::string& folder, const Job& job, const LayerOfJob& where, const std::string& strategy,
                   const std::vector<OutputTensor>& outputs);
 

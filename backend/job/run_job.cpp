@@ -121,6 +121,7 @@ struct RunningJob {
   bool noted = false;
   std::set<std::size_t> sized = {};  // strategies whose plan was counted
   double events = 0;                 // that these still make in all layers
+  std::set<LayerBlock> dumped = {};  // blocks whose parameters are in the folder of --dump
 
   // All processes of a run leave at the same place: each of them asks.
   bool interrupted() const {
@@ -285,7 +286,11 @@ bool run_layer_pass(RunningJob& running, const ActivationSource& activations, co
   const Activations input =
       needs_input ? activations.at(where.request, where.denoise_step, where.layer, options.interrupt) : Activations();
   if (running.interrupted()) return false;
-  if (!options.dump.empty()) dump_inputs(options.dump, running.job, where, input);
+  if (!options.dump.empty()) {
+    dump_inputs(options.dump, running.job, where, input);
+    if (input.parameters && running.dumped.insert(where.request.block).second)
+      dump_parameters(options.dump, where.request, *input.parameters);
+  }
 
   const std::optional<std::vector<RunLayer>> runs = run_layer(running, where, input);
   if (!runs) return false;

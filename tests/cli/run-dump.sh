@@ -4,7 +4,7 @@
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
 expect_exit 0 run "${small[@]}" -s ring -s usp:ulysses=1,ring=4 --dump dump
-expect_files dump dump/layer-0 dump/layer-0/{q,k,v,mask,block_starts,o-ring,o-usp}.npy
+expect_files dump dump/layer-0 dump/layer-0/{q,k,v,mask,block_starts,o-ring,o-usp}.npy dump/layer-0/layer.json
 for name in q k v o-ring o-usp; do
   head -c 128 "dump/layer-0/$name.npy" | grep -qa "'<f4'.*(3, *126, *8,* *)" || fail "$name.npy is not float32 [3, 126, 8]"
 done

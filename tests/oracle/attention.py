@@ -3,6 +3,7 @@
 `attention.py FOLDER TOLERANCE` compares every output of attention below the folder, prints `STRATEGY ERROR` for each
 strategy of each layer pass, and exits with 1 when an error is above the tolerance or there is nothing to compare.
 """
+import json
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from masks import Mask
 
-TOLERANCE = {"fp32": 1e-10, "bf16": 5e-5}  # docs/metrics.md, "Check"
+TOLERANCE = {"fp32": 1e-10, "bf16": 5e-5}  # docs/metrics.md, "Check"; in fp32 more where scores are large
 LEAST_SHARE_OF_MEAN = 0.01
 
 
@@ -48,6 +49,25 @@ def attention(q, k, v, mask, outer, inner, axis):
     return out.reshape(shape[0], outer * inner, -1)
 
 
+def largest_scores(q, k, mask, outer, inner, axis):
+    """Largest absolute score of an active key of each row, [heads, outer x inner tokens] of one sample; 0 without any."""
+    heads = q.shape[0]
+    q, k = (x.astype(np.float64).reshape(heads, outer, inner, -1) for x in (q, k))
+    if axis == "outer":
+        q, k = q.swapaxes(1, 2), k.swapaxes(1, 2)
+    scores = np.abs(np.einsum("hsqd,hskd->hsqk", q, k)) / np.sqrt(q.shape[-1])
+    active = np.stack([mask.pairs(head) for head in range(heads)])[:, None]
+    largest = np.where(active, scores, 0).max(axis=-1)
+    return (largest.swapaxes(1, 2) if axis == "outer" else largest).reshape(heads, -1)
+
+
+def limits(dtype, head_dim, scores):
+    """The tolerance of each row, by its largest score: docs/metrics.md, "Check"."""
+    if dtype != "fp32":
+        return np.full(scores.shape, TOLERANCE[dtype])
+    return TOLERANCE[dtype] + (2 * 2.0 ** -24 * np.sqrt(head_dim) * scores) ** 2
+
+
 def row_errors(true, found):
     """Squared error of each row over its square, or over a hundredth of the mean square where that is larger. Rows are
     the last axis of the arrays of both lists."""
@@ -58,30 +78,32 @@ def row_errors(true, found):
 
 
 def check(folder, workload, strategies):
-    """{strategy: largest error of a row} of a dumped layer of attention; a spatial-temporal one has two attentions."""
+    """{strategy: (largest error of a row, largest quotient of an error and its tolerance)} of a dumped layer of attention;
+    a spatial-temporal one has two attentions."""
     samples = (lambda x: x if workload["batch"] > 1 else x[None])
-    true, found = [], {strategy: [] for strategy in strategies}
+    outer, inner, dtype = workload["outer_tokens"], workload["inner_tokens"], workload["dtype"]
+    true, allowed, found = [], [], {strategy: [] for strategy in strategies}
     for axis, mask in read_masks(folder).items():
         suffix = "" if axis == "inner" else "_temporal"
         q, k, v = (samples(np.load(folder / f"{name}{suffix}.npy")) for name in "qkv")
-        true.append(np.stack([attention(*qkv, mask, workload["outer_tokens"], workload["inner_tokens"], axis)
-                              for qkv in zip(q, k, v)]))
+        true.append(np.stack([attention(*qkv, mask, outer, inner, axis) for qkv in zip(q, k, v)]))
+        scores = np.stack([largest_scores(*qk, mask, outer, inner, axis) for qk in zip(q, k)])
+        allowed.append(limits(dtype, q.shape[-1], scores).ravel())
         for strategy in strategies:
             found[strategy].append(samples(np.load(folder / f"o-{strategy}{suffix}.npy")))
-    return {strategy: float(row_errors(true, outputs).max()) for strategy, outputs in found.items()}
+    errors = {strategy: row_errors(true, outputs) for strategy, outputs in found.items()}
+    return {strategy: (float(e.max()), float((e / np.concatenate(allowed)).max())) for strategy, e in errors.items()}
 
 
-def shape_of(folder):
-    """The parameters of a dumped layer that `check` needs, from the shapes of its files."""
-    q, inner = np.load(folder / "q.npy", mmap_mode="r"), int(np.load(folder / "block_starts.npy")[-1])
-    return {"batch": q.shape[0] if q.ndim == 4 else 1, "outer_tokens": q.shape[-2] // inner, "inner_tokens": inner}
+def read_layer(folder):
+    return json.loads((folder / "layer.json").read_text("utf-8"))
 
 
 def main(folder, tolerance):
     compared, failed = 0, False
     for mask in sorted(Path(folder).rglob("mask.npy")):
         strategies = [path.stem[2:] for path in sorted(mask.parent.glob("o-*.npy")) if not path.stem.endswith("_temporal")]
-        for strategy, error in check(mask.parent, shape_of(mask.parent), strategies).items():
+        for strategy, (error, _) in check(mask.parent, read_layer(mask.parent), strategies).items():
             print(f"{strategy} {error:.6e}")
             failed |= not error <= float(tolerance)
             compared += 1

@@ -1,20 +1,15 @@
 """Random configs from a seed, small enough that a run of one takes about a second.
 
-`write_case(folder, seed, number, mode)` writes FOLDER/run.toml with the mask and cluster files that it names, and returns
-what it drew. The draw depends on the seed, the number and the mode alone, with the generators of Python's `random`, whose
-sequence is the same in all versions. Defects that are known and not mended are left out by name (LEFT_OUT), or their
-configs would fail for a known reason.
+`write_case(folder, seed, number, mode)` writes FOLDER/run.toml with the files of masks, activations and clusters that it
+names, and returns what it drew. The draw depends on the seed, the number and the mode alone, with the generators of
+Python's `random`, whose sequence is the same in all versions.
 """
+import array
 import json
 import random
 import struct
+import zipfile
 
-LEFT_OUT = {
-    "text_first_borders": "masks of a file without block borders of its own are cut at the text of models with joint text",
-    "allgather_crossing": "allgather_kv with replicated text refuses masks of which a block crosses the border of the text",
-    "narrow_layers": "whole layers of fewer than 64 channels in bf16 exceed the tolerance, which fits wide rows",
-    "megatron_tp_one_head": "megatron_tp refuses one head on several ranks",
-}
 FULL_3D = ["wan-mini", "wan2.1-t2v-1.3b"]
 JOINT = ["hunyuanvideo", "cogvideox-5b", "flux.1-dev"]
 SPATIAL_TEMPORAL = ["st-mini", "open-sora-1.2"]
@@ -33,12 +28,18 @@ PARAMETERS = {
 }
 
 
-def write_npy(path, shape, descr, data):
+def npy(shape, descr, data):
     header = json.dumps({"descr": descr, "fortran_order": False, "shape": 0})
     header = header.replace('"', "'").replace("'shape': 0", f"'shape': ({', '.join(map(str, shape))},)")
     header = header.replace("false", "False")
     header += " " * (-(len(header) + 11) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data)
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
+
+
+def write_npz(path, arrays):
+    with zipfile.ZipFile(path, "w") as file:
+        for name, data in arrays.items():
+            file.writestr(f"{name}.npy", data)
 
 
 def toml(sections):
@@ -80,22 +81,24 @@ def tokens_of(kind, model):
     return 1, frames * height * width + (model["text_tokens"] if kind == "joint" else 0)
 
 
-def random_mask(r, heads, blocks):
-    """A mask of one of several kinds of imbalance: by head, by row, by column, all, or nothing at all in some rows."""
-    kind = r.choice(["uniform", "heads", "rows", "columns", "empty rows", "diagonal"])
+def random_mask(r, heads, rows, columns):
+    """A mask of one of several kinds of imbalance: by head, by row, by column, all, or nothing in some rows or heads."""
+    kind = r.choice(["uniform", "heads", "rows", "columns", "empty rows", "empty heads", "diagonal"])
     density = r.choice([0.1, 0.3, 0.6, 0.9])
     bits = bytearray()
-    for _ in range(heads):
+    for h in range(heads):
         head = r.random() if kind == "heads" else density
-        columns = [r.random() for _ in range(blocks)]
-        for q in range(blocks):
+        if kind == "empty heads" and h > 0 and r.random() < 0.5:
+            head = 0
+        shares = [r.random() for _ in range(columns)]
+        for q in range(rows):
             row = r.random() * head * 2 if kind in ("rows", "empty rows") else head
             if kind == "empty rows" and r.random() < 0.3:
                 row = 0
-            for k in range(blocks):
-                share = columns[k] if kind == "columns" else row
+            for k in range(columns):
+                share = shares[k] if kind == "columns" else row
                 if kind == "diagonal":
-                    share = 1.0 if abs(q - k) <= 1 else 0.05
+                    share = 1.0 if abs(q * columns - k * rows) <= max(rows, columns) else 0.05
                 bits.append(r.random() < share)
     return bytes(bits)
 
@@ -111,14 +114,45 @@ def block_starts(r, tokens):
     return starts
 
 
+def draw_mask_file(r, folder, kind, model, evolving):
+    """Of 3 to 5 dimensions; with borders in the file or beside it, or with blocks of mask.block tokens; with one row or
+    column for each two blocks, or one for each."""
+    tokens = tokens_of(kind, model)[1]
+    mask = {}
+    if r.random() < 0.5:
+        starts = block_starts(r, tokens)
+    else:
+        starts, mask["block"] = None, max(1, min(384, r.choice([tokens // 30 + 1, tokens // 9 + 1, tokens // 3 + 1, 48, 64])))
+    blocks = len(starts) - 1 if starts else -(-tokens // mask["block"])
+    coarse = r.choice(["", "", "", "q", "k"])
+    rows, columns = (-(-blocks // 2) if coarse == axis else blocks for axis in "qk")
+    entries = [3, r.choice([1, 3])] if evolving else r.choice([[], [1], [3], [1, 1], [1, 3]])
+    bits = b"".join(random_mask(r, model["heads"], rows, columns) for _ in range(entries_of(entries)))
+    data = npy((*entries, model["heads"], rows, columns), r.choice(["|u1", "|b1"]), bits)
+    borders = npy((len(starts),), "<i4", struct.pack(f"<{len(starts)}i", *starts)) if starts else None
+    if r.random() < 0.3:
+        write_npz(folder / "mask.npz", {"mask": data} | ({"block_starts": borders} if starts else {}))
+        return {"mask": mask | {"file": "mask.npz"}}
+    (folder / "mask.npy").write_bytes(data)
+    if starts:
+        (folder / r.choice(["mask.block_starts.npy", "block_starts.npy"])).write_bytes(borders)
+    return {"mask": mask | {"file": "mask.npy"}}
+
+
+def entries_of(shape):
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
+
 def draw_mask(r, folder, kind, model, evolving):
-    if kind != "spatial-temporal" and not evolving and r.random() < 0.45:
-        starts = block_starts(r, tokens_of(kind, model)[1])
-        blocks = len(starts) - 1
-        write_npy(folder / "mask.npy", (model["heads"], blocks, blocks), "|u1", random_mask(r, model["heads"], blocks))
-        write_npy(folder / "mask.block_starts.npy", (len(starts),), "<i4", struct.pack(f"<{len(starts)}i", *starts))
-        return {"mask": {"file": "mask.npy"}}
-    pattern = r.choice(sorted(EVOLVE) if evolving else PATTERNS)
+    if r.random() < (0.5 if kind != "spatial-temporal" else 0.3):
+        sections = draw_mask_file(r, folder, kind, model, evolving)
+        if kind == "spatial-temporal" and r.random() < 0.4:
+            sections["mask"]["temporal_pattern"] = r.choice(["window", "chess", "tokenwise"])
+        return sections
+    pattern = r.choice(sorted(EVOLVE) if evolving and kind != "spatial-temporal" else PATTERNS)
     mask = {"pattern": pattern, "density": r.choice([0.15, 0.3, 0.5, 0.8]), "block": r.choice([32, 48, 64, 100, 128]),
             "seed": r.randint(0, 99)}
     if pattern in ("dense", "window", "headwise", "tokenwise", "hybrid-window", "chess"):
@@ -130,6 +164,19 @@ def draw_mask(r, folder, kind, model, evolving):
         if name in PARAMETERS and r.random() < 0.5:
             sections[f"mask.{name}"] = PARAMETERS[name](r)
     return sections
+
+
+def draw_activations(r, folder, kind, model):
+    """Queries and keys whose scores are spread more than those of a seed, as in trained models."""
+    outer, inner = tokens_of(kind, model)
+    rows = outer * inner
+    spread = r.choice([1.0, 3.0, 9.0])
+    arrays = {}
+    for name, factor in (("q", spread), ("k", 1.0), ("v", 1.0)):
+        numbers = array.array("f", (r.gauss(0, factor) for _ in range(model["heads"] * rows * model["head_dim"])))
+        arrays[name] = npy((model["heads"], rows, model["head_dim"]), "<f4", numbers.tobytes())
+    write_npz(folder / "activations.npz", arrays)
+    return "activations.npz"
 
 
 def cluster_file(r, path):
@@ -181,15 +228,6 @@ def draw_strategy(r, ranks, heads, scope):
     return name + ("" if not given else ":" + ",".join(f"{key}={value}" for key, value in given.items()))
 
 
-def known_defect(strategy, sections, kind):
-    name = strategy.split(":")[0]
-    if name == "allgather_kv" and sections["run"].get("text") == "replicate" and "file" in sections["mask"]:
-        return "allgather_crossing"
-    if name == "megatron_tp" and sections["model"]["heads"] == 1 and sections["cluster"]["ranks"] > 1:
-        return "megatron_tp_one_head"
-    return None
-
-
 def write_case(folder, seed, number, mode, one_pass=False):
     """Writes the config of a case; returns its sections. `one_pass`: one layer at one denoise step."""
     r = random.Random(f"spscope {seed} {number} {mode}")
@@ -198,20 +236,21 @@ def write_case(folder, seed, number, mode, one_pass=False):
     kind, model = draw_model(r, scope, mode)
     steps = r.choice([1, 1, 1, 2, 3])
     layers = r.choice([1, 1, 2])
-    evolving = steps > 1 and kind != "spatial-temporal" and r.random() < 0.7
+    evolving = r.random() < (0.7 if steps > 1 else 0.3)
     sections = {"model": model} | draw_mask(r, folder, kind, model, evolving)
+    if mode == "execute" and scope == "attention" and kind != "spatial-temporal" and "batch" not in model and \
+            "pattern" not in sections["mask"] and r.random() < 0.4:
+        model["activations"] = draw_activations(r, folder, kind, model)
     sections["cluster"] = draw_cluster(r, folder, mode)
     run = {"mode": "simulate" if mode == "plan" else mode, "scope": scope, "dtype": r.choice(["bf16", "fp32"]),
            "repeats": 1, "warmup": 0, "seed": r.randint(0, 99), "verify": "full",
            "layers": layers, "denoise_steps": steps, "mask_lag": r.choice([0, 1])}
-    if scope == "layer" and model["heads"] * model["head_dim"] < 64:
-        run["dtype"] = "fp32"  # narrow_layers
     if one_pass:
         run |= {"layers": 1, "denoise_steps": 1}
     if kind == "joint" and model["text_tokens"] > 0 and r.random() < 0.3:
         run["text"] = "replicate"
     sections["run"] = run
-    wanted = [draw_strategy(r, sections["cluster"]["ranks"], model["heads"], scope) for _ in range(r.randint(2, 4))]
-    run["strategies"] = [s for s in wanted if known_defect(s, sections, kind) is None] or ["single"]
+    run["strategies"] = [draw_strategy(r, sections["cluster"]["ranks"], model["heads"], scope)
+                         for _ in range(r.randint(2, 4))]
     (folder / "run.toml").write_text(toml(sections), encoding="utf-8")
     return sections

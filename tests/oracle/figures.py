@@ -59,6 +59,24 @@ def by_rank(plan, work):
     return total
 
 
+def held_work(plan, known):
+    """Active triples on some masks, {axis: Mask}, of the rows that each rank attends by the placements of its queries:
+    what its attends have, if none was left out because it had nothing to do on the mask that the plan was made for."""
+    total = np.zeros(plan.ranks)
+    for accumulator in plan.accumulators:
+        mask, axis = known[accumulator["axis"]], accumulator["axis"]
+        for rank, boxes in enumerate(plan.values[accumulator["queries"]]["placement"]):
+            for heads, outer, inner in ([plan.sets[s] for s in box] for box in boxes):
+                rows, sequences = (inner, outer) if axis == "inner" else (outer, inner)
+                total[rank] += sum(mask.keys_of_rows(head)[rows].sum() for head in heads) * len(sequences) * plan.batch
+    return total
+
+
+def uneven(total):
+    """Largest over mean."""
+    return float(total.max() / total.mean()) if total.any() else 1.0
+
+
 def barrier_ratio(plan, work, rings, mean):
     """Steps of each attention on its own; rings do not wait for each other."""
     members = [list(ring) for ring in rings]

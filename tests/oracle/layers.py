@@ -1,92 +1,69 @@
-"""Whole layers in double precision, from docs/layers.md, the hidden state and the masks that `run --dump` writes."""
+"""Whole layers in double precision, from the files of `run --dump` alone, by the formulas of docs/layers.md.
+
+`layers.py FOLDER [TOLERANCE]` compares every output of a whole layer below the folder, prints `STRATEGY ERROR` for each
+strategy of each layer pass, and exits with 1 when an error is above the tolerance, by default that of docs/metrics.md, or
+there is nothing to compare.
+"""
+import sys
+from pathlib import Path
+
 import numpy as np
 
-from attention import read_masks, row_errors, softmax_attention
+from attention import read_layer, read_masks, row_errors, softmax_attention
 
-TOLERANCE = {"fp32": 1e-10, "bf16": 5e-4}  # docs/metrics.md, "Check"
-GOLDEN, EPSILON, THETA = 0x9e3779b97f4a7c15, 1e-6, 10000.0
-WORD = (1 << 64) - 1
-SCALE, SHIFT, GATE, NORM = range(4)
-Q, KV, X = 1, 6, 32
+EPSILON, THETA = 1e-6, 10000.0
 
 
-# -- seeded numbers
-
-def mix(z):
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9 & WORD
-    z = (z ^ z >> 27) * 0x94d049bb133111eb & WORD
-    return z ^ z >> 31
+def tolerance(dtype, rows, channels):
+    """docs/metrics.md, "Check"."""
+    return {"fp32": 1e-10, "bf16": 5e-4}[dtype] * min(100.0, rows ** (4 / channels))
 
 
-def join(h, v):
-    return mix(((h ^ v) + GOLDEN + (h << 6 & WORD)) & WORD)
+class Weights:
+    """The arrays of a folder `weights` by name, and which of them were asked for."""
+    def __init__(self, folder):
+        self.folder, self.read = folder, {}
 
+    def __getitem__(self, name):
+        if name not in self.read:
+            self.read[name] = np.load(self.folder / f"{name}.npy").astype(np.float64)
+        return self.read[name]
 
-def normals(seed, name, part, count):
-    key = join(part, len(name))
-    for byte in name.encode():
-        key = join(key, byte)
-    state = mix(seed) ^ mix((key * GOLDEN + 1) & WORD)
-    with np.errstate(over="ignore"):
-        z = np.uint64(state) + np.arange(1, 2 * count + 1, dtype=np.uint64) * np.uint64(GOLDEN)
-        z = (z ^ z >> np.uint64(30)) * np.uint64(0xbf58476d1ce4e5b9)
-        z = (z ^ z >> np.uint64(27)) * np.uint64(0x94d049bb133111eb)
-        z ^= z >> np.uint64(31)
-    uniform = (z >> np.uint64(11)).astype(np.float64) * 2.0 ** -53
-    return np.sqrt(-2 * np.log(1 - uniform[0::2])) * np.cos(2 * np.pi * uniform[1::2])
-
-
-def rounded(numbers, dtype):
-    """As floats, or rounded to the nearest bf16, ties to even."""
-    floats = numbers.astype(np.float32)
-    if dtype == "bf16":
-        bits = floats.view(np.uint32)
-        floats = ((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000).astype(np.uint32).view(np.float32)
-    return floats.astype(np.float64)
+    def unread(self):
+        return sorted({path.stem for path in self.folder.glob("*.npy")} - set(self.read))
 
 
 class Layer:
-    def __init__(self, w, masks, seed, sample):
-        self.w, self.masks, self.seed, self.sample = w, masks, seed, sample
+    """One sample; `w` is layer.json."""
+    def __init__(self, w, masks, weights, sample):
+        self.w, self.masks, self.weights, self.sample = w, masks, weights, sample
         self.heads, self.dim, self.hidden = w["heads"], w["head_dim"], w["hidden"]
         self.outer, self.inner = w["outer_tokens"], w["inner_tokens"]
         first = 0 if w["text_first"] else self.inner - w["text_tokens"]
         self.is_text = np.zeros(self.inner, bool)
         self.is_text[first:first + w["text_tokens"]] = True
 
-    # -- parameters
-
-    def weight(self, name, rows, columns):
-        numbers = normals(self.seed, name, 0, rows * columns) * (1 / np.sqrt(rows))
-        return rounded(numbers, self.w["dtype"]).reshape(rows, columns)
-
-    def channels(self, name, which, tensors, count):
-        normal = normals(self.seed, name, 1 + (which << 16) + tensors, count)
-        numbers = {SCALE: normal / 4, SHIFT: normal / 4, GATE: normal, NORM: 1.25 + normal / 4}[which]
-        return rounded(numbers, self.w["dtype"])
-
     # -- steps
 
-    def linear(self, name, x, columns):
-        return x @ self.weight(name, x.shape[-1], columns)
+    def linear(self, name, x):
+        return x @ self.weights[name]
 
     def modulate(self, name, x):
         mean, variance = x.mean(axis=-1, keepdims=True), x.var(axis=-1, keepdims=True)
-        scale, shift = (self.channels(name, which, X, self.hidden) for which in (SCALE, SHIFT))
-        return (x - mean) / np.sqrt(variance + EPSILON) * (1 + scale) + shift
+        return (x - mean) / np.sqrt(variance + EPSILON) * (1 + self.weights[name + ".scale"]) + self.weights[name + ".shift"]
 
     def gate(self, name, y):
-        return self.channels(name, GATE, X, self.hidden) * y
+        return self.weights[name] * y
 
-    def rms(self, name, tensors, rows, over):
+    def rms(self, name, rows, over):
         """rows [tokens, heads, dim]; the mean square over the axes `over`."""
-        weight = self.channels(name, NORM, tensors, self.heads * self.dim).reshape(self.heads, self.dim)
+        weight = self.weights[name].reshape(self.heads, self.dim)
         return rows / np.sqrt((rows ** 2).mean(axis=over, keepdims=True) + EPSILON) * weight
 
     def feed_forward(self, h, dot=""):
-        f = self.linear("w1" + dot, h, self.w["ffn"])
+        f = self.linear("w1" + dot, h)
         f = 0.5 * f * (1 + np.tanh(np.sqrt(2 / np.pi) * (f + 0.044715 * f ** 3)))
-        return self.linear("w2" + dot, f, self.hidden)
+        return self.linear("w2" + dot, f)
 
     def angles(self, form):
         """[tokens, pairs of channels] of the whole grid."""
@@ -115,10 +92,10 @@ class Layer:
 
     def project(self, h, tokens, dot, norm, over, form):
         """q, k and v [tokens, heads, dim] of rows at some tokens of the grid."""
-        q = self.linear("wq" + dot, h, self.hidden).reshape(-1, self.heads, self.dim)
-        kv = self.linear("wkv" + dot, h, 2 * self.hidden).reshape(-1, self.heads, 2, self.dim)
-        q = self.rotate(self.rms(norm + dot, Q, q, over), form, tokens)
-        k = self.rotate(self.rms(norm + dot, KV, kv[:, :, 0], over), form, tokens)
+        q = self.linear("wq" + dot, h).reshape(-1, self.heads, self.dim)
+        kv = self.linear("wkv" + dot, h).reshape(-1, self.heads, 2, self.dim)
+        q = self.rotate(self.rms(norm + dot + ".q", q, over), form, tokens)
+        k = self.rotate(self.rms(norm + dot + ".k", kv[:, :, 0], over), form, tokens)
         return q, k, kv[:, :, 1]
 
     def attend(self, q, k, v, axis):
@@ -137,12 +114,11 @@ class Layer:
         return out.reshape(-1, self.hidden)
 
     def attend_to_text(self, name, q, normed):
-        count = self.w["context_tokens"]
-        text = rounded(normals(self.seed, "text", 0, self.w["batch"] * count * self.hidden), self.w["dtype"])
-        text = text.reshape(-1, count, self.hidden)[self.sample]
-        kv = self.linear(name, text, 2 * self.hidden).reshape(-1, self.heads, 2, self.dim)
-        k = self.rms(name, KV, kv[:, :, 0], (1, 2)) if normed else kv[:, :, 0]
-        every = np.ones((len(q), count), bool)
+        text = self.weights["text"]
+        text = text[self.sample] if text.ndim == 3 else text
+        kv = self.linear(name, text).reshape(-1, self.heads, 2, self.dim)
+        k = self.rms(name + ".k", kv[:, :, 0], (1, 2)) if normed else kv[:, :, 0]
+        every = np.ones((len(q), len(text)), bool)
         return np.stack([softmax_attention(q[:, h], k[:, h], kv[:, h, 1], every) for h in range(self.heads)],
                         axis=1).reshape(-1, self.hidden)
 
@@ -166,11 +142,11 @@ class Layer:
     def wan(self, x):
         every = np.arange(len(x))
         q, k, v = self.project(self.modulate("modulate.self", x), every, "", "rms_rope", (1, 2), "video")
-        x = x + self.gate("gate.self", self.linear("wo", self.attend(q, k, v, "inner"), self.hidden))
+        x = x + self.gate("gate.self", self.linear("wo", self.attend(q, k, v, "inner")))
         if self.w["context_tokens"]:
-            q = self.linear("cross_wq", self.modulate("modulate.cross", x), self.hidden)
-            q = self.rms("rms.cross", Q, q.reshape(-1, self.heads, self.dim), (1, 2))
-            x = x + self.linear("cross_wo", self.attend_to_text("cross_attention", q, True), self.hidden)
+            q = self.linear("cross_wq", self.modulate("modulate.cross", x))
+            q = self.rms("rms.cross.q", q.reshape(-1, self.heads, self.dim), (1, 2))
+            x = x + self.linear("cross_wo", self.attend_to_text("cross_attention", q, True))
         return x + self.gate("gate.ffn", self.feed_forward(self.modulate("modulate.ffn", x)))
 
     def joint(self, x):
@@ -181,46 +157,64 @@ class Layer:
             return self.by_stream(rows, lambda part, r, _: [self.gate(f"gate.{prefix}{part}", r)])[0]
 
         q, k, v = self.project(modulated(x, ""), np.arange(len(x)), "", "head_rms_rope", 2, "video")
-        x = x + gated(self.linear("wo", self.attend(q, k, v, "inner"), self.hidden), "")
+        x = x + gated(self.linear("wo", self.attend(q, k, v, "inner")), "")
         return x + gated(self.feed_forward(modulated(x, "ffn_")), "ffn_")
 
     def double(self, x):
         q, k, v = self.by_stream(x, lambda part, r, tokens: self.project(
             self.modulate("modulate." + part, r), tokens, "." + part, "head_rms_rope", 2, "video"))
         o = self.attend(q, k, v, "inner")
-        x = x + self.by_stream(o, lambda part, r, _: [self.gate("gate." + part, self.linear("wo." + part, r, self.hidden))])[0]
+        x = x + self.by_stream(o, lambda part, r, _: [self.gate("gate." + part, self.linear("wo." + part, r))])[0]
         return x + self.by_stream(x, lambda part, r, _: [self.gate("gate.ffn_" + part, self.feed_forward(
             self.modulate("modulate.ffn_" + part, r), "." + part))])[0]
 
     def single(self, x):
         h = self.modulate("modulate", x)
         q, k, v = self.project(h, np.arange(len(x)), "", "head_rms_rope", 2, "video")
-        return x + self.gate("gate", self.linear("wo", self.attend(q, k, v, "inner"), self.hidden) + self.feed_forward(h))
+        return x + self.gate("gate", self.linear("wo", self.attend(q, k, v, "inner")) + self.feed_forward(h))
 
-    def spatial_temporal(self, x, networks):
+    def spatial_temporal(self, x):
         for part, axis, form in (("spatial", "inner", "frame"), ("temporal", "outer", "frames")):
             dot = "." + part
             q, k, v = self.project(self.modulate("modulate" + dot, x), np.arange(len(x)), dot, "head_rms_rope", 2, form)
-            x = x + self.gate("gate" + dot, self.linear("wo" + dot, self.attend(q, k, v, axis), self.hidden))
+            x = x + self.gate("gate" + dot, self.linear("wo" + dot, self.attend(q, k, v, axis)))
             if self.w["context_tokens"]:
-                q = self.linear("cross_wq" + dot, x, self.hidden).reshape(-1, self.heads, self.dim)
-                x = x + self.linear("cross_wo" + dot, self.attend_to_text("cross_attention" + dot, q, False), self.hidden)
-            if networks == 2 or part == "temporal":
+                q = self.linear("cross_wq" + dot, x).reshape(-1, self.heads, self.dim)
+                x = x + self.linear("cross_wo" + dot, self.attend_to_text("cross_attention" + dot, q, False))
+            if self.w["feed_forward_networks"] == 2 or part == "temporal":
                 x = x + self.gate(f"gate{dot}_ffn", self.feed_forward(self.modulate(f"modulate{dot}_ffn", x), dot))
         return x
 
 
-def check(folder, workload, block, seed, strategies):
-    """{strategy: largest error of a row} of a dumped whole layer; a row is a token with all channels."""
-    masks = read_masks(folder)
-    samples = (lambda path: np.load(path) if workload["batch"] > 1 else np.load(path)[None])
-    true = []
-    for sample, x in enumerate(samples(folder / "x.npy")):
-        layer = Layer(workload, masks, seed, sample)
-        rows = x.T.astype(np.float64)
-        if block.startswith("spatial-temporal"):
-            true.append(layer.spatial_temporal(rows, int(block[-1])))
-        else:
-            true.append({"wan": layer.wan, "joint": layer.joint, "double": layer.double, "single": layer.single}[block](rows))
-    true = np.stack(true)
-    return {s: float(row_errors([true], [samples(folder / f"x-{s}.npy").swapaxes(1, 2)]).max()) for s in strategies}
+BLOCKS = {"wan": Layer.wan, "joint": Layer.joint, "double-stream": Layer.double, "single-stream": Layer.single,
+          "spatial-temporal": Layer.spatial_temporal}
+
+
+def check(folder, weights, strategies):
+    """{strategy: largest error of a row} of a dumped layer pass; a row is a token with all channels."""
+    w, masks = read_layer(folder), read_masks(folder)
+    samples = (lambda path: np.load(path) if w["batch"] > 1 else np.load(path)[None])
+    true = np.stack([BLOCKS[w["block"]](Layer(w, masks, weights, sample), x.astype(np.float64))
+                     for sample, x in enumerate(samples(folder / "x.npy"))])
+    return {s: float(row_errors([true], [samples(folder / f"y-{s}.npy")]).max()) for s in strategies}
+
+
+def allowed(folder):
+    w = read_layer(folder)
+    return tolerance(w["dtype"], w["batch"] * w["outer_tokens"] * w["inner_tokens"], w["hidden"])
+
+
+def main(dump, limit=None):
+    dump, compared, failed = Path(dump), 0, False
+    weights = Weights(dump / "weights")
+    for x in sorted(dump.rglob("x.npy")):
+        strategies = [path.stem[2:] for path in sorted(x.parent.glob("y-*.npy"))]
+        for strategy, error in check(x.parent, weights, strategies).items():
+            print(f"{strategy} {error:.6e}")
+            failed |= not error <= (float(limit) if limit else allowed(x.parent))
+            compared += 1
+    return 1 if failed or not compared else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,4 +1,7 @@
-"""What a plan attends, against a mask: every row of every head meets every active key, and areas and tiles are counted."""
+"""Masks of files by docs/masks.md, and what a plan attends, against a mask: every row of every head meets every active key,
+and areas and tiles are counted."""
+import zipfile
+
 import numpy as np
 
 
@@ -13,9 +16,57 @@ class Mask:
         """[queries, keys] of tokens."""
         return self.bits[head][np.ix_(self.block_of, self.block_of)]
 
+    def density(self):
+        """Active pairs of tokens over all pairs, over all heads."""
+        return float((self.bits * np.outer(self.sizes, self.sizes)).sum() / self.bits.shape[0] / self.starts[-1] ** 2)
+
+    def keys_of_rows(self, head):
+        """Active keys of each query."""
+        return (self.bits[head] * self.sizes).sum(axis=1)[self.block_of]
+
     def active_rows(self):
         """(head, query) pairs with an active key."""
         return int((self.bits.any(axis=2) * self.sizes).sum())
+
+
+def read_arrays(path):
+    """The mask and the block borders of a file, or beside it; None where it has no borders."""
+    if zipfile.is_zipfile(path):
+        with np.load(path) as file:
+            return file["mask"], file["block_starts"] if "block_starts" in file else None
+    for beside in (path.with_suffix(".block_starts.npy"), path.with_name("block_starts.npy")):
+        if beside.exists():
+            return np.load(path), np.load(beside)
+    return np.load(path), None
+
+
+def expanded(bits, axis, blocks):
+    """Rows or columns that stand for several blocks, once for each of them."""
+    return np.repeat(bits, -(-blocks // bits.shape[axis]), axis=axis).take(np.arange(blocks), axis=axis)
+
+
+def mask_of_file(path, block, tokens, cut, denoise_step, layer):
+    """The mask of a layer pass. Without borders of its own a file has blocks of `block` tokens, the last one shorter.
+    Blocks are cut at token `cut`, unless it is None: where replicated text and video are held apart."""
+    bits, starts = read_arrays(path)
+    bits = bits.reshape((1,) * (5 - bits.ndim) + bits.shape)
+    bits = bits[min(denoise_step, len(bits) - 1)]
+    bits = bits[min(layer, len(bits) - 1)]
+    starts = np.array([*range(0, tokens, block), tokens]) if starts is None else np.asarray(starts)
+    blocks = len(starts) - 1
+    bits = expanded(expanded(bits, 1, blocks), 2, blocks)
+    if cut is not None and cut not in starts:
+        split = int(np.searchsorted(starts, cut)) - 1  # the block that has both
+        bits = bits.repeat(np.where(np.arange(blocks) == split, 2, 1), axis=1)
+        bits = bits.repeat(np.where(np.arange(blocks) == split, 2, 1), axis=2)
+        starts = np.insert(starts, split + 1, cut)
+    return Mask(bits, starts)
+
+
+def changes(path):
+    """Whether a file has a mask for each denoise step."""
+    shape = read_arrays(path)[0].shape
+    return len(shape) == 5 and shape[0] > 1
 
 
 def axis_of(plan, op):

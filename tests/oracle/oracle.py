@@ -1,10 +1,10 @@
 """An oracle for spscope that shares no code with it: random configs are planned, simulated and executed, and what the
 program prints is recomputed in double precision from `plan --ops --json` and `run --dump`, by the rules of docs/.
 
-    oracle.py --program PATH [--seed N] [--cases M] [--keep FOLDER]
+    oracle.py --program PATH [--seed N] [--cases M] [--first K] [--covering] [--keep FOLDER]
 
-Prints a line for each figure of a case that is not as recomputed, with the folder of its config, and at last
-`N passed, N failed`. What is not compared because it is known to be wrong: LEFT_OUT of configs.py, and NOT_COMPARED.
+Cases are those from number K on; with --covering those in which every kind of config occurs (kinds.py). Prints a line for each figure of a case that is not as recomputed, with the folder of its config, and at last
+`N passed, N failed`.
 """
 import argparse
 import concurrent.futures
@@ -27,26 +27,28 @@ except ImportError:
 import attention
 import configs
 import figures
+import kinds
 import layers
 import masks
 import rules
 import schedule
+import seeded
+from passes import RATIO, PassChecks
 from plan_document import Plan
 
-NOT_COMPARED = {
-    "density": "metrics.md counts tiles, the program areas, and a run gives the first layer pass, not the mean",
-    "planned_imbalance_ratio with mask_lag": "known work is counted over attends of the mask that runs",
-}
 ROOT = Path(__file__).resolve().parents[2]
-RATIO = 1e-9    # relative, of ratios, tiles and costs
 REFERENCES = 2e-7  # between the square roots of two errors: the program's reference takes 1 / sqrt(head_dim) as a float
 SCHEDULED = 1e-6  # relative, of scheduled times, besides 2 ns: rounding to whole nanoseconds adds up
 
 
-class Case:
+def mode_of(number):
+    return "execute" if number % 2 else "simulate"
+
+
+class Case(PassChecks):
     def __init__(self, program, folder, seed, number):
         self.program, self.folder, self.problems = program, folder, []
-        self.mode = "execute" if number % 2 else "simulate"
+        self.mode = mode_of(number)
         self.sections = configs.write_case(folder, seed, number, self.mode, one_pass=True)
 
     def call(self, *arguments):
@@ -73,22 +75,41 @@ class Case:
             return found == expected
         return abs(found - expected) <= absolute + relative * max(abs(found), abs(expected))
 
-    # -- what is known of the masks without the program
+    # -- masks
 
-    def masks(self):
-        """{axis: Mask}, or {} when the bits are not known."""
-        if self.mode == "execute":
-            return attention.read_masks(self.folder / "dump" / "layer-0")
-        if "file" not in self.sections["mask"]:
-            return {}
-        return {"inner": masks.Mask(np.load(self.folder / "mask.npy"), np.load(self.folder / "mask.block_starts.npy"))}
+    def mask_file(self):
+        name = self.sections["mask"].get("file")
+        return self.folder / name if name else None
+
+    def masks(self, folder, workload, denoise_step=0, layer=0):
+        """{axis: Mask} of a dumped layer pass; those of a file are compared with the file."""
+        known = attention.read_masks(folder)
+        if self.mask_file() is None:
+            return known
+        text, tokens = workload["text_tokens"], workload["inner_tokens"]
+        cut = None
+        if workload["text"] == "replicate" and text > 0:
+            cut = text if self.sections["model"]["preset"] in rules.TEXT_FIRST else tokens - text
+        wanted = masks.mask_of_file(self.mask_file(), self.sections["mask"].get("block", 64), tokens, cut, denoise_step, layer)
+        where = f"mask of step {denoise_step}, layer {layer}"
+        self.expect(f"{where}: block_starts", known["inner"].starts.tolist(), wanted.starts.tolist())
+        if known["inner"].bits.shape != wanted.bits.shape or (known["inner"].bits != wanted.bits).any():
+            self.problems.append(f"{where}: not that of the file")
+        if "outer" in known and "temporal_pattern" not in self.sections["mask"] and not known["outer"].bits.all():
+            self.problems.append(f"{where}: the frames do not all attend to each other")
+        return known | {"inner": wanted}
+
+    def lags(self):
+        """Whether a plan knows the masks of the step before instead of those that run."""
+        changes = masks.changes(self.mask_file()) if self.mask_file() else self.sections["mask"].get("pattern") in configs.EVOLVE
+        return changes and self.sections["run"]["mask_lag"] == 1
 
     # -- one case
 
     def run(self):
         planned = self.call("plan", "run.toml", "--json")
         document = self.call("plan", "run.toml", "--ops", "--json")
-        simulated = self.call("run", "run.toml", "--json", "--set", "run.mode=simulate")
+        simulated = self.call("run", "run.toml", "--json", "--set", "run.mode=simulate", "--dump", "modelled")
         if planned is None or document is None or simulated is None:
             return
         self.validate(document)
@@ -100,10 +121,14 @@ class Case:
                 return
         plans = {p["strategy"]: Plan(document, p) for p in document["plans"]}
         self.expect("plans", sorted(plans), sorted(s["id"] for s in legal))
-        known = self.masks() if legal else {}
+        workload = document["workload"]
+        known = self.masks(self.folder / "modelled" / "layer-0", workload)
+        self.check_workload(workload, known)
+        for result in [planned, simulated] + ([executed] if executed else []):
+            self.check_density(result, {(0, 0): known})
         by_id = lambda result: {s["id"]: s for s in result["strategies"]} if result else {}
         for s in planned["strategies"]:
-            self.check_legality(s, document["workload"], simulated["workload"]["ranks"])
+            self.check_legality(s, workload, simulated["workload"]["ranks"])
             if s["id"] not in plans:
                 continue
             where = f"{s['label']}: "
@@ -114,10 +139,11 @@ class Case:
         self.check_bound(plans, by_id(simulated), known)
         self.check_comparison(simulated)
         if self.mode == "simulate" and legal:
-            self.check_passes(by_id(simulated))
+            self.check_passes(workload, by_id(simulated), plans, known)
         if executed:
-            self.check_outputs("dump", 0, document["workload"], by_id(executed), legal)
-            self.check_later_layers(document["workload"], legal)
+            self.masks(self.folder / "dump" / "layer-0", workload)
+            self.check_outputs("dump", 0, workload, by_id(executed), legal)
+            self.check_later_layers(workload, legal)
 
     def validate(self, document):
         try:
@@ -128,6 +154,25 @@ class Case:
         error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
         if error:
             self.problems.append(f"plan --ops --json: {error.json_path}: {error.message[:200]}")
+
+    def check_workload(self, workload, known):
+        for m in workload["masks"]:
+            mask = known[m["axis"]]
+            self.expect(f"block_starts of the {m['axis']} axis", m["block_starts"], mask.starts.tolist())
+            self.expect(f"density of the {m['axis']} axis", m["density"], mask.density(), RATIO)
+        self.expect("text_first", workload["text_first"],
+                    self.mask_file() is not None and self.sections["model"]["preset"] in rules.TEXT_FIRST)
+
+    def check_density(self, result, known):
+        """`known`: {(denoise step, layer): masks}. Of a spatial-temporal model that of the attention inside frames."""
+        densities = {at: mask["inner"].density() for at, mask in known.items()}
+        if any(s["legal"] for s in result["strategies"]):
+            self.expect(f"density of {len(known)} passes", result["workload"]["density"],
+                        sum(densities.values()) / len(densities), RATIO)
+        for s in result["strategies"]:
+            for p in s["by_layer"]:
+                at = p["denoise_step"], p["layer"]
+                self.expect(f"{s['label']}: density of step {at[0]}, layer {at[1]}", p["density"], densities[at], RATIO)
 
     def check_legality(self, s, workload, ranks):
         self.expect(f"{s['id']}: legal", s["legal"], rules.legal(s["name"], s["parameters"], workload, ranks))
@@ -148,12 +193,11 @@ class Case:
         self.check_costs(where, plan)
         for name, expected in figures.ratios(plan, s["resolved"]["groups"]["ring"]).items():
             self.expect(where + name, s[name], expected, RATIO)
-        if self.sections["run"]["mask_lag"] == 0:
-            self.expect(where + "planned_imbalance_ratio", s["planned_imbalance_ratio"], s["imbalance_ratio"], RATIO)
+        self.expect(where + "planned_imbalance_ratio", s["planned_imbalance_ratio"],
+                    None if self.lags() else s["imbalance_ratio"], RATIO)
         self.expect(where + "moved_fraction", s["moved_fraction"],
                     figures.moved_fraction(plan, s["resolved"]["groups"]["ring"]), RATIO)
-        if known:
-            self.check_masks(where, plan, s, known)
+        self.check_masks(where, plan, s, known)
 
     def check_costs(self, where, plan):
         for op in plan.ops:
@@ -216,7 +260,7 @@ class Case:
             s = simulated[plan.raw["strategy"]]
             if s["bound_ns"] is not None and s["bound_ns"] > s["makespan_ns"]:
                 self.problems.append(f"{s['label']}: makespan {s['makespan_ns']} below the bound {s['bound_ns']}")
-        if single is None or not known:
+        if single is None:
             return
         cost, w = single.cluster["cost"], single.workload
         total = sum(figures.cost_ns(single, op) for op in single.ops if op["kind"] != "attend")
@@ -238,42 +282,6 @@ class Case:
             self.expect(f"{s['label']}: speedup", s["speedup"], legal[0]["makespan_ns"] / s["makespan_ns"], RATIO)
             self.expect(f"{s['label']}: end_to_end_ns", s["end_to_end_ns"], s["makespan_ns"] * times, RATIO)
 
-    def check_passes(self, one_pass):
-        """Several layer passes: sums, means and the largest of single ones."""
-        run, layer_passes = self.sections["run"], 4
-        result = self.call("run", "run.toml", "--json", "--set", "run.layers=2", "--set", "run.denoise_steps=2")
-        if result is None:
-            return
-        self.expect("layer_passes_done", result["workload"]["layer_passes_done"], layer_passes)
-        # One mask for all passes, known to the strategies: every pass is the first one again.
-        same = "file" in self.sections["mask"] and run["mask_lag"] == 0 and self.block(0) == self.block(1)
-        for s in result["strategies"]:
-            if not s["legal"]:
-                continue
-            where, first = f"{s['label']} in {layer_passes} passes: ", one_pass[s["id"]]
-            passes = s["by_layer"]
-            self.expect(where + "by_layer", [(p["denoise_step"], p["layer"]) for p in passes],
-                        [(0, 0), (0, 1), (1, 0), (1, 1)])
-            self.expect(where + "makespan_ns", s["makespan_ns"], sum(p["makespan_ns"] for p in passes))
-            self.expect(where + "tiles", s["tiles"], sum(p["tiles"] for p in passes), RATIO)
-            for name in ("imbalance_ratio", "barrier_imbalance_ratio", "coupled_imbalance_ratio"):
-                self.expect(where + name, s[name], sum(p[name] for p in passes) / layer_passes, RATIO)
-            for name in ("makespan_ns", "tiles", "imbalance_ratio", "slowest_rank", "slowest_excess"):
-                self.expect(f"{where}first {name}", passes[0][name], first["by_layer"][0][name], RATIO)
-            slowest = max(range(len(first["compute_ns"])), key=first["compute_ns"].__getitem__)
-            mean = sum(first["compute_ns"]) / len(first["compute_ns"])
-            if mean > 0:
-                self.expect(f"{where}first slowest_rank", passes[0]["slowest_rank"], slowest)
-                self.expect(f"{where}first slowest_excess", passes[0]["slowest_excess"],
-                            first["compute_ns"][slowest] / mean - 1, 1e-6, 1e-9)
-            if not same:
-                continue
-            self.expect(where + "memory_peak_bytes", s["memory_peak_bytes"], first["memory_peak_bytes"])
-            for name in ("bytes_sent", "bytes_received", "compute_ns", "wire_ns", "wait_late_peer_ns", "other_ns"):
-                self.expect(where + name, s[name], [layer_passes * x for x in first[name]])
-            for name in ("attention_ns", "messages", "bound_ns", "makespan_ns"):
-                self.expect(where + name, s[name], layer_passes * first[name])
-
     # -- what was computed
 
     def block(self, layer=0):
@@ -286,6 +294,10 @@ class Case:
             return "double" if layer < depth - single * depth // of_preset else "single"
         return {"wan": "wan", "cog": "joint", "st-": "spatial-temporal 2", "ope": "spatial-temporal 2"}[model["preset"][:3]]
 
+    def block_name(self, layer):
+        """As layer.json has it."""
+        return {"double": "double-stream", "single": "single-stream"}.get(self.block(layer), self.block(layer).split()[0])
+
     def check_later_layers(self, workload, legal):
         """Of an MM-DiT model the last layers are single streams."""
         layers_of_model = self.sections["model"].get("layers", 0)
@@ -297,27 +309,43 @@ class Case:
         by_layer = [{s["id"]: s["by_layer"][layer] for s in executed["strategies"] if s["legal"]}
                     for layer in range(layers_of_model)]
         for layer, results in enumerate(by_layer):
+            self.masks(self.folder / "all" / f"layer-{layer}", workload, 0, layer)
             self.check_outputs("all", layer, workload, results, legal)
 
     def check_outputs(self, dump, layer, workload, executed, legal):
         folder, dtype = self.folder / dump / f"layer-{layer}", workload["dtype"]
         ids = [s["id"] for s in legal]
+        self.check_shape(attention.read_layer(folder), workload, layer)
         if workload["scope"] == "attention":
-            worst, tolerance = attention.check(folder, workload, ids), attention.TOLERANCE[dtype]
+            found = attention.check(folder, workload, ids)
         else:
-            worst = layers.check(folder, workload, self.block(layer), self.sections["run"]["seed"], ids)
-            tolerance = layers.TOLERANCE[dtype]
+            weights = layers.Weights(self.folder / dump / "weights")
+            found = {s: (error, error / layers.allowed(folder)) for s, error in layers.check(folder, weights, ids).items()}
+            self.check_weights(weights, dtype, all_blocks=dump == "all")
         replicated = workload["text"] == "replicate" and workload["text_tokens"] > 0
         for s in legal:
-            error, reported = worst[s["id"]], executed[s["id"]]["max_error"]
-            if not error <= tolerance:
-                self.problems.append(f"{s['label']}: row error {error:.3e} above {tolerance}")
+            (error, of_tolerance), reported = found[s["id"]], executed[s["id"]]["max_error"]
+            if not of_tolerance <= 1:
+                self.problems.append(f"{s['label']}: row error {error:.3e}, {of_tolerance:.3g} of its tolerance")
             if executed[s["id"]]["verify"] != "passed":
                 self.problems.append(f"{s['label']}: {executed[s['id']]['verify']} with {reported}, recomputed {error}")
             # The reported error may be that of a replica, which the dump does not have.
             apart = math.sqrt(reported) - math.sqrt(error) if math.isfinite(reported) else math.inf
             if not -REFERENCES <= apart <= (math.inf if replicated else REFERENCES):
                 self.problems.append(f"{s['label']}: max_error {reported}, recomputed {error}")
+
+    def check_shape(self, shape, workload, layer):
+        self.expect("layer.json: block", shape["block"], self.block_name(layer))
+        for key in shape:
+            if key in workload:
+                self.expect(f"layer.json: {key}", shape[key], workload[key])
+
+    def check_weights(self, weights, dtype, all_blocks):
+        """They are those of the seed, and there is none that the formulas do not need."""
+        for name in seeded.differences(weights.folder, self.sections["run"]["seed"], dtype):
+            self.problems.append(f"weights/{name}.npy: not that of the seed")
+        if not all_blocks and weights.unread():
+            self.problems.append(f"weights that no formula has: {weights.unread()}")
 
 
 def run_case(program, keep, seed, number):
@@ -340,13 +368,19 @@ def main(arguments):
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--covering", action="store_true", help="cases in which every kind of config occurs")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="folder for the configs of failed cases")
     given = parser.parse_args(arguments)
     keep = (given.keep or Path(tempfile.mkdtemp(prefix="spscope-oracle-"))).resolve()
     program, failed = str(Path(given.program).resolve()), 0
+    numbers, missing = range(given.first, given.first + given.cases), set()
+    if given.covering:
+        numbers, missing = kinds.covering(given.seed, given.cases, mode_of)
+    for kind in sorted(missing):
+        print(f"no case has this: {kind}")
     with concurrent.futures.ProcessPoolExecutor(given.jobs) as pool:
-        jobs = [pool.submit(run_case, program, keep, given.seed, given.first + n) for n in range(given.cases)]
+        jobs = [pool.submit(run_case, program, keep, given.seed, number) for number in numbers]
         for job in jobs:
             number, folder, problems = job.result()
             failed += bool(problems)
@@ -357,7 +391,7 @@ def main(arguments):
     if not failed and not given.keep:
         shutil.rmtree(keep)
     print(f"{given.cases - failed} passed, {failed} failed")
-    return 1 if failed or not given.cases else 0
+    return 1 if failed or missing or not given.cases else 0
 
 
 if __name__ == "__main__":

@@ -13,6 +13,10 @@ def degrees(parameters, ranks, heads):
     return u or ranks // r, r or ranks // u
 
 
+# Models whose text stands before the video in the tokens of a file; masks of patterns have text last.
+TEXT_FIRST = {"cogvideox-5b", "flux.1-dev"}
+
+
 def legal(name, parameters, w, ranks):
     heads, layer = w["heads"], w["scope"] == "layer"
     replicated = w["text"] == "replicate" and w["text_tokens"] > 0

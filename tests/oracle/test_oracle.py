@@ -17,6 +17,7 @@ except ImportError:
     sys.exit(77)
 
 import frozen
+import kinds
 import oracle
 
 PROGRAM = str(Path(sys.argv.pop(1)).resolve())
@@ -29,8 +30,7 @@ head_dim = 16
 text_tokens = 5
 ffn = 40
 [mask]
-pattern = "window"
-density = 0.4
+{mask}
 block = 8
 [cluster]
 profile = "cluster.toml"
@@ -43,6 +43,8 @@ verify = "full"
 repeats = 1
 warmup = 0
 seed = 3
+mask_lag = {lag}
+text = "{text}"
 strategies = ["ulysses", "usp:ulysses=2,ring=2,order=cyclic", "dbsp:ulysses=2,ring=2,reward=0", "single"]
 """
 CLUSTER = """
@@ -68,26 +70,47 @@ gemm_ns_per_flop = { value = 0.0007, source = "" }
 
 
 class Falsified(oracle.Case):
-    """A case with a given config, some of whose documents are changed on their way to the checks."""
+    """A case with a given config, some of whose documents or dumped files are changed on their way to the checks. `steps`:
+    the mask is from a file that has as many of it; with several of them plans know the one before. `kind` is the call
+    whose dump `spoil` changes."""
 
-    def __init__(self, folder, preset, scope, mode="execute", falsify=None, spoil=None):
+    def __init__(self, folder, preset, scope, mode="execute", falsify=None, spoil=None, steps=0, text="shard", kind="executed"):
         self.program, self.folder, self.problems, self.mode = PROGRAM, folder, [], mode
-        self.falsify, self.spoil = falsify, spoil
-        (folder / "run.toml").write_text(CONFIG.format(preset=preset, scope=scope, mode=mode), "utf-8")
+        self.falsify, self.spoil, self.spoiled = falsify, spoil, kind
+        mask = {"file": "mask.npy"} if steps else {"pattern": "window", "density": 0.4}
+        lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in mask.items())
+        lag = 1 if steps > 1 else 0
+        (folder / "run.toml").write_text(
+            CONFIG.format(preset=preset, scope=scope, mode=mode, mask=lines, lag=lag, text=text), "utf-8")
         (folder / "cluster.toml").write_text(CLUSTER, "utf-8")
-        self.sections = {"model": {"preset": preset, "heads": 4}, "mask": {}, "run": {"mask_lag": 0, "scope": scope, "seed": 3}}
+        if steps:
+            tokens = {"open-sora-1.2": 32, "wan-mini": 96}.get(preset, 101)
+            np.save(folder / "mask.npy", file_mask(steps, tokens))
+        self.sections = {"model": {"preset": preset, "heads": 4}, "mask": {**mask, "block": 8},
+                         "run": {"mask_lag": lag, "scope": scope, "seed": 3}}
 
     def call(self, *arguments):
         document = super().call(*arguments)
         kind = "ops" if "--ops" in arguments else "plan" if arguments[0] == "plan" else \
             "simulated" if "run.mode=simulate" in arguments else \
+            "kept" if "run.denoise_steps=3" in arguments else \
             "passes" if "run.layers=2" in arguments else "executed" if "--dump" in arguments else "models"
-        if self.falsify and self.falsify[0] == kind:
-            document = copy.deepcopy(document)
-            self.falsify[1](document)
-        if self.spoil and kind == "executed":
-            self.spoil(self.folder / "dump" / "layer-0")
+        for of, change in [self.falsify] if isinstance(self.falsify, tuple) else self.falsify or []:
+            if of == kind:
+                change(document)
+        if self.spoil and kind == self.spoiled:
+            self.spoil(self.folder / {"executed": "dump", "simulated": "modelled"}[kind] / "layer-0")
         return document
+
+
+def file_mask(steps, tokens):
+    """Uneven over heads, and in each step otherwise; from the second one on the first head is empty."""
+    blocks = -(-tokens // 8)
+    densities = np.linspace(0.2, 0.9, 4)[:, None, None]
+    mask = np.stack([np.random.default_rng(step).random((1, 4, blocks, blocks)) < np.roll(densities, step, axis=0)
+                     for step in range(steps)])
+    mask[1:, :, 0] = False
+    return mask.astype(np.uint8)
 
 
 def problems(preset="wan-mini", scope="attention", **changes):
@@ -144,15 +167,40 @@ def drop_dependency(document):
             op["after"] = []
 
 
+def add_to_density(document):
+    document["workload"]["density"] += 1e-3
+
+
+def change_json(name, change):
+    def spoil(folder):
+        content = json.loads((folder / name).read_text("utf-8"))
+        change(content)
+        (folder / name).write_text(json.dumps(content), "utf-8")
+    return spoil
+
+
+def raise_pass(name, at, by=1e-3):
+    def change(document):
+        document["strategies"][1]["by_layer"][at][name] += by
+    return change
+
+
 class OracleFinds(unittest.TestCase):
-    def expect(self, text, **changes):
+    def expect(self, *texts, **changes):
+        """Each of the texts is in a problem. Changes that are told apart by it can share a case."""
         found = problems(**changes)
-        self.assertTrue(any(text in problem for problem in found), f"{text!r} is not among {found[:5]}")
+        for text in texts:
+            self.assertTrue(any(text in problem for problem in found), f"{text!r} is not among {found[:5]}")
 
     def test_nothing_in_the_truth(self):
         for preset, scope in (("wan-mini", "attention"), ("wan-mini", "layer"), ("cogvideox-5b", "layer"),
                               ("hunyuanvideo", "layer"), ("open-sora-1.2", "attention"), ("open-sora-1.2", "layer")):
             self.assertEqual(problems(preset, scope), [], f"{preset} {scope}")
+        for preset, mode, steps in (("wan-mini", "simulate", 3), ("hunyuanvideo", "execute", 1), ("cogvideox-5b", "execute", 1),
+                                    ("open-sora-1.2", "simulate", 3)):
+            self.assertEqual(problems(preset, mode=mode, steps=steps), [], f"{preset} with a mask of {steps} steps")
+        for preset in ("hunyuanvideo", "cogvideox-5b"):
+            self.assertEqual(problems(preset, mode="simulate", steps=1, text="replicate"), [], f"{preset}, replicated text")
 
     def test_wrong_plans(self):
         self.expect("cost of op", falsify=("ops", add("cost_ns", 1.0, "attend")))
@@ -185,11 +233,68 @@ class OracleFinds(unittest.TestCase):
         self.expect("shares of time", falsify=("executed", raise_figure("other_ns", 1, 2)))
         self.expect("executed bytes_sent", falsify=("executed", raise_figure("bytes_sent", 1, 0)))
 
+    def test_wrong_masks(self):
+        def spoil_all(folder):
+            change_npy("mask.npy", lambda m: m.__setitem__((1, 2, 3), 1 - m[1, 2, 3]))(folder)
+            change_npy("mask_temporal.npy", lambda m: m[0].fill(0))(folder)
+        for kind in ("simulated", "executed"):
+            self.expect("not that of the file", "frames do not all attend", preset="open-sora-1.2", steps=1, kind=kind,
+                        spoil=spoil_all)
+        self.expect("block_starts", steps=1, spoil=change_npy("block_starts.npy", lambda b: b.__setitem__(1, b[1] + 1)))
+        for kind in ("plan", "simulated", "executed"):
+            self.expect("density of 1 passes", "density of step 0, layer 0",
+                        falsify=[(kind, add_to_density), (kind, raise_pass("density", 0))])
+        self.expect("density of 4 passes", "density of step 1, layer 1", mode="simulate",
+                    falsify=[("passes", add_to_density), ("passes", raise_pass("density", 3))])
+        self.expect("density of the inner axis", "text_first", falsify=(
+            "ops", lambda d: (d["workload"]["masks"][0].update(density=0.5), d["workload"].update(text_first=True))))
+
+    def test_wrong_plans_of_old_masks(self):
+        falsified = {": mean planned_imbalance_ratio: ": raise_figure("planned_imbalance_ratio", 1e-3),
+                     "without a known mask": lambda d: d["strategies"][1]["by_layer"][0].update(planned_imbalance_ratio=1.0),
+                     ": planned_imbalance_ratio with a lag": raise_pass("planned_imbalance_ratio", 2),
+                     ": imbalance_ratio with a lag": raise_pass("imbalance_ratio", 2),
+                     ": planned_imbalance_ratio of layer 1": raise_pass("planned_imbalance_ratio", 3)}
+        self.expect(*falsified, mode="simulate", steps=3, falsify=[("passes", change) for change in falsified.values()])
+        def change_kept(document):
+            for s in document["strategies"]:
+                if s["name"] == "dbsp":
+                    s["replans"] = 1 - s["replans"]
+        self.expect("dbsp u2 r2 reward=0: replans", "dbsp u2 r2 reward=0: decided", mode="simulate", steps=3,
+                    falsify=("kept", change_kept))
+        self.expect("planned_imbalance_ratio of step 1, layer 0", mode="simulate", steps=1,
+                    falsify=("passes", raise_pass("planned_imbalance_ratio", 2)))
+
     def test_wrong_outputs(self):
         self.expect("row error", spoil=change_npy("o-usp.npy", swap_heads))
+        add_one = (lambda array: array.__setitem__((3, 5), array[3, 5] + 1))
+        for preset in ("wan-mini", "cogvideox-5b", "hunyuanvideo", "open-sora-1.2"):
+            self.expect("usp u2 r2 cyclic: row error", preset=preset, scope="layer", spoil=change_npy("y-usp.npy", add_one))
+        self.expect("ulysses u4: row error", scope="layer", spoil=change_npy("x.npy", add_one))
+
+        def spoil_weights(folder):
+            for name in ("wkv", "w2", "text", "cross_attention"):
+                change_npy(f"../weights/{name}.npy", add_one)(folder)
+            np.save(folder / "../weights/wx.npy", np.zeros(3, np.float32))
+            change_json("layer.json", lambda d: d.update(dtype="bf16"))(folder)
+        self.expect("weights/wkv.npy", "weights/w2.npy", "weights/text.npy", "weights/cross_attention.npy",
+                    "that no formula has: ['wx']", "layer.json: dtype", scope="layer", spoil=spoil_weights)
         self.expect("max_error", falsify=("executed", raise_figure("max_error", 1e-11)))
         for preset in ("wan-mini", "cogvideox-5b", "hunyuanvideo", "open-sora-1.2"):
             self.expect("row error", preset=preset, scope="layer", spoil=change_npy("mask.npy", lambda m: m[0, 0].fill(0)))
+
+
+class KindsTell(unittest.TestCase):
+    def test_what_no_case_has(self):
+        chosen, missing = kinds.covering(2, 1, oracle.mode_of)
+        with tempfile.TemporaryDirectory() as folder:
+            mode = oracle.mode_of(chosen[0])
+            sections = oracle.configs.write_case(Path(folder), 2, chosen[0], mode, one_pass=True)
+            drawn = set(kinds.kinds(Path(folder), sections, mode))
+        self.assertEqual(len(chosen), 1)
+        self.assertTrue(drawn)
+        self.assertEqual(drawn | missing, kinds.KINDS)
+        self.assertFalse(drawn & missing)
 
 
 class FrozenTells(unittest.TestCase):

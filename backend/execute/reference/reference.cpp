@@ -68,12 +68,17 @@ AttendedAxis axis_of(int layer) { return layer == 1 ? AttendedAxis::kOuter : Att
 
 }  // namespace
 
-double error_tolerance(Dtype dtype, bool whole_layer, int head_dim, double largest_score) {
-  if (whole_layer) return dtype == Dtype::kFp32 ? kLayerToleranceFp32 : kLayerToleranceBf16;
+double attention_tolerance(Dtype dtype, int head_dim, double largest_score) {
   if (dtype != Dtype::kFp32) return kToleranceBf16;
   constexpr double kUnitRoundoff = 0x1p-24;
   const double moved = 2 * kUnitRoundoff * std::sqrt(static_cast<double>(head_dim)) * largest_score;
   return kToleranceFp32 + moved * moved;
+}
+
+double layer_tolerance(Dtype dtype, std::int64_t num_rows, std::int64_t channels) {
+  const double wide = dtype == Dtype::kFp32 ? kLayerToleranceFp32 : kLayerToleranceBf16;
+  const double narrow = std::pow(static_cast<double>(num_rows), 4.0 / static_cast<double>(channels));
+  return wide * std::min(narrow, 1 / kSmallestShareOfMean);
 }
 
 std::vector<Problem> cannot_verify(const Request& request, VerifyExtent extent) {
@@ -132,10 +137,12 @@ void Reference::add_attentions(const Request& request, const Activations& activa
 void Reference::add_layer(const Request& request, const Activations& activations, VerifyExtent extent,
                           std::uint64_t seed) {
   const std::vector<GridToken> tokens = choose_tokens(request, extent, seed);
+  const std::int64_t all = std::int64_t{request.batch} * request.outer_tokens * request.inner_tokens;
+  const double tolerance = layer_tolerance(dtype_, all, request.hidden);
   for (int entry = 0; entry < request.batch && !interrupted(); ++entry) {
     const DenseRows made = layer_reference(request, activations, entry, tokens);
     for (const GridToken& token : tokens) rows_.push_back({0, entry, 0, token.outer, token.inner});
-    limits_.resize(rows_.size(), error_tolerance(dtype_, true));
+    limits_.resize(rows_.size(), tolerance);
     expected_.insert(expected_.end(), made.data.begin(), made.data.end());
   }
 }
@@ -207,7 +214,7 @@ void Reference::compute(const Request& request, const Activations& activations, 
   const kernels::ReferenceRows made = kernels::reference_attention(task);
   rows_.insert(rows_.end(), rows.begin(), rows.end());
   expected_.insert(expected_.end(), made.out.begin(), made.out.end());
-  for (const double score : made.largest_score) limits_.push_back(error_tolerance(dtype_, false, dim, score));
+  for (const double score : made.largest_score) limits_.push_back(attention_tolerance(dtype_, dim, score));
 }
 
 double Reference::squared_error(std::size_t index, const OutputTensor& output, Verification& result) const {

@@ -1,6 +1,8 @@
 // Whole layers of every block on thread ranks, against the layer in double precision; and what the verdict sees.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "backend/execute/cpu/measure.h"
 #include "backend/plan/verify.h"
 #include "kernels/gemm.h"
@@ -21,12 +23,12 @@ ExecuteResult run(const Plan& plan, const Request& request, const Activations& a
 }
 
 // Verified by the request's own plan; returns the verdict of its run.
-Verification run_layer(Request request, bool by_weights = false) {
+Verification run_layer(Request request, bool by_weights = false, std::uint64_t seed = 5) {
   const Plan plan = hand_plan(request, by_weights);
   request.outputs = outputs_of(plan);
   for (const PlanProblem& problem : verify(plan, request))
     ADD_FAILURE() << rule_name(problem.rule) << ": " << problem.text;
-  const Activations activations = generate_activations(request, 5);
+  const Activations activations = generate_activations(request, seed);
   const Verification v =
       Reference(request, activations, VerifyExtent::kFull, 0).check(run(plan, request, activations).outputs);
   EXPECT_EQ(v.num_rows, std::int64_t{request.batch} * request.outer_tokens * request.inner_tokens);
@@ -60,6 +62,25 @@ TEST(WholeLayer, WithItsWeightsCutOverRanksEqualsTheReference) {
       const Verification v = run_layer(layer_request({.ranks = ranks, .dtype = dtype, .batch = 2}), true);
       EXPECT_EQ(v.verdict, Verdict::kPassed) << dtype_name(dtype) << " on " << ranks << ": " << v.max_error;
     }
+}
+
+// Of rows of 8 channels some have little variance, and their norms amplify the rounding of bf16: right layers may
+// exceed what wide rows are off by.
+TEST(WholeLayer, OfFewChannelsPasses) {
+  if (!kernels::gemm_unavailable().empty()) GTEST_SKIP() << kernels::gemm_unavailable();
+  double largest = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const Verification v = run_layer(layer_request({.block = LayerBlock::kSpatialTemporal,
+                                                    .dtype = Dtype::kBf16,
+                                                    .mlps = 2,
+                                                    .heads = 1,
+                                                    .head_dim = 8,
+                                                    .ffn = 16}),
+                                     false, seed);
+    EXPECT_EQ(v.verdict, Verdict::kPassed) << seed << ": " << v.max_error;
+    largest = std::max(largest, v.max_error);
+  }
+  EXPECT_GT(largest, 5e-4);
 }
 
 TEST(WholeLayer, IsMeasuredRankByRank) {

@@ -108,9 +108,15 @@ TEST(Reference, ToleranceFollowsTheSizeOfScores) {
     for (float& value : outputs.front().values) value *= 1.001f;
     EXPECT_EQ(reference.check(outputs).verdict, Verdict::kFailed) << factor;
   }
-  EXPECT_EQ(error_tolerance(Dtype::kFp32, false, 64, 0), 1e-10);
-  EXPECT_NEAR(error_tolerance(Dtype::kFp32, false, 64, 100), 1e-10 + std::pow(2 * std::ldexp(1, -24) * 8 * 100, 2),
-              1e-20);
+  EXPECT_EQ(attention_tolerance(Dtype::kFp32, 64, 0), 1e-10);
+  EXPECT_NEAR(attention_tolerance(Dtype::kFp32, 64, 100), 1e-10 + std::pow(2 * std::ldexp(1, -24) * 8 * 100, 2), 1e-20);
+}
+
+TEST(Reference, ToleranceOfLayersFollowsTheWidthOfRows) {
+  EXPECT_NEAR(layer_tolerance(Dtype::kBf16, 75600, 5120), 5e-4, 1e-5);
+  EXPECT_NEAR(layer_tolerance(Dtype::kBf16, 10000, 8), 5e-2, 1e-12);  // 10,000^(4/8)
+  EXPECT_NEAR(layer_tolerance(Dtype::kFp32, 256, 16), 4e-10, 1e-20);  // 256^(4/16)
+  EXPECT_NEAR(layer_tolerance(Dtype::kBf16, 10000, 4), 5e-2, 1e-12);  // at most 100 times that of wide rows
 }
 
 TEST(Reference, AMissingOrUnwrittenOutputFails) {

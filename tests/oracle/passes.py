@@ -1,0 +1,112 @@
+"""What several layer passes give together, and what plans promise of masks that they do not know yet."""
+import numpy as np
+
+import figures
+from plan_document import Plan
+
+RATIO = 1e-9  # relative, of ratios, tiles and costs
+
+
+class PassChecks:
+    """Of a Case (oracle.py): its calls, its masks, and where problems go."""
+
+    def check_passes(self, workload, one_pass, plans, first_masks):
+        """Several layer passes: sums, means and the largest of single ones."""
+        layer_passes = 4
+        result = self.call("run", "run.toml", "--json", "--set", "run.layers=2", "--set", "run.denoise_steps=2", "--dump",
+                           "passes")
+        if result is None:
+            return
+        self.expect("layer_passes_done", result["workload"]["layer_passes_done"], layer_passes)
+        known = {(step, layer): self.masks(self.folder / "passes" / f"step-{step}" / f"layer-{layer}", workload, step, layer)
+                 for step in range(2) for layer in range(2)}
+        self.expect("first mask", [mask.bits.tolist() for mask in known[0, 0].values()],
+                    [mask.bits.tolist() for mask in first_masks.values()])
+        self.check_density(result, known)
+        self.check_planned(result, plans, known)
+        # One mask for all passes: every pass is the first one again.
+        same = all(np.array_equal(m.bits, first_masks[axis].bits) for of in known.values() for axis, m in of.items()) and \
+            not self.lags() and self.block(0) == self.block(1)
+        for s in result["strategies"]:
+            if not s["legal"]:
+                continue
+            where, first = f"{s['label']} in {layer_passes} passes: ", one_pass[s["id"]]
+            passes = s["by_layer"]
+            self.expect(where + "by_layer", [(p["denoise_step"], p["layer"]) for p in passes],
+                        [(0, 0), (0, 1), (1, 0), (1, 1)])
+            self.expect(where + "makespan_ns", s["makespan_ns"], sum(p["makespan_ns"] for p in passes))
+            self.expect(where + "tiles", s["tiles"], sum(p["tiles"] for p in passes), RATIO)
+            for name in ("imbalance_ratio", "barrier_imbalance_ratio", "coupled_imbalance_ratio"):
+                self.expect(where + name, s[name], sum(p[name] for p in passes) / layer_passes, RATIO)
+            for name in ("makespan_ns", "tiles", "imbalance_ratio", "slowest_rank", "slowest_excess"):
+                self.expect(f"{where}first {name}", passes[0][name], first["by_layer"][0][name], RATIO)
+            slowest = max(range(len(first["compute_ns"])), key=first["compute_ns"].__getitem__)
+            mean = sum(first["compute_ns"]) / len(first["compute_ns"])
+            if mean > 0:
+                self.expect(f"{where}first slowest_rank", passes[0]["slowest_rank"], slowest)
+                self.expect(f"{where}first slowest_excess", passes[0]["slowest_excess"],
+                            first["compute_ns"][slowest] / mean - 1, 1e-6, 1e-9)
+            if not same:
+                continue
+            self.expect(where + "memory_peak_bytes", s["memory_peak_bytes"], first["memory_peak_bytes"])
+            for name in ("bytes_sent", "bytes_received", "compute_ns", "wire_ns", "wait_late_peer_ns", "other_ns"):
+                self.expect(where + name, s[name], [layer_passes * x for x in first[name]])
+            for name in ("attention_ns", "messages", "bound_ns", "makespan_ns"):
+                self.expect(where + name, s[name], layer_passes * first[name])
+
+    def check_planned(self, result, plans, known):
+        """The ratio that the known masks promised: with a lag, that of the plan made of the masks one step before, which
+        plans without a lag know; the actual one then is that of the same rows on the masks that run."""
+        lags, knowing = self.lags(), None
+        if lags:
+            document = self.call("plan", "run.toml", "--ops", "--json", "--set", "run.mask_lag=0")
+            knowing = self.call("plan", "run.toml", "--json", "--set", "run.mask_lag=0", "--set", "run.layers=2")
+            if document is None or knowing is None:
+                return
+            plans = {p["strategy"]: Plan(document, p) for p in document["plans"]}
+            knowing = {s["id"]: s for s in knowing["strategies"]}
+        for s in result["strategies"]:
+            if not s["legal"]:
+                continue
+            where, by_pass = f"{s['label']}: ", {(p["denoise_step"], p["layer"]): p for p in s["by_layer"]}
+            planned = {at: p["planned_imbalance_ratio"] for at, p in by_pass.items()}
+            had = [ratio for ratio in planned.values() if ratio is not None]
+            self.expect(f"{where}mean planned_imbalance_ratio", s["planned_imbalance_ratio"],
+                        sum(had) / len(had) if had else None, RATIO)
+            if not lags:
+                for at, p in by_pass.items():
+                    self.expect(f"{where}planned_imbalance_ratio of step {at[0]}, layer {at[1]}", planned[at],
+                                p["imbalance_ratio"], RATIO)
+                continue
+            self.expect(f"{where}planned_imbalance_ratio without a known mask", [planned[0, 0], planned[0, 1]], [None, None])
+            plan = plans[s["id"]]
+            self.expect(f"{where}planned_imbalance_ratio with a lag", planned[1, 0],
+                        figures.uneven(figures.held_work(plan, known[0, 0])), RATIO)
+            self.expect(f"{where}imbalance_ratio with a lag", by_pass[1, 0]["imbalance_ratio"],
+                        figures.uneven(figures.held_work(plan, known[1, 0])), RATIO)
+            self.expect(f"{where}planned_imbalance_ratio of layer 1", planned[1, 1],
+                        knowing[s["id"]]["by_layer"][1]["imbalance_ratio"], RATIO)
+        if lags and len(known[0, 0]) == 1 and any(s["legal"] and s["name"] == "dbsp" for s in result["strategies"]):
+            self.check_kept_plans()
+
+    def check_kept_plans(self):
+        """With a lag the second of three steps decides from the first masks. The third one keeps that while the barrier
+        ratio on the second masks, which it knows, is within the threshold; then those masks promise what they gave."""
+        result = self.call("run", "run.toml", "--json", "--set", "run.layers=2", "--set", "run.denoise_steps=3")
+        for s in result["strategies"] if result else []:
+            passes = {(p["denoise_step"], p["layer"]): p for p in s["by_layer"]}
+            threshold, where = s["parameters"].get("threshold", 0), f"{s['label']}: "
+            if not passes:
+                continue
+            if threshold == 0:
+                self.expect(f"{where}replans", [s["replans"], *(p["decided"] for p in s["by_layer"])], [None] * 7)
+                continue
+            before = [passes[1, layer] for layer in range(2)]
+            ratio, again = sum(p["barrier_imbalance_ratio"] for p in before) / 2, s["replans"] == 1
+            if abs(ratio - threshold) > RATIO:
+                self.expect(f"{where}replans", s["replans"], int(ratio > threshold))
+            self.expect(f"{where}decided", [p["decided"] for p in s["by_layer"]], [False, False, True, True, again, again])
+            if not again:
+                self.expect(f"{where}planned_imbalance_ratio of a kept plan",
+                            [passes[2, layer]["planned_imbalance_ratio"] for layer in range(2)],
+                            [p["imbalance_ratio"] for p in before], RATIO)
