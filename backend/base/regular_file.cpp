@@ -30,7 +30,7 @@ RegularFile::RegularFile(const std::string& path)
   } else if (!S_ISREG(status.st_mode)) {
     reason_ = kind_of(status.st_mode);
   } else {
-    is_ours_ = status.st_uid == ::geteuid();
+    owner_ = status.st_uid;
     return;
   }
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
@@ -38,6 +38,21 @@ RegularFile::RegularFile(const std::string& path)
 
 RegularFile::~RegularFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool RegularFile::is_ours() const { return owner_ == ::geteuid(); }
+
+std::string RegularFile::read_at(std::size_t offset, std::size_t most) const {
+  std::string text(most, '\0');
+  std::size_t done = 0;
+  while (done < most) {
+    const ssize_t n = ::pread(descriptor_, text.data() + done, most - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  text.resize(done);
+  return text;
 }
 
 std::optional<std::string> RegularFile::read(std::size_t most) {

@@ -2,6 +2,8 @@
 // can make files, are opened by it: a named pipe there would make an ordinary open wait for ever.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,17 +24,20 @@ class RegularFile {
   // "it is a folder", "it is a named pipe", "No such file or directory"; "" while it is open.
   const std::string& reason() const { return reason_; }
   int descriptor() const { return descriptor_; }
-  // Whether it belongs to the user of this process.
-  bool is_ours() const { return is_ours_; }
+  // The user whom it belongs to, and whether that is the one of this process. REQUIRES: it was opened.
+  uid_t owner() const { return owner_; }
+  bool is_ours() const;
   // The content from the first byte; nothing when it has more than `most` bytes or cannot be read, for the reason then
   // given. REQUIRES: is_open().
   std::optional<std::string> read(std::size_t most);
+  // Reads up to so many bytes from the offset on; fewer at the end of the file or after a fault. REQUIRES: is_open().
+  std::string read_at(std::size_t offset, std::size_t most) const;
   // Gives the descriptor to the caller, who closes it.
   int release();
 
  private:
   int descriptor_ = -1;
-  bool is_ours_ = false;
+  uid_t owner_ = 0;
   std::string reason_;
 };
 

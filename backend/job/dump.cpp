@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <span>
+#include <vector>
 
+#include "backend/base/own_files.h"
 #include "backend/mask/array_file.h"
 #include "backend/mask/mask_import.h"
 
@@ -13,16 +15,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
+[[noreturn]] void cannot_make(const fs::path& path, const std::string& why) {
+  throw Error(ErrorCode::kOutputPlace, fmt::format("cannot create the folder: {}: {}", why, path.string()),
+              "choose another folder for --dump");
+}
+
+// The folder that the user names may be of anybody. What is below it may be a link that somebody else put there.
 fs::path folder_of(const std::string& folder, const Job& job, const LayerOfJob& where) {
   fs::path path(folder);
-  if (job.config.run.denoise_steps > 1) path /= fmt::format("step-{}", where.denoise_step);
-  path /= fmt::format("layer-{}", where.layer);
   std::error_code failed;
   fs::create_directories(path, failed);
-  if (failed)
-    throw Error(ErrorCode::kOutputPlace,
-                fmt::format("cannot create the folder: {}: {}", failed.message(), path.string()),
-                "choose another folder for --dump");
+  std::vector<std::string> below;
+  if (job.config.run.denoise_steps > 1) below.push_back(fmt::format("step-{}", where.denoise_step));
+  below.push_back(fmt::format("layer-{}", where.layer));
+  for (const std::string& name : below) {
+    if (failed) break;
+    path /= name;
+    const bool made = fs::create_directory(path, failed);
+    if (!made && !failed && !is_own_folder(path)) cannot_make(path, "a folder or link of another user is there");
+  }
+  if (failed) cannot_make(path, failed.message());
   return path;
 }
 

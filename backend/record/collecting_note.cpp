@@ -13,6 +13,7 @@
 #include "backend/base/error.h"
 #include "backend/base/host.h"
 #include "backend/base/json.h"
+#include "backend/base/own_files.h"
 #include "backend/base/regular_file.h"
 #include "backend/base/result.h"
 #include "backend/base/utf8.h"
@@ -197,12 +198,36 @@ bool is_here(const CollectingNote& note) {
   return found && found->collection == note.collection && found->host == note.host;
 }
 
+namespace {
+
+// OUT.collecting, which the user did not name. In a folder that others may write to, anybody can put one there: it
+// counts when it is of this user, or leads to a folder of this user and says what the note there says. (Some network
+// file systems give all files to one user.)
+std::optional<CollectingNote> read_note_beside(const std::string& out) {
+  const std::string path = collecting_path(out);
+  const RegularFile file(path);
+  if (file.is_open() && file.is_ours()) return read_collecting(path);
+  const auto found = capture([&] { return read_collecting(path); });
+  if (!found || !is_own_folder(found->folder)) return std::nullopt;
+  CollectingNote own = read_note_in(found->folder);
+  return own.collection == found->collection ? std::optional(std::move(own)) : std::nullopt;
+}
+
+bool have_one_owner(const std::string& path, const std::string& other) {
+  const RegularFile file(path), note(other);
+  return file.is_open() && note.is_open() && file.owner() == note.owner();
+}
+
+}  // namespace
+
 std::optional<CollectingNote> find_collection(const std::string& path) {
   if (path.ends_with(kNoteSuffix) && is_there(path)) return read_collecting(path);
-  if (is_there(collecting_path(path))) return read_collecting(collecting_path(path));
+  if (is_there(collecting_path(path)))
+    if (std::optional<CollectingNote> note = read_note_beside(path)) return note;
   if (is_there(fs::path(path) / kCollectingNoteName)) return read_note_in(path);
   const fs::path folder = fs::absolute(path).parent_path();
-  if (is_there(path) && is_there(folder / kCollectingNoteName)) return read_note_in(folder);
+  if (is_there(folder / kCollectingNoteName) && have_one_owner(path, folder / kCollectingNoteName))
+    return read_note_in(folder);
   return std::nullopt;
 }
 

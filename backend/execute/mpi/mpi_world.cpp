@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,6 +44,13 @@ void copy_text(std::string_view text, char (&out)[kMaxText]) {
   const std::size_t length = std::min(text.size(), kMaxText - 1);
   std::memcpy(out, text.data(), length);
   out[length] = 0;
+}
+
+// Of Open MPI 4, unless the user says otherwise. Other libraries do not know these variables.
+void keep_segments_in(const std::string& folder) {
+  if (folder.empty()) return;
+  for (const char* name : {"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_osc_sm_backing_directory"})
+    ::setenv(name, folder.c_str(), 0);
 }
 
 Comm duplicate(MPI_Comm comm) {
@@ -94,6 +102,7 @@ void wait(MPI_Request& request) {
 }
 
 MpiWorld::MpiWorld(const WorldOptions& options) : last_line_(options.last_line) {
+  keep_segments_in(segments_.path());
   int provided = MPI_THREAD_SINGLE;
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided));
   if (provided != MPI_THREAD_MULTIPLE) {

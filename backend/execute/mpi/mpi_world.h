@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/base/segment_folder.h"
 #include "backend/execute/mpi/node_window.h"
 #include "backend/execute/rank_world.h"
 
@@ -78,6 +79,7 @@ class MpiWorld final : public RankWorld {
   void find_places(const WorldOptions& options);
   std::vector<ClockSample> exchange_times(int other);
 
+  const SegmentFolder segments_;  // outlives MPI
   int rank_ = 0;
   std::vector<RankPlace> places_;
   std::vector<int> ranks_of_node_;
