@@ -193,8 +193,7 @@ std::optional<RunLayer> run_strategy(RunningJob& running, const LayerOfJob& wher
     running.progress.say(phase, static_cast<int>(strategy.position), id, strategy.label);
   };
   say("plan");
-  Result<PlannedLayer> planned =
-      try_plan_layer(*strategy.chosen, where.request, where.decisions[strategy.position]);
+  Result<PlannedLayer> planned = try_plan_layer(*strategy.chosen, where.request, where.decisions[strategy.position]);
   if (!planned) {
     running.refuse(strategy, planned.error());
     return std::nullopt;
@@ -283,6 +282,14 @@ bool run_layer_pass(RunningJob& running, const ActivationSource& activations, co
   return true;
 }
 
+// What times depend on beside the job.
+std::vector<MachineFact> facts_of_times(const RankWorld* world) {
+  std::vector<MachineFact> facts = machine_facts();
+  const std::string looking = world != nullptr ? world->looking_for_messages() : "";
+  if (!looking.empty()) facts.push_back({"messages between nodes", looking});
+  return facts;
+}
+
 }  // namespace
 
 RunOutcome run_job(const Job& job, const RunTarget& target, const RunOptions& options) {
@@ -292,7 +299,7 @@ RunOutcome run_job(const Job& job, const RunTarget& target, const RunOptions& op
 
   RunningJob running{job, target, options, ProgressCount(options.on_progress, job, options.shards), {}};
   running.note(crowding_note(job));
-  if (target.head != nullptr) target.head->add_machine(machine_facts());
+  if (target.head != nullptr) target.head->add_machine(facts_of_times(options.world));
 
   // Layer by layer: masks and decisions of all strategies, then plan, times and check of each.
   RunOutcome outcome{0, job.config.run.layers * job.config.run.denoise_steps, {}};
