@@ -30,7 +30,7 @@ RegularFile::RegularFile(const std::string& path)
   } else if (!S_ISREG(status.st_mode)) {
     reason_ = kind_of(status.st_mode);
   } else {
-    owner_ = status.st_uid;
+    is_ours_ = status.st_uid == ::geteuid();
     return;
   }
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
@@ -39,8 +39,6 @@ RegularFile::RegularFile(const std::string& path)
 RegularFile::~RegularFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
-
-bool RegularFile::is_ours() const { return owner_ == ::geteuid(); }
 
 std::string RegularFile::read_at(std::size_t offset, std::size_t most) const {
   std::string text(most, '\0');

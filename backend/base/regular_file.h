@@ -2,8 +2,6 @@
 // can make files, are opened by it: a named pipe there would make an ordinary open wait for ever.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,9 +22,8 @@ class RegularFile {
   // "it is a folder", "it is a named pipe", "No such file or directory"; "" while it is open.
   const std::string& reason() const { return reason_; }
   int descriptor() const { return descriptor_; }
-  // The user whom it belongs to, and whether that is the one of this process. REQUIRES: it was opened.
-  uid_t owner() const { return owner_; }
-  bool is_ours() const;
+  // Whether it belongs to the user of this process.
+  bool is_ours() const { return is_ours_; }
   // The content from the first byte; nothing when it has more than `most` bytes or cannot be read, for the reason then
   // given. REQUIRES: is_open().
   std::optional<std::string> read(std::size_t most);
@@ -37,7 +34,7 @@ class RegularFile {
 
  private:
   int descriptor_ = -1;
-  uid_t owner_ = 0;
+  bool is_ours_ = false;
   std::string reason_;
 };
 

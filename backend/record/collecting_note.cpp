@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <concepts>
@@ -209,13 +210,16 @@ std::optional<CollectingNote> read_note_beside(const std::string& out) {
   if (file.is_open() && file.is_ours()) return read_collecting(path);
   const auto found = capture([&] { return read_collecting(path); });
   if (!found || !is_own_folder(found->folder)) return std::nullopt;
-  CollectingNote own = read_note_in(found->folder);
-  return own.collection == found->collection ? std::optional(std::move(own)) : std::nullopt;
+  auto own = capture([&] { return read_note_in(found->folder); });
+  if (!own || own->collection != found->collection) return std::nullopt;
+  return std::move(*own);
 }
 
-bool have_one_owner(const std::string& path, const std::string& other) {
-  const RegularFile file(path), note(other);
-  return file.is_open() && note.is_open() && file.owner() == note.owner();
+// Of what the user named, in /tmp say: a note that somebody else put into the same folder is not about it.
+bool have_one_owner(const fs::path& path, const fs::path& note) {
+  struct stat named = {}, other = {};
+  return ::stat(path.c_str(), &named) == 0 && (S_ISREG(named.st_mode) || S_ISDIR(named.st_mode)) &&
+         ::stat(note.c_str(), &other) == 0 && named.st_uid == other.st_uid;
 }
 
 }  // namespace
@@ -224,10 +228,9 @@ std::optional<CollectingNote> find_collection(const std::string& path) {
   if (path.ends_with(kNoteSuffix) && is_there(path)) return read_collecting(path);
   if (is_there(collecting_path(path)))
     if (std::optional<CollectingNote> note = read_note_beside(path)) return note;
-  if (is_there(fs::path(path) / kCollectingNoteName)) return read_note_in(path);
+  if (have_one_owner(path, fs::path(path) / kCollectingNoteName)) return read_note_in(path);
   const fs::path folder = fs::absolute(path).parent_path();
-  if (is_there(folder / kCollectingNoteName) && have_one_owner(path, folder / kCollectingNoteName))
-    return read_note_in(folder);
+  if (have_one_owner(path, folder / kCollectingNoteName)) return read_note_in(folder);
   return std::nullopt;
 }
 

@@ -146,13 +146,16 @@ void OutputFile::fail(const char* what) const {
                    : "choose a folder that you may write to with -o");
 }
 
-// A new file, or what a crash left of one: a file of this user under this name alone. -1, with errno: there is none
-// any more, or none can be made.
+// A new file, or what a crash left of one: a file of this user under this name alone. -1, with errno: EAGAIN when
+// it went meanwhile, else none can be made.
 int OutputFile::open_temporary() const {
   const int made = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (made >= 0 || errno != EEXIST) return made;
   const int fd = ::open(temporary_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0 && errno == ENOENT) return fd;
+  if (fd < 0 && errno == ENOENT) {
+    errno = EAGAIN;
+    return fd;
+  }
   struct stat status = {};
   if (fd >= 0 && ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
       status.st_nlink <= 1 && (status.st_size == 0 || kind_of_content(fd) == FileKind::kStore))
@@ -167,7 +170,7 @@ void OutputFile::lock() {
   // locked is not what the name means, and we look again.
   for (;;) {
     const int fd = open_temporary();
-    if (fd < 0 && errno == ENOENT && exists(folder_of(path_))) continue;
+    if (fd < 0 && errno == EAGAIN) continue;
     if (fd < 0) fail("cannot create");
     if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
       const int code = errno;
