@@ -168,7 +168,9 @@ void MpiWorld::find_places(const WorldOptions& options) {
 
 std::string MpiWorld::looking_for_messages() const {
   if (num_nodes() == 1) return {};
-  if (!oversubscribed_) return "looked for all the time, by a thread of each rank that has a core for it";
+  if (!oversubscribed_)
+    return "looked for without a pause, by a thread of each rank that has a core for it; after a wait of 50 ms, every "
+           "50 us";
   return fmt::format(
       "looked for every {} us: ranks and their threads that receive are more than the cores of a host, so each message "
       "may wait that long",
