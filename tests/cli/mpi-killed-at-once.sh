@@ -5,6 +5,7 @@
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi
+find /dev/shm -mindepth 1 | sort >"$temporary/shared"
 : >"$temporary/mine"  # folders in /dev/shm that this script makes
 trap 'xargs -r rm -rf -- <"$temporary/mine"; rm -rf -- "$temporary"' EXIT
 segments() { find /dev/shm -mindepth 1 | sort | comm -13 "$temporary/shared" -; }
