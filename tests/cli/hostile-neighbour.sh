@@ -2,6 +2,7 @@
 # Another user of the machine has put pipes, links, folders and files wherever this one works: no command waits for them,
 # follows them, takes them for its own, or changes them.
 # labels: hostile
+# shellcheck disable=SC2016  # of the shell inside
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 [ "$(id -u)" -eq 0 ] || skip "only root can act as two users"

@@ -20,8 +20,8 @@ begin() {
 }
 
 begin kept.db
-ranks=$(pgrep -f -- "$temporary/here/kept.db.collecting")
-kill -KILL "$pid" "$(pgrep -P "$pid")" $ranks
+mapfile -t ranks < <(pgrep -f -- "$temporary/here/kept.db.collecting")
+kill -KILL "$pid" "$(pgrep -P "$pid")" "${ranks[@]}"
 wait "$pid" || true
 segments | grep -q '/dev/shm/spscope_segments-[^/]*/' || fail "nothing was left, so nothing can be removed: $(ls -R /dev/shm)"
 
