@@ -40,6 +40,19 @@ RegularFile::~RegularFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+std::string RegularFile::read_at(std::size_t offset, std::size_t most) const {
+  std::string text(most, '\0');
+  std::size_t done = 0;
+  while (done < most) {
+    const ssize_t n = ::pread(descriptor_, text.data() + done, most - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  text.resize(done);
+  return text;
+}
+
 std::optional<std::string> RegularFile::read(std::size_t most) {
   std::string text;
   std::array<char, 1 << 16> buffer;

@@ -27,6 +27,8 @@ class RegularFile {
   // The content from the first byte; nothing when it has more than `most` bytes or cannot be read, for the reason then
   // given. REQUIRES: is_open().
   std::optional<std::string> read(std::size_t most);
+  // Reads up to so many bytes from the offset on; fewer at the end of the file or after a fault. REQUIRES: is_open().
+  std::string read_at(std::size_t offset, std::size_t most) const;
   // Gives the descriptor to the caller, who closes it.
   int release();
 

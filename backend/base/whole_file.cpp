@@ -12,6 +12,7 @@
 
 #include "backend/base/check.h"
 #include "backend/base/error.h"
+#include "backend/base/own_files.h"
 
 namespace spscope {
 
@@ -27,8 +28,9 @@ WholeFile::WholeFile(std::string path) : path_(std::move(path)) {
 }
 
 WholeFile::~WholeFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-  if (!placed_) ::unlink(temporary_.c_str());
+  if (descriptor_ < 0) return;
+  if (names_file(temporary_, descriptor_)) ::unlink(temporary_.c_str());
+  ::close(descriptor_);
 }
 
 void WholeFile::fail() const {
@@ -39,6 +41,8 @@ void WholeFile::fail() const {
               full ? "free space or raise the quota there, or choose another folder"
                    : "choose the name of a file in an existing, writable folder");
 }
+
+std::string WholeFile::held_path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
 
 void WholeFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
@@ -52,9 +56,13 @@ void WholeFile::write(std::span<const std::byte> bytes) {
 void WholeFile::commit() {
   SPSCOPE_CHECK(descriptor_ >= 0);
   if (::fsync(descriptor_) != 0) fail();
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail();  // an error of a delayed write may show only here
+  if (!names_file(temporary_, descriptor_)) {
+    errno = ENOENT;  // somebody else has removed or replaced it
+    fail();
+  }
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail();
-  placed_ = true;
+  // The kernel has synced it: closing cannot fail any more.
+  ::close(std::exchange(descriptor_, -1));
   sync_folder_of(path_);
 }
 

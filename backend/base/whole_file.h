@@ -21,8 +21,9 @@ class WholeFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-  // The temporary file, for a library that writes it by name before commit().
-  const std::string& temporary_path() const { return temporary_; }
+  // A name of the temporary file in this process, for a library that writes it by name before commit(). In the folder
+  // of the file, others may be able to put something else in the place of its name.
+  std::string held_path() const;
   // REQUIRES: called once, as the last call.
   void commit();
 
@@ -31,7 +32,6 @@ class WholeFile {
 
   std::string path_, temporary_;
   int descriptor_ = -1;
-  bool placed_ = false;
 };
 
 // Writes `text` to `path`; on failure throws Error and changes nothing.

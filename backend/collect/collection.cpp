@@ -1,7 +1,6 @@
 #include "backend/collect/collection.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "backend/base/error.h"
 #include "backend/base/file_system.h"
 #include "backend/base/host.h"
+#include "backend/base/own_files.h"
 #include "backend/base/random_id.h"
 #include "backend/base/regular_file.h"
 #include "backend/base/result.h"
@@ -45,12 +45,6 @@ std::string read_mark(const std::string& folder) {
   return text.substr(0, text.find('\n'));
 }
 
-// A folder, and no link to one, of this user: in a shared scratch folder anybody can make one that begins like ours.
-bool is_own_folder(const std::string& path) {
-  struct stat status = {};
-  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
-}
-
 // The mark, as long as it is true.
 std::string recovered_to(const std::string& folder) {
   const std::string out = read_mark(folder);
@@ -63,7 +57,7 @@ std::vector<CollectionFolder> folders_in(const std::string& scratch) {
   std::error_code error;
   for (fs::directory_iterator it(scratch, error), end; !error && it != end; it.increment(error)) {
     if (!it->path().filename().string().starts_with(kPrefix) || !is_own_folder(it->path())) continue;
-    // A folder without a note, or with a damaged one, is none of ours or one that just begins.
+    // A folder of anybody else may be a trap; one without a note, or with a damaged one, is one that just begins.
     Result<CollectingNote> note = capture([&] { return read_note_in(it->path()); });
     if (!note) continue;
     CollectionFolder folder{
@@ -89,6 +83,14 @@ void find_processes(std::vector<CollectionFolder>& folders) {
     for (CollectionFolder& folder : folders)
       if (opened.contains(folder.note.folder)) folder.processes.push_back(pid);
   }
+}
+
+// Not a note that somebody else put there meanwhile.
+void remove_note_beside(const CollectingNote& note) {
+  const std::string path = collecting_path(note.out);
+  const auto named = capture([&] { return read_collecting(path); });
+  std::error_code ignored;
+  if (named && named->collection == note.collection) fs::remove(path, ignored);
 }
 
 }  // namespace
@@ -144,12 +146,13 @@ Collection::Collection(const CollectingNote& home, const std::string& scratch, s
 
 // A new folder of this process.
 void Collection::make_folder(const std::string& scratch) {
-  std::string pattern = fs::absolute(fs::path(scratch) / (kPrefix + note_.stem + "-XXXXXX")).string();
-  if (::mkdtemp(pattern.data()) == nullptr)
+  const std::optional<std::string> made =
+      make_own_folder(fs::absolute(fs::path(scratch) / (kPrefix + note_.stem + "-")).string());
+  if (!made)
     throw Error(ErrorCode::kOutputPlace,
                 fmt::format("cannot make a folder in the scratch folder \"{}\": {}", scratch, std::strerror(errno)),
                 "set run.scratch to a folder that can be written");
-  note_.folder = pattern;
+  note_.folder = *made;
   note_.host = host_name();
   note_.boot_id = boot_id();
   note_.pid = ::getpid();
@@ -159,16 +162,14 @@ void Collection::make_folder(const std::string& scratch) {
 void Collection::write_notes() {
   const std::optional<Error> failure = failure_of([&] { rewrite_collecting(note_); });
   if (!failure) return;
-  std::error_code ignored;  // the destructor of what was not constructed does not run
-  fs::remove_all(note_.folder, ignored);
+  remove_own_folder(note_.folder);  // the destructor of what was not constructed does not run
   throw *failure;
 }
 
 Collection::~Collection() {
   if (kept_) return;
-  std::error_code ignored;
-  if (!note_.is_part()) fs::remove(collecting_path(note_.out), ignored);
-  fs::remove_all(note_.folder, ignored);
+  if (!note_.is_part()) remove_note_beside(note_);
+  remove_own_folder(note_.folder);
 }
 
 }  // namespace spscope

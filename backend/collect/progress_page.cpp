@@ -12,6 +12,7 @@
 #include "backend/base/bytes.h"
 #include "backend/base/clock.h"
 #include "backend/base/json.h"
+#include "backend/base/regular_file.h"
 #include "backend/base/utf8.h"
 
 namespace spscope {
@@ -114,7 +115,8 @@ void close_file(int file) {
 
 }  // namespace
 
-ProgressPage::ProgressPage(const std::string& path) : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {}
+ProgressPage::ProgressPage(const std::string& path)
+    : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)) {}
 ProgressPage::~ProgressPage() { close_file(file_); }
 
 void ProgressPage::write(const RunProgress& progress) const {
@@ -150,7 +152,7 @@ void ProgressPage::set_end(int exit_code) const {
 ProgressReader::~ProgressReader() { close_file(file_); }
 
 std::optional<RunProgress> ProgressReader::read() {
-  if (file_ < 0) file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file_ < 0) file_ = RegularFile(path_).release();
   return read_page(file_);
 }
 

@@ -11,8 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -20,6 +18,7 @@
 #include <string_view>
 
 #include "backend/base/json.h"
+#include "backend/base/regular_file.h"
 #include "backend/base/whole_file.h"
 #include "backend/exchange/export.h"
 #include "backend/store/sqlite/any_value.h"
@@ -375,9 +374,8 @@ ExportReport export_chrome(const ExportSource& source, const std::string& path) 
 }
 
 bool is_chrome(const std::string& path) {
-  std::string head(kHead.size(), '\0');
-  std::ifstream in(path, std::ios::binary);
-  return in.read(head.data(), static_cast<std::streamsize>(head.size())) && head == kHead;
+  const RegularFile file(path);
+  return file.is_open() && file.read_at(0, kHead.size()) == kHead;
 }
 
 }  // namespace spscope

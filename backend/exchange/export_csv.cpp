@@ -3,14 +3,18 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "backend/base/error.h"
 #include "backend/base/number_text.h"
+#include "backend/base/own_files.h"
+#include "backend/base/regular_file.h"
 #include "backend/base/whole_file.h"
 #include "backend/exchange/csv_text.h"
 #include "backend/exchange/export.h"
@@ -64,33 +68,38 @@ class WholeFolder {
   explicit WholeFolder(const std::string& path) : path_(path), temporary_(path + ".tmp-XXXXXX") {
     while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
     temporary_ = path_ + ".tmp-XXXXXX";
-    if (::mkdtemp(temporary_.data()) == nullptr) fail(std::error_code(errno, std::generic_category()));
-    fs::permissions(temporary_, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
-                                    fs::perms::others_read | fs::perms::others_exec);
+    if (::mkdtemp(temporary_.data()) == nullptr) fail(errno);
   }
-  ~WholeFolder() {
-    std::error_code ignored;
-    fs::remove_all(temporary_, ignored);
-  }
+  ~WholeFolder() { remove_own_folder(temporary_); }
   WholeFolder(const WholeFolder&) = delete;
   WholeFolder& operator=(const WholeFolder&) = delete;
 
   std::string operator/(const std::string& name) const { return temporary_ + "/" + name; }
   // Puts the folder where it belongs, in place of an earlier export.
   void commit() {
-    std::error_code error;
-    if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) != 0 &&
-        ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) != 0) {
-      fs::remove_all(path_, error);  // a file system that can neither
-      fs::rename(temporary_, path_, error);
-      if (error) fail(error);
+    let_others_read();
+    if (!rename_with(RENAME_NOREPLACE) && (errno != EEXIST || !rename_with(RENAME_EXCHANGE))) {
+      if (errno != EINVAL && errno != ENOSYS) fail(errno);  // else a file system that can do neither
+      remove_own_folder(path_);
+      if (!rename_with(0)) fail(errno);
     }
     sync_folder_of(path_);
   }
 
  private:
-  [[noreturn]] void fail(const std::error_code& error) const {
-    throw Error(ErrorCode::kOutputPlace, fmt::format("cannot write \"{}\": {}", path_, error.message()),
+  bool rename_with(unsigned flags) const {
+    return ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), flags) == 0;
+  }
+  // Of the folder that is behind the name, when it is still ours.
+  void let_others_read() const {
+    constexpr mode_t kMode = 0755;
+    const int fd = ::open(temporary_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || ::fchmod(fd, kMode) != 0) fail(errno);
+    ::close(fd);
+  }
+  [[noreturn]] void fail(int code) const {
+    throw Error(ErrorCode::kOutputPlace,
+                fmt::format("cannot write \"{}\": {}", path_, std::generic_category().message(code)),
                 "name a folder that does not exist, in one that you may write to");
   }
   std::string path_, temporary_;
@@ -120,17 +129,17 @@ ExportReport export_csv(const ExportSource& source, const std::string& path) {
   return report;
 }
 
-// A folder with our mark and nothing but tables.
+// A folder of this user with our mark and nothing but tables: all of it is removed when it is replaced.
 bool is_csv(const std::string& path) {
   std::error_code error;
-  if (!fs::is_directory(path, error)) return false;
-  std::string mark;
-  std::ifstream in(path + "/" + kMark);
-  if (!std::getline(in, mark) || mark + "\n" != kMarkText) return false;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path))
-    if (!entry.is_regular_file() || (entry.path().extension() != ".csv" && entry.path().filename() != kMark))
+  if (!is_own_folder(path)) return false;
+  RegularFile mark(path + "/" + kMark);
+  if (!mark.is_open() || mark.read(kMarkText.size()) != kMarkText) return false;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error))
+    if (std::error_code gone;
+        !it->is_regular_file(gone) || (it->path().extension() != ".csv" && it->path().filename() != kMark))
       return false;
-  return true;
+  return !error;
 }
 
 }  // namespace spscope

@@ -2,10 +2,9 @@
 // small table of the store, and the views of schemas/views as views of the file.
 #include <fmt/format.h>
 
-#include <array>
-#include <fstream>
 #include <string_view>
 
+#include "backend/base/regular_file.h"
 #include "backend/base/whole_file.h"
 #include "backend/exchange/export.h"
 #include "backend/exchange/store_tables.h"
@@ -55,7 +54,7 @@ ExportReport export_plain_sqlite(const ExportSource& source, const std::string& 
   ExportReport report;
   WholeFile file(path);
   {
-    Database to = Database::create(file.temporary_path(), path);
+    Database to = Database::create(file.held_path(), path);
     // The index is sorted in a file: in memory it would take 50 bytes an event.
     to.execute(fmt::format("PRAGMA application_id = {}; PRAGMA temp_store = FILE", kPlainApplicationId));
     Transaction transaction(to);
@@ -79,11 +78,11 @@ ExportReport export_plain_sqlite(const ExportSource& source, const std::string& 
 }
 
 bool is_plain_sqlite(const std::string& path) {
-  std::array<char, 72> header{};
-  std::ifstream in(path, std::ios::binary);
-  if (!in.read(header.data(), header.size())) return false;
-  const std::string_view text(header.data(), header.size());
-  return text.substr(0, 16) == std::string_view("SQLite format 3\0", 16) && text.substr(68, 4) == kApplicationText;
+  constexpr std::size_t kHeaderBytes = 72;
+  const RegularFile file(path);
+  const std::string text = file.is_open() ? file.read_at(0, kHeaderBytes) : "";
+  return text.size() == kHeaderBytes && text.substr(0, 16) == std::string_view("SQLite format 3\0", 16) &&
+         text.substr(68, 4) == kApplicationText;
 }
 
 }  // namespace spscope

@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "backend/base/json.h"
+#include "backend/base/own_files.h"
 #include "backend/base/whole_file.h"
 #include "backend/execute/layer_parameters.h"
 #include "backend/mask/array_file.h"
@@ -19,7 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder that the user names, and one below the other in it.
+[[noreturn]] void cannot_make(const fs::path& path, const std::string& why) {
+  throw Error(ErrorCode::kOutputPlace, fmt::format("cannot create the folder: {}: {}", why, path.string()),
+              "choose another folder for --dump");
+}
+
+// The folder that the user names, which may be of anybody, and one below the other in it, which may not.
 fs::path make_folder(const std::string& folder, const std::vector<std::string>& below) {
   fs::path path(folder);
   std::error_code failed;
@@ -27,12 +34,10 @@ fs::path make_folder(const std::string& folder, const std::vector<std::string>& 
   for (const std::string& name : below) {
     if (failed) break;
     path /= name;
-    fs::create_directory(path, failed);
+    const bool made = fs::create_directory(path, failed);
+    if (!made && !failed && !is_own_folder(path)) cannot_make(path, "a folder or link of another user is there");
   }
-  if (failed)
-    throw Error(ErrorCode::kOutputPlace,
-                fmt::format("cannot create the folder: {}: {}", failed.message(), path.string()),
-                "choose another folder for --dump");
+  if (failed) cannot_make(path, failed.message());
   return path;
 }
 

@@ -300,6 +300,14 @@ bool run_layer_pass(RunningJob& running, const ActivationSource& activations, co
   return true;
 }
 
+// What times depend on beside the job.
+std::vector<MachineFact> facts_of_times(const RankWorld* world) {
+  std::vector<MachineFact> facts = machine_facts();
+  const std::string looking = world != nullptr ? world->looking_for_messages() : "";
+  if (!looking.empty()) facts.push_back({"messages between nodes", looking});
+  return facts;
+}
+
 }  // namespace
 
 RunOutcome run_job(const Job& job, const RunTarget& target, const RunOptions& options) {
@@ -309,7 +317,7 @@ RunOutcome run_job(const Job& job, const RunTarget& target, const RunOptions& op
 
   RunningJob running{job, target, options, ProgressCount(options.on_progress, job, options.shards), {}};
   running.note(crowding_note(job));
-  if (target.head != nullptr) target.head->add_machine(machine_facts());
+  if (target.head != nullptr) target.head->add_machine(facts_of_times(options.world));
 
   // Layer by layer: masks and decisions of all strategies, then plan, times and check of each.
   RunOutcome outcome{0, job.config.run.layers * job.config.run.denoise_steps, {}};

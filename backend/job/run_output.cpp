@@ -3,18 +3,15 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 #include "backend/base/file_system.h"
+#include "backend/base/own_files.h"
 #include "backend/base/result.h"
 #include "backend/config/environment.h"
 
 namespace spscope {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string scratch_of(const RunOutputOptions& options) {
   return options.scratch.empty() ? default_scratch_folder() : options.scratch;
@@ -41,17 +38,17 @@ void name_leftovers(const RunOutputOptions& options, const std::string& out) {
 
 }  // namespace
 
-RunOutput::ScratchFolder::ScratchFolder(const std::string& scratch) : path(scratch + "/spscope-XXXXXX") {
-  if (::mkdtemp(path.data()) != nullptr) return;
+RunOutput::ScratchFolder::ScratchFolder(const std::string& scratch) {
+  if (const std::optional<std::string> made = make_own_folder(scratch + "/spscope-")) {
+    path = *made;
+    return;
+  }
   throw Error(ErrorCode::kOutputPlace,
               fmt::format("cannot make a scratch folder: {}: {}", std::strerror(errno), scratch),
               "set run.scratch to a folder that can be written");
 }
 
-RunOutput::ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  fs::remove_all(path, ignored);
-}
+RunOutput::ScratchFolder::~ScratchFolder() { remove_own_folder(path); }
 
 RunOutput::RunOutput(const std::string& wanted, const RunOutputOptions& options)
     : unwanted_(wanted.empty() ? std::make_optional<ScratchFolder>(scratch_of(options)) : std::nullopt),

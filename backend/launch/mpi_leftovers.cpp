@@ -2,35 +2,26 @@
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
-#include <string_view>
 #include <thread>
 
 #include "backend/base/clock.h"
+#include "backend/base/own_files.h"
 #include "backend/base/process.h"
+#include "backend/base/segment_folder.h"
 
 namespace spscope {
 namespace {
 
 namespace fs = std::filesystem;
 
-// btl_vader_backing_directory and osc_sm_backing_directory of Open MPI 4.
-constexpr const char* kSegmentFolder = "/dev/shm";
 constexpr const char* kJobVariable = "PMIX_NAMESPACE";  // of a rank's process
-
-// vader_segment.HOST.UID.JOB.RANK and osc_sm.HOST.JOB.COMMUNICATOR.RANK, with the job in hexadecimal digits.
-bool is_segment_of(std::string_view name, const std::string& job_part) {
-  return (name.starts_with("vader_segment.") || name.starts_with("osc_sm.")) &&
-         name.find(job_part) != std::string_view::npos;
-}
 
 // Takes those that have ended; false: no child is left.
 bool reap() {
@@ -88,19 +79,10 @@ void end_orphans(double seconds, const Processes& spared) {
 void remove_leftovers(const MpiJob& job) {
   std::error_code ignored;
   if (!job.session.empty()) {
-    fs::remove_all(job.session, ignored);
+    remove_own_folder(job.session);
     fs::remove(fs::path(job.session).parent_path(), ignored);  // unless another mpirun has its session there
   }
-  const unsigned long long number = std::strtoull(job.number.c_str(), nullptr, 10);
-  if (number == 0) return;
-  const std::string part = fmt::format(".{:x}.", number);
-  std::error_code failure;
-  for (fs::directory_iterator it(kSegmentFolder, failure), end; !failure && it != end; it.increment(failure)) {
-    struct stat status {};
-    if (!is_segment_of(it->path().filename().string(), part)) continue;
-    if (::lstat(it->path().c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid())
-      ::unlink(it->path().c_str());
-  }
+  SegmentFolder::remove_left();
 }
 
 }  // namespace spscope

@@ -27,8 +27,8 @@ Processes adopt_orphans();
 // Ends every child that this process still has, but `spared`. They get `seconds` to end by themselves.
 void end_orphans(double seconds, const Processes& spared);
 
-// Removes the job's segments in /dev/shm that belong to this user, and its session. REQUIRES: its ranks and mpirun
-// ended.
+// Removes the segments of ended ranks of this user (base/segment_folder.h), and the job's session. REQUIRES: its ranks
+// and mpirun ended.
 void remove_leftovers(const MpiJob& job);
 
 }  // namespace spscope

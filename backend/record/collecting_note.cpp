@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <concepts>
@@ -13,6 +14,7 @@
 #include "backend/base/error.h"
 #include "backend/base/host.h"
 #include "backend/base/json.h"
+#include "backend/base/own_files.h"
 #include "backend/base/regular_file.h"
 #include "backend/base/result.h"
 #include "backend/base/utf8.h"
@@ -197,12 +199,38 @@ bool is_here(const CollectingNote& note) {
   return found && found->collection == note.collection && found->host == note.host;
 }
 
+namespace {
+
+// OUT.collecting, which the user did not name. In a folder that others may write to, anybody can put one there: it
+// counts when it is of this user, or leads to a folder of this user and says what the note there says. (Some network
+// file systems give all files to one user.)
+std::optional<CollectingNote> read_note_beside(const std::string& out) {
+  const std::string path = collecting_path(out);
+  const RegularFile file(path);
+  if (file.is_open() && file.is_ours()) return read_collecting(path);
+  const auto found = capture([&] { return read_collecting(path); });
+  if (!found || !is_own_folder(found->folder)) return std::nullopt;
+  auto own = capture([&] { return read_note_in(found->folder); });
+  if (!own || own->collection != found->collection) return std::nullopt;
+  return std::move(*own);
+}
+
+// Of what the user named, in /tmp say: a note that somebody else put into the same folder is not about it.
+bool have_one_owner(const fs::path& path, const fs::path& note) {
+  struct stat named = {}, other = {};
+  return ::stat(path.c_str(), &named) == 0 && (S_ISREG(named.st_mode) || S_ISDIR(named.st_mode)) &&
+         ::stat(note.c_str(), &other) == 0 && named.st_uid == other.st_uid;
+}
+
+}  // namespace
+
 std::optional<CollectingNote> find_collection(const std::string& path) {
   if (path.ends_with(kNoteSuffix) && is_there(path)) return read_collecting(path);
-  if (is_there(collecting_path(path))) return read_collecting(collecting_path(path));
-  if (is_there(fs::path(path) / kCollectingNoteName)) return read_note_in(path);
+  if (is_there(collecting_path(path)))
+    if (std::optional<CollectingNote> note = read_note_beside(path)) return note;
+  if (have_one_owner(path, fs::path(path) / kCollectingNoteName)) return read_note_in(path);
   const fs::path folder = fs::absolute(path).parent_path();
-  if (is_there(path) && is_there(folder / kCollectingNoteName)) return read_note_in(folder);
+  if (have_one_owner(path, folder / kCollectingNoteName)) return read_note_in(folder);
   return std::nullopt;
 }
 

@@ -67,7 +67,8 @@ void rewrite_collecting(const CollectingNote& note);
 // system, and it must be the boot and the host that made the folder.
 bool is_here(const CollectingNote& note);
 // The collection that a user means by OUT, OUT.collecting, a collection's folder, or a file in it; nothing when there
-// is none. A folder that was copied is the collection's folder. Throws Error when a note is there and cannot be read.
+// is none. A folder that was copied is the collection's folder. A note that the user did not name, and that somebody
+// else put beside the file, is passed over. Throws Error when a note is there and cannot be read.
 std::optional<CollectingNote> find_collection(const std::string& path);
 
 enum class CollectorState {

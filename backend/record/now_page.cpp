@@ -15,6 +15,7 @@
 #include "backend/base/error.h"
 #include "backend/base/host.h"
 #include "backend/base/process.h"
+#include "backend/base/regular_file.h"
 
 namespace spscope {
 namespace {
@@ -239,14 +240,16 @@ void NowPageWriter::set_complete() noexcept {
 }
 
 NowPageView::NowPageView(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.fd < 0) cannot_read(ErrorCode::kStoreOpen, path, std::strerror(errno));
-  const Header header = read_header(file.fd, path);
+  const RegularFile file(path);
+  if (!file.is_open()) cannot_read(ErrorCode::kStoreOpen, path, file.reason());
+  // Whoever owns a mapped file can cut it short, which ends its readers.
+  if (!file.is_ours()) cannot_read(ErrorCode::kStoreForeign, path, "it belongs to another user");
+  const Header header = read_header(file.descriptor(), path);
   first_rank_ = static_cast<int>(header.first_rank);
   ranks_ = static_cast<int>(header.ranks);
   lanes_ = static_cast<int>(header.lanes);
   bytes_ = (1 + std::size_t{header.ranks} * header.lanes) * kLineBytes;
-  void* const mapped = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file.fd, 0);
+  void* const mapped = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file.descriptor(), 0);
   if (mapped == MAP_FAILED) cannot_read(ErrorCode::kStoreOpen, path, std::strerror(errno));
   mapped_ = mapped;
 }
@@ -261,11 +264,9 @@ const NowLine* NowPageView::line(int rank, int lane) const {
 }
 
 NowPage read_now_page(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status;
-  if (file.fd < 0 || ::fstat(file.fd, &status) != 0) cannot_read(ErrorCode::kStoreOpen, path, std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) cannot_read(ErrorCode::kStoreForeign, path, "it is not a regular file");
-  const Header header = read_header(file.fd, path);
+  const RegularFile file(path);
+  if (!file.is_open()) cannot_read(ErrorCode::kStoreOpen, path, file.reason());
+  const Header header = read_header(file.descriptor(), path);
   NowPage page;
   page.owner = {header.pid,
                 header.start_ticks,
@@ -278,7 +279,7 @@ NowPage read_now_page(const std::string& path) {
   page.complete = header.complete == 1;
   std::vector<Words> first(std::size_t{header.ranks} * header.lanes);
   const std::size_t num_bytes = first.size() * kLineBytes;
-  if (!read_at(file.fd, first.data(), num_bytes, sizeof header))
+  if (!read_at(file.descriptor(), first.data(), num_bytes, sizeof header))
     cannot_read(ErrorCode::kStoreCorrupt, path, "it shrank");
   // A line that two reads find equal did not change between them, so neither read met a change half done; one whose
   // writer is gone stays as it is. One that differs at every try counts as met in the middle of a change.
@@ -287,7 +288,7 @@ NowPage read_now_page(const std::string& path) {
     Words words = first[i], next{};
     bool calm = false;
     for (int tries = 0; tries < kTries && !calm; ++tries) {
-      if (!read_at(file.fd, next.data(), kLineBytes, sizeof header + i * kLineBytes))
+      if (!read_at(file.descriptor(), next.data(), kLineBytes, sizeof header + i * kLineBytes))
         cannot_read(ErrorCode::kStoreCorrupt, path, "it shrank");
       calm = next == words && words[0] % 2 == 0;
       words = next;

@@ -4,12 +4,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <optional>
 
+#include "backend/base/regular_file.h"
 #include "backend/base/result.h"
 #include "backend/record/collecting_note.h"
 #include "backend/store/embedded_schema.h"
@@ -20,6 +19,8 @@
 namespace spscope {
 
 namespace {
+
+constexpr std::size_t kHeaderBytes = 100;  // of an SQLite file
 
 // For the path of a run whose file was not made, or not yet: OUT, OUT.collecting, the folder of its shards, or a shard.
 void refuse_unfinished(const std::string& path) {
@@ -40,15 +41,19 @@ void refuse_unfinished(const std::string& path) {
       fmt::format("make the file with: spscope recover \"{}\" -o \"{}\"", leads, note.out));
 }
 
+// Fewer bytes of a file that has fewer, or cannot be read.
+std::string header_of(const std::string& path) {
+  const RegularFile file(path);
+  return file.is_open() ? file.read_at(0, kHeaderBytes) : std::string();
+}
+
 // Where a file differs from a store.
 std::string foreign_bytes(const std::string& path) {
-  std::array<char, 100> header{};
-  std::ifstream in(path, std::ios::binary);
-  in.read(header.data(), header.size());
-  const std::string_view text(header.data(), header.size());
+  const std::string text = header_of(path);
   if (!text.starts_with(std::string_view("SQLite format 3\0", 16)))
     return "bytes 0 to 15 are not those of an SQLite file";
-  if (in.gcount() < std::ssize(header)) return fmt::format("it has {} of the 100 bytes of a header", in.gcount());
+  if (text.size() < kHeaderBytes)
+    return fmt::format("it has {} of the {} bytes of a header", text.size(), kHeaderBytes);
   return "bytes 68 to 71 are not \"SPSC\"";
 }
 
@@ -75,7 +80,7 @@ void check_kind(const std::string& path) {
   }
 }
 
-std::int64_t big_endian(const std::array<char, 100>& header, std::size_t at, std::size_t bytes) {
+std::int64_t big_endian(std::string_view header, std::size_t at, std::size_t bytes) {
   std::int64_t x = 0;
   for (std::size_t i = at; i < at + bytes; ++i) x = x << 8 | static_cast<unsigned char>(header[i]);
   return x;
@@ -84,8 +89,8 @@ std::int64_t big_endian(const std::array<char, 100>& header, std::size_t at, std
 // What SQLite would only notice later: a file cut short, or one that was never finished. Offsets are those of SQLite's
 // file format: page size at 16 (1 means 65,536), write format at 18 (2 is write-ahead log), number of pages at 28.
 void check_header(const std::string& path) {
-  std::array<char, 100> header{};
-  std::ifstream(path, std::ios::binary).read(header.data(), header.size());
+  std::string header = header_of(path);
+  header.resize(kHeaderBytes);
   if (header[18] == 2 || header[19] == 2) {
     refuse_unfinished(path);
     throw Error(

@@ -16,6 +16,8 @@
 #include <string_view>
 
 #include "backend/base/error.h"
+#include "backend/base/own_files.h"
+#include "backend/base/regular_file.h"
 #include "backend/base/whole_file.h"
 
 namespace spscope {
@@ -65,6 +67,25 @@ void refuse_other_format(const std::string& path) {
         "export");
 }
 
+FileKind kind_of_content(int fd) {
+  std::array<char, 72> header{};
+  if (::pread(fd, header.data(), header.size(), 0) < std::ssize(header)) return FileKind::kForeign;
+  // The header of an SQLite file: its name in the first 16 bytes, the application id at byte 68.
+  const std::string_view text(header.data(), header.size());
+  const bool ours = text.substr(0, 16) == std::string_view("SQLite format 3\0", 16) && text.substr(68, 4) == "SPSC";
+  return ours ? FileKind::kStore : FileKind::kForeign;
+}
+
+// In a folder with the sticky bit, as /tmp, the rename at the end of the run would fail.
+void refuse_file_of_others(const std::string& path) {
+  struct stat file = {}, folder = {};
+  const uid_t user = ::geteuid();
+  if (::lstat(path.c_str(), &file) != 0 || ::stat(folder_of(path).c_str(), &folder) != 0 || user == 0) return;
+  if ((folder.st_mode & S_ISVTX) != 0 && file.st_uid != user && folder.st_uid != user)
+    throw Error(ErrorCode::kOutputPlace, fmt::format("\"{}\" belongs to another user and cannot be replaced", path),
+                "choose another path with -o");
+}
+
 void check_side_files(const std::string& path) {
   for (const char* suffix : kSideFiles)
     if (exists(path + suffix))
@@ -83,17 +104,10 @@ FileKind file_kind(const std::string& path) {
   if (S_ISDIR(status.st_mode)) return FileKind::kFolder;
   if (!S_ISREG(status.st_mode)) return FileKind::kSpecial;
   if (status.st_size == 0) return FileKind::kEmpty;
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0)
-    throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": {}", path, reason()), kUnreadableHint);
-  std::array<char, 72> header{};
-  const ssize_t got = ::pread(fd, header.data(), header.size(), 0);
-  ::close(fd);
-  if (got < static_cast<ssize_t>(header.size())) return FileKind::kForeign;
-  // The header of an SQLite file: its name in the first 16 bytes, the application id at byte 68.
-  const std::string_view text(header.data(), header.size());
-  const bool ours = text.substr(0, 16) == std::string_view("SQLite format 3\0", 16) && text.substr(68, 4) == "SPSC";
-  return ours ? FileKind::kStore : FileKind::kForeign;
+  const RegularFile file(path);
+  if (!file.is_open())
+    throw Error(ErrorCode::kStoreOpen, fmt::format("cannot open \"{}\": {}", path, file.reason()), kUnreadableHint);
+  return kind_of_content(file.descriptor());
 }
 
 void OutputFile::check(const std::string& path, bool force) {
@@ -113,6 +127,7 @@ void OutputFile::check(const std::string& path, bool force) {
     throw Error(ErrorCode::kStoreExists,
                 fmt::format("\"{}\" exists{}", path, kind == FileKind::kEmpty ? ", and is empty" : ""),
                 "replace it with --force or choose another path with -o");
+  refuse_file_of_others(path);
   if (kind == FileKind::kEmpty) check_side_files(path);
 }
 
@@ -131,17 +146,31 @@ void OutputFile::fail(const char* what) const {
                    : "choose a folder that you may write to with -o");
 }
 
+// A new file, or what a crash left of one: a file of this user under this name alone. -1, with errno: EAGAIN when
+// it went meanwhile, else none can be made.
+int OutputFile::open_temporary() const {
+  const int made = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (made >= 0 || errno != EEXIST) return made;
+  const int fd = ::open(temporary_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0 && errno == ENOENT) {
+    errno = EAGAIN;
+    return fd;
+  }
+  struct stat status = {};
+  if (fd >= 0 && ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
+      status.st_nlink <= 1 && (status.st_size == 0 || kind_of_content(fd) == FileKind::kStore))
+    return fd;
+  if (fd >= 0) ::close(fd);
+  throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" is in the way and not known to be ours", temporary_),
+              "remove it or choose another path with -o");
+}
+
 void OutputFile::lock() {
   // The file may be renamed or removed by the run that holds it between our opening and our locking it; then what we
   // locked is not what the name means, and we look again.
   for (;;) {
-    if (exists(temporary_)) {
-      const FileKind kind = file_kind(temporary_);
-      if (kind != FileKind::kStore && kind != FileKind::kAbsent && kind != FileKind::kEmpty)
-        throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" is in the way and not known to be ours", temporary_),
-                    "remove it or choose another path with -o");
-    }
-    const int fd = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    const int fd = open_temporary();
+    if (fd < 0 && errno == EAGAIN) continue;
     if (fd < 0) fail("cannot create");
     if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
       const int code = errno;
@@ -152,9 +181,7 @@ void OutputFile::lock() {
       errno = code;
       fail("cannot lock");
     }
-    struct stat opened, named;
-    if (::fstat(fd, &opened) == 0 && ::lstat(temporary_.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
-        opened.st_dev == named.st_dev) {
+    if (names_file(temporary_, fd)) {
       if (::ftruncate(fd, 0) == 0) {
         fd_ = fd;
         return;
@@ -170,11 +197,22 @@ void OutputFile::lock() {
 
 OutputFile::~OutputFile() {
   if (fd_ < 0) return;
-  ::unlink(temporary_.c_str());  // before the lock goes, so that nobody else's file is removed
+  if (names_file(temporary_, fd_))
+    ::unlink(temporary_.c_str());  // before the lock goes, so that nobody else's file is removed
   ::close(fd_);
 }
 
+std::string OutputFile::held_path() const { return fmt::format("/proc/self/fd/{}", fd_); }
+
+void OutputFile::clear() {
+  if (::ftruncate(fd_, 0) != 0) fail("cannot empty");
+}
+
 void OutputFile::rename_into_place() {
+  if (!names_file(temporary_, fd_))
+    throw Error(ErrorCode::kStoreWrite,
+                fmt::format("cannot write \"{}\": \"{}\" was replaced by another file", path_, temporary_),
+                "choose a folder that others cannot write to with -o");
   if (force_) {
     // OUT may have been replaced since it was looked at.
     check(path_, force_);

@@ -2,7 +2,7 @@
 // second run; commit() makes it durable and renames it. Without commit() the file is removed.
 //
 // The lock is flock on OUT.tmp itself, so a crash leaves no lock behind: the next run takes over the file that the
-// crash left, and only then.
+// crash left, and only then. What else lies under that name, as a link, or a file of another user, is never written to.
 #pragma once
 
 #include <string>
@@ -23,7 +23,10 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   const std::string& path() const { return path_; }
-  const std::string& temporary_path() const { return temporary_; }
+  // The file that is locked, under a name of this process that nobody else can put another file in the place of.
+  std::string held_path() const;
+  // Cuts it to nothing. Throws Error.
+  void clear();
   // REQUIRES: nobody has the temporary file open any more.
   void commit();
 
@@ -31,6 +34,7 @@ class OutputFile {
   static void check(const std::string& path, bool force);
 
  private:
+  int open_temporary() const;
   void lock();
   void rename_into_place();
   [[noreturn]] void fail(const char* what) const;

@@ -39,9 +39,7 @@ void create_file(const std::string& path) {
 
 struct StoreWriter::State {
   State(std::unique_ptr<OutputFile> own, OutputFile& out, const WriteOptions& options)
-      : own(std::move(own)),
-        out(&out),
-        db(std::make_unique<Database>(Database::create(out.temporary_path(), out.path()))) {
+      : own(std::move(own)), out(&out), db(std::make_unique<Database>(Database::create(out.held_path(), out.path()))) {
     mark_as_ours(*db, options.max_bytes);
     begin({}, options);
   }

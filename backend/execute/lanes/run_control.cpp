@@ -157,9 +157,9 @@ void RunControl::wait_until(int rank, int lane, OpId op, WaitWord& word, Done&& 
   std::int32_t seen = word.load();
   if (done(seen)) return leave_if_stopping();
   begin_wait(rank, lane, op);
-  for (; !done(seen); seen = word.load()) {
+  for (std::int64_t spin_ns = spin_ns_; !done(seen); seen = word.load(), spin_ns = 0) {
     leave_if_stopping();
-    word.wait(seen);
+    word.wait(seen, spin_ns);
   }
   end_wait(rank, lane);
 }

@@ -82,6 +82,8 @@ class RunControl {
   explicit RunControl(const Plan& plan, OpRecorder* recorder = nullptr);
   RunControl(const Plan& plan, ControlBoard board);
 
+  // For so long lanes look all the time for what they wait for, before they sleep. Before the first repeat.
+  void set_spin_ns(std::int64_t spin_ns) { spin_ns_ = spin_ns; }
   // Before a repeat: no op is posted. Not thread-safe; on a shared board, by one of its processes. A reason to stop
   // stays: nothing runs after one.
   void reset();
@@ -188,6 +190,7 @@ class RunControl {
   ControlBoard board_;
   std::vector<Writer> writers_;  // by rank, by lane
   std::vector<OpFacts> facts_;   // by op
+  std::int64_t spin_ns_ = 0;
   std::atomic<bool> stopping_{false};
   mutable std::mutex own_mutex_;
   std::optional<StopReason> own_reason_;  // the first with which this process called stop()

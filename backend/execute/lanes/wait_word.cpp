@@ -8,6 +8,8 @@
 #include <climits>
 #include <ctime>
 
+#include "backend/base/clock.h"
+
 namespace spscope {
 namespace {
 
@@ -21,8 +23,9 @@ void call_futex(std::atomic<std::int32_t>& word, int operation, std::int32_t val
 
 }  // namespace
 
-void WaitWord::wait(std::int32_t seen) {
-  for (int i = 0; i < kSpins + kYields; ++i) {
+void WaitWord::wait(std::int32_t seen, std::int64_t spin_ns) {
+  const std::int64_t end_ns = spin_ns > 0 ? now_ns() + spin_ns : 0;
+  for (int i = 0; i < kSpins + kYields || (spin_ns > 0 && now_ns() < end_ns); ++i) {
     if (value_.load(std::memory_order_relaxed) != seen) return;
     if (i >= kSpins) sched_yield();
   }

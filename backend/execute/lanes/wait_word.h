@@ -29,8 +29,9 @@ class WaitWord {
     if (replaced) wake();
     return replaced;
   }
-  // Returns once the number is no longer `seen`, after a wake(), or after 20 ms: the caller looks again.
-  void wait(std::int32_t seen);
+  // Returns once the number is no longer `seen`, after a wake(), or after 20 ms: the caller looks again. Sleeps only
+  // after `spin_ns`: the kernel takes 5 to 50 us to wake a thread.
+  void wait(std::int32_t seen, std::int64_t spin_ns = 0);
   // Everybody who waits looks again.
   void wake() {
     if (sleepers_.load(std::memory_order_seq_cst) != 0) wake_sleepers();

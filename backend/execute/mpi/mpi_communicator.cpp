@@ -98,7 +98,7 @@ void MpiCommunicator::FarMessages::start(int rank, bool outgoing) {
 void MpiCommunicator::FarMessages::complete() {
   if (messages_.empty()) return;
   owner_.control_.begin_wait(transfer_.rank, transfer_.lane, transfer_.op);
-  Patience patience;
+  Patience patience(owner_.world_.timed_waiting());
   for (bool all = false; !all;) {
     all = true;
     for (auto& message : messages_) {

@@ -30,6 +30,9 @@ using mpi::MpiWorld;
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 constexpr std::size_t kLineBytes = 64;
+// Of lanes that wait for messages of other nodes, where there are cores enough: until waking up, at 50 us, is little
+// beside the wait.
+constexpr std::int64_t kLaneSpinNs = 1'000'000;
 
 std::size_t lines(std::size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
 
@@ -188,9 +191,10 @@ SystemView system_view(const MpiWorld& world, const mpi::NodeMessages& messages,
 // Comes to a barrier even when the run stops, since the others do. When one does not come then, the reason to stop is
 // thrown, so that what was recorded is kept; nothing can be agreed on any more, and leave_together() will fail. After
 // an interrupt, which others may not have met, or with a lane left behind, all processes are ended at once.
-void come_together(MpiWorld& world, LaneRun& run, double patience_seconds) {
+void come_together(MpiWorld& world, LaneRun& run, double patience_seconds,
+                   mpi::Waiting waiting = mpi::Waiting::kIdles) {
   ProgressWatch progress(run, patience_seconds);
-  const bool came = world.barrier_unless([&] { return progress.look(); });
+  const bool came = world.barrier_unless([&] { return progress.look(); }, waiting);
   if (came && run.all_left) return;
   const std::optional<StopReason> reason = run.control->await_reason(0);
   if (!reason || reason->code == ErrorCode::kInterrupted || !run.all_left)
@@ -315,7 +319,9 @@ void run_repeat(MpiWorld& world, const std::shared_ptr<LaneRun>& run, MpiCommuni
   bool met = false;
   const auto meet = [&] {
     met = true;
-    const std::optional<Error> absent = failure_of([&] { come_together(world, *run, patience_seconds); });
+    // All begin when it is over.
+    const std::optional<Error> absent =
+        failure_of([&] { come_together(world, *run, patience_seconds, world.timed_waiting()); });
     if (absent) run->control->stop();  // and the second barrier throws
   };
   const std::optional<Error> failure = failure_of([&] {
@@ -372,6 +378,7 @@ void MpiExecution::allocate() {
   world_.barrier();  // the board is clear
   throw_agreed(world_, failure_of([&] { place_lines(world_, plan, run_->options.recorder, board); }));
   run_->control = std::make_unique<RunControl>(plan, board.control);
+  if (world_.num_nodes() > 1 && world_.timed_waiting() == mpi::Waiting::kSpins) run_->control->set_spin_ns(kLaneSpinNs);
   device_->memory().watch_stop(run_->control->stopping());
   auto communicator = std::make_unique<MpiCommunicator>(world_, *run_, device_->memory(),
                                                         node_sorter(world_, run_->options.ranks_per_node));

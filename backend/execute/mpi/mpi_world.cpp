@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,6 +47,13 @@ void copy_text(std::string_view text, char (&out)[kMaxText]) {
   out[length] = 0;
 }
 
+// Of Open MPI 4, unless the user says otherwise. Other libraries do not know these variables.
+void keep_segments_in(const std::string& folder) {
+  if (folder.empty()) return;
+  for (const char* name : {"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_osc_sm_backing_directory"})
+    ::setenv(name, folder.c_str(), 0);
+}
+
 Comm duplicate(MPI_Comm comm) {
   MPI_Comm made = MPI_COMM_NULL;
   check(MPI_Comm_dup(comm, &made));
@@ -74,14 +83,26 @@ Comm::~Comm() {
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
 }
 
-void Patience::pause() {
-  constexpr int kYields = 200;
-  if (++turns_ <= kYields) {
-    sched_yield();
-    return;
+std::int64_t Patience::next_nap_ns() {
+  constexpr int kYields = 200, kLongest = 10;  // naps
+  constexpr std::int64_t kSpinNs = 1000 * kNapNs;
+  bool yields = ++turns_ <= kYields;
+  if (!yields && waiting_ == Waiting::kSpins) {
+    if (begin_ns_ == 0) begin_ns_ = now_ns();
+    yields = now_ns() - begin_ns_ < kSpinNs;
   }
-  const int step = std::min((turns_ - kYields) / 64 + 1, 10);
-  std::this_thread::sleep_for(std::chrono::microseconds(50 * step));
+  if (yields) {
+    sched_yield();
+    return 0;
+  }
+  // Linux makes every sleep of a thread 50 us longer, unless it asked for another slack.
+  if (!slack_set_) ::prctl(PR_SET_TIMERSLACK, 1UL);
+  slack_set_ = true;
+  return waiting_ == Waiting::kIdles ? kNapNs * std::min((turns_ - kYields) / 64 + 1, kLongest) : kNapNs;
+}
+
+void Patience::pause() {
+  if (const std::int64_t ns = next_nap_ns(); ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
 }
 
 void wait(MPI_Request& request) {
@@ -94,6 +115,7 @@ void wait(MPI_Request& request) {
 }
 
 MpiWorld::MpiWorld(const WorldOptions& options) : last_line_(options.last_line) {
+  keep_segments_in(segments_.path());
   int provided = MPI_THREAD_SINGLE;
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided));
   if (provided != MPI_THREAD_MULTIPLE) {
@@ -129,7 +151,7 @@ void MpiWorld::find_places(const WorldOptions& options) {
   for (const Introduction& one : all) {
     const int node = node_of_first.emplace(one.first_of_node, static_cast<int>(node_of_first.size())).first->second;
     places_.push_back({node, one.host, one.boot_id, one.pid});
-    oversubscribed_ = oversubscribed_ || ++ranks_of_boot[one.boot_id] > one.cores;
+    ++ranks_of_boot[one.boot_id];
     const int rank = static_cast<int>(clocks_.size());
     // Without a boot id, the name tells hosts apart.
     const std::string boot = one.boot_id[0] != 0 ? one.boot_id : std::string("of ") + one.host;
@@ -138,6 +160,21 @@ void MpiWorld::find_places(const WorldOptions& options) {
   }
   for (int rank = 0; rank < size; ++rank)
     if (node_of(rank) == node_of(rank_)) ranks_of_node_.push_back(rank);
+  // With other nodes, each process has a thread that receives their messages.
+  const int threads_per_rank = node_of_first.size() > 1 ? 2 : 1;
+  for (const Introduction& one : all)
+    oversubscribed_ = oversubscribed_ || ranks_of_boot[one.boot_id] * threads_per_rank > one.cores;
+}
+
+std::string MpiWorld::looking_for_messages() const {
+  if (num_nodes() == 1) return {};
+  if (!oversubscribed_)
+    return "looked for without a pause, by a thread of each rank that has a core for it; after a wait of 50 ms, every "
+           "50 us";
+  return fmt::format(
+      "looked for every {} us: ranks and their threads that receive are more than the cores of a host, so each message "
+      "may wait that long",
+      Patience::kNapNs / 1000);
 }
 
 MpiWorld::~MpiWorld() {
@@ -157,10 +194,10 @@ void MpiWorld::barrier() {
   wait(request);
 }
 
-bool MpiWorld::barrier_unless(const std::function<bool()>& give_up) {
+bool MpiWorld::barrier_unless(const std::function<bool()>& give_up, Waiting waiting) {
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Ibarrier(world_.get(), &request));
-  Patience patience;
+  Patience patience(waiting);
   for (int done = 0; done == 0; patience.pause()) {
     check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
     if (done == 0 && give_up()) return false;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/base/segment_folder.h"
 #include "backend/execute/mpi/node_window.h"
 #include "backend/execute/rank_world.h"
 
@@ -35,6 +36,29 @@ class Comm {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
+// How a thread waits for what another process does. Open MPI makes progress only inside calls, so it looks again and
+// again, and pauses in between.
+enum class Waiting {
+  kSpins,  // looks all the time, and pauses only once it has waited for a thousand times as long as a pause
+  kNaps,   // pauses soon, for kNapNs: cores are left to ranks that compute
+  kIdles,  // pauses soon, and longer and longer: nothing is being timed
+};
+class Patience {
+ public:
+  static constexpr std::int64_t kNapNs = 50'000;
+
+  explicit Patience(Waiting waiting = Waiting::kIdles) : waiting_(waiting) {}
+  // Lets other threads run; returns for how long to pause before the next look.
+  std::int64_t next_nap_ns();
+  void pause();
+
+ private:
+  const Waiting waiting_;
+  int turns_ = 0;
+  std::int64_t begin_ns_ = 0;  // of spinning
+  bool slack_set_ = false;
+};
+
 class MpiWorld final : public RankWorld {
  public:
   explicit MpiWorld(const WorldOptions& options);
@@ -44,6 +68,7 @@ class MpiWorld final : public RankWorld {
   int size() const override { return static_cast<int>(places_.size()); }
   const RankPlace& place(int rank) const override { return places_[static_cast<std::size_t>(rank)]; }
   bool oversubscribed() const override { return oversubscribed_; }
+  std::string looking_for_messages() const override;
   void barrier() override;
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override;
   std::vector<std::int64_t> sum(std::vector<std::int64_t> values) override;
@@ -58,10 +83,12 @@ class MpiWorld final : public RankWorld {
 
   // -- for the executor and the communicator of this folder
   // Everybody comes; false: `give_up` said so first, and the barrier must not be used again.
-  bool barrier_unless(const std::function<bool()>& give_up);
+  bool barrier_unless(const std::function<bool()>& give_up, Waiting waiting);
   MPI_Comm control() const { return control_.get(); }
   MPI_Comm data() const { return data_.get(); }
   NodeWindow& window() { return *window_; }
+  // While a repeat is timed: spins where every thread that may be busy has a core.
+  Waiting timed_waiting() const { return oversubscribed_ ? Waiting::kNaps : Waiting::kSpins; }
   const std::vector<int>& ranks_of_node() const { return ranks_of_node_; }  // this one's, ascending
   // The text of every rank of this node, in the order of ranks_of_node(). Collective in the node.
   std::vector<std::string> share_in_node(const std::string& text);
@@ -78,6 +105,7 @@ class MpiWorld final : public RankWorld {
   void find_places(const WorldOptions& options);
   std::vector<ClockSample> exchange_times(int other);
 
+  const SegmentFolder segments_;  // outlives MPI
   int rank_ = 0;
   std::vector<RankPlace> places_;
   std::vector<int> ranks_of_node_;
@@ -91,15 +119,6 @@ class MpiWorld final : public RankWorld {
   const std::function<std::string(const std::string&)> last_line_;
 };
 
-// Tests and sleeps in turn until `done`: Open MPI makes progress only inside calls, and must leave the cores to ranks
-// that compute.
-class Patience {
- public:
-  void pause();
-
- private:
-  int turns_ = 0;
-};
 // Waits for a request. MPI_Wait would spin.
 void wait(MPI_Request& request);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -86,6 +87,7 @@ NodeMessages::NodeMessages(MpiWorld& world, LaneRun& run, BufferStore& memory, T
 
 NodeMessages::~NodeMessages() {
   leave_ = true;
+  wake();
   if (thread_.joinable()) thread_.join();
   // After a stop, messages may be pending.
   bool all_finished = true;
@@ -94,10 +96,16 @@ NodeMessages::~NodeMessages() {
   if (!served_.empty()) world_.keep(std::make_shared<std::list<Served>>(std::move(served_)));
 }
 
+void NodeMessages::wake() {
+  const std::lock_guard lock(napping_);
+  wake_.notify_one();
+}
+
 void NodeMessages::begin_epoch(std::int32_t epoch) {
   const std::lock_guard lock(receiving_);
   epoch_ = epoch;
   epoch_begin_ns_ = now_ns();
+  wake();
   // Under the lock: a report of the new repeat may come as soon as `epoch_` is set.
   if (world_.rank() == world_.ranks_of_node().front())
     for (int rank = 0; rank < world_.size(); ++rank)
@@ -188,15 +196,24 @@ void NodeMessages::send_stop(const StopReason& reason) {
   }
 }
 
+// Between repeats nobody waits for it, and it is woken when one begins.
 void NodeMessages::receive_all() {
-  Patience patience;
+  std::optional<Patience> patience(Waiting::kIdles);
+  std::int64_t epoch_ns = 0;
   try {
     while (!leave_) {
       forward_stop();
       report_lanes();
       const bool received = receive_op_message() || receive_stop() || receive_lane_report() || finish_served();
-      if (received) patience = Patience();
-      if (!received) patience.pause();
+      if (received || epoch_begin_ns_ != epoch_ns) {
+        epoch_ns = epoch_begin_ns_;
+        patience.emplace(epoch_ns != 0 ? world_.timed_waiting() : Waiting::kIdles);
+        continue;
+      }
+      const std::int64_t nap_ns = patience->next_nap_ns();
+      if (nap_ns == 0) continue;
+      std::unique_lock lock(napping_);
+      wake_.wait_for(lock, std::chrono::nanoseconds(nap_ns), [&] { return leave_ || epoch_begin_ns_ != epoch_ns; });
     }
   } catch (const std::exception& error) {  // the main of a thread of the run
     run_.control->stop({ErrorCode::kRankFailed, {world_.rank(), -1, kNone, false, error.what()}});

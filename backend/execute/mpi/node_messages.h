@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <mutex>
@@ -69,6 +70,7 @@ class NodeMessages {
   void report_lanes();
   bool receive_lane_report();
   void receive_all();
+  void wake();
   bool receive_op_message();
   bool receive_stop();
   void handle(const OpMessage& message, int from);
@@ -101,6 +103,8 @@ class NodeMessages {
   std::atomic<std::int64_t> epoch_begin_ns_{0};  // 0: none is going on
   std::atomic<std::int32_t> epoch_{0};
   std::atomic<bool> leave_{false};
+  std::mutex napping_;  // of the thread that receives, until wake() or the end of its nap
+  std::condition_variable wake_;
   std::atomic<bool> stop_sent_{false};
   std::list<Served> served_;
   std::atomic<int> num_served_{0};  // still on their way

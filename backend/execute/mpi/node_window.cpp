@@ -8,12 +8,12 @@
 #include <numeric>
 
 #include "backend/base/host.h"
+#include "backend/base/segment_folder.h"
 #include "backend/execute/mpi/mpi_check.h"
 
 namespace spscope::mpi {
 namespace {
 
-constexpr const char* kFolder = "/dev/shm";  // osc_sm_backing_directory of Open MPI
 constexpr std::int64_t kPageBytes = 4096;
 constexpr std::int64_t kOverheadBytes = 1 << 20;  // what Open MPI keeps beside a window
 
@@ -40,7 +40,8 @@ bool NodeWindow::must_grow(std::span<const std::int64_t> bytes) const {
 
 std::optional<Error> NodeWindow::cannot_grow(std::span<const std::int64_t> bytes) const {
   struct statvfs room {};
-  if (bytes.size() == 1 || statvfs(kFolder, &room) != 0) return std::nullopt;  // one process: memory of its own
+  if (bytes.size() == 1 || statvfs(SegmentFolder::kParent, &room) != 0)
+    return std::nullopt;  // one process: memory of its own
   std::int64_t needed = kOverheadBytes, given_back = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     needed += whole_pages(std::max(bytes[i], bytes_[i]));
@@ -50,8 +51,8 @@ std::optional<Error> NodeWindow::cannot_grow(std::span<const std::int64_t> bytes
   if (needed <= free) return std::nullopt;
   return Error(
       ErrorCode::kSharedMemory,
-      fmt::format("{} of host {} has {} bytes free, and the ranks there need {} to share", kFolder, host_name(), free,
-                  needed),
+      fmt::format("{} of host {} has {} bytes free, and the ranks there need {} to share", SegmentFolder::kParent,
+                  host_name(), free, needed),
       "free or enlarge it (docker run --shm-size, mount -o remount,size=... /dev/shm), use fewer ranks a host, "
       "or --launcher threads");
 }

@@ -1,11 +1,8 @@
 #include "backend/store/merge/merge_shards.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <limits>
 #include <tuple>
 #include <unordered_map>
@@ -213,11 +210,9 @@ MergeReport merge_shards(OutputFile& out, std::span<const std::string> shards, c
   for (const MergeSource& source : sources) report.shards += source.db != nullptr;
   if (report.shards == 0)
     throw sources.empty() ? Error(ErrorCode::kStoreCorrupt, "there are no shards to read") : *sources.front().fault;
-  if (::truncate(out.temporary_path().c_str(), 0) != 0)  // what an earlier attempt left
-    throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": {}", out.path(), std::strerror(errno)),
-                "choose another folder with -o");
+  out.clear();  // of what an earlier attempt left
   {
-    Database db = Database::create(out.temporary_path(), out.path());
+    Database db = Database::create(out.held_path(), out.path());
     mark_as_ours(db, 0);
     Transaction transaction(db);
     merge_into(db, sources, options, damage, report);

@@ -1,11 +1,16 @@
 #include "backend/store/sqlite/sqlite.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <limits>
 #include <new>
 
+#include "backend/base/check.h"
 #include "backend/base/memory_refused.h"
 #include "backend/store/sqlite/store_memory.h"
 
@@ -39,12 +44,34 @@ bool damaged(int code) {
          primary == SQLITE_TOOBIG || primary == SQLITE_ERROR || code == SQLITE_IOERR_SHORT_READ;
 }
 
+// How SQLite opens files here: never waiting. The files beside a database (-wal, -shm, -journal) are opened because of
+// their names, and a named pipe under one of these would be waited for.
+int open_without_waiting(const char* path, int flags, int mode) {
+  const int fd = ::open(path, flags | O_NONBLOCK | O_NOCTTY, mode);
+  struct stat status = {};
+  if (fd < 0 || (::fstat(fd, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))) return fd;
+  ::close(fd);
+  errno = EACCES;
+  return -1;
+}
+
+// Before the first file is opened: the table of calls is one for the process.
+void open_files_without_waiting() {
+  static const bool done = [] {
+    sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
+    return vfs != nullptr && vfs->iVersion >= 3 && vfs->xSetSystemCall != nullptr &&
+           vfs->xSetSystemCall(vfs, "open", reinterpret_cast<sqlite3_syscall_ptr>(open_without_waiting)) == SQLITE_OK;
+  }();
+  SPSCOPE_CHECK(done);
+}
+
 }  // namespace
 
 bool can_disable_stored_views() { return sqlite3_libversion_number() >= 3035000; }
 
 Database::Database(const std::string& file, int flags, std::string path, bool writing)
     : path_(std::move(path)), writing_(writing) {
+  open_files_without_waiting();
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(file.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   handle_.reset(raw);

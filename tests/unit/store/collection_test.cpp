@@ -1,4 +1,5 @@
 // Where a run in progress lies, who finds it, and that nobody removes what a crash left.
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -148,6 +149,40 @@ TEST_F(Collecting, ANoteIsNotTrusted) {
 }
 
 // A run over several hosts: here the second folder stands for that of another one.
+// Anybody can put a note into a folder that is open to all.
+TEST_F(Collecting, ANoteOfSomebodyElseIsFollowedOnlyToAFolderOfThisUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  constexpr uid_t kNobody = 65534;
+  const Collection collection(out_, scratch_, 1, 0);
+  const std::string beside = collecting_path(out_);
+  const auto give_away = [&](const std::string& path) { ASSERT_EQ(::chown(path.c_str(), kNobody, kNobody), 0); };
+  give_away(beside);  // as file systems of a network show it
+  ASSERT_TRUE(find_collection(out_));
+  CollectingNote lure = collection.note();
+  lure.out = folder_ / "other.db";
+  const auto leads_to = [&](const std::string& folder) {
+    lure.folder = folder;
+    write_file(beside, text_of(lure));
+    give_away(beside);
+  };
+  leads_to(collection.note().folder);
+  ASSERT_TRUE(find_collection(out_));
+  EXPECT_EQ(find_collection(out_)->out, out_);  // what the folder's own note says
+  leads_to(folder_.path());
+  EXPECT_FALSE(find_collection(out_));
+  EXPECT_TRUE(find_collection(beside));  // it was named
+  std::filesystem::remove(beside);
+  ASSERT_EQ(::mkfifo(beside.c_str(), 0600), 0);
+  EXPECT_FALSE(find_collection(out_));
+  std::filesystem::remove(beside);
+  write_file(folder_ / "file.db", "");
+  write_file(folder_ / kCollectingNoteName, text_of(lure));
+  EXPECT_TRUE(find_collection(folder_ / "file.db"));
+  give_away(folder_ / kCollectingNoteName);
+  EXPECT_FALSE(find_collection(folder_ / "file.db"));
+  EXPECT_FALSE(find_collection(folder_.path()));
+}
+
 TEST_F(Collecting, APartIsAFolderAlone) {
   const Collection home(out_, scratch_, 4, 0);
   std::string folder;

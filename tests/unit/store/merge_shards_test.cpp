@@ -442,7 +442,7 @@ TEST_F(TwoRanks, MergingBeginsAgainOverWhatACrashLeft) {
   write_ranks();
   merge(folder_ / "first.db", shards());
   OutputFile out(folder_ / "out.db", false);
-  std::filesystem::copy_file(folder_ / "first.db", out.temporary_path(),
+  std::filesystem::copy_file(folder_ / "first.db", folder_ / "out.db.tmp",
                              std::filesystem::copy_options::overwrite_existing);
   merge_shards(out, shards(), {});
   MergedFile first(folder_ / "first.db"), second(folder_ / "out.db");

@@ -6,6 +6,8 @@
 
 #include <csignal>
 
+#include "backend/store/output_file.h"
+#include "backend/store/sqlite/sqlite.h"
 #include "tests/unit/store/sample_store.h"
 
 namespace spscope {
@@ -144,6 +146,47 @@ TEST_F(Output, ATemporaryFileOfSomebodyElseIsKept) {
 }
 
 // A journal that an older database of this name left would be played back into the new file.
+// A second name of a file is what a crash never leaves, and what others make to have it overwritten.
+TEST_F(Output, OnlyWhatACrashOfThisUserLeftIsTakenOver) {
+  write_sample(folder_ / "precious.db");
+  const std::string precious = read_file(folder_ / "precious.db"), temporary = out_ + ".tmp";
+  std::filesystem::create_hard_link(folder_ / "precious.db", temporary);
+  EXPECT_EQ(refused(out_).code(), ErrorCode::kStoreForeign);
+  std::filesystem::remove(temporary);
+  std::filesystem::create_symlink(folder_ / "precious.db", temporary);
+  EXPECT_EQ(refused(out_).code(), ErrorCode::kStoreForeign);
+  std::filesystem::remove(temporary);
+  ASSERT_EQ(::mkfifo(temporary.c_str(), 0600), 0);
+  EXPECT_EQ(refused(out_).code(), ErrorCode::kStoreForeign);
+  std::filesystem::remove(temporary);
+  EXPECT_EQ(read_file(folder_ / "precious.db"), precious);
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  write_file(temporary, "");
+  ASSERT_EQ(::chown(temporary.c_str(), 65534, 65534), 0);
+  EXPECT_EQ(refused(out_).code(), ErrorCode::kStoreForeign);
+}
+
+// In a folder that others may write to without the sticky bit, they can move files of ours.
+TEST_F(Output, WhatIsPutInThePlaceOfTheTemporaryFileIsNotWrittenThrough) {
+  write_sample(folder_ / "precious.db");
+  const std::string precious = read_file(folder_ / "precious.db"), temporary = out_ + ".tmp";
+  {
+    OutputFile out(out_, false);
+    std::filesystem::rename(temporary, folder_ / "moved");
+    std::filesystem::create_symlink(folder_ / "precious.db", temporary);
+    const Error error = error_of([&] {
+      out.clear();
+      Database::create(out.held_path(), out.path()).execute("CREATE TABLE written (x)");
+      out.commit();
+    });
+    EXPECT_EQ(error.code(), ErrorCode::kStoreWrite) << error.what();
+    EXPECT_NE(std::string(error.what()).find("was replaced"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(read_file(folder_ / "precious.db"), precious);
+  EXPECT_NE(read_file(folder_ / "moved").find("CREATE TABLE written"), std::string::npos);
+  EXPECT_EQ(folder_.names(), (Names{"moved", "out.db.tmp", "precious.db"}));
+}
+
 TEST_F(Output, SideFilesOfAnOlderDatabaseAreNotPlayedBack) {
   write_file(out_ + "-journal", "old");
   EXPECT_EQ(refused(out_).code(), ErrorCode::kStoreExists);
