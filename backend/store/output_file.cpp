@@ -17,6 +17,7 @@
 
 #include "backend/base/error.h"
 #include "backend/base/whole_file.h"
+#include "backend/store/sqlite/page_checksums.h"
 
 namespace spscope {
 
@@ -59,9 +60,10 @@ void refuse_other_format(const std::string& path) {
   constexpr std::string_view kOthers[] = {".html", ".htm", ".md", ".json", ".csv", ".txt", ".toml", ".npy", ".npz"};
   const std::string ending = std::filesystem::path(path).extension();
   if (std::ranges::find(kOthers, ending) != std::end(kOthers))
-    throw Error(ErrorCode::kOutputPlace, fmt::format("\"{}\" would be an SQLite database that ends in {}", path, ending),
-                "name it FILE.db; make reports and tables of it with: spscope report FILE.db -o REPORT.html, or spscope "
-                "export");
+    throw Error(
+        ErrorCode::kOutputPlace, fmt::format("\"{}\" would be an SQLite database that ends in {}", path, ending),
+        "name it FILE.db; make reports and tables of it with: spscope report FILE.db -o REPORT.html, or spscope "
+        "export");
 }
 
 void check_side_files(const std::string& path) {
@@ -198,6 +200,7 @@ void OutputFile::rename_into_place() {
 }
 
 void OutputFile::commit() {
+  if (!append_page_checksums(fd_)) fail("cannot write the checksums of");
   if (::fsync(fd_) != 0) fail("cannot sync");
   rename_into_place();
   sync_folder_of(path_);

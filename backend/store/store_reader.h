@@ -12,6 +12,7 @@
 #include "backend/plan/timeline.h"
 #include "backend/record/events.h"
 #include "backend/record/rank_records.h"
+#include "backend/store/check_figures.h"
 #include "backend/store/check_rows.h"
 #include "backend/store/chunk/event_reader.h"
 #include "backend/store/records.h"
@@ -62,6 +63,9 @@ class StoreReader {
 
   // As check_rows.h: reads a table to its end, and tells of damage instead of throwing.
   std::int64_t check_rows(std::string_view table, const OnBadRow& on_bad) const;
+  // As check_figures.h: of a finished run; of the times of repeats and the events of tracks.
+  std::vector<std::string> disagreements(RunId run) const;
+  std::vector<Disagreement> disagreements() const;
 
   const EventReader& events() const;
   // The answer of one read-only question in SQL, over the tables and views of schemas/. Throws Error (kStoreQuery).
