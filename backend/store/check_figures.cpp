@@ -111,9 +111,11 @@ std::vector<std::string> disagreements(const Plan& plan, std::span<const RankUsa
 
 std::vector<Disagreement> disagreements_of_times(Database& db) {
   // Where ranks recorded, begin and end are those of the ranks, each on its clock.
-  Statement rows(db,
-                 "SELECT run_id, repeat, end_ns - begin_ns, makespan_ns FROM main.repeat JOIN main.run USING (run_id) "
-                 "WHERE finished AND network_source = ? AND end_ns - begin_ns <> makespan_ns ORDER BY 1, 2");
+  Statement rows(
+      db,
+      "SELECT run_id, repeat, end_ns - begin_ns, makespan_ns FROM main.repeat r JOIN main.run USING (run_id) "
+      "WHERE finished AND network_source = ? AND end_ns - begin_ns <> makespan_ns AND NOT EXISTS (SELECT 1 "
+      "FROM main.rank_repeat k WHERE k.run_id = r.run_id) ORDER BY 1, 2");
   rows.bind_all(Source::kModelled);
   std::vector<Disagreement> found;
   while (rows.step())

@@ -6,17 +6,17 @@
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
 expect_exit 0 run "${small[@]}" --set cluster.ranks=2 --set run.layers=2 -s ring -s ulysses -o threads.db
-expect_exit 0 run "${small[@]}" --set cluster.preset=p4de-x2 --set cluster.ranks=4 --set cluster.gpus_per_node=2 --set run.mode=simulate -s ring -s usp \
-  -o simulated.db
+expect_exit 0 run "${small[@]}" --set cluster.preset=p4de-x2 --set cluster.ranks=4 --set cluster.gpus_per_node=2 \
+  --set run.layers=2 --set run.mode=simulate -s ring -s usp -o simulated.db
 expect_exit 0 doctor threads.db
 expect_out 'each as it was written'
 
-# edited FILE STATEMENT: damaged.db is FILE after it; recover then makes a file without a finished pass fewer.
+# edited FILE STATEMENT: damaged.db is FILE after it.
 edited() {
   cp "$1" damaged.db
   python3 -B "$scripts/edit_store.py" damaged.db "$2"
 }
-# differs FILE STATEMENT TEXT: all commands that load figures.
+# differs FILE STATEMENT TEXT: all commands that load figures; recover makes a file without those of the layer pass.
 differs() {
   edited "$1" "$2"
   expect_exit 2 doctor damaged.db

@@ -170,7 +170,7 @@ TEST_F(StoredPages, ACutTrailerIsRefused) {
 
 TEST_F(StoredPages, AnEditByAnotherProgramEndsTheChecksums) {
   const std::string sound = content();
-  tamper(path_, "UPDATE repeat SET has_timeline = 1 WHERE has_timeline = 1");
+  tamper(path_, "UPDATE machine_fact SET value = 'another'");
   EXPECT_EQ(check_pages(path_).state, PageChecksums::State::kEdited);
   EXPECT_EQ(content(), sound);
   tamper(path_, "CREATE TABLE later (x); INSERT INTO later VALUES (zeroblob(100000))");
