@@ -25,8 +25,10 @@ double modelled_compute_ns(const Plan& plan, const KernelCostProfile& cost) {
 }
 
 // Throws Error when figures of a run that the file holds twice differ.
-void require_agreement(const StoreReader& reader, const StrategyRecord& strategy, const RunRecord& run) {
-  const std::vector<std::string> differ = reader.disagreements(run.run_id);
+void require_agreement(const StoreReader& reader, const StrategyRecord& strategy, const StoredRun& loaded) {
+  const RunRecord& run = loaded.record;
+  const std::vector<std::string> differ =
+      disagreements(run.tiles, loaded.usage, loaded.traffic, reader.nodes_of_ranks(strategy));
   if (differ.empty()) return;
   throw Error(
       ErrorCode::kStoreCorrupt,
@@ -39,12 +41,12 @@ void require_agreement(const StoreReader& reader, const StrategyRecord& strategy
 
 StoredRun load_run(const StoreReader& reader, const StrategyRecord& strategy, const RunRecord& record,
                    const ClusterPreset* cluster, RatiosByPlan& ratios) {
-  require_agreement(reader, strategy, record);
   StoredRun run;
   run.record = record;
   run.usage = reader.usage(record.run_id);
   run.traffic = reader.traffic(record.run_id);
   run.repeats = reader.repeats(record.run_id);
+  require_agreement(reader, strategy, run);
   if (!record.plan_id) return run;
   const auto repeat = median_repeat(run.repeats);
   const auto timeline = repeat ? reader.timeline(record.run_id, repeat->repeat) : std::nullopt;

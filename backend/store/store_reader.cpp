@@ -182,6 +182,11 @@ std::vector<StrategyRecord> StoreReader::strategies() const {
   return strategies;
 }
 
+std::vector<int> StoreReader::nodes_of_ranks(const StrategyRecord& strategy) const {
+  const Statement nodes = state_->row("SELECT count(DISTINCT node) FROM rank_process", "process");
+  return nodes.integer(0) > 1 ? std::vector<int>() : strategy.rank_map;
+}
+
 std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
   Statement rows(state_->db,
                  "SELECT run_id, layer, denoise_step, plan_id, compute_source, network_source, timing, planning_ns,"

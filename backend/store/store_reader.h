@@ -39,6 +39,9 @@ class StoreReader {
   std::vector<MachineFact> machine() const;
   std::vector<WorkloadRecord> workloads() const;
   std::vector<StrategyRecord> strategies() const;
+  // The node of each rank, by which bytes inside and between nodes were told apart: those of the cluster, and empty
+  // where processes on several hosts went by their own.
+  std::vector<int> nodes_of_ranks(const StrategyRecord& strategy) const;
   // By denoise step, then layer. Unfinished ones too.
   std::vector<RunRecord> runs(StrategyId strategy) const;
   std::vector<RankUsage> usage(RunId run) const;  // by rank
