@@ -312,6 +312,15 @@ double bytes_per_event(const std::string& run) {
   return static_cast<double>(std::filesystem::file_size(run)) / std::stod(events);
 }
 
+// Opening a file, with the checksums of its pages.
+double open_ms(const std::string& path, const Flags& flags) {
+  return 1e3 * median_of(flags.repeats, [&] {
+           const std::int64_t begin_ns = now_ns();
+           const StoreReader reader(path);
+           return seconds_since(begin_ns);
+         });
+}
+
 struct Asked {
   double stats_s = 0, window_s = 0;
 };
@@ -361,6 +370,7 @@ std::vector<Figure> measure(const Flags& flags) {
       {.name = "of one rank, all events", .unit = "MB", .value = whole, .at_most = limit(48)},
       {.name = "bytes an event", .unit = "", .value = merged.bytes_per_event, .at_most = limit(12)},
       {.name = "bytes an event, shards", .unit = "", .value = of_shards / static_cast<double>(flags.events)},
+      {.name = "open", .unit = "ms", .value = open_ms(folder / "merged.db", flags), .at_most = limit(5)},
       {.name = "event_stats of one name", .unit = "ms", .value = asked.stats_s * 1e3, .at_most = limit(100)},
       {.name = "window of 1,000 events", .unit = "ms", .value = asked.window_s * 1e3, .at_most = limit(10)},
       {.name = "push",
@@ -376,9 +386,11 @@ std::vector<Figure> measure(const Flags& flags) {
        .unit = "GB/s",
        .value = median_of(flags.repeats, [&] { return fsync_gbps(folder / "fsync", 128 << 20); })},
   };
-  if (!flags.run.empty())
+  if (!flags.run.empty()) {
     figures.push_back(
         {.name = "bytes an event of the run", .unit = "", .value = bytes_per_event(flags.run), .at_most = limit(12)});
+    figures.push_back({.name = "open the run", .unit = "ms", .value = open_ms(flags.run, flags), .at_most = limit(50)});
+  }
   return figures;
 }
 

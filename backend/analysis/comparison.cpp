@@ -1,5 +1,7 @@
 #include "backend/analysis/comparison.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -22,13 +24,29 @@ double modelled_compute_ns(const Plan& plan, const KernelCostProfile& cost) {
   return std::accumulate(durations.begin(), durations.end(), 0.0);
 }
 
-StoredRun load_run(const StoreReader& reader, const RunRecord& record, const ClusterPreset* cluster,
-                   RatiosByPlan& ratios) {
+// Throws Error when figures of a run that the file holds twice differ.
+void require_agreement(const StoreReader& reader, const StrategyRecord& strategy, const StoredRun& loaded) {
+  const RunRecord& run = loaded.record;
+  const std::vector<std::string> differ =
+      disagreements(run.tiles, loaded.usage, loaded.traffic, reader.nodes_of_ranks(strategy));
+  if (differ.empty()) return;
+  throw Error(
+      ErrorCode::kStoreCorrupt,
+      fmt::format("cannot read \"{}\": of {}, layer {}, denoise step {}, {}", reader.path(), strategy.id, run.layer,
+                  run.denoise_step, differ.front()),
+      fmt::format("the file was damaged or changed; copy it again from where it was made, or keep the rest with: "
+                  "spscope recover \"{}\" -o FILE.db",
+                  reader.path()));
+}
+
+StoredRun load_run(const StoreReader& reader, const StrategyRecord& strategy, const RunRecord& record,
+                   const ClusterPreset* cluster, RatiosByPlan& ratios) {
   StoredRun run;
   run.record = record;
   run.usage = reader.usage(record.run_id);
   run.traffic = reader.traffic(record.run_id);
   run.repeats = reader.repeats(record.run_id);
+  require_agreement(reader, strategy, run);
   if (!record.plan_id) return run;
   const auto repeat = median_repeat(run.repeats);
   const auto timeline = repeat ? reader.timeline(record.run_id, repeat->repeat) : std::nullopt;
@@ -183,7 +201,7 @@ std::vector<Comparison> compare_store(const StoreReader& reader) {
       std::vector<StoredRun> runs;
       const auto known = records.find(strategy.strategy_id);
       for (const RunRecord& record : known == records.end() ? std::vector<RunRecord>() : known->second)
-        runs.push_back(load_run(reader, record, cluster ? &*cluster : nullptr, ratios));
+        runs.push_back(load_run(reader, strategy, record, cluster ? &*cluster : nullptr, ratios));
       StrategyResult result = summarize(strategy, runs);
       result.end_to_end_ns = end_to_end_ns(result, c.workload);
       c.strategies.push_back(std::move(result));

@@ -94,10 +94,13 @@ int doctor(CommandContext& context, const std::string& path) {
   const CheckedFile found = findings_of(path);
   print_findings(context, found.list);
   std::vector<std::string> damage;
+  if (found.bad_pages > 0) damage.push_back(fmt::format("{} damaged pages", found.bad_pages));
   if (found.bad_chunks > 0) damage.push_back(fmt::format("{} chunks that cannot be read", found.bad_chunks));
   if (found.bad_rows > 0) damage.push_back(fmt::format("{} damaged rows beside chunks", found.bad_rows));
+  if (found.disagreements > 0)
+    damage.push_back(fmt::format("{} figures that it holds twice and that differ", found.disagreements));
   if (!damage.empty())
-    throw Error(ErrorCode::kStoreCorrupt, fmt::format("\"{}\" has {}", path, fmt::join(damage, " and ")),
+    throw Error(ErrorCode::kStoreCorrupt, fmt::format("\"{}\" has {}", path, fmt::join(damage, ", ")),
                 fmt::format("spscope recover \"{}\" -o FILE.db keeps what can be read", path));
   return kExitDone;
 }

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "backend/base/result.h"
 #include "backend/job/mask_recipe.h"
+#include "backend/store/check_pages.h"
 #include "backend/store/chunk/stored_chunk.h"
 #include "backend/store/sqlite/table_rows.h"
 #include "backend/store/store_reader.h"
@@ -169,49 +171,161 @@ std::int64_t add_recipes(std::vector<Finding>& findings, const StoreReader& read
   return wrong;
 }
 
+// Whether the pages of the file are those that were written, each that is not with the table it belongs to. How many
+// are not.
+std::int64_t add_pages(std::vector<Finding>& findings, const std::string& path) {
+  constexpr std::size_t kMostNamed = 100;
+  const CheckedPages checked = check_pages(path);
+  switch (checked.state) {
+    case PageChecksums::State::kNone:
+      findings.push_back(
+          {"pages", "without checksums: another program wrote the file anew; figures cannot be checked", false});
+      return 0;
+    case PageChecksums::State::kEdited:
+      findings.push_back(
+          {"pages", "another program changed the file after it was written; figures cannot be checked", false});
+      return 0;
+    case PageChecksums::State::kDamaged:
+      findings.push_back({"pages", "their checksums are damaged", false});
+      return 0;
+    case PageChecksums::State::kThere:
+      break;
+  }
+  findings.push_back({"pages",
+                      checked.bad.empty()
+                          ? fmt::format("{}, each as it was written", checked.pages)
+                          : fmt::format("{} of {} are not as they were written", checked.bad.size(), checked.pages),
+                      checked.bad.empty()});
+  for (std::size_t i = 0; i < std::min(checked.bad.size(), kMostNamed); ++i)
+    findings.push_back({fmt::format("page {}", checked.bad[i].number),
+                        checked.bad[i].owner.empty() ? "damaged" : "damaged, of " + checked.bad[i].owner, false});
+  if (checked.bad.size() > kMostNamed)
+    findings.push_back({"", fmt::format("and {} more pages", checked.bad.size() - kMostNamed), false});
+  return std::ssize(checked.bad);
+}
+
+// Runs the parts of a check. Of a file with damaged pages, a part that cannot be read is a finding, and the others
+// are still run.
+class Parts {
+ public:
+  Parts(std::vector<Finding>& findings, bool damaged) : findings_(&findings), damaged_(damaged) {}
+  void run(std::string_view name, const std::function<void()>& part) const {
+    if (!damaged_) return part();
+    const std::optional<Error> failure = failure_of(part);
+    if (!failure) return;
+    require_damage(*failure);
+    findings_->push_back({std::string(name), failure->what(), false});
+  }
+
+ private:
+  std::vector<Finding>* findings_;
+  bool damaged_;
+};
+
+// Layer passes with their plans, timelines and figures.
+class Passes {
+ public:
+  // `tolerant`: damage was found before, and passes that need what is damaged are counted.
+  Passes(const StoreReader& reader, bool tolerant) : reader_(reader), tolerant_(tolerant) {}
+
+  void read(const StrategyRecord& strategy, const RunRecord& run) {
+    ++runs_;
+    unfinished_ += !run.finished;
+    std::optional<Plan> plan;
+    attempt([&] {
+      if (run.plan_id) plan = reader_.plan(*run.plan_id);
+      plans_ += plan && !plan->ops.empty();
+    });
+    const bool figures = attempt([&] {
+      if (!run.finished) return;
+      add(strategy, run, reader_.disagreements(run.run_id));
+      if (plan) add(strategy, run, disagreements(*plan, reader_.usage(run.run_id)));
+    });
+    const bool repeats = attempt([&] {
+      for (const RepeatRecord& repeat : reader_.repeats(run.run_id)) {
+        const bool read = attempt([&] { timelines_ += reader_.timeline(run.run_id, repeat.repeat).has_value(); });
+        lost_timelines_ += !read;
+      }
+    });
+    if (!figures || !repeats) add(strategy, run, {"its figures cannot be read"});
+  }
+
+  void report(std::vector<Finding>& findings) const {
+    findings.push_back(
+        {"runs",
+         fmt::format(
+             "{} with {} plans and {} timelines, {}", runs_, plans_, timelines_,
+             lost_timelines_ == 0 ? "all readable" : fmt::format("and {} that need what is damaged", lost_timelines_)),
+         lost_timelines_ == 0});
+    if (unfinished_ > 0)
+      findings.push_back({"", fmt::format("{} of them begun and not finished: no figures", unfinished_), false});
+    findings.insert(findings.end(), named_.begin(), named_.end());
+    if (const std::int64_t hidden = wrong_ - std::ssize(named_); hidden > 0)
+      findings.push_back({"", fmt::format("and {} more of layer passes", hidden), false});
+  }
+  std::int64_t wrong() const { return wrong_; }
+
+ private:
+  // Whether it could be read.
+  bool attempt(const std::function<void()>& step) const {
+    const std::optional<Error> failure = failure_of(step);
+    if (!failure) return true;
+    if (!tolerant_) throw *failure;
+    require_damage(*failure);
+    return false;
+  }
+  void add(const StrategyRecord& strategy, const RunRecord& run, const std::vector<std::string>& faults) {
+    constexpr std::size_t kMostNamed = 20;
+    for (const std::string& fault : faults) {
+      ++wrong_;
+      if (named_.size() < kMostNamed)
+        named_.push_back(
+            {fmt::format("{}, layer {}, step {}", strategy.id, run.layer, run.denoise_step), fault, false});
+    }
+  }
+
+  const StoreReader& reader_;
+  bool tolerant_;
+  std::int64_t runs_ = 0, plans_ = 0, timelines_ = 0, unfinished_ = 0, lost_timelines_ = 0, wrong_ = 0;
+  std::vector<Finding> named_;
+};
+
+void add_content(CheckedFile& found, const std::string& path) {
+  const bool damaged = found.bad_pages > 0;
+  const StoreReader reader(path);
+  found.list.push_back({"schema", fmt::format("version {}, written by spscope {}", reader.file().schema_version,
+                                              reader.file().tool_version)});
+  std::vector<Finding> packed;
+  const Parts of_packed(packed, damaged), of_all(found.list, damaged);
+  of_packed.run("chunks", [&] { found.bad_chunks = add_checksums(packed, reader.events()); });
+  of_packed.run("packed rows", [&] { found.bad_rows = add_rows(packed, reader); });
+  of_packed.run("mask recipes", [&] { found.bad_rows += add_recipes(packed, reader); });
+  of_all.run("runs", [&] {
+    Passes passes(reader, damaged || found.bad_chunks + found.bad_rows > 0);
+    for (const StrategyRecord& strategy : reader.strategies())
+      for (const RunRecord& run : reader.runs(strategy.strategy_id)) passes.read(strategy, run);
+    passes.report(found.list);
+    found.disagreements = damaged ? 0 : passes.wrong();
+  });
+  of_all.run("events", [&] { add_ledger(found.list, reader.events()); });
+  of_all.run("figures", [&] {
+    for (const Disagreement& differs : reader.disagreements()) {
+      found.list.push_back({differs.name, differs.what, false});
+      ++found.disagreements;
+    }
+  });
+  found.list.insert(found.list.end(), packed.begin(), packed.end());
+  of_all.run("ranks", [&] { add_ranks(found.list, reader); });
+}
+
 }  // namespace
 
 CheckedFile check_file(const std::string& path) {
-  const StoreReader reader(path);
-  std::vector<Finding> packed;
-  const std::int64_t bad_chunks = add_checksums(packed, reader.events()),
-                     bad_rows = add_rows(packed, reader) + add_recipes(packed, reader);
-  const auto require_tolerated = [&](const Error& error) {
-    if (bad_chunks + bad_rows == 0) throw error;
-    require_damage(error);
-  };
-  std::int64_t plans = 0, timelines = 0, runs = 0, unfinished_runs = 0, lost_timelines = 0;
-  for (const StrategyRecord& strategy : reader.strategies())
-    for (const RunRecord& run : reader.runs(strategy.strategy_id)) {
-      ++runs;
-      unfinished_runs += !run.finished;
-      if (run.plan_id) {
-        const auto plan = capture([&] { return reader.plan(*run.plan_id).ops.empty(); });
-        if (!plan) require_tolerated(plan.error());
-        plans += plan && !*plan;
-      }
-      for (const RepeatRecord& repeat : reader.repeats(run.run_id)) {
-        auto timeline = capture([&] { return reader.timeline(run.run_id, repeat.repeat); });
-        if (!timeline) require_tolerated(timeline.error());
-        timelines += timeline && timeline->has_value();
-        lost_timelines += !timeline;
-      }
-    }
-  std::vector<Finding> findings = {
-      {"file", path},
-      {"schema",
-       fmt::format("version {}, written by spscope {}", reader.file().schema_version, reader.file().tool_version)},
-      {"runs",
-       fmt::format(
-           "{} with {} plans and {} timelines, {}", runs, plans, timelines,
-           lost_timelines == 0 ? "all readable" : fmt::format("and {} that need what is damaged", lost_timelines)),
-       lost_timelines == 0}};
-  if (unfinished_runs > 0)
-    findings.push_back({"", fmt::format("{} of them begun and not finished: no figures", unfinished_runs), false});
-  add_ledger(findings, reader.events());
-  findings.insert(findings.end(), packed.begin(), packed.end());
-  add_ranks(findings, reader);
-  return {std::move(findings), bad_chunks, bad_rows};
+  CheckedFile found;
+  found.list.push_back({"file", path});
+  found.bad_pages = add_pages(found.list, path);
+  Parts(found.list, found.bad_pages > 0).run("content", [&] { add_content(found, path); });
+  return found;
 }
 
 }  // namespace spscope

@@ -14,12 +14,15 @@ struct Finding {
 
 struct CheckedFile {
   std::vector<Finding> list;
+  std::int64_t bad_pages = 0;                 // that differ from their checksums
   std::int64_t bad_chunks = 0, bad_rows = 0;  // damaged; bad_rows: packed rows of other tables than `chunk`
+  std::int64_t disagreements = 0;             // figures that the file holds twice and that differ
 };
 
-// Reads every part of the file once: events with their checksums, packed rows, plans, timelines, clocks, incidents.
-// Masks with a recipe are made again and their hash compared. Damage of chunks and packed rows is counted; throws Error
-// at any other damage.
+// Reads every part of the file once: its pages with their checksums, events with theirs, packed rows, plans, timelines,
+// clocks, incidents. Masks with a recipe are made again and their hash compared, and so are figures that are stored
+// twice. Damage of pages, chunks and packed rows is counted, as are figures that disagree; throws Error at any other
+// damage.
 CheckedFile check_file(const std::string& path);
 
 }  // namespace spscope

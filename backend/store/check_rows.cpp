@@ -20,7 +20,7 @@ namespace {
 
 [[noreturn]] void corrupt(const std::string& why) { throw Error(ErrorCode::kStoreCorrupt, why); }
 
-// A picture has no checksum, and nothing but its size to go by.
+// A picture has no checksum of its own, and nothing but its size to go by.
 void check_thumbnail(const Statement& row) {
   constexpr std::int64_t kCells = DensityThumbnail::kSide * DensityThumbnail::kSide;
   if (row.integer(0) != DensityThumbnail::kSide || std::ssize(row.blob(1)) != kCells) corrupt("it has another size");

@@ -1,6 +1,6 @@
 // Rows that hold packed bytes, beside chunks of events, which events.h reads: whether they are what was stored. Bytes
 // with a checksum or a hash are compared with it. Pictures of masks have neither: only their size and number are
-// checked.
+// checked, and page_checksums.h does the rest.
 #pragma once
 
 #include <cstdint>

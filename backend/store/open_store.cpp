@@ -222,10 +222,10 @@ OpenedStore opened(Database db, EventTables tables) {
 
 }  // namespace
 
-OpenedStore open_store(const std::string& path, EventTables tables) {
+OpenedStore open_store(const std::string& path, EventTables tables, BadPages bad_pages) {
   check_kind(path);
   check_header(path);
-  return opened(checked(Database::open_read_only(path)), tables);
+  return opened(checked(Database::open_read_only(path, bad_pages)), tables);
 }
 
 OpenedStore open_damaged(const std::string& path, bool keeps_log) {

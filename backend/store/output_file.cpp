@@ -19,6 +19,7 @@
 #include "backend/base/own_files.h"
 #include "backend/base/regular_file.h"
 #include "backend/base/whole_file.h"
+#include "backend/store/sqlite/page_checksums.h"
 
 namespace spscope {
 
@@ -237,6 +238,7 @@ void OutputFile::rename_into_place() {
 }
 
 void OutputFile::commit() {
+  if (!append_page_checksums(fd_)) fail("cannot write the checksums of");
   if (::fsync(fd_) != 0) fail("cannot sync");
   rename_into_place();
   sync_folder_of(path_);

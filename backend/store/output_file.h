@@ -1,5 +1,6 @@
 // OutputFile: the place of a store that is being written. OUT.tmp lies in the folder of OUT and is locked against a
-// second run; commit() makes it durable and renames it. Without commit() the file is removed.
+// second run; commit() adds the checksums of its pages, makes it durable and renames it. Without commit() the file is
+// removed.
 //
 // The lock is flock on OUT.tmp itself, so a crash leaves no lock behind: the next run takes over the file that the
 // crash left, and only then. What else lies under that name, as a link, or a file of another user, is never written to.
@@ -27,7 +28,7 @@ class OutputFile {
   std::string held_path() const;
   // Cuts it to nothing. Throws Error.
   void clear();
-  // REQUIRES: nobody has the temporary file open any more.
+  // REQUIRES: the file is a complete SQLite file, and nobody has it open any more.
   void commit();
 
   // Throws what the constructor would throw, but for an unwritable folder that only trying shows.

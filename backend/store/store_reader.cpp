@@ -11,6 +11,7 @@
 #include "backend/store/rank_repeats.h"
 #include "backend/store/sqlite/sqlite.h"
 #include "backend/store/sqlite/value_text.h"
+#include "backend/store/stored_figures.h"
 #include "backend/store/stored_mask.h"
 #include "backend/store/stored_plan.h"
 
@@ -193,6 +194,11 @@ std::vector<StrategyRecord> StoreReader::strategies() const {
   return strategies;
 }
 
+std::vector<int> StoreReader::nodes_of_ranks(const StrategyRecord& strategy) const {
+  const Statement nodes = state_->row("SELECT count(DISTINCT node) FROM rank_process", "process");
+  return nodes.integer(0) > 1 ? std::vector<int>() : strategy.rank_map;
+}
+
 std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
   Statement rows(state_->db,
                  "SELECT run_id, layer, denoise_step, plan_id, compute_source, network_source, timing, planning_ns,"
@@ -229,26 +235,9 @@ std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
   return runs;
 }
 
-std::vector<RankUsage> StoreReader::usage(RunId run) const {
-  Statement rows(state_->db,
-                 "SELECT rank, tiles, flops, bytes_sent_intra_node, bytes_sent_inter_node, bytes_received, messages,"
-                 " memory_peak_bytes, memory_bound_bytes, counted FROM rank_usage WHERE run_id = ? ORDER BY rank");
-  rows.bind_all(run);
-  std::vector<RankUsage> usage;
-  while (rows.step())
-    usage.push_back({rows.count(0), rows.real(1), rows.integer(2), rows.integer(3), rows.integer(4), rows.integer(5),
-                     rows.integer(6), rows.integer(7), rows.integer(8), rows.flag(9)});
-  return usage;
-}
+std::vector<RankUsage> StoreReader::usage(RunId run) const { return load_usage(state_->db, run); }
 
-std::vector<Traffic> StoreReader::traffic(RunId run) const {
-  Statement rows(state_->db,
-                 "SELECT src, dst, tensor, messages, bytes FROM traffic WHERE run_id = ? ORDER BY src, dst, tensor");
-  rows.bind_all(run);
-  std::vector<Traffic> traffic;
-  while (rows.step()) traffic.push_back({rows.count(0), rows.count(1), rows.text(2), rows.integer(3), rows.integer(4)});
-  return traffic;
-}
+std::vector<Traffic> StoreReader::traffic(RunId run) const { return load_traffic(state_->db, run); }
 
 std::vector<RepeatRecord> StoreReader::repeats(RunId run) const {
   Statement rows(state_->db,
@@ -377,6 +366,14 @@ std::vector<DensityThumbnail> StoreReader::thumbnails(StoredMaskId id) const { r
 
 std::int64_t StoreReader::check_rows(std::string_view table, const OnBadRow& on_bad) const {
   return spscope::check_rows(state_->db, table, on_bad);
+}
+
+std::vector<std::string> StoreReader::disagreements(RunId run) const { return spscope::disagreements(state_->db, run); }
+
+std::vector<Disagreement> StoreReader::disagreements() const {
+  std::vector<Disagreement> found = disagreements_of_times(state_->db);
+  for (Disagreement& of_track : disagreements_of_events(state_->db)) found.push_back(std::move(of_track));
+  return found;
 }
 
 }  // namespace spscope

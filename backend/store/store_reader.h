@@ -12,6 +12,7 @@
 #include "backend/plan/timeline.h"
 #include "backend/record/events.h"
 #include "backend/record/rank_records.h"
+#include "backend/store/check_figures.h"
 #include "backend/store/check_rows.h"
 #include "backend/store/chunk/event_reader.h"
 #include "backend/store/records.h"
@@ -38,6 +39,9 @@ class StoreReader {
   std::vector<MachineFact> machine() const;
   std::vector<WorkloadRecord> workloads() const;
   std::vector<StrategyRecord> strategies() const;
+  // The node of each rank, by which bytes inside and between nodes were told apart: those of the cluster, and empty
+  // where processes on several hosts went by their own.
+  std::vector<int> nodes_of_ranks(const StrategyRecord& strategy) const;
   // By denoise step, then layer. Unfinished ones too.
   std::vector<RunRecord> runs(StrategyId strategy) const;
   std::vector<RankUsage> usage(RunId run) const;  // by rank
@@ -62,6 +66,9 @@ class StoreReader {
 
   // As check_rows.h: reads a table to its end, and tells of damage instead of throwing.
   std::int64_t check_rows(std::string_view table, const OnBadRow& on_bad) const;
+  // As check_figures.h: of a finished run; of the times of repeats and the events of tracks.
+  std::vector<std::string> disagreements(RunId run) const;
+  std::vector<Disagreement> disagreements() const;
 
   const EventReader& events() const;
   // The answer of one read-only question in SQL, over the tables and views of schemas/. Throws Error (kStoreQuery).

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <map>
 #include <set>
 
 #include "backend/base/result.h"
+#include "backend/store/check_figures.h"
 #include "backend/store/check_rows.h"
 #include "backend/store/open_store.h"
 
@@ -101,6 +103,21 @@ void drop_orphans(Database& out, Damage& damage) {
     damage.notes.push_back(fmt::format("{} layer passes lost a part of their figures and count as not finished", lost));
 }
 
+// Figures that are stored twice and differ: nothing says which of the two is right.
+void unfinish_disagreeing(Database& out, Damage& damage) {
+  std::map<RunId, std::string> differ;
+  for (Disagreement& of_repeat : disagreements_of_times(out)) differ.emplace(of_repeat.run, std::move(of_repeat.what));
+  for (Statement runs(out, "SELECT run_id FROM run WHERE finished"); runs.step();) {
+    const RunId run{runs.integer(0)};
+    for (std::string& what : disagreements(out, run)) differ.emplace(run, std::move(what));
+  }
+  Statement unfinish(out, "UPDATE run SET finished = 0 WHERE run_id = ?");
+  for (const auto& [run, what] : differ) {
+    unfinish.run(run);
+    damage.notes.push_back(fmt::format("run {} counts as not finished: {}", static_cast<std::int64_t>(run), what));
+  }
+}
+
 // Events of runs without a row become events of no run.
 void drop_unknown_runs(Database& out, std::span<MergeSource> sources, Damage& damage) {
   std::set<RunId> known = {kNoRun}, unknown;
@@ -156,9 +173,18 @@ void check_chunks(MergeSource& source, Damage& damage) {
   }
 }
 
+void note_mended_pages(const MergeSource& source, Damage& damage) {
+  if (source.db == nullptr) return;
+  const std::vector<std::uint32_t> mended = source.db->mended_pages();
+  for (const std::uint32_t page : mended)
+    damage.notes.push_back(fmt::format("a bit of page {} of \"{}\" was wrong and is mended by the checksum of the page",
+                                       page, source.path));
+}
+
 void make_consistent(Database& out, std::span<MergeSource> sources, Damage& damage) {
   drop_damaged_rows(out, damage);
   if (!damage.lost.empty()) drop_orphans(out, damage);
+  unfinish_disagreeing(out, damage);
   drop_unknown_runs(out, sources, damage);
   require_content(out, sources, damage);
 }

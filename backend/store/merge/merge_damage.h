@@ -11,6 +11,9 @@ namespace spscope {
 // Decodes every chunk of a source once and drops those that cannot be; their events count as unreadable.
 void check_chunks(MergeSource& source, Damage& damage);
 
+// Notes the pages of a source that were read after a bit of them was mended. After the last that is read of it.
+void note_mended_pages(const MergeSource& source, Damage& damage);
+
 // After the tables were copied. Drops plans, masks and rows that are damaged or refer to what is lost. A run of which a
 // part of the figures is lost counts as begun and not finished, and one whose events may be incomplete has no
 // timelines. Events of runs without a row become events of no run. Throws Error: neither a run nor an event is left

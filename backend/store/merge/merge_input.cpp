@@ -28,14 +28,15 @@ bool keeps_log(const std::string& path) {
   return file.is_open() && ::pread(file.descriptor(), header, sizeof header, 0) == sizeof header && header[18] == 2;
 }
 
-OpenedStore open_undamaged(const std::string& path) {
-  return keeps_log(path) ? open_shard(path, EventTables::kNo) : open_store(path, EventTables::kNo);
+OpenedStore open_undamaged(const std::string& path, const Damage& damage) {
+  if (keeps_log(path)) return open_shard(path, EventTables::kNo);
+  return open_store(path, EventTables::kNo, damage.tolerant ? BadPages::kMend : BadPages::kRefuse);
 }
 
 // A file that SQLite cannot open stays without a database. What is left of it then is the now page beside it, which
 // only the process of a rank has.
 void open_database(MergeSource& source, Damage& damage) {
-  Result<OpenedStore> opened = capture([&] { return open_undamaged(source.path); });
+  Result<OpenedStore> opened = capture([&] { return open_undamaged(source.path, damage); });
   if (!opened) {
     const Error fault = opened.error();
     damage.require_tolerated(fault);
@@ -202,12 +203,11 @@ void Damage::meet(const Error& error, const std::string& what) {
 void Damage::read(const MergeSource& source, std::string_view table, const std::function<UnreadRows()>& read) {
   const UnreadRows unread = read();
   if (!unread.any()) return;
-  const auto count = [](std::int64_t number, const char* what) {
-    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-  };
   lost.insert(std::string(table));
-  meet(*unread.cause, fmt::format("table {} of \"{}\" lacks {} that SQLite cannot read and {}", table, source.path,
-                                  count(unread.gaps, "range of rows"), count(unread.bad_rows, "invalid row")));
+  meet(*unread.cause,
+       fmt::format("table {} of \"{}\" lacks {} range{} of rows that SQLite cannot read and {} invalid row{}", table,
+                   source.path, unread.gaps, unread.gaps == 1 ? "" : "s", unread.bad_rows,
+                   unread.bad_rows == 1 ? "" : "s"));
 }
 
 std::vector<MergeSource> open_sources(std::span<const std::string> paths, Damage& damage) {

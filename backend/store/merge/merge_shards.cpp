@@ -195,6 +195,7 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
   for (const MergedTrack& track : input.tracks) report.unfinished += std::ssize(track.unfinished);
   if (options.on_progress) input.on_progress = [&](std::int64_t done) { options.on_progress(done, report.events); };
   const std::int64_t clamped = merge_events(out, input);
+  for (const MergeSource& source : sources) note_mended_pages(source, damage);
   write_notes(out, sources, damage, clamped);
   Statement finished(out, "SELECT count(*) FROM run WHERE finished");
   if (finished.step()) report.finished_runs = finished.integer(0);

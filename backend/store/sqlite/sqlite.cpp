@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "backend/base/check.h"
 #include "backend/base/memory_refused.h"
@@ -69,11 +70,11 @@ void open_files_without_waiting() {
 
 bool can_disable_stored_views() { return sqlite3_libversion_number() >= 3035000; }
 
-Database::Database(const std::string& file, int flags, std::string path, bool writing)
+Database::Database(const std::string& file, int flags, std::string path, bool writing, const char* vfs)
     : path_(std::move(path)), writing_(writing) {
   open_files_without_waiting();
   sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(file.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  const int code = sqlite3_open_v2(file.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs);
   handle_.reset(raw);
   if (code != SQLITE_OK) {
     const char* text = raw != nullptr ? sqlite3_errmsg(raw) : sqlite3_errstr(code);
@@ -94,8 +95,16 @@ Database Database::create(const std::string& file, const std::string& path) {
   return db;
 }
 
-Database Database::open_read_only(const std::string& path) {
-  Database db(uri_of(path) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path, false);
+Database Database::open_read_only(const std::string& path, BadPages bad_pages) {
+  const bool mends = bad_pages == BadPages::kMend;
+  Database db(uri_of(path) + (mends ? "?immutable=1&mend=1" : "?immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+              path, false, checked_vfs());
+  if (db.page_checksums() == PageChecksums::State::kDamaged)
+    throw Error(
+        ErrorCode::kStoreCorrupt,
+        fmt::format("cannot read \"{}\": the checksums at its end are cut short or not as they were written", path),
+        fmt::format("copy it again from where it was made; spscope recover \"{}\" -o FILE.db reads it without them",
+                    path));
   db.set_hostile_limits();
   return db;
 }
@@ -130,7 +139,8 @@ Database Database::open_shard(const std::string& path) {
 }
 
 Database Database::open_damaged(const std::string& path, bool keeps_log) {
-  Database db(uri_of(path) + (keeps_log ? "" : "?immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path, false);
+  Database db(uri_of(path) + (keeps_log ? "" : "?immutable=1&mend=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path,
+              false, keeps_log ? nullptr : checked_vfs());
   db.check(sqlite3_busy_timeout(db.handle(), kMaxWaitMs));
   db.set_hostile_limits(true);
   return db;
@@ -168,6 +178,16 @@ void Database::execute(const std::string& sql) {
   check(sqlite3_exec(handle(), sql.c_str(), nullptr, nullptr, nullptr));
 }
 
+PageChecksums::State Database::page_checksums() const {
+  const PageCheck* const check = page_check(handle());
+  return check == nullptr ? PageChecksums::State::kNone : check->checksums.state;
+}
+
+std::vector<std::uint32_t> Database::mended_pages() const {
+  const PageCheck* const check = page_check(handle());
+  return check == nullptr ? std::vector<std::uint32_t>() : check->mended;
+}
+
 void Database::check(int code) const {
   if (code != SQLITE_OK) fail(code);
 }
@@ -192,9 +212,25 @@ std::int64_t largest_store_allocation() {
   throw std::bad_alloc();
 }
 
+// Throws when a page that does not match its checksum is why a statement failed.
+void Database::require_right_page() const {
+  PageCheck* const check = page_check(handle());
+  if (check == nullptr || check->refused == 0) return;
+  const std::uint32_t page = std::exchange(check->refused, 0);
+  const std::string owner = owner_of_page(handle(), page);
+  throw Error(
+      ErrorCode::kStoreCorrupt,
+      fmt::format("cannot read \"{}\": page {}{} is not as it was written, so the file was damaged or changed since",
+                  path_, page, owner.empty() ? "" : " (" + owner + ")"),
+      fmt::format("copy it again from where it was made; spscope doctor \"{0}\" lists all that is damaged, and spscope "
+                  "recover \"{0}\" -o FILE.db keeps the rest",
+                  path_));
+}
+
 void Database::fail(int code) const {
   const int primary = code & 0xff;
   if (primary == SQLITE_NOMEM && (!writing_ || sqlite3_soft_heap_limit64(-1) > 0)) fail_for_memory();
+  if (primary == SQLITE_CORRUPT) require_right_page();
   std::string text = fmt::format("{} (SQLite {})", sqlite3_errmsg(handle()), code);
   int cause = 0;  // errno of the file
   if (primary == SQLITE_IOERR) sqlite3_file_control(handle(), "main", SQLITE_FCNTL_LAST_ERRNO, &cause);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "backend/base/error.h"
+#include "backend/store/sqlite/checked_file.h"
 
 namespace spscope {
 
@@ -107,8 +108,10 @@ class Database {
  public:
   // An existing empty file that nobody else opens: no journal, so a failure loses the one transaction.
   static Database create(const std::string& file, const std::string& path);
-  // A finished file, never written. Ignores locks and journals: a finished file is only ever replaced whole.
-  static Database open_read_only(const std::string& path);
+  // A finished file, never written. Ignores locks and journals: a finished file is only ever replaced whole. Each page
+  // is compared with its checksum when it is read; one that differs is an error (kStoreCorrupt) of the statement that
+  // needs it.
+  static Database open_read_only(const std::string& path, BadPages bad_pages = BadPages::kRefuse);
   // A shard: an empty file that exists, which its one writer fills while others read. write_ahead() comes before the
   // first transaction, and after what must be in the file itself.
   static Database create_shard(const std::string& path);
@@ -116,14 +119,19 @@ class Database {
   // A shard that may still be written. Reads what is committed when a statement begins, and writes nothing but the
   // index that readers and writer share beside the file. Reset every statement: a read that is held lets the log grow.
   static Database open_shard(const std::string& path);
-  // Of either kind, as far as SQLite can find its way in a file that is damaged or cut short. Rows that it reads may be
-  // those of the damage.
+  // Of either kind, as far as SQLite can find its way in a file that is damaged or cut short. Of a finished file, pages
+  // are compared with their checksums as far as it has them, and mended where one bit is wrong; of a shard, rows that
+  // it reads may be those of the damage.
   static Database open_damaged(const std::string& path, bool keeps_log);
   // A database of its own in memory, for tests of SQL.
   static Database in_memory();
 
   const std::string& path() const { return path_; }
   sqlite3* handle() const { return handle_.get(); }
+  // Whether the pages of the file are compared with checksums.
+  PageChecksums::State page_checksums() const;
+  // The pages that were read after a bit of them was mended.
+  std::vector<std::uint32_t> mended_pages() const;
   // Runs statements that return nothing of interest.
   void execute(const std::string& sql);
   std::int64_t last_insert_id() const { return sqlite3_last_insert_rowid(handle()); }
@@ -133,7 +141,8 @@ class Database {
 
  private:
   [[noreturn]] void fail_for_memory() const;
-  Database(const std::string& file, int flags, std::string path, bool writing);
+  void require_right_page() const;
+  Database(const std::string& file, int flags, std::string path, bool writing, const char* vfs = nullptr);
   void set_hostile_limits(bool damaged = false);
 
   struct Close {

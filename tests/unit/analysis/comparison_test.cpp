@@ -60,9 +60,12 @@ class StoredComparison : public ::testing::Test {
     run.tiles = 8;
     run.verdict = Verdict::kPassed;
     const RunId run_id = writer.add_run(run);
-    const std::vector<RankUsage> usage = {{.rank = 0, .tiles = 5, .bytes_sent_intra_node = 16, .counted = true},
-                                          {.rank = 1, .tiles = 3, .bytes_sent_intra_node = 16, .counted = true}};
+    const std::vector<RankUsage> usage = {
+        {.rank = 0, .tiles = 5, .bytes_sent_intra_node = 16, .bytes_received = 16, .counted = true},
+        {.rank = 1, .tiles = 3, .bytes_sent_intra_node = 16, .bytes_received = 16, .counted = true}};
     writer.add_usage(run_id, usage);
+    const std::vector<Traffic> traffic = {{0, 1, "k", 0, 16}, {1, 0, "k", 0, 16}};
+    writer.add_traffic(run_id, traffic);
     // Makespans 120, 132, 124: the median is the third.
     const std::int64_t extra_ns[] = {0, 12, 4};
     for (int i = 0; i < 3; ++i) {

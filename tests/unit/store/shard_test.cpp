@@ -26,7 +26,7 @@ RunId fill_run(StoreWriter& writer, StrategyId strategy, int layer, std::int64_t
   record.layer = layer;
   const RunId run = writer.begin_run(record);
   for (int rank = 0; rank < kRanks; ++rank) {
-    const RankUsage usage = {.rank = rank, .tiles = 1};
+    const RankUsage usage = {.rank = rank, .tiles = 17.25 / 4};
     writer.add_usage(run, std::span(&usage, 1));
   }
   writer.add_repeat(run, {.repeat = 0, .makespan_ns = makespan_ns});

@@ -1,0 +1,31 @@
+#include "backend/store/check_pages.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/base/regular_file.h"
+#include "backend/base/result.h"
+#include "backend/store/sqlite/sqlite.h"
+
+namespace spscope {
+
+CheckedPages check_pages(const std::string& path) {
+  CheckedPages checked;
+  const RegularFile file(path);
+  struct stat status = {};
+  if (!file.is_open() || ::fstat(file.descriptor(), &status) != 0) return checked;
+  const ReadBytes read = [&](std::int64_t offset, std::span<std::uint8_t> out) {
+    return ::pread(file.descriptor(), out.data(), out.size(), offset) == std::ssize(out);
+  };
+  const PageChecksums checksums = read_page_checksums(status.st_size, read);
+  checked.state = checksums.state;
+  checked.pages = std::ssize(checksums.crc32c);
+  const std::vector<std::uint32_t> unmatched = unmatched_pages(checksums, read);
+  if (unmatched.empty()) return checked;
+  const Result<Database> db = capture([&] { return Database::open_damaged(path, false); });
+  for (const std::uint32_t page : unmatched)
+    checked.bad.push_back({page, db ? owner_of_page(db->handle(), page) : std::string()});
+  return checked;
+}
+
+}  // namespace spscope

@@ -1,0 +1,256 @@
+#include "backend/store/sqlite/checked_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "backend/base/result.h"
+
+namespace spscope {
+
+namespace {
+
+constexpr int kGetPageCheck = 0x53505343;  // an opcode of our own for sqlite3_file_control
+constexpr std::size_t kMaxPageBytes = 65536;
+
+// What SQLite takes for its file. The file of the usual VFS follows in the same piece of memory.
+struct CheckedFile {
+  sqlite3_file base;
+  PageCheck* check;  // of the database itself; other files have none
+};
+static_assert(sizeof(CheckedFile) % 8 == 0, "the file behind it is aligned");
+
+CheckedFile& checked(sqlite3_file* file) { return *reinterpret_cast<CheckedFile*>(file); }
+sqlite3_file* inner(sqlite3_file* file) { return reinterpret_cast<sqlite3_file*>(&checked(file) + 1); }
+const sqlite3_io_methods& methods(sqlite3_file* file) { return *inner(file)->pMethods; }
+sqlite3_vfs& usual(sqlite3_vfs* vfs) { return *static_cast<sqlite3_vfs*>(vfs->pAppData); }
+
+ReadBytes reader_of(sqlite3_file* file) {
+  return [file](std::int64_t offset, std::span<std::uint8_t> out) {
+    return file->pMethods->xRead(file, out.data(), static_cast<int>(out.size()), offset) == SQLITE_OK;
+  };
+}
+
+// Whether the page may be read; with kMend, after it was mended.
+bool is_right(PageCheck& check, std::uint32_t number, std::span<std::uint8_t> page) {
+  if (check.checksums.match(number, page)) return true;
+  if (check.bad_pages == BadPages::kMend && mend_bit(page, check.checksums.crc32c[number - 1])) {
+    if (std::ranges::find(check.mended, number) == check.mended.end()) check.mended.push_back(number);
+    return true;
+  }
+  check.refused = number;
+  return false;
+}
+
+int close_file(sqlite3_file* file) noexcept {
+  delete std::exchange(checked(file).check, nullptr);
+  return methods(file).xClose(inner(file));
+}
+
+int read_checked(sqlite3_file* file, std::uint8_t* out, int amount, sqlite3_int64 offset) {
+  PageCheck* const check = checked(file).check;
+  if (check == nullptr || check->checksums.state != PageChecksums::State::kThere)
+    return methods(file).xRead(inner(file), out, amount, offset);
+  const auto page_bytes = std::int64_t{check->checksums.page_bytes};
+  const std::int64_t page = offset / page_bytes, begin = offset % page_bytes;
+  if (page >= std::ssize(check->checksums.crc32c) || begin + amount > page_bytes)
+    return methods(file).xRead(inner(file), out, amount, offset);
+  const auto number = static_cast<std::uint32_t>(page + 1);
+  if (amount == page_bytes) {
+    const int code = methods(file).xRead(inner(file), out, amount, offset);
+    if (code != SQLITE_OK) return code;
+    return is_right(*check, number, {out, static_cast<std::size_t>(amount)}) ? SQLITE_OK : SQLITE_CORRUPT;
+  }
+  // SQLite looks at the header before it knows the size of a page, and then reads the page.
+  std::array<std::uint8_t, kMaxPageBytes> whole;
+  const std::span<std::uint8_t> all(whole.data(), static_cast<std::size_t>(page_bytes));
+  const int code = methods(file).xRead(inner(file), all.data(), static_cast<int>(page_bytes), page * page_bytes);
+  if (code != SQLITE_OK) return code;
+  is_right(*check, number, all);
+  std::memcpy(out, all.data() + begin, static_cast<std::size_t>(amount));
+  return SQLITE_OK;
+}
+
+// SQLite calls what follows and knows no exceptions: the only one is that memory runs out.
+template <typename Step>
+int code_of(const Step& step) noexcept {
+  const Result<int> code = capture(step);
+  return code ? *code : SQLITE_NOMEM;
+}
+
+int read_file(sqlite3_file* file, void* out, int amount, sqlite3_int64 offset) noexcept {
+  return code_of([&] { return read_checked(file, static_cast<std::uint8_t*>(out), amount, offset); });
+}
+
+int control_file(sqlite3_file* file, int operation, void* argument) noexcept {
+  if (operation != kGetPageCheck) return methods(file).xFileControl(inner(file), operation, argument);
+  *static_cast<PageCheck**>(argument) = checked(file).check;
+  return SQLITE_OK;
+}
+
+// Version 1: neither shared memory, which a finished file needs none of, nor mapped reads, which nothing could check.
+constexpr sqlite3_io_methods kMethods = {
+    .iVersion = 1,
+    .xClose = close_file,
+    .xRead = read_file,
+    .xWrite = [](sqlite3_file*, const void*, int, sqlite3_int64) noexcept { return SQLITE_READONLY; },
+    .xTruncate = [](sqlite3_file*, sqlite3_int64) noexcept { return SQLITE_READONLY; },
+    .xSync = [](sqlite3_file*, int) noexcept { return SQLITE_OK; },
+    .xFileSize = [](sqlite3_file* f, sqlite3_int64* bytes) noexcept { return methods(f).xFileSize(inner(f), bytes); },
+    .xLock = [](sqlite3_file* f, int level) noexcept { return methods(f).xLock(inner(f), level); },
+    .xUnlock = [](sqlite3_file* f, int level) noexcept { return methods(f).xUnlock(inner(f), level); },
+    .xCheckReservedLock = [](sqlite3_file* f,
+                             int* out) noexcept { return methods(f).xCheckReservedLock(inner(f), out); },
+    .xFileControl = control_file,
+    .xSectorSize = [](sqlite3_file* f) noexcept { return methods(f).xSectorSize(inner(f)); },
+    .xDeviceCharacteristics = [](sqlite3_file* f) noexcept { return methods(f).xDeviceCharacteristics(inner(f)); },
+    .xShmMap = nullptr,
+    .xShmLock = nullptr,
+    .xShmBarrier = nullptr,
+    .xShmUnmap = nullptr,
+    .xFetch = nullptr,
+    .xUnfetch = nullptr,
+};
+
+int open_file(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out_flags) noexcept {
+  file->pMethods = nullptr;
+  checked(file).check = nullptr;
+  inner(file)->pMethods = nullptr;
+  const int code = usual(vfs).xOpen(&usual(vfs), name, inner(file), flags, out_flags);
+  if (inner(file)->pMethods != nullptr) file->pMethods = &kMethods;
+  if (code != SQLITE_OK || (flags & SQLITE_OPEN_MAIN_DB) == 0) return code;
+  return code_of([&] {
+    auto check = std::make_unique<PageCheck>();
+    sqlite3_int64 bytes = 0;
+    const int sized = methods(file).xFileSize(inner(file), &bytes);
+    if (sized != SQLITE_OK) return sized;
+    check->checksums = read_page_checksums(bytes, reader_of(inner(file)));
+    check->bad_pages = sqlite3_uri_boolean(name, "mend", 0) != 0 ? BadPages::kMend : BadPages::kRefuse;
+    check->file = inner(file);
+    checked(file).check = check.release();
+    return SQLITE_OK;
+  });
+}
+
+sqlite3_vfs make_vfs() {
+  sqlite3_vfs* const usual_vfs = sqlite3_vfs_find(nullptr);
+  sqlite3_vfs vfs{};
+  vfs.iVersion = 2;
+  vfs.szOsFile = static_cast<int>(sizeof(CheckedFile)) + usual_vfs->szOsFile;
+  vfs.mxPathname = usual_vfs->mxPathname;
+  vfs.zName = "spscope-checked";
+  vfs.pAppData = usual_vfs;
+  vfs.xOpen = open_file;
+  vfs.xDelete = [](sqlite3_vfs*, const char*, int) noexcept { return SQLITE_READONLY; };
+  vfs.xAccess = [](sqlite3_vfs* v, const char* path, int flags, int* out) noexcept {
+    return usual(v).xAccess(&usual(v), path, flags, out);
+  };
+  vfs.xFullPathname = [](sqlite3_vfs* v, const char* path, int bytes, char* out) noexcept {
+    return usual(v).xFullPathname(&usual(v), path, bytes, out);
+  };
+  vfs.xRandomness = [](sqlite3_vfs* v, int bytes, char* out) noexcept {
+    return usual(v).xRandomness(&usual(v), bytes, out);
+  };
+  vfs.xSleep = [](sqlite3_vfs* v, int microseconds) noexcept { return usual(v).xSleep(&usual(v), microseconds); };
+  vfs.xCurrentTime = [](sqlite3_vfs* v, double* out) noexcept { return usual(v).xCurrentTime(&usual(v), out); };
+  vfs.xGetLastError = [](sqlite3_vfs* v, int bytes, char* out) noexcept {
+    return usual(v).xGetLastError(&usual(v), bytes, out);
+  };
+  vfs.xCurrentTimeInt64 = [](sqlite3_vfs* v, sqlite3_int64* out) noexcept {
+    return usual(v).xCurrentTimeInt64(&usual(v), out);
+  };
+  return vfs;
+}
+
+}  // namespace
+
+const char* checked_vfs() {
+  static sqlite3_vfs vfs = make_vfs();
+  [[maybe_unused]] static const int known = sqlite3_vfs_register(&vfs, 0);
+  return vfs.zName;
+}
+
+PageCheck* page_check(sqlite3* db) {
+  PageCheck* check = nullptr;
+  sqlite3_file_control(db, "main", kGetPageCheck, &check);
+  return check;
+}
+
+namespace {
+
+// The pages of SQLite's trees, as its file format has them: an inner page (2 of an index, 5 of a table) has its cells
+// at offsets that follow a header of 12 bytes, each cell begins with the number of a page below it, and the header has
+// the last such number at byte 8. The header of page 1 begins at byte 100.
+std::vector<std::uint32_t> pages_below(std::uint32_t number, std::span<const std::uint8_t> page) {
+  const auto at = [&](std::size_t offset, std::size_t bytes) {
+    std::uint32_t x = 0;
+    for (std::size_t i = offset; i < offset + bytes && i < page.size(); ++i) x = x << 8 | page[i];
+    return x;
+  };
+  const std::size_t header = number == 1 ? 100 : 0;
+  std::vector<std::uint32_t> below;
+  if (page[header] != 2 && page[header] != 5) return below;
+  for (std::size_t cell = 0; cell < at(header + 3, 2); ++cell) below.push_back(at(at(header + 12 + 2 * cell, 2), 4));
+  below.push_back(at(header + 8, 4));
+  return below;
+}
+
+struct Tree {
+  std::string owner;
+  std::uint32_t root;
+};
+
+// Every tree, with the one of the list itself.
+std::vector<Tree> trees_of(sqlite3* db) {
+  std::vector<Tree> trees = {{"the list of tables", 1}};
+  sqlite3_stmt* raw = nullptr;
+  sqlite3_prepare_v2(db, "SELECT type, tbl_name, rootpage FROM main.sqlite_master WHERE rootpage > 0", -1, &raw,
+                     nullptr);
+  const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> rows(raw, &sqlite3_finalize);
+  const auto text = [&](int column) {
+    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(raw, column));
+    return std::string(bytes == nullptr ? "" : bytes);
+  };
+  while (raw != nullptr && sqlite3_step(raw) == SQLITE_ROW)
+    trees.push_back({(text(0) == "index" ? "an index of table " : "table ") + text(1),
+                     static_cast<std::uint32_t>(sqlite3_column_int64(raw, 2))});
+  return trees;
+}
+
+bool has_page(const Tree& tree, std::uint32_t wanted, const PageCheck& check, std::vector<bool>& seen) {
+  std::vector<std::uint8_t> page(check.checksums.page_bytes);
+  std::vector<std::uint32_t> left = {tree.root};
+  while (!left.empty()) {
+    const std::uint32_t number = left.back();
+    left.pop_back();
+    if (number == wanted) return true;
+    if (number == 0 || number >= seen.size() || seen[number]) continue;
+    seen[number] = true;
+    if (!reader_of(check.file)(std::int64_t{number - 1} * check.checksums.page_bytes, page)) continue;
+    const std::vector<std::uint32_t> below = pages_below(number, page);
+    // All pages below one are inner pages, or none is: one look saves reading the leaves.
+    if (std::ranges::find(below, wanted) != below.end()) return true;
+    if (below.empty() || below.front() >= seen.size() || below.front() == 0) continue;
+    if (!reader_of(check.file)(std::int64_t{below.front() - 1} * check.checksums.page_bytes, page)) continue;
+    if (!pages_below(below.front(), page).empty() || below.front() == wanted)
+      left.insert(left.end(), below.begin(), below.end());
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string owner_of_page(sqlite3* db, std::uint32_t page) {
+  const PageCheck* const check = page_check(db);
+  if (check == nullptr || check->checksums.state != PageChecksums::State::kThere) return {};
+  const std::vector<Tree> trees = trees_of(db);
+  std::vector<bool> seen(check->checksums.crc32c.size() + 1);
+  for (const Tree& tree : trees)
+    if (has_page(tree, page, *check, seen)) return tree.owner;
+  return trees.size() > 1 ? "a long value" : "";
+}
+
+}  // namespace spscope

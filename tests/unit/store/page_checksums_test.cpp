@@ -1,0 +1,231 @@
+// The checksums of pages: what is written, what is noticed, what an edit by another program means, and what is mended.
+#include "backend/store/sqlite/page_checksums.h"
+
+#include <cstring>
+
+#include "backend/base/bytes.h"
+#include "backend/store/check_pages.h"
+#include "backend/store/merge/merge_shards.h"
+#include "backend/store/sqlite/sqlite.h"
+#include "tests/unit/store/sample_store.h"
+
+namespace spscope {
+namespace {
+
+using testing::error_of;
+using testing::read_file;
+using testing::tamper;
+using testing::TemporaryFolder;
+using testing::write_file;
+using testing::write_sample;
+
+// CRC-32C as its definition has it, bit by bit.
+std::uint32_t plain_crc32c(std::string_view bytes) {
+  std::uint32_t crc = ~0u;
+  for (const char byte : bytes) {
+    crc ^= static_cast<unsigned char>(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) != 0 ? crc >> 1 ^ 0x82f63b78u : crc >> 1;
+  }
+  return ~crc;
+}
+
+std::uint32_t little_endian(std::string_view bytes, std::size_t at) {
+  std::uint32_t x = 0;
+  for (std::size_t i = 4; i-- > 0;) x = x << 8 | static_cast<unsigned char>(bytes[at + i]);
+  return x;
+}
+
+std::string flipped(std::string bytes, std::size_t bit) {
+  bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ 1 << bit % 8);
+  return bytes;
+}
+
+class StoredPages : public ::testing::Test {
+ protected:
+  StoredPages() {
+    write_sample(path_);
+    whole_ = read_file(path_);
+    Database db = Database::open_read_only(path_);
+    Statement row(db, "SELECT page_count, page_size FROM pragma_page_count, pragma_page_size");
+    row.step();
+    pages_ = static_cast<std::size_t>(row.integer(0));
+    page_bytes_ = static_cast<std::size_t>(row.integer(1));
+  }
+  // The rows of every table, or the code of the error.
+  std::string content() const {
+    try {
+      const StoreReader reader(path_);
+      std::string text;
+      for (const char* table : {"run", "rank_usage", "traffic", "repeat", "meta", "strategy", "workload", "chunk"})
+        for (const auto& row : reader.query(std::string("SELECT * FROM ") + table).rows)
+          for (const auto& value : row) text += value.value_or("NULL") + "|";
+      return text;
+    } catch (const Error& error) {
+      return error_id(error.code());
+    }
+  }
+  std::size_t root_of(const std::string& name) const {
+    Database db = Database::open_read_only(path_);
+    Statement row(db, "SELECT rootpage FROM sqlite_master WHERE name = ?");
+    return row.bind_all(name).step() ? static_cast<std::size_t>(row.integer(0)) : 0;
+  }
+  std::size_t begin_of_trailer() const { return pages_ * page_bytes_; }
+
+  TemporaryFolder folder_;
+  const std::string path_ = folder_ / "out.db";
+  std::string whole_;
+  std::size_t pages_ = 0, page_bytes_ = 0;
+};
+
+TEST_F(StoredPages, TheTrailerIsAsTheFormatSays) {
+  const std::string trailer = whole_.substr(begin_of_trailer());
+  ASSERT_EQ(trailer.size(), 32 + 4 * pages_);
+  EXPECT_EQ(trailer.substr(0, 16), "SPSC page sums 1");
+  EXPECT_EQ(little_endian(trailer, 16), page_bytes_);
+  EXPECT_EQ(little_endian(trailer, 20), pages_);
+  std::uint32_t changes = 0;
+  for (std::size_t i = 24; i < 28; ++i) changes = changes << 8 | static_cast<unsigned char>(whole_[i]);
+  EXPECT_EQ(little_endian(trailer, 24), changes);
+  for (std::size_t page = 0; page < pages_; ++page)
+    EXPECT_EQ(little_endian(trailer, 28 + 4 * page), plain_crc32c(whole_.substr(page * page_bytes_, page_bytes_)));
+  EXPECT_EQ(little_endian(trailer, trailer.size() - 4), plain_crc32c(trailer.substr(0, trailer.size() - 4)));
+}
+
+TEST_F(StoredPages, SQLiteFindsTheFileSound) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &db), SQLITE_OK);
+  std::string answer;
+  sqlite3_exec(
+      db, "PRAGMA integrity_check",
+      [](void* out, int, char** values, char**) {
+        *static_cast<std::string*>(out) += values[0];
+        return 0;
+      },
+      &answer, nullptr);
+  sqlite3_close(db);
+  EXPECT_EQ(answer, "ok");
+}
+
+TEST_F(StoredPages, AFlippedBitOfATableIsRefusedAndNamed) {
+  for (const auto& [name, owner] : {std::pair("rank_usage", "table rank_usage"),
+                                    {"run", "table run"},
+                                    {"chunk_by_run", "an index of table chunk"}}) {
+    const std::size_t page = root_of(name);
+    write_file(path_, flipped(whole_, 8 * (page * page_bytes_ - 3)));
+    const Error error = error_of([&] {
+      StoreReader(path_).query(std::string_view(name) == "chunk_by_run"
+                                   ? "SELECT run_id, track_id, seq FROM chunk INDEXED BY chunk_by_run WHERE run_id = 1"
+                                   : std::string("SELECT * FROM ") + name);
+    });
+    EXPECT_EQ(error.code(), ErrorCode::kStoreCorrupt);
+    const std::string wanted = "page " + std::to_string(page) + " (" + owner + ")";
+    EXPECT_NE(std::string(error.what()).find(wanted), std::string::npos) << error.what();
+    EXPECT_NE(error.hint().find("spscope recover"), std::string::npos);
+    const CheckedPages checked = check_pages(path_);
+    ASSERT_EQ(checked.bad.size(), 1u);
+    EXPECT_EQ(checked.bad[0].number, page);
+    EXPECT_EQ(checked.bad[0].owner, owner);
+    write_file(path_, whole_);
+  }
+}
+
+// Of two pages that are exchanged, each has bytes that are sound.
+TEST_F(StoredPages, ExchangedPagesAreRefused) {
+  const std::size_t a = (root_of("traffic") - 1) * page_bytes_, b = (root_of("repeat") - 1) * page_bytes_;
+  std::string bytes = whole_;
+  bytes.replace(a, page_bytes_, whole_.substr(b, page_bytes_));
+  bytes.replace(b, page_bytes_, whole_.substr(a, page_bytes_));
+  write_file(path_, bytes);
+  EXPECT_EQ(content(), "SPS-156");
+  EXPECT_EQ(check_pages(path_).bad.size(), 2u);
+}
+
+TEST_F(StoredPages, EveryBitOfHeaderAndTrailerIsRefusedOrHarmless) {
+  const std::string sound = content();
+  int refused = 0;
+  const auto look = [&](std::size_t bit) {
+    write_file(path_, flipped(whole_, bit));
+    const std::string now = content();
+    if (now == sound) return;
+    EXPECT_TRUE(now.starts_with("SPS-")) << bit;
+    ++refused;
+  };
+  for (std::size_t bit = 0; bit < 800; ++bit) look(bit);
+  EXPECT_GT(refused, 700);
+  refused = 0;
+  const std::size_t trailer = 8 * begin_of_trailer();
+  for (std::size_t bit = trailer; bit < 8 * whole_.size(); bit += 7) look(bit);
+  EXPECT_GT(refused, static_cast<int>((8 * whole_.size() - trailer) / 7 - 20));  // all but those of the magic
+}
+
+TEST_F(StoredPages, ACutTrailerIsRefused) {
+  for (std::size_t bytes = begin_of_trailer() + 1; bytes < whole_.size(); ++bytes) {
+    write_file(path_, whole_.substr(0, bytes));
+    EXPECT_EQ(content(), "SPS-156") << bytes;
+  }
+  write_file(path_, whole_.substr(0, begin_of_trailer()));
+  EXPECT_EQ(check_pages(path_).state, PageChecksums::State::kNone);
+  EXPECT_FALSE(content().starts_with("SPS-"));
+}
+
+TEST_F(StoredPages, AnEditByAnotherProgramEndsTheChecksums) {
+  const std::string sound = content();
+  tamper(path_, "UPDATE machine_fact SET value = 'another'");
+  EXPECT_EQ(check_pages(path_).state, PageChecksums::State::kEdited);
+  EXPECT_EQ(content(), sound);
+  tamper(path_, "CREATE TABLE later (x); INSERT INTO later VALUES (zeroblob(100000))");
+  EXPECT_EQ(check_pages(path_).state, PageChecksums::State::kNone);
+  EXPECT_EQ(content(), sound);
+  tamper(path_, "DROP TABLE later; VACUUM");
+  EXPECT_EQ(check_pages(path_).state, PageChecksums::State::kNone);
+  EXPECT_EQ(content(), sound);
+}
+
+TEST(MendBit, FindsEachSingleBitAndNoOther) {
+  Rng rng(11);
+  std::vector<std::uint8_t> page(4096);
+  for (std::uint8_t& byte : page) byte = static_cast<std::uint8_t>(rng.bits());
+  const std::uint32_t sum = crc32c(page);
+  for (std::size_t bit = 0; bit < 8 * page.size(); bit += 97) {
+    std::vector<std::uint8_t> wrong = page;
+    wrong[bit / 8] ^= static_cast<std::uint8_t>(1 << bit % 8);
+    ASSERT_TRUE(mend_bit(wrong, sum));
+    ASSERT_EQ(wrong, page);
+  }
+  for (int i = 0; i < 300; ++i) {
+    std::vector<std::uint8_t> wrong = page;
+    const std::int64_t bits = static_cast<std::int64_t>(8 * page.size()), a = rng.below(bits), b = rng.below(bits);
+    if (a == b) continue;
+    for (const std::int64_t bit : {a, b})
+      wrong[static_cast<std::size_t>(bit / 8)] ^= static_cast<std::uint8_t>(1 << bit % 8);
+    const std::vector<std::uint8_t> before = wrong;
+    ASSERT_FALSE(mend_bit(wrong, sum));
+    ASSERT_EQ(wrong, before);
+  }
+}
+
+TEST_F(StoredPages, RecoverMendsOneBitAndLeavesOutWorsePages) {
+  const std::string sound = content();
+  const std::string saved = folder_ / "saved.db";
+  const auto recovered = [&](const std::string& bytes) {
+    write_file(path_, bytes);
+    OutputFile out(saved, true);
+    return merge_shards(out, std::vector{path_}, {.tolerant = true});
+  };
+  const std::size_t page = root_of("rank_usage"), at = page * page_bytes_ - 3;
+  MergeReport report = recovered(flipped(whole_, 8 * at));
+  ASSERT_EQ(report.notes.size(), 1u);
+  EXPECT_NE(report.notes[0].find("a bit of page " + std::to_string(page)), std::string::npos) << report.notes[0];
+  EXPECT_EQ(StoreReader(saved).query("SELECT * FROM rank_usage").rows, [&] {
+    write_file(path_, whole_);
+    return StoreReader(path_).query("SELECT * FROM rank_usage").rows;
+  }());
+  const std::int64_t finished = report.finished_runs;
+  EXPECT_GT(finished, 0);
+  report = recovered(flipped(flipped(whole_, 8 * at), 8 * at + 5));
+  EXPECT_LT(report.finished_runs, finished);
+  EXPECT_EQ(StoreReader(saved).query("SELECT count(*) FROM rank_usage").rows[0][0], "0");
+}
+
+}  // namespace
+}  // namespace spscope
