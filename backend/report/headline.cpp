@@ -151,7 +151,8 @@ Badges provenance_badges(const ModeGroup& group) {
   const bool from_plan = !counted(group);
   add(from_plan ? "bytes of the plan" : "bytes counted",
       from_plan ? "exact, from the plan" : "counted at the communicators", from_plan);
-  if (p->timing == Timing::kOversubscribed) add("timing oversubscribed", "ranks and their threads exceed the cores", true);
+  if (p->timing == Timing::kOversubscribed)
+    add("timing oversubscribed", "ranks and their threads exceed the cores", true);
   return badges;
 }
 

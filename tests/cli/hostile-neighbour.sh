@@ -17,7 +17,7 @@ chown 1001:1001 "$home"
 install -m 755 "$SPSCOPE" "$program"
 as() { setpriv --reuid "$1" --regid "$1" --clear-groups -- env HOME="$home" TMPDIR="$shared" "${@:2}"; }
 hostile() { as 65534 "$@" && find . -user 65534 >>"$temporary/theirs"; }
-cd "$shared"
+cd "$shared" || exit
 
 # victim CODES ARGUMENT...: one of these exit codes, soon.
 victim() {

@@ -8,7 +8,8 @@
 
 expect_exit 0 run "${small[@]}" -s ring -s ulysses --set cluster.ranks=2 --set run.repeats=300 -o kept.db
 bytes=$(stat -c %s kept.db)
-pages=$(((bytes - 32) / 4100 * 4096))  # behind them are the checksums: 32 bytes, and 4 for each page of 4,096 bytes
+count=$(((bytes - 32) / 4100))
+pages=$((count * 4096))  # bytes; behind them are the checksums: 32 bytes, and 4 for each page of 4,096 bytes
 expect_exit 0 sql kept.db 'SELECT rank, op_id, begin_ns, end_ns FROM event ORDER BY 1, 2, 3' --csv
 cp "$out" kept.csv
 
