@@ -118,9 +118,9 @@ void PlanBuilder::finish_op(OpId id, std::span<const MessageId> messages) {
 GroupId PlanBuilder::group_id(const std::vector<int>& group) {
   std::uint64_t hash = group.size();
   for (int r : group) hash = hash_mix(hash, static_cast<std::uint64_t>(r));
-  if (const GroupId* known = group_ids_.find(hash)) {
-    SPSCOPE_CHECK(std::ranges::equal(plan_.group(*known), group));
-    return *known;
+  for (const GroupId* known = group_ids_.find(hash); known != nullptr; known = group_ids_.find(hash)) {
+    if (std::ranges::equal(plan_.group(*known), group)) return *known;
+    hash = hash_mix(hash, 1);  // another group has this hash
   }
   const auto begin = static_cast<std::int32_t>(plan_.group_members.size());
   plan_.group_members.insert(plan_.group_members.end(), group.begin(), group.end());

@@ -40,10 +40,10 @@ class EventTable : public ::testing::Test {
 
   void add_run(std::int64_t run_id, std::int64_t end_ns) {
     Statement(db_,
-              "INSERT INTO run (run_id, strategy_id, layer, denoise_step, compute_source, network_source, timing,"
+              "INSERT INTO run (run_id, strategy_id, layer, denoise_step, mesh, compute_source, network_source, timing,"
               " planning_ns, density, tiles, tiles_redundant, moved_fraction, parameter_bytes, verdict, error_metric, "
               "finished) "
-              "VALUES (?1, 1, ?1, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', 1)")
+              "VALUES (?1, 1, ?1, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', 1)")
         .run(run_id);
     if (end_ns >= 0) Statement(db_, "INSERT INTO repeat VALUES (?, 0, 0, ?, ?, 1)").run(run_id, end_ns, end_ns);
   }
