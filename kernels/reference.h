@@ -12,7 +12,8 @@ struct ReferenceRows {
   int head_dim = 0;
   std::vector<double> out;               // [rows, head_dim], already divided by the sum; zeros for rows without keys
   std::vector<double> row_max, row_sum;  // [rows]; (-inf, 0) for rows without keys
-  std::vector<double> largest_score;     // [rows]: the largest absolute score; 0 for rows without keys
+  // [rows]: of the scores of a row, the largest sum of absolute products, scale sum_i |q_i k_i|; 0 without keys.
+  std::vector<double> largest_products;
 };
 
 // All rows of task.q, one q block after the other. task.state is not read. The mask is expanded to one flag per pair of

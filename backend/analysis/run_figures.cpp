@@ -102,8 +102,8 @@ void add_trust(StrategyResult& result, const std::vector<std::int64_t>& attentio
 // of their spreads: of n alike by the root of n.
 std::vector<RepeatRecord> repeats_of_all(std::span<const StoredRun> runs) {
   if (runs.empty()) return {};
-  const auto fewest =
-      std::ranges::min(runs | std::views::transform([](const StoredRun& run) { return run.repeats.size(); }));
+  std::size_t fewest = runs.front().repeats.size();
+  for (const StoredRun& run : runs) fewest = std::min(fewest, run.repeats.size());
   std::vector<RepeatRecord> sums(fewest);
   for (const StoredRun& run : runs)
     for (std::size_t i = 0; i < fewest; ++i) sums[i].makespan_ns += run.repeats[i].makespan_ns;

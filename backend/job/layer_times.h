@@ -20,6 +20,7 @@ struct TimedLayer {
   std::vector<RankUsage> usage;
   Verdict verdict = Verdict::kSkipped;
   std::optional<double> max_error;
+  std::int64_t num_unjudged = 0;  // rows with scores too large to be checked: Verification::num_unjudged
   std::string error_metric;
   std::vector<OutputTensor> outputs;  // when executed
 };

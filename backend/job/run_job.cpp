@@ -119,9 +119,10 @@ struct RunningJob {
   WorkloadId workload = {};
 
   bool noted = false;
-  std::set<std::size_t> sized = {};  // strategies whose plan was counted
-  double events = 0;                 // that these still make in all layers
-  std::set<LayerBlock> dumped = {};  // blocks whose parameters are in the folder of --dump
+  std::set<std::size_t> sized = {};     // strategies whose plan was counted
+  std::set<std::size_t> unjudged = {};  // strategies with outputs that could not be checked
+  double events = 0;                    // that these still make in all layers
+  std::set<LayerBlock> dumped = {};     // blocks whose parameters are in the folder of --dump
 
   // All processes of a run leave at the same place: each of them asks.
   bool interrupted() const {
@@ -232,6 +233,10 @@ std::optional<RunLayer> run_strategy(RunningJob& running, const LayerOfJob& wher
   run.timed = std::move(*timed);
   if (run.timed.verdict == Verdict::kFailed)
     running.progress.set_cause(fmt::format("the outputs of {} are wrong", strategy.record.label));
+  if (run.timed.num_unjudged > 0 && running.unjudged.insert(strategy.position).second)
+    running.note(
+        fmt::format("{} outputs of {} are not checked: their scores are too large for fp32 (docs/metrics.md, Check)",
+                    run.timed.num_unjudged, strategy.record.label));
   run.recorded = running.recorded();
 
   if (!options.dump.empty()) dump_outputs(options.dump, job, where, id, run.timed.outputs);

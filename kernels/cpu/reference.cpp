@@ -52,6 +52,12 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
+double absolute_dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += std::abs(a[i] * b[i]);
+  return sum;
+}
+
 }  // namespace
 
 ReferenceRows reference_attention(const AttentionTask& task) {
@@ -65,7 +71,7 @@ ReferenceRows reference_attention(const AttentionTask& task) {
       const bool kept = active[q.block[row] * task.k.size() + k.block[key]];
       scores[key] = kept ? task.scale * dot(q.rows[row], k.rows[key]) : -std::numeric_limits<double>::infinity();
       maximum = std::max(maximum, scores[key]);
-      if (kept) largest = std::max(largest, std::abs(scores[key]));
+      if (kept) largest = std::max(largest, task.scale * absolute_dot(q.rows[row], k.rows[key]));
     }
     double* out = result.out.data() + row * task.head_dim;
     for (std::size_t key = 0; key < k.rows.size(); ++key) {
@@ -77,7 +83,7 @@ ReferenceRows reference_attention(const AttentionTask& task) {
     for (int i = 0; i < task.head_dim && sum > 0; ++i) out[i] /= sum;
     result.row_max.push_back(maximum);
     result.row_sum.push_back(sum);
-    result.largest_score.push_back(largest);
+    result.largest_products.push_back(largest);
   }
   return result;
 }

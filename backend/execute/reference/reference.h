@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -25,12 +26,14 @@ inline constexpr std::string_view kErrorMetric = "row_nmse";
 
 // The largest error of a row of attention alone that passes.
 // fp32: sums in another order and the kernel's exponential (2.5e-7) leave at most 1.3e-11 in the conformance tests,
-// whose scores are small; 1e-10 covers them. A score of size s is a sum of D = head_dim products whose roundings, of at
-// most u s = 2^-24 s each, add up as a random walk to u sqrt(D) s; it moves the weight of its key by that factor, and
-// the row by as much at most. So a row with scores of up to S = `largest_score` passes up to 1e-10 + (2 u sqrt(D) S)^2.
-// What is seen: a missing tile, about 1 / tiles of the row. bf16: rounding an output to 8 significant bits is off by at
-// most 2^-8 of it, so that no row exceeds 2^-16 = 1.5e-5; 1.35e-5 in the conformance tests. It hides what scores do.
-double attention_tolerance(Dtype dtype, int head_dim, double largest_score);
+// whose scores are small; 1e-10 covers them. A score is a sum of D = head_dim products; with A, the sum of their
+// absolute values, no partial sum is larger than A, and each is rounded by at most u A = 2^-24 A, which adds up as a
+// random walk to u sqrt(D) A. It moves the weight of its key by that factor, and the row by as much at most. So a row
+// of A = `largest_products` passes up to 1e-10 + (u sqrt(D) A)^2. What is seen: a missing tile, about 1 / tiles of the
+// row. bf16: rounding an output to 8 significant bits is off by at most 2^-8 of it, so that no row exceeds 2^-16
+// = 1.5e-5; 1.35e-5 in the conformance tests; 5e-5 leaves room for what scores do. nullopt: (u sqrt(D) A)^2 exceeds
+// 2e-5, where fp32 scores leave too little of a row to tell right from wrong.
+std::optional<double> attention_tolerance(Dtype dtype, int head_dim, double largest_products);
 
 // The same of a whole layer, whose queries and keys are normed.
 // fp32 leaves at most 4e-13 in the tests, where rows of one layer are some 100 numbers wide. In bf16 every value that a
@@ -49,11 +52,12 @@ double layer_tolerance(Dtype dtype, std::int64_t num_rows, std::int64_t channels
 
 struct Verification {
   Verdict verdict = Verdict::kSkipped;
-  double max_error = 0;      // of any row that was compared, or of a replica of any row, by kErrorMetric
+  double max_error = 0;      // of any row that was judged, or of a replica of any row, by kErrorMetric
   double nmse = 0;           // of all compared rows together
   double max_abs_error = 0;  // of any element
   std::int64_t num_rows = 0;
-  // The row furthest from the reference; the head of a whole layer's row is 0.
+  std::int64_t num_unjudged = 0;  // of these rows, without a tolerance: when nothing failed the verdict is kSkipped
+  // The row whose error is the largest share of its tolerance; the head of a whole layer's row is 0.
   int worst_layer = 0, worst_head = 0;
   std::int32_t worst_outer = 0, worst_inner = 0;
 };
@@ -70,7 +74,7 @@ class Reference {
             const std::atomic<bool>* interrupt = nullptr);
 
   // Compares a run's outputs: of a row that several ranks hold, the lowest rank's with the reference, and every other
-  // one with it, all rows of the output, by the same metric and the largest tolerance of any row.
+  // one with it, all rows of the output, by the same metric and the largest tolerance of any row that has one.
   Verification check(std::span<const OutputTensor> outputs) const;
   std::int64_t num_rows() const { return static_cast<std::int64_t>(rows_.size()); }
 
@@ -89,7 +93,7 @@ class Reference {
   // Squared error of one row; raises max_abs_error.
   double squared_error(std::size_t index, const OutputTensor& output, Verification& result) const;
   // Whether the row passes.
-  bool judge_row(std::size_t index, double squared, Verification& result) const;
+  bool judge_row(std::size_t index, double squared, double& worst_share, Verification& result) const;
 
   // Shape of the whole tensors, to find a row in an output.
   Activations shape_;
@@ -97,9 +101,9 @@ class Reference {
   Dtype dtype_;
   const std::atomic<bool>* interrupt_;
   std::vector<Row> rows_;
-  std::vector<double> expected_;  // [rows, row_width]
-  std::vector<double> squares_;   // of each row: sum ref^2
-  std::vector<double> limits_;    // of each row: the largest error that passes
+  std::vector<double> expected_;               // [rows, row_width]
+  std::vector<double> squares_;                // of each row: sum ref^2
+  std::vector<std::optional<double>> limits_;  // of each row: the largest error that passes
   double mean_square_ = 0;
 };
 
