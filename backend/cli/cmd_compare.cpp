@@ -43,14 +43,14 @@ std::vector<Change> changes_between(const std::vector<Comparison>& before, const
   return all;
 }
 
-void require_common_workload(const std::vector<Comparison>& before, const std::vector<Comparison>& after) {
+// Why no workload is in both files; "" when one is.
+std::string why_different(const std::vector<Comparison>& before, const std::vector<Comparison>& after) {
   for (const Comparison& b : before)
     for (const Comparison& a : after)
-      if (difference(b.workload, a.workload).empty()) return;
-  const std::string why = before.empty() || after.empty() ? "one of them holds no workload"
-                                                          : difference(before.front().workload, after.front().workload);
-  throw Error(ErrorCode::kUsage, fmt::format("the files hold different workloads: {}", why),
-              "--fail-above compares runs of one workload");
+      if (difference(b.workload, a.workload).empty()) return "";
+  return "the files hold different workloads: " + (before.empty() || after.empty()
+                                                       ? std::string("one of them holds no workload")
+                                                       : difference(before.front().workload, after.front().workload));
 }
 
 std::string verdict_on(const std::vector<Change>& changes, double limit) {
@@ -88,7 +88,9 @@ int compare(CommandContext& context, const CompareFlags& flags) {
                 "spscope compare BEFORE.db AFTER.db --fail-above 5%");
   std::vector<std::vector<Comparison>> of_file;
   for (const std::string& file : flags.files) of_file.push_back(comparisons_of(file));
-  if (judged) require_common_workload(of_file.front(), of_file.back());
+  const std::string different = why_different(of_file.front(), of_file.back());
+  if (judged && !different.empty())
+    throw Error(ErrorCode::kUsage, different, "--fail-above compares runs of one workload");
   const std::vector<Change> changed =
       of_file.size() > 1 ? changes_between(of_file.front(), of_file.back(), limit) : std::vector<Change>();
   const std::string why_not = judged ? why_nothing_compared(of_file.front(), of_file.back(), changed) : "";
@@ -115,6 +117,7 @@ int compare(CommandContext& context, const CompareFlags& flags) {
     if (judged) section.blocks.push_back(Paragraph{verdict_on(changed, limit), Tone::kConclusion});
     context.out << '\n' << render_terminal(section, style);
   }
+  if (!different.empty()) context.out << fmt::format("\nNo changes are shown: {}.\n", different);
   return worse ? kExitRegression : exit_code_of(of_file);
 }
 

@@ -234,9 +234,9 @@ std::optional<RunLayer> run_strategy(RunningJob& running, const LayerOfJob& wher
   if (run.timed.verdict == Verdict::kFailed)
     running.progress.set_cause(fmt::format("the outputs of {} are wrong", strategy.record.label));
   if (run.timed.num_unjudged > 0 && running.unjudged.insert(strategy.position).second)
-    running.note(
-        fmt::format("{} outputs of {} are not checked: their scores are too large for fp32 (docs/metrics.md, Check)",
-                    run.timed.num_unjudged, strategy.record.label));
+    running.note(fmt::format(
+        "{} rows of the output of {} are not checked: their scores are too large for fp32 (docs/metrics.md, Check)",
+        run.timed.num_unjudged, strategy.record.label));
   run.recorded = running.recorded();
 
   if (!options.dump.empty()) dump_outputs(options.dump, job, where, id, run.timed.outputs);

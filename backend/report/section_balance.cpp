@@ -152,6 +152,25 @@ ShownBalance balance_of(const LayerResult& l) {
   return {ratio_text(l.imbalance_ratio.value_or(1)), ratio_text(l.coupled_imbalance_ratio.value_or(1))};
 }
 
+// Which layer passes ran with which degrees, where they differ: "dbsp ran u4 r2 in 39 layer passes; u2 r4 in 1 layer
+// pass (layer 12 of denoise step 0).".
+void add_meshes(const StrategyResult& s, Section& section) {
+  constexpr std::int64_t kMostNamed = 4;
+  if (s.meshes.size() < 2 || s.by_layer.size() < 2) return;
+  std::string text;
+  for (std::size_t i = 0; i < s.meshes.size(); ++i) {
+    const std::int64_t passes = s.passes_of_mesh(i);
+    std::string places;
+    if (passes <= kMostNamed && passes < std::ssize(s.by_layer))
+      for (const LayerResult& l : s.by_layer)
+        if (l.mesh == static_cast<int>(i))
+          places += fmt::format("{}layer {} of denoise step {}", places.empty() ? "" : ", ", l.layer, l.denoise_step);
+    text += fmt::format("{}{} in {} layer pass{}{}", i == 0 ? "" : "; ", degrees_text(s.meshes[i]), passes,
+                        passes == 1 ? "" : "es", places.empty() ? "" : " (" + places + ")");
+  }
+  section.blocks.push_back(Paragraph{fmt::format("{} ran {}.", s.name, text), Tone::kNote});
+}
+
 // Several layers or denoise steps: all of a few, of many the most uneven. The others are for SQL.
 void add_layers(const StrategyResult& s, Section& section) {
   constexpr std::size_t kMostRows = 12;
@@ -202,6 +221,7 @@ void fill_balance(const Comparison& comparison, Section& section) {
     if (Table table = slowest_table(group); !table.rows.empty()) section.blocks.push_back(std::move(table));
     add_rank_charts(group, section);
     for (const StrategyResult* strategy : group.strategies) add_steps(*strategy, section);
+    for (const StrategyResult* strategy : group.strategies) add_meshes(*strategy, section);
     for (const StrategyResult* strategy : group.strategies) add_layers(*strategy, section);
   }
 }

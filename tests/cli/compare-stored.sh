@@ -11,3 +11,8 @@ expect_exit 0 compare elsewhere/moved.db --json
 cmp "$out" said || fail "compare differs: $(diff "$out" said | head -5)"
 expect_exit 0 compare elsewhere/moved.db
 expect_out 'ulysses u3' 'ring r3' 'usp r3'
+
+# Runs of different workloads stand beside each other, and it is said why no change is shown.
+expect_exit 0 run "${small[@]}" -s ring --set cluster.ranks=3 --set mask.density=0.2 -o other.db
+expect_exit 0 compare elsewhere/moved.db other.db
+expect_out 'No changes are shown: the files hold different workloads: density'

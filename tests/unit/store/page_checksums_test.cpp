@@ -107,15 +107,16 @@ TEST_F(StoredPages, SQLiteFindsTheFileSound) {
 }
 
 TEST_F(StoredPages, AFlippedBitOfATableIsRefusedAndNamed) {
-  for (const auto& [name, owner] : {std::pair("rank_usage", "table rank_usage"),
-                                    {"run", "table run"},
-                                    {"chunk_by_run", "an index of table chunk"}}) {
+  for (const auto& named : {std::pair("rank_usage", "table rank_usage"),
+                            {"run", "table run"},
+                            {"chunk_by_run", "an index of table chunk"}}) {
+    const std::string name = named.first, owner = named.second;
     const std::size_t page = root_of(name);
     write_file(path_, flipped(whole_, 8 * (page * page_bytes_ - 3)));
     const Error error = error_of([&] {
-      StoreReader(path_).query(std::string_view(name) == "chunk_by_run"
+      StoreReader(path_).query(name == "chunk_by_run"
                                    ? "SELECT run_id, track_id, seq FROM chunk INDEXED BY chunk_by_run WHERE run_id = 1"
-                                   : std::string("SELECT * FROM ") + name);
+                                   : "SELECT * FROM " + name);
     });
     EXPECT_EQ(error.code(), ErrorCode::kStoreCorrupt);
     const std::string wanted = "page " + std::to_string(page) + " (" + owner + ")";
