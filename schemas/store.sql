@@ -98,8 +98,9 @@ CREATE TABLE strategy_node (
 CREATE TABLE strategy_mesh (
   strategy_id INTEGER NOT NULL REFERENCES strategy CHECK (typeof(strategy_id) = 'integer'),  -- strategy
   mesh INTEGER NOT NULL CHECK (typeof(mesh) = 'integer'),  -- number of the mesh, in the order of first use
-  ulysses INTEGER NOT NULL CHECK (typeof(ulysses) = 'integer'),  -- ranks of a Ulysses group
-  ring INTEGER NOT NULL CHECK (typeof(ring) = 'integer'),  -- ranks of a ring
+  -- ranks of a Ulysses group; 0 when not known, in a file that was recovered
+  ulysses INTEGER NOT NULL CHECK (typeof(ulysses) = 'integer'),
+  ring INTEGER NOT NULL CHECK (typeof(ring) = 'integer'),  -- ranks of a ring; 0 when not known
   PRIMARY KEY (strategy_id, mesh)
 ) WITHOUT ROWID;
 
@@ -193,6 +194,9 @@ CREATE TABLE run (
   error_metric TEXT NOT NULL CHECK (typeof(error_metric) = 'text'),  -- what max_error measures
   -- 0: the run was begun and not finished. Its events may be there, its figures are not, and no comparison counts it.
   finished INTEGER NOT NULL DEFAULT 1 CHECK (finished IN (0, 1)),
+  -- CRC-32C of the figures of this run, of all tables (docs/file-format.md); null when it is not finished, or another
+  -- program wrote it
+  figures_crc32c INTEGER CHECK (typeof(figures_crc32c) IN ('integer', 'null')),
   UNIQUE (strategy_id, layer, denoise_step)
 );
 

@@ -68,7 +68,7 @@ std::vector<Finding> folder_findings(const std::string& scratch) {
 }
 
 // Of a path: of this machine when it is "", of the runs in a scratch folder, or of a stored run.
-CheckedFile findings_of(const std::string& path) {
+FileFindings findings_of(const std::string& path) {
   std::error_code absent;
   if (path.empty()) {
     std::vector<Finding> findings = machine_findings();
@@ -91,7 +91,7 @@ void print_findings(CommandContext& context, const std::vector<Finding>& finding
 }
 
 int doctor(CommandContext& context, const std::string& path) {
-  const CheckedFile found = findings_of(path);
+  const FileFindings found = findings_of(path);
   print_findings(context, found.list);
   std::vector<std::string> damage;
   if (found.bad_pages > 0) damage.push_back(fmt::format("{} damaged pages", found.bad_pages));

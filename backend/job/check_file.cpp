@@ -179,11 +179,11 @@ std::int64_t add_pages(std::vector<Finding>& findings, const std::string& path) 
   switch (checked.state) {
     case PageChecksums::State::kNone:
       findings.push_back(
-          {"pages", "without checksums: another program wrote the file anew; figures cannot be checked", false});
+          {"pages", "without checksums: another program wrote the file anew; pages cannot be checked", false});
       return 0;
     case PageChecksums::State::kEdited:
       findings.push_back(
-          {"pages", "another program changed the file after it was written; figures cannot be checked", false});
+          {"pages", "another program changed the file after it was written; pages cannot be checked", false});
       return 0;
     case PageChecksums::State::kDamaged:
       findings.push_back({"pages", "their checksums are damaged", false});
@@ -290,7 +290,7 @@ class Passes {
   std::vector<Finding> named_;
 };
 
-void add_content(CheckedFile& found, const std::string& path) {
+void add_content(FileFindings& found, const std::string& path) {
   const bool damaged = found.bad_pages > 0;
   const StoreReader reader(path);
   found.list.push_back({"schema", fmt::format("version {}, written by spscope {}", reader.file().schema_version,
@@ -320,8 +320,8 @@ void add_content(CheckedFile& found, const std::string& path) {
 
 }  // namespace
 
-CheckedFile check_file(const std::string& path) {
-  CheckedFile found;
+FileFindings check_file(const std::string& path) {
+  FileFindings found;
   found.list.push_back({"file", path});
   found.bad_pages = add_pages(found.list, path);
   Parts(found.list, found.bad_pages > 0).run("content", [&] { add_content(found, path); });

@@ -12,7 +12,7 @@ struct Finding {
   bool ok = true;  // false: needs attention
 };
 
-struct CheckedFile {
+struct FileFindings {
   std::vector<Finding> list;
   std::int64_t bad_pages = 0;                 // that differ from their checksums
   std::int64_t bad_chunks = 0, bad_rows = 0;  // damaged; bad_rows: packed rows of other tables than `chunk`
@@ -23,6 +23,6 @@ struct CheckedFile {
 // clocks, incidents. Masks with a recipe are made again and their hash compared, and so are figures that are stored
 // twice. Damage of pages, chunks and packed rows is counted, as are figures that disagree; throws Error at any other
 // damage.
-CheckedFile check_file(const std::string& path);
+FileFindings check_file(const std::string& path);
 
 }  // namespace spscope

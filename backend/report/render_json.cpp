@@ -32,19 +32,22 @@ Json parameters_json(const Parameters& parameters) {
 
 Json groups_json(const RankMesh& mesh) { return {{"ulysses", mesh.ulysses_groups}, {"ring", mesh.ring_groups}}; }
 
+// Null when it is not known.
+Json degree_json(int degree) { return degree > 0 ? Json(degree) : Json(nullptr); }
+
 // The degrees and groups of all layer passes, null where they differ; and every mesh with its layer passes.
 Json resolved_json(const StrategyResult& s) {
   if (!s.legal()) return nullptr;
   Json meshes = Json::array();
   for (std::size_t i = 0; i < s.meshes.size(); ++i)
-    meshes.push_back({{"ulysses", s.meshes[i].ulysses},
-                      {"ring", s.meshes[i].ring},
+    meshes.push_back({{"ulysses", degree_json(s.meshes[i].ulysses)},
+                      {"ring", degree_json(s.meshes[i].ring)},
                       {"groups", groups_json(s.meshes[i])},
                       {"layer_passes", s.passes_of_mesh(i)}});
   Json object{{"ulysses", nullptr}, {"ring", nullptr}, {"rank_map", s.rank_map}, {"groups", nullptr}};
   if (s.meshes.size() == 1) {
-    object["ulysses"] = s.meshes[0].ulysses;
-    object["ring"] = s.meshes[0].ring;
+    object["ulysses"] = degree_json(s.meshes[0].ulysses);
+    object["ring"] = degree_json(s.meshes[0].ring);
     object["groups"] = groups_json(s.meshes[0]);
   }
   object["meshes"] = std::move(meshes);

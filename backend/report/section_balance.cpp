@@ -127,7 +127,10 @@ void add_steps(const StrategyResult& s, Section& section) {
 }
 
 // "u4 r2".
-std::string degrees_text(const RankMesh& mesh) { return fmt::format("u{} r{}", mesh.ulysses, mesh.ring); }
+std::string degrees_text(const RankMesh& mesh) {
+  if (mesh.ulysses == 0) return "–";  // not known
+  return fmt::format("u{} r{}", mesh.ulysses, mesh.ring);
+}
 
 // How a layer at a denoise step came out, as it is shown. Its degrees only where layer passes differ in them.
 std::vector<Cell> layer_cells(const StrategyResult& s, const LayerResult& l) {

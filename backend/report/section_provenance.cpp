@@ -60,6 +60,8 @@ std::string groups_text(const std::vector<std::vector<int>>& groups) {
   return text.empty() ? "–" : text;
 }
 
+Cell degree_cell(int degree) { return degree > 0 ? cell(Hint::kCount, degree) : text_cell("–"); }
+
 Table strategy_table(const Comparison& comparison) {
   Table table;
   table.caption = "Parameters as resolved";
@@ -71,7 +73,7 @@ Table strategy_table(const Comparison& comparison) {
     for (std::size_t i = 0; i < s.meshes.size(); ++i) {
       const RankMesh& mesh = s.meshes[i];
       table.rows.push_back(
-          {{text_cell(s.label), text_cell(s.id), cell(Hint::kCount, mesh.ulysses), cell(Hint::kCount, mesh.ring),
+          {{text_cell(s.label), text_cell(s.id), degree_cell(mesh.ulysses), degree_cell(mesh.ring),
             text_cell(groups_text(mesh.ulysses_groups)), text_cell(groups_text(mesh.ring_groups)),
             cell(Hint::kCount, s.passes_of_mesh(i)), cell(Hint::kCount, s.repeats), duration_cell(s.planning_ns)}});
     }

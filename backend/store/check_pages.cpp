@@ -1,7 +1,8 @@
 #include "backend/store/check_pages.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include <cstring>
 
 #include "backend/base/regular_file.h"
 #include "backend/base/result.h"
@@ -15,7 +16,9 @@ CheckedPages check_pages(const std::string& path) {
   struct stat status = {};
   if (!file.is_open() || ::fstat(file.descriptor(), &status) != 0) return checked;
   const ReadBytes read = [&](std::int64_t offset, std::span<std::uint8_t> out) {
-    return ::pread(file.descriptor(), out.data(), out.size(), offset) == std::ssize(out);
+    const std::string bytes = file.read_at(static_cast<std::size_t>(offset), out.size());
+    std::memcpy(out.data(), bytes.data(), bytes.size());
+    return bytes.size() == out.size();
   };
   const PageChecksums checksums = read_page_checksums(status.st_size, read);
   checked.state = checksums.state;

@@ -61,7 +61,7 @@ struct WorkloadRecord {
   Dtype dtype = Dtype::kBf16;
 };
 
-// How a strategy splits its ranks: the degrees, and the ranks of each group in group order.
+// How a strategy splits its ranks: the degrees (0: lost, in a recovered file), and each group's ranks in group order.
 struct RankMesh {
   int ulysses = 1, ring = 1;
   std::vector<std::vector<int>> ulysses_groups = {}, ring_groups = {};

@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "backend/store/figures_crc.h"
 #include "backend/store/open_store.h"
 #include "backend/store/rank_repeats.h"
 #include "backend/store/sqlite/sqlite.h"
@@ -200,11 +201,12 @@ std::vector<int> StoreReader::nodes_of_ranks(const StrategyRecord& strategy) con
 }
 
 std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
-  Statement rows(state_->db,
-                 "SELECT run_id, layer, denoise_step, plan_id, compute_source, network_source, timing, planning_ns,"
-                 " density, tiles, tiles_redundant, moved_fraction, parameter_bytes, bound_ns, planned_imbalance_ratio,"
-                 " decided, verdict, max_error, error_metric, finished, mesh FROM run WHERE strategy_id = ? ORDER BY "
-                 "denoise_step, layer");
+  Statement rows(
+      state_->db,
+      "SELECT run_id, layer, denoise_step, plan_id, compute_source, network_source, timing, planning_ns,"
+      " density, tiles, tiles_redundant, moved_fraction, parameter_bytes, bound_ns, planned_imbalance_ratio,"
+      " decided, verdict, max_error, error_metric, finished, mesh, (SELECT count(*) FROM strategy_mesh m WHERE "
+      "m.strategy_id = run.strategy_id) FROM run WHERE strategy_id = ? ORDER BY denoise_step, layer");
   rows.bind_all(strategy);
   std::vector<RunRecord> runs;
   while (rows.step()) {
@@ -231,6 +233,7 @@ std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
     r.error_metric = rows.text(18);
     r.finished = rows.flag(19);
     r.mesh = rows.count(20);
+    if (r.mesh >= rows.integer(21)) state_->corrupt("a run has a mesh that its strategy has not");
   }
   return runs;
 }
@@ -373,6 +376,8 @@ std::vector<std::string> StoreReader::disagreements(RunId run) const { return sp
 std::vector<Disagreement> StoreReader::disagreements() const {
   std::vector<Disagreement> found = disagreements_of_times(state_->db);
   for (Disagreement& of_track : disagreements_of_events(state_->db)) found.push_back(std::move(of_track));
+  for (UnmatchedRun& run : unmatched_figures(state_->db, false))
+    found.push_back({run_name(state_->db, run.run), std::move(run.what), run.run});
   return found;
 }
 

@@ -4,8 +4,8 @@ doctor may instead say that the pages have no checksums any more. What recover m
 sound one, or those of fewer layer passes.
 
 Half of the bits are anywhere in the file, half in rows of the tables with figures. With --columns, also one in the
-stored bytes of each column of these tables, for which report and export, which read as compare and sql do, are left out. Where the rows are follows from SQLite's file format, read here, and not
-from the program."""
+stored bytes of each column of these tables, for which report and export, which read as compare and sql do, are left
+out. Where the rows are follows from SQLite's file format, read here, and not from the program."""
 import argparse
 import concurrent.futures
 import hashlib

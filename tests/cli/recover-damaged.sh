@@ -73,6 +73,13 @@ done
 damaged "UPDATE rank_usage SET tiles = 'many' WHERE run_id = 2 AND rank = 0"
 [ "$(answer 'SELECT run_id FROM run WHERE finished')" = 1 ] || fail "a run that lost nothing counts as not finished"
 
+# The figures of a run do not need the degrees of its mesh, which are then not known.
+damaged "UPDATE strategy_mesh SET ring = 'x'"
+[ "$(answer 'SELECT count(*) FROM run WHERE finished')" = 2 ] || fail "runs went with their meshes"
+expect_exit 0 compare saved.db --json
+expect_json 'all(s["resolved"]["ulysses"] is None and s["resolved"]["meshes"][0]["ring"] is None for s in d["strategies"])'
+expect_exit 0 report saved.db
+
 # Nothing says which events are of which repeat.
 damaged "UPDATE rank_repeat SET begin_ns = 'early' WHERE run_id = 1 AND rank = 0"
 [ "$(answer 'SELECT count(*) FROM repeat WHERE has_timeline')" = 0 ] || fail "there are timelines without their times"

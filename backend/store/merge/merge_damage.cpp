@@ -10,6 +10,7 @@
 #include "backend/base/result.h"
 #include "backend/store/check_figures.h"
 #include "backend/store/check_rows.h"
+#include "backend/store/figures_crc.h"
 #include "backend/store/open_store.h"
 
 namespace spscope {
@@ -53,7 +54,6 @@ DELETE FROM strategy WHERE workload_id NOT IN (SELECT workload_id FROM workload)
 DELETE FROM strategy_parameter WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
 DELETE FROM strategy_node WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
 DELETE FROM strategy_mesh WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
-DELETE FROM strategy_group WHERE (strategy_id, mesh) NOT IN (SELECT strategy_id, mesh FROM strategy_mesh);
 DELETE FROM strategy_group WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
 DELETE FROM problem WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
 DELETE FROM plan_op WHERE plan_id NOT IN (SELECT plan_id FROM plan);
@@ -62,12 +62,29 @@ DELETE FROM mask_place WHERE mask_id NOT IN (SELECT mask_id FROM mask);
 DELETE FROM mask_place WHERE workload_id NOT IN (SELECT workload_id FROM workload);
 DELETE FROM mask_thumbnail WHERE mask_id NOT IN (SELECT mask_id FROM mask);
 DELETE FROM run WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
-DELETE FROM run WHERE (strategy_id, mesh) NOT IN (SELECT strategy_id, mesh FROM strategy_mesh);
 DELETE FROM rank_usage WHERE run_id NOT IN (SELECT run_id FROM run);
 DELETE FROM traffic WHERE run_id NOT IN (SELECT run_id FROM run);
 DELETE FROM repeat WHERE run_id NOT IN (SELECT run_id FROM run);
-UPDATE run SET plan_id = NULL, finished = 0 WHERE plan_id IS NOT NULL AND plan_id NOT IN (SELECT plan_id FROM plan);
+UPDATE run SET plan_id = NULL, finished = 0, figures_crc32c = NULL WHERE plan_id IS NOT NULL AND plan_id NOT IN (SELECT plan_id FROM plan);
 UPDATE repeat SET has_timeline = 0 WHERE run_id IN (SELECT run_id FROM run WHERE plan_id IS NULL);
+)sql";
+
+// A run keeps the number of a lost mesh, whose degrees are not known then. There is a mesh for each way to split the
+// ranks that a layer pass used; a number beyond 255 is damage.
+constexpr const char* kMakeMeshes = R"sql(
+DELETE FROM strategy_mesh WHERE mesh NOT BETWEEN 0 AND 255;
+DELETE FROM rank_usage WHERE run_id IN (SELECT run_id FROM run WHERE mesh NOT BETWEEN 0 AND 255);
+DELETE FROM traffic WHERE run_id IN (SELECT run_id FROM run WHERE mesh NOT BETWEEN 0 AND 255);
+DELETE FROM repeat WHERE run_id IN (SELECT run_id FROM run WHERE mesh NOT BETWEEN 0 AND 255);
+DELETE FROM run WHERE mesh NOT BETWEEN 0 AND 255;
+INSERT OR IGNORE INTO strategy_mesh (strategy_id, mesh, ulysses, ring)
+  WITH RECURSIVE missing(strategy_id, mesh) AS (
+    SELECT strategy_id, max(mesh) FROM (SELECT strategy_id, mesh FROM run UNION ALL
+      SELECT strategy_id, mesh FROM strategy_mesh) GROUP BY strategy_id
+    UNION ALL SELECT strategy_id, mesh - 1 FROM missing WHERE mesh > 0)
+  SELECT strategy_id, mesh, 0, 0 FROM missing;
+DELETE FROM strategy_group WHERE (strategy_id, mesh) NOT IN (SELECT strategy_id, mesh FROM strategy_mesh WHERE
+  ulysses > 0);
 )sql";
 
 // A finished run has figures of each rank of its plan, the traffic that they add up to, and as many repeats as the
@@ -81,7 +98,7 @@ WITH figures AS (
       AS sent,
     (SELECT total(bytes) FROM traffic t WHERE t.run_id = run.run_id) AS moved
   FROM run WHERE finished)
-UPDATE run SET finished = 0 WHERE run_id IN (
+UPDATE run SET finished = 0, figures_crc32c = NULL WHERE run_id IN (
   SELECT run_id FROM figures f WHERE ranks <> usages OR sent <> moved OR repeats = 0
     OR repeats < (SELECT max(repeats) FROM figures g WHERE g.strategy_id = f.strategy_id));
 )sql";
@@ -111,10 +128,10 @@ void unfinish_disagreeing(Database& out, Damage& damage) {
     const RunId run{runs.integer(0)};
     for (std::string& what : disagreements(out, run)) differ.emplace(run, std::move(what));
   }
-  Statement unfinish(out, "UPDATE run SET finished = 0 WHERE run_id = ?");
+  Statement unfinish(out, "UPDATE run SET finished = 0, figures_crc32c = NULL WHERE run_id = ?");
   for (const auto& [run, what] : differ) {
     unfinish.run(run);
-    damage.notes.push_back(fmt::format("run {} counts as not finished: {}", static_cast<std::int64_t>(run), what));
+    damage.notes.push_back(fmt::format("{} counts as not finished: {}", run_name(out, run), what));
   }
 }
 
@@ -181,10 +198,27 @@ void note_mended_pages(const MergeSource& source, Damage& damage) {
                                        page, source.path));
 }
 
+void check_figures(Database& out, std::span<const MergeSource> sources, Damage& damage) {
+  const bool from_shards = std::ranges::any_of(
+      sources, [](const MergeSource& source) { return source.db != nullptr && source.shard.kind == ShardKind::kHead; });
+  const std::vector<UnmatchedRun> unmatched = unmatched_figures(out, from_shards);
+  Statement unfinish(out, "UPDATE run SET finished = 0, figures_crc32c = NULL WHERE run_id = ?");
+  for (const UnmatchedRun& run : unmatched) {
+    damage.meet(Error(ErrorCode::kStoreCorrupt, fmt::format("{}: {}", run_name(out, run.run), run.what),
+                      "recover what can be read with spscope recover"),
+                "it counts as not finished");
+    unfinish.run(run.run);
+    damage.lost.emplace("run");
+  }
+  if (!unmatched.empty()) out.execute(kDropOrphans);
+}
+
 void make_consistent(Database& out, std::span<MergeSource> sources, Damage& damage) {
   drop_damaged_rows(out, damage);
   if (!damage.lost.empty()) drop_orphans(out, damage);
   unfinish_disagreeing(out, damage);
+  check_figures(out, sources, damage);
+  out.execute(kMakeMeshes);
   drop_unknown_runs(out, sources, damage);
   require_content(out, sources, damage);
 }

@@ -180,7 +180,10 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
   write_incidents(out, options.incidents);
   const MergeClocks clocks(sources, damage);
   merge_tables(out, sources, clocks, damage);
-  if (damage.tolerant) make_consistent(out, sources, damage);
+  if (damage.tolerant)
+    make_consistent(out, sources, damage);
+  else
+    check_figures(out, sources, damage);
 
   Names names(out);
   Communicators communicators(out);

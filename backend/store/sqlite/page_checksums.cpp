@@ -72,8 +72,11 @@ TrailerPlace find_trailer(const Header& header, std::int64_t file_bytes, const R
     if (magic_bytes_at(offset, file_bytes, read) == std::ssize(kMagic)) return {offset, page_bytes};
   }
   const std::int64_t offset = std::int64_t{header.page_bytes} * header.pages;
-  return offset > 0 && magic_bytes_at(offset, file_bytes, read) > 0 ? TrailerPlace{offset, header.page_bytes}
-                                                                    : TrailerPlace{};
+  // Exactly the bytes of a trailer behind the last page are one, also when its magic is damaged.
+  const bool has_length = file_bytes - offset == kFrameBytes + 4 * std::int64_t{header.pages};
+  return offset > 0 && (has_length || magic_bytes_at(offset, file_bytes, read) > 0)
+             ? TrailerPlace{offset, header.page_bytes}
+             : TrailerPlace{};
 }
 
 void put_number(std::vector<std::uint8_t>& bytes, std::uint32_t number) {

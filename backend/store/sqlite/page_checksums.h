@@ -35,7 +35,8 @@ PageChecksums read_page_checksums(std::int64_t file_bytes, const ReadBytes& read
 std::vector<std::uint32_t> unmatched_pages(const PageChecksums& checksums, const ReadBytes& read);
 // Flips the one bit of a page that makes it match `crc32c`. False when there is none: then more than one bit is wrong.
 // Over the 524,288 bits of the largest page any two pages with one checksum differ in at least four bits, so a page
-// with two or three wrong bits is never taken for one with a single wrong bit, and other damage in 1 of 130,000 cases.
+// with two wrong bits is never taken for one with a single wrong bit. One with three or more is, where it is one bit
+// away from another page of this checksum: of random damage to pages of 4,096 bytes 1 in 130,000.
 bool mend_bit(std::span<std::uint8_t> page, std::uint32_t crc32c);
 
 // Appends the trailer to a complete SQLite file that nobody writes any more. False: errno has the reason.

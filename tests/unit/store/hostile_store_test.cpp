@@ -152,6 +152,7 @@ TEST_F(HostileStore, ValuesOutOfRangeAreRefused) {
                                  "UPDATE run SET verdict = -1",
                                  "UPDATE rank_usage SET rank = rank - 5",
                                  "UPDATE run SET layer = 1 << 40",
+                                 "UPDATE run SET mesh = 9",
                                  "UPDATE strategy_group SET group_index = group_index + 1000000000",
                                  "UPDATE strategy_node SET rank = rank + 2000000000",
                                  "UPDATE plan SET num_ops = 2147483647",

@@ -230,6 +230,22 @@ TEST_F(MergeDamage, StandInsForTablesAreNeverRead) {
   }
 }
 
+// The figures of a run do not need its mesh: its degrees are not known then.
+TEST_F(MergeDamage, ALostMeshCostsNoRun) {
+  write_ranks();
+  const std::string head = folder_ / "a.head.db", out = folder_ / "out.db", again = folder_ / "again.db";
+  testing::tamper(head, "PRAGMA ignore_check_constraints = ON; UPDATE strategy_mesh SET ring = 'x'");
+  EXPECT_EQ(merge(out, shards(), {.tolerant = true}).finished_runs, 1);
+  const StoreReader reader(out);
+  const StrategyRecord strategy = reader.strategies()[0];
+  EXPECT_EQ(strategy.meshes, std::vector(2, RankMesh{.ulysses = 0, .ring = 0}));
+  const std::vector<RunRecord> runs = reader.runs(strategy.strategy_id);
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].mesh, 1);
+  EXPECT_TRUE(reader.disagreements().empty());
+  EXPECT_EQ(merge(again, {out}, {.tolerant = true}).finished_runs, 1);
+}
+
 TEST_F(MergeDamage, AMissingChunkIsDamage) {
   write_ranks();
   testing::tamper(shard_of(1), "DELETE FROM chunk WHERE seq = 2");

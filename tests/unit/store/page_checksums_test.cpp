@@ -6,6 +6,7 @@
 #include "backend/base/bytes.h"
 #include "backend/store/check_pages.h"
 #include "backend/store/merge/merge_shards.h"
+#include "backend/store/sqlite/checked_file.h"
 #include "backend/store/sqlite/sqlite.h"
 #include "tests/unit/store/sample_store.h"
 
@@ -156,7 +157,37 @@ TEST_F(StoredPages, EveryBitOfHeaderAndTrailerIsRefusedOrHarmless) {
   refused = 0;
   const std::size_t trailer = 8 * begin_of_trailer();
   for (std::size_t bit = trailer; bit < 8 * whole_.size(); bit += 7) look(bit);
-  EXPECT_GT(refused, static_cast<int>((8 * whole_.size() - trailer) / 7 - 20));  // all but those of the magic
+  EXPECT_EQ(refused, static_cast<int>((8 * whole_.size() - trailer + 6) / 7));
+}
+
+// doctor says then that the trailer is damaged, not that another program wrote the file.
+TEST_F(StoredPages, AFlippedBitOfTheMagicIsDamage) {
+  for (std::size_t bit = 0; bit < 8 * 16; ++bit) {
+    write_file(path_, flipped(whole_, 8 * begin_of_trailer() + bit));
+    EXPECT_EQ(check_pages(path_).state, PageChecksums::State::kDamaged) << bit;
+  }
+}
+
+// As newer SQLite reads the ends of long values.
+TEST_F(StoredPages, PartsOfPagesAreChecked) {
+  const std::size_t page = root_of("run") - 1;
+  for (const std::size_t damaged : {std::size_t{0}, page}) {
+    write_file(path_, flipped(whole_, 8 * (damaged * page_bytes_ + 200)));
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open_v2(path_.c_str(), &db, SQLITE_OPEN_READONLY, checked_vfs()), SQLITE_OK);
+    sqlite3_file* file = nullptr;
+    ASSERT_EQ(sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file), SQLITE_OK);
+    const auto read = [&](std::size_t in_page, std::size_t offset, int bytes) {
+      std::string out(static_cast<std::size_t>(bytes), '\0');
+      return file->pMethods->xRead(file, out.data(), bytes, static_cast<sqlite3_int64>(in_page * page_bytes_ + offset));
+    };
+    EXPECT_EQ(read(0, 0, 100), SQLITE_OK);
+    EXPECT_EQ(read(0, 24, 16), SQLITE_OK);
+    EXPECT_EQ(read(0, 200, 16), damaged == 0 ? SQLITE_CORRUPT : SQLITE_OK);
+    EXPECT_EQ(read(page, 8, 16), damaged == 0 ? SQLITE_OK : SQLITE_CORRUPT);
+    EXPECT_EQ(file->pMethods->xDeviceCharacteristics(file) & 0x8000, 0);  // parts are not asked for
+    sqlite3_close(db);
+  }
 }
 
 TEST_F(StoredPages, ACutTrailerIsRefused) {
