@@ -98,8 +98,8 @@ void add_trust(StrategyResult& result, const std::vector<std::int64_t>& attentio
   if (modelled_ns > 0 && measured_ns > 0) result.compute_scale = measured_ns / modelled_ns;
 }
 
-// Each repeat of the strategy, over all its runs. Layer passes vary on their own, so their sum varies less than the sum
-// of their spreads: of n alike by the root of n.
+// The first repeats of all runs of a strategy added up, the second ones, and so on. The repeats of a run were back to
+// back: what drifts from run to run is in all sums alike, and not in their spread.
 std::vector<RepeatRecord> repeats_of_all(std::span<const StoredRun> runs) {
   if (runs.empty()) return {};
   std::size_t fewest = runs.front().repeats.size();

@@ -29,7 +29,7 @@ int lock_folder(const std::string& path) {
 
 }  // namespace
 
-void SegmentFolder::remove_left(const std::string& parent) {
+void SegmentFolder::remove_abandoned(const std::string& parent) {
   std::error_code error;
   for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
     const std::string path = it->path();
@@ -42,7 +42,7 @@ void SegmentFolder::remove_left(const std::string& parent) {
 }
 
 SegmentFolder::SegmentFolder(const std::string& parent) {
-  remove_left(parent);
+  remove_abandoned(parent);
   // Another process may remove a new folder before it is locked.
   constexpr int kTries = 100;
   for (int i = 0; i < kTries && lock_ < 0; ++i) {

@@ -16,7 +16,7 @@ class SegmentFolder {
   static constexpr const char* kParent = "/dev/shm";
 
   // Removes folders in `parent` that ended processes of this user left.
-  static void remove_left(const std::string& parent = kParent);
+  static void remove_abandoned(const std::string& parent = kParent);
 
   // Removes what is left, and makes a folder of this process.
   explicit SegmentFolder(const std::string& parent = kParent);

@@ -21,8 +21,8 @@ class WholeFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-  // A name of the temporary file in this process, for a library that writes it by name before commit(). In the folder
-  // of the file, others may be able to put something else in the place of its name.
+  // The temporary file as /proc/self/fd/N, for a library that opens it by name before commit(). A library that first
+  // replaces the link by its text, as SQLite does unless Database opens it, opens what has that name by then.
   std::string held_path() const;
   // REQUIRES: called once, as the last call.
   void commit();

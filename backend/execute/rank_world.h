@@ -56,11 +56,11 @@ class RankWorld {
   int num_nodes() const;
   // Whether every rank reads the clock of rank 0.
   bool one_clock() const;
-  // Whether more ranks run on some host than it has cores for, or, with several nodes, more ranks and threads that
-  // receive.
+  // Whether more ranks run on some host than it has cores for; with several nodes, more threads that may be busy: three
+  // a rank.
   virtual bool oversubscribed() const = 0;
-  // How often threads look for messages between nodes, for the provenance of times; "" when there are none.
-  virtual std::string looking_for_messages() const { return {}; }
+  // How often threads poll for messages between nodes, for the provenance of times; "" when there are none.
+  virtual std::string polling_for_messages() const { return {}; }
 
   virtual void barrier() = 0;
   // The bytes of every process, by rank, at rank 0; nothing at the others.

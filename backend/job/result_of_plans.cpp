@@ -57,12 +57,14 @@ std::size_t number_of_mesh(StrategyRecord& record, const ChosenStrategy& chosen,
 void refuse(StrategyResult& result, Problem problem) {
   StrategyResult refused;
   refused.id = result.id;
-  refused.name = refused.label = result.name;
+  refused.name = result.name;
+  refused.label = result.label;
   refused.parameters = result.parameters;
   refused.mode = result.mode;
   refused.device = result.device;
   refused.backend = result.backend;
   refused.rank_map = result.rank_map;
+  refused.meshes = std::move(result.meshes);
   refused.problems = {std::move(problem)};
   result = std::move(refused);
 }

@@ -13,7 +13,8 @@ namespace spscope {
 StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, const Request& request,
                                  const Decision& decision);
 
-// Leaves the result what it has without a plan: its name, its parameters and this problem.
+// A layer has no plan: the result keeps its name, its parameters and the meshes so far, and has this problem and no
+// figures, as a stored strategy that was refused while it ran.
 void refuse(StrategyResult& result, Problem problem);
 
 // The number of a mesh in the record. One that is new is added, and the label names its degrees from then on.

@@ -308,8 +308,8 @@ bool run_layer_pass(RunningJob& running, const ActivationSource& activations, co
 // What times depend on beside the job.
 std::vector<MachineFact> facts_of_times(const RankWorld* world) {
   std::vector<MachineFact> facts = machine_facts();
-  const std::string looking = world != nullptr ? world->looking_for_messages() : "";
-  if (!looking.empty()) facts.push_back({"messages between nodes", looking});
+  const std::string polling = world != nullptr ? world->polling_for_messages() : "";
+  if (!polling.empty()) facts.push_back({"messages between nodes", polling});
   return facts;
 }
 

@@ -82,7 +82,7 @@ void remove_leftovers(const MpiJob& job) {
     remove_own_folder(job.session);
     fs::remove(fs::path(job.session).parent_path(), ignored);  // unless another mpirun has its session there
   }
-  SegmentFolder::remove_left();
+  SegmentFolder::remove_abandoned();
 }
 
 }  // namespace spscope

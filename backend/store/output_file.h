@@ -24,7 +24,8 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   const std::string& path() const { return path_; }
-  // The file that is locked, under a name of this process that nobody else can put another file in the place of.
+  // The file that is locked, as /proc/self/fd/N. Database opens that very file, whatever the name of it stands for by
+  // now.
   std::string held_path() const;
   // Cuts it to nothing. Throws Error.
   void clear();

@@ -78,7 +78,9 @@ struct StrategyRecord {
   std::string device, backend;    // "cpu", "threads"
   std::vector<Problem> problems;  // why it is illegal; empty when it is legal
   std::vector<int> rank_map;      // node of each rank
-  std::vector<RankMesh> meshes;   // that layer passes ran with, in the order of first use; none when it is illegal
+  // That layer passes ran with, in the order of first use. None when the strategy is illegal from the start; one that
+  // was refused later keeps those that it had, and its label, since runs without figures refer to them.
+  std::vector<RankMesh> meshes;
 
   bool legal() const { return problems.empty(); }
 };

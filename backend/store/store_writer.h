@@ -50,7 +50,8 @@ class StoreWriter {
   StrategyId add_strategy(const StrategyRecord& strategy);
   // A layer pass of the strategy, about to begin, is the first with the mesh of this number: `label` names all of them.
   void add_mesh(StrategyId strategy, std::size_t number, const RankMesh& mesh, const std::string& label);
-  // A legal strategy cannot go on: it becomes illegal, with this as its problem, and its runs count as not finished.
+  // A legal strategy cannot go on: it becomes illegal, with this as its problem, and its runs count as not finished. It
+  // keeps its label and meshes, to which these runs refer.
   void refuse_strategy(StrategyId strategy, const Problem& problem);
   // Stored once per content. `recipe` as in MaskRecord; with "" the bits are stored.
   StoredMaskId add_mask(const BlockMask& mask, std::string_view recipe);

@@ -21,11 +21,11 @@ spscope sql kept.db "
   FROM transfer JOIN meeting USING (pass, sequence, communicator_id)" --csv
 grep -q '^4,4,1,0,' "$out" || fail "transfers begin before all partners are there, or were not counted"
 
-# How often messages between nodes are looked for is said, and where threads share cores the timing says that they do.
+# How often messages between nodes are polled for is said, and where threads share cores the timing says that they do.
 expect_exit 0 sql kept.db --csv "
-  SELECT timing, fact.value LIKE 'looked for every 50 us%' AS pauses, fact.value LIKE 'looked for without a pause%' AS spins
+  SELECT timing, fact.value LIKE 'polled every 50 us%' AS pauses, fact.value LIKE 'polled without a pause%' AS spins
   FROM strategy_summary, machine_fact fact WHERE fact.name = 'messages between nodes'"
 cores=$("$SPSCOPE" sql kept.db --csv "SELECT value FROM machine_fact WHERE name = 'cores'" | tail -n 1 | tr -d '\r')
-if [ "$cores" -lt 8 ]; then expect_out 'oversubscribed,1,0'; else expect_out 'clean,0,1'; fi
+if [ "$cores" -lt 12 ]; then expect_out 'oversubscribed,1,0'; else expect_out 'clean,0,1'; fi
 rm kept.db
 expect_no_ranks

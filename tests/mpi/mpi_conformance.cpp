@@ -3,7 +3,7 @@
 // nodes. Every process loops over all cases whose number of ranks is the number of processes; rank 0 judges.
 //
 //   mpirun -n N mpi_conformance [--ranks-per-node N] [--every N] [--private-page]
-//                   [--fail | --hang | --compute | --stop | --stop-last | --files]
+//                   [--fail | --hang | --compute | --stop | --stop-last | --files | --refused]
 //
 // --ranks-per-node makes a node of every N processes of the host. --every runs every Nth case of the set only.
 // --fail: rank 1 throws in the middle of a plan, and all processes must report just that. --hang: it goes no further.
@@ -11,6 +11,7 @@
 // --stop: its process is stopped, and all others must name it; --stop-last: in its last op, when nobody needs it.
 // --private-page: every rank has a recorder, and no other process can open the page of rank 1.
 // --files: instead of plans, files go from the last rank to rank 0.
+// --refused: instead, a run in which one strategy is refused in the second step.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -35,6 +36,7 @@
 #include "backend/strategies/strategy.h"
 #include "tests/conformance/settings.h"
 #include "tests/conformance/workloads.h"
+#include "tests/mpi/refused_strategy.h"
 #include "tests/mpi/transfer_cases.h"
 #include "tests/support/plan_library.h"
 #include "tests/support/temporary_folder.h"
@@ -44,7 +46,7 @@ namespace {
 
 struct Arguments {
   int ranks_per_node = 0, every = 1;
-  bool files = false, private_page = false;
+  bool files = false, refused = false, private_page = false;
   std::string fault;  // "--fail", "--hang", "--compute", "--stop" or "--stop-last"
 };
 
@@ -280,6 +282,7 @@ Arguments parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
     if (name == "--files") arguments.files = true;
+    if (name == "--refused") arguments.refused = true;
     if (name == "--private-page") arguments.private_page = true;
     if (name == "--fail" || name == "--hang" || name == "--compute" || name.starts_with("--stop"))
       arguments.fault = name;
@@ -296,6 +299,7 @@ int run(const Arguments& arguments) {
   try {
     if (!arguments.fault.empty()) return run_failing(*world, arguments.fault, arguments.private_page);
     if (arguments.files) return run_transfers(*world);
+    if (arguments.refused) return run_refused(*world);
     world->measure_clocks();  // the bounds of their fits hold between the first exchange and the last
     Judge judge(*world);
     run_one_sided(judge, world->size());

@@ -35,6 +35,11 @@ constexpr int kGatherTag = 2, kBytesTag = 3;
 constexpr int kClockExchanges = 64;    // a measurement of one rank
 constexpr std::size_t kMaxText = 256;  // host names and boot ids
 
+// Threads of a rank that may be busy at once when there are other nodes: the lane that computes, the lane that
+// communicates (no strategy has more than one) and the thread that receives; the last two poll. On one node nobody
+// polls, and one thread of a rank is busy.
+constexpr int kBusyThreadsBetweenNodes = 3;
+
 // What each process tells all others at the start.
 struct Introduction {
   int pid = 0, first_of_node = 0, cores = 1;
@@ -47,10 +52,12 @@ void copy_text(std::string_view text, char (&out)[kMaxText]) {
   out[length] = 0;
 }
 
-// Of Open MPI 4, unless the user says otherwise. Other libraries do not know these variables.
+// Unless the user says otherwise. The component is vader in Open MPI 4 and sm in Open MPI 5; each ignores the variable
+// of the other, and other libraries ignore all.
 void keep_segments_in(const std::string& folder) {
   if (folder.empty()) return;
-  for (const char* name : {"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_osc_sm_backing_directory"})
+  for (const char* name : {"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory",
+                           "OMPI_MCA_osc_sm_backing_directory"})
     ::setenv(name, folder.c_str(), 0);
 }
 
@@ -160,21 +167,20 @@ void MpiWorld::find_places(const WorldOptions& options) {
   }
   for (int rank = 0; rank < size; ++rank)
     if (node_of(rank) == node_of(rank_)) ranks_of_node_.push_back(rank);
-  // With other nodes, each process has a thread that receives their messages.
-  const int threads_per_rank = node_of_first.size() > 1 ? 2 : 1;
+  const int threads_per_rank = node_of_first.size() > 1 ? kBusyThreadsBetweenNodes : 1;
   for (const Introduction& one : all)
     oversubscribed_ = oversubscribed_ || ranks_of_boot[one.boot_id] * threads_per_rank > one.cores;
 }
 
-std::string MpiWorld::looking_for_messages() const {
+std::string MpiWorld::polling_for_messages() const {
   if (num_nodes() == 1) return {};
   if (!oversubscribed_)
-    return "looked for without a pause, by a thread of each rank that has a core for it; after a wait of 50 ms, every "
-           "50 us";
+    return "polled without a pause, by threads that have a core each; after a wait of 50 ms, every 50 us";
   return fmt::format(
-      "looked for every {} us: ranks and their threads that receive are more than the cores of a host, so each message "
-      "may wait that long",
-      Patience::kNapNs / 1000);
+      "polled every {} us: {} threads a rank (compute, communication, receiver) are more than the cores of a host, so "
+      "each "
+      "message may wait that long",
+      Patience::kNapNs / 1000, kBusyThreadsBetweenNodes);
 }
 
 MpiWorld::~MpiWorld() {

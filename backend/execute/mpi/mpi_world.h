@@ -36,10 +36,10 @@ class Comm {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-// How a thread waits for what another process does. Open MPI makes progress only inside calls, so it looks again and
-// again, and pauses in between.
+// How a thread waits for what another process does. Open MPI makes progress only inside calls, so it polls, and pauses
+// in between.
 enum class Waiting {
-  kSpins,  // looks all the time, and pauses only once it has waited for a thousand times as long as a pause
+  kSpins,  // polls all the time, and pauses only once it has waited for a thousand times as long as a pause
   kNaps,   // pauses soon, for kNapNs: cores are left to ranks that compute
   kIdles,  // pauses soon, and longer and longer: nothing is being timed
 };
@@ -68,7 +68,7 @@ class MpiWorld final : public RankWorld {
   int size() const override { return static_cast<int>(places_.size()); }
   const RankPlace& place(int rank) const override { return places_[static_cast<std::size_t>(rank)]; }
   bool oversubscribed() const override { return oversubscribed_; }
-  std::string looking_for_messages() const override;
+  std::string polling_for_messages() const override;
   void barrier() override;
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override;
   std::vector<std::int64_t> sum(std::vector<std::int64_t> values) override;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "backend/base/check.h"
@@ -45,23 +46,37 @@ bool damaged(int code) {
          primary == SQLITE_TOOBIG || primary == SQLITE_ERROR || code == SQLITE_IOERR_SHORT_READ;
 }
 
+// Whether the path names a descriptor of this process, as OutputFile::held_path() does.
+bool names_descriptor(std::string_view path) {
+  return path.starts_with("/proc/self/fd/") || path.starts_with(fmt::format("/proc/{}/fd/", ::getpid()));
+}
+
 // How SQLite opens files here: never waiting. The files beside a database (-wal, -shm, -journal) are opened because of
-// their names, and a named pipe under one of these would be waited for.
+// their names, and a named pipe under one of these would be waited for. Devices are opened: SQLite puts /dev/null at
+// the descriptors 0 to 2 when one of these is closed, and reads /dev/urandom.
 int open_without_waiting(const char* path, int flags, int mode) {
+  if (names_descriptor(path)) flags &= ~O_NOFOLLOW;
   const int fd = ::open(path, flags | O_NONBLOCK | O_NOCTTY, mode);
   struct stat status = {};
-  if (fd < 0 || (::fstat(fd, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))) return fd;
+  if (fd < 0 || (::fstat(fd, &status) == 0 && !S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode))) return fd;
   ::close(fd);
   errno = EACCES;
   return -1;
 }
 
+// SQLite replaces links in a path by what they say. The link of a descriptor is more than its text: it leads to the
+// open file whatever its name stands for by now, so it is shown as that file and opened as it is.
+int stat_of_link(const char* path, struct stat* status) {
+  return names_descriptor(path) ? ::stat(path, status) : ::lstat(path, status);
+}
+
 // Before the first file is opened: the table of calls is one for the process.
-void open_files_without_waiting() {
+void set_system_calls() {
   static const bool done = [] {
     sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
     return vfs != nullptr && vfs->iVersion >= 3 && vfs->xSetSystemCall != nullptr &&
-           vfs->xSetSystemCall(vfs, "open", reinterpret_cast<sqlite3_syscall_ptr>(open_without_waiting)) == SQLITE_OK;
+           vfs->xSetSystemCall(vfs, "open", reinterpret_cast<sqlite3_syscall_ptr>(open_without_waiting)) == SQLITE_OK &&
+           vfs->xSetSystemCall(vfs, "lstat", reinterpret_cast<sqlite3_syscall_ptr>(stat_of_link)) == SQLITE_OK;
   }();
   SPSCOPE_CHECK(done);
 }
@@ -72,7 +87,7 @@ bool can_disable_stored_views() { return sqlite3_libversion_number() >= 3035000;
 
 Database::Database(const std::string& file, int flags, std::string path, bool writing, const char* vfs)
     : path_(std::move(path)), writing_(writing) {
-  open_files_without_waiting();
+  set_system_calls();
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(file.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs);
   handle_.reset(raw);

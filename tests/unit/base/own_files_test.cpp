@@ -67,10 +67,10 @@ TEST(SegmentFolder, LivesAsLongAsItsProcess) {
     EXPECT_EQ(mine.path(), parent + "/" + folder.names().front());
     folder.write(folder.names().front() + "/segment", "bytes");
     // Neither this process nor another one takes it for left.
-    SegmentFolder::remove_left(parent);
+    SegmentFolder::remove_abandoned(parent);
     const pid_t child = ::fork();
     if (child == 0) {
-      SegmentFolder::remove_left(parent);
+      SegmentFolder::remove_abandoned(parent);
       const SegmentFolder other(parent);
       ::_exit(other.path().empty() ? 1 : 0);  // without its destructor, as when it is killed
     }
@@ -79,7 +79,7 @@ TEST(SegmentFolder, LivesAsLongAsItsProcess) {
     EXPECT_EQ(status, 0);
     EXPECT_TRUE(std::filesystem::exists(mine.path() + "/segment"));
     EXPECT_EQ(folder.names().size(), 2U);
-    SegmentFolder::remove_left(parent);
+    SegmentFolder::remove_abandoned(parent);
     EXPECT_EQ(folder.names().size(), 1U);
   }
   EXPECT_TRUE(folder.names().empty());
@@ -98,7 +98,7 @@ TEST(SegmentFolder, OfOthersAndUnderOtherNamesStay) {
     ASSERT_EQ(::chown(folder.file("spscope_segments-a").c_str(), kNobody, kNobody), 0);
     stay.insert(stay.begin() + 1, "spscope_segments-a");
   }
-  SegmentFolder::remove_left(folder.path());
+  SegmentFolder::remove_abandoned(folder.path());
   EXPECT_EQ(folder.names(), stay);
 }
 

@@ -3,8 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
+
 #include "backend/analysis/comparison.h"
 #include "backend/job/run_job.h"
+#include "backend/store/merge/merge_shards.h"
+#include "backend/store/output_file.h"
+#include "backend/store/sqlite/sqlite.h"
 #include "backend/store/store_reader.h"
 #include "tests/support/temporary_folder.h"
 
@@ -41,6 +46,18 @@ Comparison run(const TemporaryFolder& folder, const Strategy& first, std::vector
   return compare_store(StoreReader(folder / "run.db")).front();
 }
 
+// For each strategy the runs of the file, finished or not.
+std::vector<int> runs_of_strategies(const std::string& path) {
+  Database db = Database::open_read_only(path);
+  std::vector<int> counts;
+  for (Statement rows(db,
+                      "SELECT (SELECT count(*) FROM run r WHERE r.strategy_id = s.strategy_id) FROM strategy s ORDER "
+                      "BY strategy_id");
+       rows.step();)
+    counts.push_back(rows.count(0));
+  return counts;
+}
+
 TEST(VaryingStrategy, ThatHasNoPlanDoesNotStopTheOthers) {
   for (const int first : {0, 1}) {
     const TemporaryFolder folder;
@@ -54,10 +71,20 @@ TEST(VaryingStrategy, ThatHasNoPlanDoesNotStopTheOthers) {
     EXPECT_THAT(refused.reason(), ::testing::HasSubstr("the plan of ulysses breaks"));
     EXPECT_TRUE(refused.by_layer.empty()) << "figures of the step before";
     EXPECT_FALSE(refused.makespan_ns);
+    EXPECT_EQ(refused.label, "ulysses u2") << "what it decided before it was refused";
+    EXPECT_EQ(refused.meshes.size(), 1U);
     EXPECT_TRUE(ring.legal());
     EXPECT_EQ(ring.by_layer.size(), 2U);
     EXPECT_TRUE(ring.makespan_ns);
     EXPECT_THAT(notes, ::testing::Contains(::testing::HasSubstr("is left out"))) << first;
+
+    // recover takes nothing of it for damage.
+    OutputFile out(folder / "again.db", false);
+    const std::string path = folder / "run.db";
+    const MergeReport report = merge_shards(out, std::span(&path, 1), {.tolerant = true});
+    EXPECT_THAT(report.notes, ::testing::IsEmpty());
+    EXPECT_EQ(runs_of_strategies(folder / "again.db"), runs_of_strategies(path));
+    EXPECT_THAT(runs_of_strategies(path), ::testing::ElementsAre(first, 2));
   }
 }
 

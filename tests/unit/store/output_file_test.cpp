@@ -187,6 +187,25 @@ TEST_F(Output, WhatIsPutInThePlaceOfTheTemporaryFileIsNotWrittenThrough) {
   EXPECT_EQ(folder_.names(), (Names{"moved", "out.db.tmp", "precious.db"}));
 }
 
+// The link of a descriptor says "NAME (deleted)" once its file has no name, and somebody may give that name to a file.
+TEST_F(Output, WhatHasTheNameThatADescriptorShowsIsNotWrittenTo) {
+  write_sample(folder_ / "precious.db");
+  const std::string precious = read_file(folder_ / "precious.db");
+  {
+    OutputFile out(out_, false);
+    std::filesystem::remove(out_ + ".tmp");
+    std::filesystem::create_hard_link(folder_ / "precious.db", out_ + ".tmp (deleted)");
+    std::filesystem::create_hard_link(folder_ / "precious.db", out_ + ".tmp");
+    const Error error = error_of([&] {
+      Database::create(out.held_path(), out.path()).execute("CREATE TABLE written (x)");
+      out.commit();
+    });
+    EXPECT_EQ(error.code(), ErrorCode::kStoreWrite) << error.what();
+    EXPECT_NE(std::string(error.what()).find("was replaced"), std::string::npos) << error.what();
+  }
+  EXPECT_TRUE(read_file(folder_ / "precious.db") == precious);
+}
+
 TEST_F(Output, SideFilesOfAnOlderDatabaseAreNotPlayedBack) {
   write_file(out_ + "-journal", "old");
   EXPECT_EQ(refused(out_).code(), ErrorCode::kStoreExists);
