@@ -201,7 +201,7 @@ Json planning_of(const char* name, int ulysses, int ring, const BlockMask& mask,
       return make_plan(strategy, request, parameters, decision);
     });
     SPSCOPE_CHECK(timed(verify_ms, [&] { return verify(plan, request); }).empty());
-    label = strategy_label(strategy, decision, parameters);
+    label = strategy_label(strategy, std::array{Degrees{decision.ulysses, decision.ring}}, parameters);
   }
   return {{"plan", label + (ulysses == 0 ? " (chosen)" : "")},
           {"plan_ms", median(plan_ms)},

@@ -7,6 +7,7 @@
 //
 //   projection_bench [--frames 4] [--heads 8] [--head-dim 64] [--rounds 9] [--bf16] [--json]
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -68,7 +69,8 @@ Contender make_contender(const Request& request, std::string_view name, const ch
   const Strategy& strategy = *find_strategy(name);
   Parameters parameters(strategy.parameters());
   if (order != nullptr) parameters.set("order", std::string(order));
-  Contender contender{strategy_label(strategy, strategy.decide(request, parameters), parameters),
+  const Decision decision = strategy.decide(request, parameters);
+  Contender contender{strategy_label(strategy, std::array{Degrees{decision.ulysses, decision.ring}}, parameters),
                       make_plan(strategy, request, parameters),
                       {},
                       {}};
