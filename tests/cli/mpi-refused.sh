@@ -6,8 +6,7 @@
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi
 
-ranks_limit=60
-start_ranks 2 "$CONFORMANCE" --refused
+ranks_limit=60 start_ranks 2 "$CONFORMANCE" --refused
 [ "$code" -eq 0 ] || fail "a refused strategy stopped the others"
 expect_out 'the plan of ulysses breaks' 'ring r2: 2 layer passes, passed'
 expect_no_ranks
