@@ -122,8 +122,9 @@ PageChecksums read_page_checksums(std::int64_t file_bytes, const ReadBytes& read
   if (place.offset == 0) return {};
   PageChecksums checksums{PageChecksums::State::kDamaged, place.page_bytes, {}};
   const std::int64_t pages = place.offset / place.page_bytes;
+  if (place.offset + kFrameBytes + 4 * pages > file_bytes) return checksums;  // a damaged header may name any number
   std::vector<std::uint8_t> trailer(static_cast<std::size_t>(kFrameBytes + 4 * pages));
-  if (place.offset + std::ssize(trailer) > file_bytes || !read(place.offset, trailer)) return checksums;
+  if (!read(place.offset, trailer)) return checksums;
   const std::span<const std::uint8_t> sealed(trailer.data(), trailer.size() - 4);
   if (crc32c(sealed) != number_at(trailer, std::ssize(sealed)) || number_at(trailer, 16) != place.page_bytes ||
       number_at(trailer, 20) != pages)
