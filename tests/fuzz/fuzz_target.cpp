@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <new>
 
 #include "backend/base/error.h"
 #include "tests/support/temporary_folder.h"
@@ -47,6 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t num_
       std::fprintf(stderr, "an internal error is a defect: %s\n", error.what());
       std::abort();
     }
+  } catch (const std::bad_alloc&) {
+    // SQLite was refused memory, which the program reports as SPS-150. Allocations that are too large end the fuzzer.
   }
   return 0;
 }
