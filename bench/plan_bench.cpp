@@ -97,7 +97,7 @@ Plan build(const Case& c, Request& request) {
 
 nlohmann::ordered_json run(const Case& c, const BlockMask& mask, int repeats) {
   const ClusterPreset& preset = *find_cluster_preset(c.ranks <= kRanksPerNode ? "a800x8" : "ndr-h100-xN");
-  const Network network = Network::from_profile(preset.network, c.ranks, kRanksPerNode);
+  const Network network = Network::of_cluster(preset, c.ranks, kRanksPerNode);
   Samples build_ms, verify_ms, schedule_ms, bound_ms, memory_ms;
   nlohmann::ordered_json result;
   for (int repeat = 0; repeat < repeats; ++repeat) {

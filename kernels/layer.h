@@ -42,6 +42,12 @@ void scale_by_rms(const HeadShape& shape, const float* x, const float* square_su
 // The same with the mean square of each head's own channels.
 void scale_by_head_rms(const HeadShape& shape, const float* x, const float* weight, float* out);
 
+// Classifier-free guidance of P predictions of a token, each of C / P channels; the last is that without a condition,
+// u: every prediction of out is u + kGuidanceScale * sum over the others c of (c - u). out is not x. REQUIRES: P
+// divides C.
+inline constexpr float kGuidanceScale = 5;  // usual for video; no time depends on it
+void guide(const ChannelShape& shape, std::int64_t predictions, const float* x, float* out);
+
 // Rotates the pairs of channels (2i, 2i + 1) of every head of x, in place, by the angles whose cosine and sine are
 // [T][D / 2]; the last channel of an odd D is unchanged.
 void rotate(const HeadShape& shape, const float* cosine, const float* sine, float* x);

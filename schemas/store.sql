@@ -53,10 +53,14 @@ CREATE TABLE workload (
   model_layers INTEGER NOT NULL CHECK (typeof(model_layers) = 'integer'),  -- layers of the whole model
   -- passes a denoise step, for classifier-free guidance
   forward_passes INTEGER NOT NULL CHECK (typeof(forward_passes) = 'integer'),
-  ranks INTEGER NOT NULL CHECK (typeof(ranks) = 'integer'),  -- ranks of a plan: those of one replica
+  guidance INTEGER NOT NULL CHECK (typeof(guidance) = 'integer'),  -- of these, passes that run at once
+  -- bytes that the ranks of a replica send once a denoise step to combine passes that ran at once, by the plan of it
+  combine_bytes INTEGER NOT NULL CHECK (typeof(combine_bytes) = 'integer'),
+  combine_ns INTEGER NOT NULL CHECK (typeof(combine_ns) = 'integer'),  -- its schedule on the network of the cluster
+  ranks INTEGER NOT NULL CHECK (typeof(ranks) = 'integer'),  -- ranks of a plan: those of one guidance pass
   nodes INTEGER NOT NULL CHECK (typeof(nodes) = 'integer'),  -- nodes that they are on
   gpus_per_node INTEGER NOT NULL CHECK (typeof(gpus_per_node) = 'integer'),  -- devices of a node
-  -- replicas of the ranks above; the cluster has ranks x data_parallel
+  -- replicas; the cluster has ranks x guidance x data_parallel
   data_parallel INTEGER NOT NULL CHECK (typeof(data_parallel) = 'integer'),
   dtype INTEGER NOT NULL CHECK (typeof(dtype) = 'integer')  -- storage type of activations
 );
@@ -114,6 +118,17 @@ CREATE TABLE strategy_group (
   rank INTEGER NOT NULL CHECK (typeof(rank) = 'integer'),  -- the rank at this place
   PRIMARY KEY (strategy_id, mesh, kind, group_index, position)
 ) WITHOUT ROWID;
+
+-- How `all` in run.strategies came to the parameters of a strategy, by schedules of a few layers on the cluster.
+CREATE TABLE strategy_pick (
+  strategy_id INTEGER PRIMARY KEY REFERENCES strategy,  -- strategy
+  settings INTEGER NOT NULL CHECK (typeof(settings) = 'integer'),  -- settings compared; 0 when it cannot run
+  -- ns: makespan of a layer under the picked setting, modelled in every mode
+  predicted_ns INTEGER NOT NULL CHECK (typeof(predicted_ns) = 'integer'),
+  -- short name of the second best setting; empty when none comes near
+  next_label TEXT NOT NULL CHECK (typeof(next_label) = 'text'),
+  next_ns INTEGER NOT NULL CHECK (typeof(next_ns) = 'integer')  -- ns: its makespan of a layer
+);
 
 -- Why a strategy cannot run the workload.
 CREATE TABLE problem (
@@ -184,6 +199,11 @@ CREATE TABLE run (
   parameter_bytes INTEGER NOT NULL CHECK (typeof(parameter_bytes) = 'integer'),  -- weights held, sum over ranks
   -- makespan that no strategy can beat on this mask and cluster
   bound_ns INTEGER CHECK (typeof(bound_ns) IN ('integer', 'null')),
+  -- makespan with every number of the cluster that differs from host to host at its fast end; null where there is none, or
+  -- where times of the network were measured
+  makespan_low_ns INTEGER CHECK (typeof(makespan_low_ns) IN ('integer', 'null')),
+  -- the same, at its slow end
+  makespan_high_ns INTEGER CHECK (typeof(makespan_high_ns) IN ('integer', 'null')),
   -- max / mean over ranks of the tiles that the known mask promised
   planned_imbalance_ratio REAL CHECK (typeof(planned_imbalance_ratio) IN ('real', 'null')),
   -- whether the strategy decided anew from known masks at this step; null: it never keeps a decision
@@ -238,7 +258,10 @@ CREATE TABLE repeat (
   repeat INTEGER NOT NULL CHECK (typeof(repeat) = 'integer'),  -- number of the pass, from 0
   begin_ns INTEGER NOT NULL CHECK (typeof(begin_ns) = 'integer'),  -- run clock at the start of the layer
   end_ns INTEGER NOT NULL CHECK (typeof(end_ns) = 'integer'),  -- run clock at the end of its last operation
-  makespan_ns INTEGER NOT NULL CHECK (typeof(makespan_ns) = 'integer'),  -- last end minus first begin
+  -- last end minus first begin; of layers that were scheduled one after the other, last end minus that of the layer before
+  makespan_ns INTEGER NOT NULL CHECK (typeof(makespan_ns) = 'integer'),
+  -- how long before the end of the layer before the first rank began this one; 0 where ranks meet between layers
+  lead_ns INTEGER NOT NULL CHECK (typeof(lead_ns) = 'integer'),
   has_timeline INTEGER NOT NULL CHECK (has_timeline IN (0, 1)),  -- 1 when the events of this pass are stored
   PRIMARY KEY (run_id, repeat)
 ) WITHOUT ROWID;

@@ -7,16 +7,30 @@
 #include <map>
 #include <numeric>
 
+#include "backend/analysis/layer_spread.h"
 #include "backend/analysis/run_figures.h"
+#include "backend/analysis/whole_model.h"
 #include "backend/config/cluster.h"
+#include "backend/config/config_text.h"
 #include "backend/config/model.h"
 #include "backend/schedule/cost.h"
 
 namespace spscope {
 namespace {
 
-// Ratios by plan: layers whose masks are equal share one plan, and the coupled ratio takes a schedule.
-using RatiosByPlan = std::map<PlanId, ImbalanceRatios>;
+// By plan, since layers whose masks are equal share one: the coupled ratio takes a schedule.
+struct PlanFigures {
+  ImbalanceRatios ratios;
+  MemoryNeed memory;
+};
+using FiguresByPlan = std::map<PlanId, PlanFigures>;
+
+// What the file says of what a workload runs on; absent where that cannot be read.
+struct Setting {
+  std::optional<ClusterPreset> cluster;
+  std::optional<Model> model;
+  WeightLayout weights = WeightLayout::kReplicated;
+};
 
 // Compute of all ranks by a cost profile, in nanoseconds; each op is rounded up as in schedules.
 double modelled_compute_ns(const Plan& plan, const KernelCostProfile& cost) {
@@ -39,8 +53,28 @@ void require_agreement(const StoreReader& reader, const StrategyRecord& strategy
                   reader.path()));
 }
 
+// No ranks when the file does not say what the model and the cluster are, or keeps no bound.
+MemoryNeed memory_of_ranks(const Plan& plan, const std::vector<RankUsage>& usage, const Setting& setting) {
+  std::vector<std::int64_t> activations;
+  for (const RankUsage& rank : usage) activations.push_back(rank.memory_bound_bytes);
+  const bool bounded = std::ranges::all_of(activations, [](std::int64_t bytes) { return bytes > 0; });
+  if (!setting.model || !setting.cluster || !bounded || static_cast<int>(activations.size()) != plan.ranks) return {};
+  return memory_need(plan, activations, *setting.model, setting.weights, setting.cluster->device);
+}
+
+// What the modelled times of a run rest on.
+TimeModels models_of(const StrategyRecord& strategy, const RunRecord& run, int ranks, int gpus_per_node,
+                     int ranks_in_use, const std::optional<ClusterPreset>& cluster) {
+  TimeModels models;
+  if (strategy.rank_map.size() == static_cast<std::size_t>(ranks)) models.nodes = strategy.rank_map;
+  if (cluster && run.provenance.compute == Source::kModelled) models.cost = cluster->cost;
+  if (cluster && run.provenance.network == Source::kModelled)
+    models.network = Network::of_cluster(*cluster, ranks, gpus_per_node, ranks_in_use);
+  return models;
+}
+
 StoredRun load_run(const StoreReader& reader, const StrategyRecord& strategy, const RunRecord& record,
-                   const ClusterPreset* cluster, RatiosByPlan& ratios) {
+                   const WorkloadRecord& workload, const Setting& setting, FiguresByPlan& figures) {
   StoredRun run;
   run.record = record;
   run.usage = reader.usage(record.run_id);
@@ -50,22 +84,32 @@ StoredRun load_run(const StoreReader& reader, const StrategyRecord& strategy, co
   if (!record.plan_id) return run;
   const auto repeat = median_repeat(run.repeats);
   const auto timeline = repeat ? reader.timeline(record.run_id, repeat->repeat) : std::nullopt;
-  auto known = ratios.find(*record.plan_id);
-  if (known == ratios.end() || timeline) {
+  auto known = figures.find(*record.plan_id);
+  if (known == figures.end() || timeline) {
     const Plan plan = reader.plan(*record.plan_id);
-    if (known == ratios.end())
-      known = ratios.emplace(*record.plan_id, imbalance_ratios(plan, attended_area(plan))).first;
-    if (timeline) add_timeline(run, plan, *timeline);
+    if (known == figures.end())
+      known = figures
+                  .emplace(*record.plan_id, PlanFigures{imbalance_ratios(plan, attended_area(plan)),
+                                                        memory_of_ranks(plan, run.usage, setting)})
+                  .first;
+    if (timeline)
+      add_timeline(run, plan, *timeline,
+                   models_of(strategy, record, plan.ranks, workload.gpus_per_node,
+                             plan.ranks * workload.guidance * workload.data_parallel, setting.cluster));
     const bool measured = record.provenance.compute == Source::kMeasured;
-    if (timeline && measured && cluster) run.modelled_compute_ns = modelled_compute_ns(plan, cluster->cost);
+    if (timeline && measured && setting.cluster)
+      run.modelled_compute_ns = modelled_compute_ns(plan, setting.cluster->cost);
   }
-  run.imbalance = known->second;
+  run.imbalance = known->second.ratios;
+  run.memory = known->second.memory;
   return run;
 }
 
 Workload describe(const WorkloadRecord& record) {
   Workload w{record, {}, {}, {}};
   if (const Model* model = find_model_preset(w.model)) w.model_denoise_steps = model->denoise_steps;
+  const ReadConfig read = parse_config(w.config_toml, "config");
+  if (const int steps = read.config.model.denoise_steps; steps > 0) w.model_denoise_steps = steps;
   return w;
 }
 
@@ -75,6 +119,18 @@ std::optional<ClusterPreset> stored_cluster(const WorkloadRecord& record) {
   Result<ClusterPreset> cluster = parse_cluster(record.cluster_toml, record.cluster);
   if (!cluster) return std::nullopt;
   return std::move(*cluster);
+}
+
+Setting setting_of(const WorkloadRecord& record) {
+  Setting setting;
+  setting.cluster = stored_cluster(record);
+  const ReadConfig read = parse_config(record.config_toml, "");
+  std::vector<Problem> problems = read.problems;
+  Model model = resolve_model(read.config.model, problems);
+  if (!problems.empty()) return setting;
+  setting.model = std::move(model);
+  setting.weights = read.config.run.weights;
+  return setting;
 }
 
 // One pair and channel is 4 FLOPs (cluster.h), so 4 / ns is GFLOP/s.
@@ -89,6 +145,10 @@ ClusterFigures figures_of(const ClusterPreset& cluster) {
   figures.nic_gbps = cluster.network.nic_gbps;
   figures.compute_from = provenance_name(cluster.cost.provenance);
   figures.network_from = provenance_name(cluster.network.provenance);
+  figures.outside_from = provenance_name(cluster.outside.provenance);
+  figures.gpu = cluster.gpu;
+  figures.attention_kernel = cluster.attention_kernel;
+  figures.implementation = cluster.implementation;
   return figures;
 }
 
@@ -169,21 +229,11 @@ void set_speedups(std::vector<StrategyResult>& strategies) {
   }
 }
 
-std::optional<std::int64_t> end_to_end_ns(const StrategyResult& strategy, const Workload& workload) {
-  const Model* model = find_model_preset(workload.model);
-  if (!counts(strategy) || strategy.by_layer.empty() || !model) return std::nullopt;
-  if (strategy.provenance && strategy.provenance->timing == Timing::kOversubscribed) return std::nullopt;
-  const double whole_model =
-      static_cast<double>(workload.model_layers) * model->denoise_steps * workload.forward_passes;
-  return std::llround(static_cast<double>(*strategy.makespan_ns) / static_cast<double>(strategy.by_layer.size()) *
-                      whole_model);
-}
-
 std::vector<Comparison> compare_store(const StoreReader& reader) {
   std::vector<Comparison> comparisons;
   const std::vector<StrategyRecord> strategies = reader.strategies();
   const Recording recording = recording_of(reader);
-  RatiosByPlan ratios;
+  FiguresByPlan figures;
   for (const WorkloadRecord& workload : reader.workloads()) {
     Comparison c;
     c.tool_version = reader.file().tool_version;
@@ -193,22 +243,26 @@ std::vector<Comparison> compare_store(const StoreReader& reader) {
     for (const MachineFact& fact : reader.machine()) c.machine.push_back({fact.name, fact.value});
     c.workload = describe(workload);
     c.recording = recording;
-    const std::optional<ClusterPreset> cluster = stored_cluster(workload);
-    if (cluster) c.cluster = figures_of(*cluster);
+    const Setting setting = setting_of(workload);
+    if (setting.cluster) c.cluster = figures_of(*setting.cluster);
     const std::map<StrategyId, std::vector<RunRecord>> records = common_runs(reader, strategies, workload.workload_id);
     for (const StrategyRecord& strategy : strategies) {
       if (strategy.workload_id != workload.workload_id) continue;
       std::vector<StoredRun> runs;
       const auto known = records.find(strategy.strategy_id);
       for (const RunRecord& record : known == records.end() ? std::vector<RunRecord>() : known->second)
-        runs.push_back(load_run(reader, strategy, record, cluster ? &*cluster : nullptr, ratios));
+        runs.push_back(load_run(reader, strategy, record, workload, setting, figures));
       StrategyResult result = summarize(strategy, runs);
-      result.end_to_end_ns = end_to_end_ns(result, c.workload);
+      set_layer_spread(result);
+      if (setting.cluster && result.mode == RunMode::kSimulate)
+        result.outside_layers_ns = outside_layers_ns(c.workload, *setting.cluster);
+      set_whole_model(result, c.workload);
       c.strategies.push_back(std::move(result));
     }
     c.workload.density = mean_density(c.strategies);
     c.workload.layer_passes_done = layer_passes_done(c.strategies);
     set_speedups(c.strategies);
+    set_speedup_spread(c.strategies);
     comparisons.push_back(std::move(c));
   }
   return comparisons;

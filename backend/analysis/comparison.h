@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backend/analysis/strategy_result.h"
+#include "backend/config/cluster.h"
 #include "backend/store/store_reader.h"
 
 namespace spscope {
@@ -18,9 +19,5 @@ void set_speedups(std::vector<StrategyResult>& strategies);
 // The strategy that speed-ups of this mode are against: the first legal one that has a time and no wrong output;
 // nullptr when there is none.
 const StrategyResult* baseline(const std::vector<StrategyResult>& strategies, RunMode mode);
-
-// Makespan per layer and denoise step, times those of the whole model. Absent when the model is not a known preset, for
-// oversubscribed times and for wrong outputs.
-std::optional<std::int64_t> end_to_end_ns(const StrategyResult& strategy, const Workload& workload);
 
 }  // namespace spscope

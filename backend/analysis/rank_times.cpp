@@ -1,34 +1,9 @@
 #include "backend/analysis/rank_times.h"
 
-#include <algorithm>
+#include "backend/analysis/intervals.h"
 
 namespace spscope {
 namespace {
-
-struct Interval {
-  std::int64_t begin, end;
-};
-
-// Sorted and disjoint.
-std::vector<Interval> joined(std::vector<Interval> list) {
-  std::erase_if(list, [](const Interval& i) { return i.begin >= i.end; });
-  std::ranges::sort(list, {}, &Interval::begin);
-  std::size_t n = 0;
-  for (const Interval& i : list) {
-    if (n > 0 && i.begin <= list[n - 1].end)
-      list[n - 1].end = std::max(list[n - 1].end, i.end);
-    else
-      list[n++] = i;
-  }
-  list.resize(n);
-  return list;
-}
-
-std::int64_t length(const std::vector<Interval>& list) {
-  std::int64_t sum = 0;
-  for (const Interval& i : list) sum += i.end - i.begin;
-  return sum;
-}
 
 // Length of the union of both lists.
 std::int64_t length_of_either(const std::vector<Interval>& a, const std::vector<Interval>& b) {
@@ -40,6 +15,10 @@ std::int64_t length_of_either(const std::vector<Interval>& a, const std::vector<
 }  // namespace
 
 RankTimes rank_times(const Plan& plan, const Timeline& timeline) {
+  return rank_times(plan, timeline, timeline.makespan_ns());
+}
+
+RankTimes rank_times(const Plan& plan, const Timeline& timeline, std::int64_t makespan_ns) {
   const auto ranks = static_cast<std::size_t>(plan.ranks);
   std::vector<std::vector<Interval>> compute(ranks), wire(ranks), wait(ranks);
   for (std::size_t i = 0; i < plan.ops.size(); ++i) {
@@ -53,7 +32,6 @@ RankTimes rank_times(const Plan& plan, const Timeline& timeline) {
       compute[rank].push_back({t.begin_ns, t.end_ns});
     }
   }
-  const std::int64_t makespan = timeline.makespan_ns();
   RankTimes times;
   for (std::size_t r = 0; r < ranks; ++r) {
     const std::vector<Interval> busy = joined(std::move(compute[r]));
@@ -65,7 +43,7 @@ RankTimes rank_times(const Plan& plan, const Timeline& timeline) {
     times.wire_ns.push_back(covered - computed);
     times.wait_late_peer_ns.push_back(with_wait - covered);
     times.exposed_comm_ns.push_back(with_wait - computed);
-    times.other_ns.push_back(makespan - with_wait);
+    times.other_ns.push_back(makespan_ns - with_wait);
   }
   return times;
 }

@@ -22,6 +22,11 @@ struct RankTimes {
 
 // REQUIRES: a timeline of this plan.
 RankTimes rank_times(const Plan& plan, const Timeline& timeline);
+// Of one of several layer passes that were scheduled one after the other (schedule/layer_passes.h), whose makespan ends
+// where the pass before ended: `other` is the rest of that makespan, so that the parts of all passes add up to the
+// whole. A rank that began the pass early used time of the pass before: in this pass alone, its `other` may then be
+// below 0.
+RankTimes rank_times(const Plan& plan, const Timeline& timeline, std::int64_t makespan_ns);
 
 // Time in attention kernels, by rank.
 std::vector<std::int64_t> attention_times(const Plan& plan, const Timeline& timeline);

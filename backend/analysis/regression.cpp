@@ -6,6 +6,10 @@
 #include <cmath>
 #include <set>
 
+#include "backend/analysis/mode_group.h"
+#include "backend/analysis/reason.h"
+#include "backend/analysis/trust.h"
+
 namespace spscope {
 namespace {
 
@@ -15,36 +19,80 @@ const StrategyResult* same_strategy(const Comparison& in, const StrategyResult& 
   return nullptr;
 }
 
-bool oversubscribed(const StrategyResult& s) { return s.provenance && s.provenance->timing == Timing::kOversubscribed; }
+std::string machine_fact(const Comparison& c, const std::string& name) {
+  const auto found = std::ranges::find(c.machine, name, &MachineLine::name);
+  return found == c.machine.end() ? "" : found->value;
+}
 
-Change change_of(const StrategyResult& before, const StrategyResult& after, double limit) {
-  // The label of today, and the one before where layers were split otherwise.
-  Change change{before.label == after.label ? after.label : fmt::format("{} (was {})", after.label, before.label),
-                before.makespan_ns,
-                after.makespan_ns,
-                {},
-                false,
-                ""};
-  const auto worse = [&](std::string why) {
-    change.regression = true;
+bool measured(const StrategyResult& s) { return s.provenance && s.provenance->compute == Source::kMeasured; }
+
+// Why the times of a run say nothing: the first evidence that other programs disturbed any of its strategies.
+std::string disturbance_of(const Comparison& c, RunMode mode) {
+  for (const StrategyResult& s : c.strategies)
+    if (s.mode == mode && s.legal())
+      if (std::string why = disturbance(s); !why.empty()) return why;
+  return "";
+}
+
+std::string why_not_comparable(const Comparison& before, const Comparison& after, const StrategyResult& was,
+                               const StrategyResult& is) {
+  if (oversubscribed(was) || oversubscribed(is)) return "timing is oversubscribed";
+  for (const Comparison* c : {&before, &after})
+    if (const std::string why = disturbance_of(*c, was.mode); !why.empty())
+      return fmt::format("other programs disturbed the {} run: {}", c == &before ? "earlier" : "later", why);
+  if (!measured(was) && !measured(is)) return "";
+  for (const char* fact : {"cpu", "cores"}) {
+    const std::string a = machine_fact(before, fact), b = machine_fact(after, fact);
+    if (a != b) return fmt::format("compute was measured on different machines: {} \"{}\" and \"{}\"", fact, a, b);
+  }
+  return "";
+}
+
+Change change_of(const Comparison& first, const Comparison& last, const StrategyResult& before,
+                 const StrategyResult& after, double limit) {
+  Change change;
+  change.label = after.label;
+  change.label_before = before.label;
+  change.label_after = after.label;
+  change.before_ns = before.makespan_ns;
+  change.after_ns = after.makespan_ns;
+  const auto certain = [&](std::string why) {
+    change.regression = change.certain = true;
     change.note = std::move(why);
     return change;
   };
-  if (before.legal() && !after.legal()) return worse("no longer legal: " + after.reason());
-  if (before.verify == "passed" && after.verify == "failed") return worse("its outputs are no longer right");
+  if (before.legal() && !after.legal()) return certain("no longer legal: " + after.reason());
+  if (before.verify == "passed" && after.verify == "failed") return certain("its outputs are no longer right");
   if (!before.makespan_ns || !after.makespan_ns) return change;
-  if (oversubscribed(before) || oversubscribed(after)) {
-    change.note = "timing is oversubscribed";
+  if (std::string why = why_not_comparable(first, last, before, after); !why.empty()) {
+    change.comparable = false;
+    change.note = std::move(why);
     return change;
   }
   const std::int64_t longer_ns = *after.makespan_ns - *before.makespan_ns;
   if (*before.makespan_ns > 0)
     change.slower_by = static_cast<double>(longer_ns) / static_cast<double>(*before.makespan_ns);
-  const std::int64_t spread_ns = std::max(before.makespan_spread_ns.value_or(0), after.makespan_spread_ns.value_or(0));
-  if (change.slower_by.value_or(0) > limit) {
-    if (longer_ns > spread_ns) return worse("slower");
-    change.note = "within the spread of its repeats";
+  if (before.terms && after.terms) {
+    const TimeTerms terms = *after.terms - *before.terms;
+    change.parts_ns.emplace();
+    for (int i = 0; i < kNumTimeColumns; ++i)
+      (*change.parts_ns)[static_cast<std::size_t>(i)] = terms.of(static_cast<TimeColumn>(i));
   }
+  const std::int64_t spread_ns = std::max(before.makespan_spread_ns.value_or(0), after.makespan_spread_ns.value_or(0));
+  if (change.slower_by.value_or(0) <= limit) return change;
+  change.regression = longer_ns > spread_ns;
+  change.note = change.regression ? "slower" : "within the spread of its repeats";
+  if (const auto reason = reason_for(after, before); change.regression && reason)
+    change.why = reason_text(*reason, after, before);
+  return change;
+}
+
+Change vanished_change(const StrategyResult& s) {
+  Change change;
+  change.label = change.label_before = s.label;
+  change.before_ns = s.makespan_ns;
+  change.regression = change.certain = true;
+  change.note = "not in the later run";
   return change;
 }
 
@@ -92,21 +140,45 @@ std::string difference(const Workload& a, const Workload& b) {
 
 std::vector<Change> changes(const Comparison& before, const Comparison& after, double limit) {
   std::vector<Change> list;
-  for (const StrategyResult& s : before.strategies)
-    if (const StrategyResult* now = same_strategy(after, s)) list.push_back(change_of(s, *now, limit));
+  for (const StrategyResult& s : before.strategies) {
+    if (const StrategyResult* now = same_strategy(after, s))
+      list.push_back(change_of(before, after, s, *now, limit));
+    else if (s.legal())
+      list.push_back(vanished_change(s));
+  }
+  for (const StrategyResult& s : after.strategies) {
+    if (same_strategy(before, s)) continue;
+    Change change;
+    change.label = change.label_after = s.label;
+    change.after_ns = s.makespan_ns;
+    change.note = "not in the earlier run";
+    list.push_back(std::move(change));
+  }
   return list;
 }
 
-std::string why_nothing_compared(std::span<const Comparison> before, std::span<const Comparison> after,
-                                 std::span<const Change> changes) {
-  const auto says_something = [](const Change& c) { return c.slower_by || c.regression; };
-  if (std::ranges::any_of(changes, says_something)) return "";
+std::vector<Change> vanished(const Comparison& before) {
+  std::vector<Change> list;
+  for (const StrategyResult& s : before.strategies)
+    if (s.legal()) list.push_back(vanished_change(s));
+  return list;
+}
+
+std::string why_not_judged(std::span<const Comparison> before, std::span<const Comparison> after,
+                           std::span<const Change> changes) {
+  const bool any_common =
+      std::ranges::any_of(changes, [](const Change& c) { return !c.label_before.empty() && !c.label_after.empty(); });
+  if (!any_common) {
+    const std::string before_modes = modes_of(before), after_modes = modes_of(after);
+    if (before_modes != after_modes) return "their modes differ: " + before_modes + " and " + after_modes;
+    return "no strategy with the same parameters is in both files";
+  }
+  if (std::ranges::any_of(changes, &Change::certain)) return "";
   for (const Change& c : changes)
-    if (!c.note.empty()) return c.note;
-  if (!changes.empty()) return "no strategy has a time in both files";
-  const std::string before_modes = modes_of(before), after_modes = modes_of(after);
-  if (before_modes != after_modes) return "their modes differ: " + before_modes + " and " + after_modes;
-  return "no strategy with the same parameters is in both files";
+    if (!c.comparable) return c.note;
+  if (std::ranges::none_of(changes, [](const Change& c) { return c.slower_by.has_value(); }))
+    return "no strategy has a time in both files";
+  return "";
 }
 
 }  // namespace spscope

@@ -1,6 +1,7 @@
 // Regressions between two stored runs of the same workload.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,27 +12,39 @@
 
 namespace spscope {
 
-// A strategy that both comparisons have: same name, parameters and mode.
+// A strategy of the earlier comparison: same name, parameters and mode in the later one, if that has it.
 struct Change {
-  std::string label;
+  std::string label;                                // of the later run; of the earlier one when it has vanished
+  std::string label_before;                         // "" for a strategy that only the later run has
+  std::string label_after;                          // "" for one that has vanished
   std::optional<std::int64_t> before_ns, after_ns;  // makespan
   std::optional<double> slower_by;  // (after - before) / before; negative: faster; absent when times are not comparable
+  // After minus before of compute, late peer, wire and other, means over ranks, whose sum is after_ns - before_ns.
+  std::optional<std::array<std::int64_t, kNumTimeColumns>> parts_ns;
   bool regression = false;
-  std::string note;  // why it is a regression, or why times are not comparable; else ""
+  bool certain = false;    // a regression that does not rest on times: it vanished, is illegal or wrong
+  bool comparable = true;  // false: the times say nothing, for the reason in `note`
+  std::string why;         // reason_text of a longer time; "" without one
+  std::string note;        // why it is a regression, or why times are not comparable; else ""
 };
 
 // The first difference of two workloads: "model wan-mini and wan2.1-t2v-14b"; "" when their strategies can be compared.
 std::string difference(const Workload& a, const Workload& b);
 
-// One change for each strategy of `before` that `after` has too, in order of `before`. It is a regression when
+// One change for each strategy of `before` that can run or that `after` has too, in order of `before`, then one for
+// each that only `after` has. It is a regression when
 //   its makespan grew by more than `limit` (0.05: 5 %) and by more than the larger spread of the two, or
-//   its outputs were right and are wrong, or it was legal and is not.
-// Oversubscribed times are not compared.
+//   its outputs were right and are wrong, or it was legal and is not, or it is not there any more.
+// Times do not compare when they are oversubscribed, when other programs disturbed any of their run (trust.h), or when
+// compute was measured on different processors.
 std::vector<Change> changes(const Comparison& before, const Comparison& after, double limit);
 
-// Why none of `changes`, all those between the two files, compares times: the files have no strategy in common, or
-// their times are not comparable. "" when at least one was compared.
-std::string why_nothing_compared(std::span<const Comparison> before, std::span<const Comparison> after,
-                                 std::span<const Change> changes);
+// The strategies of a comparison that has no counterpart, all of them vanished.
+std::vector<Change> vanished(const Comparison& before);
+
+// Why `changes`, all those between the two files, must neither pass nor fail by their times: the files have no strategy
+// in common, or some times are not comparable. "" when all were compared, and when a certain regression decides.
+std::string why_not_judged(std::span<const Comparison> before, std::span<const Comparison> after,
+                           std::span<const Change> changes);
 
 }  // namespace spscope

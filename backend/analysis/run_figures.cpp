@@ -110,8 +110,72 @@ std::vector<RepeatRecord> repeats_of_all(std::span<const StoredRun> runs) {
   return sums;
 }
 
+// "5-9, 12", or how many where that would be long; "" when these are all heads.
+std::string heads_text(const std::vector<bool>& has) {
+  constexpr std::size_t kMostShown = 24;
+  std::string text;
+  std::size_t count = 0;
+  for (std::size_t h = 0; h < has.size(); ++h) {
+    if (!has[h]) continue;
+    const std::size_t first = h;
+    while (h + 1 < has.size() && has[h + 1]) ++h;
+    count += h - first + 1;
+    text += (text.empty() ? "" : ", ") + std::to_string(first) + (h > first ? "-" + std::to_string(h) : "");
+  }
+  if (count == has.size()) return "";
+  return text.size() > kMostShown ? std::to_string(count) + " heads" : text;
+}
+
+std::vector<std::string> heads_by_rank(const Plan& plan) {
+  const auto heads = static_cast<std::size_t>(plan.num_columns[static_cast<int>(Axis::kHeads)]);
+  std::vector<std::vector<bool>> has(static_cast<std::size_t>(plan.ranks), std::vector<bool>(heads));
+  for (const Op& op : plan.ops)
+    if (plan.kind_of(op) == PostKind::kAttend)
+      for (const Span& span : plan.sets->spans(op.heads))
+        for (std::int32_t h = span.begin; h < span.end; ++h)
+          has[static_cast<std::size_t>(op.rank)][static_cast<std::size_t>(h)] = true;
+  std::vector<std::string> texts;
+  for (const std::vector<bool>& of_rank : has) texts.push_back(heads_text(of_rank));
+  return texts;
+}
+
+// How many of the first runs are one schedule: the layers of a denoise step, where a schedule made their times.
+std::size_t num_scheduled_together(std::span<const StoredRun> runs) {
+  std::size_t n = 1;
+  const auto scheduled = [](const StoredRun& run) { return run.record.provenance.network == Source::kModelled; };
+  if (!scheduled(runs.front())) return n;
+  while (n < runs.size() && scheduled(runs[n]) && runs[n].record.denoise_step == runs.front().record.denoise_step) ++n;
+  return n;
+}
+
+// REQUIRES: every run has its times.
+void add_terms(StrategyResult& result, std::span<const StoredRun> runs) {
+  TimeTerms sums;
+  std::vector<RankWait> waits;
+  std::int64_t launches = 0;
+  result.heads_by_rank = runs.front().heads_by_rank;
+  for (std::size_t first = 0; first < runs.size();) {
+    std::vector<PassDetail> passes;
+    for (const StoredRun& run : runs.subspan(first, num_scheduled_together(runs.subspan(first))))
+      passes.push_back(run.detail);
+    first += passes.size();
+    const TimeDetail detail = joined_detail(passes);
+    sums += detail.rank_sums;
+    waits.insert(waits.end(), detail.waits.begin(), detail.waits.end());
+    add(result.waited_for_ns, detail.waited_for_ns);
+  }
+  for (const StoredRun& run : runs) {
+    launches += run.attention_launches;
+    if (run.heads_by_rank != result.heads_by_rank) result.heads_by_rank.assign(run.times.compute_ns.size(), "");
+  }
+  result.terms = mean_terms(sums, static_cast<int>(result.times.compute_ns.size()));
+  result.rank_waits = joined_waits(std::move(waits));
+  result.attention_launches = launches;
+}
+
 void add_times(StrategyResult& result, std::span<const StoredRun> runs) {
-  SumOfAll makespan, bound;
+  SumOfAll makespan, low, high, bound;
+  bool has_range = false;
   bool timelines = true;
   std::vector<std::int64_t> attention_ns;
   RankTimes times;
@@ -119,6 +183,11 @@ void add_times(StrategyResult& result, std::span<const StoredRun> runs) {
     const auto repeat = median_repeat(run.repeats);
     makespan.add(repeat ? std::optional(repeat->makespan_ns) : std::nullopt);
     bound.add(run.record.bound_ns);
+    // A layer that no range concerns takes its time at both ends.
+    has_range = has_range || run.record.makespan_low_ns;
+    const auto own = repeat ? std::optional(repeat->makespan_ns) : std::nullopt;
+    low.add(run.record.makespan_low_ns ? run.record.makespan_low_ns : own);
+    high.add(run.record.makespan_high_ns ? run.record.makespan_high_ns : own);
     timelines = timelines && !run.times.compute_ns.empty();
     add(attention_ns, run.attention_ns);
     add(times.compute_ns, run.times.compute_ns);
@@ -130,9 +199,14 @@ void add_times(StrategyResult& result, std::span<const StoredRun> runs) {
   result.makespan_ns = makespan.value();
   result.makespan_spread_ns = half_interquartile_range(repeats_of_all(runs));
   result.bound_ns = bound.value();
+  if (has_range) {
+    result.makespan_low_ns = low.value();
+    result.makespan_high_ns = high.value();
+  }
   if (!timelines || times.compute_ns.empty()) return;
   result.times = std::move(times);
   result.attention_ns = *std::ranges::max_element(attention_ns);
+  add_terms(result, runs);
   add_trust(result, attention_ns, runs);
 }
 
@@ -189,6 +263,13 @@ void add_verdicts(StrategyResult& result, std::span<const StoredRun> runs) {
 
 }  // namespace
 
+void add_memory_need(MemoryNeed& need, const MemoryNeed& layer) {
+  need.limit = layer.limit;
+  need.ranks.resize(std::max(need.ranks.size(), layer.ranks.size()));
+  for (std::size_t r = 0; r < layer.ranks.size(); ++r)
+    if (layer.ranks[r].total() > need.ranks[r].total()) need.ranks[r] = layer.ranks[r];
+}
+
 void set_slowest(LayerResult& layer, const std::vector<double>& tiles_by_rank) { set_slowest_by(layer, tiles_by_rank); }
 
 std::optional<int> count_replans(std::span<const LayerResult> layers) {
@@ -214,12 +295,20 @@ std::optional<std::int64_t> half_interquartile_range(std::span<const RepeatRecor
   return std::llround((quantile(makespans, 0.75) - quantile(makespans, 0.25)) / 2);
 }
 
-void add_timeline(StoredRun& run, const Plan& plan, const Timeline& timeline) {
+void add_timeline(StoredRun& run, const Plan& plan, const Timeline& timeline, const TimeModels& models) {
   if (timeline.ops.size() != plan.ops.size())
     throw Error(ErrorCode::kStoreCorrupt, "a timeline has " + std::to_string(timeline.ops.size()) +
                                               " operations and its plan " + std::to_string(plan.ops.size()));
-  run.times = rank_times(plan, timeline);
+  const bool scheduled = run.record.provenance.network == Source::kModelled;
+  const auto repeat = scheduled ? median_repeat(run.repeats) : std::nullopt;
+  run.times = rank_times(plan, timeline, repeat ? repeat->makespan_ns : timeline.makespan_ns());
   run.attention_ns = attention_times(plan, timeline);
+  run.detail =
+      pass_detail(plan, timeline, models,
+                  repeat ? PassTimes{repeat->makespan_ns, repeat->lead_ns} : PassTimes{timeline.makespan_ns(), 0});
+  run.heads_by_rank = heads_by_rank(plan);
+  run.attention_launches =
+      std::ranges::count_if(plan.ops, [&](const Op& op) { return plan.kind_of(op) == PostKind::kAttend; });
 }
 
 StrategyResult summarize(const StrategyRecord& strategy, std::span<const StoredRun> runs) {
@@ -243,6 +332,7 @@ StrategyResult summarize(const StrategyRecord& strategy, std::span<const StoredR
     moved += record.moved_fraction;
     planning_ns += record.planning_ns;
     add_usage(result, run);
+    add_memory_need(result.memory_need, run.memory);
   }
   result.tiles = tiles;
   result.tiles_redundant = redundant;

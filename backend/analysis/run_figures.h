@@ -19,6 +19,9 @@ std::optional<RepeatRecord> median_repeat(std::span<const RepeatRecord> repeats)
 // Half the distance between the quartiles, linearly interpolated, rounded to nanoseconds; absent for fewer than two.
 std::optional<std::int64_t> half_interquartile_range(std::span<const RepeatRecord> repeats);
 
+// Where a rank needs more in `layer` than in those before, that is what it needs.
+void add_memory_need(MemoryNeed& need, const MemoryNeed& layer);
+
 // Sets LayerResult::slowest_rank and slowest_excess from tiles; does nothing when there are none.
 void set_slowest(LayerResult& layer, const std::vector<double>& tiles_by_rank);
 
@@ -34,12 +37,17 @@ struct StoredRun {
   // The times of the median repeat by activity; empty when its timeline is not kept.
   RankTimes times;
   std::vector<std::int64_t> attention_ns;  // by rank
+  MemoryNeed memory;                       // no ranks when no plan is kept
+  PassDetail detail;
+  std::vector<std::string> heads_by_rank;  // as StrategyResult::heads_by_rank
+  std::int64_t attention_launches = 0;
   // Compute of its plan by the cost profile of the cluster, all ranks; absent when plan or profile is not kept.
   std::optional<double> modelled_compute_ns;
 };
 
-// Fills `times` and `attention_ns`. Throws Error (kStoreCorrupt) when the timeline is not one of this plan.
-void add_timeline(StoredRun& run, const Plan& plan, const Timeline& timeline);
+// Fills `times`, `attention_ns` and what follows them but modelled_compute_ns. Throws Error (kStoreCorrupt) when the
+// timeline is not one of this plan.
+void add_timeline(StoredRun& run, const Plan& plan, const Timeline& timeline, const TimeModels& models = {});
 
 // Sums up the runs: times, bytes and tiles are sums, ratios means over the runs that have them, memory the maximum, the
 // verdict the worst (failed, then skipped). Times that only some runs have are absent. The speed-up is not set.

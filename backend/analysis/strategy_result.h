@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "backend/analysis/rank_times.h"
+#include "backend/analysis/time_terms.h"
 #include "backend/plan/timeline.h"
+#include "backend/schedule/memory_need.h"
 #include "backend/store/records.h"
 
 namespace spscope {
@@ -32,6 +34,16 @@ struct LayerResult {
   // The rank with most compute or, without times, with most tiles; and how far that is above the mean over ranks: 0.31.
   std::optional<int> slowest_rank;
   std::optional<double> slowest_excess;
+};
+
+// Of the values of one figure in the layer passes that ran: the extremes, and the standard deviation (n - 1).
+struct OverLayers {
+  double min = 0, max = 0, stddev = 0;
+};
+// Each absent for fewer than two passes that have the figure.
+struct LayerSpread {
+  std::optional<OverLayers> makespan_ns, imbalance_ratio, barrier_imbalance_ratio, coupled_imbalance_ratio;
+  std::optional<OverLayers> speedup;  // of each pass over the same pass of the baseline
 };
 
 // A strategy as the file describes it, and its results.
@@ -57,11 +69,19 @@ struct StrategyResult : StrategyRecord {
 
   std::optional<std::int64_t> makespan_ns;  // sum over layers of the median repeat
   std::optional<std::int64_t>
-      makespan_spread_ns;                     // half the interquartile range over repeats of that sum; needs 2 repeats
-  std::optional<std::int64_t> attention_ns;   // the slowest rank's attention kernels
-  std::optional<std::int64_t> end_to_end_ns;  // scaled to all layers, denoise steps and forward passes of the model
-  std::optional<double> speedup;              // against the first legal strategy; never for oversubscribed timing
-  std::optional<std::int64_t> bound_ns;       // lower bound of every strategy on this mask and cluster
+      makespan_spread_ns;  // half the interquartile range over repeats of that sum; needs 2 repeats
+  // With every range of the cluster at its fast and at its slow end; absent where no range concerns the plans.
+  std::optional<std::int64_t> makespan_low_ns, makespan_high_ns;
+  std::optional<std::int64_t> attention_ns;  // the slowest rank's attention kernels
+  // Of a whole generation: all layers, denoise steps and forward passes of the model, and what is outside of them.
+  std::optional<std::int64_t> end_to_end_ns;
+  std::optional<std::int64_t> outside_layers_ns;  // the part of it outside; absent when the cluster does not say it
+  // Its standard error from the layers that did not run, and samples of all replicas (analysis/whole_model.h).
+  std::optional<std::int64_t> end_to_end_spread_ns;
+  std::optional<double> samples_per_hour;
+  LayerSpread over_layers;
+  std::optional<double> speedup;         // against the first legal strategy; never for oversubscribed timing
+  std::optional<std::int64_t> bound_ns;  // lower bound of every strategy on this mask and cluster
 
   std::optional<double> imbalance_ratio, barrier_imbalance_ratio, coupled_imbalance_ratio, planned_imbalance_ratio;
 
@@ -85,9 +105,18 @@ struct StrategyResult : StrategyRecord {
 
   std::optional<std::int64_t> planning_ns, parameter_bytes;
   std::vector<std::int64_t> memory_peak_bytes;  // by rank
+  MemoryNeed memory_need;  // of the cluster's ranks: of each, the layer pass that needs most; no ranks: not known
   std::string verify = "skipped", error_metric;
   std::optional<double> max_error;
   std::vector<LayerResult> by_layer;
+
+  // Of makespan_ns, means over ranks that add up to it (mean_terms); absent without timelines.
+  std::optional<TimeTerms> terms;
+  std::vector<RankWait> rank_waits;         // sums over layer passes, longest first
+  std::vector<std::int64_t> waited_for_ns;  // by rank: how long others waited for it
+  // The heads that each rank attends: "5-9, 12". Empty texts: all heads, or layer passes differ.
+  std::vector<std::string> heads_by_rank;
+  std::optional<std::int64_t> attention_launches;  // of all ranks
 };
 
 // The input of the strategies, and how much of it the file holds.
@@ -95,7 +124,7 @@ struct Workload : WorkloadRecord {
   std::optional<double> density;  // of the masks, mean over the layer passes below; absent when there is none
   // Of layers x denoise_steps, how many the file holds: fewer when the run was interrupted. Absent for a plan.
   std::optional<int> layer_passes_done;
-  std::optional<int> model_denoise_steps;  // absent when the model is not a known preset
+  std::optional<int> model_denoise_steps;  // of a generation; absent when the config does not say and no preset does
 
   int layer_passes() const { return layers * denoise_steps; }
   bool interrupted() const { return layer_passes_done && *layer_passes_done < layer_passes(); }
@@ -104,8 +133,9 @@ struct Workload : WorkloadRecord {
 // The numbers behind modelled times, in the units of data sheets; 0: unknown.
 struct ClusterFigures {
   double device_tflops = 0, attention_tflops = 0, memory_gbps = 0;
-  double link_gbps = 0, nic_gbps = 0;      // 10^9 bytes a second, one way: within a node, between nodes
-  std::string compute_from, network_from;  // "assumed", "modelled", "measured"
+  double link_gbps = 0, nic_gbps = 0;                    // 10^9 bytes a second, one way: within a node, between nodes
+  std::string compute_from, network_from, outside_from;  // "assumed", "modelled", "measured", "fitted"
+  std::string gpu, attention_kernel, implementation;     // of the profile layers; "": numbers given one by one
 };
 
 struct MachineLine {

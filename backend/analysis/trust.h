@@ -10,10 +10,6 @@
 
 namespace spscope {
 
-// Smaller differences between modelled makespans are not ranked. A convention: the median projection errors of
-// bench/RESULTS.md are 3.4 to 13.5 %.
-inline constexpr double kModelAccuracy = 0.05;
-
 // compute_scale within these limits: the compute that was measured is near enough to the cluster's.
 inline constexpr double kSlowestOwnCompute = 2, kFastestOwnCompute = 0.5;
 

@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "backend/base/json.h"
+#include "backend/cli/calibrate_fit.h"
 #include "backend/cli/command.h"
 #include "backend/execute/calibrate/calibrate.h"
 #include "backend/job/machine.h"
@@ -17,7 +18,7 @@ namespace spscope {
 namespace {
 
 struct CalibrateFlags {
-  std::string output, dtype = "fp32";
+  std::string output, dtype = "fp32", fit, cluster;
   double seconds = CalibrateOptions().seconds;
   bool force = false;
 };
@@ -186,13 +187,24 @@ Command declare_calibrate() {
        .help = "storage type of q, k, v and o",
        .target = &flags->dtype,
        .rule = OneOf{{"fp32", "bf16"}}},
+      {.names = "--fit",
+       .help =
+           "CSV with times of your own runs: fits a GPU cluster's profile to them instead of measuring this machine",
+       .target = &flags->fit},
+      {.names = "--cluster",
+       .help = "with --fit: preset or profile to start from; else what the table's gpu and interconnect name",
+       .target = &flags->cluster},
       {.names = "--seconds",
        .help = "how long measuring should take: 1 to 3600",
        .target = &flags->seconds,
        .rule = NumberBetween{1, 3600},
        .value_name = "SECONDS"},
   };
-  command.action = [flags](CommandContext& context) { return calibrate_machine(context, *flags); };
+  command.action = [flags](CommandContext& context) {
+    if (flags->fit.empty()) return calibrate_machine(context, *flags);
+    check_output(*flags);
+    return fit_to_times(context, flags->fit, flags->cluster, flags->output);
+  };
   return command;
 }
 

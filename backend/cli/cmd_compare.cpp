@@ -7,6 +7,7 @@
 #include <memory>
 #include <ostream>
 
+#include "backend/analysis/changed_settings.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help_format.h"
 #include "backend/report/headline.h"
@@ -32,15 +33,33 @@ double parse_percentage(const std::string& text) {
   return percent / 100;
 }
 
-// Every workload of the first file against the same workload of the last one.
+// Every workload of the first file against the same workload of the last one. The strategies of a workload that the
+// last file does not have have vanished, unless no workload is in both.
 std::vector<Change> changes_between(const std::vector<Comparison>& before, const std::vector<Comparison>& after,
                                     double limit) {
-  std::vector<Change> all;
+  std::vector<Change> all, lost;
+  bool any = false;
+  for (const Comparison& b : before) {
+    bool found = false;
+    for (const Comparison& a : after) {
+      if (!difference(b.workload, a.workload).empty()) continue;
+      found = any = true;
+      for (Change& change : changes(b, a, limit)) all.push_back(std::move(change));
+    }
+    if (!found)
+      for (Change& change : vanished(b)) lost.push_back(std::move(change));
+  }
+  if (any) all.insert(all.end(), lost.begin(), lost.end());
+  return all;
+}
+
+// The settings of the first workload that both files have, which differ; of the first ones when there is none.
+std::vector<ChangedSetting> settings_between(const std::vector<Comparison>& before,
+                                             const std::vector<Comparison>& after) {
   for (const Comparison& b : before)
     for (const Comparison& a : after)
-      if (difference(b.workload, a.workload).empty())
-        for (Change& change : changes(b, a, limit)) all.push_back(std::move(change));
-  return all;
+      if (difference(b.workload, a.workload).empty()) return changed_settings(b.workload, a.workload);
+  return changed_settings(before.front().workload, after.front().workload);
 }
 
 // Why no workload is in both files; "" when one is.
@@ -54,9 +73,14 @@ std::string why_different(const std::vector<Comparison>& before, const std::vect
 }
 
 std::string verdict_on(const std::vector<Change>& changes, double limit) {
-  const auto regressions = std::ranges::count_if(changes, &Change::regression);
-  if (regressions > 0) return fmt::format("{} of {} strategies became worse.", regressions, changes.size());
-  return fmt::format("No strategy became slower by more than {:g} % and the spread of its repeats.", 100 * limit);
+  const auto count = std::ranges::count_if(changes, &Change::regression);
+  if (count == 0)
+    return fmt::format("No strategy became slower by more than {:g} % and the spread of its repeats.", 100 * limit);
+  std::string names;
+  for (const Change& c : changes)
+    if (c.regression && c.label_after.empty()) names += (names.empty() ? "" : ", ") + c.label;
+  return fmt::format("{} of {} strategies became worse{}.", count, changes.size(),
+                     names.empty() ? "" : "; no longer there: " + names);
 }
 
 // The comparisons of a file. Throws Error(kStoreCorrupt) when it has none: a file recovered without its head shard
@@ -93,10 +117,14 @@ int compare(CommandContext& context, const CompareFlags& flags) {
     throw Error(ErrorCode::kUsage, different, "--fail-above compares runs of one workload");
   const std::vector<Change> changed =
       of_file.size() > 1 ? changes_between(of_file.front(), of_file.back(), limit) : std::vector<Change>();
-  const std::string why_not = judged ? why_nothing_compared(of_file.front(), of_file.back(), changed) : "";
+  const std::string why_not = judged ? why_not_judged(of_file.front(), of_file.back(), changed) : "";
   if (!why_not.empty())
-    throw Error(ErrorCode::kUsage, "nothing could be compared: " + why_not,
-                "--fail-above compares times of one mode that are not oversubscribed");
+    throw Error(
+        ErrorCode::kUsage, "the times cannot be judged: " + why_not,
+        "--fail-above compares clean times of one mode, made on one kind of machine: run again what is not, with "
+        "no more ranks than cores and nothing else running; without --fail-above the runs are shown");
+  const std::vector<ChangedSetting> settings =
+      of_file.size() > 1 ? settings_between(of_file.front(), of_file.back()) : std::vector<ChangedSetting>();
   const bool worse = judged && std::ranges::any_of(changed, &Change::regression);
 
   TerminalStyle style;
@@ -105,13 +133,15 @@ int compare(CommandContext& context, const CompareFlags& flags) {
   if (context.json) {
     std::vector<Comparison> all;
     for (const auto& comparisons : of_file) all.insert(all.end(), comparisons.begin(), comparisons.end());
-    context.out << render_json(all, of_file.size() > 1 ? &changed : nullptr);
+    context.out << render_json(all, of_file.size() > 1 ? &changed : nullptr, of_file.size() > 1 ? &settings : nullptr);
     return worse ? kExitRegression : exit_code_of(of_file);
   }
   for (std::size_t i = 0; i < of_file.size(); ++i) {
     if (of_file.size() > 1) context.out << fmt::format("{}{}\n", i > 0 ? "\n" : "", flags.files[i]);
     for (const Comparison& comparison : of_file[i]) context.out << render_terminal(comparison, style);
   }
+  if (of_file.size() > 1)
+    context.out << '\n' << render_terminal(settings_section(flags.files.front(), flags.files.back(), settings), style);
   if (!changed.empty()) {
     Section section = changes_section(flags.files.front(), flags.files.back(), changed);
     if (judged) section.blocks.push_back(Paragraph{verdict_on(changed, limit), Tone::kConclusion});
@@ -129,7 +159,8 @@ Command declare_compare() {
   command.flags = {
       {.names = "files", .help = "stored runs", .target = &flags->files, .required = true},
       {.names = "--fail-above",
-       .help = "exit with 3 when a strategy of the last file is slower than in the first by more than this: 5%",
+       .help =
+           "exit with 3 when a strategy of the last file is slower than in the first by more than this (5%), or gone",
        .target = &flags->fail_above},
   };
   command.action = [flags](CommandContext& context) { return compare(context, *flags); };

@@ -13,6 +13,7 @@
 #include "backend/config/cluster.h"
 #include "backend/config/config_fields.h"
 #include "backend/config/model.h"
+#include "backend/config/profile_layers.h"
 #include "backend/exchange/export.h"
 #include "backend/mask/mask_import.h"
 #include "backend/mask/pattern.h"
@@ -99,10 +100,49 @@ Json list_clusters() {
         {"name", name}, {"note", preset->note}, {"gpus_per_node", preset->gpus_per_node}, {"sources", preset->sources}};
     ClusterPreset copy = *preset;
     for (const ClusterFieldRow& field : cluster_fields()) row[std::string(field.name)] = field.ref(copy);
+    row["origins"] = Json::object();
+    for (const auto& [number, origin] : preset->origins) row["origins"][number] = number_origin_name(origin);
+    row["ranges"] = Json::object();
+    for (const auto& [number, range] : preset->ranges)
+      row["ranges"][number] = {{"low", range.low}, {"high", range.high}};
     row["summary"] =
         fmt::format("{:g} GB/s a link, {}", preset->network.link_gbps,
                     preset->network.nic_gbps > 0 ? fmt::format("{:g} GB/s a node", preset->network.nic_gbps)
                                                  : std::string("one node only"));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json number_json(const SourcedNumber& number) {
+  return {{"value", number.value}, {"from", number_origin_name(number.from)}, {"source", number.source}};
+}
+
+Json list_gpus() {
+  Json rows = Json::array();
+  for (GpuProfile gpu : gpu_profiles()) {
+    std::string kernels;
+    for (const AttentionKernelProfile& kernel : gpu.kernels)
+      kernels += fmt::format("{}{}", kernels.empty() ? "" : ", ", kernel.name);
+    Json row = {
+        {"name", gpu.name},
+        {"summary", fmt::format("{:g} TFLOP/s, {:g} GB/s, {:.0f} GiB; {}, on sparse masks {}; attention kernels {}",
+                                gpu.dense_bf16_tflops.value, gpu.memory_gbps.value, gpu.memory_gib.value,
+                                gpu.dense_kernel, gpu.sparse_kernel, kernels)},
+        {"note", gpu.note},
+        {"dense_kernel", gpu.dense_kernel},
+        {"sparse_kernel", gpu.sparse_kernel}};
+    for (const auto& [name, number] : numbers_of(gpu)) row[name] = number_json(*number);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json list_implementations() {
+  Json rows = Json::array();
+  for (ImplementationProfile implementation : implementation_profiles()) {
+    Json row = {{"name", implementation.name}, {"summary", implementation.note}};
+    for (const auto& [name, number] : numbers_of(implementation)) row[name] = number_json(*number);
     rows.push_back(std::move(row));
   }
   return rows;
@@ -167,7 +207,8 @@ struct NamedList {
   Json (*rows)();
 };
 constexpr NamedList kListings[] = {
-    {"strategies", list_strategies}, {"patterns", list_patterns}, {"models", list_models}, {"clusters", list_clusters},
+    {"strategies", list_strategies}, {"patterns", list_patterns}, {"models", list_models},
+    {"clusters", list_clusters},     {"gpus", list_gpus},         {"implementations", list_implementations},
     {"formats", list_formats},       {"commands", list_commands}, {"keys", list_keys}};
 
 std::string choices_text(const Json& choices) {

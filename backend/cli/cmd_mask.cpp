@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <ostream>
 
 #include "backend/base/json.h"
@@ -22,7 +23,7 @@ constexpr int kAssumedBlock = 64;
 constexpr int kMaxPlace = 9999;  // denoise steps and layers, as in a config
 
 struct MaskFlags {
-  std::string input, output, array, starts;
+  std::string input, output, array, as = "bits", counts = "valid_block_num", delta = "auto";
   int step = 0, layer = 0;
   int block = 0;  // 0: not given
   std::int64_t tokens = 0;
@@ -43,7 +44,10 @@ std::vector<std::int32_t> uniform_cuts(std::int64_t tokens, int block) {
 int block_or_assumed(const MaskFlags& flags) { return flags.block > 0 ? flags.block : kAssumedBlock; }
 
 BlockMask read_mask(CommandContext& context, const MaskFlags& flags) {
-  const MaskFile file(flags.input, flags.array, MaskUser::kFlags, context.max_memory_bytes);
+  std::optional<bool> delta;
+  if (flags.delta != "auto") delta = flags.delta == "yes";
+  const MaskFile file(
+      flags.input, {flags.array, flags.as == "lut", flags.counts, delta, MaskUser::kFlags, context.max_memory_bytes});
   const std::vector<std::int32_t>& cuts = file.block_starts();
   if (flags.tokens != 0) file.require_tokens(flags.tokens);
   if (!cuts.empty() && flags.block == 0) return file.mask(flags.step, flags.layer);
@@ -64,12 +68,19 @@ std::string block_text(const BlockMask& mask) {
   return first.size() == last.size() ? text : fmt::format("{}, the last of {}", text, last.size());
 }
 
-// One character a head, from empty to full.
+// One character a head, from empty to full; of more heads than a line has room for, the mean of neighbours.
 std::string density_bar(const std::vector<double>& densities) {
   static constexpr const char* levels[] = {"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr std::size_t kMostCharacters = 96;
+  const std::size_t heads = densities.size(), length = std::min(heads, kMostCharacters);
   std::string bar;
-  for (double d : densities) bar += levels[std::clamp(static_cast<int>(d * 8.999), 0, 8)];
-  return bar;
+  for (std::size_t i = 0; i < length; ++i) {
+    const std::size_t begin = heads * i / length, end = heads * (i + 1) / length;
+    double sum = 0;
+    for (std::size_t head = begin; head < end; ++head) sum += densities[head];
+    bar += levels[std::clamp(static_cast<int>(sum / static_cast<double>(end - begin) * 8.999), 0, 8)];
+  }
+  return heads == length ? bar : fmt::format("{}  ({} heads a character)", bar, (heads + length - 1) / length);
 }
 
 Json info_json(const BlockMask& mask, const MaskStatistics& s) {
@@ -244,8 +255,25 @@ std::vector<Flag> place_flags(MaskFlags& flags, std::string_view meaning) {
 
 std::vector<Flag> input_flags(MaskFlags& flags) {
   return {
-      {.names = "file", .help = ".npy, .npz or .safetensors with 0 and 1", .target = &flags.input, .required = true},
+      {.names = "file",
+       .help = ".npy, .npz or .safetensors with 0 and 1, or with lists of key blocks",
+       .target = &flags.input,
+       .required = true},
       {.names = "--array", .help = "name of the array, where the file has several", .target = &flags.array},
+      {.names = "--as",
+       .help = "what the array holds: 0 and 1, or a look-up table: lists of key blocks",
+       .target = &flags.as,
+       .rule = OneOf{{"bits", "lut"}}},
+      {.names = "--counts",
+       .help = "of a look-up table: the array of the lengths of its lists",
+       .target = &flags.counts,
+       .default_text = flags.counts},
+      {.names = "--delta",
+       .help =
+           "of a look-up table: yes, each entry is the distance from the one before it; no, it is a key block; auto, "
+           "whichever is possible, and refused when both are",
+       .target = &flags.delta,
+       .rule = OneOf{{"auto", "yes", "no"}}},
       {.names = "--tokens",
        .help = "tokens of the sequence, where the last block is not whole",
        .target = &flags.tokens},
@@ -301,7 +329,9 @@ Command declare_import() {
   return {
       .name = "import",
       .summary = "read a mask of another program and write it as .npy",
-      .text = "  spscope mask import sparge.npz --array mask --step 10 --layer 3 --tokens 75600 -o masks/sparge.npy",
+      .text =
+          "  spscope mask import sparge.npz --array mask --step 10 --layer 3 --tokens 75600 -o masks/sparge.npy\n"
+          "  spscope mask import sparge.npz --as lut --tokens 75600 -o masks/sparge.npy",
       .flags = joined({input_flags(*flags), place_flags(*flags, "to take"), output_flags(*flags, true)}),
       .action = [flags](CommandContext& context) { return import_mask(context, *flags); },
   };

@@ -13,9 +13,12 @@
 #include "backend/cli/job_flags.h"
 #include "backend/cli/print_plan.h"
 #include "backend/cli/progress_printer.h"
+#include "backend/cli/shell_word.h"
 #include "backend/exchange/plan_json.h"
+#include "backend/job/fitting_plan.h"
 #include "backend/job/job_layers.h"
 #include "backend/job/machine.h"
+#include "backend/job/pick_settings.h"
 #include "backend/job/progress_count.h"
 #include "backend/job/result_of_plans.h"
 #include "backend/report/render.h"
@@ -29,10 +32,10 @@ struct PlanFlags {
 };
 
 // The plan of a layer; nothing for a strategy that is illegal or whose plan is refused. A refusal is printed.
-std::optional<PlannedLayer> planned_or_refused(CommandContext& context, const ChosenStrategy& chosen,
+std::optional<PlannedLayer> planned_or_refused(CommandContext& context, const Job& job, const ChosenStrategy& chosen,
                                                const LayerOfJob& where, const LayerDecision& decision) {
   if (!chosen.strategy->legal(where.request, chosen.parameters).empty()) return std::nullopt;
-  Result<PlannedLayer> planned = try_plan_layer(chosen, where.request, decision);
+  Result<PlannedLayer> planned = try_plan_fitting(job, chosen, where.request, decision);
   if (planned) return std::move(*planned);
   context.err << render(planned.error());
   return std::nullopt;
@@ -42,7 +45,7 @@ std::optional<PlannedLayer> planned_or_refused(CommandContext& context, const Ch
 void print_plans(CommandContext& context, const PlanFlags& flags, const Job& job, const LayerOfJob& where) {
   for (std::size_t i = 0; i < job.strategies.size(); ++i) {
     const ChosenStrategy& chosen = job.strategies[i];
-    const std::optional<PlannedLayer> planned = planned_or_refused(context, chosen, where, where.decisions[i]);
+    const std::optional<PlannedLayer> planned = planned_or_refused(context, job, chosen, where, where.decisions[i]);
     if (!planned) continue;
     if (flags.dot) {
       print_dot(context.out, planned->plan);
@@ -56,12 +59,12 @@ void print_plans(CommandContext& context, const PlanFlags& flags, const Job& job
 
 // The same as JSON, with the schedule on the cluster.
 void print_plans_as_json(CommandContext& context, const Job& job, const LayerOfJob& where) {
-  const Network network =
-      Network::from_profile(job.cluster.preset.network, where.request.ranks, job.cluster.gpus_per_node);
+  const Network network = Network::of_cluster(job.cluster.preset, where.request.ranks, job.cluster.gpus_per_node,
+                                              where.request.ranks_in_use);
   PlanJson json(context.out, kVersion, where.request, job.cluster.preset, network, where.layer, where.denoise_step);
   for (std::size_t i = 0; i < job.strategies.size(); ++i) {
     const ChosenStrategy& chosen = job.strategies[i];
-    const std::optional<PlannedLayer> planned = planned_or_refused(context, chosen, where, where.decisions[i]);
+    const std::optional<PlannedLayer> planned = planned_or_refused(context, job, chosen, where, where.decisions[i]);
     if (!planned) continue;
     const StrategyResult described = describe_strategy(job, chosen, where.request, where.decisions[i].decision);
     json.add(chosen.id, described.label, planned->plan);
@@ -83,7 +86,7 @@ void plan_layer_of_job(const Job& job, const LayerOfJob& where, ProgressCount& p
       layer.layer = where.layer;
       layer.denoise_step = where.denoise_step;
       layer.density = where.request.executed_mask().mask().density();
-      if (const Result<PlannedLayer> planned = try_plan_layer(chosen, where.request, decision))
+      if (const Result<PlannedLayer> planned = try_plan_fitting(job, chosen, where.request, decision))
         add_layer(results[i], chosen, *planned, layer);
       else
         refuse(results[i], refusal(chosen, planned.error()));
@@ -116,14 +119,6 @@ Comparison plan_all(const Job& job, const MaskSource& masks, ProgressPrinter& pr
   return comparison;
 }
 
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
-
 // The command that simulates the times of the same plans.
 std::string simulate_command(const JobFlags& flags) {
   std::string command = "spscope run";
@@ -135,9 +130,10 @@ std::string simulate_command(const JobFlags& flags) {
 }
 
 int run_plan(CommandContext& context, const PlanFlags& flags) {
-  const Job job = load_job(flags.job, context.max_memory_bytes);
-  const ActivationSource activations(job);
-  const MaskSource masks(job, activations);
+  const Job asked = load_job(flags.job, context.max_memory_bytes);
+  const ActivationSource activations(asked);
+  MaskSource masks(asked, activations);
+  const Job job = with_picked_settings(asked, masks);
   if (flags.ops || flags.dot) {
     for_each_layer(job, masks, [&](const LayerOfJob& where) {
       if (context.json && flags.ops)
@@ -156,9 +152,8 @@ int run_plan(CommandContext& context, const PlanFlags& flags) {
   style.width = text_width();
   context.out << (context.json ? render_json({&comparison, 1}) : render_terminal(comparison, style));
   if (!context.json && std::ranges::any_of(comparison.strategies, &StrategyResult::legal))
-    context.out << fmt::format(
-        "Plans are ranked by balance and bytes, which is not by time. Times by the model:\n  {}\n",
-        simulate_command(flags.job));
+    context.out << fmt::format("Balance and bytes do not say which is fastest. Times by the cost model:\n  {}\n",
+                               simulate_command(flags.job));
   return std::ranges::any_of(comparison.strategies, &StrategyResult::failed) ? kExitFailed : kExitDone;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <ostream>
 
@@ -9,12 +10,13 @@
 #include "backend/cli/command.h"
 #include "backend/cli/replaceable.h"
 #include "backend/report/render.h"
+#include "backend/report/svg.h"
 
 namespace spscope {
 namespace {
 
 struct ReportFlags {
-  std::string file, output, format;
+  std::string file, output, format, figures;
   bool force = false;
 };
 
@@ -43,10 +45,37 @@ std::string format_of(const CommandContext& context, const ReportFlags& flags) {
               "add --format html, markdown or json, or end the name in .html, .md or .json");
 }
 
+// Each chart of the report as a file of its own.
+void write_figures(CommandContext& context, const Report& report, const std::string& folder, bool force) {
+  std::map<std::string, std::string> files;
+  for (const Part& part : report.parts)
+    for (const Section& section : part.sections)
+      for (const Block& block : section.blocks) {
+        const auto* chart = std::get_if<StackedBars>(&block);
+        if (chart == nullptr) continue;
+        std::string name = svg_file_name(section.id + " " + chart->caption);
+        for (int i = 2; files.contains(name); ++i)
+          name = svg_file_name(fmt::format("{} {} {}", section.id, chart->caption, i));
+        files[name] = svg_of(*chart);
+      }
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  const auto path_of = [&](const std::string& name) { return (std::filesystem::path(folder) / name).string(); };
+  for (const auto& [name, svg] : files) require_replaceable(path_of(name), force);
+  for (const auto& [name, svg] : files) write_whole_file(path_of(name), svg);
+  context.err << fmt::format("wrote {} figures into {}\n", files.size(), folder);
+}
+
 int report(CommandContext& context, const ReportFlags& flags) {
+  const bool only_figures = !flags.figures.empty() && flags.output.empty() && flags.format.empty() && !context.json;
+  if (only_figures) {
+    write_figures(context, make_report(compare_store(StoreReader(flags.file))), flags.figures, flags.force);
+    return kExitDone;
+  }
   const std::string format = format_of(context, flags);
   if (!flags.output.empty()) require_replaceable(flags.output, flags.force);
   const std::vector<Comparison> comparisons = compare_store(StoreReader(flags.file));
+  if (!flags.figures.empty()) write_figures(context, make_report(comparisons), flags.figures, flags.force);
   const std::string text = format == "json"       ? render_json(comparisons)
                            : format == "markdown" ? render_markdown(make_report(comparisons))
                                                   : render_html(make_report(comparisons));
@@ -71,7 +100,8 @@ Command declare_report() {
        .help = "form of the report; else by the name of the output file",
        .target = &flags->format,
        .rule = OneOf{{"html", "markdown", "json"}}},
-      {.names = "--force", .help = "replace the output file; never a stored run", .target = &flags->force},
+      {.names = "--figures", .help = "write each chart as an SVG file into this folder", .target = &flags->figures},
+      {.names = "--force", .help = "replace output files; never a stored run", .target = &flags->force},
   };
   command.action = [flags](CommandContext& context) { return report(context, *flags); };
   return command;

@@ -12,12 +12,15 @@
 #include "backend/job/run_size.h"
 #include "backend/launch/launch.h"
 #include "backend/launch/stop_signals.h"
+#include "backend/study/quiet_run.h"
+#include "backend/study/what_if.h"
 
 namespace spscope {
 namespace {
 
 struct RunFlags {
   JobFlags job;
+  std::string what_if;
   std::string output, dump, progress, launcher;  // launcher "": by run.backend and by how this process was started
   bool force = false, headless = false;
   std::string acknowledge;  // see RunShardsOptions
@@ -94,6 +97,12 @@ int run_with(CommandContext& context, const RunFlags& flags, RunPrinter& printer
 
   // Who executes the ranks, and whether this machine can.
   const RunPart part = part_of_this_process(flags, job);
+  std::optional<WhatIf> what_if;
+  std::optional<Job> other;
+  if (!flags.what_if.empty()) {
+    what_if = parse_what_if(flags.what_if);
+    other = supposed(job, *what_if);
+  }
   const bool processes = part == RunPart::kLaunchRanks || part == RunPart::kRank;
   require_room_for_ranks(job, processes);
   job.config.run.backend = backend_of_run(flags, job, processes);
@@ -106,16 +115,19 @@ int run_with(CommandContext& context, const RunFlags& flags, RunPrinter& printer
   const RunSetup setup{job, wanted, flags.force, flags.dump, flags.acknowledge, std::string(kVersion)};
   // A rank takes the remaining steps together with the others (launch/rank_main.cpp).
   if (part == RunPart::kRank) return rank_main(setup, flags.collection, printer);
+  require_mode_for_long_compute(job);
 
   // From here on a signal stops the run, and what is complete by then is kept.
   const std::atomic<bool>& stop = watch_stop_signals(flags.progress_kind() != "json");
   if (const std::string unused = unused_launcher(flags, job); !unused.empty()) printer.warn(unused);
 
   // Locks OUT and creates the collection, whose shards survive a crash of this process.
-  RunOutput output(wanted, {flags.force, job.config.run.scratch, job.cluster.plan_ranks(),
-                            [&](const std::string& text) { printer.note(text); }});
+  RunOutput output(wanted,
+                   {flags.force, job.config.run.scratch, job.run_ranks(),
+                    [&](const std::string& text) { printer.note(text); }, job.config.run.mode == RunMode::kExecute});
   const ProgressPage page(output.note().progress_page());
-  return publish_end(page, printer, [&] {
+  if (what_if) printer.hold_result();
+  const int code = publish_end(page, printer, [&] {
     // Every strategy in every layer of every denoise step: masks, plan, times, into the shards.
     const std::string note = collecting_path(output.note().out);
     const RunEnd end = part == RunPart::kLaunchRanks
@@ -126,6 +138,9 @@ int run_with(CommandContext& context, const RunFlags& flags, RunPrinter& printer
     // The shards become OUT, and what OUT holds is printed.
     return merge_and_report(output, setup, end, page, printer);
   });
+  if (what_if && code == kExitDone)
+    printer.show_beside(comparison_of(*other, {std::string(kVersion), stop, {}, {}}), *what_if);
+  return code;
 }
 
 int run(CommandContext& context, const RunFlags& flags) {
@@ -153,6 +168,9 @@ Command declare_run() {
   const std::vector<Flag> own = {
       {.names = "-o,--output", .help = "keep the run in this file", .target = &flags->output},
       {.names = "--force", .help = "replace the output file when it is a stored run", .target = &flags->force},
+      {.names = "--what-if",
+       .help = "NAME=NUMBER,...: the same on other hardware or at another density, beside it; simulate only",
+       .target = &flags->what_if},
       {.names = "--launcher",
        .help = "what ranks are: threads of this process, or processes of MPI",
        .target = &flags->launcher,

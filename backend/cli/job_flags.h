@@ -12,7 +12,7 @@ inline std::vector<Flag> job_flags(JobFlags& flags) {
   return {
       {.names = "config", .help = "TOML file; without one, a small built-in run", .target = &flags.config},
       {.names = "-s,--strategy",
-       .help = "NAME or NAME:key=value,... in place of run.strategies; may repeat",
+       .help = "all, NAME or NAME:key=value,... in place of run.strategies; may repeat",
        .target = &flags.strategies},
       {.names = "--set", .help = "section.key=value, over the file's; may repeat", .target = &flags.settings},
   };

@@ -28,9 +28,10 @@ int RunPrinter::show_result(const std::string& path, const std::string& wanted) 
   TerminalStyle style;
   style.color = context_.color;
   style.width = text_width();
-  if (context_.json)
+  if (holds_result_) held_ = comparisons;
+  if (context_.json && !holds_result_)
     context_.out << render_json(comparisons);
-  else
+  else if (!context_.json)
     for (const Comparison& c : comparisons) context_.out << render_terminal(c, style);
   has_table_ = !context_.json;
   if (!json_ && !context_.json && wanted.empty())
@@ -38,6 +39,21 @@ int RunPrinter::show_result(const std::string& path, const std::string& wanted) 
   if (!json_ && !wanted.empty())
     context_.err << fmt::format("kept in {}\n", wanted);  // else the path is in the last JSON line
   return exit_code_of(comparisons.front());
+}
+
+void RunPrinter::show_beside(const Comparison& then, const WhatIf& what_if) {
+  if (held_.empty()) return;
+  if (context_.json) {
+    std::vector<Comparison> both = {held_.front(), then};
+    both.back().file = "what if " + what_if.text;
+    context_.out << render_json(both);
+    return;
+  }
+  TerminalStyle style;
+  style.color = context_.color;
+  style.width = text_width();
+  const Section section = what_if_section(held_.front(), then, what_if);
+  context_.out << '\n' << section.title << '\n' << render_terminal(section, style);
 }
 
 void RunPrinter::interrupted(const std::string& text) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "backend/cli/progress_printer.h"
 #include "backend/job/run_listener.h"
+#include "backend/study/what_if.h"
 
 namespace spscope {
 
@@ -17,6 +19,9 @@ class RunPrinter final : public RunListener {
   bool draws() const { return printer_.draws(); }
   // For a rank that a launcher started: the launcher reports the end of the run.
   void leave_the_end() { printer_.leave_the_end(); }
+  // --what-if: the result is followed by another one; of JSON, both are printed together.
+  void hold_result() { holds_result_ = true; }
+  void show_beside(const Comparison& then, const WhatIf& what_if);
   // With form json: prints the last object of the run. Returns its exit code.
   int end(const Result<int>& code) { return printer_.end(code); }
 
@@ -35,6 +40,8 @@ class RunPrinter final : public RunListener {
   CommandContext& context_;
   const bool json_;  // progress
   ProgressPrinter printer_;
+  bool holds_result_ = false;
+  std::vector<Comparison> held_;
   bool has_table_ = false;  // printed; its headline states that the run was interrupted
 };
 

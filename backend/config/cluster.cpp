@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "backend/base/nearest_name.h"
+#include "backend/config/model.h"
+#include "backend/config/profile_layers.h"
 
 namespace spscope {
 namespace {
@@ -95,7 +98,8 @@ void fill_counts(const ClusterConfig& config, int nodes_of_name, Cluster& cluste
              "leave one of ranks, nodes and gpus_per_node out and it follows from the others");
 }
 
-// Presets of several nodes that these counts fit, each by the name with its number of nodes.
+// Presets of several nodes that these counts fit, each by the name with its number of nodes; those with the GPU of the
+// config's preset where there are some.
 std::vector<std::string> presets_of(const RunConfig& config, int nodes) {
   std::vector<std::string> fitting;
   for (const std::string_view name : cluster_preset_names()) {
@@ -109,7 +113,11 @@ std::vector<std::string> presets_of(const RunConfig& config, int nodes) {
     resolve_cluster(other, problems);
     if (problems.empty()) fitting.push_back(other.cluster.preset);
   }
-  return fitting;
+  const std::string gpu = "-" + config.cluster.preset.substr(0, config.cluster.preset.rfind('x')) + "-";
+  std::vector<std::string> alike;
+  for (const std::string& name : fitting)
+    if (name.find(gpu) != std::string::npos) alike.push_back(name);
+  return alike.empty() ? fitting : alike;
 }
 
 std::string several_nodes_hint(const RunConfig& config, int nodes) {
@@ -138,14 +146,63 @@ void check_counts(const RunConfig& config, const Cluster& cluster, std::vector<P
     return conflict(problems, "cluster.dp",
                     fmt::format("{} ranks do not split into {} replicas", cluster.ranks, cluster.dp),
                     "dp must divide ranks");
-  const int plan = cluster.plan_ranks();
-  if (plan % cluster.gpus_per_node != 0 && cluster.gpus_per_node % plan != 0)
+  const int replica = cluster.replica_ranks();
+  if (replica % cluster.guidance != 0)
+    return conflict(
+        problems, "cluster.guidance",
+        fmt::format("the {} ranks of a replica do not split into {} guidance passes", replica, cluster.guidance),
+        "guidance must divide ranks / dp");
+  if (!aligned_with_nodes(replica, cluster.gpus_per_node))
     conflict(problems, "cluster.dp",
-             fmt::format("replicas of {} ranks do not align with nodes of {}", plan, cluster.gpus_per_node),
+             fmt::format("replicas of {} ranks do not align with nodes of {}", replica, cluster.gpus_per_node),
              "choose dp so that a replica fills whole nodes, or a node holds whole replicas");
+  else if (!aligned_with_nodes(cluster.plan_ranks(), cluster.gpus_per_node))
+    conflict(problems, "cluster.guidance",
+             fmt::format("guidance passes of {} ranks do not align with nodes of {}", cluster.plan_ranks(),
+                         cluster.gpus_per_node),
+             "choose ranks so that a pass fills whole nodes, or a node holds whole passes");
+}
+
+// Whether the masks of the config leave pairs out; a file of masks is taken to.
+bool has_sparse_masks(const RunConfig& config) {
+  const auto is_dense = [](const std::string& pattern) { return pattern.empty() || pattern == "dense"; };
+  if (!config.mask.file.empty()) return true;
+  return config.mask.density < 1 && !(is_dense(config.mask.pattern) && is_dense(config.mask.temporal_pattern));
+}
+
+// Chooses the kernel and the implementation of a layered preset; of any other they were chosen when it was made.
+void choose_profiles(const RunConfig& config, int ranks, ClusterPreset& preset, std::vector<Problem>& problems) {
+  const RunSection& run = config.run;
+  if (!preset.layered) {
+    const auto refuse = [&](const char* key, const std::string& wanted, const std::string& has) {
+      if (wanted.empty() || wanted == has) return;
+      conflict(problems, key,
+               fmt::format("the file of {} gives the cost of {} in its [cost], not of \"{}\"", preset.name,
+                           has.empty() ? "one device" : "\"" + has + "\"", wanted),
+               "leave the key out, or write gpu = \"h100\" (spscope list gpus) in the file in place of [cost]");
+    };
+    refuse("run.attention_kernel", run.attention_kernel, preset.attention_kernel);
+    refuse("run.implementation", run.implementation, preset.implementation);
+    return;
+  }
+  std::vector<Problem> known_elsewhere;
+  resolve_profiles(preset,
+                   {.attention_kernel = run.attention_kernel,
+                    .implementation = run.implementation.empty() ? preset.implementation : run.implementation,
+                    .sparse = has_sparse_masks(config),
+                    .dtype = run.dtype,
+                    .model = resolve_model(config.model, known_elsewhere),
+                    .gpus = ranks},
+                   problems);
+  preset.layered = false;
+  preset.own_device.clear();
 }
 
 }  // namespace
+
+bool aligned_with_nodes(int group_ranks, int gpus_per_node) {
+  return group_ranks % gpus_per_node == 0 || gpus_per_node % group_ranks == 0;
+}
 
 Cluster resolve_cluster(const RunConfig& config, std::vector<Problem>& problems) {
   const std::size_t known = problems.size();
@@ -154,8 +211,10 @@ Cluster resolve_cluster(const RunConfig& config, std::vector<Problem>& problems)
   if (problems.size() != known) return cluster;
   const int nodes_of_name = config.cluster.profile.empty() ? nodes_in_name(config.cluster.preset, cluster.preset) : 0;
   cluster.dp = config.cluster.dp;
+  cluster.guidance = config.cluster.guidance;
   fill_counts(config.cluster, nodes_of_name, cluster, problems);
   if (problems.size() == known) check_counts(config, cluster, problems);
+  choose_profiles(config, std::max(1, cluster.ranks / std::max(1, cluster.dp)), cluster.preset, problems);
   return cluster;
 }
 

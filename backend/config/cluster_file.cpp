@@ -2,13 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "backend/base/check.h"
 #include "backend/base/nearest_name.h"
 #include "backend/base/whole_file.h"
 #include "backend/config/cluster.h"
-#include "backend/config/embedded_clusters.h"
+#include "backend/config/embedded_texts.h"
+#include "backend/config/profile_layers.h"
 #include "backend/config/text_file.h"
 #include "backend/config/toml_text.h"
 
@@ -27,7 +29,12 @@ constexpr ClusterFieldRow kFields[] = {
 constexpr std::size_t kMaxHints = 100;
 constexpr std::size_t kLongestKey = 80;
 
-constexpr std::string_view kProvenances[] = {"assumed", "modelled", "measured"};
+constexpr std::string_view kProvenances[] = {"assumed", "modelled", "measured", "fitted"};
+constexpr std::string_view kOrigins[] = {"assumed", "fitted", "measured"};
+// Without all of these a section of network.* says nothing.
+constexpr std::string_view kCurveKeys[] = {"floor_ns", "t0_ns", "gbps"};
+
+constexpr const char* kWriteProvenance = "write provenance = \"assumed\", \"modelled\", \"measured\" or \"fitted\"";
 
 // Fills a preset from entries, one at a time, and collects what is wrong with them.
 class ClusterReader {
@@ -39,11 +46,20 @@ class ClusterReader {
     if (name == "note") return text(entry, preset_.note);
     if (name == "gpus_per_node") return count(entry, preset_.gpus_per_node);
     if (name == "scalable") return flag(entry, preset_.scalable);
-    if (name == "network.provenance") return provenance(entry, preset_.network.provenance);
-    if (name == "cost.provenance") return provenance(entry, preset_.cost.provenance);
+    if (name == "gpu") return text(entry, preset_.gpu);
+    if (name == "attention_kernel") return text(entry, preset_.attention_kernel);
+    if (name == "implementation") return text(entry, preset_.implementation);
+    if (name == "outside.provenance") return choice(entry, kProvenances, "provenance", preset_.outside.provenance);
+    if (name == "network.provenance") return choice(entry, kProvenances, "provenance", preset_.network.provenance);
+    if (name == "cost.provenance") return choice(entry, kProvenances, "provenance", preset_.cost.provenance);
     for (const ClusterFieldRow& row : kFields) {
-      if (name == std::string(row.name) + ".value") return number(entry, row);
+      if (name == std::string(row.name) + ".value") return number(entry, row, row.ref(preset_));
       if (name == std::string(row.name) + ".source") return text(entry, preset_.sources[std::string(row.name)]);
+      if (name == std::string(row.name) + ".from")
+        return choice(entry, kOrigins, "origin", preset_.origins[std::string(row.name)]);
+      if (name == std::string(row.name) + ".low") return number(entry, row, preset_.ranges[std::string(row.name)].low);
+      if (name == std::string(row.name) + ".high")
+        return number(entry, row, preset_.ranges[std::string(row.name)].high);
       if (name == row.name)
         return report(ErrorCode::kConfigType, entry,
                       fmt::format("expected a value and its source, got {}", kind_of(entry.value)),
@@ -58,19 +74,26 @@ class ClusterReader {
 
   Result<ClusterPreset> finish(std::string_view file) {
     need("name", "write name = \"my-cluster\"", file);
-    for (const std::string_view required : {"network.provenance", "cost.provenance"})
-      need(required, fmt::format("write provenance = \"assumed\", \"modelled\" or \"measured\""), file);
+    preset_.layered = !preset_.gpu.empty() && !begun_section("cost");
+    need("network.provenance", kWriteProvenance, file);
+    if (!preset_.layered) need("cost.provenance", kWriteProvenance, file);
     for (const ClusterFieldRow& row : kFields) {
-      const bool given = seen_.contains(std::string(row.name) + ".value");
+      const std::string name(row.name);
+      const bool given = seen_.contains(name + ".value");
       const std::string form = fmt::format("write {} = {{ value = ..., source = \"where it is from\" }} in [{}]: {}",
                                            row.key, row.section, row.help);
-      const bool begun = seen_.contains(std::string(row.name) + ".source");
+      const bool begun = std::ranges::any_of(std::array{".source", ".from", ".low", ".high"},
+                                             [&](const char* part) { return seen_.contains(name + part); });
       if (begun && !given)
-        need(std::string(row.name) + ".value", form, file);
-      else if (row.required && !given)
-        need(std::string(row.name), form, file);
-      if (given) need(std::string(row.name) + ".source", form, file);
+        need(name + ".value", form, file);
+      else if (row.required && !given && !(preset_.layered && row.section == "cost"))
+        need(name, row.section == "cost" ? form + "; or name the GPU in place of [cost], gpu = \"h100\"" : form, file);
+      if (given) need(name + ".source", form, file);
+      if (given) check_range(row, file);
+      if (given && row.section.starts_with("network.")) need_curve(row, file);
+      if (given && preset_.layered && row.section == "device") preset_.own_device.insert(name);
     }
+    if (preset_.layered) take_layers(file);
     if (!problems_.empty()) return Error(std::move(problems_));
     return std::move(preset_);
   }
@@ -80,6 +103,26 @@ class ClusterReader {
   static const T* get(const TomlEntry& entry) {
     const auto* scalar = std::get_if<ParameterValue>(&entry.value);
     return scalar != nullptr ? std::get_if<T>(scalar) : nullptr;
+  }
+  bool begun_section(std::string_view section) const {
+    const std::string prefix = std::string(section) + ".";
+    const auto first = seen_.lower_bound(prefix);
+    return first != seen_.end() && first->starts_with(prefix);
+  }
+  // The numbers of the GPU, with the kernel and the implementation that the file names or the defaults.
+  void take_layers(std::string_view file) {
+    if (begun_section("outside"))
+      return need("cost.provenance", "[outside] without [cost]: give both, or neither and gpu", file);
+    std::vector<Problem> found;
+    ProfileChoices choices;
+    choices.attention_kernel = preset_.attention_kernel;
+    choices.implementation = preset_.implementation;
+    resolve_profiles(preset_, choices, found);
+    for (Problem& problem : found) {
+      problem.field = problem.field.substr(problem.field.find('.') + 1);
+      problem.place = {std::string(file)};
+      problems_.push_back(std::move(problem));
+    }
   }
   void report(ErrorCode code, const TomlEntry& entry, std::string message, std::string hint = {}) {
     problems_.push_back({code, shown(entry.name()), std::move(message), std::move(hint), entry.value_place});
@@ -91,6 +134,32 @@ class ClusterReader {
                          "this key is missing from the cluster file",
                          std::move(hint),
                          {std::string(file)}});
+  }
+  void contradicts(std::string field, std::string message, std::string hint, std::string_view file) {
+    problems_.push_back(
+        {ErrorCode::kConfigConflict, std::move(field), std::move(message), std::move(hint), {std::string(file)}});
+  }
+  void check_range(const ClusterFieldRow& row, std::string_view file) {
+    const auto range = preset_.ranges.find(std::string(row.name));
+    if (range == preset_.ranges.end()) return;
+    for (const char* part : {".low", ".high"}) need(std::string(row.name) + part, "a range has low and high", file);
+    const double value = row.ref(preset_);
+    if (range->second.low <= value && value <= range->second.high) return;
+    contradicts(std::string(row.name),
+                fmt::format("{} is outside its own range of {} to {}", value, range->second.low, range->second.high),
+                "low must not be above value, nor value above high", file);
+  }
+  // A curve without one of its numbers cannot be drawn, and the other numbers of the section would be ignored.
+  void need_curve(const ClusterFieldRow& row, std::string_view file) {
+    for (const std::string_view key : kCurveKeys) {
+      const std::string name = fmt::format("{}.{}", row.section, key);
+      if (seen_.contains(name + ".value")) continue;
+      need(name,
+           fmt::format("a curve needs {}: write {} = {{ value = ..., source = \"...\" }} in [{}]",
+                       fmt::join(kCurveKeys, ", "), key, row.section),
+           file);
+      seen_.insert(name + ".value");  // said once
+    }
   }
   void wrong(const TomlEntry& entry, std::string_view wanted) {
     report(ErrorCode::kConfigType, entry, fmt::format("expected {}, got {}", wanted, kind_of(entry.value)));
@@ -112,27 +181,36 @@ class ClusterReader {
       return report(ErrorCode::kConfigRange, entry, fmt::format("{} is outside [0, {}]", *value, 1 << 20));
     out = static_cast<int>(*value);
   }
-  void number(const TomlEntry& entry, const ClusterFieldRow& row) {
+  void number(const TomlEntry& entry, const ClusterFieldRow& row, double& out) {
     const auto* real = get<double>(entry);
     const auto* whole = get<std::int64_t>(entry);
     if (real == nullptr && whole == nullptr) return wrong(entry, "a number");
     const double value = real != nullptr ? *real : static_cast<double>(*whole);
     if (!(value >= row.min && value <= row.max))
       return report(ErrorCode::kConfigRange, entry, fmt::format("{} is outside [{}, {}]", value, row.min, row.max));
-    row.ref(preset_) = value;
+    out = value;
   }
-  void provenance(const TomlEntry& entry, Provenance& out) {
+  template <typename Enum>
+  void choice(const TomlEntry& entry, std::span<const std::string_view> names, std::string_view what, Enum& out) {
     const auto* value = get<std::string>(entry);
     if (value == nullptr) return wrong(entry, "a string in quotes");
-    const auto found = std::find(std::begin(kProvenances), std::end(kProvenances), *value);
-    if (found == std::end(kProvenances))
-      return report(ErrorCode::kConfigUnknownName, entry, fmt::format("\"{}\" is not a provenance", shown(*value)),
-                    fmt::format("use one of {}", fmt::join(kProvenances, ", ")));
-    out = static_cast<Provenance>(found - std::begin(kProvenances));
+    const auto found = std::ranges::find(names, *value);
+    if (found == names.end())
+      return report(ErrorCode::kConfigUnknownName, entry, fmt::format("\"{}\" is not a {}", shown(*value), what),
+                    fmt::format("use one of {}", fmt::join(names, ", ")));
+    out = static_cast<Enum>(found - names.begin());
   }
   void unknown(const TomlEntry& entry, const std::string& name) {
-    std::vector<std::string_view> names = {"name",           "note", "gpus_per_node", "scalable", "network.provenance",
-                                           "cost.provenance"};
+    std::vector<std::string_view> names = {"name",
+                                           "note",
+                                           "gpus_per_node",
+                                           "scalable",
+                                           "gpu",
+                                           "attention_kernel",
+                                           "implementation",
+                                           "network.provenance",
+                                           "cost.provenance",
+                                           "outside.provenance"};
     for (const ClusterFieldRow& row : kFields) names.push_back(row.name);
     const bool help = problems_.size() < kMaxHints && name.size() <= kLongestKey;
     const std::string near = help ? nearest_name(name, names) : "";
@@ -161,6 +239,14 @@ const std::vector<ClusterPreset>& built_in() {
   return presets;
 }
 
+// Of [network], [cost] and [outside]; [device] states peaks.
+std::optional<Provenance> section_provenance(const ClusterPreset& preset, std::string_view section) {
+  if (section == "network") return preset.network.provenance;
+  if (section == "cost") return preset.cost.provenance;
+  if (section == "outside") return preset.outside.provenance;
+  return std::nullopt;
+}
+
 bool is_count(std::string_view text) {
   return !text.empty() && text.size() <= 6 && text[0] != '0' &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -170,7 +256,25 @@ bool is_count(std::string_view text) {
 
 std::string_view provenance_name(Provenance provenance) { return kProvenances[static_cast<std::size_t>(provenance)]; }
 
+std::string_view number_origin_name(NumberOrigin origin) { return kOrigins[static_cast<std::size_t>(origin)]; }
+
+std::optional<NumberOrigin> find_number_origin(std::string_view name) {
+  const auto found = std::find(std::begin(kOrigins), std::end(kOrigins), name);
+  if (found == std::end(kOrigins)) return std::nullopt;
+  return static_cast<NumberOrigin>(found - std::begin(kOrigins));
+}
+
 std::span<const ClusterFieldRow> cluster_fields() { return kFields; }
+
+ClusterPreset at_range_end(ClusterPreset preset, RangeEnd end) {
+  for (const ClusterFieldRow& row : kFields) {
+    const auto range = preset.ranges.find(std::string(row.name));
+    if (range == preset.ranges.end()) continue;
+    const bool is_rate = row.key.ends_with("gbps") || row.key.ends_with("tflops");
+    row.ref(preset) = (end == RangeEnd::kFast) == is_rate ? range->second.high : range->second.low;
+  }
+  return preset;
+}
 
 std::vector<std::string_view> cluster_preset_names() {
   std::vector<std::string_view> names;
@@ -206,19 +310,30 @@ std::string cluster_toml(const ClusterPreset& preset) {
   ClusterPreset copy = preset;  // rows hold accessors to mutable members
   std::string text = fmt::format("name = {}\nnote = {}\ngpus_per_node = {}\nscalable = {}\n", toml_quoted(preset.name),
                                  toml_quoted(preset.note), preset.gpus_per_node, preset.scalable);
+  if (!preset.gpu.empty()) text += fmt::format("gpu = {}\n", toml_quoted(preset.gpu));
+  if (!preset.attention_kernel.empty())
+    text += fmt::format("attention_kernel = {}\n", toml_quoted(preset.attention_kernel));
+  if (!preset.implementation.empty()) text += fmt::format("implementation = {}\n", toml_quoted(preset.implementation));
+  const auto is_of_layers = [&](const ClusterFieldRow& row) {
+    return preset.layered && !row.section.starts_with("network") && !preset.own_device.contains(std::string(row.name));
+  };
   std::string_view section;
   for (const ClusterFieldRow& row : kFields) {
     const auto source = preset.sources.find(std::string(row.name));
-    if (!row.required && source == preset.sources.end()) continue;
+    if ((!row.required && source == preset.sources.end()) || is_of_layers(row)) continue;
     if (row.section != section) {
       section = row.section;
       text += fmt::format("\n[{}]\n", section);
-      if (section == "network")
-        text += fmt::format("provenance = \"{}\"\n", provenance_name(preset.network.provenance));
-      if (section == "cost") text += fmt::format("provenance = \"{}\"\n", provenance_name(preset.cost.provenance));
+      if (const std::optional<Provenance> provenance = section_provenance(preset, section))
+        text += fmt::format("provenance = \"{}\"\n", provenance_name(*provenance));
     }
-    text += fmt::format("{} = {{ value = {}, source = {} }}\n", row.key, toml_real(row.ref(copy)),
-                        toml_quoted(source == preset.sources.end() ? "not given" : source->second));
+    text += fmt::format("{} = {{ value = {}, ", row.key, toml_real(row.ref(copy)));
+    if (const auto range = preset.ranges.find(std::string(row.name)); range != preset.ranges.end())
+      text += fmt::format("low = {}, high = {}, ", toml_real(range->second.low), toml_real(range->second.high));
+    text += fmt::format("source = {}", toml_quoted(source == preset.sources.end() ? "not given" : source->second));
+    if (const auto origin = preset.origins.find(std::string(row.name)); origin != preset.origins.end())
+      text += fmt::format(", from = \"{}\"", number_origin_name(origin->second));
+    text += " }\n";
   }
   return text;
 }

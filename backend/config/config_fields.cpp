@@ -95,6 +95,37 @@ class FieldReader {
     out = std::move(texts);
     return true;
   }
+  bool read(const TomlValue& value, LayerChoice& out) const {
+    if (const std::string* text = text_of(value)) {
+      if (parse_layer_choice(*text, out)) return true;
+      return report(ErrorCode::kConfigRange, fmt::format("\"{}\" names no layers", shown(*text)),
+                    "write 8, [0, 5, 39], \"spread:8\" or \"auto\"");
+    }
+    const auto* list = std::get_if<std::vector<ParameterValue>>(&value);
+    if (list == nullptr) {
+      int first = 0;
+      if (!std::holds_alternative<ParameterValue>(value) ||
+          !std::holds_alternative<std::int64_t>(std::get<ParameterValue>(value)))
+        return wrong_type(value, "a number, a list of layers or \"spread:N\"");
+      if (!read(value, first)) return false;
+      out = first;
+      return true;
+    }
+    std::vector<int> layers;
+    for (const ParameterValue& item : *list) {
+      const auto* layer = std::get_if<std::int64_t>(&item);
+      if (layer == nullptr) return wrong_type(TomlValue(item), "a list of integers");
+      if (*layer < 0 || static_cast<double>(*layer) >= row_.max)
+        return report(ErrorCode::kConfigRange, fmt::format("there is no layer {}", *layer),
+                      "layers are counted from 0, as in [0, 5, 39]");
+      if (std::find(layers.begin(), layers.end(), static_cast<int>(*layer)) != layers.end())
+        return report(ErrorCode::kConfigRange, fmt::format("layer {} is there twice", *layer), "name each layer once");
+      layers.push_back(static_cast<int>(*layer));
+    }
+    if (layers.empty()) return report(ErrorCode::kConfigRange, "the list has no layer", "name at least one: [0]");
+    out = LayerChoice::of(std::move(layers));
+    return true;
+  }
   template <typename Choice>
   requires std::is_enum_v<Choice>
   bool read(const TomlValue& value, Choice& out) const {
@@ -162,6 +193,7 @@ std::string toml_of(const std::vector<std::string>& value) {
   for (const std::string& text : value) quoted.push_back(toml_quoted(text));
   return fmt::format("[{}]", fmt::join(quoted, ", "));
 }
+std::string toml_of(const LayerChoice& value) { return layer_choice_toml(value); }
 template <typename Choice>
 requires std::is_enum_v<Choice> std::string toml_of(Choice value) { return toml_quoted(choice_name(value)); }
 
@@ -171,6 +203,7 @@ std::string_view type_of(double) { return "real"; }
 std::string_view type_of(const std::string&) { return "text"; }
 std::string_view type_of(const TokenGrid&) { return "three integers"; }
 std::string_view type_of(const std::vector<std::string>&) { return "list of texts"; }
+std::string_view type_of(const LayerChoice&) { return "layers"; }
 template <typename Choice>
 requires std::is_enum_v<Choice> std::string_view type_of(Choice) { return "choice"; }
 

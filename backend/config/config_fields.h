@@ -16,7 +16,8 @@ namespace spscope {
 
 // Where a key's value lives in a RunConfig.
 using FieldRef = std::variant<int*, std::uint64_t*, double*, std::string*, TokenGrid*, std::vector<std::string>*,
-                              RunMode*, RunScope*, TextLayout*, VerifyExtent*, MeasureLoad*, Dtype*>;
+                              LayerChoice*, RunMode*, RunScope*, TextLayout*, VerifyExtent*, PassChoice*, MeasureLoad*,
+                              WeightLayout*, MaskForm*, ListCoding*, Dtype*>;
 
 enum class FieldRole { kSetting, kInputPath, kOutputPath };
 
@@ -33,7 +34,7 @@ struct FieldRow {
 std::span<const FieldRow> config_fields();
 // nullptr when there is no such key.
 const FieldRow* find_field(std::string_view name);
-// "integer", "real", "text", "three integers", "list of texts" or "choice".
+// "integer", "real", "text", "three integers", "list of texts", "layers" or "choice".
 std::string_view field_type(const FieldRow& row);
 // The texts a value may have: enumerators, model presets, cluster presets; empty when any text may.
 std::vector<std::string_view> field_choices(const FieldRow& row);

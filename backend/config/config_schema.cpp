@@ -44,6 +44,13 @@ Json type_schema(const FieldRow& row) {
   if (type == "three integers")
     return {{"type", "array"}, {"items", number_schema(row, "integer")}, {"minItems", 3}, {"maxItems", 3}};
   if (type == "list of texts") return {{"type", "array"}, {"items", {{"type", "string"}}}};
+  if (type == "layers") {
+    const Json layer = {{"type", "integer"}, {"minimum", 0}, {"exclusiveMaximum", static_cast<std::int64_t>(row.max)}};
+    return {{"oneOf",
+             {number_schema(row, "integer"),
+              {{"type", "array"}, {"items", layer}, {"minItems", 1}, {"uniqueItems", true}},
+              {{"type", "string"}, {"pattern", "^(auto|spread:[1-9][0-9]{0,4})$"}}}}};
+  }
   Json schema = {{"type", "string"}};
   if (const auto choices = field_choices(row); !choices.empty()) schema["enum"] = choices;
   return schema;
@@ -55,6 +62,8 @@ Json default_of(const FieldRow& row) {
       [](const auto* value) -> Json {
         if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(*value)>>)
           return choice_name(*value);
+        else if constexpr (std::is_same_v<std::remove_cvref_t<decltype(*value)>, LayerChoice>)
+          return "auto";
         else
           return *value;
       },

@@ -16,6 +16,8 @@ namespace {
 constexpr double kMaxLayerFlops = 0x1.0p62;
 constexpr std::int64_t kMaxTokens = std::numeric_limits<std::int32_t>::max();
 
+constexpr std::string_view kFamilies[] = {"wan", "mmdit", "cogvideox", "spatiotemporal"};
+
 void report(std::vector<Problem>& problems, ErrorCode code, std::string field, std::string message, std::string hint) {
   problems.push_back({code, std::move(field), std::move(message), std::move(hint)});
 }
@@ -82,36 +84,57 @@ void check_sizes(const Model& model, std::vector<Problem>& problems) {
 
 }  // namespace
 
-std::string_view family_name(ModelFamily family) {
-  static constexpr std::string_view names[] = {"wan", "mmdit", "cogvideox", "spatiotemporal"};
-  return names[static_cast<std::size_t>(family)];
-}
+std::string_view family_name(ModelFamily family) { return kFamilies[static_cast<std::size_t>(family)]; }
 
-std::span<const Model> model_presets() {
-  static const std::vector<Model> presets = {
+namespace {
+
+std::vector<Model> make_presets() {
+  std::vector<Model> presets = {
+#define FORM(name, qk, frames)
 #define MODEL(name, family, layers, single_layers, hidden, heads, head_dim, ffn, frames, height, width, joint_text, \
-              cross_text, text_first, mlps, steps, cfg, source)                                                     \
-  {                                                                                                                 \
-      name,                                                                                                         \
-      ModelFamily::family,                                                                                          \
-      layers,                                                                                                       \
-      single_layers,                                                                                                \
-      hidden,                                                                                                       \
-      heads,                                                                                                        \
-      head_dim,                                                                                                     \
-      ffn,                                                                                                          \
-      {frames, height, width},                                                                                      \
-      joint_text,                                                                                                   \
-      cross_text,                                                                                                   \
-      text_first,                                                                                                   \
-      mlps,                                                                                                         \
-      steps,                                                                                                        \
-      cfg,                                                                                                          \
-      1,                                                                                                            \
-      source},
+              cross_text, text_first, mlps, steps, cfg, prediction, source)                                         \
+  {name,                                                                                                            \
+   ModelFamily::family,                                                                                             \
+   layers,                                                                                                          \
+   single_layers,                                                                                                   \
+   hidden,                                                                                                          \
+   heads,                                                                                                           \
+   head_dim,                                                                                                        \
+   ffn,                                                                                                             \
+   {frames, height, width},                                                                                         \
+   joint_text,                                                                                                      \
+   cross_text,                                                                                                      \
+   text_first,                                                                                                      \
+   mlps,                                                                                                            \
+   steps,                                                                                                           \
+   cfg,                                                                                                             \
+   prediction,                                                                                                      \
+   1,                                                                                                               \
+   source,                                                                                                          \
+   QkForm::kNormRotary,                                                                                             \
+   4},
 #include "backend/config/model_presets.def"
 #undef MODEL
+#undef FORM
   };
+  const auto set_form = [&](std::string_view name, QkForm qk, int frames) {
+    Model& model = *std::ranges::find(presets, name, &Model::name);
+    model.qk = qk;
+    model.frames_per_token = frames;
+  };
+#define MODEL(name, family, layers, single_layers, hidden, heads, head_dim, ffn, frames, height, width, joint_text, \
+              cross_text, text_first, mlps, steps, cfg, prediction, source)
+#define FORM(name, qk, frames) set_form(name, QkForm::qk, frames);
+#include "backend/config/model_presets.def"
+#undef FORM
+#undef MODEL
+  return presets;
+}
+
+}  // namespace
+
+std::span<const Model> model_presets() {
+  static const std::vector<Model> presets = make_presets();
   return presets;
 }
 
@@ -125,6 +148,10 @@ const Model* find_model_preset(std::string_view name) {
   const auto presets = model_presets();
   const auto found = std::find_if(presets.begin(), presets.end(), [&](const Model& m) { return m.name == name; });
   return found == presets.end() ? nullptr : &*found;
+}
+
+int first_single_layer(const Model& preset, int layers) {
+  return layers - static_cast<int>(std::int64_t{preset.single_layers} * layers / preset.layers);
 }
 
 Model resolve_model(const ModelConfig& config, std::vector<Problem>& problems) {
@@ -143,12 +170,13 @@ Model resolve_model(const ModelConfig& config, std::vector<Problem>& problems) {
   resolve_grid(config, model, problems);
   resolve_text(config, model, problems);
   if (config.layers > 0) {
-    model.single_layers = static_cast<int>(std::int64_t{preset->single_layers} * config.layers / preset->layers);
+    model.single_layers = config.layers - first_single_layer(*preset, config.layers);
     model.layers = config.layers;
   }
   const std::int64_t ffn = std::int64_t{preset->ffn} * model.hidden / preset->hidden;
   model.ffn = config.ffn > 0 ? config.ffn : static_cast<int>(std::max<std::int64_t>(ffn, 1));
   if (config.cfg > 0) model.cfg = config.cfg;
+  if (config.denoise_steps > 0) model.denoise_steps = config.denoise_steps;
   model.batch = config.batch;
   if (problems.size() == known) check_sizes(model, problems);
   return model;

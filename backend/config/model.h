@@ -21,6 +21,10 @@ namespace spscope {
 enum class ModelFamily { kWan, kMmdit, kCogVideoX, kSpatiotemporal };
 std::string_view family_name(ModelFamily family);
 
+// What layers do to q and k before attention. Plans norm and rotate them for every model; where the published one does
+// not, modelled times leave it out.
+enum class QkForm { kNormRotary, kNorm, kPlain };
+
 // The shape of a model on its input. In a preset and in a resolved model every number is filled in.
 struct Model {
   std::string name;
@@ -33,16 +37,28 @@ struct Model {
   int cross_text_tokens = 0;  // seen by cross-attention only; no cross-attention when 0
   bool text_first = false;    // whether joint text precedes the video tokens
   int mlp_per_layer = 1;
-  int denoise_steps = 0;  // of a whole generation
-  int cfg = 1;            // forward passes a denoise step
+  int denoise_steps = 0;        // of a whole generation
+  int cfg = 1;                  // forward passes a denoise step
+  int prediction_channels = 1;  // of the noise prediction at a video token, after its last projection
   int batch = 1;
   std::string source;
+  QkForm qk = QkForm::kNormRotary;
+  int frames_per_token =
+      4;  // of the output, beyond the first, by the VAE and the patches; 1: images, or frame by frame
 
   bool spatiotemporal() const { return family == ModelFamily::kSpatiotemporal; }
+  // The first single-stream layer: those before it are double-stream. `layers` where all are of one kind.
+  int first_single_layer() const { return layers - single_layers; }
   bool cross_attention() const { return cross_text_tokens > 0; }
   std::int64_t video_tokens() const { return std::int64_t{grid[0]} * grid[1] * grid[2]; }
   // Tokens of one sample that self-attention layers hold: video and joint text.
   std::int64_t tokens() const { return video_tokens() + joint_text_tokens; }
+  // Output of a generation, 10^6 pixels of all frames: 16 x 16 pixels a token, the first frame by itself.
+  double output_mpixels() const {
+    const double frames = frames_per_token == 1 ? grid[0] : 1.0 + frames_per_token * (grid[0] - 1.0);
+    return frames * grid[1] * grid[2] * 256e-6;
+  }
+  bool is_image() const { return grid[0] == 1; }
   // Sequences and their length along the attended inner axis: 1 x tokens, or frames x (height x width).
   std::int64_t outer() const { return spatiotemporal() ? grid[0] : 1; }
   std::int64_t inner() const { return spatiotemporal() ? std::int64_t{grid[1]} * grid[2] : tokens(); }
@@ -53,6 +69,9 @@ std::span<const Model> model_presets();
 std::vector<std::string_view> model_preset_names();
 // nullptr when the name is not known.
 const Model* find_model_preset(std::string_view name);
+
+// Model::first_single_layer of a preset at another depth: single-stream layers keep their share, rounded down.
+int first_single_layer(const Model& preset, int layers);
 
 // The model of a config. Keys that are set replace the preset's; of hidden, heads and head_dim, those not set follow
 // from those that are, and ffn keeps the preset's ratio to hidden. Adds problems (unknown preset, hidden that is not

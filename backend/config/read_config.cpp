@@ -179,6 +179,11 @@ TomlValue value_for(const FieldRow& row, std::string_view text) {
       items.push_back(type == "three integers" ? scalar_of(part) : ParameterValue(std::string(part)));
     return items;
   }
+  if (type == "layers" && text.find(',') != std::string_view::npos) {
+    std::vector<ParameterValue> items;
+    for (const std::string_view part : split(text, ",")) items.push_back(scalar_of(part));
+    return items;
+  }
   return scalar_of(text);
 }
 
@@ -262,6 +267,7 @@ Result<LoadedConfig> load_config(const std::string& path, std::span<const std::s
       lacks_value(read, overrides[i], overrides[i + 1]), ++i;
     else
       apply_override(read, overrides[i]);
+  if (read.config.run.strategies.empty()) read.config.run.strategies = RunSection().strategies;
   suggest_parameters(read.problems, names.parameter_keys);
   const bool syntax = std::any_of(read.problems.begin(), read.problems.end(), [](const Problem& problem) {
     return problem.code == ErrorCode::kConfigSyntax || problem.code == ErrorCode::kConfigFile;

@@ -10,7 +10,11 @@ constexpr std::string_view kModes[] = {"execute", "project", "simulate"};
 constexpr std::string_view kScopes[] = {"attention", "layer"};
 constexpr std::string_view kTextLayouts[] = {"shard", "replicate"};
 constexpr std::string_view kVerifyExtents[] = {"full", "sample", "off"};
+constexpr std::string_view kPassChoices[] = {"at-once", "all"};
 constexpr std::string_view kMeasureLoads[] = {"alone", "loaded"};
+constexpr std::string_view kWeightLayouts[] = {"replicated", "sharded"};
+constexpr std::string_view kMaskForms[] = {"bits", "lut"};
+constexpr std::string_view kListCodings[] = {"auto", "yes", "no"};
 constexpr std::string_view kDtypes[] = {dtype_name(Dtype::kBf16), dtype_name(Dtype::kFp32)};
 
 }  // namespace
@@ -19,7 +23,11 @@ std::span<const std::string_view> choice_names(RunMode) { return kModes; }
 std::span<const std::string_view> choice_names(RunScope) { return kScopes; }
 std::span<const std::string_view> choice_names(TextLayout) { return kTextLayouts; }
 std::span<const std::string_view> choice_names(VerifyExtent) { return kVerifyExtents; }
+std::span<const std::string_view> choice_names(PassChoice) { return kPassChoices; }
 std::span<const std::string_view> choice_names(MeasureLoad) { return kMeasureLoads; }
+std::span<const std::string_view> choice_names(WeightLayout) { return kWeightLayouts; }
+std::span<const std::string_view> choice_names(MaskForm) { return kMaskForms; }
+std::span<const std::string_view> choice_names(ListCoding) { return kListCodings; }
 std::span<const std::string_view> choice_names(Dtype) { return kDtypes; }
 
 std::string input_path(const RunConfig& config, std::string_view path) {

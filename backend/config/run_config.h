@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backend/base/dtype.h"
+#include "backend/config/layer_choice.h"
 
 namespace spscope {
 
@@ -23,17 +24,32 @@ enum class RunMode { kExecute, kProject, kSimulate };
 enum class RunScope { kAttention, kLayer };
 // shard: text tokens are ordinary tokens. replicate: every rank holds the text, only video tokens are cut.
 enum class TextLayout { kShard, kReplicate };
+// replicated: every rank holds the weights that its strategy does not cut. sharded: each holds an even part of them,
+// and gathers a layer before it computes it.
+enum class WeightLayout { kReplicated, kSharded };
 // How much of an output is compared with the reference.
 enum class VerifyExtent { kFull, kSample, kOff };
+// Which forward passes of guidance an execution runs: those that cluster.guidance runs at once, or after them all
+// others too, which are then combined.
+enum class PassChoice { kAtOnce, kAll };
 // Whether the other cores idle or run the same operation while one rank's compute is measured.
 enum class MeasureLoad { kAlone, kLoaded };
+// What the array of a mask file holds: 0 and 1, or lists of key blocks (a look-up table).
+enum class MaskForm { kBits, kLut };
+// Whether such a list holds distances (each key block from the one before it) or key blocks. kAuto: the one reading
+// that is possible.
+enum class ListCoding { kAuto, kDelta, kAbsolute };
 
 // The text of each enumerator, in order.
 std::span<const std::string_view> choice_names(RunMode);
 std::span<const std::string_view> choice_names(RunScope);
 std::span<const std::string_view> choice_names(TextLayout);
 std::span<const std::string_view> choice_names(VerifyExtent);
+std::span<const std::string_view> choice_names(PassChoice);
 std::span<const std::string_view> choice_names(MeasureLoad);
+std::span<const std::string_view> choice_names(WeightLayout);
+std::span<const std::string_view> choice_names(MaskForm);
+std::span<const std::string_view> choice_names(ListCoding);
 std::span<const std::string_view> choice_names(Dtype);
 
 template <typename Choice>
@@ -54,6 +70,7 @@ struct ModelConfig {
   int text_tokens = -1;  // -1: from the preset; 0: no text
   int batch = 1;
   int cfg = 0;                   // forward passes a denoise step for classifier-free guidance
+  int denoise_steps = 0;         // of a whole generation
   std::string activations = {};  // .npz or .safetensors with q, k, v [layers, heads, tokens, head_dim] or [heads, ...]
   friend bool operator==(const ModelConfig&, const ModelConfig&) = default;
 };
@@ -65,6 +82,10 @@ struct MaskConfig {
   int block = 64;
   std::uint64_t seed = 1;
   std::string file = {};
+  std::string array = {};  // of the file; "": "mask", or "lut", or the only one
+  MaskForm as = MaskForm::kBits;
+  std::string counts = "valid_block_num";  // of a look-up table: the array of the lengths of its lists
+  ListCoding delta = ListCoding::kAuto;
   friend bool operator==(const MaskConfig&, const MaskConfig&) = default;
 };
 
@@ -72,15 +93,18 @@ struct ClusterConfig {
   std::string preset = "local";
   int ranks = 0, nodes = 0, gpus_per_node = 0;
   std::string profile = {};  // a cluster file that replaces the preset
-  int dp = 1;                // data-parallel replicas; each has ranks / dp ranks
+  // Data-parallel replicas, and forward passes of classifier-free guidance that run at once, each on ranks of its own:
+  // ranks = dp x guidance x sequence-parallel ranks.
+  int dp = 1, guidance = 1;
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
 };
 
 struct RunSection {
   RunMode mode = RunMode::kExecute;
   std::string device = "cpu", backend = "threads";
-  std::vector<std::string> strategies = {"ulysses", "ring", "usp:ulysses=2,ring=2"};
-  int layers = 1, denoise_steps = 1;  // how many of the model's are run
+  std::vector<std::string> strategies = {"all"};  // "all": every one that can run, at its best setting
+  LayerChoice layers;                             // of the model, that run
+  int denoise_steps = 1;                          // how many of the model's are run
   int repeats = 5, warmup = 1;
   RunScope scope = RunScope::kAttention;
   Dtype dtype = Dtype::kBf16;
@@ -90,8 +114,11 @@ struct RunSection {
   int threads_per_rank = 1;
   std::uint64_t seed = 1;
   VerifyExtent verify = VerifyExtent::kSample;
+  PassChoice passes = PassChoice::kAtOnce;
   std::string scratch = {}, output = {};
   MeasureLoad measure = MeasureLoad::kAlone;
+  WeightLayout weights = WeightLayout::kReplicated;
+  std::string implementation = {}, attention_kernel = {};  // "": the default of the profile layers
   friend bool operator==(const RunSection&, const RunSection&) = default;
 };
 

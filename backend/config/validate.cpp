@@ -8,10 +8,13 @@
 #include <span>
 
 #include "backend/base/nearest_name.h"
+#include "backend/config/parallel_settings.h"
 #include "backend/config/toml_text.h"
 
 namespace spscope {
 namespace {
+
+constexpr std::string_view kAll = "all";  // in run.strategies
 
 class Validator {
  public:
@@ -61,13 +64,23 @@ class Validator {
       report(ErrorCode::kConfigConflict, "mask.temporal_pattern",
              fmt::format("{} has no temporal axis of its own: its attention is over all frames", model.name),
              "leave temporal_pattern out, or use a spatiotemporal model (st-mini, dsp-720m, open-sora-1.2)");
-    if (sound({"run.layers"}) && config_.run.layers > model.layers)
-      report(ErrorCode::kConfigConflict, "run.layers",
-             fmt::format("{} layers are to run, but the model has {}", config_.run.layers, model.layers), "");
+    if (sound({"run.layers"})) check_layers(model);
     if (model.spatiotemporal() && sound({"model.activations"}) && !config_.model.activations.empty())
       report(ErrorCode::kConfigConflict, "model.activations",
              "activations of a file are for models with one attended sequence",
              "use a model that is not spatiotemporal");
+  }
+
+  void check_layers(const Model& model) {
+    const LayerChoice& choice = config_.run.layers;
+    if (choice.count > model.layers)
+      return report(ErrorCode::kConfigConflict, "run.layers",
+                    fmt::format("{} layers are to run, but the model has {}", choice.count, model.layers), "");
+    for (const int layer : choice.list)
+      if (layer >= model.layers)
+        return report(ErrorCode::kConfigConflict, "run.layers",
+                      fmt::format("layer {} is to run, but the model has {}", layer, model.layers),
+                      fmt::format("layers are counted from 0: the last one is {}", model.layers - 1));
   }
 
   void check_mask() {
@@ -75,6 +88,10 @@ class Validator {
     if (sound({"mask.density"}) && mask.density <= 0)
       report(ErrorCode::kConfigRange, "mask.density", "the density must be above 0",
              "a share of all query-key pairs: 0.4");
+    if (sound({"mask.file", "mask.as", "mask.array"}) && mask.file.empty() &&
+        (mask.as != MaskForm::kBits || !mask.array.empty()))
+      report(ErrorCode::kConfigConflict, mask.array.empty() ? "mask.as" : "mask.array",
+             "it says what a mask file holds, and there is no mask.file", "give mask.file, or leave it out");
     check_pattern("mask.pattern", mask.pattern);
     if (!mask.temporal_pattern.empty()) check_pattern("mask.temporal_pattern", mask.temporal_pattern);
     for (const auto& [name, values] : config_.pattern_parameters)
@@ -114,8 +131,8 @@ class Validator {
         parts.push_back(part);
     }
     const auto is_known = [&](const std::string& part) {
-      return std::ranges::find(names_.strategies, std::string_view(part).substr(0, part.find(':'))) !=
-             names_.strategies.end();
+      const std::vector<std::string_view> names = all_strategies();
+      return std::ranges::find(names, std::string_view(part).substr(0, part.find(':'))) != names.end();
     };
     if (parts.size() < 2 || !std::ranges::all_of(parts, is_known)) return false;
     report(ErrorCode::kConfigUnknownName, "run.strategies", fmt::format("\"{}\" is not a strategy", shown(text)),
@@ -125,7 +142,13 @@ class Validator {
   }
 
   void check_cluster() {
-    if (sound_section("cluster.")) resolve_cluster(config_, problems_);
+    if (!sound_section("cluster.")) return;
+    const std::size_t known = problems_.size();
+    const Cluster cluster = resolve_cluster(config_, problems_);
+    if (problems_.size() != known || cluster.guidance == 1 || !sound_section("model.")) return;
+    std::vector<Problem> of_model;
+    const Model model = resolve_model(config_.model, of_model);
+    if (of_model.empty()) check_guidance(model, cluster, problems_);
   }
 
   void check_run() {
@@ -158,8 +181,6 @@ class Validator {
     for (const auto& [name, values] : config_.strategy_parameters)
       check_name("strategy." + name, name, names_.strategies, "a strategy");
     if (!sound({"run.strategies"})) return;
-    if (config_.run.strategies.empty())
-      report(ErrorCode::kConfigRange, "run.strategies", "there is no strategy to run", "name at least one");
     for (const std::string& text : config_.run.strategies) {
       if (check_parentheses(text) || check_several(text)) continue;
       const StrategyChoice choice = strategy_choice(config_, text);
@@ -167,9 +188,19 @@ class Validator {
         report(ErrorCode::kConfigType, "run.strategies",
                fmt::format("\"{}\" has not the form NAME or NAME:key=value,...", shown(text)),
                "for example usp:ulysses=2,ring=2");
-      else
-        check_name("run.strategies", choice.name, names_.strategies, "a strategy");
+      else if (choice.name == kAll && !choice.parameters.empty())
+        report(ErrorCode::kConfigType, "run.strategies", "\"all\" takes no parameters",
+               "[strategy.NAME] gives those of one strategy: --set strategy.usp.ulysses=4");
+      else if (choice.name != kAll)
+        check_name("run.strategies", choice.name, all_strategies(), "a strategy");
     }
+  }
+
+  // Names of run.strategies; none where none are known.
+  std::vector<std::string_view> all_strategies() const {
+    std::vector<std::string_view> names = names_.strategies;
+    if (!names.empty()) names.push_back(kAll);
+    return names;
   }
 
   void check_parameters() {

@@ -9,6 +9,7 @@
 // name and arguments. An arrow is drawn for each message between two ranks whose plan is stored, unless its operation
 // has more than eight partners, whose arrows would not be legible.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -125,7 +126,8 @@ class ChromeWriter {
   void write_run(int rank, const ExportedRun& run, std::span<const Repeat> repeats);
   void write_event(const Statement& row);
   void write_arrows(const Statement& row, const ExportedRun& run);
-  std::string arguments_of(const Statement& row, const ExportedRun& run) const;
+  const Op* op_of(const Statement& row, const ExportedRun& run);
+  std::string arguments_of(const Statement& row, const ExportedRun& run);
   const std::string& name_of(const Statement& row);
   static std::string name_of(const Track& track);
 
@@ -297,17 +299,58 @@ const std::string& ChromeWriter::name_of(const Statement& row) {
   return text;
 }
 
-std::string ChromeWriter::arguments_of(const Statement& row, const ExportedRun& run) const {
+// The operation of an event; nullptr when its plan is not stored. Events come run by run, so that the plan at hand is
+// mostly the right one.
+const Op* ChromeWriter::op_of(const Statement& row, const ExportedRun& run) {
+  if (!run.plan_id || row.integer(kOp) < 0) return nullptr;
+  if (plan_id_ != run.plan_id) {
+    plan_ = plans_.plan(*run.plan_id);
+    plan_id_ = run.plan_id;
+  }
+  const auto index = static_cast<std::size_t>(row.integer(kOp));
+  return index < plan_.ops.size() ? &plan_.ops[index] : nullptr;
+}
+
+// "tiles":96,"heads":"0-4, 7","ring_step":2
+std::string attend_arguments(const Plan& plan, const Op& op) {
+  std::string heads;
+  for (const Span& span : plan.sets->spans(op.heads))
+    heads += fmt::format("{}{}{}", heads.empty() ? "" : ", ", span.begin,
+                         span.size() > 1 ? fmt::format("-{}", span.end - 1) : std::string());
+  return fmt::format(",\"tiles\":{},\"heads\":\"{}\",\"ring_step\":{}", op.tiles, heads, plan.post_of(op).ring_step);
+}
+
+// The ranks that an operation meets: those of its messages, of a reduce or a barrier its group.
+std::set<int> peers_of(const Plan& plan, const Op& op) {
+  std::set<int> peers;
+  for (const MessageId id : plan.messages_of(op)) {
+    const Message& message = plan.messages[static_cast<std::size_t>(id)];
+    if (message.src == op.rank || message.dst == op.rank)
+      peers.insert(message.src == op.rank ? message.dst : message.src);
+  }
+  const PostKind kind = plan.kind_of(op);
+  if (op.group >= 0 && (kind == PostKind::kReduce || kind == PostKind::kBarrier))
+    for (const int member : plan.group(op.group)) peers.insert(member);
+  peers.erase(op.rank);
+  return peers;
+}
+
+std::string ChromeWriter::arguments_of(const Statement& row, const ExportedRun& run) {
   std::string text = run.arguments + (run.arguments.empty() ? "" : ",");
   text += fmt::format("\"op\":{},\"event\":{}", row.integer(kOp), row.integer(kEventId));
   if (!row.is_null(kRepeat)) text += fmt::format(",\"repeat\":{}", row.integer(kRepeat));
   for (const auto& [column, name] :
        {std::pair(kModelled, "modelled"), {kUnfinished, "unfinished"}, {kClamped, "clamped"}})
     if (row.integer(column) != 0) text += fmt::format(",\"{}\":true", name);
+  const Op* const op = op_of(row, run);
+  if (op != nullptr && plan_.kind_of(*op) == PostKind::kAttend) text += attend_arguments(plan_, *op);
   if (row.is_null(kTransferBegin)) return text;
-  return text + fmt::format(",\"waited_us\":{},\"bytes\":{},\"sequence\":{},\"peer\":{}",
-                            microseconds(difference_ns(row.integer(kTransferBegin), row.integer(kBegin))),
-                            row.integer(kBytes), row.integer(kSequence), row.integer(kPeer));
+  text += fmt::format(",\"waited_us\":{},\"bytes\":{},\"sequence\":{}",
+                      microseconds(difference_ns(row.integer(kTransferBegin), row.integer(kBegin))),
+                      row.integer(kBytes), row.integer(kSequence));
+  if (op == nullptr || row.integer(kPeer) >= 0) text += fmt::format(",\"peer\":{}", row.integer(kPeer));
+  if (op == nullptr) return text;
+  return text + fmt::format(",\"peers\":[{}]", fmt::join(peers_of(plan_, *op), ","));
 }
 
 void ChromeWriter::write_event(const Statement& row) {
@@ -332,13 +375,9 @@ void ChromeWriter::write_event(const Statement& row) {
 // plan. The end point is inside its slice, and that of the receiver is the later one: the sender's is when it had the
 // data ready, for its transfer begins when it notices the receiver, which may be done by then.
 void ChromeWriter::write_arrows(const Statement& row, const ExportedRun& run) {
-  if (plan_id_ != run.plan_id) {
-    plan_ = plans_.plan(*run.plan_id);
-    plan_id_ = run.plan_id;
-  }
-  const auto op_index = static_cast<std::size_t>(row.integer(kOp));
-  if (op_index >= plan_.ops.size()) return;
-  const Op& op = plan_.ops[op_index];
+  const Op* const found = op_of(row, run);
+  if (found == nullptr) return;
+  const Op& op = *found;
   const std::span<const MessageId> ids = plan_.messages_of(op);
   std::size_t sent = 0, received = 0;
   for (const MessageId id : ids) {

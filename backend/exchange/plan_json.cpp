@@ -31,7 +31,11 @@ Json names_of(TensorSet tensors) {
 class PlanPrinter {
  public:
   PlanPrinter(std::ostream& out, const Plan& plan, const KernelCostProfile& cost, const Network& network)
-      : out_(out), plan_(plan), cost_(cost), times_(schedule(plan, op_durations(plan, cost), network)) {}
+      : out_(out),
+        plan_(plan),
+        cost_(cost),
+        issue_ns_(host_times(plan, cost).issue_ns),
+        times_(schedule(plan, op_durations(plan, cost), network, issue_ns_)) {}
 
   void print(const std::string& strategy, const std::string& label);
 
@@ -62,6 +66,7 @@ class PlanPrinter {
   std::ostream& out_;
   const Plan& plan_;
   const KernelCostProfile& cost_;
+  std::vector<std::int64_t> issue_ns_;  // by OpId; empty: at once
   Timeline times_;
   std::vector<int> numbers_;     // of the sets that were printed, by SetId; kNone: not yet
   std::vector<SetId> sets_;      // by number
@@ -129,7 +134,9 @@ Json PlanPrinter::post(PostId id, const Post& p) const {
           {"kernel", id_or_null(p.kernel)},
           {"accumulator", id_or_null(p.acc)},
           {"ring_step", p.kind == PostKind::kAttend ? Json(p.ring_step) : Json(nullptr)},
-          {"balances", p.balances}};
+          {"balances", p.balances},
+          {"collective", communicates(p.kind) ? Json(collective_name(p.collective)) : Json(nullptr)},
+          {"collective_steps", p.collective_steps}};
 }
 
 Json PlanPrinter::message(MessageId id, const Message& m) {
@@ -170,6 +177,7 @@ Json PlanPrinter::op(OpId id, const Op& o) {
   }
   object["flops"] = o.flops;
   object["cost_ns"] = cost_ns;
+  if (!issue_ns_.empty()) object["issue_ns"] = issue_ns_[at(id)];
   object["post_ns"] = times.post_ns;
   object["begin_ns"] = times.begin_ns;
   object["end_ns"] = times.end_ns;
@@ -239,6 +247,8 @@ Json cluster_json(ClusterPreset preset, const Network& network) {
   Json numbers = {{"name", preset.name}};
   for (const ClusterFieldRow& row : cluster_fields())
     numbers[std::string(row.section)][std::string(row.key)] = row.ref(preset);
+  numbers["gpus_per_node"] = network.ranks_per_node;
+  numbers["ranks_in_use"] = network.ranks_in_use;
   numbers["node_of_rank"] = Json::array();
   for (int rank = 0; rank < network.ranks; ++rank) numbers["node_of_rank"].push_back(network.node(rank));
   return numbers;

@@ -28,6 +28,7 @@ Activations empty_activations(const Request& request) {
   made.head_dim = request.head_dim;
   made.outer_tokens = request.outer_tokens;
   made.inner_tokens = request.inner_tokens;
+  made.attentions_of_pass = num_attentions(request);
   return made;
 }
 
@@ -80,8 +81,6 @@ void check_range(std::size_t layer, const AttentionInput& input, int head_dim, s
 
 }  // namespace
 
-int num_attentions(const Request& request) { return request.spatiotemporal() ? 2 : 1; }
-
 Activations generate_activations(const Request& request, std::uint64_t seed,
                                  std::shared_ptr<LayerParameters> parameters, const std::atomic<bool>* interrupt) {
   Activations made = empty_activations(request);
@@ -131,18 +130,33 @@ Activations make_activations(const Request& request, std::vector<AttentionInput>
   return made;
 }
 
+Activations activations_at_once(std::vector<Activations> passes) {
+  Activations whole = std::move(passes.front());
+  for (std::size_t p = 1; p < passes.size(); ++p) {
+    whole.x.insert(whole.x.end(), passes[p].x.begin(), passes[p].x.end());
+    for (AttentionInput& input : passes[p].attentions) whole.attentions.push_back(std::move(input));
+  }
+  whole.passes = static_cast<int>(passes.size());
+  return whole;
+}
+
 void require_fit(const Activations& activations, const Request& request) {
   const bool whole_layer = request.block != LayerBlock::kAttention;
-  const bool shape = activations.batch == request.batch && activations.heads == request.heads &&
-                     activations.head_dim == request.head_dim && activations.outer_tokens == request.outer_tokens &&
+  // Combining guidance passes starts from a hidden state without a layer.
+  const bool has_state = whole_layer || (!request.outputs.empty() && request.outputs.front().tensors == kHiddenState);
+  const int wanted = num_attentions(request) * request.passes;
+  const bool shape = activations.passes == request.passes && activations.batch == request.batch &&
+                     activations.heads == request.heads && activations.head_dim == request.head_dim &&
+                     activations.outer_tokens == request.outer_tokens &&
                      activations.inner_tokens == request.inner_tokens;
-  const bool number = whole_layer ? activations.hidden == request.hidden && activations.parameters != nullptr
-                                  : static_cast<int>(activations.attentions.size()) == num_attentions(request);
+  const bool number = has_state ? activations.hidden == request.hidden && (!whole_layer || activations.parameters)
+                                : static_cast<int>(activations.attentions.size()) == wanted;
   const auto elements = static_cast<std::size_t>(activations.num_rows() * activations.head_dim);
   const bool inputs = std::ranges::all_of(activations.attentions, [&](const AttentionInput& input) {
     return input.q.size() == elements && input.k.size() == elements && input.v.size() == elements;
   });
-  const bool state = !whole_layer || static_cast<std::int64_t>(activations.x.size()) == activations.num_channels();
+  const bool state =
+      !has_state || static_cast<std::int64_t>(activations.x.size()) == activations.num_channels() * request.passes;
   if (!shape || !number || !inputs || !state)
     throw Error(ErrorCode::kActivations, "the activations were made for another workload",
                 "make them from the request that is run");

@@ -25,24 +25,24 @@ struct AttentionInput {
 };
 
 struct Activations {
+  // Of guidance that run at once: their inputs one after the other, `attentions_of_pass` of Value::layer apart.
+  int passes = 1, attentions_of_pass = 1;
   int batch = 1, heads = 1, head_dim = 1;
   std::int32_t outer_tokens = 1, inner_tokens = 0;
   // Of attention alone, by Value::layer: full 3D or spatial, then temporal.
   std::vector<AttentionInput> attentions;
   // Of whole layers.
   std::int32_t hidden = 0;
-  std::vector<float> x;  // [batch, hidden, outer_tokens, inner_tokens]
+  std::vector<float> x;  // [passes, batch, hidden, outer_tokens, inner_tokens]
   std::shared_ptr<LayerParameters> parameters;
 
+  // Of one pass.
   std::int64_t num_channels() const { return std::int64_t{batch} * hidden * outer_tokens * inner_tokens; }
   std::int64_t num_rows() const { return std::int64_t{batch} * heads * outer_tokens * inner_tokens; }
   std::int64_t row(int batch_entry, int head, std::int32_t outer, std::int32_t inner) const {
     return ((std::int64_t{batch_entry} * heads + head) * outer_tokens + outer) * inner_tokens + inner;
   }
 };
-
-// Attentions in a layer of this request: 1, or 2 for a spatial-temporal model.
-int num_attentions(const Request& request);
 
 // Standard normal numbers, the same for the same seed whatever is computed from them: q, k and v, or x where the
 // request is for a whole layer. `parameters` are those of the run; a nullptr makes new ones of the same seed. Leaves
@@ -55,6 +55,9 @@ Activations generate_activations(const Request& request, std::uint64_t seed,
 // Throws Error(kActivations) naming every array that is missing, has the wrong number of elements, holds NaN or
 // infinity after rounding, or is so large that scores or outputs may exceed fp32.
 Activations make_activations(const Request& request, std::vector<AttentionInput> arrays);
+
+// The inputs of passes that run at once, from those of each. REQUIRES: one at least, all of one request.
+Activations activations_at_once(std::vector<Activations> passes);
 
 // Throws Error(kActivations) unless these are activations of the request's shape.
 void require_fit(const Activations& activations, const Request& request);

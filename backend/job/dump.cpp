@@ -49,6 +49,9 @@ fs::path folder_of(const std::string& folder, const Job& job, const LayerOfJob& 
 }
 
 const char* suffix_of(int attention) { return attention == 0 ? "" : "_temporal"; }
+std::string suffix_of(int attention, int pass) {
+  return suffix_of(attention) + (pass == 0 ? std::string() : fmt::format("-pass-{}", pass));
+}
 
 std::string_view name_of(LayerBlock block) {
   switch (block) {
@@ -123,16 +126,18 @@ void write_hidden_state(const fs::path& path, const Request& request, const std:
 
 }  // namespace
 
-void dump_inputs(const std::string& folder, const Job& job, const LayerOfJob& where, const Activations& input) {
+void dump_inputs(const std::string& folder, const Job& job, const LayerOfJob& where, const Activations& input,
+                 int pass) {
   const fs::path path = folder_of(folder, job, where);
   write_whole_file((path / "layer.json").string(), layer_json(where.request).dump(2) + "\n");
   for (int a = 0; a < static_cast<int>(input.attentions.size()); ++a) {
     const AttentionInput& attention = input.attentions[static_cast<std::size_t>(a)];
-    write_heads(path / fmt::format("q{}.npy", suffix_of(a)), where.request, attention.q);
-    write_heads(path / fmt::format("k{}.npy", suffix_of(a)), where.request, attention.k);
-    write_heads(path / fmt::format("v{}.npy", suffix_of(a)), where.request, attention.v);
+    write_heads(path / fmt::format("q{}.npy", suffix_of(a, pass)), where.request, attention.q);
+    write_heads(path / fmt::format("k{}.npy", suffix_of(a, pass)), where.request, attention.k);
+    write_heads(path / fmt::format("v{}.npy", suffix_of(a, pass)), where.request, attention.v);
   }
-  if (!input.x.empty()) write_hidden_state(path / "x.npy", where.request, input.x);
+  if (!input.x.empty()) write_hidden_state(path / fmt::format("x{}.npy", suffix_of(0, pass)), where.request, input.x);
+  if (pass > 0) return;  // the rest is the same
   write_mask_npy(where.masks.inner.mask, (path / "mask.npy").string(), (path / "block_starts.npy").string());
   if (where.masks.temporal)
     write_mask_npy(where.masks.temporal->mask, (path / "mask_temporal.npy").string(),
@@ -148,14 +153,22 @@ void dump_parameters(const std::string& folder, const Request& request, LayerPar
 }
 
 void dump_outputs(const std::string& folder, const Job& job, const LayerOfJob& where, const std::string& strategy,
-                  const std::vector<OutputTensor>& outputs) {
+                  const std::vector<OutputTensor>& outputs, int pass) {
   const fs::path path = folder_of(folder, job, where);
   for (const OutputTensor& output : outputs) {
     if (output.tensors == kHiddenState)
-      write_hidden_state(path / fmt::format("y-{}.npy", strategy), where.request, output.values);
+      write_hidden_state(path / fmt::format("y-{}{}.npy", strategy, suffix_of(0, pass)), where.request, output.values);
     else
-      write_heads(path / fmt::format("o-{}{}.npy", strategy, suffix_of(output.layer)), where.request, output.values);
+      write_heads(path / fmt::format("o-{}{}.npy", strategy, suffix_of(output.layer, pass)), where.request,
+                  output.values);
   }
+}
+
+void dump_guided(const std::string& folder, const Job& job, const LayerOfJob& where, const std::string& strategy,
+                 const std::vector<float>& guided) {
+  const std::int64_t shape[] = {job.model.batch, job.model.prediction_channels, job.model.video_tokens()};
+  write_npy((folder_of(folder, job, where) / fmt::format("guided-{}.npy", strategy)).string(), ElementType::kF32, shape,
+            std::as_bytes(std::span(guided)));
 }
 
 }  // namespace spscope

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "backend/execute/execute.h"
 #include "backend/mask/pattern.h"
@@ -83,12 +84,47 @@ LoadedConfig load(const JobFlags& flags, std::span<const Executor> executors) {
   return std::move(*loaded);
 }
 
-std::string unique_id(std::string_view name, const std::vector<ChosenStrategy>& chosen) {
-  const auto same = std::ranges::count_if(chosen, [&](const ChosenStrategy& c) { return c.strategy->name == name; });
-  return same == 0 ? std::string(name) : fmt::format("{}-{}", name, same + 1);
+// What "auto" means for this config. The masks of a file need not be those of the whole model.
+LayerChoice default_layers(const RunConfig& config, const Model& model) {
+  const bool from_files = !config.mask.file.empty() || !config.model.activations.empty();
+  if (config.run.mode != RunMode::kSimulate || from_files) return kDefaultFirst;
+  return LayerChoice::spread(std::min(kDefaultSpread, model.layers));
+}
+
+// With the parameters of the config and, where `choice` is an element of run.strategies, its own.
+ChosenStrategy chosen_strategy(const Strategy& strategy, const StrategyChoice& choice, bool from_all) {
+  const std::vector<Parameter> rows = strategy.parameters();
+  Parameters parameters(rows);
+  std::vector<Problem> none;  // load() found them all
+  for (const auto& [key, value] : choice.parameters) set_parameter(parameters, rows, key, value, choice.name, none);
+  return {"", &strategy, std::move(parameters), from_all, {}};
+}
+
+// What kAllStrategies stands for. One rank has nothing to share out: the baseline says all.
+void add_all_strategies(Job& job) {
+  constexpr std::string_view kBaseline = "single";
+  for (const Strategy& strategy : strategies())
+    if ((strategy.name == kBaseline) == (job.cluster.plan_ranks() == 1))
+      job.strategies.push_back(chosen_strategy(strategy, strategy_choice(job.config, strategy.name), true));
+}
+
+// Asked for twice, it runs and is shown once.
+void add_named(Job& job, ChosenStrategy chosen) {
+  const bool known = std::ranges::any_of(job.strategies, [&](const ChosenStrategy& c) {
+    return !c.from_all && c.strategy == chosen.strategy && c.parameters == chosen.parameters;
+  });
+  if (!known) job.strategies.push_back(std::move(chosen));
 }
 
 }  // namespace
+
+void give_ids(std::vector<ChosenStrategy>& strategies) {
+  std::map<std::string_view, int> count;
+  for (ChosenStrategy& c : strategies) {
+    const int number = ++count[c.strategy->name];
+    c.id = number == 1 ? std::string(c.strategy->name) : fmt::format("{}-{}", c.strategy->name, number);
+  }
+}
 
 Job load_job(const JobFlags& flags, std::int64_t max_memory_bytes, std::span<const Executor> executors) {
   LoadedConfig loaded = load(flags, executors);
@@ -100,15 +136,17 @@ Job load_job(const JobFlags& flags, std::int64_t max_memory_bytes, std::span<con
   ResolvedConfig resolved = resolve(job.config);
   job.model = std::move(resolved.model);
   job.cluster = std::move(resolved.cluster);
-  std::vector<Problem> none;  // load() found them all
+  LayerChoice& layers = job.config.run.layers;
+  if (layers.kind == LayerChoice::Kind::kAuto) layers = default_layers(job.config, job.model);
+  job.layers = chosen_layers(layers, job.model.layers, job.model.first_single_layer());
   for (const std::string& text : job.config.run.strategies) {
     const StrategyChoice choice = strategy_choice(job.config, text);
-    const Strategy* strategy = find_strategy(choice.name);
-    const std::vector<Parameter> rows = strategy->parameters();
-    Parameters parameters(rows);
-    for (const auto& [key, value] : choice.parameters) set_parameter(parameters, rows, key, value, choice.name, none);
-    job.strategies.push_back({unique_id(strategy->name, job.strategies), strategy, std::move(parameters)});
+    if (choice.name == kAllStrategies)
+      add_all_strategies(job);
+    else
+      add_named(job, chosen_strategy(*find_strategy(choice.name), choice, false));
   }
+  give_ids(job.strategies);
   return job;
 }
 

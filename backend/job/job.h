@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/base/memory_limit.h"
@@ -14,15 +15,23 @@
 #include "backend/config/run_config.h"
 #include "backend/execute/execute.h"
 #include "backend/plan/request.h"
+#include "backend/store/records.h"
 #include "backend/strategies/strategy.h"
 
 namespace spscope {
+
+// The name in run.strategies that stands for every strategy at its best setting (pick_settings.h).
+inline constexpr std::string_view kAllStrategies = "all";
 
 // A strategy with its parameters, as asked for. `id` is unique within the job: the name, or name-2, name-3.
 struct ChosenStrategy {
   std::string id;
   const Strategy* strategy = nullptr;
   Parameters parameters;
+  bool from_all = false;                  // kAllStrategies stands for it
+  std::optional<StrategyPick> pick = {};  // how its parameters were picked, once they were
+
+  bool unpicked() const { return from_all && !pick; }
 };
 
 // The flags that `run` and `plan` share.
@@ -37,13 +46,30 @@ struct Job {
   std::int64_t max_memory_bytes = kDefaultMaxMemoryBytes;  // of each array file
   ConfigPlaces places;                                     // where the keys stand, for problems that show only later
   Model model;
+  std::vector<int> layers;  // of the model, that run, ascending; config.run.layers chooses them and is never kAuto
   Cluster cluster;
-  std::vector<ChosenStrategy> strategies;
+  std::vector<ChosenStrategy> strategies;  // of kAllStrategies all but the baseline, with what is given as parameters
   std::span<const Executor> executors = spscope::executors();  // among which run.device and run.backend name one
+
+  bool executes() const { return config.run.mode == RunMode::kExecute; }
+  // Forward passes of guidance in a plan that runs, each on cluster.plan_ranks() ranks; other modes time one of them.
+  int passes_at_once() const { return executes() ? cluster.guidance : 1; }
+  // How often a plan runs, each time on the inputs of other passes.
+  int passes_in_turn() const {
+    return executes() && config.run.passes == PassChoice::kAll ? model.cfg / cluster.guidance : 1;
+  }
+  // Whether all passes of a denoise step run, and are combined.
+  bool combines_passes() const {
+    return executes() && model.cfg > 1 && passes_at_once() * passes_in_turn() == model.cfg;
+  }
+  int run_ranks() const { return cluster.plan_ranks() * passes_at_once(); }
 };
 
 // Throws Error with all problems of the config, the overrides and the strategy parameters, with their places.
 Job load_job(const JobFlags& flags, std::int64_t max_memory_bytes = kDefaultMaxMemoryBytes,
              std::span<const Executor> executors = spscope::executors());
+
+// Gives each strategy its id.
+void give_ids(std::vector<ChosenStrategy>& strategies);
 
 }  // namespace spscope

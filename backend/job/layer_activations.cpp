@@ -48,12 +48,12 @@ std::optional<Problem> ActivationSource::misfit(const Array& array) const {
   const bool by_layer = shape.size() == 4;
   const std::int64_t layers = by_layer ? shape.front() : 1;
   if (by_layer) shape.erase(shape.begin());
-  if (shape == layer_shape && (!by_layer || layers >= job_.config.run.layers) && model.batch == 1) return std::nullopt;
+  if (shape == layer_shape && (!by_layer || layers > job_.layers.back()) && model.batch == 1) return std::nullopt;
   return Problem{ErrorCode::kActivations,
                  "model.activations",
                  fmt::format("array \"{}\" of {} is [{}], the model needs [{}] for each of {} layers and batch 1",
                              array.name, job_.config.model.activations, fmt::join(array.shape, ", "),
-                             fmt::join(layer_shape, ", "), job_.config.run.layers),
+                             fmt::join(layer_shape, ", "), job_.layers.back() + 1),
                  "set model.grid, model.heads and model.head_dim to the shape of the file",
                  {}};
 }
@@ -70,12 +70,18 @@ AttentionInput ActivationSource::file_input(int attention, int layer) const {
   return input;
 }
 
+InputKey ActivationSource::key(int denoise_step, int layer, int pass) const {
+  constexpr int kPassShift = 56, kStepShift = 32;
+  const auto of_layer = static_cast<std::uint32_t>(layer);
+  if (from_file()) return of_layer;
+  return static_cast<InputKey>(pass) << kPassShift | static_cast<InputKey>(denoise_step) << kStepShift | of_layer;
+}
+
 Activations ActivationSource::at(const Request& request, int denoise_step, int layer,
-                                 const std::atomic<bool>* interrupt) const {
-  if (!from_file()) {
-    const auto key = static_cast<std::uint64_t>(denoise_step) << 32 | static_cast<std::uint32_t>(layer);
-    return generate_activations(request, job_.config.run.seed * 0x9e3779b97f4a7c15u + key, parameters_, interrupt);
-  }
+                                 const std::atomic<bool>* interrupt, int pass) const {
+  if (!from_file())
+    return generate_activations(request, job_.config.run.seed * 0x9e3779b97f4a7c15u + key(denoise_step, layer, pass),
+                                parameters_, interrupt);
   std::vector<AttentionInput> inputs;
   for (int a = 0; a < num_attentions(request); ++a) inputs.push_back(file_input(a, layer));
   return make_activations(request, std::move(inputs));

@@ -14,6 +14,9 @@
 
 namespace spscope {
 
+// Equal for layer passes with the same inputs: the number of the seeded ones, or the layer of the file.
+using InputKey = std::uint64_t;
+
 class ActivationSource {
  public:
   // Reads model.activations when it is set: arrays q, k and v of shape [layers, heads, tokens, head_dim] or
@@ -24,10 +27,11 @@ class ActivationSource {
   bool from_file() const { return !arrays_.empty(); }
   // The arrays of one layer as they stand in the file. REQUIRES: from_file().
   AttentionInput file_input(int attention, int layer) const;
+  InputKey key(int denoise_step, int layer, int pass = 0) const;
   // What the layer runs on, rounded to the run's dtype. The same numbers for every strategy. Leaves early once
   // `interrupt` is set; the result is then not to be used.
-  Activations at(const Request& request, int denoise_step, int layer,
-                 const std::atomic<bool>* interrupt = nullptr) const;
+  Activations at(const Request& request, int denoise_step, int layer, const std::atomic<bool>* interrupt = nullptr,
+                 int pass = 0) const;
 
  private:
   const Array& array(int attention, int tensor) const {

@@ -30,12 +30,13 @@ MaskSource::MaskSource(const Job& job, const ActivationSource& activations) : jo
   if (!file_) pattern_ = find_pattern(job.config.mask.pattern);
   temporal_ = find_pattern(job.config.mask.temporal_pattern.empty() ? "dense" : job.config.mask.temporal_pattern);
   if (!file_) {
-    for (Problem& p : pattern_->check(pattern_request(*pattern_, 0, 0))) problems.push_back(std::move(p));
+    for (Problem& p : pattern_->check(pattern_request(*pattern_, 0, job_.layers.front())))
+      problems.push_back(std::move(p));
   } else {
     check_file(problems);
   }
   if (job.model.spatiotemporal())
-    for (Problem& p : temporal_->check(temporal_request(0, 0))) problems.push_back(std::move(p));
+    for (Problem& p : temporal_->check(temporal_request(0, job_.layers.front()))) problems.push_back(std::move(p));
   if (computed() && job.model.text_first && job.model.joint_text_tokens > 0)
     problems.push_back({ErrorCode::kConfigConflict,
                         "mask.pattern",
@@ -48,10 +49,16 @@ MaskSource::MaskSource(const Job& job, const ActivationSource& activations) : jo
 
 // A fault of the file is one of the key that names it.
 void MaskSource::open_file() {
-  Result<std::unique_ptr<MaskFile>> file = capture([&] {
-    return std::make_unique<MaskFile>(input_path(job_.config, job_.config.mask.file), "", MaskUser::kConfig,
-                                      job_.max_memory_bytes);
-  });
+  const MaskConfig& mask = job_.config.mask;
+  const MaskReading reading{
+      mask.array,
+      mask.as == MaskForm::kLut,
+      mask.counts,
+      mask.delta == ListCoding::kAuto ? std::nullopt : std::optional(mask.delta == ListCoding::kDelta),
+      MaskUser::kConfig,
+      job_.max_memory_bytes};
+  Result<std::unique_ptr<MaskFile>> file =
+      capture([&] { return std::make_unique<MaskFile>(input_path(job_.config, mask.file), reading); });
   if (file) {
     file_ = std::move(*file);
     return;
@@ -73,8 +80,13 @@ void MaskSource::check_file(std::vector<Problem>& problems) const {
   if (file_->heads() != job_.model.heads)
     report(fmt::format("it has {} heads, the model has {}", file_->heads(), job_.model.heads),
            "set model.heads, or import the mask of this model");
-  if (file_->layers() > 1 && file_->layers() < run.layers)
-    report(fmt::format("it has {} layers, {} are to run", file_->layers(), run.layers), "set run.layers");
+  const int last = job_.layers.back();
+  if (file_->layers() > 1 && file_->layers() <= last) {
+    const bool first = run.layers.kind == LayerChoice::Kind::kFirst;
+    report(first ? fmt::format("it has {} layers, {} are to run", file_->layers(), last + 1)
+                 : fmt::format("it has {} layers, and layer {} is to run", file_->layers(), last),
+           "set run.layers");
+  }
   if (file_->denoise_steps() > 1 && file_->denoise_steps() < run.denoise_steps)
     report(fmt::format("it has {} denoise steps, {} are to run", file_->denoise_steps(), run.denoise_steps),
            "set run.denoise_steps");
@@ -153,7 +165,12 @@ SourcedMask MaskSource::temporal_mask(int denoise_step, int layer) const {
   return {temporal_->generate(request), recipe_of(*temporal_, request)};
 }
 
+const LayerMasks& MaskSource::keep(int denoise_step, int layer) {
+  return kept_.try_emplace({denoise_step, layer}, at(denoise_step, layer)).first->second;
+}
+
 LayerMasks MaskSource::at(int denoise_step, int layer) const {
+  if (const auto kept = kept_.find({denoise_step, layer}); kept != kept_.end()) return kept->second;
   LayerMasks masks{inner_mask(denoise_step, layer), std::nullopt};
   if (job_.model.spatiotemporal()) masks.temporal = temporal_mask(denoise_step, layer);
   return masks;

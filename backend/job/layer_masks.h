@@ -2,9 +2,11 @@
 // activations.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "backend/job/job.h"
 #include "backend/job/layer_activations.h"
@@ -33,6 +35,8 @@ class MaskSource {
   MaskSource(const Job& job, const ActivationSource& activations);
 
   LayerMasks at(int denoise_step, int layer) const;
+  // The same; they are held until this object ends, and at() does not make them again.
+  const LayerMasks& keep(int denoise_step, int layer);
   // Whether masks differ between denoise steps, so that a plan can know only an older one.
   bool evolves() const;
   // What the masks are, for people: "paro", "file masks.npz".
@@ -56,6 +60,7 @@ class MaskSource {
   const Pattern* pattern_ = nullptr;  // null where a file gives the masks
   const Pattern* temporal_ = nullptr;
   std::unique_ptr<MaskFile> file_;
+  std::map<std::pair<int, int>, LayerMasks> kept_;  // by denoise step and layer
 };
 
 }  // namespace spscope

@@ -47,6 +47,7 @@ Request make_layer_request(const Job& job, int layer, const LayerMasks& executed
   request.dtype = job.config.run.dtype;
   request.text = job.config.run.text;
   request.ranks_per_node = job.cluster.gpus_per_node;
+  request.ranks_in_use = job.cluster.ranks;
   request.cluster = &job.cluster.preset;
   request.sets = std::make_shared<SetTable>();
   const auto counter = [&](const SourcedMask& m) { return std::make_shared<MaskCounter>(request.sets, m.mask); };

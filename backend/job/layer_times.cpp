@@ -5,24 +5,17 @@
 #include "backend/config/environment.h"
 #include "backend/execute/measure.h"
 #include "backend/schedule/cost.h"
-#include "backend/schedule/memory.h"
-#include "backend/schedule/schedule.h"
 
 namespace spscope {
 namespace {
 
 // Compute, of one or more repeats, on a network that only the schedule knows.
-TimedLayer scheduled(const TimingContext& context, const PlannedLayer& planned,
-                     const std::vector<std::vector<std::int64_t>>& compute_of_repeats, Source compute_source) {
+TimedLayer to_schedule(const PlannedLayer& planned, std::vector<std::vector<std::int64_t>> compute_of_repeats,
+                       Source compute_source) {
   TimedLayer timed;
   timed.provenance = {compute_source, Source::kModelled, Timing::kClean};
   timed.usage = planned_usage(planned);
-  for (const std::vector<std::int64_t>& compute : compute_of_repeats) {
-    timed.timelines.push_back(schedule(planned.plan, compute, context.network));
-    const std::vector<std::int64_t> peak = memory(planned.plan, timed.timelines.back());
-    for (RankUsage& rank : timed.usage)
-      rank.memory_peak_bytes = std::max(rank.memory_peak_bytes, peak[static_cast<std::size_t>(rank.rank)]);
-  }
+  timed.compute_ns = std::move(compute_of_repeats);
   return timed;
 }
 
@@ -36,9 +29,9 @@ TimedLayer project(const TimingContext& context, const PlannedLayer& planned, co
   options.load = run.measure;
   options.interrupt = context.interrupt;
   options.on_rank = context.on_pass;
-  return scheduled(context, planned,
-                   measure_compute(planned.plan, request, activations, run.device, options, context.job.executors),
-                   Source::kMeasured);
+  return to_schedule(planned,
+                     measure_compute(planned.plan, request, activations, run.device, options, context.job.executors),
+                     Source::kMeasured);
 }
 
 // What the communicators counted takes the place of what the plan says; both must agree.
@@ -55,6 +48,18 @@ void count_usage(TimedLayer& timed, const PlannedLayer& planned, const ExecuteRe
     rank.memory_peak_bytes = result.peak_bytes[r];
     rank.counted = true;
   }
+}
+
+// The outputs of each pass, by Value::layer as those of pass 0 have it.
+std::vector<std::vector<OutputTensor>> by_pass(std::vector<OutputTensor> outputs, const Request& request) {
+  const int attentions = num_attentions(request);
+  std::vector<std::vector<OutputTensor>> passes(static_cast<std::size_t>(request.passes));
+  for (OutputTensor& output : outputs) {
+    const int pass = output.layer / attentions;
+    output.layer %= attentions;
+    passes[static_cast<std::size_t>(pass)].push_back(std::move(output));
+  }
+  return passes;
 }
 
 TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& planned, const Request& request,
@@ -77,20 +82,36 @@ TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& plann
   TimedLayer timed;
   timed.provenance = result.provenance;
   count_usage(timed, planned, result);
-  if (context.reference) {
-    if (context.on_check) context.on_check();
-    const Verification check = context.reference->check(result.outputs);
-    timed.verdict = check.verdict;
-    if (check.num_unjudged < check.num_rows) timed.max_error = check.max_error;
-    timed.num_unjudged = check.num_unjudged;
-    timed.error_metric = kErrorMetric;
+  timed.outputs = by_pass(std::move(result.outputs), request);
+  if (!context.references.empty() && context.on_check) context.on_check();
+  for (std::size_t pass = 0; pass < context.references.size(); ++pass)
+    add_check(timed, context.references[pass]->check(timed.outputs[pass]));
+  for (Timeline& timeline : result.timelines) {
+    const std::int64_t makespan_ns = timeline.makespan_ns();
+    timed.repeats.push_back({std::move(timeline), makespan_ns, 0});
   }
-  timed.timelines = std::move(result.timelines);
-  timed.outputs = std::move(result.outputs);
   return timed;
 }
 
 }  // namespace
+
+void add_check(TimedLayer& timed, const TimedLayer& more) {
+  if (more.error_metric.empty()) return;
+  const bool first = timed.error_metric.empty();
+  if (first || more.verdict == Verdict::kFailed || timed.verdict == Verdict::kPassed) timed.verdict = more.verdict;
+  if (more.max_error) timed.max_error = std::max(timed.max_error.value_or(0), *more.max_error);
+  timed.num_unjudged += more.num_unjudged;
+  timed.error_metric = more.error_metric;
+}
+
+void add_check(TimedLayer& timed, const Verification& check) {
+  TimedLayer more;
+  more.verdict = check.verdict;
+  if (check.num_unjudged < check.num_rows) more.max_error = check.max_error;
+  more.num_unjudged = check.num_unjudged;
+  more.error_metric = kErrorMetric;
+  add_check(timed, more);
+}
 
 TimedLayer time_layer(const TimingContext& context, const PlannedLayer& planned, const Request& request,
                       const Activations& activations) {
@@ -99,9 +120,12 @@ TimedLayer time_layer(const TimingContext& context, const PlannedLayer& planned,
       return execute_layer(context, planned, request, activations);
     case RunMode::kProject:
       return project(context, planned, request, activations);
-    case RunMode::kSimulate:
-      return scheduled(context, planned, {op_durations(planned.plan, context.job.cluster.preset.cost)},
-                       Source::kModelled);
+    case RunMode::kSimulate: {
+      const KernelCostProfile& cost = context.job.cluster.preset.cost;
+      TimedLayer timed = to_schedule(planned, {op_durations(planned.plan, cost)}, Source::kModelled);
+      timed.host = host_times(planned.plan, cost);
+      return timed;
+    }
   }
   return {};
 }

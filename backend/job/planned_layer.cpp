@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "backend/base/clock.h"
+#include "backend/plan/passes_at_once.h"
 #include "backend/plan/verify.h"
 #include "backend/schedule/memory.h"
 
@@ -42,13 +43,15 @@ std::optional<double> known_imbalance_ratio(const ChosenStrategy& chosen, const 
 
 }  // namespace
 
-RankMesh mesh_of(const Decision& decision) {
-  return {decision.ulysses, decision.ring, decision.ulysses_groups, decision.ring_groups};
+RankMesh mesh_of(const Decision& decision, const Request& request) {
+  const int passes = request.passes, ranks = request.ranks / passes;
+  return {decision.ulysses, decision.ring, groups_at_once(decision.ulysses_groups, passes, ranks),
+          groups_at_once(decision.ring_groups, passes, ranks)};
 }
 
 PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request, const LayerDecision& decision) {
   PlannedLayer planned;
-  planned.mesh = mesh_of(decision.decision);
+  planned.mesh = mesh_of(decision.decision, request);
   planned.decided = decision.decided;
   const std::int64_t begin = now_ns();
   planned.plan = make_plan(*chosen.strategy, request, chosen.parameters, decision.decision);

@@ -8,6 +8,7 @@
 #include "backend/base/result.h"
 #include "backend/job/job_layers.h"
 #include "backend/schedule/imbalance.h"
+#include "backend/schedule/memory_need.h"
 #include "backend/store/records.h"
 
 namespace spscope {
@@ -24,9 +25,11 @@ struct PlannedLayer {
   double moved_fraction = 0;
   std::vector<std::int64_t> memory_bound_bytes;  // by rank
   std::int64_t parameter_bytes = 0;              // sum over ranks
+  MemoryNeed memory;                             // of a rank of the cluster; try_plan_fitting() alone sets it
 };
 
-RankMesh mesh_of(const Decision& decision);
+// Of all passes of the request.
+RankMesh mesh_of(const Decision& decision, const Request& request);
 
 // Throws Error(kPlanInvalid) when the plan breaks a rule: a defect of the strategy, named with the rule; and
 // Error(kPlanTooLarge) when no machine can hold it. REQUIRES: the strategy is legal for the request.

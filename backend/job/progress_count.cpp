@@ -8,13 +8,14 @@ ProgressCount::ProgressCount(std::function<void(const RunProgress&)> say, const 
                              std::function<std::int64_t()> clock)
     : say_(std::move(say)),
       clock_(std::move(clock)),
-      layer_passes_(job.config.run.layers * job.config.run.denoise_steps),
+      layer_passes_(static_cast<int>(job.layers.size()) * job.config.run.denoise_steps),
+      layers_(job.layers),
       begin_ns_(clock_()),
       plans_(job.strategies.size()),
       mark_ns_(begin_ns_) {
   const RunSection& run = job.config.run;
   progress_.strategies = static_cast<int>(job.strategies.size());
-  progress_.layers = run.layers;
+  progress_.layers = static_cast<int>(job.layers.size());
   progress_.denoise_steps = run.denoise_steps;
   progress_.total = progress_.strategies * layer_passes_;
   progress_.shards = shards;
@@ -23,7 +24,8 @@ ProgressCount::ProgressCount(std::function<void(const RunProgress&)> say, const 
 }
 
 void ProgressCount::say_masks(int denoise_step, int layer) {
-  progress_.layer = layer;
+  const auto place = std::ranges::find(layers_, layer);
+  progress_.layer = place != layers_.end() ? static_cast<int>(place - layers_.begin()) : layer;
   progress_.denoise_step = denoise_step;
   say("input");
 }

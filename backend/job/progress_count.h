@@ -58,6 +58,7 @@ class ProgressCount {
   std::function<void(const RunProgress&)> say_;
   std::function<std::int64_t()> clock_;
   const int layer_passes_;
+  const std::vector<int> layers_;  // of the model, that run: progress counts them from 0
   const std::int64_t begin_ns_;
   RunProgress progress_;
   std::vector<Spent> plans_;          // by strategy

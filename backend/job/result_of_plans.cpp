@@ -2,8 +2,13 @@
 
 #include <algorithm>
 
+#include "backend/analysis/layer_spread.h"
 #include "backend/analysis/run_figures.h"
 #include "backend/base/utf8.h"
+#include "backend/plan/passes_at_once.h"
+#include "backend/schedule/cost.h"
+#include "backend/schedule/schedule.h"
+#include "backend/strategies/combine_guidance.h"
 
 namespace spscope {
 namespace {
@@ -18,11 +23,21 @@ void add_to(std::optional<T>& sum, T value) {
   sum = sum.value_or(T{}) + value;
 }
 
+Plan combining_plan(const Job& job) {
+  return combine_plan(combine_request(job.model, job.cluster, job.config.run.dtype), job.cluster.guidance);
+}
+
 }  // namespace
 
-std::vector<int> rank_map(const Job& job) {
+std::int64_t combining_ns(const Job& job, const ClusterPreset& preset) {
+  const Plan plan = combining_plan(job);
+  const Network network = Network::of_cluster(preset, plan.ranks, job.cluster.gpus_per_node, job.cluster.ranks);
+  return schedule(plan, op_durations(plan, preset.cost), network, host_times(plan, preset.cost).issue_ns).makespan_ns();
+}
+
+std::vector<int> rank_map(const Job& job, int ranks) {
   std::vector<int> nodes;
-  for (int r = 0; r < job.cluster.plan_ranks(); ++r) nodes.push_back(r / std::max(1, job.cluster.gpus_per_node));
+  for (int r = 0; r < ranks; ++r) nodes.push_back(r / std::max(1, job.cluster.gpus_per_node));
   return nodes;
 }
 
@@ -32,13 +47,14 @@ StrategyResult describe_strategy(const Job& job, const ChosenStrategy& chosen, c
   result.id = chosen.id;
   result.name = result.label = chosen.strategy->name;
   result.parameters = chosen.parameters;
+  result.pick = chosen.pick;
   result.mode = job.config.run.mode;
   result.device = job.config.run.device;
   result.backend = job.config.run.backend;
-  result.rank_map = rank_map(job);
-  result.problems = chosen.strategy->legal(request, chosen.parameters);
+  result.rank_map = rank_map(job, request.ranks);
+  result.problems = chosen.strategy->legal(request_of_pass(request), chosen.parameters);
   if (!result.legal()) return result;
-  number_of_mesh(result, chosen, mesh_of(decision));
+  number_of_mesh(result, chosen, mesh_of(decision, request));
   return result;
 }
 
@@ -60,6 +76,7 @@ void refuse(StrategyResult& result, Problem problem) {
   refused.name = result.name;
   refused.label = result.label;
   refused.parameters = result.parameters;
+  refused.pick = result.pick;
   refused.mode = result.mode;
   refused.device = result.device;
   refused.backend = result.backend;
@@ -90,6 +107,7 @@ void add_layer(StrategyResult& result, const ChosenStrategy& chosen, const Plann
   result.memory_peak_bytes.resize(planned.memory_bound_bytes.size(), 0);
   for (std::size_t r = 0; r < result.memory_peak_bytes.size(); ++r)
     result.memory_peak_bytes[r] = std::max(result.memory_peak_bytes[r], planned.memory_bound_bytes[r]);
+  add_memory_need(result.memory_need, planned.memory);
   result.by_layer.push_back(layer);
   LayerResult& added = result.by_layer.back();
   added.mesh = static_cast<int>(number_of_mesh(result, chosen, planned.mesh));
@@ -111,6 +129,7 @@ void finish_result(StrategyResult& result) {
     if (*ratio) **ratio /= layers;
   if (result.planned_imbalance_ratio) *result.planned_imbalance_ratio /= known;
   result.replans = count_replans(result.by_layer);
+  set_layer_spread(result);
 }
 
 Workload describe_workload(const Job& job, const Request& request, const std::string& pattern) {
@@ -121,19 +140,25 @@ Workload describe_workload(const Job& job, const Request& request, const std::st
   workload.tokens = job.model.tokens();
   workload.blocks = request.executed_mask().mask().blocks();
   workload.batch = job.model.batch;
-  workload.layers = job.config.run.layers;
+  workload.layers = static_cast<int>(job.layers.size());
   workload.model_layers = job.model.layers;
   workload.denoise_steps = job.config.run.denoise_steps;
-  workload.ranks = job.cluster.plan_ranks();
+  workload.ranks = request.ranks;
   workload.dtype = job.config.run.dtype;
   workload.scope = choice_name(job.config.run.scope);
   workload.text_tokens = job.model.joint_text_tokens;
   workload.heads = job.model.heads;
   workload.head_dim = job.model.head_dim;
   workload.forward_passes = job.model.cfg;
-  workload.nodes = 1 + rank_map(job).back();  // that the ranks of a replica fill, not of the whole cluster
+  workload.nodes =
+      1 + rank_map(job, request.ranks).back();  // that the ranks of a replica fill, not of the whole cluster
   workload.gpus_per_node = job.cluster.gpus_per_node;
   workload.data_parallel = job.cluster.dp;
+  workload.guidance = job.cluster.guidance;
+  if (job.cluster.guidance > 1) {
+    for (const std::int64_t sent : bytes_sent(combining_plan(job))) workload.combine_bytes += sent;
+    workload.combine_ns = combining_ns(job, job.cluster.preset);
+  }
   workload.config_toml = valid_utf8(runnable_toml(job.config));
   workload.config_hash = config_hash(job.config);
   workload.cluster_toml = cluster_toml(job.cluster.preset);

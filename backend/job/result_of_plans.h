@@ -28,7 +28,11 @@ void finish_result(StrategyResult& result);
 // What the workload is, for the head of every result; its density is left to the caller.
 Workload describe_workload(const Job& job, const Request& request, const std::string& pattern);
 
+// What the passes of guidance that run at once take to be combined once a denoise step, on a cluster of the job's
+// shape.
+std::int64_t combining_ns(const Job& job, const ClusterPreset& preset);
+
 // Nodes of the ranks of a job.
-std::vector<int> rank_map(const Job& job);
+std::vector<int> rank_map(const Job& job, int ranks);
 
 }  // namespace spscope

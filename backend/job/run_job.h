@@ -1,4 +1,5 @@
-// Runs a job: every layer of every denoise step under every strategy, into the shards of a collection.
+// Runs a job: settings are picked where `all` is asked for; then every layer of every denoise step under every
+// strategy, into the shards of a collection.
 #pragma once
 
 #include <atomic>
@@ -47,6 +48,6 @@ struct RunOutcome {
 // be told apart: runs of a layer that is not complete are not finished. Runs are numbered in the order in which they
 // begin, in every process of a run alike.
 // Throws Error: what is in the shards is whole up to then. An interrupt is no error.
-RunOutcome run_job(const Job& job, const RunTarget& target, const RunOptions& options);
+RunOutcome run_job(const Job& asked, const RunTarget& target, const RunOptions& options);
 
 }  // namespace spscope

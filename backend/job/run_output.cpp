@@ -4,6 +4,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 #include "backend/base/file_system.h"
 #include "backend/base/own_files.h"
@@ -17,13 +19,22 @@ std::string scratch_of(const RunOutputOptions& options) {
   return options.scratch.empty() ? default_scratch_folder() : options.scratch;
 }
 
+// Whether no run has counted this folder: the first one marks it.
+bool is_new(const std::string& folder) {
+  const std::filesystem::path mark = std::filesystem::path(folder) / "counted";
+  std::error_code unknown;
+  if (std::filesystem::exists(mark, unknown)) return false;
+  std::ofstream(mark).put('\n');  // where that fails, it is counted again
+  return true;
+}
+
 // What runs left that ended early: each one to this file, and how many others.
 void name_leftovers(const RunOutputOptions& options, const std::string& out) {
   if (!options.on_note) return;
   std::int64_t others = 0;
   for (const CollectingNote& dead : dead_collections(scratch_of(options))) {
     if (dead.out != out) {
-      ++others;
+      others += options.names_others && is_new(dead.folder);
       continue;
     }
     options.on_note(

@@ -20,7 +20,8 @@ struct RunOutputOptions {
   bool force = false;   // replace OUT when it is a store of ours
   std::string scratch;  // folder of the collection; "": the default one (environment.h)
   int ranks = 1;
-  std::function<void(const std::string&)> on_note;  // what the user should know
+  std::function<void(const std::string&)> on_note = {};  // what the user should know
+  bool names_others = true;  // leftovers of runs to other files; each is counted in one run alone
 };
 
 class RunOutput {

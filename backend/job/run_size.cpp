@@ -11,13 +11,15 @@
 #include "backend/base/file_system.h"
 #include "backend/base/process.h"
 #include "backend/collect/run_recorder.h"
+#include "backend/config/model_size.h"
 #include "backend/execute/execute.h"
+#include "backend/job/layer_masks.h"
 #include "kernels/calibrate.h"
 
 namespace spscope {
 namespace {
 
-constexpr double kWorthSayingSeconds = 60, kSurelyShortFlops = 1e12;
+constexpr double kWorthSayingSeconds = 60, kLongSeconds = 120, kSurelyShortFlops = 1e12;
 // Of the FMA peak: what the attention kernel reaches on masks of active blocks.
 constexpr double kShareOfPeak = 0.5;
 constexpr int kCrowdedRanksPerCore = 8;
@@ -32,18 +34,62 @@ std::string length_in_words(double seconds) {
                               : fmt::format("about {:.0f} days", seconds / (24 * kHour));
 }
 
+// FLOPs of attention over all pairs of queries and keys of one layer.
+double dense_attention_flops(const Model& model) {
+  constexpr double kFlopsOfAPairAndChannel = 4;
+  const auto outer = static_cast<double>(model.outer()), inner = static_cast<double>(model.inner());
+  const double pairs = outer * inner * inner + (model.spatiotemporal() ? inner * outer * outer : 0);
+  return kFlopsOfAPairAndChannel * pairs * model.hidden * model.batch;
+}
+
+// FLOPs of the matrix products of one layer; 0 when attention alone runs.
+double gemm_flops(const Job& job) {
+  if (job.config.run.scope != RunScope::kLayer) return 0;
+  const ModelSize size = model_size(job.model);
+  const double of_layer = static_cast<double>(size.attention + size.ffn) / std::max(1, job.model.layers);
+  return 2 * of_layer * static_cast<double>(job.model.tokens()) * job.model.batch;
+}
+
+double seconds_of(double flops, int cores) {
+  return flops / (kernels::measure_fma_gflop_per_s() * 1e9 * kShareOfPeak * cores);
+}
+
 }  // namespace
+
+void require_mode_for_long_compute(const Job& job) {
+  const RunSection& run = job.config.run;
+  if (run.mode != RunMode::kExecute || job.places.contains("run.mode")) return;
+  const double passes = static_cast<double>(std::max<std::size_t>(1, job.strategies.size())) *
+                        static_cast<double>(job.layers.size()) * run.denoise_steps * (run.repeats + run.warmup);
+  const auto flops = [&](double density) {
+    return passes * (dense_attention_flops(job.model) * density + gemm_flops(job));
+  };
+  if (flops(1) < kSurelyShortFlops) return;
+  const int cores = std::min(usable_cores(), job.run_ranks());
+  if (seconds_of(flops(1), cores) < kLongSeconds) return;
+  const ActivationSource activations(job);
+  const double asked = flops(MaskSource(job, activations).at(0, job.layers.front()).inner.mask.density());
+  const double seconds = seconds_of(asked, cores);
+  if (asked < kSurelyShortFlops || seconds < kLongSeconds) return;
+  throw Error(
+      ErrorCode::kLongCompute,
+      fmt::format("this would compute about {:.0f} TFLOP on {} core{}, {}, and run.mode is not given", asked * 1e-12,
+                  cores, cores == 1 ? "" : "s", length_in_words(seconds)),
+      "--set run.mode=simulate gives the times on a cluster (cluster.preset) in seconds; --set run.mode=execute "
+      "computes all of it here");
+}
 
 std::string compute_note(const Job& job, const Plan& plan, int num_strategies) {
   const RunSection& run = job.config.run;
   if (run.mode == RunMode::kSimulate) return {};
   double flops = 0;
   for (const Op& op : plan.ops) flops += static_cast<double>(op.flops);
-  flops *= static_cast<double>(num_strategies) * run.layers * run.denoise_steps * (run.repeats + run.warmup);
+  flops *= static_cast<double>(num_strategies) * static_cast<double>(job.layers.size()) * run.denoise_steps *
+           (run.repeats + run.warmup);
   if (flops < kSurelyShortFlops) return {};
   // A projection measures one rank at a time on one core.
   const int cores = run.mode == RunMode::kProject ? 1 : std::min(usable_cores(), plan.ranks);
-  const double seconds = flops / (kernels::measure_fma_gflop_per_s() * 1e9 * kShareOfPeak * cores);
+  const double seconds = seconds_of(flops, cores);
   if (seconds < kWorthSayingSeconds) return {};
   return fmt::format("about {:.0f} TFLOP on {} core{}: {}; run.mode = simulate takes seconds", flops * 1e-12, cores,
                      cores == 1 ? "" : "s", length_in_words(seconds));
@@ -60,7 +106,7 @@ void require_executor(const Job& job) {
 
 void require_room_for_ranks(const Job& job, bool processes) {
   if (job.config.run.mode != RunMode::kExecute) return;
-  const std::int64_t ranks = job.cluster.plan_ranks();
+  const std::int64_t ranks = job.run_ranks();
   const char* kHint = "use fewer ranks; run.mode = project and simulate start none";
   if (const SystemLimit limit = thread_limit(); ranks > limit.value)
     throw Error(ErrorCode::kLaunch,
@@ -99,7 +145,7 @@ void RoomCheck::require(std::int64_t events) {
 }
 
 std::string crowding_note(const Job& job) {
-  const int ranks = job.cluster.plan_ranks(), cores = usable_cores();
+  const int ranks = job.run_ranks(), cores = usable_cores();
   if (job.config.run.mode != RunMode::kExecute || ranks <= kCrowdedRanksPerCore * cores) return {};
   return fmt::format(
       "{} ranks share {} core{}: this is slow, and times say nothing about a cluster; run.mode = project measures one "

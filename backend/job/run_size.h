@@ -16,6 +16,11 @@ namespace spscope {
 // that of one strategy for one layer, after which all are judged: they compute nearly the same.
 std::string compute_note(const Job& job, const Plan& plan, int num_strategies);
 
+// Throws Error(kLongCompute) when the job would execute for over two minutes here and neither config nor flags give
+// run.mode, which execute is the default of: most who ask for a large model want its times on a cluster. By the shapes
+// and the density of the first mask, before anything else is made.
+void require_mode_for_long_compute(const Job& job);
+
 // Throws Error(kCannotExecute) when no executor has the device, the backend and the communicator of the job, which a
 // flag may have changed since the config was checked.
 void require_executor(const Job& job);

@@ -63,7 +63,7 @@ RunEnd launch_ranks(const RunSetup& setup, const std::vector<std::string>& argum
   MpiLaunch launch;
   launch.program = path_of_this_program();
   launch.arguments = arguments;
-  launch.ranks = setup.job.cluster.plan_ranks();
+  launch.ranks = setup.job.run_ranks();
   launch.root = geteuid() == 0;
   launch.others_work = [&] { return !output.places_elsewhere().empty(); };
   RankWatch watch(output.note(), patience_seconds(), [&](const std::string& text) { listener.warn(text); });

@@ -41,7 +41,7 @@ struct KeptRun {
 
 // One process for each rank of the job. Throws Error(kLaunch).
 void require_all_ranks(const RankWorld& world, const Job& job) {
-  const int ranks = job.cluster.plan_ranks();
+  const int ranks = job.run_ranks();
   if (world.size() == ranks) return;
   throw Error(ErrorCode::kLaunch,
               fmt::format("{} processes were started, and the run has {} ranks", world.size(), ranks),

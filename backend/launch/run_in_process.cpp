@@ -29,7 +29,7 @@ std::optional<Error> reason_to_discard(const Result<RunOutcome>& outcome, const 
 RunEnd run_in_process(const RunSetup& setup, RunOutput& output, const ProgressPage& page, const std::atomic<bool>& stop,
                       RunListener& listener) {
   const bool executes = setup.job.config.run.mode == RunMode::kExecute;
-  RunShards shards(output.note(), shards_options(setup, 0, executes ? setup.job.cluster.plan_ranks() : 0));
+  RunShards shards(output.note(), shards_options(setup, 0, executes ? setup.job.run_ranks() : 0));
   RoomCheck room(output.note());
   RunOptions options = reporting_options(setup, page, listener);
   options.interrupt = &stop;

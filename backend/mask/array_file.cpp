@@ -158,6 +158,10 @@ double float_of(const Array& array, std::int64_t index, const std::string& path)
   return float_at(array, index, path);
 }
 
+std::int64_t integer_of(const Array& array, std::int64_t index, const std::string& path) {
+  return integer_at(array, index, path);
+}
+
 std::vector<std::int64_t> to_integers(const Array& array, const std::string& path) {
   std::vector<std::int64_t> values(array.num_elements());
   for (std::int64_t i = 0; i < array.num_elements(); ++i) values[i] = integer_at(array, i, path);

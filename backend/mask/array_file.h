@@ -46,6 +46,8 @@ std::vector<float> to_floats(const Array& array, const std::string& path);
 std::vector<float> to_floats(const Array& array, const std::string& path, std::int64_t first, std::int64_t count);
 // One value, which may be NaN or infinity. Throws Error kMaskDtype. REQUIRES: 0 <= index < num_elements().
 double float_of(const Array& array, std::int64_t index, const std::string& path);
+// One value. Throws Error kMaskDtype as to_integers does. REQUIRES: 0 <= index < num_elements().
+std::int64_t integer_of(const Array& array, std::int64_t index, const std::string& path);
 // Values as integers. Throws Error kMaskDtype unless the type is bool or an integer of up to 64 bits.
 std::vector<std::int64_t> to_integers(const Array& array, const std::string& path);
 

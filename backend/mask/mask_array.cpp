@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "backend/base/error.h"
 #include "backend/mask/array_parts.h"
@@ -25,7 +26,22 @@ bool is_additive(const Array& array, const std::string& path) {
   return masks_something;
 }
 
+// Integers of many sizes: lists of key blocks are saved so. Masks have few: 255, or 1 and 2 for partial and full
+// blocks.
+bool holds_numbers(const Array& array, const std::string& path) {
+  if (is_float(array.type)) return false;
+  constexpr std::size_t kMostOfAMask = 2;
+  std::set<std::int64_t> sizes;
+  for (std::int64_t i = 0; i < array.num_elements() && sizes.size() <= kMostOfAMask; ++i)
+    if (const std::int64_t value = integer_of(array, i, path); value != 0) sizes.insert(value);
+  return sizes.size() > kMostOfAMask;
+}
+
 std::string advice(const Array& array, const std::string& path) {
+  if (holds_numbers(array, path))
+    return "a look-up table, as SpargeAttention's lut, is read with --as lut (mask.as in a config); of scores or "
+           "counts, "
+           "save a comparison with the threshold that you mean";
   return is_additive(array, path) ? "it looks like a mask that is added to scores: save (mask == 0).astype(np.uint8)"
                                   : "save (mask > 0).astype(np.uint8), or compare with the threshold that you mean";
 }

@@ -8,6 +8,7 @@
 #include "backend/base/error.h"
 #include "backend/base/whole_file.h"
 #include "backend/mask/array_parts.h"
+#include "backend/mask/key_lists.h"
 #include "backend/mask/mask_array.h"
 #include "backend/mask/npy_format.h"
 
@@ -23,11 +24,13 @@ std::string names_of(const std::vector<Array>& arrays) {
 }
 
 // Takes the wanted array out of those of the file.
-Array choose(std::vector<Array>& arrays, const std::string& wanted, const std::string& path, MaskUser user) {
+Array choose(std::vector<Array>& arrays, const std::string& path, const MaskReading& reading) {
+  const std::string& wanted = reading.array;
+  const MaskUser user = reading.user;
   std::vector<Array*> candidates;
   for (Array& array : arrays) {
-    if (array.name == kStartsName) continue;
-    if (array.name == (wanted.empty() ? "mask" : wanted)) return std::move(array);
+    if (array.name == kStartsName || (reading.lists && array.name == reading.counts)) continue;
+    if (array.name == (!wanted.empty() ? wanted : reading.lists ? "lut" : "mask")) return std::move(array);
     candidates.push_back(&array);
   }
   if (wanted.empty() && candidates.size() == 1) return std::move(*candidates[0]);
@@ -35,13 +38,11 @@ Array choose(std::vector<Array>& arrays, const std::string& wanted, const std::s
     throw Error(ErrorCode::kMaskFile, fmt::format("{} has no array \"{}\"", place_of(path), wanted),
                 fmt::format("it has: {}", names_of(arrays)));
   }
-  throw Error(
-      ErrorCode::kMaskFile, fmt::format("{} has {} arrays besides block_starts", place_of(path), candidates.size()),
-      candidates.empty()         ? "save the mask under the name mask"
-      : user == MaskUser::kFlags ? fmt::format("choose one with --array: {}", names_of(arrays))
-                                 : fmt::format("save one under the name mask, or take one out with spscope mask import "
-                                               "--array: {}",
-                                               names_of(arrays)));
+  throw Error(ErrorCode::kMaskFile,
+              fmt::format("{} has {} arrays besides block_starts", place_of(path), candidates.size()),
+              candidates.empty()         ? "save the mask under the name mask"
+              : user == MaskUser::kFlags ? fmt::format("choose one with --array: {}", names_of(arrays))
+                                         : fmt::format("name one as mask.array: {}", names_of(arrays)));
 }
 
 std::vector<std::int32_t> checked_starts(const Array& array, const std::string& path) {
@@ -57,6 +58,18 @@ std::vector<std::int32_t> checked_starts(const Array& array, const std::string& 
   return {values.begin(), values.end()};
 }
 
+// The lengths of the lists of a look-up table.
+const Array& counts_of(const std::vector<Array>& arrays, const std::string& path, const MaskReading& reading) {
+  const auto found = std::ranges::find(arrays, reading.counts, &Array::name);
+  if (found != arrays.end()) return *found;
+  throw Error(ErrorCode::kMaskFile,
+              fmt::format("{} has no array \"{}\", the lengths of the lists", place_of(path), reading.counts),
+              std::filesystem::path(path).extension() == ".npy"
+                  ? "save both in one file: np.savez(\"lut.npz\", lut=lut, valid_block_num=valid_block_num)"
+                  : fmt::format("name it with {}; the file has: {}",
+                                reading.user == MaskUser::kFlags ? "--counts" : "mask.counts", names_of(arrays)));
+}
+
 // The smallest whole factor by which `count` blocks cover `blocks`; 0 when there is none.
 std::int64_t expansion(std::int64_t blocks, std::int64_t count) {
   const std::int64_t factor = (blocks + count - 1) / count;
@@ -65,15 +78,20 @@ std::int64_t expansion(std::int64_t blocks, std::int64_t count) {
 
 }  // namespace
 
-MaskFile::MaskFile(std::string path, const std::string& array, MaskUser user, std::int64_t max_bytes)
-    : path_(std::move(path)), user_(user) {
+MaskFile::MaskFile(std::string path, const MaskReading& reading) : path_(std::move(path)), user_(reading.user) {
+  const std::int64_t max_bytes = reading.max_bytes;
   std::vector<Array> arrays = read_arrays(path_, {.max_bytes = max_bytes});
   const bool alone = std::filesystem::path(path_).extension() == ".npy";
   if (alone) read_starts_beside(max_bytes);
   for (const Array& candidate : arrays) {
     if (candidate.name == kStartsName && !alone) block_starts_ = checked_starts(candidate, path_);
   }
-  array_ = alone ? std::move(arrays[0]) : choose(arrays, array, path_, user_);
+  if (reading.lists) {
+    const Array counts = counts_of(arrays, path_, reading);
+    array_ = bits_of_lists(choose(arrays, path_, reading), counts, reading.delta, path_, max_bytes);
+  } else {
+    array_ = alone ? std::move(arrays[0]) : choose(arrays, path_, reading);
+  }
   require_bits(array_, path_);
   extent_ = mask_extents(array_, path_);
 }

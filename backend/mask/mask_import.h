@@ -5,12 +5,15 @@
 // The file beside NAME.npy is NAME.block_starts.npy; beside mask.npy it may also be block_starts.npy, which is what
 // --dump writes. A folder may so hold masks of different cuts.
 //
+// Look-up tables of kernels (key_lists.h) are read as well, when the reader says that the array is one.
+//
 // Kernels often use query blocks twice as long as key blocks (SpargeAttention: 128 x 64). The coarser axis is expanded
 // by a whole factor f: block i of the cuts is block i / f of the array.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,12 +25,25 @@ namespace spscope {
 // The source of the settings, which error hints name: keys of a config, or flags of `spscope mask`.
 enum class MaskUser { kConfig, kFlags };
 
+// How an array becomes a mask.
+struct MaskReading {
+  std::string array = {};          // name; "": "mask" (of lists "lut"), or the only one that can be meant
+  bool lists = false;              // a look-up table, and not 0 and 1
+  std::string counts = {};         // of a look-up table: the array of the lengths of its lists
+  std::optional<bool> delta = {};  // of a look-up table: key_lists.h
+  MaskUser user = MaskUser::kConfig;
+  std::int64_t max_bytes = kDefaultMaxMemoryBytes;
+};
+
 class MaskFile {
  public:
-  // Reads the array of this name; "" is the one named "mask", or the only one besides block_starts. Throws the errors
-  // of array_file.h, and kMaskValue when a value is neither 0 nor 1 or the cuts are not cuts.
+  // Throws the errors of array_file.h and key_lists.h, and kMaskValue when a value is neither 0 nor 1 or the cuts are
+  // not cuts.
+  MaskFile(std::string path, const MaskReading& reading);
+  // An array of 0 and 1.
   explicit MaskFile(std::string path, const std::string& array = {}, MaskUser user = MaskUser::kConfig,
-                    std::int64_t max_bytes = kDefaultMaxMemoryBytes);
+                    std::int64_t max_bytes = kDefaultMaxMemoryBytes)
+      : MaskFile(std::move(path), MaskReading{.array = array, .user = user, .max_bytes = max_bytes}) {}
 
   // 1 when the array lacks the dimension; one entry then serves every denoise step or layer.
   int denoise_steps() const { return static_cast<int>(extent_[0]); }

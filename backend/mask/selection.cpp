@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "backend/base/check.h"
 
@@ -22,10 +24,9 @@ float from_ordered_bits(std::uint32_t bits) {
 // Buckets of weights in [0, 1], in their order: eight to a power of two.
 std::size_t bucket_of(float weight) { return std::bit_cast<std::uint32_t>(weight) >> 20; }
 
-}  // namespace
-
-Cut kth_highest(std::size_t rows, std::size_t columns, std::int64_t k, const ScoreRow& score_row) {
-  SPSCOPE_CHECK(k >= 1 && k <= static_cast<std::int64_t>(rows * columns));
+// Two passes of radix selection: by the upper half of the bits, then by the lower half of those that share the upper
+// half of the answer.
+Cut kth_by_radix(std::size_t rows, std::size_t columns, std::int64_t k, const ScoreRow& score_row) {
   constexpr int kHalf = 16;
   std::vector<float> scores(columns);
   std::vector<std::int64_t> counts(std::size_t{1} << kHalf);
@@ -50,6 +51,74 @@ Cut kth_highest(std::size_t rows, std::size_t columns, std::int64_t k, const Sco
   }
   const std::uint32_t lower = highest_digit();
   return {.threshold = from_ordered_bits(upper << kHalf | lower), .ties = counts[lower], .ties_kept = k};
+}
+
+// The scores between two guesses, and how many are above both.
+struct Bracket {
+  float low, high;
+  std::int64_t above = 0;
+  std::vector<float> inside = {};
+};
+
+// Guesses from every kSampled-th row that the answer is between, with room for rows that differ from each other.
+Bracket guess(std::size_t rows, std::size_t columns, std::int64_t k, const ScoreRow& score_row) {
+  constexpr std::size_t kSampled = 31;
+  constexpr double kRoom = 0.02;  // of all scores, on either side
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> sample;
+  for (std::size_t row = kSampled / 2; row < rows; row += kSampled) {
+    sample.resize(sample.size() + columns);
+    score_row(row, std::span(sample).last(columns));
+  }
+  Bracket bracket{-kInfinity, kInfinity};
+  const double share = static_cast<double>(k) / static_cast<double>(rows * columns);
+  const auto at_share = [&](double of) {
+    const auto place = sample.begin() + static_cast<std::ptrdiff_t>(of * static_cast<double>(sample.size()));
+    std::nth_element(sample.begin(), place, sample.end(), std::greater<>());
+    return *place;
+  };
+  if (!sample.empty() && share - kRoom > 0) bracket.high = at_share(share - kRoom);
+  if (!sample.empty() && share + kRoom < 1) bracket.low = at_share(share + kRoom);
+  return bracket;
+}
+
+// One pass that keeps the scores in a bracket; nullopt when the answer is not in it, or too many are.
+std::optional<Cut> kth_in_bracket(std::size_t rows, std::size_t columns, std::int64_t k, const ScoreRow& score_row) {
+  constexpr std::size_t kFewest = 1 << 16;  // scores, below which sorting out a sample takes longer
+  if (rows * columns < kFewest) return std::nullopt;
+  Bracket bracket = guess(rows, columns, k, score_row);
+  const std::size_t most = rows * columns / 8;
+  std::vector<float> scores(columns);
+  std::size_t count = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    score_row(row, scores);
+    if (count + columns > bracket.inside.size()) bracket.inside.resize(2 * bracket.inside.size() + columns);
+    for (const float score : scores) {
+      bracket.above += score > bracket.high;
+      bracket.inside[count] = score;
+      count += score >= bracket.low && score <= bracket.high;
+    }
+    if (count > most || bracket.above >= k) return std::nullopt;
+  }
+  const std::int64_t left = k - bracket.above;
+  if (left > static_cast<std::int64_t>(count)) return std::nullopt;
+  bracket.inside.resize(count);
+  const auto place = bracket.inside.begin() + (left - 1);
+  std::nth_element(bracket.inside.begin(), place, bracket.inside.end(), std::greater<>());
+  Cut cut{.threshold = *place, .ties = 0, .ties_kept = left};
+  for (const float score : bracket.inside) {
+    cut.ties += score == cut.threshold;
+    cut.ties_kept -= score > cut.threshold;
+  }
+  return cut;
+}
+
+}  // namespace
+
+Cut kth_highest(std::size_t rows, std::size_t columns, std::int64_t k, const ScoreRow& score_row) {
+  SPSCOPE_CHECK(k >= 1 && k <= static_cast<std::int64_t>(rows * columns));
+  const std::optional<Cut> found = kth_in_bracket(rows, columns, k, score_row);
+  return found ? *found : kth_by_radix(rows, columns, k, score_row);
 }
 
 // Counts scores in equal buckets between the lowest and the highest; only the bucket that holds the answer is ordered.

@@ -16,9 +16,10 @@ struct Cut {
   float threshold = 0;
   std::int64_t ties = 0, ties_kept = 0;
 };
-// The cut of rows x columns scores, which are generated rather than stored: two passes of radix selection, first by the
-// upper half of their bits, then by the lower half of those that share the upper half of the answer.
-// REQUIRES: 1 <= k <= rows * columns, no NaN.
+// The cut of rows x columns scores, which are generated rather than stored: of many, sampled rows guess between which
+// values it is and one pass sorts those; else, or where the guess is wrong, by two passes of radix selection, first by
+// the upper half of their bits, then by the lower half of those that share the upper half of the answer. REQUIRES: 1 <=
+// k <= rows * columns, no NaN.
 Cut kth_highest(std::size_t rows, std::size_t columns, std::int64_t k, const ScoreRow& score_row);
 
 // The same for stored scores, fast for single rows. REQUIRES: 1 <= k <= scores.size(), finite scores.

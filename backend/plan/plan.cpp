@@ -24,6 +24,11 @@ const char* post_kind_name(PostKind kind) {
   return names[static_cast<int>(kind)];
 }
 
+const char* collective_name(Collective collective) {
+  static constexpr const char* names[] = {"point_to_point", "all_to_all", "all_gather", "reduce_scatter", "all_reduce"};
+  return names[static_cast<int>(collective)];
+}
+
 std::int64_t Plan::width(TensorSet tensors) const {
   std::int64_t sum = 0;
   for (int t = 0; t < kNumTensors; ++t)
@@ -100,6 +105,7 @@ void add_graph(Hasher& h, const Plan& plan) {
     h.add(p.operands);
     h.add(static_cast<std::uint64_t>(p.kernel) << 32 | static_cast<std::uint32_t>(p.acc));
     h.add(static_cast<std::uint64_t>(p.ring_step) << 1 | static_cast<std::uint64_t>(p.balances));
+    h.add(static_cast<std::uint64_t>(p.collective) << 32 | static_cast<std::uint32_t>(p.collective_steps));
   }
   for (const Op& o : plan.ops) {
     h.add(static_cast<std::uint64_t>(o.post) << 32 | static_cast<std::uint32_t>(o.rank));

@@ -19,6 +19,7 @@
 #include "backend/base/dtype.h"
 #include "backend/base/ids.h"
 #include "backend/plan/box.h"
+#include "backend/plan/collective.h"
 #include "backend/plan/set_table.h"
 #include "backend/plan/tensors.h"
 
@@ -44,7 +45,7 @@ struct Value {
   TensorSet tensors;
   Axis columns = Axis::kHeads;
   Placement placement;
-  int layer = 0;          // index of the attention in the layer: 0 for 3D and spatial, 1 for temporal
+  int layer = 0;          // attention of the layer: 0 for 3D and spatial, 1 for temporal; by pass: passes_at_once.h
   IdRange pending;        // groups whose partial sums a reduce must still add; empty: none
   AccId partial = kNone;  // the accumulator whose unfinished rows (o, m, l) these are
   IdRange sources;        // of a view: the values it is the union or a part of, never views; no op, no copy
@@ -102,11 +103,13 @@ struct Post {
   PostKind kind = PostKind::kLocal;
   int lane = 0;  // 0 is compute; communication runs on lanes of its own
   ValueId src = kNone, dst = kNone;
-  IdRange operands;  // further values a local kernel reads, in value_refs
+  IdRange operands;  // further values a local kernel reads; of a reduce, what each rank adds itself
   KernelId kernel = kNone;
   AccId acc = kNone;
   int ring_step = 0;      // of an attend: which step of its ring
   bool balances = false;  // a move that only spreads load: its bytes are reported separately, as `exchange`
+  Collective collective = Collective::kPointToPoint;  // of a communication
+  int collective_steps = 1;                           // posts that are one collective together, this among them
 };
 
 struct Op {

@@ -21,6 +21,12 @@ inline Box attend_keys(const Plan& plan, const Op& op) {
   return inner ? Box{op.heads, op.seq, op.k} : Box{op.heads, op.k, op.seq};
 }
 
+// The value whose box a message carries: of a reduce, a rank's own share is that of its operand, where it has one.
+inline ValueId source_of(const Plan& plan, const Post& post, const Message& message) {
+  const bool own = post.kind == PostKind::kReduce && !post.operands.empty() && message.src == message.dst;
+  return own ? plan.value_list(post.operands).front() : post.src;
+}
+
 template <typename Visit>
 void for_each_read(const Plan& plan, const Op& op, Visit&& visit) {
   const Post& post = plan.post_of(op);
@@ -55,7 +61,7 @@ void for_each_read(const Plan& plan, const Op& op, Visit&& visit) {
       for (MessageId id : plan.messages_of(op)) {
         const Message& m = plan.messages[static_cast<std::size_t>(id)];
         const bool starts = post.kind == PostKind::kPull ? m.dst == op.rank : m.src == op.rank;
-        if (starts) visit(m.src, post.src, m.box);
+        if (starts) visit(m.src, source_of(plan, post, m), m.box);
       }
       break;
     case PostKind::kBarrier:

@@ -5,6 +5,7 @@
 // which makes overlap explicit.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,12 @@ namespace spscope {
 inline constexpr std::size_t kMaxPlanOps = std::size_t{1} << 26;
 
 using Groups = std::vector<std::vector<int>>;
+
+// Which collective a communication is, or is a part of, to the network: one of `steps` posts.
+struct CollectivePart {
+  Collective collective = Collective::kPointToPoint;
+  int steps = 1;
+};
 
 // A move in flight: only wait() gives the value that can be read.
 struct [[nodiscard]] Move {
@@ -57,16 +64,23 @@ class PlanBuilder {
   void output(ValueId value, Placement placement);
 
   // -- communication. Groups default to everyone(); communication lanes are numbered from 1.
-  // Two-sided: any redistribution inside groups. Throws Error(kPlanNotHeld) when a group does not hold all that one of
-  // its members is to receive. The source is the rank itself where it holds the data, else the next holder in group
-  // order.
-  Move exchange(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
+  // Two-sided: any redistribution inside groups. To the network an all-gather where each rank that sends sends all it
+  // holds to every rank that gets anything of others, and those keep what they hold; else an all-to-all. Throws
+  // Error(kPlanNotHeld) when a group does not hold all that one of its members is to receive. The source is the rank
+  // itself where it holds the data, else the next holder in group order.
+  Move exchange(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1,
+                std::optional<CollectivePart> part = {});
   // One-sided, started by the receiver (pull) or the sender (push). A dependency on an op of another rank is executed
   // as a signal.
   Move pull(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
   Move push(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
   // Adds the pending shares of each group into disjoint parts.
-  Move reduce(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
+  Move reduce(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1,
+              CollectivePart part = {Collective::kReduceScatter});
+  // Adds to each part the shares that other members of the group hold in `value`, and that which the rank itself holds
+  // in `own`. `last`: no share is pending any more; else the sums remain pending, in the groups that they were.
+  Move reduce_onto(ValueId own, ValueId value, Placement placement, const Groups& groups, int lane, CollectivePart part,
+                   bool last);
   // All earlier ops of all members end before any later one starts.
   void barrier(const Groups& groups = {}, int lane = 1);
   ValueId wait(Move move) { return move.value; }
@@ -74,7 +88,7 @@ class PlanBuilder {
   ValueId reshard(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
   // exchange + wait of a move that only spreads load; its bytes are reported separately (Post::balances)
   ValueId rebalance(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
-  // exchange to the rank `by` further in each ring
+  // exchange to the rank `by` further in each ring; point to point to the network
   Move shift(ValueId value, const Groups& rings, int by = 1, int lane = 1);
 
   // -- compute
@@ -120,8 +134,17 @@ class PlanBuilder {
   IdRange add_sources(std::span<const ValueId> values);
   IdRange add_group_refs(const Groups& groups);
   IdRange copy_pending(const Value& value);
-  Move move(PostKind kind, ValueId value, Placement placement, const Groups& groups, int lane, bool balances = false);
+  struct MoveKind {
+    PostKind post;
+    bool balances = false, last = true;
+    ValueId own = kNone;
+    std::optional<CollectivePart> part = {};  // nullopt: by what moves
+  };
+  Move move(MoveKind kind, ValueId value, Placement placement, const Groups& groups, int lane);
+  bool gathers(const Value& from, const Value& to, const std::vector<Line>& lines);
   void route(const Value& value, const Placement& placement, const std::vector<int>& group, std::vector<Line>& lines);
+  void add_shares(const Value& value, const Placement& parts, const std::vector<int>& group, bool but_own,
+                  std::vector<Line>& lines);
   void route_box(const Value& value, const Box& want, std::size_t position, const std::vector<int>& group,
                  std::vector<Line>& lines);
   void record_move(PostId post, const std::vector<int>& group, std::span<const Line> lines, bool wire);

@@ -28,6 +28,18 @@ class Holders {
         head = static_cast<std::int32_t>(entries_.size()) - 1;
       }
   }
+  // Positions in the group of all holders, ascending.
+  std::vector<std::size_t> all(const Box& box) const {
+    std::vector<std::size_t> positions;
+    const std::int32_t* head = first_.find(box_hash(box));
+    for (std::int32_t e = head ? *head : -1; e >= 0; e = entries_[at(e)].next) {
+      const auto j = static_cast<std::size_t>(entries_[at(e)].position);
+      if (std::ranges::find(placement_.at(group_[j]), box) != placement_.at(group_[j]).end()) positions.push_back(j);
+    }
+    std::ranges::sort(positions);
+    positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+    return positions;
+  }
   // Position in the group of the first holder at or after `position`, cyclically; -1 when no member holds the box.
   int nearest(const Box& box, std::size_t position) const {
     int best = -1;
@@ -91,6 +103,23 @@ void PlanBuilder::route(const Value& value, const Placement& placement, const st
     }
 }
 
+// The shares of each part in group order; `but_own`: that of the rank itself comes from elsewhere, and first.
+void PlanBuilder::add_shares(const Value& value, const Placement& parts, const std::vector<int>& group, bool but_own,
+                             std::vector<Line>& lines) {
+  const Holders holders(value.placement, group);
+  for (const int dst : group)
+    for (const Box& part : parts.at(dst)) {
+      if (but_own) lines.push_back({dst, dst, part});
+      const std::vector<std::size_t> exact = holders.all(part);
+      for (const std::size_t position : exact)
+        if (!but_own || group[position] != dst) lines.push_back({group[position], dst, part});
+      if (!exact.empty()) continue;
+      for (const int src : group)
+        if ((!but_own || src != dst) && covered(sets(), part, value.placement.at(src)))
+          lines.push_back({src, dst, part});
+    }
+}
+
 // Ops of one group for one post, with their messages. Two-sided messages belong to both ends, one-sided ones to the
 // rank that starts them, local copies to their rank.
 void PlanBuilder::record_move(PostId post_id, const std::vector<int>& group, std::span<const Line> lines, bool wire) {
@@ -115,15 +144,43 @@ void PlanBuilder::record_move(PostId post_id, const std::vector<int>& group, std
     finish_op(op, of_rank[at(plan_.ops[at(op)].rank)]);
 }
 
-Move PlanBuilder::move(PostKind kind, ValueId value_id, Placement placement, const Groups& given_groups, int lane,
-                       bool balances) {
+// Of one group: every rank with a message to another sends all it holds to every rank with one from another, but
+// itself, and these keep all they hold.
+bool PlanBuilder::gathers(const Value& from, const Value& to, const std::vector<Line>& lines) {
+  std::vector<int> senders, receivers;
+  for (const Line& line : lines) {
+    if (line.src == line.dst) continue;
+    senders.push_back(line.src);
+    receivers.push_back(line.dst);
+  }
+  for (std::vector<int>* ranks : {&senders, &receivers}) {
+    std::ranges::sort(*ranks);
+    ranks->erase(std::unique(ranks->begin(), ranks->end()), ranks->end());
+  }
+  std::int64_t sent = 0, expected = 0;
+  for (const Line& line : lines)
+    if (line.src != line.dst) sent += volume(sets(), line.box);
+  for (int rank : senders) {
+    const bool receives = std::ranges::binary_search(receivers, rank);
+    expected += volume(sets(), from.placement.at(rank)) * (std::ssize(receivers) - (receives ? 1 : 0));
+  }
+  const auto keeps = [&](int rank) {
+    return std::ranges::all_of(from.placement.at(rank),
+                               [&](const Box& box) { return covered(sets(), box, to.placement.at(rank)); });
+  };
+  return sent == expected && std::ranges::all_of(receivers, keeps);
+}
+
+Move PlanBuilder::move(MoveKind move_kind, ValueId value_id, Placement placement, const Groups& given_groups,
+                       int lane) {
+  const PostKind kind = move_kind.post;
   const Groups& groups = given_groups.empty() ? everyone_ : given_groups;
   SPSCOPE_CHECK(lane > 0);
   SPSCOPE_CHECK(plan_.values[at(value_id)].pending.empty() == (kind != PostKind::kReduce));
   Value moved = plan_.values[at(value_id)];
   moved.placement = std::move(placement);
   moved.given = false;
-  moved.pending = {};
+  moved.pending = move_kind.last ? IdRange{} : copy_pending(moved);
   moved.sources = {};
   const ValueId id = add_value(std::move(moved));
   std::vector<std::vector<Line>> lines(groups.size());
@@ -132,13 +189,14 @@ Move PlanBuilder::move(PostKind kind, ValueId value_id, Placement placement, con
       route(plan_.values[at(value_id)], plan_.values[at(id)].placement, groups[g], lines[g]);
       continue;
     }
-    for (int dst : groups[g])
-      for (const Box& box : plan_.values[at(id)].placement.at(dst))
-        for (int src : groups[g]) lines[g].push_back({src, dst, box});
+    add_shares(plan_.values[at(value_id)], plan_.values[at(id)].placement, groups[g], move_kind.own != kNone, lines[g]);
   }
   const auto wired = [kind](const std::vector<Line>& list) {
     return kind == PostKind::kReduce ||
            std::ranges::any_of(list, [](const Line& line) { return line.src != line.dst; });
+  };
+  const auto is_gather = [&](std::size_t g) {
+    return !wired(lines[g]) || gathers(plan_.values[at(value_id)], plan_.values[at(id)], lines[g]);
   };
   for (const bool wire : {false, true}) {  // groups that only rearrange locally make a copy, the others a transfer
     PostId post_id = kNone;
@@ -150,7 +208,16 @@ Move PlanBuilder::move(PostKind kind, ValueId value_id, Placement placement, con
         post.lane = wire ? lane : 0;
         post.src = value_id;
         post.dst = id;
-        post.balances = balances;
+        post.balances = move_kind.balances;
+        if (move_kind.own != kNone) post.operands = add_value_refs({&move_kind.own, 1});
+        if (move_kind.part) {
+          post.collective = move_kind.part->collective;
+          post.collective_steps = move_kind.part->steps;
+        } else if (wire && kind == PostKind::kExchange) {
+          bool all = true;
+          for (std::size_t other = 0; other < groups.size() && all; ++other) all = is_gather(other);
+          post.collective = all ? Collective::kAllGather : Collective::kAllToAll;
+        }
         post_id = add_post(post);
       }
       record_move(post_id, groups[g], lines[g], wire);
@@ -159,17 +226,23 @@ Move PlanBuilder::move(PostKind kind, ValueId value_id, Placement placement, con
   return {id};
 }
 
-Move PlanBuilder::exchange(ValueId value, Placement placement, const Groups& groups, int lane) {
-  return move(PostKind::kExchange, value, std::move(placement), groups, lane);
+Move PlanBuilder::exchange(ValueId value, Placement placement, const Groups& groups, int lane,
+                           std::optional<CollectivePart> part) {
+  return move({.post = PostKind::kExchange, .part = part}, value, std::move(placement), groups, lane);
 }
 Move PlanBuilder::pull(ValueId value, Placement placement, const Groups& groups, int lane) {
-  return move(PostKind::kPull, value, std::move(placement), groups, lane);
+  return move({.post = PostKind::kPull}, value, std::move(placement), groups, lane);
 }
 Move PlanBuilder::push(ValueId value, Placement placement, const Groups& groups, int lane) {
-  return move(PostKind::kPush, value, std::move(placement), groups, lane);
+  return move({.post = PostKind::kPush}, value, std::move(placement), groups, lane);
 }
-Move PlanBuilder::reduce(ValueId value, Placement placement, const Groups& groups, int lane) {
-  return move(PostKind::kReduce, value, std::move(placement), groups, lane);
+Move PlanBuilder::reduce(ValueId value, Placement placement, const Groups& groups, int lane, CollectivePart part) {
+  return move({.post = PostKind::kReduce, .part = part}, value, std::move(placement), groups, lane);
+}
+Move PlanBuilder::reduce_onto(ValueId own, ValueId value, Placement placement, const Groups& groups, int lane,
+                              CollectivePart part, bool last) {
+  return move({.post = PostKind::kReduce, .last = last, .own = own, .part = part}, value, std::move(placement), groups,
+              lane);
 }
 
 void PlanBuilder::barrier(const Groups& given_groups, int lane) {
@@ -197,11 +270,11 @@ ValueId PlanBuilder::reshard(ValueId value, Placement placement, const Groups& g
 }
 
 ValueId PlanBuilder::rebalance(ValueId value, Placement placement, const Groups& groups, int lane) {
-  return wait(move(PostKind::kExchange, value, std::move(placement), groups, lane, true));
+  return wait(move({.post = PostKind::kExchange, .balances = true}, value, std::move(placement), groups, lane));
 }
 
 Move PlanBuilder::shift(ValueId value, const Groups& rings, int by, int lane) {
-  return exchange(value, placement_of(value).rotate(rings, by), rings, lane);
+  return exchange(value, placement_of(value).rotate(rings, by), rings, lane, CollectivePart{Collective::kPointToPoint});
 }
 
 }  // namespace spscope

@@ -47,4 +47,6 @@ Request Request::attention(int ranks, int heads, int head_dim, BlockMask mask, D
   return request;
 }
 
+int num_attentions(const Request& request) { return request.spatiotemporal() ? 2 : 1; }
+
 }  // namespace spscope

@@ -42,6 +42,9 @@ enum class LayerBlock {
 
 struct Request {
   int ranks = 1;
+  // Forward passes of guidance that run at once, each on its part of the ranks and on inputs of its own. Strategies see
+  // a request of one pass (plan/passes_at_once.h).
+  int passes = 1;
   int heads = 1, head_dim = 1;
   std::int32_t outer_tokens = 1, inner_tokens = 0;  // the token grid
   std::int32_t text_tokens = 0;                     // at the end of the inner axis, or at its begin
@@ -55,6 +58,7 @@ struct Request {
   Dtype dtype = Dtype::kBf16;
   TextLayout text = TextLayout::kShard;
   int ranks_per_node = 0;  // 0: all ranks on one node
+  int ranks_in_use = 0;    // of the cluster, by all guidance passes and replicas; 0: ranks
   // Costs for strategies that choose by predicted time; nullptr: unknown. Must outlive the request.
   const ClusterPreset* cluster = nullptr;
 
@@ -95,5 +99,8 @@ struct Request {
   // A request for one full 3D attention over one mask, without text; used by tests and benches too.
   static Request attention(int ranks, int heads, int head_dim, BlockMask mask, Dtype dtype = Dtype::kBf16);
 };
+
+// Attentions in a layer of this request, for one pass: 1, or 2 for a spatial-temporal model.
+int num_attentions(const Request& request);
 
 }  // namespace spscope

@@ -173,6 +173,8 @@ void Terms::add_post(PostId id) {
     case PostKind::kPull:
     case PostKind::kPush:
     case PostKind::kReduce:
+      for (ValueId own : plan_.value_list(post.operands))
+        if (of(own) != of(post.src)) clashes_.push_back({fmt::format("post {} adds shares of different sums", id)});
       return make(id, post.dst, streams_of(post.src));
     case PostKind::kBarrier:
       return;

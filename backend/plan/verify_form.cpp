@@ -218,11 +218,14 @@ class Form {
     if (!right(local || carries || attends, post.src, p_.values.size()) ||
         !right(local || carries || finishes, post.dst, p_.values.size()) ||
         !right(attends || finishes, post.acc, p_.accumulators.size()) ||
-        !right(local, post.kernel, p_.kernels.size()) || (!local && !post.operands.empty()))
+        !right(local, post.kernel, p_.kernels.size()) ||
+        (!local && post.operands.size() > (post.kind == PostKind::kReduce ? 1 : 0)))
       found_.add(Rule::kDangling,
                  fmt::format("post {} ({}) lacks an operand or has one too many", id, post_kind_name(post.kind)));
     if (post.ring_step < 0 || (post.kind != PostKind::kAttend && post.ring_step != 0))
       found_.add(Rule::kType, fmt::format("post {} claims ring step {}", id, post.ring_step));
+    if (static_cast<int>(post.collective) >= kNumCollectives || post.collective_steps < 1)
+      found_.add(Rule::kType, fmt::format("post {} is a part of no collective", id));
     if (post.balances && !carries)
       found_.add(Rule::kType,
                  fmt::format("post {} ({}) moves nothing that could balance", id, post_kind_name(post.kind)));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "backend/plan/verify_internal.h"
 
@@ -75,7 +76,7 @@ class Transfers {
     const PostId maker = maker_[at(id)] == kNone ? copy_[at(id)] : maker_[at(id)];
     const PostKind kind = p_.posts[at(maker)].kind;
     if (kind == PostKind::kReduce) {
-      if (!reduced(want, fills_.of(slot(id, rank)))) bad(Rule::kReduce, "lacks shares or has one twice");
+      if (!reduced(id, rank)) bad(Rule::kReduce, "lacks shares or has one twice");
     } else if (moves(kind)) {
       if (!filled(want, fills_.of(slot(id, rank)))) bad(Rule::kTransfer, "is not filled according to its placement");
     } else if (makers.size() > 1) {
@@ -95,34 +96,100 @@ class Transfers {
            std::ranges::all_of(want, [&](const Box& box) { return covered(c_.sets, box, boxes_); });
   }
 
-  // Each box gets one share from every member of the op's group.
-  bool reduced(std::span<const Box> want, std::span<const MessageId> fills) {
-    std::size_t shares = 0;
-    for (const Box& box : want) {
-      sources_.clear();
-      GroupId group = kNone;
-      for (MessageId id : fills) {
-        if (p_.messages[at(id)].box != box) continue;
-        sources_.push_back(p_.messages[at(id)].src);
-        group = p_.ops[at(c_.index.ends(id).front())].group;
-      }
-      if (group == kNone) return false;
-      members_.assign(p_.group(group).begin(), p_.group(group).end());
-      std::ranges::sort(sources_);
-      std::ranges::sort(members_);
-      if (sources_ != members_) return false;
-      shares += members_.size();
-    }
-    return shares == fills.size();
+  // Each box gets sums that have no share in common; where the value has nothing pending, these are the shares of a
+  // whole group of which shares were pending.
+  bool reduced(ValueId id, int rank) {
+    const auto want = c_.value(id).placement.at(rank);
+    const auto fills = fills_.of(slot(id, rank));
+    const bool stray = std::ranges::any_of(
+        fills, [&](MessageId message) { return std::ranges::find(want, p_.messages[at(message)].box) == want.end(); });
+    return !stray && std::ranges::all_of(want, [&](const Box& box) {
+      const SetId shares = shares_.of(id, rank, box);
+      return shares != kEmptySet && (!c_.value(id).pending.empty() || whole_group(id, shares));
+    });
   }
+  // Whether the ranks of `shares` are a group in which what the reduce reads was pending.
+  bool whole_group(ValueId id, SetId shares) {
+    return std::ranges::any_of(p_.group_list(c_.value(p_.posts[at(maker_[at(id)])].src).pending), [&](GroupId group) {
+      std::vector<std::int32_t> members(p_.group(group).begin(), p_.group(group).end());
+      std::ranges::sort(members);
+      return c_.sets.indices(members) == shares;
+    });
+  }
+
+  // The ranks whose shares of a pending sum are in it, by value, rank and box.
+  class Shares {
+   public:
+    explicit Shares(const Transfers& owner)
+        : owner_(owner), c_(owner.c_), known_(owner.c_.plan.values.size() * at(owner.c_.plan.ranks)) {}
+
+    // The empty set where a part of the box is not there, has other shares than the rest, or has a share twice.
+    SetId of(ValueId id, int rank, const Box& box) {
+      auto& known = known_[owner_.slot(id, rank)];
+      for (const auto& [of_box, shares] : known)
+        if (of_box == box) return shares;
+      const SetId shares = find(id, rank, box);
+      known_[owner_.slot(id, rank)].emplace_back(box, shares);
+      return shares;
+    }
+
+   private:
+    SetId find(ValueId id, int rank, const Box& box) {
+      const Value& v = c_.value(id);
+      if (!v.sources.empty()) return of_view(v, rank, box);
+      const PostId maker = owner_.maker_[at(id)];
+      if (maker == kNone || !covered(c_.sets, box, v.placement.at(rank))) return kEmptySet;
+      const Post& post = c_.plan.posts[at(maker)];
+      if (post.kind == PostKind::kLocal) return v.pending.empty() ? kEmptySet : c_.sets.span(rank, rank + 1);
+      if (post.kind != PostKind::kReduce) return kEmptySet;
+      std::vector<SetId> sums;
+      std::int64_t count = 0;
+      for (MessageId m : owner_.fills_.of(owner_.slot(id, rank))) {
+        const Message& message = c_.plan.messages[at(m)];
+        if (!covers(message.box, box)) continue;
+        const ValueId source = source_of(c_.plan, post, message);
+        if (!is_older(source, id)) return kEmptySet;
+        sums.push_back(of(source, message.src, box));
+        if (sums.back() == kEmptySet) return kEmptySet;
+        count += c_.sets.size(sums.back());
+      }
+      const SetId all = c_.sets.unite(sums);
+      return c_.sets.size(all) == count ? all : kEmptySet;
+    }
+    SetId of_view(const Value& view, int rank, const Box& box) {
+      std::optional<SetId> shares;
+      BoxList found;
+      for (ValueId source : c_.plan.value_list(view.sources))
+        for (const Box& held : c_.value(source).placement.at(rank)) {
+          const auto part = meet(c_.sets, held, box);
+          if (!part) continue;
+          const SetId here = of(source, rank, *part);
+          if (shares && *shares != here) return kEmptySet;
+          shares = here;
+          found.push_back(*part);
+        }
+      return shares && covered(c_.sets, box, found) ? *shares : kEmptySet;
+    }
+    // Sums are made of values before them, so that following them ends.
+    bool is_older(ValueId id, ValueId than) const {
+      bool older = true;
+      for_each_base(c_.plan, id, [&](ValueId base) { older = older && base < than; });
+      return older;
+    }
+    bool covers(const Box& large, const Box& small) { return covered(c_.sets, small, {&large, 1}); }
+
+    const Transfers& owner_;
+    const Context& c_;
+    std::vector<std::vector<std::pair<Box, SetId>>> known_;
+  };
 
   const Context& c_;
   const Plan& p_;
   Findings& found_;
-  IdLists fills_;                       // messages by (value, rank)
-  std::vector<PostId> copy_, maker_;    // by value: the post that copies, and the one that makes it otherwise
-  BoxList boxes_;                       // scratch
-  std::vector<int> sources_, members_;  // scratch
+  IdLists fills_;                     // messages by (value, rank)
+  std::vector<PostId> copy_, maker_;  // by value: the post that copies, and the one that makes it otherwise
+  Shares shares_{*this};
+  BoxList boxes_;  // scratch
 };
 
 }  // namespace

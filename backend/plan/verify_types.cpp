@@ -96,12 +96,20 @@ class Types {
   void check_move(PostId id, const Post& post) {
     const Value &from = c_.value(post.src), &to = c_.value(post.dst);
     if (!same_tensor(from, to)) bad_post(id, "changes the tensor that it moves");
-    if (!to.pending.empty() || from.pending.empty() != (post.kind != PostKind::kReduce))
+    const bool adds = post.kind == PostKind::kReduce;
+    if (from.pending.empty() == adds || (!to.pending.empty() && (!adds || !same_groups(p_, from, to))))
       bad_post(id, "must add pending shares, and only a reduce may");
-    if (post.kind != PostKind::kReduce) return;
-    const auto groups = p_.group_list(from.pending);
+    if (!adds) return;
+    for (ValueId own : p_.value_list(post.operands))
+      if (!same_tensor(from, c_.value(own)) || !same_groups(p_, from, c_.value(own)))
+        bad_post(id, "adds shares of different sums");
+    const auto pending_in = [&](GroupId group) {
+      return std::ranges::any_of(p_.group_list(from.pending), [&](GroupId whole) {
+        return std::ranges::all_of(p_.group(group), [&](int rank) { return c_.index.member(whole, rank); });
+      });
+    };
     for (OpId op : c_.index.ops_of_post(id))
-      if (std::ranges::find(groups, p_.ops[at(op)].group) == groups.end())
+      if (p_.ops[at(op)].group == kNone || !pending_in(p_.ops[at(op)].group))
         return found_.add(Rule::kReduce, fmt::format("op {} adds shares of a group that has none pending", op));
   }
 

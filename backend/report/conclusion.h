@@ -8,8 +8,11 @@
 
 namespace spscope {
 
-// One to three sentences about the strategies of one mode. Empty without comparable times and when other programs
-// disturbed them.
+// The fastest strategy of one mode, then for each other one why it is slower, fastest first. Of plans, what is balanced
+// best and what sends least. Empty without comparable times and when other programs disturbed them.
 std::vector<std::string> conclusions(const ModeGroup& group);
+
+// How far these can be trusted: what supports the difference, and up to which one strategies are not ranked.
+std::vector<std::string> support_of_conclusions(const ModeGroup& group);
 
 }  // namespace spscope

@@ -16,7 +16,7 @@ Cell duration_cell(std::optional<std::int64_t> ns, std::optional<std::int64_t> s
   return {Hint::kDuration, ns, "", spread_ns};
 }
 
-Cell cell(Hint hint, std::optional<double> number) { return {hint, number, "", {}}; }
+Cell cell(Hint hint, std::optional<double> number, std::optional<double> spread) { return {hint, number, "", spread}; }
 
 Cell verdict_cell(std::string verdict, std::optional<double> max_error) {
   return {Hint::kVerdict, max_error, std::move(verdict), {}};

@@ -34,14 +34,14 @@ struct Cell {
 Cell text_cell(std::string text);
 Cell duration_cell(std::optional<std::int64_t> ns, std::optional<std::int64_t> spread_ns = {});
 // Any other hint with a number.
-Cell cell(Hint hint, std::optional<double> number);
+Cell cell(Hint hint, std::optional<double> number, std::optional<double> spread = {});
 Cell verdict_cell(std::string verdict, std::optional<double> max_error);
 
 struct Column {
   std::string heading;
   std::string metric = {};  // id in metrics.def of its definition; "": none
   bool left = false;        // alignment
-  int dispensable = 0;      // on a narrow terminal, columns of the highest number are dropped first; 0: never dropped
+  int dispensable = 0;      // on a narrow terminal, columns of the highest number go first, together; 0: never dropped
 };
 // Aligned left.
 Column text_column(std::string heading, std::string metric = {});
@@ -55,12 +55,18 @@ struct Row {
 };
 
 struct Table {
+  // A sentence below a table, where none of the columns that it speaks of was dropped.
+  struct Note {
+    std::string text;
+    std::vector<std::string> headings;
+  };
   std::string caption;  // may be empty
   std::vector<Column> columns;
   std::vector<Row> rows;
+  Note note = {};
 };
 
-enum class Tone { kPlain, kNote, kWarning, kConclusion };
+enum class Tone { kPlain, kNote, kWarning, kConclusion, kReason };
 struct Paragraph {
   std::string text;
   Tone tone = Tone::kPlain;

@@ -15,6 +15,13 @@ CellText verdict_text(const Cell& cell) {
   return {cell.number ? fmt::format("{} {:.1e}", word, *cell.number) : word, ""};
 }
 
+// "±.18": narrow, since several columns of a table have one.
+std::string ratio_spread_text(const Cell& cell) {
+  if (!cell.spread) return "";
+  const std::string text = fmt::format("{:.2f}", *cell.spread);
+  return "±" + (text.starts_with("0.") ? text.substr(1) : text);
+}
+
 }  // namespace
 
 CellText cell_text(const Cell& cell) {
@@ -30,9 +37,9 @@ CellText cell_text(const Cell& cell) {
     case Hint::kCount:
       return {count_text(x), ""};
     case Hint::kRatio:
-      return {ratio_text(x), ""};
+      return {ratio_text(x), ratio_spread_text(cell)};
     case Hint::kSpeedup:
-      return {fmt::format("{:.2f}x", x), ""};
+      return {fmt::format("{:.2f}x", x), ratio_spread_text(cell)};
     default:
       return {percent_text(x), ""};
   }

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
+#include "backend/analysis/trust.h"
 #include "backend/report/format.h"
-#include "backend/report/judgement.h"
 
 namespace spscope {
 namespace {
@@ -20,10 +21,13 @@ std::string layers_text(const Workload& w) {
   return text;
 }
 
-std::string ranks_text(const Workload& w) {
-  if (w.cluster == "local" || w.cluster.empty()) return fmt::format("{} ranks of this machine", w.ranks);
-  std::string text = fmt::format("{} x {}", w.ranks, device_name(w.cluster));
-  if (w.nodes > 1) text += fmt::format(" on {} nodes", w.nodes);
+std::string ranks_text(const Workload& w, bool executed) {
+  const bool local = w.cluster == "local" || w.cluster.empty();
+  std::string text = local ? fmt::format("{} ranks of this machine", w.ranks)
+                           : fmt::format("{} x {}", w.ranks, device_name(w.cluster));
+  if (w.nodes > 1 && !local) text += fmt::format(" on {} nodes", w.nodes);
+  if (w.guidance > 1 && executed) text += fmt::format(", {} guidance passes at once", w.guidance);
+  if (w.guidance > 1 && !executed) text += fmt::format(", one of {} guidance passes", w.guidance);
   if (w.data_parallel > 1) text += fmt::format(", one of {} replicas", w.data_parallel);
   return text;
 }
@@ -52,6 +56,13 @@ bool counted(const ModeGroup& group) {
   for (const StrategyResult* s : group.strategies)
     if (s->provenance && !s->bytes_counted) return false;
   return true;
+}
+
+// Two significant digits: 347 reads as 350.
+std::string rounded(double factor) {
+  const double unit = std::pow(10, std::floor(std::log10(factor)) - 1);
+  const double value = std::round(factor / unit) * unit;
+  return fmt::format("{:.{}f}", value, value < 10 ? 1 : 0);
 }
 
 // "interrupted: the run was stopped by SIGINT", without the kind, which the headline has already.
@@ -91,6 +102,21 @@ std::string nothing_finished_text(const Comparison& comparison) {
                      count_text(static_cast<double>(comparison.recording.events_stored)));
 }
 
+std::string foreign_compute_note(const ModeGroup& group) {
+  double sum = 0;
+  int count = 0;
+  for (const StrategyResult* s : group.strategies)
+    if (foreign_compute(*s, group.of->workload)) sum += std::log(*s->compute_scale), ++count;
+  if (count == 0) return "";
+  const double scale = std::exp(sum / count);
+  const bool slower = scale > 1;
+  return fmt::format(
+      "compute is this CPU's, about {}x {} than the cost model of {}: communication counts for too {}; run.mode = "
+      "\"simulate\" models both",
+      rounded(slower ? scale : 1 / scale), slower ? "slower" : "faster", device_name(group.of->workload.cluster),
+      slower ? "little" : "much");
+}
+
 std::vector<std::string> headline_warnings(const Comparison& comparison) {
   std::vector<std::string> warnings;
   const Workload& w = comparison.workload;
@@ -113,13 +139,19 @@ std::vector<std::string> headline_warnings(const Comparison& comparison) {
   return warnings;
 }
 
-std::string workload_line(const Workload& w) {
+bool executes(const Comparison& comparison) {
+  return std::ranges::any_of(comparison.strategies, [](const StrategyResult& s) {
+    return s.mode == RunMode::kExecute && s.provenance && s.provenance->network == Source::kMeasured;
+  });
+}
+
+std::string workload_line(const Workload& w, bool executed) {
   constexpr double kDense = 0.9995;  // reads as 1.00
   std::string mask = w.pattern;
   if (w.density && *w.density < kDense) mask += fmt::format("{}density {:.2f}", mask.empty() ? "" : ", ", *w.density);
   if (mask.empty()) mask = "dense";
   std::string line = fmt::format("{}, {} tokens, {}, {}, {}", w.model, count_text(static_cast<double>(w.tokens)), mask,
-                                 layers_text(w), ranks_text(w));
+                                 layers_text(w), ranks_text(w, executed));
   if (w.batch > 1) line += fmt::format(", batch {}", w.batch);
   return line;
 }

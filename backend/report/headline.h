@@ -9,7 +9,10 @@
 namespace spscope {
 
 // "wan2.1-t2v-14b, 75,600 tokens, paro, density 0.41, 1 of 40 layers, 8 x a800"
-std::string workload_line(const Workload& workload);
+// Whether some strategy was executed, not projected or simulated.
+bool executes(const Comparison& comparison);
+// `executed`: all passes of guidance that run at once are in the figures, not one of them.
+std::string workload_line(const Workload& workload, bool executed = false);
 // "12 of 4,096 events are not in the file: 12 dropped"; "" when all are.
 std::string missing_events_text(const Recording& recording);
 // "no layer was finished by every strategy, so there is nothing to compare; 4,084 events are kept"; "" when one was.
@@ -20,6 +23,8 @@ std::vector<std::string> headline_warnings(const Comparison& comparison);
 std::string device_name(const std::string& cluster);
 // "compute measured on CPU, network scheduled"; "" when nothing ran.
 std::string provenance_line(const ModeGroup& group);
+// "compute is this CPU's, about 350x slower than the cost model of a800: ..."; "" when it is the cluster's own.
+std::string foreign_compute_note(const ModeGroup& group);
 Badges provenance_badges(const ModeGroup& group);
 
 }  // namespace spscope

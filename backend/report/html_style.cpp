@@ -55,7 +55,8 @@ p.warning {
   color: var(--warn);
 }
 p.conclusion { margin: 0; padding: .1rem 0 .1rem .9rem; border-left: 4px solid var(--accent); font-size: 1.08rem; }
-p.conclusion + :not(p.conclusion) { margin-top: 1.1rem; }
+p.reason { margin: 0; padding: .1rem 0 .1rem .9rem; border-left: 4px solid var(--accent); }
+p.conclusion + :not(p.conclusion, p.reason), p.reason + :not(p.reason) { margin-top: 1.1rem; }
 ul.badges { display: flex; flex-wrap: wrap; gap: .4rem; margin: 0 0 1rem; padding: 0; list-style: none; }
 ul.badges li { padding: .1rem .6rem; border: 1px solid; border-radius: 99px; font-size: .8rem; font-weight: 600; }
 ul.badges a { color: inherit; text-decoration: none; }
@@ -79,7 +80,7 @@ tbody tr:last-child td { border-bottom: 0; }
 tr.best td { background: var(--best); font-weight: 600; }
 tr.aside td { color: var(--muted); font-style: italic; }
 td.long { white-space: normal; min-width: 18rem; overflow-wrap: anywhere; }
-td .spread { color: var(--muted); font-size: .85em; font-weight: 400; }
+td .spread { color: var(--muted); font-size: .75em; font-weight: 400; }
 td.failed { color: var(--warn); font-weight: 700; }
 td.skipped { color: var(--muted); }
 .tag { margin-left: .5rem; padding: .05rem .45rem; border-radius: 99px; background: var(--accent); color: var(--surface);

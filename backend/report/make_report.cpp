@@ -18,7 +18,7 @@ Report make_report(std::span<const Comparison> comparisons) {
   report.title = "Sequence parallelism, compared";
   for (const Comparison& comparison : comparisons) {
     Part part;
-    part.title = workload_line(comparison.workload);
+    part.title = workload_line(comparison.workload, executes(comparison));
     for (const ModeGroup& group : by_mode(comparison))
       if (const std::string line = provenance_line(group); !line.empty())
         part.subtitle += (part.subtitle.empty() ? "" : "; ") + line;
@@ -40,20 +40,53 @@ Report make_report(std::span<const Comparison> comparisons) {
   return report;
 }
 
+Section settings_section(const std::string& before_file, const std::string& after_file,
+                         std::span<const ChangedSetting> settings) {
+  Section section{"settings", "Settings that differ", {}};
+  if (settings.empty()) {
+    section.blocks.push_back(Paragraph{"Both runs have the same settings, of the cluster too.", Tone::kPlain});
+    return section;
+  }
+  Table table;
+  table.caption = fmt::format("Settings that differ, {} -> {}", file_name(before_file), file_name(after_file));
+  table.columns = {text_column("setting"), text_column("before"), text_column("after")};
+  const auto shown = [](const std::string& value) { return text_cell(value.empty() ? "–" : value); };
+  for (const ChangedSetting& s : settings) table.rows.push_back({{text_cell(s.key), shown(s.before), shown(s.after)}});
+  section.blocks.push_back(std::move(table));
+  return section;
+}
+
 Section changes_section(const std::string& before_file, const std::string& after_file,
                         std::span<const Change> changes) {
   Section section{"changes", "Changes", {}};
   Table table;
-  table.caption = fmt::format("{} -> {}", file_name(before_file), file_name(after_file));
-  table.columns = {
-      text_column("strategy"), {"before", "makespan"}, {"after", "makespan"}, {"slower by"}, text_column("")};
-  for (const Change& c : changes)
-    table.rows.push_back(
-        {{text_cell(c.label), duration_cell(c.before_ns), duration_cell(c.after_ns), cell(Hint::kPercent, c.slower_by),
-          text_cell(c.regression ? "REGRESSION: " + c.note : c.note)},
-         false,
-         !c.regression});
+  table.caption = fmt::format("{} -> {}; compute, late peer, wire and other are what each added to the makespan",
+                              file_name(before_file), file_name(after_file));
+  table.columns = {text_column("strategy"),
+                   {"before", "makespan"},
+                   {"after", "makespan"},
+                   {"slower by"},
+                   number_column("compute", "compute", 1),
+                   number_column("late peer", "wait_late_peer", 1),
+                   number_column("wire", "wire", 1),
+                   number_column("other", "other", 1),
+                   text_column("")};
+  for (const Change& c : changes) {
+    const bool both = !c.label_before.empty() && !c.label_after.empty();
+    const std::string label =
+        both && c.label_before != c.label_after ? fmt::format("{} (was {})", c.label, c.label_before) : c.label;
+    Row row{
+        {text_cell(label), duration_cell(c.before_ns), duration_cell(c.after_ns), cell(Hint::kPercent, c.slower_by)},
+        false,
+        !c.regression};
+    for (std::size_t i = 0; i < kNumTimeColumns; ++i)
+      row.cells.push_back(duration_cell(c.parts_ns ? std::optional((*c.parts_ns)[i]) : std::nullopt));
+    row.cells.push_back(text_cell(c.regression ? "REGRESSION: " + c.note : c.note));
+    table.rows.push_back(std::move(row));
+  }
   section.blocks.push_back(std::move(table));
+  for (const Change& c : changes)
+    if (!c.why.empty()) section.blocks.push_back(Paragraph{c.why + ".", Tone::kReason});
   return section;
 }
 

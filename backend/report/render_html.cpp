@@ -11,7 +11,7 @@ namespace spscope {
 namespace {
 
 std::string_view tone_class(Tone tone) {
-  static constexpr std::string_view names[] = {"plain", "note", "warning", "conclusion"};
+  static constexpr std::string_view names[] = {"plain", "note", "warning", "conclusion", "reason"};
   return names[static_cast<std::size_t>(tone)];
 }
 
@@ -27,7 +27,10 @@ struct BlockHtml {
                           badge.modelled ? "◌" : "●", html_escaped(badge.text));
     return text + "</ul>\n";
   }
-  std::string operator()(const Table& table) const { return html_table(table); }
+  std::string operator()(const Table& table) const {
+    if (table.note.text.empty()) return html_table(table);
+    return html_table(table) + (*this)(Paragraph{table.note.text, Tone::kNote});
+  }
   std::string operator()(const StackedBars& chart) const { return html_chart(chart); }
   std::string operator()(const Facts& facts) const {
     std::string text = "<div><h4>" + html_escaped(facts.caption) + "</h4><dl class=\"fact\">";

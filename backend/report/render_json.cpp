@@ -1,9 +1,14 @@
 // JSON: the machine-readable contract of `run`, `compare` and `plan`. Keys are only ever added;
 // schemas/result.schema.json describes them. What is not known is null.
+#include <algorithm>
+#include <iterator>
+#include <map>
 
+#include "backend/analysis/judgement.h"
 #include "backend/analysis/trust.h"
 #include "backend/base/json.h"
 #include "backend/report/headline.h"
+#include "backend/report/json_result.h"
 #include "backend/report/render.h"
 #include "backend/report/section.h"
 
@@ -66,6 +71,11 @@ Json provenance_json(const std::optional<RunProvenance>& p) {
   return {{"compute", source_name(p->compute)}, {"network", source_name(p->network)}};
 }
 
+Json spread_json(const std::optional<OverLayers>& spread) {
+  if (!spread) return nullptr;
+  return {{"min", spread->min}, {"max", spread->max}, {"stddev", spread->stddev}};
+}
+
 Json tensors_json(const StrategyResult& s) {
   if (s.bytes_sent.empty()) return nullptr;
   Json object;
@@ -94,6 +104,15 @@ Json layer_json(const LayerResult& layer) {
           {"slowest_excess", or_null(layer.slowest_excess)}};
 }
 
+Json pick_json(const std::optional<StrategyPick>& pick) {
+  if (!pick) return nullptr;
+  const bool has_next = !pick->next_label.empty();
+  return {{"settings", pick->settings},
+          {"predicted_ns", pick->settings > 0 ? Json(pick->predicted_ns) : Json(nullptr)},
+          {"next_label", has_next ? Json(pick->next_label) : Json(nullptr)},
+          {"next_ns", has_next ? Json(pick->next_ns) : Json(nullptr)}};
+}
+
 void add_identity(const StrategyResult& s, Json& object) {
   object["id"] = s.id;
   object["name"] = s.name;
@@ -103,6 +122,7 @@ void add_identity(const StrategyResult& s, Json& object) {
   object["legal"] = s.legal();
   object["reason"] = s.legal() ? Json(nullptr) : Json(s.reason());
   object["problems"] = problems_json(s.problems);
+  object["pick"] = pick_json(s.pick);
   object["mode"] = choice_name(s.mode);
   object["device"] = s.device;
   object["backend"] = s.backend;
@@ -114,8 +134,18 @@ void add_times(const StrategyResult& s, Json& object) {
   object["repeats"] = s.repeats;
   object["makespan_ns"] = or_null(s.makespan_ns);
   object["makespan_spread_ns"] = or_null(s.makespan_spread_ns);
+  object["makespan_low_ns"] = or_null(s.makespan_low_ns);
+  object["makespan_high_ns"] = or_null(s.makespan_high_ns);
   object["attention_ns"] = or_null(s.attention_ns);
   object["end_to_end_ns"] = or_null(s.end_to_end_ns);
+  object["end_to_end_spread_ns"] = or_null(s.end_to_end_spread_ns);
+  object["samples_per_hour"] = or_null(s.samples_per_hour);
+  object["over_layers"] = {{"makespan_ns", spread_json(s.over_layers.makespan_ns)},
+                           {"speedup", spread_json(s.over_layers.speedup)},
+                           {"imbalance_ratio", spread_json(s.over_layers.imbalance_ratio)},
+                           {"barrier_imbalance_ratio", spread_json(s.over_layers.barrier_imbalance_ratio)},
+                           {"coupled_imbalance_ratio", spread_json(s.over_layers.coupled_imbalance_ratio)}};
+  object["outside_layers_ns"] = or_null(s.end_to_end_ns ? s.outside_layers_ns : std::nullopt);
   object["speedup"] = or_null(s.speedup);
   object["bound_ns"] = or_null(s.bound_ns);
   object["compute_scale"] = or_null(s.compute_scale);
@@ -140,7 +170,96 @@ void add_volume(const StrategyResult& s, Json& object) {
   object["moved_fraction"] = or_null(s.moved_fraction);
 }
 
-Json strategy_json(const StrategyResult& s) {
+Json memory_json(const MemoryNeed& need) {
+  if (need.ranks.empty()) return nullptr;
+  Json ranks = Json::array();
+  for (const RankMemory& rank : need.ranks)
+    ranks.push_back({{"activations", rank.activations},
+                     {"weights", rank.weights},
+                     {"staging", rank.staging},
+                     {"reserved", rank.reserved}});
+  return {{"limit_bytes", need.limit > 0 ? Json(need.limit) : Json(nullptr)},
+          {"fits", need.fits()},
+          {"bytes_by_rank", std::move(ranks)}};
+}
+
+Json terms_json(const TimeTerms& terms) {
+  Json object;
+  for (std::size_t i = 0; i < terms.ns.size(); ++i) object[std::string(time_term_rows()[i].key)] = terms.ns[i];
+  return object;
+}
+
+Json reason_json(const StrategyResult& s, const Judgement& judgement) {
+  const std::optional<Reason> reason = judgement.reason(s);
+  if (!reason) return nullptr;
+  Json late = nullptr;
+  if (const auto& l = reason->late)
+    late = {{"rank", l->rank},
+            {"share", l->share},
+            {"more_tiles", l->more_tiles},
+            {"more_compute", l->more_compute},
+            {"heads", l->heads.empty() ? Json(nullptr) : Json(l->heads)},
+            {"ring_step", l->ring_step > 0 ? Json(l->ring_step) : Json(nullptr)}};
+  return {{"than", reason->than},
+          {"difference_ns", reason->difference_ns},
+          {"terms_ns", terms_json(reason->terms)},
+          {"cause", cause_name(reason->cause)},
+          {"cause_ns", reason->cause_ns},
+          {"late_rank", std::move(late)},
+          {"text", reason_text(*reason, s, *judgement.ranked.front())}};
+}
+
+// Who was late in which step of which collective, and whom it held up: the longest waits.
+Json waits_json(const StrategyResult& s) {
+  constexpr std::size_t kMostWaits = 256;
+  if (!s.terms) return nullptr;
+  Json list = Json::array();
+  for (std::size_t i = 0; i < std::min(kMostWaits, s.rank_waits.size()); ++i) {
+    const RankWait& w = s.rank_waits[i];
+    list.push_back({{"rank", w.rank},
+                    {"late_rank", w.late_rank},
+                    {"collective", w.collective},
+                    {"ring_step", w.ring_step},
+                    {"wait_ns", w.wait_ns}});
+  }
+  return list;
+}
+
+void add_reasons(const StrategyResult& s, const Judgement& judgement, Json& object) {
+  object["terms_ns"] = s.terms ? terms_json(*s.terms) : Json(nullptr);
+  object["waited_for_ns"] = or_null(s.waited_for_ns);
+  object["rank_waits"] = waits_json(s);
+  object["heads_by_rank"] = or_null(s.heads_by_rank);
+  object["attention_launches"] = or_null(s.attention_launches);
+  object["why_slower"] = reason_json(s, judgement);
+}
+
+// What can be said of the strategies of a mode.
+Json verdict_json(const ModeGroup& group, const Judgement& j) {
+  Json level = Json::array(), refused = Json::array();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(j.level); ++i) level.push_back(j.ranked[i]->id);
+  for (const StrategyResult* s : j.refused) refused.push_back(s->id);
+  Json error = nullptr;
+  if (j.error)
+    error = {{"machine", j.error->name},
+             {"median", j.error->median},
+             {"pairs", j.error->pairs},
+             {"sources", j.error->sources},
+             {"from", j.error->from}};
+  return {{"mode", choice_name(group.mode)},
+          {"lead", lead_name(j.lead)},
+          {"fastest", j.lead == Lead::kUnknown ? Json(nullptr) : Json(j.ranked.front()->id)},
+          {"winner", j.winner() ? Json(j.winner()->id) : Json(nullptr)},
+          {"fastest_at_low", j.at_low ? Json(j.at_low->id) : Json(nullptr)},
+          {"fastest_at_high", j.at_high ? Json(j.at_high->id) : Json(nullptr)},
+          {"not_told_apart", std::move(level)},
+          {"refused", std::move(refused)},
+          {"disturbance", j.disturbance.empty() ? Json(nullptr) : Json(j.disturbance)},
+          {"ratio_error", std::move(error)},
+          {"unmeasured", j.unmeasured.empty() ? Json(nullptr) : Json(j.unmeasured)}};
+}
+
+Json strategy_json(const StrategyResult& s, const Judgement& judgement) {
   Json object;
   add_identity(s, object);
   add_times(s, object);
@@ -152,12 +271,14 @@ Json strategy_json(const StrategyResult& s) {
   object["exposed_comm_ns"] = or_null(s.times.exposed_comm_ns);
   object["planning_ns"] = or_null(s.planning_ns);
   object["memory_peak_bytes"] = or_null(s.memory_peak_bytes);
+  object["memory_need"] = memory_json(s.memory_need);
   object["parameter_bytes"] = or_null(s.parameter_bytes);
   object["verify"] = s.verify;
   object["max_error"] = or_null(s.max_error);
   object["error_metric"] = s.error_metric.empty() ? Json(nullptr) : Json(s.error_metric);
   object["by_layer"] = Json::array();
   for (const LayerResult& layer : s.by_layer) object["by_layer"].push_back(layer_json(layer));
+  add_reasons(s, judgement, object);
   return object;
 }
 
@@ -176,11 +297,18 @@ Json workload_json(const Workload& w) {
           {"scope", w.scope},
           {"dtype", dtype_name(w.dtype)},
           {"model_layers", w.model_layers},
+          {"forward_passes", w.forward_passes},
+          {"guidance", w.guidance},
+          {"data_parallel", w.data_parallel},
+          {"combine_bytes", w.combine_bytes},
+          {"combine_ns", w.combine_ns},
           {"layer_passes", w.layer_passes()},
           {"layer_passes_done", or_null(w.layer_passes_done)}};
 }
 
-Json comparison_json(const Comparison& c) {
+}  // namespace
+
+Json result_json(const Comparison& c) {
   Json machine = Json::object();
   for (const MachineLine& line : c.machine) machine[line.name] = line.value;
   Json object = {{"schema_version", kSchemaVersionOfResults},
@@ -198,36 +326,65 @@ Json comparison_json(const Comparison& c) {
                          {"incidents", r.incidents}};
   const std::string nothing = nothing_finished_text(c);
   object["nothing_finished"] = nothing.empty() ? Json(nullptr) : Json(nothing);
-  for (const StrategyResult& s : c.strategies) object["strategies"].push_back(strategy_json(s));
+  std::map<RunMode, Judgement> judgements;
+  object["verdicts"] = Json::array();
+  for (const ModeGroup& group : by_mode(c)) {
+    const Judgement& judgement = judgements.emplace(group.mode, judge(group)).first->second;
+    object["verdicts"].push_back(verdict_json(group, judgement));
+  }
+  for (const StrategyResult& s : c.strategies) object["strategies"].push_back(strategy_json(s, judgements.at(s.mode)));
   return object;
 }
 
+namespace {
+
 Json changes_json(const std::vector<Change>& changes) {
+  constexpr const char* kParts[] = {"compute_ns", "wait_late_peer_ns", "wire_ns", "other_ns"};
+  static_assert(std::size(kParts) == kNumTimeColumns);
   Json list = Json::array();
-  for (const Change& c : changes)
+  for (const Change& c : changes) {
+    Json parts = nullptr;
+    if (c.parts_ns)
+      for (std::size_t i = 0; i < std::size(kParts); ++i) parts[kParts[i]] = (*c.parts_ns)[i];
     list.push_back({{"label", c.label},
+                    {"label_before", c.label_before.empty() ? Json(nullptr) : Json(c.label_before)},
+                    {"label_after", c.label_after.empty() ? Json(nullptr) : Json(c.label_after)},
                     {"before_ns", or_null(c.before_ns)},
                     {"after_ns", or_null(c.after_ns)},
                     {"slower_by", or_null(c.slower_by)},
+                    {"parts", std::move(parts)},
                     {"regression", c.regression},
+                    {"comparable", c.comparable},
+                    {"why", c.why.empty() ? Json(nullptr) : Json(c.why)},
                     {"note", c.note}});
+  }
+  return list;
+}
+
+Json settings_json(const std::vector<ChangedSetting>& settings) {
+  const auto value = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  Json list = Json::array();
+  for (const ChangedSetting& s : settings)
+    list.push_back({{"key", s.key}, {"before", value(s.before)}, {"after", value(s.after)}});
   return list;
 }
 
 }  // namespace
 
-std::string render_json(std::span<const Comparison> comparisons, const std::vector<Change>* changes) {
+std::string render_json(std::span<const Comparison> comparisons, const std::vector<Change>* changes,
+                        const std::vector<ChangedSetting>* settings) {
   Json object;
   if (comparisons.size() == 1) {
-    object = comparison_json(comparisons.front());
+    object = result_json(comparisons.front());
   } else {
     object = {{"schema_version", kSchemaVersionOfResults}, {"comparisons", Json::array()}};
     for (const Comparison& c : comparisons) {
-      object["comparisons"].push_back(comparison_json(c));
+      object["comparisons"].push_back(result_json(c));
       object["comparisons"].back()["file"] = c.file;
     }
   }
   if (changes) object["changes"] = changes_json(*changes);
+  if (settings) object["settings_changed"] = settings_json(*settings);
   // Names come from files: bytes that are not UTF-8 are replaced.
   return object.dump(2) + "\n";
 }

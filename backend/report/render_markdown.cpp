@@ -73,7 +73,7 @@ struct BlockMarkdown {
       }
       text += "\n";
     }
-    return text;
+    return table.note.text.empty() ? text : text + "\n" + escaped(table.note.text) + "\n";
   }
   std::string operator()(const StackedBars& chart) const {
     if (!chart.by_rank || chart.bars.size() > kMostRankRows) return "";

@@ -33,6 +33,12 @@ struct Grid {
   int width(std::size_t column) const { return value_width[column] + suffix_width[column]; }
 };
 
+// The best row of a table is marked, in text as in colour.
+std::string row_mark(const Table& table, const Row& row) {
+  if (std::ranges::none_of(table.rows, &Row::best)) return "";
+  return row.best ? "* " : "  ";
+}
+
 Grid lay_out(const Table& table) {
   Grid grid;
   const std::size_t columns = table.columns.size();
@@ -42,7 +48,7 @@ Grid lay_out(const Table& table) {
     std::vector<CellText> texts(columns);
     for (std::size_t c = 0; c < std::min(columns, row.cells.size()); ++c) {
       texts[c] = cell_text(row.cells[c]);
-      texts[c].value = printable_line(texts[c].value);
+      texts[c].value = (c == 0 ? row_mark(table, row) : "") + printable_line(texts[c].value);
       if (!texts[c].suffix.empty()) texts[c].suffix.insert(0, " ");
       grid.value_width[c] = std::max(grid.value_width[c], display_width(texts[c].value));
       grid.suffix_width[c] = std::max(grid.suffix_width[c], display_width(texts[c].suffix));
@@ -56,7 +62,7 @@ Grid lay_out(const Table& table) {
   return grid;
 }
 
-// The columns that fit, by index: the most dispensable ones go until the rest does.
+// The columns that fit, by index: the most dispensable ones go until the rest does, those of one number together.
 std::vector<std::size_t> fitting_columns(const Table& table, const Grid& grid, int width) {
   std::vector<std::size_t> kept(table.columns.size());
   std::iota(kept.begin(), kept.end(), std::size_t{0});
@@ -68,7 +74,8 @@ std::vector<std::size_t> fitting_columns(const Table& table, const Grid& grid, i
   while (total() > width) {
     const auto worst = std::ranges::max_element(kept, {}, [&](std::size_t c) { return table.columns[c].dispensable; });
     if (worst == kept.end() || table.columns[*worst].dispensable == 0) break;
-    kept.erase(worst);
+    const int number = table.columns[*worst].dispensable;
+    std::erase_if(kept, [&](std::size_t c) { return table.columns[c].dispensable == number; });
   }
   return kept;
 }
@@ -100,6 +107,18 @@ std::string hidden_columns(const Table& table, const std::vector<std::size_t>& k
       names += (names.empty() ? "" : ", ") + printable_line(table.columns[c].heading);
   if (names.empty()) return "";
   return wrapped_text(fmt::format("No room in {} columns for: {}.", style.width, names), style.width);
+}
+
+// The note of a table, where the columns that it speaks of are shown; and what the mark means.
+std::string notes_below(const Table& table, const std::vector<std::size_t>& kept, const TerminalStyle& style) {
+  std::string text;
+  if (std::ranges::any_of(table.rows, &Row::best)) text += "* fastest\n";
+  const auto shown = [&](const std::string& heading) {
+    return std::ranges::any_of(kept, [&](std::size_t c) { return table.columns[c].heading == heading; });
+  };
+  if (!table.note.text.empty() && std::ranges::all_of(table.note.headings, shown))
+    text += '\n' + wrapped_text(table.note.text, style.width);
+  return text;
 }
 
 void trim_right(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
@@ -136,7 +155,7 @@ struct BlockText {
 };
 
 std::string headline(const Comparison& comparison, const TerminalStyle& style) {
-  const std::string left = printable_line(workload_line(comparison.workload));
+  const std::string left = printable_line(workload_line(comparison.workload, executes(comparison)));
   std::string right;
   for (const ModeGroup& group : by_mode(comparison))
     if (const std::string line = provenance_line(group); !line.empty()) right += (right.empty() ? "" : "; ") + line;
@@ -160,7 +179,8 @@ std::vector<const Block*> terminal_order(const Section& section) {
   for (const Block& block : section.blocks) {
     const auto* paragraph = std::get_if<Paragraph>(&block);
     if (std::holds_alternative<Badges>(block)) flush();
-    const bool closing = paragraph && (paragraph->tone == Tone::kConclusion || paragraph->tone == Tone::kWarning);
+    const bool closing = paragraph && (paragraph->tone == Tone::kConclusion || paragraph->tone == Tone::kReason ||
+                                       paragraph->tone == Tone::kWarning);
     (closing ? last : order).push_back(&block);
   }
   flush();
@@ -190,7 +210,7 @@ std::string render_terminal(const Table& table, const TerminalStyle& style) {
     trim_right(line);
     text += painted(line, row_code(table.rows[r]), style) + '\n';
   }
-  return text + hidden_columns(table, kept, style);
+  return text + hidden_columns(table, kept, style) + notes_below(table, kept, style);
 }
 
 std::string render_terminal(const Section& section, const TerminalStyle& style) {
@@ -201,7 +221,8 @@ std::string render_terminal(const Section& section, const TerminalStyle& style) 
     if (part.empty()) continue;
     // Paragraphs of one tone stand together, everything else is set apart.
     const auto* paragraph = std::get_if<Paragraph>(block);
-    const bool together = paragraph && last && paragraph->tone == last->tone;
+    const auto group = [](Tone tone) { return tone == Tone::kReason ? Tone::kConclusion : tone; };
+    const bool together = paragraph && last && group(paragraph->tone) == group(last->tone);
     if (!text.empty() && !together) text += '\n';
     text += part;
     last = paragraph;

@@ -33,16 +33,6 @@ Section make_section(std::string_view name, const Comparison& comparison) {
   return section;
 }
 
-std::vector<ModeGroup> by_mode(const Comparison& comparison) {
-  std::vector<ModeGroup> groups;
-  for (const StrategyResult& strategy : comparison.strategies) {
-    auto group = std::ranges::find(groups, strategy.mode, &ModeGroup::mode);
-    if (group == groups.end()) group = groups.insert(groups.end(), {strategy.mode, &comparison, {}});
-    group->strategies.push_back(&strategy);
-  }
-  return groups;
-}
-
 std::string_view mode_word(RunMode mode) {
   static constexpr std::string_view words[] = {"executed", "projected", "simulated"};
   return words[static_cast<std::size_t>(mode)];
@@ -124,6 +114,10 @@ void drop_empty_columns(Table& table) {
   }
 }
 
+void drop_column(Table& table, std::string_view heading) {
+  if (const std::size_t at = column_at(table, heading); at < table.columns.size()) erase_column(table, at);
+}
+
 void drop_if_same(Table& table, std::string_view heading, std::string_view as) {
   const std::size_t at = column_at(table, heading), other = column_at(table, as);
   if (at == table.columns.size() || other == table.columns.size()) return;
@@ -131,10 +125,6 @@ void drop_if_same(Table& table, std::string_view heading, std::string_view as) {
     return joined(cell_text(row.cells[at])) == joined(cell_text(row.cells[other]));
   };
   if (std::ranges::all_of(table.rows, same)) erase_column(table, at);
-}
-
-bool oversubscribed(const StrategyResult& strategy) {
-  return strategy.provenance && strategy.provenance->timing == Timing::kOversubscribed;
 }
 
 }  // namespace spscope

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/analysis/comparison.h"
+#include "backend/analysis/mode_group.h"
 #include "backend/report/document.h"
 
 namespace spscope {
@@ -23,13 +24,8 @@ Section make_section(std::string_view name, const Comparison& comparison);
 
 // -- shared by sections
 
-// The strategies of each mode that occurs, in stored order: figures of different modes are never in one table.
-struct ModeGroup {
-  RunMode mode;
-  const Comparison* of;
-  std::vector<const StrategyResult*> strategies;
-};
-std::vector<ModeGroup> by_mode(const Comparison& comparison);
+// "Memory: ring r8 needs most: 34.1 of 80 GiB, ..."; "" where memory is not limited or not known.
+std::string memory_line(std::span<const StrategyResult* const> strategies);
 
 // "executed", "projected", "simulated"
 std::string_view mode_word(RunMode mode);
@@ -48,14 +44,13 @@ std::optional<Slowest> slowest(const StrategyResult& strategy);
 // "rank 2", "varies", "–"
 std::string slowest_text(const StrategyResult& strategy);
 
-bool oversubscribed(const StrategyResult& strategy);
-
 // The parts of a makespan for charts. Late peer, wire and other are modelled where the network is, compute where
 // compute is.
 std::vector<StackedBars::Part> time_parts(const StrategyResult& strategy);
 
 // Removes the columns, except the first, whose cells are all empty: dashes, zeros, empty texts.
 void drop_empty_columns(Table& table);
+void drop_column(Table& table, std::string_view heading);  // if there is one
 // Removes the column of this heading when all its cells have the same text as those of the column `as`.
 void drop_if_same(Table& table, std::string_view heading, std::string_view as);
 

@@ -89,7 +89,10 @@ Facts cluster_facts(const Comparison& comparison) {
   const ClusterFigures& c = *comparison.cluster;
   Facts facts{"Numbers of " + device_name(comparison.workload.cluster), {}};
   add_fact(facts, "dense bf16 peak", rate(c.device_tflops, "TFLOP/s"));
-  add_fact(facts, "attention kernel", rate(c.attention_tflops, "TFLOP/s") + ", " + c.compute_from);
+  add_fact(facts, "GPU", c.gpu);
+  const std::string kernel = c.attention_kernel.empty() ? "" : c.attention_kernel + ", ";
+  add_fact(facts, "attention kernel", kernel + rate(c.attention_tflops, "TFLOP/s") + ", " + c.compute_from);
+  add_fact(facts, "implementation", c.implementation);
   add_fact(facts, "memory", rate(c.memory_gbps, "GB/s"));
   add_fact(facts, "link of a rank", rate(c.link_gbps, "GB/s one way") + ", " + c.network_from);
   if (comparison.workload.nodes > 1) add_fact(facts, "network of a node", rate(c.nic_gbps, "GB/s one way"));

@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
+#include "backend/analysis/judgement.h"
 #include "backend/report/conclusion.h"
 #include "backend/report/format.h"
 #include "backend/report/headline.h"
-#include "backend/report/judgement.h"
 #include "backend/report/section.h"
 
 namespace spscope {
@@ -33,37 +33,65 @@ std::optional<std::int64_t> bound_of(const ModeGroup& group) {
   return std::nullopt;
 }
 
+// Of a ratio over layer passes; none of the baseline's own speed-up, which is 1 in each.
+std::optional<double> deviation(const std::optional<OverLayers>& spread, bool is_baseline = false) {
+  return spread && !is_baseline ? std::optional(spread->stddev) : std::nullopt;
+}
+
+// "422-562 ms", "" where no range concerns it.
+std::string range_text(const StrategyResult& s) {
+  if (!s.makespan_low_ns || !s.makespan_high_ns) return "";
+  std::string low = duration_text(static_cast<double>(*s.makespan_low_ns));
+  const std::string high = duration_text(static_cast<double>(*s.makespan_high_ns));
+  const std::size_t unit = low.find(' ');
+  if (unit != std::string::npos && high.ends_with(low.substr(unit))) low.resize(unit);
+  return low + "-" + high;
+}
+
 Table run_table(const Comparison& comparison, const ModeGroup& group) {
   const StrategyResult* first = baseline(comparison.strategies, group.mode);
   const bool speedups = first && first->speedup.has_value();
   Table table;
   table.columns = {text_column("strategy"), {"makespan", "makespan"}};
-  if (speedups) table.columns.push_back(number_column("vs " + first->name, "speedup", 2));
-  for (Column column : {number_column("compute", "compute", 1), number_column("late peer", "wait_late_peer", 1),
-                        number_column("wire", "wire", 1), number_column("other", "other", 1),
-                        number_column("imbalance", "imbalance_ratio", 3),
-                        number_column("barrier", "barrier_imbalance_ratio", 4), number_column("slowest", "compute", 6),
-                        number_column("sent/rank", "bytes_sent", 5), text_column("check", "verification")})
+  const bool ranges = std::ranges::any_of(
+      group.strategies, [](const StrategyResult* s) { return s->legal() && s->makespan_low_ns.has_value(); });
+  if (ranges) table.columns.push_back(number_column("range", "makespan", 2));
+  if (speedups) table.columns.push_back(number_column("vs " + first->name, "speedup", 3));
+  for (Column column :
+       {number_column("compute", "compute", 5), number_column("late peer", "wait_late_peer", 5),
+        number_column("wire", "wire", 5), number_column("other", "other", 6),
+        number_column("imbalance", "imbalance_ratio", 2), number_column("barrier", "barrier_imbalance_ratio", 8),
+        number_column("slowest", "compute", 1), number_column("sent/rank", "bytes_sent", 7),
+        number_column("end to end", "end_to_end", 4), text_column("check", "verification")})
     table.columns.push_back(std::move(column));
   const StrategyResult* best = judge(group).winner();
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal()) continue;
     Row row{{text_cell(s->label), duration_cell(s->makespan_ns, s->makespan_spread_ns)}, s == best};
-    if (speedups) row.cells.push_back(cell(Hint::kSpeedup, s->speedup));
+    if (ranges) row.cells.push_back(text_cell(range_text(*s)));
+    if (speedups) row.cells.push_back(cell(Hint::kSpeedup, s->speedup, deviation(s->over_layers.speedup, s == first)));
     const RankTimes& t = s->times;
-    for (Cell c :
-         {mean_duration_cell(t.compute_ns), mean_duration_cell(t.wait_late_peer_ns), mean_duration_cell(t.wire_ns),
-          mean_duration_cell(t.other_ns), cell(Hint::kRatio, s->imbalance_ratio),
-          cell(Hint::kRatio, s->barrier_imbalance_ratio), text_cell(slowest_text(*s)),
-          cell(Hint::kBytes, mean(s->bytes_sent)), verdict_cell(s->verify, s->max_error)})
+    for (Cell c : {mean_duration_cell(t.compute_ns), mean_duration_cell(t.wait_late_peer_ns),
+                   mean_duration_cell(t.wire_ns), mean_duration_cell(t.other_ns),
+                   cell(Hint::kRatio, s->imbalance_ratio, deviation(s->over_layers.imbalance_ratio)),
+                   cell(Hint::kRatio, s->barrier_imbalance_ratio), text_cell(slowest_text(*s)),
+                   cell(Hint::kBytes, mean(s->bytes_sent)), duration_cell(s->end_to_end_ns),
+                   verdict_cell(s->verify, s->max_error)})
       row.cells.push_back(std::move(c));
     table.rows.push_back(std::move(row));
   }
   if (const auto bound = bound_of(group)) {
     Row row{.cells = {text_cell("best possible"), duration_cell(bound)}, .aside = true};
+    if (ranges) row.cells.push_back(text_cell(""));
     if (speedups && *bound > 0)
       row.cells.push_back(cell(Hint::kSpeedup, static_cast<double>(*first->makespan_ns) / static_cast<double>(*bound)));
     table.rows.push_back(std::move(row));
+  }
+  // The range takes their room on a page; the sections on balance and on communication have all but other.
+  if (ranges) {
+    drop_column(table, "barrier");
+    drop_column(table, "other");
+    drop_column(table, "sent/rank");
   }
   return table;
 }
@@ -127,6 +155,26 @@ std::string refusal(const StrategyResult& s) {
   return fmt::format("{} cannot run: {}{}", s.label, s.reason(), hint);
 }
 
+// Strategies that `all` stands for: among how many settings each was picked, and which cannot run.
+void add_picks(const ModeGroup& group, Section& section) {
+  int settings = 0, strategies = 0;
+  std::string refused;
+  for (const StrategyResult* s : group.strategies) {
+    if (!s->pick) continue;
+    settings += s->pick->settings;
+    strategies += s->legal();
+    if (!s->legal()) refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", s->name, s->reason());
+  }
+  if (settings > strategies)
+    section.blocks.push_back(Paragraph{
+        fmt::format("Each strategy is shown at the best of its settings, picked by the schedule of a few layers: {} "
+                    "settings of {} strategies.",
+                    settings, strategies),
+        Tone::kNote});
+  if (!refused.empty())
+    section.blocks.push_back(Paragraph{fmt::format("Not possible here: {}.", refused), Tone::kNote});
+}
+
 void add_warnings(const ModeGroup& group, Section& section) {
   for (const StrategyResult* s : group.strategies)
     if (s->verify == "failed")
@@ -141,6 +189,12 @@ void add_warnings(const ModeGroup& group, Section& section) {
                     "cluster's network, \"simulate\" models both.",
                     is_checked ? "Numbers and bytes are checked; " : ""),
         Tone::kWarning});
+  if (judge(group).empty_masks)
+    section.blocks.push_back(
+        Paragraph{"The masks have no active block: no query attends to a key, and every output is 0. No winner is "
+                  "named. Check how "
+                  "the mask was made (spscope mask info FILE).",
+                  Tone::kWarning});
   if (const std::string why = judge(group).disturbance; !why.empty())
     section.blocks.push_back(Paragraph{
         "Other programs disturbed this: run it again. No winner is named, since " + why + ".", Tone::kWarning});
@@ -168,13 +222,26 @@ void add_uneven_heads(const ModeGroup& group, Section& section) {
 }
 
 // What the parts of a makespan are.
-void add_parts(const ModeGroup& group, Section& section) {
-  if (std::ranges::all_of(group.strategies, [](const StrategyResult* s) { return s->times.other_ns.empty(); })) return;
-  const bool spread = std::ranges::any_of(
-      group.strategies, [](const StrategyResult* s) { return s->makespan_spread_ns.value_or(0) > 0; });
+Table::Note parts_note(const ModeGroup& group) {
+  if (std::ranges::all_of(group.strategies, [](const StrategyResult* s) { return s->times.other_ns.empty(); }))
+    return {};
+  return {"Compute, late peer, wire and other are means over ranks and add up to the makespan.",
+          {"compute", "late peer", "wire", "other"}};
+}
+
+void add_spread(const ModeGroup& group, Section& section) {
+  if (std::ranges::any_of(group.strategies,
+                          [](const StrategyResult* s) { return s->makespan_spread_ns.value_or(0) > 0; }))
+    section.blocks.push_back(Paragraph{"± is half the interquartile range over repeats.", Tone::kNote});
+}
+
+// What the ends of a range are.
+void add_ranges(const ModeGroup& group, Section& section) {
+  if (std::ranges::none_of(group.strategies, [](const StrategyResult* s) { return s->makespan_low_ns.has_value(); }))
+    return;
   section.blocks.push_back(
-      Paragraph{fmt::format("Compute, late peer, wire and other are means over ranks and add up to the makespan{}.",
-                            spread ? "; ± is half the interquartile range over repeats" : ""),
+      Paragraph{"Range: the same schedule with the network's numbers that differ from host to host at the "
+                "ends of their ranges (spscope list clusters --toml NAME shows them).",
                 Tone::kNote});
 }
 
@@ -184,7 +251,7 @@ void add_sums(const Workload& w, Section& section) {
   if (passes < 2) return;
   section.blocks.push_back(
       Paragraph{fmt::format("Times, bytes and tiles are sums over {} layer passes (a layer pass is one layer at one "
-                            "denoise step); ratios are means over them.",
+                            "denoise step); ratios are means over them, ± their standard deviation.",
                             count_text(passes)),
                 Tone::kNote});
 }
@@ -196,21 +263,31 @@ void fill_summary(const Comparison& comparison, Section& section) {
   for (const ModeGroup& group : groups) {
     const bool any_legal = std::ranges::any_of(group.strategies, &StrategyResult::legal);
     if (Badges badges = provenance_badges(group); !badges.list.empty()) section.blocks.push_back(std::move(badges));
-    for (std::string& sentence : conclusions(group))
-      section.blocks.push_back(Paragraph{std::move(sentence), Tone::kConclusion});
+    Tone tone = Tone::kConclusion;
+    for (std::string& sentence : conclusions(group)) {
+      section.blocks.push_back(Paragraph{std::move(sentence), tone});
+      if (timed(group)) tone = Tone::kReason;
+    }
+    for (std::string& sentence : support_of_conclusions(group))
+      section.blocks.push_back(Paragraph{std::move(sentence), Tone::kReason});
     add_warnings(group, section);
     if (any_legal && nothing_finished_text(comparison).empty()) {
       Table table = timed(group) ? run_table(comparison, group) : plan_table(group);
       if (groups.size() > 1) table.caption = mode_word(group.mode);
       drop_empty_columns(table);
       if (group.mode != RunMode::kExecute) drop_unchecked(table);
+      table.note = parts_note(group);
       section.blocks.push_back(std::move(table));
-      add_parts(group, section);
+      add_spread(group, section);
+      add_ranges(group, section);
       add_sums(comparison.workload, section);
+      if (std::string memory = memory_line(group.strategies); !memory.empty())
+        section.blocks.push_back(Paragraph{std::move(memory), Tone::kNote});
     }
     add_uneven_heads(group, section);
     for (const StrategyResult* s : group.strategies)
-      if (!s->legal()) section.blocks.push_back(Paragraph{refusal(*s), Tone::kNote});
+      if (!s->legal() && !s->pick) section.blocks.push_back(Paragraph{refusal(*s), Tone::kNote});
+    add_picks(group, section);
     if (StackedBars bars = makespan_bars(group); !bars.bars.empty()) section.blocks.push_back(std::move(bars));
   }
 }

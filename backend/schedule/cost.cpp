@@ -1,8 +1,11 @@
 #include "backend/schedule/cost.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <optional>
 
+#include "backend/plan/layer_kernels.h"
 #include "backend/plan/plan_access.h"
 
 namespace spscope {
@@ -12,10 +15,9 @@ constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 int head_dim(const Plan& plan) { return plan.tensor_width[static_cast<int>(Tensor::kQ)]; }
 
-// One query row of an accumulator: o, m and l in fp32, for every sample.
-std::int64_t accumulator_cell_bytes(const Plan& plan) {
-  return plan.width(kPartialRows) * std::int64_t{sizeof(float)} * plan.batch;
-}
+// One query row of an accumulator: o, m and l in fp32; and for every sample.
+std::int64_t accumulator_row_bytes(const Plan& plan) { return plan.width(kPartialRows) * std::int64_t{sizeof(float)}; }
+std::int64_t accumulator_cell_bytes(const Plan& plan) { return accumulator_row_bytes(plan) * plan.batch; }
 
 // The part of a weight that an op multiplies by; a norm statistic has none.
 std::int64_t weight_bytes(const Plan& plan, const Op& op) {
@@ -33,6 +35,60 @@ std::int64_t weight_bytes(const Plan& plan, const Op& op) {
 std::int64_t bytes_at(const Plan& plan, ValueId id, int rank) {
   const Value& value = plan.values[at(id)];
   return volume(*plan.sets, value.placement.at(rank)) * plan.cell_bytes(value);
+}
+
+// Times that a kernel moves each byte that it touches. Code that is not fused moves it once for each of its steps;
+// matrix products, attention to text and copies are one kernel in all code.
+double passes(const Plan& plan, const Post& post, const KernelCostProfile& profile) {
+  if (post.kind == PostKind::kMerge) return profile.merge_passes;
+  if (post.kind != PostKind::kLocal) return 1;
+  const Kernel& kernel = plan.kernels[at(post.kernel)];
+  if (kernel.contracts) return kernel.out == Axis::kStat ? profile.elementwise_passes : 1;
+  const std::optional<LayerOp> op = find_layer_op(kernel.name);
+  if (op == LayerOp::kCrossAttention) return 1;
+  return op == LayerOp::kRmsRope || op == LayerOp::kHeadRmsRope ? profile.rotary_passes : profile.elementwise_passes;
+}
+
+// Tensors of one rank as large as its part of the op's first operand: how many fit what the op touches.
+double tensors_touched(const Plan& plan, const Op& op) {
+  const Value& src = plan.values[at(plan.post_of(op).src)];
+  const std::int64_t bytes = bytes_at(plan, plan.post_of(op).src, op.rank);
+  if (bytes == 0) return 0;
+  return static_cast<double>(bytes_touched(plan, op)) * std::max(1, std::popcount(src.tensors.bits)) /
+         static_cast<double>(bytes);
+}
+
+// Kernels that the host launches for an op: one, or for each pass of code that is not fused one a tensor.
+double launches(const Plan& plan, const Op& op, const KernelCostProfile& profile) {
+  // A merge reads a part, and reads and writes the accumulator.
+  constexpr int kTensorsOfAMerge = 3;
+  const Post& post = plan.post_of(op);
+  if (post.kind == PostKind::kMerge) return kTensorsOfAMerge * profile.merge_passes;
+  if (post.kind == PostKind::kAttend)
+    return 1 + (post.ring_step > 0 ? kTensorsOfAMerge * profile.ring_merge_passes : 0);
+  if (post.kind != PostKind::kLocal) return 1;
+  const Kernel& kernel = plan.kernels[at(post.kernel)];
+  if (kernel.contracts && kernel.out != Axis::kStat) return 1;
+  if (find_layer_op(kernel.name) == LayerOp::kCrossAttention) return 1;
+  return passes(plan, post, profile) * tensors_touched(plan, op);
+}
+
+// Attention of q to text that all ranks hold, and the projection of the text to k and v.
+double cross_attention_ns(const Plan& plan, const Op& op, const Kernel& kernel, const KernelCostProfile& profile) {
+  const Post& post = plan.post_of(op);
+  const double cells =
+      static_cast<double>(volume(*plan.sets, plan.values[at(post.src)].placement.at(op.rank))) * plan.batch;
+  const double attention_flops = cells * static_cast<double>(kernel.flops_per_cell);
+  const double area = attention_flops / (4.0 * head_dim(plan));
+  return profile.attend_ns(cells, area, head_dim(plan)) +
+         profile.gemm_ns_per_flop * (static_cast<double>(op.flops) - attention_flops);
+}
+
+// Merging the result of a ring step into the accumulator, where that is a kernel of its own.
+double ring_merge_ns(const Plan& plan, const Op& op, double rows, const KernelCostProfile& profile) {
+  if (profile.ring_merge_passes == 0 || plan.post_of(op).ring_step <= 0) return 0;
+  const double row_bytes = head_dim(plan) * dtype_bytes(plan.dtype) + 2 * accumulator_row_bytes(plan);
+  return profile.ring_merge_passes * profile.move_ns_per_byte * rows * row_bytes;
 }
 
 }  // namespace
@@ -76,11 +132,52 @@ std::int64_t bytes_touched(const Plan& plan, const Op& op) {
 double op_cost_ns(const Plan& plan, const Op& op, const KernelCostProfile& profile) {
   const Post& post = plan.post_of(op);
   if (communicates(post.kind)) return 0;
-  if (post.kind == PostKind::kAttend)
-    return profile.attend_ns(static_cast<double>(attend_num_rows(plan, op)), static_cast<double>(attend_area(plan, op)),
-                             head_dim(plan));
-  const double move_ns = profile.move_ns_per_byte * static_cast<double>(bytes_touched(plan, op));
+  if (post.kind == PostKind::kAttend) {
+    const auto rows = static_cast<double>(attend_num_rows(plan, op));
+    return profile.attend_ns(rows, static_cast<double>(attend_area(plan, op)), head_dim(plan)) +
+           ring_merge_ns(plan, op, rows, profile);
+  }
+  const double move_ns =
+      profile.move_ns_per_byte * passes(plan, post, profile) * static_cast<double>(bytes_touched(plan, op));
+  if (post.kind == PostKind::kLocal) {
+    const Kernel& kernel = plan.kernels[at(post.kernel)];
+    if (find_layer_op(kernel.name) == LayerOp::kCrossAttention)
+      return std::max(move_ns, cross_attention_ns(plan, op, kernel, profile));
+  }
   return std::max(move_ns, profile.gemm_ns_per_flop * static_cast<double>(op.flops));
+}
+
+HostTimes host_times(const Plan& plan, const KernelCostProfile& profile) {
+  HostTimes times;
+  if (profile.host_ns_per_launch == 0 && profile.host_ns_per_collective == 0 && profile.host_ns_per_hop == 0)
+    return times;
+  std::vector<double> clock_ns(at(plan.ranks), 0);
+  times.issue_ns.reserve(plan.ops.size());
+  for (const Op& op : plan.ops) {
+    double& clock = clock_ns[at(op.rank)];
+    times.issue_ns.push_back(std::llround(clock));
+    if (!communicates(plan.kind_of(op)))
+      clock += profile.host_ns_per_launch * launches(plan, op, profile);
+    else if (plan.post_of(op).collective == Collective::kPointToPoint)
+      clock += profile.host_ns_per_hop;
+    else
+      clock += profile.host_ns_per_collective;
+  }
+  for (const double clock : clock_ns) times.end_ns.push_back(std::llround(clock));
+  return times;
+}
+
+AttendParts attend_parts(const Plan& plan, const Op& op, const KernelCostProfile& profile) {
+  const auto total_ns = static_cast<std::int64_t>(std::ceil(op_cost_ns(plan, op, profile)));
+  const auto rows = static_cast<double>(attend_num_rows(plan, op));
+  const double of_rows_ns = profile.attend_ns(rows, 0, head_dim(plan)) - profile.attend_ns_per_launch;
+  AttendParts parts;
+  parts.launch_ns = std::min<std::int64_t>(total_ns, std::llround(profile.attend_ns_per_launch));
+  parts.rows_ns = std::min<std::int64_t>(total_ns - parts.launch_ns, std::llround(of_rows_ns));
+  parts.merge_ns = std::min<std::int64_t>(total_ns - parts.launch_ns - parts.rows_ns,
+                                          std::llround(ring_merge_ns(plan, op, rows, profile)));
+  parts.tiles_ns = total_ns - parts.launch_ns - parts.rows_ns - parts.merge_ns;
+  return parts;
 }
 
 std::vector<std::int64_t> op_durations(const Plan& plan, const KernelCostProfile& profile) {

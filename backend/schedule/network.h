@@ -1,8 +1,11 @@
-// Network: the links between ranks, as the schedule models them.
+// Network: the links between ranks and the curves of collectives, as the schedule models them.
 //
-// Every rank has an out and an in port, every node a NIC out and in. A message uses the out port of its sender and the
-// in port of its receiver, and the NICs of both nodes when they differ. Links are independent: a message is a job on
-// each link that it uses and has arrived when all of them have served it.
+// Every rank has an out and an in port, every node a NIC out and in, every rank a share of it out and in for
+// point-to-point messages. A message uses the out port of its sender and the in port of its receiver, and the NICs of
+// both nodes when they differ.
+// Links are independent: a message is a job on each link that it uses and has arrived when all of them have served it.
+// Its job on a port is the time that it takes there alone, bytes over the rate of its collective, so that messages of a
+// slow collective hold a port longer.
 #pragma once
 
 #include <array>
@@ -11,6 +14,7 @@
 #include <span>
 
 #include "backend/config/cluster.h"
+#include "backend/plan/collective.h"
 
 namespace spscope {
 
@@ -18,9 +22,16 @@ inline constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 // The links of one message, by index into [0, Network::num_links()).
 struct Route {
-  std::array<int, 4> links = {};
+  std::array<int, 6> links = {};
   int num_links = 0;
   std::span<const int> used() const { return {links.data(), static_cast<std::size_t>(num_links)}; }
+};
+
+// The curve of a kind of collective; one without a rate has the rate of the ports and the latency of each message.
+struct LinkCurve {
+  double bytes_per_ns = 0;
+  double floor_ns = 0, t0_ns = 0, inter_t0_ns = 0;
+  double of_4_bytes_per_ns = 0, of_8_bytes_per_ns = 0;  // 0: any number of ranks have the same rate
 };
 
 struct Network {
@@ -30,9 +41,17 @@ struct Network {
   double nic_bytes_per_ns = kUnlimited;   // one way, of a whole node
   std::int64_t intra_latency_ns = 0, inter_latency_ns = 0;
   double compute_slowdown = 1;  // >= 1: on compute of a rank while two-sided communication is under way there
+  std::array<LinkCurve, kNumCollectives> curves = {};
+  double rank_nic_bytes_per_ns = kUnlimited;  // one way, point-to-point messages of one rank to or from other nodes
+  int ranks_in_use = 1;                       // of a node, those of other guidance passes and replicas included
+  // Of an exchange that is an all-to-all: of each byte that a rank sends or keeps before its messages start, of each
+  // byte that it gets or keeps after they have arrived.
+  double pack_ns_per_byte = 0;
 
-  // ranks_per_node 0: all ranks on one node.
-  static Network from_profile(const NetworkProfile& profile, int ranks, int ranks_per_node);
+  // ranks_per_node 0: all ranks on one node. ranks_in_use: of the whole cluster; 0: `ranks`.
+  static Network from_profile(const NetworkProfile& profile, int ranks, int ranks_per_node, int ranks_in_use = 0);
+  // The same, with the local copies of the cluster's cost profile.
+  static Network of_cluster(const ClusterPreset& preset, int ranks, int ranks_per_node, int ranks_in_use = 0);
   // Messages take no time, so that ranks wait only for partners to post.
   static Network instant(int ranks);
 
@@ -41,11 +60,23 @@ struct Network {
   std::int64_t latency_ns(int src, int dst) const {
     return node(src) == node(dst) ? intra_latency_ns : inter_latency_ns;
   }
+  // From the start of a message until its bytes flow, of one of `steps` posts that are a collective together.
+  std::int64_t t0_ns(Collective collective, int steps, int src, int dst) const;
+  // The least from its start to its arrival.
+  std::int64_t floor_ns(Collective collective, int steps) const;
 
-  int num_links() const { return 2 * ranks + 2 * num_nodes(); }
-  double capacity(int link) const { return link < 2 * ranks ? port_bytes_per_ns : nic_bytes_per_ns; }
+  int num_links() const { return 4 * ranks + 2 * num_nodes(); }
+  // Rate of a port in a collective of `group` ranks. With w = sqrt(group x ranks in use on a node), as every group
+  // crosses the same host bridges, that is gbps for a group of two, else
+  //   of_4_gbps^(1 - f) x of_8_gbps^f,  f = log2(w / 4) within 0 and 1.
+  double port_rate(Collective collective, int group) const;
+  // Time that a link takes to serve a message of a collective of `group` ranks alone; 0 without a limit.
+  double service_ns(int link, Collective collective, int group, double bytes) const;
   // Links of limited capacity that a message uses.
-  Route route(int src, int dst) const;
+  Route route(Collective collective, int src, int dst) const;
+
+ private:
+  const LinkCurve& curve(Collective collective) const { return curves[static_cast<std::size_t>(collective)]; }
 };
 
 }  // namespace spscope

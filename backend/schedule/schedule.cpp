@@ -1,6 +1,7 @@
-// The engine is a loop over events in time order: a compute op ends, a barrier ends, a message reaches its links, a
-// link may have served a job. All events of one instant are handled before the links that they touched are asked for
-// their next end. Shares and rates only change between instants, so the order inside one does not matter.
+// The engine is a loop over events in time order: the host issues an op, a compute op ends, a barrier ends, a message
+// reaches its links, a link may have served a job. All events of one instant are handled before the links that they
+// touched are asked for their next end. Shares and rates only change between instants, so the order inside one does not
+// matter.
 #include "backend/schedule/schedule.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-enum class EventKind : std::int32_t { kCompute, kBarrier, kArrival, kLink };
+enum class EventKind : std::int32_t { kCompute, kBarrier, kPacked, kUnpacked, kServe, kArrived, kLink, kIssue };
 
 struct Event {
   std::int64_t ns;
@@ -37,7 +38,8 @@ struct Lists {
 
 class Engine {
  public:
-  Engine(const Plan& plan, std::span<const std::int64_t> compute_ns, const Network& network);
+  Engine(const Plan& plan, std::span<const std::int64_t> compute_ns, const Network& network,
+         std::span<const std::int64_t> issue_ns);
   Timeline run();
 
  private:
@@ -49,7 +51,8 @@ class Engine {
   };
   struct MessageState {
     std::int32_t ends[2] = {kNone, kNone};  // ops that list it
-    std::int8_t posts_left = 0, links_left = 0;
+    std::int8_t posts_left = 0, packs_left = 0, links_left = 0;
+    std::int64_t earliest_ns = 0;  // by its floor
   };
   struct Running {  // the compute op of a rank
     OpId op = kNone;
@@ -64,6 +67,7 @@ class Engine {
     events_.push_back({ns, kind, id});
     std::push_heap(events_.begin(), events_.end());
   }
+  const Post& post_of(MessageId message) const { return plan_.post_of(plan_.ops[at(messages_[at(message)].ends[0])]); }
   bool on_wire(const Message& message) const { return message.src != message.dst; }
   void handle(const Event& event);
   void post_ready();
@@ -71,10 +75,16 @@ class Engine {
   void post_compute(OpId op);
   void meet(std::int32_t meeting);
   void begin(OpId op) { times_[at(op)].begin_ns = now_ns_; }
+  std::int64_t copy_ns(OpId op, int Message::*end) const {
+    return exchange_copy_ns(plan_, plan_.ops[at(op)], network_, end);
+  }
+  void meet_partners(OpId op);
   void start_messages(OpId op);
   void start_message(MessageId message);
   void serve(MessageId message);
+  void all_served(MessageId message);
   void end_message(MessageId message);
+  void end_op(OpId op);
   void finish(OpId op);
   void occupy(int rank, int by);
   void settle_links();
@@ -101,7 +111,8 @@ class Engine {
   std::size_t num_ended_ = 0;
 };
 
-Engine::Engine(const Plan& plan, std::span<const std::int64_t> compute_ns, const Network& network)
+Engine::Engine(const Plan& plan, std::span<const std::int64_t> compute_ns, const Network& network,
+               std::span<const std::int64_t> issue_ns)
     : plan_(plan), compute_ns_(compute_ns), network_(network) {
   SPSCOPE_CHECK(compute_ns.size() == plan.ops.size());
   SPSCOPE_CHECK(network.ranks == plan.ranks);
@@ -110,12 +121,18 @@ Engine::Engine(const Plan& plan, std::span<const std::int64_t> compute_ns, const
   messages_.resize(plan.messages.size());
   running_.resize(at(plan.ranks));
   two_sided_.resize(at(plan.ranks));
-  for (int link = 0; link < network.num_links(); ++link) links_.emplace_back(network.capacity(link));
+  links_.resize(at(network.num_links()));
   link_event_ns_.assign(links_.size(), -1);
   is_touched_.assign(links_.size(), false);
   link_ops();
   link_messages();
   gather_meetings();
+  SPSCOPE_CHECK(issue_ns.empty() || issue_ns.size() == plan.ops.size());
+  for (std::size_t id = 0; id < issue_ns.size(); ++id) {
+    if (issue_ns[id] <= 0) continue;
+    ++ops_[id].unmet;
+    push(issue_ns[id], EventKind::kIssue, static_cast<OpId>(id));
+  }
 }
 
 // Counts the dependencies of every op and lists its dependents.
@@ -148,6 +165,7 @@ void Engine::link_messages() {
       MessageState& message = messages_[at(m)];
       message.ends[message.ends[0] == kNone ? 0 : 1] = id;
       ++message.posts_left;
+      ++message.packs_left;
       ++ops_[at(id)].messages_left;
     }
   }
@@ -209,8 +227,20 @@ void Engine::handle(const Event& event) {
     case EventKind::kBarrier:
       finish(event.id);
       break;
-    case EventKind::kArrival:
+    case EventKind::kPacked:
+      start_messages(event.id);
+      break;
+    case EventKind::kUnpacked:
+      end_op(event.id);
+      break;
+    case EventKind::kServe:
       serve(event.id);
+      break;
+    case EventKind::kIssue:
+      if (--ops_[at(event.id)].unmet == 0) ready_.push_back(event.id);
+      break;
+    case EventKind::kArrived:
+      end_message(event.id);
       break;
     case EventKind::kLink:
       if (link_event_ns_[at(event.id)] != event.ns) break;
@@ -242,7 +272,19 @@ void Engine::post(OpId id) {
   }
   begin(id);  // of an exchange: moved on by each partner that posts later
   if (idle) return finish(id);
+  meet_partners(id);
+  const std::int64_t pack_ns = copy_ns(id, &Message::src);
+  if (pack_ns > 0) return push(now_ns_ + pack_ns, EventKind::kPacked, id);
   start_messages(id);
+}
+
+// This rank has posted: begins the ops of messages whose other end has posted too.
+void Engine::meet_partners(OpId id) {
+  for (MessageId m : plan_.messages_of(plan_.ops[at(id)])) {
+    if (!on_wire(plan_.messages[at(m)]) || --messages_[at(m)].posts_left > 0) continue;
+    for (OpId end : messages_[at(m)].ends)
+      if (end != kNone) begin(end);
+  }
 }
 
 void Engine::post_compute(OpId id) {
@@ -278,43 +320,58 @@ void Engine::meet(std::int32_t meeting) {
   }
 }
 
-// This rank has posted: starts the messages whose other end has posted too.
+// This rank is ready: starts the messages whose other end is, too.
 void Engine::start_messages(OpId id) {
-  for (MessageId m : plan_.messages_of(plan_.ops[at(id)])) {
-    if (!on_wire(plan_.messages[at(m)])) continue;
-    MessageState& message = messages_[at(m)];
-    if (--message.posts_left > 0) continue;
-    for (OpId end : message.ends)
-      if (end != kNone) begin(end);
-    start_message(m);
-  }
+  for (MessageId m : plan_.messages_of(plan_.ops[at(id)]))
+    if (on_wire(plan_.messages[at(m)]) && --messages_[at(m)].packs_left == 0) start_message(m);
 }
 
 void Engine::start_message(MessageId m) {
   const Message& message = plan_.messages[at(m)];
-  const std::int64_t latency_ns = network_.latency_ns(message.src, message.dst);
-  if (latency_ns > 0) return push(now_ns_ + latency_ns, EventKind::kArrival, m);
+  const Post& post = post_of(m);
+  messages_[at(m)].earliest_ns = now_ns_ + network_.floor_ns(post.collective, post.collective_steps);
+  const std::int64_t t0_ns = network_.t0_ns(post.collective, post.collective_steps, message.src, message.dst);
+  if (t0_ns > 0) return push(now_ns_ + t0_ns, EventKind::kServe, m);
   serve(m);
 }
 
 void Engine::serve(MessageId m) {
   const Message& message = plan_.messages[at(m)];
-  const Route route = network_.route(message.src, message.dst);
-  if (route.num_links == 0) return end_message(m);
+  const Op& end = plan_.ops[at(messages_[at(m)].ends[0])];
+  const Collective collective = plan_.post_of(end).collective;
+  const int group = end.group == kNone ? 2 : plan_.groups[at(end.group)].size();
+  const Route route = network_.route(collective, message.src, message.dst);
+  if (route.num_links == 0) return all_served(m);
   messages_[at(m)].links_left = static_cast<std::int8_t>(route.num_links);
   for (int link : route.used()) {
-    links_[at(link)].add(now_ns_, message.bytes, m);
+    links_[at(link)].add(now_ns_, network_.service_ns(link, collective, group, static_cast<double>(message.bytes)), m);
     if (!is_touched_[at(link)]) touched_.push_back(link);
     is_touched_[at(link)] = true;
   }
 }
 
+void Engine::all_served(MessageId m) {
+  const std::int64_t earliest_ns = messages_[at(m)].earliest_ns;
+  if (now_ns_ < earliest_ns) return push(earliest_ns, EventKind::kArrived, m);
+  end_message(m);
+}
+
 void Engine::end_message(MessageId m) {
-  for (OpId end : messages_[at(m)].ends)
-    if (end != kNone && --ops_[at(end)].messages_left == 0) {
-      if (two_sided(plan_.kind_of(plan_.ops[at(end)]))) occupy(plan_.ops[at(end)].rank, -1);
-      finish(end);
-    }
+  for (OpId end : messages_[at(m)].ends) {
+    if (end == kNone || --ops_[at(end)].messages_left > 0) continue;
+    const std::int64_t unpack_ns = copy_ns(end, &Message::dst);
+    if (unpack_ns > 0)
+      push(now_ns_ + unpack_ns, EventKind::kUnpacked, end);
+    else
+      end_op(end);
+  }
+}
+
+// All messages of a communication have arrived.
+void Engine::end_op(OpId id) {
+  const Op& op = plan_.ops[at(id)];
+  if (two_sided(plan_.kind_of(op))) occupy(op.rank, -1);
+  finish(id);
 }
 
 void Engine::finish(OpId id) {
@@ -360,15 +417,31 @@ void Engine::settle_links() {
       }
     }
     for (MessageId m : served_)
-      if (--messages_[at(m)].links_left == 0) end_message(m);
+      if (--messages_[at(m)].links_left == 0) all_served(m);
     post_ready();
   }
 }
 
 }  // namespace
 
-Timeline schedule(const Plan& plan, std::span<const std::int64_t> compute_ns, const Network& network) {
-  return Engine(plan, compute_ns, network).run();
+std::int64_t exchange_copy_ns(const Plan& plan, const Op& op, const Network& network, int Message::*end) {
+  const Post& post = plan.post_of(op);
+  if (network.pack_ns_per_byte == 0 || !packs(post)) return 0;
+  std::int64_t cells = 0;
+  bool idle = true;
+  for (MessageId m : plan.messages_of(op)) {
+    const Message& message = plan.messages[at(m)];
+    idle = idle && message.src == message.dst;
+    if (message.*end == op.rank) cells += volume(*plan.sets, message.box);
+  }
+  if (idle) return 0;
+  const std::int64_t bytes = cells * plan.cell_bytes(plan.values[at(post.src)]);
+  return whole_ns(static_cast<double>(bytes) * network.pack_ns_per_byte);
+}
+
+Timeline schedule(const Plan& plan, std::span<const std::int64_t> compute_ns, const Network& network,
+                  std::span<const std::int64_t> issue_ns) {
+  return Engine(plan, compute_ns, network, issue_ns).run();
 }
 
 }  // namespace spscope

@@ -1,7 +1,7 @@
-// SharedLink: a processor-sharing server. Each of n active jobs gets 1/n of the capacity.
+// SharedLink: a processor-sharing server. A job is the time that it takes alone; each of n active jobs gets 1/n.
 //
-// It is computed by virtual time: V grows by capacity / n a nanosecond, and a job of b bytes that arrives at V ends at
-// V + b, so an arrival or a departure costs one heap operation for any number of jobs. Jobs arrive at whole nanoseconds
+// It is computed by virtual time: V grows by 1 / n a nanosecond, and a job of s nanoseconds that arrives at V ends at
+// V + s, so an arrival or a departure costs one heap operation for any number of jobs. Jobs arrive at whole nanoseconds
 // and end at exact times; only reported times are rounded up to a whole nanosecond, so rounding does not accumulate.
 #pragma once
 
@@ -15,11 +15,8 @@ std::int64_t whole_ns(double x);
 
 class SharedLink {
  public:
-  // REQUIRES: capacity > 0, finite.
-  explicit SharedLink(double bytes_per_ns) : capacity_(bytes_per_ns) {}
-
-  // Adds a job of this many bytes. REQUIRES: now never decreases from call to call.
-  void add(std::int64_t now_ns, std::int64_t bytes, std::int32_t job);
+  // Adds a job. REQUIRES: now never decreases from call to call; service_ns >= 0.
+  void add(std::int64_t now_ns, double service_ns, std::int32_t job);
   // Appends the jobs that have ended by now, in the order of their ends.
   void take_ended(std::int64_t now_ns, std::vector<std::int32_t>& jobs);
   bool busy() const { return !jobs_.empty(); }
@@ -36,9 +33,8 @@ class SharedLink {
   };
   void settle(std::int64_t now_ns);
 
-  double capacity_;
-  std::int64_t busy_since_ns_ = 0;  // the times and bytes below count from here, which keeps them small and exact
-  double last_ns_ = 0, virtual_bytes_ = 0;
+  std::int64_t busy_since_ns_ = 0;  // the times below count from here, which keeps them small and exact
+  double last_ns_ = 0, virtual_ns_ = 0;
   std::vector<Job> jobs_;
   std::vector<std::int32_t> ended_;
 };

@@ -113,14 +113,14 @@ std::vector<Disagreement> disagreements_of_times(Database& db) {
   // Where ranks recorded, begin and end are those of the ranks, each on its clock.
   Statement rows(
       db,
-      "SELECT run_id, repeat, end_ns - begin_ns, makespan_ns FROM main.repeat r JOIN main.run USING (run_id) "
-      "WHERE finished AND network_source = ? AND end_ns - begin_ns <> makespan_ns AND NOT EXISTS (SELECT 1 "
+      "SELECT run_id, repeat, end_ns - begin_ns - lead_ns, makespan_ns FROM main.repeat r JOIN main.run USING (run_id) "
+      "WHERE finished AND network_source = ? AND end_ns - begin_ns - lead_ns <> makespan_ns AND NOT EXISTS (SELECT 1 "
       "FROM main.rank_repeat k WHERE k.run_id = r.run_id) ORDER BY 1, 2");
   rows.bind_all(Source::kModelled);
   std::vector<Disagreement> found;
   while (rows.step())
     found.push_back({fmt::format("run {}", rows.integer(0)),
-                     fmt::format("repeat {} lasts {} ns by begin_ns and end_ns and {} ns by makespan_ns",
+                     fmt::format("repeat {} lasts {} ns by begin_ns, end_ns and lead_ns and {} ns by makespan_ns",
                                  rows.integer(1), rows.integer(2), rows.integer(3)),
                      RunId{rows.integer(0)}});
   return found;

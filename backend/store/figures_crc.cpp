@@ -16,12 +16,13 @@ namespace {
 // What the checksum is of, table by table, in this order. It is part of the file format.
 constexpr std::string_view kFigures[] = {
     "SELECT run_id, strategy_id, layer, denoise_step, mesh, plan_id, compute_source, network_source, timing, "
-    "planning_ns, density, tiles, tiles_redundant, moved_fraction, parameter_bytes, bound_ns, planned_imbalance_ratio, "
-    "decided, verdict, max_error, error_metric FROM main.run WHERE run_id = ?",
+    "planning_ns, density, tiles, tiles_redundant, moved_fraction, parameter_bytes, bound_ns, makespan_low_ns, "
+    "makespan_high_ns, planned_imbalance_ratio, decided, verdict, max_error, error_metric FROM main.run WHERE run_id = "
+    "?",
     "SELECT rank, tiles, flops, bytes_sent_intra_node, bytes_sent_inter_node, bytes_received, messages, "
     "memory_peak_bytes, memory_bound_bytes, counted FROM main.rank_usage WHERE run_id = ? ORDER BY rank",
     "SELECT src, dst, tensor, messages, bytes FROM main.traffic WHERE run_id = ? ORDER BY src, dst, tensor",
-    "SELECT repeat, makespan_ns FROM main.repeat WHERE run_id = ? ORDER BY repeat",
+    "SELECT repeat, makespan_ns, lead_ns FROM main.repeat WHERE run_id = ? ORDER BY repeat",
 };
 
 void put(std::vector<std::uint8_t>& bytes, char type, std::uint64_t word) {

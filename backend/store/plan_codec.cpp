@@ -14,7 +14,8 @@ namespace spscope {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4e4c5053;  // "SPLN"
-constexpr std::int64_t kVersion = 1;
+// 2: posts have their collective.
+constexpr std::int64_t kVersion = 2;
 constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 // More than any cluster has; keeps arrays by rank small when the file is hostile.
 constexpr std::int64_t kMaxRanks = 1 << 20;
@@ -125,6 +126,8 @@ class PlanEncoder {
       range(post.operands, operands_end);
       for (std::int32_t x : {post.kernel, post.acc, post.ring_step}) out_.number(x);
       out_.number(post.balances ? 1 : 0);
+      out_.number(static_cast<int>(post.collective));
+      out_.number(post.collective_steps);
     }
     out_.unsigned_number(plan_.ops.size());
     std::int32_t post = 0, deps_end = 0, messages_end = 0;
@@ -200,7 +203,7 @@ class PlanDecoder {
 
   Plan decode() {
     if (in_.fixed32() != kMagic) in_.fail("it is not a plan");
-    in_.number_in(kVersion, kVersion);
+    version_ = in_.number_in(1, kVersion);
     shape();
     sets();
     references();
@@ -298,6 +301,9 @@ class PlanDecoder {
       post.acc = id_or_none();
       post.ring_step = in_.number32();
       post.balances = in_.number_in(0, 1) == 1;
+      if (version_ == 1) continue;
+      post.collective = static_cast<Collective>(in_.number_in(0, kNumCollectives - 1));
+      post.collective_steps = in_.number32(1);
     }
     plan_.ops.resize(in_.count(13));
     std::int64_t last_post = 0;
@@ -380,6 +386,7 @@ class PlanDecoder {
   }
 
   ByteReader in_;
+  std::int64_t version_ = kVersion;
   Plan plan_;
   std::vector<SetId> sets_;
 };

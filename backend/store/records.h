@@ -56,7 +56,10 @@ struct WorkloadRecord {
   int heads = 1, head_dim = 1, batch = 1;
   int layers = 1, denoise_steps = 1;         // how many ran
   int model_layers = 1, forward_passes = 1;  // of the whole model: depth, passes a denoise step (CFG)
-  // The ranks of a plan, which are those of one data-parallel replica, and the nodes that they are on.
+  int guidance = 1;                          // of the forward passes, how many run at once, each on ranks of its own
+  // To combine these, once a denoise step: bytes that all ranks of a replica send, and the schedule of it.
+  std::int64_t combine_bytes = 0, combine_ns = 0;
+  // The ranks of a plan, which are those of one guidance pass of a replica, and the nodes that they are on.
   int ranks = 1, nodes = 1, gpus_per_node = 1, data_parallel = 1;
   Dtype dtype = Dtype::kBf16;
 };
@@ -66,6 +69,16 @@ struct RankMesh {
   int ulysses = 1, ring = 1;
   std::vector<std::vector<int>> ulysses_groups = {}, ring_groups = {};
   friend bool operator==(const RankMesh&, const RankMesh&) = default;
+};
+
+// How `all` in run.strategies came to the parameters of a strategy: of its settings, this one has the shortest schedule
+// on the cluster, over a few layers. Times are modelled, whatever the mode, and means over those layers.
+struct StrategyPick {
+  int settings = 0;               // different plans that were compared; 0: the strategy cannot run
+  std::int64_t predicted_ns = 0;  // of the picked setting
+  std::string next_label;         // the second best setting; "": there is none that comes near
+  std::int64_t next_ns = 0;
+  friend bool operator==(const StrategyPick&, const StrategyPick&) = default;
 };
 
 struct StrategyRecord {
@@ -82,6 +95,8 @@ struct StrategyRecord {
   // was refused later keeps those that it had, and its label, since runs without figures refer to them.
   std::vector<RankMesh> meshes;
 
+  std::optional<StrategyPick> pick;  // of a strategy that `all` stands for
+
   bool legal() const { return problems.empty(); }
 };
 
@@ -95,10 +110,12 @@ struct RunRecord {
   std::int64_t planning_ns = 0;
   double density = 0;  // of the executed mask, 0 to 1
   double tiles = 0;    // active tiles of the executed mask that were computed, unrefined, by area; batch included
-  double tiles_redundant = 0;                     // of these, computed by more than one rank
-  double moved_fraction = 0;                      // share of token rows that left their contiguous home rank, 0 to 1
-  std::int64_t parameter_bytes = 0;               // weights held, sum over ranks
-  std::optional<std::int64_t> bound_ns;           // makespan that no strategy can beat on this mask and cluster
+  double tiles_redundant = 0;            // of these, computed by more than one rank
+  double moved_fraction = 0;             // share of token rows that left their contiguous home rank, 0 to 1
+  std::int64_t parameter_bytes = 0;      // weights held, sum over ranks
+  std::optional<std::int64_t> bound_ns;  // makespan that no strategy can beat on this mask and cluster
+  // With the cluster's ranges at their fast end and at their slow one; nullopt: it has none, or was not scheduled.
+  std::optional<std::int64_t> makespan_low_ns, makespan_high_ns;
   std::optional<double> planned_imbalance_ratio;  // max / mean of tiles as the known mask promised
   // Whether the strategy decided anew from known masks at this step; nullopt: it never keeps a decision.
   std::optional<bool> decided;
@@ -137,6 +154,7 @@ struct RepeatRecord {
   std::int64_t begin_ns = kAfterEverything;
   std::int64_t makespan_ns = 0;
   bool has_timeline = false;  // its events are in the file or in a shard of its run
+  std::int64_t lead_ns = 0;   // from the zero of the timeline to the end of the pass before (schedule/layer_passes.h)
   static constexpr std::int64_t kAfterEverything = -1;
 };
 

@@ -58,6 +58,7 @@ struct StoreReader::State {
   void read_ranks(StrategyRecord& strategy);
   void read_meshes(StrategyRecord& strategy);
   void read_problems(StrategyRecord& strategy);
+  void read_pick(StrategyRecord& strategy);
 
   Database db;
   FileRecord file;
@@ -90,11 +91,12 @@ std::vector<MachineFact> StoreReader::machine() const {
 }
 
 std::vector<WorkloadRecord> StoreReader::workloads() const {
-  Statement rows(state_->db,
-                 "SELECT workload_id, config_toml, config_hash, cluster_toml, model, pattern, cluster, scope, tokens,"
-                 " text_tokens, blocks, heads, head_dim, batch, layers, denoise_steps, model_layers,"
-                 " forward_passes, ranks, nodes, gpus_per_node, data_parallel, dtype "
-                 "FROM workload ORDER BY workload_id");
+  Statement rows(
+      state_->db,
+      "SELECT workload_id, config_toml, config_hash, cluster_toml, model, pattern, cluster, scope, tokens,"
+      " text_tokens, blocks, heads, head_dim, batch, layers, denoise_steps, model_layers,"
+      " forward_passes, ranks, nodes, gpus_per_node, data_parallel, dtype, guidance, combine_bytes, combine_ns "
+      "FROM workload ORDER BY workload_id");
   std::vector<WorkloadRecord> workloads;
   while (rows.step()) {
     WorkloadRecord& w = workloads.emplace_back();
@@ -110,6 +112,9 @@ std::vector<WorkloadRecord> StoreReader::workloads() const {
                            &w.nodes,         &w.gpus_per_node, &w.data_parallel};
     for (int i = 0; i < 11; ++i) *counts[i] = rows.count(11 + i);
     w.dtype = State::number(rows, 22, Dtype::kFp32);
+    w.guidance = rows.count(23);
+    w.combine_bytes = rows.integer(24);
+    w.combine_ns = rows.integer(25);
   }
   return workloads;
 }
@@ -171,6 +176,12 @@ void StoreReader::State::read_problems(StrategyRecord& strategy) {
                                  {rows.text(4), rows.count(5), rows.count(6)}});
 }
 
+void StoreReader::State::read_pick(StrategyRecord& strategy) {
+  Statement rows(db, "SELECT settings, predicted_ns, next_label, next_ns FROM strategy_pick WHERE strategy_id = ?");
+  rows.bind_all(strategy.strategy_id);
+  if (rows.step()) strategy.pick = StrategyPick{rows.count(0), rows.integer(1), rows.text(2), rows.integer(3)};
+}
+
 std::vector<StrategyRecord> StoreReader::strategies() const {
   Statement rows(state_->db,
                  "SELECT strategy_id, workload_id, id, name, label, mode, device, backend, legal FROM strategy "
@@ -190,6 +201,7 @@ std::vector<StrategyRecord> StoreReader::strategies() const {
     state_->read_ranks(s);
     state_->read_meshes(s);
     state_->read_problems(s);
+    state_->read_pick(s);
     if (rows.flag(8) != s.legal()) state_->corrupt("a strategy is illegal without a problem, or legal with one");
   }
   return strategies;
@@ -206,7 +218,8 @@ std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
       "SELECT run_id, layer, denoise_step, plan_id, compute_source, network_source, timing, planning_ns,"
       " density, tiles, tiles_redundant, moved_fraction, parameter_bytes, bound_ns, planned_imbalance_ratio,"
       " decided, verdict, max_error, error_metric, finished, mesh, (SELECT count(*) FROM strategy_mesh m WHERE "
-      "m.strategy_id = run.strategy_id) FROM run WHERE strategy_id = ? ORDER BY denoise_step, layer");
+      "m.strategy_id = run.strategy_id), makespan_low_ns, makespan_high_ns FROM run WHERE strategy_id = ? ORDER BY "
+      "denoise_step, layer");
   rows.bind_all(strategy);
   std::vector<RunRecord> runs;
   while (rows.step()) {
@@ -226,6 +239,8 @@ std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
     r.moved_fraction = rows.real(11);
     r.parameter_bytes = rows.integer(12);
     if (!rows.is_null(13)) r.bound_ns = rows.integer(13);
+    if (!rows.is_null(22)) r.makespan_low_ns = rows.integer(22);
+    if (!rows.is_null(23)) r.makespan_high_ns = rows.integer(23);
     if (!rows.is_null(14)) r.planned_imbalance_ratio = rows.real(14);
     if (!rows.is_null(15)) r.decided = rows.flag(15);
     r.verdict = State::number(rows, 16, Verdict::kFailed);
@@ -244,10 +259,12 @@ std::vector<Traffic> StoreReader::traffic(RunId run) const { return load_traffic
 
 std::vector<RepeatRecord> StoreReader::repeats(RunId run) const {
   Statement rows(state_->db,
-                 "SELECT repeat, begin_ns, makespan_ns, has_timeline FROM repeat WHERE run_id = ? ORDER BY repeat");
+                 "SELECT repeat, begin_ns, makespan_ns, has_timeline, lead_ns FROM repeat WHERE run_id = ? "
+                 "ORDER BY repeat");
   rows.bind_all(run);
   std::vector<RepeatRecord> repeats;
-  while (rows.step()) repeats.push_back({rows.count(0), rows.integer(1), rows.integer(2), rows.flag(3)});
+  while (rows.step())
+    repeats.push_back({rows.count(0), rows.integer(1), rows.integer(2), rows.flag(3), rows.integer(4)});
   return repeats;
 }
 

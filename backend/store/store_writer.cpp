@@ -138,11 +138,12 @@ WorkloadId StoreWriter::add_workload(const WorkloadRecord& w) {
       ->statement(
           "INSERT INTO workload (config_toml, config_hash, cluster_toml, model, pattern, cluster, scope, tokens, "
           "text_tokens, blocks, heads, head_dim, batch, layers, denoise_steps, model_layers, forward_passes, "
-          "ranks, nodes, gpus_per_node, data_parallel, dtype) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+          "ranks, nodes, gpus_per_node, data_parallel, dtype, guidance, combine_bytes, combine_ns) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .run(w.config_toml, w.config_hash, w.cluster_toml, w.model, w.pattern, w.cluster, w.scope, w.tokens,
            w.text_tokens, w.blocks, w.heads, w.head_dim, w.batch, w.layers, w.denoise_steps, w.model_layers,
-           w.forward_passes, w.ranks, w.nodes, w.gpus_per_node, w.data_parallel, w.dtype);
+           w.forward_passes, w.ranks, w.nodes, w.gpus_per_node, w.data_parallel, w.dtype, w.guidance, w.combine_bytes,
+           w.combine_ns);
   return WorkloadId{state_->db->last_insert_id()};
 }
 
@@ -162,6 +163,12 @@ StrategyId StoreWriter::add_strategy(const StrategyRecord& s) {
         .run(key, rank, s.rank_map[rank]);
   for (std::size_t i = 0; i < s.meshes.size(); ++i) state_->add_mesh(key, i, s.meshes[i]);
   for (std::size_t i = 0; i < s.problems.size(); ++i) state_->add_problem(key, i, s.problems[i]);
+  if (s.pick)
+    state_
+        ->statement(
+            "INSERT INTO strategy_pick (strategy_id, settings, predicted_ns, next_label, next_ns) VALUES (?, ?, ?, ?, "
+            "?)")
+        .run(key, s.pick->settings, s.pick->predicted_ns, s.pick->next_label, s.pick->next_ns);
   return key;
 }
 
@@ -217,11 +224,13 @@ void StoreWriter::finish_run(RunId id, const RunRecord& r) {
       ->statement(
           "UPDATE run SET plan_id = ?, compute_source = ?, network_source = ?, timing = ?, planning_ns = ?, "
           "density = ?, tiles = ?, tiles_redundant = ?, moved_fraction = ?, parameter_bytes = ?, bound_ns = ?, "
-          "planned_imbalance_ratio = ?, decided = ?, verdict = ?, max_error = ?, error_metric = ?, finished = ? "
+          "makespan_low_ns = ?, makespan_high_ns = ?, planned_imbalance_ratio = ?, decided = ?, verdict = ?, max_error "
+          "= ?, error_metric = ?, finished = ? "
           "WHERE run_id = ?")
       .run(r.plan_id, r.provenance.compute, r.provenance.network, r.provenance.timing, r.planning_ns, r.density,
-           r.tiles, r.tiles_redundant, r.moved_fraction, r.parameter_bytes, r.bound_ns, r.planned_imbalance_ratio,
-           r.decided, r.verdict, r.max_error, r.error_metric, r.finished, id);
+           r.tiles, r.tiles_redundant, r.moved_fraction, r.parameter_bytes, r.bound_ns, r.makespan_low_ns,
+           r.makespan_high_ns, r.planned_imbalance_ratio, r.decided, r.verdict, r.max_error, r.error_metric, r.finished,
+           id);
   state_->changed.insert(id);
 }
 
@@ -249,14 +258,16 @@ void StoreWriter::add_traffic(RunId run, std::span<const Traffic> traffic) {
 namespace {
 
 constexpr std::string_view kInsertRepeat =
-    "INSERT INTO repeat (run_id, repeat, begin_ns, end_ns, makespan_ns, has_timeline) VALUES (?, ?, ?, ?, ?, ?)";
+    "INSERT INTO repeat (run_id, repeat, begin_ns, end_ns, makespan_ns, has_timeline, lead_ns) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?)";
 
 }  // namespace
 
 void StoreWriter::add_repeat(RunId run, const RepeatRecord& repeat) {
   const std::int64_t begin_ns = repeat.begin_ns == RepeatRecord::kAfterEverything ? state_->free_ns : repeat.begin_ns;
   const std::int64_t end_ns = begin_ns + repeat.makespan_ns;
-  state_->statement(kInsertRepeat).run(run, repeat.repeat, begin_ns, end_ns, repeat.makespan_ns, repeat.has_timeline);
+  state_->statement(kInsertRepeat)
+      .run(run, repeat.repeat, begin_ns, end_ns, repeat.makespan_ns, repeat.has_timeline, repeat.lead_ns);
   state_->changed.insert(run);
   state_->free_ns = std::max(state_->free_ns, end_ns + 1);
 }
@@ -264,10 +275,11 @@ void StoreWriter::add_repeat(RunId run, const RepeatRecord& repeat) {
 void StoreWriter::add_repeat(RunId run, const RepeatRecord& repeat, const Plan& plan, const Timeline& timeline,
                              const RunProvenance& provenance) {
   const std::int64_t begin_ns = repeat.begin_ns == RepeatRecord::kAfterEverything ? state_->free_ns : repeat.begin_ns;
-  std::int64_t end_ns = begin_ns;
+  // A rank without an op in this pass may have ended the pass before later than all others end this one.
+  std::int64_t end_ns = begin_ns + repeat.lead_ns + repeat.makespan_ns;
   for (const OpTimes& times : timeline.ops) end_ns = std::max(end_ns, begin_ns + times.end_ns);
   append_timeline(events(), run, plan, timeline, begin_ns, provenance);
-  state_->statement(kInsertRepeat).run(run, repeat.repeat, begin_ns, end_ns, repeat.makespan_ns, true);
+  state_->statement(kInsertRepeat).run(run, repeat.repeat, begin_ns, end_ns, repeat.makespan_ns, true, repeat.lead_ns);
   state_->changed.insert(run);
   // One nanosecond between repeats, so that an instant at the end of one is not taken for the begin of the next.
   state_->free_ns = std::max(state_->free_ns, end_ns + 1);

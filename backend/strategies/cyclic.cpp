@@ -16,6 +16,7 @@ std::vector<Problem> legal_cyclic(const Request& request, const Parameters& para
   return problems;
 }
 
+// With one axis it is dbsp (Ulysses) or ring in cyclic order.
 std::vector<Parameters> candidates_cyclic(const Request& request) {
   return mesh_candidates(request, parameters_cyclic());
 }

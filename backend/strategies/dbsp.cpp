@@ -101,11 +101,16 @@ std::vector<Problem> legal_dbsp(const Request& request, const Parameters& parame
 }
 
 std::vector<Parameters> candidates_dbsp(const Request& request) {
-  const Parameters chosen(parameters_dbsp());
+  Parameters chosen(parameters_dbsp());
   if (!legal_dbsp(request, chosen).empty()) return {};
-  std::vector<Parameters> settings = {chosen};
-  settings.front().set("refine", true);
-  for (Parameters& setting : mesh_candidates(request, parameters_dbsp())) {
+  chosen.set("refine", true);
+  std::vector<Parameters> settings = {chosen};  // as the paper chooses degrees
+  chosen.set("exchange_cost", true);
+  settings.push_back(chosen);
+  for (Parameters& setting : mesh_candidates(request, parameters_dbsp(), true)) {
+    setting.set("refine", true);
+    settings.push_back(setting);
+    if (known_dense(request) || setting.integer("ring") == 1) continue;
     setting.set("reward", 0.0);
     settings.push_back(std::move(setting));
   }

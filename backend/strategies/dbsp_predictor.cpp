@@ -13,28 +13,33 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// A communication phase: bytes on each link, and the latency of its slowest message.
+// A communication phase of one kind of collective: time of each link for its bytes, the t0 of its slowest message, and
+// the most that one rank packs and unpacks.
 class LinkLoads {
  public:
-  explicit LinkLoads(const Network& network) : network_(network), bytes_(at(network.num_links()), 0) {}
+  LinkLoads(const Network& network, Collective collective)
+      : network_(network), collective_(collective), service_ns_(at(network.num_links()), 0) {}
 
-  void add(int src, int dst, double bytes) {
+  void add(int src, int dst, std::size_t group, double bytes) {
     if (src == dst || bytes == 0) return;
-    const Route route = network_.route(src, dst);
-    for (int link : route.used()) bytes_[at(link)] += bytes;
-    latency_ns_ = std::max(latency_ns_, static_cast<double>(network_.latency_ns(src, dst)));
+    const Route route = network_.route(collective_, src, dst);
+    for (int link : route.used())
+      service_ns_[at(link)] += network_.service_ns(link, collective_, static_cast<int>(group), bytes);
+    t0_ns_ = std::max(t0_ns_, static_cast<double>(network_.t0_ns(collective_, 1, src, dst)));
   }
-  double duration_ns(int num_collectives) const {
-    double busiest_ns = 0;
-    for (std::size_t link = 0; link < bytes_.size(); ++link)
-      busiest_ns = std::max(busiest_ns, bytes_[link] / network_.capacity(static_cast<int>(link)));
-    return busiest_ns + num_collectives * latency_ns_;
+  // `copied` bytes are packed and unpacked at the rank that has most.
+  double duration_ns(int num_collectives, double copied = 0) const {
+    const double wire_ns = std::ranges::max(service_ns_) + num_collectives * t0_ns_;
+    if (wire_ns == 0) return 0;
+    return std::max(wire_ns, num_collectives * static_cast<double>(network_.floor_ns(collective_, 1))) +
+           2 * copied * network_.pack_ns_per_byte;
   }
 
  private:
   const Network& network_;
-  std::vector<double> bytes_;
-  double latency_ns_ = 0;
+  Collective collective_;
+  std::vector<double> service_ns_;
+  double t0_ns_ = 0;
 };
 
 // Bytes of one rank's share of one of q, k, v and o, all sequences and samples.
@@ -44,19 +49,19 @@ double shard_bytes(const Request& request) {
 }
 
 double all_to_all_ns(const Request& request, const Decision& decision, const Network& network) {
-  LinkLoads loads(network);
+  LinkLoads loads(network, Collective::kAllToAll);
   const double to_each = 4 * shard_bytes(request) / decision.ulysses;
   for (const auto& group : decision.ulysses_groups)
     for (int src : group)
-      for (int dst : group) loads.add(src, dst, to_each);
-  return loads.duration_ns(4);
+      for (int dst : group) loads.add(src, dst, group.size(), to_each);
+  return loads.duration_ns(4, 4 * shard_bytes(request));
 }
 
 double hop_ns(const Request& request, const Decision& decision, const Network& network) {
-  LinkLoads loads(network);
+  LinkLoads loads(network, Collective::kPointToPoint);
   for (const auto& group : decision.ring_groups)
     for (std::size_t j = 0; j < group.size(); ++j)
-      loads.add(group[j], group[(j + 1) % group.size()], 2 * shard_bytes(request));
+      loads.add(group[j], group[(j + 1) % group.size()], group.size(), 2 * shard_bytes(request));
   return loads.duration_ns(1);
 }
 
@@ -65,14 +70,14 @@ double exchange_ns(const Request& request, const Decision& decision, const Netwo
   const TransferMatrix of_q = transfer_matrix(home, decision.query_blocks),
                        of_k = transfer_matrix(home, decision.key_blocks);
   const double block_bytes = shard_bytes(request) * decision.ring / num_cut_blocks(request);
-  LinkLoads there(network), back(network);
+  LinkLoads there(network, Collective::kAllToAll), back(network, Collective::kAllToAll);
   for (const auto& group : decision.ring_groups)
     for (std::size_t from = 0; from < group.size(); ++from)
       for (std::size_t to = 0; to < group.size(); ++to) {
-        there.add(group[from], group[to], (of_q[from][to] + 2 * of_k[from][to]) * block_bytes);
-        back.add(group[to], group[from], of_q[from][to] * block_bytes);
+        there.add(group[from], group[to], group.size(), (of_q[from][to] + 2 * of_k[from][to]) * block_bytes);
+        back.add(group[to], group[from], group.size(), of_q[from][to] * block_bytes);
       }
-  return there.duration_ns(3) + back.duration_ns(1);
+  return there.duration_ns(3, 3 * shard_bytes(request)) + back.duration_ns(1, shard_bytes(request));
 }
 
 // Attention of one ring step of one rank, `area` being the active area of the layer along the spread axis.
@@ -104,7 +109,8 @@ LatencyTerms latency_terms(const Request& request, const Decision& decision) {
   }
   terms.step_ns = step_ns(request, decision, area);
   if (request.cluster == nullptr) return terms;
-  const Network network = Network::from_profile(request.cluster->network, request.ranks, request.ranks_per_node);
+  const Network network =
+      Network::of_cluster(*request.cluster, request.ranks, request.ranks_per_node, request.ranks_in_use);
   terms.all_to_all_ns = all_to_all_ns(request, decision, network);
   if (decision.ring == 1) return terms;
   terms.hop_ns = hop_ns(request, decision, network);

@@ -22,7 +22,7 @@ std::vector<Problem> check_megatron(const Request& request, std::string_view str
 namespace {
 
 // Sums over the group: reduced to even parts, then whole at each member.
-ValueId total_in(PlanBuilder& b, ValueId sum, const std::vector<int>& group) {
+ValueId total_in(PlanBuilder& b, ValueId sum, const std::vector<int>& group, CollectiveAlgorithm algorithm) {
   const Request& request = b.request();
   const std::vector<SetId> tokens = b.sets().even(request.all_inner(), static_cast<int>(group.size()));
   std::vector<SetId> part(static_cast<std::size_t>(request.ranks), kEmptySet), all = part;
@@ -35,12 +35,12 @@ ValueId total_in(PlanBuilder& b, ValueId sum, const std::vector<int>& group) {
       return BoxList{{request.all_columns(Axis::kStat), request.all_outer(), inner[static_cast<std::size_t>(rank)]}};
     });
   };
-  return b.reshard(b.wait(b.reduce(sum, at(part), {group})), at(all), {group});
+  return all_reduce(b, sum, at(part), at(all), group, algorithm);
 }
 
 }  // namespace
 
-void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_parallel) {
+void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_parallel, CollectiveAlgorithm algorithm) {
   const std::vector<SetId> tokens = b.sets().even(request.all_inner(), request.ranks);
   const auto cut_tokens = [&](Axis axis) {
     return b.place([&](int rank) {
@@ -56,13 +56,17 @@ void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_paralle
   for (int rank = 0; rank < request.ranks; ++rank)
     if (cut.heads[static_cast<std::size_t>(rank)] != kEmptySet) with_heads.push_back(rank);
   cut.total_groups = {with_heads};
-  cut.total = [&](PlanBuilder& builder, ValueId sum) { return total_in(builder, sum, with_heads); };
+  cut.total = [&](PlanBuilder& builder, ValueId sum) { return total_in(builder, sum, with_heads, algorithm); };
+  const std::vector<int>& everyone = b.everyone().front();
   cut.join = [&](PlanBuilder& builder, ValueId sum) {
-    const ValueId rows = builder.wait(builder.reduce(sum, cut_tokens(Axis::kHidden)));
-    return sequence_parallel ? rows : builder.reshard(rows, whole(Axis::kHidden));
+    const Placement rows = cut_tokens(Axis::kHidden);
+    return sequence_parallel ? reduce_scatter(builder, sum, rows, everyone, algorithm)
+                             : all_reduce(builder, sum, rows, whole(Axis::kHidden), everyone, algorithm);
   };
   if (sequence_parallel)
-    cut.gather = [&](PlanBuilder& builder, ValueId rows) { return builder.reshard(rows, whole(Axis::kHidden)); };
+    cut.gather = [&](PlanBuilder& builder, ValueId rows) {
+      return all_gather(builder, rows, whole(Axis::kHidden), everyone, algorithm);
+    };
   const LayerEntry entry = enter_layer(b, sequence_parallel ? cut_tokens(Axis::kHidden) : whole(Axis::kHidden), cut);
   leave_layer(b, entry, b.attend_all(entry.q, entry.kv, spread_axis(request)), cut);
 }

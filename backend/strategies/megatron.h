@@ -4,6 +4,7 @@
 // state.
 #pragma once
 
+#include "backend/strategies/collectives.h"
 #include "backend/strategies/sharding.h"
 
 namespace spscope {
@@ -15,8 +16,9 @@ void check_cut(const Request& request, std::string_view strategy, int columns, s
                std::vector<Problem>& problems);
 
 // The layer with cut weights. The hidden state between blocks is cut over tokens at all ranks (`sequence_parallel`:
-// gathered before each projection, reduce-scattered after), or whole at every rank (all-reduced after).
+// gathered before each projection, reduce-scattered after), or whole at every rank (all-reduced after), each by the
+// algorithm.
 // REQUIRES: check_megatron() found nothing.
-void plan_megatron(PlanBuilder& builder, const Request& request, bool sequence_parallel);
+void plan_megatron(PlanBuilder& builder, const Request& request, bool sequence_parallel, CollectiveAlgorithm algorithm);
 
 }  // namespace spscope

@@ -6,7 +6,7 @@
 
 namespace spscope {
 
-std::vector<Parameter> parameters_megatron_sp() { return {}; }
+std::vector<Parameter> parameters_megatron_sp() { return {collective_parameter()}; }
 
 std::vector<Problem> legal_megatron_sp(const Request& request, const Parameters&) {
   std::vector<Problem> problems = check_megatron(request, "megatron_sp");
@@ -19,14 +19,15 @@ std::vector<Problem> legal_megatron_sp(const Request& request, const Parameters&
 }
 
 std::vector<Parameters> candidates_megatron_sp(const Request& request) {
-  return legal_megatron_sp(request, {}).empty() ? std::vector{Parameters()} : std::vector<Parameters>();
+  if (!legal_megatron_sp(request, {}).empty()) return {};
+  return collective_candidates(request, parameters_megatron_sp());
 }
 
 // Nothing to choose, and neither Ulysses groups nor rings.
 Decision decide_megatron_sp(const Request&, const Parameters&) { return {}; }
 
-void plan_megatron_sp(PlanBuilder& b, const Request& request, const Parameters&, const Decision&) {
-  plan_megatron(b, request, true);
+void plan_megatron_sp(PlanBuilder& b, const Request& request, const Parameters& parameters, const Decision&) {
+  plan_megatron(b, request, true, collective_algorithm(parameters));
 }
 
 }  // namespace spscope

@@ -5,21 +5,22 @@
 
 namespace spscope {
 
-std::vector<Parameter> parameters_megatron_tp() { return {}; }
+std::vector<Parameter> parameters_megatron_tp() { return {collective_parameter()}; }
 
 std::vector<Problem> legal_megatron_tp(const Request& request, const Parameters&) {
   return check_megatron(request, "megatron_tp");
 }
 
 std::vector<Parameters> candidates_megatron_tp(const Request& request) {
-  return legal_megatron_tp(request, {}).empty() ? std::vector{Parameters()} : std::vector<Parameters>();
+  if (!legal_megatron_tp(request, {}).empty()) return {};
+  return collective_candidates(request, parameters_megatron_tp());
 }
 
 // Nothing to choose, and neither Ulysses groups nor rings.
 Decision decide_megatron_tp(const Request&, const Parameters&) { return {}; }
 
-void plan_megatron_tp(PlanBuilder& b, const Request& request, const Parameters&, const Decision&) {
-  plan_megatron(b, request, false);
+void plan_megatron_tp(PlanBuilder& b, const Request& request, const Parameters& parameters, const Decision&) {
+  plan_megatron(b, request, false, collective_algorithm(parameters));
 }
 
 }  // namespace spscope

@@ -55,18 +55,35 @@ void check_mesh(const Request& request, std::string_view strategy, const Mesh& m
   check_ring_text(request, strategy, mesh.ring, problems);
 }
 
-std::vector<Parameters> mesh_candidates(const Request& request, const std::vector<Parameter>& rows) {
+std::vector<Parameters> mesh_candidates(const Request& request, const std::vector<Parameter>& rows, bool edges) {
+  const bool several_nodes = request.ranks_per_node > 0 && request.ranks_per_node < request.ranks;
   std::vector<Parameters> settings;
-  for (int u = 2; u < request.ranks; ++u) {
-    if (request.ranks % u != 0) continue;
+  for (int u = 1; u <= request.ranks; ++u) {
+    const bool one_axis = u == 1 || u == request.ranks;
+    if (request.ranks % u != 0 || (one_axis && !edges)) continue;
     Parameters setting(rows);
     setting.set("ulysses", std::int64_t{u});
     setting.set("ring", std::int64_t{request.ranks / u});
     std::vector<Problem> problems;
     check_mesh(request, "", mesh_of(request, setting), problems);
-    if (problems.empty()) settings.push_back(std::move(setting));
+    if (!problems.empty()) continue;
+    settings.push_back(setting);
+    if (one_axis || !several_nodes) continue;
+    setting.set("ranks", std::string("strided"));
+    settings.push_back(std::move(setting));
   }
   return settings;
+}
+
+bool known_dense(const Request& request) {
+  MaskCounter* known = request.known_mask(spread_axis(request));
+  return known != nullptr && known->mask().density() >= 1;
+}
+
+std::vector<std::string> orders_worth_comparing(const Request& request) {
+  std::vector<std::string> orders(std::begin(kTokenOrders), std::end(kTokenOrders));
+  if (known_dense(request)) orders.resize(1);
+  return orders;
 }
 
 int block_slices(const Request& request) { return slices_for(request, spread_axis(request), request.ranks); }

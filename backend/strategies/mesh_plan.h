@@ -2,6 +2,7 @@
 // any division of heads and tokens (ulysses, usp, cyclic, snake).
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "backend/strategies/index_groups.h"
@@ -16,8 +17,14 @@ std::vector<Parameter> mesh_parameters();
 Mesh mesh_of(const Request& request, const Parameters& parameters);
 // Why the degrees cannot serve this request.
 void check_mesh(const Request& request, std::string_view strategy, const Mesh& mesh, std::vector<Problem>& problems);
-// The settings whose degrees are both above 1 and legal, one for each; other parameters at their defaults.
-std::vector<Parameters> mesh_candidates(const Request& request, const std::vector<Parameter>& rows);
+// The settings of a mesh that are legal and worth comparing, other parameters at their defaults: degrees above 1, and
+// where `edges` those of one axis; over several nodes, groups of neighbouring ranks and of strided ones.
+std::vector<Parameters> mesh_candidates(const Request& request, const std::vector<Parameter>& rows, bool edges = false);
+// Whether every key is active for every query as far as is known, so that no division of blocks is more even than
+// another.
+bool known_dense(const Request& request);
+// Orders of tokens: one where blocks are all alike.
+std::vector<std::string> orders_worth_comparing(const Request& request);
 
 // -- divisions of a decision, as sets
 // Slices a block needs so that every rank gets some; block lists of a decision number blocks cut that often.

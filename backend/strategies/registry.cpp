@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "backend/plan/passes_at_once.h"
 #include "backend/plan/terms.h"
 #include "backend/strategies/strategy.h"
 
@@ -31,13 +32,17 @@ const Strategy* find_strategy(std::string_view name) {
 }
 
 Plan make_plan(const Strategy& strategy, const Request& request, const Parameters& parameters) {
-  if (std::vector<Problem> problems = strategy.legal(request, parameters); !problems.empty())
+  const Request pass = request_of_pass(request);
+  if (std::vector<Problem> problems = strategy.legal(pass, parameters); !problems.empty())
     throw Error(std::move(problems));
-  return make_plan(strategy, request, parameters, strategy.decide(request, parameters));
+  return make_plan(strategy, request, parameters, strategy.decide(pass, parameters));
 }
 
 Plan make_plan(const Strategy& strategy, const Request& request, const Parameters& parameters,
                const Decision& decision) {
+  if (request.passes > 1)
+    return passes_at_once(make_plan(strategy, request_of_pass(request), parameters, decision), request.passes,
+                          num_attentions(request));
   PlanBuilder builder(request);
   strategy.plan(builder, request, parameters, decision);
   return builder.take();
@@ -63,6 +68,14 @@ std::string strategy_label(const Strategy& strategy, std::span<const Degrees> de
       label += fmt::format(" {}={}", row.name, to_text(value));
   }
   return label;
+}
+
+Request request_at_once(const Request& pass, int passes) {
+  Request request = pass;
+  request.ranks = passes * pass.ranks;
+  request.passes = passes;
+  define_outputs(request);
+  return request;
 }
 
 void define_outputs(Request& request) {

@@ -2,7 +2,7 @@
 // attended, and unfinished rows merge by online softmax. Whole blocks in neighbouring runs, or dealt out cyclically,
 // which balances any pattern that depends mostly on the distance of blocks.
 // Sent by all ranks: 2 (N-1) M bytes, with M the bytes of one tensor (docs/strategies.md).
-#include "backend/strategies/sharding.h"
+#include "backend/strategies/mesh_plan.h"
 
 namespace spscope {
 
@@ -17,9 +17,9 @@ std::vector<Problem> legal_ring(const Request& request, const Parameters&) {
 std::vector<Parameters> candidates_ring(const Request& request) {
   std::vector<Parameters> settings;
   if (!legal_ring(request, {}).empty()) return settings;
-  for (const char* order : kTokenOrders) {
+  for (const std::string& order : orders_worth_comparing(request)) {
     settings.emplace_back(parameters_ring());
-    settings.back().set("order", std::string(order));
+    settings.back().set("order", order);
   }
   return settings;
 }

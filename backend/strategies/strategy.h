@@ -61,6 +61,10 @@ struct Degrees {
 // decided differently are all named: "dbsp u8 / u4 r2".
 std::string strategy_label(const Strategy& strategy, std::span<const Degrees> degrees, const Parameters& parameters);
 
+// The request for `passes` of guidance at once: as many times the ranks, and the outputs of every pass. make_plan()
+// makes its plan of that of one pass (plan/passes_at_once.h), for which it is decided. REQUIRES: a request of one pass.
+Request request_at_once(const Request& pass, int passes);
+
 // Fills request.outputs with what the plan `single` computes. Call once the masks and kernels are set.
 void define_outputs(Request& request);
 

@@ -22,8 +22,8 @@ std::vector<Problem> legal_usp(const Request& request, const Parameters& paramet
 std::vector<Parameters> candidates_usp(const Request& request) {
   std::vector<Parameters> settings;
   for (Parameters& setting : mesh_candidates(request, parameters_usp()))
-    for (const char* order : kTokenOrders) {
-      setting.set("order", std::string(order));
+    for (const std::string& order : orders_worth_comparing(request)) {
+      setting.set("order", order);
       settings.push_back(setting);
     }
   return settings;

@@ -97,6 +97,17 @@ void scale_by_head_rms(const HeadShape& shape, const float* x, const float* weig
     }
 }
 
+void guide(const ChannelShape& shape, std::int64_t predictions, const float* x, float* out) {
+  const std::int64_t num_cells = shape.channels / predictions * shape.tokens;  // of a prediction
+  const float* unconditional = x + (predictions - 1) * num_cells;
+  for (std::int64_t i = 0; i < num_cells; ++i) {
+    float sum = 0;
+    for (std::int64_t p = 0; p + 1 < predictions; ++p) sum += x[p * num_cells + i] - unconditional[i];
+    const float guided = unconditional[i] + kGuidanceScale * sum;
+    for (std::int64_t p = 0; p < predictions; ++p) out[p * num_cells + i] = guided;
+  }
+}
+
 void rotate(const HeadShape& shape, const float* cosine, const float* sine, float* x) {
   const std::int64_t pairs = shape.dim / 2;
   for (std::int64_t h = 0; h < shape.heads; ++h)

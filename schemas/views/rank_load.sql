@@ -34,7 +34,9 @@ SELECT
   w.bytes_sent,  -- bytes to other ranks
   w.memory_peak_bytes,  -- largest sum of live buffers
   source.name AS compute,  -- measured or modelled
-  timing.name AS timing  -- clean or oversubscribed
+  timing.name AS timing,  -- clean or oversubscribed
+  s.label  -- strategy with its degrees, as tables show it
 FROM rows_of_run w
+LEFT JOIN main.strategy s ON s.strategy_id = w.strategy_id
 LEFT JOIN main.enum_name source ON source.kind = 'run.compute_source' AND source.value = w.compute_source
 LEFT JOIN main.enum_name timing ON timing.kind = 'run.timing' AND timing.value = w.timing;

@@ -1,21 +1,39 @@
 #!/usr/bin/env bash
-# compare --fail-above: exit 3 when a strategy became slower by more than the limit, 0 when not, 2 for other workloads.
+# compare --fail-above: exit 3 when a strategy became slower by more than the limit or vanished, 0 when not, 2 when times
+# cannot be judged. What was set otherwise is printed, and each change is split into its parts.
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
 # One cluster before and after its attention kernel became a fifth slower.
-cp "$SOURCE_DIR/backend/config/clusters/a800x8.toml" before.toml
+cp "$samples/cluster-a800-2node.toml" before.toml
 sed 's/^attend_ns_per_pair_channel = { value = 2.564e-05/attend_ns_per_pair_channel = { value = 3.077e-05/' \
   before.toml >after.toml
 ! cmp -s before.toml after.toml || fail "the profile was not changed"
 for name in before after; do
   expect_exit 0 run --set run.mode=simulate --set cluster.profile="$PWD/$name.toml" --set cluster.ranks=4 -s ring -s ulysses \
-    --set model.grid=8,30,40 -o $name.db
+    --set model.grid=8,30,40 --set run.layers=1 -o $name.db
 done
 expect_exit 3 compare before.db after.db --fail-above 1%
 expect_exit 3 compare before.db after.db --fail-above 1% --json
 expect_json 'len(d["comparisons"]) == 2 and any(c["regression"] for c in d["changes"])'
+expect_json 'all(c["parts"] and sum(c["parts"].values()) == c["after_ns"] - c["before_ns"] for c in d["changes"])' \
+  'any(c["parts"]["compute_ns"] > 0 and "in attention kernels" in c["why"] for c in d["changes"])' \
+  'all(c["label_before"] == c["label_after"] == c["label"] for c in d["changes"])' \
+  '{c["key"] for c in d["settings_changed"]} == {"cluster.profile", "cluster cost.attend_ns_per_pair_channel"}' \
+  'any(c["before"] == "2.564e-05" and c["after"] == "3.077e-05" for c in d["settings_changed"])'
 expect_exit 0 compare before.db after.db --fail-above 30%
+expect_out 'cluster cost.attend_ns_per_pair_channel  2.564e-05'
+expect_exit 0 compare before.db before.db
+expect_out 'Both runs have the same settings, of the cluster too.'
+# A strategy that vanished fails, and is named; a new one does not.
+expect_exit 0 run --set run.mode=simulate --set cluster.profile="$PWD/before.toml" --set cluster.ranks=4 -s ring \
+  --set model.grid=8,30,40 --set run.layers=1 -o ring.db
+expect_exit 3 compare before.db ring.db --fail-above 5%
+expect_out 'no longer there: ulysses u4' 'not in the later run'
+expect_exit 3 compare before.db ring.db --fail-above 5% --json
+expect_json 'any(c["regression"] and c["label_after"] is None for c in d["changes"])'
+expect_exit 0 compare ring.db before.db --fail-above 5%
+expect_out 'not in the earlier run'
 expect_exit 0 compare after.db before.db --fail-above 1%
 expect_exit 0 compare before.db after.db
 expect_exit 0 run --set run.mode=simulate -s ring --set cluster.ranks=4 -o other.db
@@ -24,6 +42,9 @@ expect_exit 0 run --set run.mode=project --set cluster.profile="$PWD/before.toml
   --set model.grid=8,30,40 --set run.repeats=1 -o projected.db
 expect_refused 'SPS-180' 'simulate and project' -- \
   compare before.db projected.db --fail-above 1%
+# Oversubscribed times are not judged, whatever they are.
+expect_exit 0 run "${small[@]}" --set cluster.ranks=$(($(nproc) + 2)) --set run.warmup=0 -s ring -o over.db
+expect_refused 'SPS-180' 'oversubscribed' -- compare over.db over.db --fail-above 5%
 expect_refused 'SPS-180' -- compare before.db other.db --fail-above 1%
 expect_refused '--fail-above' -- compare before.db after.db --fail-above lots
 expect_refused '--fail-above' -- compare before.db --fail-above 5%

@@ -53,4 +53,4 @@ finds threads.db "UPDATE rank_usage SET flops = flops + 1 WHERE rank = 0 AND $pa
 finds threads.db "UPDATE traffic SET dst = 9 WHERE src = 0 AND tensor = 'k' AND $pass" 'traffic has rank 9'
 finds threads.db "DELETE FROM rank_usage WHERE rank = 1 AND $pass" 'rank_usage has 1 ranks and its plan 2'
 finds threads.db 'UPDATE ledger SET sent = sent + 1, stored = stored + 1 WHERE track_id = 1' ' events are stored by ledger and '
-finds simulated.db "UPDATE repeat SET makespan_ns = makespan_ns + 1 WHERE $pass" ' ns by begin_ns and end_ns and '
+finds simulated.db "UPDATE repeat SET makespan_ns = makespan_ns + 1 WHERE $pass" 'ns by begin_ns, end_ns and lead_ns and '

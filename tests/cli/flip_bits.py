@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 FIGURES = ["run", "rank_usage", "traffic", "repeat", "rank_repeat"]
-VIEWS = ["strategy_summary", "rank_load", "link_traffic", "tensor_traffic", "run_makespan"]
+VIEWS = ["strategy_summary", "rank_load", "rank_wait", "link_traffic", "tensor_traffic", "run_makespan"]
 OTHERS = ["workload", "strategy", "strategy_node", "plan_op", "ledger", "track", "chunk", "string"]
 
 
@@ -84,7 +84,7 @@ class Trial:
         self.figures = "SELECT " + ", ".join(parts[:len(FIGURES)])
         db.close()
         views = [f"(SELECT count(*) || total({column}) FROM {view})" for view, column in zip(
-            VIEWS, ["makespan_ns", "tiles_to_mean_ratio", "bytes", "bytes", "makespan_ns"])]
+            VIEWS, ["makespan_ns", "tiles_to_mean_ratio", "wait_ns", "bytes", "bytes", "makespan_ns"])]
         self.question = "SELECT " + ", ".join(parts + views + [
             "(SELECT count(*) || ' ' || total(begin_ns * 1.0 + end_ns) || group_concat(DISTINCT name) FROM event)",
             "(SELECT count(*) || ' ' || total(total_ns) FROM event_stats)"])

@@ -13,7 +13,7 @@ segments() { find /dev/shm -mindepth 1 | sort | comm -13 "$temporary/shared" -; 
 begin() {
   : >"$err"
   code=0
-  "$SPSCOPE" run -s ring --set cluster.ranks=2 --set run.denoise_steps=5000 --set run.verify=off --headless --launcher mpi \
+  "$SPSCOPE" run -s ring --set cluster.ranks=2 --set run.mode=execute --set run.denoise_steps=5000 --set run.verify=off --headless --launcher mpi \
     -o "$1" >"$out" 2>"$err" &
   pid=$!
   wait_for_done 20 "$err"

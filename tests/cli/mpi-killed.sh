@@ -9,7 +9,7 @@ need_mpi
 begin() {
   : >"$err"
   code=0
-  "$SPSCOPE" run -s ring --set cluster.ranks=3 --set run.denoise_steps=5000 --set run.verify=off --headless --launcher mpi \
+  "$SPSCOPE" run -s ring --set cluster.ranks=3 --set run.mode=execute --set run.denoise_steps=5000 --set run.verify=off --headless --launcher mpi \
     -o kept.db >"$out" 2>"$err" &
   pid=$!
   wait_for_done 20 "$err"
@@ -18,7 +18,7 @@ begin() {
 
 # A rank that is killed inside a long op: the op is named.
 "$SPSCOPE" run -s ring --set model.grid=12,30,52 --set model.heads=12 --set model.head_dim=64 --set cluster.ranks=2 \
-  --set run.repeats=100 --set run.verify=off --launcher mpi --headless -o kept.db >"$out" 2>"$err" &
+  --set run.mode=execute --set run.repeats=100 --set run.verify=off --launcher mpi --headless -o kept.db >"$out" 2>"$err" &
 pid=$! code=0
 in_pass() { "$SPSCOPE" watch kept.db --json --once 2>/dev/null | grep -q computing; }
 wait_for in_pass

@@ -10,7 +10,7 @@ need_mpi
 start() {
   : >"$err"
   code=0
-  "$SPSCOPE" run -s ring "${small[@]}" --set model.grid=6,14,14 --set cluster.ranks=3 --set run.repeats=20 \
+  "$SPSCOPE" run -s ring "${small[@]}" --set run.mode=execute --set model.grid=6,14,14 --set cluster.ranks=3 --set run.repeats=20 \
     --set "run.denoise_steps=$1" --set run.verify=off --headless --launcher mpi -o kept.db >"$out" 2>"$err" &
   pid=$!
   wait_for_done 5 "$err"

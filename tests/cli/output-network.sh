@@ -10,7 +10,7 @@ expect_exit 0 doctor kept.db
 expect_exit 0 recover kept.db -o recovered.db
 expect_files kept.db recovered.db
 
-"$SPSCOPE" run -s ring --set model.grid=6,20,30 --set run.verify=off --set run.repeats=2000 -o busy.db >/dev/null 2>&1 &
+"$SPSCOPE" run -s ring --set model.grid=6,20,30 --set run.verify=off --set run.mode=execute --set run.repeats=2000 -o busy.db >/dev/null 2>&1 &
 first=$!
 wait_for test -e busy.db.tmp
 expect_refused 'SPS-155' '"busy.db"' -- run -s ring "${small[@]}" -o busy.db

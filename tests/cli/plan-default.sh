@@ -9,6 +9,7 @@ expect_out 'ulysses u4' 'ring r4' 'usp u2 r2' 'sent/rank' 'memory/rank'
 expect_exit 0 plan --json
 expect_json \
   'all(x["makespan_ns"] is None and x["verify"] == "skipped" and x["provenance"] is None for x in s.values())' \
-  'all(len(x["bytes_sent"]) == len(x["memory_peak_bytes"]) == 4 for x in s.values())' \
-  'all(x["imbalance_ratio"] >= 1 and x["planning_ns"] > 0 for x in s.values())'
+  'all(len(x["bytes_sent"]) == len(x["memory_peak_bytes"]) == 4 for x in s.values() if x["legal"])' \
+  'all(x["imbalance_ratio"] >= 1 and x["planning_ns"] > 0 for x in s.values() if x["legal"])' \
+  'sum(x["legal"] for x in s.values()) >= 7 and all(x["pick"] for x in s.values())'
 expect_no_files

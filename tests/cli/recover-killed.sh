@@ -6,7 +6,7 @@
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
 # Minutes of work, of which some passes are recorded before it is killed.
-"$SPSCOPE" run --set model.grid=6,20,20 --set model.heads=4 --set model.head_dim=32 --set run.repeats=1000 \
+"$SPSCOPE" run --set model.grid=6,20,20 --set model.heads=4 --set model.head_dim=32 --set run.mode=execute --set run.repeats=1000 \
   --set run.warmup=0 --set cluster.ranks=2 -s ring -o today.db >/dev/null 2>run-err &
 run=$!
 recorded() {

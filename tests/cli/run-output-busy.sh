@@ -3,7 +3,7 @@
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
-"$SPSCOPE" run -s ring --set model.grid=8,30,40 --set run.verify=off --set run.repeats=300 -o kept.db >first 2>&1 &
+"$SPSCOPE" run -s ring --set model.grid=8,30,40 --set run.verify=off --set run.mode=execute --set run.repeats=300 -o kept.db >first 2>&1 &
 first=$!
 wait_for test -e kept.db.tmp
 expect_exit 2 run -s ring "${small[@]}" -o kept.db

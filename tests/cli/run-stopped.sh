@@ -7,7 +7,7 @@ stop_with() {
   local signal=$1 begin pid
   shift
   : >"$err"  # what the last run said must not be taken for this one's
-  "$SPSCOPE" run -s ring --set model.grid=6,20,30 --set run.verify=off --set run.repeats=2000 --progress=json "$@" \
+  "$SPSCOPE" run -s ring --set model.grid=6,20,30 --set run.verify=off --set run.mode=execute --set run.repeats=2000 --progress=json "$@" \
     >"$out" 2>"$err" &
   pid=$!
   wait_for grep -q '"phase":"run"' "$err"

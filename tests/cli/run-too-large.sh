@@ -30,7 +30,7 @@ fi
 for keep in '' '-o kept.db'; do
   # shellcheck disable=SC2086 # a flag and its value, or nothing
   expect_refused "$TMPDIR/spscope-" ' events needs at least ' ' bytes in ' ' are free' -- run -s ring "${small[@]}" --progress none \
-    --set run.repeats=100000 --set run.denoise_steps=10000 --set model.layers=10000 --set run.layers=10000 --set run.verify=off $keep
+    --set run.mode=execute --set run.repeats=100000 --set run.denoise_steps=10000 --set model.layers=10000 --set run.layers=10000 --set run.verify=off $keep
   expect_nothing
 done
 expect_err 'SPS-158' "$PWD/kept.db"

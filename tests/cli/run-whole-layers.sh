@@ -15,7 +15,7 @@ expect_exit 0 run --set model.preset=cogvideox-5b --set model.text_tokens=13 "${
 expect_json "$passed" "$full_3d"
 # One layer of two streams, two of one: joined sums are scattered apart, and a double block has one gather more.
 expect_exit 0 run --set model.preset=hunyuanvideo --set model.text_tokens=13 --set model.layers=3 \
-  --set run.layers=3 "${layer[@]}"
+  "${layer[@]}" --set run.layers=3
 expect_json "$passed" "$full_3d" \
   's["megatron_sp"]["bytes_by_tensor"]["hidden"] == (4 + 3 + 3) * 3 * (126 + 13) * 32 * 2'
 expect_exit 0 run --set model.preset=st-mini "${layer[@]}"

@@ -34,8 +34,22 @@ void SettingList::add_all_degrees() {
   }
 }
 
+namespace {
+
+// Of candidates that differ in where ranks lie, and in how evenly heads are dealt under the same degrees, one runs: the
+// choices below have every placement, the automatic degrees of dbsp the finer deal.
+bool repeats_others(const Parameters& setting) {
+  if (setting.has("ranks") && setting.text("ranks") == "strided") return true;
+  return setting.has("refine") && setting.flag("refine") && setting.integer("ulysses") > 0 &&
+         setting.real("reward") > 0;
+}
+
+}  // namespace
+
 std::vector<Parameters> settings_to_run(const Strategy& strategy, const Request& request, bool all_degrees) {
-  SettingList settings(strategy, request, strategy.candidates(request));
+  std::vector<Parameters> candidates = strategy.candidates(request);
+  std::erase_if(candidates, repeats_others);
+  SettingList settings(strategy, request, std::move(candidates));
   const Parameters defaults(strategy.parameters());
   settings.add(defaults);
   for (const Parameter& row : strategy.parameters())

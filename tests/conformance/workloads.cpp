@@ -164,6 +164,8 @@ bool runs_on(const Workload& workload, const Pattern& pattern) {
 
 Request make_request(const Workload& w, const Pattern& pattern, int ranks, Dtype dtype, Known known) {
   Request request = Request::attention(ranks, w.heads, w.head_dim, inner_mask(w, pattern, kExecuted), dtype);
+  // Nodes of two, so that algorithms over nodes differ from those inside one.
+  request.ranks_per_node = ranks > 2 && ranks % 2 == 0 ? 2 : 0;
   request.text_tokens = w.text_tokens;
   request.text = w.text;
   request.batch = w.batch;

@@ -62,7 +62,7 @@ void read_events(const StoreReader& reader) {
 
 void read_store(const std::string& path, std::uint32_t choice) {
   constexpr std::array kViews = {"event",        "rank_load",      "strategy_summary", "rank_repeat",
-                                 "link_traffic", "tensor_traffic", "missing_event"};
+                                 "link_traffic", "tensor_traffic", "missing_event",    "rank_wait"};
   const StoreReader reader(path);
   switch (choice % 5) {
     case 0:

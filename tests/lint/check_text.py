@@ -19,7 +19,7 @@ BANNED = [
     (r"\bgetenv\s*\(", ("backend/config/", "tests/"), "read settings in backend/config"),
     (r"(?<!operator)\bnew\s+[A-Za-z_:]", (), "use a container or make_unique"),
 ]
-TYPE_NAME = re.compile(r"\b(?:class|struct)\s+(\w*(?:Manager|Helper|Util|Impl)\w*)")
+TYPE_NAME = re.compile(r"\b(?:class|struct)\s+(\w*(?:Manager|Helper|Util|Impl(?!ement))\w*)")
 UNITLESS = re.compile(r"\bint64_t\s+(\w*(?:time|size)\w*)\s*[;={]")
 UNITS = re.compile(r"_(?:ns|us|ms|s|bytes|tokens|flops|gbps)_?$")
 TASK_WORD = re.compile("\\bTO" + "DO\\b(?!\\s*\\(?#\\d)")

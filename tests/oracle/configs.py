@@ -187,12 +187,27 @@ def cluster_file(r, path):
              'provenance = "assumed"']
     for key, values in {"link_gbps": [0.5, 3.7, 25.0, 160.0], "nic_gbps": [0.3, 2.9, 12.5, 48.0],
                         "intra_latency_ns": [0.0, 0.4, 700.0, 3400.0], "inter_latency_ns": [0.0, 12.6, 14000.0],
+                        "rank_nic_gbps": [0.0, 0.2, 24.0],
                         "compute_slowdown": [1.0, 1.125, 2.5]}.items():
         lines.append(f"{key} = {number(r.choice(values))}")
+    for name in ("point_to_point", "all_to_all", "all_gather", "reduce_scatter", "all_reduce"):
+        if r.random() < 0.5:
+            lines.append(f"[network.{name}]")
+            for key, values in {"floor_ns": [0.0, 900.4, 76500.0], "t0_ns": [0.0, 333.3, 43000.0], "gbps": [0.4, 12.5, 338.0],
+                                "inter_t0_ns": [0.0, 190000.0]}.items():
+                lines.append(f"{key} = {number(r.choice(values))}")
+            if name == "all_to_all" and r.random() < 0.5:
+                for key, values in {"of_4_gbps": [0.0, 9.5, 15.0], "of_8_gbps": [2.5, 0.7]}.items():
+                    lines.append(f"{key} = {number(r.choice(values))}")
     lines += ["", "[cost]", 'provenance = "assumed"']
     for key, values in {"attend_ns_per_launch": [0.0, 51.3, 5000.0], "attend_ns_per_row": [0.0, 0.4612, 3.3],
                         "attend_ns_per_pair_channel": [2.564e-05, 0.0031, 0.02], "move_ns_per_byte": [0.0004904, 0.05],
-                        "gemm_ns_per_flop": [4.579e-06, 0.0007]}.items():
+                        "pack_ns_per_byte": [0.0, 0.0009808, 0.1],
+                        "gemm_ns_per_flop": [4.579e-06, 0.0007], "attend_ramp_keys": [0.0, 90.5],
+                        "attend_head_dim_multiple": [1.0, 32.0], "elementwise_passes": [1.0, 4.3],
+                        "rotary_passes": [1.0, 11.7], "merge_passes": [1.0, 2.5], "ring_merge_passes": [0.0, 3.1],
+                        "host_ns_per_launch": [0.0, 811.5], "host_ns_per_collective": [0.0, 1203.25],
+                        "host_ns_per_hop": [0.0, 97.0]}.items():
         lines.append(f"{key} = {number(r.choice(values))}")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return per_node
@@ -205,7 +220,7 @@ def draw_cluster(r, folder, mode):
         if ranks > per_node:  # whole nodes
             ranks = per_node * r.randint(1, max(1, 8 // per_node))
         return {"profile": "cluster.toml", "ranks": ranks}
-    return {"preset": r.choice(["local", "a800x8", "h100x8"]), "ranks": ranks}
+    return {"preset": r.choice(["local", "a800x8", "h100x8", "l40sx8"]), "ranks": ranks}
 
 
 def draw_strategy(r, ranks, heads, scope):
@@ -220,6 +235,8 @@ def draw_strategy(r, ranks, heads, scope):
             given["ulysses"] = r.choice(degrees)
             given["ring"] = ranks // given["ulysses"]
         given["ranks"] = r.choice(["contiguous", "strided"])
+    if name in ("allgather_kv", "megatron_sp", "megatron_tp"):
+        given["collective"] = r.choice(["ring", "flat", "hierarchical"])
     if name == "usp":
         given["order"] = r.choice(["contiguous", "cyclic"])
     if name == "dbsp":

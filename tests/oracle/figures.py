@@ -132,9 +132,91 @@ def cost_ns(plan, op):
     if kind in COMMUNICATES:
         return 0.0
     if kind == "attend":
-        return (cost["attend_ns_per_launch"] + cost["attend_ns_per_row"] * op["rows"] +
-                cost["attend_ns_per_pair_channel"] * op["area"] * plan.workload["head_dim"])
-    return max(cost["gemm_ns_per_flop"] * op["flops"], cost["move_ns_per_byte"] * bytes_touched(plan, op))
+        return attention_cost_ns(cost, plan.workload["head_dim"], op["rows"], op["area"]) + ring_merge_ns(plan, op)
+    if kind == "local" and kernel_of(plan, op)["name"].split(".")[0] == "cross_attention":
+        cells = sum(plan.cells(box) for box in plan.values[plan.posts[op["post"]]["src"]]["placement"][op["rank"]]) * plan.batch
+        text = plan.workload["context_tokens"]
+        attention = attention_cost_ns(cost, plan.workload["head_dim"], cells, cells * text)
+        projected = op["flops"] - 4 * cells * text * plan.workload["head_dim"]
+        return max(cost["move_ns_per_byte"] * bytes_touched(plan, op), attention + cost["gemm_ns_per_flop"] * projected)
+    return max(cost["gemm_ns_per_flop"] * op["flops"],
+               cost["move_ns_per_byte"] * passes(plan, op) * bytes_touched(plan, op))
+
+
+def ring_merge_ns(plan, op):
+    """Reading the result of a ring step after the first, and reading and writing the accumulator."""
+    if op["ring_step"] == 0:
+        return 0.0
+    head_dim, cost = plan.workload["head_dim"], plan.cluster["cost"]
+    row = head_dim * {"bf16": 2, "fp32": 4}[plan.workload["dtype"]] + 2 * 4 * (head_dim + 2)
+    return cost["ring_merge_passes"] * cost["move_ns_per_byte"] * op["rows"] * row
+
+
+def kernel_of(plan, op):
+    return plan.kernels[plan.posts[op["post"]]["kernel"]]
+
+
+def attention_cost_ns(cost, head_dim, rows, area):
+    padded = math.ceil(head_dim / cost["attend_head_dim_multiple"]) * cost["attend_head_dim_multiple"]
+    return (cost["attend_ns_per_launch"] + cost["attend_ns_per_row"] * rows +
+            cost["attend_ns_per_pair_channel"] * padded * (area + cost["attend_ramp_keys"] * rows))
+
+
+def passes(plan, op):
+    """How often a kernel moves its bytes where code is not fused."""
+    cost = plan.cluster["cost"]
+    if op["kind"] == "merge":
+        return cost["merge_passes"]
+    if op["kind"] != "local":
+        return 1
+    kernel = kernel_of(plan, op)
+    name = kernel["name"].split(".")[0]
+    if name in ("rms_rope", "head_rms_rope"):
+        return cost["rotary_passes"]
+    if name == "cross_attention" or (kernel["contracts"] and kernel["out"] != "stat"):
+        return 1
+    return cost["elementwise_passes"]
+
+
+def launches(plan, op):
+    """Kernels that the host launches: of code that is not fused one a tensor in each pass."""
+    cost, post = plan.cluster["cost"], plan.posts[op["post"]]
+    if op["kind"] == "merge":
+        return 3 * cost["merge_passes"]
+    if op["kind"] == "attend":
+        return 1 + (3 * cost["ring_merge_passes"] if op["ring_step"] > 0 else 0)
+    if op["kind"] != "local":
+        return 1
+    kernel = kernel_of(plan, op)
+    if kernel["name"].split(".")[0] == "cross_attention" or (kernel["contracts"] and kernel["out"] != "stat"):
+        return 1
+    held = plan.bytes_at(post["src"], op["rank"])
+    if not held:
+        return 0
+    return passes(plan, op) * bytes_touched(plan, op) * len(plan.values[post["src"]]["tensors"]) / held
+
+
+def issue_ns(plan):
+    """When the host of each rank has issued the ops before each of its own."""
+    return hosts(plan)[0]
+
+
+def host_ends(plan):
+    """By rank: when its host has issued all of its ops, in whole nanoseconds."""
+    ends = hosts(plan)[1]
+    return [math.floor(ends[rank] + 0.5) for rank in range(plan.ranks)]
+
+
+def hosts(plan):
+    cost, clocks, times = plan.cluster["cost"], defaultdict(float), []
+    for op in plan.ops:
+        times.append(clocks[op["rank"]])
+        if op["kind"] not in COMMUNICATES:
+            clocks[op["rank"]] += cost["host_ns_per_launch"] * launches(plan, op)
+        else:
+            hop = plan.posts[op["post"]]["collective"] == "point_to_point"
+            clocks[op["rank"]] += cost["host_ns_per_hop" if hop else "host_ns_per_collective"]
+    return times, clocks
 
 
 def channels(plan, value, rank):

@@ -33,6 +33,7 @@ import masks
 import rules
 import schedule
 import seeded
+import sums
 from passes import RATIO, PassChecks
 from plan_document import Plan
 
@@ -190,6 +191,11 @@ class Case(PassChecks):
         closed = rules.closed_form(s["name"], s["parameters"], s["resolved"], w, self.block(), plan.ranks)
         for name, expected in closed.items():
             self.expect(f"{where}bytes of {name} by strategies.md", tensors[name], expected)
+        leaving = rules.between_nodes(s["name"], s["parameters"], w, self.block(), plan.ranks, plan.cluster["node_of_rank"])
+        if leaving is not None:
+            self.expect(f"{where}bytes between nodes by strategies.md", sum(s["bytes_sent_inter_node"]), leaving)
+        for problem in sums.wrong(plan):
+            self.problems.append(where + problem)
         self.check_costs(where, plan)
         for name, expected in figures.ratios(plan, s["resolved"]["groups"]["ring"]).items():
             self.expect(where + name, s[name], expected, RATIO)
@@ -207,6 +213,7 @@ class Case(PassChecks):
             if "bytes_touched" in op:
                 self.expect(f"{where}bytes touched by op {op['id']}", op["bytes_touched"], figures.bytes_touched(plan, op))
             self.expect(f"{where}cost of op {op['id']}", op["cost_ns"], figures.cost_ns(plan, op), RATIO)
+        self.expect(f"{where}issue_ns of ops", [op.get("issue_ns", 0) for op in plan.ops], figures.issue_ns(plan), RATIO, 0.51)
 
     def check_masks(self, where, plan, s, known):
         tiles, once = np.zeros(plan.ranks), 0.0
@@ -223,7 +230,7 @@ class Case(PassChecks):
 
     def check_simulated(self, where, plan, s, planned):
         durations = [math.ceil(op["cost_ns"]) for op in plan.ops]
-        times = schedule.schedule(plan, durations, schedule.Network(plan.cluster["network"]))
+        times = schedule.schedule(plan, durations, schedule.Network(plan.cluster), [op.get("issue_ns", 0) for op in plan.ops])
         slack = {"relative": SCHEDULED, "absolute": 2}
         for part, name in enumerate(("post_ns", "begin_ns", "end_ns")):
             self.expect(f"{where}{name} of ops", [op[name] for op in plan.ops], [t[part] for t in times], **slack)
@@ -232,6 +239,8 @@ class Case(PassChecks):
         total = schedule.makespan(own)
         self.expect(where + "makespan_ns", s["makespan_ns"], total)
         self.expect(where + "makespan_ns of the plan", plan.raw["makespan_ns"], total)
+        if s["makespan_low_ns"] is not None and not s["makespan_low_ns"] <= total <= s["makespan_high_ns"]:
+            self.problems.append(f"{where}makespan {total} is not between {s['makespan_low_ns']} and {s['makespan_high_ns']}")
         for name, expected in figures.shares_of_time(plan, own).items():
             self.expect(where + name, s[name], expected)
         self.expect(where + "attention_ns", s["attention_ns"], figures.attention_ns(plan, own))
@@ -268,8 +277,7 @@ class Case(PassChecks):
             sequences = (w["outer_tokens"] if axis == "inner" else w["inner_tokens"]) * w["batch"]
             area = sum(int(mask.pairs(head).sum()) for head in range(w["heads"])) * sequences
             if area:
-                total += (cost["attend_ns_per_launch"] + cost["attend_ns_per_row"] * mask.active_rows() * sequences +
-                          cost["attend_ns_per_pair_channel"] * area * w["head_dim"])
+                total += figures.attention_cost_ns(cost, w["head_dim"], mask.active_rows() * sequences, area)
         self.expect("bound_ns", simulated[single.raw["strategy"]]["bound_ns"], math.floor(total / single.ranks), 1e-9, 1)
 
     def check_comparison(self, simulated):
@@ -280,7 +288,10 @@ class Case(PassChecks):
         times = simulated["workload"]["model_layers"] * model["denoise_steps"] * model["cfg"]
         for s in legal:
             self.expect(f"{s['label']}: speedup", s["speedup"], legal[0]["makespan_ns"] / s["makespan_ns"], RATIO)
-            self.expect(f"{s['label']}: end_to_end_ns", s["end_to_end_ns"], s["makespan_ns"] * times, RATIO)
+            outside = s["outside_layers_ns"] or 0
+            self.expect(f"{s['label']}: end_to_end_ns", s["end_to_end_ns"], s["makespan_ns"] * times + outside, RATIO)
+            if self.sections["run"]["scope"] == "attention" or "profile" in self.sections["cluster"]:
+                self.expect(f"{s['label']}: outside_layers_ns", s["outside_layers_ns"], None)
 
     # -- what was computed
 

@@ -1,7 +1,11 @@
 """What several layer passes give together, and what plans promise of masks that they do not know yet."""
+import math
+
 import numpy as np
 
+import consecutive
 import figures
+import schedule
 from plan_document import Plan
 
 RATIO = 1e-9  # relative, of ratios, tiles and costs
@@ -38,21 +42,50 @@ class PassChecks:
             self.expect(where + "tiles", s["tiles"], sum(p["tiles"] for p in passes), RATIO)
             for name in ("imbalance_ratio", "barrier_imbalance_ratio", "coupled_imbalance_ratio"):
                 self.expect(where + name, s[name], sum(p[name] for p in passes) / layer_passes, RATIO)
-            for name in ("makespan_ns", "tiles", "imbalance_ratio", "slowest_rank", "slowest_excess"):
+            for name in ("tiles", "imbalance_ratio"):
                 self.expect(f"{where}first {name}", passes[0][name], first["by_layer"][0][name], RATIO)
-            slowest = max(range(len(first["compute_ns"])), key=first["compute_ns"].__getitem__)
-            mean = sum(first["compute_ns"]) / len(first["compute_ns"])
-            if mean > 0:
-                self.expect(f"{where}first slowest_rank", passes[0]["slowest_rank"], slowest)
-                self.expect(f"{where}first slowest_excess", passes[0]["slowest_excess"],
-                            first["compute_ns"][slowest] / mean - 1, 1e-6, 1e-9)
+            shares = zip(s["compute_ns"], s["wire_ns"], s["wait_late_peer_ns"], s["other_ns"])
+            self.expect(where + "shares of time", [sum(of) for of in shares], [s["makespan_ns"]] * len(s["compute_ns"]))
+            self.check_spread(where, s, result["strategies"])
             if not same:
                 continue
-            self.expect(where + "memory_peak_bytes", s["memory_peak_bytes"], first["memory_peak_bytes"])
-            for name in ("bytes_sent", "bytes_received", "compute_ns", "wire_ns", "wait_late_peer_ns", "other_ns"):
+            for name in ("bytes_sent", "bytes_received"):
                 self.expect(where + name, s[name], [layer_passes * x for x in first[name]])
-            for name in ("attention_ns", "messages", "bound_ns", "makespan_ns"):
+            for name in ("messages", "bound_ns"):
                 self.expect(where + name, s[name], layer_passes * first[name])
+            self.check_consecutive(where, s, plans[s["id"]])
+
+    def check_consecutive(self, where, s, plan):
+        """Two layers of one plan are one schedule; the second denoise step is the first one again."""
+        both = consecutive.Consecutive([plan, plan])
+        durations = [math.ceil(op["cost_ns"]) for op in both.ops]
+        times = schedule.schedule(both, durations, schedule.Network(plan.cluster), both.issue_ns(figures.host_ends))
+        slack = {"relative": 1e-6, "absolute": 4}
+        self.expect(where + "makespan_ns of passes", [p["makespan_ns"] for p in s["by_layer"]], both.makespans(times) * 2,
+                    **slack)
+        slack["absolute"] = 2 * len(both.ops)
+        shares = figures.shares_of_time(both, times)
+        for name in ("compute_ns", "wire_ns", "wait_late_peer_ns", "other_ns"):
+            self.expect(where + name, s[name], [2 * x for x in shares[name]], **slack)
+        of_first = figures.shares_of_time(plan, times[:len(plan.ops)])["compute_ns"]
+        slowest, mean = max(of_first), sum(of_first) / len(of_first)
+        if mean > 0:
+            found = s["by_layer"][0]
+            self.expect(where + "slowest_rank", of_first[found["slowest_rank"]], slowest, 1e-6, 2)
+            self.expect(where + "slowest_excess", found["slowest_excess"], slowest / mean - 1, 1e-6, 4 / mean)
+
+    def check_spread(self, where, s, strategies):
+        """Smallest, largest and standard deviation over layer passes."""
+        of = {name: [p[name] for p in s["by_layer"]] for name in
+              ("makespan_ns", "imbalance_ratio", "barrier_imbalance_ratio", "coupled_imbalance_ratio")}
+        first = next(b for b in strategies if b["legal"])
+        if s["speedup"] is not None:
+            of["speedup"] = [a["makespan_ns"] / b["makespan_ns"] for a, b in zip(first["by_layer"], s["by_layer"])
+                             if b["makespan_ns"]]
+        for name, values in of.items():
+            found = s["over_layers"][name]
+            self.expect(f"{where}{name} over layers", [found["min"], found["max"], found["stddev"]],
+                        [min(values), max(values), np.std(values, ddof=1)], RATIO, 1e-9 * max(values))
 
     def check_planned(self, result, plans, known):
         """The ratio that the known masks promised: with a lag, that of the plan made of the masks one step before, which

@@ -73,7 +73,8 @@ class Plan:
         if kind in ("copy", "exchange", "pull", "push", "reduce"):
             sent = [self.messages[m] for m in op["messages"]]
             starter = "to" if kind == "pull" else "from"
-            reads = [(m["from"], post["src"]) for m in sent if m[starter] == rank]
+            own = (post["operands"] or [post["src"]])[0] if kind == "reduce" else post["src"]  # of a share that stays
+            reads = [(m["from"], own if m["from"] == m["to"] else post["src"]) for m in sent if m[starter] == rank]
             if kind != "reduce":
                 writes = {m["to"] for m in sent if kind != "exchange" or m["to"] == rank}
         for at, value in reads:

@@ -54,6 +54,29 @@ def bytes_of_hidden(name, w, block, ranks):
             "norm": norms * 2 * (with_heads - 1) * 4 * tokens * w["batch"]}
 
 
+def between_nodes(name, parameters, w, block, ranks, node):
+    """Bytes of a Megatron that leave a node, over all ranks, by "Gathers and sums"; None where it says nothing of them."""
+    if not name.startswith("megatron") or ranks > w["heads"] or (w["text"] == "replicate" and w["text_tokens"] > 0):
+        return None
+    if name == "megatron_sp" and block == "single":  # more sums than gathers
+        return None
+    parts = [w["outer_tokens"] * tokens for tokens in even(w["inner_tokens"], ranks)]
+    size = [node.count(node[rank]) for rank in range(ranks)]
+    algorithm = parameters.get("collective", "ring")
+    if algorithm == "hierarchical" and (len(set(size)) > 1 or size[0] in (1, ranks)):
+        algorithm = "ring"
+    crosses = [node[rank] != node[(rank + 1) % ranks] for rank in range(ranks)]
+    tokens = 0  # that leave a node in a gather, and in a sum
+    for rank, part in enumerate(parts):
+        if algorithm == "ring":  # every hop but the last, into where a gather began, or out of where a sum ends
+            tokens += part * (2 * sum(crosses) - crosses[rank - 1] - crosses[rank])
+        else:
+            tokens += 2 * part * (ranks - size[rank] if algorithm == "flat" else ranks // size[rank] - 1)
+    moved = bytes_of_hidden(name, w, block, ranks)
+    whole = 2 * (ranks - 1) * sum(parts)  # tokens that move in both, node or not
+    return (moved["hidden"] + moved["norm"]) * tokens // whole if ranks > 1 else 0
+
+
 def tensor_bytes(w, tokens=None):
     """M: one tensor over all ranks."""
     element = {"bf16": 2, "fp32": 4}[w["dtype"]]

@@ -5,47 +5,100 @@ import math
 from plan_document import COMMUNICATES, TWO_SIDED_WITH_DATA
 
 FORGIVEN = 1e-6  # of a nanosecond
+COLLECTIVES = ("point_to_point", "all_to_all", "all_gather", "reduce_scatter", "all_reduce")
 
 
 def whole(x):
     return math.ceil(x - FORGIVEN - 1e-12 * x)
 
 
+def nearest(x):
+    return math.floor(x + 0.5)
+
+
 class Network:
-    def __init__(self, numbers):
+    def __init__(self, cluster):
+        numbers = cluster["network"]
+        self.numbers, self.curves = numbers, {name: cluster["network." + name] for name in COLLECTIVES}
         self.link, self.nic = numbers["link_gbps"], numbers["nic_gbps"]
-        self.intra, self.inter = (math.floor(numbers[k] + 0.5) for k in ("intra_latency_ns", "inter_latency_ns"))
-        self.slowdown = numbers["compute_slowdown"]
+        self.intra, self.inter = (nearest(numbers[k]) for k in ("intra_latency_ns", "inter_latency_ns"))
+        self.in_use = cluster["ranks_in_use"]
+        self.per_node = cluster["gpus_per_node"]
+        self.slowdown, self.pack = numbers["compute_slowdown"], cluster["cost"]["pack_ns_per_byte"]
+
+    def curve(self, collective):
+        """(floor, t0 inside a node, t0 between nodes, bytes a nanosecond); None where the cluster has none."""
+        c = self.curves[collective]
+        if c["gbps"] > 0:
+            between = c["inter_t0_ns"] or self.numbers["inter_latency_ns"]
+            return c["floor_ns"], c["t0_ns"], max(c["t0_ns"], between), c["gbps"]
+        halves = [self.curve(half) for half in ("reduce_scatter", "all_gather")] if collective == "all_reduce" else [None]
+        if None in halves:
+            return None
+        return *(sum(half[i] for half in halves) for i in range(3)), 2 / sum(1 / half[3] for half in halves)
 
     def latency(self, plan, a, b):
         return self.intra if plan.node(a) == plan.node(b) else self.inter
 
-    def links(self, plan, a, b):
+    def t0(self, plan, post, a, b):
+        curve = self.curve(post["collective"])
+        if curve is None:
+            return self.latency(plan, a, b)
+        return nearest(curve[1 if plan.node(a) == plan.node(b) else 2] / post["collective_steps"])
+
+    def floor(self, post):
+        curve = self.curve(post["collective"])
+        return 0 if curve is None else nearest(curve[0] / post["collective_steps"])
+
+    def port(self, plan, post, group):
+        """Bytes a nanosecond of a port in a collective of so many ranks."""
+        curve, wide = self.curve(post["collective"]), self.curves[post["collective"]]
+        if curve is None:
+            return self.link
+        of_4, of_8 = wide.get("of_4_gbps", 0), wide.get("of_8_gbps", 0)
+        if not of_4 or not of_8 or group <= 2:
+            return curve[3]
+        width = math.sqrt(min(group, self.per_node) * self.in_use)
+        beyond = min(max(math.log2(width / 4), 0.0), 1.0)
+        return of_4 ** (1 - beyond) * of_8 ** beyond
+
+    def links(self, plan, post, group, a, b):
         """name -> bytes a nanosecond of every link that a message uses."""
-        used = {("out", a): self.link, ("in", b): self.link}
-        if plan.node(a) != plan.node(b) and self.nic > 0:
-            used |= {("node out", plan.node(a)): self.nic, ("node in", plan.node(b)): self.nic}
+        port = self.port(plan, post, group)
+        used = {("out", a): port, ("in", b): port}
+        if plan.node(a) != plan.node(b):
+            if self.nic > 0:
+                used |= {("node out", plan.node(a)): self.nic, ("node in", plan.node(b)): self.nic}
+            own = self.numbers["rank_nic_gbps"]
+            if own > 0 and post["collective"] == "point_to_point":
+                used |= {("nic out", a): own, ("nic in", b): own}
         return used
 
 
 class Instant:
     """A network that takes no time."""
-    slowdown = 1
+    slowdown, pack = 1, 0
 
     def latency(self, plan, a, b):
         return 0
 
-    def links(self, plan, a, b):
+    def t0(self, plan, post, a, b):
+        return 0
+
+    def floor(self, post):
+        return 0
+
+    def links(self, plan, post, group, a, b):
         return {}
 
 
 class Link:
-    """Jobs under way, each with the bytes that are left, moved on to exact times."""
-    def __init__(self, rate):
-        self.rate, self.now, self.left, self.ended = rate, 0.0, {}, []
+    """Jobs under way, each with the time that is left of it alone, moved on to exact times."""
+    def __init__(self):
+        self.now, self.left, self.ended = 0.0, {}, []
 
     def next_end(self):
-        return self.now + min(self.left.values()) * len(self.left) / self.rate
+        return self.now + min(self.left.values()) * len(self.left)
 
     def advance(self, now):
         while self.left and whole(self.next_end()) <= now:
@@ -54,7 +107,7 @@ class Link:
             self.left = {job: left - moved for job, left in self.left.items() if left > moved}
             self.now = at
         if now > self.now:
-            self.left = {job: left - (now - self.now) * self.rate / len(self.left) for job, left in self.left.items()}
+            self.left = {job: left - (now - self.now) / len(self.left) for job, left in self.left.items()}
             self.now = now
 
     def take_ended(self, now):
@@ -65,7 +118,7 @@ class Link:
 
 
 class Simulation:
-    def __init__(self, plan, durations, network):
+    def __init__(self, plan, durations, network, issue_ns):
         self.plan, self.durations, self.network = plan, durations, network
         self.times = [[None, None, None] for _ in plan.ops]  # post, begin, end
         self.now, self.events, self.ready = 0, [], []
@@ -80,6 +133,9 @@ class Simulation:
             self.waiting[op["id"]] = len(before)
             for b in before:
                 self.followers[b].append(op["id"])
+            if issue_ns and issue_ns[op["id"]] > 0:
+                self.waiting[op["id"]] += 1
+                heapq.heappush(self.events, (issue_ns[op["id"]], "issue", op["id"]))
         self.wired = [[m for m in op["messages"] if plan.messages[m]["from"] != plan.messages[m]["to"]]
                       if op["kind"] in COMMUNICATES else [] for op in plan.ops]
         self.open = [len(wired) for wired in self.wired]
@@ -88,6 +144,8 @@ class Simulation:
             for m in self.wired[op["id"]]:
                 self.ends.setdefault(m, []).append(op["id"])
         self.unposted = {m: len(ends) for m, ends in self.ends.items()}
+        self.unpacked = dict(self.unposted)
+        self.earliest = {}  # message -> when its floor ends
         self.meetings = {}
         for op in plan.ops:
             if op["kind"] in ("reduce", "barrier"):
@@ -110,7 +168,7 @@ class Simulation:
                 for job in served:
                     self.on_links[job] -= 1
                     if self.on_links[job] == 0:
-                        self.arrive(job)
+                        self.served(job)
                 for _, kind, what in due:
                     self.handle(kind, what)
                 self.drain()
@@ -129,6 +187,16 @@ class Simulation:
                 self.finish(op)
         elif kind == "barrier":
             self.finish(what)
+        elif kind == "issue":
+            self.waiting[what] -= 1
+            if self.waiting[what] == 0:
+                self.ready.append(what)
+        elif kind == "packed":
+            self.start(what)
+        elif kind == "unpacked":
+            self.end(what)
+        elif kind == "arrived":
+            self.arrive(what)
         else:
             self.serve(what)
 
@@ -151,7 +219,26 @@ class Simulation:
                 self.meet(self.meetings[key], op["kind"])
             return
         self.begin(op_id)
-        self.start(op_id)
+        for m in self.wired[op_id]:
+            self.unposted[m] -= 1
+            if self.unposted[m] == 0:
+                for end in self.ends[m]:
+                    self.begin(end)
+        packing = self.copies(op_id, "from")
+        if packing > 0:
+            heapq.heappush(self.events, (self.now + packing, "packed", op_id))
+        else:
+            self.start(op_id)
+
+    def copies(self, op_id, end):
+        """Packing what a rank sends or keeps in an all-to-all, or unpacking what it gets or keeps."""
+        op = self.plan.ops[op_id]
+        post = self.plan.posts[op["post"]]
+        if op["kind"] != "exchange" or post["collective"] != "all_to_all" or not self.wired[op_id]:
+            return 0
+        cells = sum(self.plan.cells(self.plan.messages[m]["box"]) for m in op["messages"]
+                    if self.plan.messages[m][end] == op["rank"])
+        return whole(cells * self.plan.cell_bytes(post["src"]) * self.network.pack)
 
     def begin(self, op_id):
         self.times[op_id][1] = self.now
@@ -171,36 +258,54 @@ class Simulation:
         if not self.wired[op_id]:
             self.finish(op_id)
         for m in self.wired[op_id]:
-            self.unposted[m] -= 1
-            if self.unposted[m] > 0:
+            self.unpacked[m] -= 1
+            if self.unpacked[m] > 0:
                 continue
-            for end in self.ends[m]:
-                self.begin(end)
-            message = self.plan.messages[m]
-            latency = self.network.latency(self.plan, message["from"], message["to"])
-            if latency > 0:
-                heapq.heappush(self.events, (self.now + latency, "served", m))
+            message, post = self.plan.messages[m], self.post_of(m)
+            self.earliest[m] = self.now + self.network.floor(post)
+            t0 = self.network.t0(self.plan, post, message["from"], message["to"])
+            if t0 > 0:
+                heapq.heappush(self.events, (self.now + t0, "sent", m))
             else:
                 self.serve(m)
 
+    def post_of(self, m):
+        return self.plan.posts[self.plan.ops[self.ends[m][0]]["post"]]
+
     def serve(self, m):
         message = self.plan.messages[m]
-        links = self.network.links(self.plan, message["from"], message["to"])
+        group = self.plan.ops[self.ends[m][0]]["group"]
+        ranks = 2 if group is None else len(self.plan.groups[group])
+        links = self.network.links(self.plan, self.post_of(m), ranks, message["from"], message["to"])
         self.on_links[m] = len(links)
         for name, rate in links.items():
-            link = self.links.setdefault(name, Link(rate))
+            link = self.links.setdefault(name, Link())
             link.advance(self.now)
-            link.left[m] = message["bytes"]
+            link.left[m] = message["bytes"] / rate
         if not links:
+            self.served(m)
+
+    def served(self, m):
+        if self.now < self.earliest[m]:
+            heapq.heappush(self.events, (self.earliest[m], "arrived", m))
+        else:
             self.arrive(m)
 
     def arrive(self, m):
         for op_id in self.ends[m]:
             self.open[op_id] -= 1
-            if self.open[op_id] == 0:
-                if self.plan.ops[op_id]["kind"] in TWO_SIDED_WITH_DATA:
-                    self.occupy(self.plan.ops[op_id]["rank"], -1)
-                self.finish(op_id)
+            if self.open[op_id] > 0:
+                continue
+            unpacking = self.copies(op_id, "to")
+            if unpacking > 0:
+                heapq.heappush(self.events, (self.now + unpacking, "unpacked", op_id))
+            else:
+                self.end(op_id)
+
+    def end(self, op_id):
+        if self.plan.ops[op_id]["kind"] in TWO_SIDED_WITH_DATA:
+            self.occupy(self.plan.ops[op_id]["rank"], -1)
+        self.finish(op_id)
 
     def occupy(self, rank, by):
         slowdown = self.network.slowdown
@@ -222,9 +327,9 @@ class Simulation:
                 self.ready.append(follower)
 
 
-def schedule(plan, durations, network):
+def schedule(plan, durations, network, issue_ns=None):
     """[post, begin, end] of each op, in whole nanoseconds."""
-    return Simulation(plan, durations, network).run()
+    return Simulation(plan, durations, network, issue_ns).run()
 
 
 def makespan(times):

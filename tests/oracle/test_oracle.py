@@ -19,6 +19,8 @@ except ImportError:
 import frozen
 import kinds
 import oracle
+import reasons
+import sums
 
 PROGRAM = str(Path(sys.argv.pop(1)).resolve())
 CONFIG = """
@@ -36,6 +38,7 @@ block = 8
 profile = "cluster.toml"
 ranks = 4
 [run]
+layers = 1
 mode = "{mode}"
 scope = "{scope}"
 dtype = "fp32"
@@ -87,6 +90,7 @@ class Falsified(oracle.Case):
             tokens = {"open-sora-1.2": 32, "wan-mini": 96}.get(preset, 101)
             np.save(folder / "mask.npy", file_mask(steps, tokens))
         self.sections = {"model": {"preset": preset, "heads": 4}, "mask": {**mask, "block": 8},
+                         "cluster": {"profile": "cluster.toml"},
                          "run": {"mask_lag": lag, "scope": scope, "seed": 3}}
 
     def call(self, *arguments):
@@ -185,6 +189,42 @@ def raise_pass(name, at, by=1e-3):
     return change
 
 
+class RingOfThree:
+    """A sum over ranks 0, 1 and 2 of one token each in a ring: the part of rank r starts at r + 1 and ends at r."""
+    def __init__(self):
+        self.sets = [np.array([t]) for t in range(3)] + [np.arange(3)]
+        self.groups = [[0, 1, 2]]
+        part = [[0, 0, t] for t in range(3)]
+        self.values = [self.value(pending=[0], placement=[[[0, 0, 3]]] * 3),
+                       self.value(pending=[0], sources=[0], placement=[[part[r]] for r in range(3)]),
+                       self.value(pending=[0], placement=[[part[(r + 1) % 3]] for r in range(3)]),
+                       self.value(placement=[[part[r]] for r in range(3)])]
+        self.posts = [{"id": 0, "kind": "local", "src": None, "dst": 0, "operands": []},
+                      {"id": 1, "kind": "reduce", "src": 0, "dst": 2, "operands": []},
+                      {"id": 2, "kind": "reduce", "src": 2, "dst": 3, "operands": [1]}]
+        self.messages = []
+        for r in range(3):
+            self.messages += [{"post": 1, "from": f, "to": r, "box": part[(r + 1) % 3]} for f in ((r + 2) % 3, r)]
+            self.messages += [{"post": 2, "from": f, "to": r, "box": part[r]} for f in ((r + 2) % 3, r)]
+
+    @staticmethod
+    def value(placement, pending=(), sources=()):
+        return {"pending": list(pending), "sources": list(sources), "placement": placement}
+
+
+class SumsOverRanks(unittest.TestCase):
+    def test_a_whole_ring_is_right(self):
+        self.assertEqual(sums.wrong(RingOfThree()), [])
+
+    def test_a_missing_and_a_doubled_share_are_found(self):
+        plan = RingOfThree()
+        plan.messages = [m for m in plan.messages if (m["post"], m["from"], m["to"]) != (1, 2, 2)]
+        self.assertTrue(any("has the shares of" in text for text in sums.wrong(plan)))
+        plan = RingOfThree()
+        plan.messages.append(dict(plan.messages[1]))
+        self.assertTrue(any("has the shares of" in text for text in sums.wrong(plan)))
+
+
 class OracleFinds(unittest.TestCase):
     def expect(self, *texts, **changes):
         """Each of the texts is in a problem. Changes that are told apart by it can share a case."""
@@ -228,8 +268,8 @@ class OracleFinds(unittest.TestCase):
             self.expect(f"{name}: ", falsify=("simulated", raise_figure(name, 1)))
         for name in ("makespan_ns", "tiles", "imbalance_ratio", "coupled_imbalance_ratio"):
             self.expect(f"4 passes: {name}: ", mode="simulate", falsify=("passes", raise_figure(name, 1)))
-        self.expect("first slowest_rank", mode="simulate",
-                    falsify=("passes", lambda d: d["strategies"][1]["by_layer"][0].update(slowest_rank=9)))
+        self.expect("passes: slowest_excess", "passes: makespan_ns of passes", "passes: makespan_ns over layers", mode="simulate",
+                    falsify=("passes", lambda d: d["strategies"][1]["by_layer"][0].update(slowest_excess=9, makespan_ns=9)))
         self.expect("shares of time", falsify=("executed", raise_figure("other_ns", 1, 2)))
         self.expect("executed bytes_sent", falsify=("executed", raise_figure("bytes_sent", 1, 0)))
 
@@ -324,6 +364,63 @@ class FrozenTells(unittest.TestCase):
             self.assertIn("5 passed, 1 failed", done.stdout)
             done = subprocess.run([*compare, "--may-differ", "seed,tokens"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0)
+
+
+class FalsifiedReasons(reasons.Case):
+    """A simulated config of which one figure of a strategy is changed, or one event left out."""
+
+    def __init__(self, folder, change=None, lost_event=False):
+        self.program, self.folder, self.problems, self.mode = PROGRAM, folder, [], "simulate"
+        self.change, self.lost_event = change, lost_event
+        (folder / "run.toml").write_text(CONFIG.format(preset="wan-mini", scope="attention", mode="simulate", lag=0,
+                                                       mask='pattern = "window"\ndensity = 0.4', text="shard"), "utf-8")
+        (folder / "cluster.toml").write_text(CLUSTER, "utf-8")
+
+    def call(self, *arguments):
+        document = super().call(*arguments)
+        if self.change and arguments[0] == "run":
+            slower = [s for s in document["strategies"] if s["why_slower"]]
+            self.change(slower[0])
+        return document
+
+    def export(self):
+        super().export()
+        path = self.folder / "run.json"
+        if self.lost_event:
+            document = json.loads(path.read_text("utf-8"))
+            document["traceEvents"].remove(next(e for e in document["traceEvents"] if e["args"].get("op", -1) >= 0))
+            path.write_text(json.dumps(document), "utf-8")
+
+
+def reason_problems(*arguments):
+    with tempfile.TemporaryDirectory() as folder:
+        case = FalsifiedReasons(Path(folder), *arguments)
+        pairs = case.run()
+        return pairs, case.problems
+
+
+class ReasonsAreChecked(unittest.TestCase):
+    def test_what_is_right_passes(self):
+        self.assertEqual(reason_problems(), (3, []))
+
+    def test_each_figure_is_compared(self):
+        def raised(*path):
+            def change(s):
+                for key in path[:-1]:
+                    s = s[key]
+                s[path[-1]] += 1
+            return change
+
+        def another_cause(s):
+            s["why_slower"]["cause"] = "copies" if s["why_slower"]["cause"] != "copies" else "idle"
+
+        for change in (raised("terms_ns", "tiles"), raised("waited_for_ns", 0), raised("attention_launches"),
+                       raised("why_slower", "difference_ns"), raised("why_slower", "terms_ns", "idle"),
+                       raised("why_slower", "cause_ns"), another_cause):
+            self.assertTrue(reason_problems(change)[1])
+
+    def test_a_missing_event_is_found(self):
+        self.assertTrue(reason_problems(None, True)[1])
 
 
 if __name__ == "__main__":

@@ -82,6 +82,17 @@ class Results(unittest.TestCase):
         jsonschema.Draft202012Validator(SCHEMA).validate(result)
         return result
 
+    def test_advice_follows_its_schema(self):
+        schema = json.loads((ROOT / "schemas/advice.schema.json").read_text("utf-8"))
+        for part in (schema["properties"], schema["properties"]["what_if"]["properties"]):
+            self.assertEqual(part["comparison"].pop("$ref"), "result.schema.json")
+        question = ["--model", "wan-mini", "--cluster", "h100x8", "--ranks", "4", "--seeds", "2"]
+        for more in ([], ["--what-if", "link=2"]):
+            advice = json.loads(self.done("advise", *question, *more, "--json").stdout)
+            jsonschema.Draft202012Validator(schema).validate(advice)
+            self.valid(json.dumps(advice["comparison"]))
+            self.assertEqual(advice["what_if"] is None, not more)
+
     def done(self, *arguments, code=0):
         found = spscope(*arguments)
         self.assertEqual(found.returncode, code, found.stderr or found.stdout)

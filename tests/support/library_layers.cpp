@@ -19,7 +19,7 @@ ValueId attention_block(PlanBuilder& b, ValueId x, AttendedAxis axis, const std:
 
 }  // namespace
 
-void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_parallel) {
+void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_parallel, CollectiveAlgorithm algorithm) {
   const std::vector<SetId> tokens = b.sets().even(request.all_inner(), request.ranks);
   const std::vector<SetId> heads = b.sets().even(request.all_heads(), request.ranks);
   const std::vector<SetId> ffn = b.sets().even(request.all_columns(Axis::kFfn), request.ranks);
@@ -29,14 +29,20 @@ void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_paralle
     });
   };
   const auto whole = [&](Axis axis) { return b.place([&](int) { return BoxList{request.whole(axis)}; }); };
-  const auto gather = [&](ValueId x) { return sequence_parallel ? b.reshard(x, whole(Axis::kHidden)) : x; };
+  const std::vector<int>& all = b.everyone().front();
+  const auto gathered = [&](ValueId x, Axis axis) {
+    return b.placement_of(x) == whole(axis) ? x : all_gather(b, x, whole(axis), all, algorithm);
+  };
+  const auto gather = [&](ValueId x) { return sequence_parallel ? gathered(x, Axis::kHidden) : x; };
   // Adds what ranks hold of a sum; one rank holds all of it.
-  const auto add = [&](ValueId x, Axis axis) { return request.ranks == 1 ? x : b.wait(b.reduce(x, cut(axis))); };
+  const auto add = [&](ValueId x, Axis axis) {
+    return request.ranks == 1 ? x : reduce_scatter(b, x, cut(axis), all, algorithm);
+  };
   const auto join = [&](ValueId x) {
     const ValueId sum = add(x, Axis::kHidden);
-    return sequence_parallel ? sum : b.reshard(sum, whole(Axis::kHidden));
+    return sequence_parallel ? sum : gathered(sum, Axis::kHidden);
   };
-  const Total total = [&](ValueId x) { return b.reshard(add(x, Axis::kStat), whole(Axis::kStat)); };
+  const Total total = [&](ValueId x) { return gathered(add(x, Axis::kStat), Axis::kStat); };
 
   ValueId x = b.input(kHiddenState, sequence_parallel ? cut(Axis::kHidden) : whole(Axis::kHidden), Axis::kHidden);
   x = b.local("residual", std::vector{x, join(attention_block(b, gather(x), AttendedAxis::kInner, heads, total))});

@@ -197,7 +197,7 @@ void PlanRun::begin_op(const Op& op) {
   if (kind == PostKind::kBarrier) return;
   for (MessageId id : plan_.messages_of(op)) {
     const Message& m = plan_.messages[at(id)];
-    if (m.src == op.rank) mail_[{op.post, m.src, m.dst}].push_back(carry(m, plan_.post_of(op).src));
+    if (m.src == op.rank) mail_[{op.post, m.src, m.dst}].push_back(carry(m, source_of(plan_, plan_.post_of(op), m)));
   }
 }
 

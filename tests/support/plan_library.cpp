@@ -50,6 +50,7 @@ Request layer_request(const LayerShape& shape, LayerKind kind) {
   request.text = shape.text_layout;
   request.ffn = shape.ffn;
   request.batch = shape.batch;
+  request.ranks_per_node = shape.ranks_per_node;
   if (shape.outer > 1) {
     request.executed_masks[0] =
         std::make_shared<MaskCounter>(request.sets, seeded_mask(shape.heads, starts_of(shape.outer, 0, 2), false, rng));
@@ -126,6 +127,39 @@ PlanFunction strategy_plan(std::string_view name, std::vector<std::pair<std::str
   };
 }
 
+namespace {
+
+std::vector<PlanCase> megatron_cases() {
+  using Kind = LayerKind;
+  using Algorithm = CollectiveAlgorithm;
+  const auto megatron = [](bool sp, Algorithm algorithm = Algorithm::kFlat) {
+    return [=](PlanBuilder& b, const Request& r) { plan_megatron(b, r, sp, algorithm); };
+  };
+  return {
+      {"megatron_tp", Kind::kMegatronLayer, {.ranks = 3, .ffn = 11}, megatron(false)},
+      {"megatron_sp", Kind::kMegatronLayer, {.ranks = 4, .ffn = 11, .batch = 2}, megatron(true)},
+      {"megatron_more_ranks_than_heads", Kind::kMegatronLayer, {.ranks = 7, .ffn = 11}, megatron(false)},
+      {"megatron_sp_more_ranks_than_heads", Kind::kMegatronLayer, {.ranks = 6, .ffn = 11}, megatron(true)},
+      {"megatron_tp_in_a_ring", Kind::kMegatronLayer, {.ranks = 5, .ffn = 11}, megatron(false, Algorithm::kRing)},
+      {"megatron_sp_in_a_ring", Kind::kMegatronLayer, {.ranks = 2, .ffn = 11}, megatron(true, Algorithm::kRing)},
+      {"megatron_sp_hierarchical",
+       Kind::kMegatronLayer,
+       {.ranks = 6, .ffn = 11, .batch = 2, .ranks_per_node = 3},
+       megatron(true, Algorithm::kHierarchical)},
+      {"megatron_tp_hierarchical",
+       Kind::kMegatronLayer,
+       {.ranks = 6, .ffn = 11, .dtype = Dtype::kFp32, .ranks_per_node = 2},
+       megatron(false, Algorithm::kHierarchical)},
+      {"megatron_uneven_nodes",
+       Kind::kMegatronLayer,
+       {.ranks = 5, .ffn = 11, .ranks_per_node = 3},
+       megatron(true, Algorithm::kHierarchical)},
+      {"megatron_one_rank", Kind::kMegatronLayer, {.ranks = 1, .ffn = 11}, megatron(true)},
+  };
+}
+
+}  // namespace
+
 const std::vector<PlanCase>& plan_cases() {
   using Kind = LayerKind;
   const auto usp = [](std::int64_t ulysses, std::int64_t ring, const char* ranks = "contiguous",
@@ -140,10 +174,9 @@ const std::vector<PlanCase>& plan_cases() {
     return [=](PlanBuilder& b, const Request& r) { plan_balanced_usp(b, r, ulysses, queries_only); };
   };
   const auto dsv = [](int u) { return [=](PlanBuilder& b, const Request& r) { plan_dsv(b, r, u); }; };
-  const auto megatron = [](bool sp) { return [=](PlanBuilder& b, const Request& r) { plan_megatron(b, r, sp); }; };
   const auto double_ring = [](int n) { return [=](PlanBuilder& b, const Request& r) { plan_double_ring(b, r, n); }; };
   const LayerShape text{.ranks = 4, .text = 5, .text_layout = TextLayout::kReplicate};
-  static const std::vector<PlanCase> cases = {
+  static const std::vector<PlanCase> others = {
       {"single", Kind::kAttention, {.ranks = 3}, strategy_plan("single")},
       {"ulysses_3", Kind::kAttention, {.ranks = 3}, strategy_plan("ulysses")},
       {"ulysses_4", Kind::kAttention, {.ranks = 4, .batch = 2}, strategy_plan("ulysses")},
@@ -181,10 +214,6 @@ const std::vector<PlanCase>& plan_cases() {
       {"ulysses_2d", Kind::kAttention, {.ranks = 3, .outer = 7, .inner = 19, .block = 4}, strategy_plan("ulysses")},
       {"ring_2d", Kind::kAttention, {.ranks = 3, .outer = 7, .inner = 19, .block = 4}, strategy_plan("ring")},
       {"dsp", Kind::kSpatialTemporal, {.ranks = 3, .outer = 7, .inner = 19, .block = 4, .batch = 2}, plan_dsp},
-      {"megatron_tp", Kind::kMegatronLayer, {.ranks = 3, .ffn = 11}, megatron(false)},
-      {"megatron_sp", Kind::kMegatronLayer, {.ranks = 4, .ffn = 11, .batch = 2}, megatron(true)},
-      {"megatron_more_ranks_than_heads", Kind::kMegatronLayer, {.ranks = 7, .ffn = 11}, megatron(false)},
-      {"megatron_sp_more_ranks_than_heads", Kind::kMegatronLayer, {.ranks = 6, .ffn = 11}, megatron(true)},
       {"cross_attention", Kind::kCrossAttention, {.ranks = 3, .batch = 2}, plan_cross_attention},
       {"cross_attention_by_heads", Kind::kCrossAttention, {.ranks = 3, .batch = 2}, plan_cross_attention_by_heads},
       {"double_block_ulysses", Kind::kDoubleBlock, {.ranks = 3, .text = 5, .batch = 2}, plan_double_block_ulysses},
@@ -197,8 +226,12 @@ const std::vector<PlanCase>& plan_cases() {
        Kind::kDoubleBlock,
        {.ranks = 4, .text = 5, .text_layout = TextLayout::kReplicate},
        plan_double_block_text_replicated},
-      {"megatron_one_rank", Kind::kMegatronLayer, {.ranks = 1, .ffn = 11}, megatron(true)},
   };
+  static const std::vector<PlanCase> cases = [] {
+    std::vector<PlanCase> all = others;
+    std::ranges::move(megatron_cases(), std::back_inserter(all));
+    return all;
+  }();
   return cases;
 }
 

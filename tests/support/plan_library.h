@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/plan/plan_builder.h"
+#include "backend/strategies/collectives.h"
 #include "backend/strategies/sharding.h"
 #include "tests/support/dense_layer.h"
 
@@ -22,6 +23,7 @@ struct LayerShape {
   int batch = 1;
   Dtype dtype = Dtype::kBf16;
   TextLayout text_layout = TextLayout::kShard;
+  int ranks_per_node = 0;  // 0: all on one node
 };
 
 // Masks (density about 0.35, uneven over heads, one row of head 0 empty, text fully active), kernels and outputs.
@@ -69,7 +71,8 @@ void plan_torus(PlanBuilder& b, const Request& request, const TorusShape& shape)
 
 // -- whole layers (library_layers.cpp)
 // Sharded weights; the state between blocks is cut over tokens (sequence_parallel) or replicated.
-void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_parallel);
+void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_parallel,
+                   CollectiveAlgorithm algorithm = CollectiveAlgorithm::kFlat);
 // The hidden state switches between cuts along frames and along positions.
 void plan_dsp(PlanBuilder& b, const Request& request);
 

@@ -456,6 +456,8 @@ const std::vector<PlanCase>& mutation_cases() {
        [](PlanBuilder& b, const Request& r) { plan_megatron(b, r, true); }},
       {"megatron_more_ranks", Kind::kMegatronLayer, shape(4, {.ffn = 5}),
        [](PlanBuilder& b, const Request& r) { plan_megatron(b, r, false); }},
+      {"megatron_ring", Kind::kMegatronLayer, shape(3, {.ffn = 5}),
+       [](PlanBuilder& b, const Request& r) { plan_megatron(b, r, true, CollectiveAlgorithm::kRing); }},
       {"cross_attention", Kind::kCrossAttention, shape(3, {.batch = 2}), plan_cross_attention},
       {"double_block_ring", Kind::kDoubleBlock, shape(3, {.text = 3}), plan_double_block_ring},
   };

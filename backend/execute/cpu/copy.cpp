@@ -45,7 +45,10 @@ struct Source {
 };
 
 Source source_of(Tensor tensor, const Activations& activations, int layer) {
-  if (tensor == Tensor::kX && !activations.x.empty()) return {activations.x.data(), activations.hidden, 1};
+  if (tensor == Tensor::kX && !activations.x.empty()) {
+    const std::int64_t pass = layer / activations.attentions_of_pass;
+    return {activations.x.data() + pass * activations.num_channels(), activations.hidden, 1};
+  }
   if (static_cast<std::size_t>(layer) >= activations.attentions.size()) return {};
   const AttentionInput& input = activations.attentions[static_cast<std::size_t>(layer)];
   const std::int64_t heads = activations.heads, dim = activations.head_dim;

@@ -67,6 +67,10 @@ void run_sum_of_squares(const LocalCall& call) {
   std::transform(sums, sums + call.tokens, call.out, [](double sum) { return static_cast<float>(sum); });
 }
 
+void run_guide(const LocalCall& call) {
+  kernels::guide(channel_shape(call), call.predictions, call.operands.front(), call.out);
+}
+
 }  // namespace
 
 std::span<const LocalKernel> local_kernels() {
@@ -99,6 +103,7 @@ std::span<const LocalKernel> local_kernels() {
        .turns = true,
        .of_queries_or_keys = true},
       {.op = "cross_attention", .run = attend_to_text, .further = kNone, .reads_text = true},
+      {.op = "guide", .run = run_guide, .further = kNone},
       {.op = "sumsq", .run = run_sum_of_squares, .further = kNone, .contracts = true},
       {.op = "sumsq_k", .run = run_sum_of_squares, .further = kNone, .contracts = true},
   };

@@ -25,6 +25,7 @@ struct LocalCall {
   const float *cosine = nullptr, *sine = nullptr;  // [tokens][width / 2], where the kernel turns
   const float* text = nullptr;                     // [text_tokens][columns][k, v][width], where it reads text
   std::int64_t text_tokens = 0;
+  std::int64_t predictions = 1;  // of passes of guidance beside each other, which `guide.P` has in its name
   ComputeScratch* scratch = nullptr;
 };
 

@@ -1,10 +1,12 @@
 #include "backend/execute/cpu/local_work.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "backend/base/check.h"
 #include "backend/execute/cpu/copy.h"
 #include "backend/execute/cpu/token_chunks.h"
+#include "backend/plan/layer_kernels.h"
 
 namespace spscope {
 namespace {
@@ -27,6 +29,14 @@ std::vector<float> held(const std::vector<float>& all, const std::vector<std::in
   return out;
 }
 
+// P of a kernel `guide.P`; 1 of any other.
+std::int64_t num_predictions(const Kernel& kernel) {
+  const KernelName name = split_kernel_name(kernel.name);
+  std::int64_t predictions = 1;
+  if (name.op == "guide") std::from_chars(name.part.data(), name.part.data() + name.part.size(), predictions);
+  return std::max<std::int64_t>(1, predictions);
+}
+
 const Value& value_of(const Plan& plan, ValueId id) { return plan.values[static_cast<std::size_t>(id)]; }
 
 }  // namespace
@@ -38,6 +48,7 @@ LocalWork::LocalWork(const Plan& plan, const Request& request, CellFinder& finde
   const Kernel& kernel = plan.kernels[static_cast<std::size_t>(post.kernel)];
   SetTable& sets = *plan.sets;
   kernel_ = find_local_kernel(kernel.name);
+  predictions_ = num_predictions(kernel);
   SPSCOPE_CHECK(kernel_ != nullptr);
   SPSCOPE_CHECK(parameters != nullptr || (!kernel_->first_parameter && !kernel_->reads_text));
   if (kernel_->turns) rotary_.emplace(request, rotary_form(request, kernel.name));
@@ -82,6 +93,7 @@ void LocalWork::run(const HostMemory& memory, ComputeScratch& scratch) const {
       call.first_parameter = box.first_parameter.data();
       call.second_parameter = box.second_parameter.data();
       call.norm_channels = norm_channels_;
+      call.predictions = predictions_;
       call.scratch = &scratch;
       if (box.text) {
         float* text = room(scratch, kText, box.text->num_elements());

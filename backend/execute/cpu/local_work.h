@@ -37,7 +37,7 @@ class LocalWork {
   void run_plane(const HostMemory& memory, const Chunk& chunk, std::size_t plane, int entry, LocalCall call) const;
 
   const LocalKernel* kernel_;
-  std::int64_t norm_channels_;
+  std::int64_t norm_channels_, predictions_;
   int batch_;
   std::optional<RotaryTable> rotary_;
   std::vector<BoxWork> boxes_;

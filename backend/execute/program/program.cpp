@@ -139,7 +139,8 @@ TransferPart Program::make_part(const Post& post, MessageId id, int rank, CellFi
   };
   const bool finds_source = !view_.has(m.src) && view_.reaches(m.src) && m.dst == rank;
   TransferPart part{id, m.src, m.dst, {}, {}};
-  if (sees(m.src) || finds_source) part.from = cells_.emplace_back(finder.value_cells(post.src, m.src, m.box));
+  if (sees(m.src) || finds_source)
+    part.from = cells_.emplace_back(finder.value_cells(source_of(plan_, post, m), m.src, m.box));
   if (sees(m.dst)) part.to = cells_.emplace_back(finder.value_cells(post.dst, m.dst, m.box));
   return part;
 }

@@ -56,7 +56,9 @@ struct Verification {
   double nmse = 0;           // of all compared rows together
   double max_abs_error = 0;  // of any element
   std::int64_t num_rows = 0;
-  std::int64_t num_unjudged = 0;  // of these rows, without a tolerance: when nothing failed the verdict is kSkipped
+  // Of these rows, without a tolerance: when nothing failed the verdict is kSkipped. Replicas that differ by any finite
+  // error do not fail then, since the row may be one of these.
+  std::int64_t num_unjudged = 0;
   // The row whose error is the largest share of its tolerance; the head of a whole layer's row is 0.
   int worst_layer = 0, worst_head = 0;
   std::int32_t worst_outer = 0, worst_inner = 0;
@@ -77,6 +79,8 @@ class Reference {
   // one with it, all rows of the output, by the same metric and the largest tolerance of any row that has one.
   Verification check(std::span<const OutputTensor> outputs) const;
   std::int64_t num_rows() const { return static_cast<std::int64_t>(rows_.size()); }
+  // Memory of the expected outputs.
+  std::int64_t num_bytes() const { return static_cast<std::int64_t>(expected_.size() * sizeof(double)); }
 
  private:
   // Elements of a row.

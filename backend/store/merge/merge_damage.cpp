@@ -54,6 +54,7 @@ DELETE FROM strategy WHERE workload_id NOT IN (SELECT workload_id FROM workload)
 DELETE FROM strategy_parameter WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
 DELETE FROM strategy_node WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
 DELETE FROM strategy_mesh WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
+DELETE FROM strategy_pick WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
 DELETE FROM strategy_group WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
 DELETE FROM problem WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
 DELETE FROM plan_op WHERE plan_id NOT IN (SELECT plan_id FROM plan);

@@ -16,22 +16,17 @@ namespace spscope {
 namespace {
 
 constexpr MergedTable kTables[] = {
-    {"meta", MergeRule::kMade},           {"enum_name", MergeRule::kMade},
-    {"machine_fact", MergeRule::kHead},   {"workload", MergeRule::kHead},
-    {"strategy", MergeRule::kHead},       {"strategy_parameter", MergeRule::kHead},
-    {"strategy_node", MergeRule::kHead},  {"strategy_mesh", MergeRule::kHead},
-    {"strategy_group", MergeRule::kHead}, {"problem", MergeRule::kHead},
-    {"plan", MergeRule::kHead},           {"plan_op", MergeRule::kHead},
-    {"plan_part", MergeRule::kHead},      {"run", MergeRule::kHead},
-    {"rank_usage", MergeRule::kHead},     {"traffic", MergeRule::kHead},
-    {"repeat", MergeRule::kHead},         {"mask", MergeRule::kHead},
-    {"mask_thumbnail", MergeRule::kHead}, {"mask_place", MergeRule::kHead},
-    {"rank_process", MergeRule::kAll},    {"clock_fit", MergeRule::kMade},
-    {"clock_exchange", MergeRule::kMade}, {"rank_repeat", MergeRule::kMade},
-    {"incident", MergeRule::kMade},       {"string", MergeRule::kMade},
-    {"track", MergeRule::kMade},          {"communicator", MergeRule::kMade},
-    {"chunk", MergeRule::kMade},          {"ledger", MergeRule::kMade},
-    {"pyramid", MergeRule::kMade},        {"lod_level", MergeRule::kMade},
+    {"meta", MergeRule::kMade},          {"enum_name", MergeRule::kMade},      {"machine_fact", MergeRule::kHead},
+    {"workload", MergeRule::kHead},      {"strategy", MergeRule::kHead},       {"strategy_parameter", MergeRule::kHead},
+    {"strategy_node", MergeRule::kHead}, {"strategy_mesh", MergeRule::kHead},  {"strategy_group", MergeRule::kHead},
+    {"strategy_pick", MergeRule::kHead}, {"problem", MergeRule::kHead},        {"plan", MergeRule::kHead},
+    {"plan_op", MergeRule::kHead},       {"plan_part", MergeRule::kHead},      {"run", MergeRule::kHead},
+    {"rank_usage", MergeRule::kHead},    {"traffic", MergeRule::kHead},        {"repeat", MergeRule::kHead},
+    {"mask", MergeRule::kHead},          {"mask_thumbnail", MergeRule::kHead}, {"mask_place", MergeRule::kHead},
+    {"rank_process", MergeRule::kAll},   {"clock_fit", MergeRule::kMade},      {"clock_exchange", MergeRule::kMade},
+    {"rank_repeat", MergeRule::kMade},   {"incident", MergeRule::kMade},       {"string", MergeRule::kMade},
+    {"track", MergeRule::kMade},         {"communicator", MergeRule::kMade},   {"chunk", MergeRule::kMade},
+    {"ledger", MergeRule::kMade},        {"pyramid", MergeRule::kMade},        {"lod_level", MergeRule::kMade},
     {"lod_strip", MergeRule::kMade},
 };
 

@@ -58,9 +58,12 @@ int read_checked(sqlite3_file* file, std::uint8_t* out, int amount, sqlite3_int6
     return methods(file).xRead(inner(file), out, amount, offset);
   const auto page_bytes = std::int64_t{check->checksums.page_bytes};
   const std::int64_t page = offset / page_bytes, begin = offset % page_bytes;
-  if (page >= std::ssize(check->checksums.crc32c) || begin + amount > page_bytes)
-    return methods(file).xRead(inner(file), out, amount, offset);
+  if (page >= std::ssize(check->checksums.crc32c)) return methods(file).xRead(inner(file), out, amount, offset);
   const auto number = static_cast<std::uint32_t>(page + 1);
+  if (begin + amount > page_bytes) {  // by a header with another size of pages: these bytes have no checksum
+    check->refused = number;
+    return SQLITE_CORRUPT;
+  }
   if (amount == page_bytes) {
     const int code = methods(file).xRead(inner(file), out, amount, offset);
     if (code != SQLITE_OK) return code;

@@ -32,12 +32,13 @@ TEST(Regression, SlowerThanTheLimitAndTheSpreadCounts) {
   EXPECT_DOUBLE_EQ(*change.slower_by, 0.06);
 }
 
-// The name is that of the file which the change leads to.
-TEST(Regression, NamesTheStrategyAsItIsNow) {
+TEST(Regression, NamesTheStrategyAsItIsNowAndAsItWas) {
   Comparison now = before();
-  EXPECT_EQ(changes(before(), now, 0.05).at(0).label, "ring r2");
   now.strategies[0].label = "ring r4";
-  EXPECT_EQ(changes(before(), now, 0.05).at(0).label, "ring r4 (was ring r2)");
+  const Change change = changes(before(), now, 0.05).at(0);
+  EXPECT_EQ(change.label, "ring r4");
+  EXPECT_EQ(change.label_before, "ring r2");
+  EXPECT_EQ(change.label_after, "ring r4");
 }
 
 TEST(Regression, ExactlyTheLimitDoesNotCount) { EXPECT_FALSE(after(105, 3, 0.05).regression); }
@@ -80,7 +81,68 @@ TEST(Regression, StrategiesMatchByNameParametersAndModeNotById) {
   now.strategies[0].id = "ring-2";
   EXPECT_EQ(changes(before(), now, 0.05).size(), 1u);
   now.strategies[0].parameters.set("stripes", std::int64_t{4});
-  EXPECT_TRUE(changes(before(), now, 0.05).empty());
+  EXPECT_EQ(changes(before(), now, 0.05).size(), 2u) << "one has vanished, another one is new";
+}
+
+TEST(Regression, AVanishedStrategyIsNamedAndFails) {
+  Comparison both = before();
+  both.strategies.push_back(both.strategies[0]);
+  both.strategies[1].name = "usp", both.strategies[1].label = "usp u2 r1";
+  const std::vector<Change> list = changes(both, before(), 0.05);
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_FALSE(list[0].regression);
+  EXPECT_TRUE(list[1].regression && list[1].certain);
+  EXPECT_EQ(list[1].label, "usp u2 r1");
+  EXPECT_EQ(list[1].label_after, "");
+  EXPECT_EQ(why_not_judged({&both, 1}, {&both, 1}, list), "");
+  // One that could not run before is not missed; one that is new is no regression.
+  both.strategies[1].problems = {{ErrorCode::kStrategyIllegal, "", "too few tokens", "", {}}};
+  EXPECT_EQ(changes(both, before(), 0.05).size(), 1u);
+  both.strategies[1].problems.clear();
+  const Change added = changes(before(), both, 0.05).at(1);
+  EXPECT_FALSE(added.regression);
+  EXPECT_EQ(added.label_before, "");
+  EXPECT_EQ(vanished(both).size(), 2u);
+}
+
+TEST(Regression, TheChangeIsSplitIntoItsParts) {
+  Comparison was = before(), now = before();
+  now.strategies[0].makespan_ns = 137;
+  was.strategies[0].terms.emplace(), now.strategies[0].terms.emplace();
+  (*was.strategies[0].terms)[TimeTerm::kTiles] = 70, (*was.strategies[0].terms)[TimeTerm::kIdle] = 30;
+  (*now.strategies[0].terms)[TimeTerm::kTiles] = 72, (*now.strategies[0].terms)[TimeTerm::kSlowdown] = 5;
+  (*now.strategies[0].terms)[TimeTerm::kLatePeer] = 40, (*now.strategies[0].terms)[TimeTerm::kEndWait] = 20;
+  const Change change = changes(was, now, 0.05).at(0);
+  ASSERT_TRUE(change.parts_ns.has_value());
+  EXPECT_EQ(*change.parts_ns, (std::array<std::int64_t, 4>{7, 40, 0, -10}));
+  EXPECT_EQ(change.why, "ring r2 takes 37 ns longer: 60 ns more waiting for late ranks");
+}
+
+// Neither passes nor fails: not by a longer time, and not by an equal one.
+TEST(Regression, DisturbedTimesAreNotJudged) {
+  for (const std::int64_t ns : {100, 300}) {
+    for (const bool disturb_first : {true, false}) {
+      Comparison was = before(), now = before();
+      now.strategies[0].makespan_ns = ns;
+      (disturb_first ? was : now).strategies[0].compute_deviation = 1.8;
+      const std::vector<Change> list = changes(was, now, 0.05);
+      EXPECT_FALSE(list[0].regression);
+      EXPECT_NE(why_not_judged({&was, 1}, {&now, 1}, list)
+                    .find(disturb_first ? "other programs disturbed the earlier run: a rank of ring r2"
+                                        : "other programs disturbed the later run: a rank of ring r2"),
+                std::string::npos);
+    }
+  }
+}
+
+TEST(Regression, MeasuredTimesOfDifferentMachinesAreNotJudged) {
+  Comparison was = before(), now = before();
+  was.machine = {{"cpu", "A"}, {"cores", "8"}};
+  now.machine = {{"cpu", "A"}, {"cores", "4"}};
+  const auto why = [&] { return why_not_judged({&was, 1}, {&now, 1}, changes(was, now, 0.05)); };
+  EXPECT_EQ(why(), "compute was measured on different machines: cores \"8\" and \"4\"");
+  was.strategies[0].provenance->compute = now.strategies[0].provenance->compute = Source::kModelled;
+  EXPECT_EQ(why(), "") << "modelled times are the same everywhere";
 }
 
 TEST(Regression, WorkloadsDifferByWhatChangesTheWork) {
@@ -95,7 +157,7 @@ TEST(Regression, WorkloadsDifferByWhatChangesTheWork) {
 // What was compared when `after` is the second file.
 std::string why_nothing(const Comparison& after) {
   const Comparison first = before();
-  return why_nothing_compared({&first, 1}, {&after, 1}, changes(first, after, 0.05));
+  return why_not_judged({&first, 1}, {&after, 1}, changes(first, after, 0.05));
 }
 
 TEST(Regression, AComparisonOfNothingSaysWhy) {

@@ -36,6 +36,13 @@ TEST(NearestName, FindsATypoAndRejectsAStranger) {
   const std::string_view names[] = {"ulysses", "ring", "usp"};
   EXPECT_EQ(nearest_name("ulyses", names), "ulysses");
   EXPECT_EQ(nearest_name("tensor-parallel", names), "");
+  const std::string_view clusters[] = {"a100x8", "a800x8", "h100x8"};
+  EXPECT_EQ(nearest_name("H100x8", clusters), "h100x8");
+  const std::string_view flags[] = {"--set", "--output", "--force"};
+  EXPECT_EQ(nearest_name("--out", flags), "--output");
+  const std::string_view models[] = {"wan2.1-t2v-1.3b", "wan2.1-t2v-14b", "wan-mini"};
+  EXPECT_EQ(nearest_name("wan2.1-14b", models), "wan2.1-t2v-14b");
+  EXPECT_EQ(nearest_name("Wan2.1-T2V-1.3B", models), "wan2.1-t2v-1.3b");
 }
 
 TEST(Bf16, RoundsToNearestEven) {

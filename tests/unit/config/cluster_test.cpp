@@ -35,7 +35,8 @@ std::vector<Problem> problems_of(const ClusterConfig& cluster) {
 TEST(ClusterPresets, AreTheNamedOnesAndStateASourceForEveryNumber) {
   const std::vector<std::string_view> names = cluster_preset_names();
   for (const std::string_view name :
-       {"a800x8", "a100x8", "h100x8", "h200x8", "h20x8", "l40sx8", "p4de-xN", "ndr-h100-xN", "local"})
+       {"a800x8", "a100x8", "h100x8", "h200x8", "h20x8", "h800x8", "b200x8", "l40sx8", "l20x8", "4090x8", "p4de-xN",
+        "hdr-a100-xN", "ndr-h100-xN", "ndr-h800-xN", "ndr-b200-xN", "local"})
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   for (const std::string_view name : names) {
     SCOPED_TRACE(name);
@@ -57,23 +58,27 @@ TEST(ClusterPresets, NumbersEqualTheirDerivation) {
   EXPECT_DOUBLE_EQ(find_cluster_preset("a800x8")->network.link_gbps, 8 * 20.0);
   EXPECT_DOUBLE_EQ(find_cluster_preset("a100x8")->network.link_gbps, 12 * 20.0);
   EXPECT_DOUBLE_EQ(find_cluster_preset("h100x8")->network.link_gbps, 18 * 20.6);
-  EXPECT_DOUBLE_EQ(find_cluster_preset("ndr-h100-x4")->network.nic_gbps, 8 * 48.5);
+  EXPECT_DOUBLE_EQ(find_cluster_preset("h800x8")->network.link_gbps, 8 * 20.6);
+  EXPECT_DOUBLE_EQ(find_cluster_preset("b200x8")->network.link_gbps, 18 * 40.1);
+  EXPECT_DOUBLE_EQ(find_cluster_preset("ndr-h100-x4")->network.nic_gbps, 8 * 48.0);
+  EXPECT_DOUBLE_EQ(find_cluster_preset("ndr-h100-x4")->network.rank_nic_gbps, 48.5);
   for (const std::string_view name : cluster_preset_names()) {
     const ClusterPreset& preset = *find_cluster_preset(name);
     if (preset.device.dense_bf16_tflops == 0) continue;
     const double flop_per_ns = 4.0 / preset.cost.attend_ns_per_pair_channel;
     const double efficiency = flop_per_ns / (preset.device.dense_bf16_tflops * 1e3);
     EXPECT_GT(efficiency, 0.49) << name;
-    EXPECT_LT(efficiency, 0.71) << name;
+    EXPECT_LT(efficiency, 1.01) << name;
     EXPECT_NEAR(preset.cost.move_ns_per_byte * preset.device.memory_gbps, 1.0, 1e-3) << name;
   }
 }
 
-// One layer of Wan2.1-14B at 720p on 8 A800 at half of peak: 18.8 ms of attention at density 0.2 (5 heads a rank).
+// One layer of Wan2.1-14B at 720p on 8 A800 at half of peak: 18.8 ms of attention at density 0.2 (5 heads a rank),
+// which is 18.7 ms of pairs and 0.1 ms of one extra tile of 64 keys a row.
 TEST(KernelCost, ReproducesTheWorkedLayer) {
-  const KernelCostProfile& cost = find_cluster_preset("a800x8")->cost;
+  const KernelCostProfile cost{.attend_ns_per_pair_channel = 4 / 156e3, .attend_ramp_keys = 64};
   const double rows = 5 * 75600.0;
-  EXPECT_NEAR(1e-6 * cost.attend_ns(rows, 0.2 * rows * 75600.0, 128), 18.8, 0.3);
+  EXPECT_NEAR(1e-6 * cost.attend_ns(rows, 0.2 * rows * 75600.0, 128), 18.8, 0.05);
 }
 
 TEST(ClusterPresets, ScalableOnesTakeTheirNodesFromTheName) {
@@ -118,12 +123,15 @@ TEST(ResolveCluster, NodesOfAOneNodeClusterGetOnesThatHaveAsMany) {
   ASSERT_EQ(nodes.size(), 1u);
   EXPECT_EQ(nodes[0].field, "cluster.nodes");
   EXPECT_EQ(nodes[0].message, "64 nodes, but local is one node");
-  EXPECT_EQ(nodes[0].hint, "use cluster.preset = ndr-h100-x64 or p4de-x64, or " + own);
+  EXPECT_EQ(nodes[0].hint,
+            "use cluster.preset = hdr-a100-x64 or ndr-b200-x64 or ndr-h100-x64 or ndr-h800-x64 or p4de-x64, or " + own);
   EXPECT_EQ(resolved({.preset = "ndr-h100-x64", .nodes = 64}).ranks, 512);
   const auto ranks = problems_of({.preset = "a800x8", .ranks = 16});
   ASSERT_EQ(ranks.size(), 1u);
   EXPECT_EQ(ranks[0].field, "cluster.ranks");
-  EXPECT_EQ(ranks[0].hint, "use cluster.preset = ndr-h100-x2 or p4de-x2, or " + own);
+  EXPECT_EQ(ranks[0].hint,
+            "use cluster.preset = hdr-a100-x2 or ndr-b200-x2 or ndr-h100-x2 or ndr-h800-x2 or p4de-x2, or " + own);
+  EXPECT_EQ(problems_of({.preset = "h100x8", .ranks = 16})[0].hint, "use cluster.preset = ndr-h100-x2, or " + own);
   EXPECT_EQ(resolved({.preset = "p4de-x2", .ranks = 16}).nodes, 2);
   const auto wide = problems_of({.nodes = 2, .gpus_per_node = 16});  // more GPUs a node than these have
   ASSERT_EQ(wide.size(), 1u);
@@ -156,7 +164,10 @@ TEST(ClusterFile, RoundTripsThroughAFile) {
 
 // A section of which nothing is given may be left out, and may be empty.
 TEST(ClusterFile, NeedsNothingOfTheDevice) {
-  std::string text = cluster_toml(*find_cluster_preset("a800x8"));
+  std::vector<Problem> none;
+  RunConfig config;
+  config.cluster.preset = "a800x8";
+  std::string text = cluster_toml(resolve_cluster(config, none).preset);
   const std::size_t device = text.find("[device]"), end = text.find("[cost]");
   ASSERT_LT(device, end);
   for (const char* section : {"", "[device]\n"}) {
@@ -167,6 +178,69 @@ TEST(ClusterFile, NeedsNothingOfTheDevice) {
     auto again = parse_cluster(cluster_toml(*preset), "again");
     ASSERT_TRUE(again.has_value()) << render(again.error());
     EXPECT_EQ(*again, *preset);
+  }
+}
+
+// h100x8 with one line of its all-to-all replaced by another.
+std::string with_line(std::string_view key, std::string_view line) {
+  std::string text = cluster_toml(*find_cluster_preset("h100x8"));
+  const std::size_t section = text.find("[network.all_to_all]"), begin = text.find(std::string(key) + " = ", section);
+  return text.replace(begin, text.find('\n', begin) + 1 - begin, line);
+}
+
+TEST(ClusterFile, KeepsOriginsAndRanges) {
+  const std::string text =
+      with_line("gbps", "gbps = { value = 300, low = 250.5, high = 340, source = \"here\", from = \"measured\" }\n");
+  const auto preset = parse_cluster(text, "mine.toml");
+  ASSERT_TRUE(preset.has_value()) << render(preset.error());
+  EXPECT_EQ(preset->origins.at("network.all_to_all.gbps"), NumberOrigin::kMeasured);
+  EXPECT_EQ(preset->ranges.at("network.all_to_all.gbps"), (NumberRange{250.5, 340}));
+  EXPECT_EQ(*parse_cluster(cluster_toml(*preset), "again"), *preset);
+}
+
+// Rates are fast when high, times when low.
+TEST(ClusterFile, RangesHaveAFastAndASlowEnd) {
+  ClusterPreset preset = *find_cluster_preset("h100x8");
+  preset.ranges["network.all_to_all.gbps"] = {250, 340};
+  preset.ranges["network.all_to_all.floor_ns"] = {11000, 76500};
+  const ClusterPreset fast = at_range_end(preset, RangeEnd::kFast), slow = at_range_end(preset, RangeEnd::kSlow);
+  EXPECT_EQ(fast.network.all_to_all.gbps, 340);
+  EXPECT_EQ(slow.network.all_to_all.gbps, 250);
+  EXPECT_EQ(fast.network.all_to_all.floor_ns, 11000);
+  EXPECT_EQ(slow.network.all_to_all.floor_ns, 76500);
+  EXPECT_EQ(fast.network.all_gather, preset.network.all_gather);
+}
+
+TEST(ClusterFile, RefusesHalfACurveAndARangeWithoutItsValue) {
+  const auto refusal = [](const std::string& text) {
+    const auto read = parse_cluster(text, "mine.toml");
+    return read.has_value() ? std::string() : render(read.error());
+  };
+  EXPECT_NE(refusal(with_line("t0_ns", "")).find("a curve needs floor_ns, t0_ns, gbps: write t0_ns = "),
+            std::string::npos);
+  EXPECT_NE(refusal(with_line("gbps", "gbps = { value = 300, low = 301, high = 340, source = \"s\" }\n"))
+                .find("300 is outside its own range of 301 to 340"),
+            std::string::npos);
+  EXPECT_NE(refusal(with_line("gbps", "gbps = { value = 300, low = 30, source = \"s\" }\n"))
+                .find("network.all_to_all.gbps.high: this key is missing"),
+            std::string::npos);
+  EXPECT_NE(refusal(with_line("gbps", "gbps = { value = 300, source = \"s\", from = \"guessed\" }\n"))
+                .find("use one of assumed, fitted, measured"),
+            std::string::npos);
+}
+
+// Numbers of a network say how they were found, and none of a preset is more than that.
+TEST(ClusterPresets, SayOfEveryNumberOfTheirNetworkHowItWasFound) {
+  for (const std::string_view name : cluster_preset_names()) {
+    if (name == "local") continue;
+    SCOPED_TRACE(name);
+    const ClusterPreset& preset = *find_cluster_preset(name);
+    EXPECT_EQ(preset.network.provenance, Provenance::kModelled);
+    for (const auto& [number, source] : preset.sources) {
+      if (number.starts_with("network.")) {
+        EXPECT_TRUE(preset.origins.contains(number)) << number;
+      }
+    }
   }
 }
 

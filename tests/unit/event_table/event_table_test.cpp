@@ -45,7 +45,7 @@ class EventTable : public ::testing::Test {
               "finished) "
               "VALUES (?1, 1, ?1, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', 1)")
         .run(run_id);
-    if (end_ns >= 0) Statement(db_, "INSERT INTO repeat VALUES (?, 0, 0, ?, ?, 1)").run(run_id, end_ns, end_ns);
+    if (end_ns >= 0) Statement(db_, "INSERT INTO repeat VALUES (?, 0, 0, ?, ?, 0, 1)").run(run_id, end_ns, end_ns);
   }
   void add_track(std::int64_t id, int rank, int lane) {
     Statement(db_, "INSERT INTO track VALUES (?, 0, '', NULL, NULL, ?, ?, 0, 0)").run(id, rank, lane);

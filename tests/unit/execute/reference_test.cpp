@@ -143,6 +143,13 @@ TEST(Reference, ToleranceFollowsTheProductsOfScores) {
   const Verification v = reference.check(outputs);
   EXPECT_EQ(v.verdict, Verdict::kSkipped);
   EXPECT_GT(v.num_unjudged, 0);
+  outputs.front().max_replica_error = 0.1;  // of a row that is not judged, for all that is known
+  EXPECT_EQ(reference.check(outputs).verdict, Verdict::kSkipped);
+  for (const double apart : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    outputs.front().max_replica_error = apart;
+    EXPECT_EQ(reference.check(outputs).verdict, Verdict::kFailed);
+  }
+  outputs.front().max_replica_error = 0;
   outputs.front().values[7] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(reference.check(outputs).verdict, Verdict::kFailed);
 }

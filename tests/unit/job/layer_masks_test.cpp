@@ -102,7 +102,7 @@ TEST(PlannedImbalance, CountsTheKnownMaskAlsoWhereTheExecutedOneIsEmpty) {
   const std::string path = mask_file(folder, {2, 1, 2, 2, 2}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0});
   const Job job = job_of(path,
                          {"model.grid=[1,1,32]", "mask.block=16", "cluster.ranks=2", "run.denoise_steps=2",
-                          "run.mask_lag=1", "run.mode=simulate"},
+                          "run.mask_lag=1", "run.mode=simulate", "run.layers=1"},
                          {"ulysses"});
   const ActivationSource activations(job);
   const MaskSource source(job, activations);

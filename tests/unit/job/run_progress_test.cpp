@@ -53,7 +53,7 @@ TEST(RunProgress, TellsNoTimeThatIsOver) {
 class Count : public ::testing::Test {
  protected:
   Count() {
-    job_.config.run.layers = 3;
+    job_.layers = {0, 1, 2};
     job_.config.run.warmup = 1, job_.config.run.repeats = 2;
     job_.strategies = {{"ring", find_strategy("ring"), {}}, {"ulysses", find_strategy("ulysses"), {}}};
     count_.emplace([this](const RunProgress& p) { said_.push_back(p); }, job_, 2, [this] { return now_ns_; });

@@ -33,7 +33,7 @@ Strategy broken_from(int denoise_step) {
 Comparison run(const TemporaryFolder& folder, const Strategy& first, std::vector<std::string>& notes) {
   JobFlags flags;
   flags.strategies = {std::string(first.name), "ring"};
-  flags.settings = {"run.mode=simulate", "run.denoise_steps=2", "cluster.ranks=2"};
+  flags.settings = {"run.mode=simulate", "run.layers=1", "run.denoise_steps=2", "cluster.ranks=2"};
   Job job = load_job(flags);
   job.strategies[0].strategy = &first;
   {

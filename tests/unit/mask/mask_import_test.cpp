@@ -181,7 +181,7 @@ TEST(MaskFile, ArrayIsChosenByNameOrBecauseItIsTheOnlyOne) {
   EXPECT_FALSE(MaskFile(path, "b").mask(0, 0, {0, 3}).active(0, 0, 0));
   const Error error = error_of([&] { return MaskFile(path); });
   EXPECT_THAT(error.what(), HasSubstr("has 2 arrays besides block_starts"));
-  EXPECT_THAT(error.hint(), HasSubstr("--array: a, b"));
+  EXPECT_THAT(error.hint(), HasSubstr("mask.array: a, b"));
   EXPECT_THAT(error_of([&] { return MaskFile(path, "c"); }).what(), HasSubstr("has no array \"c\""));
   EXPECT_EQ(MaskFile(folder.write("one.safetensors", tensor("m", "BOOL", "[1, 1, 1]", "\x01"))).heads(), 1);
 }

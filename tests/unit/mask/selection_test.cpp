@@ -52,6 +52,34 @@ TEST(Selection, KthHighestIsTheOneOfASortedList) {
   }
 }
 
+// Large enough to be bracketed from sampled rows: with rows that are alike, rows of which those sampled are not
+// typical, and a few values that most scores share.
+TEST(Selection, KthHighestOfManyScores) {
+  constexpr std::size_t kRows = 300, kColumns = 260;
+  for (const int kind : {0, 1, 2}) {
+    Rng rng(static_cast<std::uint64_t>(kind) + 1);
+    std::vector<float> scores(kRows * kColumns);
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      scores[i] = kind == 0   ? static_cast<float>(rng.normal())
+                  : kind == 1 ? static_cast<float>(rng.normal() + (i / kColumns % 31 == 15 ? 100 : 0))
+                              : static_cast<float>(rng.below(3));
+    scores[70'000] = std::numeric_limits<float>::infinity();
+    std::vector<float> sorted = scores;
+    std::sort(sorted.begin(), sorted.end(), std::greater<>());
+    const ScoreRow row = [&](std::size_t i, std::span<float> out) {
+      std::copy_n(scores.begin() + static_cast<std::ptrdiff_t>(i * kColumns), kColumns, out.begin());
+    };
+    for (const std::size_t k : {std::size_t{1}, std::size_t{2}, scores.size() / 50, scores.size() / 3,
+                                scores.size() / 2, scores.size() - 7, scores.size()}) {
+      const Cut cut = kth_highest(kRows, kColumns, static_cast<std::int64_t>(k), row);
+      const auto above = std::ranges::count_if(scores, [&](float score) { return score > cut.threshold; });
+      EXPECT_EQ(cut.threshold, sorted[k - 1]) << kind << " " << k;
+      EXPECT_EQ(cut.ties, std::ranges::count(scores, cut.threshold)) << kind << " " << k;
+      EXPECT_EQ(cut.ties_kept, static_cast<std::int64_t>(k) - above) << kind << " " << k;
+    }
+  }
+}
+
 TEST(Selection, TopCdfEqualsASortedSum) {
   Rng rng(9);
   for (const double cdf : {0.02, 0.3, 0.7, 0.9, 0.999}) {

@@ -1,5 +1,5 @@
-// A comparison made by hand: four ranks on two nodes, three strategies that ran and one that is refused. All figures
-// are invented, but consistent: the parts of each rank's time add up to the makespan.
+// A comparison made by hand: four ranks on two nodes, three strategies that ran and one that is refused. Figures are
+// invented, but consistent: the parts of each rank's time add up to the makespan.
 #pragma once
 
 #include "backend/analysis/comparison.h"
@@ -41,6 +41,19 @@ inline LayerResult sample_layer(std::int64_t makespan_ns, double imbalance, doub
   return layer;
 }
 
+// Terms that add up to the means of the times.
+inline TimeTerms sample_terms(std::int64_t launch_ns, std::int64_t tiles_ns, std::int64_t late_ns,
+                              std::int64_t inside_ns, std::int64_t between_ns) {
+  TimeTerms terms;
+  terms[TimeTerm::kLaunch] = launch_ns;
+  terms[TimeTerm::kTiles] = tiles_ns;
+  terms[TimeTerm::kLatePeer] = late_ns;
+  terms[TimeTerm::kWireInside] = inside_ns;
+  terms[TimeTerm::kWireBetween] = between_ns;
+  terms[TimeTerm::kIdle] = 500'000;
+  return terms;
+}
+
 inline StrategyResult sample_ulysses() {
   StrategyResult s = sample_strategy("ulysses", "ulysses u4");
   s.parameters.set("ranks", std::string("contiguous"));
@@ -66,6 +79,10 @@ inline StrategyResult sample_ulysses() {
   s.times.other_ns = {500'000, 500'000, 500'000, 500'000};
   s.times.exposed_comm_ns = {20'700'000, 20'600'000, 2'100'000, 20'200'000};
   s.max_error = 2.9e-6;
+  s.terms = sample_terms(10'000, 44'790'000, 13'800'000, 600'000, 1'500'000), s.attention_launches = 4;
+  s.waited_for_ns = {0, 100'000, 55'000'000, 100'000};
+  s.rank_waits = {{0, 2, "exchange o", 0, 18'600'000}, {1, 2, "exchange o", 0, 18'400'000}};
+  s.heads_by_rank = {"0-9", "10-19", "20-29", "30-39"};
   s.by_layer = {sample_layer(61'200'000, 1.355, 1.355, 1.355, 1.31, 2.9e-6)};
   return s;
 }
@@ -96,6 +113,8 @@ inline StrategyResult sample_ring() {
   s.times.other_ns = {500'000, 500'000, 500'000, 500'000};
   s.times.exposed_comm_ns = {15'300'000, 14'900'000, 9'600'000, 13'400'000};
   s.max_error = 3.1e-6;
+  s.terms = sample_terms(40'000, 44'960'000, 2'300'000, 1'000'000, 10'000'000), s.attention_launches = 16;
+  s.waited_for_ns = {600'000, 0, 8'600'000, 0};
   s.by_layer = {sample_layer(58'800'000, 1.09, 1.255, 1.12, 1.07, 3.1e-6)};
   return s;
 }
@@ -125,6 +144,8 @@ inline StrategyResult sample_usp() {
   s.times.other_ns = {500'000, 500'000, 500'000, 500'000};
   s.times.exposed_comm_ns = {1'800'000, 2'600'000, 2'900'000, 3'000'000};
   s.max_error = 3.0e-6;
+  s.terms = sample_terms(20'000, 43'905'000, 675'000, 900'000, 1'000'000), s.attention_launches = 8;
+  s.waited_for_ns = {2'600'000, 0, 100'000, 0};
   s.by_layer = {sample_layer(47'000'000, 1.017, 1.031, 1.018, std::nullopt, 3.0e-6)};
   return s;
 }
@@ -141,13 +162,13 @@ inline StrategyResult sample_refused() {
                  "16 ranks exceed the 12 heads of wan2.1-t2v-1.3b",
                  "use at most 12 ranks, or usp with ulysses = 8 and ring = 2",
                  {}}};
+  s.pick.emplace();  // of all strategies; nobody named it
   return s;
 }
 
 inline Comparison sample_comparison() {
   Comparison c;
-  c.tool_version = "0.1.0";
-  c.created_utc = "2026-01-31T12:00:00Z";
+  c.tool_version = "0.1.0", c.created_utc = "2026-01-31T12:00:00Z";
   c.config_hash = "0123456789abcdef";
   c.file = "runs/today.db";
   c.machine = {{"cpu", "Example CPU"}, {"cores", "8"}, {"memory", "31.2 GiB"}, {"system", "Linux 6.1"}};
@@ -165,9 +186,10 @@ inline Comparison sample_comparison() {
   c.workload.forward_passes = 2;
   c.workload.ranks = 4;
   c.workload.nodes = 2;
-  c.workload.config_toml = "[model]\npreset = \"wan2.1-t2v-14b\"\n\n[mask]\npattern = \"paro\"\ndensity = 0.41\n";
+  c.workload.config_toml =
+      "[model]\npreset = \"wan2.1-t2v-14b\"\n\n[mask]\npattern = \"paro\"\ndensity = 0.41\n\n[run]\nstrategies = []\n";
   c.workload.cluster_toml = "[network]\nlink_gbps = 200.0\n";
-  c.cluster = ClusterFigures{312, 156, 2039, 160, 25, "modelled", "modelled"};
+  c.cluster = ClusterFigures{312, 156, 2039, 160, 25, "modelled", "modelled", "", "", "", ""};
   c.workload.layer_passes_done = 1;
   c.workload.model_denoise_steps = 50;
   c.strategies = {sample_ulysses(), sample_ring(), sample_usp(), sample_refused()};

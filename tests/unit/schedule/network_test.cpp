@@ -6,13 +6,22 @@ namespace spscope {
 namespace {
 
 std::vector<int> links(const Network& network, int src, int dst) {
-  const Route route = network.route(src, dst);
+  const Route route = network.route(Collective::kAllToAll, src, dst);
   return {route.used().begin(), route.used().end()};
 }
 
+NetworkProfile flat_profile(double link_gbps, double nic_gbps, double intra_ns, double inter_ns, double slowdown = 1) {
+  NetworkProfile profile;
+  profile.link_gbps = link_gbps;
+  profile.nic_gbps = nic_gbps;
+  profile.intra_latency_ns = intra_ns;
+  profile.inter_latency_ns = inter_ns;
+  profile.compute_slowdown = slowdown;
+  return profile;
+}
+
 TEST(Network, TakesBytesAndLatenciesFromAProfile) {
-  const NetworkProfile profile{
-      .link_gbps = 160, .nic_gbps = 50, .intra_latency_ns = 3400, .inter_latency_ns = 14000, .compute_slowdown = 1.1};
+  const NetworkProfile profile = flat_profile(160, 50, 3400, 14000, 1.1);
   const Network network = Network::from_profile(profile, 16, 8);
   EXPECT_EQ(network.port_bytes_per_ns, 160);
   EXPECT_EQ(network.nic_bytes_per_ns, 50);
@@ -23,7 +32,7 @@ TEST(Network, TakesBytesAndLatenciesFromAProfile) {
 }
 
 TEST(Network, PutsAllRanksOnOneNodeWhenNodesHaveNoSize) {
-  const Network network = Network::from_profile({.link_gbps = 10, .intra_latency_ns = 5}, 6, 0);
+  const Network network = Network::from_profile(flat_profile(10, 0, 5, 0), 6, 0);
   EXPECT_EQ(network.num_nodes(), 1);
   EXPECT_EQ(network.latency_ns(0, 5), 5);
 }
@@ -37,9 +46,63 @@ TEST(Network, MessagesInsideANodeUseTheTwoPortsOnly) {
 TEST(Network, MessagesBetweenNodesAlsoUseBothNics) {
   Network network{.ranks = 4, .ranks_per_node = 2, .port_bytes_per_ns = 10, .nic_bytes_per_ns = 5};
   EXPECT_EQ(links(network, 1, 2), (std::vector<int>{1, 4 + 2, 8 + 0, 10 + 1}));
-  EXPECT_EQ(network.num_links(), 12);
-  EXPECT_EQ(network.capacity(7), 10);
-  EXPECT_EQ(network.capacity(8), 5);
+  EXPECT_EQ(network.service_ns(7, Collective::kAllToAll, 2, 100), 10);
+  EXPECT_EQ(network.service_ns(8, Collective::kAllToAll, 2, 100), 20);
+}
+
+// sqrt(4 x 4) is 4 and sqrt(8 x 8) 8; groups of 4 with 8 ranks in use are between, whatever node the rest is on.
+TEST(Network, WideAllToAllsShareTheHostBridges) {
+  NetworkProfile profile = flat_profile(22, 0, 5, 0);
+  profile.all_to_all = {.t0_ns = 30, .gbps = 21, .of_4_gbps = 16, .of_8_gbps = 4};
+  const auto rate = [&](int group, int ranks, int ranks_per_node, int in_use) {
+    return Network::from_profile(profile, ranks, ranks_per_node, in_use).port_rate(Collective::kAllToAll, group);
+  };
+  EXPECT_DOUBLE_EQ(rate(2, 8, 0, 0), 21);
+  EXPECT_DOUBLE_EQ(rate(4, 4, 0, 0), 16);
+  EXPECT_DOUBLE_EQ(rate(3, 3, 0, 0), 16);
+  EXPECT_DOUBLE_EQ(rate(8, 8, 0, 0), 4);
+  EXPECT_DOUBLE_EQ(rate(4, 8, 0, 0), 8);
+  EXPECT_DOUBLE_EQ(rate(4, 4, 8, 8), 8);
+  EXPECT_DOUBLE_EQ(rate(16, 16, 0, 0), 4);
+  const Network network = Network::from_profile(profile, 8, 0);
+  EXPECT_DOUBLE_EQ(network.service_ns(3, Collective::kAllToAll, 8, 100), 25);
+  EXPECT_DOUBLE_EQ(network.service_ns(3, Collective::kPointToPoint, 8, 110), 5);
+}
+
+TEST(Network, OnlyPointToPointMessagesAreHeldByTheNicOfTheirRank) {
+  Network network{.ranks = 4, .ranks_per_node = 2, .port_bytes_per_ns = 10, .nic_bytes_per_ns = 8};
+  network.rank_nic_bytes_per_ns = 2;
+  EXPECT_EQ(network.route(Collective::kAllGather, 1, 2).num_links, 4);
+  EXPECT_EQ(network.route(Collective::kPointToPoint, 1, 0).num_links, 2);
+  const Route route = network.route(Collective::kPointToPoint, 1, 2);
+  ASSERT_EQ(route.num_links, 6);
+  EXPECT_EQ(network.service_ns(route.links[4], Collective::kPointToPoint, 2, 100), 50);
+  EXPECT_EQ(network.service_ns(route.links[5], Collective::kPointToPoint, 2, 100), 50);
+}
+
+TEST(Network, TakesTheCurvesThatAProfileHasAndTheLinkForOthers) {
+  NetworkProfile profile = flat_profile(100, 50, 7, 90);
+  profile.all_to_all = {.floor_ns = 40, .t0_ns = 30, .gbps = 25, .inter_t0_ns = 0};
+  profile.all_gather = {.floor_ns = 10, .t0_ns = 20, .gbps = 50, .inter_t0_ns = 300};
+  const Network network = Network::from_profile(profile, 4, 2);
+  EXPECT_EQ(network.t0_ns(Collective::kAllToAll, 1, 0, 1), 30);
+  EXPECT_EQ(network.t0_ns(Collective::kAllToAll, 1, 0, 2), 90);
+  EXPECT_EQ(network.floor_ns(Collective::kAllToAll, 1), 40);
+  EXPECT_EQ(network.service_ns(0, Collective::kAllToAll, 2, 100), 4);
+  EXPECT_EQ(network.t0_ns(Collective::kAllGather, 4, 0, 2), 75);
+  EXPECT_EQ(network.floor_ns(Collective::kAllGather, 4), 3);
+  // Without a curve every post is a message with the latency of its links, however many make a collective.
+  EXPECT_EQ(network.t0_ns(Collective::kReduceScatter, 4, 0, 1), 7);
+  EXPECT_EQ(network.t0_ns(Collective::kReduceScatter, 4, 0, 2), 90);
+  EXPECT_EQ(network.floor_ns(Collective::kReduceScatter, 1), 0);
+  EXPECT_EQ(network.service_ns(0, Collective::kReduceScatter, 2, 100), 1);
+  EXPECT_EQ(network.t0_ns(Collective::kAllReduce, 2, 0, 1), 7);
+  // With both halves known an all-reduce takes what they take.
+  profile.reduce_scatter = {.floor_ns = 20, .t0_ns = 40, .gbps = 25, .inter_t0_ns = 0};
+  const Network halves = Network::from_profile(profile, 4, 2);
+  EXPECT_EQ(halves.t0_ns(Collective::kAllReduce, 1, 0, 1), 20 + 40);
+  EXPECT_EQ(halves.floor_ns(Collective::kAllReduce, 1), 10 + 20);
+  EXPECT_DOUBLE_EQ(halves.service_ns(0, Collective::kAllReduce, 2, 200), 100 / 50.0 + 100 / 25.0);
 }
 
 TEST(Network, LinksWithoutLimitAreNotUsed) {

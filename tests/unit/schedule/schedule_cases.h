@@ -57,13 +57,25 @@ std::vector<std::int64_t> attend_durations(const Plan& plan, Duration&& of) {
 
 // A network with every kind of contention, from a seed.
 inline Network random_network(int ranks, Rng& rng) {
-  return {.ranks = ranks,
-          .ranks_per_node = static_cast<int>(1 + rng.below(ranks)),
-          .port_bytes_per_ns = 0.5 + 100 * rng.uniform(),
-          .nic_bytes_per_ns = 0.5 + 100 * rng.uniform(),
-          .intra_latency_ns = rng.below(50),
-          .inter_latency_ns = rng.below(500),
-          .compute_slowdown = 1 + rng.uniform()};
+  Network network{.ranks = ranks,
+                  .ranks_per_node = static_cast<int>(1 + rng.below(ranks)),
+                  .port_bytes_per_ns = 0.5 + 100 * rng.uniform(),
+                  .nic_bytes_per_ns = 0.5 + 100 * rng.uniform(),
+                  .intra_latency_ns = rng.below(50),
+                  .inter_latency_ns = rng.below(500),
+                  .compute_slowdown = 1 + rng.uniform()};
+  for (LinkCurve& curve : network.curves)
+    if (rng.below(2) == 0)
+      curve = {0.5 + 100 * rng.uniform(), 300 * rng.uniform(), 200 * rng.uniform(), 400 * rng.uniform(), 0, 0};
+  if (rng.below(2) == 0) network.rank_nic_bytes_per_ns = 0.5 + 20 * rng.uniform();
+  network.ranks_in_use = network.ranks_per_node;
+  if (rng.below(2) == 0) {
+    LinkCurve& wide = network.curves[static_cast<std::size_t>(Collective::kAllToAll)];
+    wide.of_4_bytes_per_ns = 0.5 + 20 * rng.uniform();
+    wide.of_8_bytes_per_ns = 0.5 + 5 * rng.uniform();
+  }
+  if (rng.below(2) == 0) network.pack_ns_per_byte = 0.05 * rng.uniform();
+  return network;
 }
 
 // Durations of compute in [0, 600), a third of them 0.

@@ -33,6 +33,25 @@ std::vector<std::vector<std::int64_t>> recurrence_starts(const std::vector<std::
   return start;
 }
 
+// Ops of 10 ns on a host that issues one every 4, then every 30: the slower of device and host shows.
+TEST(Schedule, NoOpPostsBeforeTheHostHasIssuedIt) {
+  const Request request = Request::attention(1, 1, 4, dense_mask(1, 1, 8));
+  const Plan plan = plan_of(request, "single");
+  const std::size_t n = plan.ops.size();
+  ASSERT_GE(n, 2u);
+  for (const std::int64_t gap_ns : {4, 30}) {
+    std::vector<std::int64_t> issue_ns;
+    for (std::size_t i = 0; i < n; ++i) issue_ns.push_back(static_cast<std::int64_t>(i) * gap_ns);
+    const Timeline timeline = schedule(plan, std::vector<std::int64_t>(n, 10), Network::instant(1), issue_ns);
+    std::int64_t end_ns = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      EXPECT_EQ(timeline.ops[i].post_ns, std::max(end_ns, issue_ns[i]));
+      end_ns = timeline.ops[i].end_ns;
+    }
+    EXPECT_EQ(end_ns, std::max(10 * static_cast<std::int64_t>(n), static_cast<std::int64_t>(n - 1) * gap_ns + 10));
+  }
+}
+
 TEST(Schedule, RingsFollowTheCoupledRecurrence) {
   Rng rng(5);
   for (int trial = 0; trial < 200; ++trial) {

@@ -15,7 +15,8 @@ struct Arrival {
 };
 
 // Ends of jobs, by asking the link only at arrivals and at the ends that it announces.
-std::map<int, std::int64_t> ends_of(SharedLink link, const std::vector<Arrival>& arrivals) {
+std::map<int, std::int64_t> ends_of(double capacity, const std::vector<Arrival>& arrivals) {
+  SharedLink link;
   std::map<int, std::int64_t> ends;
   std::vector<std::int32_t> ended;
   std::size_t next = 0;
@@ -23,7 +24,7 @@ std::map<int, std::int64_t> ends_of(SharedLink link, const std::vector<Arrival>&
     std::int64_t now = link.busy() ? link.next_end_ns() : arrivals[next].ns;
     if (next < arrivals.size()) now = std::min(now, arrivals[next].ns);
     while (next < arrivals.size() && arrivals[next].ns == now) {
-      link.add(now, arrivals[next].bytes, static_cast<std::int32_t>(next));
+      link.add(now, static_cast<double>(arrivals[next].bytes) / capacity, static_cast<std::int32_t>(next));
       ++next;
     }
     ended.clear();
@@ -60,14 +61,14 @@ std::vector<long double> shares_by_definition(const std::vector<Arrival>& arriva
 }
 
 TEST(SharedLink, OneJobTakesItsBytesOverTheCapacityRoundedUp) {
-  EXPECT_EQ(ends_of(SharedLink(10), {{5, 100}}).at(0), 15);
-  EXPECT_EQ(ends_of(SharedLink(10), {{5, 101}}).at(0), 16);
+  EXPECT_EQ(ends_of(10, {{5, 100}}).at(0), 15);
+  EXPECT_EQ(ends_of(10, {{5, 101}}).at(0), 16);
 }
 
 // 100 bytes at 10 a nanosecond; a second job comes at 4 with 100 more. The first has 60 left and half the capacity: 16.
 // The second then has 40 left, alone: 20.
 TEST(SharedLink, SharesEquallyFromEachArrivalToEachEnd) {
-  const auto ends = ends_of(SharedLink(10), {{0, 100}, {4, 100}});
+  const auto ends = ends_of(10, {{0, 100}, {4, 100}});
   EXPECT_EQ(ends.at(0), 16);
   EXPECT_EQ(ends.at(1), 20);
 }
@@ -76,17 +77,17 @@ TEST(SharedLink, SharesEquallyFromEachArrivalToEachEnd) {
 TEST(SharedLink, RoundingDoesNotAddUp) {
   std::vector<Arrival> arrivals;
   for (std::int64_t bytes = 1; bytes <= 40; ++bytes) arrivals.push_back({0, bytes * 3});
-  const auto ends = ends_of(SharedLink(7), arrivals);
+  const auto ends = ends_of(7, arrivals);
   EXPECT_EQ(ends.at(39), static_cast<std::int64_t>(std::ceil(3 * 40 * 41 / 2 / 7.0)));
 }
 
 TEST(SharedLink, EqualJobsEndTogether) {
-  const auto ends = ends_of(SharedLink(3), {{0, 10}, {0, 10}, {0, 10}});
+  const auto ends = ends_of(3, {{0, 10}, {0, 10}, {0, 10}});
   for (int job = 0; job < 3; ++job) EXPECT_EQ(ends.at(job), 10);
 }
 
 TEST(SharedLink, StartsAnewAfterIdling) {
-  const auto ends = ends_of(SharedLink(4), {{0, 10}, {1'000'000'000'000, 10}});
+  const auto ends = ends_of(4, {{0, 10}, {1'000'000'000'000, 10}});
   EXPECT_EQ(ends.at(0), 3);
   EXPECT_EQ(ends.at(1), 1'000'000'000'003);
 }
@@ -99,7 +100,7 @@ TEST(SharedLink, AgreesWithTheDefinitionOnRandomJobs) {
     for (std::int64_t j = 0, n = 1 + rng.below(20); j < n; ++j)
       arrivals.push_back({ns += rng.below(30), 1 + rng.below(500)});
     const double capacity = 0.5 + 10 * rng.uniform();
-    const auto ends = ends_of(SharedLink(capacity), arrivals);
+    const auto ends = ends_of(capacity, arrivals);
     const auto expected = shares_by_definition(arrivals, capacity);
     for (std::size_t j = 0; j < arrivals.size(); ++j)
       ASSERT_EQ(ends.at(static_cast<int>(j)), std::ceil(expected[j] - 1e-6L)) << "trial " << trial << " job " << j;

@@ -61,6 +61,8 @@ TEST(FiguresCrc, IsAsTheFormatSays) {
   for (const double x : {r.density, r.tiles, r.tiles_redundant, r.moved_fraction}) figures.real(x);
   figures.integer(r.parameter_bytes);
   figures.integer(*r.bound_ns);
+  figures.integer(*r.makespan_low_ns);
+  figures.integer(*r.makespan_high_ns);
   figures.real(*r.planned_imbalance_ratio);
   figures.integer(*r.decided);
   figures.integer(static_cast<std::int64_t>(r.verdict));
@@ -89,6 +91,7 @@ TEST(FiguresCrc, IsAsTheFormatSays) {
   for (const RepeatRecord& repeat : repeats) {
     figures.integer(repeat.repeat);
     figures.integer(repeat.makespan_ns);
+    figures.integer(repeat.lead_ns);
   }
   figures.end(repeats.size());
   ASSERT_GT(usage.size() * traffic.size() * repeats.size(), 0u);
@@ -113,9 +116,9 @@ class FiguresOfShards : public testing::TwoRanks {
   static std::string figures(const std::string& path) {
     std::string text;
     const StoreReader reader(path);
-    for (const char* sql :
-         {"SELECT * FROM main.rank_usage", "SELECT * FROM main.traffic", "SELECT repeat, makespan_ns FROM main.repeat",
-          "SELECT r.*, s.id FROM main.run r JOIN main.strategy s USING (strategy_id)"})
+    for (const char* sql : {"SELECT * FROM main.rank_usage", "SELECT * FROM main.traffic",
+                            "SELECT repeat, makespan_ns, lead_ns FROM main.repeat",
+                            "SELECT r.*, s.id FROM main.run r JOIN main.strategy s USING (strategy_id)"})
       for (const auto& row : reader.query(sql).rows)
         for (const auto& value : row) text += value.value_or("NULL") + "|";
     return text;
@@ -127,11 +130,12 @@ TEST_F(FiguresOfShards, AChangedFigureIsNoticed) {
   const std::string sound = read_file(head_);
   int round = 0;
   for (const char* change :
-       {"repeat SET makespan_ns = makespan_ns + 1", "rank_usage SET bytes_received = 64 WHERE rank = 2",
-        "rank_usage SET tiles = tiles + 1 WHERE rank = 1", "rank_usage SET memory_peak_bytes = 1 WHERE rank = 3",
-        "run SET tiles = 16", "run SET density = 0.25", "run SET mesh = 0", "run SET max_error = NULL",
-        "run SET error_metric = 'nmsd'", "run SET finished = 0", "run SET figures_crc32c = NULL",
-        "run SET figures_crc32c = figures_crc32c + 1", "rank_usage SET run_id = 9 WHERE rank = 0"}) {
+       {"repeat SET makespan_ns = makespan_ns + 1", "repeat SET lead_ns = 1",
+        "rank_usage SET bytes_received = 64 WHERE rank = 2", "rank_usage SET tiles = tiles + 1 WHERE rank = 1",
+        "rank_usage SET memory_peak_bytes = 1 WHERE rank = 3", "run SET tiles = 16", "run SET density = 0.25",
+        "run SET mesh = 0", "run SET max_error = NULL", "run SET error_metric = 'nmsd'", "run SET finished = 0",
+        "run SET figures_crc32c = NULL", "run SET figures_crc32c = figures_crc32c + 1",
+        "rank_usage SET run_id = 9 WHERE rank = 0"}) {
     write_file(head_, sound);
     tamper(head_, std::string("UPDATE ") + change);
     EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", {head_}); }).code(), ErrorCode::kStoreCorrupt) << change;

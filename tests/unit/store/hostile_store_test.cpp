@@ -33,7 +33,8 @@ void read_everything(const std::string& path) {
   for (const Track& track : reader.events().tracks())
     for (const SpanEvent& event : reader.events().spans(track.track_id)) reader.events().name(event.name);
   reader.events().ledger();
-  for (const char* view : {"event", "rank_load", "strategy_summary", "link_traffic", "tensor_traffic", "missing_event"})
+  for (const char* view :
+       {"event", "rank_load", "rank_wait", "strategy_summary", "link_traffic", "tensor_traffic", "missing_event"})
     reader.query(std::string("SELECT * FROM ") + view, {.max_ms = 2000});
 }
 

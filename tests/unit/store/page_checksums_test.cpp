@@ -186,6 +186,12 @@ TEST_F(StoredPages, PartsOfPagesAreChecked) {
     EXPECT_EQ(read(0, 200, 16), damaged == 0 ? SQLITE_CORRUPT : SQLITE_OK);
     EXPECT_EQ(read(page, 8, 16), damaged == 0 ? SQLITE_OK : SQLITE_CORRUPT);
     EXPECT_EQ(file->pMethods->xDeviceCharacteristics(file) & 0x8000, 0);  // parts are not asked for
+    // A read across the border of pages, as with a wrong size of pages in the header.
+    page_check(db)->refused = 0;
+    EXPECT_EQ(read(page, 8, static_cast<int>(page_bytes_)), SQLITE_CORRUPT);
+    EXPECT_EQ(page_check(db)->refused, page + 1);
+    EXPECT_EQ(read(0, 0, 2 * static_cast<int>(page_bytes_)), SQLITE_CORRUPT);
+    EXPECT_EQ(page_check(db)->refused, 1u);
     sqlite3_close(db);
   }
 }

@@ -45,9 +45,10 @@ TEST_F(Store, KeepsTheWorkload) {
             std::tie(expected.tokens, expected.text_tokens, expected.blocks, expected.heads, expected.head_dim,
                      expected.batch, expected.layers));
   EXPECT_EQ(std::tie(w.denoise_steps, w.model_layers, w.forward_passes, w.ranks, w.nodes, w.gpus_per_node,
-                     w.data_parallel, w.dtype),
+                     w.data_parallel, w.dtype, w.guidance, w.combine_bytes, w.combine_ns),
             std::tie(expected.denoise_steps, expected.model_layers, expected.forward_passes, expected.ranks,
-                     expected.nodes, expected.gpus_per_node, expected.data_parallel, expected.dtype));
+                     expected.nodes, expected.gpus_per_node, expected.data_parallel, expected.dtype, expected.guidance,
+                     expected.combine_bytes, expected.combine_ns));
 }
 
 TEST_F(Store, KeepsStrategies) {
@@ -77,11 +78,11 @@ TEST_F(Store, KeepsRuns) {
       std::tie(r.layer, r.denoise_step, r.mesh, r.provenance, r.planning_ns, r.density, r.tiles, r.tiles_redundant),
       std::tie(expected.layer, expected.denoise_step, expected.mesh, expected.provenance, expected.planning_ns,
                expected.density, expected.tiles, expected.tiles_redundant));
-  EXPECT_EQ(
-      std::tie(r.moved_fraction, r.parameter_bytes, r.bound_ns, r.planned_imbalance_ratio, r.decided, r.verdict,
-               r.max_error, r.error_metric),
-      std::tie(expected.moved_fraction, expected.parameter_bytes, expected.bound_ns, expected.planned_imbalance_ratio,
-               expected.decided, expected.verdict, expected.max_error, expected.error_metric));
+  EXPECT_EQ(std::tie(r.moved_fraction, r.parameter_bytes, r.bound_ns, r.makespan_low_ns, r.makespan_high_ns,
+                     r.planned_imbalance_ratio, r.decided, r.verdict, r.max_error, r.error_metric),
+            std::tie(expected.moved_fraction, expected.parameter_bytes, expected.bound_ns, expected.makespan_low_ns,
+                     expected.makespan_high_ns, expected.planned_imbalance_ratio, expected.decided, expected.verdict,
+                     expected.max_error, expected.error_metric));
   EXPECT_EQ(reader.usage(r.run_id), (std::vector<RankUsage>{{0, 9.25, 100, 64, 32, 0, 3, 444, 555, true},
                                                             {1, 8, 90, 0, 0, 64, 0, 1, 0, true},
                                                             {2, 0, 0, 0, 0, 32, 0, 1, 0, true}}));

@@ -101,6 +101,7 @@ inline WorkloadRecord sample_workload() {
   w.tokens = 250, w.text_tokens = 10, w.blocks = 16;
   w.heads = 4, w.head_dim = 8, w.batch = 2, w.layers = 1, w.denoise_steps = 1, w.model_layers = 30;
   w.forward_passes = 2, w.ranks = 4, w.nodes = 2, w.gpus_per_node = 2, w.data_parallel = 1;
+  w.guidance = 2, w.combine_bytes = 4096, w.combine_ns = 77;
   w.dtype = Dtype::kFp32;
   return w;
 }
@@ -124,7 +125,8 @@ inline RunRecord sample_run(StrategyId strategy, PlanId plan) {
   r.strategy_id = strategy, r.layer = 3, r.denoise_step = 1, r.mesh = 1, r.plan_id = plan;
   r.provenance = {Source::kMeasured, Source::kModelled, Timing::kOversubscribed};
   r.planning_ns = 1234, r.density = 0.5, r.tiles = 17.25, r.tiles_redundant = 1.5, r.moved_fraction = 0.75;
-  r.parameter_bytes = 99, r.bound_ns = 4321, r.planned_imbalance_ratio = 1.125, r.decided = true;
+  r.parameter_bytes = 99, r.bound_ns = 4321, r.makespan_low_ns = 4400, r.makespan_high_ns = 9800,
+  r.planned_imbalance_ratio = 1.125, r.decided = true;
   r.verdict = Verdict::kPassed, r.max_error = 1e-6, r.error_metric = "nmse";
   return r;
 }

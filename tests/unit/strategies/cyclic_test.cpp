@@ -62,7 +62,8 @@ TEST(Snake, DealsTheKnownHeadsAndMovesWhatUlyssesMoves) {
 // Bytes of a ring, but every rank holds all keys and values at once.
 TEST(AllgatherKv, MovesTheBytesOfARingAndHoldsAllKeys) {
   const Request request = band_request(8);
-  const Plan gathered = make_plan(*find_strategy("allgather_kv"), request, {});
+  const Strategy& gather = *find_strategy("allgather_kv");
+  const Plan gathered = make_plan(gather, request, Parameters(gather.parameters()));
   const Strategy& ring = *find_strategy("ring");
   const Plan travelling = make_plan(ring, request, Parameters(ring.parameters()));
   EXPECT_EQ(bytes_sent(gathered), bytes_sent(travelling));

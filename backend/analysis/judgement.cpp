@@ -1,0 +1,93 @@
+#include "backend/analysis/judgement.h"
+
+#include <algorithm>
+
+#include "backend/analysis/trust.h"
+
+namespace spscope {
+namespace {
+
+bool comparable(const StrategyResult& s) {
+  return s.legal() && s.makespan_ns && s.verify != "failed" && !oversubscribed(s);
+}
+
+bool within_spread(const StrategyResult& first, const StrategyResult& s) {
+  const std::int64_t spread_ns = std::max(first.makespan_spread_ns.value_or(0), s.makespan_spread_ns.value_or(0));
+  return *s.makespan_ns - *first.makespan_ns <= spread_ns;
+}
+
+bool within_model(const StrategyResult& first, const StrategyResult& s, double error) {
+  return static_cast<double>(*s.makespan_ns) < (1 + error) * static_cast<double>(*first.makespan_ns);
+}
+
+template <typename As>
+int count_level(const std::vector<const StrategyResult*>& ranked, As&& as_fast) {
+  return static_cast<int>(
+      std::ranges::count_if(ranked, [&](const StrategyResult* s) { return as_fast(*ranked[0], *s); }));
+}
+
+using RangeEnd = std::optional<std::int64_t> StrategyResult::*;
+
+// The fastest at one end of the range; one that no range concerns has its time at both.
+const StrategyResult* fastest_at(const std::vector<const StrategyResult*>& ranked, RangeEnd end) {
+  return *std::ranges::min_element(ranked, {},
+                                   [end](const StrategyResult* s) { return (s->*end).value_or(*s->makespan_ns); });
+}
+
+void add_range(Judgement& judgement) {
+  const auto& ranked = judgement.ranked;
+  if (std::ranges::none_of(ranked, [](const StrategyResult* s) { return s->makespan_low_ns.has_value(); })) return;
+  judgement.at_low = fastest_at(ranked, &StrategyResult::makespan_low_ns);
+  judgement.at_high = fastest_at(ranked, &StrategyResult::makespan_high_ns);
+  const bool holds = judgement.at_low == ranked.front() && judgement.at_high == ranked.front();
+  if (judgement.lead == Lead::kClear && !holds) judgement.lead = Lead::kDepends;
+}
+
+}  // namespace
+
+std::string_view lead_name(Lead lead) {
+  static constexpr std::string_view names[] = {"unknown", "tied", "too close", "clear", "depends"};
+  return names[static_cast<std::size_t>(lead)];
+}
+
+std::optional<Reason> Judgement::reason(const StrategyResult& strategy) const {
+  if (lead == Lead::kUnknown || &strategy == ranked.front()) return std::nullopt;
+  if (std::ranges::find(ranked, &strategy) == ranked.end()) return std::nullopt;
+  return reason_for(strategy, *ranked.front());
+}
+
+Judgement judge(const ModeGroup& group) {
+  Judgement judgement;
+  const Comparison& comparison = *group.of;
+  auto& ranked = judgement.ranked;
+  for (const StrategyResult* s : group.strategies) {
+    if (!s->legal() && !s->pick) judgement.refused.push_back(s);
+    if (!comparable(*s)) continue;
+    ranked.push_back(s);
+    judgement.foreign = judgement.foreign || foreign_compute(*s, comparison.workload);
+    if (judgement.disturbance.empty()) judgement.disturbance = disturbance(*s);
+  }
+  judgement.empty_masks = comparison.workload.density == 0.0;
+  std::ranges::stable_sort(ranked, {}, [](const StrategyResult* s) { return *s->makespan_ns; });
+  if (ranked.size() < 2 || judgement.empty_masks || !judgement.disturbance.empty()) return judgement;
+  judgement.lead = Lead::kClear;
+  if (group.mode != RunMode::kExecute) {
+    const MachineKind kind = machine_kind(comparison.workload, comparison.cluster);
+    judgement.error = ratio_error(kind);
+    judgement.unmeasured = why_unmeasured(comparison.workload, kind, *ranked[0], *ranked[1]);
+  }
+  const auto as_modelled = [&](const StrategyResult& first, const StrategyResult& s) {
+    return within_model(first, s, judgement.error->median);
+  };
+  if (judgement.error && as_modelled(*ranked[0], *ranked[1])) {
+    judgement.lead = Lead::kTooClose;
+    judgement.level = count_level(ranked, as_modelled);
+  } else if (group.mode != RunMode::kSimulate && within_spread(*ranked[0], *ranked[1])) {
+    judgement.lead = Lead::kTied;
+    judgement.level = count_level(ranked, within_spread);
+  }
+  add_range(judgement);
+  return judgement;
+}
+
+}  // namespace spscope

@@ -1,0 +1,37 @@
+#include "backend/analysis/ratio_error.h"
+
+#include "backend/analysis/reason.h"
+
+namespace spscope {
+
+MachineKind machine_kind(const Workload& workload, const std::optional<ClusterFigures>& cluster) {
+  if (workload.cluster == "local") return MachineKind::kCpu;
+  if (workload.nodes > 1) return MachineKind::kNodes;
+  return cluster && cluster->link_gbps > 0 && cluster->link_gbps <= kPcieGbps ? MachineKind::kPcie
+                                                                              : MachineKind::kNvlink;
+}
+
+const RatioError& ratio_error(MachineKind kind) {
+  static constexpr RatioError table[] = {
+#define RATIO_ERROR(kind, name, median, pairs, sources, from) {name, median, pairs, sources, from},
+#include "backend/analysis/ratio_error.def"
+#undef RATIO_ERROR
+  };
+  return table[static_cast<std::size_t>(kind)];
+}
+
+std::string why_unmeasured(const Workload& workload, MachineKind kind, const StrategyResult& a,
+                           const StrategyResult& b) {
+  constexpr double kDense = 0.9995;  // reads as 1.00
+  if (kind == MachineKind::kCpu) return "";
+  if (workload.ranks > 1 && workload.density.value_or(1) < kDense)
+    return "no measurement of sparse attention on several GPUs is published";
+  if (kind == MachineKind::kNodes) return "no two strategies on several nodes are measured in one published source";
+  const bool a_is_faster = a.makespan_ns.value_or(0) <= b.makespan_ns.value_or(0);
+  const std::optional<Reason> reason = a_is_faster ? reason_for(b, a) : reason_for(a, b);
+  if (reason && reason->cause == Cause::kLateRank)
+    return "the two differ in balance, of which nothing is measured on GPUs";
+  return "";
+}
+
+}  // namespace spscope

@@ -1,0 +1,36 @@
+// How well a model can tell two strategies apart, by kind of machine, and whether any measurement supports what it says
+// about a pair.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backend/analysis/strategy_result.h"
+
+namespace spscope {
+
+enum class MachineKind {
+#define RATIO_ERROR(kind, name, median, pairs, sources, from) k##kind,
+#include "backend/analysis/ratio_error.def"
+#undef RATIO_ERROR
+};
+
+struct RatioError {
+  std::string_view name;  // of the kind: "nvlink"
+  double median = 0;      // of max(r, 1 / r) - 1, r = predicted ratio / measured ratio
+  int pairs = 0, sources = 0;
+  std::string_view from;
+};
+
+// nodes: several of them. cpu: the cluster `local`. pcie: links of at most kPcieGbps. Otherwise nvlink.
+MachineKind machine_kind(const Workload& workload, const std::optional<ClusterFigures>& cluster);
+inline constexpr double kPcieGbps = 64;  // of PCIe 5.0 x16, one way
+const RatioError& ratio_error(MachineKind kind);
+
+// Why no measurement supports the difference between two strategies of a modelled mode: "no measurement of sparse
+// attention on several GPUs has been published"; "" when one does.
+std::string why_unmeasured(const Workload& workload, MachineKind kind, const StrategyResult& a,
+                           const StrategyResult& b);
+
+}  // namespace spscope

@@ -1,0 +1,163 @@
+#include "backend/analysis/reason.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "backend/base/number_text.h"
+
+namespace spscope {
+namespace {
+
+template <typename T>
+double mean_of(const std::vector<T>& by_rank) {
+  return by_rank.empty() ? 0
+                         : std::accumulate(by_rank.begin(), by_rank.end(), 0.0) / static_cast<double>(by_rank.size());
+}
+
+template <typename T>
+double above_mean(const std::vector<T>& by_rank, std::size_t rank) {
+  const double mean = mean_of(by_rank);
+  return rank < by_rank.size() && mean > 0 ? static_cast<double>(by_rank[rank]) / mean - 1 : 0;
+}
+
+double per_rank(std::int64_t sum, const StrategyResult& s) {
+  return static_cast<double>(sum) / static_cast<double>(std::max<std::size_t>(1, s.times.compute_ns.size()));
+}
+
+// Launches of a rank in one layer pass.
+std::string launches_text(const StrategyResult& s) {
+  const double passes = static_cast<double>(std::max<std::size_t>(1, s.by_layer.size()));
+  const double launches = per_rank(s.attention_launches.value_or(0), s) / passes;
+  return fmt::format("{:.{}f}", launches, launches == static_cast<double>(static_cast<std::int64_t>(launches)) ? 0 : 1);
+}
+
+std::string bytes_instead(const std::vector<std::int64_t>& slower, const std::vector<std::int64_t>& faster,
+                          const char* verb) {
+  if (slower.empty()) return "";
+  const double bytes = mean_of(slower), instead = mean_of(faster);
+  if (bytes <= 0) return "";
+  if (bytes_text(bytes) == bytes_text(instead)) return fmt::format(", {} the same {} a rank", verb, bytes_text(bytes));
+  return fmt::format(", {} {} a rank{}", verb, bytes_text(bytes),
+                     faster.empty() ? "" : " instead of " + (instead > 0 ? bytes_text(instead) : "none"));
+}
+
+// How far the slowest rank of each layer pass is above the mean of its ranks, a mean over layer passes.
+double mean_excess(const StrategyResult& s) {
+  double sum = 0;
+  for (const LayerResult& layer : s.by_layer) sum += layer.slowest_excess.value_or(0);
+  return s.by_layer.empty() ? 0 : sum / static_cast<double>(s.by_layer.size());
+}
+
+std::string late_text(const LateRank& late, std::int64_t cause_ns, const StrategyResult& s) {
+  constexpr double kShown = 0.0005;  // reads as 0.1 % and more
+  constexpr std::int64_t kLargePart = 5;
+  if (late.share < 0.5 && s.by_layer.size() > 1)
+    return fmt::format("waiting for the slowest rank of each layer pass, on average {} above the mean",
+                       percent_text(mean_excess(s)));
+  std::string text =
+      fmt::format("waiting for {}rank {}", late.share < 0.5 ? "one rank or another, longest for " : "", late.rank);
+  if (late.more_tiles >= kShown)
+    text += fmt::format(", which has {} more active tiles than the mean", percent_text(late.more_tiles));
+  else if (late.more_compute >= kShown)
+    text += fmt::format(", which computes {} longer than the mean", percent_text(late.more_compute));
+  if (!late.heads.empty())
+    text += late.heads.ends_with("heads") ? " (" + late.heads + ")" : fmt::format(" (heads {})", late.heads);
+  if (late.ring_step > 0 && late.ring_step_ns * kLargePart >= cause_ns)
+    text += fmt::format(", most of all before ring step {} ({})", late.ring_step,
+                        duration_text(static_cast<double>(late.ring_step_ns)));
+  return text;
+}
+
+std::string cause_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster) {
+  switch (reason.cause) {
+    case Cause::kLaunches:
+      return fmt::format("for launching attention, {} times a rank instead of {}", launches_text(slower),
+                         launches_text(faster));
+    case Cause::kRows:
+      return fmt::format("for query rows that every launch takes up anew, in {} launches a rank instead of {}",
+                         launches_text(slower), launches_text(faster));
+    case Cause::kTiles:
+      return slower.tiles_redundant.value_or(0) > faster.tiles_redundant.value_or(0)
+                 ? "for tiles that several ranks compute"
+                 : "in attention kernels";
+    case Cause::kMerges:
+      return "for merging partial results";
+    case Cause::kCopies:
+      return "for packing and copying inside the ranks";
+    case Cause::kKernels:
+      return "in the other kernels of the layer";
+    case Cause::kSlowdown:
+      return "in kernels that share the device with communication (SMs taken)";
+    case Cause::kLateRank:
+      return reason.late ? late_text(*reason.late, reason.cause_ns, slower) : "waiting for late ranks";
+    case Cause::kLatency:
+      return fmt::format("starting transfers that nothing hides ({} messages instead of {})",
+                         count_text(static_cast<double>(slower.messages.value_or(0))),
+                         count_text(static_cast<double>(faster.messages.value_or(0))));
+    case Cause::kWireInside:
+      return "on the wire inside nodes" +
+             bytes_instead(slower.bytes_sent_intra_node, faster.bytes_sent_intra_node, "sending");
+    case Cause::kWireBetween:
+      return "on the wire between nodes" +
+             bytes_instead(slower.bytes_sent_inter_node, faster.bytes_sent_inter_node, "sending");
+    case Cause::kHost:
+      return "waiting for the host, which issues operations later than the device could run them";
+    case Cause::kIdle:
+      break;
+  }
+  return "waiting for operations of the same rank";
+}
+
+}  // namespace
+
+std::optional<LateRank> late_rank(const StrategyResult& s) {
+  const std::int64_t all_ns = std::accumulate(s.waited_for_ns.begin(), s.waited_for_ns.end(), std::int64_t{0});
+  if (all_ns <= 0) return std::nullopt;
+  const auto longest = std::ranges::max_element(s.waited_for_ns);
+  const auto rank = static_cast<std::size_t>(longest - s.waited_for_ns.begin());
+  LateRank late;
+  late.rank = static_cast<int>(rank);
+  late.share = static_cast<double>(*longest) / static_cast<double>(all_ns);
+  late.more_tiles = above_mean(s.tiles_by_rank, rank);
+  late.more_compute = above_mean(s.times.compute_ns, rank);
+  if (rank < s.heads_by_rank.size()) late.heads = s.heads_by_rank[rank];
+  std::vector<std::int64_t> of_step;
+  for (const RankWait& wait : s.rank_waits) {
+    if (wait.late_rank != late.rank || wait.ring_step <= 0) continue;
+    of_step.resize(std::max(of_step.size(), static_cast<std::size_t>(wait.ring_step) + 1));
+    of_step[static_cast<std::size_t>(wait.ring_step)] += wait.wait_ns;
+  }
+  const auto worst = std::ranges::max_element(of_step);
+  if (worst != of_step.end() && *worst > 0) {
+    late.ring_step = static_cast<int>(worst - of_step.begin());
+    late.ring_step_ns = static_cast<std::int64_t>(per_rank(*worst, s));
+  }
+  return late;
+}
+
+std::optional<Reason> reason_for(const StrategyResult& slower, const StrategyResult& faster) {
+  if (!slower.terms || !faster.terms || !slower.makespan_ns || !faster.makespan_ns) return std::nullopt;
+  Reason reason;
+  reason.than = faster.id;
+  reason.difference_ns = *slower.makespan_ns - *faster.makespan_ns;
+  reason.terms = *slower.terms - *faster.terms;
+  for (int i = 0; i < kNumCauses; ++i) {
+    const auto cause = static_cast<Cause>(i);
+    const std::int64_t ns = reason.terms.of(cause);
+    if (ns > reason.cause_ns) reason.cause = cause, reason.cause_ns = ns;
+  }
+  if (reason.cause_ns <= 0) return std::nullopt;
+  if (reason.cause == Cause::kLateRank) reason.late = late_rank(slower);
+  return reason;
+}
+
+std::string reason_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster) {
+  return fmt::format("{} takes {} longer: {}{} {}", slower.label,
+                     duration_text(static_cast<double>(reason.difference_ns)),
+                     duration_text(static_cast<double>(reason.cause_ns)),
+                     reason.cause_ns <= reason.difference_ns ? " of it" : " more", cause_text(reason, slower, faster));
+}
+
+}  // namespace spscope

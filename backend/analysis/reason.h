@@ -1,0 +1,42 @@
+// Reasons: what makes one strategy slower than another, from the exact difference of their times.
+//
+// Both makespans are sums of the same terms (time_terms.h), so the difference is the sum of the differences of terms,
+// to the nanosecond. The reason is the cause with the largest sum, and nothing else: no ratio decides.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "backend/analysis/strategy_result.h"
+
+namespace spscope {
+
+// The rank that a strategy waits for, when one cause of its time is waiting.
+struct LateRank {
+  int rank = 0;
+  double share = 0;  // of all waiting that is for this rank
+  // How far its active tiles and its compute are above the means over ranks: 0.31. 0 when they are not known.
+  double more_tiles = 0, more_compute = 0;
+  std::string heads;  // of StrategyResult::heads_by_rank
+  // Of rings: the step of which the others wait longest for it; 0: none.
+  int ring_step = 0;
+  std::int64_t ring_step_ns = 0;  // mean over ranks
+};
+// The one that others wait for longest, the lower of two; absent when nobody waits.
+std::optional<LateRank> late_rank(const StrategyResult& strategy);
+
+struct Reason {
+  std::string than;                // StrategyResult::id of the faster one
+  std::int64_t difference_ns = 0;  // of the makespans; the sum of `terms`
+  TimeTerms terms;                 // of the slower one minus those of the faster one
+  Cause cause = Cause::kIdle;      // the largest sum of terms; of equal ones the first of causes.def
+  std::int64_t cause_ns = 0;
+  std::optional<LateRank> late;  // when the cause is a late rank
+};
+// Absent when the terms of either are not known, or nothing of `slower` takes longer.
+std::optional<Reason> reason_for(const StrategyResult& slower, const StrategyResult& faster);
+
+// "ring r8 takes 19.9 ms longer: 15.3 ms of it on the wire inside nodes, sending 1.35 GB a rank instead of 484 MB".
+std::string reason_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster);
+
+}  // namespace spscope

@@ -1,0 +1,254 @@
+// `spscope advise`: which strategy to use for a model on a cluster: one sentence, one table, two next commands.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <ostream>
+
+#include "backend/base/json.h"
+#include "backend/base/number_text.h"
+#include "backend/cli/build_facts.h"
+#include "backend/cli/command.h"
+#include "backend/cli/help_format.h"
+#include "backend/cli/progress_printer.h"
+#include "backend/cli/shell_word.h"
+#include "backend/config/parallel_settings.h"
+#include "backend/launch/stop_signals.h"
+#include "backend/report/json_result.h"
+#include "backend/report/render.h"
+#include "backend/study/advice.h"
+#include "backend/study/what_if.h"
+
+namespace spscope {
+namespace {
+
+struct AdviseFlags {
+  std::string config, model, cluster, pattern, mask, density, what_if;
+  int ranks = 0, seeds = 3;
+  std::int64_t tokens = 0;
+  std::vector<std::string> strategies, settings;
+};
+
+// The flags that name the question, as they are typed.
+std::string typed(const AdviseFlags& flags) {
+  std::string text;
+  const auto add = [&](std::string_view flag, const std::string& value) {
+    if (!value.empty()) text += fmt::format(" {} {}", flag, shell_word(value));
+  };
+  if (!flags.config.empty()) text += " " + shell_word(flags.config);
+  add("--model", flags.model);
+  add("--cluster", flags.cluster);
+  add("--density", flags.density);
+  add("--pattern", flags.pattern);
+  add("--mask", flags.mask);
+  add("--ranks", flags.ranks > 0 ? std::to_string(flags.ranks) : "");
+  add("--tokens", flags.tokens > 0 ? std::to_string(flags.tokens) : "");
+  for (const std::string& s : flags.strategies) add("-s", s);
+  for (const std::string& s : flags.settings) add("--set", s);
+  return text;
+}
+
+// The frames stay, height and width grow alike, as resolutions do.
+TokenGrid scaled_grid(const TokenGrid& grid, std::int64_t tokens) {
+  const double area = static_cast<double>(tokens) / grid[0];
+  const double height = grid[1] * std::sqrt(area / (static_cast<double>(grid[1]) * grid[2]));
+  TokenGrid scaled = {grid[0], std::max(1, static_cast<int>(std::lround(height))), 1};
+  scaled[2] = std::max(1, static_cast<int>(std::lround(area / scaled[1])));
+  return scaled;
+}
+
+void require_question(const AdviseFlags& flags) {
+  std::vector<Problem> problems;
+  const auto require = [&](const std::string& value, const char* flag, const char* list) {
+    if (value.empty() && flags.config.empty())
+      problems.push_back({ErrorCode::kUsage,
+                          "",
+                          fmt::format("spscope advise lacks {}, or a config that names it", flag),
+                          fmt::format("spscope list {} shows them", list),
+                          {}});
+  };
+  require(flags.model, "--model", "models");
+  require(flags.cluster, "--cluster", "clusters");
+  if (!problems.empty()) throw Error(std::move(problems));
+}
+
+// What is asked, as settings of a run: first what --set may replace.
+JobFlags job_flags_of(const AdviseFlags& flags, std::int64_t max_memory_bytes) {
+  JobFlags job{
+      flags.config, flags.strategies, {"run.mode=simulate", "run.scope=layer", "run.layers=spread:2", "run.output="}};
+  if (job.strategies.empty()) job.strategies = {std::string(kAllStrategies)};
+  const auto add = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) job.settings.push_back(fmt::format("{}={}", key, value));
+  };
+  add("model.preset", flags.model);
+  add("cluster.preset", flags.cluster);
+  add("cluster.ranks", flags.ranks > 0 ? std::to_string(flags.ranks) : "");
+  add("mask.density", flags.density);
+  add("mask.pattern", flags.pattern);
+  add("mask.file", flags.mask);
+  if (flags.tokens > 0) {
+    JobFlags without_mask = job;
+    std::erase_if(without_mask.settings, [](const std::string& s) { return s.starts_with("mask.file="); });
+    const TokenGrid grid = scaled_grid(load_job(without_mask, max_memory_bytes).model.grid, flags.tokens);
+    add("model.grid", fmt::format("{},{},{}", grid[0], grid[1], grid[2]));
+  }
+  job.settings.insert(job.settings.end(), flags.settings.begin(), flags.settings.end());
+  return job;
+}
+
+std::vector<std::string> next_commands(const AdviseFlags& flags, const JobFlags& job_flags, const Job& job,
+                                       const Advice& advice) {
+  std::string run = "spscope run";
+  if (!flags.config.empty()) run += " " + shell_word(flags.config);
+  for (const std::string& setting : job_flags.settings)
+    if (setting != "run.output=") run += " --set " + shell_word(setting);
+  run += " -s " + shell_word(advice.best_argument);
+  if (advice.best != advice.reference) run += " -s " + shell_word(advice.reference_argument);
+  const char* supposed = job.cluster.nodes > 1 ? "nic=0.5" : "link=0.5";
+  const std::string what_if = fmt::format("spscope advise{} --what-if {}", typed(flags), supposed);
+  return {run + " -o advice.db --force", what_if};
+}
+
+Json spread_json(const Spread& spread) {
+  if (spread.count == 0) return nullptr;
+  return {{"mean", spread.mean}, {"least", spread.least}, {"most", spread.most}, {"seeds", spread.count}};
+}
+
+Json advice_json(const Advice& advice, const std::vector<std::string>& next) {
+  Json object = {{"schema_version", 1},
+                 {"tool_version", kVersion},
+                 {"best", advice.best.empty() ? Json(nullptr) : Json(advice.best)},
+                 {"reference", advice.reference.empty() ? Json(nullptr) : Json(advice.reference)},
+                 {"argument", advice.best.empty() ? Json(nullptr) : Json(advice.best_argument)},
+                 {"speedup", spread_json(advice.speedup)},
+                 {"as_fast", Json::array()},
+                 {"sentences", Json::array()},
+                 {"next_commands", Json::array()},
+                 {"seeds", Json::array()},
+                 {"guidance", Json::array()},
+                 {"what_if", nullptr}};
+  for (const GuidanceTime& g : advice.guidance)
+    object["guidance"].push_back({{"at_once", g.at_once},
+                                  {"best", g.best.empty() ? Json(nullptr) : Json(g.best)},
+                                  {"end_to_end_ns", g.best.empty() ? Json(nullptr) : Json(g.end_to_end_ns)}});
+  for (const std::string& label : advice.as_fast) object["as_fast"].push_back(label);
+  for (const std::string& sentence : advice.sentences) object["sentences"].push_back(sentence);
+  for (const std::string& command : next) object["next_commands"].push_back(command);
+  for (const std::uint64_t seed : advice.runs.seeds) object["seeds"].push_back(seed);
+  object["comparison"] = result_json(advice.runs.together);
+  return object;
+}
+
+// The jobs of every number of guidance passes that may run at once, where the config leaves it open.
+std::vector<std::string> open_guidance(const Job& job) {
+  std::vector<std::string> settings;
+  if (job.places.contains("cluster.guidance")) return settings;
+  for (const ParallelSetting& setting : parallel_settings(job.model, job.cluster))
+    if (setting.dp == job.cluster.dp) settings.push_back(fmt::format("cluster.guidance={}", setting.guidance));
+  return settings;
+}
+
+// The job with the fastest of them; `job_flags` asks for it from then on.
+Job choose_guidance(Job job, JobFlags& job_flags, const QuietRun& options, std::int64_t max_memory_bytes,
+                    std::vector<GuidanceTime>& times) {
+  const std::vector<std::string> settings = open_guidance(job);
+  if (settings.size() < 2) return job;
+  std::vector<Job> jobs;
+  for (const std::string& setting : settings) {
+    JobFlags with = job_flags;
+    with.settings.push_back(setting);
+    jobs.push_back(load_job(with, max_memory_bytes));
+  }
+  const std::size_t best = fastest_guidance(jobs, options, times);
+  if (best > 0) job_flags.settings.push_back(settings[best]);
+  return std::move(jobs[best]);
+}
+
+int run_advise(CommandContext& context, const AdviseFlags& flags) {
+  require_question(flags);
+  JobFlags job_flags = job_flags_of(flags, context.max_memory_bytes);
+  Job job = load_job(job_flags, context.max_memory_bytes);
+  if (job.config.run.mode != RunMode::kSimulate)
+    throw Error(ErrorCode::kUsage, "spscope advise answers from a model of the cluster", "leave run.mode out");
+  const std::optional<WhatIf> what_if =
+      flags.what_if.empty() ? std::nullopt : std::optional(parse_what_if(flags.what_if));
+  if (what_if) static_cast<void>(supposed(job, *what_if));  // that it can be
+
+  ProgressPrinter printer(context, "bar");
+  const QuietRun options{std::string(kVersion), watch_stop_signals(true), [&](const RunProgress& now) { printer(now); },
+                         [&](const std::string& w) { printer.warn(w); }};
+  std::vector<GuidanceTime> times;
+  job = choose_guidance(std::move(job), job_flags, options, context.max_memory_bytes, times);
+  Advice advice = advise(job, flags.seeds, options);
+  advice.guidance = std::move(times);
+  std::optional<Advice> then;
+  if (what_if) then = advise(supposed(job, *what_if), flags.seeds, options);
+  printer.clear();
+
+  const std::vector<std::string> next =
+      advice.best.empty() ? std::vector<std::string>() : next_commands(flags, job_flags, job, advice);
+  const int code = advice.best.empty() ? kExitUsage : kExitDone;
+  if (context.json) {
+    Json object = advice_json(advice, next);
+    if (then) {
+      object["what_if"] = {{"text", what_if->text}, {"comparison", result_json(then->runs.together)}};
+    }
+    context.out << object.dump(2) << '\n';
+    return code;
+  }
+  TerminalStyle style;
+  style.color = context.color;
+  style.width = text_width();
+  std::string answer;
+  for (const std::string& sentence : advice.sentences) answer += (answer.empty() ? "" : " ") + sentence;
+  context.out << wrapped_text(answer, style.width) << '\n' << wrapped_text(question_line(advice), style.width);
+  context.out << render_terminal(advice_section(advice), style);
+  if (then) {
+    const Section section = what_if_section(advice.runs.together, then->runs.together, *what_if);
+    context.out << '\n' << section.title << '\n' << render_terminal(section, style);
+  }
+  if (!next.empty()) {
+    context.out << "\nWhere the time goes, kept in a file; and the same on a slower network:\n";
+    for (const std::string& command : next) context.out << "  " << command << '\n';
+  }
+  return code;
+}
+
+}  // namespace
+
+Command declare_advise() {
+  auto flags = std::make_shared<AdviseFlags>();
+  Command command;
+  command.flags = {
+      {.names = "config", .help = "TOML file of a run; flags replace parts of it", .target = &flags->config},
+      {.names = "--model", .help = "model, as in spscope list models", .target = &flags->model},
+      {.names = "--cluster", .help = "cluster, as in spscope list clusters", .target = &flags->cluster},
+      {.names = "--density", .help = "share of active query-key pairs; 0.4 when not given", .target = &flags->density},
+      {.names = "--pattern", .help = "mask pattern; sparge when not given", .target = &flags->pattern},
+      {.names = "--mask", .help = "mask of your own, in place of a pattern", .target = &flags->mask},
+      {.names = "--ranks",
+       .help = "ranks; all GPUs of the cluster when not given",
+       .target = &flags->ranks,
+       .rule = IntegerBetween{1, 65536}},
+      {.names = "--tokens",
+       .help = "video tokens: height and width of the model's grid are scaled to come near",
+       .target = &flags->tokens,
+       .rule = IntegerBetween{1, 100'000'000}},
+      {.names = "--seeds",
+       .help = "masks to draw",
+       .target = &flags->seeds,
+       .rule = IntegerBetween{1, 1000},
+       .default_text = "3"},
+      {.names = "--what-if",
+       .help = "NAME=NUMBER,...: the same on other hardware or at another density, beside it",
+       .target = &flags->what_if},
+      {.names = "-s,--strategy",
+       .help = "NAME or NAME:key=value,... in place of all; may repeat",
+       .target = &flags->strategies},
+      {.names = "--set", .help = "section.key=value, over all else; may repeat", .target = &flags->settings},
+  };
+  command.action = [flags](CommandContext& context) { return run_advise(context, *flags); };
+  return command;
+}
+
+}  // namespace spscope

@@ -1,0 +1,17 @@
+// A word of a command that is printed to be run: quoted where a shell would take it apart.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace spscope {
+
+inline std::string shell_word(const std::string& text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+}  // namespace spscope

@@ -1,0 +1,31 @@
+// CSV text with a header, as tables of measurements are published: RFC 4180, with the line and column of every cell.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/base/error.h"
+#include "backend/base/result.h"
+
+namespace spscope {
+
+struct CsvCell {
+  std::string text;
+  SourcePlace place;
+};
+
+struct CsvTable {
+  std::string file;
+  std::vector<std::string> columns;
+  std::vector<std::vector<CsvCell>> rows;  // each as wide as the header
+
+  // nullptr when there is no such column.
+  const CsvCell* find(std::size_t row, std::string_view column) const;
+};
+
+// Quoted cells may hold commas, line breaks and doubled quotes; blank lines are skipped. The error holds every row that
+// is not as wide as the header, a column that is there twice and a quote that is never closed. `file` names the text.
+Result<CsvTable> parse_csv(std::string_view text, std::string_view file);
+
+}  // namespace spscope

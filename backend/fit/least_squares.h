@@ -1,0 +1,56 @@
+// Robust least squares of logarithms with priors: few positive parameters fitted to many positive measurements that
+// scatter by a factor, each parameter kept near its prior as far as the data do not say otherwise.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace spscope {
+
+struct FitParameter {
+  std::string name;
+  double prior = 1;   // > 0
+  double spread = 1;  // standard deviation of its logarithm
+  // It multiplies the predictions that it affects and nothing else: its derivative is known.
+  bool is_factor = false;
+};
+
+struct FitProblem {
+  std::vector<FitParameter> parameters;
+  std::vector<double> measured;  // > 0, by row
+  // What is predicted for a row, > 0, without the parameters that are factors.
+  std::function<double(std::size_t row, std::span<const double> values)> predict;
+  std::function<bool(std::size_t row, std::size_t parameter)> affects;
+  double scatter = 0.08;  // standard deviation of the logarithm of a measurement
+};
+
+// Logarithms of all predictions near some values, to first order.
+struct LinearPredictions {
+  std::vector<double> at;             // the values, by parameter
+  std::vector<double> log_predicted;  // by row, factors included
+  // By row: parameters that affect it, with the slope of the logarithm over theirs, by differences of 0.1 %.
+  std::vector<std::vector<std::pair<std::size_t, double>>> slopes;
+};
+// REQUIRES: predictions are positive.
+LinearPredictions linearize(const FitProblem& problem, std::span<const double> values);
+
+// The values that are best where predictions are linear: the least
+//   sum over rows of weight x huber(log(predicted / measured) / scatter)
+//   + sum over parameters of (log(value / prior) / spread)^2,
+// huber growing only linearly beyond 1.5; no further from linear.at than a factor of e.
+std::vector<double> solve(const FitProblem& problem, const LinearPredictions& linear, std::span<const double> weights);
+
+struct Fit {
+  std::vector<double> values;  // by parameter
+  LinearPredictions linear;    // near them
+};
+// Repeats both from the priors until no parameter but factors moves by more than 0.5 %, at most `max_rounds` times.
+Fit fit(const FitProblem& problem, std::span<const double> weights, int max_rounds = 6);
+
+// Solves a x = b for a symmetric positive definite a of n x n, row by row. The result is b's place.
+void solve_symmetric(std::vector<double> a, std::span<double> b);
+
+}  // namespace spscope

@@ -1,0 +1,106 @@
+#include "backend/fit/row_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "backend/config/cluster.h"
+#include "backend/config/model.h"
+
+namespace spscope {
+namespace {
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// Pixels of one token: VAE 8, patch 2.
+constexpr int kPixelsOfToken = 16;
+// Blocks of dense masks only split the work evenly, and large ones plan fast.
+constexpr int kSmallBlock = 64, kLargeBlock = 256;
+constexpr std::int64_t kManyTokens = 32768;
+
+int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+std::string strategy_of(const TimingRow& row) {
+  if (row.ulysses * row.ring == 1) return "single";
+  if (row.ring == 1) return "ulysses";
+  if (row.ulysses == 1) return row.other_parallel == "all-gather KV" ? "allgather_kv" : "ring";
+  return fmt::format("usp:ulysses={},ring={}", row.ulysses, row.ring);
+}
+
+}  // namespace
+
+std::string gpu_of(const TimingRow& row) {
+  std::string gpu = lower(row.gpu.substr(0, row.gpu.find('/')));
+  if (gpu.starts_with("rtx")) gpu = gpu.substr(3);
+  return gpu;
+}
+
+std::string cluster_of(const TimingRow& row) {
+  const std::string gpu = gpu_of(row), preset = gpu + "x8";
+  const ClusterPreset* known = find_cluster_preset(preset);
+  constexpr double kSlowestNvlink = 100;  // GB/s
+  if (known != nullptr && (known->network.link_gbps > kSlowestNvlink) == row.nvlink()) return preset;
+  return fmt::format("clusters/{}.toml", gpu.ends_with("-pcie") ? gpu : gpu + "-pcie");
+}
+
+ConfigKeys row_config(const TimingRow& row, const std::string& cluster) {
+  const std::string preset = lower(row.model);
+  const Model* model = find_model_preset(preset);
+  const int frames_a_token = model != nullptr ? model->frames_per_token : 1;
+  const int frames = 1 + ceil_div(row.frames - 1, frames_a_token);
+  const int height = row.height / kPixelsOfToken, width = row.width / kPixelsOfToken;
+  const bool spatiotemporal = model != nullptr && model->spatiotemporal();
+  const std::int64_t tokens = std::int64_t{height} * width * (spatiotemporal ? 1 : frames);
+  const int block = tokens > kManyTokens ? kLargeBlock : kSmallBlock;
+  // Eager code makes one batch of the passes that the same ranks do.
+  const bool batched = row.implementation == "eager" && row.cfg_parallel == 1;
+  const bool two_kinds = model != nullptr && model->single_layers > 0 && model->single_layers < model->layers;
+  const std::string on = cluster.empty() ? cluster_of(row) : cluster;
+
+  ConfigKeys keys = {{"model.preset", preset},
+                     {"model.grid", fmt::format("{},{},{}", frames, height, width)},
+                     {"model.denoise_steps", std::to_string(row.steps)},
+                     {"model.cfg", std::to_string(batched ? 1 : row.guidance_passes)},
+                     {"model.batch", std::to_string(batched ? row.guidance_passes : 1)},
+                     {"mask.pattern", "dense"},
+                     {"mask.block", std::to_string(block)},
+                     {on.ends_with(".toml") ? "cluster.profile" : "cluster.preset", on},
+                     {"cluster.ranks", std::to_string(row.gpus)},
+                     {"cluster.guidance", std::to_string(row.cfg_parallel)},
+                     {"run.mode", "simulate"},
+                     {"run.scope", "layer"},
+                     {"run.layers", two_kinds ? "spread:2" : "spread:1"},
+                     {"run.strategies", strategy_of(row)}};
+  if (!row.implementation.empty()) keys.emplace_back("run.implementation", row.implementation);
+  if (!row.kernel.empty()) keys.emplace_back("run.attention_kernel", row.kernel);
+  return keys;
+}
+
+std::vector<std::string> settings_of(const ConfigKeys& keys) {
+  std::vector<std::string> settings;
+  for (const auto& [key, value] : keys) settings.push_back(fmt::format("{}={}", key, value));
+  return settings;
+}
+
+std::string config_text(const ConfigKeys& keys, const std::string& comment) {
+  std::string text = fmt::format("# {}\n", comment), section;
+  for (const auto& [key, value] : keys) {
+    const std::size_t dot = key.find('.');
+    if (key.substr(0, dot) != section) text += fmt::format("\n[{}]\n", section = key.substr(0, dot));
+    const bool number = value.find_first_not_of("0123456789") == value.npos;
+    if (key == "model.grid")
+      text += fmt::format("grid = [{}]\n", value);
+    else if (key == "run.strategies")
+      text += fmt::format("strategies = [\"{}\"]\n", value);
+    else
+      text += number ? fmt::format("{} = {}\n", key.substr(dot + 1), value)
+                     : fmt::format("{} = \"{}\"\n", key.substr(dot + 1), value);
+  }
+  return text;
+}
+
+}  // namespace spscope

@@ -1,0 +1,194 @@
+#include "backend/job/pick_settings.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "backend/base/result.h"
+#include "backend/job/layer_request.h"
+#include "backend/schedule/cost.h"
+#include "backend/schedule/memory_need.h"
+#include "backend/schedule/schedule.h"
+
+namespace spscope {
+namespace {
+
+constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
+
+// One setting of a strategy while settings are compared.
+struct Setting {
+  Parameters parameters;
+  Degrees degrees;            // on the first sample
+  std::int64_t first_ns = 0;  // on the first sample; of one that was ruled out there, what it takes at least
+  std::int64_t total_ns = 0;  // over all samples
+  bool in_race = false;
+};
+
+// The legal candidates, with what the config gives for this strategy in place of their own values; each once.
+std::vector<Parameters> settings_of(const Job& job, const ChosenStrategy& chosen, const Request& request) {
+  const auto given = job.config.strategy_parameters.find(chosen.strategy->name);
+  std::vector<Parameters> settings;
+  for (Parameters& setting : chosen.strategy->candidates(request)) {
+    if (given != job.config.strategy_parameters.end())
+      for (const auto& [name, text] : given->second) setting.set(name, chosen.parameters.values().find(name)->second);
+    if (std::ranges::find(settings, setting) == settings.end() && chosen.strategy->legal(request, setting).empty())
+      settings.push_back(std::move(setting));
+  }
+  return settings;
+}
+
+// The compute of the rank that has most of it: no schedule of the plan ends before.
+std::int64_t longest_compute_ns(const Plan& plan, std::span<const std::int64_t> durations) {
+  std::vector<std::int64_t> ranks(static_cast<std::size_t>(plan.ranks), 0);
+  for (std::size_t i = 0; i < plan.ops.size(); ++i) ranks[static_cast<std::size_t>(plan.ops[i].rank)] += durations[i];
+  return *std::ranges::max_element(ranks);
+}
+
+class Race {
+ public:
+  Race(const Job& job, const Strategy& strategy, std::span<const Request> samples)
+      : job_(job), strategy_(strategy), samples_(samples) {}
+
+  // Settings by time, the fastest first, without those that are the same plan as another or have none.
+  std::vector<Setting> run(std::vector<Parameters> parameters, const std::atomic<bool>* interrupt) {
+    std::vector<Setting> settings;
+    for (Parameters& p : parameters) {
+      if (interrupt != nullptr && interrupt->load() && !settings.empty()) break;
+      if (std::optional<Setting> setting = enter(std::move(p))) settings.push_back(std::move(*setting));
+    }
+    const double limit = kWorthASecondLook * static_cast<double>(best_ns_);
+    for (Setting& s : settings) s.in_race = s.in_race && static_cast<double>(s.first_ns) <= limit;
+    for (const Request& sample : samples_.subspan(1))
+      for (Setting& s : settings)
+        if (s.in_race) look_again(s, sample);
+    std::ranges::stable_sort(settings, [](const Setting& a, const Setting& b) {
+      return std::pair(!a.in_race, a.total_ns) < std::pair(!b.in_race, b.total_ns);
+    });
+    return settings;
+  }
+
+ private:
+  // The plan of a setting on a request; nothing when no machine can hold it or it is refused otherwise.
+  Result<Plan> plan_of(const Request& request, const Parameters& parameters, const Decision& decision) const {
+    return capture([&] { return make_plan(strategy_, request, parameters, decision); });
+  }
+  std::int64_t scheduled_ns(const Plan& plan, std::span<const std::int64_t> durations) const {
+    const Cluster& cluster = job_.cluster;
+    const Network network = Network::of_cluster(cluster.preset, plan.ranks, cluster.gpus_per_node, cluster.ranks);
+    return schedule(plan, durations, network, host_times(plan, job_.cluster.preset.cost).issue_ns).makespan_ns();
+  }
+
+  // Whether ranks hold what the plan needs. Of settings that do not the run says why, where all are such.
+  bool fits(const Plan& plan) const {
+    const DeviceProfile& device = job_.cluster.preset.device;
+    return device.memory_gib == 0 || memory_need(plan, job_.model, job_.config.run.weights, device).fits();
+  }
+
+  // On the first sample.
+  std::optional<Setting> enter(Parameters parameters) {
+    const Request& request = samples_.front();
+    const Decision decision = strategy_.decide(request, parameters);
+    // A token order is not part of a decision: settings that differ in more than what decide() read are not the same.
+    const bool has_order = parameters.has("order");
+    if (!has_order && std::ranges::find(decisions_, decision) != decisions_.end()) return std::nullopt;
+    decisions_.push_back(decision);
+    const Result<Plan> plan = plan_of(request, parameters, decision);
+    if (!plan || !fits(*plan)) return std::nullopt;
+    Setting setting{std::move(parameters), {decision.ulysses, decision.ring}, 0, 0, false};
+    const std::vector<std::int64_t> durations = op_durations(*plan, job_.cluster.preset.cost);
+    setting.first_ns = longest_compute_ns(*plan, durations);
+    if (best_ns_ == kForever ||
+        static_cast<double>(setting.first_ns) <= kWorthASecondLook * static_cast<double>(best_ns_)) {
+      setting.first_ns = scheduled_ns(*plan, durations);
+      setting.in_race = true;
+      best_ns_ = std::min(best_ns_, setting.first_ns);
+    }
+    setting.total_ns = setting.first_ns;
+    return setting;
+  }
+
+  void look_again(Setting& setting, const Request& sample) const {
+    const Result<Plan> plan = plan_of(sample, setting.parameters, strategy_.decide(sample, setting.parameters));
+    if (plan)
+      setting.total_ns += scheduled_ns(*plan, op_durations(*plan, job_.cluster.preset.cost));
+    else
+      setting.in_race = false;
+  }
+
+  const Job& job_;
+  const Strategy& strategy_;
+  std::span<const Request> samples_;
+  std::vector<Decision> decisions_;
+  std::int64_t best_ns_ = kForever;  // on the first sample
+};
+
+std::string label_of(const Strategy& strategy, const Setting& setting) {
+  return strategy_label(strategy, std::span(&setting.degrees, 1), setting.parameters);
+}
+
+// Sets parameters and pick. False: the strategy has nothing of its own on so many ranks.
+bool pick_setting(const Job& job, std::span<const Request> samples, const std::atomic<bool>* interrupt,
+                  ChosenStrategy& chosen) {
+  chosen.pick.emplace();
+  const Strategy& strategy = *chosen.strategy;
+  std::vector<Parameters> candidates = settings_of(job, chosen, samples.front());
+  if (candidates.empty()) return !strategy.legal(samples.front(), chosen.parameters).empty();
+  const std::vector<Setting> settings = Race(job, strategy, samples).run(std::move(candidates), interrupt);
+  // Of plans that are refused the run says why.
+  if (settings.empty() || !settings.front().in_race) return true;
+  const auto mean = [&](const Setting& s) { return s.total_ns / static_cast<std::int64_t>(samples.size()); };
+  chosen.parameters = settings.front().parameters;
+  chosen.pick->settings = static_cast<int>(settings.size());
+  chosen.pick->predicted_ns = mean(settings.front());
+  if (settings.size() > 1 && settings[1].in_race) {
+    chosen.pick->next_label = label_of(strategy, settings[1]);
+    chosen.pick->next_ns = mean(settings[1]);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool has_unpicked(const Job& job) { return std::ranges::any_of(job.strategies, &ChosenStrategy::unpicked); }
+
+std::vector<ChosenStrategy> pick_settings(const Job& job, std::span<const Request> samples,
+                                          const PickOptions& options) {
+  std::vector<ChosenStrategy> chosen = job.strategies;
+  std::erase_if(chosen, [&](ChosenStrategy& c) {
+    if (!c.unpicked()) return false;
+    if (options.on_strategy) options.on_strategy(c.strategy->name);
+    return !pick_setting(job, samples, options.interrupt, c);
+  });
+  std::vector<ChosenStrategy> named = chosen;
+  std::erase_if(named, [](const ChosenStrategy& c) { return c.from_all; });
+  std::erase_if(chosen, [&](const ChosenStrategy& c) {
+    return c.from_all && std::ranges::any_of(named, [&](const ChosenStrategy& other) {
+             return other.strategy == c.strategy && other.parameters == c.parameters;
+           });
+  });
+  give_ids(chosen);
+  return chosen;
+}
+
+std::vector<Request> sample_requests(const Job& job, MaskSource& masks, int most) {
+  const auto layers = static_cast<std::int64_t>(job.layers.size());
+  const int count = static_cast<int>(std::min<std::int64_t>(layers, most));
+  std::vector<Request> samples;
+  for (int i = 0; i < count; ++i) {
+    // The middles of equal parts.
+    const int layer = job.layers[static_cast<std::size_t>((2 * i + 1) * layers / (2 * std::int64_t{count}))];
+    const LayerMasks& kept = masks.keep(0, layer);
+    samples.push_back(make_layer_request(job, layer, kept, &kept));
+  }
+  return samples;
+}
+
+Job with_picked_settings(const Job& job, MaskSource& masks, const PickOptions& options) {
+  Job picked = job;
+  if (!has_unpicked(job)) return picked;
+  picked.strategies = pick_settings(job, sample_requests(job, masks), options);
+  return picked;
+}
+
+}  // namespace spscope

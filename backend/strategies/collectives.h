@@ -1,0 +1,39 @@
+// Collectives: how all-gathers, reduce-scatters and all-reduces are made of messages. A library chooses one of these
+// algorithms by itself; here it is part of the plan, since bytes between nodes follow from it.
+//
+// Bytes that leave a node of p ranks, of N ranks in all, when M bytes are gathered or scattered:
+//   ring          each part goes round, rank by rank: (N - 1) / N M, once into each node and once out of it
+//   flat          each rank sends its part to every other: p (N - p) / N M
+//   hierarchical  rings between ranks of equal place in their nodes, and rings inside nodes: (N - p) / N M; a gather
+//                 starts between nodes, a scatter inside them
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "backend/base/parameter.h"
+#include "backend/plan/plan_builder.h"
+
+namespace spscope {
+
+enum class CollectiveAlgorithm { kRing, kFlat, kHierarchical };
+
+// The parameter `collective` of a strategy, and its setting.
+Parameter collective_parameter();
+CollectiveAlgorithm collective_algorithm(const Parameters& parameters);
+// Settings worth comparing: those that differ on this cluster.
+std::vector<Parameters> collective_candidates(const Request& request, const std::vector<Parameter>& rows);
+
+// Each rank of the group gets what all of them hold of `rows`, in the boxes of `whole`. Hierarchical is a ring where
+// nodes have different numbers of ranks of the group. REQUIRES: no two of them hold the same.
+ValueId all_gather(PlanBuilder& builder, ValueId rows, const Placement& whole, const std::vector<int>& group,
+                   CollectiveAlgorithm algorithm);
+// Each rank of the group gets the sums of the pending shares of the group in its part. REQUIRES: every rank of the
+// group has one box in `parts`, or none.
+ValueId reduce_scatter(PlanBuilder& builder, ValueId sum, const Placement& parts, const std::vector<int>& group,
+                       CollectiveAlgorithm algorithm);
+// reduce_scatter into `parts`, then all_gather into `whole`; to the network, one all-reduce.
+ValueId all_reduce(PlanBuilder& builder, ValueId sum, const Placement& parts, const Placement& whole,
+                   const std::vector<int>& group, CollectiveAlgorithm algorithm);
+
+}  // namespace spscope

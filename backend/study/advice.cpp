@@ -1,0 +1,195 @@
+#include "backend/study/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/analysis/judgement.h"
+#include "backend/analysis/trust.h"
+#include "backend/base/check.h"
+#include "backend/report/format.h"
+#include "backend/report/headline.h"
+
+namespace spscope {
+namespace {
+
+Judgement judgement_of(const Comparison& comparison) { return judge(by_mode(comparison).front()); }
+
+std::optional<double> layer_ns(const StrategyResult& s) {
+  if (!s.makespan_ns || s.by_layer.empty()) return std::nullopt;
+  return static_cast<double>(*s.makespan_ns) / static_cast<double>(s.by_layer.size());
+}
+
+const StrategyResult* find_id(const Comparison& c, const std::string& id) {
+  const auto found = std::ranges::find(c.strategies, id, &StrategyResult::id);
+  return found == c.strategies.end() ? nullptr : &*found;
+}
+
+// How many times as fast as the reference, in each seed.
+Spread speedup_over(const SeededRuns& runs, const std::string& id, const std::string& reference) {
+  std::vector<double> ratios;
+  for (const Comparison& c : runs.by_seed) {
+    const StrategyResult *s = find_id(c, id), *first = find_id(c, reference);
+    if (s && first && s->makespan_ns && first->makespan_ns && *s->makespan_ns > 0)
+      ratios.push_back(static_cast<double>(*first->makespan_ns) / static_cast<double>(*s->makespan_ns));
+  }
+  return spread_of(ratios);
+}
+
+std::string joined_names(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
+
+// "1.33x as fast as ulysses u8 (1.28x to 1.36x over 3 seeds)"
+std::string speedup_text(const Advice& advice) {
+  const Spread& s = advice.speedup;
+  std::string text = fmt::format("{:.2f}x as fast as {}", s.mean, advice.result(advice.reference).label);
+  if (s.count > 1) text += fmt::format(" ({:.2f}x to {:.2f}x over {} seeds)", s.least, s.most, s.count);
+  return text;
+}
+
+std::string recommendation(const Advice& advice) {
+  const StrategyResult& best = advice.result(advice.best);
+  std::string text =
+      fmt::format("By the model, use {}: {} a layer", best.label, duration_text(layer_ns(best).value_or(0)));
+  if (best.end_to_end_ns)
+    text += fmt::format(", {} end to end", duration_text(static_cast<double>(*best.end_to_end_ns)));
+  if (advice.best != advice.reference) text += ", " + speedup_text(advice);
+  if (advice.guidance_at_once > 1)
+    text += fmt::format(", with {} passes of guidance at once, each on its part of the ranks (cluster.guidance = {})",
+                        advice.guidance_at_once, advice.guidance_at_once);
+  return text + ".";
+}
+
+// What the lead over the others is worth.
+std::string certainty(const Advice& advice, const Judgement& judgement) {
+  if (!advice.as_fast.empty())
+    return fmt::format("The model cannot tell it from {}: within {}, the error of ratios on such machines ({}).",
+                       joined_names(advice.as_fast), percent_text(judgement.error->median), judgement.error->from);
+  if (judgement.ranked.size() < 2) return "No other strategy can run here.";
+  const double ahead = static_cast<double>(*judgement.ranked[1]->makespan_ns) /
+                           static_cast<double>(std::max<std::int64_t>(1, *judgement.ranked[0]->makespan_ns)) -
+                       1;
+  return fmt::format("The next, {}, takes {} longer.", judgement.ranked[1]->label, percent_text(ahead));
+}
+
+// With what would fit, where memory does not.
+std::string why_not(const StrategyResult& s) {
+  const Problem& problem = s.problems.front();
+  return problem.code == ErrorCode::kMemoryNeed ? fmt::format("{}; {}", problem.message, problem.hint)
+                                                : problem.message;
+}
+
+}  // namespace
+
+const StrategyResult& Advice::result(const std::string& id) const {
+  const StrategyResult* found = find_id(runs.together, id);
+  SPSCOPE_CHECK(found != nullptr);
+  return *found;
+}
+
+std::string strategy_argument(const ChosenStrategy& chosen) {
+  std::string text;
+  for (const Parameter& row : chosen.strategy->parameters()) {
+    if (!chosen.parameters.has(row.name)) continue;
+    const ParameterValue& value = chosen.parameters.values().find(row.name)->second;
+    if (value != row.default_value) text += fmt::format("{}{}={}", text.empty() ? ":" : ",", row.name, to_text(value));
+  }
+  return std::string(chosen.strategy->name) + text;
+}
+
+std::size_t fastest_guidance(const std::vector<Job>& jobs, const QuietRun& options, std::vector<GuidanceTime>& times) {
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    GuidanceTime time{jobs[i].cluster.guidance, "", 0};
+    const Comparison together = run_seeds(jobs[i], 1, options).together;
+    for (const StrategyResult& s : together.strategies)
+      if (s.legal() && s.end_to_end_ns && (time.best.empty() || *s.end_to_end_ns < time.end_to_end_ns))
+        time.best = s.label, time.end_to_end_ns = *s.end_to_end_ns;
+    const auto beats = [](const GuidanceTime& a, const GuidanceTime& b) {
+      return !a.best.empty() && (b.best.empty() || a.end_to_end_ns < b.end_to_end_ns);
+    };
+    if (i > 0 && beats(time, times[best])) best = i;
+    times.push_back(std::move(time));
+  }
+  return best;
+}
+
+Advice advise(const Job& job, int seeds, const QuietRun& options) {
+  Advice advice;
+  advice.runs = run_seeds(job, useful_seeds(job, seeds), options);
+  advice.guidance_at_once = job.cluster.guidance;
+  const Judgement judgement = judgement_of(advice.runs.together);
+  if (judgement.ranked.empty()) {
+    advice.sentences = {"Nothing can run here; below are the reasons, and what would."};
+    return advice;
+  }
+  advice.best = judgement.ranked.front()->id;
+  advice.reference = baseline(advice.runs.together.strategies, job.config.run.mode)->id;
+  for (const ChosenStrategy& chosen : advice.runs.strategies) {
+    if (chosen.id == advice.best) advice.best_argument = strategy_argument(chosen);
+    if (chosen.id == advice.reference) advice.reference_argument = strategy_argument(chosen);
+  }
+  advice.speedup = speedup_over(advice.runs, advice.best, advice.reference);
+  for (int i = 1; i < judgement.level; ++i)
+    advice.as_fast.push_back(judgement.ranked[static_cast<std::size_t>(i)]->label);
+  advice.sentences = {recommendation(advice), certainty(advice, judgement)};
+  return advice;
+}
+
+std::string question_line(const Advice& advice) {
+  const Comparison& c = advice.runs.together;
+  std::string line = workload_line(c.workload, executes(c));
+  if (c.workload.scope == "layer") line += ", whole layers";
+  if (advice.runs.seeds.size() > 1) line += fmt::format(", {} seeds", advice.runs.seeds.size());
+  return line;
+}
+
+Section advice_section(const Advice& advice) {
+  Section section{"advice", "Advice", {}};
+  const Comparison& all = advice.runs.together;
+  if (!advice.best.empty()) {
+    const bool seeds = advice.runs.seeds.size() > 1;
+    Table table;
+    table.columns = {
+        text_column("strategy"), {"layer", "makespan"}, {"vs " + advice.result(advice.reference).name, "speedup"}};
+    if (seeds) table.columns.push_back(number_column("over seeds", "speedup", 2));
+    for (Column column :
+         {Column{"end to end", "end_to_end"}, number_column("compute", "compute", 1),
+          number_column("late peer", "wait_late_peer", 1), number_column("wire", "wire", 1),
+          number_column("imbalance", "imbalance_ratio", 3), number_column("sent/rank", "bytes_sent", 4)})
+      table.columns.push_back(std::move(column));
+    for (const StrategyResult* s : judgement_of(all).ranked) {
+      const Spread speedup = speedup_over(advice.runs, s->id, advice.reference);
+      const auto passes = static_cast<double>(s->by_layer.size());
+      const auto a_layer = [&](const std::vector<std::int64_t>& by_rank, Hint hint) {
+        const std::optional<double> sum = mean(by_rank);
+        return cell(hint, sum ? std::optional(*sum / passes) : std::nullopt);
+      };
+      Row row{{text_cell(s->label), cell(Hint::kDuration, layer_ns(*s)), cell(Hint::kSpeedup, speedup.mean)},
+              s->id == advice.best};
+      if (seeds) row.cells.push_back(text_cell(fmt::format("{:.2f}-{:.2f}x", speedup.least, speedup.most)));
+      for (Cell c : {duration_cell(s->end_to_end_ns), a_layer(s->times.compute_ns, Hint::kDuration),
+                     a_layer(s->times.wait_late_peer_ns, Hint::kDuration), a_layer(s->times.wire_ns, Hint::kDuration),
+                     cell(Hint::kRatio, s->imbalance_ratio), a_layer(s->bytes_sent, Hint::kBytes)})
+        row.cells.push_back(std::move(c));
+      table.rows.push_back(std::move(row));
+    }
+    section.blocks.push_back(std::move(table));
+  }
+  if (advice.guidance.size() > 1) {
+    std::string text = "Guidance";
+    for (const GuidanceTime& g : advice.guidance)
+      text += fmt::format("{} {}: {}{}", &g == advice.guidance.data() ? "," : ";",
+                          g.at_once == 1 ? "passes in turn" : fmt::format("{} passes at once", g.at_once),
+                          g.best.empty() ? "nothing can run"
+                                         : duration_text(static_cast<double>(g.end_to_end_ns)) + " end to end with ",
+                          g.best);
+    section.blocks.push_back(Paragraph{text + ".", Tone::kNote});
+  }
+  std::string refused;
+  for (const StrategyResult& s : all.strategies)
+    if (!s.legal()) refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", s.name, why_not(s));
+  if (!refused.empty()) section.blocks.push_back(Paragraph{"Not possible here: " + refused + ".", Tone::kNote});
+  return section;
+}
+
+}  // namespace spscope

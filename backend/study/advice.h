@@ -1,0 +1,48 @@
+// Advice: which strategy to use for a model on a cluster, how much faster it is than the first one, how much of that is
+// the draw of the masks, and what the model cannot tell apart.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/report/document.h"
+#include "backend/study/seeds.h"
+
+namespace spscope {
+
+// One way to run the forward passes of guidance: so many at once, each on a part of the ranks.
+struct GuidanceTime {
+  int at_once = 1;
+  std::string best;                // label of its fastest strategy; "": none can run
+  std::int64_t end_to_end_ns = 0;  // of that, on one mask
+};
+
+struct Advice {
+  SeededRuns runs;
+  std::string best, reference;  // StrategyResult::id; "": nothing can run
+  std::string best_argument;    // after -s: "cyclic:ulysses=4,ring=2"
+  std::string reference_argument;
+  Spread speedup;                      // of the best over the reference, over seeds
+  std::vector<std::string> as_fast;    // labels of those that the model cannot tell from the best
+  std::vector<std::string> sentences;  // the first names the best
+  std::vector<GuidanceTime> guidance;  // that were compared; empty: nothing to choose
+  int guidance_at_once = 1;
+  const StrategyResult& result(const std::string& id) const;
+};
+
+// Of jobs that differ in cluster.guidance, the time of each on one mask. The position of the fastest; of equal ones,
+// and where no time end to end is known, the first.
+std::size_t fastest_guidance(const std::vector<Job>& jobs, const QuietRun& options, std::vector<GuidanceTime>& times);
+
+// Throws Error as comparison_of(). REQUIRES: times of the job are modelled.
+Advice advise(const Job& job, int seeds, const QuietRun& options);
+
+// "wan2.1-t2v-14b, 75,600 tokens, sparge, density 0.40, whole layers, 8 x h100, 3 seeds"
+std::string question_line(const Advice& advice);
+// A row for each strategy that can run, the fastest first; then those that cannot, with the reasons.
+Section advice_section(const Advice& advice);
+
+// "usp:ulysses=4,ring=2": what follows -s to run this setting.
+std::string strategy_argument(const ChosenStrategy& chosen);
+
+}  // namespace spscope

@@ -1,0 +1,154 @@
+#include "backend/study/seeds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "backend/analysis/layer_spread.h"
+#include "backend/job/pick_settings.h"
+
+namespace spscope {
+namespace {
+
+void add(std::vector<std::int64_t>& sum, const std::vector<std::int64_t>& list) {
+  if (sum.size() < list.size()) sum.resize(list.size(), 0);
+  for (std::size_t i = 0; i < list.size(); ++i) sum[i] += list[i];
+}
+
+template <typename T>
+void add(std::optional<T>& sum, const std::optional<T>& value) {
+  if (sum && value) *sum += *value;
+  if (!value) sum.reset();
+}
+
+void divide(std::optional<double>& sum, double by) {
+  if (sum) *sum /= by;
+}
+
+void add_times(RankTimes& sum, const RankTimes& t) {
+  add(sum.compute_ns, t.compute_ns);
+  add(sum.wait_late_peer_ns, t.wait_late_peer_ns);
+  add(sum.wire_ns, t.wire_ns);
+  add(sum.other_ns, t.other_ns);
+  add(sum.exposed_comm_ns, t.exposed_comm_ns);
+}
+
+void add_reasons(StrategyResult& sum, const StrategyResult& s) {
+  if (sum.terms && s.terms)
+    *sum.terms += *s.terms;
+  else
+    sum.terms.reset();
+  sum.rank_waits.insert(sum.rank_waits.end(), s.rank_waits.begin(), s.rank_waits.end());
+  sum.rank_waits = joined_waits(std::move(sum.rank_waits));
+  add(sum.waited_for_ns, s.waited_for_ns);
+  if (sum.heads_by_rank != s.heads_by_rank) sum.heads_by_rank.assign(sum.heads_by_rank.size(), "");
+  add(sum.attention_launches, s.attention_launches);
+}
+
+void add_result(StrategyResult& sum, const StrategyResult& s) {
+  if (sum.problems.empty()) sum.problems = s.problems;
+  add(sum.makespan_ns, s.makespan_ns);
+  add(sum.makespan_low_ns, s.makespan_low_ns);
+  add(sum.makespan_high_ns, s.makespan_high_ns);
+  add(sum.attention_ns, s.attention_ns);
+  add(sum.end_to_end_ns, s.end_to_end_ns);
+  add(sum.end_to_end_spread_ns, s.end_to_end_spread_ns);
+  add(sum.samples_per_hour, s.samples_per_hour);
+  add(sum.bound_ns, s.bound_ns);
+  for (std::optional<double> StrategyResult::*ratio :
+       {&StrategyResult::imbalance_ratio, &StrategyResult::barrier_imbalance_ratio,
+        &StrategyResult::coupled_imbalance_ratio, &StrategyResult::planned_imbalance_ratio,
+        &StrategyResult::moved_fraction, &StrategyResult::tiles, &StrategyResult::tiles_redundant})
+    add(sum.*ratio, s.*ratio);
+  add(sum.messages, s.messages);
+  add(sum.bytes_sent, s.bytes_sent);
+  add(sum.bytes_sent_intra_node, s.bytes_sent_intra_node);
+  add(sum.bytes_sent_inter_node, s.bytes_sent_inter_node);
+  add(sum.bytes_received, s.bytes_received);
+  for (const auto& [tensor, bytes] : s.bytes_by_tensor) sum.bytes_by_tensor[tensor] += bytes;
+  add_times(sum.times, s.times);
+  add_reasons(sum, s);
+  for (std::size_t r = 0; r < sum.memory_peak_bytes.size(); ++r)
+    sum.memory_peak_bytes[r] = std::max(sum.memory_peak_bytes[r], s.memory_peak_bytes[r]);
+  sum.by_layer.insert(sum.by_layer.end(), s.by_layer.begin(), s.by_layer.end());
+}
+
+void finish_sum(StrategyResult& sum, double count) {
+  for (std::optional<double> StrategyResult::*ratio :
+       {&StrategyResult::imbalance_ratio, &StrategyResult::barrier_imbalance_ratio,
+        &StrategyResult::coupled_imbalance_ratio, &StrategyResult::planned_imbalance_ratio,
+        &StrategyResult::moved_fraction})
+    divide(sum.*ratio, count);
+  divide(sum.samples_per_hour, count);
+  for (std::optional<std::int64_t> StrategyResult::*ns :
+       {&StrategyResult::end_to_end_ns, &StrategyResult::end_to_end_spread_ns})
+    if (sum.*ns) sum.*ns = std::llround(static_cast<double>(*(sum.*ns)) / count);
+  set_layer_spread(sum);
+  sum.over_layers.speedup.reset();  // passes of several seeds have one number
+}
+
+}  // namespace
+
+int useful_seeds(const Job& job, int wanted) {
+  const bool drawn =
+      job.config.mask.file.empty() && job.config.model.activations.empty() && job.config.mask.pattern != "dense";
+  return drawn ? wanted : 1;
+}
+
+SeededRuns run_seeds(const Job& job, int seeds, const QuietRun& options) {
+  SeededRuns runs;
+  std::vector<Job> jobs;
+  for (int i = 0; i < seeds; ++i) {
+    runs.seeds.push_back(job.config.mask.seed + static_cast<std::uint64_t>(i));
+    jobs.push_back(job);
+    jobs.back().config.mask.seed = runs.seeds.back();
+  }
+  runs.strategies = job.strategies;
+  if (has_unpicked(job)) {
+    std::vector<Request> samples;
+    for (const Job& j : jobs) {
+      const ActivationSource activations(j);
+      MaskSource masks(j, activations);
+      for (Request& request : sample_requests(j, masks, seeds == 1 ? 3 : 1)) samples.push_back(std::move(request));
+    }
+    PickOptions pick;
+    pick.interrupt = &options.stop;
+    runs.strategies = pick_settings(job, samples, pick);
+  }
+  for (Job& j : jobs) {
+    j.strategies = runs.strategies;
+    runs.by_seed.push_back(comparison_of(j, options));
+  }
+  runs.together = joined(runs.by_seed);
+  return runs;
+}
+
+Comparison joined(const std::vector<Comparison>& comparisons) {
+  Comparison all = comparisons.front();
+  const auto count = static_cast<double>(comparisons.size());
+  for (std::size_t i = 1; i < comparisons.size(); ++i) {
+    const Comparison& c = comparisons[i];
+    for (std::size_t s = 0; s < all.strategies.size(); ++s) add_result(all.strategies[s], c.strategies[s]);
+    add(all.workload.density, c.workload.density);
+  }
+  for (StrategyResult& s : all.strategies) finish_sum(s, count);
+  divide(all.workload.density, count);
+  set_speedups(all.strategies);
+  return all;
+}
+
+Spread spread_of(const std::vector<double>& values) {
+  Spread spread;
+  spread.count = static_cast<int>(values.size());
+  if (values.empty()) return spread;
+  spread.mean = std::accumulate(values.begin(), values.end(), 0.0) / spread.count;
+  spread.least = *std::ranges::min_element(values);
+  spread.most = *std::ranges::max_element(values);
+  double squares = 0;
+  for (const double v : values) squares += (v - spread.mean) * (v - spread.mean);
+  if (spread.count > 1) spread.deviation = std::sqrt(squares / (spread.count - 1));
+  return spread;
+}
+
+}  // namespace spscope

@@ -1,0 +1,273 @@
+#include "backend/study/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
+
+#include "backend/config/config_text.h"
+#include "backend/config/text_file.h"
+#include "backend/report/section.h"
+
+namespace spscope {
+namespace {
+
+// Columns behind those of the keys. Times are of one layer pass; *_spread is the standard deviation over seeds.
+constexpr std::string_view kColumns[] = {
+    "strategy", "setting",        "status",        "seeds",           "layer_ns",        "layer_ns_spread",
+    "speedup",  "speedup_spread", "end_to_end_ns", "imbalance_ratio", "bytes_sent_rank", "density",
+    "mode",     "compute",        "network",       "config_hash",     "tool_version"};
+enum Field : std::size_t {
+  kStrategy,
+  kSetting,
+  kStatus,
+  kSeeds,
+  kLayerNs,
+  kLayerSpread,
+  kSpeedup,
+  kSpeedupSpread,
+  kEndToEnd,
+  kImbalance,
+  kBytes,
+  kDensity,
+  kMode,
+  kCompute,
+  kNetwork,
+  kHash,
+  kVersion,
+  kNumFields
+};
+static_assert(std::size(kColumns) == kNumFields);
+
+Problem usage(std::string message, std::string hint) {
+  return {ErrorCode::kUsage, "", "--over " + std::move(message), std::move(hint), {}};
+}
+
+std::vector<std::string> split(std::string_view text, char by) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
+    end = text.find(by, begin);
+    parts.emplace_back(text.substr(begin, end == std::string_view::npos ? end : end - begin));
+  }
+  return parts;
+}
+
+std::string field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+// The fields of each line; a quoted field may hold commas, quotes and line breaks.
+std::vector<std::vector<std::string>> read_csv(std::string_view text) {
+  std::vector<std::vector<std::string>> lines;
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"' && quoted && i + 1 < text.size() && text[i + 1] == '"') {
+      fields.back() += text[++i];
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      fields.emplace_back();
+    } else if (c == '\n' && !quoted) {
+      lines.push_back(std::move(fields));
+      fields = {""};
+    } else if (c != '\r' || quoted) {
+      fields.back() += c;
+    }
+  }
+  return lines;  // without a line that has no end
+}
+
+std::string number(std::optional<double> value) { return value ? fmt::format("{:.6g}", *value) : ""; }
+std::string whole(std::optional<double> value) { return value ? fmt::format("{:.0f}", *value) : ""; }
+
+std::optional<double> number_in(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// A figure of a strategy in each seed that has it.
+template <typename Figure>
+Spread over_seeds(const SeededRuns& runs, std::size_t strategy, Figure&& figure) {
+  std::vector<double> values;
+  for (const Comparison& c : runs.by_seed)
+    if (const std::optional<double> value = figure(c.strategies[strategy])) values.push_back(*value);
+  return spread_of(values);
+}
+
+std::optional<double> layer_ns(const StrategyResult& s) {
+  if (!s.makespan_ns || s.by_layer.empty()) return std::nullopt;
+  return static_cast<double>(*s.makespan_ns) / static_cast<double>(s.by_layer.size());
+}
+
+}  // namespace
+
+std::vector<SweepAxis> sweep_axes(std::span<const std::string> texts) {
+  std::vector<SweepAxis> axes;
+  std::vector<Problem> problems;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    const std::string key = text.substr(0, equals), list = equals == std::string::npos ? "" : text.substr(equals + 1);
+    SweepAxis axis{key, split(list, list.find(';') != std::string::npos ? ';' : ',')};
+    const bool is_empty = std::ranges::any_of(axis.values, [](const std::string& v) { return v.empty(); });
+    if (key.empty() || is_empty)
+      problems.push_back(usage(fmt::format("\"{}\" has not the form KEY=VALUE,VALUE,...", text),
+                               "as --over mask.density=0.1,0.2; values with commas are divided by semicolons"));
+    else if (std::set<std::string>(axis.values.begin(), axis.values.end()).size() < axis.values.size())
+      problems.push_back(usage(fmt::format("{} has a value twice", key), "give each value once"));
+    else if (std::ranges::find(axes, key, &SweepAxis::key) != axes.end())
+      problems.push_back(usage(fmt::format("{} is given twice", key), "give all its values at once"));
+    axes.push_back(std::move(axis));
+  }
+  if (!problems.empty()) throw Error(std::move(problems));
+  return axes;
+}
+
+std::vector<SweepCell> sweep_cells(const JobFlags& flags, std::span<const SweepAxis> axes, int seeds,
+                                   std::int64_t max_memory_bytes) {
+  std::vector<std::vector<std::string>> combinations = {{}};
+  for (const SweepAxis& axis : axes) {
+    std::vector<std::vector<std::string>> longer;
+    for (const std::vector<std::string>& values : combinations)
+      for (const std::string& value : axis.values) {
+        longer.push_back(values);
+        longer.back().push_back(value);
+      }
+    combinations = std::move(longer);
+  }
+  std::vector<SweepCell> cells;
+  for (std::vector<std::string>& values : combinations) {
+    JobFlags with = flags;
+    for (std::size_t i = 0; i < axes.size(); ++i) with.settings.push_back(fmt::format("{}={}", axes[i].key, values[i]));
+    Job job = load_job(with, max_memory_bytes);
+    const int useful = useful_seeds(job, seeds);
+    std::string hash = config_hash(job.config);
+    cells.push_back({std::move(values), std::move(job), useful, std::move(hash)});
+  }
+  return cells;
+}
+
+SweepTable::SweepTable(std::span<const SweepAxis> axes, std::string tool_version)
+    : tool_version_(std::move(tool_version)) {
+  for (const SweepAxis& axis : axes) keys_.push_back(axis.key);
+}
+
+std::string SweepTable::key_of(const SweepCell& cell) const {
+  return fmt::format("{} {} {} {}", fmt::join(cell.values, " "), cell.hash, cell.seeds, tool_version_);
+}
+
+std::string SweepTable::header() const {
+  std::string text;
+  for (const std::string& key : keys_) text += field(key) + ',';
+  return text + fmt::format("{}\n", fmt::join(kColumns, ","));
+}
+
+void SweepTable::resume(const std::string& path, std::span<const SweepCell> cells) {
+  if (!std::filesystem::exists(path)) return;
+  constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+  const Result<std::string> text = read_text_file(path, kMostBytes);
+  if (!text) throw text.error();
+  const std::vector<std::vector<std::string>> lines = read_csv(*text);
+  const std::vector<std::vector<std::string>> wanted = read_csv(header());
+  if (lines.empty() || lines.front() != wanted.front())
+    throw Error(ErrorCode::kUsage,
+                fmt::format("\"{}\" is not the table of a sweep over {}", path, fmt::join(keys_, ", ")),
+                "name another file, or begin anew with --force");
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    if (lines[i].size() != wanted.front().size()) continue;
+    const auto column = [&](Field c) { return lines[i][keys_.size() + c]; };
+    const std::vector<std::string> values(lines[i].begin(), lines[i].begin() + std::ssize(keys_));
+    const std::string key =
+        fmt::format("{} {} {} {}", fmt::join(values, " "), column(kHash), column(kSeeds), column(kVersion));
+    if (std::ranges::any_of(cells, [&](const SweepCell& cell) { return key_of(cell) == key; }))
+      rows_[key].push_back(lines[i]);
+    if (i + 1 == lines.size() && !text->ends_with('\n')) rows_.erase(key);  // more rows of the cell were cut off
+  }
+}
+
+void SweepTable::add(const SweepCell& cell, const SeededRuns& runs) {
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t s = 0; s < runs.together.strategies.size(); ++s) {
+    const StrategyResult& result = runs.together.strategies[s];
+    std::vector<std::string> row(kNumFields);
+    row[kStrategy] = result.id;
+    row[kSetting] = result.label;
+    row[kStatus] = result.legal() ? "ok" : "cannot run: " + result.reason();
+    row[kSeeds] = std::to_string(cell.seeds);
+    row[kMode] = choice_name(result.mode);
+    row[kHash] = cell.hash;
+    row[kVersion] = tool_version_;
+    row[kDensity] = number(runs.together.workload.density);
+    if (result.provenance) {
+      row[kCompute] = source_name(result.provenance->compute);
+      row[kNetwork] = source_name(result.provenance->network);
+    }
+    const Spread time = over_seeds(runs, s, layer_ns);
+    const Spread speedup = over_seeds(runs, s, [](const StrategyResult& r) { return r.speedup; });
+    if (time.count > 0) row[kLayerNs] = whole(time.mean), row[kLayerSpread] = whole(time.deviation);
+    if (speedup.count > 0) row[kSpeedup] = number(speedup.mean), row[kSpeedupSpread] = number(speedup.deviation);
+    row[kEndToEnd] = result.end_to_end_ns ? std::to_string(*result.end_to_end_ns) : "";
+    row[kImbalance] = number(result.imbalance_ratio);
+    if (const std::optional<double> bytes = mean(result.bytes_sent); bytes && !result.by_layer.empty())
+      row[kBytes] = whole(*bytes / static_cast<double>(result.by_layer.size()));
+    row.insert(row.begin(), cell.values.begin(), cell.values.end());
+    rows.push_back(std::move(row));
+  }
+  rows_.insert_or_assign(key_of(cell), std::move(rows));
+}
+
+std::string SweepTable::csv(std::span<const SweepCell> cells) const {
+  std::string text = header();
+  for (const SweepCell& cell : cells) {
+    const auto found = rows_.find(key_of(cell));
+    if (found == rows_.end()) continue;
+    for (const std::vector<std::string>& row : found->second)
+      for (std::size_t i = 0; i < row.size(); ++i) text += field(row[i]) + (i + 1 < row.size() ? ',' : '\n');
+  }
+  return text;
+}
+
+std::map<std::string, std::string> SweepTable::figures(std::span<const SweepAxis> axes,
+                                                       std::span<const SweepCell> cells) const {
+  std::map<std::string, LineChart> charts;  // by what the other axes are
+  const auto several = std::ranges::find_if(axes, [](const SweepAxis& a) { return a.values.size() > 1; });
+  const auto x = static_cast<std::size_t>((several == axes.end() ? axes.begin() : several) - axes.begin());
+  for (const SweepCell& cell : cells) {
+    const auto found = rows_.find(key_of(cell));
+    if (found == rows_.end()) continue;
+    std::string others;
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      if (i != x) others += fmt::format("{}{} = {}", others.empty() ? "" : ", ", keys_[i], cell.values[i]);
+    LineChart& chart = charts[others];
+    if (chart.x.empty())
+      chart = {others.empty() ? "Time of a layer" : "Time of a layer, " + others, keys_[x], "ms", axes[x].values, {}};
+    const auto point =
+        static_cast<std::size_t>(std::ranges::find(axes[x].values, cell.values[x]) - axes[x].values.begin());
+    for (const std::vector<std::string>& row : found->second) {
+      const auto column = [&](Field c) { return row[keys_.size() + c]; };
+      auto series = std::ranges::find(chart.series, column(kStrategy), &LineChart::Series::name);
+      if (series == chart.series.end()) {
+        chart.series.push_back({column(kStrategy), {}, {}});
+        series = chart.series.end() - 1;
+        series->y.resize(chart.x.size());
+        series->spread.resize(chart.x.size());
+      }
+      const std::optional<double> ns = number_in(column(kLayerNs));
+      if (ns) series->y[point] = *ns * 1e-6;
+      series->spread[point] = number_in(column(kLayerSpread)).value_or(0) * 1e-6;
+    }
+  }
+  std::map<std::string, std::string> files;
+  for (const auto& [others, chart] : charts) files[svg_file_name("sweep " + keys_[x] + " " + others)] = svg_of(chart);
+  return files;
+}
+
+}  // namespace spscope

@@ -1,0 +1,147 @@
+#include "backend/study/what_if.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+#include "backend/analysis/judgement.h"
+#include "backend/base/nearest_name.h"
+#include "backend/base/number_text.h"
+#include "backend/report/section.h"
+
+namespace spscope {
+namespace {
+
+struct FactorName {
+  std::string_view name, help;
+  double ClusterFactors::*member;  // nullptr: the density
+};
+constexpr FactorName kNames[] = {{"link", "rate inside a node", &ClusterFactors::link},
+                                 {"nic", "rate between nodes", &ClusterFactors::nic},
+                                 {"latency", "time before the first byte", &ClusterFactors::latency},
+                                 {"kernel", "rate of attention", &ClusterFactors::kernel},
+                                 {"gemm", "rate of matrix products", &ClusterFactors::gemm},
+                                 {"memory", "rate of device memory", &ClusterFactors::memory},
+                                 {"density", "density of the masks, not a factor", nullptr}};
+constexpr double kLeast = 1e-3, kMost = 1e3;
+
+Problem usage(std::string message, std::string hint) {
+  return {ErrorCode::kUsage, "", "--what-if: " + std::move(message), std::move(hint), {}};
+}
+
+void read_item(std::string_view item, WhatIf& what_if, std::vector<Problem>& problems) {
+  const std::size_t equals = std::min(item.find('='), item.size());
+  const std::string_view name = item.substr(0, equals);
+  const auto found = std::ranges::find(kNames, name, &FactorName::name);
+  if (found == std::end(kNames)) {
+    std::vector<std::string_view> names;
+    for (const FactorName& n : kNames) names.push_back(n.name);
+    const std::string near = nearest_name(name, names);
+    problems.push_back(usage(fmt::format("there is no \"{}\"", name),
+                             near.empty() ? fmt::format("use NAME=NUMBER of {}", fmt::join(names, ", "))
+                                          : fmt::format("did you mean \"{}\"?", near)));
+    return;
+  }
+  const std::string_view text = equals < item.size() ? item.substr(equals + 1) : "";
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc() && end == text.data() + text.size() && !text.empty();
+  const bool is_density = found->member == nullptr;
+  const double least = is_density ? 0 : kLeast, most = is_density ? 1 : kMost;
+  if (!is_number || !(value >= least && value <= most) || value == 0) {
+    problems.push_back(usage(fmt::format("\"{}\" is not a number {} of {}", text,
+                                         is_density ? "above 0 and at most 1" : "from 0.001 to 1000", name),
+                             fmt::format("{}: {}, as {}={}", name, found->help, name, is_density ? "0.2" : "0.5")));
+    return;
+  }
+  if (is_density)
+    what_if.density = value;
+  else
+    what_if.factors.*(found->member) = value;
+}
+
+const StrategyResult* find_id(const Comparison& c, const std::string& id) {
+  const auto found = std::ranges::find(c.strategies, id, &StrategyResult::id);
+  return found == c.strategies.end() ? nullptr : &*found;
+}
+
+const StrategyResult* fastest(const Comparison& c) {
+  const std::vector<ModeGroup> groups = by_mode(c);
+  if (groups.empty()) return nullptr;
+  const Judgement judgement = judge(groups.front());
+  return judgement.ranked.empty() ? nullptr : judgement.ranked.front();
+}
+
+std::string outcome(const Comparison& now, const Comparison& then, const WhatIf& what_if) {
+  const StrategyResult *before = fastest(now), *after = fastest(then);
+  if (before == nullptr || after == nullptr) return "";
+  if (before->name == after->name)
+    return fmt::format(
+        "With {}, {} stays fastest{}.", what_if.text, before->name,
+        before->label == after->label ? "" : fmt::format(", as {} in place of {}", after->label, before->label));
+  const StrategyResult* old_one = find_id(then, before->id);
+  std::string by;
+  if (old_one != nullptr && old_one->makespan_ns && *after->makespan_ns > 0)
+    by = fmt::format(
+        ", by {}",
+        percent_text(static_cast<double>(*old_one->makespan_ns) / static_cast<double>(*after->makespan_ns) - 1));
+  return fmt::format("With {}, {} is fastest in place of {}{}.", what_if.text, after->label, before->label, by);
+}
+
+}  // namespace
+
+WhatIf parse_what_if(std::string_view text) {
+  WhatIf what_if;
+  what_if.text = text;
+  std::vector<Problem> problems;
+  for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
+    end = text.find(',', begin);
+    read_item(text.substr(begin, end - begin), what_if, problems);
+  }
+  if (!problems.empty()) throw Error(std::move(problems));
+  return what_if;
+}
+
+Job supposed(const Job& job, const WhatIf& what_if) {
+  if (job.config.run.mode != RunMode::kSimulate)
+    throw Error(ErrorCode::kUsage, "--what-if changes numbers that a model reads, and these times are measured",
+                "add --set run.mode=simulate");
+  if (what_if.density && !job.config.mask.file.empty())
+    throw Error(ErrorCode::kUsage, "--what-if: the masks come from a file, which has a density of its own",
+                "leave density out, or mask.file");
+  Job other = job;
+  other.cluster.preset = scaled(job.cluster.preset, what_if.factors);
+  if (what_if.density) other.config.mask.density = *what_if.density;
+  return other;
+}
+
+Section what_if_section(const Comparison& as_it_is, const Comparison& then, const WhatIf& what_if) {
+  Section section{"what-if", "What if " + what_if.text, {}};
+  Table table;
+  table.columns = {text_column("strategy"),
+                   {"as it is", "makespan"},
+                   {"what if", "makespan"},
+                   {"change", "speedup"},
+                   text_column("setting then")};
+  const StrategyResult* best = fastest(then);
+  for (const StrategyResult& s : as_it_is.strategies) {
+    const StrategyResult* other = find_id(then, s.id);
+    if (other == nullptr || (!s.legal() && !other->legal())) continue;
+    Cell change = cell(Hint::kText, {});
+    if (s.makespan_ns && other->makespan_ns && *s.makespan_ns > 0)
+      change = text_cell(fmt::format(
+          "{:+.1f} %", 100 * (static_cast<double>(*other->makespan_ns) / static_cast<double>(*s.makespan_ns) - 1)));
+    table.rows.push_back({{text_cell(s.label), duration_cell(s.makespan_ns), duration_cell(other->makespan_ns), change,
+                           text_cell(other->label == s.label ? "" : other->label)},
+                          other == best});
+  }
+  drop_empty_columns(table);
+  section.blocks.push_back(std::move(table));
+  if (std::string text = outcome(as_it_is, then, what_if); !text.empty())
+    section.blocks.push_back(Paragraph{std::move(text), Tone::kConclusion});
+  return section;
+}
+
+}  // namespace spscope

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# What docs/accuracy.md says is predicted is what the program prints for the config beside the row.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+cat >rows.py <<'EOF'
+import csv, sys
+source, count = sys.argv[1], 10
+scopes = {r["id"]: (r["scope"], int(r["steps"] or 1)) for r in csv.DictReader(open(source + "/bench/measured/end_to_end.csv"))}
+cells = [[c.strip() for c in line.split("|")] for line in open(source + "/docs/accuracy.md")]
+rows = [(c[1], c[8]) for c in cells if len(c) == 13 and c[1] in scopes]
+for row, predicted in rows[:: max(1, len(rows) // count)][:count]:
+    print(row, predicted, *scopes[row])
+EOF
+cat >check.py <<'EOF'
+import json, sys
+file, predicted, scope, steps = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+s = json.load(open(file))["strategies"][0]
+outside = s["outside_layers_ns"] or 0
+ns = {"e2e": s["end_to_end_ns"], "denoise": s["end_to_end_ns"] - outside, "step": (s["end_to_end_ns"] - outside) / steps}[scope]
+printed = f"{ns / 1e9:.4g}"
+sys.exit(0 if float(printed) == float(predicted) else f"the document says {predicted} s, the program {printed} s")
+EOF
+"$python" rows.py "$SOURCE_DIR" >rows
+[ "$(wc -l <rows)" -eq 10 ] || fail "the document has other rows than the table"
+while read -r id predicted scope steps; do
+  expect_exit 0 run "$SOURCE_DIR/bench/measured/configs/$id.toml" --json
+  "$python" check.py "$out" "$predicted" "$scope" "$steps" || fail "$id"
+done <rows

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# The answer in one command: the strategy by name, how sure, and two commands that work as they are printed.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+tiny=(--model wan-mini --cluster h100x8 --ranks 4 --density 0.3 --set model.heads=8 --set model.head_dim=24
+  --set cluster.guidance=1)
+expect_exit 0 advise "${tiny[@]}"
+expect_out 'By the model, use ' ' a layer, ' 'vs ulysses' 'over seeds' 'end to end' 'Not possible here: dsp (' \
+  '4 x h100' 'whole layers'
+cp -- "$out" answer
+tr '\n' ' ' <answer | grep -q 'x to [0-9.]*x over 3 seeds)' || fail "the spread over seeds is missing"
+
+# Both commands at its end, word for word.
+mapfile -t commands < <(sed -n 's/^  \(spscope .*\)/\1/p' answer)
+[ "${#commands[@]}" -eq 2 ] || fail "there are ${#commands[@]} next commands"
+for command in "${commands[@]}"; do
+  eval "expect_exit 0 ${command#spscope }"
+done
+expect_out 'What if link=0.5' 'With link=0.5, '
+[ -f advice.db ] || fail "the first command keeps no file"
+best=$(sed -n 's/^By the model, use \([^:]*\): .*/\1/p' answer)
+expect_exit 0 compare advice.db
+expect_out "$best"
+
+expect_exit 0 advise "${tiny[@]}" --seeds 2 --what-if link=0.5,density=0.6 --json
+expect_json 'd["best"] in [x["id"] for x in d["comparison"]["strategies"]]' 'd["seeds"] == [1, 2]' \
+  'd["speedup"]["least"] <= d["speedup"]["mean"] <= d["speedup"]["most"]' 'd["speedup"]["seeds"] == 2' \
+  'len(d["next_commands"]) == 2' 'd["what_if"]["comparison"]["workload"]["density"] > 0.5' \
+  'all(x["pick"] is not None for x in d["comparison"]["strategies"])' \
+  'd["comparison"]["workload"]["scope"] == "layer"'
+
+# The fastest of the table is the one that is named, and no other candidate of any strategy beats it.
+expect_json 'min((x["makespan_ns"], x["id"]) for x in d["comparison"]["strategies"] if x["legal"])[1] == d["best"]'
+
+# Where the config leaves it open, passes of guidance in turn and at once are compared, and the faster one is taken.
+expect_exit 0 advise --model wan-mini --cluster h100x8 --ranks 4 --seeds 1 --json
+expect_json '[g["at_once"] for g in d["guidance"]] == [1, 2]' \
+  'd["comparison"]["workload"]["ranks"] == 4 // min(d["guidance"], key=lambda g: g["end_to_end_ns"])["at_once"]'
+
+# More tokens are a larger grid; a mask of one's own needs no seeds.
+expect_exit 0 advise "${tiny[@]}" --tokens 3136 --seeds 1 --json
+expect_json 'd["comparison"]["workload"]["tokens"] == 3136'
+expect_exit 0 mask generate sparge --heads 8 --grid 4,14,14 --density 0.3 -o mine.npy
+expect_exit 0 advise --model wan-mini --cluster h100x8 --ranks 4 --set model.heads=8 --set model.head_dim=24 --mask mine.npy
+expect_out 'file mine.npy'
+
+expect_refused 'lacks --model' 'lacks --cluster' 'spscope list models' -- advise
+expect_refused 'did you mean "h100x8"?' -- advise --model wan-mini --cluster H100x8
+expect_refused 'did you mean "wan2.1-t2v-14b"?' -- advise --model wan2.1-14b --cluster h100x8
+expect_refused 'answers from a model' -- advise "${tiny[@]}" --set run.mode=execute
+expect_refused 'did you mean "--what-if"?' -- advise "${tiny[@]}" --what link=1
+expect_refused '"fast" is not a number from 0.001 to 1000 of link' -- advise "${tiny[@]}" --what-if link=fast

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# run.layers as a number, a list and a spread: the masks are those of the layer, the stored config runs again, and a
+# simulation takes 8 layers spread over the model unless told otherwise.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+job=(--set run.mode=simulate --set model.layers=40 --set "model.grid=2,8,8" --set cluster.ranks=4 --set mask.block=16
+  --set mask.pattern=paro --set model.preset=wan2.1-t2v-14b -s ulysses -s ring)
+layers() { python3 -c 'import json, sys; print(*[p["layer"] for p in json.load(sys.stdin)["strategies"][0]["by_layer"]])' <"$out"; }
+
+expect_exit 0 run "${job[@]}" -o auto.db --json
+[ "$(layers)" = '2 7 12 17 22 27 32 37' ] || fail "the layers were $(layers)"
+cp "$out" auto.json
+expect_json 'd["workload"]["layers"] == 8 and d["workload"]["model_layers"] == 40' \
+  'all(x["over_layers"]["makespan_ns"]["min"] < x["over_layers"]["makespan_ns"]["max"] for x in s.values())' \
+  'all(x["end_to_end_spread_ns"] > 0 and x["samples_per_hour"] > 0 for x in s.values())' \
+  'all(sum(p["makespan_ns"] for p in x["by_layer"]) == x["makespan_ns"] for x in s.values())' \
+  'all(sum(rank) == x["makespan_ns"] for x in s.values() for rank in zip(x["compute_ns"], x["wire_ns"], x["wait_late_peer_ns"], x["other_ns"]))'
+expect_exit 0 run "${job[@]}"
+expect_out '8 of 40 layers' '±'
+expect_exit 0 doctor auto.db
+
+# What is kept says which layers these were, and gives the same numbers again.
+python3 -c 'import sqlite3; print(sqlite3.connect("auto.db").execute("SELECT config_toml FROM workload").fetchone()[0])' >again.toml
+grep -F 'layers = "spread:8"' again.toml || fail "the stored config does not say which layers ran"
+expect_exit 0 run again.toml --json
+passes() { python3 -c 'import json, sys; print([s["by_layer"] for s in json.load(sys.stdin)["strategies"]])' <"$1"; }
+[ "$(passes auto.json)" = "$(passes "$out")" ] || fail "the stored config gives other numbers"
+
+# Layer 17 is layer 17 whichever others run.
+expect_exit 0 run "${job[@]}" --set run.layers=17,3 --json
+[ "$(layers)" = '3 17' ] || fail "the layers were $(layers)"
+layer17() { python3 -c 'import json, sys; print([(p["tiles"], p["imbalance_ratio"]) for p in json.load(sys.stdin)["strategies"][0]["by_layer"] if p["layer"] == 17])' <"$1"; }
+[ "$(layer17 auto.json)" = "$(layer17 "$out")" ] ||
+  fail "the mask of layer 17 depends on the layers beside it"
+expect_exit 0 run "${job[@]}" --set run.layers=spread:2 --json
+[ "$(layers)" = '10 30' ] || fail "the layers were $(layers)"
+expect_exit 0 run "${job[@]}" --set run.layers=2 --json
+[ "$(layers)" = '0 1' ] || fail "the layers were $(layers)"
+expect_refused 'layer 40 is to run' 'the last one is 39' -- run "${job[@]}" --set run.layers=0,40
+expect_refused '41 layers are to run' -- run "${job[@]}" --set run.layers=spread:41
+expect_refused 'spread:8' -- run "${job[@]}" --set run.layers=some
+
+# Other modes run the first layer.
+expect_exit 0 run "${small[@]}" --set run.layers=auto -s ring --json
+[ "$(layers)" = 0 ] || fail "the layers were $(layers)"

@@ -1,0 +1,418 @@
+"""Reasons, recomputed from exported events: the terms of every makespan, who waited for whom, and the named cause of each
+pair of a strategy and the fastest one.
+
+    reasons.py --program PATH [--seed N] [--pairs M] [--jobs J] [--keep FOLDER]
+
+Runs random configs, simulated ones with up to three layers, until M pairs were compared. Times come from `export --format chrome`, messages, dependencies and costs
+from `plan --ops --json`, the rules from docs/metrics.md. Prints a line for each figure that is not as recomputed, then
+`N pairs, M failed`.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import math
+import shutil
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+try:
+    import numpy  # noqa: F401  (plan_document)
+except ImportError:
+    print("skipped: numpy is missing (package python3-numpy)")
+    sys.exit(77)
+
+import figures
+import oracle
+import schedule
+from consecutive import Consecutive
+from plan_document import COMMUNICATES, Plan
+
+TERMS = ["launches", "rows", "tiles", "merges", "copies", "kernels", "slowdown", "late_peer", "packing", "latency", "wire_inside_nodes",
+         "wire_between_nodes", "end_wait", "host", "idle"]
+COLUMNS = {"compute_ns": TERMS[:7], "wait_late_peer_ns": ["late_peer"],
+           "wire_ns": ["packing", "latency", "wire_inside_nodes", "wire_between_nodes"], "other_ns": ["end_wait", "host", "idle"]}
+CAUSES = {"launches": ["launches"], "rows": ["rows"], "tiles": ["tiles"], "merges": ["merges"], "copies": ["copies", "packing"],
+          "kernels": ["kernels"], "slowdown": ["slowdown"], "late_rank": ["late_peer", "end_wait"], "latency": ["latency"],
+          "wire_inside": ["wire_inside_nodes"], "wire_between": ["wire_between_nodes"],
+          "host": ["host"], "idle": ["idle"]}
+TERM_OF_KIND = {"attend": "tiles", "merge": "merges", "finish": "merges", "copy": "copies", "local": "kernels"}
+NS = 1000  # in a microsecond
+
+
+def nearest(value):
+    return math.floor(value + 0.5)
+
+
+class Timeline:
+    """Times and names of the operations of one strategy in consecutive layers, from exported events. The clock begins with
+    the first pass. Of a pass, `makespans` has the time after the end of the one before it, its repeat all of its time."""
+
+    def __init__(self, plan, passes, makespans):
+        self.plan, self.network = plan, schedule.Network(plan.cluster)
+        self.name, self.times, self.arguments = {}, {}, {}
+        ended = 0
+        for number, ((begin, length), events) in enumerate(passes):
+            self.add(events, plan.first_op[number], begin - (ended + makespans[number] - length))
+            ended += makespans[number]
+
+    def add(self, events, first, zero):
+        for event in events:
+            at = first + event["args"]["op"]
+            ns = [round(event[key] * NS) for key in ("ts", "dur")]
+            ns[0] -= zero
+            waited = round(event["args"].get("waited_us", 0) * NS)
+            self.times[at] = (ns[0], ns[0] + waited, ns[0] + ns[1])
+            self.name[at] = event["name"].removesuffix(" (modelled)")
+            self.arguments[at] = event["args"]
+
+    def complete(self):
+        return len(self.times) == len(self.plan.ops)
+
+    def relate(self):
+        """What ops of other ranks share a post, and from when on each could run."""
+        self.of_post, self.ready, last = collections.defaultdict(dict), {}, {}
+        for op in self.plan.ops:
+            self.of_post[op["post"]][op["rank"]] = op["id"]
+            lane = op["rank"], op["lane"]
+            before = op["after"] + ([last[lane]] if lane in last else [])
+            self.ready[op["id"]] = max((self.times[b][2] for b in before), default=0)
+            last[lane] = op["id"]
+        numbers = self.plan.cluster["cost"]
+        self.hosts = any(numbers[name] > 0 for name in numbers if name.startswith("host_ns_per_"))
+
+    def partners(self, op):
+        met = set()
+        if op["kind"] in ("reduce", "barrier"):
+            met |= set(self.plan.groups[op["group"]])
+        for m in op["messages"]:
+            message = self.plan.messages[m]
+            met |= {message["from"], message["to"]}
+        return met - {op["rank"]}
+
+    def late_rank(self, op):
+        """The partner that posted last, the lower rank of several; the rank itself when it has none."""
+        posted = [(-self.times[self.of_post[op["post"]][rank]][0], rank) for rank in self.partners(op)
+                  if rank in self.of_post[op["post"]]]
+        return min(posted)[1] if posted else op["rank"]
+
+    def feeds(self):
+        """Communication -> the first ring step of the attentions that need it."""
+        steps = {}
+        for op in self.plan.attends():
+            step = self.plan.posts[op["post"]]["ring_step"]
+            for before in op["needs"]:
+                steps[before] = min(step, steps.get(before, step))
+        return steps
+
+    def latency(self, op):
+        """From the first byte that could move until bytes flow."""
+        if op["kind"] == "barrier":
+            return math.inf
+        post, found = self.plan.posts[op["post"]], 0
+        for m in op["messages"]:
+            a, b = self.plan.messages[m]["from"], self.plan.messages[m]["to"]
+            if a != b:
+                found = max(found, self.network.t0(self.plan, post, a, b), self.network.floor(post))
+        return found
+
+    def copies(self, op, end):
+        """Packing what a rank sends or keeps in an all-to-all, or unpacking what it gets or keeps."""
+        post = self.plan.posts[op["post"]]
+        sent = [self.plan.messages[m] for m in op["messages"]]
+        if op["kind"] != "exchange" or post["collective"] != "all_to_all" or all(m["from"] == m["to"] for m in sent):
+            return 0
+        cells = sum(self.plan.cells(m["box"]) for m in sent if m[end] == op["rank"])
+        return schedule.whole(cells * self.plan.cell_bytes(post["src"]) * self.network.pack)
+
+    def phases(self, op, modelled):
+        """When a transfer has packed, when its bytes flow, and when it unpacks."""
+        post, begin, end = self.times[op["id"]]
+        packed, unpacking, latency = begin, end, math.inf if op["kind"] == "barrier" else 0
+        if modelled:
+            packed = min(end, max(begin, post + self.copies(op, "from")))
+            unpacking = max(packed, end - self.copies(op, "to"))
+            latency = self.latency(op)
+        return packed, min(packed + latency, end if op["kind"] == "barrier" else unpacking), unpacking
+
+    def crosses(self, op):
+        sent = [self.plan.messages[m] for m in op["messages"]]
+        return any(self.plan.node(m["from"]) != self.plan.node(m["to"]) for m in sent)
+
+    def owners(self, rank, modelled):
+        """(term, op, nanoseconds) for each stretch of a rank's time between two borders."""
+        mine = [op for op in self.plan.ops if op["rank"] == rank]
+        key = {op["id"]: self.times[op["id"]] for op in mine}
+        compute = sorted((key[op["id"]][1], op["id"]) for op in mine if op["kind"] not in COMMUNICATES)
+        moving = sorted((key[op["id"]][1], op["id"]) for op in mine if op["kind"] in COMMUNICATES)
+        waiting = sorted((key[op["id"]][0], op["id"]) for op in mine if op["kind"] in COMMUNICATES)
+        phases = {i: self.phases(self.plan.ops[i], modelled) for _, i in moving}
+        first = 0 if modelled else min(t[0] for t in self.times.values())
+        last = max(t[2] for t in self.times.values())
+        own_end = max((t[2] for t in key.values()), default=first)
+        borders = {first, last, own_end} | {at for t in key.values() for at in t}
+        borders |= {at for _, i in moving for at in phases[i]}
+        borders = sorted(borders)
+        for a, b in zip(borders, borders[1:]):
+            inside = lambda begin, end: begin <= a and b <= end
+            found = next((i for _, i in compute if inside(key[i][1], key[i][2])), None)
+            if found is not None:
+                yield "compute", found, b - a
+                continue
+            found = next((i for _, i in moving if inside(key[i][1], key[i][2])), None)
+            if found is not None:
+                packed, flowing, unpacking = phases[found]
+                moved = "wire_between_nodes" if self.crosses(self.plan.ops[found]) else "wire_inside_nodes"
+                yield ("packing" if a < packed else "latency" if a < flowing else moved if a < unpacking
+                       else "packing"), found, b - a
+                continue
+            found = next((i for _, i in waiting if inside(key[i][0], key[i][1])), None)
+            if found is not None:
+                yield "late_peer", found, b - a
+            elif a >= own_end:
+                yield "end_wait", None, b - a
+            else:
+                held = modelled and self.hosts and any(inside(self.ready[i], t[0]) for i, t in key.items())
+                yield ("host" if held else "idle"), None, b - a
+
+    def detail(self, modelled):
+        """Sums of terms over ranks, waits {(rank, late rank, collective, ring step): ns}, and ns by late rank."""
+        sums, waits = dict.fromkeys(TERMS, 0), collections.Counter()
+        ends = [max(self.times[op["id"]][2] for op in self.plan.ops if op["rank"] == rank)
+                if any(op["rank"] == rank for op in self.plan.ops) else -math.inf for rank in range(self.plan.ranks)]
+        last_rank = ends.index(max(ends))
+        feeds = self.feeds()
+        for rank in range(self.plan.ranks):
+            computed = collections.Counter()
+            for term, i, ns in self.owners(rank, modelled):
+                if term == "compute":
+                    computed[i] += ns
+                    continue
+                sums[term] += ns
+                if term == "late_peer":
+                    waits[rank, self.late_rank(self.plan.ops[i]), self.name[i], feeds.get(i, 0)] += ns
+                if term == "end_wait":
+                    waits[rank, last_rank, "end", 0] += ns
+            for i, ns in computed.items():
+                self.add_compute(self.plan.ops[i], ns, modelled, sums)
+        waited_for = [0] * self.plan.ranks
+        for (_, late, _, _), ns in waits.items():
+            waited_for[late] += ns
+        return sums, waits, waited_for
+
+    def add_compute(self, op, ns, modelled, sums):
+        if modelled:
+            cost = math.ceil(op["cost_ns"])
+            sums["slowdown"] += max(0, ns - cost)
+            ns = min(ns, cost)
+            if op["kind"] == "attend":
+                numbers = self.plan.cluster["cost"]
+                launch = min(ns, nearest(numbers["attend_ns_per_launch"]))
+                whole_rows = figures.attention_cost_ns(numbers, self.plan.workload["head_dim"], op["rows"], 0)
+                rows = min(ns - launch, nearest(whole_rows - numbers["attend_ns_per_launch"]))
+                merge = min(ns - launch - rows, nearest(figures.ring_merge_ns(self.plan, op)))
+                sums["launches"] += launch
+                sums["rows"] += rows
+                sums["merges"] += merge
+                ns -= launch + rows + merge
+        sums[TERM_OF_KIND[op["kind"]]] += ns
+
+
+def means(sums, ranks):
+    found, total, given = {}, 0, 0
+    for name in TERMS:
+        total += sums[name]
+        found[name] = total // ranks - given
+        given += found[name]
+    return found
+
+
+def spans_text(numbers):
+    """"0-4, 7" of ascending numbers."""
+    texts, first = [], None
+    for i, n in enumerate(numbers):
+        first = n if first is None else first
+        if i + 1 == len(numbers) or numbers[i + 1] != n + 1:
+            texts.append(f"{first}-{n}" if n > first else f"{n}")
+            first = None
+    return ", ".join(texts)
+
+
+def heads_by_rank(plan):
+    """Where a rank has a part of the heads, which ones."""
+    texts = []
+    for rank in range(plan.ranks):
+        heads = sorted({h for op in plan.attends() if op["rank"] == rank for h in plan.sets[op["heads"]].tolist()})
+        text = spans_text(heads) if 0 < len(heads) < plan.workload["heads"] else None
+        texts.append(f"{len(heads)} heads" if text and len(text) > 24 else text)
+    return texts
+
+
+class Case(oracle.Case):
+    layers = 1
+
+    def layers_of_model(self):
+        model = self.sections["model"]
+        listed = self.call("list", "models", "--json")["models"]
+        return model.get("layers") or next(m["layers"] for m in listed if m["name"] == model["preset"])
+
+    def run(self):
+        """Returns the number of pairs."""
+        documents = [self.call("plan", "run.toml", "--ops", "--json", "--set", f"run.layers=[{layer}]")
+                     for layer in range(self.layers)]
+        result = self.call("run", "run.toml", "--json", "-o", "run.db", "--set", f"run.layers={self.layers}")
+        if None in documents or result is None:
+            return 0
+        self.export()
+        events, repeats = collections.defaultdict(list), {}
+        for event in json.loads((self.folder / "run.json").read_text("utf-8"))["traceEvents"]:
+            if event["ph"] != "X" or event["args"].get("repeat", 0) != 0:
+                continue
+            of = event["args"].get("strategy"), event["args"].get("layer")
+            if event["args"].get("op", -1) >= 0:
+                events[of].append(event)
+            elif event["cat"] == "repeat":
+                repeats[of] = [round(event[key] * NS) for key in ("ts", "dur")]
+        details, plans = {}, {}
+        for s in result["strategies"]:
+            found = [Plan(document, p) for document in documents for p in document["plans"] if p["strategy"] == s["id"]]
+            if not s["legal"] or len(found) < self.layers:
+                continue
+            plans[s["id"]] = Consecutive(found)
+            passes = [(repeats[s["id"], layer], events[s["id"], layer]) for layer in range(self.layers)]
+            details[s["id"]] = self.check_strategy(s, plans[s["id"]], passes)
+        return self.check_pairs(result, details, plans)
+
+    def export(self):
+        import subprocess
+        subprocess.run([self.program, "export", "run.db", "--format", "chrome", "-o", "run.json"], cwd=self.folder, check=True,
+                       capture_output=True, timeout=300)
+
+    def check_strategy(self, s, plan, passes):
+        where = f"{s['label']}: "
+        timeline = Timeline(plan, passes, [p["makespan_ns"] for p in s["by_layer"]])
+        if not timeline.complete():
+            self.problems.append(f"{where}{len(timeline.times)} of {len(plan.ops)} operations have events")
+            return None
+        timeline.relate()
+        for first, of_pass in zip(plan.first_op, plan.plans):
+            for op in of_pass.ops:
+                self.check_arguments(where, of_pass, op, timeline, first + op["id"])
+        modelled = self.mode == "simulate"
+        sums, waits, waited_for = timeline.detail(modelled)
+        terms = means(sums, plan.ranks)
+        self.expect(where + "terms_ns", s["terms_ns"], terms)
+        self.expect(where + "sum of terms", sum(s["terms_ns"].values()), s["makespan_ns"])
+        for column, names in COLUMNS.items():
+            self.expect(where + column, sum(sums[name] for name in names), sum(s[column]))
+        self.expect(where + "waited_for_ns", s["waited_for_ns"], waited_for)
+        found = {(w["rank"], w["late_rank"], w["collective"], w["ring_step"]): w["wait_ns"] for w in s["rank_waits"]}
+        if len(waits) <= 256:
+            self.expect(where + "rank_waits", found, dict(waits))
+        lengths = [w["wait_ns"] for w in s["rank_waits"]]
+        self.expect(where + "order of rank_waits", lengths, sorted(lengths, reverse=True))
+        self.expect(where + "attention_launches", s["attention_launches"], len(plan.attends()))
+        return terms, waited_for
+
+    def check_arguments(self, where, plan, op, timeline, joined):
+        arguments = timeline.arguments[joined]
+        if op["kind"] == "attend":
+            self.expect(f"{where}tiles of op {op['id']}", arguments["tiles"], op["tiles"])
+            self.expect(f"{where}heads of op {op['id']}", arguments["heads"], spans_text(plan.sets[op["heads"]].tolist()))
+            self.expect(f"{where}ring step of op {op['id']}", arguments["ring_step"], plan.posts[op["post"]]["ring_step"])
+        elif op["kind"] in COMMUNICATES:
+            self.expect(f"{where}peers of op {op['id']}", arguments["peers"],
+                        sorted(timeline.partners(timeline.plan.ops[joined])))
+
+    def check_pairs(self, result, details, plans):
+        runnable = [s for s in result["strategies"] if details.get(s["id"]) and s["verify"] != "failed"]
+        judged = [s for s in runnable if s["why_slower"] is not None]
+        empty = result["workload"]["density"] == 0
+        if empty or any(s["timing"] != "clean" for s in runnable) or len(runnable) < 2:
+            self.expect("reasons where nothing compares", [s["id"] for s in judged], [])
+            return 0
+        if any(s["disturbed"] for s in runnable):
+            self.expect("reasons of disturbed times", [s["id"] for s in judged], [])
+            return 0
+        fastest = min(runnable, key=lambda s: s["makespan_ns"])  # the first of equal ones
+        for s in runnable:
+            self.check_reason(s, fastest, details, plans)
+        return len(runnable) - 1
+
+    def check_reason(self, s, fastest, details, plans):
+        where = f"{s['label']} against {fastest['label']}: "
+        (terms, waited_for), (base, _) = details[s["id"]], details[fastest["id"]]
+        more = {name: terms[name] - base[name] for name in TERMS}
+        causes = {cause: sum(more[name] for name in names) for cause, names in CAUSES.items()}
+        largest = max(causes, key=causes.get)
+        if s["id"] == fastest["id"] or causes[largest] <= 0:
+            self.expect(where + "why_slower", s["why_slower"], None)
+            return
+        reason = s["why_slower"]
+        if reason is None:
+            self.problems.append(where + "no reason is given")
+            return
+        self.expect(where + "than", reason["than"], fastest["id"])
+        self.expect(where + "difference_ns", reason["difference_ns"], s["makespan_ns"] - fastest["makespan_ns"])
+        self.expect(where + "terms_ns", reason["terms_ns"], more)
+        self.expect(where + "sum of terms", sum(reason["terms_ns"].values()), reason["difference_ns"])
+        self.expect(where + "cause", reason["cause"], largest)
+        self.expect(where + "cause_ns", reason["cause_ns"], causes[largest])
+        late = reason["late_rank"]
+        self.expect(where + "late rank", late and late["rank"],
+                    waited_for.index(max(waited_for)) if largest == "late_rank" else None)
+        if late:
+            of_passes = [heads_by_rank(plan) for plan in plans[s["id"]].plans]
+            same = all(of == of_passes[0] for of in of_passes)
+            self.expect(where + "its heads", late["heads"], of_passes[0][late["rank"]] if same else None)
+
+
+def run_case(program, keep, seed, number):
+    folder, case = keep / f"seed-{seed}-case-{number}", None
+    pairs = 0
+    try:
+        # Even numbers are simulated. Odd ones have measured times: of these only the terms, where cores are too few.
+        case = Case(program, folder, seed, 2 * number + (number % 8 == 7))
+        if case.mode == "simulate":
+            case.layers = min(1 + number % 3, case.layers_of_model())
+        pairs = case.run()
+        problems = case.problems
+    except Exception:
+        problems = (case.problems if case else []) + [traceback.format_exc()]
+    if not problems:
+        shutil.rmtree(folder)
+    return number, folder, pairs, problems
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description="recomputes the reasons that spscope names, from exported events")
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--pairs", type=int, default=40)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="folder for the configs of failed cases")
+    given = parser.parse_args(arguments)
+    keep = (given.keep or Path(tempfile.mkdtemp(prefix="spscope-reasons-"))).resolve()
+    program, failed, pairs, first = str(Path(given.program).resolve()), 0, 0, 0
+    with concurrent.futures.ProcessPoolExecutor(given.jobs) as pool:
+        while pairs < given.pairs and first < 10 * given.pairs:
+            batch = range(first, first + 2 * given.jobs)
+            first = batch.stop
+            for job in [pool.submit(run_case, program, keep, given.seed, number) for number in batch]:
+                number, folder, more, problems = job.result()
+                pairs += more
+                failed += bool(problems)
+                for problem in problems[:3]:
+                    print(f"case {number}: {problem}")
+                if problems:
+                    print(f"case {number}: {len(problems)} problems; {folder}/run.toml")
+    if not failed and not given.keep:
+        shutil.rmtree(keep)
+    print(f"{pairs} pairs, {failed} failed")
+    return 1 if failed or pairs < given.pairs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

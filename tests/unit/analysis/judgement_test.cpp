@@ -1,0 +1,115 @@
+#include "backend/analysis/judgement.h"
+
+#include <gtest/gtest.h>
+
+namespace spscope {
+namespace {
+
+StrategyResult timed(const char* id, std::int64_t makespan_ns) {
+  StrategyResult s;
+  s.id = s.name = s.label = id;
+  s.mode = RunMode::kSimulate;
+  s.provenance = RunProvenance{Source::kModelled, Source::kModelled, Timing::kClean};
+  s.makespan_ns = makespan_ns;
+  s.terms.emplace();
+  (*s.terms)[TimeTerm::kWireInside] = makespan_ns;
+  return s;
+}
+
+Comparison on(const char* cluster, double link_gbps, int nodes = 1) {
+  Comparison c;
+  c.workload.cluster = cluster;
+  c.workload.ranks = 8;
+  c.workload.nodes = nodes;
+  c.cluster.emplace();
+  c.cluster->link_gbps = link_gbps;
+  c.strategies = {timed("ring", 130), timed("usp", 100), timed("ulysses", 115)};
+  return c;
+}
+
+Judgement judged(const Comparison& c) { return judge(by_mode(c).front()); }
+
+TEST(RatioError, IsThatOfTheKindOfMachine) {
+  EXPECT_EQ(machine_kind(on("h100x8", 370).workload, on("h100x8", 370).cluster), MachineKind::kNvlink);
+  EXPECT_EQ(machine_kind(on("l40sx8", 22).workload, on("l40sx8", 22).cluster), MachineKind::kPcie);
+  EXPECT_EQ(machine_kind(on("ndr", 370, 2).workload, on("ndr", 370, 2).cluster), MachineKind::kNodes);
+  EXPECT_EQ(machine_kind(on("local", 4).workload, on("local", 4).cluster), MachineKind::kCpu);
+  for (const MachineKind kind : {MachineKind::kNvlink, MachineKind::kPcie, MachineKind::kNodes, MachineKind::kCpu}) {
+    EXPECT_GT(ratio_error(kind).median, 0);
+    EXPECT_LT(ratio_error(kind).median, 0.5);
+    EXPECT_FALSE(ratio_error(kind).from.empty());
+  }
+}
+
+// The second is 15 % slower: told apart where ratios are off by less than that.
+TEST(Judgement, RanksNoDifferenceBelowTheErrorOfRatios) {
+  for (const Comparison& c : {on("h100x8", 370), on("l40sx8", 22), on("local", 4)}) {
+    const Judgement j = judged(c);
+    ASSERT_TRUE(j.error.has_value());
+    const bool clear = j.error->median < 0.15;
+    EXPECT_EQ(j.lead == Lead::kClear, clear) << c.workload.cluster;
+    EXPECT_EQ(j.winner() != nullptr, clear);
+    EXPECT_EQ(j.ranked.front()->id, "usp");
+  }
+  Comparison measured = on("local", 4);
+  for (StrategyResult& s : measured.strategies) s.mode = RunMode::kExecute;
+  EXPECT_FALSE(judged(measured).error.has_value()) << "measured times have the spread of their repeats";
+}
+
+TEST(Judgement, RowsAreSortedByTimeAndEachHasItsReason) {
+  const Comparison c = on("h100x8", 370);
+  const ModeGroup group = by_mode(c).front();
+  EXPECT_EQ(group.strategies[0]->id, "usp");
+  EXPECT_EQ(group.strategies[1]->id, "ulysses");
+  EXPECT_EQ(group.strategies[2]->id, "ring");
+  const Judgement j = judge(group);
+  EXPECT_FALSE(j.reason(*group.strategies[0]).has_value());
+  EXPECT_EQ(j.reason(*group.strategies[1])->difference_ns, 15);
+  EXPECT_EQ(j.reason(*group.strategies[2])->difference_ns, 30);
+}
+
+TEST(Judgement, NamesNoWinnerWhileANamedStrategyIsRefused) {
+  Comparison c = on("h100x8", 370);
+  c.strategies.push_back({});
+  c.strategies.back().id = "usp-2";
+  c.strategies.back().mode = RunMode::kSimulate;
+  c.strategies.back().problems = {{ErrorCode::kStrategyIllegal, "", "2 x 2 is not 8", "", {}}};
+  EXPECT_EQ(judged(c).winner(), nullptr);
+  EXPECT_EQ(judged(c).refused.size(), 1u);
+  c.strategies.back().pick.emplace();
+  ASSERT_NE(judged(c).winner(), nullptr) << "of all that can run it is none";
+  EXPECT_EQ(judged(c).winner()->id, "usp");
+}
+
+TEST(Judgement, AWinnerHoldsOverTheRangeOfTheNetwork) {
+  Comparison c = on("h100x8", 370);
+  for (StrategyResult& s : c.strategies)
+    s.makespan_low_ns = *s.makespan_ns - 30, s.makespan_high_ns = *s.makespan_ns + 40;
+  Judgement j = judged(c);
+  EXPECT_EQ(j.lead, Lead::kClear);
+  EXPECT_EQ(j.at_low->id, "usp");
+  EXPECT_EQ(j.at_high->id, "usp");
+  c.strategies[2].makespan_high_ns = 120;  // ulysses, of which less crosses sockets
+  j = judged(c);
+  EXPECT_EQ(j.lead, Lead::kDepends);
+  EXPECT_EQ(j.winner(), nullptr);
+  EXPECT_EQ(j.at_low->id, "usp");
+  EXPECT_EQ(j.at_high->id, "ulysses");
+}
+
+TEST(Judgement, SaysWhereNoMeasurementSupportsADifference) {
+  Comparison c = on("h100x8", 370);
+  c.workload.density = 1;
+  EXPECT_EQ(judged(c).unmeasured, "");
+  c.workload.density = 0.3;
+  EXPECT_NE(judged(c).unmeasured.find("sparse attention"), std::string::npos);
+  c.workload.density = 1;
+  c.strategies[2].terms.emplace();
+  (*c.strategies[2].terms)[TimeTerm::kEndWait] = 115;
+  EXPECT_NE(judged(c).unmeasured.find("balance"), std::string::npos);
+  EXPECT_EQ(judged(on("local", 4)).unmeasured, "");
+  EXPECT_NE(judged(on("ndr", 370, 2)).unmeasured.find("several nodes"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace spscope

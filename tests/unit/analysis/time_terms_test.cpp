@@ -1,0 +1,173 @@
+#include "backend/analysis/time_terms.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "backend/analysis/intervals.h"
+#include "backend/analysis/rank_times.h"
+#include "backend/base/rng.h"
+#include "backend/schedule/layer_passes.h"
+#include "backend/schedule/schedule.h"
+#include "tests/unit/analysis/two_ranks.h"
+
+namespace spscope {
+namespace {
+
+using testing::two_rank_request, testing::two_rank_ring, testing::two_rank_times;
+
+TEST(Intervals, CoverCountsWhatLiesInside) {
+  const Cover cover(joined({{10, 20}, {15, 30}, {40, 50}, {60, 60}}));
+  EXPECT_EQ(cover.list(), (std::vector<Interval>{{10, 30}, {40, 50}}));
+  Rng rng(3);
+  for (int i = 0; i < 200; ++i) {
+    const std::int64_t begin = rng.below(70), end = rng.below(70);
+    std::int64_t expected = 0;
+    for (std::int64_t t = begin; t < end; ++t) expected += (t >= 10 && t < 30) || (t >= 40 && t < 50);
+    EXPECT_EQ(cover.inside(begin, end), expected) << begin << " " << end;
+  }
+}
+
+// By the table of two_ranks.h, times as if measured: attention 36 and 80, finishing 10 and 10; rank 0 waits 4 ns for
+// rank 1 and moves data for 40; rank 1 moves data for 20, begins 10 late; rank 0 ends 30 before rank 1.
+TEST(TimeTerms, DivideTheMakespanOfTwoRanks) {
+  const Request request = two_rank_request();
+  const Plan plan = two_rank_ring(request);
+  const TimeDetail detail = time_detail(plan, two_rank_times(plan), {});
+  TimeTerms expected;
+  expected[TimeTerm::kTiles] = 36 + 80;
+  expected[TimeTerm::kMerge] = 20;
+  expected[TimeTerm::kLatePeer] = 4;
+  expected[TimeTerm::kWireInside] = 60;
+  expected[TimeTerm::kEndWait] = 30;
+  expected[TimeTerm::kIdle] = 10;
+  EXPECT_EQ(detail.rank_sums, expected);
+  EXPECT_EQ(detail.waits, (std::vector<RankWait>{{0, 1, "end", 0, 30}, {0, 1, "exchange kv", 1, 4}}));
+  EXPECT_EQ(detail.waited_for_ns, (std::vector<std::int64_t>{0, 34}));
+}
+
+// 8 ns of latency from 10 on: rank 0 computes nothing then, rank 1 hides them behind its attend from 10 to 30.
+TEST(TimeTerms, LatencyIsTheStartOfATransferThatNothingHides) {
+  const Request request = two_rank_request();
+  const Plan plan = two_rank_ring(request);
+  TimeModels models;
+  models.network = Network::instant(2);
+  models.network->intra_latency_ns = 8;
+  models.nodes = {0, 1};
+  models.network->inter_latency_ns = 8;
+  const TimeTerms terms = time_detail(plan, two_rank_times(plan), models).rank_sums;
+  EXPECT_EQ(terms[TimeTerm::kLatency], 8);
+  EXPECT_EQ(terms[TimeTerm::kWireBetween], 52);
+  EXPECT_EQ(terms[TimeTerm::kWireInside], 0);
+}
+
+// Each launch 3 ns and each of the two rows of a rank 1 ns, 2 ns for an active pair of 2 channels: 5 + 2 x pairs = 13
+// and 7 for rank 0 (4 and 1 pairs), 7 and 9 for rank 1. Its attends took 6, 30, 20 and 60.
+TEST(TimeTerms, AttentionIsLaunchesRowsTilesAndSlowdown) {
+  const Request request = two_rank_request();
+  const Plan plan = two_rank_ring(request);
+  TimeModels models;
+  models.cost = KernelCostProfile{};
+  models.cost->attend_ns_per_launch = 3;
+  models.cost->attend_ns_per_row = 1;
+  models.cost->attend_ns_per_pair_channel = 1;
+  const TimeTerms terms = time_detail(plan, two_rank_times(plan), models).rank_sums;
+  EXPECT_EQ(terms[TimeTerm::kLaunch], 12);
+  EXPECT_EQ(terms[TimeTerm::kRows], 8);
+  EXPECT_EQ(terms[TimeTerm::kTiles], (6 - 5) + 2 + 2 + 4);
+  EXPECT_EQ(terms[TimeTerm::kSlowdown], (30 - 7) + (20 - 7) + (60 - 9) + 20) << "finishing costs nothing here";
+  EXPECT_EQ(terms.of(TimeColumn::kCompute), 46 + 90);
+}
+
+// One rank, whose host needs longer for each operation than the device, in three layer passes: all that is not compute
+// is waiting for the host, between two passes too.
+TEST(TimeTerms, ADeviceThatIsFasterThanItsHostWaitsForIt) {
+  Request request = two_rank_request();
+  request.ranks = 1;
+  const Strategy& single = *find_strategy("single");
+  const Plan plan = make_plan(single, request, Parameters(single.parameters()));
+  TimeModels models;
+  models.cost = KernelCostProfile{};
+  models.cost->attend_ns_per_launch = 30;
+  models.cost->host_ns_per_launch = 100;
+  models.network = Network::instant(1);
+  const std::vector<std::int64_t> compute_ns = op_durations(plan, *models.cost);
+  const HostTimes host = host_times(plan, *models.cost);
+  const std::vector<LayerPass> passes(3, {&plan, compute_ns, &host});
+  const ScheduledPasses scheduled = schedule_passes(passes, *models.network);
+  std::vector<PassDetail> details;
+  for (const ScheduledPass& pass : scheduled.passes)
+    details.push_back(pass_detail(plan, pass.timeline, models, {pass.makespan_ns, pass.lead_ns}));
+  const TimeDetail detail = joined_detail(details);
+  const std::int64_t busy_ns = std::accumulate(compute_ns.begin(), compute_ns.end(), std::int64_t{0});
+  const auto launches = static_cast<std::int64_t>(plan.ops.size());
+  ASSERT_GE(launches, 2);
+  // The last operation is issued when all others have been.
+  const std::int64_t total_ns = (3 * launches - 1) * 100 + compute_ns.back();
+  EXPECT_EQ(detail.rank_sums.total(), total_ns);
+  EXPECT_EQ(detail.rank_sums.of(TimeColumn::kCompute), 3 * busy_ns);
+  EXPECT_EQ(detail.rank_sums[TimeTerm::kHost], total_ns - 3 * busy_ns);
+  EXPECT_TRUE(detail.waits.empty());
+}
+
+// Terms and waits of passes are those of one plan that consists of them, for ranks that run ahead of each other.
+TEST(TimeTerms, PassesAreDividedAsOneSchedule) {
+  const Request request = two_rank_request();
+  const Plan plan = two_rank_ring(request);
+  Rng rng(11);
+  for (int i = 0; i < 100; ++i) {
+    std::vector<std::vector<std::int64_t>> compute_ns(3);
+    std::vector<LayerPass> passes;
+    for (std::vector<std::int64_t>& of_pass : compute_ns) {
+      for (const Op& op : plan.ops) of_pass.push_back(communicates(plan.kind_of(op)) ? 0 : rng.below(40));
+      passes.push_back({&plan, of_pass});
+    }
+    Network network = Network::instant(2);
+    network.intra_latency_ns = rng.below(30);
+    const JoinedPasses joined = join_passes(passes, {});
+    const TimeDetail expected = time_detail(joined.plan, schedule(joined.plan, joined.compute_ns, network), {});
+    std::vector<PassDetail> details;
+    for (const ScheduledPass& pass : schedule_passes(passes, network).passes)
+      details.push_back(pass_detail(plan, pass.timeline, {}, {pass.makespan_ns, pass.lead_ns}));
+    const TimeDetail detail = joined_detail(details);
+    const TimeTerms& terms = detail.rank_sums;
+    EXPECT_EQ(terms, expected.rank_sums) << i;
+    EXPECT_EQ(detail.waited_for_ns, expected.waited_for_ns) << i;
+    std::int64_t waited_ns = 0;
+    for (const RankWait& wait : detail.waits) waited_ns += wait.wait_ns;
+    EXPECT_EQ(waited_ns, terms[TimeTerm::kLatePeer] + terms[TimeTerm::kEndWait]) << i;
+  }
+}
+
+TEST(TimeTerms, MeansAddUpExactly) {
+  Rng rng(5);
+  for (int i = 0; i < 100; ++i) {
+    const int ranks = static_cast<int>(rng.below(7)) + 1;
+    TimeTerms sums;
+    for (std::int64_t& ns : sums.ns) ns = rng.below(1000);
+    sums.ns.back() += ranks - sums.total() % ranks;
+    const TimeTerms means = mean_terms(sums, ranks);
+    EXPECT_EQ(means.total() * ranks, sums.total());
+    for (std::size_t k = 0; k < sums.ns.size(); ++k)
+      EXPECT_NEAR(static_cast<double>(means.ns[k]), static_cast<double>(sums.ns[k]) / ranks, 1.0);
+  }
+}
+
+TEST(TimeTerms, EachHasOneColumnAndOneCause) {
+  TimeTerms terms;
+  for (std::size_t i = 0; i < terms.ns.size(); ++i) terms.ns[i] = std::int64_t{1} << i;
+  std::int64_t columns = 0, causes = 0;
+  for (int i = 0; i < kNumTimeColumns; ++i) columns += terms.of(static_cast<TimeColumn>(i));
+  for (int i = 0; i < kNumCauses; ++i) causes += terms.of(static_cast<Cause>(i));
+  EXPECT_EQ(columns, terms.total());
+  EXPECT_EQ(causes, terms.total());
+}
+
+TEST(TimeTerms, WaitsOfOneKindAreJoinedLongestFirst) {
+  const std::vector<RankWait> joined =
+      joined_waits({{0, 1, "exchange kv", 1, 4}, {2, 1, "end", 0, 5}, {0, 1, "exchange kv", 1, 3}});
+  EXPECT_EQ(joined, (std::vector<RankWait>{{0, 1, "exchange kv", 1, 7}, {2, 1, "end", 0, 5}}));
+}
+
+}  // namespace
+}  // namespace spscope

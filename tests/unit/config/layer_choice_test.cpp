@@ -1,0 +1,86 @@
+#include "backend/config/layer_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "backend/config/config_text.h"
+
+namespace spscope {
+namespace {
+
+using Layers = std::vector<int>;
+
+Layers up_to(int count) {
+  Layers layers(static_cast<std::size_t>(count));
+  std::iota(layers.begin(), layers.end(), 0);
+  return layers;
+}
+
+TEST(SpreadLayers, AreTheMiddlesOfEqualParts) {
+  EXPECT_EQ(spread_layers(8, 40, 40), (Layers{2, 7, 12, 17, 22, 27, 32, 37}));
+  EXPECT_EQ(spread_layers(1, 40, 40), Layers{20});
+  EXPECT_EQ(spread_layers(3, 4, 4), (Layers{0, 2, 3}));
+  EXPECT_EQ(spread_layers(40, 40, 40), up_to(40));
+  EXPECT_EQ(spread_layers(99, 4, 4), up_to(4));
+}
+
+// 20 double-stream and 40 single-stream layers.
+TEST(SpreadLayers, HaveBothKindsInProportion) {
+  EXPECT_EQ(spread_layers(3, 60, 20), (Layers{10, 30, 50}));
+  EXPECT_EQ(spread_layers(6, 60, 20), (Layers{5, 15, 25, 35, 45, 55}));
+  EXPECT_EQ(spread_layers(1, 60, 20), Layers{40});
+  for (int count = 2; count < 60; ++count) {
+    const Layers layers = spread_layers(count, 60, 20);
+    ASSERT_EQ(layers.size(), static_cast<std::size_t>(count));
+    for (std::size_t i = 1; i < layers.size(); ++i) ASSERT_LT(layers[i - 1], layers[i]) << count;
+    EXPECT_LT(layers.front(), 20) << count;
+    EXPECT_GE(layers.back(), 20) << count;
+    const auto doubles = std::ranges::count_if(layers, [](int layer) { return layer < 20; });
+    EXPECT_NEAR(static_cast<double>(doubles), count / 3.0, count == 2 ? 1.0 : 0.51) << count;
+  }
+  EXPECT_EQ(spread_layers(59, 60, 59).back(), 59) << "a single layer of its kind is not left out";
+}
+
+// Whatever the way in, the value comes back as it is written.
+TEST(LayerChoice, IsReadInEveryForm) {
+  const auto read = [](const std::string& value) {
+    const ReadConfig config = parse_config("[run]\nlayers = " + value + "\n", "run.toml");
+    EXPECT_TRUE(config.problems.empty()) << value;
+    EXPECT_EQ(layer_choice_toml(config.config.run.layers), value);
+    return config.config.run.layers;
+  };
+  EXPECT_EQ(read("3"), LayerChoice(3));
+  EXPECT_EQ(read("[39, 0, 5]"), LayerChoice::of({39, 0, 5}));
+  EXPECT_EQ(read("\"spread:8\""), LayerChoice::spread(8));
+  EXPECT_EQ(read("\"auto\""), LayerChoice());
+  const auto typed = [](const char* assignment) {
+    ReadConfig config;
+    apply_override(config, assignment);
+    EXPECT_TRUE(config.problems.empty()) << assignment;
+    return config.config.run.layers;
+  };
+  EXPECT_EQ(typed("run.layers=3"), LayerChoice(3));
+  EXPECT_EQ(typed("run.layers=0,5,39"), LayerChoice::of({0, 5, 39}));
+  EXPECT_EQ(typed("run.layers=[0, 5]"), LayerChoice::of({0, 5}));
+  EXPECT_EQ(typed("run.layers=spread:8"), LayerChoice::spread(8));
+  EXPECT_EQ(chosen_layers(LayerChoice::of({39, 0, 5}), 40, 40), (Layers{0, 5, 39}));
+  EXPECT_EQ(chosen_layers(3, 40, 40), up_to(3));
+}
+
+TEST(LayerChoice, WhatIsWrongIsSaid) {
+  for (const char* assignment : {"run.layers=0", "run.layers=spread:0", "run.layers=spread:x", "run.layers=some",
+                                 "run.layers=1,1", "run.layers=-1,2", "run.layers=1,x", "run.layers=[]",
+                                 "run.layers=1.5", "run.layers=10001", "run.layers=spread:10001", "run.layers="}) {
+    ReadConfig config;
+    apply_override(config, assignment);
+    ASSERT_EQ(config.problems.size(), 1u) << assignment;
+    EXPECT_EQ(config.problems[0].field, "run.layers");
+    EXPECT_FALSE(config.problems[0].hint.empty()) << assignment;
+    EXPECT_EQ(config.config.run.layers, LayerChoice()) << assignment;
+  }
+}
+
+}  // namespace
+}  // namespace spscope

@@ -1,0 +1,208 @@
+// The layers of a profile: every number has a source, files read back equal, and the flat numbers of a cluster follow
+// from them by the closed forms worked here.
+#include "backend/config/profile_layers.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "backend/config/cluster.h"
+#include "backend/config/validate.h"
+
+namespace spscope {
+namespace {
+
+RunConfig config_on(const std::string& preset) {
+  RunConfig config;
+  config.model.preset = "wan2.1-t2v-14b";
+  config.cluster.preset = preset;
+  config.mask.pattern = "dense";
+  return config;
+}
+
+Cluster resolved(const RunConfig& config) {
+  std::vector<Problem> problems;
+  Cluster cluster = resolve_cluster(config, problems);
+  EXPECT_TRUE(problems.empty()) << (problems.empty() ? "" : problems.front().message);
+  return cluster;
+}
+
+std::vector<Problem> problems_of(const RunConfig& config) {
+  std::vector<Problem> problems;
+  resolve_cluster(config, problems);
+  return problems;
+}
+
+TEST(ProfileLayers, ReadBackEqualAndSayWhereEachNumberIsFrom) {
+  ASSERT_GE(gpu_profiles().size(), 12u);
+  for (GpuProfile gpu : gpu_profiles()) {
+    SCOPED_TRACE(gpu.name);
+    const auto again = parse_gpu(gpu_toml(gpu), "again");
+    ASSERT_TRUE(again.has_value()) << render(again.error());
+    EXPECT_EQ(*again, gpu);
+    for (const auto& [name, number] : numbers_of(gpu)) EXPECT_FALSE(number->source.empty()) << name;
+    for (const char* name : {"fa2", "fa3"}) {
+      const AttentionKernelProfile* kernel = gpu.find_kernel(name);
+      if (kernel == nullptr) continue;
+      EXPECT_LT(kernel->tflops.value, 1.01 * gpu.dense_bf16_tflops.value) << name;
+    }
+  }
+  for (ImplementationProfile implementation : implementation_profiles()) {
+    SCOPED_TRACE(implementation.name);
+    const auto again = parse_implementation(implementation_toml(implementation), "again");
+    ASSERT_TRUE(again.has_value()) << render(again.error());
+    EXPECT_EQ(*again, implementation);
+    for (const auto& [name, number] : numbers_of(implementation)) EXPECT_FALSE(number->source.empty()) << name;
+  }
+  for (const std::string_view name : {"compiled", "official", "eager"}) EXPECT_NE(find_implementation(name), nullptr);
+}
+
+TEST(ProfileLayers, RefuseWhatTheyDoNotKnow) {
+  const std::string text = gpu_toml(*find_gpu("a100"));
+  const auto refusal = [](std::string_view changed) {
+    const auto read = parse_gpu(changed, "mine.toml");
+    return read.has_value() ? std::string() : render(read.error());
+  };
+  EXPECT_NE(refusal(text + "speed = 3\n").find("no such key"), std::string::npos);
+  std::string other = text;
+  EXPECT_NE(refusal(other.replace(other.find("matmul_share"), 12, "matmul_rate_")).find("matmul_share"),
+            std::string::npos);
+  other = text;
+  EXPECT_NE(refusal(other.replace(other.find("dense_kernel = \"fa2\""), 20, "dense_kernel = \"fa9\"")).find("\"fa9\""),
+            std::string::npos);
+}
+
+// FLOPs over rates: attention 4 a pair and channel, and the share of the peak of matrix products.
+TEST(ProfileLayers, GiveTheNumbersOfAClusterThatNamesItsGpu) {
+  const ClusterPreset cluster = resolved(config_on("a100x8")).preset;
+  const GpuProfile& gpu = *find_gpu("a100");
+  const AttentionKernelProfile& kernel = *gpu.find_kernel("fa2");
+  EXPECT_EQ(cluster.gpu, "a100");
+  EXPECT_EQ(cluster.attention_kernel, "fa2");
+  EXPECT_EQ(cluster.implementation, "compiled");
+  EXPECT_DOUBLE_EQ(cluster.cost.attend_ns_per_pair_channel, 4 / (kernel.tflops.value * 1e3));
+  EXPECT_DOUBLE_EQ(cluster.cost.gemm_ns_per_flop, 1 / (gpu.matmul_share.value * 312e3));
+  EXPECT_DOUBLE_EQ(cluster.cost.move_ns_per_byte, 1 / 2039.0);
+  EXPECT_EQ(cluster.origins.at("cost.attend_ns_per_pair_channel"), kernel.tflops.from);
+  EXPECT_FALSE(cluster.layered);
+  // What a run stores of its cluster is all numbers, and reads back.
+  const auto stored = parse_cluster(cluster_toml(cluster), "stored");
+  ASSERT_TRUE(stored.has_value()) << render(stored.error());
+  EXPECT_EQ(*stored, cluster);
+}
+
+// With S keys a row, time = FLOP / rate x (1 + ramp / S); head dims of 72 run as 96.
+TEST(ProfileLayers, AttentionRampsUpAndPadsHeads) {
+  const KernelCostProfile cost = resolved(config_on("a100x8")).preset.cost;
+  const AttentionKernelProfile& kernel = *find_gpu("a100")->find_kernel("fa2");
+  const double rows = 1e5, keys = 4096, flops = 4 * rows * keys * 96;
+  const double expected_ns =
+      1e3 * kernel.launch_us.value + flops / (kernel.tflops.value * 1e3) * (1 + kernel.ramp_keys.value / keys);
+  EXPECT_NEAR(cost.attend_ns(rows, rows * keys, 72), expected_ns, 1e-9 * expected_ns);
+  EXPECT_DOUBLE_EQ(cost.attend_ns(rows, rows * keys, 96), cost.attend_ns(rows, rows * keys, 72));
+  EXPECT_LT(cost.attend_ns(rows, rows * keys, 64), cost.attend_ns(rows, rows * keys, 72));
+}
+
+TEST(ProfileLayers, TheMaskChoosesTheKernelAndWhatItKeeps) {
+  RunConfig config = config_on("h100x8");
+  EXPECT_EQ(resolved(config).preset.attention_kernel, find_gpu("h100")->dense_kernel);
+  config.mask.pattern = "sparge";
+  config.mask.density = 0.3;
+  const ClusterPreset sparse = resolved(config).preset;
+  const AttentionKernelProfile& kernel = *find_gpu("h100")->find_kernel(find_gpu("h100")->sparse_kernel);
+  EXPECT_EQ(sparse.attention_kernel, kernel.name);
+  EXPECT_DOUBLE_EQ(sparse.cost.attend_ns_per_pair_channel, 4 / (kernel.tflops.value * kernel.sparse_keep.value * 1e3));
+  config.run.attention_kernel = "fa2";
+  EXPECT_EQ(resolved(config).preset.attention_kernel, "fa2");
+  config.run.attention_kernel = "fa4";
+  const std::vector<Problem> problems = problems_of(config);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].field, "run.attention_kernel");
+  EXPECT_EQ(problems[0].message, "\"fa4\" is not an attention kernel of h100");
+}
+
+TEST(ProfileLayers, Fp32ComputesAtTheRateOfTf32) {
+  RunConfig config = config_on("h100x8");
+  const KernelCostProfile bf16 = resolved(config).preset.cost;
+  config.run.dtype = Dtype::kFp32;
+  const KernelCostProfile fp32 = resolved(config).preset.cost;
+  EXPECT_DOUBLE_EQ(fp32.gemm_ns_per_flop, bf16.gemm_ns_per_flop * 2);
+  EXPECT_DOUBLE_EQ(fp32.attend_ns_per_pair_channel, bf16.attend_ns_per_pair_channel * 2);
+  EXPECT_DOUBLE_EQ(fp32.move_ns_per_byte, bf16.move_ns_per_byte) << "a byte is a byte";
+}
+
+TEST(ProfileLayers, TheImplementationAddsPassesAndHostTime) {
+  RunConfig config = config_on("a100x8");
+  const KernelCostProfile compiled = resolved(config).preset.cost;
+  config.run.implementation = "eager";
+  const KernelCostProfile eager = resolved(config).preset.cost;
+  EXPECT_GT(eager.elementwise_passes, compiled.elementwise_passes);
+  EXPECT_GT(eager.rotary_passes, compiled.rotary_passes);
+  EXPECT_GT(eager.host_ns_per_launch, compiled.host_ns_per_launch);
+  EXPECT_EQ(eager.gemm_ns_per_flop, compiled.gemm_ns_per_flop);
+  // Models that do not rotate, or neither norm nor rotate, q and k.
+  config.model.preset = "cogvideox-2b";
+  EXPECT_EQ(resolved(config).preset.cost.rotary_passes, eager.elementwise_passes);
+  config.model.preset = "pixart-alpha";
+  EXPECT_EQ(resolved(config).preset.cost.rotary_passes, 0);
+  config.run.implementation = "eagre";
+  const std::vector<Problem> problems = problems_of(config);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].field, "run.implementation");
+  EXPECT_EQ(problems[0].hint, "did you mean \"eager\"?");
+}
+
+// 81 frames of 720 x 1280 are 74.6 Mpixel: the first frame, and 4 for each of the 20 that follow.
+TEST(ProfileLayers, OutsideIsARunAndItsPixels) {
+  const OutsideNumbers& numbers = find_implementation("compiled")->outside.at("video");
+  const double expected_ns = 1e9 * (numbers.per_run_s.value + numbers.per_mpixel_s.value * 81 * 0.72 * 1.28);
+  const ClusterPreset cluster = resolved(config_on("a100x8")).preset;
+  EXPECT_NEAR(cluster.outside.per_run_ns, expected_ns, 1e-9 * expected_ns);
+  const double on_h100 = resolved(config_on("h100x8")).preset.outside.per_run_ns - 1e9 * numbers.per_run_s.value;
+  EXPECT_NEAR(on_h100, (expected_ns - 1e9 * numbers.per_run_s.value) * std::sqrt(312.0 / 989), 1);
+}
+
+constexpr std::string_view kLayered = R"(name = "mine"
+note = ""
+gpu = "l20"
+implementation = "eager"
+gpus_per_node = 4
+[network]
+provenance = "assumed"
+link_gbps = { value = 20.0, source = "mine" }
+intra_latency_ns = { value = 5000.0, source = "mine" }
+compute_slowdown = { value = 1.0, source = "mine" }
+[device]
+memory_gib = { value = 40.0, source = "some of it is taken" }
+)";
+
+TEST(LayeredClusterFile, TakesWhatItDoesNotGiveFromTheGpu) {
+  const auto read = parse_cluster(kLayered, "mine.toml");
+  ASSERT_TRUE(read.has_value()) << render(read.error());
+  EXPECT_TRUE(read->layered);
+  EXPECT_EQ(read->device.memory_gib, 40);
+  EXPECT_EQ(read->device.dense_bf16_tflops, find_gpu("l20")->dense_bf16_tflops.value);
+  EXPECT_EQ(read->cost.elementwise_passes, find_implementation("eager")->elementwise_passes.value);
+  const auto again = parse_cluster(cluster_toml(*read), "again");
+  ASSERT_TRUE(again.has_value()) << render(again.error());
+  EXPECT_EQ(*again, *read);
+}
+
+TEST(LayeredClusterFile, RefusesAGpuThatIsNotKnown) {
+  std::string text(kLayered);
+  const auto read = parse_cluster(text.replace(text.find("l20"), 3, "l21"), "mine.toml");
+  ASSERT_FALSE(read.has_value());
+  EXPECT_NE(render(read.error()).find("\"l21\" is not a GPU that is known"), std::string::npos);
+}
+
+TEST(FlatClusterFile, CannotChooseAKernel) {
+  RunConfig config = config_on("local");
+  config.run.attention_kernel = "fa3";
+  const std::vector<Problem> problems = problems_of(config);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].field, "run.attention_kernel");
+  EXPECT_NE(problems[0].hint.find("gpu = \"h100\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace spscope

@@ -1,0 +1,77 @@
+#include "backend/fit/fit_profile.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/fit/row_model.h"
+
+namespace spscope {
+namespace {
+
+// Flux at three sizes on 1 to 8 H100.
+std::vector<TimingRow> rows() {
+  std::vector<TimingRow> rows;
+  for (const int pixels : {1024, 2048, 4096})
+    for (const int gpus : {1, 2, 4, 8}) {
+      TimingRow row;
+      row.id = std::to_string(pixels) + "/" + std::to_string(gpus);
+      row.model = "FLUX.1-dev";
+      row.gpu = "H100";
+      row.width = row.height = pixels;
+      row.gpus = row.ulysses = gpus;
+      row.steps = 28;
+      row.implementation = "compiled";
+      row.seconds = 1;
+      rows.push_back(row);
+    }
+  return rows;
+}
+
+// Times that a machine would take whose attention and matrix products are slower than the preset's by known factors.
+std::vector<TimingRow> made_rows(double attention, double products) {
+  std::vector<TimingRow> made = rows();
+  for (TimingRow& row : made) {
+    const RowModel model(row, "");
+    ClusterPreset other = model.resolved();
+    other.cost.attend_ns_per_pair_channel *= attention;
+    other.cost.gemm_ns_per_flop *= products;
+    row.seconds = model.seconds(other);
+  }
+  return made;
+}
+
+TEST(FitProfile, FindsTheNumbersThatATableWasMadeFrom) {
+  const ProfileFit fit = fit_profile(made_rows(1.25, 1.15), "", "");
+  const RowModel preset(rows().front(), "");
+  EXPECT_NEAR(fit.preset.cost.attend_ns_per_pair_channel / preset.resolved().cost.attend_ns_per_pair_channel, 1.25,
+              0.03);
+  EXPECT_NEAR(fit.preset.cost.gemm_ns_per_flop / preset.resolved().cost.gemm_ns_per_flop, 1.15, 0.03);
+  EXPECT_GT(fit.median_error_before, 0.1);
+  EXPECT_LT(fit.median_error_after, 0.01);
+}
+
+TEST(FitProfile, ThePresetsOwnTimesChangeNothing) {
+  const ProfileFit fit = fit_profile(made_rows(1, 1), "", "");
+  for (const FittedNumber& number : fit.numbers) EXPECT_NEAR(number.after / number.before, 1, 1e-6) << number.name;
+}
+
+TEST(FitProfile, TimesOfTwoModelsAreRefusedWithTheirLines) {
+  std::vector<TimingRow> mixed = rows();
+  mixed.back().model = "SD3-medium";
+  mixed.back().place = {"mine.csv", 13, 1};
+  try {
+    fit_profile(mixed, "", "");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.problems().front().field, "model");
+    EXPECT_EQ(error.problems().front().place.line, 13);
+  }
+}
+
+TEST(FitProfile, AModelThatIsNotKnownIsNamed) {
+  std::vector<TimingRow> unknown = {rows().front()};
+  unknown.front().model = "no-such-model";
+  EXPECT_THROW(fit_profile(unknown, "", ""), Error);
+}
+
+}  // namespace
+}  // namespace spscope

@@ -1,0 +1,99 @@
+// Strategies that a cluster's memory cannot hold: what they say, what would fit, and that weights are cut where
+// Megatron cuts them.
+#include "backend/job/fitting_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/config/model_size.h"
+#include "backend/job/job_layers.h"
+
+namespace spscope {
+namespace {
+
+// What try_plan_fitting() gives for the first layer.
+struct Tried {
+  Job job;
+  std::optional<Error> error;
+  MemoryNeed memory;
+};
+
+Tried tried(const std::string& strategy, std::vector<std::string> settings) {
+  JobFlags flags;
+  flags.settings = std::move(settings);
+  flags.settings.insert(flags.settings.end(), {"mask.pattern=dense", "run.mode=simulate"});
+  flags.strategies = {strategy};
+  Tried result{load_job(flags), {}, {}};
+  const Job& job = result.job;
+  const ActivationSource activations(job);
+  const MaskSource masks(job, activations);
+  for_each_layer(job, masks, [&](const LayerOfJob& where) {
+    const Result<PlannedLayer> planned = try_plan_fitting(job, job.strategies[0], where.request, where.decisions[0]);
+    if (planned)
+      result.memory = planned->memory;
+    else
+      result.error = planned.error();
+    return false;
+  });
+  return result;
+}
+
+// 14.28e9 parameters in bf16 are 26.6 GiB.
+TEST(FittingPlan, HoldsAllWeightsUnlessTheyAreCut) {
+  const std::vector<std::string> wan = {"model.preset=wan2.1-t2v-14b", "model.grid=[2,8,8]", "cluster.preset=h100x8",
+                                        "run.scope=layer"};
+  const Tried ring = tried("ring", wan), megatron = tried("megatron_sp", wan);
+  ASSERT_FALSE(ring.error) << ring.error->what();
+  ASSERT_FALSE(megatron.error) << megatron.error->what();
+  const ModelSize size = model_size(ring.job.model);
+  for (const RankMemory& rank : ring.memory.ranks) EXPECT_EQ(rank.weights, 2 * size.total());
+  for (const RankMemory& rank : megatron.memory.ranks)
+    EXPECT_EQ(rank.weights, 2 * (size.attention / 8 + size.ffn / 8 + size.modulation + size.outside));
+}
+
+// 40 heads on 16 ranks: 3 heads at some, 2 at others.
+TEST(FittingPlan, CutsWeightsAsUnevenlyAsHeads) {
+  const Tried megatron = tried("megatron_tp", {"model.preset=wan2.1-t2v-14b", "model.grid=[2,8,8]", "run.scope=layer",
+                                               "cluster.preset=ndr-h100-xN", "cluster.ranks=16"});
+  ASSERT_FALSE(megatron.error) << megatron.error->what();
+  const ModelSize size = model_size(megatron.job.model);
+  std::int64_t heads = 0;
+  for (const RankMemory& rank : megatron.memory.ranks) {
+    const std::int64_t attention = rank.weights / 2 - size.ffn / 16 - size.modulation - size.outside;
+    heads += attention * 40 / size.attention;
+    EXPECT_TRUE(attention * 40 == 2 * size.attention || attention * 40 == 3 * size.attention);
+  }
+  EXPECT_EQ(heads, 40);
+}
+
+// Weights alone fill a device of 48 GB in fp32; half of them at each rank do not.
+TEST(FittingPlan, RefusalNamesShardedWeights) {
+  const Tried ring =
+      tried("ring", {"model.preset=wan2.1-t2v-14b", "model.grid=[2,8,8]", "cluster.preset=l40sx8", "run.dtype=fp32"});
+  ASSERT_TRUE(ring.error);
+  EXPECT_EQ(ring.error->code(), ErrorCode::kMemoryNeed);
+  EXPECT_NE(std::string(ring.error->what()).find("needs 55.7 of 48 GiB, at rank 0: 0.0 activations, 53.2 weights"),
+            std::string::npos)
+      << ring.error->what();
+  EXPECT_NE(ring.error->hint().find("run.weights = sharded"), std::string::npos) << ring.error->hint();
+}
+
+// Activations of a layer fall with the ranks: four times the sequence fits on no fewer than the search says.
+TEST(FittingPlan, RefusalNamesTheFirstNumberOfRanksThatFits) {
+  const std::vector<std::string> long_video = {"model.preset=dsp-3b", "model.grid=[512,96,96]", "run.scope=layer",
+                                               "cluster.preset=ndr-h100-xN"};
+  auto with_ranks = [&](int ranks) {
+    std::vector<std::string> settings = long_video;
+    settings.push_back("cluster.ranks=" + std::to_string(ranks));
+    return tried("dsp", settings);
+  };
+  const Tried two = with_ranks(2);
+  ASSERT_TRUE(two.error);
+  const std::string& hint = two.error->hint();
+  ASSERT_TRUE(hint.starts_with("fits from ")) << hint;
+  const int fitting = std::stoi(hint.substr(std::string("fits from ").size()));
+  EXPECT_TRUE(with_ranks(fitting / 2).error);
+  EXPECT_FALSE(with_ranks(fitting).error);
+}
+
+}  // namespace
+}  // namespace spscope

@@ -1,0 +1,142 @@
+// Algorithms of gathers and sums: bytes against closed forms, and each a plan that verify() accepts.
+#include "backend/strategies/collectives.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/plan/verify.h"
+#include "backend/schedule/schedule.h"
+#include "backend/strategies/strategy.h"
+#include "tests/support/editable_plan.h"
+#include "tests/support/plan_library.h"
+
+namespace spscope {
+namespace {
+
+using testing::LayerKind;
+using testing::LayerShape;
+using Algorithm = CollectiveAlgorithm;
+
+constexpr int kPerNode = 8;
+
+// The most that leaves one node.
+std::int64_t leaving_a_node(const Plan& plan, int per_node) {
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>((plan.ranks + per_node - 1) / per_node));
+  for (const Message& m : plan.messages)
+    if (m.src / per_node != m.dst / per_node) bytes[static_cast<std::size_t>(m.src / per_node)] += m.bytes;
+  return *std::ranges::max_element(bytes);
+}
+
+// 64 heads and channels and 128 tokens divide by every number of ranks below.
+Request request_of(int ranks, int per_node) {
+  const LayerShape shape{.ranks = ranks, .heads = 64, .inner = 128, .ffn = 64, .ranks_per_node = per_node};
+  return testing::layer_request(shape, LayerKind::kMegatronLayer);
+}
+
+// M of the header: bytes of the hidden state.
+std::int64_t state_bytes(const Request& request) {
+  return std::int64_t{request.inner_tokens} * request.hidden * dtype_bytes(request.dtype);
+}
+
+Plan plan_of(const Request& request, Algorithm algorithm, bool sequence_parallel = true) {
+  PlanBuilder b(request);
+  testing::plan_megatron(b, request, sequence_parallel, algorithm);
+  Plan plan = b.take();
+  for (const PlanProblem& problem : verify(plan, request)) ADD_FAILURE() << problem.text;
+  return plan;
+}
+
+// Norm statistics are left out: they are 4 bytes a token, and M is the state.
+std::int64_t without_norms(const Plan& plan, std::int64_t leaving, double share) {
+  return leaving - static_cast<std::int64_t>(2 * share * plan.inner_tokens * 4);
+}
+
+// Two blocks of a gather and a scatter each: 4 x the closed form of one, in units of M.
+TEST(Collectives, BytesThatLeaveANodeFollowTheirClosedForms) {
+  for (const int nodes : {2, 4, 8}) {
+    SCOPED_TRACE(nodes);
+    const int ranks = nodes * kPerNode;
+    const Request request = request_of(ranks, kPerNode);
+    const double n = ranks, p = kPerNode;
+    const auto expect = [&](Algorithm algorithm, double share) {
+      const Plan plan = plan_of(request, algorithm);
+      EXPECT_EQ(without_norms(plan, leaving_a_node(plan, kPerNode), share),
+                static_cast<std::int64_t>(4 * share * static_cast<double>(state_bytes(request))));
+    };
+    expect(Algorithm::kRing, (n - 1) / n);
+    expect(Algorithm::kFlat, p * (n - p) / n);
+    expect(Algorithm::kHierarchical, (n - p) / n);
+  }
+}
+
+// Of all ranks together an algorithm of whole rings sends what a flat one does: (N - 1) M.
+TEST(Collectives, SendTheSameBytesInAllUnlessNodesShareThem) {
+  for (const bool sequence_parallel : {false, true}) {
+    const Request request = request_of(16, kPerNode);
+    const auto sent = [&](Algorithm algorithm) {
+      std::int64_t sum = 0;
+      for (const std::int64_t bytes : bytes_sent(plan_of(request, algorithm, sequence_parallel))) sum += bytes;
+      return sum;
+    };
+    const std::int64_t norms = 2 * 15 * 128 * 4;
+    EXPECT_EQ(sent(Algorithm::kFlat), 4 * 15 * state_bytes(request) + norms);
+    EXPECT_EQ(sent(Algorithm::kRing), sent(Algorithm::kFlat));
+    EXPECT_EQ(sent(Algorithm::kHierarchical), sent(Algorithm::kFlat));
+  }
+}
+
+// A sum that is short of a share is not accepted, wherever in a ring of three hops it is lost.
+TEST(Collectives, AShareThatIsMissingInARingIsFound) {
+  const Request request = request_of(4, 0);
+  const testing::EditablePlan good(plan_of(request, Algorithm::kRing));
+  std::vector<std::size_t> reduces;
+  for (std::size_t id = 0; id < good.posts.size(); ++id)
+    if (good.posts[id].fields.kind == PostKind::kReduce) reduces.push_back(id);
+  ASSERT_GE(reduces.size(), 3u);
+  const auto found = [&](const testing::EditablePlan& plan) {
+    for (const PlanProblem& problem : verify(plan.flatten(), request))
+      if (problem.text.find("lacks shares") != std::string::npos) return true;
+    return false;
+  };
+  EXPECT_FALSE(found(good));
+  testing::EditablePlan early = good;  // nothing is said to be pending after the first hop
+  early.values[static_cast<std::size_t>(early.posts[reduces[0]].fields.dst)].pending.clear();
+  EXPECT_TRUE(found(early));
+  testing::EditablePlan restarted = good;  // the second hop forgets what the first one added
+  restarted.posts[reduces[1]].fields.src = restarted.posts[reduces[0]].fields.src;
+  EXPECT_TRUE(found(restarted));
+  testing::EditablePlan others = good;  // the last hop adds no share of its own rank
+  others.posts[reduces[2]].operands = {others.posts[reduces[2]].fields.src};
+  EXPECT_TRUE(found(others));
+}
+
+// In rings, by the rates of two curves: every post has an equal part of t0 and of the bytes.
+TEST(Collectives, ARingTakesTheTimeOfTheCurve) {
+  NetworkProfile profile;
+  profile.link_gbps = 1000;
+  profile.all_gather = {.floor_ns = 10, .t0_ns = 700, .gbps = 2.5, .inter_t0_ns = 0};
+  profile.reduce_scatter = {.floor_ns = 70000, .t0_ns = 70, .gbps = 4, .inter_t0_ns = 0};
+  const Request request = request_of(8, 0);
+  const Plan plan = plan_of(request, Algorithm::kRing);
+  const Timeline timeline =
+      schedule(plan, std::vector<std::int64_t>(plan.ops.size(), 0), Network::from_profile(profile, 8, 0));
+  const double sent = 7.0 / 8 * static_cast<double>(state_bytes(request));
+  // Two blocks, and the sums of squares between them.
+  const double norm = 7.0 / 8 * 128 * 4;
+  const double expected = 2 * (700 + sent / 2.5) + 2 * 70000 + (700 + norm / 2.5) + 70000;
+  EXPECT_NEAR(static_cast<double>(timeline.makespan_ns()), expected, 7 * 6);
+}
+
+TEST(Collectives, StrategiesOfferTheAlgorithmsThatDiffer) {
+  for (const char* name : {"megatron_sp", "allgather_kv"}) {
+    const Strategy& strategy = *find_strategy(name);
+    const LayerShape shape{.ranks = 4, .heads = 8, .ffn = 8};
+    Request request = testing::layer_request(shape, LayerKind::kAttention);
+    if (!strategy.legal(request, Parameters(strategy.parameters())).empty()) continue;
+    EXPECT_EQ(strategy.candidates(request).size(), 1u) << name;
+    request.ranks_per_node = 2;
+    EXPECT_EQ(strategy.candidates(request).size(), 2u) << name;
+  }
+}
+
+}  // namespace
+}  // namespace spscope
