@@ -33,10 +33,11 @@ std::string launches_text(const StrategyResult& s) {
   return fmt::format("{:.{}f}", launches, launches == static_cast<double>(static_cast<std::int64_t>(launches)) ? 0 : 1);
 }
 
+// `passes`: of how many layer passes the lists are sums.
 std::string bytes_instead(const std::vector<std::int64_t>& slower, const std::vector<std::int64_t>& faster,
-                          const char* verb) {
+                          double passes, const char* verb) {
   if (slower.empty()) return "";
-  const double bytes = mean_of(slower), instead = mean_of(faster);
+  const double bytes = mean_of(slower) / passes, instead = mean_of(faster) / passes;
   if (bytes <= 0) return "";
   if (bytes_text(bytes) == bytes_text(instead)) return fmt::format(", {} the same {} a rank", verb, bytes_text(bytes));
   return fmt::format(", {} {} a rank{}", verb, bytes_text(bytes),
@@ -50,7 +51,7 @@ double mean_excess(const StrategyResult& s) {
   return s.by_layer.empty() ? 0 : sum / static_cast<double>(s.by_layer.size());
 }
 
-std::string late_text(const LateRank& late, std::int64_t cause_ns, const StrategyResult& s) {
+std::string late_text(const LateRank& late, std::int64_t cause_ns, const StrategyResult& s, double passes) {
   constexpr double kShown = 0.0005;  // reads as 0.1 % and more
   constexpr std::int64_t kLargePart = 5;
   if (late.share < 0.5 && s.by_layer.size() > 1)
@@ -66,11 +67,12 @@ std::string late_text(const LateRank& late, std::int64_t cause_ns, const Strateg
     text += late.heads.ends_with("heads") ? " (" + late.heads + ")" : fmt::format(" (heads {})", late.heads);
   if (late.ring_step > 0 && late.ring_step_ns * kLargePart >= cause_ns)
     text += fmt::format(", most of all before ring step {} ({})", late.ring_step,
-                        duration_text(static_cast<double>(late.ring_step_ns)));
+                        duration_text(static_cast<double>(late.ring_step_ns) / passes));
   return text;
 }
 
-std::string cause_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster) {
+std::string cause_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
+                       double passes) {
   switch (reason.cause) {
     case Cause::kLaunches:
       return fmt::format("for launching attention, {} times a rank instead of {}", launches_text(slower),
@@ -91,17 +93,17 @@ std::string cause_text(const Reason& reason, const StrategyResult& slower, const
     case Cause::kSlowdown:
       return "in kernels that share the device with communication (SMs taken)";
     case Cause::kLateRank:
-      return reason.late ? late_text(*reason.late, reason.cause_ns, slower) : "waiting for late ranks";
+      return reason.late ? late_text(*reason.late, reason.cause_ns, slower, passes) : "waiting for late ranks";
     case Cause::kLatency:
       return fmt::format("starting transfers that nothing hides ({} messages instead of {})",
-                         count_text(static_cast<double>(slower.messages.value_or(0))),
-                         count_text(static_cast<double>(faster.messages.value_or(0))));
+                         count_text(static_cast<double>(slower.messages.value_or(0)) / passes),
+                         count_text(static_cast<double>(faster.messages.value_or(0)) / passes));
     case Cause::kWireInside:
       return "on the wire inside nodes" +
-             bytes_instead(slower.bytes_sent_intra_node, faster.bytes_sent_intra_node, "sending");
+             bytes_instead(slower.bytes_sent_intra_node, faster.bytes_sent_intra_node, passes, "sending");
     case Cause::kWireBetween:
       return "on the wire between nodes" +
-             bytes_instead(slower.bytes_sent_inter_node, faster.bytes_sent_inter_node, "sending");
+             bytes_instead(slower.bytes_sent_inter_node, faster.bytes_sent_inter_node, passes, "sending");
     case Cause::kHost:
       return "waiting for the host, which issues operations later than the device could run them";
     case Cause::kIdle:
@@ -153,11 +155,13 @@ std::optional<Reason> reason_for(const StrategyResult& slower, const StrategyRes
   return reason;
 }
 
-std::string reason_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster) {
-  return fmt::format("{} takes {} longer: {}{} {}", slower.label,
-                     duration_text(static_cast<double>(reason.difference_ns)),
-                     duration_text(static_cast<double>(reason.cause_ns)),
-                     reason.cause_ns <= reason.difference_ns ? " of it" : " more", cause_text(reason, slower, faster));
+std::string reason_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster, ReasonOf of) {
+  const bool mean_pass = of == ReasonOf::kMeanPass;
+  const double passes = mean_pass ? static_cast<double>(std::max<std::size_t>(1, slower.by_layer.size())) : 1;
+  return fmt::format(
+      "{} takes {}{} longer: {}{} {}", slower.label, duration_text(static_cast<double>(reason.difference_ns) / passes),
+      mean_pass ? " a layer" : "", duration_text(static_cast<double>(reason.cause_ns) / passes),
+      reason.cause_ns <= reason.difference_ns ? " of it" : " more", cause_text(reason, slower, faster, passes));
 }
 
 }  // namespace spscope

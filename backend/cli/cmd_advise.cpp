@@ -125,12 +125,17 @@ Json advice_json(const Advice& advice, const std::vector<std::string>& next) {
                  {"sentences", Json::array()},
                  {"next_commands", Json::array()},
                  {"seeds", Json::array()},
-                 {"guidance", Json::array()},
+                 {"divisions", Json::array()},
                  {"what_if", nullptr}};
-  for (const GuidanceTime& g : advice.guidance)
-    object["guidance"].push_back({{"at_once", g.at_once},
-                                  {"best", g.best.empty() ? Json(nullptr) : Json(g.best)},
-                                  {"end_to_end_ns", g.best.empty() ? Json(nullptr) : Json(g.end_to_end_ns)}});
+  for (const DivisionTime& t : advice.divisions.times) {
+    const bool known = t.end_to_end_ns > 0;
+    object["divisions"].push_back({{"dp", t.setting.dp},
+                                   {"guidance", t.setting.guidance},
+                                   {"ranks", t.ranks},
+                                   {"best", known ? Json(t.best) : Json(nullptr)},
+                                   {"end_to_end_ns", known ? Json(t.end_to_end_ns) : Json(nullptr)},
+                                   {"samples_per_hour", known ? Json(t.samples_per_hour) : Json(nullptr)}});
+  }
   for (const std::string& label : advice.as_fast) object["as_fast"].push_back(label);
   for (const std::string& sentence : advice.sentences) object["sentences"].push_back(sentence);
   for (const std::string& command : next) object["next_commands"].push_back(command);
@@ -139,29 +144,35 @@ Json advice_json(const Advice& advice, const std::vector<std::string>& next) {
   return object;
 }
 
-// The jobs of every number of guidance passes that may run at once, where the config leaves it open.
-std::vector<std::string> open_guidance(const Job& job) {
-  std::vector<std::string> settings;
-  if (job.places.contains("cluster.guidance")) return settings;
-  for (const ParallelSetting& setting : parallel_settings(job.model, job.cluster))
-    if (setting.dp == job.cluster.dp) settings.push_back(fmt::format("cluster.guidance={}", setting.guidance));
-  return settings;
+// Every division of the ranks that the config leaves open, as settings of a run.
+std::vector<std::vector<std::string>> open_divisions(const Job& job) {
+  const bool has_dp = job.places.contains("cluster.dp"), has_guidance = job.places.contains("cluster.guidance");
+  std::vector<std::vector<std::string>> divisions;
+  if (has_dp && has_guidance) return divisions;
+  for (const ParallelSetting& setting : parallel_settings(job.model, job.cluster)) {
+    if ((has_dp && setting.dp != job.cluster.dp) || (has_guidance && setting.guidance != job.cluster.guidance))
+      continue;
+    divisions.push_back(
+        {fmt::format("cluster.dp={}", setting.dp), fmt::format("cluster.guidance={}", setting.guidance)});
+  }
+  return divisions;
 }
 
 // The job with the fastest of them; `job_flags` asks for it from then on.
-Job choose_guidance(Job job, JobFlags& job_flags, const QuietRun& options, std::int64_t max_memory_bytes,
-                    std::vector<GuidanceTime>& times) {
-  const std::vector<std::string> settings = open_guidance(job);
-  if (settings.size() < 2) return job;
+Job choose_division(Job job, JobFlags& job_flags, const QuietRun& options, std::int64_t max_memory_bytes,
+                    Divisions& divisions) {
+  const std::vector<std::vector<std::string>> open = open_divisions(job);
+  if (open.size() < 2) return job;
   std::vector<Job> jobs;
-  for (const std::string& setting : settings) {
+  for (const std::vector<std::string>& settings : open) {
     JobFlags with = job_flags;
-    with.settings.push_back(setting);
+    with.settings.insert(with.settings.end(), settings.begin(), settings.end());
     jobs.push_back(load_job(with, max_memory_bytes));
   }
-  const std::size_t best = fastest_guidance(jobs, options, times);
-  if (best > 0) job_flags.settings.push_back(settings[best]);
-  return std::move(jobs[best]);
+  divisions = time_divisions(jobs, options);
+  const std::vector<std::string>& chosen = open[divisions.fastest];
+  if (divisions.fastest > 0) job_flags.settings.insert(job_flags.settings.end(), chosen.begin(), chosen.end());
+  return std::move(jobs[divisions.fastest]);
 }
 
 int run_advise(CommandContext& context, const AdviseFlags& flags) {
@@ -177,10 +188,9 @@ int run_advise(CommandContext& context, const AdviseFlags& flags) {
   ProgressPrinter printer(context, "bar");
   const QuietRun options{std::string(kVersion), watch_stop_signals(true), [&](const RunProgress& now) { printer(now); },
                          [&](const std::string& w) { printer.warn(w); }};
-  std::vector<GuidanceTime> times;
-  job = choose_guidance(std::move(job), job_flags, options, context.max_memory_bytes, times);
-  Advice advice = advise(job, flags.seeds, options);
-  advice.guidance = std::move(times);
+  Divisions divisions;
+  job = choose_division(std::move(job), job_flags, options, context.max_memory_bytes, divisions);
+  const Advice advice = advise(job, flags.seeds, options, std::move(divisions));
   std::optional<Advice> then;
   if (what_if) then = advise(supposed(job, *what_if), flags.seeds, options);
   printer.clear();

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
-#include "backend/analysis/judgement.h"
 #include "backend/report/format.h"
 
 namespace spscope {
@@ -103,14 +103,19 @@ std::vector<std::string> conclusions(const ModeGroup& group) {
   const Judgement judgement = judge(group);
   if (judgement.lead == Lead::kUnknown) return {};
   std::vector<std::string> sentences = {winner_sentence(group, judgement)};
-  const StrategyResult& first = *judgement.ranked.front();
+  std::ranges::move(reason_sentences(judgement, ReasonOf::kAllPasses), std::back_inserter(sentences));
+  return sentences;
+}
+
+std::vector<std::string> reason_sentences(const Judgement& judgement, ReasonOf of) {
+  std::vector<std::string> sentences;
   for (const StrategyResult* s : judgement.ranked) {
     const std::optional<Reason> reason = judgement.reason(*s);
     if (!reason) continue;
     // Wire time beside the compute of another machine is not meaningful.
     const bool wire = reason->cause == Cause::kWireInside || reason->cause == Cause::kWireBetween;
     if (wire && judgement.foreign) continue;
-    sentences.push_back(reason_text(*reason, *s, first) + ".");
+    sentences.push_back(reason_text(*reason, *s, *judgement.ranked.front(), of) + ".");
   }
   return sentences;
 }

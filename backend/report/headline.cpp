@@ -21,14 +21,27 @@ std::string layers_text(const Workload& w) {
   return text;
 }
 
+// "4 replicas of 2 guidance passes at once"; "" where all ranks work on one pass.
+std::string division_text(const Workload& w) {
+  std::string text;
+  if (w.data_parallel > 1) text = fmt::format("{} replicas", w.data_parallel);
+  if (w.guidance > 1)
+    text += fmt::format("{}{} guidance passes at once", w.data_parallel > 1 ? " of " : "", w.guidance);
+  return text;
+}
+
 std::string ranks_text(const Workload& w, bool executed) {
   const bool local = w.cluster == "local" || w.cluster.empty();
-  std::string text = local ? fmt::format("{} ranks of this machine", w.ranks)
-                           : fmt::format("{} x {}", w.ranks, device_name(w.cluster));
+  const std::string division = division_text(w);
+  // Of other modes the workload's ranks are those of one pass, which every other one repeats.
+  const bool repeated = !executed && !division.empty();
+  const int ranks = repeated ? w.ranks * w.guidance * w.data_parallel : w.ranks;
+  std::string text =
+      local ? fmt::format("{} ranks of this machine", ranks) : fmt::format("{} x {}", ranks, device_name(w.cluster));
+  if (repeated) text += fmt::format(" as {}, each of {} rank{}", division, w.ranks, w.ranks == 1 ? "" : "s");
   if (w.nodes > 1 && !local) text += fmt::format(" on {} nodes", w.nodes);
-  if (w.guidance > 1 && executed) text += fmt::format(", {} guidance passes at once", w.guidance);
-  if (w.guidance > 1 && !executed) text += fmt::format(", one of {} guidance passes", w.guidance);
-  if (w.data_parallel > 1) text += fmt::format(", one of {} replicas", w.data_parallel);
+  if (!repeated && w.guidance > 1) text += fmt::format(", {} guidance passes at once", w.guidance);
+  if (!repeated && w.data_parallel > 1) text += fmt::format(", one of {} replicas", w.data_parallel);
   return text;
 }
 

@@ -156,7 +156,7 @@ std::string refusal(const StrategyResult& s) {
 }
 
 // Strategies that `all` stands for: among how many settings each was picked, and which cannot run.
-void add_picks(const ModeGroup& group, Section& section) {
+void add_picks(const Workload& workload, const ModeGroup& group, Section& section) {
   int settings = 0, strategies = 0;
   std::string refused;
   for (const StrategyResult* s : group.strategies) {
@@ -165,11 +165,16 @@ void add_picks(const ModeGroup& group, Section& section) {
     strategies += s->legal();
     if (!s->legal()) refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", s->name, s->reason());
   }
+  // One file is of one division of the ranks.
+  const bool one_pass = workload.forward_passes > 1 && workload.guidance == 1 && workload.data_parallel == 1;
   if (settings > strategies)
     section.blocks.push_back(Paragraph{
         fmt::format("Each strategy is shown at the best of its settings, picked by the schedule of a few layers: {} "
-                    "settings of {} strategies.",
-                    settings, strategies),
+                    "settings of {} strategies.{}",
+                    settings, strategies,
+                    one_pass ? " All ranks work on one pass at a time; spscope advise also compares guidance passes at "
+                               "once, and replicas."
+                             : ""),
         Tone::kNote});
   if (!refused.empty())
     section.blocks.push_back(Paragraph{fmt::format("Not possible here: {}.", refused), Tone::kNote});
@@ -287,7 +292,7 @@ void fill_summary(const Comparison& comparison, Section& section) {
     add_uneven_heads(group, section);
     for (const StrategyResult* s : group.strategies)
       if (!s->legal() && !s->pick) section.blocks.push_back(Paragraph{refusal(*s), Tone::kNote});
-    add_picks(group, section);
+    add_picks(comparison.workload, group, section);
     if (StackedBars bars = makespan_bars(group); !bars.bars.empty()) section.blocks.push_back(std::move(bars));
   }
 }

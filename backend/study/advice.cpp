@@ -7,6 +7,7 @@
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/trust.h"
 #include "backend/base/check.h"
+#include "backend/report/conclusion.h"
 #include "backend/report/format.h"
 #include "backend/report/headline.h"
 
@@ -78,6 +79,36 @@ std::string why_not(const StrategyResult& s) {
                                                 : problem.message;
 }
 
+// Of the layer: what a mean layer pass takes.
+Table strategies_table(const Advice& advice, const Judgement& judgement) {
+  const bool seeds = advice.runs.seeds.size() > 1;
+  Table table;
+  table.columns = {
+      text_column("strategy"), {"layer", "makespan"}, {"vs " + advice.result(advice.reference).name, "speedup"}};
+  if (seeds) table.columns.push_back(number_column("over seeds", "speedup", 2));
+  for (Column column : {Column{"end to end", "end_to_end"}, number_column("compute", "compute", 1),
+                        number_column("late peer", "wait_late_peer", 1), number_column("wire", "wire", 1),
+                        number_column("imbalance", "imbalance_ratio", 3), number_column("sent/rank", "bytes_sent", 4)})
+    table.columns.push_back(std::move(column));
+  for (const StrategyResult* s : judgement.ranked) {
+    const Spread speedup = speedup_over(advice.runs, s->id, advice.reference);
+    const auto passes = static_cast<double>(s->by_layer.size());
+    const auto a_layer = [&](const std::vector<std::int64_t>& by_rank, Hint hint) {
+      const std::optional<double> sum = mean(by_rank);
+      return cell(hint, sum ? std::optional(*sum / passes) : std::nullopt);
+    };
+    Row row{{text_cell(s->label), cell(Hint::kDuration, layer_ns(*s)), cell(Hint::kSpeedup, speedup.mean)},
+            s->id == advice.best};
+    if (seeds) row.cells.push_back(text_cell(fmt::format("{:.2f}-{:.2f}x", speedup.least, speedup.most)));
+    for (Cell c : {duration_cell(s->end_to_end_ns), a_layer(s->times.compute_ns, Hint::kDuration),
+                   a_layer(s->times.wait_late_peer_ns, Hint::kDuration), a_layer(s->times.wire_ns, Hint::kDuration),
+                   cell(Hint::kRatio, s->imbalance_ratio), a_layer(s->bytes_sent, Hint::kBytes)})
+      row.cells.push_back(std::move(c));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
 }  // namespace
 
 const StrategyResult& Advice::result(const std::string& id) const {
@@ -96,25 +127,9 @@ std::string strategy_argument(const ChosenStrategy& chosen) {
   return std::string(chosen.strategy->name) + text;
 }
 
-std::size_t fastest_guidance(const std::vector<Job>& jobs, const QuietRun& options, std::vector<GuidanceTime>& times) {
-  std::size_t best = 0;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    GuidanceTime time{jobs[i].cluster.guidance, "", 0};
-    const Comparison together = run_seeds(jobs[i], 1, options).together;
-    for (const StrategyResult& s : together.strategies)
-      if (s.legal() && s.end_to_end_ns && (time.best.empty() || *s.end_to_end_ns < time.end_to_end_ns))
-        time.best = s.label, time.end_to_end_ns = *s.end_to_end_ns;
-    const auto beats = [](const GuidanceTime& a, const GuidanceTime& b) {
-      return !a.best.empty() && (b.best.empty() || a.end_to_end_ns < b.end_to_end_ns);
-    };
-    if (i > 0 && beats(time, times[best])) best = i;
-    times.push_back(std::move(time));
-  }
-  return best;
-}
-
-Advice advise(const Job& job, int seeds, const QuietRun& options) {
+Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divisions) {
   Advice advice;
+  advice.divisions = std::move(divisions);
   advice.runs = run_seeds(job, useful_seeds(job, seeds), options);
   advice.guidance_at_once = job.cluster.guidance;
   const Judgement judgement = judgement_of(advice.runs.together);
@@ -132,6 +147,9 @@ Advice advise(const Job& job, int seeds, const QuietRun& options) {
   for (int i = 1; i < judgement.level; ++i)
     advice.as_fast.push_back(judgement.ranked[static_cast<std::size_t>(i)]->label);
   advice.sentences = {recommendation(advice), certainty(advice, judgement)};
+  if (std::string more = throughput_sentence(advice.divisions, judgement.error ? judgement.error->median : 0);
+      !more.empty())
+    advice.sentences.push_back(std::move(more));
   return advice;
 }
 
@@ -147,44 +165,12 @@ Section advice_section(const Advice& advice) {
   Section section{"advice", "Advice", {}};
   const Comparison& all = advice.runs.together;
   if (!advice.best.empty()) {
-    const bool seeds = advice.runs.seeds.size() > 1;
-    Table table;
-    table.columns = {
-        text_column("strategy"), {"layer", "makespan"}, {"vs " + advice.result(advice.reference).name, "speedup"}};
-    if (seeds) table.columns.push_back(number_column("over seeds", "speedup", 2));
-    for (Column column :
-         {Column{"end to end", "end_to_end"}, number_column("compute", "compute", 1),
-          number_column("late peer", "wait_late_peer", 1), number_column("wire", "wire", 1),
-          number_column("imbalance", "imbalance_ratio", 3), number_column("sent/rank", "bytes_sent", 4)})
-      table.columns.push_back(std::move(column));
-    for (const StrategyResult* s : judgement_of(all).ranked) {
-      const Spread speedup = speedup_over(advice.runs, s->id, advice.reference);
-      const auto passes = static_cast<double>(s->by_layer.size());
-      const auto a_layer = [&](const std::vector<std::int64_t>& by_rank, Hint hint) {
-        const std::optional<double> sum = mean(by_rank);
-        return cell(hint, sum ? std::optional(*sum / passes) : std::nullopt);
-      };
-      Row row{{text_cell(s->label), cell(Hint::kDuration, layer_ns(*s)), cell(Hint::kSpeedup, speedup.mean)},
-              s->id == advice.best};
-      if (seeds) row.cells.push_back(text_cell(fmt::format("{:.2f}-{:.2f}x", speedup.least, speedup.most)));
-      for (Cell c : {duration_cell(s->end_to_end_ns), a_layer(s->times.compute_ns, Hint::kDuration),
-                     a_layer(s->times.wait_late_peer_ns, Hint::kDuration), a_layer(s->times.wire_ns, Hint::kDuration),
-                     cell(Hint::kRatio, s->imbalance_ratio), a_layer(s->bytes_sent, Hint::kBytes)})
-        row.cells.push_back(std::move(c));
-      table.rows.push_back(std::move(row));
-    }
-    section.blocks.push_back(std::move(table));
+    const Judgement judgement = judgement_of(all);
+    section.blocks.push_back(strategies_table(advice, judgement));
+    for (std::string& sentence : reason_sentences(judgement, ReasonOf::kMeanPass))
+      section.blocks.push_back(Paragraph{std::move(sentence), Tone::kReason});
   }
-  if (advice.guidance.size() > 1) {
-    std::string text = "Guidance";
-    for (const GuidanceTime& g : advice.guidance)
-      text += fmt::format("{} {}: {}{}", &g == advice.guidance.data() ? "," : ";",
-                          g.at_once == 1 ? "passes in turn" : fmt::format("{} passes at once", g.at_once),
-                          g.best.empty() ? "nothing can run"
-                                         : duration_text(static_cast<double>(g.end_to_end_ns)) + " end to end with ",
-                          g.best);
-    section.blocks.push_back(Paragraph{text + ".", Tone::kNote});
-  }
+  if (Table table = divisions_table(advice.divisions); !table.rows.empty()) section.blocks.push_back(std::move(table));
   std::string refused;
   for (const StrategyResult& s : all.strategies)
     if (!s.legal()) refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", s.name, why_not(s));

@@ -6,16 +6,10 @@
 #include <vector>
 
 #include "backend/report/document.h"
+#include "backend/study/divisions.h"
 #include "backend/study/seeds.h"
 
 namespace spscope {
-
-// One way to run the forward passes of guidance: so many at once, each on a part of the ranks.
-struct GuidanceTime {
-  int at_once = 1;
-  std::string best;                // label of its fastest strategy; "": none can run
-  std::int64_t end_to_end_ns = 0;  // of that, on one mask
-};
 
 struct Advice {
   SeededRuns runs;
@@ -25,21 +19,19 @@ struct Advice {
   Spread speedup;                      // of the best over the reference, over seeds
   std::vector<std::string> as_fast;    // labels of those that the model cannot tell from the best
   std::vector<std::string> sentences;  // the first names the best
-  std::vector<GuidanceTime> guidance;  // that were compared; empty: nothing to choose
+  Divisions divisions;  // of the ranks, that were compared; without times where there is nothing to choose
   int guidance_at_once = 1;
   const StrategyResult& result(const std::string& id) const;
 };
 
-// Of jobs that differ in cluster.guidance, the time of each on one mask. The position of the fastest; of equal ones,
-// and where no time end to end is known, the first.
-std::size_t fastest_guidance(const std::vector<Job>& jobs, const QuietRun& options, std::vector<GuidanceTime>& times);
-
-// Throws Error as comparison_of(). REQUIRES: times of the job are modelled.
-Advice advise(const Job& job, int seeds, const QuietRun& options);
+// `divisions`: those that the job's was chosen from. Throws Error as comparison_of(). REQUIRES: times of the job are
+// modelled.
+Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divisions = {});
 
 // "wan2.1-t2v-14b, 75,600 tokens, sparge, density 0.40, whole layers, 8 x h100, 3 seeds"
 std::string question_line(const Advice& advice);
-// A row for each strategy that can run, the fastest first; then those that cannot, with the reasons.
+// A row for each strategy that can run, the fastest first; why the others are slower; the divisions of the ranks; what
+// cannot run, with the reasons.
 Section advice_section(const Advice& advice);
 
 // "usp:ulysses=4,ring=2": what follows -s to run this setting.

@@ -33,10 +33,16 @@ expect_json 'd["best"] in [x["id"] for x in d["comparison"]["strategies"]]' 'd["
 # The fastest of the table is the one that is named, and no other candidate of any strategy beats it.
 expect_json 'min((x["makespan_ns"], x["id"]) for x in d["comparison"]["strategies"] if x["legal"])[1] == d["best"]'
 
-# Where the config leaves it open, passes of guidance in turn and at once are compared, and the faster one is taken.
+# Where the config leaves it open, replicas and passes of guidance at once are compared; the fastest division is taken.
 expect_exit 0 advise --model wan-mini --cluster h100x8 --ranks 4 --seeds 1 --json
-expect_json '[g["at_once"] for g in d["guidance"]] == [1, 2]' \
-  'd["comparison"]["workload"]["ranks"] == 4 // min(d["guidance"], key=lambda g: g["end_to_end_ns"])["at_once"]'
+expect_json '[(x["dp"], x["guidance"]) for x in d["divisions"]] == [(1, 1), (1, 2), (2, 1), (2, 2), (4, 1)]' \
+  'all(x["dp"] * x["guidance"] * x["ranks"] == 4 for x in d["divisions"])' \
+  'd["comparison"]["workload"]["ranks"] == min(d["divisions"], key=lambda x: x["end_to_end_ns"])["ranks"]' \
+  'all(abs(x["samples_per_hour"] * x["end_to_end_ns"] / 3.6e12 / x["dp"] - 1) < 1e-6 for x in d["divisions"])'
+expect_exit 0 advise --model wan-mini --cluster h100x8 --ranks 4 --seeds 1 --set cluster.dp=2 --json
+expect_json '[(x["dp"], x["guidance"]) for x in d["divisions"]] == [(2, 1), (2, 2)]'
+expect_exit 0 advise --model wan-mini --cluster h100x8 --ranks 4 --seeds 1
+expect_out 'Ways to divide the ranks' 'samples/h' '2 at once' ' a layer longer: '
 
 # More tokens are a larger grid; a mask of one's own needs no seeds.
 expect_exit 0 advise "${tiny[@]}" --tokens 3136 --seeds 1 --json

@@ -190,6 +190,11 @@ TEST(Reason, TimeDecidesAndNotRatios) {
       reason_text(*reason, slow, fast),
       "ring r8 takes 19.9 ms longer: 15.3 ms of it on the wire inside nodes, sending 1.35 GB a rank instead of 484 "
       "MB");
+  slow.by_layer.resize(2);
+  EXPECT_EQ(
+      reason_text(*reason, slow, fast, ReasonOf::kMeanPass),
+      "ring r8 takes 9.95 ms a layer longer: 7.65 ms of it on the wire inside nodes, sending 675 MB a rank instead "
+      "of 242 MB");
 }
 
 TEST(Reason, NeedsTermsAndSomethingThatTakesLonger) {

@@ -1,0 +1,86 @@
+#include "backend/study/divisions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/base/check.h"
+#include "backend/base/number_text.h"
+#include "backend/report/format.h"
+#include "backend/study/seeds.h"
+
+namespace spscope {
+namespace {
+
+DivisionTime time_of(const Job& job, const QuietRun& options) {
+  DivisionTime time{{job.cluster.dp, job.cluster.guidance}, job.cluster.plan_ranks(), "", 0, 0};
+  const Comparison together = run_seeds(job, 1, options).together;
+  for (const StrategyResult& s : together.strategies) {
+    if (!s.legal() || !s.end_to_end_ns || (time.end_to_end_ns > 0 && *s.end_to_end_ns >= time.end_to_end_ns)) continue;
+    time.best = s.label;
+    time.end_to_end_ns = *s.end_to_end_ns;
+    time.samples_per_hour = s.samples_per_hour.value_or(0);
+  }
+  return time;
+}
+
+std::string guidance_text(int at_once) { return at_once == 1 ? "in turn" : fmt::format("{} at once", at_once); }
+
+std::string settings_text(const ParallelSetting& setting) {
+  return fmt::format("cluster.dp = {}, cluster.guidance = {}", setting.dp, setting.guidance);
+}
+
+}  // namespace
+
+bool Divisions::timed() const {
+  return std::ranges::any_of(times, [](const DivisionTime& t) { return t.end_to_end_ns > 0; });
+}
+
+Divisions time_divisions(const std::vector<Job>& jobs, const QuietRun& options) {
+  SPSCOPE_CHECK(!jobs.empty());
+  Divisions divisions;
+  for (const Job& job : jobs) {
+    const std::size_t at = divisions.times.size();
+    divisions.times.push_back(time_of(job, options));
+    const DivisionTime& now = divisions.times[at];
+    const DivisionTime &fastest = divisions.times[divisions.fastest], &most = divisions.times[divisions.most_samples];
+    if (now.end_to_end_ns > 0 && (fastest.end_to_end_ns == 0 || now.end_to_end_ns < fastest.end_to_end_ns))
+      divisions.fastest = at;
+    if (now.samples_per_hour > most.samples_per_hour) divisions.most_samples = at;
+  }
+  return divisions;
+}
+
+std::string throughput_sentence(const Divisions& divisions, double error) {
+  if (!divisions.timed()) return "";
+  const DivisionTime &fastest = divisions.times[divisions.fastest], &most = divisions.times[divisions.most_samples];
+  const double gain = most.samples_per_hour / fastest.samples_per_hour;
+  if (gain <= 1 + error) return "";
+  return fmt::format(
+      "For most samples an hour: {} replicas on {} rank{} each ({}) with {}, {:.1f} samples an hour instead of {:.1f}, "
+      "each after {}.",
+      most.setting.dp, most.ranks * most.setting.guidance, most.ranks * most.setting.guidance == 1 ? "" : "s",
+      settings_text(most.setting), most.best, most.samples_per_hour, fastest.samples_per_hour,
+      duration_text(static_cast<double>(most.end_to_end_ns)));
+}
+
+Table divisions_table(const Divisions& divisions) {
+  Table table;
+  if (divisions.times.size() < 2 || !divisions.timed()) return table;
+  table.caption = "Ways to divide the ranks, masks of one seed:";
+  table.columns = {{"replicas"},           text_column("guidance"),      {"ranks a pass"},
+                   text_column("fastest"), {"end to end", "end_to_end"}, {"samples/h", "samples_per_hour"}};
+  for (std::size_t i = 0; i < divisions.times.size(); ++i) {
+    const DivisionTime& t = divisions.times[i];
+    const bool known = t.end_to_end_ns > 0;
+    const auto if_known = [&](double number) { return known ? std::optional(number) : std::nullopt; };
+    table.rows.push_back({{cell(Hint::kCount, t.setting.dp), text_cell(guidance_text(t.setting.guidance)),
+                           cell(Hint::kCount, t.ranks), text_cell(known ? t.best : "nothing can run"),
+                           cell(Hint::kDuration, if_known(static_cast<double>(t.end_to_end_ns))),
+                           text_cell(known ? fmt::format("{:.1f}", t.samples_per_hour) : "")},
+                          i == divisions.fastest});
+  }
+  return table;
+}
+
+}  // namespace spscope

@@ -1,0 +1,41 @@
+// Divisions: how the ranks of a cluster divide into replicas and guidance passes, each timed with its fastest strategy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/config/parallel_settings.h"
+#include "backend/report/document.h"
+#include "backend/study/quiet_run.h"
+
+namespace spscope {
+
+struct DivisionTime {
+  ParallelSetting setting;
+  int ranks = 1;                   // of a plan: those of one replica and one guidance pass
+  std::string best;                // label of its fastest strategy; "": none can run
+  std::int64_t end_to_end_ns = 0;  // of that, on masks of one seed; 0: not known
+  double samples_per_hour = 0;     // of all replicas together
+};
+
+struct Divisions {
+  std::vector<DivisionTime> times;
+  // Positions in `times`; of equal ones, and where no time end to end is known, the first.
+  std::size_t fastest = 0, most_samples = 0;
+  bool timed() const;  // some time end to end is known
+};
+
+// Of jobs that differ in cluster.dp and cluster.guidance, the times of each on masks of one seed. Throws Error as
+// comparison_of(). REQUIRES: jobs not empty.
+Divisions time_divisions(const std::vector<Job>& jobs, const QuietRun& options);
+
+// "For most samples an hour: 4 replicas (cluster.dp = 4) with ulysses u2, ..."; "" where the fastest division has most,
+// or no other has more by over `error`, a fraction.
+std::string throughput_sentence(const Divisions& divisions, double error);
+
+// A row for each division, the fastest emphasised; no row where there is nothing to choose.
+Table divisions_table(const Divisions& divisions);
+
+}  // namespace spscope

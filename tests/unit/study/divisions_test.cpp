@@ -1,0 +1,64 @@
+// Divisions of the ranks: the fastest, the one with most samples, and times that are those of single runs.
+#include "backend/study/divisions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/study/seeds.h"
+
+namespace spscope {
+namespace {
+
+Divisions two(std::int64_t latency_ns, double samples) {
+  Divisions divisions;
+  divisions.times = {{{1, 2}, 4, "dbsp u4", 100'000'000'000, 36}, {{4, 2}, 1, "ring r1", latency_ns, samples}};
+  divisions.most_samples = samples > 36 ? 1 : 0;
+  return divisions;
+}
+
+TEST(Divisions, SayWhichHasMostSamplesWhereThatIsMoreThanTheErrorOfRatios) {
+  EXPECT_THAT(throughput_sentence(two(300'000'000'000, 48), 0.06),
+              testing::AllOf(testing::HasSubstr("4 replicas on 2 ranks each (cluster.dp = 4, cluster.guidance = 2)"),
+                             testing::HasSubstr("with ring r1, 48.0 samples an hour instead of 36.0")));
+  EXPECT_EQ(throughput_sentence(two(390'000'000'000, 37), 0.06), "");
+  EXPECT_EQ(throughput_sentence(two(500'000'000'000, 28.8), 0.06), "");
+  EXPECT_EQ(throughput_sentence({}, 0.06), "");
+}
+
+TEST(Divisions, ATableNeedsAChoice) {
+  EXPECT_EQ(divisions_table(two(300'000'000'000, 48)).rows.size(), 2u);
+  EXPECT_TRUE(divisions_table({}).rows.empty());
+}
+
+Job mini(const char* dp, const char* guidance) {
+  return load_job({"",
+                   {"ulysses", "ring"},
+                   {"model.preset=wan-mini", "model.heads=8", "model.head_dim=24", "cluster.preset=h100x8",
+                    "cluster.ranks=4", "mask.pattern=sparge", "run.mode=simulate", "run.scope=layer", "run.layers=2",
+                    "run.output=", std::string("cluster.dp=") + dp, std::string("cluster.guidance=") + guidance}});
+}
+
+TEST(Divisions, AreTimedAsRunsOfTheirOwn) {
+  const std::atomic<bool> stop = false;
+  const QuietRun options{"test", stop, {}, {}};
+  const std::vector<Job> jobs = {mini("1", "1"), mini("1", "2"), mini("2", "1")};
+  const Divisions divisions = time_divisions(jobs, options);
+  ASSERT_EQ(divisions.times.size(), 3u);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Comparison alone = run_seeds(jobs[i], 1, options).together;
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (const StrategyResult& s : alone.strategies) least = std::min(least, *s.end_to_end_ns);
+    const DivisionTime& t = divisions.times[i];
+    EXPECT_EQ(t.end_to_end_ns, least);
+    // Replicas each give one sample after that time.
+    EXPECT_NEAR(t.samples_per_hour, t.setting.dp * 3600e9 / static_cast<double>(least), 1e-9 * t.samples_per_hour);
+    EXPECT_GE(t.end_to_end_ns, divisions.times[divisions.fastest].end_to_end_ns);
+    EXPECT_LE(t.samples_per_hour, divisions.times[divisions.most_samples].samples_per_hour);
+  }
+  // Two replicas, and two passes at once, leave a pass the same two ranks; only the passes are combined.
+  EXPECT_EQ(divisions.times[1].ranks, divisions.times[2].ranks);
+  EXPECT_EQ(divisions.times[1].best, divisions.times[2].best);
+}
+
+}  // namespace
+}  // namespace spscope
