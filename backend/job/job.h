@@ -14,6 +14,7 @@
 #include "backend/config/model.h"
 #include "backend/config/run_config.h"
 #include "backend/execute/execute.h"
+#include "backend/job/mask_cache.h"
 #include "backend/plan/request.h"
 #include "backend/store/records.h"
 #include "backend/strategies/strategy.h"
@@ -50,6 +51,7 @@ struct Job {
   Cluster cluster;
   std::vector<ChosenStrategy> strategies;  // of kAllStrategies all but the baseline, with what is given as parameters
   std::span<const Executor> executors = spscope::executors();  // among which run.device and run.backend name one
+  std::shared_ptr<MaskCache> mask_cache = {};                  // of jobs that share masks; null: none
 
   bool executes() const { return config.run.mode == RunMode::kExecute; }
   // Forward passes of guidance in a plan that runs, each on cluster.plan_ranks() ranks; other modes time one of them.

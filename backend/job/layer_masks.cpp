@@ -134,7 +134,14 @@ SourcedMask MaskSource::inner_mask(int denoise_step, int layer) const {
   if (file_) return file_mask(denoise_step, layer);
   const PatternRequest request = pattern_request(*pattern_, denoise_step, layer);
   if (computed()) return computed_mask(request);
-  return {pattern_->generate(request), recipe_of(*pattern_, request)};
+  return generated_mask(*pattern_, request);
+}
+
+SourcedMask MaskSource::generated_mask(const Pattern& pattern, const PatternRequest& request) const {
+  std::string recipe = recipe_of(pattern, request);
+  BlockMask mask = job_.mask_cache ? job_.mask_cache->get(recipe, [&] { return pattern.generate(request); })
+                                   : pattern.generate(request);
+  return {std::move(mask), std::move(recipe)};
 }
 
 // Real queries and keys have one true Sparge mask; the density then follows from them.
@@ -161,8 +168,7 @@ PatternRequest MaskSource::temporal_request(int denoise_step, int layer) const {
 }
 
 SourcedMask MaskSource::temporal_mask(int denoise_step, int layer) const {
-  const PatternRequest request = temporal_request(denoise_step, layer);
-  return {temporal_->generate(request), recipe_of(*temporal_, request)};
+  return generated_mask(*temporal_, temporal_request(denoise_step, layer));
 }
 
 const LayerMasks& MaskSource::keep(int denoise_step, int layer) {

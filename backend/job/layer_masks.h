@@ -49,6 +49,7 @@ class MaskSource {
   SourcedMask file_mask(int denoise_step, int layer) const;
   SourcedMask temporal_mask(int denoise_step, int layer) const;
   SourcedMask computed_mask(const PatternRequest& request) const;
+  SourcedMask generated_mask(const Pattern& pattern, const PatternRequest& request) const;
   bool computed() const;
   // Of one attended sequence: of a spatial-temporal model, one frame.
   std::int32_t attended_tokens() const;

@@ -26,9 +26,6 @@ std::string_view kind_of_times(const ModeGroup& group, const Judgement& judgemen
   return kinds[static_cast<std::size_t>(group.mode)];
 }
 
-// " (unmeasured)" or "": whether any measurement supports the difference.
-std::string support_mark(const Judgement& judgement) { return judgement.unmeasured.empty() ? "" : " (unmeasured)"; }
-
 std::string winner_sentence(const ModeGroup& group, const Judgement& judgement) {
   const StrategyResult &best = *judgement.ranked[0], &second = *judgement.ranked[1];
   std::string names;
@@ -62,8 +59,8 @@ std::string winner_sentence(const ModeGroup& group, const Judgement& judgement) 
 // What the limit is and where it is from, and what nothing supports.
 std::vector<std::string> support_sentences(const Judgement& judgement) {
   std::vector<std::string> sentences;
-  if (!judgement.unmeasured.empty() && judgement.lead != Lead::kTied)
-    sentences.push_back("Unmeasured: " + judgement.unmeasured + ", so the difference is the model's alone.");
+  if (std::string unmeasured = unmeasured_sentence(judgement); !unmeasured.empty())
+    sentences.push_back(std::move(unmeasured));
   if (const auto& error = judgement.error) {
     const std::string pairs = error->pairs > 0 ? fmt::format(" ({} pairs, {} source{})", error->pairs, error->sources,
                                                              error->sources == 1 ? "" : "s")
@@ -94,6 +91,13 @@ std::vector<std::string> about_plans(const ModeGroup& group) {
 }
 
 }  // namespace
+
+std::string support_mark(const Judgement& judgement) { return judgement.unmeasured.empty() ? "" : " (unmeasured)"; }
+
+std::string unmeasured_sentence(const Judgement& judgement) {
+  if (judgement.unmeasured.empty() || judgement.lead == Lead::kTied) return "";
+  return "Unmeasured: " + judgement.unmeasured + ", so the difference is the model's alone.";
+}
 
 std::vector<std::string> conclusions(const ModeGroup& group) {
   const auto timed =

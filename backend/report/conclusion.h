@@ -16,6 +16,11 @@ std::vector<std::string> conclusions(const ModeGroup& group);
 // The latter alone: "ring r8 takes 19.9 ms longer: ..."
 std::vector<std::string> reason_sentences(const Judgement& judgement, ReasonOf of);
 
+// " (unmeasured)" where no measurement supports the difference between the first and the second, else "".
+std::string support_mark(const Judgement& judgement);
+// "Unmeasured: no published times are of ..."; "" where one does, and of a tie.
+std::string unmeasured_sentence(const Judgement& judgement);
+
 // How far these can be trusted: what supports the difference, and up to which one strategies are not ranked.
 std::vector<std::string> support_of_conclusions(const ModeGroup& group);
 

@@ -9,6 +9,7 @@
 #include "backend/report/conclusion.h"
 #include "backend/report/format.h"
 #include "backend/report/headline.h"
+#include "backend/report/refused.h"
 #include "backend/report/section.h"
 
 namespace spscope {
@@ -158,12 +159,12 @@ std::string refusal(const StrategyResult& s) {
 // Strategies that `all` stands for: among how many settings each was picked, and which cannot run.
 void add_picks(const Workload& workload, const ModeGroup& group, Section& section) {
   int settings = 0, strategies = 0;
-  std::string refused;
+  std::vector<const StrategyResult*> picked;
   for (const StrategyResult* s : group.strategies) {
     if (!s->pick) continue;
     settings += s->pick->settings;
     strategies += s->legal();
-    if (!s->legal()) refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", s->name, s->reason());
+    picked.push_back(s);
   }
   // One file is of one division of the ranks.
   const bool one_pass = workload.forward_passes > 1 && workload.guidance == 1 && workload.data_parallel == 1;
@@ -176,7 +177,7 @@ void add_picks(const Workload& workload, const ModeGroup& group, Section& sectio
                                "once, and replicas."
                              : ""),
         Tone::kNote});
-  if (!refused.empty())
+  if (const std::string refused = refused_text(picked); !refused.empty())
     section.blocks.push_back(Paragraph{fmt::format("Not possible here: {}.", refused), Tone::kNote});
 }
 

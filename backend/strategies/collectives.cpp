@@ -5,7 +5,7 @@
 namespace spscope {
 namespace {
 
-constexpr const char* kAlgorithms[] = {"ring", "flat", "hierarchical"};
+constexpr const char* kAlgorithms[] = {"ring", "flat", "hierarchical", "tree"};
 
 // Ranks of a group by node, in group order.
 Groups by_node(const Request& request, const std::vector<int>& group) {
@@ -20,8 +20,29 @@ Groups by_node(const Request& request, const std::vector<int>& group) {
   return nodes;
 }
 
+// Of N ranks: rings of the smallest prime factor f of N between ranks that are N / f apart, then the same in each of
+// the f parts. Pairs, where N is a power of two.
+std::vector<Groups> tree_of(const std::vector<int>& group) {
+  std::vector<Groups> levels;
+  for (std::size_t part = group.size(); part > 1;) {  // ranks that share a tree from here on
+    std::size_t factor = 2;
+    while (part % factor != 0) ++factor;
+    const std::size_t apart = part / factor;
+    Groups rings;
+    for (std::size_t first = 0; first < group.size(); ++first) {
+      if (first % part >= apart) continue;
+      rings.emplace_back();
+      for (std::size_t i = 0; i < factor; ++i) rings.back().push_back(group[first + i * apart]);
+    }
+    levels.push_back(std::move(rings));
+    part = apart;
+  }
+  return levels;
+}
+
 // Rings of a collective, in the order in which a gather takes them; a scatter takes them in reverse.
 std::vector<Groups> rings_of(const Request& request, const std::vector<int>& group, CollectiveAlgorithm algorithm) {
+  if (algorithm == CollectiveAlgorithm::kTree && group.size() > 1) return tree_of(group);
   const Groups nodes = by_node(request, group);
   const bool even = std::ranges::all_of(nodes, [&](const auto& node) { return node.size() == nodes.front().size(); });
   if (algorithm != CollectiveAlgorithm::kHierarchical || !even || nodes.size() == 1 || nodes.front().size() == 1)
@@ -123,10 +144,10 @@ ValueId scatter_in_steps(PlanBuilder& b, ValueId sum, const Placement& parts, co
 }  // namespace
 
 Parameter collective_parameter() {
-  return Parameter::choice(
-      "collective", {kAlgorithms[0], kAlgorithms[1], kAlgorithms[2]},
-      "how gathers and sums of all ranks travel: round a ring, each part straight to every rank, or "
-      "in rings between nodes and inside them");
+  return Parameter::choice("collective", {std::begin(kAlgorithms), std::end(kAlgorithms)},
+                           "how gathers and sums of all ranks travel: round a ring, each part straight to every rank, "
+                           "in rings between nodes "
+                           "and inside them, or between ranks ever closer");
 }
 
 CollectiveAlgorithm collective_algorithm(const Parameters& parameters) {

@@ -10,6 +10,7 @@
 #include "backend/report/conclusion.h"
 #include "backend/report/format.h"
 #include "backend/report/headline.h"
+#include "backend/report/refused.h"
 
 namespace spscope {
 namespace {
@@ -47,10 +48,18 @@ std::string speedup_text(const Advice& advice) {
   return text;
 }
 
-std::string recommendation(const Advice& advice) {
+std::string recommendation(const Advice& advice, const Judgement& judgement) {
   const StrategyResult& best = advice.result(advice.best);
+  std::vector<std::string> refused;
+  for (const StrategyResult* s : judgement.refused) refused.push_back(s->name);
   std::string text =
-      fmt::format("By the model, use {}: {} a layer", best.label, duration_text(layer_ns(best).value_or(0)));
+      refused.empty()
+          ? "By the model, use "
+          : fmt::format(
+                "No winner is named, since {} was asked for and cannot run. By the model, fastest of the others is ",
+                joined_names(refused));
+  text +=
+      fmt::format("{}{}: {} a layer", best.label, support_mark(judgement), duration_text(layer_ns(best).value_or(0)));
   if (best.end_to_end_ns)
     text += fmt::format(", {} end to end", duration_text(static_cast<double>(*best.end_to_end_ns)));
   if (advice.best != advice.reference) text += ", " + speedup_text(advice);
@@ -62,6 +71,11 @@ std::string recommendation(const Advice& advice) {
 
 // What the lead over the others is worth.
 std::string certainty(const Advice& advice, const Judgement& judgement) {
+  if (judgement.lead == Lead::kDepends)
+    return fmt::format(
+        "That is with the middle of the network's range, but it depends: {} is fastest with its fast end, {} with its "
+        "slow end.",
+        judgement.at_low->label, judgement.at_high->label);
   if (!advice.as_fast.empty())
     return fmt::format("The model cannot tell it from {}: within {}, the error of ratios on such machines ({}).",
                        joined_names(advice.as_fast), percent_text(judgement.error->median), judgement.error->from);
@@ -69,14 +83,11 @@ std::string certainty(const Advice& advice, const Judgement& judgement) {
   const double ahead = static_cast<double>(*judgement.ranked[1]->makespan_ns) /
                            static_cast<double>(std::max<std::int64_t>(1, *judgement.ranked[0]->makespan_ns)) -
                        1;
-  return fmt::format("The next, {}, takes {} longer.", judgement.ranked[1]->label, percent_text(ahead));
-}
-
-// With what would fit, where memory does not.
-std::string why_not(const StrategyResult& s) {
-  const Problem& problem = s.problems.front();
-  return problem.code == ErrorCode::kMemoryNeed ? fmt::format("{}; {}", problem.message, problem.hint)
-                                                : problem.message;
+  std::string text = fmt::format("The next, {}, takes {} longer", judgement.ranked[1]->label, percent_text(ahead));
+  if (judgement.error)
+    text += fmt::format("; differences below {} are not ranked, the error of ratios on such machines ({})",
+                        percent_text(judgement.error->median), judgement.error->from);
+  return text + ".";
 }
 
 // Of the layer: what a mean layer pass takes.
@@ -146,7 +157,9 @@ Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divi
   advice.speedup = speedup_over(advice.runs, advice.best, advice.reference);
   for (int i = 1; i < judgement.level; ++i)
     advice.as_fast.push_back(judgement.ranked[static_cast<std::size_t>(i)]->label);
-  advice.sentences = {recommendation(advice), certainty(advice, judgement)};
+  advice.sentences = {recommendation(advice, judgement), certainty(advice, judgement)};
+  if (std::string unmeasured = unmeasured_sentence(judgement); !unmeasured.empty())
+    advice.sentences.push_back(std::move(unmeasured));
   if (std::string more = throughput_sentence(advice.divisions, judgement.error ? judgement.error->median : 0);
       !more.empty())
     advice.sentences.push_back(std::move(more));
@@ -171,10 +184,10 @@ Section advice_section(const Advice& advice) {
       section.blocks.push_back(Paragraph{std::move(sentence), Tone::kReason});
   }
   if (Table table = divisions_table(advice.divisions); !table.rows.empty()) section.blocks.push_back(std::move(table));
-  std::string refused;
-  for (const StrategyResult& s : all.strategies)
-    if (!s.legal()) refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", s.name, why_not(s));
-  if (!refused.empty()) section.blocks.push_back(Paragraph{"Not possible here: " + refused + ".", Tone::kNote});
+  std::vector<const StrategyResult*> strategies;
+  for (const StrategyResult& s : all.strategies) strategies.push_back(&s);
+  if (const std::string refused = refused_text(strategies); !refused.empty())
+    section.blocks.push_back(Paragraph{"Not possible here: " + refused + ".", Tone::kNote});
   return section;
 }
 

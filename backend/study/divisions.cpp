@@ -3,19 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
+#include "backend/analysis/whole_model.h"
 #include "backend/base/check.h"
 #include "backend/base/number_text.h"
+#include "backend/job/result_of_plans.h"
 #include "backend/report/format.h"
 #include "backend/study/seeds.h"
 
 namespace spscope {
 namespace {
 
-DivisionTime time_of(const Job& job, const QuietRun& options) {
+// Of a comparison on as many ranks a pass as the job has.
+DivisionTime time_of(const Job& job, Comparison together) {
   DivisionTime time{{job.cluster.dp, job.cluster.guidance}, job.cluster.plan_ranks(), "", 0, 0};
-  const Comparison together = run_seeds(job, 1, options).together;
-  for (const StrategyResult& s : together.strategies) {
+  Workload& workload = together.workload;
+  workload.combine_ns = job.cluster.guidance > 1 ? combining_ns(job, job.cluster.preset) : 0;
+  workload.guidance = job.cluster.guidance;
+  workload.data_parallel = job.cluster.dp;
+  for (StrategyResult& s : together.strategies) {
+    set_whole_model(s, workload);
     if (!s.legal() || !s.end_to_end_ns || (time.end_to_end_ns > 0 && *s.end_to_end_ns >= time.end_to_end_ns)) continue;
     time.best = s.label;
     time.end_to_end_ns = *s.end_to_end_ns;
@@ -39,9 +47,13 @@ bool Divisions::timed() const {
 Divisions time_divisions(const std::vector<Job>& jobs, const QuietRun& options) {
   SPSCOPE_CHECK(!jobs.empty());
   Divisions divisions;
+  // Every rank of the cluster works in each division, so plans on as many ranks take as long in all of them.
+  std::map<int, Comparison> by_ranks;
   for (const Job& job : jobs) {
     const std::size_t at = divisions.times.size();
-    divisions.times.push_back(time_of(job, options));
+    const int ranks = job.cluster.plan_ranks();
+    if (!by_ranks.contains(ranks)) by_ranks.emplace(ranks, run_seeds(job, 1, options).together);
+    divisions.times.push_back(time_of(job, by_ranks.at(ranks)));
     const DivisionTime& now = divisions.times[at];
     const DivisionTime &fastest = divisions.times[divisions.fastest], &most = divisions.times[divisions.most_samples];
     if (now.end_to_end_ns > 0 && (fastest.end_to_end_ns == 0 || now.end_to_end_ns < fastest.end_to_end_ns))

@@ -17,6 +17,7 @@ struct QuietRun {
   const std::atomic<bool>& stop;  // set: the run ends, and so does what it is part of
   std::function<void(const RunProgress&)> on_progress = {};
   std::function<void(const std::string&)> on_warning = {};
+  std::shared_ptr<MaskCache> mask_cache = std::make_shared<MaskCache>();  // of all runs with these options
 };
 
 // Ranks are threads of this process, or there are none. Throws Error: what the run would end with, or kInterrupted.

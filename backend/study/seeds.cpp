@@ -103,6 +103,7 @@ SeededRuns run_seeds(const Job& job, int seeds, const QuietRun& options) {
     runs.seeds.push_back(job.config.mask.seed + static_cast<std::uint64_t>(i));
     jobs.push_back(job);
     jobs.back().config.mask.seed = runs.seeds.back();
+    jobs.back().mask_cache = options.mask_cache;
   }
   runs.strategies = job.strategies;
   if (has_unpicked(job)) {

@@ -16,9 +16,10 @@ namespace {
 
 // Columns behind those of the keys. Times are of one layer pass; *_spread is the standard deviation over seeds.
 constexpr std::string_view kColumns[] = {
-    "strategy", "setting",        "status",        "seeds",           "layer_ns",        "layer_ns_spread",
-    "speedup",  "speedup_spread", "end_to_end_ns", "imbalance_ratio", "bytes_sent_rank", "density",
-    "mode",     "compute",        "network",       "config_hash",     "tool_version"};
+    "strategy",        "setting",         "status",         "seeds",         "layer_ns",
+    "layer_ns_spread", "speedup",         "speedup_spread", "end_to_end_ns", "samples_per_hour",
+    "imbalance_ratio", "bytes_sent_rank", "density",        "mode",          "compute",
+    "network",         "config_hash",     "tool_version"};
 enum Field : std::size_t {
   kStrategy,
   kSetting,
@@ -29,6 +30,7 @@ enum Field : std::size_t {
   kSpeedup,
   kSpeedupSpread,
   kEndToEnd,
+  kSamples,
   kImbalance,
   kBytes,
   kDensity,
@@ -215,6 +217,7 @@ void SweepTable::add(const SweepCell& cell, const SeededRuns& runs) {
     if (time.count > 0) row[kLayerNs] = whole(time.mean), row[kLayerSpread] = whole(time.deviation);
     if (speedup.count > 0) row[kSpeedup] = number(speedup.mean), row[kSpeedupSpread] = number(speedup.deviation);
     row[kEndToEnd] = result.end_to_end_ns ? std::to_string(*result.end_to_end_ns) : "";
+    row[kSamples] = number(result.samples_per_hour);
     row[kImbalance] = number(result.imbalance_ratio);
     if (const std::optional<double> bytes = mean(result.bytes_sent); bytes && !result.by_layer.empty())
       row[kBytes] = whole(*bytes / static_cast<double>(result.by_layer.size()));

@@ -236,7 +236,7 @@ def draw_strategy(r, ranks, heads, scope):
             given["ring"] = ranks // given["ulysses"]
         given["ranks"] = r.choice(["contiguous", "strided"])
     if name in ("allgather_kv", "megatron_sp", "megatron_tp"):
-        given["collective"] = r.choice(["ring", "flat", "hierarchical"])
+        given["collective"] = r.choice(["ring", "flat", "hierarchical", "tree"])
     if name == "usp":
         given["order"] = r.choice(["contiguous", "cyclic"])
     if name == "dbsp":

@@ -54,6 +54,29 @@ def bytes_of_hidden(name, w, block, ranks):
             "norm": norms * 2 * (with_heads - 1) * 4 * tokens * w["batch"]}
 
 
+def tree_tokens(parts, node):
+    """Tokens that leave a node in a gather and in a sum, by prime factors of the number of ranks, the farthest first."""
+    ranks, tokens = len(parts), 0
+    held = [{rank} for rank in range(ranks)]  # whose part a rank has in a gather
+    part = ranks
+    while part > 1:
+        factor = next(f for f in range(2, part + 1) if part % f == 0)
+        apart = part // factor
+        after = [set(h) for h in held]
+        for rank in range(ranks):
+            base = rank - rank % part
+            ring = [base + (rank + i * apart) % part for i in range(factor)]  # from this rank on
+            sizes = sum(parts[i] for i in held[rank])
+            for hop in range(1, factor):
+                # In a gather what this rank has goes on and on; in a sum the shares of it come the same way to its end.
+                tokens += sizes * (node[ring[hop - 1]] != node[ring[hop]])
+                tokens += sizes * (node[ring[hop]] != node[ring[(hop + 1) % factor]])
+                after[ring[hop]] |= held[rank]
+        held = after
+        part = apart
+    return tokens
+
+
 def between_nodes(name, parameters, w, block, ranks, node):
     """Bytes of a Megatron that leave a node, over all ranks, by "Gathers and sums"; None where it says nothing of them."""
     if not name.startswith("megatron") or ranks > w["heads"] or (w["text"] == "replicate" and w["text_tokens"] > 0):
@@ -67,7 +90,9 @@ def between_nodes(name, parameters, w, block, ranks, node):
         algorithm = "ring"
     crosses = [node[rank] != node[(rank + 1) % ranks] for rank in range(ranks)]
     tokens = 0  # that leave a node in a gather, and in a sum
-    for rank, part in enumerate(parts):
+    if algorithm == "tree":
+        tokens = tree_tokens(parts, node)
+    for rank, part in enumerate([] if algorithm == "tree" else parts):
         if algorithm == "ring":  # every hop but the last, into where a gather began, or out of where a sum ends
             tokens += part * (2 * sum(crosses) - crosses[rank - 1] - crosses[rank])
         else:

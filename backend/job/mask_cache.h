@@ -1,0 +1,26 @@
+// Masks by recipe, for jobs that run one after another on the same ones: divisions of the ranks, cells of a sweep.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "backend/mask/block_mask.h"
+
+namespace spscope {
+
+// Of one thread.
+class MaskCache {
+ public:
+  // When the bits of its masks exceed `most_bytes`, all are dropped.
+  explicit MaskCache(std::int64_t most_bytes = std::int64_t{1} << 28) : most_bytes_(most_bytes) {}
+
+  BlockMask get(const std::string& recipe, const std::function<BlockMask()>& make);
+
+ private:
+  std::int64_t most_bytes_, bytes_ = 0;
+  std::map<std::string, BlockMask> masks_;
+};
+
+}  // namespace spscope
