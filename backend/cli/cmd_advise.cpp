@@ -209,9 +209,8 @@ int run_advise(CommandContext& context, const AdviseFlags& flags) {
   TerminalStyle style;
   style.color = context.color;
   style.width = text_width();
-  std::string answer;
-  for (const std::string& sentence : advice.sentences) answer += (answer.empty() ? "" : " ") + sentence;
-  context.out << wrapped_text(answer, style.width) << '\n' << wrapped_text(question_line(advice), style.width);
+  for (const std::string& sentence : advice.sentences) context.out << wrapped_text(sentence, style.width);
+  context.out << '\n' << wrapped_text(question_line(advice), style.width);
   context.out << render_terminal(advice_section(advice), style);
   if (then) {
     const Section section = what_if_section(advice.runs.together, then->runs.together, *what_if);

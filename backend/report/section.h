@@ -24,7 +24,8 @@ Section make_section(std::string_view name, const Comparison& comparison);
 
 // -- shared by sections
 
-// "Memory: ring r8 needs most: 34.1 of 80 GiB, ..."; "" where memory is not limited or not known.
+// "Memory: all of these fit; the largest, ring r8, needs 34.1 of 80 GiB, ..."; "" where memory is not limited or not
+// known.
 std::string memory_line(std::span<const StrategyResult* const> strategies);
 
 // "executed", "projected", "simulated"

@@ -83,7 +83,9 @@ std::string memory_line(std::span<const StrategyResult* const> strategies) {
     if (!s->legal() || s->memory_need.ranks.empty() || s->memory_need.limit == 0) continue;
     if (most == nullptr || largest(*s) > largest(*most)) most = s;
   }
-  return most == nullptr ? "" : fmt::format("Memory: {} {}.", most->label, memory_sentence(most->memory_need));
+  return most == nullptr ? ""
+                         : fmt::format("Memory: all of these fit; the largest, {}, {}.", most->label,
+                                       memory_sentence(most->memory_need));
 }
 
 void fill_memory(const Comparison& comparison, Section& section) {

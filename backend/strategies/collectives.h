@@ -6,10 +6,11 @@
 //   flat          each rank sends its part to every other: p (N - p) / N M
 //   hierarchical  rings between ranks of equal place in their nodes, and rings inside nodes: (N - p) / N M; a gather
 //                 starts between nodes, a scatter inside them
-//   tree          pairs that are N / 2 apart, then N / 4, ...: log2(N) steps; a scatter takes them in reverse (recursive
+//   tree          pairs that are N / 2 apart, then N / 4, ...: log2(N) steps; a scatter takes them in reverse
+//   (recursive
 //                 doubling and halving: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication
-//                 Operations in MPICH", 2005, sections 4.1 and 4.2). With p and N powers of two: (N - p) / N M. Other N:
-//                 rings of their prime factors in place of pairs
+//                 Operations in MPICH", 2005, sections 4.1 and 4.2). With p and N powers of two: (N - p) / N M. Other
+//                 N: rings of their prime factors in place of pairs
 #pragma once
 
 #include <string_view>

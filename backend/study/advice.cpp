@@ -11,6 +11,7 @@
 #include "backend/report/format.h"
 #include "backend/report/headline.h"
 #include "backend/report/refused.h"
+#include "backend/report/section.h"
 
 namespace spscope {
 namespace {
@@ -186,6 +187,8 @@ Section advice_section(const Advice& advice) {
   if (Table table = divisions_table(advice.divisions); !table.rows.empty()) section.blocks.push_back(std::move(table));
   std::vector<const StrategyResult*> strategies;
   for (const StrategyResult& s : all.strategies) strategies.push_back(&s);
+  if (std::string memory = memory_line(strategies); !memory.empty())
+    section.blocks.push_back(Paragraph{std::move(memory), Tone::kNote});
   if (const std::string refused = refused_text(strategies); !refused.empty())
     section.blocks.push_back(Paragraph{"Not possible here: " + refused + ".", Tone::kNote});
   return section;

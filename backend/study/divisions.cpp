@@ -81,7 +81,7 @@ Table divisions_table(const Divisions& divisions) {
   if (divisions.times.size() < 2 || !divisions.timed()) return table;
   table.caption = "Ways to divide the ranks, masks of one seed:";
   table.columns = {{"replicas"},           text_column("guidance"),      {"ranks a pass"},
-                   text_column("fastest"), {"end to end", "end_to_end"}, {"samples/h", "samples_per_hour"}};
+                   text_column("fastest"), {"end to end", "end_to_end"}, {"samples an hour", "samples_per_hour"}};
   for (std::size_t i = 0; i < divisions.times.size(); ++i) {
     const DivisionTime& t = divisions.times[i];
     const bool known = t.end_to_end_ns > 0;

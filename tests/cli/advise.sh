@@ -42,7 +42,7 @@ expect_json '[(x["dp"], x["guidance"]) for x in d["divisions"]] == [(1, 1), (1, 
 expect_exit 0 advise --model wan-mini --cluster h100x8 --ranks 4 --seeds 1 --set cluster.dp=2 --json
 expect_json '[(x["dp"], x["guidance"]) for x in d["divisions"]] == [(2, 1), (2, 2)]'
 expect_exit 0 advise --model wan-mini --cluster h100x8 --ranks 4 --seeds 1
-expect_out 'Ways to divide the ranks' 'samples/h' '2 at once' ' a layer longer: '
+expect_out 'Ways to divide the ranks' 'samples an hour' '2 at once' ' a layer longer: '
 
 # More tokens are a larger grid; a mask of one's own needs no seeds.
 expect_exit 0 advise "${tiny[@]}" --tokens 3136 --seeds 1 --json

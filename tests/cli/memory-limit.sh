@@ -16,7 +16,7 @@ spscope report refused.db
 expect_out ' of 80 GiB, at rank 0: '
 
 spscope run "${long[@]}" --set run.mode=simulate --set cluster.ranks=8 -s dsp -o fits.db
-expect_out 'Memory: dsp ' ' needs ' ' of 80 GiB, at rank '
+expect_out 'Memory: all of these fit; the largest, dsp, needs ' ' of 80 GiB, at rank '
 spscope run "${long[@]}" --set run.mode=simulate --set cluster.ranks=8 -s dsp --json
 # 7.2 GB of weights in bf16, and 2.5 GiB reserved, at every rank.
 expect_json 'd["strategies"][0]["memory_need"]["limit_bytes"] == 80 * 2**30' 'd["strategies"][0]["memory_need"]["fits"]' \
