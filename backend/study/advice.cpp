@@ -64,9 +64,11 @@ std::string recommendation(const Advice& advice, const Judgement& judgement) {
   if (best.end_to_end_ns)
     text += fmt::format(", {} end to end", duration_text(static_cast<double>(*best.end_to_end_ns)));
   if (advice.best != advice.reference) text += ", " + speedup_text(advice);
-  if (advice.guidance_at_once > 1)
+  const auto& [dp, guidance] = advice.division;
+  if (guidance > 1)
     text += fmt::format(", with {} passes of guidance at once, each on its part of the ranks (cluster.guidance = {})",
-                        advice.guidance_at_once, advice.guidance_at_once);
+                        guidance, guidance);
+  if (dp > 1) text += fmt::format(", in {} replicas (cluster.dp = {})", dp, dp);
   return text + ".";
 }
 
@@ -143,7 +145,7 @@ Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divi
   Advice advice;
   advice.divisions = std::move(divisions);
   advice.runs = run_seeds(job, useful_seeds(job, seeds), options);
-  advice.guidance_at_once = job.cluster.guidance;
+  advice.division = {job.cluster.dp, job.cluster.guidance};
   const Judgement judgement = judgement_of(advice.runs.together);
   if (judgement.ranked.empty()) {
     advice.sentences = {"Nothing can run here; below are the reasons, and what would."};

@@ -19,8 +19,8 @@ struct Advice {
   Spread speedup;                      // of the best over the reference, over seeds
   std::vector<std::string> as_fast;    // labels of those that the model cannot tell from the best
   std::vector<std::string> sentences;  // the first names the best
-  Divisions divisions;  // of the ranks, that were compared; without times where there is nothing to choose
-  int guidance_at_once = 1;
+  Divisions divisions;       // of the ranks, that were compared; without times where there is nothing to choose
+  ParallelSetting division;  // of the job
   const StrategyResult& result(const std::string& id) const;
 };
 

@@ -65,6 +65,7 @@ TEST(Collectives, BytesThatLeaveANodeFollowTheirClosedForms) {
     expect(Algorithm::kRing, (n - 1) / n);
     expect(Algorithm::kFlat, p * (n - p) / n);
     expect(Algorithm::kHierarchical, (n - p) / n);
+    expect(Algorithm::kTree, (n - p) / n);
   }
 }
 
@@ -81,6 +82,20 @@ TEST(Collectives, SendTheSameBytesInAllUnlessNodesShareThem) {
     EXPECT_EQ(sent(Algorithm::kFlat), 4 * 15 * state_bytes(request) + norms);
     EXPECT_EQ(sent(Algorithm::kRing), sent(Algorithm::kFlat));
     EXPECT_EQ(sent(Algorithm::kHierarchical), sent(Algorithm::kFlat));
+    EXPECT_EQ(sent(Algorithm::kTree), sent(Algorithm::kFlat));
+  }
+}
+
+// Hops of a gather and a scatter of 1 to 16 ranks: the sum of (f - 1) over the prime factors f of their number.
+TEST(Collectives, ATreeHasAsManyStepsAsPrimeFactorsHaveHops) {
+  for (const auto& [ranks, steps] :
+       std::vector<std::pair<int, int>>{{1, 1}, {2, 1}, {3, 2}, {4, 2}, {6, 3}, {8, 3}, {12, 4}, {16, 4}}) {
+    SCOPED_TRACE(ranks);
+    const LayerShape shape{.ranks = ranks, .heads = 48, .inner = 96, .ffn = 48};
+    const Plan plan = plan_of(testing::layer_request(shape, LayerKind::kMegatronLayer), Algorithm::kTree);
+    for (const Post& post : plan.posts)
+      if (post.collective == Collective::kAllGather || post.collective == Collective::kReduceScatter)
+        EXPECT_EQ(post.collective_steps, steps);
   }
 }
 

@@ -1,0 +1,47 @@
+// Masks by recipe: made once, and dropped when they are too many.
+#include "backend/job/mask_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/job/layer_masks.h"
+
+namespace spscope {
+namespace {
+
+TEST(MaskCache, MakesAMaskOnceAndForgetsWhenItIsFull) {
+  int made = 0;
+  const auto make = [&] {
+    ++made;
+    return BlockMask(2, BlockMask::uniform_starts(64, 8));  // 2 x 8 x 8 bits
+  };
+  MaskCache cache(40);
+  for (const char* recipe : {"a", "b", "a", "b"}) cache.get(recipe, make);
+  EXPECT_EQ(made, 2);
+  cache.get("c", make);
+  cache.get("c", make);
+  EXPECT_EQ(made, 3);
+  cache.get("a", make);
+  EXPECT_EQ(made, 4);
+}
+
+// What sources share is what each would make: another seed, layer or step is another mask.
+TEST(MaskCache, GivesASourceItsOwnMasks) {
+  JobFlags flags;
+  flags.settings = {"mask.pattern=sparge",   "model.preset=wan-mini", "run.mode=simulate",
+                    "cluster.preset=h100x8", "cluster.ranks=2",       "run.layers=2"};
+  const auto cache = std::make_shared<MaskCache>();
+  for (const char* seed : {"1", "2", "1"}) {
+    JobFlags with = flags;
+    with.settings.push_back(std::string("mask.seed=") + seed);
+    Job alone = load_job(with), shared = alone;
+    shared.mask_cache = cache;
+    const ActivationSource activations(alone);
+    const MaskSource own(alone, activations), other(shared, activations);
+    for (const int layer : {0, 1})
+      for (const int step : {0, 1})
+        EXPECT_EQ(own.at(step, layer).inner.mask.hash(), other.at(step, layer).inner.mask.hash());
+  }
+}
+
+}  // namespace
+}  // namespace spscope
