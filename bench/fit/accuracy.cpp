@@ -1,0 +1,106 @@
+#include "bench/fit/accuracy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace spscope {
+namespace {
+
+constexpr double kApart = 1.08;  // a ratio of measured times from which on their order counts
+
+double median_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+std::string kind_of(const TimingRow& row) { return row.gpus == 1 ? "one GPU" : row.nvlink() ? "NVLink" : "PCIe"; }
+
+// Rows of one source, model, shape and code on one GPU model: those whose times are ratios of strategies.
+std::string series_of(const TimingRow& row) {
+  return fmt::format("{}|{}|{}|{}|{}x{}|{}|{}|{}", row.source, row.gpu, row.interconnect, row.model, row.width,
+                     row.height, row.frames, row.software, row.implementation);
+}
+
+}  // namespace
+
+int sources_of_ratios(const Evaluation& e, const std::string& kind) {
+  std::set<std::string> sources;
+  for (const RowModel& a : e.rows)
+    for (const RowModel& b : e.rows)
+      if (&a != &b && kind_of(a.row()) == kind && a.row().gpus == b.row().gpus &&
+          series_of(a.row()) == series_of(b.row()))
+        sources.insert(a.row().source);
+  return static_cast<int>(sources.size());
+}
+
+Summary summarize(const Evaluation& e, const std::vector<double>& seconds) {
+  Summary s;
+  std::vector<double> errors, speedups;
+  std::map<std::string, std::vector<double>> by_machine, ratios;
+  for (std::size_t i = 0; i < e.rows.size(); ++i) {
+    const TimingRow& a = e.rows[i].row();
+    errors.push_back(std::abs(seconds[i] / a.seconds - 1));
+    by_machine[kind_of(a)].push_back(errors.back());
+    for (std::size_t j = 0; j < e.rows.size(); ++j) {
+      const TimingRow& b = e.rows[j].row();
+      if (i == j || series_of(a) != series_of(b)) continue;
+      const double measured = a.seconds / b.seconds, ratio = seconds[i] / seconds[j];
+      if (a.gpus == 1 && b.gpus == 8 && b.nvlink()) speedups.push_back(std::abs(ratio / measured - 1));
+      if (j < i || a.gpus != b.gpus) continue;
+      ratios[kind_of(a)].push_back(std::exp(std::abs(std::log(ratio / measured))) - 1);
+      if (std::max(measured, 1 / measured) <= kApart) continue;
+      ++s.pairs;
+      s.pairs_in_order += (measured > 1) == (ratio > 1);
+    }
+  }
+  s.rows = static_cast<int>(errors.size());
+  s.within_30 = static_cast<double>(std::ranges::count_if(errors, [](double x) { return x <= 0.3; })) / s.rows;
+  s.median = median_of(errors);
+  s.speedups = static_cast<int>(speedups.size());
+  s.speedup = median_of(speedups);
+  for (const auto& [kind, list] : by_machine) s.by_machine[kind] = {median_of(list), static_cast<int>(list.size())};
+  for (const auto& [kind, list] : ratios) s.ratios[kind] = {median_of(list), static_cast<int>(list.size())};
+  return s;
+}
+
+std::string strategy_text(const RowModel& row) {
+  const TimingRow& r = row.row();
+  std::string text = r.gpus == 1 ? "single" : "";
+  if (r.ulysses > 1) text += fmt::format("u{} ", r.ulysses);
+  if (r.ring > 1) text += fmt::format("{}{} ", r.other_parallel == "all-gather KV" ? "gather" : "r", r.ring);
+  if (r.cfg_parallel > 1) text += fmt::format("cfg{} ", r.cfg_parallel);
+  if (text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+std::string misordered_text(const Evaluation& e, const std::vector<double>& seconds) {
+  std::string text;
+  for (std::size_t i = 0; i < e.rows.size(); ++i)
+    for (std::size_t j = i + 1; j < e.rows.size(); ++j) {
+      const TimingRow &a = e.rows[i].row(), &b = e.rows[j].row();
+      const double measured = a.seconds / b.seconds, ratio = seconds[i] / seconds[j];
+      if (series_of(a) != series_of(b) || a.gpus != b.gpus || std::max(measured, 1 / measured) <= kApart) continue;
+      if ((measured > 1) != (ratio > 1))
+        text += fmt::format("| {} {} | {} {} | {} {} | {:.2f} | {:.2f} |\n", a.gpus, a.gpu, a.id,
+                            strategy_text(e.rows[i]), b.id, strategy_text(e.rows[j]), measured, ratio);
+    }
+  return text;
+}
+
+std::string summary_text(const Summary& s) {
+  std::string text = fmt::format(
+      "{} rows: median error {:.1f} %, {:.0f} % within 30 %; speed-up from 1 to 8 GPUs over NVLink {:.1f} % ({} "
+      "series); {} of {} pairs in order ({:.0f} %)\n",
+      s.rows, 100 * s.median, 100 * s.within_30, 100 * s.speedup, s.speedups, s.pairs_in_order, s.pairs,
+      100.0 * s.pairs_in_order / std::max(1, s.pairs));
+  for (const auto& [kind, error] : s.by_machine)
+    text += fmt::format("  {}: {:.1f} % ({} rows)\n", kind, 100 * error.first, error.second);
+  for (const auto& [kind, error] : s.ratios)
+    text += fmt::format("  ratios, {}: {:.1f} % ({} pairs)\n", kind, 100 * error.first, error.second);
+  return text;
+}
+
+}  // namespace spscope

@@ -1,0 +1,33 @@
+// How far predicted times are from the measured ones: errors of times, of ratios between strategies, and the order of
+// pairs of them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/fit/evaluation.h"
+
+namespace spscope {
+
+struct Summary {
+  int rows = 0, pairs = 0, pairs_in_order = 0, speedups = 0;
+  double median = 0, within_30 = 0, speedup = 0;
+  std::map<std::string, std::pair<double, int>> by_machine;  // median error, rows
+  std::map<std::string, std::pair<double, int>> ratios;      // median error of ratios between strategies, pairs
+};
+// `seconds`: predicted, by row.
+Summary summarize(const Evaluation& e, const std::vector<double>& seconds);
+std::string summary_text(const Summary& s);
+
+// Of which sources the ratios on this kind of machine are.
+int sources_of_ratios(const Evaluation& e, const std::string& kind);
+
+// "u2 r4 cfg2", "single".
+std::string strategy_text(const RowModel& row);
+// Lines of a table: pairs of one series and number of GPUs whose times differ by over 8 % and are predicted in the
+// other order.
+std::string misordered_text(const Evaluation& e, const std::vector<double>& seconds);
+
+}  // namespace spscope

@@ -1,0 +1,104 @@
+#include "bench/fit/accuracy_page.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "backend/config/text_file.h"
+#include "bench/fit/write_file.h"
+
+namespace spscope {
+namespace {
+
+// A file of another repository is no link of ours: "xdit-project/xDiT/docs/performance/flux.md".
+std::string citation(std::string source) {
+  const std::size_t folder = source.find(" docs/");
+  if (folder != source.npos) source[folder] = '/';
+  return source;
+}
+
+// What other programs of bench/fit wrote into the page stays, from this heading on.
+std::string kept_sections(const std::string& path) {
+  constexpr std::string_view kHeading = "\n## Attention and collectives\n";
+  const Result<std::string> old = read_text_file(path, 1 << 20);
+  if (!old) return "";
+  const std::size_t begin = old->find(kHeading);
+  return begin == old->npos ? "" : old->substr(begin);
+}
+
+}  // namespace
+
+void write_accuracy(const std::string& path, const Evaluation& e, const std::vector<double>& fitted,
+                    const std::vector<double>& unseen) {
+  const Summary seen_summary = summarize(e, fitted), unseen_summary = summarize(e, unseen);
+  std::string text =
+      "# How far predictions can be trusted\n\n"
+      "Published times of whole runs, and what spscope predicts for them. bench/fit_bench.cpp writes this page: "
+      "`fit_bench . --write`.\nEach row's config is in bench/measured/configs; `spscope run CONFIG` predicts it. "
+      "*Unseen* is the prediction of parameters\nfitted without any row of the row's source: what a run of your own "
+      "can expect. Misses are not left out.\n\n## Summary\n\n"
+      "| | rows | median error | within 30 % | speed-up, 1 to 8 GPUs, NVLink | pairs of strategies in order |\n"
+      "| --- | --- | --- | --- | --- | --- |\n";
+  const auto line = [&](const char* name, const Summary& s) {
+    text += fmt::format("| {} | {} | {:.1f} % | {:.0f} % | {:.1f} % | {} of {} |\n", name, s.rows, 100 * s.median,
+                        100 * s.within_30, 100 * s.speedup, s.pairs_in_order, s.pairs);
+  };
+  line("source unseen", unseen_summary);
+  line("source seen", seen_summary);
+  text +=
+      "\n| kind of machine | rows | median error, unseen | error of ratios between strategies | pairs |\n"
+      "| --- | --- | --- | --- | --- |\n";
+  for (const auto& [kind, error] : unseen_summary.by_machine) {
+    const auto ratio = unseen_summary.ratios.find(kind);
+    const bool has = ratio != unseen_summary.ratios.end();
+    text += fmt::format("| {} | {} | {:.1f} % | {} | {} |\n", kind, error.second, 100 * error.first,
+                        has ? fmt::format("{:.1f} %", 100 * ratio->second.first) : "",
+                        has ? std::to_string(ratio->second.second) : "");
+  }
+  text +=
+      "\n## Rows\n\nSeconds; of a step where the scope is `step`.\n\n"
+      "| id | GPU | model | pixels | strategy | code | measured | predicted | error | unseen | error |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
+  std::string source;
+  for (std::size_t i = 0; i < e.rows.size(); ++i) {
+    const TimingRow& r = e.rows[i].row();
+    if (r.source != source) text += fmt::format("| | | **{}** | | | | | | | | |\n", citation(source = r.source));
+    text +=
+        fmt::format("| {} | {} {} | {} | {}x{} | {} | {} | {:.4g} | {:.4g} | {:+.0f} % | {:.4g} | {:+.0f} % |\n", r.id,
+                    r.gpus, r.gpu, r.model, r.width, r.height, strategy_text(e.rows[i]), r.implementation, r.seconds,
+                    fitted[i], 100 * (fitted[i] / r.seconds - 1), unseen[i], 100 * (unseen[i] / r.seconds - 1));
+  }
+  text +=
+      "\n## Pairs in the wrong order\n\nStrategies of one source, model and shape on as many GPUs, over 8 % apart; "
+      "predicted with the source unseen.\n\n| GPUs | one | other | measured, one over other | predicted |\n"
+      "| --- | --- | --- | --- | --- |\n" +
+      misordered_text(e, unseen);
+  text += "\n## Rows left out\n\n| id | source | model | reason |\n| --- | --- | --- | --- |\n";
+  for (const LeftOut& out : e.left_out)
+    text += fmt::format("| {} | {} | {} | {} |\n", out.row.id, citation(out.row.source), out.row.model, out.reason);
+  write_file(path, text + kept_sections(path));
+}
+
+void write_ratio_errors(const std::string& path, const Evaluation& e, const Summary& unseen) {
+  std::ifstream in(path);
+  std::string text;
+  for (std::string line; std::getline(in, line);) {
+    for (const char* kind : {"NVLink", "PCIe"}) {
+      const std::string name = kind[0] == 'N' ? "Nvlink" : "Pcie", key = kind[0] == 'N' ? "nvlink" : "pcie";
+      if (!line.starts_with(fmt::format("RATIO_ERROR({},", name))) continue;
+      const auto& [median, pairs] = unseen.ratios.at(kind);
+      line = fmt::format(
+          "RATIO_ERROR({}, \"{}\", {:.3f}, {}, {}, \"published times of sources that the fit has not seen, "
+          "docs/accuracy.md\")",
+          name, key, median, pairs, sources_of_ratios(e, kind));
+    }
+    if (line.starts_with("RATIO_ERROR(Nodes,"))
+      line = fmt::format("RATIO_ERROR(Nodes, \"nodes\", {:.3f}, 0, 0,", unseen.ratios.at("PCIe").first);
+    text += line + "\n";
+  }
+  in.close();
+  write_file(path, text);
+}
+
+}  // namespace spscope
