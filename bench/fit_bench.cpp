@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include <iostream>
-#include <map>
 
 #include "bench/fit/accuracy_page.h"
+#include "bench/fit/contradictions.h"
 #include "bench/fit/fitted_profiles.h"
 
 namespace spscope {
@@ -22,29 +22,24 @@ int run(const std::string& root, bool write) {
   std::vector<double> built_in;
   for (const RowModel& row : e.rows) built_in.push_back(row.seconds(row.resolved()));
   std::cout << "built-in profiles: " << summary_text(summarize(e, built_in)) << std::flush;
-  const Fit all = fit(e.problem, e.weights, 4);
-  std::vector<double> fitted, unseen(e.rows.size());
+  const Fit all = fit(e.problem, e.weights, kMaxRounds);
+  std::vector<double> fitted;
   const FittedProfiles profiles = fitted_profiles(e, all.values);
   for (const RowModel& row : e.rows) fitted.push_back(seconds_with(row, profiles));
-  std::cout << "fitted to all: " << summary_text(summarize(e, fitted)) << std::flush;
-  std::map<std::string, std::vector<std::size_t>> sources;
-  for (std::size_t i = 0; i < e.rows.size(); ++i) sources[e.rows[i].row().source].push_back(i);
-  for (const auto& [source, rows] : sources) {
-    std::vector<double> weights = e.weights;
-    for (const std::size_t row : rows) weights[row] = 0;
-    const std::vector<double> values = solve(e.problem, all.linear, weights);
-    for (const std::size_t row : rows) unseen[row] = predicted(e, row, values);
-  }
-  std::cout << "each source unseen: " << summary_text(summarize(e, unseen)) << '\n';
+  std::cout << (all.converged ? "fitted to all: " : "fitted to all, not converged: ")
+            << summary_text(summarize(e, fitted)) << std::flush;
+  const Unseen unseen = predict_unseen(e);
+  std::cout << fmt::format("each source unseen, {} of {} fits converged: ", unseen.converged, unseen.fits)
+            << summary_text(summarize(e, unseen.seconds)) << '\n';
   for (std::size_t p = 0; p < e.parameters.size(); ++p)
     std::cout << fmt::format("{:<40} {:.4g}  (prior {:.4g})\n", e.parameters[p].fitted.name, all.values[p],
                              e.parameters[p].fitted.prior);
-  std::cout << misordered_text(e, unseen);
+  std::cout << misordered_text(e, unseen.seconds) << contradictions_text(e, unseen.seconds, all.values);
   for (const LeftOut& out : e.left_out) std::cout << out.row.id << ' ' << out.reason << '\n';
   if (!write) return 0;
-  write_accuracy(root + "/docs/accuracy.md", e, fitted, unseen);
+  write_accuracy(root + "/docs/accuracy.md", e, fitted, unseen.seconds, all.values);
   write_configs(measured, e);
-  write_ratio_errors(root + "/backend/analysis/ratio_error.def", e, summarize(e, unseen));
+  write_ratio_errors(root + "/backend/analysis/ratio_error.def", e, summarize(e, unseen.seconds));
   write_layers(root, profiles);
   write_clusters(root + "/backend/config/clusters", e, all.values);
   write_clusters(measured + "/clusters", e, all.values);

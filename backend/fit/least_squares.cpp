@@ -57,13 +57,17 @@ std::vector<double> moves_of(const FitProblem& problem, const LinearPredictions&
 
 }  // namespace
 
-LinearPredictions linearize(const FitProblem& problem, std::span<const double> values) {
-  LinearPredictions linear{{values.begin(), values.end()}, {}, {}};
+LinearPredictions linearize(const FitProblem& problem, std::span<const double> values,
+                            std::span<const double> weights) {
+  const std::size_t rows = problem.measured.size();
+  LinearPredictions linear{{values.begin(), values.end()}, std::vector<double>(rows), {}};
+  linear.slopes.resize(rows);
   std::vector<double> moved = linear.at;
-  for (std::size_t row = 0; row < problem.measured.size(); ++row) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (weights[row] <= 0) continue;
     const double here = log_prediction(problem, row, values);
-    linear.log_predicted.push_back(here + log_factors(problem, row, values));
-    std::vector<std::pair<std::size_t, double>>& slopes = linear.slopes.emplace_back();
+    linear.log_predicted[row] = here + log_factors(problem, row, values);
+    std::vector<std::pair<std::size_t, double>>& slopes = linear.slopes[row];
     for (std::size_t p = 0; p < moved.size(); ++p) {
       if (!problem.affects(row, p)) continue;
       double slope = 1;
@@ -89,15 +93,13 @@ std::vector<double> solve(const FitProblem& problem, const LinearPredictions& li
 Fit fit(const FitProblem& problem, std::span<const double> weights, int max_rounds) {
   Fit fitted;
   for (const FitParameter& parameter : problem.parameters) fitted.values.push_back(parameter.prior);
-  fitted.linear = linearize(problem, fitted.values);
-  for (int round = 0; round < max_rounds; ++round) {
-    const std::vector<double> next = solve(problem, fitted.linear, weights);
+  for (int round = 0; round < max_rounds && !fitted.converged; ++round) {
+    const std::vector<double> next = solve(problem, linearize(problem, fitted.values, weights), weights);
     double longest = 0;
     for (std::size_t p = 0; p < next.size(); ++p)
       if (!problem.parameters[p].is_factor) longest = std::max(longest, std::abs(std::log(next[p] / fitted.values[p])));
     fitted.values = next;
-    fitted.linear = linearize(problem, fitted.values);
-    if (longest < kConverged) break;
+    fitted.converged = longest < kConverged;
   }
   return fitted;
 }

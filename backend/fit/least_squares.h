@@ -30,12 +30,12 @@ struct FitProblem {
 // Logarithms of all predictions near some values, to first order.
 struct LinearPredictions {
   std::vector<double> at;             // the values, by parameter
-  std::vector<double> log_predicted;  // by row, factors included
+  std::vector<double> log_predicted;  // by row, factors included; 0 of a row without weight
   // By row: parameters that affect it, with the slope of the logarithm over theirs, by differences of 0.1 %.
   std::vector<std::vector<std::pair<std::size_t, double>>> slopes;
 };
-// REQUIRES: predictions are positive.
-LinearPredictions linearize(const FitProblem& problem, std::span<const double> values);
+// A row of weight 0 is not predicted. REQUIRES: predictions are positive.
+LinearPredictions linearize(const FitProblem& problem, std::span<const double> values, std::span<const double> weights);
 
 // The values that are best where predictions are linear: the least
 //   sum over rows of weight x huber(log(predicted / measured) / scatter)
@@ -45,9 +45,10 @@ std::vector<double> solve(const FitProblem& problem, const LinearPredictions& li
 
 struct Fit {
   std::vector<double> values;  // by parameter
-  LinearPredictions linear;    // near them
+  bool converged = false;      // else max_rounds were too few
 };
-// Repeats both from the priors until no parameter but factors moves by more than 0.5 %, at most `max_rounds` times.
+// Repeats both from the priors until no parameter but factors moves by 0.5 % or more, at most `max_rounds` times. Rows
+// of weight 0 have no part in it.
 Fit fit(const FitProblem& problem, std::span<const double> weights, int max_rounds = 6);
 
 // Solves a x = b for a symmetric positive definite a of n x n, row by row. The result is b's place.

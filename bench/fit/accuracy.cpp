@@ -16,8 +16,6 @@ double median_of(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-std::string kind_of(const TimingRow& row) { return row.gpus == 1 ? "one GPU" : row.nvlink() ? "NVLink" : "PCIe"; }
-
 // Rows of one source, model, shape and code on one GPU model: those whose times are ratios of strategies.
 std::string series_of(const TimingRow& row) {
   return fmt::format("{}|{}|{}|{}|{}x{}|{}|{}|{}", row.source, row.gpu, row.interconnect, row.model, row.width,
@@ -25,6 +23,8 @@ std::string series_of(const TimingRow& row) {
 }
 
 }  // namespace
+
+std::string kind_of(const TimingRow& row) { return row.gpus == 1 ? "one GPU" : row.nvlink() ? "NVLink" : "PCIe"; }
 
 int sources_of_ratios(const Evaluation& e, const std::string& kind) {
   std::set<std::string> sources;
@@ -51,10 +51,11 @@ Summary summarize(const Evaluation& e, const std::vector<double>& seconds) {
       if (a.gpus == 1 && b.gpus == 8 && b.nvlink()) speedups.push_back(std::abs(ratio / measured - 1));
       if (j < i || a.gpus != b.gpus) continue;
       ratios[kind_of(a)].push_back(std::exp(std::abs(std::log(ratio / measured))) - 1);
-      if (std::max(measured, 1 / measured) <= kApart) continue;
-      ++s.pairs;
-      s.pairs_in_order += (measured > 1) == (ratio > 1);
     }
+  }
+  for (const auto& [i, j, measured] : pairs_apart(e)) {
+    ++s.pairs;
+    s.pairs_in_order += (measured > 1) == (seconds[i] / seconds[j] > 1);
   }
   s.rows = static_cast<int>(errors.size());
   s.within_30 = static_cast<double>(std::ranges::count_if(errors, [](double x) { return x <= 0.3; })) / s.rows;
@@ -76,17 +77,27 @@ std::string strategy_text(const RowModel& row) {
   return text;
 }
 
-std::string misordered_text(const Evaluation& e, const std::vector<double>& seconds) {
-  std::string text;
+std::vector<StrategyPair> pairs_apart(const Evaluation& e) {
+  std::vector<StrategyPair> pairs;
   for (std::size_t i = 0; i < e.rows.size(); ++i)
     for (std::size_t j = i + 1; j < e.rows.size(); ++j) {
       const TimingRow &a = e.rows[i].row(), &b = e.rows[j].row();
-      const double measured = a.seconds / b.seconds, ratio = seconds[i] / seconds[j];
-      if (series_of(a) != series_of(b) || a.gpus != b.gpus || std::max(measured, 1 / measured) <= kApart) continue;
-      if ((measured > 1) != (ratio > 1))
-        text += fmt::format("| {} {} | {} {} | {} {} | {:.2f} | {:.2f} |\n", a.gpus, a.gpu, a.id,
-                            strategy_text(e.rows[i]), b.id, strategy_text(e.rows[j]), measured, ratio);
+      const double measured = a.seconds / b.seconds;
+      if (series_of(a) == series_of(b) && a.gpus == b.gpus && std::max(measured, 1 / measured) > kApart)
+        pairs.push_back({i, j, measured});
     }
+  return pairs;
+}
+
+std::string misordered_text(const Evaluation& e, const std::vector<double>& seconds) {
+  std::string text;
+  for (const auto& [i, j, measured] : pairs_apart(e)) {
+    const TimingRow &a = e.rows[i].row(), &b = e.rows[j].row();
+    const double ratio = seconds[i] / seconds[j];
+    if ((measured > 1) != (ratio > 1))
+      text += fmt::format("| {} {} | {} {} | {} {} | {:.2f} | {:.2f} |\n", a.gpus, a.gpu, a.id,
+                          strategy_text(e.rows[i]), b.id, strategy_text(e.rows[j]), measured, ratio);
+  }
   return text;
 }
 

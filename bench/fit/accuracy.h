@@ -21,13 +21,22 @@ struct Summary {
 Summary summarize(const Evaluation& e, const std::vector<double>& seconds);
 std::string summary_text(const Summary& s);
 
+// "one GPU", "NVLink" or "PCIe".
+std::string kind_of(const TimingRow& row);
+
 // Of which sources the ratios on this kind of machine are.
 int sources_of_ratios(const Evaluation& e, const std::string& kind);
 
 // "u2 r4 cfg2", "single".
 std::string strategy_text(const RowModel& row);
-// Lines of a table: pairs of one series and number of GPUs whose times differ by over 8 % and are predicted in the
-// other order.
+// Rows of one source, model, shape and code on as many GPUs of one model, whose measured times are over 8 % apart.
+struct StrategyPair {
+  std::size_t one, other;
+  double measured;  // time of one over that of the other
+};
+std::vector<StrategyPair> pairs_apart(const Evaluation& e);
+
+// Lines of a table: such pairs that are predicted in the other order.
 std::string misordered_text(const Evaluation& e, const std::vector<double>& seconds);
 
 }  // namespace spscope

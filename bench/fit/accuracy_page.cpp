@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "backend/config/text_file.h"
+#include "bench/fit/contradictions.h"
 #include "bench/fit/write_file.h"
 
 namespace spscope {
@@ -27,37 +28,33 @@ std::string kept_sections(const std::string& path) {
   return begin == old->npos ? "" : old->substr(begin);
 }
 
-}  // namespace
-
-void write_accuracy(const std::string& path, const Evaluation& e, const std::vector<double>& fitted,
-                    const std::vector<double>& unseen) {
-  const Summary seen_summary = summarize(e, fitted), unseen_summary = summarize(e, unseen);
+std::string summary_section(const Summary& seen, const Summary& unseen) {
   std::string text =
-      "# How far predictions can be trusted\n\n"
-      "Published times of whole runs, and what spscope predicts for them. bench/fit_bench.cpp writes this page: "
-      "`fit_bench . --write`.\nEach row's config is in bench/measured/configs; `spscope run CONFIG` predicts it. "
-      "*Unseen* is the prediction of parameters\nfitted without any row of the row's source: what a run of your own "
-      "can expect. Misses are not left out.\n\n## Summary\n\n"
+      "## Summary\n\n"
       "| | rows | median error | within 30 % | speed-up, 1 to 8 GPUs, NVLink | pairs of strategies in order |\n"
       "| --- | --- | --- | --- | --- | --- |\n";
   const auto line = [&](const char* name, const Summary& s) {
     text += fmt::format("| {} | {} | {:.1f} % | {:.0f} % | {:.1f} % | {} of {} |\n", name, s.rows, 100 * s.median,
                         100 * s.within_30, 100 * s.speedup, s.pairs_in_order, s.pairs);
   };
-  line("source unseen", unseen_summary);
-  line("source seen", seen_summary);
+  line("source unseen", unseen);
+  line("source seen", seen);
   text +=
       "\n| kind of machine | rows | median error, unseen | error of ratios between strategies | pairs |\n"
       "| --- | --- | --- | --- | --- |\n";
-  for (const auto& [kind, error] : unseen_summary.by_machine) {
-    const auto ratio = unseen_summary.ratios.find(kind);
-    const bool has = ratio != unseen_summary.ratios.end();
+  for (const auto& [kind, error] : unseen.by_machine) {
+    const auto ratio = unseen.ratios.find(kind);
+    const bool has = ratio != unseen.ratios.end();
     text += fmt::format("| {} | {} | {:.1f} % | {} | {} |\n", kind, error.second, 100 * error.first,
                         has ? fmt::format("{:.1f} %", 100 * ratio->second.first) : "",
                         has ? std::to_string(ratio->second.second) : "");
   }
-  text +=
-      "\n## Rows\n\nSeconds; of a step where the scope is `step`.\n\n"
+  return text;
+}
+
+std::string rows_section(const Evaluation& e, const std::vector<double>& fitted, const std::vector<double>& unseen) {
+  std::string text =
+      "## Rows\n\nSeconds; of a step where the scope is `step`.\n\n"
       "| id | GPU | model | pixels | strategy | code | measured | predicted | error | unseen | error |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
   std::string source;
@@ -69,14 +66,32 @@ void write_accuracy(const std::string& path, const Evaluation& e, const std::vec
                     r.gpus, r.gpu, r.model, r.width, r.height, strategy_text(e.rows[i]), r.implementation, r.seconds,
                     fitted[i], 100 * (fitted[i] / r.seconds - 1), unseen[i], 100 * (unseen[i] / r.seconds - 1));
   }
-  text +=
+  return text;
+}
+
+std::string left_out_section(const Evaluation& e) {
+  std::string text = "## Rows left out\n\n| id | source | model | reason |\n| --- | --- | --- | --- |\n";
+  for (const LeftOut& out : e.left_out)
+    text += fmt::format("| {} | {} | {} | {} |\n", out.row.id, citation(out.row.source), out.row.model, out.reason);
+  return text;
+}
+
+}  // namespace
+
+void write_accuracy(const std::string& path, const Evaluation& e, const std::vector<double>& fitted,
+                    const std::vector<double>& unseen, std::span<const double> values) {
+  const std::string text =
+      "# How far predictions can be trusted\n\n"
+      "Published times of whole runs, and what spscope predicts for them. bench/fit_bench.cpp writes this page: "
+      "`fit_bench . --write`.\nEach row's config is in bench/measured/configs; `spscope run CONFIG` predicts it. "
+      "*Unseen*: for each source the parameters are\nfitted again, from their priors and without any row of the "
+      "source, "
+      "and predict its rows: what a run of your own can expect.\nMisses are not left out.\n\n" +
+      summary_section(summarize(e, fitted), summarize(e, unseen)) + "\n" + rows_section(e, fitted, unseen) +
       "\n## Pairs in the wrong order\n\nStrategies of one source, model and shape on as many GPUs, over 8 % apart; "
       "predicted with the source unseen.\n\n| GPUs | one | other | measured, one over other | predicted |\n"
       "| --- | --- | --- | --- | --- |\n" +
-      misordered_text(e, unseen);
-  text += "\n## Rows left out\n\n| id | source | model | reason |\n| --- | --- | --- | --- |\n";
-  for (const LeftOut& out : e.left_out)
-    text += fmt::format("| {} | {} | {} | {} |\n", out.row.id, citation(out.row.source), out.row.model, out.reason);
+      misordered_text(e, unseen) + "\n" + contradictions_text(e, unseen, values) + "\n" + left_out_section(e);
   write_file(path, text + kept_sections(path));
 }
 

@@ -2,6 +2,7 @@
 // program has built in.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,9 @@
 
 namespace spscope {
 
-// Both by row: seconds predicted with all rows seen, and with none of the row's source.
+// By row seconds predicted with all rows seen, and with none of the row's source; and the values fitted to all rows.
 void write_accuracy(const std::string& path, const Evaluation& e, const std::vector<double>& fitted,
-                    const std::vector<double>& unseen);
+                    const std::vector<double>& unseen, std::span<const double> values);
 
 // The lines of machines that published times are of; the others stay.
 void write_ratio_errors(const std::string& path, const Evaluation& e, const Summary& unseen);

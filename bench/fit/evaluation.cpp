@@ -15,7 +15,6 @@ constexpr double kRowsOfFullWeight = 12;                   // more rows of a sou
 std::string group_of(const RowModel& row) {
   return fmt::format("{}|{}|{}", row.row().source, row.layered().gpu, row.row().model);
 }
-std::string host_of(const RowModel& row) { return fmt::format("{}|{}", row.row().source, row.layered().gpu); }
 
 void load(Evaluation& e, const std::string& folder) {
   const Result<std::vector<TimingRow>> rows = read_timing_rows(folder + "/end_to_end.csv");
@@ -85,9 +84,26 @@ Evaluation::Evaluation(const std::string& folder) {
   make_problem(*this);
 }
 
+std::string host_of(const RowModel& row) { return fmt::format("{}|{}", row.row().source, row.layered().gpu); }
+
 double predicted(const Evaluation& e, std::size_t row, std::vector<double> values) {
   for (std::size_t p = e.num_layer_parameters; p < values.size(); ++p) values[p] = 1;
   return e.problem.predict(row, values);
+}
+
+Unseen predict_unseen(const Evaluation& e) {
+  Unseen unseen{std::vector<double>(e.rows.size()), 0, 0};
+  std::map<std::string, std::vector<std::size_t>> sources;
+  for (std::size_t i = 0; i < e.rows.size(); ++i) sources[e.rows[i].row().source].push_back(i);
+  for (const auto& [source, rows] : sources) {
+    std::vector<double> weights = e.weights;
+    for (const std::size_t row : rows) weights[row] = 0;
+    const Fit others = fit(e.problem, weights, kMaxRounds);
+    for (const std::size_t row : rows) unseen.seconds[row] = predicted(e, row, others.values);
+    ++unseen.fits;
+    unseen.converged += others.converged;
+  }
+  return unseen;
 }
 
 }  // namespace spscope

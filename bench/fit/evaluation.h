@@ -31,7 +31,20 @@ struct Evaluation {
   std::vector<double> weights;
 };
 
+// "source|gpu": the machine that a row was timed on.
+std::string host_of(const RowModel& row);
+
+// Linearizing further changes no number by 0.5 %.
+inline constexpr int kMaxRounds = 4;
+
 // As a user's run is predicted: nothing of one host or source.
 double predicted(const Evaluation& e, std::size_t row, std::vector<double> values);
+
+// Each source predicted by a fit of its own, from the priors to the rows of all other sources.
+struct Unseen {
+  std::vector<double> seconds;  // by row
+  int fits = 0, converged = 0;
+};
+Unseen predict_unseen(const Evaluation& e);
 
 }  // namespace spscope

@@ -64,6 +64,25 @@ TEST(Fit, RowsWithoutWeightAreNotSeen) {
   EXPECT_NEAR(fitted.values[1], 4.5, 0.1);
 }
 
+TEST(Fit, RowsWithoutWeightAreNotPredicted) {
+  Synthetic table(37, 4.5);
+  std::vector<double> weights(12, 1);
+  weights[3] = weights[11] = 0;
+  table.problem.predict = [&](std::size_t row, std::span<const double> v) {
+    EXPECT_GT(weights[row], 0);
+    return table.work[row] / v[0] + v[1];
+  };
+  const Fit fitted = fit(table.problem, weights, 20);
+  EXPECT_NEAR(fitted.values[0], 37, 0.4);
+}
+
+TEST(Fit, SaysWhetherItsRoundsWereEnough) {
+  Synthetic table(37, 4.5);
+  const std::vector<double> weights(12, 1);
+  EXPECT_FALSE(fit(table.problem, weights, 1).converged);
+  EXPECT_TRUE(fit(table.problem, weights, 20).converged);
+}
+
 TEST(Fit, AFactorOfAGroupTakesWhatTheGroupHasInCommon) {
   Synthetic table(37, 4.5);
   for (std::size_t i = 0; i < 6; ++i) table.problem.measured[2 * i] *= 1.2;
