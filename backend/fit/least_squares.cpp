@@ -93,13 +93,13 @@ std::vector<double> solve(const FitProblem& problem, const LinearPredictions& li
 Fit fit(const FitProblem& problem, std::span<const double> weights, int max_rounds) {
   Fit fitted;
   for (const FitParameter& parameter : problem.parameters) fitted.values.push_back(parameter.prior);
-  for (int round = 0; round < max_rounds && !fitted.converged; ++round) {
+  for (int round = 0; round < max_rounds; ++round) {
     const std::vector<double> next = solve(problem, linearize(problem, fitted.values, weights), weights);
     double longest = 0;
     for (std::size_t p = 0; p < next.size(); ++p)
       if (!problem.parameters[p].is_factor) longest = std::max(longest, std::abs(std::log(next[p] / fitted.values[p])));
-    fitted.values = next;
-    fitted.converged = longest < kConverged;
+    fitted = {next, longest};
+    if (longest < kConverged) break;
   }
   return fitted;
 }

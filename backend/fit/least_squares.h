@@ -45,7 +45,7 @@ std::vector<double> solve(const FitProblem& problem, const LinearPredictions& li
 
 struct Fit {
   std::vector<double> values;  // by parameter
-  bool converged = false;      // else max_rounds were too few
+  double last_move = 0;        // the longest of a logarithm but of factors, in the last round
 };
 // Repeats both from the priors until no parameter but factors moves by 0.5 % or more, at most `max_rounds` times. Rows
 // of weight 0 have no part in it.

@@ -49,22 +49,44 @@ double value_of(const Evaluation& e, std::span<const double> values, const std::
   return 0;
 }
 
+struct HostRates {
+  std::string rows, gpu;
+  int gpus = 0;
+  double hop = 0, of_4 = 0;  // GB/s
+};
+
 // GB/s of the links of each PCIe host with more than two GPUs that the fit to all rows finds beside what is common.
-std::string hosts_text(const Evaluation& e, std::span<const double> values) {
+std::vector<HostRates> host_rates(const Evaluation& e, std::span<const double> values) {
   constexpr const char *kHop = "network.point_to_point.gbps", *kOf4 = "network.all_to_all.of_4_gbps";
-  std::map<std::string, std::vector<const RowModel*>> hosts;
+  std::map<std::string, std::vector<const TimingRow*>> rows;
   for (const RowModel& row : e.rows)
-    if (!row.row().nvlink() && row.row().gpus > 2) hosts[host_of(row)].push_back(&row);
-  std::string text;
-  for (const auto& [host, rows] : hosts) {
-    int most = 0;
-    for (const RowModel* row : rows) most = std::max(most, row->row().gpus);
-    text += fmt::format("| {} to {} | {} x {} | {:.3g} | {:.3g} |\n", rows.front()->row().id, rows.back()->row().id,
-                        most, rows.front()->row().gpu,
-                        value_of(e, values, kHop) * value_of(e, values, fmt::format("{} {}", host, kHop)),
-                        value_of(e, values, kOf4) * value_of(e, values, fmt::format("{} {}", host, kOf4)));
+    if (!row.row().nvlink() && row.row().gpus > 2) rows[host_of(row)].push_back(&row.row());
+  std::vector<HostRates> rates;
+  for (const auto& [host, list] : rows) {
+    HostRates& r = rates.emplace_back();
+    r.rows = fmt::format("{} to {}", list.front()->id, list.back()->id);
+    r.gpu = list.front()->gpu;
+    for (const TimingRow* row : list) r.gpus = std::max(r.gpus, row->gpus);
+    r.hop = value_of(e, values, kHop) * value_of(e, values, fmt::format("{} {}", host, kHop));
+    r.of_4 = value_of(e, values, kOf4) * value_of(e, values, fmt::format("{} {}", host, kOf4));
   }
+  return rates;
+}
+
+std::string rates_table(const std::vector<HostRates>& rates) {
+  std::string text = "| rows | host | hops, GB/s | all-to-all of 4 GPUs, GB/s |\n| --- | --- | --- | --- |\n";
+  for (const HostRates& r : rates)
+    text += fmt::format("| {} | {} x {} | {:.3g} | {:.3g} |\n", r.rows, r.gpus, r.gpu, r.hop, r.of_4);
   return text;
+}
+
+// Of hosts with one GPU, the two whose all-to-alls are furthest apart.
+std::string furthest_apart(const std::vector<HostRates>& rates) {
+  const HostRates *low = &rates.front(), *high = low;
+  for (const HostRates& a : rates)
+    for (const HostRates& b : rates)
+      if (a.gpu == b.gpu && b.of_4 / a.of_4 > high->of_4 / low->of_4) low = &a, high = &b;
+  return fmt::format("all-to-alls on two hosts with {} take {:.3g} and {:.3g} GB/s", low->gpu, low->of_4, high->of_4);
 }
 
 }  // namespace
@@ -87,17 +109,17 @@ std::string contradictions_text(const Evaluation& e, const std::vector<double>& 
     table += fmt::format("| {} {} | {} and {} | {} | {} |\n", gpus, kind, one, other,
                          machines_text(e, order.first_faster), machines_text(e, order.second_faster));
   }
+  const std::vector<HostRates> rates = host_rates(e, values);
   return fmt::format(
-      "{} of the {} pairs in the wrong order are of more than two GPUs over PCIe. There hosts differ in how their GPUs "
-      "are\nwired, which sources do not say, and one rate for all of them cannot order strategies on each. With the "
-      "two "
-      "rates below\nfitted to each host's own times, {} of {} pairs are in order; but a host that has not been timed "
-      "has "
-      "no such rates.\n\n| rows | host | hops, GB/s | all-to-all of 4 GPUs, GB/s |\n| --- | --- | --- | --- |\n{}\n"
-      "The same two strategies on as many GPUs, in opposite order. With one order for each two strategies, kind of "
-      "machine\nand number of GPUs, at most {} of {} pairs can be in order.\n\n"
+      "{} of the {} are of more than two GPUs over PCIe. There hosts differ in how their GPUs are wired, which sources "
+      "do not\nsay: {}. One rate for all hosts cannot order\nstrategies on each. With both rates below fitted to each "
+      "host's own times, {} of {} pairs are in order; a host that has\nnot been timed has no such rates.\n\n{}\n"
+      "The same two strategies on as many GPUs in opposite order, by host. With one order for each two strategies, "
+      "kind "
+      "of\nmachine and number of GPUs, at most {} of {} pairs can be in order.\n\n"
       "| GPUs | strategies | the first is faster | the second is faster |\n| --- | --- | --- | --- |\n{}",
-      wrong_spread, wrong, in_order, pairs.size(), hosts_text(e, values), in_one_order, pairs.size(), table);
+      wrong_spread, wrong, furthest_apart(rates), in_order, pairs.size(), rates_table(rates), in_one_order,
+      pairs.size(), table);
 }
 
 }  // namespace spscope

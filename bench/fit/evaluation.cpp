@@ -101,7 +101,7 @@ Unseen predict_unseen(const Evaluation& e) {
     const Fit others = fit(e.problem, weights, kMaxRounds);
     for (const std::size_t row : rows) unseen.seconds[row] = predicted(e, row, others.values);
     ++unseen.fits;
-    unseen.converged += others.converged;
+    unseen.last_move = std::max(unseen.last_move, others.last_move);
   }
   return unseen;
 }
