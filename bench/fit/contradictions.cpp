@@ -112,8 +112,9 @@ std::string contradictions_text(const Evaluation& e, const std::vector<double>& 
   const std::vector<HostRates> rates = host_rates(e, values);
   return fmt::format(
       "{} of the {} are of more than two GPUs over PCIe. There hosts differ in how their GPUs are wired, which sources "
-      "do not\nsay: {}. One rate for all hosts cannot order\nstrategies on each. With both rates below fitted to each "
-      "host's own times, {} of {} pairs are in order; a host that has\nnot been timed has no such rates.\n\n{}\n"
+      "do not\nsay: by the fit, {}.\nOne rate for all hosts cannot order strategies on each. With both rates below "
+      "fitted to each host's own times, {} of {} pairs\nare in order; a host that has not been timed has no such "
+      "rates.\n\n{}\n"
       "The same two strategies on as many GPUs in opposite order, by host. With one order for each two strategies, "
       "kind "
       "of\nmachine and number of GPUs, at most {} of {} pairs can be in order.\n\n"
