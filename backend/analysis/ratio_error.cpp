@@ -1,8 +1,20 @@
 #include "backend/analysis/ratio_error.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
 #include "backend/analysis/reason.h"
 
 namespace spscope {
+namespace {
+
+// Strategies that published times of several GPUs are of, bench/measured/end_to_end.csv.
+constexpr std::string_view kPublished[] = {"ulysses", "ring", "usp", "allgather_kv"};
+
+}  // namespace
 
 MachineKind machine_kind(const Workload& workload, const std::optional<ClusterFigures>& cluster) {
   if (workload.cluster == "local") return MachineKind::kCpu;
@@ -27,6 +39,11 @@ std::string why_unmeasured(const Workload& workload, MachineKind kind, const Str
   if (workload.ranks > 1 && workload.density.value_or(1) < kDense)
     return "no measurement of sparse attention on several GPUs is published";
   if (kind == MachineKind::kNodes) return "no two strategies on several nodes are measured in one published source";
+  for (const StrategyResult* s : {&a, &b})
+    if (workload.ranks > 1 && std::ranges::find(kPublished, s->name) == std::end(kPublished))
+      return fmt::format("no time of {} beside other strategies is published", s->name);
+  if (kind == MachineKind::kPcie && workload.ranks > 2 && a.name != b.name)
+    return "hosts with PCIe contradict each other on strategies on more than two GPUs (docs/accuracy.md)";
   const bool a_is_faster = a.makespan_ns.value_or(0) <= b.makespan_ns.value_or(0);
   const std::optional<Reason> reason = a_is_faster ? reason_for(b, a) : reason_for(a, b);
   if (reason && reason->cause == Cause::kLateRank)

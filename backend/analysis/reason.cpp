@@ -40,6 +40,8 @@ std::string bytes_instead(const std::vector<std::int64_t>& slower, const std::ve
   const double bytes = mean_of(slower) / passes, instead = mean_of(faster) / passes;
   if (bytes <= 0) return "";
   if (bytes_text(bytes) == bytes_text(instead)) return fmt::format(", {} the same {} a rank", verb, bytes_text(bytes));
+  if (bytes < instead)
+    return fmt::format(", at a lower rate: {} only {} a rank and not {}", verb, bytes_text(bytes), bytes_text(instead));
   return fmt::format(", {} {} a rank{}", verb, bytes_text(bytes),
                      faster.empty() ? "" : " instead of " + (instead > 0 ? bytes_text(instead) : "none"));
 }
@@ -91,7 +93,7 @@ std::string cause_text(const Reason& reason, const StrategyResult& slower, const
     case Cause::kKernels:
       return "in the other kernels of the layer";
     case Cause::kSlowdown:
-      return "in kernels that share the device with communication (SMs taken)";
+      return "in kernels beside hops of the same rank, which slow them by a fitted factor (compute_slowdown)";
     case Cause::kLateRank:
       return reason.late ? late_text(*reason.late, reason.cause_ns, slower, passes) : "waiting for late ranks";
     case Cause::kLatency:
@@ -155,8 +157,8 @@ std::optional<Reason> reason_for(const StrategyResult& slower, const StrategyRes
   return reason;
 }
 
-std::string reason_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster, ReasonOf of) {
-  const bool mean_pass = of == ReasonOf::kMeanPass;
+std::string reason_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster, OfPasses of) {
+  const bool mean_pass = of == OfPasses::kMean;
   const double passes = mean_pass ? static_cast<double>(std::max<std::size_t>(1, slower.by_layer.size())) : 1;
   return fmt::format(
       "{} takes {}{} longer: {}{} {}", slower.label, duration_text(static_cast<double>(reason.difference_ns) / passes),

@@ -36,11 +36,11 @@ struct Reason {
 // Absent when the terms of either are not known, or nothing of `slower` takes longer.
 std::optional<Reason> reason_for(const StrategyResult& slower, const StrategyResult& faster);
 
-// Whether a reason tells times, bytes and messages of all layer passes together or of a mean one.
-enum class ReasonOf { kAllPasses, kMeanPass };
+// Whether times, bytes and messages are told of all layer passes together or of a mean one.
+enum class OfPasses { kAll, kMean };
 // "ring r8 takes 19.9 ms longer: 15.3 ms of it on the wire inside nodes, sending 1.35 GB a rank instead of 484 MB";
 // of a mean pass: "ring r8 takes 2.49 ms a layer longer: ...".
 std::string reason_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
-                        ReasonOf of = ReasonOf::kAllPasses);
+                        OfPasses of = OfPasses::kAll);
 
 }  // namespace spscope

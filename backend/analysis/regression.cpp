@@ -34,12 +34,21 @@ std::string disturbance_of(const Comparison& c, RunMode mode) {
   return "";
 }
 
+std::set<int> layers_of(const StrategyResult& s) {
+  std::set<int> layers;
+  for (const LayerResult& pass : s.by_layer) layers.insert(pass.layer);
+  return layers;
+}
+
 std::string why_not_comparable(const Comparison& before, const Comparison& after, const StrategyResult& was,
                                const StrategyResult& is) {
   if (oversubscribed(was) || oversubscribed(is)) return "timing is oversubscribed";
   for (const Comparison* c : {&before, &after})
     if (const std::string why = disturbance_of(*c, was.mode); !why.empty())
       return fmt::format("other programs disturbed the {} run: {}", c == &before ? "earlier" : "later", why);
+  if (layers_of(was) != layers_of(is))
+    return fmt::format("they ran other layers: {} and {}", fmt::join(layers_of(was), ", "),
+                       fmt::join(layers_of(is), ", "));
   if (!measured(was) && !measured(is)) return "";
   for (const char* fact : {"cpu", "cores"}) {
     const std::string a = machine_fact(before, fact), b = machine_fact(after, fact);
@@ -131,6 +140,9 @@ std::string difference(const Workload& a, const Workload& b) {
   compare_counts("complete layer passes", a.layer_passes_done.value_or(0), b.layer_passes_done.value_or(0));
   compare_counts("ranks", a.ranks, b.ranks);
   compare_counts("nodes", a.nodes, b.nodes);
+  compare_counts("guidance passes at once", a.guidance, b.guidance);
+  compare_counts("replicas", a.data_parallel, b.data_parallel);
+  compare_counts("forward passes", a.forward_passes, b.forward_passes);
   // Sums of the same numbers in another order.
   constexpr double kRounding = 1e-9;
   if (a.density && b.density && std::abs(*a.density - *b.density) > kRounding)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <ostream>
 
@@ -10,6 +11,8 @@
 
 namespace spscope {
 namespace {
+
+constexpr double kMisfit = 0.3;  // of a time that its own fit should predict better
 
 Json to_json(const ProfileFit& fit, const std::string& output) {
   Json numbers = Json::array(), times = Json::array();
@@ -30,7 +33,8 @@ Json to_json(const ProfileFit& fit, const std::string& output) {
 void print_text(std::ostream& out, const ProfileFit& fit) {
   out << fmt::format("{:<36} {:>12} {:>12}\n", "number", "before", "fitted");
   for (const FittedNumber& number : fit.numbers)
-    out << fmt::format("{:<36} {:>12.4g} {:>12.4g}\n", number.name, number.before, number.after);
+    out << fmt::format("{:<36} {:>12.4g} {:>12.4g}{}\n", number.name, number.before, number.after,
+                       number.moved ? "" : "  as before: these times do not show it");
   out << fmt::format("\n{:<20} {:>10} {:>10} {:>7} {:>10} {:>7}\n", "time", "measured", "before", "error", "fitted",
                      "error");
   for (const FittedTime& time : fit.times)
@@ -54,6 +58,13 @@ int fit_to_times(CommandContext& context, const std::string& table, const std::s
     return kExitDone;
   }
   print_text(context.out, fit);
+  for (const FittedTime& time : fit.times) {
+    const double error = time.after_s / time.measured_s - 1;
+    if (std::abs(error) <= kMisfit) continue;
+    context.err << fmt::format(
+        "warning: {} stays {:+.0f} % off: its columns, or the code that it is of, are unlike the others\n", time.id,
+        100 * error);
+  }
   if (output.empty())
     context.err << fmt::format("\nnothing was written; -o FILE.toml keeps the profile\n");
   else

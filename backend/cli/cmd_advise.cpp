@@ -22,9 +22,11 @@
 namespace spscope {
 namespace {
 
+constexpr int kSeeds = 3;
+
 struct AdviseFlags {
   std::string config, model, cluster, pattern, mask, density, what_if;
-  int ranks = 0, seeds = 3;
+  int ranks = 0, seeds = kSeeds;
   std::int64_t tokens = 0;
   std::vector<std::string> strategies, settings;
 };
@@ -41,6 +43,7 @@ std::string typed(const AdviseFlags& flags) {
   add("--density", flags.density);
   add("--pattern", flags.pattern);
   add("--mask", flags.mask);
+  add("--seeds", flags.seeds == kSeeds ? "" : std::to_string(flags.seeds));
   add("--ranks", flags.ranks > 0 ? std::to_string(flags.ranks) : "");
   add("--tokens", flags.tokens > 0 ? std::to_string(flags.tokens) : "");
   for (const std::string& s : flags.strategies) add("-s", s);
@@ -104,7 +107,7 @@ std::vector<std::string> next_commands(const AdviseFlags& flags, const JobFlags&
     if (setting != "run.output=") run += " --set " + shell_word(setting);
   run += " -s " + shell_word(advice.best_argument);
   if (advice.best != advice.reference) run += " -s " + shell_word(advice.reference_argument);
-  const char* supposed = job.cluster.nodes > 1 ? "nic=0.5" : "link=0.5";
+  const char* supposed = job.cluster.nodes > 1 ? "nic=0.5" : job.cluster.ranks > 1 ? "link=0.5" : "memory=0.5";
   const std::string what_if = fmt::format("spscope advise{} --what-if {}", typed(flags), supposed);
   return {run + " -o advice.db --force", what_if};
 }
@@ -112,6 +115,20 @@ std::vector<std::string> next_commands(const AdviseFlags& flags, const JobFlags&
 Json spread_json(const Spread& spread) {
   if (spread.count == 0) return nullptr;
   return {{"mean", spread.mean}, {"least", spread.least}, {"most", spread.most}, {"seeds", spread.count}};
+}
+
+Json divisions_json(const Divisions& divisions) {
+  Json list = Json::array();
+  for (const DivisionTime& t : divisions.times) {
+    const bool known = t.end_to_end_ns > 0;
+    list.push_back({{"dp", t.setting.dp},
+                    {"guidance", t.setting.guidance},
+                    {"ranks", t.ranks},
+                    {"best", known ? Json(t.best) : Json(nullptr)},
+                    {"end_to_end_ns", known ? Json(t.end_to_end_ns) : Json(nullptr)},
+                    {"samples_per_hour", known ? Json(t.samples_per_hour) : Json(nullptr)}});
+  }
+  return list;
 }
 
 Json advice_json(const Advice& advice, const std::vector<std::string>& next) {
@@ -125,17 +142,8 @@ Json advice_json(const Advice& advice, const std::vector<std::string>& next) {
                  {"sentences", Json::array()},
                  {"next_commands", Json::array()},
                  {"seeds", Json::array()},
-                 {"divisions", Json::array()},
+                 {"divisions", divisions_json(advice.divisions)},
                  {"what_if", nullptr}};
-  for (const DivisionTime& t : advice.divisions.times) {
-    const bool known = t.end_to_end_ns > 0;
-    object["divisions"].push_back({{"dp", t.setting.dp},
-                                   {"guidance", t.setting.guidance},
-                                   {"ranks", t.ranks},
-                                   {"best", known ? Json(t.best) : Json(nullptr)},
-                                   {"end_to_end_ns", known ? Json(t.end_to_end_ns) : Json(nullptr)},
-                                   {"samples_per_hour", known ? Json(t.samples_per_hour) : Json(nullptr)}});
-  }
   for (const std::string& label : advice.as_fast) object["as_fast"].push_back(label);
   for (const std::string& sentence : advice.sentences) object["sentences"].push_back(sentence);
   for (const std::string& command : next) object["next_commands"].push_back(command);
@@ -158,21 +166,24 @@ std::vector<std::vector<std::string>> open_divisions(const Job& job) {
   return divisions;
 }
 
-// The job with the fastest of them; `job_flags` asks for it from then on.
-Job choose_division(Job job, JobFlags& job_flags, const QuietRun& options, std::int64_t max_memory_bytes,
-                    Divisions& divisions) {
-  const std::vector<std::vector<std::string>> open = open_divisions(job);
-  if (open.size() < 2) return job;
+// A job for each of them; none where there is nothing to choose.
+std::vector<Job> jobs_of(const std::vector<std::vector<std::string>>& divisions, const JobFlags& job_flags,
+                         std::int64_t max_memory_bytes) {
   std::vector<Job> jobs;
-  for (const std::vector<std::string>& settings : open) {
+  if (divisions.size() < 2) return jobs;
+  for (const std::vector<std::string>& settings : divisions) {
     JobFlags with = job_flags;
     with.settings.insert(with.settings.end(), settings.begin(), settings.end());
     jobs.push_back(load_job(with, max_memory_bytes));
   }
-  divisions = time_divisions(jobs, options);
-  const std::vector<std::string>& chosen = open[divisions.fastest];
-  if (divisions.fastest > 0) job_flags.settings.insert(job_flags.settings.end(), chosen.begin(), chosen.end());
-  return std::move(jobs[divisions.fastest]);
+  return jobs;
+}
+
+// Of the same jobs on another machine.
+Divisions supposed_divisions(const std::vector<Job>& jobs, const WhatIf& what_if, const QuietRun& options) {
+  std::vector<Job> others;
+  for (const Job& job : jobs) others.push_back(supposed(job, what_if));
+  return others.empty() ? Divisions() : time_divisions(others, options);
 }
 
 int run_advise(CommandContext& context, const AdviseFlags& flags) {
@@ -188,11 +199,19 @@ int run_advise(CommandContext& context, const AdviseFlags& flags) {
   ProgressPrinter printer(context, "bar");
   const QuietRun options{std::string(kVersion), watch_stop_signals(true), [&](const RunProgress& now) { printer(now); },
                          [&](const std::string& w) { printer.warn(w); }};
+  const std::vector<std::vector<std::string>> open = open_divisions(job);
+  const std::vector<Job> jobs = jobs_of(open, job_flags, context.max_memory_bytes);
   Divisions divisions;
-  job = choose_division(std::move(job), job_flags, options, context.max_memory_bytes, divisions);
+  if (!jobs.empty()) {
+    divisions = time_divisions(jobs, options);
+    job = jobs[divisions.fastest];
+    const std::vector<std::string>& chosen = open[divisions.fastest];
+    if (divisions.fastest > 0) job_flags.settings.insert(job_flags.settings.end(), chosen.begin(), chosen.end());
+  }
   const Advice advice = advise(job, flags.seeds, options, std::move(divisions));
   std::optional<Advice> then;
-  if (what_if) then = advise(supposed(job, *what_if), flags.seeds, options);
+  if (what_if)
+    then = advise(supposed(job, *what_if), flags.seeds, options, supposed_divisions(jobs, *what_if, options));
   printer.clear();
 
   const std::vector<std::string> next =
@@ -201,7 +220,10 @@ int run_advise(CommandContext& context, const AdviseFlags& flags) {
   if (context.json) {
     Json object = advice_json(advice, next);
     if (then) {
-      object["what_if"] = {{"text", what_if->text}, {"comparison", result_json(then->runs.together)}};
+      object["what_if"] = {{"text", what_if->text},
+                           {"best", then->best.empty() ? Json(nullptr) : Json(then->best)},
+                           {"divisions", divisions_json(then->divisions)},
+                           {"comparison", result_json(then->runs.together)}};
     }
     context.out << object.dump(2) << '\n';
     return code;
@@ -213,11 +235,11 @@ int run_advise(CommandContext& context, const AdviseFlags& flags) {
   context.out << '\n' << wrapped_text(question_line(advice), style.width);
   context.out << render_terminal(advice_section(advice), style);
   if (then) {
-    const Section section = what_if_section(advice.runs.together, then->runs.together, *what_if);
+    const Section section = what_if_section(advice, *then, *what_if);
     context.out << '\n' << section.title << '\n' << render_terminal(section, style);
   }
   if (!next.empty()) {
-    context.out << "\nWhere the time goes, kept in a file; and the same on a slower network:\n";
+    context.out << "\nWhere the time goes, kept in a file; and the same on another machine:\n";
     for (const std::string& command : next) context.out << "  " << command << '\n';
   }
   return code;
@@ -247,7 +269,7 @@ Command declare_advise() {
        .help = "masks to draw",
        .target = &flags->seeds,
        .rule = IntegerBetween{1, 1000},
-       .default_text = "3"},
+       .default_text = std::to_string(kSeeds)},
       {.names = "--what-if",
        .help = "NAME=NUMBER,...: the same on other hardware or at another density, beside it",
        .target = &flags->what_if},

@@ -11,6 +11,8 @@
 namespace spscope {
 namespace {
 
+constexpr double kMoved = 0.001;  // a factor nearer to 1 leaves its numbers as they were
+
 // Numbers that one factor moves together, with the standard deviation of its logarithm.
 struct FlatParameter {
   std::string_view name;
@@ -125,10 +127,12 @@ ProfileFit fit_profile(const std::vector<TimingRow>& rows, const std::string& cl
     for (const std::string_view name : flat_parameters()[p].fields) {
       const double before = number_of(models.front().resolved(), name);
       if (before == 0) continue;
-      result.numbers.push_back(
-          {std::string(name), std::string(flat_parameters()[p].name), before, before * fitted.values[p]});
+      result.numbers.push_back({std::string(name), std::string(flat_parameters()[p].name), before,
+                                before * fitted.values[p], std::abs(fitted.values[p] - 1) >= kMoved});
+      if (std::abs(fitted.values[p] - 1) < kMoved) continue;
       std::string& source = result.preset.sources[std::string(name)];
       source = fmt::format("calibrate --fit, {:.3g} x: {}", fitted.values[p], source);
+      result.preset.origins[std::string(name)] = NumberOrigin::kFitted;
     }
   const std::vector<double> ones(fitted.values.size(), 1);
   for (std::size_t i = 0; i < models.size(); ++i)

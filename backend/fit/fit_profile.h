@@ -13,6 +13,7 @@ namespace spscope {
 struct FittedNumber {
   std::string name, help;  // "cost.gemm_ns_per_flop"
   double before = 0, after = 0;
+  bool moved = false;  // else the times do not show it, and it keeps where it was from
 };
 
 struct FittedTime {

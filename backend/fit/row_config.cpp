@@ -59,13 +59,15 @@ ConfigKeys row_config(const TimingRow& row, const std::string& cluster) {
   // Eager code makes one batch of the passes that the same ranks do.
   const bool batched = row.implementation == "eager" && row.cfg_parallel == 1;
   const bool two_kinds = model != nullptr && model->single_layers > 0 && model->single_layers < model->layers;
+  const int steps = row.steps > 0 ? row.steps : model != nullptr ? model->denoise_steps : 1;
+  const int passes = row.guidance_passes > 0 ? row.guidance_passes : model != nullptr ? model->cfg : 1;
   const std::string on = cluster.empty() ? cluster_of(row) : cluster;
 
   ConfigKeys keys = {{"model.preset", preset},
                      {"model.grid", fmt::format("{},{},{}", frames, height, width)},
-                     {"model.denoise_steps", std::to_string(row.steps)},
-                     {"model.cfg", std::to_string(batched ? 1 : row.guidance_passes)},
-                     {"model.batch", std::to_string(batched ? row.guidance_passes : 1)},
+                     {"model.denoise_steps", std::to_string(steps)},
+                     {"model.cfg", std::to_string(batched ? 1 : passes)},
+                     {"model.batch", std::to_string(batched ? passes : 1)},
                      {"mask.pattern", "dense"},
                      {"mask.block", std::to_string(block)},
                      {on.ends_with(".toml") ? "cluster.profile" : "cluster.preset", on},

@@ -101,8 +101,8 @@ TimingRow timing_row(const CsvTable& table, std::size_t number, std::vector<Prob
   row.ring = cells.count("ring", 1);
   row.cfg_parallel = cells.count("cfg_parallel", 1);
   row.frames = cells.count("frames", 1);
-  row.steps = cells.count("steps", 1);
-  row.guidance_passes = cells.count("guidance_passes", 1);
+  row.steps = cells.count("steps", 0);
+  row.guidance_passes = cells.count("guidance_passes", 0);
   if (row.implementation.empty() && cells.text("compiled") == "no") row.implementation = "eager";
   row.scope = static_cast<TimingScope>(cells.choice("scope", kScopes));
   row.seconds = cells.positive("value") * (cells.choice("unit", kUnits) < 2 ? 1 : 1e-3);

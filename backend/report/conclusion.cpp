@@ -46,7 +46,7 @@ std::string winner_sentence(const ModeGroup& group, const Judgement& judgement) 
         "{}{} with the middle of the network's range, but it depends: {} is with its fast end, {} with its "
         "slow end.",
         fastest, support_mark(judgement), judgement.at_low->label, judgement.at_high->label);
-  const std::string range = judgement.at_low ? " over the whole range of the network" : "";
+  const std::string range = judgement.at_low ? " at both ends of the network's range" : "";
   const auto best_ns = static_cast<double>(std::max<std::int64_t>(1, *best.makespan_ns));
   const double ratio = static_cast<double>(*second.makespan_ns) / best_ns;
   constexpr double kFactor = 2;  // from here on a percentage is harder to read
@@ -107,11 +107,11 @@ std::vector<std::string> conclusions(const ModeGroup& group) {
   const Judgement judgement = judge(group);
   if (judgement.lead == Lead::kUnknown) return {};
   std::vector<std::string> sentences = {winner_sentence(group, judgement)};
-  std::ranges::move(reason_sentences(judgement, ReasonOf::kAllPasses), std::back_inserter(sentences));
+  std::ranges::move(reason_sentences(judgement, OfPasses::kAll), std::back_inserter(sentences));
   return sentences;
 }
 
-std::vector<std::string> reason_sentences(const Judgement& judgement, ReasonOf of) {
+std::vector<std::string> reason_sentences(const Judgement& judgement, OfPasses of) {
   std::vector<std::string> sentences;
   for (const StrategyResult* s : judgement.ranked) {
     const std::optional<Reason> reason = judgement.reason(*s);

@@ -14,7 +14,7 @@ namespace spscope {
 std::vector<std::string> conclusions(const ModeGroup& group);
 
 // The latter alone: "ring r8 takes 19.9 ms longer: ..."
-std::vector<std::string> reason_sentences(const Judgement& judgement, ReasonOf of);
+std::vector<std::string> reason_sentences(const Judgement& judgement, OfPasses of);
 
 // " (unmeasured)" where no measurement supports the difference between the first and the second, else "".
 std::string support_mark(const Judgement& judgement);

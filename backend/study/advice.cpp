@@ -41,11 +41,15 @@ Spread speedup_over(const SeededRuns& runs, const std::string& id, const std::st
 
 std::string joined_names(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
 
-// "1.33x as fast as ulysses u8 (1.28x to 1.36x over 3 seeds)"
+// "a layer 1.33x as fast as with ulysses u8 (1.28x to 1.36x over 3 seeds), end to end 1.29x"
 std::string speedup_text(const Advice& advice) {
   const Spread& s = advice.speedup;
-  std::string text = fmt::format("{:.2f}x as fast as {}", s.mean, advice.result(advice.reference).label);
+  const StrategyResult &best = advice.result(advice.best), &reference = advice.result(advice.reference);
+  std::string text = fmt::format("a layer {:.2f}x as fast as with {}", s.mean, reference.label);
   if (s.count > 1) text += fmt::format(" ({:.2f}x to {:.2f}x over {} seeds)", s.least, s.most, s.count);
+  if (best.end_to_end_ns && reference.end_to_end_ns && *best.end_to_end_ns > 0)
+    text += fmt::format(", end to end {:.2f}x",
+                        static_cast<double>(*reference.end_to_end_ns) / static_cast<double>(*best.end_to_end_ns));
   return text;
 }
 
@@ -151,6 +155,10 @@ Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divi
     advice.sentences = {"Nothing can run here; below are the reasons, and what would."};
     return advice;
   }
+  if (judgement.empty_masks) {
+    advice.sentences = {"The masks attend nothing (density 0): there is nothing to compare."};
+    return advice;
+  }
   advice.best = judgement.ranked.front()->id;
   advice.reference = baseline(advice.runs.together.strategies, job.config.run.mode)->id;
   for (const ChosenStrategy& chosen : advice.runs.strategies) {
@@ -163,6 +171,9 @@ Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divi
   advice.sentences = {recommendation(advice, judgement), certainty(advice, judgement)};
   if (std::string unmeasured = unmeasured_sentence(judgement); !unmeasured.empty())
     advice.sentences.push_back(std::move(unmeasured));
+  if (std::string ties = tied_divisions_sentence(advice.divisions, judgement.error ? judgement.error->median : 0);
+      !ties.empty())
+    advice.sentences.push_back(std::move(ties));
   if (std::string more = throughput_sentence(advice.divisions, judgement.error ? judgement.error->median : 0);
       !more.empty())
     advice.sentences.push_back(std::move(more));
@@ -177,16 +188,30 @@ std::string question_line(const Advice& advice) {
   return line;
 }
 
+Section what_if_section(const Advice& as_it_is, const Advice& then, const WhatIf& what_if) {
+  Section section = what_if_section(as_it_is.runs.together, then.runs.together, what_if, OfPasses::kMean);
+  if (std::string text = other_division_sentence(as_it_is.divisions, then.divisions, what_if.text); !text.empty())
+    section.blocks.push_back(Paragraph{std::move(text), Tone::kConclusion});
+  return section;
+}
+
 Section advice_section(const Advice& advice) {
   Section section{"advice", "Advice", {}};
   const Comparison& all = advice.runs.together;
   if (!advice.best.empty()) {
     const Judgement judgement = judgement_of(all);
     section.blocks.push_back(strategies_table(advice, judgement));
-    for (std::string& sentence : reason_sentences(judgement, ReasonOf::kMeanPass))
+    for (std::string& sentence : reason_sentences(judgement, OfPasses::kMean))
       section.blocks.push_back(Paragraph{std::move(sentence), Tone::kReason});
   }
   if (Table table = divisions_table(advice.divisions); !table.rows.empty()) section.blocks.push_back(std::move(table));
+  if (!advice.best.empty()) {
+    const StrategyResult& best = advice.result(advice.best);
+    if (best.end_to_end_ns && best.outside_layers_ns)
+      section.blocks.push_back(Paragraph{fmt::format("Of every end-to-end time {} are outside of the layers.",
+                                                     duration_text(static_cast<double>(*best.outside_layers_ns))),
+                                         Tone::kNote});
+  }
   std::vector<const StrategyResult*> strategies;
   for (const StrategyResult& s : all.strategies) strategies.push_back(&s);
   if (std::string memory = memory_line(strategies); !memory.empty())

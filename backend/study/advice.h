@@ -8,6 +8,7 @@
 #include "backend/report/document.h"
 #include "backend/study/divisions.h"
 #include "backend/study/seeds.h"
+#include "backend/study/what_if.h"
 
 namespace spscope {
 
@@ -33,6 +34,10 @@ std::string question_line(const Advice& advice);
 // A row for each strategy that can run, the fastest first; why the others are slower; the divisions of the ranks; what
 // cannot run, with the reasons.
 Section advice_section(const Advice& advice);
+
+// Both side by side, per layer and end to end, and the division of the ranks that is faster then. REQUIRES: of one
+// division.
+Section what_if_section(const Advice& as_it_is, const Advice& then, const WhatIf& what_if);
 
 // "usp:ulysses=4,ring=2": what follows -s to run this setting.
 std::string strategy_argument(const ChosenStrategy& chosen);

@@ -34,6 +34,15 @@ DivisionTime time_of(const Job& job, Comparison together) {
 
 std::string guidance_text(int at_once) { return at_once == 1 ? "in turn" : fmt::format("{} at once", at_once); }
 
+std::string latency_text(const DivisionTime& time) { return duration_text(static_cast<double>(time.end_to_end_ns)); }
+
+// "passes in turn on 4 ranks in 2 replicas, with ring r4"
+std::string division_text(const DivisionTime& time) {
+  return fmt::format("passes {} on {} rank{}{}, with {}", guidance_text(time.setting.guidance), time.ranks,
+                     time.ranks == 1 ? "" : "s",
+                     time.setting.dp > 1 ? fmt::format(" in {} replicas", time.setting.dp) : "", time.best);
+}
+
 std::string settings_text(const ParallelSetting& setting) {
   return fmt::format("cluster.dp = {}, cluster.guidance = {}", setting.dp, setting.guidance);
 }
@@ -74,6 +83,25 @@ std::string throughput_sentence(const Divisions& divisions, double error) {
       most.setting.dp, most.ranks * most.setting.guidance, most.ranks * most.setting.guidance == 1 ? "" : "s",
       settings_text(most.setting), most.best, most.samples_per_hour, fastest.samples_per_hour,
       duration_text(static_cast<double>(most.end_to_end_ns)));
+}
+
+std::string tied_divisions_sentence(const Divisions& divisions, double error) {
+  if (!divisions.timed()) return "";
+  const DivisionTime& fastest = divisions.times[divisions.fastest];
+  std::string names;
+  for (const DivisionTime& t : divisions.times) {
+    const double longer = static_cast<double>(t.end_to_end_ns) / static_cast<double>(fastest.end_to_end_ns) - 1;
+    if (&t == &fastest || t.end_to_end_ns == 0 || longer > error) continue;
+    names += fmt::format("{}{} ({})", names.empty() ? "" : "; ", division_text(t), latency_text(t));
+  }
+  return names.empty() ? "" : fmt::format("The model cannot tell this division of the ranks from: {}.", names);
+}
+
+std::string other_division_sentence(const Divisions& now, const Divisions& then, const std::string& what_if) {
+  if (!now.timed() || !then.timed() || now.fastest == then.fastest) return "";
+  const DivisionTime& fastest = then.times[then.fastest];
+  return fmt::format("With {}, another division of the ranks has the least latency: {} ({} instead of {}).", what_if,
+                     division_text(fastest), latency_text(fastest), latency_text(then.times[now.fastest]));
 }
 
 Table divisions_table(const Divisions& divisions) {

@@ -10,6 +10,7 @@
 #include "backend/config/config_text.h"
 #include "backend/config/text_file.h"
 #include "backend/report/section.h"
+#include "backend/study/input_hash.h"
 
 namespace spscope {
 namespace {
@@ -152,6 +153,7 @@ std::vector<SweepCell> sweep_cells(const JobFlags& flags, std::span<const SweepA
     Job job = load_job(with, max_memory_bytes);
     const int useful = useful_seeds(job, seeds);
     std::string hash = config_hash(job.config);
+    if (const std::string inputs = input_hash(job.config); !inputs.empty()) hash += "-" + inputs;
     cells.push_back({std::move(values), std::move(job), useful, std::move(hash)});
   }
   return cells;

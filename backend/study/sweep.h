@@ -26,7 +26,9 @@ struct SweepCell {
   std::vector<std::string> values;
   Job job;
   int seeds = 1;
-  std::string hash;  // config_hash of its config; with seeds and the program's version it names the cell in the table
+  // config_hash of its config, and "-" input_hash where it reads files; with seeds and the program's version it names
+  // the cell in the table.
+  std::string hash;
 };
 // The last axis changes fastest. Throws Error with the problems of the first cell that has some.
 std::vector<SweepCell> sweep_cells(const JobFlags& flags, std::span<const SweepAxis> axes, int seeds,

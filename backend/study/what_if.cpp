@@ -67,11 +67,32 @@ const StrategyResult* find_id(const Comparison& c, const std::string& id) {
   return found == c.strategies.end() ? nullptr : &*found;
 }
 
-const StrategyResult* fastest(const Comparison& c) {
+std::optional<Judgement> judgement_of(const Comparison& c) {
   const std::vector<ModeGroup> groups = by_mode(c);
-  if (groups.empty()) return nullptr;
-  const Judgement judgement = judge(groups.front());
-  return judgement.ranked.empty() ? nullptr : judgement.ranked.front();
+  return groups.empty() ? std::nullopt : std::optional(judge(groups.front()));
+}
+
+const StrategyResult* fastest(const Comparison& c) {
+  const std::optional<Judgement> judgement = judgement_of(c);
+  return judgement && !judgement->ranked.empty() ? judgement->ranked.front() : nullptr;
+}
+
+// " (the model cannot tell it from ring r4, snake u4: within 6.2 %)", where it is not clearly the fastest; else "".
+std::string tie_text(const Comparison& c) {
+  const std::optional<Judgement> judgement = judgement_of(c);
+  if (!judgement || judgement->level < 2 || !judgement->error) return "";
+  std::vector<std::string> names;
+  for (int i = 1; i < judgement->level; ++i) names.push_back(judgement->ranked[static_cast<std::size_t>(i)]->label);
+  return fmt::format(" (the model cannot tell it from {}: within {})", fmt::join(names, ", "),
+                     percent_text(judgement->error->median));
+}
+
+// Whether the model cannot tell the strategy from the fastest.
+bool tied_with_fastest(const Comparison& c, const std::string& id) {
+  const std::optional<Judgement> judgement = judgement_of(c);
+  for (int i = 0; judgement && i < judgement->level; ++i)
+    if (judgement->ranked[static_cast<std::size_t>(i)]->id == id) return true;
+  return false;
 }
 
 std::string outcome(const Comparison& now, const Comparison& then, const WhatIf& what_if) {
@@ -79,15 +100,20 @@ std::string outcome(const Comparison& now, const Comparison& then, const WhatIf&
   if (before == nullptr || after == nullptr) return "";
   if (before->name == after->name)
     return fmt::format(
-        "With {}, {} stays fastest{}.", what_if.text, before->name,
-        before->label == after->label ? "" : fmt::format(", as {} in place of {}", after->label, before->label));
+        "With {}, {} stays fastest{}{}.", what_if.text, before->name,
+        before->label == after->label ? "" : fmt::format(", as {} in place of {}", after->label, before->label),
+        tie_text(then));
+  if (tied_with_fastest(then, before->id))
+    return fmt::format("With {}, nothing changes that the model can tell: {} comes first{}.", what_if.text,
+                       after->label, tie_text(then));
   const StrategyResult* old_one = find_id(then, before->id);
   std::string by;
   if (old_one != nullptr && old_one->makespan_ns && *after->makespan_ns > 0)
     by = fmt::format(
         ", by {}",
         percent_text(static_cast<double>(*old_one->makespan_ns) / static_cast<double>(*after->makespan_ns) - 1));
-  return fmt::format("With {}, {} is fastest in place of {}{}.", what_if.text, after->label, before->label, by);
+  return fmt::format("With {}, {} is fastest in place of {}{}{}.", what_if.text, after->label, before->label, by,
+                     tie_text(then));
 }
 
 }  // namespace
@@ -117,13 +143,12 @@ Job supposed(const Job& job, const WhatIf& what_if) {
   return other;
 }
 
-Section what_if_section(const Comparison& as_it_is, const Comparison& then, const WhatIf& what_if) {
+Section what_if_section(const Comparison& as_it_is, const Comparison& then, const WhatIf& what_if, OfPasses of) {
   Section section{"what-if", "What if " + what_if.text, {}};
   Table table;
-  table.columns = {text_column("strategy"),
-                   {"as it is", "makespan"},
-                   {"what if", "makespan"},
-                   {"change", "speedup"},
+  table.columns = {text_column("strategy"),      {of == OfPasses::kMean ? "layer as it is" : "as it is", "makespan"},
+                   {"what if", "makespan"},      {"change", "speedup"},
+                   {"end to end", "end_to_end"}, {"what if", "end_to_end"},
                    text_column("setting then")};
   const StrategyResult* best = fastest(then);
   for (const StrategyResult& s : as_it_is.strategies) {
@@ -133,8 +158,13 @@ Section what_if_section(const Comparison& as_it_is, const Comparison& then, cons
     if (s.makespan_ns && other->makespan_ns && *s.makespan_ns > 0)
       change = text_cell(fmt::format(
           "{:+.1f} %", 100 * (static_cast<double>(*other->makespan_ns) / static_cast<double>(*s.makespan_ns) - 1)));
-    table.rows.push_back({{text_cell(s.label), duration_cell(s.makespan_ns), duration_cell(other->makespan_ns), change,
-                           text_cell(other->label == s.label ? "" : other->label)},
+    const auto passes = [&](const StrategyResult& r) {
+      const auto count = static_cast<std::int64_t>(of == OfPasses::kMean ? r.by_layer.size() : 1);
+      return duration_cell(r.makespan_ns ? std::optional(*r.makespan_ns / std::max<std::int64_t>(1, count))
+                                         : std::nullopt);
+    };
+    table.rows.push_back({{text_cell(s.label), passes(s), passes(*other), change, duration_cell(s.end_to_end_ns),
+                           duration_cell(other->end_to_end_ns), text_cell(other->label == s.label ? "" : other->label)},
                           other == best});
   }
   drop_empty_columns(table);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "backend/analysis/comparison.h"
+#include "backend/analysis/reason.h"
 #include "backend/config/scaled_cluster.h"
 #include "backend/job/job.h"
 #include "backend/report/document.h"
@@ -24,6 +25,7 @@ WhatIf parse_what_if(std::string_view text);
 Job supposed(const Job& job, const WhatIf& what_if);
 
 // Each strategy as it is and what if, matched by id, and whether another one is fastest then.
-Section what_if_section(const Comparison& as_it_is, const Comparison& then, const WhatIf& what_if);
+Section what_if_section(const Comparison& as_it_is, const Comparison& then, const WhatIf& what_if,
+                        OfPasses of = OfPasses::kAll);
 
 }  // namespace spscope

@@ -34,11 +34,16 @@ std::string summary_section(const Summary& seen, const Summary& unseen) {
       "| | rows | median error | within 30 % | speed-up, 1 to 8 GPUs, NVLink | pairs of strategies in order |\n"
       "| --- | --- | --- | --- | --- | --- |\n";
   const auto line = [&](const char* name, const Summary& s) {
-    text += fmt::format("| {} | {} | {:.1f} % | {:.0f} % | {:.1f} % | {} of {} |\n", name, s.rows, 100 * s.median,
-                        100 * s.within_30, 100 * s.speedup, s.pairs_in_order, s.pairs);
+    text += fmt::format("| {} | {} | {:.1f} % | {:.0f} % | {:.1f} % | {} of {} ({:.0f} %) |\n", name, s.rows,
+                        100 * s.median, 100 * s.within_30, 100 * s.speedup, s.pairs_in_order, s.pairs,
+                        100.0 * s.pairs_in_order / s.pairs);
   };
   line("source unseen", unseen);
   line("source seen", seen);
+  const auto limit = [](bool met, const char* wanted) { return fmt::format("{}, {}", wanted, met ? "met" : "missed"); };
+  text += fmt::format("| wanted, unseen | | {} | {} | {} | {} |\n", limit(unseen.median <= 0.11, "at most 11 %"),
+                      limit(unseen.within_30 >= 0.8, "80 %"), limit(unseen.speedup <= 0.14, "at most 14 %"),
+                      limit(unseen.pairs_in_order >= 0.85 * unseen.pairs, "85 %"));
   text +=
       "\n| kind of machine | rows | median error, unseen | error of ratios between strategies | pairs |\n"
       "| --- | --- | --- | --- | --- |\n";

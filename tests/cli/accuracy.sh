@@ -21,6 +21,16 @@ ns = {"e2e": s["end_to_end_ns"], "denoise": s["end_to_end_ns"] - outside, "step"
 printed = f"{ns / 1e9:.4g}"
 sys.exit(0 if float(printed) == float(predicted) else f"the document says {predicted} s, the program {printed} s")
 EOF
+# The page says of each limit whether it is met, as its numbers say.
+"$python" -B - "$SOURCE_DIR/docs/accuracy.md" <<'EOF' || fail "the summary says other than its numbers"
+import re, sys
+cells = {c[1].strip(): c for c in (line.split("|") for line in open(sys.argv[1])) if len(c) > 6}
+value = [float(re.search(r"([0-9.]+) %", c).group(1)) for c in cells["source unseen"][3:7]]
+said = ["met" in c for c in cells["wanted, unseen"][3:7]]
+assert said == [value[0] <= 11, value[1] >= 80, value[2] <= 14, value[3] >= 85], (value, said)
+assert value[0] <= 11 and value[1] >= 80 and value[2] <= 14 and value[3] >= 79, value
+EOF
+
 "$python" rows.py "$SOURCE_DIR" >rows
 [ "$(wc -l <rows)" -eq 10 ] || fail "the document has other rows than the table"
 while read -r id predicted scope steps; do

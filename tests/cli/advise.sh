@@ -52,6 +52,15 @@ expect_exit 0 mask generate sparge --heads 8 --grid 4,14,14 --density 0.3 -o min
 expect_exit 0 advise --model wan-mini --cluster h100x8 --ranks 4 --set model.heads=8 --set model.head_dim=24 --mask mine.npy
 expect_out 'file mine.npy'
 
+# Masks that attend nothing have no winner.
+python3 -B - <<'PYTHON'
+data = open("mine.npy", "rb").read()
+begin = 10 + int.from_bytes(data[8:10], "little")
+open("zero.npy", "wb").write(data[:begin] + bytes(len(data) - begin))
+PYTHON
+expect_exit 2 advise --model wan-mini --cluster h100x8 --ranks 4 --set model.heads=8 --set model.head_dim=24 --mask zero.npy
+expect_out 'The masks attend nothing'
+
 expect_refused 'lacks --model' 'lacks --cluster' 'spscope list models' -- advise
 expect_refused 'did you mean "h100x8"?' -- advise --model wan-mini --cluster H100x8
 expect_refused 'did you mean "wan2.1-t2v-14b"?' -- advise --model wan2.1-14b --cluster h100x8

@@ -37,6 +37,13 @@ expect_out 'not in the earlier run'
 expect_exit 0 compare after.db before.db --fail-above 1%
 expect_exit 0 compare before.db after.db
 expect_exit 0 run --set run.mode=simulate -s ring --set cluster.ranks=4 -o other.db
+# Runs on other layers, and other divisions of the ranks, are unlike.
+division=(run --set run.mode=simulate --set cluster.profile="$PWD/before.toml" -s ring --set model.preset=wan-mini --set mask.pattern=dense)
+expect_exit 0 "${division[@]}" --set cluster.ranks=4 --set cluster.guidance=2 --set run.layers=1 -o guidance.db
+expect_exit 0 "${division[@]}" --set cluster.ranks=4 --set cluster.dp=2 --set run.layers=1 -o dp.db
+expect_refused 'SPS-180' 'guidance passes at once 2 and 1' -- compare guidance.db dp.db --fail-above 5%
+expect_exit 0 "${division[@]}" --set cluster.ranks=4 --set cluster.dp=2 --set 'run.layers=[1]' -o second.db
+expect_refused 'SPS-180' 'they ran other layers: 0 and 1' -- compare dp.db second.db --fail-above 5%
 # A check that compared nothing has not passed.
 expect_exit 0 run --set run.mode=project --set cluster.profile="$PWD/before.toml" --set cluster.ranks=4 -s ring \
   --set model.grid=8,30,40 --set run.repeats=1 -o projected.db

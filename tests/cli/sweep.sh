@@ -29,6 +29,17 @@ grep -q '^0.2,2,ring,.*,1234,' sweep.csv || fail "a finished cell was run again"
 expect_exit 0 sweep "${run[@]}" "${over[@]}" --seeds 2 -o sweep.csv --force
 cmp -s sweep.csv whole.csv || fail "--force does not begin anew"
 
+# A cluster file with other contents is another cell, whatever its name.
+cp "$samples/cluster-a800-2node.toml" mine.toml
+own=(-s ring --set run.mode=simulate --set cluster.profile=mine.toml --set model.heads=8 --set model.head_dim=24)
+expect_exit 0 sweep "${own[@]}" --over cluster.ranks=2 -o own.csv
+cp own.csv first.csv
+expect_exit 0 sweep "${own[@]}" --over cluster.ranks=2 -o own.csv
+cmp -s own.csv first.csv || fail "the same cell was run again"
+sed -i 's/^attend_ns_per_pair_channel = { value = 2.564e-05/attend_ns_per_pair_channel = { value = 3.077e-05/' mine.toml
+expect_exit 0 sweep "${own[@]}" --over cluster.ranks=2 -o own.csv
+! cmp -s own.csv first.csv || fail "a changed cluster file keeps old results"
+
 # Stopped in the middle: what is done is in the table, which is whole.
 spscope_slow() { "$SPSCOPE" sweep "${run[@]}" --set run.layers=4 --over mask.seed="$(seq -s , 1 400)" -o stopped.csv 2>"$err"; }
 spscope_slow & pid=$!

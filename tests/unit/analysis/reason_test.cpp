@@ -192,7 +192,7 @@ TEST(Reason, TimeDecidesAndNotRatios) {
       "MB");
   slow.by_layer.resize(2);
   EXPECT_EQ(
-      reason_text(*reason, slow, fast, ReasonOf::kMeanPass),
+      reason_text(*reason, slow, fast, OfPasses::kMean),
       "ring r8 takes 9.95 ms a layer longer: 7.65 ms of it on the wire inside nodes, sending 675 MB a rank instead "
       "of 242 MB");
 }

@@ -47,11 +47,30 @@ TEST(FitProfile, FindsTheNumbersThatATableWasMadeFrom) {
   EXPECT_NEAR(fit.preset.cost.gemm_ns_per_flop / preset.resolved().cost.gemm_ns_per_flop, 1.15, 0.03);
   EXPECT_GT(fit.median_error_before, 0.1);
   EXPECT_LT(fit.median_error_after, 0.01);
+  EXPECT_EQ(fit.preset.origins.at("cost.gemm_ns_per_flop"), NumberOrigin::kFitted);
+  EXPECT_EQ(fit.preset.sources.at("cost.gemm_ns_per_flop").find("calibrate --fit, 1.1"), 0u);
+}
+
+TEST(FitProfile, StepsAndPassesThatARowLeavesOutAreThoseOfThePreset) {
+  TimingRow row = rows().front();
+  row.model = "wan2.1-t2v-1.3b";
+  row.width = 832, row.height = 480, row.frames = 81;
+  TimingRow said = row;
+  row.steps = row.guidance_passes = 0;
+  said.steps = 50, said.guidance_passes = 2;
+  const RowModel left_out(row, ""), given(said, "");
+  EXPECT_EQ(left_out.seconds(left_out.resolved()), given.seconds(given.resolved()));
 }
 
 TEST(FitProfile, ThePresetsOwnTimesChangeNothing) {
   const ProfileFit fit = fit_profile(made_rows(1, 1), "", "");
-  for (const FittedNumber& number : fit.numbers) EXPECT_NEAR(number.after / number.before, 1, 1e-6) << number.name;
+  for (const FittedNumber& number : fit.numbers) {
+    EXPECT_NEAR(number.after / number.before, 1, 1e-6) << number.name;
+    EXPECT_FALSE(number.moved) << number.name;
+  }
+  const ClusterPreset preset = RowModel(rows().front(), "").resolved();
+  EXPECT_EQ(fit.preset.sources, preset.sources);
+  EXPECT_EQ(fit.preset.origins, preset.origins);
 }
 
 TEST(FitProfile, TimesOfTwoModelsAreRefusedWithTheirLines) {

@@ -25,6 +25,15 @@ TEST(Divisions, SayWhichHasMostSamplesWhereThatIsMoreThanTheErrorOfRatios) {
   EXPECT_EQ(throughput_sentence({}, 0.06), "");
 }
 
+TEST(Divisions, ThatAreWithinTheErrorOfRatiosAreNamed) {
+  EXPECT_EQ(
+      tied_divisions_sentence(two(105'000'000'000, 36), 0.06),
+      "The model cannot tell this division of the ranks from: passes 2 at once on 1 rank in 4 replicas, with ring r1 "
+      "(105 s).");
+  EXPECT_EQ(tied_divisions_sentence(two(107'000'000'000, 36), 0.06), "");
+  EXPECT_EQ(tied_divisions_sentence({}, 0.06), "");
+}
+
 TEST(Divisions, ATableNeedsAChoice) {
   EXPECT_EQ(divisions_table(two(300'000'000'000, 48)).rows.size(), 2u);
   EXPECT_TRUE(divisions_table({}).rows.empty());
