@@ -1,6 +1,7 @@
 // `spscope advise`: which strategy to use for a model on a cluster: one sentence, one table, two next commands.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <ostream>
@@ -62,16 +63,18 @@ TokenGrid scaled_grid(const TokenGrid& grid, std::int64_t tokens) {
 
 void require_question(const AdviseFlags& flags) {
   std::vector<Problem> problems;
-  const auto require = [&](const std::string& value, const char* flag, const char* list) {
-    if (value.empty() && flags.config.empty())
+  const auto require = [&](const std::string& value, const char* flag, const char* list, const char* section) {
+    const bool is_set =
+        std::ranges::any_of(flags.settings, [&](const std::string& s) { return s.starts_with(section); });
+    if (value.empty() && flags.config.empty() && !is_set)
       problems.push_back({ErrorCode::kUsage,
                           "",
                           fmt::format("spscope advise lacks {}, or a config that names it", flag),
                           fmt::format("spscope list {} shows them", list),
                           {}});
   };
-  require(flags.model, "--model", "models");
-  require(flags.cluster, "--cluster", "clusters");
+  require(flags.model, "--model", "models", "model.preset=");
+  require(flags.cluster, "--cluster", "clusters", "cluster.p");
   if (!problems.empty()) throw Error(std::move(problems));
 }
 
@@ -84,7 +87,7 @@ JobFlags job_flags_of(const AdviseFlags& flags, std::int64_t max_memory_bytes) {
     if (!value.empty()) job.settings.push_back(fmt::format("{}={}", key, value));
   };
   add("model.preset", flags.model);
-  add("cluster.preset", flags.cluster);
+  add(flags.cluster.ends_with(".toml") ? "cluster.profile" : "cluster.preset", flags.cluster);
   add("cluster.ranks", flags.ranks > 0 ? std::to_string(flags.ranks) : "");
   add("mask.density", flags.density);
   add("mask.pattern", flags.pattern);
@@ -95,7 +98,13 @@ JobFlags job_flags_of(const AdviseFlags& flags, std::int64_t max_memory_bytes) {
     const TokenGrid grid = scaled_grid(load_job(without_mask, max_memory_bytes).model.grid, flags.tokens);
     add("model.grid", fmt::format("{},{},{}", grid[0], grid[1], grid[2]));
   }
+  const std::size_t own = job.settings.size();
   job.settings.insert(job.settings.end(), flags.settings.begin(), flags.settings.end());
+  // Of models with two kinds of blocks two layers are one of each, whatever they have more of; three are nearly as they
+  // have them.
+  const Model model = load_job(job, max_memory_bytes).model;
+  if (model.single_layers > 0 && model.single_layers < model.layers)
+    job.settings.insert(job.settings.begin() + static_cast<std::ptrdiff_t>(own), "run.layers=spread:3");
   return job;
 }
 
@@ -253,7 +262,7 @@ Command declare_advise() {
   command.flags = {
       {.names = "config", .help = "TOML file of a run; flags replace parts of it", .target = &flags->config},
       {.names = "--model", .help = "model, as in spscope list models", .target = &flags->model},
-      {.names = "--cluster", .help = "cluster, as in spscope list clusters", .target = &flags->cluster},
+      {.names = "--cluster", .help = "cluster, as in spscope list clusters, or FILE.toml", .target = &flags->cluster},
       {.names = "--density", .help = "share of active query-key pairs; 0.4 when not given", .target = &flags->density},
       {.names = "--pattern", .help = "mask pattern; sparge when not given", .target = &flags->pattern},
       {.names = "--mask", .help = "mask of your own, in place of a pattern", .target = &flags->mask},

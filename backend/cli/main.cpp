@@ -1,4 +1,5 @@
 // The `spscope` program: finds the command, parses its flags, runs it, and turns errors into text and an exit code.
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -83,8 +84,15 @@ Command declare_program(CommandContext& context) {
   return program;
 }
 
+// A reader that has seen enough, such as `head`, closes a pipe.
+bool reader_has_gone() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
 int finish(CommandContext& context, int code) {
-  if (!context.out.flush()) throw Error(ErrorCode::kStoreWrite, "cannot write to standard output", "is its disk full?");
+  if (!context.out.flush() && reader_has_gone()) return code;
+  if (!context.out) throw Error(ErrorCode::kStoreWrite, "cannot write to standard output", "is its disk full?");
   return code;
 }
 

@@ -23,6 +23,7 @@ struct Setting {
   std::int64_t first_ns = 0;  // on the first sample; of one that was ruled out there, what it takes at least
   std::int64_t total_ns = 0;  // over all samples
   bool in_race = false;
+  std::vector<Decision> decisions;  // by sample, while it is in the race
 };
 
 // The legal candidates, with what the config gives for this strategy in place of their own values; each once.
@@ -50,7 +51,7 @@ class Race {
   Race(const Job& job, const Strategy& strategy, std::span<const Request> samples)
       : job_(job), strategy_(strategy), samples_(samples) {}
 
-  // Settings by time, the fastest first, without those that are the same plan as another or have none.
+  // Settings by time, the fastest first, without those that are the same plans as another or have none.
   std::vector<Setting> run(std::vector<Parameters> parameters, const std::atomic<bool>* interrupt) {
     std::vector<Setting> settings;
     for (Parameters& p : parameters) {
@@ -59,9 +60,12 @@ class Race {
     }
     const double limit = kWorthASecondLook * static_cast<double>(best_ns_);
     for (Setting& s : settings) s.in_race = s.in_race && static_cast<double>(s.first_ns) <= limit;
-    for (const Request& sample : samples_.subspan(1))
+    for (const Request& sample : samples_.subspan(1)) {
+      std::vector<std::pair<Setting*, std::int64_t>> looked_at;
       for (Setting& s : settings)
-        if (s.in_race) look_again(s, sample);
+        if (s.in_race) look_again(s, sample, looked_at);
+    }
+    erase_equal(settings);
     std::ranges::stable_sort(settings, [](const Setting& a, const Setting& b) {
       return std::pair(!a.in_race, a.total_ns) < std::pair(!b.in_race, b.total_ns);
     });
@@ -85,17 +89,43 @@ class Race {
     return device.memory_gib == 0 || memory_need(plan, job_.model, job_.config.run.weights, device).fits();
   }
 
+  // Whether they have one plan wherever their decisions are equal. A token order is not part of a decision.
+  static bool decides_all(const Parameters& parameters) { return !parameters.has("order"); }
+  static bool gives_degrees(const Setting& s) {
+    return (s.parameters.has("ulysses") && s.parameters.integer("ulysses") > 0) ||
+           (s.parameters.has("ring") && s.parameters.integer("ring") > 0);
+  }
+
+  // Of settings that decide alike on every sample the first one that gives its degrees stays, else the first: one that
+  // chooses them anew may choose others on the layers that are not samples.
+  static void erase_equal(std::vector<Setting>& settings) {
+    std::vector<Setting> kept;
+    for (Setting& s : settings) {
+      const auto same = std::ranges::find_if(kept, [&](const Setting& other) {
+        return decides_all(s.parameters) && s.in_race == other.in_race && s.decisions == other.decisions;
+      });
+      if (same == kept.end())
+        kept.push_back(std::move(s));
+      else if (gives_degrees(s) && !gives_degrees(*same))
+        *same = std::move(s);
+    }
+    settings = std::move(kept);
+  }
+
   // On the first sample.
   std::optional<Setting> enter(Parameters parameters) {
     const Request& request = samples_.front();
     const Decision decision = strategy_.decide(request, parameters);
-    // A token order is not part of a decision: settings that differ in more than what decide() read are not the same.
-    const bool has_order = parameters.has("order");
-    if (!has_order && std::ranges::find(decisions_, decision) != decisions_.end()) return std::nullopt;
-    decisions_.push_back(decision);
+    if (decides_all(parameters))
+      if (const auto same = std::ranges::find(entered_, decision, [](const Setting& s) { return s.decisions.front(); });
+          same != entered_.end()) {
+        Setting setting = *same;
+        setting.parameters = std::move(parameters);
+        return setting;
+      }
     const Result<Plan> plan = plan_of(request, parameters, decision);
     if (!plan || !fits(*plan)) return std::nullopt;
-    Setting setting{std::move(parameters), {decision.ulysses, decision.ring}, 0, 0, false};
+    Setting setting{std::move(parameters), {decision.ulysses, decision.ring}, 0, 0, false, {decision}};
     const std::vector<std::int64_t> durations = op_durations(*plan, job_.cluster.preset.cost);
     setting.first_ns = longest_compute_ns(*plan, durations);
     if (best_ns_ == kForever ||
@@ -105,21 +135,33 @@ class Race {
       best_ns_ = std::min(best_ns_, setting.first_ns);
     }
     setting.total_ns = setting.first_ns;
+    entered_.push_back(setting);
     return setting;
   }
 
-  void look_again(Setting& setting, const Request& sample) const {
-    const Result<Plan> plan = plan_of(sample, setting.parameters, strategy_.decide(sample, setting.parameters));
-    if (plan)
-      setting.total_ns += scheduled_ns(*plan, op_durations(*plan, job_.cluster.preset.cost));
-    else
-      setting.in_race = false;
+  // `looked_at`: settings with their times on this sample.
+  void look_again(Setting& setting, const Request& sample,
+                  std::vector<std::pair<Setting*, std::int64_t>>& looked_at) const {
+    setting.decisions.push_back(strategy_.decide(sample, setting.parameters));
+    const auto same = std::ranges::find_if(looked_at, [&](const auto& other) {
+      return decides_all(setting.parameters) && other.first->decisions.back() == setting.decisions.back();
+    });
+    if (same != looked_at.end()) {
+      setting.total_ns += same->second;
+      return;
+    }
+    const Result<Plan> plan = plan_of(sample, setting.parameters, setting.decisions.back());
+    setting.in_race = plan.has_value();
+    if (!plan) return;
+    const std::int64_t ns = scheduled_ns(*plan, op_durations(*plan, job_.cluster.preset.cost));
+    setting.total_ns += ns;
+    looked_at.emplace_back(&setting, ns);
   }
 
   const Job& job_;
   const Strategy& strategy_;
   std::span<const Request> samples_;
-  std::vector<Decision> decisions_;
+  std::vector<Setting> entered_;
   std::int64_t best_ns_ = kForever;  // on the first sample
 };
 
@@ -187,7 +229,10 @@ std::vector<Request> sample_requests(const Job& job, MaskSource& masks, int most
 Job with_picked_settings(const Job& job, MaskSource& masks, const PickOptions& options) {
   Job picked = job;
   if (!has_unpicked(job)) return picked;
-  picked.strategies = pick_settings(job, sample_requests(job, masks), options);
+  // Where times are modelled, on all layers of a usual run: settings that choose degrees by layer differ from each
+  // other.
+  const int most = job.config.run.mode == RunMode::kSimulate ? kMostSamples : 3;
+  picked.strategies = pick_settings(job, sample_requests(job, masks, most), options);
   return picked;
 }
 

@@ -24,7 +24,8 @@ struct PickOptions {
 //
 // `samples`: requests of the job, of a few of its layers; what is not in their known masks is not looked at. A setting
 // counts with the sum of its makespans over them. On the first, settings whose compute alone takes longer than the
-// fastest so far are not scheduled; on the others, those that were within kWorthASecondLook are.
+// fastest so far are not scheduled, where that is over kWorthASecondLook times; on the others, those that were within
+// kWorthASecondLook are. Settings that decide alike on all of them count as one.
 // REQUIRES: samples not empty.
 std::vector<ChosenStrategy> pick_settings(const Job& job, std::span<const Request> samples,
                                           const PickOptions& options = {});
@@ -35,6 +36,7 @@ bool has_unpicked(const Job& job);
 // Requests of at most `most` layers that run, spread over them, with the masks of the first denoise step, which the
 // source keeps for the run.
 std::vector<Request> sample_requests(const Job& job, MaskSource& masks, int most = 3);
+inline constexpr int kMostSamples = 8;
 // The job with its settings picked on sample_requests(); as it is when there is nothing to pick.
 Job with_picked_settings(const Job& job, MaskSource& masks, const PickOptions& options = {});
 

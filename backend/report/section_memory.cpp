@@ -33,7 +33,7 @@ std::string whole_generation(const Workload& w, std::optional<std::int64_t> outs
     text += fmt::format(". Of {} samples at once, on {} replica{}", samples, w.data_parallel,
                         w.data_parallel == 1 ? "" : "s");
   if (outside_ns)
-    text += fmt::format(", of which {} are outside of the layers (text encoder, VAE, saving; {})",
+    text += fmt::format(". {} of it are outside of the layers (text encoder, VAE, saving; {})",
                         duration_text(static_cast<double>(*outside_ns)), outside_from);
   return text;
 }

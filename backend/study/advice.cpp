@@ -86,7 +86,9 @@ std::string certainty(const Advice& advice, const Judgement& judgement) {
   if (!advice.as_fast.empty())
     return fmt::format("The model cannot tell it from {}: within {}, the error of ratios on such machines ({}).",
                        joined_names(advice.as_fast), percent_text(judgement.error->median), judgement.error->from);
-  if (judgement.ranked.size() < 2) return "No other strategy can run here.";
+  if (judgement.ranked.size() < 2)
+    return advice.runs.strategies.size() < 2 ? "It was not compared with another strategy."
+                                             : "No other strategy can run here.";
   const double ahead = static_cast<double>(*judgement.ranked[1]->makespan_ns) /
                            static_cast<double>(std::max<std::int64_t>(1, *judgement.ranked[0]->makespan_ns)) -
                        1;

@@ -111,7 +111,8 @@ SeededRuns run_seeds(const Job& job, int seeds, const QuietRun& options) {
     for (const Job& j : jobs) {
       const ActivationSource activations(j);
       MaskSource masks(j, activations);
-      for (Request& request : sample_requests(j, masks, seeds == 1 ? 3 : 1)) samples.push_back(std::move(request));
+      for (Request& request : sample_requests(j, masks, std::max(1, kMostSamples / seeds)))
+        samples.push_back(std::move(request));
     }
     PickOptions pick;
     pick.interrupt = &options.stop;
