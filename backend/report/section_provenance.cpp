@@ -38,7 +38,8 @@ Facts workload_facts(const Workload& w) {
   return facts;
 }
 
-// "0-3 | 4-7": groups of ranks, runs shortened; "8 groups of 2" for more than a handful.
+// "0-3 | 4-7": groups of ranks, runs shortened; "8 groups of 2" for more than a handful, "0,4,8,12 | ... 4 groups" for
+// what is too long otherwise.
 std::string groups_text(const std::vector<std::vector<int>>& groups) {
   constexpr std::size_t kMostGroups = 4;
   const bool alone = std::ranges::all_of(groups, [](const auto& group) { return group.size() == 1; });
@@ -57,6 +58,9 @@ std::string groups_text(const std::vector<std::vector<int>>& groups) {
       i = j + 1;
     }
   }
+  constexpr std::size_t kMostCharacters = 36;  // that a column of the page has room for
+  if (text.size() > kMostCharacters && groups.size() > 1)
+    return text.substr(0, text.find(" | ")) + fmt::format(" | ... {} groups", groups.size());
   return text.empty() ? "–" : text;
 }
 
