@@ -140,14 +140,19 @@ int compare(CommandContext& context, const CompareFlags& flags) {
     if (of_file.size() > 1) context.out << fmt::format("{}{}\n", i > 0 ? "\n" : "", flags.files[i]);
     for (const Comparison& comparison : of_file[i]) context.out << render_terminal(comparison, style);
   }
-  if (of_file.size() > 1)
+  // Of unlike runs nearly everything differs.
+  constexpr std::size_t kMostOfUnlike = 12;
+  const bool shows_settings = of_file.size() > 1 && (different.empty() || settings.size() <= kMostOfUnlike);
+  if (shows_settings)
     context.out << '\n' << render_terminal(settings_section(flags.files.front(), flags.files.back(), settings), style);
   if (!changed.empty()) {
     Section section = changes_section(flags.files.front(), flags.files.back(), changed);
     if (judged) section.blocks.push_back(Paragraph{verdict_on(changed, limit), Tone::kConclusion});
     context.out << '\n' << render_terminal(section, style);
   }
-  if (!different.empty()) context.out << fmt::format("\nNo changes are shown: {}.\n", different);
+  if (!different.empty())
+    context.out << fmt::format("\nNo changes are shown: {}{}.\n", different,
+                               shows_settings ? "" : fmt::format(", and {} settings differ", settings.size()));
   return worse ? kExitRegression : exit_code_of(of_file);
 }
 

@@ -38,6 +38,15 @@ std::string_view mode_word(RunMode mode) {
   return words[static_cast<std::size_t>(mode)];
 }
 
+std::string range_text(const StrategyResult& s, double passes) {
+  if (!s.makespan_low_ns || !s.makespan_high_ns) return "";
+  std::string low = duration_text(static_cast<double>(*s.makespan_low_ns) / passes);
+  const std::string high = duration_text(static_cast<double>(*s.makespan_high_ns) / passes);
+  const std::size_t unit = low.find(' ');
+  if (unit != std::string::npos && high.ends_with(low.substr(unit))) low.resize(unit);
+  return low + "-" + high;
+}
+
 std::optional<double> mean(std::span<const std::int64_t> by_rank) {
   if (by_rank.empty()) return std::nullopt;
   return std::accumulate(by_rank.begin(), by_rank.end(), 0.0) / static_cast<double>(by_rank.size());

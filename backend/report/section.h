@@ -28,6 +28,10 @@ Section make_section(std::string_view name, const Comparison& comparison);
 // known.
 std::string memory_line(std::span<const StrategyResult* const> strategies);
 
+// "422-562 ms": the makespan at both ends of what hosts of the network differ in, over `passes`; "" where no range
+// concerns it.
+std::string range_text(const StrategyResult& strategy, double passes = 1);
+
 // "executed", "projected", "simulated"
 std::string_view mode_word(RunMode mode);
 

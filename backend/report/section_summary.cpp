@@ -39,16 +39,6 @@ std::optional<double> deviation(const std::optional<OverLayers>& spread, bool is
   return spread && !is_baseline ? std::optional(spread->stddev) : std::nullopt;
 }
 
-// "422-562 ms", "" where no range concerns it.
-std::string range_text(const StrategyResult& s) {
-  if (!s.makespan_low_ns || !s.makespan_high_ns) return "";
-  std::string low = duration_text(static_cast<double>(*s.makespan_low_ns));
-  const std::string high = duration_text(static_cast<double>(*s.makespan_high_ns));
-  const std::size_t unit = low.find(' ');
-  if (unit != std::string::npos && high.ends_with(low.substr(unit))) low.resize(unit);
-  return low + "-" + high;
-}
-
 Table run_table(const Comparison& comparison, const ModeGroup& group) {
   const StrategyResult* first = baseline(comparison.strategies, group.mode);
   const bool speedups = first && first->speedup.has_value();

@@ -106,6 +106,10 @@ Table strategies_table(const Advice& advice, const Judgement& judgement) {
   table.columns = {
       text_column("strategy"), {"layer", "makespan"}, {"vs " + advice.result(advice.reference).name, "speedup"}};
   if (seeds) table.columns.push_back(number_column("over seeds", "speedup", 2));
+  const bool ranges = std::ranges::any_of(judgement.ranked, [](const StrategyResult* s) {
+    return s->makespan_low_ns.has_value() && s->makespan_low_ns != s->makespan_high_ns;
+  });
+  if (ranges) table.columns.push_back({"range", "makespan"});
   for (Column column : {Column{"end to end", "end_to_end"}, number_column("compute", "compute", 1),
                         number_column("late peer", "wait_late_peer", 1), number_column("wire", "wire", 1),
                         number_column("imbalance", "imbalance_ratio", 3), number_column("sent/rank", "bytes_sent", 4)})
@@ -120,6 +124,7 @@ Table strategies_table(const Advice& advice, const Judgement& judgement) {
     Row row{{text_cell(s->label), cell(Hint::kDuration, layer_ns(*s)), cell(Hint::kSpeedup, speedup.mean)},
             s->id == advice.best};
     if (seeds) row.cells.push_back(text_cell(fmt::format("{:.2f}-{:.2f}x", speedup.least, speedup.most)));
+    if (ranges) row.cells.push_back(text_cell(range_text(*s, passes)));
     for (Cell c : {duration_cell(s->end_to_end_ns), a_layer(s->times.compute_ns, Hint::kDuration),
                    a_layer(s->times.wait_late_peer_ns, Hint::kDuration), a_layer(s->times.wire_ns, Hint::kDuration),
                    cell(Hint::kRatio, s->imbalance_ratio), a_layer(s->bytes_sent, Hint::kBytes)})

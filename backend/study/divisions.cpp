@@ -107,7 +107,7 @@ std::string other_division_sentence(const Divisions& now, const Divisions& then,
 Table divisions_table(const Divisions& divisions) {
   Table table;
   if (divisions.times.size() < 2 || !divisions.timed()) return table;
-  table.caption = "Ways to divide the ranks, masks of one seed:";
+  table.caption = "Ways to divide the ranks, each on one set of masks:";
   table.columns = {{"replicas"},           text_column("guidance"),      {"ranks a pass"},
                    text_column("fastest"), {"end to end", "end_to_end"}, {"samples an hour", "samples_per_hour"}};
   for (std::size_t i = 0; i < divisions.times.size(); ++i) {

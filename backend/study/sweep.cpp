@@ -258,6 +258,8 @@ std::map<std::string, std::string> SweepTable::figures(std::span<const SweepAxis
         static_cast<std::size_t>(std::ranges::find(axes[x].values, cell.values[x]) - axes[x].values.begin());
     for (const std::vector<std::string>& row : found->second) {
       const auto column = [&](Field c) { return row[keys_.size() + c]; };
+      const std::optional<double> ns = number_in(column(kLayerNs));
+      if (!ns) continue;  // one that cannot run has no line
       auto series = std::ranges::find(chart.series, column(kStrategy), &LineChart::Series::name);
       if (series == chart.series.end()) {
         chart.series.push_back({column(kStrategy), {}, {}});
@@ -265,8 +267,7 @@ std::map<std::string, std::string> SweepTable::figures(std::span<const SweepAxis
         series->y.resize(chart.x.size());
         series->spread.resize(chart.x.size());
       }
-      const std::optional<double> ns = number_in(column(kLayerNs));
-      if (ns) series->y[point] = *ns * 1e-6;
+      series->y[point] = *ns * 1e-6;
       series->spread[point] = number_in(column(kLayerSpread)).value_or(0) * 1e-6;
     }
   }
