@@ -31,7 +31,7 @@ body {
   margin: 0; padding: 2.5rem 1.25rem 4rem; background: var(--page); color: var(--ink);
   font: 15px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif;
 }
-main, header.page, footer { max-width: 1080px; margin: 0 auto; }
+main, header.page, footer { max-width: 1200px; margin: 0 auto; }
 a { color: var(--accent); text-underline-offset: .18em; }
 .eyebrow { margin: 0; color: var(--muted); font-size: .8rem; letter-spacing: .06em; text-transform: uppercase; }
 h1, h2 { text-wrap: balance; }
@@ -48,7 +48,7 @@ section {
   border-radius: 10px;
 }
 section > :last-child { margin-bottom: 0; }
-p { margin: 0 0 .9rem; max-width: 80ch; overflow-wrap: anywhere; text-wrap: pretty; }
+p { margin: 0 0 .9rem; max-width: 110ch; overflow-wrap: anywhere; text-wrap: pretty; }
 p.note { color: var(--muted); }
 p.warning {
   padding: .6rem .85rem; border-left: 4px solid var(--warn); border-radius: 0 6px 6px 0; background: var(--warn-back);
@@ -71,7 +71,7 @@ li.modelled { color: var(--modelled); background: var(--modelled-back); border-s
 }
 table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 caption { padding: 0 0 .35rem; color: var(--muted); font-size: .88rem; text-align: left; }
-th, td { padding: .42rem .7rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
+th, td { padding: .42rem .5rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
 th { color: var(--muted); font-size: .8rem; font-weight: 600; line-height: 1.3; vertical-align: bottom; white-space: normal; }
 th a { color: inherit; text-decoration: underline dotted; }
 th.left, td.left { text-align: left; }

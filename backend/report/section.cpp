@@ -130,8 +130,13 @@ void drop_column(Table& table, std::string_view heading) {
 void drop_if_same(Table& table, std::string_view heading, std::string_view as) {
   const std::size_t at = column_at(table, heading), other = column_at(table, as);
   if (at == table.columns.size() || other == table.columns.size()) return;
+  const auto text = [](Cell cell) {
+    cell.spread.reset();
+    return joined(cell_text(cell));
+  };
   const auto same = [&](const Row& row) {
-    return joined(cell_text(row.cells[at])) == joined(cell_text(row.cells[other]));
+    const std::size_t cells = row.cells.size();
+    return (at < cells ? text(row.cells[at]) : "") == (other < cells ? text(row.cells[other]) : "");
   };
   if (std::ranges::all_of(table.rows, same)) erase_column(table, at);
 }

@@ -56,7 +56,7 @@ std::vector<StackedBars::Part> time_parts(const StrategyResult& strategy);
 // Removes the columns, except the first, whose cells are all empty: dashes, zeros, empty texts.
 void drop_empty_columns(Table& table);
 void drop_column(Table& table, std::string_view heading);  // if there is one
-// Removes the column of this heading when all its cells have the same text as those of the column `as`.
+// Removes the column of this heading when all its cells have the same text as those of the column `as`, spreads apart.
 void drop_if_same(Table& table, std::string_view heading, std::string_view as);
 
 }  // namespace spscope

@@ -78,6 +78,7 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
       row.cells.push_back(cell(Hint::kSpeedup, static_cast<double>(*first->makespan_ns) / static_cast<double>(*bound)));
     table.rows.push_back(std::move(row));
   }
+  drop_if_same(table, "barrier", "imbalance");
   // The range takes their room on a page; the sections on balance and on communication have all but other.
   if (ranges) {
     drop_column(table, "barrier");
