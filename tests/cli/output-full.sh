@@ -4,6 +4,12 @@
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
+# A reader that has gone is none: what it wanted to see it has seen.
+code=0
+{ sleep 0.3; "$SPSCOPE" run "${small[@]}" --set run.mode=simulate -s ring 2>"$err"; } | : || code=$?
+[ "$code" -eq 0 ] || fail "a closed pipe ends with exit code $code"
+! grep -q 'SPS-' "$err" || fail "a closed pipe is an error"
+
 [ -e /dev/full ] || skip "there is no /dev/full"
 for arguments in 'list models' 'list models --json' 'plan' 'plan --ops' 'doctor' 'mask generate dense'; do
   code=0

@@ -88,6 +88,17 @@ TEST(PickSettings, IsNeverMoreThanTwoPercentSlowerThanEveryCandidate) {
       }
 }
 
+// dbsp that chooses its degrees for each layer decides here like one of fixed degrees on every sample, and could choose
+// others on the layers that are none.
+TEST(PickSettings, OfSettingsThatDecideAlikeTheOneOfFixedDegreesStays) {
+  for (const char* seed : {"1", "2", "3"}) {
+    const auto p = pick({"all"}, {"cluster.ranks=8", "mask.pattern=sparge", "mask.density=0.3", "run.layers=4",
+                                  std::string("mask.seed=") + seed});
+    const ChosenStrategy& dbsp = find(*p, "dbsp");
+    EXPECT_GT(dbsp.parameters.integer("ulysses"), 0) << "seed " << seed;
+  }
+}
+
 TEST(PickSettings, StandsForEveryStrategyButTheBaseline) {
   const auto p = pick({"all"}, {});
   EXPECT_THAT(ids(p->strategies), testing::ElementsAre("ulysses", "ring", "usp", "dbsp", "snake", "cyclic",

@@ -86,6 +86,14 @@ TEST(WhatIf, SaysWhetherAnotherOneIsFastest) {
   };
   EXPECT_EQ(said(now, then), "With link=0.1, ring is fastest in place of ulysses, by 100 %.");
   EXPECT_EQ(said(now, now), "With link=0.1, ulysses stays fastest.");
+  // A new first within the error of ratios changes nothing.
+  Comparison close = now;
+  close.strategies[1].makespan_ns = 99;
+  EXPECT_EQ(said(now, close)
+                .find("With link=0.1, nothing changes that the model can tell: ring comes first (the model "
+                      "cannot tell it from ulysses: within "),
+            0u)
+      << said(now, close);
 }
 
 }  // namespace
