@@ -32,6 +32,8 @@ std::string place_of(const SweepCell& cell, std::span<const SweepAxis> axes) {
   return text;
 }
 
+std::string cells_text(std::size_t count) { return fmt::format("{} cell{}", count, count == 1 ? "" : "s"); }
+
 void write_figures(const SweepFlags& flags, const SweepTable& table, std::span<const SweepAxis> axes,
                    std::span<const SweepCell> cells) {
   if (flags.figures.empty()) return;
@@ -65,8 +67,8 @@ int run_sweep(CommandContext& context, const SweepFlags& flags) {
     if (!runs) {
       printer.clear();
       throw Error(runs.error().code(), fmt::format("{}: {}", place_of(cell, axes), runs.error().what()),
-                  fmt::format("{} of {} cells are in \"{}\"; the same command goes on from there", done - 1,
-                              cells.size(), flags.output));
+                  fmt::format("{} of {} {} in \"{}\"; the same command goes on from there", done - 1,
+                              cells_text(cells.size()), done == 2 ? "is" : "are", flags.output));
     }
     table.add(cell, *runs);
     write_whole_file(flags.output, table.csv(cells));
@@ -74,7 +76,7 @@ int run_sweep(CommandContext& context, const SweepFlags& flags) {
   printer.clear();
   write_whole_file(flags.output, table.csv(cells));  // rows of other sweeps are gone, and cells are in order
   write_figures(flags, table, axes, cells);
-  context.err << fmt::format("{} cells are in {}\n", cells.size(), flags.output);
+  context.err << fmt::format("{} {} in {}\n", cells_text(cells.size()), cells.size() == 1 ? "is" : "are", flags.output);
   return kExitDone;
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "backend/config/config_fields.h"
 #include "backend/config/config_text.h"
 #include "backend/config/text_file.h"
 #include "backend/report/section.h"
@@ -128,6 +129,10 @@ std::vector<SweepAxis> sweep_axes(std::span<const std::string> texts) {
       problems.push_back(usage(fmt::format("{} has a value twice", key), "give each value once"));
     else if (std::ranges::find(axes, key, &SweepAxis::key) != axes.end())
       problems.push_back(usage(fmt::format("{} is given twice", key), "give all its values at once"));
+    if (const FieldRow* row = find_field(key); row != nullptr && row->role == FieldRole::kOutputPath)
+      problems.push_back(usage(fmt::format("{} says where files go, and no result depends on it", key),
+                               "sweep a key of the workload or the cluster; -o names the table, and --set "
+                               "run.scratch=FOLDER holds for every combination"));
     axes.push_back(std::move(axis));
   }
   if (!problems.empty()) throw Error(std::move(problems));

@@ -17,8 +17,8 @@ struct SweepAxis {
   std::string key;
   std::vector<std::string> values;
 };
-// Throws Error(kUsage) with all problems: no "=", no value, a key or a value twice. What keys and values mean is up to
-// load_job().
+// Throws Error(kUsage) with all problems: no "=", no value, a key or a value twice, a key that says where files go. What
+// other keys and values mean is up to load_job().
 std::vector<SweepAxis> sweep_axes(std::span<const std::string> texts);
 
 // One combination: a value for each axis, and the job that has them.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <map>
 
 #include "backend/analysis/judgement.h"
 #include "backend/base/nearest_name.h"
@@ -31,7 +32,9 @@ Problem usage(std::string message, std::string hint) {
   return {ErrorCode::kUsage, "", "--what-if: " + std::move(message), std::move(hint), {}};
 }
 
-void read_item(std::string_view item, WhatIf& what_if, std::vector<Problem>& problems) {
+// `given`: the numbers so far, as they were written, by name.
+void read_item(std::string_view item, WhatIf& what_if, std::map<std::string_view, std::string_view>& given,
+               std::vector<Problem>& problems) {
   const std::size_t equals = std::min(item.find('='), item.size());
   const std::string_view name = item.substr(0, equals);
   const auto found = std::ranges::find(kNames, name, &FactorName::name);
@@ -45,6 +48,11 @@ void read_item(std::string_view item, WhatIf& what_if, std::vector<Problem>& pro
     return;
   }
   const std::string_view text = equals < item.size() ? item.substr(equals + 1) : "";
+  if (const auto [first, is_new] = given.try_emplace(name, text); !is_new) {
+    problems.push_back(usage(fmt::format("{} is given twice, as \"{}\" and as \"{}\"", name, first->second, text),
+                             fmt::format("give {} once", name)));
+    return;
+  }
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool is_number = error == std::errc() && end == text.data() + text.size() && !text.empty();
@@ -121,10 +129,11 @@ std::string outcome(const Comparison& now, const Comparison& then, const WhatIf&
 WhatIf parse_what_if(std::string_view text) {
   WhatIf what_if;
   what_if.text = text;
+  std::map<std::string_view, std::string_view> given;
   std::vector<Problem> problems;
   for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
     end = text.find(',', begin);
-    read_item(text.substr(begin, end - begin), what_if, problems);
+    read_item(text.substr(begin, end - begin), what_if, given, problems);
   }
   if (!problems.empty()) throw Error(std::move(problems));
   return what_if;

@@ -33,6 +33,7 @@ cmp -s sweep.csv whole.csv || fail "--force does not begin anew"
 cp "$samples/cluster-a800-2node.toml" mine.toml
 own=(-s ring --set run.mode=simulate --set cluster.profile=mine.toml --set model.heads=8 --set model.head_dim=24)
 expect_exit 0 sweep "${own[@]}" --over cluster.ranks=2 -o own.csv
+expect_err '1 cell is in own.csv'
 cp own.csv first.csv
 expect_exit 0 sweep "${own[@]}" --over cluster.ranks=2 -o own.csv
 cmp -s own.csv first.csv || fail "the same cell was run again"
@@ -53,5 +54,7 @@ expect_err 'the same command goes on from there'
 expect_refused 'is not the table of a sweep over mask.seed' -- sweep "${run[@]}" --over mask.seed=1 -o sweep.csv
 expect_refused 'has not the form KEY=VALUE' -- sweep "${run[@]}" --over mask.seed -o x.csv
 expect_refused 'did you mean "mask.seed"?' -- sweep "${run[@]}" --over mask.sed=1,2 -o x.csv
+expect_refused 'run.output says where files go' '-o names the table' -- sweep "${run[@]}" --over run.output=a.db,b.db -o x.csv
+expect_refused 'run.scratch says where files go' -- sweep "${run[@]}" --over run.scratch=/tmp,/var/tmp -o x.csv
 expect_refused 'cluster.ranks' -- sweep "${run[@]}" --over cluster.ranks=2,1000 -o x.csv
 [ ! -e x.csv ] || fail "a refused sweep leaves a file"

@@ -27,4 +27,5 @@ expect_refused 'the file exists' -- report kept.db --figures figures
 expect_exit 0 report kept.db --figures figures --force -o kept.html
 
 expect_refused 'did you mean "link"?' -- "${run[@]}" --what-if lnk=2
+expect_refused 'link is given twice, as "0.5" and as "2"' 'give link once' -- "${run[@]}" --what-if link=0.5,link=2
 expect_refused 'add --set run.mode=simulate' -- run --what-if link=2

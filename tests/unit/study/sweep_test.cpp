@@ -34,6 +34,19 @@ TEST(Sweep, AxesHaveValuesThatMayHoldCommas) {
   EXPECT_THROW(sweep_axes(std::vector<std::string>{"mask.seed=1", "mask.seed=2"}), Error);
 }
 
+TEST(Sweep, KeysThatSayWhereFilesGoAreNoAxes) {
+  for (const char* wrong : {"run.output=a.db,b.db", "run.scratch=/tmp"}) {
+    try {
+      sweep_axes(std::vector<std::string>{wrong});
+      FAIL() << wrong;
+    } catch (const Error& error) {
+      ASSERT_EQ(error.problems().size(), 1u);
+      EXPECT_THAT(error.problems()[0].message, testing::HasSubstr("says where files go"));
+      EXPECT_THAT(error.problems()[0].hint, testing::HasSubstr("-o names the table"));
+    }
+  }
+}
+
 TEST(Sweep, CellsAreAllCombinationsAndAllChecked) {
   const auto axes = two_axes();
   const auto cells = sweep_cells(kSmall, axes, 3, kMemory);

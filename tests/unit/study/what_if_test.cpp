@@ -29,6 +29,18 @@ TEST(WhatIf, NamesEachFaultAndHowToMendIt) {
   }
 }
 
+TEST(WhatIf, TakesEachNameOnce) {
+  try {
+    parse_what_if("link=0.5,density=0.2,link=2,density=0.2");
+    FAIL();
+  } catch (const Error& error) {
+    ASSERT_EQ(error.problems().size(), 2u);
+    EXPECT_EQ(error.problems()[0].message, "--what-if: link is given twice, as \"0.5\" and as \"2\"");
+    EXPECT_EQ(error.problems()[0].hint, "give link once");
+    EXPECT_THAT(error.problems()[1].message, testing::HasSubstr("density is given twice"));
+  }
+}
+
 TEST(WhatIf, NeedsModelledTimesAndMasksWithADensity) {
   const Job executed = load_job({"", {"ring"}, {}});
   EXPECT_THROW(supposed(executed, parse_what_if("link=2")), Error);
