@@ -15,6 +15,7 @@ struct Unit {
 };
 constexpr Unit kDurations[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
 constexpr Unit kBytes[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
+constexpr Unit kBinaryBytes[] = {{"B", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
 
 // Decimals that leave three significant digits of a magnitude below 1000.
 int decimals_of(double magnitude) { return magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2; }
@@ -51,6 +52,7 @@ std::size_t word_end(std::string_view text) {
 
 std::string duration_text(double ns) { return with_unit(ns, kDurations); }
 std::string bytes_text(double num_bytes) { return with_unit(num_bytes, kBytes); }
+std::string binary_bytes_text(double num_bytes) { return with_unit(num_bytes, kBinaryBytes); }
 
 std::string duration_spread_text(double ns, double spread_ns) {
   const Unit& unit = unit_of(ns, kDurations);

@@ -10,8 +10,10 @@ namespace spscope {
 std::string duration_text(double ns);
 // "±0.4": with as many decimals as the duration it belongs to, and in its unit.
 std::string duration_spread_text(double ns, double spread_ns);
-// "339 MB"; 1 MB is 10^6 bytes.
+// "339 MB"; 1 MB is 10^6 bytes. Of what is sent.
 std::string bytes_text(double num_bytes);
+// "29.3 GiB"; 1 GiB is 2^30 bytes. Of what memory holds.
+std::string binary_bytes_text(double num_bytes);
 // "75,600"
 std::string count_text(double count);
 // "5.0 %"; one decimal below 10 %.

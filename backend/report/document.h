@@ -16,7 +16,8 @@ namespace spscope {
 enum class Hint {
   kText,
   kDuration,  // nanoseconds
-  kBytes,
+  kBytes,     // that are sent, in MB
+  kMemory,    // bytes that memory holds, in MiB
   kCount,
   kRatio,    // 1.355
   kSpeedup,  // 1.30x
@@ -63,7 +64,7 @@ struct Table {
   std::string caption;  // may be empty
   std::vector<Column> columns;
   std::vector<Row> rows;
-  Note note = {};
+  std::vector<Note> notes = {};
 };
 
 enum class Tone { kPlain, kNote, kWarning, kConclusion, kReason };

@@ -34,6 +34,8 @@ CellText cell_text(const Cell& cell) {
       return {duration_text(x), cell.spread ? duration_spread_text(x, *cell.spread) : ""};
     case Hint::kBytes:
       return {bytes_text(x), ""};
+    case Hint::kMemory:
+      return {binary_bytes_text(x), ""};
     case Hint::kCount:
       return {count_text(x), ""};
     case Hint::kRatio:

@@ -28,8 +28,9 @@ struct BlockHtml {
     return text + "</ul>\n";
   }
   std::string operator()(const Table& table) const {
-    if (table.note.text.empty()) return html_table(table);
-    return html_table(table) + (*this)(Paragraph{table.note.text, Tone::kNote});
+    std::string text = html_table(table);
+    for (const Table::Note& note : table.notes) text += (*this)(Paragraph{note.text, Tone::kNote});
+    return text;
   }
   std::string operator()(const StackedBars& chart) const { return html_chart(chart); }
   std::string operator()(const Facts& facts) const {

@@ -73,7 +73,8 @@ struct BlockMarkdown {
       }
       text += "\n";
     }
-    return table.note.text.empty() ? text : text + "\n" + escaped(table.note.text) + "\n";
+    for (const Table::Note& note : table.notes) text += "\n" + escaped(note.text) + "\n";
+    return text;
   }
   std::string operator()(const StackedBars& chart) const {
     if (!chart.by_rank || chart.bars.size() > kMostRankRows) return "";

@@ -109,16 +109,17 @@ std::string hidden_columns(const Table& table, const std::vector<std::size_t>& k
   return wrapped_text(fmt::format("No room in {} columns for: {}.", style.width, names), style.width);
 }
 
-// The note of a table, where the columns that it speaks of are shown; and what the mark means.
+// The notes of a table, where the columns that they speak of are shown; and what the mark means.
 std::string notes_below(const Table& table, const std::vector<std::size_t>& kept, const TerminalStyle& style) {
   std::string text;
   if (std::ranges::any_of(table.rows, &Row::best)) text += "* fastest\n";
   const auto shown = [&](const std::string& heading) {
     return std::ranges::any_of(kept, [&](std::size_t c) { return table.columns[c].heading == heading; });
   };
-  if (!table.note.text.empty() && std::ranges::all_of(table.note.headings, shown))
-    text += '\n' + wrapped_text(table.note.text, style.width);
-  return text;
+  std::string notes;
+  for (const Table::Note& note : table.notes)
+    if (std::ranges::all_of(note.headings, shown)) notes += wrapped_text(note.text, style.width);
+  return notes.empty() ? text : text + '\n' + notes;
 }
 
 void trim_right(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }

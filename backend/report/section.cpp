@@ -123,6 +123,13 @@ void drop_empty_columns(Table& table) {
   }
 }
 
+void note_attention_alone(Table& table, const Workload& workload) {
+  constexpr std::string_view kHeading = "end to end";
+  if (workload.scope != "attention" || column_at(table, kHeading) == table.columns.size()) return;
+  table.notes.push_back(
+      {"End to end is of attention alone; run.scope = \"layer\" has the rest of the layers.", {std::string(kHeading)}});
+}
+
 void drop_column(Table& table, std::string_view heading) {
   if (const std::size_t at = column_at(table, heading); at < table.columns.size()) erase_column(table, at);
 }

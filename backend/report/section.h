@@ -53,6 +53,9 @@ std::string slowest_text(const StrategyResult& strategy);
 // compute is.
 std::vector<StackedBars::Part> time_parts(const StrategyResult& strategy);
 
+// Notes that the column "end to end", where there is one, is of attention alone, where that was the scope.
+void note_attention_alone(Table& table, const Workload& workload);
+
 // Removes the columns, except the first, whose cells are all empty: dashes, zeros, empty texts.
 void drop_empty_columns(Table& table);
 void drop_column(Table& table, std::string_view heading);  // if there is one

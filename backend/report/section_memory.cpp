@@ -47,7 +47,7 @@ std::optional<std::int64_t> outside_of(const ModeGroup& group) {
 
 // What a rank of the cluster needs, of each strategy its fullest rank.
 void add_need(const ModeGroup& group, Section& section) {
-  const auto bytes = [](std::int64_t number) { return cell(Hint::kBytes, static_cast<double>(number)); };
+  const auto bytes = [](std::int64_t number) { return cell(Hint::kMemory, static_cast<double>(number)); };
   Table table;
   std::int64_t limit = 0;
   table.columns = {text_column("strategy"),        {"fullest", {}},
@@ -103,8 +103,8 @@ void fill_memory(const Comparison& comparison, Section& section) {
       const auto end_to_end_ns = foreign_compute(*s, workload) ? std::nullopt : s->end_to_end_ns;
       any_end_to_end = any_end_to_end || end_to_end_ns;
       const auto largest = static_cast<double>(*std::ranges::max_element(s->memory_peak_bytes));
-      table.rows.push_back({{text_cell(s->label), cell(Hint::kBytes, largest),
-                             cell(Hint::kBytes, mean(s->memory_peak_bytes)), cell(Hint::kBytes, s->parameter_bytes),
+      table.rows.push_back({{text_cell(s->label), cell(Hint::kMemory, largest),
+                             cell(Hint::kMemory, mean(s->memory_peak_bytes)), cell(Hint::kMemory, s->parameter_bytes),
                              duration_cell(end_to_end_ns, end_to_end_ns ? s->end_to_end_spread_ns : std::nullopt),
                              cell(Hint::kRatio, end_to_end_ns ? s->samples_per_hour : std::nullopt)}});
     }

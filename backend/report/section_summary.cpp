@@ -19,9 +19,9 @@ bool timed(const ModeGroup& group) {
   return std::ranges::any_of(group.strategies, [](const StrategyResult* s) { return s->makespan_ns.has_value(); });
 }
 
-Cell largest_bytes_cell(const std::vector<std::int64_t>& by_rank) {
-  if (by_rank.empty()) return cell(Hint::kBytes, {});
-  return cell(Hint::kBytes, static_cast<double>(*std::ranges::max_element(by_rank)));
+Cell largest_memory_cell(const std::vector<std::int64_t>& by_rank) {
+  if (by_rank.empty()) return cell(Hint::kMemory, {});
+  return cell(Hint::kMemory, static_cast<double>(*std::ranges::max_element(by_rank)));
 }
 
 Cell mean_duration_cell(std::span<const std::int64_t> by_rank) { return cell(Hint::kDuration, mean(by_rank)); }
@@ -106,7 +106,7 @@ Table plan_table(const ModeGroup& group) {
         {{text_cell(s->label), cell(Hint::kRatio, s->imbalance_ratio), cell(Hint::kRatio, s->barrier_imbalance_ratio),
           cell(Hint::kRatio, s->coupled_imbalance_ratio), text_cell(slowest_text(*s)),
           cell(Hint::kBytes, mean(s->bytes_sent)), cell(Hint::kCount, s->messages), cell(Hint::kCount, s->tiles),
-          largest_bytes_cell(s->memory_peak_bytes), duration_cell(s->planning_ns)},
+          largest_memory_cell(s->memory_peak_bytes), duration_cell(s->planning_ns)},
          false,
          false});
   }
@@ -273,7 +273,8 @@ void fill_summary(const Comparison& comparison, Section& section) {
       if (groups.size() > 1) table.caption = mode_word(group.mode);
       drop_empty_columns(table);
       if (group.mode != RunMode::kExecute) drop_unchecked(table);
-      table.note = parts_note(group);
+      if (Table::Note parts = parts_note(group); !parts.text.empty()) table.notes.push_back(std::move(parts));
+      note_attention_alone(table, comparison.workload);
       section.blocks.push_back(std::move(table));
       add_spread(group, section);
       add_ranges(group, section);

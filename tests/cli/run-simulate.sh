@@ -19,3 +19,11 @@ expect_exit 0 run "$samples/photo-project.toml" --set run.mode=simulate --launch
 expect_err '--launcher mpi' 'run.mode = simulate'
 expect_exit 0 run "$samples/photo-project.toml" --set run.mode=simulate
 expect_not_err '--launcher'
+
+# A time end to end says when it is of attention alone.
+mini=(run --set run.mode=simulate --set cluster.preset=h100x8 --set cluster.ranks=4 -s ring)
+expect_exit 0 "${mini[@]}"
+expect_out 'end to end' 'End to end is of attention alone; run.scope = "layer" has the rest of the layers.'
+expect_exit 0 "${mini[@]}" --set run.scope=layer
+expect_out 'end to end'
+expect_not_out 'of attention alone'

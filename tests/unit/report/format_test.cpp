@@ -29,6 +29,13 @@ TEST(Format, BytesAreDecimal) {
   EXPECT_EQ(bytes_text(1'354'752'000), "1.35 GB");
 }
 
+TEST(Format, MemoryIsBinary) {
+  EXPECT_EQ(joined(cell_text(cell(Hint::kMemory, 1023))), "1,023 B");
+  EXPECT_EQ(joined(cell_text(cell(Hint::kMemory, 812'000'000))), "774 MiB");
+  EXPECT_EQ(joined(cell_text(cell(Hint::kMemory, 1'073'700'000))), "1.00 GiB");
+  EXPECT_EQ(joined(cell_text(cell(Hint::kMemory, 85'899'345'920))), "80.0 GiB");
+}
+
 TEST(Format, CountsHaveCommas) {
   EXPECT_EQ(count_text(999), "999");
   EXPECT_EQ(count_text(75'600), "75,600");

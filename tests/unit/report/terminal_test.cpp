@@ -50,6 +50,17 @@ TEST(Terminal, FitsItsWidthByDroppingColumnsThatMatterLeast) {
   }
 }
 
+TEST(Terminal, SaysWhereEndToEndIsOfAttentionAlone) {
+  const std::string said = "End to end is of attention alone";
+  Comparison c = sample_comparison();
+  const auto summary = [&](int width) { return render_terminal(make_section("summary", c), {false, width}); };
+  EXPECT_TRUE(has(summary(140), said));
+  EXPECT_FALSE(has(summary(70), said)) << "a sentence about a column that is not there";
+  EXPECT_TRUE(has(render_markdown(make_report(std::vector{c})), said));
+  c.workload.scope = "layer";
+  EXPECT_FALSE(has(summary(140), said));
+}
+
 TEST(Terminal, OversubscribedTimingGivesNoSpeedUpAndNoWinner) {
   Comparison c = sample_comparison();
   for (StrategyResult& s : c.strategies) {
