@@ -114,12 +114,14 @@ std::vector<std::string> next_commands(const AdviseFlags& flags, const JobFlags&
   if (!flags.config.empty()) run += " " + shell_word(flags.config);
   for (const std::string& setting : job_flags.settings)
     if (setting != "run.output=") run += " --set " + shell_word(setting);
-  run += " -s " + shell_word(advice.best_argument);
-  if (advice.best != advice.reference) run += " -s " + shell_word(advice.reference_argument);
+  run += " -s " + shell_word(advice.fastest_argument);
+  if (advice.fastest != advice.reference) run += " -s " + shell_word(advice.reference_argument);
   const char* supposed = job.cluster.nodes > 1 ? "nic=0.5" : job.cluster.ranks > 1 ? "link=0.5" : "memory=0.5";
   const std::string what_if = fmt::format("spscope advise{} --what-if {}", typed(flags), supposed);
   return {run + " -o advice.db --force", what_if};
 }
+
+Json id_json(const std::string& id) { return id.empty() ? Json(nullptr) : Json(id); }
 
 Json spread_json(const Spread& spread) {
   if (spread.count == 0) return nullptr;
@@ -143,9 +145,10 @@ Json divisions_json(const Divisions& divisions) {
 Json advice_json(const Advice& advice, const std::vector<std::string>& next) {
   Json object = {{"schema_version", 1},
                  {"tool_version", kVersion},
-                 {"best", advice.best.empty() ? Json(nullptr) : Json(advice.best)},
-                 {"reference", advice.reference.empty() ? Json(nullptr) : Json(advice.reference)},
-                 {"argument", advice.best.empty() ? Json(nullptr) : Json(advice.best_argument)},
+                 {"best", id_json(advice.best())},
+                 {"fastest", id_json(advice.fastest)},
+                 {"reference", id_json(advice.reference)},
+                 {"argument", advice.fastest.empty() ? Json(nullptr) : Json(advice.fastest_argument)},
                  {"speedup", spread_json(advice.speedup)},
                  {"as_fast", Json::array()},
                  {"sentences", Json::array()},
@@ -224,13 +227,14 @@ int run_advise(CommandContext& context, const AdviseFlags& flags) {
   printer.clear();
 
   const std::vector<std::string> next =
-      advice.best.empty() ? std::vector<std::string>() : next_commands(flags, job_flags, job, advice);
-  const int code = advice.best.empty() ? kExitUsage : kExitDone;
+      advice.fastest.empty() ? std::vector<std::string>() : next_commands(flags, job_flags, job, advice);
+  const int code = advice.fastest.empty() ? kExitUsage : kExitDone;
   if (context.json) {
     Json object = advice_json(advice, next);
     if (then) {
       object["what_if"] = {{"text", what_if->text},
-                           {"best", then->best.empty() ? Json(nullptr) : Json(then->best)},
+                           {"best", id_json(then->best())},
+                           {"fastest", id_json(then->fastest)},
                            {"divisions", divisions_json(then->divisions)},
                            {"comparison", result_json(then->runs.together)}};
     }

@@ -44,17 +44,17 @@ std::string joined_names(const std::vector<std::string>& names) { return fmt::fo
 // "a layer 1.33x as fast as with ulysses u8 (1.28x to 1.36x over 3 seeds), end to end 1.29x"
 std::string speedup_text(const Advice& advice) {
   const Spread& s = advice.speedup;
-  const StrategyResult &best = advice.result(advice.best), &reference = advice.result(advice.reference);
+  const StrategyResult &fastest = advice.result(advice.fastest), &reference = advice.result(advice.reference);
   std::string text = fmt::format("a layer {:.2f}x as fast as with {}", s.mean, reference.label);
   if (s.count > 1) text += fmt::format(" ({:.2f}x to {:.2f}x over {} seeds)", s.least, s.most, s.count);
-  if (best.end_to_end_ns && reference.end_to_end_ns && *best.end_to_end_ns > 0)
+  if (fastest.end_to_end_ns && reference.end_to_end_ns && *fastest.end_to_end_ns > 0)
     text += fmt::format(", end to end {:.2f}x",
-                        static_cast<double>(*reference.end_to_end_ns) / static_cast<double>(*best.end_to_end_ns));
+                        static_cast<double>(*reference.end_to_end_ns) / static_cast<double>(*fastest.end_to_end_ns));
   return text;
 }
 
 std::string recommendation(const Advice& advice, const Judgement& judgement) {
-  const StrategyResult& best = advice.result(advice.best);
+  const StrategyResult& fastest = advice.result(advice.fastest);
   std::vector<std::string> refused;
   for (const StrategyResult* s : judgement.refused) refused.push_back(s->name);
   std::string text =
@@ -63,11 +63,11 @@ std::string recommendation(const Advice& advice, const Judgement& judgement) {
           : fmt::format(
                 "No winner is named, since {} was asked for and cannot run. By the model, fastest of the others is ",
                 joined_names(refused));
-  text +=
-      fmt::format("{}{}: {} a layer", best.label, support_mark(judgement), duration_text(layer_ns(best).value_or(0)));
-  if (best.end_to_end_ns)
-    text += fmt::format(", {} end to end", duration_text(static_cast<double>(*best.end_to_end_ns)));
-  if (advice.best != advice.reference) text += ", " + speedup_text(advice);
+  text += fmt::format("{}{}: {} a layer", fastest.label, support_mark(judgement),
+                      duration_text(layer_ns(fastest).value_or(0)));
+  if (fastest.end_to_end_ns)
+    text += fmt::format(", {} end to end", duration_text(static_cast<double>(*fastest.end_to_end_ns)));
+  if (advice.fastest != advice.reference) text += ", " + speedup_text(advice);
   const auto& [dp, guidance] = advice.division;
   if (guidance > 1)
     text += fmt::format(", with {} passes of guidance at once, each on its part of the ranks (cluster.guidance = {})",
@@ -114,6 +114,7 @@ Table strategies_table(const Advice& advice, const Judgement& judgement) {
                         number_column("late peer", "wait_late_peer", 1), number_column("wire", "wire", 1),
                         number_column("imbalance", "imbalance_ratio", 3), number_column("sent/rank", "bytes_sent", 4)})
     table.columns.push_back(std::move(column));
+  const std::string best = advice.best();
   for (const StrategyResult* s : judgement.ranked) {
     const Spread speedup = speedup_over(advice.runs, s->id, advice.reference);
     const auto passes = static_cast<double>(s->by_layer.size());
@@ -122,7 +123,7 @@ Table strategies_table(const Advice& advice, const Judgement& judgement) {
       return cell(hint, sum ? std::optional(*sum / passes) : std::nullopt);
     };
     Row row{{text_cell(s->label), cell(Hint::kDuration, layer_ns(*s)), cell(Hint::kSpeedup, speedup.mean)},
-            s->id == advice.best};
+            s->id == best};
     if (seeds) row.cells.push_back(text_cell(fmt::format("{:.2f}-{:.2f}x", speedup.least, speedup.most)));
     if (ranges) row.cells.push_back(text_cell(range_text(*s, passes)));
     for (Cell c : {duration_cell(s->end_to_end_ns), a_layer(s->times.compute_ns, Hint::kDuration),
@@ -140,6 +141,22 @@ const StrategyResult& Advice::result(const std::string& id) const {
   const StrategyResult* found = find_id(runs.together, id);
   SPSCOPE_CHECK(found != nullptr);
   return *found;
+}
+
+std::string Advice::best() const {
+  return fastest.empty() || !judgement_of(runs.together).refused.empty() ? "" : fastest;
+}
+
+const StrategyResult* reference_of(const Comparison& comparison) {
+  const std::vector<StrategyResult>& all = comparison.strategies;
+  const auto no_ulysses = [](const StrategyResult& s) { return s.name == "ulysses" && !s.legal(); };
+  const Judgement judgement = judgement_of(comparison);
+  if (std::ranges::any_of(all, no_ulysses))
+    for (const char* name : {"usp", "ring"})
+      if (const auto found = std::ranges::find(judgement.ranked, name, &StrategyResult::name);
+          found != judgement.ranked.end())
+        return *found;
+  return baseline(all, RunMode::kSimulate);
 }
 
 std::string strategy_argument(const ChosenStrategy& chosen) {
@@ -166,13 +183,13 @@ Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divi
     advice.sentences = {"The masks attend nothing (density 0): there is nothing to compare."};
     return advice;
   }
-  advice.best = judgement.ranked.front()->id;
-  advice.reference = baseline(advice.runs.together.strategies, job.config.run.mode)->id;
+  advice.fastest = judgement.ranked.front()->id;
+  advice.reference = reference_of(advice.runs.together)->id;
   for (const ChosenStrategy& chosen : advice.runs.strategies) {
-    if (chosen.id == advice.best) advice.best_argument = strategy_argument(chosen);
+    if (chosen.id == advice.fastest) advice.fastest_argument = strategy_argument(chosen);
     if (chosen.id == advice.reference) advice.reference_argument = strategy_argument(chosen);
   }
-  advice.speedup = speedup_over(advice.runs, advice.best, advice.reference);
+  advice.speedup = speedup_over(advice.runs, advice.fastest, advice.reference);
   for (int i = 1; i < judgement.level; ++i)
     advice.as_fast.push_back(judgement.ranked[static_cast<std::size_t>(i)]->label);
   advice.sentences = {recommendation(advice, judgement), certainty(advice, judgement)};
@@ -205,18 +222,20 @@ Section what_if_section(const Advice& as_it_is, const Advice& then, const WhatIf
 Section advice_section(const Advice& advice) {
   Section section{"advice", "Advice", {}};
   const Comparison& all = advice.runs.together;
-  if (!advice.best.empty()) {
+  if (!advice.fastest.empty()) {
     const Judgement judgement = judgement_of(all);
-    section.blocks.push_back(strategies_table(advice, judgement));
+    Table table = strategies_table(advice, judgement);
+    note_attention_alone(table, all.workload);
+    section.blocks.push_back(std::move(table));
     for (std::string& sentence : reason_sentences(judgement, OfPasses::kMean))
       section.blocks.push_back(Paragraph{std::move(sentence), Tone::kReason});
   }
   if (Table table = divisions_table(advice.divisions); !table.rows.empty()) section.blocks.push_back(std::move(table));
-  if (!advice.best.empty()) {
-    const StrategyResult& best = advice.result(advice.best);
-    if (best.end_to_end_ns && best.outside_layers_ns)
+  if (!advice.fastest.empty()) {
+    const StrategyResult& fastest = advice.result(advice.fastest);
+    if (fastest.end_to_end_ns && fastest.outside_layers_ns)
       section.blocks.push_back(Paragraph{fmt::format("Of every end-to-end time {} are outside of the layers.",
-                                                     duration_text(static_cast<double>(*best.outside_layers_ns))),
+                                                     duration_text(static_cast<double>(*fastest.outside_layers_ns))),
                                          Tone::kNote});
   }
   std::vector<const StrategyResult*> strategies;

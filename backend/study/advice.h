@@ -14,16 +14,23 @@ namespace spscope {
 
 struct Advice {
   SeededRuns runs;
-  std::string best, reference;  // StrategyResult::id; "": nothing can run
-  std::string best_argument;    // after -s: "cyclic:ulysses=4,ring=2"
+  std::string fastest, reference;  // StrategyResult::id; "": nothing can run, or there is nothing to compare
+  std::string fastest_argument;    // after -s: "cyclic:ulysses=4,ring=2"
   std::string reference_argument;
-  Spread speedup;                      // of the best over the reference, over seeds
-  std::vector<std::string> as_fast;    // labels of those that the model cannot tell from the best
-  std::vector<std::string> sentences;  // the first names the best
+  Spread speedup;                      // of the fastest over the reference, over seeds
+  std::vector<std::string> as_fast;    // labels of those that the model cannot tell from the fastest
+  std::vector<std::string> sentences;  // the first says which one to use
   Divisions divisions;       // of the ranks, that were compared; without times where there is nothing to choose
   ParallelSetting division;  // of the job
   const StrategyResult& result(const std::string& id) const;
+  // The id that the first sentence says to use: the fastest, however close others are; "" where one that was asked for
+  // by name cannot run.
+  std::string best() const;
 };
+
+// The result that speed-ups are over: Ulysses, or whatever else comes first. Where Ulysses was asked for and cannot
+// run, the fastest USP can stand for it, then a ring. nullptr: nothing has a time.
+const StrategyResult* reference_of(const Comparison& comparison);
 
 // `divisions`: those that the job's was chosen from. Throws Error as comparison_of(). REQUIRES: times of the job are
 // modelled.

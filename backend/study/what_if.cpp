@@ -159,7 +159,9 @@ Section what_if_section(const Comparison& as_it_is, const Comparison& then, cons
                    {"what if", "makespan"},      {"change", "speedup"},
                    {"end to end", "end_to_end"}, {"what if", "end_to_end"},
                    text_column("setting then")};
-  const StrategyResult* best = fastest(then);
+  // None where one that was asked for cannot run.
+  const std::optional<Judgement> judgement = judgement_of(then);
+  const StrategyResult* best = judgement && judgement->refused.empty() ? fastest(then) : nullptr;
   for (const StrategyResult& s : as_it_is.strategies) {
     const StrategyResult* other = find_id(then, s.id);
     if (other == nullptr || (!s.legal() && !other->legal())) continue;
@@ -177,6 +179,7 @@ Section what_if_section(const Comparison& as_it_is, const Comparison& then, cons
                           other == best});
   }
   drop_empty_columns(table);
+  note_attention_alone(table, as_it_is.workload);
   section.blocks.push_back(std::move(table));
   if (std::string text = outcome(as_it_is, then, what_if); !text.empty())
     section.blocks.push_back(Paragraph{std::move(text), Tone::kConclusion});

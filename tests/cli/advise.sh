@@ -31,7 +31,29 @@ expect_json 'd["best"] in [x["id"] for x in d["comparison"]["strategies"]]' 'd["
   'd["comparison"]["workload"]["scope"] == "layer"'
 
 # The fastest of the table is the one that is named, and no other candidate of any strategy beats it.
-expect_json 'min((x["makespan_ns"], x["id"]) for x in d["comparison"]["strategies"] if x["legal"])[1] == d["best"]'
+expect_json 'min((x["makespan_ns"], x["id"]) for x in d["comparison"]["strategies"] if x["legal"])[1] == d["best"]' \
+  'd["fastest"] == d["best"]' 'd["what_if"]["fastest"] == d["what_if"]["best"] != None'
+
+# Where Ulysses cannot run, speed-ups are over USP at its best setting, and where that is not there over a ring.
+few=(--model wan-mini --cluster h100x8 --ranks 4 --seeds 1 --set model.heads=3 --set model.head_dim=64
+  --set cluster.guidance=1 --set cluster.dp=1)
+expect_exit 0 advise "${few[@]}"
+expect_out 'vs usp' 'Not possible here: ulysses' 'By the model, use '
+expect_exit 0 advise "${few[@]}" --json
+expect_json 'd["reference"] == "usp"' 'd["best"] == d["fastest"]'
+expect_exit 0 advise "${few[@]}" --json -s ulysses -s ring -s dbsp
+expect_json 'd["reference"] == "ring"'
+
+# No winner is named while one that was asked for cannot run: not in the sentence, the table or the JSON.
+expect_json 'd["best"] is None' 'd["fastest"] in ("ring", "dbsp")' 'd["argument"].startswith(d["fastest"])' \
+  '"No winner is named, since ulysses was asked for" in d["sentences"][0]' 'd["what_if"] is None'
+expect_exit 0 advise "${few[@]}" -s ulysses -s ring -s dbsp --what-if link=0.5
+expect_out 'No winner is named'
+expect_not_out '* fastest'
+expect_exit 0 advise "${few[@]}" -s ulysses -s ring -s dbsp --what-if link=0.5 --json
+expect_json 'd["what_if"]["best"] is None' 'd["what_if"]["fastest"] in ("ring", "dbsp")'
+expect_exit 2 advise "${few[@]}" -s ulysses --json
+expect_json 'd["best"] is None' 'd["fastest"] is None' 'd["reference"] is None' 'd["speedup"] is None'
 
 # Where the config leaves it open, replicas and passes of guidance at once are compared; the fastest division is taken.
 expect_exit 0 advise --model wan-mini --cluster h100x8 --ranks 4 --seeds 1 --json
@@ -60,6 +82,14 @@ open("zero.npy", "wb").write(data[:begin] + bytes(len(data) - begin))
 PYTHON
 expect_exit 2 advise --model wan-mini --cluster h100x8 --ranks 4 --set model.heads=8 --set model.head_dim=24 --mask zero.npy
 expect_out 'The masks attend nothing'
+expect_exit 2 advise --model wan-mini --cluster h100x8 --ranks 4 --set model.heads=8 --set model.head_dim=24 --mask zero.npy --json
+expect_json 'd["best"] is None' 'd["fastest"] is None'
+
+# The time end to end of the attention alone says so.
+expect_exit 0 advise "${tiny[@]}" --seeds 1
+expect_not_out 'of attention alone'
+expect_exit 0 advise "${tiny[@]}" --seeds 1 --set run.scope=attention
+expect_out 'End to end is of attention alone'
 
 expect_refused 'lacks --model' 'lacks --cluster' 'spscope list models' -- advise
 expect_refused 'did you mean "h100x8"?' -- advise --model wan-mini --cluster H100x8
