@@ -56,7 +56,7 @@ void write_figures(CommandContext& context, const Report& report, const std::str
         std::string name = svg_file_name(section.id + " " + chart->caption);
         for (int i = 2; files.contains(name); ++i)
           name = svg_file_name(fmt::format("{} {} {}", section.id, chart->caption, i));
-        files[name] = svg_of(*chart);
+        files[name] = svg_of(*chart, part.title);
       }
   std::error_code error;
   std::filesystem::create_directories(folder, error);

@@ -17,9 +17,9 @@ namespace {
 // round.
 constexpr std::array<const char*, 7> kColors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                 "#56b4e9", "#e69f00", "#555555"};
-constexpr double kWidth = 760, kLeft = 78, kTop = 40, kPlotHeight = 280, kLegendWidth = 190, kLine = 18;
+constexpr double kWidth = 760, kLeft = 78, kTop = 60, kPlotHeight = 280, kLegendWidth = 190, kLine = 18;
 
-std::string begin_svg(double height, const std::string& title) {
+std::string begin_svg(double height, const std::string& title, const std::string& subtitle) {
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
       "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222222\">\n<title>{2}</title>\n"
@@ -27,8 +27,9 @@ std::string begin_svg(double height, const std::string& title) {
       "patternTransform=\"rotate(45)\"><rect width=\"2\" height=\"6\" fill=\"#ffffff\" "
       "fill-opacity=\"0.45\"/></pattern>"
       "</defs>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
-      "<text x=\"12\" y=\"22\" font-size=\"14\" font-weight=\"bold\">{2}</text>\n",
-      kWidth, height, html_escaped(title));
+      "<text x=\"12\" y=\"22\" font-size=\"14\" font-weight=\"bold\">{2}</text>\n"
+      "<text x=\"12\" y=\"38\" font-size=\"11\">{3}</text>\n",
+      kWidth, height, html_escaped(title), html_escaped(subtitle));
 }
 
 std::string text_at(double x, double y, const std::string& words, const char* anchor = "start") {
@@ -75,11 +76,11 @@ std::string legend_of(const StackedBars& chart, double y) {
   return text + (modelled ? text_at(x, y, "hatched: modelled") : "");
 }
 
-std::string rows_svg(const StackedBars& chart, double scale) {
+std::string rows_svg(const StackedBars& chart, const std::string& subtitle, double scale) {
   constexpr double kNames = 210, kValues = 80, kBar = 22;
   const double width = kWidth - kNames - kValues;
   const double height = kTop + (kBar + 8) * static_cast<double>(chart.bars.size()) + 40;
-  std::string text = begin_svg(height, chart.caption);
+  std::string text = begin_svg(height, chart.caption, subtitle);
   double y = kTop;
   for (const StackedBars::Bar& bar : chart.bars) {
     text += text_at(kNames - 8, y + 15, bar.label, "end");
@@ -100,12 +101,12 @@ std::string rows_svg(const StackedBars& chart, double scale) {
   return text + legend_of(chart, y + 20) + "</svg>\n";
 }
 
-std::string columns_svg(const StackedBars& chart, double scale) {
+std::string columns_svg(const StackedBars& chart, const std::string& subtitle, double scale) {
   const double width = kWidth - kLeft - 20,
                slot = width / static_cast<double>(std::max<std::size_t>(1, chart.bars.size()));
   const double base = kTop + kPlotHeight;
   const std::size_t each = std::max<std::size_t>(1, chart.bars.size() / 16);  // labels that fit
-  std::string text = begin_svg(base + 70, chart.caption);
+  std::string text = begin_svg(base + 70, chart.caption, subtitle);
   text += text_at(kLeft - 6, kTop + 4, duration_text(scale), "end") + text_at(kLeft - 6, base, "0", "end");
   text += line(kLeft, kTop, kLeft + width, kTop, "stroke=\"#dddddd\"");
   for (std::size_t i = 0; i < chart.bars.size(); ++i) {
@@ -178,16 +179,17 @@ std::string svg_of(const LineChart& chart) {
       if (s.y[i]) most = std::max(most, *s.y[i] + (i < s.spread.size() ? s.spread[i] : 0));
   const Plot plot{kWidth - kLeft - kLegendWidth, most > 0 ? 1.05 * most : 1, std::max<std::size_t>(1, chart.x.size())};
   const double legend = kTop + kLine * static_cast<double>(chart.series.size() + 1);
-  std::string text = begin_svg(std::max(kTop + kPlotHeight + 54, legend), chart.title) + axes(chart, plot);
+  std::string text =
+      begin_svg(std::max(kTop + kPlotHeight + 54, legend), chart.title, chart.subtitle) + axes(chart, plot);
   for (std::size_t i = 0; i < chart.series.size(); ++i) text += series_svg(chart.series[i], i, plot);
   return text + "</svg>\n";
 }
 
-std::string svg_of(const StackedBars& chart) {
+std::string svg_of(const StackedBars& chart, const std::string& subtitle) {
   double scale = std::max(chart.scale_ns, chart.mark_ns.value_or(0));
   for (const StackedBars::Bar& bar : chart.bars) scale = std::max(scale, total(bar));
   if (scale <= 0) scale = 1;
-  return chart.by_rank ? columns_svg(chart, scale) : rows_svg(chart, scale);
+  return chart.by_rank ? columns_svg(chart, subtitle, scale) : rows_svg(chart, subtitle, scale);
 }
 
 std::string svg_file_name(std::string_view caption) {

@@ -17,13 +17,16 @@ struct LineChart {
     std::vector<std::optional<double>> y;  // one a point; absent: the line is broken there
     std::vector<double> spread;            // half the height of the bar at each point; empty: none
   };
-  std::string title, x_title, y_title;
+  std::string title;
+  std::string subtitle;  // what the figure is of: model, cluster
+  std::string x_title, y_title;
   std::vector<std::string> x;
   std::vector<Series> series;
 };
 
 std::string svg_of(const LineChart& chart);
-std::string svg_of(const StackedBars& chart);
+// `subtitle`: below the caption.
+std::string svg_of(const StackedBars& chart, const std::string& subtitle);
 
 // "name.svg" from a caption: small letters, digits and hyphens.
 std::string svg_file_name(std::string_view caption);

@@ -10,6 +10,7 @@
 #include "backend/config/config_fields.h"
 #include "backend/config/config_text.h"
 #include "backend/config/text_file.h"
+#include "backend/report/headline.h"
 #include "backend/report/section.h"
 #include "backend/study/input_hash.h"
 
@@ -20,8 +21,8 @@ namespace {
 constexpr std::string_view kColumns[] = {
     "strategy",        "setting",         "status",         "seeds",         "layer_ns",
     "layer_ns_spread", "speedup",         "speedup_spread", "end_to_end_ns", "samples_per_hour",
-    "imbalance_ratio", "bytes_sent_rank", "density",        "mode",          "compute",
-    "network",         "config_hash",     "tool_version"};
+    "imbalance_ratio", "bytes_sent_rank", "density",        "scope",         "mode",
+    "compute",         "network",         "config_hash",    "tool_version"};
 enum Field : std::size_t {
   kStrategy,
   kSetting,
@@ -36,6 +37,7 @@ enum Field : std::size_t {
   kImbalance,
   kBytes,
   kDensity,
+  kScope,
   kMode,
   kCompute,
   kNetwork,
@@ -110,6 +112,25 @@ Spread over_seeds(const SeededRuns& runs, std::size_t strategy, Figure&& figure)
 std::optional<double> layer_ns(const StrategyResult& s) {
   if (!s.makespan_ns || s.by_layer.empty()) return std::nullopt;
   return static_cast<double>(*s.makespan_ns) / static_cast<double>(s.by_layer.size());
+}
+
+// What a figure is of, as far as its jobs agree: "wan2.1-t2v-14b, 4 x h100, whole layers".
+std::string common_text(std::span<const Job* const> jobs) {
+  const Job& first = *jobs.front();
+  const auto agree = [&](auto&& part) {
+    return std::ranges::all_of(jobs, [&](const Job* job) { return part(*job) == part(first); });
+  };
+  const auto model = [](const Job& job) { return job.model.name; };
+  const auto cluster = [](const Job& job) { return job.cluster.preset.name; };
+  const auto ranks = [](const Job& job) { return job.cluster.ranks; };
+  const auto scope = [](const Job& job) { return job.config.run.scope; };
+  std::vector<std::string> parts;
+  if (agree(model)) parts.emplace_back(first.model.name);
+  if (agree(cluster))
+    parts.push_back((agree(ranks) ? fmt::format("{} x ", first.cluster.ranks) : "") +
+                    device_name(first.cluster.preset.name));
+  if (agree(scope)) parts.emplace_back(first.config.run.scope == RunScope::kLayer ? "whole layers" : "attention");
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 }  // namespace
@@ -211,6 +232,7 @@ void SweepTable::add(const SweepCell& cell, const SeededRuns& runs) {
     row[kSetting] = result.label;
     row[kStatus] = result.legal() ? "ok" : "cannot run: " + result.reason();
     row[kSeeds] = std::to_string(cell.seeds);
+    row[kScope] = runs.together.workload.scope;
     row[kMode] = choice_name(result.mode);
     row[kHash] = cell.hash;
     row[kVersion] = tool_version_;
@@ -248,6 +270,7 @@ std::string SweepTable::csv(std::span<const SweepCell> cells) const {
 std::map<std::string, std::string> SweepTable::figures(std::span<const SweepAxis> axes,
                                                        std::span<const SweepCell> cells) const {
   std::map<std::string, LineChart> charts;  // by what the other axes are
+  std::map<std::string, std::vector<const Job*>> jobs;
   const auto several = std::ranges::find_if(axes, [](const SweepAxis& a) { return a.values.size() > 1; });
   const auto x = static_cast<std::size_t>((several == axes.end() ? axes.begin() : several) - axes.begin());
   for (const SweepCell& cell : cells) {
@@ -257,8 +280,10 @@ std::map<std::string, std::string> SweepTable::figures(std::span<const SweepAxis
     for (std::size_t i = 0; i < axes.size(); ++i)
       if (i != x) others += fmt::format("{}{} = {}", others.empty() ? "" : ", ", keys_[i], cell.values[i]);
     LineChart& chart = charts[others];
+    jobs[others].push_back(&cell.job);
     if (chart.x.empty())
-      chart = {others.empty() ? "Time of a layer" : "Time of a layer, " + others, keys_[x], "ms", axes[x].values, {}};
+      chart = {
+          others.empty() ? "Time of a layer" : "Time of a layer, " + others, "", keys_[x], "ms", axes[x].values, {}};
     const auto point =
         static_cast<std::size_t>(std::ranges::find(axes[x].values, cell.values[x]) - axes[x].values.begin());
     for (const std::vector<std::string>& row : found->second) {
@@ -277,6 +302,7 @@ std::map<std::string, std::string> SweepTable::figures(std::span<const SweepAxis
     }
   }
   std::map<std::string, std::string> files;
+  for (auto& [others, chart] : charts) chart.subtitle = common_text(jobs.at(others));
   for (const auto& [others, chart] : charts) files[svg_file_name("sweep " + keys_[x] + " " + others)] = svg_of(chart);
   return files;
 }

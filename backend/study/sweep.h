@@ -17,8 +17,8 @@ struct SweepAxis {
   std::string key;
   std::vector<std::string> values;
 };
-// Throws Error(kUsage) with all problems: no "=", no value, a key or a value twice, a key that says where files go. What
-// other keys and values mean is up to load_job().
+// Throws Error(kUsage) with all problems: no "=", no value, a key or a value twice, a key that says where files go.
+// What other keys and values mean is up to load_job().
 std::vector<SweepAxis> sweep_axes(std::span<const std::string> texts);
 
 // One combination: a value for each axis, and the job that has them.
@@ -46,8 +46,8 @@ class SweepTable {
   void add(const SweepCell& cell, const SeededRuns& runs);
   // RFC 4180, with a line of headings.
   std::string csv(std::span<const SweepCell> cells) const;
-  // Time of a layer over the values of the first axis that has several, a figure for each combination of the others. By
-  // file name.
+  // Time of a layer over the values of the first axis that has several, a figure for each combination of the others,
+  // which says the model, the cluster and the scope. By file name.
   std::map<std::string, std::string> figures(std::span<const SweepAxis> axes, std::span<const SweepCell> cells) const;
 
  private:

@@ -15,10 +15,20 @@ assert len(rows) == 8 and {r["strategy"] for r in rows} == {"ring", "ulysses"}
 assert {(r["mask.density"], r["cluster.ranks"]) for r in rows} == {(d, n) for d in ("0.2", "0.4") for n in ("2", "4")}
 assert all(r["seeds"] == "2" and int(r["layer_ns"]) > 0 and int(r["layer_ns_spread"]) >= 0 for r in rows)
 assert all(r["status"] == "ok" and r["compute"] == "modelled" for r in rows)
+assert all(r["scope"] == "attention" for r in rows)
 assert all(abs(float(r["density"]) - float(r["mask.density"])) < 0.05 for r in rows)
 PYTHON
 [ "$(find figures -name '*.svg' | wc -l)" -eq 2 ] || fail "there are not two figures"
 python3 -c 'import sys, xml.dom.minidom as x; [x.parse(f) for f in sys.argv[1:]]' figures/*.svg || fail "a figure is no XML"
+for figure in figures/*.svg; do
+  grep -q '>wan-mini, [24] x h100, attention</text>' "$figure" || fail "a figure does not say its model and cluster"
+done
+expect_exit 0 sweep "${run[@]}" --over run.scope=attention,layer -o scopes.csv
+python3 -B - <<'PYTHON' || fail "the table does not say its scope"
+import csv
+rows = list(csv.DictReader(open("scopes.csv", newline="")))
+assert len(rows) == 4 and all(r["scope"] == r["run.scope"] for r in rows)
+PYTHON
 
 # Cells that are there are not run again, and missing ones are added.
 grep -v '^0.4,4,' whole.csv >sweep.csv

@@ -129,7 +129,20 @@ TEST(Sweep, DrawsAFigureForEachCombinationOfTheOtherAxes) {
     EXPECT_THAT(svg, testing::StartsWith("<svg xmlns="));
     EXPECT_THAT(svg, testing::EndsWith("</svg>\n"));
     EXPECT_THAT(svg, testing::HasSubstr(">ulysses</text>"));
+    EXPECT_THAT(svg, testing::HasSubstr(name == "sweep-mask-density-cluster-ranks-2.svg"
+                                            ? ">wan-mini, 2 x a800, attention</text>"
+                                            : ">wan-mini, 4 x a800, attention</text>"));
   }
+}
+
+TEST(Sweep, AFigureNamesOnlyWhatItsCellsHaveInCommon) {
+  const auto axes = sweep_axes(std::vector<std::string>{"cluster.ranks=2,4"});
+  const auto cells = sweep_cells(kSmall, axes, 1, kMemory);
+  SweepTable table(axes, "v");
+  for (const SweepCell& cell : cells) table.add(cell, run_seeds(cell.job, cell.seeds, kQuiet));
+  const auto figures = table.figures(axes, cells);
+  ASSERT_EQ(figures.size(), 1u);
+  EXPECT_THAT(figures.begin()->second, testing::HasSubstr(">wan-mini, a800, attention</text>"));
 }
 
 TEST(Spread, IsMeanExtremesAndDeviation) {
