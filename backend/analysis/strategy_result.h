@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/analysis/rank_times.h"
@@ -53,6 +54,11 @@ struct StrategyResult : StrategyRecord {
 
   // The first problem of one that is illegal; else "".
   std::string reason() const { return legal() ? "" : problems.front().message; }
+  // The mean time of a layer pass; absent without times.
+  std::optional<double> layer_pass_ns() const {
+    if (!makespan_ns || by_layer.empty()) return std::nullopt;
+    return static_cast<double>(*makespan_ns) / static_cast<double>(by_layer.size());
+  }
   // Layer passes that ran with a mesh.
   std::int64_t passes_of_mesh(std::size_t mesh) const {
     return std::ranges::count(by_layer, static_cast<int>(mesh), &LayerResult::mesh);
@@ -158,6 +164,12 @@ struct Comparison {
   std::optional<ClusterFigures> cluster;  // absent when the file does not hold its numbers
   Recording recording;                    // of the whole file
   std::vector<StrategyResult> strategies;
+
+  // nullptr when there is no such id.
+  const StrategyResult* find(std::string_view id) const {
+    const auto found = std::ranges::find(strategies, id, &StrategyResult::id);
+    return found == strategies.end() ? nullptr : &*found;
+  }
 };
 
 }  // namespace spscope

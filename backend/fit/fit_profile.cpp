@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/base/median.h"
 #include "backend/fit/least_squares.h"
 #include "backend/fit/row_model.h"
 
@@ -57,8 +58,7 @@ double number_of(ClusterPreset preset, std::string_view name) {
 double median_error(const std::vector<FittedTime>& times, double FittedTime::*predicted) {
   std::vector<double> errors;
   for (const FittedTime& time : times) errors.push_back(std::abs(time.*predicted / time.measured_s - 1));
-  std::ranges::sort(errors);
-  return errors[errors.size() / 2];
+  return median(std::move(errors));
 }
 
 void check_alike(const TimingRow& first, const TimingRow& row, std::vector<Problem>& problems) {

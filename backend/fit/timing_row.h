@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "backend/base/csv_table.h"
 #include "backend/base/error.h"
 #include "backend/base/result.h"
-#include "backend/fit/csv_table.h"
 
 namespace spscope {
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backend/base/check.h"
+#include "backend/base/median.h"
 #include "backend/config/environment.h"
 #include "backend/strategies/combine_guidance.h"
 #include "kernels/layer.h"
@@ -109,11 +110,6 @@ Verification check_guided(const Shape& shape, Dtype dtype, const std::vector<dou
   const bool passed = check.max_error <= (dtype == Dtype::kFp32 ? kToleranceFp32 : kToleranceBf16);
   check.verdict = passed ? Verdict::kPassed : Verdict::kFailed;
   return check;
-}
-
-std::int64_t median(std::vector<std::int64_t> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 }  // namespace

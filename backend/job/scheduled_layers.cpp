@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/base/median.h"
 #include "backend/schedule/memory.h"
 
 namespace spscope {
@@ -21,8 +22,7 @@ std::vector<LayerPass> layers_of(std::span<const HeldPass> passes, std::size_t r
 std::int64_t median_makespan_ns(const TimedLayer& timed) {
   std::vector<std::int64_t> makespans;
   for (const ScheduledPass& pass : timed.repeats) makespans.push_back(pass.makespan_ns);
-  std::ranges::sort(makespans);
-  return makespans[(makespans.size() - 1) / 2];
+  return median(std::move(makespans));
 }
 
 // The repeat whose passes took the median time together.
@@ -33,7 +33,7 @@ std::size_t median_of(std::span<const HeldPass> passes) {
     for (const HeldPass& pass : passes) totals[repeat].first += pass.timed->repeats.at(repeat).makespan_ns;
   }
   std::ranges::sort(totals);
-  return totals[(totals.size() - 1) / 2].second;
+  return totals[median_index(totals.size())].second;
 }
 
 }  // namespace

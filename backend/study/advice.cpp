@@ -18,21 +18,11 @@ namespace {
 
 Judgement judgement_of(const Comparison& comparison) { return judge(by_mode(comparison).front()); }
 
-std::optional<double> layer_ns(const StrategyResult& s) {
-  if (!s.makespan_ns || s.by_layer.empty()) return std::nullopt;
-  return static_cast<double>(*s.makespan_ns) / static_cast<double>(s.by_layer.size());
-}
-
-const StrategyResult* find_id(const Comparison& c, const std::string& id) {
-  const auto found = std::ranges::find(c.strategies, id, &StrategyResult::id);
-  return found == c.strategies.end() ? nullptr : &*found;
-}
-
 // How many times as fast as the reference, in each seed.
 Spread speedup_over(const SeededRuns& runs, const std::string& id, const std::string& reference) {
   std::vector<double> ratios;
   for (const Comparison& c : runs.by_seed) {
-    const StrategyResult *s = find_id(c, id), *first = find_id(c, reference);
+    const StrategyResult *s = c.find(id), *first = c.find(reference);
     if (s && first && s->makespan_ns && first->makespan_ns && *s->makespan_ns > 0)
       ratios.push_back(static_cast<double>(*first->makespan_ns) / static_cast<double>(*s->makespan_ns));
   }
@@ -64,7 +54,7 @@ std::string recommendation(const Advice& advice, const Judgement& judgement) {
                 "No winner is named, since {} was asked for and cannot run. By the model, fastest of the others is ",
                 joined_names(refused));
   text += fmt::format("{}{}: {} a layer", fastest.label, support_mark(judgement),
-                      duration_text(layer_ns(fastest).value_or(0)));
+                      duration_text(fastest.layer_pass_ns().value_or(0)));
   if (fastest.end_to_end_ns)
     text += fmt::format(", {} end to end", duration_text(static_cast<double>(*fastest.end_to_end_ns)));
   if (advice.fastest != advice.reference) text += ", " + speedup_text(advice);
@@ -122,7 +112,7 @@ Table strategies_table(const Advice& advice, const Judgement& judgement) {
       const std::optional<double> sum = mean(by_rank);
       return cell(hint, sum ? std::optional(*sum / passes) : std::nullopt);
     };
-    Row row{{text_cell(s->label), cell(Hint::kDuration, layer_ns(*s)), cell(Hint::kSpeedup, speedup.mean)},
+    Row row{{text_cell(s->label), cell(Hint::kDuration, s->layer_pass_ns()), cell(Hint::kSpeedup, speedup.mean)},
             s->id == best};
     if (seeds) row.cells.push_back(text_cell(fmt::format("{:.2f}-{:.2f}x", speedup.least, speedup.most)));
     if (ranges) row.cells.push_back(text_cell(range_text(*s, passes)));
@@ -138,7 +128,7 @@ Table strategies_table(const Advice& advice, const Judgement& judgement) {
 }  // namespace
 
 const StrategyResult& Advice::result(const std::string& id) const {
-  const StrategyResult* found = find_id(runs.together, id);
+  const StrategyResult* found = runs.together.find(id);
   SPSCOPE_CHECK(found != nullptr);
   return *found;
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "backend/base/csv_table.h"
 #include "backend/config/config_fields.h"
 #include "backend/config/config_text.h"
 #include "backend/config/text_file.h"
@@ -67,29 +68,6 @@ std::string field(std::string_view text) {
   return quoted + '"';
 }
 
-// The fields of each line; a quoted field may hold commas, quotes and line breaks.
-std::vector<std::vector<std::string>> read_csv(std::string_view text) {
-  std::vector<std::vector<std::string>> lines;
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"' && quoted && i + 1 < text.size() && text[i + 1] == '"') {
-      fields.back() += text[++i];
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      fields.emplace_back();
-    } else if (c == '\n' && !quoted) {
-      lines.push_back(std::move(fields));
-      fields = {""};
-    } else if (c != '\r' || quoted) {
-      fields.back() += c;
-    }
-  }
-  return lines;  // without a line that has no end
-}
-
 std::string number(std::optional<double> value) { return value ? fmt::format("{:.6g}", *value) : ""; }
 std::string whole(std::optional<double> value) { return value ? fmt::format("{:.0f}", *value) : ""; }
 
@@ -107,11 +85,6 @@ Spread over_seeds(const SeededRuns& runs, std::size_t strategy, Figure&& figure)
   for (const Comparison& c : runs.by_seed)
     if (const std::optional<double> value = figure(c.strategies[strategy])) values.push_back(*value);
   return spread_of(values);
-}
-
-std::optional<double> layer_ns(const StrategyResult& s) {
-  if (!s.makespan_ns || s.by_layer.empty()) return std::nullopt;
-  return static_cast<double>(*s.makespan_ns) / static_cast<double>(s.by_layer.size());
 }
 
 // What a figure is of, as far as its jobs agree: "wan2.1-t2v-14b, 4 x h100, whole layers".
@@ -205,22 +178,24 @@ void SweepTable::resume(const std::string& path, std::span<const SweepCell> cell
   constexpr std::size_t kMostBytes = std::size_t{1} << 30;
   const Result<std::string> text = read_text_file(path, kMostBytes);
   if (!text) throw text.error();
-  const std::vector<std::vector<std::string>> lines = read_csv(*text);
-  const std::vector<std::vector<std::string>> wanted = read_csv(header());
-  if (lines.empty() || lines.front() != wanted.front())
+  // A last line without an end was cut.
+  const Result<CsvTable> table = parse_csv(std::string_view(*text).substr(0, text->rfind('\n') + 1), path);
+  const std::vector<std::string> wanted = parse_csv(header(), path)->columns;
+  if (!table || table->columns != wanted)
     throw Error(ErrorCode::kUsage,
                 fmt::format("\"{}\" is not the table of a sweep over {}", path, fmt::join(keys_, ", ")),
                 "name another file, or begin anew with --force");
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    if (lines[i].size() != wanted.front().size()) continue;
-    const auto column = [&](Field c) { return lines[i][keys_.size() + c]; };
-    const std::vector<std::string> values(lines[i].begin(), lines[i].begin() + std::ssize(keys_));
-    const std::string key =
-        fmt::format("{} {} {} {}", fmt::join(values, " "), column(kHash), column(kSeeds), column(kVersion));
-    if (std::ranges::any_of(cells, [&](const SweepCell& cell) { return key_of(cell) == key; }))
-      rows_[key].push_back(lines[i]);
-    if (i + 1 == lines.size() && !text->ends_with('\n')) rows_.erase(key);  // more rows of the cell were cut off
+  std::string last;
+  for (const std::vector<CsvCell>& cells_of_row : table->rows) {
+    std::vector<std::string> row;
+    for (const CsvCell& cell : cells_of_row) row.push_back(cell.text);
+    const auto column = [&](Field c) { return row[keys_.size() + c]; };
+    const std::vector<std::string> values(row.begin(), row.begin() + std::ssize(keys_));
+    last = fmt::format("{} {} {} {}", fmt::join(values, " "), column(kHash), column(kSeeds), column(kVersion));
+    if (std::ranges::any_of(cells, [&](const SweepCell& cell) { return key_of(cell) == last; }))
+      rows_[last].push_back(std::move(row));
   }
+  if (!text->ends_with('\n')) rows_.erase(last);  // more rows of the cell were cut off
 }
 
 void SweepTable::add(const SweepCell& cell, const SeededRuns& runs) {
@@ -241,7 +216,7 @@ void SweepTable::add(const SweepCell& cell, const SeededRuns& runs) {
       row[kCompute] = source_name(result.provenance->compute);
       row[kNetwork] = source_name(result.provenance->network);
     }
-    const Spread time = over_seeds(runs, s, layer_ns);
+    const Spread time = over_seeds(runs, s, [](const StrategyResult& r) { return r.layer_pass_ns(); });
     const Spread speedup = over_seeds(runs, s, [](const StrategyResult& r) { return r.speedup; });
     if (time.count > 0) row[kLayerNs] = whole(time.mean), row[kLayerSpread] = whole(time.deviation);
     if (speedup.count > 0) row[kSpeedup] = number(speedup.mean), row[kSpeedupSpread] = number(speedup.deviation);

@@ -70,11 +70,6 @@ void read_item(std::string_view item, WhatIf& what_if, std::map<std::string_view
     what_if.factors.*(found->member) = value;
 }
 
-const StrategyResult* find_id(const Comparison& c, const std::string& id) {
-  const auto found = std::ranges::find(c.strategies, id, &StrategyResult::id);
-  return found == c.strategies.end() ? nullptr : &*found;
-}
-
 std::optional<Judgement> judgement_of(const Comparison& c) {
   const std::vector<ModeGroup> groups = by_mode(c);
   return groups.empty() ? std::nullopt : std::optional(judge(groups.front()));
@@ -114,7 +109,7 @@ std::string outcome(const Comparison& now, const Comparison& then, const WhatIf&
   if (tied_with_fastest(then, before->id))
     return fmt::format("With {}, nothing changes that the model can tell: {} comes first{}.", what_if.text,
                        after->label, tie_text(then));
-  const StrategyResult* old_one = find_id(then, before->id);
+  const StrategyResult* old_one = then.find(before->id);
   std::string by;
   if (old_one != nullptr && old_one->makespan_ns && *after->makespan_ns > 0)
     by = fmt::format(
@@ -163,7 +158,7 @@ Section what_if_section(const Comparison& as_it_is, const Comparison& then, cons
   const std::optional<Judgement> judgement = judgement_of(then);
   const StrategyResult* best = judgement && judgement->refused.empty() ? fastest(then) : nullptr;
   for (const StrategyResult& s : as_it_is.strategies) {
-    const StrategyResult* other = find_id(then, s.id);
+    const StrategyResult* other = then.find(s.id);
     if (other == nullptr || (!s.legal() && !other->legal())) continue;
     Cell change = cell(Hint::kText, {});
     if (s.makespan_ns && other->makespan_ns && *s.makespan_ns > 0)

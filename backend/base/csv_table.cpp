@@ -1,4 +1,4 @@
-#include "backend/fit/csv_table.h"
+#include "backend/base/csv_table.h"
 
 #include <fmt/format.h>
 
