@@ -67,6 +67,41 @@ expect_json '[(x["dp"], x["guidance"]) for x in d["divisions"]] == [(2, 1), (2, 
 expect_exit 0 advise --model wan-mini --cluster h100x8 --ranks 4 --seeds 1
 expect_out 'Ways to divide the ranks' 'samples an hour' '2 at once' 'cluster.dp = '
 
+# Where the network's numbers are ranges, over PCIe with more than 4 GPUs and between nodes, so are the times of a layer:
+# those of the JSON, of a strategy that they concern.
+wide=(--model wan-mini --seeds 1 --set model.heads=16 --set model.head_dim=12 --set cluster.guidance=1 --set cluster.dp=1)
+for cluster in l20x8 hdr-a100-x2; do
+  expect_exit 0 advise "${wide[@]}" --cluster "$cluster"
+  cp -- "$out" text
+  expect_exit 0 advise "${wide[@]}" --cluster "$cluster" --json
+  python3 -B - text "$out" <<'PYTHON' || fail "the range over $cluster is not that of the times"
+import json, re, sys
+lines = open(sys.argv[1]).read().split("\n")
+head = next(line for line in lines if line.startswith("strategy "))
+shown = {}
+for line in lines[lines.index(head) + 1:]:
+    if line.startswith("*") and not line.startswith("* "): break
+    if line == "* fastest": break
+    # Columns are aligned at the right.
+    shown[line[2:].split("  ")[0]] = line[:head.index("range") + len("range")].split("  ")[-1].strip()
+ranged = 0
+for s in json.load(open(sys.argv[2]))["comparison"]["strategies"]:
+    if not s["legal"]: continue
+    low, high = s["makespan_low_ns"], s["makespan_high_ns"]
+    if low is None or low == high: continue
+    assert low <= s["makespan_ns"] <= high, s["id"]
+    text = re.fullmatch(r"([0-9.]+)-([0-9.]+) (us|ms)", shown[s["label"]])
+    assert text, (s["label"], shown)
+    unit, passes = {"us": 1e3, "ms": 1e6}[text[3]], len(s["by_layer"])
+    for ns, number in ((low, text[1]), (high, text[2])):
+        assert abs(float(number) * unit / (ns / passes) - 1) < 0.006, (s["label"], ns, number)
+    ranged += 1
+assert ranged > 1, shown
+PYTHON
+done
+expect_exit 0 advise "${wide[@]}" --cluster h100x8
+expect_not_out ' range '
+
 # More tokens are a larger grid; a mask of one's own needs no seeds.
 expect_exit 0 advise "${tiny[@]}" --tokens 3136 --seeds 1 --json
 expect_json 'd["comparison"]["workload"]["tokens"] == 3136'

@@ -14,6 +14,16 @@ expect_files mine.csv mine.toml
 expect_exit 0 run "${small[@]}" --set run.mode=simulate --set cluster.profile=mine.toml --set cluster.ranks=2 -s ulysses --json
 expect_json 'all(x["makespan_ns"] > 0 for x in s.values())'
 
+# A time that the fit does not come near is named; the others are not.
+expect_exit 0 calibrate --fit mine.csv
+expect_not_err 'warning:'
+cp mine.csv far.csv
+lines row 'far,FLUX.1-dev,H100,NVLink,4,4,1024x1024,28,e2e,11,s,compiled'
+cat row >>far.csv
+expect_exit 0 calibrate --fit far.csv -o far.toml
+expect_err 'warning: far stays -' ' % off: its columns, or the code that it is of, are unlike the others'
+[ "$(grep -c 'warning:' "$err")" -eq 1 ] || fail "other times than that are called misfits"
+
 # refused OLD NEW TEXT...: the table with one cell changed.
 refused() {
   sed "s/$1/$2/" mine.csv >bad.csv
