@@ -17,7 +17,7 @@ namespace {
 // round.
 constexpr std::array<const char*, 7> kColors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                 "#56b4e9", "#e69f00", "#555555"};
-constexpr double kWidth = 760, kLeft = 78, kTop = 60, kPlotHeight = 280, kLegendWidth = 190, kLine = 18;
+constexpr double kWidth = 760, kLeft = 78, kTop = 66, kPlotHeight = 280, kLegendWidth = 190, kLine = 18;
 
 std::string begin_svg(double height, const std::string& title, const std::string& subtitle) {
   return fmt::format(
