@@ -46,6 +46,12 @@ std::int64_t longest_compute_ns(const Plan& plan, std::span<const std::int64_t> 
   return *std::ranges::max_element(ranks);
 }
 
+std::int64_t scheduled_ns(const Job& job, const Plan& plan, std::span<const std::int64_t> durations) {
+  const Cluster& cluster = job.cluster;
+  const Network network = Network::of_cluster(cluster.preset, plan.ranks, cluster.gpus_per_node, cluster.ranks);
+  return schedule(plan, durations, network, host_times(plan, cluster.preset.cost).issue_ns).makespan_ns();
+}
+
 class Race {
  public:
   Race(const Job& job, const Strategy& strategy, std::span<const Request> samples)
@@ -76,11 +82,6 @@ class Race {
   // The plan of a setting on a request; nothing when no machine can hold it or it is refused otherwise.
   Result<Plan> plan_of(const Request& request, const Parameters& parameters, const Decision& decision) const {
     return capture([&] { return make_plan(strategy_, request, parameters, decision); });
-  }
-  std::int64_t scheduled_ns(const Plan& plan, std::span<const std::int64_t> durations) const {
-    const Cluster& cluster = job_.cluster;
-    const Network network = Network::of_cluster(cluster.preset, plan.ranks, cluster.gpus_per_node, cluster.ranks);
-    return schedule(plan, durations, network, host_times(plan, job_.cluster.preset.cost).issue_ns).makespan_ns();
   }
 
   // Whether ranks hold what the plan needs. Of settings that do not the run says why, where all are such.
@@ -130,7 +131,7 @@ class Race {
     setting.first_ns = longest_compute_ns(*plan, durations);
     if (best_ns_ == kForever ||
         static_cast<double>(setting.first_ns) <= kWorthASecondLook * static_cast<double>(best_ns_)) {
-      setting.first_ns = scheduled_ns(*plan, durations);
+      setting.first_ns = scheduled_ns(job_, *plan, durations);
       setting.in_race = true;
       best_ns_ = std::min(best_ns_, setting.first_ns);
     }
@@ -153,7 +154,7 @@ class Race {
     const Result<Plan> plan = plan_of(sample, setting.parameters, setting.decisions.back());
     setting.in_race = plan.has_value();
     if (!plan) return;
-    const std::int64_t ns = scheduled_ns(*plan, op_durations(*plan, job_.cluster.preset.cost));
+    const std::int64_t ns = scheduled_ns(job_, *plan);
     setting.total_ns += ns;
     looked_at.emplace_back(&setting, ns);
   }
@@ -191,6 +192,10 @@ bool pick_setting(const Job& job, std::span<const Request> samples, const std::a
 }
 
 }  // namespace
+
+std::int64_t scheduled_ns(const Job& job, const Plan& plan) {
+  return scheduled_ns(job, plan, op_durations(plan, job.cluster.preset.cost));
+}
 
 bool has_unpicked(const Job& job) { return std::ranges::any_of(job.strategies, &ChosenStrategy::unpicked); }
 

@@ -31,6 +31,9 @@ std::vector<ChosenStrategy> pick_settings(const Job& job, std::span<const Reques
                                           const PickOptions& options = {});
 inline constexpr double kWorthASecondLook = 1.1;  // of the fastest on the first sample
 
+// How long a plan takes on the cluster of the job, host and local copies included: what settings are compared by.
+std::int64_t scheduled_ns(const Job& job, const Plan& plan);
+
 // Whether any setting is still to be picked.
 bool has_unpicked(const Job& job);
 // Requests of at most `most` layers that run, spread over them, with the masks of the first denoise step, which the

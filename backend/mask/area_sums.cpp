@@ -1,17 +1,14 @@
 // A row's keys are sum over k of tokens(k) bit(k). With tokens(k) written in binary that is, for each binary digit p,
 // 2^p times the bits under the blocks whose size has the digit: one popcount over all words where blocks are of 64
 // tokens, and one over a single word for the ragged last block.
-//
-// Columns are counted without transposing: 64 columns to a word, counters of all columns are kept as bit planes, and
-// rows are added to them eight at a time by carry-save adders (Harley and Seal), some 6 operations a word and row.
 #include "backend/mask/area_sums.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <span>
 #include <utility>
 
+#include "backend/mask/column_counter.h"
 #include "backend/mask/count_bits.h"
 
 namespace spscope {
@@ -57,44 +54,6 @@ void sum_rows(const BlockMask& mask, std::span<const DigitBlocks> digits, AreaSu
     }
   }
 }
-
-// How many of the rows added so far have each bit set.
-class ColumnCounter {
- public:
-  explicit ColumnCounter(std::size_t num_words)
-      : num_words_(num_words), planes_(num_words * kMaxPlanes), carry_(num_words), zeros_(num_words) {}
-
-  void add(const std::uint64_t* row) {
-    pending_[num_pending_++] = row;
-    if (num_pending_ == pending_.size()) flush();
-  }
-
-  // Adds value x count of each column.
-  void add_counts(std::int64_t value, std::vector<std::int64_t>& columns) {
-    while (num_pending_ > 0) add(zeros_.data());
-    for (std::size_t c = 0; c < columns.size(); ++c)
-      for (int p = 0; p < num_planes(); ++p) {
-        const std::uint64_t word = planes_[static_cast<std::size_t>(p) * num_words_ + c / 64];
-        columns[c] += value * (static_cast<std::int64_t>((word >> (c % 64)) & 1) << p);
-      }
-  }
-
- private:
-  static constexpr std::size_t kMaxPlanes = 32;  // heads x blocks stay below 2^31
-
-  // Digits of a count of all rows so far.
-  int num_planes() const { return std::bit_width(num_flushes_ * pending_.size()); }
-
-  void flush() {
-    ++num_flushes_;
-    add_eight_rows(pending_, planes_, num_planes(), carry_);
-    num_pending_ = 0;
-  }
-
-  std::size_t num_words_, num_pending_ = 0, num_flushes_ = 0;
-  std::array<const std::uint64_t*, 8> pending_ = {};
-  std::vector<std::uint64_t> planes_, carry_, zeros_;
-};
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 
 #include "backend/base/check.h"
 #include "backend/mask/block_mask.h"
+#include "backend/mask/column_counter.h"
 #include "backend/mask/count_bits.h"
 
 namespace spscope {
@@ -179,6 +180,38 @@ TileCount BlockMask::count(std::span<const Span> heads, const BlockCoverage& q, 
   const Weights<std::int64_t, 2> wq = slices_and_tokens(q), wk = slices_and_tokens(k);
   const auto [tiles, area] = WeightedCount<std::int64_t, 2>(*this, q, k, wq, wk).over(heads);
   return {.tiles = tiles, .area = area, .whole = !cuts_a_tile(*this, heads, q, k)};
+}
+
+ColumnSums BlockMask::column_sums(std::span<const Span> heads, const BlockCoverage& q) const {
+  const auto columns = static_cast<std::size_t>(coarse_blocks_);
+  ColumnSums sums{std::vector<std::int64_t>(columns, 0), std::vector<std::int64_t>(columns, 0), q.any_cut};
+  ColumnCounter counter(static_cast<std::size_t>(words_));
+  for (const Span& span : heads)
+    for (int head = span.begin; head < span.end; ++head)
+      for (const std::int32_t q_block : q.blocks) counter.add(row(head, q_block).data());
+  counter.add_counts(q.common_slices, sums.slices);
+  counter.add_counts(q.common_tokens, sums.queries);
+  for (const std::int32_t index : q.odd) {
+    const BlockCoverage::Share& share = q.shares[index];
+    ColumnCounter odd(static_cast<std::size_t>(words_));
+    for (const Span& span : heads)
+      for (int head = span.begin; head < span.end; ++head) odd.add(row(head, share.block).data());
+    odd.add_counts(share.slices - q.common_slices, sums.slices);
+    odd.add_counts(share.tokens - q.common_tokens, sums.queries);
+  }
+  return sums;
+}
+
+TileCount BlockMask::count(const ColumnSums& sums, const BlockCoverage& k) const {
+  SPSCOPE_CHECK(!sums.cut);
+  TileCount count;
+  for (const BlockCoverage::Share& share : k.shares) {
+    const auto block = static_cast<std::size_t>(share.block);
+    count.tiles += share.slices * sums.slices[block];
+    count.area += share.tokens * sums.queries[block];
+    count.whole = count.whole && !(share.cut && sums.queries[block] > 0);
+  }
+  return count;
 }
 
 double BlockMask::coarse_tiles(std::span<const Span> heads, const BlockCoverage& q, const BlockCoverage& k) const {

@@ -47,6 +47,14 @@ struct TileCount {
   bool whole = true;       // no active tile is cut
 };
 
+// What the rows q of some heads have under each column, so that counts of the same rows and many sets of keys cost no
+// more than the blocks of the keys.
+struct ColumnSums {
+  std::vector<std::int64_t> slices,
+      queries;       // by coarse block of keys: of all active (head, q), slices and tokens of q
+  bool cut = false;  // q holds a part of a slice
+};
+
 class BlockMask {
  public:
   BlockMask() = default;
@@ -93,6 +101,9 @@ class BlockMask {
   BlockCoverage cover(std::span<const Span> tokens) const;
   // Counts of rows x keys for a set of heads, by popcount. Coverages must come from this mask.
   TileCount count(std::span<const Span> heads, const BlockCoverage& q, const BlockCoverage& k) const;
+  ColumnSums column_sums(std::span<const Span> heads, const BlockCoverage& q) const;
+  // The same as count(heads, q, k). REQUIRES: `sums` is column_sums(heads, q), and not cut.
+  TileCount count(const ColumnSums& sums, const BlockCoverage& k) const;
   // Like count().tiles, in coarse tiles and fractional by area, for reports.
   double coarse_tiles(std::span<const Span> heads, const BlockCoverage& q, const BlockCoverage& k) const;
   // Tokens of all keys that any of these query tokens attends to in any of these heads, as sorted disjoint spans.

@@ -36,7 +36,17 @@ class MaskCounter {
   MaskCounter& refined(int slices);
 
  private:
+  // How much was read for some heads and rows, and their column sums once that pays.
+  struct Rows {
+    SetId heads, q;
+    std::int64_t words_read = 0;
+    std::unique_ptr<ColumnSums> sums = nullptr;
+    std::int32_t next = -1;  // another key with the same hash
+  };
+
   const BlockCoverage& coverage(SetId tokens);
+  TileCount count_anew(SetId heads, SetId q, SetId k);
+  Rows& rows_of(SetId heads, SetId q);
 
   std::shared_ptr<SetTable> sets_;
   BlockMask mask_;
@@ -51,6 +61,9 @@ class MaskCounter {
   };
   FlatMap<std::int32_t> by_hash_;
   std::vector<Counted> counted_;
+  FlatMap<std::int32_t> rows_by_hash_;
+  std::vector<Rows> rows_;
+  std::int64_t sums_bytes_ = 0;  // of all column sums that are kept
   std::map<int, std::unique_ptr<MaskCounter>> refined_;
 };
 

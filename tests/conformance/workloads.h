@@ -32,8 +32,9 @@ struct Workload {
 std::span<const Workload> workloads();
 // Number of ranks that every strategy is tried on.
 std::span<const int> rank_counts(const Workload& workload);
-// Whether the workload is tried on the mask pattern: attention and the layers of Wan on all, other layers, for which a
-// pattern is just another mask, on a dense and on a sparse one.
+// Whether the workload is tried on the mask pattern. All on `dense` and `sparge`, attention also on `headwise` and on a
+// third of the other patterns, so that each of these is tried on three workloads.
+// REQUIRES: elements of workloads() and of patterns().
 bool runs_on(const Workload& workload, const Pattern& pattern);
 
 // What is known when planning: the mask that runs; another one of the same pattern, as of an earlier denoise step; or

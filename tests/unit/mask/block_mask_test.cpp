@@ -109,6 +109,12 @@ void expect_equal_to_brute(const BlockMask& mask, std::span<const Span> heads, s
   EXPECT_EQ(got.tiles, want.count.tiles);
   EXPECT_EQ(got.area, want.count.area);
   EXPECT_EQ(got.whole, want.count.whole);
+  if (!q_cover.any_cut) {
+    const TileCount by_columns = mask.count(mask.column_sums(heads, q_cover), k_cover);
+    EXPECT_EQ(by_columns.tiles, want.count.tiles);
+    EXPECT_EQ(by_columns.area, want.count.area);
+    EXPECT_EQ(by_columns.whole, want.count.whole);
+  }
   EXPECT_NEAR(mask.coarse_tiles(heads, q_cover, k_cover), want.coarse_tiles, 1e-9 * (1 + want.coarse_tiles));
   const std::vector<std::int32_t> keys = members(mask.needed_keys(heads, q_cover));
   EXPECT_EQ(std::set<std::int32_t>(keys.begin(), keys.end()), want.keys);
