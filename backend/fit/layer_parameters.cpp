@@ -91,6 +91,7 @@ std::vector<LayerParameter> pcie_parameters() {
   const auto pcie = [](const TimingRow& row) { return row.gpus > 1 && !row.nvlink(); };
   return {of_network("network.point_to_point.t0_ns", 100e3, kOfStart, pcie),
           of_network("network.point_to_point.gbps", 12, kOfHosts, pcie),
+          of_network("network.socket_gbps", 20, kOfHosts, pcie),
           of_network("network.all_to_all.t0_ns", 100e3, kOfStart, pcie),
           of_network("network.all_to_all.gbps", 20, kOfOneSwitch, pcie),
           of_network("network.all_to_all.of_4_gbps", 18, kOfHosts, pcie),

@@ -36,6 +36,8 @@ Network Network::from_profile(const NetworkProfile& profile, int ranks, int rank
   network.port_bytes_per_ns = profile.link_gbps;
   network.nic_bytes_per_ns = profile.nic_gbps > 0 ? profile.nic_gbps : kUnlimited;
   network.rank_nic_bytes_per_ns = profile.rank_nic_gbps > 0 ? profile.rank_nic_gbps : kUnlimited;
+  network.ranks_per_socket = static_cast<int>(profile.socket_gpus);
+  network.socket_bytes_per_ns = profile.socket_gbps > 0 ? profile.socket_gbps : kUnlimited;
   network.intra_latency_ns = std::llround(profile.intra_latency_ns);
   network.inter_latency_ns = std::llround(profile.inter_latency_ns);
   network.compute_slowdown = profile.compute_slowdown;
@@ -85,12 +87,13 @@ double Network::port_rate(Collective collective, int group) const {
 }
 
 double Network::service_ns(int link, Collective collective, int group, double bytes) const {
-  const int nics = 2 * ranks, shares = nics + 2 * num_nodes();
+  const int nics = 2 * ranks, shares = nics + 2 * num_nodes(), sockets = shares + 2 * ranks;
   if (link < nics) return bytes / port_rate(collective, group);
-  return bytes / (link < shares ? nic_bytes_per_ns : rank_nic_bytes_per_ns);
+  if (link < shares) return bytes / nic_bytes_per_ns;
+  return bytes / (link < sockets ? rank_nic_bytes_per_ns : socket_bytes_per_ns);
 }
 
-// Indices: out ports, in ports, NICs out, NICs in, shares of ranks out, in.
+// Indices: out ports, in ports, NICs out, NICs in, shares of ranks out, in, sockets out, in.
 Route Network::route(Collective collective, int src, int dst) const {
   Route route;
   const auto use = [&](int link) { route.links[static_cast<std::size_t>(route.num_links++)] = link; };
@@ -98,8 +101,14 @@ Route Network::route(Collective collective, int src, int dst) const {
     use(src);
     use(ranks + dst);
   }
-  if (node(src) == node(dst)) return route;
-  const int shares = 2 * (ranks + num_nodes());
+  const int shares = 2 * (ranks + num_nodes()), sockets = shares + 2 * ranks;
+  if (node(src) == node(dst)) {
+    if (collective == Collective::kPointToPoint && socket_bytes_per_ns != kUnlimited && socket(src) != socket(dst)) {
+      use(sockets + socket(src));
+      use(sockets + num_sockets() + socket(dst));
+    }
+    return route;
+  }
   if (nic_bytes_per_ns != kUnlimited) {
     use(2 * ranks + node(src));
     use(2 * ranks + num_nodes() + node(dst));

@@ -72,7 +72,16 @@ class Network:
             own = self.numbers["rank_nic_gbps"]
             if own > 0 and post["collective"] == "point_to_point":
                 used |= {("nic out", a): own, ("nic in", b): own}
+        elif self.numbers["socket_gbps"] > 0 and post["collective"] == "point_to_point":
+            sockets = self.socket(plan, a), self.socket(plan, b)
+            if sockets[0] != sockets[1]:
+                rate = self.numbers["socket_gbps"]
+                used |= {("socket out", *sockets[0]): rate, ("socket in", *sockets[1]): rate}
         return used
+
+    def socket(self, plan, rank):
+        size = int(self.numbers["socket_gpus"])
+        return plan.node(rank), rank % self.per_node // size if size else 0
 
 
 class Instant:
