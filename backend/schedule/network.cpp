@@ -81,9 +81,13 @@ double Network::port_rate(Collective collective, int group) const {
   const LinkCurve& known = curve(collective);
   if (known.bytes_per_ns <= 0) return port_bytes_per_ns;
   if (known.of_4_bytes_per_ns <= 0 || known.of_8_bytes_per_ns <= 0 || group <= 2) return known.bytes_per_ns;
-  const double width = std::sqrt(static_cast<double>(std::min(group, ranks_per_node)) * ranks_in_use);
-  const double beyond_4 = std::clamp(std::log2(width / 4), 0.0, 1.0);
-  return std::pow(known.of_4_bytes_per_ns, 1 - beyond_4) * std::pow(known.of_8_bytes_per_ns, beyond_4);
+  const int sharing = group <= ranks_per_socket ? std::min(ranks_in_use, ranks_per_socket) : ranks_in_use;
+  const double width = std::sqrt(static_cast<double>(std::min(group, ranks_per_node)) * sharing);
+  const double beyond_2 = std::clamp(std::log2(width / 2), 0.0, 2.0), beyond_4 = std::max(0.0, beyond_2 - 1);
+  const double narrow = beyond_4 > 0 ? known.of_4_bytes_per_ns : known.bytes_per_ns;
+  const double wide = beyond_4 > 0 ? known.of_8_bytes_per_ns : known.of_4_bytes_per_ns;
+  const double share = beyond_4 > 0 ? beyond_4 : beyond_2;
+  return std::pow(narrow, 1 - share) * std::pow(wide, share);
 }
 
 double Network::service_ns(int link, Collective collective, int group, double bytes) const {

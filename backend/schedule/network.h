@@ -76,9 +76,9 @@ struct Network {
   std::int64_t floor_ns(Collective collective, int steps) const;
 
   int num_links() const { return 4 * ranks + 2 * num_nodes() + 2 * num_sockets(); }
-  // Rate of a port in a collective of `group` ranks. With w = sqrt(group x ranks in use on a node), as every group
-  // crosses the same host bridges, that is gbps for a group of two, else
-  //   of_4_gbps^(1 - f) x of_8_gbps^f,  f = log2(w / 4) within 0 and 1.
+  // Rate of a port in a collective of `group` ranks, its logarithm a straight line over log2(w) from gbps at w = 2 to
+  // of_4_gbps at 4 and on to of_8_gbps at 8 and beyond. w = 2 for a group of two, else sqrt(group x ranks in use that
+  // share its host bridges): of its socket where the group fits in one, else of its node.
   double port_rate(Collective collective, int group) const;
   // Time that a link takes to serve a message of a collective of `group` ranks alone; 0 without a limit.
   double service_ns(int link, Collective collective, int group, double bytes) const;
