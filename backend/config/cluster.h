@@ -46,6 +46,8 @@ struct NetworkProfile {
   double compute_slowdown = 1;  // >= 1, on compute while two-sided communication is under way on the same rank
   CollectiveCurve point_to_point = {}, all_to_all = {}, all_gather = {}, reduce_scatter = {}, all_reduce = {};
   double rank_nic_gbps = 0;  // of one rank's point-to-point messages between nodes; 0: only those of the node
+  // GPUs of a node are in sockets of socket_gpus each; of all point-to-point messages out of or into one, one way.
+  double socket_gpus = 0, socket_gbps = 0;  // 0: nothing between sockets holds messages up
   friend bool operator==(const NetworkProfile&, const NetworkProfile&) = default;
 };
 

@@ -31,9 +31,9 @@ const std::vector<FlatParameter>& flat_parameters() {
       {"host, a launch", {"cost.host_ns_per_launch"}, 0.4},
       {"host, a collective", {"cost.host_ns_per_collective", "cost.host_ns_per_hop"}, 0.4, true},
       {"links",
-       {"network.link_gbps", "network.all_to_all.gbps", "network.all_to_all.of_4_gbps", "network.all_to_all.of_8_gbps",
-        "network.point_to_point.gbps", "network.all_gather.gbps", "network.reduce_scatter.gbps",
-        "network.all_reduce.gbps"},
+       {"network.link_gbps", "network.socket_gbps", "network.all_to_all.gbps", "network.all_to_all.of_4_gbps",
+        "network.all_to_all.of_8_gbps", "network.point_to_point.gbps", "network.all_gather.gbps",
+        "network.reduce_scatter.gbps", "network.all_reduce.gbps"},
        0.3,
        true},
       {"outside of the layers", {"outside.per_run_ns"}, 0.6}};

@@ -85,12 +85,14 @@ LayerParameter of_nvlink_hops() {
           }};
 }
 
-// Over PCIe, where bandwidths are round numbers between what one switch and what two sockets let through.
+// Over PCIe, where bandwidths are round numbers between what one switch and what two sockets let through. CPUs of two
+// sockets are joined alike in all hosts, by links of about 20 GB/s one way.
 std::vector<LayerParameter> pcie_parameters() {
   constexpr double kOfOneSwitch = 0.2, kOfHosts = 0.4, kOfStart = 0.5;
   const auto pcie = [](const TimingRow& row) { return row.gpus > 1 && !row.nvlink(); };
   return {of_network("network.point_to_point.t0_ns", 100e3, kOfStart, pcie),
           of_network("network.point_to_point.gbps", 12, kOfHosts, pcie),
+          of_network("network.socket_gbps", 20, kOfOneSwitch, pcie),
           of_network("network.all_to_all.t0_ns", 100e3, kOfStart, pcie),
           of_network("network.all_to_all.gbps", 20, kOfOneSwitch, pcie),
           of_network("network.all_to_all.of_4_gbps", 18, kOfHosts, pcie),

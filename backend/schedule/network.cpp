@@ -36,6 +36,8 @@ Network Network::from_profile(const NetworkProfile& profile, int ranks, int rank
   network.port_bytes_per_ns = profile.link_gbps;
   network.nic_bytes_per_ns = profile.nic_gbps > 0 ? profile.nic_gbps : kUnlimited;
   network.rank_nic_bytes_per_ns = profile.rank_nic_gbps > 0 ? profile.rank_nic_gbps : kUnlimited;
+  network.ranks_per_socket = static_cast<int>(profile.socket_gpus);
+  network.socket_bytes_per_ns = profile.socket_gbps > 0 ? profile.socket_gbps : kUnlimited;
   network.intra_latency_ns = std::llround(profile.intra_latency_ns);
   network.inter_latency_ns = std::llround(profile.inter_latency_ns);
   network.compute_slowdown = profile.compute_slowdown;
@@ -79,18 +81,23 @@ double Network::port_rate(Collective collective, int group) const {
   const LinkCurve& known = curve(collective);
   if (known.bytes_per_ns <= 0) return port_bytes_per_ns;
   if (known.of_4_bytes_per_ns <= 0 || known.of_8_bytes_per_ns <= 0 || group <= 2) return known.bytes_per_ns;
-  const double width = std::sqrt(static_cast<double>(std::min(group, ranks_per_node)) * ranks_in_use);
-  const double beyond_4 = std::clamp(std::log2(width / 4), 0.0, 1.0);
-  return std::pow(known.of_4_bytes_per_ns, 1 - beyond_4) * std::pow(known.of_8_bytes_per_ns, beyond_4);
+  const int sharing = group <= ranks_per_socket ? std::min(ranks_in_use, ranks_per_socket) : ranks_in_use;
+  const double width = std::sqrt(static_cast<double>(std::min(group, ranks_per_node)) * sharing);
+  const double beyond_2 = std::clamp(std::log2(width / 2), 0.0, 2.0), beyond_4 = std::max(0.0, beyond_2 - 1);
+  const double narrow = beyond_4 > 0 ? known.of_4_bytes_per_ns : known.bytes_per_ns;
+  const double wide = beyond_4 > 0 ? known.of_8_bytes_per_ns : known.of_4_bytes_per_ns;
+  const double share = beyond_4 > 0 ? beyond_4 : beyond_2;
+  return std::pow(narrow, 1 - share) * std::pow(wide, share);
 }
 
 double Network::service_ns(int link, Collective collective, int group, double bytes) const {
-  const int nics = 2 * ranks, shares = nics + 2 * num_nodes();
+  const int nics = 2 * ranks, shares = nics + 2 * num_nodes(), sockets = shares + 2 * ranks;
   if (link < nics) return bytes / port_rate(collective, group);
-  return bytes / (link < shares ? nic_bytes_per_ns : rank_nic_bytes_per_ns);
+  if (link < shares) return bytes / nic_bytes_per_ns;
+  return bytes / (link < sockets ? rank_nic_bytes_per_ns : socket_bytes_per_ns);
 }
 
-// Indices: out ports, in ports, NICs out, NICs in, shares of ranks out, in.
+// Indices: out ports, in ports, NICs out, NICs in, shares of ranks out, in, sockets out, in.
 Route Network::route(Collective collective, int src, int dst) const {
   Route route;
   const auto use = [&](int link) { route.links[static_cast<std::size_t>(route.num_links++)] = link; };
@@ -98,8 +105,14 @@ Route Network::route(Collective collective, int src, int dst) const {
     use(src);
     use(ranks + dst);
   }
-  if (node(src) == node(dst)) return route;
-  const int shares = 2 * (ranks + num_nodes());
+  const int shares = 2 * (ranks + num_nodes()), sockets = shares + 2 * ranks;
+  if (node(src) == node(dst)) {
+    if (collective == Collective::kPointToPoint && socket_bytes_per_ns != kUnlimited && socket(src) != socket(dst)) {
+      use(sockets + socket(src));
+      use(sockets + num_sockets() + socket(dst));
+    }
+    return route;
+  }
   if (nic_bytes_per_ns != kUnlimited) {
     use(2 * ranks + node(src));
     use(2 * ranks + num_nodes() + node(dst));

@@ -1,8 +1,8 @@
 // Network: the links between ranks and the curves of collectives, as the schedule models them.
 //
 // Every rank has an out and an in port, every node a NIC out and in, every rank a share of it out and in for
-// point-to-point messages. A message uses the out port of its sender and the in port of its receiver, and the NICs of
-// both nodes when they differ.
+// point-to-point messages, every socket a link out and in for those to and from other sockets of its node. A message
+// uses the out port of its sender and the in port of its receiver, and the NICs of both nodes when they differ.
 // Links are independent: a message is a job on each link that it uses and has arrived when all of them have served it.
 // Its job on a port is the time that it takes there alone, bytes over the rate of its collective, so that messages of a
 // slow collective hold a port longer.
@@ -43,6 +43,8 @@ struct Network {
   double compute_slowdown = 1;  // >= 1: on compute of a rank while two-sided communication is under way there
   std::array<LinkCurve, kNumCollectives> curves = {};
   double rank_nic_bytes_per_ns = kUnlimited;  // one way, point-to-point messages of one rank to or from other nodes
+  int ranks_per_socket = 0;                   // 0: all of a node
+  double socket_bytes_per_ns = kUnlimited;    // one way, point-to-point messages of a socket to or from others
   int ranks_in_use = 1;                       // of a node, those of other guidance passes and replicas included
   // Of an exchange that is an all-to-all: of each byte that a rank sends or keeps before its messages start, of each
   // byte that it gets or keeps after they have arrived.
@@ -57,6 +59,14 @@ struct Network {
 
   int node(int rank) const { return rank / ranks_per_node; }
   int num_nodes() const { return node(ranks - 1) + 1; }
+  int sockets_per_node() const {
+    return ranks_per_socket > 0 ? (ranks_per_node + ranks_per_socket - 1) / ranks_per_socket : 1;
+  }
+  int socket(int rank) const {
+    if (ranks_per_socket <= 0) return node(rank);
+    return node(rank) * sockets_per_node() + rank % ranks_per_node / ranks_per_socket;
+  }
+  int num_sockets() const { return num_nodes() * sockets_per_node(); }
   std::int64_t latency_ns(int src, int dst) const {
     return node(src) == node(dst) ? intra_latency_ns : inter_latency_ns;
   }
@@ -65,10 +75,10 @@ struct Network {
   // The least from its start to its arrival.
   std::int64_t floor_ns(Collective collective, int steps) const;
 
-  int num_links() const { return 4 * ranks + 2 * num_nodes(); }
-  // Rate of a port in a collective of `group` ranks. With w = sqrt(group x ranks in use on a node), as every group
-  // crosses the same host bridges, that is gbps for a group of two, else
-  //   of_4_gbps^(1 - f) x of_8_gbps^f,  f = log2(w / 4) within 0 and 1.
+  int num_links() const { return 4 * ranks + 2 * num_nodes() + 2 * num_sockets(); }
+  // Rate of a port in a collective of `group` ranks, its logarithm a straight line over log2(w) from gbps at w = 2 to
+  // of_4_gbps at 4 and on to of_8_gbps at 8 and beyond. w = 2 for a group of two, else sqrt(group x ranks in use that
+  // share its host bridges): of its socket where the group fits in one, else of its node.
   double port_rate(Collective collective, int group) const;
   // Time that a link takes to serve a message of a collective of `group` ranks alone; 0 without a limit.
   double service_ns(int link, Collective collective, int group, double bytes) const;

@@ -187,7 +187,8 @@ def cluster_file(r, path):
              'provenance = "assumed"']
     for key, values in {"link_gbps": [0.5, 3.7, 25.0, 160.0], "nic_gbps": [0.3, 2.9, 12.5, 48.0],
                         "intra_latency_ns": [0.0, 0.4, 700.0, 3400.0], "inter_latency_ns": [0.0, 12.6, 14000.0],
-                        "rank_nic_gbps": [0.0, 0.2, 24.0],
+                        "rank_nic_gbps": [0.0, 0.2, 24.0], "socket_gpus": [0.0, 1.0, 2.0, 3.0],
+                        "socket_gbps": [0.0, 0.4, 5.3, 40.0],
                         "compute_slowdown": [1.0, 1.125, 2.5]}.items():
         lines.append(f"{key} = {number(r.choice(values))}")
     for name in ("point_to_point", "all_to_all", "all_gather", "reduce_scatter", "all_reduce"):

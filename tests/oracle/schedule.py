@@ -58,9 +58,16 @@ class Network:
         of_4, of_8 = wide.get("of_4_gbps", 0), wide.get("of_8_gbps", 0)
         if not of_4 or not of_8 or group <= 2:
             return curve[3]
-        width = math.sqrt(min(group, self.per_node) * self.in_use)
-        beyond = min(max(math.log2(width / 4), 0.0), 1.0)
-        return of_4 ** (1 - beyond) * of_8 ** beyond
+        of_socket = int(self.numbers["socket_gpus"])
+        sharing = min(self.in_use, of_socket) if group <= of_socket else self.in_use
+        octaves = math.log2(math.sqrt(min(group, self.per_node) * sharing))
+        points = [(1, curve[3]), (2, of_4), (3, of_8)]
+        if octaves <= 1:
+            return curve[3]
+        for (x0, y0), (x1, y1) in zip(points, points[1:]):
+            if octaves <= x1:
+                return math.exp(math.log(y0) + (octaves - x0) / (x1 - x0) * (math.log(y1) - math.log(y0)))
+        return of_8
 
     def links(self, plan, post, group, a, b):
         """name -> bytes a nanosecond of every link that a message uses."""
@@ -72,7 +79,16 @@ class Network:
             own = self.numbers["rank_nic_gbps"]
             if own > 0 and post["collective"] == "point_to_point":
                 used |= {("nic out", a): own, ("nic in", b): own}
+        elif self.numbers["socket_gbps"] > 0 and post["collective"] == "point_to_point":
+            sockets = self.socket(plan, a), self.socket(plan, b)
+            if sockets[0] != sockets[1]:
+                rate = self.numbers["socket_gbps"]
+                used |= {("socket out", *sockets[0]): rate, ("socket in", *sockets[1]): rate}
         return used
+
+    def socket(self, plan, rank):
+        size = int(self.numbers["socket_gpus"])
+        return plan.node(rank), rank % self.per_node // size if size else 0
 
 
 class Instant:

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <vector>
+
 namespace spscope {
 namespace {
 
@@ -59,7 +62,7 @@ TEST(Network, WideAllToAllsShareTheHostBridges) {
   };
   EXPECT_DOUBLE_EQ(rate(2, 8, 0, 0), 21);
   EXPECT_DOUBLE_EQ(rate(4, 4, 0, 0), 16);
-  EXPECT_DOUBLE_EQ(rate(3, 3, 0, 0), 16);
+  EXPECT_DOUBLE_EQ(rate(3, 3, 0, 0), 21 * std::pow(16.0 / 21, std::log2(1.5)));
   EXPECT_DOUBLE_EQ(rate(8, 8, 0, 0), 4);
   EXPECT_DOUBLE_EQ(rate(4, 8, 0, 0), 8);
   EXPECT_DOUBLE_EQ(rate(4, 4, 8, 8), 8);
@@ -67,6 +70,43 @@ TEST(Network, WideAllToAllsShareTheHostBridges) {
   const Network network = Network::from_profile(profile, 8, 0);
   EXPECT_DOUBLE_EQ(network.service_ns(3, Collective::kAllToAll, 8, 100), 25);
   EXPECT_DOUBLE_EQ(network.service_ns(3, Collective::kPointToPoint, 8, 110), 5);
+}
+
+// Groups of a socket share nothing with those of the other: 4 of 8 ranks in use are sqrt(4 x 4), 3 of 6 sqrt(3 x 4).
+TEST(Network, AllToAllsOfOneSocketShareItsBridgeOnly) {
+  NetworkProfile profile = flat_profile(22, 0, 5, 0);
+  profile.all_to_all = {.t0_ns = 30, .gbps = 21, .of_4_gbps = 16, .of_8_gbps = 4};
+  profile.socket_gpus = 4;
+  const auto rate = [&](int group, int ranks) {
+    return Network::from_profile(profile, ranks, 0, 0).port_rate(Collective::kAllToAll, group);
+  };
+  EXPECT_DOUBLE_EQ(rate(2, 8), 21);
+  EXPECT_DOUBLE_EQ(rate(4, 8), 16);
+  EXPECT_DOUBLE_EQ(rate(3, 6), 21 * std::pow(16.0 / 21, std::log2(std::sqrt(12.0) / 2)));
+  EXPECT_DOUBLE_EQ(rate(8, 8), 4);
+  EXPECT_DOUBLE_EQ(rate(6, 6), 16 * std::pow(4.0 / 16, std::log2(6.0 / 4)));
+}
+
+// Ranks 0 to 3 and 4 to 7: of hops to the next rank one leaves each socket, of hops to the rank after that two.
+TEST(Network, HopsBetweenSocketsShareTheirLink) {
+  NetworkProfile profile = flat_profile(20, 10, 5, 90);
+  profile.socket_gpus = 4;
+  profile.socket_gbps = 10;
+  const Network network = Network::from_profile(profile, 16, 8);
+  EXPECT_EQ(network.num_sockets(), 4);
+  const auto crossing = [&](int src, int dst) {
+    const Route route = network.route(Collective::kPointToPoint, src, dst);
+    return std::vector<int>(route.used().begin() + 2, route.used().end());
+  };
+  const int out = 4 * 16 + 2 * 2, in = out + 4;
+  EXPECT_TRUE(crossing(2, 3).empty());
+  EXPECT_EQ(crossing(3, 4), (std::vector<int>{out + 0, in + 1}));
+  EXPECT_EQ(crossing(2, 4), crossing(3, 5));
+  EXPECT_EQ(crossing(15, 8), (std::vector<int>{out + 3, in + 2}));
+  EXPECT_EQ(crossing(7, 8), (std::vector<int>{32 + 0, 34 + 1})) << "between nodes by the NICs";
+  EXPECT_EQ(network.route(Collective::kAllToAll, 3, 4).num_links, 2);
+  EXPECT_EQ(network.service_ns(out, Collective::kPointToPoint, 8, 100), 10);
+  EXPECT_EQ(network.service_ns(in + 3, Collective::kPointToPoint, 8, 100), 10);
 }
 
 TEST(Network, OnlyPointToPointMessagesAreHeldByTheNicOfTheirRank) {
