@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kApart = 1.08;  // a ratio of measured times from which on their order counts
 
+// Of errors: of an even number the larger of the two in the middle, so that it does not look smaller than it is.
 double median_of(std::vector<double> values) {
   std::ranges::sort(values);
   return values.empty() ? 0 : values[values.size() / 2];
