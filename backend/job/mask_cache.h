@@ -4,13 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 
 #include "backend/mask/block_mask.h"
 
 namespace spscope {
 
-// Of one thread.
+// Thread-safe.
 class MaskCache {
  public:
   // When the bits of its masks exceed `most_bytes`, all are dropped.
@@ -19,7 +20,9 @@ class MaskCache {
   BlockMask get(const std::string& recipe, const std::function<BlockMask()>& make);
 
  private:
-  std::int64_t most_bytes_, bytes_ = 0;
+  const std::int64_t most_bytes_;
+  std::mutex mutex_;  // of all below
+  std::int64_t bytes_ = 0;
   std::map<std::string, BlockMask> masks_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <ranges>
 
 #include "backend/analysis/whole_model.h"
 #include "backend/base/check.h"
@@ -80,13 +81,17 @@ Divisions time_divisions(const std::vector<Job>& jobs, const QuietRun& options) 
   SPSCOPE_CHECK(!jobs.empty());
   Divisions divisions;
   // Every rank of the cluster works in each division, so plans on as many ranks take as long in all of them.
-  std::map<int, Comparison> by_ranks;
+  std::map<int, const Job*> of_ranks;
+  for (const Job& job : jobs) of_ranks.emplace(job.cluster.plan_ranks(), &job);
+  const std::vector<int> ranks(std::views::keys(of_ranks).begin(), std::views::keys(of_ranks).end());
+  const std::vector<Comparison> timed =
+      at_once(jobs.front(), ranks.size(), 2, options, [&](std::size_t i, const QuietRun& as) {
+        return run_seeds(with_the_fastest(*of_ranks.at(ranks[i]), as), 1, as).together;
+      });
   for (const Job& job : jobs) {
     const std::size_t at = divisions.times.size();
-    const int ranks = job.cluster.plan_ranks();
-    if (!by_ranks.contains(ranks))
-      by_ranks.emplace(ranks, run_seeds(with_the_fastest(job, options), 1, options).together);
-    divisions.times.push_back(time_of(job, by_ranks.at(ranks)));
+    const auto place = std::ranges::find(ranks, job.cluster.plan_ranks()) - ranks.begin();
+    divisions.times.push_back(time_of(job, timed[static_cast<std::size_t>(place)]));
     const DivisionTime& now = divisions.times[at];
     const DivisionTime &fastest = divisions.times[divisions.fastest], &most = divisions.times[divisions.most_samples];
     if (now.end_to_end_ns > 0 && (fastest.end_to_end_ns == 0 || now.end_to_end_ns < fastest.end_to_end_ns))

@@ -1,7 +1,10 @@
 #include "backend/study/quiet_run.h"
 
+#include <algorithm>
+#include <future>
 #include <optional>
 
+#include "backend/base/cores.h"
 #include "backend/job/run_size.h"
 #include "backend/launch/launch.h"
 
@@ -38,6 +41,22 @@ class Quiet final : public RunListener {
 };
 
 }  // namespace
+
+std::vector<Comparison> at_once(const Job& job, std::size_t count, std::size_t most, const QuietRun& options,
+                                const std::function<Comparison(std::size_t, const QuietRun&)>& make) {
+  if (job.config.run.mode != RunMode::kSimulate || usable_cores() == 1) most = 1;
+  QuietRun silent = options;
+  silent.on_progress = {};
+  std::vector<Comparison> made;
+  while (made.size() < count) {
+    std::vector<std::future<Comparison>> others;
+    for (std::size_t i = made.size() + 1; i < std::min(count, made.size() + most); ++i)
+      others.push_back(std::async([&, i] { return make(i, silent); }));
+    made.push_back(make(made.size(), options));
+    for (std::future<Comparison>& other : others) made.push_back(other.get());
+  }
+  return made;
+}
 
 Comparison comparison_of(const Job& job, const QuietRun& options) {
   require_room_for_ranks(job, false);

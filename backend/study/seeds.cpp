@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <memory>
 #include <numeric>
 
@@ -118,10 +119,9 @@ SeededRuns run_seeds(const Job& job, int seeds, const QuietRun& options) {
     pick.interrupt = &options.stop;
     runs.strategies = pick_settings(job, samples, pick);
   }
-  for (Job& j : jobs) {
-    j.strategies = runs.strategies;
-    runs.by_seed.push_back(comparison_of(j, options));
-  }
+  for (Job& j : jobs) j.strategies = runs.strategies;
+  runs.by_seed = at_once(job, jobs.size(), jobs.size(), options,
+                         [&](std::size_t i, const QuietRun& as) { return comparison_of(jobs[i], as); });
   runs.together = joined(runs.by_seed);
   return runs;
 }
