@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "backend/job/weight_gather.h"
+
 namespace spscope {
 namespace {
 
@@ -34,9 +36,11 @@ std::string what_fits(const Job& job, const ChosenStrategy& chosen, const Reques
   const WeightLayout weights = job.config.run.weights;
   if (weights == WeightLayout::kReplicated &&
       memory_need(planned.plan, planned.memory_bound_bytes, job.model, WeightLayout::kSharded, device).fits())
-    return "it fits with run.weights = sharded, where each rank keeps a part of the weights, and the time to gather "
-           "them is "
-           "in no makespan";
+    return fmt::format(
+        "it fits with run.weights = sharded, where each rank keeps a part of the weights; gathering them is in no "
+        "time: "
+        "{}",
+        gather_text(weight_gather(job)));
   if (const std::optional<int> ranks = fits_from_ranks(job, chosen, request, weights, kMostRanks))
     return fmt::format("fits from {} ranks", *ranks);
   if (weights == WeightLayout::kReplicated)

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
+#include <utility>
+#include <vector>
 
+#include "backend/base/cores.h"
 #include "backend/base/result.h"
 #include "backend/job/mask_recipe.h"
 #include "backend/mask/sparge_from_qk.h"
@@ -173,6 +177,15 @@ SourcedMask MaskSource::temporal_mask(int denoise_step, int layer) const {
 
 const LayerMasks& MaskSource::keep(int denoise_step, int layer) {
   return kept_.try_emplace({denoise_step, layer}, at(denoise_step, layer)).first->second;
+}
+
+void MaskSource::keep_all(int denoise_step, std::span<const int> layers) {
+  const auto policy = usable_cores() == 1 ? std::launch::deferred : std::launch::async | std::launch::deferred;
+  std::vector<std::future<LayerMasks>> making;
+  for (const int layer : layers) making.push_back(std::async(policy, [=, this] { return at(denoise_step, layer); }));
+  std::vector<LayerMasks> made;  // first all: at() looks among those that are kept
+  for (std::future<LayerMasks>& masks : making) made.push_back(masks.get());
+  for (std::size_t i = 0; i < made.size(); ++i) kept_.try_emplace({denoise_step, layers[i]}, std::move(made[i]));
 }
 
 LayerMasks MaskSource::at(int denoise_step, int layer) const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -37,6 +38,8 @@ class MaskSource {
   LayerMasks at(int denoise_step, int layer) const;
   // The same; they are held until this object ends, and at() does not make them again.
   const LayerMasks& keep(int denoise_step, int layer);
+  // The same for several layers, whose masks are made at once where there are cores.
+  void keep_all(int denoise_step, std::span<const int> layers);
   // Whether masks differ between denoise steps, so that a plan can know only an older one.
   bool evolves() const;
   // What the masks are, for people: "paro", "file masks.npz".

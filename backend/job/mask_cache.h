@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <map>
 #include <mutex>
 #include <string>
@@ -11,19 +12,21 @@
 
 namespace spscope {
 
-// Thread-safe.
+// Thread-safe. A mask that is being made is waited for, not made twice.
 class MaskCache {
  public:
   // When the bits of its masks exceed `most_bytes`, all are dropped.
   explicit MaskCache(std::int64_t most_bytes = std::int64_t{1} << 28) : most_bytes_(most_bytes) {}
 
+  // Throws what `make` throws.
   BlockMask get(const std::string& recipe, const std::function<BlockMask()>& make);
 
  private:
+  using Made = std::shared_future<BlockMask>;
   const std::int64_t most_bytes_;
   std::mutex mutex_;  // of all below
   std::int64_t bytes_ = 0;
-  std::map<std::string, BlockMask> masks_;
+  std::map<std::string, Made> masks_;
 };
 
 }  // namespace spscope

@@ -221,10 +221,12 @@ std::vector<ChosenStrategy> pick_settings(const Job& job, std::span<const Reques
 std::vector<Request> sample_requests(const Job& job, MaskSource& masks, int most) {
   const auto layers = static_cast<std::int64_t>(job.layers.size());
   const int count = static_cast<int>(std::min<std::int64_t>(layers, most));
+  std::vector<int> sampled;
+  for (int i = 0; i < count; ++i)  // the middles of equal parts
+    sampled.push_back(job.layers[static_cast<std::size_t>((2 * i + 1) * layers / (2 * std::int64_t{count}))]);
+  masks.keep_all(0, sampled);
   std::vector<Request> samples;
-  for (int i = 0; i < count; ++i) {
-    // The middles of equal parts.
-    const int layer = job.layers[static_cast<std::size_t>((2 * i + 1) * layers / (2 * std::int64_t{count}))];
+  for (const int layer : sampled) {
     const LayerMasks& kept = masks.keep(0, layer);
     samples.push_back(make_layer_request(job, layer, kept, &kept));
   }

@@ -24,6 +24,7 @@
 #include "backend/job/result_of_plans.h"
 #include "backend/job/run_size.h"
 #include "backend/job/scheduled_layers.h"
+#include "backend/job/weight_gather.h"
 #include "backend/schedule/bound.h"
 
 namespace spscope {
@@ -424,7 +425,8 @@ std::size_t num_held_ops(const RunningJob& running) {
 // Holds a layer pass that every strategy has done. Returns how many are stored now: one, where nothing is scheduled.
 int finish_layer(RunningJob& running, const LayerOfJob& where, std::vector<RunLayer> runs) {
   running.together([&] {
-    if (running.target.head != nullptr) store_masks(*running.target.head, running.workload, where);
+    if (running.target.head != nullptr && running.options.masks)
+      store_masks(*running.target.head, running.workload, where);
   });
   running.held.push_back({std::move(runs), bound_of(running.job, where.request)});
   const bool ends_step = where.layer == running.job.layers.back();
@@ -486,6 +488,7 @@ RunOutcome run_job(const Job& asked, const RunTarget& target, const RunOptions& 
 
   RunningJob running{job, target, options, ProgressCount(options.on_progress, job, options.shards), {}};
   running.note(crowding_note(job));
+  running.note(gather_note(job));
   if (target.head != nullptr) target.head->add_machine(facts_of_times(options.world));
 
   // Layer by layer: masks and decisions of all strategies, then plan, times and check of each.

@@ -29,7 +29,8 @@ struct RunOptions {
   // ascending, are still to come at least; of all ranks where none are named. Its Error ends the run.
   std::function<void(std::int64_t)> on_size;
   std::vector<int> size_of_ranks;
-  int shards = 0;  // of the collection, for progress
+  int shards = 0;     // of the collection, for progress
+  bool masks = true;  // in the head; not needed in a file that is removed after its comparison was read
   // The processes that run a rank each, this being one of them; nullptr: ranks are threads of this process.
   RankWorld* world = nullptr;
   // What else goes into the head with each layer that is complete.

@@ -35,6 +35,7 @@ RunEnd run_in_process(const RunSetup& setup, RunOutput& output, const ProgressPa
   options.interrupt = &stop;
   options.on_size = [&](std::int64_t events) { room.require(events); };
   options.shards = shards.num_shards();
+  options.masks = !setup.wanted.empty();
 
   const Result<RunOutcome> outcome = capture([&] { return run_job(setup.job, shards.target(), options); });
 

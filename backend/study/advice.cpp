@@ -7,6 +7,7 @@
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/trust.h"
 #include "backend/base/check.h"
+#include "backend/job/weight_gather.h"
 #include "backend/report/conclusion.h"
 #include "backend/report/format.h"
 #include "backend/report/headline.h"
@@ -185,6 +186,7 @@ Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divi
   advice.sentences = {recommendation(advice, judgement), certainty(advice, judgement)};
   if (std::string unmeasured = unmeasured_sentence(judgement); !unmeasured.empty())
     advice.sentences.push_back(std::move(unmeasured));
+  if (std::string gather = gather_note(job); !gather.empty()) advice.sentences.push_back(std::move(gather));
   if (std::string ties = tied_divisions_sentence(advice.divisions, judgement.error ? judgement.error->median : 0);
       !ties.empty())
     advice.sentences.push_back(std::move(ties));

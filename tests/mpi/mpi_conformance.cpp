@@ -248,7 +248,8 @@ int run_failing(RankWorld& world, const std::string& fault, bool private_page) {
     recorder.emplace(folder / "rank.now", world.rank(), plan.lanes, world.rank() == 1);
     options.recorder = &*recorder;
   }
-  options.watchdog_seconds = fault == "--fail" ? 60 : 2;
+  // Longer than a busy machine keeps a rank from running.
+  options.watchdog_seconds = fault == "--fail" ? 60 : 3;
   const bool stops = fault.starts_with("--stop");
   const bool computes = fault == "--compute";  // once, for longer than the others' patience: no fault
   std::atomic<bool> has_computed{false};
@@ -259,7 +260,7 @@ int run_failing(RankWorld& world, const std::string& fault, bool private_page) {
     if (stops) std::raise(SIGSTOP);
     if (computes && has_computed.exchange(true)) return;
     const std::int64_t begin_ns = now_ns();
-    while (computes && !stopping && now_ns() - begin_ns < 4'000'000'000) continue;
+    while (computes && !stopping && now_ns() - begin_ns < 5'000'000'000) continue;
     while (!computes && !stopping) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   const auto result = capture([&] { return execute(plan, request, generate_activations(request, 1), options); });
@@ -273,7 +274,8 @@ int run_failing(RankWorld& world, const std::string& fault, bool private_page) {
                 (!stops || text.find(": its process ") != std::string::npos);
   std::printf("rank %d: %s\n", world.rank(), text.c_str());
   std::fflush(stdout);
-  if (stops && !world.leave_together(2)) world.abort(right ? "" : "rank 1 is not named");
+  // The others find out at other times, and say so before this one ends them.
+  if (stops && !world.leave_together(4)) world.abort(right ? "" : "rank 1 is not named");
   return right ? 0 : 1;
 }
 

@@ -6,6 +6,7 @@
 
 #include "backend/config/model_size.h"
 #include "backend/job/job_layers.h"
+#include "backend/job/weight_gather.h"
 
 namespace spscope {
 namespace {
@@ -48,6 +49,29 @@ TEST(FittingPlan, HoldsAllWeightsUnlessTheyAreCut) {
   for (const RankMemory& rank : ring.memory.ranks) EXPECT_EQ(rank.weights, 2 * size.total());
   for (const RankMemory& rank : megatron.memory.ranks)
     EXPECT_EQ(rank.weights, 2 * (size.attention / 8 + size.ffn / 8 + size.modulation + size.outside));
+}
+
+// 7 of 8 parts of a layer through the port of a rank; over 2 nodes half of it through a NIC of 1 GB/s takes longer.
+TEST(WeightGather, TakesWhatTheOthersHoldAtTheAllGatherRate) {
+  JobFlags flags;
+  flags.strategies = {"ring"};
+  flags.settings = {"model.preset=wan2.1-t2v-14b", "cluster.preset=l20x8", "run.mode=simulate"};
+  Job job = load_job(flags);
+  EXPECT_EQ(gather_note(job), "");
+  const ModelSize size = model_size(job.model);
+  const WeightGather inside = weight_gather(job);
+  const CollectiveCurve& curve = job.cluster.preset.network.all_gather;
+  EXPECT_EQ(inside.layer_bytes, 2 * (size.attention + size.ffn + size.modulation) / 40);
+  const auto bytes = static_cast<double>(inside.layer_bytes);
+  EXPECT_NEAR(inside.layer_ns, curve.t0_ns + bytes * 7 / 8 / curve.gbps, 1);
+
+  job.cluster.nodes = 2;
+  job.cluster.gpus_per_node = 4;
+  job.cluster.preset.network.nic_gbps = 1;
+  EXPECT_NEAR(weight_gather(job).layer_ns, job.cluster.preset.network.inter_latency_ns + bytes / 2, curve.t0_ns);
+
+  flags.settings.emplace_back("run.weights=sharded");
+  EXPECT_EQ(gather_note(load_job(flags)), "Gathering the sharded weights is in no time: " + gather_text(inside) + ".");
 }
 
 // 40 heads on 16 ranks: 3 heads at some, 2 at others.

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include "backend/job/layer_masks.h"
 
 namespace spscope {
@@ -22,6 +27,30 @@ TEST(MaskCache, MakesAMaskOnceAndForgetsWhenItIsFull) {
   EXPECT_EQ(made, 3);
   cache.get("a", make);
   EXPECT_EQ(made, 4);
+}
+
+// Masks are made ahead by threads.
+TEST(MaskCache, IsAskedByManyThreads) {
+  MaskCache cache(200);  // 12 masks
+  std::vector<std::jthread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        const int heads = 1 + i % 20;
+        const auto make = [&] { return BlockMask(heads, BlockMask::uniform_starts(64, 8)); };
+        wrong += cache.get(std::to_string(heads), make).heads() != heads;
+      }
+    });
+  threads.clear();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(MaskCache, AsksAgainForAMaskThatCouldNotBeMade) {
+  MaskCache cache;
+  const auto fails = []() -> BlockMask { throw Error(ErrorCode::kMaskFile, "no such file"); };
+  EXPECT_THROW(cache.get("a", fails), Error);
+  EXPECT_EQ(cache.get("a", [] { return BlockMask(2, BlockMask::uniform_starts(64, 8)); }).heads(), 2);
 }
 
 // What sources share is what each would make: another seed, layer or step is another mask.
