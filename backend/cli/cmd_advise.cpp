@@ -18,6 +18,7 @@
 #include "backend/report/json_result.h"
 #include "backend/report/render.h"
 #include "backend/study/advice.h"
+#include "backend/study/weight_layout.h"
 #include "backend/study/what_if.h"
 
 namespace spscope {
@@ -198,21 +199,18 @@ Divisions supposed_divisions(const std::vector<Job>& jobs, const WhatIf& what_if
   return others.empty() ? Divisions() : time_divisions(others, options);
 }
 
-int run_advise(CommandContext& context, const AdviseFlags& flags) {
-  require_question(flags);
-  JobFlags job_flags = job_flags_of(flags, context.max_memory_bytes);
-  Job job = load_job(job_flags, context.max_memory_bytes);
-  if (job.config.run.mode != RunMode::kSimulate)
-    throw Error(ErrorCode::kUsage, "spscope advise answers from a model of the cluster", "leave run.mode out");
-  const std::optional<WhatIf> what_if =
-      flags.what_if.empty() ? std::nullopt : std::optional(parse_what_if(flags.what_if));
-  if (what_if) static_cast<void>(supposed(job, *what_if));  // that it can be
+// An answer with what it was asked as: the settings of a run, and the jobs that its division was chosen from.
+struct Answer {
+  JobFlags job_flags;
+  Job job;
+  std::vector<Job> jobs;
+  Advice advice;
+};
 
-  ProgressPrinter printer(context, "bar");
-  const QuietRun options{std::string(kVersion), watch_stop_signals(true), [&](const RunProgress& now) { printer(now); },
-                         [&](const std::string& w) { printer.warn(w); }};
+Answer answer_of(JobFlags job_flags, int seeds, const QuietRun& options, std::int64_t max_memory_bytes) {
+  Job job = load_job(job_flags, max_memory_bytes);
   const std::vector<std::vector<std::string>> open = open_divisions(job);
-  const std::vector<Job> jobs = jobs_of(open, job_flags, context.max_memory_bytes);
+  std::vector<Job> jobs = jobs_of(open, job_flags, max_memory_bytes);
   Divisions divisions;
   if (!jobs.empty()) {
     divisions = time_divisions(jobs, options);
@@ -220,14 +218,46 @@ int run_advise(CommandContext& context, const AdviseFlags& flags) {
     const std::vector<std::string>& chosen = open[divisions.fastest];
     if (divisions.fastest > 0) job_flags.settings.insert(job_flags.settings.end(), chosen.begin(), chosen.end());
   }
-  const Advice advice = advise(job, flags.seeds, options, std::move(divisions));
+  Advice advice = advise(job, seeds, options, std::move(divisions));
+  return {std::move(job_flags), std::move(job), std::move(jobs), std::move(advice)};
+}
+
+// With the weights as they are faster, where the config leaves that open.
+Answer best_answer(const JobFlags& job_flags, int seeds, const QuietRun& options, std::int64_t max_memory_bytes) {
+  Answer answer = answer_of(job_flags, seeds, options, max_memory_bytes);
+  if (!sharding_may_help(answer.job, answer.advice)) return answer;
+  JobFlags with = job_flags;
+  with.settings.emplace_back("run.weights=sharded");
+  Answer sharded = answer_of(std::move(with), seeds, options, max_memory_bytes);
+  LayoutChoice choice = choose_layout(sharded.job, answer.advice, sharded.advice);
+  if (choice.sharded) answer = std::move(sharded);
+  std::vector<std::string>& sentences = answer.advice.sentences;
+  if (!choice.sentence.empty())
+    sentences.insert(sentences.begin() + 1, std::move(choice.sentence));  // after what to use
+  return answer;
+}
+
+int run_advise(CommandContext& context, const AdviseFlags& flags) {
+  require_question(flags);
+  const JobFlags job_flags = job_flags_of(flags, context.max_memory_bytes);
+  const Job as_asked = load_job(job_flags, context.max_memory_bytes);
+  if (as_asked.config.run.mode != RunMode::kSimulate)
+    throw Error(ErrorCode::kUsage, "spscope advise answers from a model of the cluster", "leave run.mode out");
+  const std::optional<WhatIf> what_if =
+      flags.what_if.empty() ? std::nullopt : std::optional(parse_what_if(flags.what_if));
+  if (what_if) static_cast<void>(supposed(as_asked, *what_if));  // that it can be
+
+  ProgressPrinter printer(context, "bar");
+  const QuietRun options{std::string(kVersion), watch_stop_signals(true), [&](const RunProgress& now) { printer(now); },
+                         [&](const std::string& w) { printer.warn(w); }};
+  const auto [asked, job, jobs, advice] = best_answer(job_flags, flags.seeds, options, context.max_memory_bytes);
   std::optional<Advice> then;
   if (what_if)
     then = advise(supposed(job, *what_if), flags.seeds, options, supposed_divisions(jobs, *what_if, options));
   printer.clear();
 
   const std::vector<std::string> next =
-      advice.fastest.empty() ? std::vector<std::string>() : next_commands(flags, job_flags, job, advice);
+      advice.fastest.empty() ? std::vector<std::string>() : next_commands(flags, asked, job, advice);
   const int code = advice.fastest.empty() ? kExitUsage : kExitDone;
   if (context.json) {
     Json object = advice_json(advice, next);

@@ -126,6 +126,13 @@ expect_not_out 'of attention alone'
 expect_exit 0 advise "${tiny[@]}" --seeds 1 --set run.scope=attention
 expect_out 'End to end is of attention alone'
 
+# Where copies of the weights leave no room, sharded ones are looked at too, unless the config says which.
+large=(--model wan2.1-t2v-14b --cluster 4090x8 --tokens 20000 --density 0.3 --seeds 1)
+expect_exit 0 advise "${large[@]}"
+expect_out 'The weights are sharded over the ranks (run.weights = sharded)' '--set run.weights=sharded'
+expect_exit 0 advise "${large[@]}" --set run.weights=replicated
+expect_not_out 'run.weights=sharded'
+
 expect_refused 'lacks --model' 'lacks --cluster' 'spscope list models' -- advise
 expect_refused 'did you mean "h100x8"?' -- advise --model wan-mini --cluster H100x8
 expect_refused 'did you mean "wan2.1-t2v-14b"?' -- advise --model wan2.1-14b --cluster h100x8

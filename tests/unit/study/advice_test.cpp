@@ -6,6 +6,9 @@
 
 #include <algorithm>
 
+#include "backend/job/weight_gather.h"
+#include "backend/study/weight_layout.h"
+
 namespace spscope {
 namespace {
 
@@ -94,6 +97,60 @@ TEST(Advice, SaysWhereEndToEndIsOfAttentionAlone) {
   EXPECT_TRUE(notes("layer").empty());
   ASSERT_EQ(notes("attention").size(), 1u);
   EXPECT_THAT(notes("attention").front().text, testing::HasSubstr("of attention alone"));
+}
+
+// A generation of 20 steps x 2 passes x 40 layers of which the fastest takes `end_to_end_ns`.
+Advice of_fastest(const char* name, std::int64_t end_to_end_ns) {
+  Advice advice;
+  advice.fastest = name;
+  advice.sentences = {"use it"};
+  advice.runs.together = comparison({result(name, 100)});
+  advice.runs.together.strategies.front().end_to_end_ns = end_to_end_ns;
+  Workload& workload = advice.runs.together.workload;
+  workload.forward_passes = 2;
+  workload.model_layers = 40;
+  workload.model_denoise_steps = 20;
+  return advice;
+}
+
+TEST(WeightLayout, IsShardedWhereThatIsFasterThoughNothingHidesGathering) {
+  const Job job = load_job({"",
+                            {"ring"},
+                            {"model.preset=wan2.1-t2v-14b", "cluster.preset=4090x8", "run.mode=simulate",
+                             "run.weights=sharded", "run.output="}});
+  const auto gather_ns = static_cast<std::int64_t>(weight_gather(job).layer_ns * 40 * 2 * 20);
+  const Advice sharded = of_fastest("ring", 1'000'000'000);
+  const LayoutChoice faster = choose_layout(job, of_fastest("megatron_sp", 1'000'000'100 + gather_ns), sharded);
+  EXPECT_TRUE(faster.sharded);
+  EXPECT_THAT(faster.sentence, testing::HasSubstr("(run.weights = sharded): 1.00 s end to end"));
+  EXPECT_THAT(faster.sentence, testing::HasSubstr("megatron_sp is fastest"));
+
+  const LayoutChoice perhaps = choose_layout(job, of_fastest("megatron_sp", 999'999'900 + gather_ns), sharded);
+  EXPECT_FALSE(perhaps.sharded);
+  EXPECT_THAT(perhaps.sentence, testing::HasSubstr("With weights sharded over the ranks"));
+
+  const LayoutChoice slower = choose_layout(job, of_fastest("megatron_sp", 900'000'000), sharded);
+  EXPECT_FALSE(slower.sharded);
+  EXPECT_EQ(slower.sentence, "");
+
+  const LayoutChoice only = choose_layout(job, Advice(), sharded);
+  EXPECT_TRUE(only.sharded);
+  EXPECT_THAT(only.sentence, testing::HasSubstr("no strategy fits with a copy at each"));
+  EXPECT_FALSE(choose_layout(job, of_fastest("megatron_sp", 1), Advice()).sharded);
+}
+
+TEST(WeightLayout, IsOpenWhereAStrategyLacksMemoryAndTheConfigDoesNotSayIt) {
+  const std::vector<std::string> settings = {"model.preset=wan-mini", "cluster.preset=h100x8", "run.mode=simulate",
+                                             "run.output="};
+  std::vector<std::string> given = settings;
+  given.emplace_back("run.weights=replicated");
+  Advice advice = of_fastest("ring", 100);
+  EXPECT_FALSE(sharding_may_help(load_job({"", {"ring"}, settings}), advice));
+  advice.runs.together.strategies.push_back(refused("ulysses"));
+  EXPECT_FALSE(sharding_may_help(load_job({"", {"ring"}, settings}), advice));
+  advice.runs.together.strategies.back().problems.front().code = ErrorCode::kMemoryNeed;
+  EXPECT_TRUE(sharding_may_help(load_job({"", {"ring"}, settings}), advice));
+  EXPECT_FALSE(sharding_may_help(load_job({"", {"ring"}, given}), advice));
 }
 
 }  // namespace

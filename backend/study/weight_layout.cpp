@@ -1,0 +1,58 @@
+#include "backend/study/weight_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/base/number_text.h"
+#include "backend/job/weight_gather.h"
+
+namespace spscope {
+namespace {
+
+// Of a whole generation: every layer pass of every denoise step, one after the other.
+double gather_ns_of_all(const Job& job, const Workload& workload) {
+  const double in_turn = static_cast<double>(workload.forward_passes) / workload.guidance;
+  return weight_gather(job).layer_ns * workload.model_layers * in_turn * workload.model_denoise_steps.value_or(1);
+}
+
+bool lacks_memory(const StrategyResult& s) {
+  return std::ranges::any_of(s.problems, [](const Problem& p) { return p.code == ErrorCode::kMemoryNeed; });
+}
+
+}  // namespace
+
+bool sharding_may_help(const Job& job, const Advice& advice) {
+  return job.cluster.ranks > 1 && !job.places.contains("run.weights") &&
+         job.config.run.weights == WeightLayout::kReplicated &&
+         std::ranges::any_of(advice.runs.together.strategies, lacks_memory);
+}
+
+LayoutChoice choose_layout(const Job& sharded_job, const Advice& whole, const Advice& sharded) {
+  if (sharded.fastest.empty()) return {};
+  const StrategyResult& with = sharded.result(sharded.fastest);
+  if (!with.end_to_end_ns) return {whole.fastest.empty(), ""};
+  const auto hidden_ns = static_cast<double>(*with.end_to_end_ns);
+  const double open_ns = hidden_ns + gather_ns_of_all(sharded_job, sharded.runs.together.workload);
+  const std::string times = fmt::format("{} end to end, {} where compute hides nothing of gathering them",
+                                        duration_text(hidden_ns), duration_text(open_ns));
+  if (whole.fastest.empty())
+    return {true,
+            fmt::format("The weights are sharded over the ranks (run.weights = sharded), as no strategy fits with "
+                        "a copy at each: {}.",
+                        times)};
+  const StrategyResult& without = whole.result(whole.fastest);
+  if (!without.end_to_end_ns) return {};
+  const auto whole_ns = static_cast<double>(*without.end_to_end_ns);
+  if (open_ns < whole_ns)
+    return {true,
+            fmt::format("The weights are sharded over the ranks (run.weights = sharded): {}. Of what fits without, "
+                        "{} is fastest, {}.",
+                        times, without.label, duration_text(whole_ns))};
+  if (hidden_ns < whole_ns)
+    return {false,
+            fmt::format("With weights sharded over the ranks (run.weights = sharded) {} takes {}.", with.label, times)};
+  return {};
+}
+
+}  // namespace spscope

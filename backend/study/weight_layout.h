@@ -1,0 +1,22 @@
+// Whether the answer should shard the weights over the ranks (run.weights), where whole copies leave no room for some
+// strategies.
+#pragma once
+
+#include <string>
+
+#include "backend/study/advice.h"
+
+namespace spscope {
+
+// Some strategy lacks memory on several ranks, and the config leaves run.weights open.
+bool sharding_may_help(const Job& job, const Advice& advice);
+
+struct LayoutChoice {
+  bool sharded = false;
+  std::string sentence;  // why, for those who read the answer; "": nothing to say
+};
+// `sharded` is the advice for `sharded_job`, with sharded weights. It is chosen where it is faster end to end even when
+// nothing hides gathering weights (weight_gather.h), or nothing else can run.
+LayoutChoice choose_layout(const Job& sharded_job, const Advice& whole, const Advice& sharded);
+
+}  // namespace spscope
