@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <ranges>
 
 #include "backend/analysis/whole_model.h"
 #include "backend/base/check.h"
@@ -83,7 +82,8 @@ Divisions time_divisions(const std::vector<Job>& jobs, const QuietRun& options) 
   // Every rank of the cluster works in each division, so plans on as many ranks take as long in all of them.
   std::map<int, const Job*> of_ranks;
   for (const Job& job : jobs) of_ranks.emplace(job.cluster.plan_ranks(), &job);
-  const std::vector<int> ranks(std::views::keys(of_ranks).begin(), std::views::keys(of_ranks).end());
+  std::vector<int> ranks;
+  for (const auto& of : of_ranks) ranks.push_back(of.first);
   const std::vector<Comparison> timed =
       at_once(jobs.front(), ranks.size(), 2, options, [&](std::size_t i, const QuietRun& as) {
         return run_seeds(with_the_fastest(*of_ranks.at(ranks[i]), as), 1, as).together;
