@@ -44,6 +44,8 @@ class Quiet final : public RunListener {
 
 std::vector<Comparison> at_once(const Job& job, std::size_t count, std::size_t most, const QuietRun& options,
                                 const std::function<Comparison(std::size_t, const QuietRun&)>& make) {
+  constexpr int kMostRanks = 512;  // of all together: 128 ranks of a large model take 300 MB
+  most = std::min(most, static_cast<std::size_t>(std::max(1, kMostRanks / job.cluster.ranks)));
   if (job.config.run.mode != RunMode::kSimulate || usable_cores() == 1) most = 1;
   QuietRun silent = options;
   silent.on_progress = {};

@@ -24,7 +24,7 @@ struct QuietRun {
 };
 
 // make(i, options) for each i below `count`, in order. Where jobs measure nothing and there are cores, up to `most` are
-// made at once, by threads of their own; only the first of these tells its progress.
+// made at once, by threads of their own, fewer of many ranks; only the first of these tells its progress.
 std::vector<Comparison> at_once(const Job& job, std::size_t count, std::size_t most, const QuietRun& options,
                                 const std::function<Comparison(std::size_t, const QuietRun&)>& make);
 
