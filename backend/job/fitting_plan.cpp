@@ -36,11 +36,9 @@ std::string what_fits(const Job& job, const ChosenStrategy& chosen, const Reques
   const WeightLayout weights = job.config.run.weights;
   if (weights == WeightLayout::kReplicated &&
       memory_need(planned.plan, planned.memory_bound_bytes, job.model, WeightLayout::kSharded, device).fits())
-    return fmt::format(
-        "it fits with run.weights = sharded, where each rank keeps a part of the weights; gathering them is in no "
-        "time: "
-        "{}",
-        gather_text(weight_gather(job)));
+    return "it fits with run.weights = sharded, where each rank keeps a part of the weights; gathering them is in no "
+           "time: " +
+           gather_text(weight_gather(job));
   if (const std::optional<int> ranks = fits_from_ranks(job, chosen, request, weights, kMostRanks))
     return fmt::format("fits from {} ranks", *ranks);
   if (weights == WeightLayout::kReplicated)

@@ -1,7 +1,7 @@
 #include "backend/job/mask_cache.h"
 
+#include <chrono>
 #include <exception>
-#include <utility>
 
 #include "backend/base/result.h"
 
@@ -26,12 +26,14 @@ BlockMask MaskCache::get(const std::string& recipe, const std::function<BlockMas
     throw mask.error();
   }
   promise.set_value(*mask);
-  const std::int64_t blocks = mask->blocks(), bytes = mask->heads() * blocks * blocks / 8;
+  const std::int64_t rows = std::int64_t{mask->heads()} * mask->coarse_blocks(),
+                     bytes = rows * mask->words_per_row() * 8;
   const std::lock_guard lock(mutex_);
   if (bytes_ + bytes > most_bytes_) {
-    auto own = masks_.extract(recipe);
-    masks_.clear();
-    masks_.insert(std::move(own));
+    const auto is_made = [](const Made& made) {
+      return made.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    };
+    std::erase_if(masks_, [&](const auto& kept) { return kept.first != recipe && is_made(kept.second); });
     bytes_ = 0;
   }
   bytes_ += bytes;

@@ -15,10 +15,10 @@ namespace spscope {
 // Thread-safe. A mask that is being made is waited for, not made twice.
 class MaskCache {
  public:
-  // When the bits of its masks exceed `most_bytes`, all are dropped.
+  // When the bits of its masks exceed `most_bytes`, all are dropped but the newest and those that are being made.
   explicit MaskCache(std::int64_t most_bytes = std::int64_t{1} << 28) : most_bytes_(most_bytes) {}
 
-  // Throws what `make` throws.
+  // Throws the Error of `make`; what else it throws is one of kInternal.
   BlockMask get(const std::string& recipe, const std::function<BlockMask()>& make);
 
  private:

@@ -35,7 +35,8 @@ std::string gather_text(const WeightGather& gather) {
 
 std::string gather_note(const Job& job) {
   if (job.config.run.weights != WeightLayout::kSharded || job.cluster.plan_ranks() == 1) return "";
-  return fmt::format("Gathering the sharded weights is in no time: {}.", gather_text(weight_gather(job)));
+  return fmt::format("Gathering sharded weights is in no time: {}. Strategies that cut weights gather less.",
+                     gather_text(weight_gather(job)));
 }
 
 }  // namespace spscope

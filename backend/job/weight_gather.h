@@ -10,7 +10,7 @@
 namespace spscope {
 
 struct WeightGather {
-  std::int64_t layer_bytes = 0;  // weights of a mean layer
+  std::int64_t layer_bytes = 0;  // weights of a mean layer, of a strategy that does not cut them
   // t0 + (R - 1) / R of them through the port of a rank at the all-gather rate of R ranks, or, where that takes longer,
   // (N - 1) / N of them through the NIC of each of N nodes.
   double layer_ns = 0;

@@ -77,8 +77,8 @@ struct Network {
 
   int num_links() const { return 4 * ranks + 2 * num_nodes() + 2 * num_sockets(); }
   // Rate of a port in a collective of `group` ranks, its logarithm a straight line over log2(w) from gbps at w = 2 to
-  // of_4_gbps at 4 and on to of_8_gbps at 8 and beyond. w = 2 for a group of two, else sqrt(group x ranks in use that
-  // share its host bridges): of its socket where the group fits in one, else of its node.
+  // of_4_gbps at 4 and on to of_8_gbps at 8 and beyond. w = 2 for a group of two, else sqrt(ranks of the group in
+  // a node x ranks in use that share its host bridges): of its socket where the group fits in one, else of its node.
   double port_rate(Collective collective, int group) const;
   // Time that a link takes to serve a message of a collective of `group` ranks alone; 0 without a limit.
   double service_ns(int link, Collective collective, int group, double bytes) const;

@@ -46,6 +46,7 @@ std::vector<Comparison> at_once(const Job& job, std::size_t count, std::size_t m
                                 const std::function<Comparison(std::size_t, const QuietRun&)>& make) {
   constexpr int kMostRanks = 512;  // of all together: 128 ranks of a large model take 300 MB
   most = std::min(most, static_cast<std::size_t>(std::max(1, kMostRanks / job.cluster.ranks)));
+  most = std::min(most, static_cast<std::size_t>(usable_cores()) + 1);  // one of them often waits for files
   if (job.config.run.mode != RunMode::kSimulate || usable_cores() == 1) most = 1;
   QuietRun silent = options;
   silent.on_progress = {};

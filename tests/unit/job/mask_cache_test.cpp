@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,9 +18,9 @@ TEST(MaskCache, MakesAMaskOnceAndForgetsWhenItIsFull) {
   int made = 0;
   const auto make = [&] {
     ++made;
-    return BlockMask(2, BlockMask::uniform_starts(64, 8));  // 2 x 8 x 8 bits
+    return BlockMask(2, BlockMask::uniform_starts(64, 8));
   };
-  MaskCache cache(40);
+  MaskCache cache(300);  // two of 2 x 8 rows of a word
   for (const char* recipe : {"a", "b", "a", "b"}) cache.get(recipe, make);
   EXPECT_EQ(made, 2);
   cache.get("c", make);
@@ -31,7 +32,7 @@ TEST(MaskCache, MakesAMaskOnceAndForgetsWhenItIsFull) {
 
 // Masks are made ahead by threads.
 TEST(MaskCache, IsAskedByManyThreads) {
-  MaskCache cache(200);  // 12 masks
+  MaskCache cache(4096);  // some of them
   std::vector<std::jthread> threads;
   std::atomic<int> wrong = 0;
   for (int t = 0; t < 4; ++t)
@@ -44,6 +45,26 @@ TEST(MaskCache, IsAskedByManyThreads) {
     });
   threads.clear();
   EXPECT_EQ(wrong, 0);
+}
+
+TEST(MaskCache, WaitsForAMaskThatAnotherThreadMakes) {
+  MaskCache cache;
+  std::atomic<int> made = 0;
+  std::atomic<bool> asked = false;
+  const auto make = [&] {
+    ++made;
+    while (!asked) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return BlockMask(3, BlockMask::uniform_starts(64, 8));
+  };
+  std::jthread first([&] { cache.get("a", make); });
+  while (made == 0) std::this_thread::yield();
+  std::jthread second([&] {
+    asked = true;
+    EXPECT_EQ(cache.get("a", make).heads(), 3);
+  });
+  second.join();
+  EXPECT_EQ(made, 1);
 }
 
 TEST(MaskCache, AsksAgainForAMaskThatCouldNotBeMade) {

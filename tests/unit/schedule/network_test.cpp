@@ -72,7 +72,8 @@ TEST(Network, WideAllToAllsShareTheHostBridges) {
   EXPECT_DOUBLE_EQ(network.service_ns(3, Collective::kPointToPoint, 8, 110), 5);
 }
 
-// Groups of a socket share nothing with those of the other: 4 of 8 ranks in use are sqrt(4 x 4), 3 of 6 sqrt(3 x 4).
+// Groups that fit in a socket share nothing with those of the other: 4 of 8 ranks in use are sqrt(4 x 4), 3 of 6
+// sqrt(3 x 4), though the second group of three has ranks of both sockets.
 TEST(Network, AllToAllsOfOneSocketShareItsBridgeOnly) {
   NetworkProfile profile = flat_profile(22, 0, 5, 0);
   profile.all_to_all = {.t0_ns = 30, .gbps = 21, .of_4_gbps = 16, .of_8_gbps = 4};
