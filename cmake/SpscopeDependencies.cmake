@@ -38,6 +38,35 @@ else()
   set(SPSCOPE_STATE_MPI "${SPSCOPE_STATE_MPI}; ranks are threads of one process")
 endif()
 
+# The desktop app: windows by GLFW, OpenGL by EGL where there is no display, Dear ImGui of the system or of a source tree.
+set(SPSCOPE_IMGUI_DIR "" CACHE PATH "A source tree of Dear ImGui (1.86 or newer) to use instead of the system's")
+if(SPSCOPE_IMGUI_DIR)
+  set(spscope_gui_packages glfw3 egl opengl freetype2 libpng)
+else()
+  set(spscope_gui_packages imgui glfw3 egl opengl freetype2 libpng)
+endif()
+spscope_optional(GUI PACKAGE "libimgui-dev, libglfw3-dev, libegl-dev, libopengl-dev, libfreetype-dev, libpng-dev"
+                 VERSION SPSCOPE_GUI_VERSION MEANING "Build the desktop app"
+                 FIND pkg_check_modules SPSCOPE_GUI IMPORTED_TARGET ${spscope_gui_packages})
+if(SPSCOPE_HAS_GUI)
+  set(SPSCOPE_STATE_GUI "Dear ImGui ${SPSCOPE_GUI_imgui_VERSION}, GLFW ${SPSCOPE_GUI_glfw3_VERSION}")
+  add_library(spscope_gui_platform INTERFACE)
+  target_link_libraries(spscope_gui_platform INTERFACE PkgConfig::SPSCOPE_GUI)
+  if(SPSCOPE_IMGUI_DIR)
+    set(SPSCOPE_STATE_GUI "Dear ImGui of ${SPSCOPE_IMGUI_DIR}, GLFW ${SPSCOPE_GUI_glfw3_VERSION}")
+    file(GLOB spscope_imgui_sources "${SPSCOPE_IMGUI_DIR}/imgui*.cpp")
+    add_library(spscope_imgui STATIC ${spscope_imgui_sources} "${SPSCOPE_IMGUI_DIR}/backends/imgui_impl_opengl3.cpp"
+                                     "${SPSCOPE_IMGUI_DIR}/misc/freetype/imgui_freetype.cpp"
+                                     "${SPSCOPE_IMGUI_DIR}/misc/cpp/imgui_stdlib.cpp")
+    target_include_directories(spscope_imgui SYSTEM PUBLIC "${SPSCOPE_IMGUI_DIR}" "${SPSCOPE_IMGUI_DIR}/backends"
+                                                           "${SPSCOPE_IMGUI_DIR}/misc/freetype" "${SPSCOPE_IMGUI_DIR}/misc/cpp")
+    target_link_libraries(spscope_imgui PUBLIC PkgConfig::SPSCOPE_GUI ${CMAKE_DL_LIBS})
+    target_link_libraries(spscope_gui_platform INTERFACE spscope_imgui)
+  else()
+    target_include_directories(spscope_gui_platform SYSTEM INTERFACE "${SPSCOPE_GUI_imgui_INCLUDEDIR}/backends")
+  endif()
+endif()
+
 # The interpreter of the system, which scripts/packages.txt names, comes before one that a user's PATH adds.
 find_program(Python3_EXECUTABLE python3 PATHS /usr/bin NO_DEFAULT_PATH)
 set(SPSCOPE_TESTS ${SPSCOPE_BUILD_TESTS})

@@ -1,0 +1,230 @@
+#include "gui/app/app.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+
+namespace spscope::gui {
+namespace {
+
+constexpr float kRailWidth = 118, kStatusHeight = 30;
+// Threads that answer questions: one more than a laptop has cores to spare would slow the runs that are watched.
+constexpr int kWorkers = 2;
+
+void set_style(const Theme& theme) {
+  ImGuiStyle& style = ImGui::GetStyle();
+  const auto color = [&](Token token, float opacity = 1) {
+    return ImGui::ColorConvertU32ToFloat4(Ui::color(theme.color(token), opacity));
+  };
+  style.WindowPadding = {0, 0};
+  style.WindowBorderSize = 0;
+  style.ChildBorderSize = 1;
+  style.PopupBorderSize = 1;
+  style.FrameBorderSize = 0;
+  style.ItemSpacing = {theme.px(8), theme.px(5)};
+  style.ItemInnerSpacing = {theme.px(6), theme.px(4)};
+  style.IndentSpacing = theme.px(18);
+  style.ScrollbarSize = theme.px(12);
+  style.ScrollbarRounding = theme.px(6);
+  style.GrabMinSize = theme.px(20);
+  style.AntiAliasedLinesUseTex = false;
+  style.Colors[ImGuiCol_Text] = color(Token::kInk);
+  style.Colors[ImGuiCol_WindowBg] = color(Token::kPage);
+  style.Colors[ImGuiCol_ScrollbarBg] = color(Token::kSurface, 0);
+  style.Colors[ImGuiCol_ScrollbarGrab] = color(Token::kEdge, 0.55F);
+  style.Colors[ImGuiCol_ScrollbarGrabHovered] = color(Token::kEdge, 0.8F);
+  style.Colors[ImGuiCol_ScrollbarGrabActive] = color(Token::kAccent);
+  style.Colors[ImGuiCol_NavHighlight] = color(Token::kAccent, 0);  // Ui draws its own
+  style.Colors[ImGuiCol_ModalWindowDimBg] = color(Token::kPage, 0.6F);
+}
+
+}  // namespace
+
+App::App(Settings settings, std::function<void()> wake)
+    : session_(std::move(settings), kWorkers, std::move(wake)), keys_(session_.settings().keys) {
+  for (const ViewRow& row : view_rows()) views_.emplace(row.id, row.make());
+}
+
+App::~App() = default;
+
+Theme App::theme(float monitor_scale) const {
+  return {.appearance = session_.settings().dark.value_or(true) ? Appearance::kDark : Appearance::kLight,
+          .scale = static_cast<float>(std::clamp(monitor_scale * session_.settings().user_scale, 0.5, 4.0))};
+}
+
+View& App::view() {
+  const auto found = views_.find(session_.view());
+  return found != views_.end() ? *found->second : *views_.begin()->second;
+}
+
+std::optional<double> App::next_frame_s() { return view().next_frame_s(); }
+
+Json App::view_dump(std::string_view name) {
+  const auto found = views_.find(name);
+  return found != views_.end() ? found->second->dump(session_) : Json();
+}
+
+void App::drop(const std::vector<std::string>& paths) {
+  Link link = session_.here();
+  link.files.insert(link.files.end(), paths.begin(), paths.end());
+  if (link.view == "start") link.view.clear();
+  for (const std::string& path : paths) settings().add_recent(path);
+  session_.go(link);
+}
+
+bool App::frame(const Theme& theme, float width, float height, std::span<const KeyPress> presses, UiDump* dump) {
+  set_style(theme);
+  if (dump != nullptr) dump->clear();
+  Ui ui(theme, fonts_, dump);
+  ImGui::PushFont(fonts_.font(Face::kBody));
+  ImGui::SetNextWindowPos({0, 0});
+  ImGui::SetNextWindowSize({width, height});
+  ImGui::Begin("spscope", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBringToFrontOnFocus |
+                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoScrollWithMouse);
+  const bool typing = ImGui::GetIO().WantTextInput;
+  for (const KeyPress& press : presses)
+    if (const CommandRow* row = keys_.find(press, typing)) run(row->command, ui);
+  if (pending_) run(*std::exchange(pending_, std::nullopt), ui);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
+  const float status = full_view_ ? 0 : theme.px(kStatusHeight);
+  if (!full_view_) top_line(ui);
+  const float left = full_view_ ? 0 : theme.px(kRailWidth), body = ui.height_left() - status;
+  if (!full_view_) {
+    rail(ui, left, body);
+    ImGui::SameLine();
+  }
+  const bool details = settings().details && !full_view_ && session_.view() != "start" && session_.view() != "run";
+  float beside = details ? theme.px(settings().details_width) : 0;
+  beside = std::min(beside, std::max(0.F, (width - left) * 0.45F));
+  const float divider = details ? theme.px(6) : 0;
+  main_pane(ui, ui.width_left() - beside - divider, body);
+  if (details) {
+    ImGui::SameLine();
+    const Rect place{ImGui::GetCursorScreenPos().x, ImGui::GetCursorScreenPos().y, 0, 0};
+    ui.splitter("details splitter", true, beside, theme.px(180), (width - left) * 0.6F, true);
+    settings().details_width = beside / theme.scale;
+    ImGui::SetCursorScreenPos({place.left + divider, place.top});
+    details_pane(ui, body);
+  }
+  if (!full_view_) {
+    ImGui::SetCursorScreenPos({0, height - status});
+    status_line(ui);
+  }
+  ImGui::PopStyleVar();
+  palette(ui);
+  keys_page(ui);
+  ImGui::End();
+  ImGui::PopFont();
+  return ui.wants_another_frame() || fonts_.stale();
+}
+
+void App::main_pane(Ui& ui, float width, float height) {
+  View& current = view();
+  const bool table = settings().table && !full_view_ && current.has_table(session_);
+  float below = table ? std::min(ui.px(settings().table_height), height * 0.6F) : 0;
+  const Ui::Scope inside = ui.scope(session_.view());
+  const float top = height - below - (table ? ui.px(6) : 0);
+  ImGui::BeginGroup();
+  ui.pane("main", {.width = width, .height = top, .back = Token::kSurface}, [&] {
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ui.px(8), ui.px(5)));
+    banners(ui);
+    const ViewRow* row = find_view(session_.view());
+    if (row == nullptr || !row->needs_file || !draw_instead(ui, session_)) current.draw(ui, session_);
+    ImGui::PopStyleVar();
+  });
+  if (table) {
+    const ImVec2 from = ImGui::GetCursorScreenPos();
+    // The splitter is as wide as the view, not as the window.
+    ImGui::BeginChild("table splitter", {width, ui.px(6)}, false, ImGuiWindowFlags_NoScrollbar);
+    ui.splitter("table splitter", false, below, ui.px(80), height * 0.75F, true);
+    ImGui::EndChild();
+    settings().table_height = below / ui.theme().scale;
+    ImGui::SetCursorScreenPos({from.x, from.y + ui.px(6)});
+    ui.pane("table", {.width = width, .height = below, .back = Token::kSurface}, [&] {
+      ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ui.px(8), ui.px(5)));
+      bool ready = false;
+      for (const auto& file : session_.files()) ready |= file->content() != nullptr;
+      if (ready) current.draw_table(ui, session_);
+      ImGui::PopStyleVar();
+    });
+  }
+  ImGui::EndGroup();
+}
+
+void App::details_pane(Ui& ui, float height) {
+  const Ui::Scope inside = ui.scope("details");
+  ui.pane("pane", {.width = ui.width_left(), .height = height, .back = Token::kRaised}, [&] {
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ui.px(8), ui.px(5)));
+    ui.heading("Details");
+    bool ready = false;
+    for (const auto& file : session_.files()) ready |= file->content() != nullptr;
+    if (ready) {
+      view().draw_details(ui, session_);
+    } else {
+      ui.note("Nothing is selected.");
+    }
+    ImGui::PopStyleVar();
+  });
+}
+
+void App::banners(Ui& ui) {
+  const auto& files = session_.files();
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const OpenFile& file = *files[i];
+    if (!file.changed.empty()) {
+      const Ui::Scope inside = ui.scope("file " + file.name);
+      const bool gone = file.changed.find("removed") != std::string::npos;
+      if (ui.banner("changed", BannerTone::kWarning, file.name + ": " + file.changed + ".", gone ? "" : "Read again"))
+        session_.reload(static_cast<int>(i));
+    }
+  }
+}
+
+void App::run(Command command, Ui& ui) {
+  const auto show = [&](std::size_t index) {
+    // Start is reached by its own command; the eight others by their number.
+    if (index + 1 < view_rows().size()) session_.show(std::string(view_rows()[index + 1].id));
+  };
+  const double step = 1.1;
+  switch (command) {
+    case Command::kOpenFile:
+    case Command::kStart: session_.show("start"); return;
+    case Command::kCloseFile:
+      if (!session_.files().empty()) session_.close(static_cast<int>(session_.files().size()) - 1);
+      return;
+    case Command::kReload:
+      for (std::size_t i = 0; i < session_.files().size(); ++i) session_.reload(static_cast<int>(i));
+      return;
+    case Command::kBack: session_.go_back(); return;
+    case Command::kForward: session_.go_forward(); return;
+    case Command::kCopyLink:
+      ImGui::SetClipboardText(link_text(session_.here()).c_str());
+      session_.notice("The link to this place is on the clipboard.");
+      return;
+    case Command::kGoTo: palette_ = Palette::kPlaces; palette_opened_ = true; return;
+    case Command::kPalette: palette_ = Palette::kCommands; palette_opened_ = true; return;
+    case Command::kKeys: keys_opened_ = true; return;
+    case Command::kFullView: full_view_ = !full_view_; return;
+    case Command::kDetails: settings().details = !settings().details; return;
+    case Command::kTable: settings().table = !settings().table; return;
+    case Command::kTheme: settings().dark = !settings().dark.value_or(true); return;
+    case Command::kScaleUp: settings().user_scale = std::min(3.0, settings().user_scale * step); return;
+    case Command::kScaleDown: settings().user_scale = std::max(0.5, settings().user_scale / step); return;
+    case Command::kScaleReset: settings().user_scale = 1; return;
+    case Command::kView1: return show(0);
+    case Command::kView2: return show(1);
+    case Command::kView3: return show(2);
+    case Command::kView4: return show(3);
+    case Command::kView5: return show(4);
+    case Command::kView6: return show(5);
+    case Command::kView7: return show(6);
+    case Command::kView8: return show(7);
+    case Command::kQuit: ask_to_quit(); return;
+    default: break;
+  }
+  view().run(command, ui, session_);
+}
+
+}  // namespace spscope::gui

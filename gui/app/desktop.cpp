@@ -1,0 +1,148 @@
+#include "gui/app/desktop.h"
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+
+#include "backend/base/clock.h"
+#include "backend/base/result.h"
+#include "backend/base/whole_file.h"
+#include "gui/app/app.h"
+#include "gui/platform/renderer.h"
+#include "gui/platform/window.h"
+
+namespace spscope::gui {
+namespace {
+
+// Frames that are drawn after the last input: hovering and layouts settle.
+constexpr int kFramesAfterInput = 3;
+// How often the open files are looked at on disk.
+constexpr double kLookEvery = 1.0;
+
+struct Context {
+  Context() {
+    ImGui::CreateContext();
+    ImGui::GetIO().IniFilename = nullptr;
+    ImGui::GetIO().ConfigFlags |= ImGuiConfigFlags_NavEnableKeyboard;
+  }
+  ~Context() { ImGui::DestroyContext(); }
+};
+
+class Desktop {
+ public:
+  Desktop(const Options& options, Settings settings)
+      : options_(options),
+        window_("spscope", options.size_given ? options.width : settings.width,
+                options.size_given ? options.height : settings.height),
+        renderer_(window_.core_profile()),
+        app_(std::move(settings), [] { Window::wake(); }) {
+    app_.session().go(options.link);
+    for (const std::string& path : options.link.files) app_.settings().add_recent(path);
+  }
+
+  void run() {
+    int due = kFramesAfterInput;
+    double looked = 0;
+    while (!app_.wants_to_quit()) {
+      const double now = static_cast<double>(now_ns()) * 1e-9;
+      if (now - looked >= kLookEvery) {
+        looked = now;
+        if (app_.session().look_at_disk()) due = std::max(due, 1);
+      }
+      const int answered = app_.session().workers().answered();
+      window_.wait(wait_time(due));
+      if (!window_.input().empty() || app_.session().workers().answered() != seen_answers_ ||
+          window_.width() != width_ || window_.height() != height_)
+        due = std::max(due, kFramesAfterInput);
+      seen_answers_ = answered;
+      if (const auto next = app_.next_frame_s(); next && now_ns() >= last_frame_ns_ + static_cast<std::int64_t>(*next * 1e9))
+        due = std::max(due, 1);
+      if (due == 0 || window_.minimized()) continue;
+      --due;
+      if (frame()) due = std::max(due, 1);
+    }
+  }
+
+  void save(const std::string& path) {
+    app_.settings().width = window_.logical_width();
+    app_.settings().height = window_.logical_height();
+    if (path.empty()) return;
+    if (const std::string fault = save_settings(app_.settings(), path); !fault.empty())
+      std::cerr << "spscope-gui: the settings were not kept: " << fault << "\n";
+  }
+
+ private:
+  std::optional<double> wait_time(int due) {
+    if (due > 0 || !window_.input().empty()) return 0;
+    double most = kLookEvery;
+    if (app_.session().any_loading() || app_.session().workers().busy() > 0) most = 0.3;  // words come after 0.3 s
+    if (const auto next = app_.next_frame_s()) most = std::min(most, *next);
+    return most;
+  }
+
+  // Whether the next frame is due at once.
+  bool frame() {
+    ImGuiIO& io = ImGui::GetIO();
+    width_ = window_.width();
+    height_ = window_.height();
+    const FrameInput input = window_.input().frame(io);
+    if (input.close) app_.ask_to_quit();
+    if (!input.dropped.empty()) app_.drop(input.dropped);
+    const float monitor = options_.scale_given ? static_cast<float>(options_.scale) : window_.scale();
+    const Theme theme = app_.theme(monitor);
+    const bool bake = app_.fonts().stale() || theme.scale != baked_scale_;
+    if (bake) app_.fonts().bake(theme.scale);
+    baked_scale_ = theme.scale;
+    const std::int64_t now = now_ns();
+    io.DeltaTime = std::clamp(static_cast<float>(now - last_frame_ns_) * 1e-9F, 1e-4F, 0.25F);
+    last_frame_ns_ = now;
+    io.DisplaySize = {static_cast<float>(width_), static_cast<float>(height_)};
+    renderer_.new_frame(bake);
+    ImGui::NewFrame();
+    const bool again = app_.frame(theme, io.DisplaySize.x, io.DisplaySize.y, input.presses, options_.ui_dump ? &dump_ : nullptr);
+    ImGui::Render();
+    renderer_.draw(width_, height_);
+    window_.show_cursor();
+    window_.swap();
+    ++frames_;
+    if (options_.ui_dump) write_dump(again || input.more);
+    return again || input.more;
+  }
+
+  // What tests read: the controls of the newest frame, how many frames were drawn, and whether more are under way.
+  void write_dump(bool more) {
+    Json json = Json::object();
+    json["frame"] = frames_;
+    json["busy"] = more || app_.session().workers().busy() > 0 || app_.session().any_loading();
+    json["link"] = link_text(app_.session().here());
+    json["answered"] = app_.session().workers().answered();
+    json["items"] = dump_.json();
+    write_whole_file(*options_.ui_dump, json.dump() + "\n");
+  }
+
+  const Options& options_;
+  Window window_;
+  Renderer renderer_;
+  App app_;
+  UiDump dump_;
+  int width_ = 0, height_ = 0, seen_answers_ = 0;
+  std::int64_t frames_ = 0, last_frame_ns_ = 0;
+  float baked_scale_ = 0;
+};
+
+}  // namespace
+
+int run_desktop(const Options& options) {
+  const Context context;
+  const std::string path = options.settings.value_or(settings_path());
+  Settings settings = load_settings(path);
+  if (options.dark) settings.dark = options.dark;
+  Desktop desktop(options, std::move(settings));
+  desktop.run();
+  desktop.save(path);
+  return 0;
+}
+
+}  // namespace spscope::gui

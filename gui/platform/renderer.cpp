@@ -1,0 +1,97 @@
+#include "gui/platform/renderer.h"
+
+#define GL_GLEXT_PROTOTYPES
+#include <GL/gl.h>
+#include <GL/glext.h>
+#include <imgui.h>
+#include <imgui_impl_opengl3.h>
+#include <png.h>
+
+#include <utility>
+
+#include "backend/base/error.h"
+#include "backend/base/whole_file.h"
+
+namespace spscope::gui {
+namespace {
+
+bool& device_is_there() {
+  static bool there = false;
+  return there;
+}
+
+}  // namespace
+
+Renderer::Renderer(bool core_profile) {
+  ImGui_ImplOpenGL3_Init(core_profile ? "#version 150" : "#version 130");
+  Texture::enable(true);
+}
+Renderer::~Renderer() {
+  Texture::enable(false);
+  ImGui_ImplOpenGL3_Shutdown();
+}
+
+void Renderer::new_frame(bool fonts_changed) {
+  if (fonts_changed) ImGui_ImplOpenGL3_DestroyFontsTexture();
+  ImGui_ImplOpenGL3_NewFrame();
+  if (fonts_changed && ImGui::GetIO().Fonts->TexID == ImTextureID{}) ImGui_ImplOpenGL3_CreateFontsTexture();
+}
+
+void Renderer::draw(int width, int height) {
+  glViewport(0, 0, width, height);
+  glClearColor(0, 0, 0, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+}
+
+void Texture::enable(bool there) { device_is_there() = there; }
+
+Texture::~Texture() {
+  if (name_ != 0 && device_is_there()) glDeleteTextures(1, &name_);
+}
+Texture::Texture(Texture&& other) noexcept
+    : name_(std::exchange(other.name_, 0)), width_(other.width_), height_(other.height_) {}
+Texture& Texture::operator=(Texture&& other) noexcept {
+  std::swap(name_, other.name_);
+  std::swap(width_, other.width_);
+  std::swap(height_, other.height_);
+  return *this;
+}
+
+void Texture::set(int width, int height, std::span<const std::uint32_t> rgba, bool smooth) {
+  width_ = width;
+  height_ = height;
+  if (!device_is_there()) return;
+  if (name_ == 0) glGenTextures(1, &name_);
+  glBindTexture(GL_TEXTURE_2D, name_);
+  const GLint filter = smooth ? GL_LINEAR : GL_NEAREST;
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, filter);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, filter);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
+  glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
+  glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
+  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE, rgba.data());
+}
+
+void write_png(const std::string& path, int width, int height, std::span<const std::uint8_t> rgba) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(width);
+  image.height = static_cast<png_uint_32>(height);
+  image.format = PNG_FORMAT_RGBA;
+  png_alloc_size_t bytes = 0;
+  std::vector<std::byte> data;
+  bool done = png_image_write_get_memory_size(image, bytes, 0, rgba.data(), 0, nullptr) != 0;
+  if (done) {
+    data.resize(bytes);
+    done = png_image_write_to_memory(&image, data.data(), &bytes, 0, rgba.data(), 0, nullptr) != 0;
+  }
+  if (!done) throw Error(ErrorCode::kInternal, "the picture cannot be written as PNG: " + std::string(image.message));
+  data.resize(bytes);
+  WholeFile file(path);
+  file.write(std::span<const std::byte>(data));
+  file.commit();
+}
+
+}  // namespace spscope::gui

@@ -1,0 +1,49 @@
+// Renderer: Dear ImGui's draw data on the current OpenGL context; textures; and pictures of what was drawn.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace spscope::gui {
+
+class Renderer {
+ public:
+  explicit Renderer(bool core_profile);
+  ~Renderer();
+  Renderer(const Renderer&) = delete;
+  Renderer& operator=(const Renderer&) = delete;
+
+  // Before ImGui::NewFrame(). `fonts_changed`: the atlas was baked anew.
+  void new_frame(bool fonts_changed);
+  // After ImGui::Render().
+  void draw(int width, int height);
+};
+
+// A picture of RGBA pixels on the device; without OpenGL it only knows its size. Not copied.
+class Texture {
+ public:
+  Texture() = default;
+  ~Texture();
+  Texture(Texture&& other) noexcept;
+  Texture& operator=(Texture&& other) noexcept;
+
+  // `smooth`: interpolated when it is drawn larger.
+  void set(int width, int height, std::span<const std::uint32_t> rgba, bool smooth = false);
+  unsigned name() const { return name_; }  // 0: nothing to draw
+  int width() const { return width_; }
+  int height() const { return height_; }
+
+  // Whether there is an OpenGL context; set by those who make one.
+  static void enable(bool there);
+
+ private:
+  unsigned name_ = 0;
+  int width_ = 0, height_ = 0;
+};
+
+// Writes RGBA pixels as PNG. Throws Error that names the path.
+void write_png(const std::string& path, int width, int height, std::span<const std::uint8_t> rgba);
+
+}  // namespace spscope::gui

@@ -1,0 +1,190 @@
+#include "gui/platform/window.h"
+
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+#include "backend/base/error.h"
+#include "gui/imgui_compat.h"
+
+namespace spscope::gui {
+namespace {
+
+Modifiers modifiers_of(int bits) {
+  return {(bits & GLFW_MOD_CONTROL) != 0, (bits & GLFW_MOD_SHIFT) != 0, (bits & GLFW_MOD_ALT) != 0,
+          (bits & GLFW_MOD_SUPER) != 0};
+}
+Modifiers modifiers_now(GLFWwindow* window) {
+  const auto down = [&](int left, int right) {
+    return glfwGetKey(window, left) == GLFW_PRESS || glfwGetKey(window, right) == GLFW_PRESS;
+  };
+  return {down(GLFW_KEY_LEFT_CONTROL, GLFW_KEY_RIGHT_CONTROL), down(GLFW_KEY_LEFT_SHIFT, GLFW_KEY_RIGHT_SHIFT),
+          down(GLFW_KEY_LEFT_ALT, GLFW_KEY_RIGHT_ALT), down(GLFW_KEY_LEFT_SUPER, GLFW_KEY_RIGHT_SUPER)};
+}
+
+std::optional<Key> key_of(int glfw_key) {
+  switch (glfw_key) {
+#define KEY(id, name, glfw, imgui) \
+  case glfw: return Key::k##id;
+#include "gui/platform/keys.def"
+#undef KEY
+    default: return std::nullopt;
+  }
+}
+
+InputQueue& queue_of(GLFWwindow* window) { return *static_cast<InputQueue*>(glfwGetWindowUserPointer(window)); }
+
+// Pixels of the framebuffer for each unit of the window's coordinates.
+float density(GLFWwindow* window) {
+  int width = 0, pixels = 0, ignored = 0;
+  glfwGetWindowSize(window, &width, &ignored);
+  glfwGetFramebufferSize(window, &pixels, &ignored);
+  return width > 0 ? static_cast<float>(pixels) / static_cast<float>(width) : 1;
+}
+
+void set_callbacks(GLFWwindow* window) {
+  glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int, int action, int bits) {
+    // A modifier counts from its own press on, which GLFW's bits leave out on X11.
+    const Modifiers modifiers = key >= GLFW_KEY_LEFT_SHIFT && key <= GLFW_KEY_RIGHT_SUPER ? modifiers_now(w) : modifiers_of(bits);
+    if (const auto known = key_of(key))
+      queue_of(w).push(InputEvent::KeyChange{*known, action != GLFW_RELEASE, action == GLFW_REPEAT, modifiers});
+  });
+  glfwSetCharCallback(window, [](GLFWwindow* w, unsigned code) { queue_of(w).push(InputEvent::Character{code}); });
+  glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int button, int action, int bits) {
+    if (button < 3) queue_of(w).push(InputEvent::Button{button, action == GLFW_PRESS, modifiers_of(bits)});
+  });
+  glfwSetCursorPosCallback(window, [](GLFWwindow* w, double x, double y) {
+    const double pixels = density(w);
+    queue_of(w).push(InputEvent::Move{static_cast<float>(x * pixels), static_cast<float>(y * pixels)});
+  });
+  glfwSetScrollCallback(window, [](GLFWwindow* w, double x, double y) {
+    queue_of(w).push(InputEvent::Wheel{static_cast<float>(x), static_cast<float>(y), modifiers_now(w)});
+  });
+  glfwSetCursorEnterCallback(window, [](GLFWwindow* w, int entered) {
+    if (entered == GLFW_FALSE) queue_of(w).push(InputEvent::Leave{});
+  });
+  glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int focused) { queue_of(w).push(InputEvent::Focus{focused == GLFW_TRUE}); });
+  glfwSetWindowCloseCallback(window, [](GLFWwindow* w) {
+    glfwSetWindowShouldClose(w, GLFW_FALSE);
+    queue_of(w).push(InputEvent::Close{});
+  });
+  glfwSetDropCallback(window, [](GLFWwindow* w, int count, const char** paths) {
+    queue_of(w).push(InputEvent::Drop{{paths, paths + count}});
+  });
+}
+
+GLFWwindow* make_window(const std::string& title, int width, int height, bool core) {
+  glfwDefaultWindowHints();
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, core ? 3 : 0);
+  if (core) {
+    glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+    glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
+  }
+  return glfwCreateWindow(width, height, title.c_str(), nullptr, nullptr);
+}
+
+}  // namespace
+
+Window::Window(const std::string& title, int width, int height) {
+  static const char* const kWayOn =
+      "start it on a desktop, or use --screenshot or --view-dump, which need no display, or `spscope report RUN.db`";
+  if (glfwInit() == GLFW_FALSE) {
+    const bool none = std::getenv("DISPLAY") == nullptr && std::getenv("WAYLAND_DISPLAY") == nullptr;
+    throw Error(ErrorCode::kUsage, none ? "there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set" : "the display cannot be opened",
+                kWayOn);
+  }
+  window_ = make_window(title, width, height, true);
+  if (window_ == nullptr) {
+    core_ = false;
+    window_ = make_window(title, width, height, false);
+  }
+  if (window_ == nullptr) {
+    const char* why = nullptr;
+    glfwGetError(&why);
+    glfwTerminate();
+    throw Error(ErrorCode::kUsage,
+                std::string("this display has no OpenGL 3") + (why != nullptr ? std::string(" (") + why + ")" : ""),
+                std::string("over `ssh -X` that is usual; ") + kWayOn);
+  }
+  glfwMakeContextCurrent(window_);
+  glfwSwapInterval(1);
+  glfwSetWindowUserPointer(window_, &input_);
+  set_callbacks(window_);
+  ImGuiIO& io = ImGui::GetIO();
+  set_up_keys(io);
+  io.ClipboardUserData = window_;
+  io.SetClipboardTextFn = [](void* w, const char* text) { glfwSetClipboardString(static_cast<GLFWwindow*>(w), text); };
+  io.GetClipboardTextFn = [](void* w) { return glfwGetClipboardString(static_cast<GLFWwindow*>(w)); };
+}
+
+Window::~Window() {
+  glfwDestroyWindow(window_);
+  glfwTerminate();
+}
+
+int Window::width() const {
+  int w = 0, h = 0;
+  glfwGetFramebufferSize(window_, &w, &h);
+  return w;
+}
+int Window::height() const {
+  int w = 0, h = 0;
+  glfwGetFramebufferSize(window_, &w, &h);
+  return h;
+}
+int Window::logical_width() const {
+  int w = 0, h = 0;
+  glfwGetWindowSize(window_, &w, &h);
+  return w;
+}
+int Window::logical_height() const {
+  int w = 0, h = 0;
+  glfwGetWindowSize(window_, &w, &h);
+  return h;
+}
+float Window::scale() const {
+  float x = 1, y = 1;
+  glfwGetWindowContentScale(window_, &x, &y);
+  return std::isfinite(x) && x > 0 ? x : 1;
+}
+bool Window::minimized() const { return glfwGetWindowAttrib(window_, GLFW_ICONIFIED) == GLFW_TRUE; }
+void Window::set_title(const std::string& title) { glfwSetWindowTitle(window_, title.c_str()); }
+
+void Window::show_cursor() {
+  static constexpr std::array<std::pair<ImGuiMouseCursor, int>, 4> kShapes = {{{ImGuiMouseCursor_TextInput, GLFW_IBEAM_CURSOR},
+                                                                              {ImGuiMouseCursor_ResizeNS, GLFW_VRESIZE_CURSOR},
+                                                                              {ImGuiMouseCursor_ResizeEW, GLFW_HRESIZE_CURSOR},
+                                                                              {ImGuiMouseCursor_Hand, GLFW_HAND_CURSOR}}};
+  static std::array<GLFWcursor*, kShapes.size()> made{};
+  const ImGuiMouseCursor wanted = ImGui::GetMouseCursor();
+  if (wanted == cursor_) return;
+  cursor_ = wanted;
+  GLFWcursor* shape = nullptr;
+  for (std::size_t i = 0; i < kShapes.size(); ++i) {
+    if (kShapes[i].first != wanted) continue;
+    if (made[i] == nullptr) made[i] = glfwCreateStandardCursor(kShapes[i].second);
+    shape = made[i];
+  }
+  glfwSetCursor(window_, shape);
+}
+
+void Window::swap() { glfwSwapBuffers(window_); }
+
+void Window::wait(std::optional<double> seconds) {
+  if (!seconds) {
+    glfwWaitEvents();
+  } else if (*seconds <= 0) {
+    glfwPollEvents();
+  } else {
+    glfwWaitEventsTimeout(*seconds);
+  }
+}
+
+void Window::wake() { glfwPostEmptyEvent(); }
+
+}  // namespace spscope::gui

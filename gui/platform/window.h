@@ -1,0 +1,45 @@
+// Window: a window of GLFW with OpenGL 3.3 core, else 3.0. Its callbacks only fill the input queue.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "gui/platform/input_queue.h"
+
+struct GLFWwindow;
+
+namespace spscope::gui {
+
+class Window {
+ public:
+  // Throws Error (kUsage): no display, or none with OpenGL 3; with what to do then.
+  Window(const std::string& title, int width, int height);
+  ~Window();
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+
+  InputQueue& input() { return input_; }
+  int width() const;   // of the framebuffer, in pixels
+  int height() const;
+  int logical_width() const;
+  int logical_height() const;
+  float scale() const;  // of the monitor: 1, 1.5, 2
+  bool core_profile() const { return core_; }
+  bool minimized() const;
+  void set_title(const std::string& title);
+  // Sets the pointer as Dear ImGui wants it.
+  void show_cursor();
+  void swap();
+  // Waits for input, wake() or the end of the time; without a time only for input. Then the queue has what came.
+  void wait(std::optional<double> seconds);
+  // From any thread: a wait ends.
+  static void wake();
+
+ private:
+  GLFWwindow* window_ = nullptr;
+  bool core_ = true;
+  int cursor_ = 0;
+  InputQueue input_;
+};
+
+}  // namespace spscope::gui

@@ -1,0 +1,36 @@
+// PassData: one layer pass of one strategy as views need it: its plan, the times of one repeat, and what follows from
+// them by backend/analysis.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/analysis/rank_times.h"
+#include "backend/analysis/time_terms.h"
+#include "backend/plan/plan.h"
+#include "backend/plan/timeline.h"
+#include "backend/store/records.h"
+#include "backend/store/store_reader.h"
+
+namespace spscope::gui {
+
+struct PassData {
+  RunRecord run;
+  std::vector<RepeatRecord> repeats;
+  RepeatRecord repeat;                   // the one that is shown
+  std::shared_ptr<const Plan> plan;      // absent when the file keeps none
+  std::optional<Timeline> timeline;      // from the zero of the repeat
+  std::string why_no_timeline;           // "" when there is one
+  std::vector<int> repeats_with_timeline;
+  RankTimes times;                       // empty without a timeline
+  TimeDetail detail;
+  std::vector<RankUsage> usage;
+};
+
+// `repeat`: absent for the one with the median makespan. Throws Error: the strategy did not run this pass, or damage.
+PassData load_pass(const StoreReader& reader, const std::string& strategy_id, int layer, int denoise_step,
+                   std::optional<int> repeat);
+
+}  // namespace spscope::gui

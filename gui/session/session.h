@@ -1,0 +1,139 @@
+// Session: what the window is about: open files, the scope and selection that all views share, where the user was
+// before, and the questions under way. Views read it and change it through its members; it draws nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/analysis/comparison.h"
+#include "gui/session/link.h"
+#include "gui/session/pass_data.h"
+#include "gui/session/query_slot.h"
+#include "gui/session/settings.h"
+#include "gui/session/workers.h"
+
+namespace spscope::gui {
+
+struct FileContent {
+  std::vector<Comparison> comparisons;  // one a workload
+  FileRecord record;
+};
+
+enum class FileState { kLoading, kReady, kFailed };
+
+struct OpenFile {
+  std::string path;
+  std::string name;    // short, unique among the open ones
+  int generation = 0;  // grows when the file is replaced on disk
+  std::uint64_t identity = 0;
+  std::string changed;  // what happened to the file on disk since it was read; "": nothing
+  std::unique_ptr<QuerySlot<FileContent>> slot;
+
+  FileState state() const;
+  const FileContent* content() const { return slot->value(); }
+  const Error* error() const { return slot->error(); }
+};
+
+// A strategy of the scope, with what the file says of it.
+struct Chosen {
+  StrategyKey key;
+  const OpenFile* file = nullptr;
+  const Comparison* comparison = nullptr;
+  const StrategyResult* strategy = nullptr;
+  // "ulysses u8"; with its file where several are open.
+  std::string label;
+};
+
+struct LayerPass {
+  int layer = 0, step = 0;
+  friend auto operator<=>(const LayerPass&, const LayerPass&) = default;
+};
+
+struct Notice {
+  std::string text;
+  bool bad = false;
+  std::int64_t at_ns = 0;
+};
+
+class Session {
+ public:
+  Session(Settings settings, int threads, std::function<void()> wake)
+      : settings_(std::move(settings)), workers_(threads, std::move(wake)) {}
+
+  Settings& settings() { return settings_; }
+  const Settings& settings() const { return settings_; }
+
+  // -- files
+  void open(const std::string& path);
+  void close(int file);
+  void reload(int file);
+  const std::vector<std::unique_ptr<OpenFile>>& files() const { return files_; }
+  bool any_loading() const;
+  // Looks whether files changed on disk. Whether one did.
+  bool look_at_disk();
+
+  // -- scope
+  const Scope& scope() const { return scope_; }
+  void set_scope(Scope scope);
+  // Strategies of all ready files, legal and with times first come those of the first file.
+  std::vector<Chosen> all_strategies() const;
+  std::vector<Chosen> chosen() const;
+  std::optional<Chosen> find(const StrategyKey& key) const;
+  // Layer passes that any chosen strategy has run, by denoise step and layer.
+  std::vector<LayerPass> passes() const;
+  // The one that is looked at: of the scope, else the slowest. Absent without any.
+  std::optional<LayerPass> pass() const;
+  std::optional<LayerPass> slowest_pass() const;
+  // Of a chosen strategy in the layer pass that is looked at; asks for it where it is not there yet.
+  using PassSlot = QuerySlot<PassData>;
+  PassSlot& pass_data(const Chosen& chosen);
+  PassSlot& pass_data(const Chosen& chosen, LayerPass pass);
+
+  // -- selection, places, history
+  const Selection& selection() const { return selection_; }
+  void select(Selection selection);
+  const std::string& view() const { return view_; }
+  Link here() const;
+  // Opens the files that are not open, then goes there.
+  void go(const Link& link);
+  void show(const std::string& view);
+  bool can_go_back() const { return !back_.empty(); }
+  bool can_go_forward() const { return !forward_.empty(); }
+  void go_back();
+  void go_forward();
+
+  // -- words for the user
+  void notice(std::string text, bool bad = false);
+  const std::vector<Notice>& notices() const { return notices_; }
+
+  Workers& workers() { return workers_; }
+  // Grows with each change of files, scope or selection.
+  int revision() const { return revision_; }
+
+ private:
+  void remember();
+  void restore(const Link& link);
+
+  Settings settings_;
+  std::vector<std::unique_ptr<OpenFile>> files_;
+  Scope scope_;
+  Selection selection_;
+  std::string view_ = "start";
+  std::vector<Link> back_, forward_;
+  std::vector<Notice> notices_;
+  struct Kept {
+    PassSlot slot;
+    std::int64_t used = 0;
+  };
+  std::map<std::string, std::unique_ptr<Kept>> passes_;
+  std::int64_t uses_ = 0;
+  int revision_ = 0;
+  Workers workers_;  // last: its threads end before what they answer to
+};
+
+}  // namespace spscope::gui

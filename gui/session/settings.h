@@ -1,0 +1,31 @@
+// Settings: what the window remembers between starts, in $XDG_CONFIG_HOME/spscope/desktop.json (else below ~/.config).
+// A file that cannot be read counts as none; one that cannot be written is said once.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spscope::gui {
+
+struct Settings {
+  std::optional<bool> dark;  // absent: as the system says
+  double user_scale = 1;     // times that of the monitor, 0.5 to 3
+  int width = 1440, height = 900;
+  float details_width = 320, table_height = 260;  // in the design's pixels
+  bool details = true, table = true;
+  std::vector<std::string> recent;          // files, the last one opened first
+  std::map<std::string, std::string> keys;  // of commands that have other keys than those of commands.def
+  std::vector<std::string> used_hints;      // hints that have done their work
+
+  void add_recent(const std::string& path);
+};
+
+// Where they are; "" when neither variable is set.
+std::string settings_path();
+Settings load_settings(const std::string& path);
+// Why it was not written; "" when it was.
+std::string save_settings(const Settings& settings, const std::string& path);
+
+}  // namespace spscope::gui

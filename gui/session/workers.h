@@ -1,0 +1,70 @@
+// Workers: threads that answer the questions of the window, so that it never waits for a file. Each has readers of its
+// own, since a StoreReader is for one thread. The newest question comes first: it is what the user looks at.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend/store/store_reader.h"
+
+namespace spscope::gui {
+
+// Set by the one who asked: the answer is not wanted any more.
+using Cancelled = std::shared_ptr<std::atomic<bool>>;
+
+// The readers of one thread, by path and generation of the file.
+class Readers {
+ public:
+  // Throws Error as StoreReader does. `generation` grows when the file was replaced.
+  StoreReader& of(const std::string& path, int generation);
+
+ private:
+  struct Open {
+    int generation = 0;
+    std::unique_ptr<StoreReader> reader;
+  };
+  std::map<std::string, Open> open_;
+};
+
+class Workers {
+ public:
+  // `wake` is called by a worker after each question, to have the window draw what came.
+  Workers(int threads, std::function<void()> wake);
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  // `work` runs on one of the threads, unless it is cancelled before it began.
+  void post(Cancelled cancelled, std::function<void(Readers&)> work);
+  // Questions that are waiting or being answered.
+  int busy() const;
+  // Questions answered since the start.
+  int answered() const { return answered_; }
+
+ private:
+  struct Question {
+    Cancelled cancelled;
+    std::function<void(Readers&)> work;
+  };
+  void run();
+
+  std::function<void()> wake_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Question> waiting_;
+  int running_ = 0;
+  std::atomic<int> answered_ = 0;
+  bool stopping_ = false;
+  std::vector<Cancelled> current_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace spscope::gui

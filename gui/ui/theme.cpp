@@ -1,0 +1,66 @@
+#include "gui/ui/theme.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace spscope::gui {
+namespace {
+
+struct TokenRow {
+  Rgb light, dark;
+};
+constexpr TokenRow kRows[] = {
+#define TOKEN(name, css, light, dark) {light, dark},
+#include "backend/report/style_tokens.def"
+#include "gui/ui/theme.def"
+#undef TOKEN
+};
+static_assert(std::size(kRows) == kNumTokens);
+
+// Of a channel of 8 bits, on a linear scale.
+double linear(Rgb color, int shift) {
+  const double c = static_cast<double>(color >> shift & 0xff) / 255;
+  return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+}
+double luminance(Rgb color) {
+  return 0.2126 * linear(color, 16) + 0.7152 * linear(color, 8) + 0.0722 * linear(color, 0);
+}
+
+// Knots of cividis at equal steps from 0 to 1.
+constexpr std::array<Rgb, 11> kCividis = {0x00224e, 0x123570, 0x3b496c, 0x575d6d, 0x707173, 0x8a8678,
+                                          0xa59c74, 0xc3b369, 0xe1cc55, 0xf4dd4b, 0xfee838};
+
+}  // namespace
+
+Rgb token_color(Token token, Appearance appearance) {
+  const TokenRow& row = kRows[static_cast<int>(token)];
+  return appearance == Appearance::kLight ? row.light : row.dark;
+}
+
+double contrast(Rgb a, Rgb b) {
+  const double x = luminance(a), y = luminance(b);
+  return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
+}
+
+Rgb rank_color(int rank) {
+  constexpr std::array<Rgb, 8> kOkabeIto = {0xe69f00, 0x56b4e9, 0x009e73, 0xf0e442,
+                                            0x0072b2, 0xd55e00, 0xcc79a7, 0x999999};
+  return kOkabeIto[static_cast<std::size_t>(rank) % kOkabeIto.size()];
+}
+
+Rgb ink_on(Rgb back) { return contrast(back, 0x000000) >= contrast(back, 0xffffff) ? 0x000000 : 0xffffff; }
+
+Rgb density_color(double density) {
+  const double at = std::clamp(density, 0.0, 1.0) * (kCividis.size() - 1);
+  const auto low = std::min(static_cast<std::size_t>(at), kCividis.size() - 2);
+  const double part = at - static_cast<double>(low);
+  Rgb color = 0;
+  for (const int shift : {16, 8, 0}) {
+    const double from = kCividis[low] >> shift & 0xff, to = kCividis[low + 1] >> shift & 0xff;
+    color |= static_cast<Rgb>(std::lround(from + part * (to - from))) << shift;
+  }
+  return color;
+}
+
+}  // namespace spscope::gui

@@ -1,0 +1,45 @@
+// Theme: the colours and sizes of the window. Colours of figures are those of the report's style sheet
+// (backend/report/style_tokens.def), so that a strategy's compute is the same blue on the page and in the window.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace spscope::gui {
+
+// 0xRRGGBB
+using Rgb = std::uint32_t;
+
+enum class Token {
+#define TOKEN(name, css, light, dark) k##name,
+#include "backend/report/style_tokens.def"
+#include "gui/ui/theme.def"
+#undef TOKEN
+};
+inline constexpr int kNumTokens = static_cast<int>(Token::kRedundant) + 1;
+
+enum class Appearance { kLight, kDark };
+Rgb token_color(Token token, Appearance appearance);
+
+// Contrast of two colours by WCAG 2 (section 1.4.3): 1 to 21.
+double contrast(Rgb a, Rgb b);
+
+// Eight colours that people with colour-vision deficiencies tell apart (Okabe and Ito 2008), for ranks by their number
+// modulo 8, always beside the number itself.
+Rgb rank_color(int rank);
+// The ink, black or white, with more contrast on a colour.
+Rgb ink_on(Rgb back);
+// Density 0 to 1 in cividis (Nunez et al. 2018), from dark blue to yellow.
+Rgb density_color(double density);
+
+struct Theme {
+  Appearance appearance = Appearance::kDark;
+  float scale = 1;  // of the monitor times that of the user
+
+  Rgb color(Token token) const { return token_color(token, appearance); }
+  float px(float design) const { return design * scale; }
+  // The least height and width of what can be clicked.
+  float target() const { return px(24); }
+};
+
+}  // namespace spscope::gui

@@ -1,0 +1,312 @@
+// Panes, texts and areas; controls.cpp has the controls that are made of them.
+#include "gui/ui/ui.h"
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "backend/base/printable.h"
+#include "backend/base/utf8.h"
+
+namespace spscope::gui {
+namespace {
+
+// Marks that turn the direction of text: U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069, U+061C.
+bool turns_direction(std::string_view at) {
+  return at.starts_with("\u200e") || at.starts_with("\u200f") || at.starts_with("\u061c") ||
+         (at.starts_with("\xe2\x80") && at.size() > 2 && at[2] >= '\xaa' && at[2] <= '\xae') ||
+         (at.starts_with("\xe2\x81") && at.size() > 2 && at[2] >= '\xa6' && at[2] <= '\xa9');
+}
+
+bool plain(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+ImVec2 at(float x, float y) { return {x, y}; }
+ImVec2 top_left(const Rect& r) { return {r.left, r.top}; }
+ImVec2 bottom_right(const Rect& r) { return {r.right, r.bottom}; }
+
+}  // namespace
+
+std::string shown(std::string_view text) {
+  if (plain(text)) return std::string(text);
+  const std::string line = printable_line(valid_utf8(text));
+  std::string out;
+  out.reserve(line.size());
+  for (std::size_t i = 0; i < line.size();) {
+    const std::string_view rest = std::string_view(line).substr(i);
+    if (!turns_direction(rest)) {
+      out += line[i++];
+      continue;
+    }
+    out += "\ufffd";
+    i += rest.front() == '\xd8' ? 2 : 3;
+  }
+  return out;
+}
+
+std::string elided(const Ui& ui, std::string_view text, float width, Face face) {
+  if (ui.text_width(text, face) <= width) return std::string(text);
+  std::size_t fits = 0, most = text.size();
+  while (fits < most) {  // the longest prefix that fits with the ellipsis
+    const std::size_t middle = (fits + most + 1) / 2;
+    const std::string tried = std::string(first_characters(text, middle)) + "…";
+    if (ui.text_width(tried, face) <= width) {
+      fits = middle;
+    } else {
+      most = middle - 1;
+    }
+  }
+  const std::string cut = std::string(first_characters(text, fits)) + "…";
+  return ui.text_width(cut, face) <= width ? cut : "";
+}
+
+unsigned Ui::color(Rgb rgb, float opacity) {
+  return IM_COL32(rgb >> 16 & 0xff, rgb >> 8 & 0xff, rgb & 0xff, static_cast<int>(std::lround(opacity * 255)));
+}
+
+Ui::Scope::Scope(Ui& ui, std::string_view name) : ui_(ui), length_(ui.path_.size()) {
+  if (!ui.path_.empty()) ui.path_ += '/';
+  ui.path_ += name;
+}
+Ui::Scope::~Scope() { ui_.path_.resize(length_); }
+
+ImDrawList& Ui::draw_list() const { return *ImGui::GetWindowDrawList(); }
+void Ui::fill(const Rect& r, unsigned color, float rounding) const {
+  draw_list().AddRectFilled(top_left(r), bottom_right(r), color, rounding);
+}
+void Ui::outline(const Rect& r, unsigned color, float rounding, float thickness) const {
+  draw_list().AddRect(top_left(r), bottom_right(r), color, rounding, 0, thickness);
+}
+void Ui::hatch(const Rect& r, unsigned color) const {
+  ImDrawList& list = draw_list();
+  list.PushClipRect(top_left(r), bottom_right(r), true);
+  const float step = px(6), height = r.height();
+  for (float x = r.left - height; x < r.right; x += step)
+    list.AddLine(at(x, r.bottom), at(x + height, r.top), color, std::max(1.0F, px(1.2F)));
+  list.PopClipRect();
+}
+Rect Ui::clip() const {
+  const ImDrawList& list = draw_list();
+  const ImVec2 low = list.GetClipRectMin(), high = list.GetClipRectMax();
+  return {low.x, low.y, high.x, high.y};
+}
+
+float Ui::width_left() const { return ImGui::GetContentRegionAvail().x; }
+float Ui::height_left() const { return ImGui::GetContentRegionAvail().y; }
+void Ui::same_line(float gap) { ImGui::SameLine(0, px(gap)); }
+void Ui::space(float design) { ImGui::Dummy(at(0, px(design))); }
+void Ui::rule() {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  fill({from.x, from.y, from.x + width_left(), from.y + std::max(1.0F, px(1))}, color(Token::kRule));
+  ImGui::Dummy(at(0, px(1)));
+}
+
+void Ui::pane(std::string_view name, const PaneStyle& style, const std::function<void()>& content) {
+  const Scope inside = scope(name);
+  const Token outer = std::exchange(back_, style.back);
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, color(style.back));
+  ImGui::PushStyleColor(ImGuiCol_Border, color(Token::kRule));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, style.padded ? at(px(14), px(12)) : at(0, 0));
+  ImGuiWindowFlags flags = style.scroll_x ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None;
+  if (style.padded) flags |= ImGuiWindowFlags_AlwaysUseWindowPadding;
+  if (style.fixed) flags |= ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
+  ImGui::PushID(path_.c_str(), path_.c_str() + path_.size());
+  const bool visible = ImGui::BeginChild("pane", at(style.width, style.height), style.border, flags);
+  ImGui::PopStyleVar();
+  if (visible) content();
+  ImGui::EndChild();
+  ImGui::PopID();
+  ImGui::PopStyleColor(2);
+  back_ = outer;
+}
+
+float Ui::text_width(std::string_view text, Face face) const {
+  if (text.empty()) return 0;
+  return fonts_.font(face)->CalcTextSizeA(fonts_.size(face), 1e9F, 0, text.data(), text.data() + text.size()).x;
+}
+float Ui::line_height(Face face) const { return std::ceil(fonts_.size(face) * 1.3F); }
+
+void Ui::record(std::string_view name, std::string_view kind, const Rect& rect, UiItem item) {
+  if (dump_ == nullptr) return;
+  item.path = name.empty() ? path_ : path_ + "/" + std::string(name);
+  item.kind = kind;
+  item.rect = rect;
+  item.clip = clip();
+  item.layer = layer_;
+  if (item.back == 0 && item.ink == 0) item.back = theme_.color(back_);
+  dump_->add(std::move(item));
+}
+
+Rect Ui::text_at(float x, float y, std::string_view raw, const TextStyle& style, std::optional<Rgb> on,
+                 std::optional<Rgb> ink) {
+  const std::string whole = shown(raw);
+  fonts_.need(whole);
+  const float wide = text_width(whole, style.face), high = fonts_.size(style.face);
+  const bool cut = wide > style.max_width + 0.5F;
+  const std::string drawn = cut ? elided(*this, whole, style.max_width, style.face) : whole;
+  const float drawn_width = cut ? text_width(drawn, style.face) : wide;
+  const float left = std::floor(style.right ? x + style.max_width - drawn_width : x), top = std::floor(y);
+  const Rgb foreground = ink.value_or(theme_.color(style.ink));
+  draw_list().AddText(fonts_.font(style.face), high, at(left, top), color(foreground), drawn.data(),
+                      drawn.data() + drawn.size());
+  const Rect rect{left, top, left + drawn_width, top + high};
+  UiItem item;
+  item.text = whole;
+  item.text_width = drawn_width;
+  item.elided = cut;
+  item.tooltip = cut ? whole : std::string(style.tooltip);
+  item.ink = foreground;
+  item.back = on.value_or(theme_.color(back_));
+  item.large = style.face == Face::kTitle;
+  record({}, "text", rect, std::move(item));
+  const bool over = (cut || !style.tooltip.empty()) && ImGui::IsWindowHovered() &&
+                    ImGui::IsMouseHoveringRect(top_left(rect), bottom_right(rect));
+  if (over) tooltip(cut ? std::string_view(whole) : style.tooltip);
+  return rect;
+}
+
+void Ui::text(std::string_view raw, const TextStyle& style) {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  TextStyle limited = style;
+  if (limited.max_width <= 0) limited.max_width = width_left();
+  if (!style.wrap) {
+    const Rect drawn = text_at(from.x, from.y + px(2), raw, limited);
+    const float width = style.right ? limited.max_width : drawn.width();
+    ImGui::Dummy(at(width, line_height(style.face)));
+    return;
+  }
+  const std::string whole = shown(raw);
+  fonts_.need(whole);
+  ImFont* font = fonts_.font(style.face);
+  const float size = fonts_.size(style.face);
+  float y = from.y + px(2), widest = 0;
+  const char* begin = whole.data();
+  const char* const end = begin + whole.size();
+  const float zoom = size / font->FontSize;
+  while (begin < end) {
+    const char* stop = font->CalcWordWrapPositionA(zoom, begin, end, limited.max_width);
+    if (stop == begin) ++stop;  // not even a character fits
+    const Rect line = text_at(from.x, y, std::string_view(begin, stop),
+                              {.face = style.face, .ink = style.ink, .max_width = limited.max_width + px(2)});
+    widest = std::max(widest, line.width());
+    y += line_height(style.face);
+    begin = stop;
+    while (begin < end && *begin == ' ') ++begin;
+  }
+  ImGui::Dummy(at(widest, std::max(line_height(style.face), y - from.y - px(2))));
+}
+
+void Ui::heading(std::string_view text) {
+  this->text(text, {.face = Face::kBold});
+  space(2);
+}
+
+Hit Ui::target(std::string_view name, const Rect& rect, const TargetStyle& style) {
+  Hit hit;
+  if (rect.empty()) return hit;
+  const ImVec2 cursor = ImGui::GetCursorScreenPos();
+  ImGui::SetCursorScreenPos(top_left(rect));
+  ImGui::PushID(path_.c_str(), path_.c_str() + path_.size());
+  // An id of the whole name: in Dear ImGui's own labels "##" has a meaning.
+  ImGui::PushID(reinterpret_cast<const void*>(std::hash<std::string_view>()(name)));
+  const bool pressed = ImGui::InvisibleButton("target", at(rect.width(), rect.height()),
+                                              ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
+  hit.hovered = ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled);
+  hit.focused = ImGui::IsItemFocused() && ImGui::GetIO().NavVisible;
+  hit.held = ImGui::IsItemActive();
+  if (!style.disabled) {
+    hit.right_clicked = hit.hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Right);
+    hit.clicked = pressed && !ImGui::IsMouseReleased(ImGuiMouseButton_Right);
+    hit.double_clicked = hit.hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
+    const ImVec2 moved = ImGui::GetIO().MouseDelta;
+    hit.dragged = hit.held && (moved.x != 0 || moved.y != 0);
+    hit.drag_x = hit.dragged ? moved.x : 0;
+    hit.drag_y = hit.dragged ? moved.y : 0;
+  }
+  ImGui::PopID();
+  ImGui::PopID();
+  ImGui::SetCursorScreenPos(cursor);
+  if (hit.focused && style.ring) outline(rect, color(Token::kAccent), px(4), px(2));
+  UiItem item;
+  item.text = std::string(style.text);
+  item.value = std::string(style.value);
+  item.tooltip = std::string(style.tooltip);
+  item.target = !style.small;
+  item.disabled = style.disabled;
+  item.selected = style.selected;
+  item.focused = hit.focused;
+  item.hovered = hit.hovered;
+  record(name, style.kind, rect, std::move(item));
+  if (hit.hovered && !style.tooltip.empty() && !hit.held) tooltip(style.tooltip);
+  return hit;
+}
+
+void Ui::mark(std::string_view name, const Rect& rect, std::string_view text, bool selected, std::optional<Rgb> ink) {
+  if (dump_ == nullptr) return;
+  UiItem item;
+  item.text = std::string(text);
+  item.selected = selected;
+  item.ink = ink.value_or(0);
+  item.back = theme_.color(back_);
+  record(name, "mark", rect, std::move(item));
+}
+
+void Ui::tooltip(const std::function<void()>& content) {
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, color(Token::kRaised));
+  ImGui::PushStyleColor(ImGuiCol_Border, color(Token::kEdge));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, at(px(10), px(8)));
+  const Token outer = std::exchange(back_, Token::kRaised);
+  const int below = std::exchange(layer_, 2);
+  ImGui::BeginTooltip();
+  content();
+  ImGui::EndTooltip();
+  layer_ = below;
+  back_ = outer;
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor(2);
+}
+
+void Ui::tooltip(std::string_view words) {
+  tooltip([&] {
+    const float most = std::min(px(520), ImGui::GetIO().DisplaySize.x - px(40));
+    text(words, {.max_width = std::min(most, text_width(shown(words)) + px(2)), .wrap = true});
+  });
+}
+
+void Ui::open_popup(std::string_view name) { ImGui::OpenPopup((path_ + "/" + std::string(name)).c_str()); }
+
+bool Ui::begin_popup(std::string_view name, bool centered, float width) {
+  const std::string id = path_ + "/" + std::string(name);
+  if (!ImGui::IsPopupOpen(id.c_str())) return false;
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  if (centered) ImGui::SetNextWindowPos(at(display.x / 2, display.y * 0.18F), ImGuiCond_Always, at(0.5F, 0));
+  if (width > 0)
+    ImGui::SetNextWindowSizeConstraints(at(std::min(width, display.x - px(24)), 0),
+                                        at(std::min(width, display.x - px(24)), display.y * 0.8F));
+  ImGui::PushStyleColor(ImGuiCol_PopupBg, color(Token::kRaised));
+  ImGui::PushStyleColor(ImGuiCol_Border, color(Token::kEdge));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, at(px(12), px(10)));
+  ImGui::PushStyleVar(ImGuiStyleVar_PopupRounding, px(6));
+  const bool open = ImGui::BeginPopup(id.c_str(), ImGuiWindowFlags_NoMove);
+  ImGui::PopStyleVar(2);
+  ImGui::PopStyleColor(2);
+  return open;
+}
+
+bool Ui::popup(std::string_view name, const std::function<bool()>& content, bool centered, float width) {
+  if (!begin_popup(name, centered, width)) return false;
+  const Scope inside = scope(name);
+  const Token outer = std::exchange(back_, Token::kRaised);
+  const int below = std::exchange(layer_, 1);
+  if (!content()) ImGui::CloseCurrentPopup();
+  layer_ = below;
+  back_ = outer;
+  ImGui::EndPopup();
+  return true;
+}
+
+}  // namespace spscope::gui

@@ -1,0 +1,169 @@
+// Overview: who wins, by how much and how sure, and what holds the others back: the sentences of the report, the
+// table of strategies, and where their time goes.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+
+#include "backend/analysis/judgement.h"
+#include "backend/analysis/mode_group.h"
+#include "backend/base/number_text.h"
+#include "backend/report/conclusion.h"
+#include "backend/report/headline.h"
+#include "backend/report/json_result.h"
+#include "backend/report/section.h"
+#include "gui/views/document_view.h"
+#include "gui/views/view.h"
+
+namespace spscope::gui {
+namespace {
+
+class OverviewView final : public View {
+ public:
+  void draw(Ui& ui, Session& session) override {
+    for (std::size_t f = 0; f < session.files().size(); ++f) {
+      const FileContent* content = session.files()[f]->content();
+      if (content == nullptr) continue;
+      const Ui::Scope inside = ui.scope(fmt::format("file {}", f));
+      for (std::size_t w = 0; w < content->comparisons.size(); ++w) {
+        const Ui::Scope workload = ui.scope(fmt::format("workload {}", w));
+        draw_comparison(ui, session, static_cast<int>(f), content->comparisons[w]);
+        ui.space(14);
+      }
+    }
+  }
+
+  void draw_details(Ui& ui, Session& session) override {
+    const auto& key = session.selection().strategy;
+    const auto chosen = key ? session.find(*key) : std::nullopt;
+    if (!chosen) {
+      ui.note("Select a strategy in the table or a bar to see what it is made of.");
+      return;
+    }
+    ui.text(chosen->label, {.face = Face::kBold});
+    const Judgement judgement = judgement_of(*chosen);
+    if (const auto reason = judgement.reason(*chosen->strategy); reason && !judgement.ranked.empty()) {
+      ui.text(sentence(reason_text(*reason, *chosen->strategy, *judgement.ranked.front())), {.wrap = true});
+      ui.space(4);
+      if (reason->late) {
+        if (ui.button("why", fmt::format("Why is rank {} late?", reason->late->rank), {.primary = true}))
+          show_late_rank(session, *chosen, reason->late->rank);
+        ui.space(4);
+      }
+    }
+    if (ui.button("timeline", "Timeline of its slowest pass")) show_pass(session, *chosen, "timeline");
+    if (ui.button("heads", "Its heads")) show_pass(session, *chosen, "heads");
+    ui.space(6);
+    if (!chosen->strategy->parameters.values().empty()) {
+      ui.text("Parameters", {.face = Face::kBold, .ink = Token::kMuted});
+      for (const auto& [name, value] : chosen->strategy->parameters.values())
+        ui.text(fmt::format("{} = {}", name, to_text(value)), {.face = Face::kMono});
+    }
+  }
+
+  // What `report --json` says, of each comparison.
+  Json dump(Session& session) override {
+    Json list = Json::array();
+    for (const auto& file : session.files())
+      if (const FileContent* content = file->content())
+        for (const Comparison& c : content->comparisons) {
+          Json one = Json::object();
+          Json sentences = Json::array();
+          for (const ModeGroup& group : by_mode(c))
+            for (const std::string& text : conclusions(group)) sentences.push_back(text);
+          one["conclusions"] = std::move(sentences);
+          one["result"] = result_json(c);
+          list.push_back(std::move(one));
+        }
+    return list;
+  }
+
+ private:
+  static Judgement judgement_of(const Chosen& chosen) {
+    for (const ModeGroup& group : by_mode(*chosen.comparison))
+      if (std::ranges::find(group.strategies, chosen.strategy) != group.strategies.end()) return judge(group);
+    return {};
+  }
+
+  static void select(Session& session, int file, const std::string& id) {
+    Selection s = session.selection();
+    s.strategy = StrategyKey{file, id};
+    session.select(s);
+  }
+
+  static void show_pass(Session& session, const Chosen& chosen, const std::string& view) {
+    Link link = session.here();
+    link.selection.strategy = chosen.key;
+    const LayerResult* slowest = nullptr;
+    for (const LayerResult& layer : chosen.strategy->by_layer)
+      if (slowest == nullptr || layer.makespan_ns.value_or(0) > slowest->makespan_ns.value_or(0)) slowest = &layer;
+    if (slowest != nullptr) {
+      link.scope.layer = slowest->layer;
+      link.scope.step = slowest->denoise_step;
+    }
+    link.view = view;
+    session.go(link);
+  }
+
+  static void show_late_rank(Session& session, const Chosen& chosen, int rank) {
+    show_pass(session, chosen, "timeline");
+    Selection s = session.selection();
+    s.strategy = chosen.key;
+    s.rank = rank;
+    session.select(s);
+  }
+
+  void draw_comparison(Ui& ui, Session& session, int file, const Comparison& c) {
+    ui.text(workload_line(c.workload, executes(c)), {.face = Face::kTitle});
+    for (const std::string& warning : headline_warnings(c)) ui.banner("warning " + warning, BannerTone::kWarning, warning);
+    if (const std::string none = nothing_finished_text(c); !none.empty()) ui.banner("nothing", BannerTone::kWarning, sentence(none));
+    draw_hint(ui, session, c);
+    const Section section = make_section("summary", c);
+    int block_number = 0;
+    for (const Block& block : section.blocks) {
+      const auto hit = blocks_.draw(ui, fmt::format("block {}", block_number++), block);
+      ui.space(4);
+      if (!hit) continue;
+      if (const auto* table = std::get_if<Table>(&block); table != nullptr && hit->row) {
+        const std::string& label = table->rows[static_cast<std::size_t>(*hit->row)].cells.front().text;
+        for (const StrategyResult& s : c.strategies)
+          if (s.label == label) select(session, file, s.id);
+      }
+      if (const auto* chart = std::get_if<StackedBars>(&block); chart != nullptr && hit->bar) {
+        const std::string& label = chart->bars[static_cast<std::size_t>(*hit->bar)].label;
+        for (const StrategyResult& s : c.strategies)
+          if (s.label == label) select(session, file, s.id);
+      }
+    }
+  }
+
+  // The next step for somebody who opened a file for the first time, until it was taken.
+  static void draw_hint(Ui& ui, Session& session, const Comparison& c) {
+    std::vector<std::string>& used = session.settings().used_hints;
+    if (std::ranges::find(used, "overview") != used.end()) return;
+    for (const ModeGroup& group : by_mode(c)) {
+      const Judgement judgement = judge(group);
+      for (const StrategyResult* s : judgement.ranked) {
+        const auto reason = judgement.reason(*s);
+        if (!reason || !reason->late) continue;
+        const std::string words = fmt::format("Next: see how {} waits for rank {}.", s->label, reason->late->rank);
+        if (!ui.banner("hint", BannerTone::kNote, words, "Show me")) return;
+        used.emplace_back("overview");
+        for (const Chosen& chosen : session.all_strategies())
+          if (chosen.strategy == s) {
+            show_late_rank(session, chosen, reason->late->rank);
+            return;
+          }
+        return;
+      }
+    }
+  }
+
+  DocumentView blocks_;
+};
+
+}  // namespace
+
+std::unique_ptr<View> make_overview_view() { return std::make_unique<OverviewView>(); }
+
+}  // namespace spscope::gui

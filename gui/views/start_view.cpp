@@ -1,0 +1,97 @@
+// Start: what to open and what to begin with.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "gui/session/installed_files.h"
+#include "gui/views/file_browser.h"
+#include "gui/views/view.h"
+
+namespace spscope::gui {
+namespace {
+
+class StartView final : public View {
+ public:
+  void draw(Ui& ui, Session& session) override {
+    const float most = std::min(ui.width_left(), ui.px(900));
+    ui.text("spscope", {.face = Face::kTitle});
+    ui.text("Which sequence-parallel strategy fits this model, this sparsity and this cluster, and what makes the others slower?",
+            {.ink = Token::kMuted, .max_width = most, .wrap = true});
+    ui.space(8);
+    const std::string demo = demo_path();
+    if (ui.button("demo", "Open the demo",
+                  {.primary = true,
+                   .tooltip = "Wan2.1-14B with sparse attention under five strategies on 8 GPUs: 6 layer passes, simulated",
+                   .disabled_why = demo.empty() ? "demo.db is not installed beside this program" : ""}))
+      open(session, demo);
+    ui.same_line();
+    if (ui.button("new run", "New run", {.tooltip = "Choose a model, a cluster and strategies, and run them"})) session.show("run");
+    ui.same_line();
+    if (ui.button("browse", "Open…", {.tooltip = "The stored results of a run: a .db file. Files can be dropped on the window, too."}))
+      browsing_ = !browsing_;
+    ui.space(10);
+    if (browsing_) {
+      if (const auto chosen = browser_.draw(ui)) {
+        browsing_ = false;
+        open(session, *chosen);
+      }
+      ui.space(10);
+    }
+    draw_recent(ui, session);
+    ui.space(10);
+    ui.heading("A file on another host");
+    ui.text("Make a page of it there, and open that page in a browser here:", {.ink = Token::kMuted, .wrap = true});
+    const std::string line = "ssh HOST spscope report RUN.db -o - > run.html";
+    ui.text(line, {.face = Face::kMono});
+    ui.same_line();
+    if (ui.button("copy line", "Copy", {.quiet = true})) ImGui::SetClipboardText(line.c_str());
+  }
+
+  Json dump(Session& session) override {
+    Json json = Json::object();
+    json["demo"] = demo_path();
+    json["recent"] = session.settings().recent;
+    return json;
+  }
+
+ private:
+  static void open(Session& session, const std::string& path) {
+    Link link = session.here();
+    link.files.push_back(path);
+    link.view = "overview";
+    session.settings().add_recent(path);
+    session.go(link);
+  }
+
+  static void draw_recent(Ui& ui, Session& session) {
+    ui.heading("Recent files");
+    const std::vector<std::string> files = session.settings().recent;
+    if (files.empty()) ui.note("None yet.");
+    for (const std::string& path : files) {
+      std::error_code ignored;
+      const bool there = std::filesystem::exists(path, ignored);
+      const std::string name = std::filesystem::path(path).filename().string();
+      if (!there) {
+        ui.text(name + " (it is not there any more)", {.ink = Token::kMuted, .max_width = ui.px(420), .tooltip = path});
+        continue;
+      }
+      if (ui.link(path, name, {.ink = Token::kAccent, .max_width = ui.px(300)})) {
+        open(session, path);
+        return;
+      }
+      ui.same_line();
+      ui.text(std::filesystem::path(path).parent_path().string(), {.face = Face::kSmall, .ink = Token::kMuted});
+    }
+  }
+
+  bool browsing_ = false;
+  FileBrowser browser_;
+};
+
+}  // namespace
+
+std::unique_ptr<View> make_start_view() { return std::make_unique<StartView>(); }
+
+}  // namespace spscope::gui

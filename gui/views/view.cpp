@@ -1,0 +1,68 @@
+#include "gui/views/view.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+
+#include "backend/base/number_text.h"
+
+namespace spscope::gui {
+
+#define VIEW(id, title, needs_file) std::unique_ptr<View> make_##id##_view();
+#include "gui/views/views.def"
+#undef VIEW
+
+namespace {
+
+constexpr auto kRows = std::to_array<ViewRow>({
+#define VIEW(id, title, needs_file) {#id, title, make_##id##_view, needs_file},
+#include "gui/views/views.def"
+#undef VIEW
+});
+
+}  // namespace
+
+std::span<const ViewRow> view_rows() { return kRows; }
+
+const ViewRow* find_view(std::string_view id) {
+  const auto found = std::ranges::find(kRows, id, &ViewRow::id);
+  return found == kRows.end() ? nullptr : &*found;
+}
+
+void draw_error(Ui& ui, std::string_view name, const Error& error) {
+  const Ui::Scope inside = ui.scope(name);
+  std::string words = fmt::format("{}: {}", error_id(error.code()), sentence(error.what()));
+  if (!error.hint().empty()) words += " " + sentence(error.hint());
+  if (ui.banner("error", BannerTone::kError, words, "Copy")) ImGui::SetClipboardText(render(error).c_str());
+}
+
+bool draw_instead(Ui& ui, Session& session) {
+  if (session.files().empty()) {
+    if (ui.empty_state("no file", "No file is open. Open the results of a run, or start one.", "Go to Start"))
+      session.show("start");
+    return true;
+  }
+  bool ready = false;
+  for (const auto& file : session.files()) {
+    const Ui::Scope inside = ui.scope(file->name);
+    if (const Error* error = file->error()) draw_error(ui, "failed", *error);
+    ready |= file->content() != nullptr;
+    if (file->content() == nullptr && file->slot->loading() && file->slot->loading_s() >= 0.3)
+      ui.progress("loading", file->slot->progress(), "Reading " + file->name, false);
+  }
+  if (!ready) return true;
+  if (!session.chosen().empty()) return false;
+  if (session.all_strategies().empty()) {
+    ui.empty_state("no strategies", "The file holds no strategies: its run ended before the first one was planned.");
+  } else if (ui.empty_state("none chosen", "None of the chosen strategies can run. Choose others in the line above.",
+                            "Show all strategies")) {
+    Scope scope = session.scope();
+    scope.strategies.clear();
+    session.set_scope(scope);
+  }
+  return true;
+}
+
+}  // namespace spscope::gui

@@ -1,0 +1,65 @@
+// View: one page of the window. A view draws its main pane, its table below and the details of the selection beside,
+// asks its questions through query slots, and says its numbers as JSON (--view-dump). A view is one class in files of
+// its own and a row of views.def.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "backend/base/json.h"
+#include "gui/session/session.h"
+#include "gui/ui/ui.h"
+
+namespace spscope::gui {
+
+enum class Command {
+#define COMMAND(id, group, title, keys) id,
+#include "gui/app/commands.def"
+#undef COMMAND
+};
+
+class View {
+ public:
+  virtual ~View() = default;
+  // The content of the main pane. Asks the questions of the view.
+  virtual void draw(Ui& ui, Session& session) = 0;
+  // Whether there is a table below; it has a pane of its own, which the user sizes and folds.
+  virtual bool has_table(Session&) { return false; }
+  virtual void draw_table(Ui&, Session&) {}
+  // What the pane of details says of the selection.
+  virtual void draw_details(Ui&, Session&) {}
+  // Whether the view has taken the command.
+  virtual bool run(Command, Ui&, Session&) { return false; }
+  // The numbers on the screen, exact, in base units. After draw().
+  virtual Json dump(Session& session) = 0;
+  // When the next frame is due although nothing happens, as while something plays; nothing: not at all.
+  virtual std::optional<double> next_frame_s() { return std::nullopt; }
+};
+
+struct ViewRow {
+  std::string_view id, title;
+  std::unique_ptr<View> (*make)();
+  bool needs_file;  // shows nothing without an open file
+};
+// In the order of the rail.
+std::span<const ViewRow> view_rows();
+// The row of an id; nullptr for none.
+const ViewRow* find_view(std::string_view id);
+
+// -- shared by views
+
+// What to draw instead of the view: no file, a file that loads, an error, no strategy. True when something was drawn.
+bool draw_instead(Ui& ui, Session& session);
+// An error with its number, how to mend it, and Copy.
+void draw_error(Ui& ui, std::string_view name, const Error& error);
+// Words over old rows while a question takes longer than 0.3 s; with Cancel.
+template <typename T>
+void draw_loading(Ui& ui, std::string_view name, QuerySlot<T>& slot, std::string_view words) {
+  if (!slot.loading() || slot.loading_s() < 0.3) return;
+  if (ui.progress(name, slot.progress(), words, true)) slot.cancel();
+}
+
+}  // namespace spscope::gui
