@@ -158,10 +158,10 @@ bool Ui::field(std::string_view name, std::string& value, const FieldStyle& styl
   if (style.focus) ImGui::SetKeyboardFocusHere();
   bool changed = false;
   if (style.lines > 1) {
-    changed = ImGui::InputTextMultiline("field", &value, {width, height}, ImGuiInputTextFlags_None);
+    changed = ImGui::InputTextMultiline("##field", &value, {width, height}, ImGuiInputTextFlags_None);
   } else {
     ImGui::SetNextItemWidth(width);
-    changed = ImGui::InputTextWithHint("field", std::string(style.hint).c_str(), &value);
+    changed = ImGui::InputTextWithHint("##field", std::string(style.hint).c_str(), &value);
   }
   const bool active = ImGui::IsItemActive(), hovered = ImGui::IsItemHovered();
   ImGui::PopStyleVar(2);

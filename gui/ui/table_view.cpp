@@ -49,8 +49,9 @@ Layout layout_of(Ui& ui, const Table& table, const TableState& state, float avai
   float x = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     layout.left.push_back(x);
-    // What is left over goes to the last column, so that rows reach the edge.
-    const float width = i + 1 == wanted.size() && sum < available ? wanted[i] + available - sum : wanted[i];
+    // What is left over is shared, as far as that does not tear a row apart.
+    const float spare = std::max(0.F, available - sum) / static_cast<float>(wanted.size());
+    const float width = wanted[i] + std::min(spare, ui.px(36));
     layout.width.push_back(width);
     x += width;
   }
@@ -196,7 +197,7 @@ TableHit draw_table(Ui& ui, std::string_view name, const Table& table, TableStat
   TableHit result;
   if (!table.caption.empty()) ui.text(table.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
   const std::vector<int> rows = sorted_rows(table, filtered_rows(table, state.filter), state.sort, state.descending);
-  const float available = ui.width_left() - ui.px(2);
+  const float available = ui.width_left() - ui.theme().px(16);
   const Layout layout = layout_of(ui, table, state, available);
   if (options.filter) tools(ui, table, state, rows, layout.columns);
   const float row_height = ui.px(28);

@@ -89,8 +89,7 @@ void draw_time(Ui& ui, const Rect& rect, std::size_t part, bool modelled) {
     const float step = ui.px(5);
     if (rect.width() > ui.px(8))
       for (float x = rect.left + step; x < rect.right - ui.px(2); x += step)
-        ui.fill({x, (rect.top + rect.bottom) / 2 - ui.px(0.8F), x + ui.px(1.6F), (rect.top + rect.bottom) / 2 + ui.px(0.8F)},
-                ui.color(token));
+        ui.fill({x, rect.bottom - ui.px(4), x + ui.px(1.6F), rect.bottom - ui.px(2.4F)}, ui.color(token));
     return;
   }
   ui.fill(rect, ui.color(token));

@@ -1,0 +1,59 @@
+// Band: a strategy's layer pass as rows of time: what each rank did at each moment, and what each of its lanes did.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/analysis/critical_path.h"
+#include "gui/session/pass_data.h"
+
+namespace spscope::gui {
+
+// Compute, late peer, wire: as the parts of a makespan (rank_times.h). What is none of them is not in a row.
+enum class TimePart : std::uint8_t { kCompute = 0, kLatePeer = 1, kWire = 2, kOther = 3 };
+
+struct TimeSpan {
+  std::int64_t begin_ns = 0, end_ns = 0;  // from the zero of the band
+  OpId op = kNone;
+  TimePart part = TimePart::kOther;
+  friend bool operator==(const TimeSpan&, const TimeSpan&) = default;
+};
+
+struct BandRow {
+  int rank = 0;
+  int lane = -1;  // -1: the rank as a whole
+  // In order of time, without overlap. Of a whole rank each nanosecond belongs to the first of: compute, data that
+  // moved, waiting for a partner; so that their sums are those of rank_times.
+  std::vector<TimeSpan> spans;
+};
+
+struct Band {
+  std::shared_ptr<const PassData> pass;
+  std::vector<BandRow> ranks;               // by rank
+  std::vector<std::vector<BandRow>> lanes;  // by rank, those that it uses
+  std::vector<std::string> names;           // of events, sorted
+  std::vector<int> name_of;                 // by OpId, in `names`
+  CriticalPath path;
+  std::shared_ptr<const Partners> partners;
+  std::int64_t zero_ns = 0, makespan_ns = 0;
+
+  const OpTimes& times(OpId op) const { return pass->timeline->ops[static_cast<std::size_t>(op)]; }
+  const std::string& name(OpId op) const { return names[static_cast<std::size_t>(name_of[static_cast<std::size_t>(op)])]; }
+  // The partner that posted last; kNone when the op waited for nobody.
+  OpId late_partner(OpId op) const;
+};
+
+// REQUIRES: the pass has a plan and a timeline.
+Band make_band(std::shared_ptr<const PassData> pass);
+
+// A row as pixels: of each column, the part with most time in it and the share of the column that is busy.
+struct PixelCell {
+  TimePart part = TimePart::kOther;
+  float busy = 0;  // 0 to 1; 0: nothing
+};
+// REQUIRES: columns > 0 and begin_ns < end_ns.
+std::vector<PixelCell> fold_row(const std::vector<TimeSpan>& spans, double begin_ns, double end_ns, int columns);
+
+}  // namespace spscope::gui

@@ -1,0 +1,390 @@
+// What the timeline says in words and tables: the operation under the pointer, the selected one, statistics of names,
+// the matrix of ranks and layer passes, bookmarks, and its numbers as JSON.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "backend/analysis/duration_statistics.h"
+#include "backend/base/number_text.h"
+#include "backend/plan/op_bytes.h"
+#include "gui/views/timeline/timeline_view.h"
+
+namespace spscope::gui {
+namespace {
+
+std::string duration(std::int64_t ns) { return duration_text(static_cast<double>(ns)); }
+
+void fact(Ui& ui, std::string_view name, const std::string& value) {
+  ui.text(name, {.ink = Token::kMuted, .max_width = ui.px(116)});
+  ImGui::SameLine(ui.px(140));
+  ui.text(value, {.face = Face::kMono});
+}
+
+// Durations of the events of a name that lie in the range, over all ranks.
+std::vector<std::int64_t> durations_of(const Band& band, int name, const std::optional<TimeRange>& range,
+                                       std::optional<int> rank = {}) {
+  std::vector<std::int64_t> list;
+  const Plan& plan = *band.pass->plan;
+  for (std::size_t op = 0; op < plan.ops.size(); ++op) {
+    if (band.name_of[op] != name || (rank && plan.ops[op].rank != *rank)) continue;
+    const OpTimes& t = band.pass->timeline->ops[op];
+    if (range && (t.end_ns <= range->begin_ns || t.begin_ns >= range->end_ns)) continue;
+    list.push_back(t.end_ns - t.begin_ns);
+  }
+  return list;
+}
+
+PassMatrix load_matrix(Readers& readers, const std::string& path, int generation, const std::string& id,
+                       const std::vector<LayerPass>& passes, const Cancelled& cancelled, QueryProgress& progress) {
+  PassMatrix matrix;
+  StoreReader& reader = readers.of(path, generation);
+  for (const LayerPass& pass : passes) {
+    if (*cancelled) break;
+    progress.fraction = static_cast<double>(matrix.passes.size()) / static_cast<double>(passes.size());
+    const auto data = capture([&] { return load_pass(reader, id, pass.layer, pass.step, {}); });
+    if (!data || !data->timeline) continue;
+    std::vector<RankPass> ranks;
+    const auto& compute = data->times.compute_ns;
+    const double mean = static_cast<double>(std::accumulate(compute.begin(), compute.end(), std::int64_t{0})) /
+                        static_cast<double>(std::max<std::size_t>(1, compute.size()));
+    for (std::size_t r = 0; r < compute.size(); ++r)
+      ranks.push_back({compute[r], data->times.wait_late_peer_ns[r], mean > 0 ? static_cast<double>(compute[r]) / mean - 1 : 0});
+    matrix.passes.push_back(pass);
+    matrix.ranks.push_back(std::move(ranks));
+  }
+  return matrix;
+}
+
+}  // namespace
+
+void TimelineView::op_tip(Ui& ui, const Shown& shown, OpId id) {
+  const Plan& plan = *shown.band->pass->plan;
+  const Op& op = plan.ops[static_cast<std::size_t>(id)];
+  const OpTimes& t = shown.band->times(id);
+  const auto line = [&](const std::string& words) { ui.text(words, {.max_width = ui.px(460)}); };
+  ui.tooltip([&] {
+    ui.text(shown.band->name(id), {.face = Face::kBold, .max_width = ui.px(460)});
+    line(fmt::format("rank {}, {} from {}", op.rank, duration(t.end_ns - t.begin_ns), time_text(t.begin_ns)));
+    if (t.begin_ns > t.post_ns) line(fmt::format("waited {} from {}", duration(t.begin_ns - t.post_ns), time_text(t.post_ns)));
+    if (op.tiles > 0) line(fmt::format("{} tiles, ring step {}", count_text(static_cast<double>(op.tiles)), plan.post_of(op).ring_step));
+    const OpBytes bytes = op_bytes(plan, op);
+    if (bytes.sent + bytes.received > 0)
+      line(fmt::format("sends {}, receives {}{}", bytes_text(static_cast<double>(bytes.sent)), bytes_text(static_cast<double>(bytes.received)),
+                       bytes.peer >= 0 ? fmt::format(", peer rank {}", bytes.peer) : ""));
+    if (const OpId late = shown.band->late_partner(id); late != kNone)
+      line(fmt::format("rank {} came last", plan.ops[static_cast<std::size_t>(late)].rank));
+  });
+}
+
+void TimelineView::op_details(Ui& ui, Session& session, const Shown& shown, OpId id) {
+  const Band& band = *shown.band;
+  const Plan& plan = *band.pass->plan;
+  const Op& op = plan.ops[static_cast<std::size_t>(id)];
+  const OpTimes& t = band.times(id);
+  ui.text(band.name(id), {.face = Face::kBold, .wrap = true});
+  ui.text(fmt::format("{}, rank {}, op {}", shown.chosen.label, op.rank, id), {.ink = Token::kMuted});
+  ui.space(4);
+  fact(ui, "begin", time_text(t.begin_ns));
+  fact(ui, "end", time_text(t.end_ns));
+  fact(ui, "duration", duration(t.end_ns - t.begin_ns));
+  if (t.begin_ns > t.post_ns) fact(ui, "waited before", duration(t.begin_ns - t.post_ns));
+  fact(ui, "slack", duration(band.path.slack_ns[static_cast<std::size_t>(id)]));
+  const bool on_path = std::ranges::any_of(band.path.steps, [&](const PathStep& s) { return s.op == id && s.kind != PathKind::kGap; });
+  fact(ui, "critical path", on_path ? "yes" : "no");
+  if (op.tiles > 0) {
+    fact(ui, "tiles", count_text(static_cast<double>(op.tiles)));
+    fact(ui, "ring step", fmt::format("{}", plan.post_of(op).ring_step));
+  }
+  if (op.flops > 0) fact(ui, "GFLOP", fmt::format("{:.3f}", static_cast<double>(op.flops) * 1e-9));
+  const OpBytes bytes = op_bytes(plan, op);
+  if (bytes.sent > 0) fact(ui, "sends", bytes_text(static_cast<double>(bytes.sent)));
+  if (bytes.received > 0) fact(ui, "receives", bytes_text(static_cast<double>(bytes.received)));
+  ui.space(4);
+  if (const OpId late = band.late_partner(id); late != kNone) {
+    const int rank = plan.ops[static_cast<std::size_t>(late)].rank;
+    ui.text(fmt::format("It waited {} for rank {}, the last of its partners to post.", duration(t.begin_ns - t.post_ns), rank), {.wrap = true});
+    if (ui.button("go to late rank", fmt::format("Go to rank {}", rank))) select_op(session, shown, late);
+    if (ui.button("why", fmt::format("Why is rank {} late? Its heads", rank), {.primary = true})) {
+      Link link = session.here();
+      link.view = "heads";
+      link.selection.strategy = shown.chosen.key;
+      link.selection.rank = rank;
+      link.selection.op.reset();
+      session.go(link);
+    }
+  }
+  int listed = 0;
+  for (const MessageId m : plan.messages_of(op)) {
+    const Message& message = plan.messages[static_cast<std::size_t>(m)];
+    if (message.src == message.dst) continue;
+    if (listed++ == 0) ui.text("Messages", {.face = Face::kBold, .ink = Token::kMuted});
+    if (listed > 24) continue;
+    const int other = message.src == op.rank ? message.dst : message.src;
+    const OpId twin = band.partners->op_of(op.post, other);
+    const std::string words = fmt::format("{} rank {}: {}", message.src == op.rank ? "to" : "from", other, bytes_text(static_cast<double>(message.bytes)));
+    if (ui.link(fmt::format("message {}", m), words) && twin != kNone) select_op(session, shown, twin);
+  }
+  if (listed > 24) ui.note(fmt::format("and {} more", listed - 24));
+}
+
+void TimelineView::rank_details(Ui& ui, Session& session, const Shown& shown, int rank) {
+  const PassData& pass = *shown.band->pass;
+  const auto r = static_cast<std::size_t>(rank);
+  if (r >= pass.times.compute_ns.size()) return;
+  ui.text(fmt::format("rank {} of {}", rank, shown.chosen.label), {.face = Face::kBold, .wrap = true});
+  fact(ui, "compute", duration(pass.times.compute_ns[r]));
+  fact(ui, "late peer", duration(pass.times.wait_late_peer_ns[r]));
+  fact(ui, "wire", duration(pass.times.wire_ns[r]));
+  fact(ui, "other", duration(pass.times.other_ns[r]));
+  if (r < pass.usage.size()) fact(ui, "tiles", count_text(pass.usage[r].tiles));
+  const double mean = static_cast<double>(std::accumulate(pass.times.compute_ns.begin(), pass.times.compute_ns.end(), std::int64_t{0})) /
+                      static_cast<double>(pass.times.compute_ns.size());
+  if (mean > 0) fact(ui, "over the mean", percent_text(static_cast<double>(pass.times.compute_ns[r]) / mean - 1));
+  ui.space(4);
+  std::int64_t for_it = 0;
+  for (const RankWait& wait : pass.detail.waits) for_it += wait.late_rank == rank ? wait.wait_ns : 0;
+  if (for_it > 0) ui.text(fmt::format("Others wait {} for it, all ranks together:", duration(for_it)), {.wrap = true});
+  int listed = 0;
+  for (const RankWait& wait : pass.detail.waits) {
+    if (wait.late_rank != rank || listed++ >= 8) continue;
+    if (ui.link(fmt::format("wait {}", listed), fmt::format("rank {}: {} in {}", wait.rank, duration(wait.wait_ns), wait.collective))) {
+      Selection s = session.selection();
+      s.rank = wait.rank;
+      session.select(s);
+    }
+  }
+  if (ui.button("heads", "Why? Its heads", {.primary = true})) {
+    Link link = session.here();
+    link.view = "heads";
+    session.go(link);
+  }
+}
+
+void TimelineView::draw_histogram(Ui& ui, Session& session, const Shown& shown, const std::string& name) {
+  const auto found = std::ranges::lower_bound(shown.band->names, name);
+  if (found == shown.band->names.end() || *found != name) return;
+  const int number = static_cast<int>(found - shown.band->names.begin());
+  const DurationStatistics s = duration_statistics(durations_of(*shown.band, number, session.selection().time));
+  if (s.count == 0) return;
+  ui.space(6);
+  ui.text(fmt::format("{}: {} of them", name, s.count), {.face = Face::kBold, .wrap = true});
+  fact(ui, "mean", duration_text(s.mean_ns));
+  fact(ui, "median", duration(s.median_ns));
+  fact(ui, "P90, P99", duration(s.p90_ns) + ", " + duration(s.p99_ns));
+  fact(ui, "deviation", duration_text(s.deviation_ns));
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const float width = ui.width_left(), height = ui.px(70), step = width / static_cast<float>(s.counts.size());
+  const std::int64_t most = *std::ranges::max_element(s.counts);
+  for (std::size_t i = 0; i < s.counts.size(); ++i) {
+    const float h = static_cast<float>(s.counts[i]) / static_cast<float>(most) * height;
+    const float x = from.x + static_cast<float>(i) * step;
+    const Rect bar{x, from.y + height - h, x + std::max(1.F, step - 1), from.y + height};
+    ui.fill(bar, ui.color(Token::kCompute));
+    ui.mark(fmt::format("bin {}", i), bar, fmt::format("{} from {}", s.counts[i], time_text(s.edges_ns[i])));
+  }
+  ui.fill({from.x, from.y + height, from.x + width, from.y + height + 1}, ui.color(Token::kEdge));
+  ImGui::Dummy({width, height + ui.px(3)});
+  ui.text(time_text(s.edges_ns.front()) + " to " + time_text(s.edges_ns.back()), {.face = Face::kSmall, .ink = Token::kMuted});
+}
+
+void TimelineView::draw_details(Ui& ui, Session& session) {
+  const Selection& s = session.selection();
+  const Shown* shown = shown_of(s);
+  if (shown == nullptr) {
+    ui.note("The timeline is being read.");
+    return;
+  }
+  const auto ops = shown->band->name_of.size();
+  if (s.op && static_cast<std::size_t>(*s.op) < ops) {
+    op_details(ui, session, *shown, *s.op);
+  } else if (s.rank && s.strategy) {
+    rank_details(ui, session, *shown, *s.rank);
+  } else {
+    ui.note("Select a rank or an operation. The line at the foot of the rows is the critical path: what the makespan is made of.");
+    fact(ui, "compute", duration(shown->band->path.total(PathKind::kCompute)));
+    fact(ui, "transfers", duration(shown->band->path.total(PathKind::kTransfer)));
+    fact(ui, "gaps", duration(shown->band->path.total(PathKind::kGap)));
+    ui.text("on the critical path of " + shown->chosen.label, {.face = Face::kSmall, .ink = Token::kMuted});
+  }
+  if (!s.name.empty()) draw_histogram(ui, session, *shown, s.name);
+}
+
+Table TimelineView::statistics_table(const Session& session) const {
+  Table table;
+  table.columns = {text_column("event"), text_column("strategy"), number_column("count", "", 0), number_column("total", "", 0),
+                   number_column("mean", "", 0), number_column("median", "", 0), number_column("P90", "", 0),
+                   number_column("P99", "", 0), number_column("deviation", "", 0)};
+  for (const Shown& shown : shown_) {
+    if (shown.band == nullptr) continue;
+    for (std::size_t n = 0; n < shown.band->names.size(); ++n) {
+      const std::string& name = shown.band->names[n];
+      if (!find_.empty() && name.find(find_) == std::string::npos) continue;
+      const DurationStatistics s = duration_statistics(durations_of(*shown.band, static_cast<int>(n), session.selection().time));
+      if (s.count == 0) continue;
+      table.rows.push_back({{text_cell(name), text_cell(shown.chosen.label), cell(Hint::kCount, static_cast<double>(s.count)),
+                             duration_cell(s.total_ns), cell(Hint::kDuration, s.mean_ns), duration_cell(s.median_ns),
+                             duration_cell(s.p90_ns), duration_cell(s.p99_ns), cell(Hint::kDuration, s.deviation_ns)}});
+    }
+  }
+  return table;
+}
+
+Table TimelineView::bookmarks_table() const {
+  Table table;
+  table.columns = {text_column("bookmark"), text_column("from"), text_column("to")};
+  for (const Link& link : bookmarks_)
+    table.rows.push_back({{text_cell(link_text(link)), text_cell(time_text(link.selection.time->begin_ns)), text_cell(time_text(link.selection.time->end_ns))}});
+  return table;
+}
+
+void TimelineView::draw_matrix(Ui& ui, Session& session) {
+  const Shown* shown = shown_of(session.selection());
+  if (shown == nullptr) return;
+  std::vector<LayerPass> passes;
+  for (const LayerResult& layer : shown->chosen.strategy->by_layer) passes.push_back({layer.layer, layer.denoise_step});
+  matrix_.ask(session.workers(), fmt::format("{} {} {}", shown->chosen.file->path, shown->chosen.file->generation, shown->chosen.key.id),
+              [path = shown->chosen.file->path, generation = shown->chosen.file->generation, id = shown->chosen.key.id, passes](
+                  Readers& readers, const Cancelled& cancelled, QueryProgress& progress) {
+                return load_matrix(readers, path, generation, id, passes, cancelled, progress);
+              });
+  static const std::vector<std::string> kParts = {"compute", "late peer", "excess"};
+  ui.segments("part", kParts, matrix_part_);
+  ui.same_line(16);
+  ui.text(shown->chosen.label + ": ranks down, layer passes across", {.face = Face::kSmall, .ink = Token::kMuted});
+  draw_loading(ui, "loading", matrix_, "Reading all layer passes");
+  const PassMatrix* matrix = matrix_.value();
+  if (matrix == nullptr || matrix->passes.empty()) return;
+  const auto value = [&](const RankPass& p) {
+    return matrix_part_ == 0 ? static_cast<double>(p.compute_ns) : matrix_part_ == 1 ? static_cast<double>(p.wait_ns) : p.excess;
+  };
+  double most = 0;
+  for (const auto& ranks : matrix->ranks)
+    for (const RankPass& p : ranks) most = std::max(most, value(p));
+  const std::size_t num_ranks = matrix->ranks.front().size();
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const float left = ui.px(64), cell_width = std::clamp((ui.width_left() - left) / static_cast<float>(matrix->passes.size()), ui.px(3), ui.px(64));
+  const float cell_height = std::clamp(ui.height_left() / static_cast<float>(num_ranks + 1), ui.px(3), ui.px(24));
+  for (std::size_t r = 0; r < num_ranks && cell_height >= ui.px(12); ++r)
+    ui.text_at(from.x, from.y + static_cast<float>(r) * cell_height + ui.px(2), fmt::format("rank {}", r), {.face = Face::kSmall, .ink = Token::kMuted, .max_width = left});
+  const Rect area{from.x + left, from.y, from.x + left + cell_width * static_cast<float>(matrix->passes.size()), from.y + cell_height * static_cast<float>(num_ranks)};
+  const Hit hit = ui.target("matrix", area, {.kind = "area", .ring = false});
+  for (std::size_t p = 0; p < matrix->passes.size(); ++p)
+    for (std::size_t r = 0; r < std::min(num_ranks, matrix->ranks[p].size()); ++r) {
+      const RankPass& cell = matrix->ranks[p][r];
+      const Rect rect{area.left + static_cast<float>(p) * cell_width, area.top + static_cast<float>(r) * cell_height,
+                      area.left + static_cast<float>(p + 1) * cell_width - 1, area.top + static_cast<float>(r + 1) * cell_height - 1};
+      ui.fill(rect, Ui::color(density_color(most > 0 ? std::max(0.0, value(cell)) / most : 0)));
+      ui.mark(fmt::format("cell {} {} rank {}", matrix->passes[p].layer, matrix->passes[p].step, r), rect, fmt::format("{}", value(cell)));
+      const ImVec2 mouse = ImGui::GetMousePos();
+      if (!hit.hovered || !rect.holds(mouse.x, mouse.y)) continue;
+      ui.tooltip(fmt::format("rank {}, layer {}, denoise step {}: compute {} ({} over the mean), late peer {}", r, matrix->passes[p].layer,
+                             matrix->passes[p].step, duration(cell.compute_ns), percent_text(cell.excess), duration(cell.wait_ns)));
+      if (!hit.clicked) continue;
+      Link link = session.here();
+      link.scope.layer = matrix->passes[p].layer;
+      link.scope.step = matrix->passes[p].step;
+      link.selection.strategy = shown->chosen.key;
+      link.selection.rank = static_cast<int>(r);
+      link.selection.op.reset();
+      session.go(link);
+    }
+  ImGui::Dummy({area.right - from.x, area.height()});
+}
+
+void TimelineView::draw_table(Ui& ui, Session& session) {
+  static const std::vector<std::string> kTabs = {"Events by name", "Ranks and layer passes", "Bookmarks"};
+  ui.segments("tab", kTabs, tab_);
+  if (session.selection().time && tab_ == 0) {
+    ui.same_line(16);
+    const TimeRange range = *session.selection().time;
+    ui.text(fmt::format("in {}..{}", time_text(range.begin_ns), time_text(range.end_ns)), {.face = Face::kSmall, .ink = Token::kMuted});
+    ui.same_line();
+    if (ui.button("whole", "Whole pass", {.quiet = true})) {
+      Selection s = session.selection();
+      s.time.reset();
+      session.select(s);
+    }
+  }
+  if (tab_ == 0) {
+    const Table table = statistics_table(session);
+    const TableHit hit = spscope::gui::draw_table(ui, "events", table, statistics_);
+    if (hit.clicked) {
+      Selection s = session.selection();
+      const Row& row = table.rows[static_cast<std::size_t>(*hit.clicked)];
+      s.name = row.cells[0].text;
+      s.op.reset();
+      for (const Shown& shown : shown_)
+        if (shown.chosen.label == row.cells[1].text) s.strategy = shown.chosen.key;
+      session.select(s);
+    }
+  } else if (tab_ == 1) {
+    draw_matrix(ui, session);
+  } else if (bookmarks_.empty()) {
+    ui.note("No bookmarks. M keeps the place that is on the screen.");
+  } else {
+    const TableHit hit = spscope::gui::draw_table(ui, "bookmarks", bookmarks_table(), bookmarks_state_);
+    if (hit.clicked) {
+      const Link link = bookmarks_[static_cast<std::size_t>(*hit.clicked)];
+      session.go(link);
+      axis_.show(static_cast<double>(link.selection.time->begin_ns), static_cast<double>(link.selection.time->end_ns));
+    }
+  }
+}
+
+Json TimelineView::dump(Session& session) {
+  Json json = Json::object();
+  json["begin_ns"] = axis_.begin_ns();
+  json["end_ns"] = axis_.end_ns();
+  if (const auto pass = session.pass()) {
+    json["layer"] = pass->layer;
+    json["denoise_step"] = pass->step;
+  }
+  json["bands"] = Json::array();
+  for (const Shown& shown : shown_) {
+    Json band = Json::object();
+    band["strategy"] = shown.chosen.key.id;
+    band["problem"] = shown.problem;
+    if (shown.band != nullptr) {
+      band["makespan_ns"] = shown.band->makespan_ns;
+      band["ranks"] = Json::array();
+      for (const BandRow& row : shown.band->ranks) {
+        std::int64_t sums[4] = {0, 0, 0, 0};
+        for (const TimeSpan& span : row.spans) sums[static_cast<int>(span.part)] += span.end_ns - span.begin_ns;
+        Json one = Json::object();
+        one["rank"] = row.rank;
+        one["compute_ns"] = sums[0];
+        one["wait_late_peer_ns"] = sums[1];
+        one["wire_ns"] = sums[2];
+        one["spans"] = static_cast<std::int64_t>(row.spans.size());
+        band["ranks"].push_back(std::move(one));
+      }
+      band["critical_path"] = Json::array();
+      for (const PathStep& step : shown.band->path.steps) {
+        Json one = Json::object();
+        one["op"] = step.op;
+        one["rank"] = step.rank;
+        one["kind"] = step.kind == PathKind::kCompute ? "compute" : step.kind == PathKind::kTransfer ? "transfer" : "gap";
+        one["begin_ns"] = step.begin_ns;
+        one["end_ns"] = step.end_ns;
+        band["critical_path"].push_back(std::move(one));
+      }
+      const Selection& s = session.selection();
+      if (s.strategy == shown.chosen.key && s.op && static_cast<std::size_t>(*s.op) < shown.band->name_of.size()) {
+        Json op = Json::object();
+        op["op"] = *s.op;
+        op["name"] = shown.band->name(*s.op);
+        op["slack_ns"] = shown.band->path.slack_ns[static_cast<std::size_t>(*s.op)];
+        const OpId late = shown.band->late_partner(*s.op);
+        if (late != kNone) op["late_rank"] = shown.band->pass->plan->ops[static_cast<std::size_t>(late)].rank;
+        band["selected"] = std::move(op);
+      }
+    }
+    json["bands"].push_back(std::move(band));
+  }
+  return json;
+}
+
+}  // namespace spscope::gui

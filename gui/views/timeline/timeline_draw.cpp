@@ -1,0 +1,311 @@
+// The rows of the timeline: rectangles where they can be told apart, else one texture a row; and what is drawn over
+// them: the critical path, messages of the selected operation, what is measured.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "backend/base/number_text.h"
+#include "gui/imgui_compat.h"
+#include "gui/views/document_view.h"
+#include "gui/views/timeline/timeline_view.h"
+
+namespace spscope::gui {
+namespace {
+
+// Rectangles of a draw list; rows beyond are textures.
+constexpr int kMostSpans = 10'000;
+constexpr int kMostMessages = 8;
+
+std::uint32_t texel(Rgb over, Rgb under, float share) {
+  std::uint32_t out = 0xff000000;
+  for (const int shift : {16, 8, 0}) {
+    const float a = static_cast<float>(over >> shift & 0xff), b = static_cast<float>(under >> shift & 0xff);
+    out |= static_cast<std::uint32_t>(std::lround(b + (a - b) * share)) << (16 - shift);  // bytes in order: R, G, B, A
+  }
+  return out;
+}
+
+void arrow(Ui& ui, float x0, float y0, float x1, float y1, unsigned color, float thick) {
+  ImDrawList& list = ui.draw_list();
+  list.AddLine({x0, y0}, {x1, y1}, color, thick);
+  const float dx = x1 - x0, dy = y1 - y0, length = std::max(1.F, std::hypot(dx, dy)), s = ui.px(6);
+  const float ux = dx / length, uy = dy / length;
+  list.AddTriangleFilled({x1, y1}, {x1 - s * ux + s * 0.5F * uy, y1 - s * uy - s * 0.5F * ux},
+                         {x1 - s * ux - s * 0.5F * uy, y1 - s * uy + s * 0.5F * ux}, color);
+}
+
+}  // namespace
+
+void TimelineView::ruler(Ui& ui) {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const float height = ui.px(22);
+  for (const TimeAxis::Tick& tick : axis_.ticks(ui.px(90))) {
+    const float x = axis_.x(tick.ns);
+    ui.fill({x, from.y + height - ui.px(5), x + 1, from.y + height}, ui.color(Token::kEdge));
+    const float width = ui.text_width(tick.label, Face::kSmall);
+    if (x + width + ui.px(4) < axis_.left() + axis_.width())
+      ui.text_at(x + ui.px(3), from.y + ui.px(3), tick.label, {.face = Face::kSmall, .ink = Token::kMuted, .max_width = width + 2});
+  }
+  ImGui::Dummy({0, height});
+}
+
+void TimelineView::minimap(Ui& ui) {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const Rect rect{axis_.left(), from.y + ui.px(2), axis_.left() + axis_.width(), from.y + ui.px(14)};
+  if (axis_.extent_ns() <= 0) return;
+  const double all = static_cast<double>(axis_.extent_ns()) * 1.02;
+  const auto x = [&](double ns) { return rect.left + static_cast<float>(ns / all) * rect.width(); };
+  const Hit hit = ui.target("minimap", {rect.left, from.y - ui.px(3), rect.right, from.y + ui.px(18)},
+                            {.kind = "minimap", .tooltip = axis_.shows_all() ? "" : "Drag to move what is shown", .ring = false});
+  ui.fill(rect, ui.color(Token::kRaised), ui.px(3));
+  float y = rect.top + ui.px(1);
+  const float step = (rect.height() - ui.px(2)) / static_cast<float>(std::max<std::size_t>(1, shown_.size()));
+  for (const Shown& shown : shown_) {
+    if (shown.band != nullptr)
+      ui.fill({rect.left, y, x(static_cast<double>(shown.band->makespan_ns)), y + std::max(1.F, step - 1)}, ui.color(Token::kCompute, 0.6F));
+    y += step;
+  }
+  ui.outline({x(axis_.begin_ns()), rect.top, x(axis_.end_ns()), rect.bottom}, ui.color(Token::kAccent), ui.px(3), ui.px(1.5F));
+  if (hit.held) {
+    const double middle = static_cast<double>((ImGui::GetMousePos().x - rect.left) / rect.width()) * all;
+    const double half = (axis_.end_ns() - axis_.begin_ns()) / 2;
+    axis_.show(middle - half, middle + half);
+  }
+  ImGui::Dummy({0, ui.px(18)});
+}
+
+void TimelineView::handle_pointer(Ui& ui, Session& session, const Rect& area) {
+  const ImGuiIO& io = ImGui::GetIO();
+  const Hit hit = ui.target("area", area, {.kind = "area", .ring = false});
+  ImGui::SetItemAllowOverlap();
+  if (!hit.hovered && !hit.held) return;
+  const float x = io.MousePos.x;
+  if (io.MouseWheel != 0 && !io.KeyShift) axis_.zoom(std::pow(1.2, -io.MouseWheel), x);
+  if (io.MouseWheel != 0 && io.KeyShift) axis_.pan(-0.1 * io.MouseWheel);
+  if (io.MouseWheelH != 0) axis_.pan(-0.1 * io.MouseWheelH);
+  if (hit.held && (io.KeyCtrl || selecting_ || dragged_)) {
+    const auto at = static_cast<std::int64_t>(std::clamp(axis_.ns(x), 0.0, static_cast<double>(axis_.extent_ns())));
+    if (!dragged_) dragged_ = TimeRange{at, at};
+    dragged_->end_ns = at;
+  } else if (hit.dragged) {
+    axis_.pan(-static_cast<double>(hit.drag_x / axis_.width()));
+    ImGui::SetScrollY(ImGui::GetScrollY() - hit.drag_y);
+  }
+  if (!hit.held && dragged_) {
+    TimeRange range = *std::exchange(dragged_, std::nullopt);
+    if (range.begin_ns > range.end_ns) std::swap(range.begin_ns, range.end_ns);
+    Selection s = session.selection();
+    s.time = range.end_ns > range.begin_ns ? std::optional(range) : std::nullopt;
+    session.select(s);
+    selecting_ = false;
+  }
+}
+
+void TimelineView::draw_measure(Ui& ui, const Rect& area) {
+  if (!dragged_) return;
+  const float a = axis_.x(static_cast<double>(std::min(dragged_->begin_ns, dragged_->end_ns)));
+  const float b = axis_.x(static_cast<double>(std::max(dragged_->begin_ns, dragged_->end_ns)));
+  ui.fill({a, area.top, b, area.bottom}, ui.color(Token::kAccent, 0.15F));
+  const std::string length = duration_text(std::abs(static_cast<double>(dragged_->end_ns - dragged_->begin_ns)));
+  ui.text_at(a + ui.px(4), area.top + ui.px(4), length, {.face = Face::kMono, .max_width = ui.px(120)});
+}
+
+void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
+  const Ui::Scope inside = ui.scope("band " + shown.chosen.key.id);
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const float right = axis_.left() + axis_.width(), head = ui.px(26);
+  ui.fill({from.x, from.y, right, from.y + head}, ui.color(Token::kRaised));
+  const std::optional<Rgb> behind = ui.theme().color(Token::kRaised);
+  ui.text_at(from.x + ui.px(6), from.y + ui.px(5), shown.chosen.label, {.face = Face::kBold, .max_width = axis_.left() - from.x - ui.px(10)}, behind);
+  std::string words = shown.problem;
+  if (shown.band != nullptr) {
+    words = duration_text(static_cast<double>(shown.band->makespan_ns));
+    std::int64_t fastest = shown.band->makespan_ns;
+    for (const Shown& other : shown_)
+      if (other.band != nullptr) fastest = std::min(fastest, other.band->makespan_ns);
+    if (fastest < shown.band->makespan_ns) words += ", " + duration_text(static_cast<double>(shown.band->makespan_ns - fastest)) + " more than the fastest";
+    if (shown.band->pass->run.provenance.timing == Timing::kOversubscribed) words += ", ranks shared cores: no times to compare";
+  } else if (words.empty()) {
+    words = "loading";
+  }
+  ui.text_at(axis_.left() + ui.px(4), from.y + ui.px(5), words, {.ink = Token::kMuted, .max_width = axis_.width() - ui.px(8)}, behind);
+  ImGui::Dummy({right - from.x, head});
+  if (shown.band == nullptr) return;
+  const std::vector<const BandRow*> rows = rows_of(shown);
+  // 512 ranks fit one screen: rows shrink to a pixel or two.
+  const float room = std::max(ui.px(60), ui.clip().bottom - ui.clip().top - ui.px(40));
+  const float height = std::clamp(room / static_cast<float>(rows.size()), std::max(1.F, ui.px(1)), ui.px(22));
+  for (const BandRow* row : rows) {
+    draw_row(ui, session, shown, *row, height);
+    if (!unfolded_.contains({shown.chosen.key.id, row->rank})) continue;
+    for (const BandRow& lane : shown.band->lanes[static_cast<std::size_t>(row->rank)]) draw_row(ui, session, shown, lane, ui.px(18));
+  }
+  // Where the strategy ends.
+  const float end = axis_.x(static_cast<double>(shown.band->makespan_ns));
+  if (end > axis_.left() && end < right)
+    ui.fill({end, from.y + head, end + std::max(1.F, ui.px(1)), ImGui::GetCursorScreenPos().y}, ui.color(Token::kInk, 0.7F));
+  ImGui::Dummy({0, ui.px(8)});
+}
+
+void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const BandRow& row, float height) {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const Rect whole{from.x, from.y, axis_.left() + axis_.width(), from.y + height};
+  ImGui::Dummy({whole.width(), height});
+  const Selection& selection = session.selection();
+  const bool same_band = selection.strategy == shown.chosen.key;
+  const bool selected = same_band && selection.rank == row.rank;
+  if (row.lane < 0) drawn_[{shown.chosen.key.id, row.rank}] = {whole.top, whole.bottom, &row};
+  if (whole.bottom < ui.clip().top || whole.top > ui.clip().bottom) return;
+  const bool readable = height >= ui.px(13);
+  const Rect gutter{whole.left, whole.top, axis_.left() - ui.px(4), whole.bottom};
+  const std::pair key{shown.chosen.key.id, row.rank};
+  if (selected) ui.fill(gutter, ui.color(Token::kSelected));
+  const std::string label = row.lane < 0 ? fmt::format("rank {}", row.rank) : row.lane == 0 ? "compute lane" : fmt::format("lane {}", row.lane);
+  const Hit hit = ui.target(row.lane < 0 ? fmt::format("rank {}", row.rank) : fmt::format("rank {} lane {}", row.rank, row.lane), gutter,
+                            {.kind = "row", .text = label, .selected = selected, .small = !readable || height < ui.px(20)});
+  if (hit.clicked && row.lane < 0) {
+    Selection s = selection;
+    s.strategy = shown.chosen.key;
+    s.rank = row.rank;
+    s.op.reset();
+    session.select(s);
+  }
+  if (hit.double_clicked && row.lane < 0 && unfolded_.erase(key) == 0) unfolded_.insert(key);
+  if (readable) {
+    const float indent = row.lane < 0 ? ui.px(22) : ui.px(36);
+    if (row.lane < 0) {
+      const Rgb color = rank_color(row.rank);
+      ui.fill({gutter.left + ui.px(8), gutter.top + ui.px(4), gutter.left + ui.px(12), gutter.bottom - ui.px(4)}, Ui::color(color), ui.px(2));
+    }
+    const std::string pin = pinned_.contains(key) && row.lane < 0 ? " (pinned)" : "";
+    ui.text_at(gutter.left + indent, gutter.top + (height - ui.line_height(Face::kSmall)) / 2 + ui.px(2), label + pin,
+               {.face = Face::kSmall, .ink = row.lane < 0 ? Token::kInk : Token::kMuted, .max_width = gutter.width() - indent},
+               selected ? std::optional(ui.theme().color(Token::kSelected)) : std::nullopt);
+  }
+  const Rect place{axis_.left(), whole.top + (height > ui.px(6) ? 1.F : 0.F), whole.right, whole.bottom - (height > ui.px(6) ? 1.F : 0.F)};
+  ImGui::PushClipRect({place.left, place.top}, {place.right, place.bottom}, true);
+  const auto first = std::ranges::lower_bound(row.spans, axis_.begin_ns(), {}, [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
+  const auto last = std::ranges::lower_bound(row.spans, axis_.end_ns(), {}, [](const TimeSpan& s) { return static_cast<double>(s.begin_ns); });
+  const auto visible = static_cast<int>(std::max<std::ptrdiff_t>(0, last - first));
+  const bool pixels = spans_drawn_ + visible > kMostSpans || visible > static_cast<int>(place.width());
+  if (pixels) {
+    paint_pixels(ui, shown, row, place);
+  } else {
+    paint_spans(ui, shown, row, place, selection);
+    spans_drawn_ += visible;
+  }
+  ImGui::PopClipRect();
+  // What the pointer is over.
+  const ImVec2 mouse = ImGui::GetMousePos();
+  if (!place.holds(mouse.x, mouse.y) || !ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem)) return;
+  const double now = axis_.ns(mouse.x);
+  const auto over = std::ranges::lower_bound(row.spans, now, {}, [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
+  if (over == row.spans.end() || static_cast<double>(over->begin_ns) > now + axis_.ns_per_pixel()) return;
+  hovered_ = {&shown, over->op};
+  if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) && !dragged_ && ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0).x == 0)
+    select_op(session, shown, over->op);
+}
+
+void TimelineView::paint_spans(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place, const Selection& selection) {
+  const RunProvenance& from = shown.band->pass->run.provenance;
+  const bool here = selection.strategy == shown.chosen.key;
+  auto span = std::ranges::lower_bound(row.spans, axis_.begin_ns(), {}, [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
+  for (; span != row.spans.end() && static_cast<double>(span->begin_ns) < axis_.end_ns(); ++span) {
+    const float left = std::max(place.left, axis_.x(static_cast<double>(span->begin_ns)));
+    const float right = std::min(place.right, std::max(left + 1, axis_.x(static_cast<double>(span->end_ns))));
+    // A hair of space between operations that follow each other at once.
+    const Rect rect{left, place.top, right - (right - left > ui.px(4) ? 1.F : 0.F), place.bottom};
+    const Source source = span->part == TimePart::kCompute ? from.compute : from.network;
+    draw_time(ui, rect, static_cast<std::size_t>(span->part), source == Source::kModelled && place.height() >= ui.px(8));
+    const std::string& name = shown.band->name(span->op);
+    const bool selected = here && selection.op == span->op;
+    const bool twin = !here && selection.op && selection.rank == row.rank && name == selection.name;
+    const bool same_name = !selection.name.empty() && name == selection.name && !selection.op;
+    if (selected) {
+      ui.outline(rect, ui.color(Token::kInk), 0, ui.px(2));
+    } else if (twin || same_name) {
+      ui.outline(rect, ui.color(Token::kInk, 0.75F), 0, ui.px(1));
+    }
+    const float width = right - left;
+    if (width >= ui.px(24) && place.height() >= ui.px(13)) {
+      const Token ink = span->part == TimePart::kLatePeer ? Token::kInk : on_part_token(static_cast<std::size_t>(span->part));
+      const Rgb back = span->part == TimePart::kLatePeer ? ui.theme().color(Token::kSurface)
+                                                         : ui.theme().color(part_token(static_cast<std::size_t>(span->part)));
+      const std::string words = span->part == TimePart::kLatePeer ? "wait: " + name : name;
+      ui.text_at(left + ui.px(4), place.top + (place.height() - ui.line_height(Face::kSmall)) / 2 + ui.px(2), words,
+                 {.face = Face::kSmall, .ink = ink, .max_width = width - ui.px(7)}, back);
+    }
+    ui.mark(fmt::format("{} op {} {}", row.lane < 0 ? fmt::format("rank {}", row.rank) : fmt::format("rank {} lane {}", row.rank, row.lane),
+                        span->op, static_cast<int>(span->part)),
+            rect, name, selected, ui.theme().color(part_token(static_cast<std::size_t>(span->part))));
+  }
+}
+
+void TimelineView::paint_pixels(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place) {
+  const int columns = std::max(1, static_cast<int>(place.width()));
+  const std::vector<PixelCell> cells = fold_row(row.spans, axis_.begin_ns(), axis_.end_ns(), columns);
+  const Rgb under = ui.theme().color(Token::kSurface);
+  std::vector<std::uint32_t> texels;
+  texels.reserve(cells.size());
+  for (const PixelCell& cell : cells) {
+    const float share = cell.busy == 0 ? 0 : 0.35F + 0.65F * cell.busy;
+    texels.push_back(texel(ui.theme().color(part_token(static_cast<std::size_t>(cell.part))), under, share));
+  }
+  Texture& texture = pixels_[fmt::format("{} {} {}", shown.chosen.key.id, row.rank, row.lane)];
+  texture.set(columns, 1, texels);
+  if (texture.name() != 0) ui.draw_list().AddImage(texture_id(texture.name()), {place.left, place.top}, {place.right, place.bottom});
+}
+
+void TimelineView::draw_path(Ui& ui, const Shown& shown) {
+  ImDrawList& list = ui.draw_list();
+  const unsigned color = ui.color(Token::kInk, 0.9F);
+  std::optional<ImVec2> before;
+  for (const PathStep& step : shown.band->path.steps) {
+    const auto row = drawn_.find({shown.chosen.key.id, step.rank});
+    if (row == drawn_.end()) continue;
+    const float y = row->second.bottom - ui.px(3);
+    const ImVec2 a{axis_.x(static_cast<double>(step.begin_ns)), y}, b{axis_.x(static_cast<double>(step.end_ns)), y};
+    if (before) list.AddLine(*before, a, color, ui.px(1.5F));
+    if (step.kind == PathKind::kGap) {
+      for (float x = a.x; x < b.x; x += ui.px(6)) list.AddLine({x, y}, {std::min(x + ui.px(3), b.x), y}, color, ui.px(1.5F));
+    } else {
+      list.AddLine(a, b, color, ui.px(2));
+    }
+    before = b;
+  }
+}
+
+void TimelineView::draw_links(Ui& ui, const Shown& shown, const Selection& selection) {
+  if (selection.strategy != shown.chosen.key || !selection.op) return;
+  const Plan& plan = *shown.band->pass->plan;
+  if (static_cast<std::size_t>(*selection.op) >= plan.ops.size()) return;
+  const Op& op = plan.ops[static_cast<std::size_t>(*selection.op)];
+  if (!communicates(plan.kind_of(op))) return;
+  const auto middle = [&](int rank) -> std::optional<float> {
+    const auto row = drawn_.find({shown.chosen.key.id, rank});
+    if (row == drawn_.end()) return std::nullopt;
+    return (row->second.top + row->second.bottom) / 2;
+  };
+  int drawn = 0;
+  for (const MessageId id : plan.messages_of(op)) {
+    const Message& m = plan.messages[static_cast<std::size_t>(id)];
+    if (m.src == m.dst || drawn++ >= kMostMessages) continue;
+    const OpId from = shown.band->partners->op_of(op.post, m.src), to = shown.band->partners->op_of(op.post, m.dst);
+    const auto y0 = middle(m.src), y1 = middle(m.dst);
+    if (!y0 || !y1 || from == kNone || to == kNone) continue;
+    arrow(ui, axis_.x(static_cast<double>(shown.band->times(from).begin_ns)), *y0, axis_.x(static_cast<double>(shown.band->times(to).end_ns)), *y1,
+          ui.color(Token::kWire), ui.px(1.2F));
+  }
+  // From the wait to the rank that came last.
+  const OpId late = shown.band->late_partner(*selection.op);
+  if (late == kNone) return;
+  const int late_rank = plan.ops[static_cast<std::size_t>(late)].rank;
+  const auto y0 = middle(op.rank), y1 = middle(late_rank);
+  if (y0 && y1)
+    arrow(ui, axis_.x(static_cast<double>(shown.band->times(*selection.op).begin_ns)), *y0, axis_.x(static_cast<double>(shown.band->times(late).post_ns)), *y1,
+          ui.color(Token::kLate), ui.px(2));
+}
+
+}  // namespace spscope::gui

@@ -1,0 +1,230 @@
+#include "gui/views/timeline/timeline_view.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "backend/base/number_text.h"
+#include "backend/report/section.h"
+
+namespace spscope::gui {
+
+void TimelineView::take_bands(Session& session) {
+  shown_.clear();
+  std::int64_t extent = 0;
+  for (Chosen& chosen : session.chosen()) {
+    Shown shown;
+    Session::PassSlot& pass = session.pass_data(chosen);
+    const auto data = pass.share();
+    if (const Error* error = pass.error()) {
+      shown.problem = sentence(error->what());
+    } else if (data && !data->timeline) {
+      shown.problem = sentence(data->why_no_timeline);
+    } else if (data) {
+      auto& slot = slots_[fmt::format("{} {}", chosen.file->path, chosen.key.id)];
+      if (!slot) slot = std::make_unique<QuerySlot<Band>>();
+      slot->ask(session.workers(), fmt::format("{}", static_cast<const void*>(data.get())),
+                [data](Readers&, const Cancelled&, QueryProgress&) { return make_band(data); });
+      shown.slot = slot.get();
+      shown.band = slot->value();
+    }
+    if (shown.band != nullptr) extent = std::max(extent, shown.band->makespan_ns);
+    shown.chosen = std::move(chosen);
+    shown_.push_back(std::move(shown));
+  }
+  if (extent > 0) axis_.set_extent(extent);
+  const bool all_there = std::ranges::all_of(shown_, [](const Shown& s) { return s.band != nullptr || !s.problem.empty(); });
+  if (!fitted_ && all_there && extent > 0) {
+    fitted_ = true;
+    if (const auto& time = session.selection().time)
+      axis_.show(static_cast<double>(time->begin_ns), static_cast<double>(time->end_ns));
+  }
+}
+
+const TimelineView::Shown* TimelineView::shown_of(const Selection& selection) const {
+  for (const Shown& shown : shown_)
+    if (shown.band != nullptr && (!selection.strategy || shown.chosen.key == *selection.strategy)) return &shown;
+  return nullptr;
+}
+
+std::vector<const BandRow*> TimelineView::rows_of(const Shown& shown) const {
+  std::vector<const BandRow*> rows;
+  for (const BandRow& row : shown.band->ranks) rows.push_back(&row);
+  const RankTimes& times = shown.band->pass->times;
+  const auto key = [&](const BandRow* row) {
+    const auto rank = static_cast<std::size_t>(row->rank);
+    const bool pinned = pinned_.contains({shown.chosen.key.id, row->rank});
+    std::int64_t by = row->rank;
+    if (order_ == Order::kCompute) by = -times.compute_ns[rank];
+    if (order_ == Order::kWait) by = -times.wait_late_peer_ns[rank];
+    return std::tuple(!pinned, by, row->rank);
+  };
+  std::ranges::stable_sort(rows, {}, key);
+  return rows;
+}
+
+void TimelineView::draw(Ui& ui, Session& session) {
+  take_bands(session);
+  toolbar(ui, session);
+  drawn_.clear();
+  hovered_.reset();
+  spans_drawn_ = 0;
+  const float gutter = ui.px(150);
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  axis_.place(from.x + gutter, std::max(ui.px(80), ui.width_left() - gutter - ui.px(14)));
+  minimap(ui);
+  ruler(ui);
+  ui.pane("bands", {.height = ui.height_left(), .back = Token::kSurface, .padded = false}, [&] {
+    const ImVec2 top = ImGui::GetCursorScreenPos();
+    const Rect area{axis_.left(), ui.clip().top, axis_.left() + axis_.width(), ui.clip().bottom};
+    handle_pointer(ui, session, area);
+    ImGui::SetCursorScreenPos(top);
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
+    for (Shown& shown : shown_) draw_band(ui, session, shown);
+    ImGui::PopStyleVar();
+    ImGui::PushClipRect({area.left, area.top}, {area.right, area.bottom}, true);
+    for (const Shown& shown : shown_) {
+      if (shown.band == nullptr) continue;
+      if (path_) draw_path(ui, shown);
+      draw_links(ui, shown, session.selection());
+    }
+    draw_measure(ui, area);
+    ImGui::PopClipRect();
+  });
+  if (hovered_) op_tip(ui, *hovered_->first, hovered_->second);
+}
+
+void TimelineView::toolbar(Ui& ui, Session& session) {
+  if (ui.button("zoom out", "−", {.tooltip = "Zoom out (S)"})) axis_.zoom(1.6);
+  ui.same_line(4);
+  if (ui.button("zoom in", "+", {.tooltip = "Zoom in (W)"})) axis_.zoom(1 / 1.6);
+  ui.same_line(4);
+  if (ui.button("all", "All", {.tooltip = "Show all (Home)"})) axis_.show_all();
+  ui.same_line(4);
+  if (ui.button("range", "Range", {.selected = selecting_, .tooltip = "Drag over the rows to select a range of time (R, or Ctrl and drag)"}))
+    selecting_ = !selecting_;
+  ui.same_line();
+  static const std::vector<std::string> kOrders = {"by rank", "by compute", "by waiting"};
+  int order = static_cast<int>(order_);
+  if (ui.choice("order", kOrders, order, ui.px(120), "Order of the rows")) order_ = static_cast<Order>(order);
+  ui.same_line();
+  ui.checkbox("critical path", "Critical path", path_, "The chain of operations that the makespan is made of");
+  ui.same_line();
+  if (ui.field("find", find_, {.width = ui.px(180), .hint = "Find an event (Ctrl+F)", .focus = std::exchange(focus_find_, false)})) {
+    Selection s = session.selection();
+    s.name.clear();
+    for (const Shown& shown : shown_)
+      if (shown.band != nullptr && !find_.empty())
+        for (const std::string& name : shown.band->names)
+          if (s.name.empty() && name.find(find_) != std::string::npos) s.name = name;
+    session.select(s);
+    if (!s.name.empty()) tab_ = 0;
+  }
+  bool loading = false;
+  for (const Shown& shown : shown_) loading |= shown.band == nullptr && shown.problem.empty();
+  if (loading) {
+    ui.same_line();
+    ui.text("loading", {.face = Face::kSmall, .ink = Token::kMuted});
+  }
+}
+
+void TimelineView::select_op(Session& session, const Shown& shown, OpId op) {
+  Selection s = session.selection();
+  s.strategy = shown.chosen.key;
+  s.rank = shown.band->pass->plan->ops[static_cast<std::size_t>(op)].rank;
+  s.op = op;
+  s.name = shown.band->name(op);
+  session.select(s);
+}
+
+void TimelineView::step_event(Session& session, int direction, bool same_name) {
+  const Selection& s = session.selection();
+  const Shown* shown = shown_of(s);
+  if (shown == nullptr || !s.op) return;
+  const Plan& plan = *shown->band->pass->plan;
+  const auto now = static_cast<std::size_t>(*s.op);
+  if (now >= plan.ops.size()) return;
+  const int rank = plan.ops[now].rank;
+  const std::vector<TimeSpan>& spans = shown->band->ranks[static_cast<std::size_t>(rank)].spans;
+  auto place = std::ranges::find(spans, *s.op, &TimeSpan::op);
+  if (place == spans.end()) return;
+  for (auto i = place - spans.begin() + direction; i >= 0 && i < std::ssize(spans); i += direction) {
+    const OpId op = spans[static_cast<std::size_t>(i)].op;
+    if (op == *s.op || (same_name && shown->band->name(op) != s.name)) continue;
+    select_op(session, *shown, op);
+    return;
+  }
+}
+
+void TimelineView::step_rank(Session& session, int direction) {
+  const Selection& s = session.selection();
+  const Shown* shown = shown_of(s);
+  if (shown == nullptr || !s.op) return;
+  const Plan& plan = *shown->band->pass->plan;
+  if (static_cast<std::size_t>(*s.op) >= plan.ops.size()) return;
+  const Op& op = plan.ops[static_cast<std::size_t>(*s.op)];
+  for (int rank = op.rank + direction; rank >= 0 && rank < plan.ranks; rank += direction)
+    if (const OpId twin = shown->band->partners->op_of(op.post, rank); twin != kNone) {
+      select_op(session, *shown, twin);
+      return;
+    }
+}
+
+bool TimelineView::run(Command command, Ui&, Session& session) {
+  const Selection& s = session.selection();
+  switch (command) {
+    case Command::kZoomIn: axis_.zoom(1 / 1.3); return true;
+    case Command::kZoomOut: axis_.zoom(1.3); return true;
+    case Command::kZoomInFast: axis_.zoom(1 / 2.5); return true;
+    case Command::kZoomOutFast: axis_.zoom(2.5); return true;
+    case Command::kPanLeft: axis_.pan(-0.1); return true;
+    case Command::kPanRight: axis_.pan(0.1); return true;
+    case Command::kPanLeftFast: axis_.pan(-0.5); return true;
+    case Command::kPanRightFast: axis_.pan(0.5); return true;
+    case Command::kSelectRange: selecting_ = !selecting_; return true;
+    case Command::kAll: axis_.show_all(); return true;
+    case Command::kZoomSelection:
+    case Command::kFitSelection: {
+      std::optional<TimeRange> range = s.time;
+      const Shown* shown = shown_of(s);
+      if (!range && s.op && shown != nullptr && static_cast<std::size_t>(*s.op) < shown->band->name_of.size())
+        range = TimeRange{shown->band->times(*s.op).post_ns, shown->band->times(*s.op).end_ns};
+      const bool fits = range && std::abs(axis_.begin_ns() - static_cast<double>(range->begin_ns)) < axis_.ns_per_pixel() * 40;
+      if (!range || (command == Command::kFitSelection && fits)) {
+        axis_.show_all();
+      } else {
+        const double margin = static_cast<double>(range->end_ns - range->begin_ns) * 0.05 + 1;
+        axis_.show(static_cast<double>(range->begin_ns) - margin, static_cast<double>(range->end_ns) + margin);
+      }
+      return true;
+    }
+    case Command::kPreviousEvent: step_event(session, -1, false); return true;
+    case Command::kNextEvent: step_event(session, 1, false); return true;
+    case Command::kPreviousSame: step_event(session, -1, true); return true;
+    case Command::kNextSame: step_event(session, 1, true); return true;
+    case Command::kPreviousRank: step_rank(session, -1); return true;
+    case Command::kNextRank: step_rank(session, 1); return true;
+    case Command::kBookmark: {
+      Link link = session.here();
+      link.selection.time = TimeRange{std::llround(axis_.begin_ns()), std::llround(axis_.end_ns())};
+      bookmarks_.push_back(std::move(link));
+      tab_ = 2;
+      return true;
+    }
+    case Command::kPin:
+      if (s.strategy && s.rank) {
+        const std::pair key{s.strategy->id, *s.rank};
+        if (pinned_.erase(key) == 0) pinned_.insert(key);
+      }
+      return true;
+    case Command::kFind:
+    case Command::kGoToTime: focus_find_ = true; return true;
+    default: return false;
+  }
+}
+
+std::unique_ptr<View> make_timeline_view() { return std::make_unique<TimelineView>(); }
+
+}  // namespace spscope::gui

@@ -1,0 +1,95 @@
+// Timeline: a band of rows for each strategy, each from its own zero on one shared axis, so that makespans compare by
+// eye. timeline_draw.cpp paints, timeline_details.cpp says what is selected.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gui/platform/renderer.h"
+#include "gui/ui/table_view.h"
+#include "gui/views/timeline/axis.h"
+#include "gui/views/timeline/band.h"
+#include "gui/views/view.h"
+
+namespace spscope::gui {
+
+// The times of a rank in one layer pass, for the matrix of ranks and passes.
+struct RankPass {
+  std::int64_t compute_ns = 0, wait_ns = 0;
+  double excess = 0;  // of compute over the mean of its ranks: 0.31
+};
+struct PassMatrix {
+  std::vector<LayerPass> passes;
+  std::vector<std::vector<RankPass>> ranks;  // by pass, by rank
+};
+
+class TimelineView final : public View {
+ public:
+  void draw(Ui& ui, Session& session) override;
+  bool has_table(Session& session) override { return !session.chosen().empty(); }
+  void draw_table(Ui& ui, Session& session) override;
+  void draw_details(Ui& ui, Session& session) override;
+  bool run(Command command, Ui& ui, Session& session) override;
+  Json dump(Session& session) override;
+
+ private:
+  struct Shown {  // a band on the screen
+    Chosen chosen;
+    QuerySlot<Band>* slot = nullptr;
+    const Band* band = nullptr;  // nullptr while it loads
+    std::string problem;         // why there is none
+  };
+  struct DrawnRow {
+    float top = 0, bottom = 0;
+    const BandRow* row = nullptr;
+  };
+  enum class Order { kRank, kCompute, kWait };
+
+  void take_bands(Session& session);
+  void toolbar(Ui& ui, Session& session);
+  void ruler(Ui& ui);
+  void minimap(Ui& ui);
+  void draw_band(Ui& ui, Session& session, Shown& shown);
+  void draw_row(Ui& ui, Session& session, const Shown& shown, const BandRow& row, float height);
+  void paint_spans(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place, const Selection& selection);
+  void paint_pixels(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place);
+  void draw_links(Ui& ui, const Shown& shown, const Selection& selection);
+  void draw_path(Ui& ui, const Shown& shown);
+  void draw_measure(Ui& ui, const Rect& area);
+  void handle_pointer(Ui& ui, Session& session, const Rect& area);
+  void op_tip(Ui& ui, const Shown& shown, OpId op);
+  void op_details(Ui& ui, Session& session, const Shown& shown, OpId op);
+  void rank_details(Ui& ui, Session& session, const Shown& shown, int rank);
+  void select_op(Session& session, const Shown& shown, OpId op);
+  void step_event(Session& session, int direction, bool same_name);
+  void step_rank(Session& session, int direction);
+  const Shown* shown_of(const Selection& selection) const;
+  std::vector<const BandRow*> rows_of(const Shown& shown) const;
+  Table statistics_table(const Session& session) const;
+  Table bookmarks_table() const;
+  void draw_matrix(Ui& ui, Session& session);
+  void draw_histogram(Ui& ui, Session& session, const Shown& shown, const std::string& name);
+
+  TimeAxis axis_;
+  std::vector<Shown> shown_;
+  std::map<std::string, std::unique_ptr<QuerySlot<Band>>> slots_;
+  QuerySlot<PassMatrix> matrix_;
+  std::map<std::string, Texture> pixels_;
+  std::map<std::pair<std::string, int>, DrawnRow> drawn_;  // of this frame, by strategy and rank
+  std::set<std::pair<std::string, int>> unfolded_, pinned_;
+  Order order_ = Order::kRank;
+  bool path_ = true, selecting_ = false, fitted_ = false;
+  std::string find_;
+  bool focus_find_ = false;
+  std::optional<TimeRange> dragged_;
+  int tab_ = 0, matrix_part_ = 0;
+  int spans_drawn_ = 0;
+  std::optional<std::pair<const Shown*, OpId>> hovered_;
+  TableState statistics_, bookmarks_state_, matrix_state_;
+  std::vector<Link> bookmarks_;
+};
+
+}  // namespace spscope::gui
