@@ -1,4 +1,4 @@
-#include "backend/job/mask_recipe.h"
+#include "backend/analysis/mask_recipe.h"
 
 #include <fmt/format.h>
 
