@@ -156,13 +156,13 @@ std::int64_t CriticalPath::of(PathShare share) const {
 
 std::int64_t CriticalPath::total_ns() const { return steps.empty() ? 0 : steps.back().end_ns - steps.front().begin_ns; }
 
-CriticalPath critical_path(const Plan& plan, const Timeline& timeline) {
+CriticalPath critical_path(const Plan& plan, const Timeline& timeline, std::int64_t zero_ns) {
   CriticalPath path;
   const std::vector<OpTimes>& times = timeline.ops;
   if (times.empty()) return path;
   const std::vector<OpId> before = ops_before_on_lane(plan);
   const Partners partners(plan);
-  const std::int64_t first_ns = first_post(timeline);
+  const std::int64_t first_ns = std::min(zero_ns, first_post(timeline));
   OpId id = static_cast<OpId>(std::ranges::max_element(times, {}, &OpTimes::end_ns) - times.begin());
   std::int64_t reached_ns = times[at(id)].end_ns;  // steps from here on are known
   const auto add = [&](OpId op, Before cause, PathShare share, std::int64_t begin_ns) {

@@ -55,13 +55,14 @@ struct CriticalPath {
   std::int64_t total_ns() const;
 };
 
+// The path begins at `zero_ns` where that is before the first post: the zero of a timeline that a schedule made.
 // REQUIRES: a timeline of this plan. Takes O(ops + dependencies + messages).
-CriticalPath critical_path(const Plan& plan, const Timeline& timeline);
+CriticalPath critical_path(const Plan& plan, const Timeline& timeline, std::int64_t zero_ns = INT64_MAX);
 
 // The time of a path from `from_ns` on by the terms of a makespan: each step of an op is divided as in op_terms.h. A
-// gap is `host` where hosts are modelled, else `idle`. The sum is the end of the path minus from_ns, or 0 below that.
+// gap is `host` where hosts are modelled, else `idle`. The sum is the end of the path minus from_ns, or 0 when that is below 0.
 TimeTerms path_terms(const Plan& plan, const Timeline& timeline, const CriticalPath& path, const TimeModels& models,
-                     std::int64_t from_ns = 0);
+                     std::int64_t from_ns = INT64_MIN);
 
 // By OpId: how much later the op may end without moving the end of the last op, if all others take as long as they took:
 // compute and transfers from begin to end, and each gap between what came before an op and its post. With

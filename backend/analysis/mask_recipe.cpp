@@ -119,4 +119,14 @@ BlockMask mask_of_recipe(const MaskRecord& record) {
   return mask;
 }
 
+std::optional<BlockMask> stored_mask(const StoreReader& reader, WorkloadId workload, int layer, int denoise_step,
+                                     AttendedAxis axis) {
+  for (const MaskPlace& place : reader.mask_places(workload)) {
+    if (place.layer != layer || place.denoise_step != denoise_step || place.axis != axis) continue;
+    if (std::optional<BlockMask> mask = reader.mask_bits(place.mask_id)) return mask;
+    return mask_of_recipe(reader.mask_record(place.mask_id));
+  }
+  return std::nullopt;
+}
+
 }  // namespace spscope
