@@ -98,34 +98,45 @@ inline ImTextureID texture_id(unsigned name) {
 #endif
 }
 
+// ImGui::BeginChild; `padded`: with the style's WindowPadding also where there is no border.
+inline bool begin_child(const char* id, const ImVec2& size, bool border, bool padded, ImGuiWindowFlags flags) {
+#if IMGUI_VERSION_NUM >= 19000
+  // The flag of a border, which was renamed in 1.91.1, is 1.
+  const ImGuiChildFlags child = (border ? 1 : 0) | (padded ? ImGuiChildFlags_AlwaysUseWindowPadding : 0);
+  return ImGui::BeginChild(id, size, child, flags);
+#else
+  return ImGui::BeginChild(id, size, border, flags | (padded ? ImGuiWindowFlags_AlwaysUseWindowPadding : 0));
+#endif
+}
+
 #if IMGUI_VERSION_NUM >= 19200
 // Since 1.92 glyphs are drawn when they are first needed, if the renderer can change its textures.
-inline void use_freetype(ImFontAtlas& atlas) {
-  atlas.SetFontLoader(ImGuiFreeType::GetFontLoader());
-  atlas.FontLoaderFlags = ImGuiFreeTypeLoaderFlags_LightHinting;
+inline void use_freetype(ImFontAtlas&, ImFontConfig& font) {
+  font.FontLoader = ImGuiFreeType::GetFontLoader();
+  font.FontLoaderFlags = ImGuiFreeTypeLoaderFlags_LightHinting;
 }
-inline void bake(ImFontAtlas& atlas) {
+inline void build_fonts(ImFontAtlas& atlas) {
   if ((ImGui::GetIO().BackendFlags & ImGuiBackendFlags_RendererHasTextures) == 0) atlas.Build();
 }
 inline void new_renderer_frame(bool) { ImGui_ImplOpenGL3_NewFrame(); }
 // Where a line of at most `width` ends; `size` in pixels.
-inline const char* line_end(const ImFont& font, float size, const char* begin, const char* end, float width) {
-  return const_cast<ImFont&>(font).CalcWordWrapPosition(size, begin, end, width);
+inline const char* line_end(ImFont& font, float size, const char* begin, const char* end, float width) {
+  return font.CalcWordWrapPosition(size, begin, end, width);
 }
 inline void push_font(ImFont* font) { ImGui::PushFont(font, font->LegacySize); }
 #else
-inline void use_freetype(ImFontAtlas& atlas) {
+inline void use_freetype(ImFontAtlas& atlas, ImFontConfig&) {
   atlas.FontBuilderIO = ImGuiFreeType::GetBuilderForFreeType();
   atlas.FontBuilderFlags = ImGuiFreeTypeBuilderFlags_LightHinting;
 }
-inline void bake(ImFontAtlas& atlas) { atlas.Build(); }
+inline void build_fonts(ImFontAtlas& atlas) { atlas.Build(); }
 inline void new_renderer_frame(bool fonts_changed) {
   if (fonts_changed) ImGui_ImplOpenGL3_DestroyFontsTexture();
   ImGui_ImplOpenGL3_NewFrame();
   if (fonts_changed && ImGui::GetIO().Fonts->TexID == ImTextureID{}) ImGui_ImplOpenGL3_CreateFontsTexture();
 }
 // Where a line of at most `width` ends; `size` in pixels.
-inline const char* line_end(const ImFont& font, float size, const char* begin, const char* end, float width) {
+inline const char* line_end(ImFont& font, float size, const char* begin, const char* end, float width) {
   return font.CalcWordWrapPositionA(size / font.FontSize, begin, end, width);
 }
 inline void push_font(ImFont* font) { ImGui::PushFont(font); }
