@@ -83,8 +83,7 @@ StoredRun load_run(const StoreReader& reader, const StrategyRecord& strategy, co
                                                         memory_of_ranks(plan, run.usage, setting)})
                   .first;
     if (timeline)
-      add_timeline(run, plan, *timeline,
-                   models_of(workload, strategy, record, plan.ranks, setting.cluster));
+      add_timeline(run, plan, *timeline, models_of(workload, strategy, record, plan.ranks, setting.cluster));
     const bool measured = record.provenance.compute == Source::kMeasured;
     if (timeline && measured && setting.cluster)
       run.modelled_compute_ns = modelled_compute_ns(plan, setting.cluster->cost);

@@ -131,7 +131,7 @@ class Slack {
   std::span<const std::int64_t> issue_ns_;
   Partners partners_;
   std::vector<OpId> before_;
-  std::vector<std::int64_t> late_end_, late_begin_;  // by op; late_begin_: of all with which it begins, their posts
+  std::vector<std::int64_t> late_end_, late_begin_;   // by op; late_begin_: of all with which it begins, their posts
   std::vector<std::int64_t> latest_post_, earliest_;  // by meeting
 };
 

@@ -60,12 +60,13 @@ struct CriticalPath {
 CriticalPath critical_path(const Plan& plan, const Timeline& timeline, std::int64_t zero_ns = INT64_MAX);
 
 // The time of a path from `from_ns` on by the terms of a makespan: each step of an op is divided as in op_terms.h. A
-// gap is `host` where hosts are modelled, else `idle`. The sum is the end of the path minus from_ns, or 0 when that is below 0.
+// gap is `host` where hosts are modelled, else `idle`. The sum is the end of the path minus from_ns, or 0 when that is
+// below 0.
 TimeTerms path_terms(const Plan& plan, const Timeline& timeline, const CriticalPath& path, const TimeModels& models,
                      std::int64_t from_ns = INT64_MIN);
 
-// By OpId: how much later the op may end without moving the end of the last op, if all others take as long as they took:
-// compute and transfers from begin to end, and each gap between what came before an op and its post. With
+// By OpId: how much later the op may end without moving the end of the last op, if all others take as long as they
+// took: compute and transfers from begin to end, and each gap between what came before an op and its post. With
 // `issue_ns` (HostTimes, by OpId) no op posts before its own issue, and where that made the gap it gets shorter.
 // 0 for all ops of the critical path but those before a gap that an issue made. REQUIRES: a timeline of this plan.
 std::vector<std::int64_t> op_slack(const Plan& plan, const Timeline& timeline,

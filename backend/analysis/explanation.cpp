@@ -33,7 +33,8 @@ class Explaining {
     e.id = result.id;
     e.label = result.label;
     const std::vector<RunRecord> runs = reader_.runs(result.strategy_id);
-    const auto run = std::ranges::find_if(runs, [&](const RunRecord& r) { return Place(r.layer, r.denoise_step) == place_; });
+    const auto run =
+        std::ranges::find_if(runs, [&](const RunRecord& r) { return Place(r.layer, r.denoise_step) == place_; });
     if (run == runs.end() || !run->plan_id) return missing(std::move(e), "no plan of it is kept");
     e.provenance = run->provenance;
     StoredRun stored;
@@ -71,8 +72,8 @@ class Explaining {
     e.path_terms = path_terms(plan, timeline, e.path, models, scheduled ? e.lead_ns : INT64_MIN);
     const HostTimes host = models.cost ? host_times(plan, *models.cost) : HostTimes{};
     // A pass after others starts when they let it, which the issue times of this pass alone do not say.
-    e.slack_ns = op_slack(plan, timeline, e.lead_ns == 0 && !host.issue_ns.empty() ? host.issue_ns
-                                                                                   : std::span<const std::int64_t>());
+    e.slack_ns = op_slack(plan, timeline,
+                          e.lead_ns == 0 && !host.issue_ns.empty() ? host.issue_ns : std::span<const std::int64_t>());
     std::map<int, std::int64_t> visits;
     for (const PathStep& step : e.path.steps) {
       visits[step.rank] += step.ns();
@@ -156,8 +157,8 @@ class Explaining {
     std::size_t own = 0, ops = 0;
     for (const RunRecord& other : runs) {
       const bool same = other.run_id == run.run_id;
-      const bool together = run.provenance.network == Source::kModelled && other.finished &&
-                            other.denoise_step == run.denoise_step;
+      const bool together =
+          run.provenance.network == Source::kModelled && other.finished && other.denoise_step == run.denoise_step;
       if (!same && !together) continue;
       std::optional<Timeline> timeline = other.plan_id ? reader_.timeline(other.run_id, repeat) : std::nullopt;
       if (!timeline) return e.edits_missing = "a layer pass of its denoise step has no timeline", void();
@@ -318,11 +319,11 @@ std::optional<PassReason> pass_reason(const TimeTerms& slower_mean, const TimeTe
 }
 
 std::string pass_reason_text(const PassReason& reason, const std::string& label) {
-  std::string text = fmt::format("{} takes {} longer: along the critical path {}{} for {}", label,
-                                 duration_text(static_cast<double>(reason.difference_ns)),
-                                 duration_text(static_cast<double>(reason.path_cause_ns)),
-                                 reason.path_cause_ns <= reason.difference_ns ? " of it" : " more",
-                                 cause_phrase(reason.path_cause));
+  std::string text =
+      fmt::format("{} takes {} longer: along the critical path {}{} for {}", label,
+                  duration_text(static_cast<double>(reason.difference_ns)),
+                  duration_text(static_cast<double>(reason.path_cause_ns)),
+                  reason.path_cause_ns <= reason.difference_ns ? " of it" : " more", cause_phrase(reason.path_cause));
   if (reason.mean_cause == reason.path_cause) return text;
   text += fmt::format("; by means over ranks {} for {}", duration_text(static_cast<double>(reason.mean_cause_ns)),
                       cause_phrase(reason.mean_cause));
@@ -359,8 +360,7 @@ Explanation explain(const StoreReader& reader, const ExplainRequest& request) {
       for (const StrategyResult* s : strategies)
         if (request.strategy.empty() || is_called(*s, request.strategy) || s == fastest)
           explanation.strategies.push_back(explaining.strategy(*s));
-      if (fastest != nullptr)
-        std::ranges::stable_sort(explanation.strategies, {}, &StrategyExplanation::makespan_ns);
+      if (fastest != nullptr) std::ranges::stable_sort(explanation.strategies, {}, &StrategyExplanation::makespan_ns);
       add_reasons(explanation, judgement);
       return explanation;
     }

@@ -56,7 +56,7 @@ struct EditResult {
 struct StrategyExplanation {
   std::string id, label;
   RunProvenance provenance;
-  std::string missing;  // why there is nothing below: "no timeline of it is kept"; "": there is
+  std::string missing;           // why there is nothing below: "no timeline of it is kept"; "": there is
   std::int64_t makespan_ns = 0;  // of the layer pass, median repeat
   // From the zero of the timeline to the end of the layer pass before; what the path has before that is not this one's.
   std::int64_t lead_ns = 0;
@@ -69,8 +69,8 @@ struct StrategyExplanation {
   std::vector<std::int64_t> slack_ns;  // by OpId
   std::optional<PassReason> reason;    // absent for the fastest and where times do not compare
 
-  std::vector<RankWait> waits;                   // for partners, longest first: they add up to wait_late_peer_ns
-  std::vector<std::int64_t> wait_late_peer_ns;   // by rank
+  std::vector<RankWait> waits;                  // for partners, longest first: they add up to wait_late_peer_ns
+  std::vector<std::int64_t> wait_late_peer_ns;  // by rank
   // From the end of a rank to the end of the last one; none where the rank goes on with the next layer pass.
   std::vector<RankWait> end_waits;
 
@@ -85,7 +85,7 @@ struct Explanation {
   Comparison comparison;  // of the workload; whole-run reasons are those of its Judgement
   RunMode mode = RunMode::kSimulate;
   int layer = 0, denoise_step = 0;
-  std::string fastest;   // id of the one with the shortest makespan in this layer pass; "": times do not compare
+  std::string fastest;  // id of the one with the shortest makespan in this layer pass; "": times do not compare
   std::vector<StrategyExplanation> strategies;  // fastest first; in stored order where times do not compare
 };
 

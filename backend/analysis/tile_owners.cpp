@@ -35,7 +35,8 @@ TileOwners::TileOwners(const Plan& plan, AttendedAxis axis, std::span<const std:
     if (!is_new) return found->second;
     Cover& cover = covers_.emplace_back();
     for (const Span& span : plan.sets->spans(tokens))
-      for (std::int32_t b = static_cast<std::int32_t>(std::ranges::upper_bound(starts_, span.begin) - starts_.begin()) - 1;
+      for (std::int32_t b =
+               static_cast<std::int32_t>(std::ranges::upper_bound(starts_, span.begin) - starts_.begin()) - 1;
            b < blocks() && starts_[at(b)] < span.end; ++b) {
         const double tokens_in = std::min(span.end, starts_[at(b + 1)]) - std::max(span.begin, starts_[at(b)]);
         const double part = tokens_in / (starts_[at(b + 1)] - starts_[at(b)]);

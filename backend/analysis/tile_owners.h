@@ -2,10 +2,11 @@
 //
 // An attend op covers heads x rows x keys of some sequences. Nothing is listed per tile until it is asked for: an op is
 // kept as the blocks that its rows and keys touch, each with the share that they hold of it, and a view asks for one
-// head at a time. A strategy may cut a block over ranks or ring steps (refined masks, rows cut inside a block, sequences
-// dealt out): then a tile has several owners, each with the share of its area. The shares of an active tile add up to 1,
-// to more where a part of it is computed several times (redundant), and an inactive tile may have owners too: nothing is
-// computed there. A spatial-temporal layer has a mask for each axis; its sequences are the tokens of the other axis.
+// head at a time. A strategy may cut a block over ranks or ring steps (refined masks, rows cut inside a block,
+// sequences dealt out): then a tile has several owners, each with the share of its area. The shares of an active tile
+// add up to 1, to more where a part of it is computed several times (redundant), and an inactive tile may have owners
+// too: nothing is computed there. A spatial-temporal layer has a mask for each axis; its sequences are the tokens of
+// the other axis.
 #pragma once
 
 #include <cstdint>
@@ -81,7 +82,7 @@ class TileOwners {
   int ranks_ = 0;
   double num_sequences_ = 1;  // x batch
   std::vector<Cover> covers_;
-  std::vector<Attend> attends_;  // by op
+  std::vector<Attend> attends_;           // by op
   std::vector<std::vector<Span>> heads_;  // by SetId; empty for sets that are none of heads
 };
 

@@ -16,9 +16,8 @@ namespace {
 constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 bool between_ranks(const Plan& plan, const Op& op) {
-  return std::ranges::any_of(plan.messages_of(op), [&](MessageId id) {
-    return plan.messages[at(id)].src != plan.messages[at(id)].dst;
-  });
+  return std::ranges::any_of(plan.messages_of(op),
+                             [&](MessageId id) { return plan.messages[at(id)].src != plan.messages[at(id)].dst; });
 }
 
 void scale_attention(const Plan& plan, const TimeEdit& edit, std::vector<std::int64_t>& compute_ns) {
@@ -69,8 +68,8 @@ std::vector<std::int64_t> undisturbed_compute(const Plan& plan, const Timeline& 
     if (communicates(plan.kind_of(op))) continue;
     const std::int64_t slow_ns = covers[at(op.rank)].inside(t.begin_ns, t.end_ns), ns = t.end_ns - t.begin_ns;
     // The schedule rounds ends up, so that the whole nanoseconds below are what it was given.
-    compute_ns[id] =
-        ns - slow_ns + static_cast<std::int64_t>(std::floor(static_cast<double>(slow_ns) / compute_slowdown + kRounding));
+    compute_ns[id] = ns - slow_ns +
+                     static_cast<std::int64_t>(std::floor(static_cast<double>(slow_ns) / compute_slowdown + kRounding));
   }
   return compute_ns;
 }
@@ -105,8 +104,7 @@ ScheduledPasses rescheduled(const EditablePasses& stored, const TimeEdit& edit) 
   std::vector<std::vector<std::int64_t>> compute_ns;
   std::vector<HostTimes> hosts;
   for (const EditablePasses::Pass& pass : stored.passes) {
-    compute_ns.push_back(
-        undisturbed_compute(pass.plan, pass.timeline, stored.cluster.network.compute_slowdown));
+    compute_ns.push_back(undisturbed_compute(pass.plan, pass.timeline, stored.cluster.network.compute_slowdown));
     if (scales) scale_attention(pass.plan, edit, compute_ns.back());
     hosts.push_back(stored.hosts ? host_times(pass.plan, stored.cluster.cost) : HostTimes{});
   }

@@ -24,11 +24,11 @@ std::vector<std::int64_t> undisturbed_compute(const Plan& plan, const Timeline& 
 
 enum class TimeEditKind {
   kNone,
-  kEvenlySpread,   // the attention of each rank takes the mean over ranks, in every pass; ranks without any keep none
-  kRankAsMean,     // that of one rank
-  kFasterLinks,    // links inside nodes twice as fast
-  kFasterNics,     // NICs between nodes
-  kNoLatency,      // messages and collectives start at once
+  kEvenlySpread,  // the attention of each rank takes the mean over ranks, in every pass; ranks without any keep none
+  kRankAsMean,    // that of one rank
+  kFasterLinks,   // links inside nodes twice as fast
+  kFasterNics,    // NICs between nodes
+  kNoLatency,     // messages and collectives start at once
 };
 struct TimeEdit {
   TimeEditKind kind = TimeEditKind::kNone;

@@ -71,7 +71,8 @@ struct Graph {
       for (; first < next; ++first) {
         std::int64_t begin_ns = post[first];
         for (const OpId p : ops[first].partners) begin_ns = std::max(begin_ns, post[at(p)]);
-        end[first] = begin_ns + ops[first].begin_gap_ns + ops[first].ns + (static_cast<OpId>(first) == late ? more_ns : 0);
+        end[first] =
+            begin_ns + ops[first].begin_gap_ns + ops[first].ns + (static_cast<OpId>(first) == late ? more_ns : 0);
         last_ns = std::max(last_ns, end[first]);
       }
     }
@@ -172,8 +173,7 @@ TEST(CriticalPath, IsTheLongestOfAllChains) {
     const int ranks = static_cast<int>(1 + rng.below(3));
     const Request request = Request::attention(ranks, 3, 2, testing::random_mask(3, 6, 3, 0.5, seed));
     const Plan plan = testing::plan_of(request, rng.below(2) == 0 ? "ring" : "ulysses");
-    const Timeline timeline =
-        schedule(plan, testing::random_durations(plan, rng), testing::random_network(ranks, rng));
+    const Timeline timeline = schedule(plan, testing::random_durations(plan, rng), testing::random_network(ranks, rng));
     const Graph graph(plan, timeline);
     std::int64_t longest_ns = 0;
     for (OpId id = 0; at(id) < plan.ops.size(); ++id) longest_ns = std::max(longest_ns, graph.longest_to(id));
@@ -254,13 +254,13 @@ TEST_P(PathOfEveryPlan, KnowsTimesOfIssue) {
 // Measured times: launches take a while, and the clocks of ranks are some nanoseconds off.
 TEST_P(PathOfEveryPlan, ServesMeasuredTimes) {
   Rng rng(7);
-  Timeline timeline =
-      schedule(plan_, testing::random_durations(plan_, rng), testing::random_network(plan_.ranks, rng));
+  Timeline timeline = schedule(plan_, testing::random_durations(plan_, rng), testing::random_network(plan_.ranks, rng));
   for (std::size_t id = 0; id < plan_.ops.size(); ++id) {
     OpTimes& t = timeline.ops[id];
     const std::int64_t off = plan_.ops[id].rank % 3, stretch = t.end_ns / 5;
     t.post_ns += off + t.post_ns / 5, t.begin_ns += off + t.begin_ns / 5, t.end_ns += off + stretch;
-    if (!communicates(plan_.kind_of(plan_.ops[id]))) t.begin_ns = t.post_ns = std::min(t.end_ns, t.post_ns + rng.below(3));
+    if (!communicates(plan_.kind_of(plan_.ops[id])))
+      t.begin_ns = t.post_ns = std::min(t.end_ns, t.post_ns + rng.below(3));
   }
   const CriticalPath path = critical_path(plan_, timeline);
   ASSERT_EQ(path.total_ns(), timeline.makespan_ns());
