@@ -98,6 +98,18 @@ inline ImTextureID texture_id(unsigned name) {
 #endif
 }
 
+// Around an item that later ones may lie upon, and then have the pointer.
+inline void begin_overlapped() {
+#if IMGUI_VERSION_NUM >= 18970
+  ImGui::SetNextItemAllowOverlap();
+#endif
+}
+inline void end_overlapped() {
+#if IMGUI_VERSION_NUM < 18970
+  ImGui::SetItemAllowOverlap();
+#endif
+}
+
 // ImGui::BeginChild; `padded`: with the style's WindowPadding also where there is no border.
 inline bool begin_child(const char* id, const ImVec2& size, bool border, bool padded, ImGuiWindowFlags flags) {
 #if IMGUI_VERSION_NUM >= 19000

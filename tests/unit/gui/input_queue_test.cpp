@@ -69,7 +69,8 @@ TEST(InputQueue, ADoubleClickIsFourFrames) {
   Frames f;
   for (const bool down : {true, false, true, false}) f.button(down);
   for (const bool down : {true, false, true, false}) {
-    EXPECT_EQ(f.frame().more, f.taken.size() < 4);
+    const bool more = f.frame().more;
+    EXPECT_EQ(more, f.taken.size() < 4);
     EXPECT_EQ(f.io.MouseDown[0], down);
   }
 }
