@@ -6,6 +6,7 @@
 
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace spscope::gui {
@@ -119,6 +120,23 @@ TEST(InputQueue, ModifiersHoldForAllThatAFrameTakes) {
   EXPECT_FALSE(f.io.KeyCtrl);
   EXPECT_TRUE(f.io.KeysDown[static_cast<int>(Key::kX)]);
   EXPECT_EQ(text_of(f.taken[0]) + "|" + text_of(f.taken[1]), "Ctrl+C|X");
+}
+
+// Modifiers that went down before the window had the focus are known from the events alone.
+TEST(InputQueue, WhatHasOtherModifiersWaits) {
+  Frames f;
+  f.key(Key::kC, true, kCtrl);
+  f.key(Key::kX, true);
+  f.button(true, kShift);
+  f.queue.push(Event::Wheel{0, 1, kCtrl});
+  for (const auto& [ctrl, shift] : {std::pair{true, false}, {false, false}, {false, true}, {true, false}}) {
+    EXPECT_EQ(f.io.MouseWheel, 0);
+    f.frame();
+    EXPECT_EQ(f.io.KeyCtrl, ctrl);
+    EXPECT_EQ(f.io.KeyShift, shift);
+  }
+  EXPECT_EQ(f.io.MouseWheel, 1);
+  EXPECT_FALSE(f.taken.back().more);
 }
 
 TEST(InputQueue, AClickWithAKeyHeldIsOne) {
