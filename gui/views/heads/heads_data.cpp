@@ -8,11 +8,13 @@ namespace spscope::gui {
 std::optional<HeadPictures> load_pictures(const StoreReader& reader, WorkloadId workload, int layer, int step,
                                           AttendedAxis axis) {
   const std::vector<MaskPlace> places = reader.mask_places(workload);
+  const bool both = std::ranges::any_of(places, [](const MaskPlace& p) { return p.axis == AttendedAxis::kOuter; });
   const auto place = std::ranges::find_if(places, [&](const MaskPlace& p) {
     return p.layer == layer && p.denoise_step == step && p.axis == axis;
   });
   if (place == places.end()) return std::nullopt;
   HeadPictures pictures;
+  pictures.both_axes = both;
   pictures.record = reader.mask_record(place->mask_id);
   pictures.thumbnails = reader.thumbnails(place->mask_id);
   for (const DensityThumbnail& t : pictures.thumbnails) {

@@ -18,6 +18,7 @@ struct HeadPictures {
   std::vector<DensityThumbnail> thumbnails;  // by head
   std::vector<double> density;               // by head, of the thumbnail: 0 to 1
   MaskRecord record;
+  bool both_axes = false;  // the model attends along space and along time, each with masks of its own
 };
 // Absent when there is no mask of this axis. Throws Error.
 std::optional<HeadPictures> load_pictures(const StoreReader& reader, WorkloadId workload, int layer, int step,

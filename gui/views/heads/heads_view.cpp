@@ -227,8 +227,8 @@ void HeadsView::toolbar(Ui& ui, Session& session) {
       if (ui.choice("other step", texts, place, ui.px(70))) other_step_ = *std::next(steps.begin(), place);
     }
   }
-  bool both = false;
-  for (const Chosen& c : session.chosen()) both |= c.comparison->workload.config_toml.find("temporal_pattern") != std::string::npos;
+  const auto* pictures = pictures_.value();
+  const bool both = !spatial_ || (pictures != nullptr && *pictures && (*pictures)->both_axes);
   if (both) {
     static const std::vector<std::string> kAxes = {"spatial", "temporal"};
     int axis = spatial_ ? 0 : 1;
@@ -484,7 +484,8 @@ void HeadsView::draw_details(Ui& ui, Session& session) {
     ui.space(6);
     ui.text("Tiles of this head by rank, " + panel.chosen.label, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
     const double most = std::max(1.0, *std::ranges::max_element(panel.owned->by_rank));
-    for (std::size_t r = 0; r < panel.owned->by_rank.size() && r < 16; ++r) {
+    for (std::size_t r = 0; r < panel.owned->by_rank.size(); ++r) {
+      if (panel.owned->by_rank[r] <= 0) continue;
       const ImVec2 from = ImGui::GetCursorScreenPos();
       const float label = ui.px(52), room = std::max(ui.px(30), ui.width_left() - label - ui.px(84)), width = static_cast<float>(panel.owned->by_rank[r] / most) * room;
       ui.text_at(from.x, from.y, fmt::format("rank {}", r), {.face = Face::kSmall, .ink = Token::kMuted, .max_width = label});
