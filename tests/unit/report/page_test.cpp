@@ -160,8 +160,15 @@ TEST(Html, OnlyUnevenLayersAreListedAsUneven) {
   EXPECT_FALSE(has(html_of(c), "most uneven"));
 }
 
+// The page without the script that is ours.
+std::string without_script(std::string page) {
+  const std::string script = "<script>" + std::string(html_script()) + "</script>";
+  const std::size_t at = page.find(script);
+  return at == std::string::npos ? page : page.erase(at, script.size());
+}
+
 TEST(Html, TextOfAFileStaysText) {
-  const std::string page = html_of(hostile());
+  const std::string page = without_script(html_of(hostile()));
   EXPECT_FALSE(has(page, "<script"));
   EXPECT_FALSE(has(page, "\" onload"));
   EXPECT_FALSE(has(page, "</pre></details><"));
@@ -173,7 +180,7 @@ TEST(Html, ControlCharactersAreReplaced) {
 }
 
 TEST(Html, LoadsNothing) {
-  const std::string page = html_of(sample_comparison());
+  const std::string page = without_script(html_of(sample_comparison()));
   for (const char* outside : {"<script", "<link", "src=", "http:", "https:", "@import", "url(http"})
     EXPECT_FALSE(has(page, outside)) << outside;
 }
