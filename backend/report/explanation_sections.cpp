@@ -189,8 +189,8 @@ std::vector<Section> explanation_sections(const Explanation& explanation) {
                            mode_word(explanation.mode)),
                {}};
   pass.blocks.push_back(Paragraph{workload_line(explanation.comparison.workload, executes(explanation.comparison))});
-  for (std::string& warning : headline_warnings(explanation.comparison))
-    pass.blocks.push_back(Paragraph{std::move(warning), Tone::kWarning});
+  for (Sentence& warning : headline_warnings(explanation.comparison))
+    pass.blocks.push_back(paragraph(std::move(warning), Tone::kWarning));
   pass.blocks.push_back(overview(explanation));
   const auto fastest = std::ranges::find(explanation.strategies, explanation.fastest, &StrategyExplanation::id);
   pass.blocks.push_back(Paragraph{
