@@ -19,7 +19,7 @@ std::string why_text(const NamedStep& step) {
       step.after_rank && *step.after_rank != step.rank ? fmt::format(" of rank {}", *step.after_rank) : "";
   switch (step.cause) {
     case PathCause::kStart:
-      return "comes after nothing";
+      return "nothing comes before it";
     case PathCause::kLaneBefore:
       return "the op before it ended";
     case PathCause::kDependency:
@@ -77,10 +77,15 @@ Paragraph path_paragraph(const StrategyExplanation& e) {
   for (std::size_t i = 0; i < std::min(kMostRanks, e.path_visits.size()); ++i)
     ranks += fmt::format("{}{} ({})", i > 0 ? ", " : "", e.path_visits[i].rank, time_text(e.path_visits[i].ns));
   if (e.path_visits.size() > kMostRanks) ranks += fmt::format(" and {} more", e.path_visits.size() - kMostRanks);
-  return {fmt::format("The critical path has {} steps: {} compute, {} wire, {} idle. It visits rank{} {}.",
-                      e.path.steps.size(), time_text(e.path.of(PathShare::kCompute)),
-                      time_text(e.path.of(PathShare::kWire)), time_text(e.path.of(PathShare::kIdle)),
-                      e.path_visits.size() == 1 ? "" : "s", ranks)};
+  const TimeTerms& terms = e.path_terms;
+  std::string text = fmt::format("The critical path: {} compute, {} wire, {} idle, in {} steps. It visits rank{} {}.",
+                                 time_text(terms.of(TimeColumn::kCompute)), time_text(terms.of(TimeColumn::kWire)),
+                                 time_text(terms.of(TimeColumn::kOther)), e.path.steps.size(),
+                                 e.path_visits.size() == 1 ? "" : "s", ranks);
+  if (e.lead_ns > 0)
+    text += fmt::format(" Its first {} are beside the end of the layer pass before, and count there.",
+                        time_text(e.lead_ns));
+  return {std::move(text)};
 }
 
 Table steps_table(const StrategyExplanation& e) {
@@ -115,9 +120,10 @@ void add_waits(const StrategyExplanation& e, Section& section) {
                            text_cell(w.ring_step > 0 ? std::to_string(w.ring_step) : ""), duration_cell(w.wait_ns)}});
   }
   section.blocks.push_back(std::move(table));
-  section.blocks.push_back(Paragraph{fmt::format("All {} waits for partners add up to {}, the late peer of all ranks.",
-                                                 e.waits.size(), time_text(sum_ns)),
-                                     Tone::kNote});
+  section.blocks.push_back(
+      Paragraph{fmt::format("All waits for partners ({}) add up to {}, the late peer of all ranks.", e.waits.size(),
+                            time_text(sum_ns)),
+                Tone::kNote});
 }
 
 Table stragglers_table(const StrategyExplanation& e) {
