@@ -130,9 +130,18 @@ Table stragglers_table(const StrategyExplanation& e) {
   constexpr std::size_t kMostRanks = 8;
   Table table;
   table.caption = "Ranks that compute longer than the mean, and why";
-  table.columns = {{"rank"},          {"excess", "compute"}, {"more tiles"},          {"slower tiles"},
-                   {"other compute"}, {"tiles", "tiles"},    {"mean of tiles"},       text_column("heads"),
-                   {"their density"}, {"of all heads"},      {"holds up others for"}, text_column("most of all")};
+  table.columns = {{"rank"},
+                   {"excess", "compute"},
+                   {"more tiles"},
+                   {"slower tiles"},
+                   {"other"},
+                   number_column("tiles", "tiles", 1),
+                   number_column("mean", "tiles", 1),
+                   text_column("heads"),
+                   {"density"},
+                   {"of all heads"},
+                   {"holds up"},
+                   text_column("most of all")};
   for (const Straggler& s : e.stragglers) {
     if (table.rows.size() == kMostRanks) break;
     table.rows.push_back(
@@ -199,11 +208,12 @@ std::vector<Section> explanation_sections(const Explanation& explanation) {
     pass.blocks.push_back(Paragraph{std::move(warning), Tone::kWarning});
   pass.blocks.push_back(overview(explanation));
   const auto fastest = std::ranges::find(explanation.strategies, explanation.fastest, &StrategyExplanation::id);
-  pass.blocks.push_back(Paragraph{
-      fastest == explanation.strategies.end()
-          ? std::string("These times do not compare, so no strategy is named fastest.")
-          : fmt::format("In this layer pass {} is fastest, with {}.", fastest->label, time_text(fastest->makespan_ns)),
-      Tone::kConclusion});
+  const bool known = fastest != explanation.strategies.end();
+  if (known || explanation.strategies.size() > 1)
+    pass.blocks.push_back(Paragraph{known ? fmt::format("In this layer pass {} is fastest, with {}.", fastest->label,
+                                                        time_text(fastest->makespan_ns))
+                                          : "These times do not compare, so no strategy is named fastest.",
+                                    Tone::kConclusion});
   sections.push_back(std::move(pass));
   for (const StrategyExplanation& e : explanation.strategies) {
     Section section{"strategy-" + e.id, e.label, {}};
