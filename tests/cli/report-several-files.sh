@@ -3,7 +3,7 @@
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
-model=(--set run.mode=simulate --set cluster.preset=h100x8 -s ulysses -s ring)
+model=(--set run.mode=simulate --set cluster.preset=h100x8 --set model.heads=8 -s ulysses -s ring)
 expect_exit 0 run "${model[@]}" -o before.db
 expect_exit 0 run "${model[@]}" --set mask.seed=2 -o after.db
 expect_exit 0 run "${model[@]}" --set run.denoise_steps=2 -o other.db
