@@ -191,6 +191,7 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
   .rows .row { display: grid; grid-template-columns: 1fr max-content; gap: .15rem .9rem; margin: 0 0 .7rem; }
   .rows .name { max-width: none; }
   .rows .bar { grid-column: 1 / -1; grid-row: 2; }
+  svg.bar text, svg.bar .patch { display: none; }
   .falls .rows { display: grid; grid-template-columns: 6.5rem 1fr max-content; }
   .falls .rows .row { display: contents; }
   .falls .rows .bar { grid-column: auto; grid-row: auto; }

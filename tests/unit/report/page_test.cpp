@@ -139,9 +139,9 @@ TEST(Html, KeptDecisionsAreShownByDenoiseStep) {
     if (i >= 2) s.by_layer[i].imbalance_ratio = 1.40;
   }
   EXPECT_TRUE(has(html_of(c), "ulysses u4 by denoise step"));
-  EXPECT_TRUE(
-      has(html_of(c),
-          ">kept</td><td data-v=\"1.31\" data-column=\"planned imbalance\">1.310</td><td data-v=\"1.4\" data-column=\"actual "
+  EXPECT_TRUE(has(html_of(c),
+                  ">kept</td><td data-v=\"1.31\" data-column=\"planned imbalance\">1.310</td><td data-v=\"1.4\" "
+                  "data-column=\"actual "
                   "imbalance\">1.400</td>"));
   for (std::size_t i = 0; i < 2; ++i) s.by_layer[i].decided = false, s.by_layer[i].planned_imbalance_ratio.reset();
   EXPECT_TRUE(has(html_of(c), ">even, nothing known</td><td data-column=\"planned imbalance\">–</td>"))
