@@ -23,7 +23,7 @@ def indices(png):
     return [n for row in range(64) for byte in rows[row * 33 + 1:row * 33 + 33] for n in (byte >> 4, byte & 15)]
 
 stored = sqlite3.connect(sys.argv[1]).execute(
-    "SELECT p.denoise_step, t.cells FROM mask_thumbnail t JOIN layer_mask p USING (mask_id) ORDER BY 1, head").fetchall()
+    "SELECT p.denoise_step, t.cells FROM mask_thumbnail t JOIN mask_place p USING (mask_id) ORDER BY 1, head").fetchall()
 shown = re.findall(r'alt="head (\d+), density ([\d.]+) %" src="data:image/png;base64,([^"]*)"', open(sys.argv[2]).read())
 assert len(shown) == len(stored) == 16, (len(shown), len(stored))
 for (step, cells), (head, density, data) in zip(stored, shown):
