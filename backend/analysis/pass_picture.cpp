@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -48,13 +49,19 @@ std::vector<ActivitySpan> spans_of(std::vector<Border> borders, std::int64_t mak
   return spans;
 }
 
-// The layer pass with the longest makespan of any strategy.
-const LayerResult* slowest_pass(const Comparison& comparison) {
-  const LayerResult* slowest = nullptr;
+struct Place {
+  int denoise_step = 0, layer = 0;
+  auto operator<=>(const Place&) const = default;
+};
+
+// The layer pass that all strategies together take longest for; the first of equal ones.
+std::optional<Place> slowest_pass(const Comparison& comparison) {
+  std::map<Place, std::int64_t> sums_ns;
   for (const StrategyResult& s : comparison.strategies)
     for (const LayerResult& layer : s.by_layer)
-      if (layer.makespan_ns && (!slowest || *layer.makespan_ns > *slowest->makespan_ns)) slowest = &layer;
-  return slowest;
+      if (layer.makespan_ns) sums_ns[{layer.denoise_step, layer.layer}] += *layer.makespan_ns;
+  const auto slowest = std::ranges::max_element(sums_ns, {}, [](const auto& pass) { return pass.second; });
+  return slowest == sums_ns.end() ? std::nullopt : std::optional(slowest->first);
 }
 
 // All, or every so many of them and `always`.
@@ -152,7 +159,7 @@ std::vector<ActivitySpan> coarser(const std::vector<ActivitySpan>& spans, std::i
 }
 
 std::optional<PassPicture> slowest_pass_picture(const StoreReader& reader, const Comparison& comparison) {
-  const LayerResult* pass = slowest_pass(comparison);
+  const std::optional<Place> pass = slowest_pass(comparison);
   if (!pass) return std::nullopt;
   PassPicture picture;
   picture.layer = pass->layer;

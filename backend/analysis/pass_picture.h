@@ -49,9 +49,9 @@ struct PassPicture {
   std::vector<HeadsOfStep> steps;   // of the layer, at the denoise steps that ran; the attended axis of tokens inside
 };
 
-// The layer pass that takes longest under any strategy, with the median repeat of each; absent when none has times. Of
-// more than 64 ranks 64 are shown, the slowest one among them, and of many denoise steps at most 8, that of the pass
-// among them.
+// The layer pass that all strategies together take longest for, with the median repeat of each; absent when none has
+// times. Of more than 64 ranks 64 are shown, the slowest one among them, and of many denoise steps at most 8, that of
+// the pass among them.
 std::optional<PassPicture> slowest_pass_picture(const StoreReader& reader, const Comparison& comparison);
 
 }  // namespace spscope

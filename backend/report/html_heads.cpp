@@ -15,8 +15,8 @@ namespace spscope {
 namespace {
 
 // Cividis (Nunez, Anderton and Renslow 2018, doi:10.1371/journal.pone.0199239) at 15 points; the first grade is empty
-// cells, unlike each of them.
-constexpr std::array<std::uint32_t, 16> kGrades = {0xe9ebef, 0x00224e, 0x022f6d, 0x223c6d, 0x38496c, 0x4a556b,
+// cells, through which the page shows.
+constexpr std::array<std::uint32_t, 16> kGrades = {0x000000, 0x00224e, 0x022f6d, 0x223c6d, 0x38496c, 0x4a556b,
                                                    0x59626e, 0x676f73, 0x757d78, 0x858b79, 0x959976, 0xa6a772,
                                                    0xb8b66a, 0xcbc65e, 0xdfd64d, 0xfee838};
 
@@ -68,7 +68,9 @@ std::string png(std::span<const std::uint8_t> cells) {
     data += static_cast<char>(part & 0xff), data += static_cast<char>(part >> 8);
   data += rows;
   add_be32(data, adler32(rows));
-  return "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) + chunk("PLTE", palette) + chunk("IDAT", data) + chunk("IEND", "");
+  const std::string_view empty_is_transparent("\0", 1);
+  return "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) + chunk("PLTE", palette) + chunk("tRNS", empty_is_transparent) +
+         chunk("IDAT", data) + chunk("IEND", "");
 }
 
 std::string base64(std::string_view bytes) {
@@ -102,8 +104,8 @@ std::string step_html(const HeadGrid::Step& step) {
 std::string html_heads(const HeadGrid& grid) {
   std::string text = fmt::format("<figure class=\"masks\"><figcaption>{}</figcaption>", html_escaped(grid.caption));
   for (const HeadGrid::Step& step : grid.steps) text += step_html(step);
-  text += "<p class=\"scale\"><span>empty</span>";
-  for (std::size_t i = 0; i < kGrades.size(); ++i)
+  text += "<p class=\"scale\"><span>empty</span><i class=\"empty\"></i><span>sparse</span>";
+  for (std::size_t i = 1; i < kGrades.size(); ++i)
     text += fmt::format("<i style=\"background:#{:06x}\"></i>", kGrades[i]);
   return text + "<span>full</span></p></figure>\n";
 }

@@ -135,7 +135,7 @@ rect.less { fill-opacity: .35; stroke: var(--ink); stroke-dasharray: 3 2; }
 .timeline.zoomed .band:last-of-type .pan { scrollbar-width: thin; }
 .timeline svg.lanes { width: calc(100% * var(--zoom, 1)); overflow: hidden; }
 .timeline .end { stroke: var(--ink); stroke-width: 1.5; }
-.timeline .axis-ends { display: flex; justify-content: space-between; margin: 0 0 0 4.8rem; color: var(--muted); font-size: .76rem; }
+.timeline .axis-ends { display: flex; max-width: none; justify-content: space-between; margin: 0 0 0 4.8rem; color: var(--muted); font-size: .76rem; }
 .timeline.zoomed .axis-ends { display: none; }
 .tools { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem; margin: 0 0 .7rem; font-size: .88rem; }
 .tools button, .tools select { min-width: 2.2rem; padding: .2rem .6rem; border: 1px solid var(--rule); border-radius: 6px; background: var(--surface);
@@ -149,7 +149,7 @@ ol.heads small { color: var(--muted); font-size: .95em; }
 .scrubbed .step .head { display: none; }
 .scale { display: flex; align-items: center; gap: 0; margin: 0; color: var(--muted); font-size: .78rem; }
 .scale span { margin: 0 .5rem; } .scale span:first-child { margin-left: 0; }
-.scale i { width: 14px; height: 12px; }
+.scale i { width: 14px; height: 12px; } .scale i.empty { outline: 1px solid var(--rule); }
 a.named, span.named { color: inherit; text-decoration: underline; text-decoration-color: var(--accent); text-decoration-thickness: 1.5px; }
 a.named:hover, a.named.lit { background: var(--best); }
 button.sort { margin: 0 0 0 .2rem; padding: 0 .1rem; border: 0; background: none; color: inherit; font: inherit; opacity: .55; cursor: pointer; }
@@ -191,6 +191,10 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
   .rows .row { display: grid; grid-template-columns: 1fr max-content; gap: .15rem .9rem; margin: 0 0 .7rem; }
   .rows .name { max-width: none; }
   .rows .bar { grid-column: 1 / -1; grid-row: 2; }
+  svg.bar text, svg.bar .patch { display: none; }
+  .falls .rows { display: grid; grid-template-columns: 6.5rem 1fr max-content; }
+  .falls .rows .row { display: contents; }
+  .falls .rows .bar { grid-column: auto; grid-row: auto; }
 }
 @media print {
   :root { --page: #ffffff; --surface: #ffffff; --ink: #000000; --muted: #444444; --rule: #cccccc; }

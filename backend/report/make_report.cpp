@@ -37,12 +37,13 @@ Part changes_part(std::span<const Comparison> comparisons) {
   const FileChanges found = file_changes({comparisons.begin(), end}, {begin, comparisons.end()}, 0);
   Part part;
   part.title = fmt::format("From {} to {}", file_name(first), file_name(last));
-  if (!found.different.empty()) {
-    part.warnings.push_back({"no changes are shown: " + found.different});
-  } else {
+  if (found.different.empty())
     part.sections.push_back(changes_section(first, last, found.changes));
+  else
+    part.warnings.push_back({"no changes are shown: " + found.different});
+  constexpr std::size_t kMostOfUnlike = 12;  // of unlike runs nearly everything differs
+  if (found.different.empty() || found.settings.size() <= kMostOfUnlike)
     part.sections.push_back(settings_section(first, last, found.settings));
-  }
   return part;
 }
 

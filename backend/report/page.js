@@ -98,7 +98,7 @@
     });
   }
 
-  // -- heads: one denoise step at a time, and what is laid over the masks
+  // -- heads: one denoise step at a time
   for (const figure of all("figure.masks")) {
     const steps = all(".step", figure), tools = make("p", { className: "tools" });
     if (steps.length > 1) {
@@ -113,18 +113,6 @@
       figure.classList.add("scrubbed");
       show();
       tools.append(slider, label);
-    }
-    const layers = [...new Set(all("img.owners", figure).map((image) => image.dataset.label))];
-    if (layers.length > 0) {
-      const choice = make("select", {}, new Option("density", ""), ...layers.map((name) => new Option("tiles by rank: " + name, name)));
-      choice.setAttribute("aria-label", "What the pictures show");
-      choice.addEventListener("change", () => {
-        for (const image of all("img.owners", figure)) image.hidden = image.dataset.label !== choice.value;
-        figure.classList.toggle("owned", choice.value !== "");
-      });
-      for (const image of all("img.owners", figure)) image.hidden = true;
-      figure.classList.add("layered");
-      tools.append(choice);
     }
     if (tools.childNodes.length > 0) figure.querySelector("figcaption").after(tools);
   }

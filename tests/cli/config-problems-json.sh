@@ -6,8 +6,9 @@
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
 lines bad.toml '[model]' 'preset = "wan-mni"' 'heads = -4' '[run]' 'mode = "exceute"' '[clustr]' 'ranks = 4'
-for command in run plan advise sweep; do
-  expect_exit 2 "$command" bad.toml --json
+for command in run plan advise "sweep --over run.seed=1,2 -o table.csv"; do
+  # shellcheck disable=SC2086
+  expect_exit 2 $command bad.toml --json
   expect_err 'error SPS-' 'bad.toml:2:10'
   expect_json 'set(d) == {"problems"}' 'len(d["problems"]) == 4' \
     '{(p["field"], p["line"], p["column"]) for p in d["problems"]} >= {("model.preset", 2, 10), ("model.heads", 3, 9), ("run.mode", 5, 8)}' \

@@ -14,7 +14,7 @@ cp "$SPSCOPE" bin/spscope
 SPSCOPE=$PWD/bin/spscope
 link='my run.db#timeline?s=dbsp&layer=3&step=1&t=1.2ms..1.9ms&rank=5&op=12'
 
-PATH=/usr/bin:/bin expect_exit 1 gui
+PATH=/usr/bin:/bin expect_exit 2 gui
 expect_err 'SPS-' 'spscope-gui' 'SPSCOPE_WITH_GUI' 'spscope report'
 
 app path
@@ -25,6 +25,6 @@ app bin
 PATH=$PWD/path:$PATH expect_exit 7 gui
 expect_out 'app of bin'
 
-printf 'not a program\n' >bin/spscope-gui
-PATH=/usr/bin:/bin expect_exit 1 gui
+printf '#!/no/such/interpreter\n' >bin/spscope-gui
+PATH=/usr/bin:/bin expect_exit 2 gui
 expect_err 'cannot start' 'spscope-gui'

@@ -3,11 +3,11 @@
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
-expect_exit 0 run --set run.mode=simulate --set cluster.preset=h100x8 --set run.denoise_steps=2 -s ulysses -s ring -o kept.db
+expect_exit 0 run --set run.mode=simulate --set cluster.preset=h100x8 --set model.heads=8 --set run.denoise_steps=2 -s ulysses -s ring -o kept.db
 expect_refused '-o FOLDER' -- report kept.db --format csv
 expect_exit 0 report kept.db --format csv -o tables
 expect_err 'wrote 5 tables'
-cp "$out" nothing && [ ! -s nothing ] || fail "something was printed"
+[ ! -s "$out" ] || fail "something was printed"
 expect_exit 0 report kept.db --json
 python3 - "$out" tables <<'END' || fail "the tables differ from the JSON"
 import csv, json, sys

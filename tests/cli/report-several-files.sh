@@ -3,13 +3,13 @@
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
-model=(--set run.mode=simulate --set cluster.preset=h100x8 -s ulysses -s ring)
+model=(--set run.mode=simulate --set cluster.preset=h100x8 --set model.heads=8 -s ulysses -s ring)
 expect_exit 0 run "${model[@]}" -o before.db
-expect_exit 0 run "${model[@]}" --set mask.seed=2 -o after.db
+expect_exit 0 run "${model[@]}" --set run.seed=2 -o after.db
 expect_exit 0 run "${model[@]}" --set run.denoise_steps=2 -o other.db
 expect_exit 0 report before.db after.db --format markdown
 cp "$out" report.md
-expect_out '## before.db: ' '## after.db: ' '## From before.db to after.db' 'mask.seed'
+expect_out '## before.db: ' '## after.db: ' '## From before.db to after.db' 'run.seed'
 expect_exit 0 compare before.db after.db --json
 python3 - "$out" report.md <<'END' || fail "the changes are not those of compare"
 import json, sys

@@ -18,11 +18,9 @@ TEST(PassPicture, DividesTheTimeOfARankIntoSpans) {
   const Plan plan = two_rank_ring(request);
   const auto spans = activities(plan, two_rank_times(plan));
   using enum TimeColumn;
-  EXPECT_EQ(spans[0], (std::vector<ActivitySpan>{{0, 6, kCompute},
-                                                 {6, 10, kLatePeer},
-                                                 {10, 50, kWire},
-                                                 {50, 90, kCompute},
-                                                 {90, 120, kOther}}));
+  EXPECT_EQ(spans[0],
+            (std::vector<ActivitySpan>{
+                {0, 6, kCompute}, {6, 10, kLatePeer}, {10, 50, kWire}, {50, 90, kCompute}, {90, 120, kOther}}));
   EXPECT_EQ(spans[1],
             (std::vector<ActivitySpan>{{0, 10, kOther}, {10, 30, kCompute}, {30, 50, kWire}, {50, 120, kCompute}}));
 }
@@ -52,7 +50,9 @@ TEST(PassPicture, SpansAreWhatEachNanosecondIs) {
   const Request request = two_rank_request();
   const Plan plan = two_rank_ring(request);
   std::mt19937_64 random(1);
-  const auto up_to = [&](std::int64_t most) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)); };
+  const auto up_to = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
   for (int round = 0; round < 200; ++round) {
     Timeline timeline;
     for (const Op& op : plan.ops) {
