@@ -214,6 +214,7 @@ struct LodReader::State {
 
   LodLevel answer(const StoredPyramid& pyramid, int shift, std::int64_t first, std::int64_t end) const {
     SPSCOPE_CHECK(pyramid.base_shift <= shift && shift <= kMaxLodShift && first <= end);
+    db.cancel_token().require_going();
     LodLevel level{shift, first, std::vector<LodBucket>(static_cast<std::size_t>(end - first))};
     if (const std::optional<int> stored = stored_shift(pyramid, shift))
       fold_blocks(pyramid, *stored, level);
@@ -248,6 +249,7 @@ std::vector<std::uint8_t> LodReader::strip(const StoredPyramid& pyramid, int shi
   if (widest == state_->widest_strip.end() || shift > widest->second)
     return lod_strip(state_->answer(pyramid, shift, first, end));
   SPSCOPE_CHECK(pyramid.base_shift <= shift && first <= end);
+  state_->db.cancel_token().require_going();
   std::vector<std::uint8_t> strip(static_cast<std::size_t>(end - first));
   Statement rows(state_->db,
                  "SELECT first_bucket, num_buckets, data FROM main.lod_strip WHERE pyramid_id = ? AND shift = ? "
