@@ -64,6 +64,7 @@ struct StoreReader::State {
   FileRecord file;
   ShardRecord shard;
   EventReader events;
+  std::optional<LodReader> lod;
 };
 
 StoreReader::StoreReader(std::string path) : state_(std::make_unique<State>(path)) {}
@@ -79,6 +80,17 @@ const std::string& StoreReader::path() const { return state_->db.path(); }
 const FileRecord& StoreReader::file() const { return state_->file; }
 const ShardRecord& StoreReader::shard_record() const { return state_->shard; }
 const EventReader& StoreReader::events() const { return state_->events; }
+const LodReader& StoreReader::lod() const {
+  if (!state_->lod) state_->lod.emplace(state_->db);
+  return *state_->lod;
+}
+NameStatistics StoreReader::name_statistics(const NameQuery& query) const {
+  return spscope::name_statistics(state_->db, query);
+}
+std::vector<NameCount> StoreReader::find_name(std::string_view text) const {
+  return spscope::find_name(state_->db, text);
+}
+void StoreReader::cancel_by(const CancelToken& token) { state_->db.cancel_by(token); }
 QueryResult StoreReader::query(const std::string& sql, const QueryLimits& limits) const {
   return run_query(state_->db, sql, limits);
 }
