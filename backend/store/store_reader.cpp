@@ -332,6 +332,7 @@ std::vector<IncidentRecord> StoreReader::incidents() const {
 Plan StoreReader::plan(PlanId id) const { return load_plan(state_->db, id); }
 
 std::optional<Timeline> StoreReader::timeline(RunId run, int repeat) const {
+  state_->db.cancel_token().require_going();
   const Statement pass = state_->row(
       "SELECT r.begin_ns, r.end_ns, r.has_timeline, p.num_ops FROM repeat r JOIN run USING (run_id) "
       "LEFT JOIN plan p USING (plan_id) WHERE r.run_id = ? AND r.repeat = ?",

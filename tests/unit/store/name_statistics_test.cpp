@@ -77,7 +77,9 @@ TEST(DurationStatistics, BinsFollowEachOtherAndAreAQuarterOfAnOctave) {
     ASSERT_LT(begin, end);
     EXPECT_EQ(duration_bin(begin), bin);
     EXPECT_EQ(duration_bin(end - 1), bin);
-    if (bin >= 4) EXPECT_LE(end - begin, begin / 4);
+    if (bin >= 4) {
+      EXPECT_LE(end - begin, begin / 4);
+    }
   }
   EXPECT_EQ(duration_bin_begin_ns(duration_bin(kNeverEnded) + 1), kNeverEnded);
 }
