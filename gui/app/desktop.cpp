@@ -96,7 +96,7 @@ class Desktop {
     if (bake) app_.fonts().bake(theme.scale);
     baked_scale_ = theme.scale;
     const std::int64_t now = now_ns();
-    io.DeltaTime = std::clamp(static_cast<float>(now - last_frame_ns_) * 1e-9F, 1e-4F, 0.25F);
+    io.DeltaTime = std::clamp(static_cast<float>(now - last_frame_ns_) * 1e-9F, 1e-4F, 1.F);
     last_frame_ns_ = now;
     io.DisplaySize = {static_cast<float>(width_), static_cast<float>(height_)};
     renderer_.new_frame(bake);
