@@ -79,6 +79,14 @@ const std::string& StoreReader::path() const { return state_->db.path(); }
 const FileRecord& StoreReader::file() const { return state_->file; }
 const ShardRecord& StoreReader::shard_record() const { return state_->shard; }
 const EventReader& StoreReader::events() const { return state_->events; }
+std::vector<TableText> StoreReader::schema() const {
+  std::vector<TableText> tables;
+  for (const char* question : {"SELECT name, sql FROM sqlite_temp_schema WHERE sql IS NOT NULL ORDER BY name",
+                               "SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name"})
+    for (const auto& row : query(question).rows) tables.push_back({row[0].value_or(""), row[1].value_or("")});
+  return tables;
+}
+
 QueryResult StoreReader::query(const std::string& sql, const QueryLimits& limits) const {
   return run_query(state_->db, sql, limits);
 }

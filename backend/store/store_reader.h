@@ -20,6 +20,11 @@
 
 namespace spscope {
 
+// The statement that makes a table or view, with the comments of its columns.
+struct TableText {
+  std::string name, text;
+};
+
 // Lists are in the order in which they were written unless said otherwise. Every member throws Error (kStoreCorrupt)
 // when it meets damage, and for an id that the file does not hold. For one thread at a time.
 class StoreReader {
@@ -73,6 +78,8 @@ class StoreReader {
   const EventReader& events() const;
   // The answer of one read-only question in SQL, over the tables and views of schemas/. Throws Error (kStoreQuery).
   QueryResult query(const std::string& sql, const QueryLimits& limits = {}) const;
+  // The tables of the file, and before them the tables and views that this program adds to it, by name.
+  std::vector<TableText> schema() const;
 
  private:
   struct State;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cfloat>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -18,10 +20,16 @@ class Frame {
   // False when the event must wait for the next frame.
   bool take(InputEvent::KeyChange& e) {
     // A second change of a key must wait; a repeat is no change.
-    if (!e.repeat && !changed_keys_.insert(e.key).second) return false;
-    feed_modifiers(io_, e.modifiers);
+    if (!e.repeat && changed_keys_.contains(e.key)) return false;
+    if (!hold(e.modifiers)) return false;
+    if (!e.repeat) changed_keys_.insert(e.key);
     if (!e.repeat) feed_key(io_, e.key, e.down);
     if (e.down) input_.presses.push_back({e.key, e.modifiers, e.repeat});
+    return true;
+  }
+  bool take(InputEvent::ModifierChange& e) {
+    if (held_ && *held_ != e.modifiers) return false;
+    feed_modifiers(io_, e.modifiers);
     return true;
   }
   bool take(InputEvent::Character& e) {
@@ -29,18 +37,18 @@ class Frame {
     return true;
   }
   bool take(InputEvent::Button& e) {
-    if (!changed_buttons_.insert(e.button).second) return false;
-    feed_modifiers(io_, e.modifiers);
+    if (changed_buttons_.contains(e.button) || !hold(e.modifiers)) return false;
+    changed_buttons_.insert(e.button);
     feed_button(io_, e.button, e.down);
     return true;
   }
   bool take(InputEvent::Move& e) {
-    if (!changed_buttons_.empty() || wheeled_) return false;
+    if (acted_here()) return false;
     feed_mouse(io_, e.x, e.y);
     return true;
   }
   bool take(InputEvent::Wheel& e) {
-    feed_modifiers(io_, e.modifiers);
+    if (!hold(e.modifiers)) return false;
     feed_wheel(io_, e.x, e.y);
     wheeled_ = true;
     return true;
@@ -50,7 +58,7 @@ class Frame {
     return true;
   }
   bool take(InputEvent::Leave&) {
-    if (!changed_buttons_.empty()) return false;
+    if (acted_here()) return false;
     feed_mouse(io_, -FLT_MAX, -FLT_MAX);
     return true;
   }
@@ -62,13 +70,25 @@ class Frame {
     input_.close = true;
     return true;
   }
+  bool take(InputEvent::Redraw&) { return true; }
 
  private:
+  // The pointer stays where a button or the wheel was used.
+  bool acted_here() const { return !changed_buttons_.empty() || wheeled_; }
+  // Dear ImGui sees the modifiers as they are at the end of a frame, so all that a frame takes has the same ones.
+  bool hold(const Modifiers& modifiers) {
+    if (held_ && *held_ != modifiers) return false;
+    held_ = modifiers;
+    feed_modifiers(io_, modifiers);
+    return true;
+  }
+
   ImGuiIO& io_;
   FrameInput& input_;
   std::set<Key> changed_keys_;
   std::set<int> changed_buttons_;
   bool wheeled_ = false;
+  std::optional<Modifiers> held_;
 };
 
 }  // namespace

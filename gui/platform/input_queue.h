@@ -1,7 +1,7 @@
 // InputQueue: one ordered queue of everything that the user does. A frame takes as much of it as it can show: each key
-// or button changes at most once in a frame, and the pointer does not move between a press and the frame that shows it,
-// so that a click that came in one breath with others happens where it was made. Shortcuts are counted from the queue,
-// so that none is lost.
+// or button changes at most once in a frame, with one set of modifiers, and the pointer does not move between a press or
+// a turn of the wheel and the frame that shows it, so that what came in one breath happens where and as it was made. The
+// first event that must wait holds up all behind it. Shortcuts are counted from the queue, so that none is lost.
 #pragma once
 
 #include <deque>
@@ -19,6 +19,9 @@ struct InputEvent {
   struct KeyChange {
     Key key = Key::kA;
     bool down = false, repeat = false;
+    Modifiers modifiers = {};
+  };
+  struct ModifierChange {  // a modifier went down or up
     Modifiers modifiers = {};
   };
   struct Character {
@@ -44,7 +47,8 @@ struct InputEvent {
     std::vector<std::string> paths;
   };
   struct Close {};
-  std::variant<KeyChange, Character, Button, Move, Wheel, Focus, Leave, Drop, Close> what;
+  struct Redraw {};  // the window was uncovered, or its scale changed: a frame is due
+  std::variant<KeyChange, ModifierChange, Character, Button, Move, Wheel, Focus, Leave, Drop, Close, Redraw> what;
 };
 
 struct FrameInput {

@@ -192,7 +192,7 @@ std::string metric_tip(const Column& column) {
   return {};
 }
 
-TableHit draw_table(Ui& ui, std::string_view name, const Table& table, TableState& state, const TableOptions& options) {
+TableHit show_table(Ui& ui, std::string_view name, const Table& table, TableState& state, const TableOptions& options) {
   const Ui::Scope inside = ui.scope(name);
   TableHit result;
   if (!table.caption.empty()) ui.text(table.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});

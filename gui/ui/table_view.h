@@ -47,7 +47,7 @@ struct TableHit {
   std::optional<int> clicked, activated, hovered;  // rows of the table, whatever the order on the screen
 };
 
-TableHit draw_table(Ui& ui, std::string_view name, const Table& table, TableState& state,
+TableHit show_table(Ui& ui, std::string_view name, const Table& table, TableState& state,
                     const TableOptions& options = {});
 
 }  // namespace spscope::gui

@@ -178,7 +178,7 @@ std::optional<BlockHit> DocumentView::draw(Ui& ui, std::string_view name, const 
   }
   if (const auto* chart = std::get_if<StackedBars>(&block)) return draw_bars(ui, "chart", *chart);
   if (const auto* table = std::get_if<Table>(&block)) {
-    const TableHit hit = draw_table(ui, "table", *table, tables_[ui.path()], {.filter = table->rows.size() > 12, .height = -1});
+    const TableHit hit = show_table(ui, "table", *table, tables_[ui.path()], {.filter = table->rows.size() > 12, .height = -1});
     if (hit.clicked) return BlockHit{.row = hit.clicked, .bar = {}, .part = {}, .heading = table->caption};
   }
   return std::nullopt;

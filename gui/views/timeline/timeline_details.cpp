@@ -310,7 +310,7 @@ void TimelineView::draw_table(Ui& ui, Session& session) {
   }
   if (tab_ == 0) {
     const Table table = statistics_table(session);
-    const TableHit hit = spscope::gui::draw_table(ui, "events", table, statistics_);
+    const TableHit hit = spscope::gui::show_table(ui, "events", table, statistics_);
     if (hit.clicked) {
       Selection s = session.selection();
       const Row& row = table.rows[static_cast<std::size_t>(*hit.clicked)];
@@ -325,7 +325,7 @@ void TimelineView::draw_table(Ui& ui, Session& session) {
   } else if (bookmarks_.empty()) {
     ui.note("No bookmarks. M keeps the place that is on the screen.");
   } else {
-    const TableHit hit = spscope::gui::draw_table(ui, "bookmarks", bookmarks_table(), bookmarks_state_);
+    const TableHit hit = spscope::gui::show_table(ui, "bookmarks", bookmarks_table(), bookmarks_state_);
     if (hit.clicked) {
       const Link link = bookmarks_[static_cast<std::size_t>(*hit.clicked)];
       session.go(link);

@@ -1,0 +1,239 @@
+// Balance: how evenly work is spread: the ratios with their definitions, time by rank, and a map of layer passes.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <set>
+
+#include "backend/analysis/reason.h"
+#include "backend/base/number_text.h"
+#include "backend/report/metrics.h"
+#include "backend/report/section.h"
+#include "gui/views/document_view.h"
+#include "gui/views/view.h"
+
+namespace spscope::gui {
+namespace {
+
+// A figure of a layer pass that the map shows.
+struct MapFigure {
+  const char* title;
+  std::optional<double> (*value)(const LayerResult&);
+  Hint hint;
+};
+constexpr MapFigure kFigures[] = {
+    {"imbalance ratio", [](const LayerResult& l) { return l.imbalance_ratio; }, Hint::kRatio},
+    {"barrier imbalance ratio", [](const LayerResult& l) { return l.barrier_imbalance_ratio; }, Hint::kRatio},
+    {"coupled imbalance ratio", [](const LayerResult& l) { return l.coupled_imbalance_ratio; }, Hint::kRatio},
+    {"makespan",
+     [](const LayerResult& l) {
+       return l.makespan_ns ? std::optional(static_cast<double>(*l.makespan_ns)) : std::nullopt;
+     },
+     Hint::kDuration},
+    {"density", [](const LayerResult& l) { return std::optional(l.density); }, Hint::kPercent},
+};
+
+std::string value_text(double value, Hint hint) {
+  return hint == Hint::kDuration ? duration_text(value) : hint == Hint::kPercent ? percent_text(value) : ratio_text(value);
+}
+
+class BalanceView final : public View {
+ public:
+  void draw(Ui& ui, Session& session) override {
+    const std::vector<Chosen> chosen = session.chosen();
+    draw_map(ui, session, chosen);
+    ui.space(8);
+    std::set<const Comparison*> done;
+    int number = 0;
+    for (const Chosen& c : chosen) {
+      if (!done.insert(c.comparison).second) continue;
+      const Ui::Scope inside = ui.scope(fmt::format("workload {}", number++));
+      const Section section = make_section("balance", *c.comparison);
+      int block_number = 0;
+      for (const Block& block : section.blocks) {
+        const auto hit = blocks_.draw(ui, fmt::format("block {}", block_number++), block);
+        ui.space(4);
+        if (const auto* chart = std::get_if<StackedBars>(&block); chart != nullptr && hit && hit->bar)
+          select(session, c.key.file, *c.comparison, chart->caption, chart->by_rank ? hit->bar : std::nullopt);
+        if (const auto* table = std::get_if<Table>(&block); table != nullptr && hit && hit->row)
+          select(session, c.key.file, *c.comparison, table->rows[static_cast<std::size_t>(*hit->row)].cells.front().text, {});
+      }
+    }
+  }
+
+  void draw_details(Ui& ui, Session& session) override {
+    const Selection& s = session.selection();
+    const auto chosen = s.strategy ? session.find(*s.strategy) : std::nullopt;
+    if (chosen) {
+      draw_straggler(ui, session, *chosen);
+      ui.space(8);
+    }
+    ui.text("What the ratios mean", {.face = Face::kBold, .ink = Token::kMuted});
+    for (const Definition& d : metrics()) {
+      if (d.id.find("imbalance") == std::string::npos) continue;
+      ui.text(d.title, {.face = Face::kBold});
+      ui.text(d.meaning, {.wrap = true});
+      ui.text(d.not_for, {.ink = Token::kMuted, .wrap = true});
+    }
+  }
+
+  Json dump(Session& session) override {
+    Json list = Json::array();
+    for (const Chosen& c : session.chosen()) {
+      Json one = Json::object();
+      one["strategy"] = c.key.id;
+      one["imbalance_ratio"] = optional_json(c.strategy->imbalance_ratio);
+      one["barrier_imbalance_ratio"] = optional_json(c.strategy->barrier_imbalance_ratio);
+      one["coupled_imbalance_ratio"] = optional_json(c.strategy->coupled_imbalance_ratio);
+      one["planned_imbalance_ratio"] = optional_json(c.strategy->planned_imbalance_ratio);
+      one["compute_ns"] = c.strategy->times.compute_ns;
+      one["wait_late_peer_ns"] = c.strategy->times.wait_late_peer_ns;
+      one["wire_ns"] = c.strategy->times.wire_ns;
+      one["waited_for_ns"] = c.strategy->waited_for_ns;
+      one["map"] = Json::array();
+      for (const LayerResult& layer : c.strategy->by_layer) {
+        Json cell = Json::object();
+        cell["layer"] = layer.layer;
+        cell["denoise_step"] = layer.denoise_step;
+        cell["value"] = optional_json(kFigures[figure_].value(layer));
+        one["map"].push_back(std::move(cell));
+      }
+      list.push_back(std::move(one));
+    }
+    return list;
+  }
+
+ private:
+  static Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+  static void select(Session& session, int file, const Comparison& c, const std::string& label, std::optional<int> rank) {
+    for (const StrategyResult& s : c.strategies) {
+      if (s.label != label) continue;
+      Selection selection = session.selection();
+      selection.strategy = StrategyKey{file, s.id};
+      selection.rank = rank;
+      selection.op.reset();
+      session.select(selection);
+    }
+  }
+
+  // Who is slow, by how much, and whom that held up.
+  static void draw_straggler(Ui& ui, Session& session, const Chosen& chosen) {
+    const StrategyResult& s = *chosen.strategy;
+    ui.text(chosen.label, {.face = Face::kBold, .wrap = true});
+    const auto late = late_rank(s);
+    if (!late) {
+      ui.note("No rank waits for another.");
+      return;
+    }
+    ui.text(fmt::format("Others wait longest for rank {}: {} of all waiting.", late->rank, percent_text(late->share)), {.wrap = true});
+    if (late->more_tiles != 0) ui.text(fmt::format("It has {} more tiles than the mean", percent_text(late->more_tiles)), {.wrap = true});
+    if (late->more_compute != 0) ui.text(fmt::format("and computes {} longer.", percent_text(late->more_compute)), {.wrap = true});
+    if (!late->heads.empty()) ui.text("Its heads: " + late->heads, {.wrap = true});
+    ui.space(4);
+    int listed = 0;
+    for (const RankWait& wait : s.rank_waits) {
+      if (wait.late_rank != late->rank || listed++ >= 8) continue;
+      ui.text(fmt::format("rank {} waits {} in {}", wait.rank, duration_text(static_cast<double>(wait.wait_ns)), wait.collective),
+              {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
+    }
+    const auto go = [&](const char* view) {
+      Link link = session.here();
+      link.view = view;
+      link.selection.strategy = chosen.key;
+      link.selection.rank = late->rank;
+      link.selection.op.reset();
+      session.go(link);
+    };
+    if (ui.button("timeline", "Its timeline")) go("timeline");
+    ui.same_line();
+    if (ui.button("heads", "Its heads", {.primary = true})) go("heads");
+  }
+
+  // Layers down, denoise steps across, a map a strategy.
+  void draw_map(Ui& ui, Session& session, const std::vector<Chosen>& chosen) {
+    const Ui::Scope inside = ui.scope("map");
+    std::set<int> layers, steps;
+    for (const Chosen& c : chosen)
+      for (const LayerResult& l : c.strategy->by_layer) {
+        layers.insert(l.layer);
+        steps.insert(l.denoise_step);
+      }
+    if (layers.size() * steps.size() < 2) return;
+    std::vector<std::string> titles;
+    for (const MapFigure& f : kFigures) titles.emplace_back(f.title);
+    ui.text("Layers down, denoise steps across:", {.ink = Token::kMuted, .max_width = ui.px(270)});
+    ui.same_line();
+    ui.choice("figure", titles, figure_, ui.px(210));
+    const MapFigure& figure = kFigures[figure_];
+    double low = 1e300, high = -1e300;
+    for (const Chosen& c : chosen)
+      for (const LayerResult& l : c.strategy->by_layer)
+        if (const auto v = figure.value(l)) {
+          low = std::min(low, *v);
+          high = std::max(high, *v);
+        }
+    const float side = std::clamp(ui.px(180) / static_cast<float>(std::max(layers.size(), steps.size())), ui.px(4), ui.px(34));
+    const float width = std::max(side * static_cast<float>(steps.size()), ui.px(120)), height = side * static_cast<float>(layers.size());
+    const float right = ImGui::GetCursorScreenPos().x + ui.width_left();
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      if (i > 0) {
+        ui.same_line(18);
+        if (ImGui::GetCursorScreenPos().x + width > right) ImGui::NewLine();
+      }
+      draw_one_map(ui, session, chosen[i], figure, {layers.begin(), layers.end()}, {steps.begin(), steps.end()}, low, high, side, width, height);
+    }
+    ui.space(4);
+    if (high >= low) draw_scale(ui, figure, low, high);
+  }
+
+  static void draw_one_map(Ui& ui, Session& session, const Chosen& c, const MapFigure& figure, const std::vector<int>& layers,
+                           const std::vector<int>& steps, double low, double high, float side, float width, float height) {
+    const ImVec2 from = ImGui::GetCursorScreenPos();
+    ui.text_at(from.x, from.y, c.label, {.face = Face::kSmall, .max_width = width});
+    const float top = from.y + ui.px(20);
+    const Rect area{from.x, top, from.x + side * static_cast<float>(steps.size()), top + height};
+    const Hit hit = ui.target("map " + c.key.id, area, {.kind = "area", .small = true, .ring = false});
+    const ImVec2 mouse = ImGui::GetMousePos();
+    for (const LayerResult& l : c.strategy->by_layer) {
+      const auto value = figure.value(l);
+      if (!value) continue;
+      const auto x = static_cast<float>(std::ranges::find(steps, l.denoise_step) - steps.begin());
+      const auto y = static_cast<float>(std::ranges::find(layers, l.layer) - layers.begin());
+      const float gap = side > ui.px(6) ? 1.F : 0.F;
+      const Rect cell{area.left + x * side, area.top + y * side, area.left + (x + 1) * side - gap, area.top + (y + 1) * side - gap};
+      ui.fill(cell, Ui::color(density_color(high > low ? (*value - low) / (high - low) : 0)));
+      ui.mark(fmt::format("cell {} {} {}", c.key.id, l.layer, l.denoise_step), cell, fmt::format("{}", *value));
+      if (!hit.hovered || !cell.holds(mouse.x, mouse.y)) continue;
+      ui.tooltip(fmt::format("{}, layer {}, denoise step {}: {} {}", c.label, l.layer, l.denoise_step, figure.title, value_text(*value, figure.hint)));
+      if (!hit.clicked) continue;
+      Link link = session.here();
+      link.scope.layer = l.layer;
+      link.scope.step = l.denoise_step;
+      link.selection.strategy = c.key;
+      link.view = "timeline";
+      session.go(link);
+    }
+    ImGui::Dummy({width, height + ui.px(22)});
+  }
+
+  static void draw_scale(Ui& ui, const MapFigure& figure, double low, double high) {
+    const ImVec2 from = ImGui::GetCursorScreenPos();
+    const float width = ui.px(160);
+    for (int i = 0; i < 32; ++i)
+      ui.fill({from.x + width * static_cast<float>(i) / 32, from.y + ui.px(4), from.x + width * static_cast<float>(i + 1) / 32, from.y + ui.px(14)},
+              Ui::color(density_color(i / 31.0)));
+    ui.text_at(from.x + width + ui.px(8), from.y + ui.px(1), value_text(low, figure.hint) + " to " + value_text(high, figure.hint),
+               {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.px(240)});
+    ImGui::Dummy({width + ui.px(250), ui.px(20)});
+  }
+
+  DocumentView blocks_;
+  int figure_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<View> make_balance_view() { return std::make_unique<BalanceView>(); }
+
+}  // namespace spscope::gui

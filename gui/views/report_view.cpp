@@ -1,0 +1,153 @@
+// Report: the document of `spscope report`, section by section, and its exports.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "backend/base/whole_file.h"
+#include "backend/report/render.h"
+#include "backend/report/section.h"
+#include "gui/views/document_view.h"
+#include "gui/views/view.h"
+
+namespace spscope::gui {
+namespace {
+
+struct ExportForm {
+  const char *title, *ending;
+};
+constexpr ExportForm kForms[] = {{"HTML", ".html"}, {"Markdown", ".md"}, {"JSON", ".json"}};
+
+std::string text_of(const std::vector<Comparison>& comparisons, int form) {
+  if (form == 2) return render_json(comparisons);
+  return form == 1 ? render_markdown(make_report(comparisons)) : render_html(make_report(comparisons));
+}
+
+class ReportView final : public View {
+ public:
+  void draw(Ui& ui, Session& session) override {
+    draw_export(ui, session);
+    ui.space(4);
+    draw_sections(ui);
+    ui.rule();
+    ui.space(6);
+    for (std::size_t f = 0; f < session.files().size(); ++f) {
+      const FileContent* content = session.files()[f]->content();
+      if (content == nullptr) continue;
+      const Ui::Scope inside = ui.scope(fmt::format("file {}", f));
+      draw_report(ui, content->comparisons);
+    }
+  }
+
+  Json dump(Session& session) override {
+    Json json = Json::object();
+    json["sections"] = Json::array();
+    for (const SectionRow& row : report_sections())
+      if (!hidden_.contains(std::string(row.name))) json["sections"].push_back(row.name);
+    json["report"] = Json::array();
+    for (const auto& file : session.files())
+      if (const FileContent* content = file->content())
+        if (const auto parsed = Json::parse(render_json(content->comparisons))) json["report"].push_back(*parsed);
+    json["written"] = written_;
+    return json;
+  }
+
+ private:
+  void draw_sections(Ui& ui) {
+    const Ui::Scope inside = ui.scope("sections");
+    ui.text("Sections", {.ink = Token::kMuted, .max_width = ui.px(70)});
+    for (const SectionRow& row : report_sections()) {
+      ui.same_line();
+      const std::string title(row.title);
+      if (ui.width_left() < ui.text_width(title) + ui.px(40)) ImGui::NewLine();
+      bool on = !hidden_.contains(std::string(row.name));
+      if (!ui.checkbox(row.name, title, on)) continue;
+      if (on) {
+        hidden_.erase(std::string(row.name));
+      } else {
+        hidden_.insert(std::string(row.name));
+      }
+    }
+  }
+
+  void draw_export(Ui& ui, Session& session) {
+    const Ui::Scope inside = ui.scope("export");
+    std::vector<std::string> titles;
+    for (const ExportForm& form : kForms) titles.emplace_back(form.title);
+    const auto& files = session.files();
+    const FileContent* first = files.empty() ? nullptr : files.front()->content();
+    if (path_.empty() && !files.empty()) path_ = with_ending(files.front()->path);
+    if (ui.choice("form", titles, form_, ui.px(130))) path_ = with_ending(path_);
+    ui.same_line();
+    ui.field("path", path_, {.width = std::min(ui.px(460), ui.width_left() - ui.px(110)), .hint = "Where to write it", .mono = true});
+    ui.same_line();
+    const bool replaces = std::filesystem::exists(path_);
+    if (ui.button("write", replaces ? "Replace" : "Export", {.primary = true, .disabled_why = first == nullptr ? "no file is open" : ""}))
+      write(session);
+    if (!problem_.empty()) ui.banner("problem", BannerTone::kError, problem_);
+    if (!written_.empty()) {
+      ui.banner("written", BannerTone::kDone, "Wrote " + written_ + ".");
+    }
+  }
+
+  std::string with_ending(const std::string& path) const {
+    return std::filesystem::path(path).replace_extension(kForms[form_].ending).string();
+  }
+
+  void write(Session& session) {
+    std::vector<Comparison> all;
+    for (const auto& file : session.files())
+      if (const FileContent* content = file->content()) {
+        if (path_ == file->path) {
+          problem_ = "That is the stored run itself. Choose another name.";
+          return;
+        }
+        all.insert(all.end(), content->comparisons.begin(), content->comparisons.end());
+      }
+    const auto fault = failure_of([&] { write_whole_file(path_, text_of(all, form_)); });
+    problem_ = fault ? fault->what() : "";
+    written_ = fault ? "" : path_;
+  }
+
+  void draw_report(Ui& ui, const std::vector<Comparison>& comparisons) {
+    int number = 0;
+    for (const Comparison& c : comparisons) {
+      const Report report = make_report(std::span(&c, 1));
+      for (const Part& part : report.parts) {
+        const Ui::Scope inside = ui.scope(fmt::format("part {}", number++));
+        ui.text(part.title, {.face = Face::kTitle});
+        ui.text(part.subtitle, {.ink = Token::kMuted, .wrap = true});
+        for (const std::string& warning : part.warnings) ui.banner("warning " + warning, BannerTone::kWarning, warning);
+        for (const Section& section : part.sections) {
+          if (hidden_.contains(section.id)) continue;
+          const Ui::Scope of_section = ui.scope(section.id);
+          ui.space(8);
+          ui.text(section.title, {.face = Face::kTitle});
+          int block_number = 0;
+          for (const Block& block : section.blocks) {
+            blocks_.draw(ui, fmt::format("block {}", block_number++), block);
+            ui.space(2);
+          }
+        }
+      }
+      if (!hidden_.contains(report.definitions.id)) {
+        ui.space(8);
+        ui.text(report.definitions.title, {.face = Face::kTitle});
+        for (const Block& block : report.definitions.blocks) blocks_.draw(ui, "definitions", block);
+      }
+    }
+  }
+
+  std::set<std::string> hidden_;
+  std::string path_, problem_, written_;
+  int form_ = 0;
+  DocumentView blocks_;
+};
+
+}  // namespace
+
+std::unique_ptr<View> make_report_view() { return std::make_unique<ReportView>(); }
+
+}  // namespace spscope::gui

@@ -1,0 +1,203 @@
+// SQL: one read-only question to an open file, as `spscope sql` asks it; rows with a run, a rank or a time lead to the
+// timeline.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "backend/analysis/comparison.h"
+#include "gui/imgui_compat.h"
+#include "gui/session/stored_questions.h"
+#include "gui/ui/table_view.h"
+#include "gui/views/view.h"
+
+namespace spscope::gui {
+namespace {
+
+struct Answer {
+  QueryResult result;
+  double seconds = 0;
+};
+
+Table table_of(const QueryResult& result) {
+  Table table;
+  for (std::size_t c = 0; c < result.columns.size(); ++c) {
+    const bool numbers = std::ranges::none_of(result.kinds, [c](const auto& row) { return row[c] == ValueKind::kText; });
+    table.columns.push_back({result.columns[c], "", !numbers});
+  }
+  for (std::size_t r = 0; r < result.rows.size(); ++r) {
+    Row row;
+    for (std::size_t c = 0; c < result.columns.size(); ++c) {
+      Cell one = text_cell(result.rows[r][c].value_or("NULL"));
+      double number = 0;
+      const std::string& text = one.text;
+      if (result.kinds[r][c] != ValueKind::kText && result.rows[r][c] &&
+          std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc())
+        one.number = number;
+      row.cells.push_back(std::move(one));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+class SqlView final : public View {
+ public:
+  void draw(Ui& ui, Session& session) override {
+    const OpenFile& file = *session.files()[static_cast<std::size_t>(file_index(session))];
+    schema_.ask(session.workers(), file.path + std::to_string(file.generation),
+                [path = file.path, generation = file.generation](Readers& readers, const Cancelled&, QueryProgress&) {
+                  return readers.of(path, generation).schema();
+                });
+    if (session.files().size() > 1) {
+      std::vector<std::string> names;
+      for (const auto& f : session.files()) names.push_back(f->name);
+      ui.choice("file", names, file_, ui.px(240));
+    }
+    draw_questions(ui);
+    ui.field("question", text_, {.hint = "SELECT ...", .mono = true, .lines = 7});
+    const bool asked = ui.button("ask", "Ask", {.primary = true, .tooltip = "Ctrl+Enter", .disabled_why = text_.empty() ? "the question is empty" : ""});
+    if (asked || (ImGui::GetIO().KeyCtrl && key_pressed(Key::kEnter) && !text_.empty())) ask(session, file);
+    if (answer_.loading()) {
+      ui.same_line();
+      if (ui.button("cancel", "Cancel")) answer_.cancel();
+      ui.same_line();
+      ui.text(fmt::format("asked {:.0f} s ago", answer_.loading_s()), {.ink = Token::kMuted});
+    }
+    ui.same_line();
+    ui.text("One SELECT; the file is not changed.", {.face = Face::kSmall, .ink = Token::kMuted});
+    if (const Error* error = answer_.error()) draw_error(ui, "error", *error);
+    if (const Answer* answer = answer_.value()) {
+      if (shown_ != answer) {
+        shown_ = answer;
+        table_ = table_of(answer->result);
+        state_ = {};
+      }
+      ui.text(fmt::format("{} rows in {:.2f} s{}", answer->result.rows.size(), answer->seconds,
+                          answer->result.truncated ? ", cut: the answer is larger than what is shown" : ""),
+              {.face = Face::kSmall, .ink = Token::kMuted});
+      const TableHit hit = show_table(ui, "answer", table_, state_, {.row_tooltip = leads_somewhere() ? "Double click: its timeline" : ""});
+      if (hit.activated) follow(session, file, *hit.activated);
+    }
+  }
+
+  void draw_details(Ui& ui, Session&) override {
+    ui.text("Tables and views", {.face = Face::kBold, .ink = Token::kMuted});
+    const std::vector<TableText>* tables = schema_.value();
+    if (tables == nullptr) return;
+    for (const TableText& table : *tables) {
+      if (ui.link(table.name, table.name)) open_ = open_ == table.name ? "" : table.name;
+      if (open_ != table.name) continue;
+      std::size_t begin = 0;
+      while (begin < table.text.size()) {
+        const std::size_t end = std::min(table.text.find('\n', begin), table.text.size());
+        ui.text(table.text.substr(begin, end - begin), {.face = Face::kMono, .ink = Token::kMuted, .wrap = true});
+        begin = end + 1;
+      }
+    }
+  }
+
+  Json dump(Session&) override {
+    Json json = Json::object();
+    json["question"] = text_;
+    if (const Error* error = answer_.error()) json["error"] = error->what();
+    if (const Answer* answer = answer_.value()) {
+      json["columns"] = answer->result.columns;
+      json["rows"] = static_cast<std::int64_t>(answer->result.rows.size());
+    }
+    return json;
+  }
+
+ private:
+  int file_index(const Session& session) {
+    file_ = std::clamp(file_, 0, static_cast<int>(session.files().size()) - 1);
+    return file_;
+  }
+
+  void draw_questions(Ui& ui) {
+    std::vector<std::string> titles = {"Ten questions to start from"};
+    for (const StoredQuestion& q : stored_questions()) titles.emplace_back(q.title);
+    int chosen = 0;
+    if (ui.choice("questions", titles, chosen, std::min(ui.px(420), ui.width_left() - ui.px(200))) && chosen > 0)
+      text_ = stored_questions()[static_cast<std::size_t>(chosen - 1)].sql;
+    if (history_.empty()) return;
+    ui.same_line();
+    std::vector<std::string> asked = {"History"};
+    for (const std::string& question : history_) asked.push_back(question);
+    int again = 0;
+    if (ui.choice("history", asked, again, ui.px(180)) && again > 0) text_ = history_[static_cast<std::size_t>(again - 1)];
+  }
+
+  void ask(Session& session, const OpenFile& file) {
+    std::erase(history_, text_);
+    history_.insert(history_.begin(), text_);
+    if (history_.size() > 50) history_.resize(50);
+    answer_.ask(session.workers(), fmt::format("{} {}", ++asked_, text_),
+                [path = file.path, generation = file.generation, text = text_](Readers& readers, const Cancelled&, QueryProgress&) {
+                  const std::int64_t began = now_ns();
+                  Answer answer;
+                  answer.result = readers.of(path, generation).query(text);
+                  answer.seconds = static_cast<double>(now_ns() - began) * 1e-9;
+                  return answer;
+                });
+  }
+
+  int column(std::string_view name) const {
+    const auto found = std::ranges::find(table_.columns, name, &Column::heading);
+    return found == table_.columns.end() ? -1 : static_cast<int>(found - table_.columns.begin());
+  }
+  bool leads_somewhere() const { return column("rank") >= 0 || column("strategy_id") >= 0 || column("layer") >= 0 || column("run_id") >= 0; }
+
+  void follow(Session& session, const OpenFile& file, int row) {
+    const auto number = [&](std::string_view name) -> std::optional<int> {
+      const int c = column(name);
+      if (c < 0) return std::nullopt;
+      const auto& value = table_.rows[static_cast<std::size_t>(row)].cells[static_cast<std::size_t>(c)].number;
+      return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
+    };
+    Link link = session.here();
+    link.view = "timeline";
+    link.selection = {};
+    link.selection.rank = number("rank");
+    link.selection.op = number("op_id");
+    if (const auto layer = number("layer")) link.scope.layer = layer;
+    if (const auto step = number("denoise_step")) link.scope.step = step;
+    const auto strategy = number("strategy_id");
+    for (const Chosen& c : session.all_strategies())
+      if (c.file == &file && strategy == static_cast<int>(c.strategy->strategy_id)) link.selection.strategy = c.key;
+    if (const auto run = number("run_id"); run && !strategy) place_run(session, file, *run, link);
+    session.go(link);
+  }
+
+  // The layer pass and strategy of a run.
+  static void place_run(Session& session, const OpenFile& file, int run, Link& link) {
+    const auto found = capture([&] {
+      const StoreReader reader(file.path);
+      for (const StrategyRecord& s : reader.strategies())
+        for (const RunRecord& r : reader.runs(s.strategy_id))
+          if (static_cast<int>(r.run_id) == run) return std::optional(std::pair(s.id, LayerPass{r.layer, r.denoise_step}));
+      return std::optional<std::pair<std::string, LayerPass>>();
+    });
+    if (!found || !*found) return;
+    link.scope.layer = (*found)->second.layer;
+    link.scope.step = (*found)->second.step;
+    for (const Chosen& c : session.all_strategies())
+      if (c.file == &file && c.key.id == (*found)->first) link.selection.strategy = c.key;
+  }
+
+  int file_ = 0, asked_ = 0;
+  std::string text_, open_;
+  std::vector<std::string> history_;
+  QuerySlot<std::vector<TableText>> schema_;
+  QuerySlot<Answer> answer_;
+  const Answer* shown_ = nullptr;
+  Table table_;
+  TableState state_;
+};
+
+}  // namespace
+
+std::unique_ptr<View> make_sql_view() { return std::make_unique<SqlView>(); }
+
+}  // namespace spscope::gui
