@@ -136,6 +136,8 @@ void Ui::record(std::string_view name, std::string_view kind, const Rect& rect, 
   item.kind = kind;
   item.rect = rect;
   item.clip = clip();
+  item.scrolls_x = ImGui::GetScrollMaxX() > 0;
+  item.scrolls_y = ImGui::GetScrollMaxY() > 0;
   item.layer = layer_;
   if (item.back == 0 && item.ink == 0) item.back = theme_.color(back_);
   dump_->add(std::move(item));

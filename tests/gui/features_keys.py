@@ -4,12 +4,13 @@ from world import axis, commands, select_op, views
 
 
 def _views_by_number(window, number):
-    rows = views()
-    title = next(t for i, g, t, k in commands() if i == f"kView{number}")
-    known = {t: i for i, t, _ in rows}
-    if title not in known:
-        return f"the view {title} is not in views.def"
-    return lambda: f"#{known[title]}" in window.link
+    """Commands name the views of the rail after Start in their order; a view that is not there moves all after it."""
+    titles = [t for i, _, t, _ in commands() if i.startswith("kView")][:number]
+    known = {t: i for i, t, _ in views()}
+    absent = [t for t in titles if t not in known]
+    if absent:
+        return f"views.def has no {', '.join(absent)}"
+    return lambda: f"#{known[titles[-1]]}" in window.link
 
 
 def _changed_axis(window, judge):

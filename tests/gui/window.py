@@ -217,12 +217,13 @@ class Window:
         x, y = self.point(self.reach(name), at)
         return self.wheel_at(x, y, 4 if up else 5, times, keys)
 
-    def click(self, name, kind=None, at=(0.5, 0.5), button=1, times=1, first=False):
+    def click(self, name, kind=None, at=(0.5, 0.5), button=1, times=1, first=False, rest=True):
+        """`rest`: whether to wait until nothing more is to do, as a long query."""
         x, y = self.point(self.reach(name, kind, first), at)
         before = self.read()["frame"]
         self._move(x, y)
         self._xdotool("click", "--repeat", times, "--delay", 40, button)
-        return self.settle(before)
+        return self.settle(before) if rest else self.state
 
     def double_click(self, name, **more):
         return self.click(name, times=2, **more)
