@@ -9,6 +9,7 @@
 
 #include "backend/analysis/layer_spread.h"
 #include "backend/analysis/run_figures.h"
+#include "backend/analysis/run_models.h"
 #include "backend/analysis/whole_model.h"
 #include "backend/config/cluster.h"
 #include "backend/config/config_text.h"
@@ -62,17 +63,6 @@ MemoryNeed memory_of_ranks(const Plan& plan, const std::vector<RankUsage>& usage
   return memory_need(plan, activations, *setting.model, setting.weights, setting.cluster->device);
 }
 
-// What the modelled times of a run rest on.
-TimeModels models_of(const StrategyRecord& strategy, const RunRecord& run, int ranks, int gpus_per_node,
-                     int ranks_in_use, const std::optional<ClusterPreset>& cluster) {
-  TimeModels models;
-  if (strategy.rank_map.size() == static_cast<std::size_t>(ranks)) models.nodes = strategy.rank_map;
-  if (cluster && run.provenance.compute == Source::kModelled) models.cost = cluster->cost;
-  if (cluster && run.provenance.network == Source::kModelled)
-    models.network = Network::of_cluster(*cluster, ranks, gpus_per_node, ranks_in_use);
-  return models;
-}
-
 StoredRun load_run(const StoreReader& reader, const StrategyRecord& strategy, const RunRecord& record,
                    const WorkloadRecord& workload, const Setting& setting, FiguresByPlan& figures) {
   StoredRun run;
@@ -93,9 +83,7 @@ StoredRun load_run(const StoreReader& reader, const StrategyRecord& strategy, co
                                                         memory_of_ranks(plan, run.usage, setting)})
                   .first;
     if (timeline)
-      add_timeline(run, plan, *timeline,
-                   models_of(strategy, record, plan.ranks, workload.gpus_per_node,
-                             plan.ranks * workload.guidance * workload.data_parallel, setting.cluster));
+      add_timeline(run, plan, *timeline, models_of(workload, strategy, record, plan.ranks, setting.cluster));
     const bool measured = record.provenance.compute == Source::kMeasured;
     if (timeline && measured && setting.cluster)
       run.modelled_compute_ns = modelled_compute_ns(plan, setting.cluster->cost);
@@ -111,14 +99,6 @@ Workload describe(const WorkloadRecord& record) {
   const ReadConfig read = parse_config(w.config_toml, "config");
   if (const int steps = read.config.model.denoise_steps; steps > 0) w.model_denoise_steps = steps;
   return w;
-}
-
-// The numbers that the file holds of its cluster; a file of another program may hold none that can be read.
-std::optional<ClusterPreset> stored_cluster(const WorkloadRecord& record) {
-  if (record.cluster_toml.empty()) return std::nullopt;
-  Result<ClusterPreset> cluster = parse_cluster(record.cluster_toml, record.cluster);
-  if (!cluster) return std::nullopt;
-  return std::move(*cluster);
 }
 
 Setting setting_of(const WorkloadRecord& record) {

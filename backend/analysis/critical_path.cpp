@@ -1,187 +1,221 @@
 #include "backend/analysis/critical_path.h"
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
 #include <utility>
+
+#include "backend/analysis/op_terms.h"
+#include "backend/analysis/partners.h"
+#include "backend/schedule/cost.h"
 
 namespace spscope {
 namespace {
 
 constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-// The operation before each one on its lane; kNone for the first.
-std::vector<OpId> before_on_lane(const Plan& plan) {
-  std::vector<OpId> before(plan.ops.size(), kNone);
-  std::vector<OpId> last(at(plan.ranks) * at(plan.lanes), kNone);
-  for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id) {
+std::vector<OpId> ops_before_on_lane(const Plan& plan) {
+  std::vector<OpId> before(plan.ops.size(), kNone), last(at(plan.ranks) * at(plan.lanes), kNone);
+  for (OpId id = 0; at(id) < plan.ops.size(); ++id) {
     const Op& op = plan.ops[at(id)];
-    OpId& newest = last[at(op.rank) * at(plan.lanes) + at(plan.post_of(op).lane)];
-    before[at(id)] = newest;
-    newest = id;
+    before[at(id)] = std::exchange(last[at(op.rank) * at(plan.lanes) + at(plan.post_of(op).lane)], id);
   }
   return before;
 }
 
-class Walk {
+// What an op came after at its own rank, or of one-sided transfers at another one.
+struct Before {
+  PathCause cause = PathCause::kStart;
+  OpId op = kNone;
+};
+
+// Of the ops that must end before an op posts, the one that ended last; of equal ones that on its lane.
+Before last_before(const Plan& plan, const std::vector<OpTimes>& times, OpId id, OpId on_lane) {
+  Before last;
+  if (on_lane != kNone) last = {PathCause::kLaneBefore, on_lane};
+  for (const OpId d : plan.deps(plan.ops[at(id)])) {
+    if (last.op != kNone && times[at(d)].end_ns <= times[at(last.op)].end_ns) continue;
+    last = {communicates(plan.kind_of(plan.ops[at(d)])) ? PathCause::kTransfer : PathCause::kDependency, d};
+  }
+  return last;
+}
+
+// The partner that posted last, if that was after the op itself; of equal ones that of the lowest rank.
+OpId late_partner(const Plan& plan, const std::vector<OpTimes>& times, const Partners& partners, OpId id) {
+  OpId late = kNone;
+  partners.for_each(id, [&](OpId other) {
+    const std::int64_t post_ns = times[at(other)].post_ns, than_ns = times[at(late == kNone ? id : late)].post_ns;
+    const bool lower_rank = late != kNone && plan.ops[at(other)].rank < plan.ops[at(late)].rank;
+    if (post_ns > than_ns || (post_ns == than_ns && lower_rank)) late = other;
+  });
+  return late;
+}
+
+std::int64_t first_post(const Timeline& timeline) {
+  std::int64_t first = INT64_MAX;
+  for (const OpTimes& t : timeline.ops) first = std::min(first, t.post_ns);
+  return first;
+}
+
+// How much later each op may post, begin and end; posts of one number are done together, the last ones first.
+class Slack {
  public:
-  Walk(const Plan& plan, const Timeline& timeline)
-      : plan_(plan), times_(timeline.ops), partners_(plan), before_(before_on_lane(plan)) {
-    for (const OpTimes& t : times_) {
-      zero_ = std::min(zero_, t.post_ns);
-      end_ = std::max(end_, t.end_ns);
-    }
-  }
+  Slack(const Plan& plan, const Timeline& timeline, std::span<const std::int64_t> issue_ns)
+      : plan_(plan), times_(timeline.ops), issue_ns_(issue_ns), partners_(plan), before_(ops_before_on_lane(plan)) {}
 
-  std::vector<PathStep> steps() {
-    OpId op = 0;
-    for (OpId id = 0; id < static_cast<OpId>(times_.size()); ++id)
-      if (times_[at(id)].end_ns > times_[at(op)].end_ns) op = id;
-    reached_ = end_;
-    while (op != kNone) op = step_back(op);
-    std::ranges::reverse(steps_);
-    return std::move(steps_);
-  }
-
-  std::vector<std::int64_t> slack() const {
-    // Latest ends with the makespan as it is, and latest posts that follow from them; later posts first.
-    std::vector<std::int64_t> latest_end(times_.size(), end_), latest_post(times_.size(), end_);
+  std::vector<std::int64_t> run() {
+    std::int64_t end_ns = INT64_MIN;
+    for (const OpTimes& t : times_) end_ns = std::max(end_ns, t.end_ns);
+    late_end_.assign(times_.size(), end_ns);
+    late_begin_.assign(times_.size(), 0);
     std::vector<OpId> order(times_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<OpId>(i);
-    std::ranges::stable_sort(order, [&](OpId a, OpId b) { return plan_.ops[at(a)].post > plan_.ops[at(b)].post; });
-    for (std::size_t first = 0; first < order.size();) {
-      std::size_t last = first;
-      const PostId post = plan_.ops[at(order[first])].post;
-      while (last < order.size() && plan_.ops[at(order[last])].post == post) ++last;
-      for (std::size_t i = first; i < last; ++i) {
-        const OpId op = order[i];
-        std::int64_t begin = std::numeric_limits<std::int64_t>::max();
-        for (const OpId p : waits_for_me(op)) {
-          const OpTimes& t = times_[at(p)];
-          begin = std::min(begin, latest_end[at(p)] - (t.end_ns - t.begin_ns));
-        }
-        latest_post[at(op)] = begin;
-      }
-      for (std::size_t i = first; i < last; ++i) {
-        const OpId op = order[i];
-        for (const OpId before : befores(op))
-          latest_end[at(before)] = std::min(latest_end[at(before)], latest_post[at(op)]);
-      }
-      first = last;
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](OpId id) { return plan_.ops[at(id)].post; });
+    for (std::size_t end = order.size(); end > 0;) {
+      std::size_t begin = end;
+      while (begin > 0 && plan_.ops[at(order[begin - 1])].post == plan_.ops[at(order[end - 1])].post) --begin;
+      add_post({order.begin() + static_cast<std::ptrdiff_t>(begin), order.begin() + static_cast<std::ptrdiff_t>(end)});
+      end = begin;
     }
-    std::vector<std::int64_t> slack(times_.size());
-    for (std::size_t i = 0; i < slack.size(); ++i)
-      slack[i] = std::max<std::int64_t>(0, latest_end[i] - times_[i].end_ns);
-    return slack;
+    for (std::size_t i = 0; i < times_.size(); ++i) late_end_[i] -= times_[i].end_ns;
+    return std::move(late_end_);
   }
 
  private:
-  bool transfers(OpId op) const { return communicates(plan_.kind_of(plan_.ops[at(op)])); }
-
-  // Whose transfer cannot begin before this one has posted.
-  std::vector<OpId> waits_for_me(OpId op) const {
-    return transfers(op) ? partners_.of(op) : std::vector<OpId>{op};
-  }
-
-  // What must have ended before the operation is posted.
-  std::vector<OpId> befores(OpId op) const {
-    const std::span<const OpId> deps = plan_.deps(plan_.ops[at(op)]);
-    std::vector<OpId> all(deps.begin(), deps.end());
-    if (before_[at(op)] != kNone) all.push_back(before_[at(op)]);
-    return all;
-  }
-
-  void add(PathKind kind, OpId op, std::int64_t begin_ns, PathLink link) {
-    begin_ns = std::clamp(begin_ns, zero_, reached_);
-    if (begin_ns == reached_) return;
-    steps_.push_back({kind, op, plan_.ops[at(op)].rank, begin_ns, reached_, link});
-    reached_ = begin_ns;
-  }
-
-  // Adds the operation, whose end is where the path has come, and the gap before it; returns what the path goes on with.
-  OpId step_back(OpId op) {
-    OpId posted = op;  // whose post it began after
-    const OpTimes& t = times_[at(op)];
-    const bool transfer = transfers(op);
-    if (transfer)
-      for (const OpId partner : partners_.of(op))
-        if (times_[at(partner)].post_ns > times_[at(posted)].post_ns) posted = partner;
-    OpId before = kNone;
-    bool own_lane = false;
-    for (const OpId candidate : befores(posted)) {
-      const std::int64_t end = times_[at(candidate)].end_ns;
-      const bool lane = candidate == before_[at(posted)];
-      if (before != kNone && (end < times_[at(before)].end_ns || (end == times_[at(before)].end_ns && !lane))) continue;
-      before = candidate;
-      own_lane = lane;
+  // The ops of one post. What comes after them is done. A rank may have several ops in a post of compute, one after the
+  // other, and one in a post of communication.
+  void add_post(std::span<const OpId> ops) {
+    if (!communicates(plan_.kind_of(plan_.ops[at(ops.front())]))) {
+      for (std::size_t i = ops.size(); i-- > 0;)
+        limit_before(ops[i], late_end_[at(ops[i])] - (times_[at(ops[i])].end_ns - times_[at(ops[i])].post_ns));
+      return;
     }
-    const PathLink link = posted != op         ? PathLink::kLatePeer
-                          : before == kNone    ? PathLink::kStart
-                          : own_lane           ? PathLink::kLane
-                                               : PathLink::kDependency;
-    add(transfer ? PathKind::kTransfer : PathKind::kCompute, op, t.begin_ns, link);
-    const std::int64_t came_from = before == kNone ? zero_ : times_[at(before)].end_ns;
-    add(PathKind::kGap, posted, came_from, before == kNone ? PathLink::kStart : own_lane ? PathLink::kLane : PathLink::kDependency);
-    return before;
+    latest_post_.assign(at(partners_.num_meetings()), INT64_MIN);
+    earliest_.assign(at(partners_.num_meetings()), INT64_MAX);
+    for (const OpId id : ops)
+      if (const int m = partners_.meeting_of(id); m != kNone)
+        latest_post_[at(m)] = std::max(latest_post_[at(m)], times_[at(id)].post_ns);
+    // The latest time by which all that an op begins with must have posted.
+    for (const OpId id : ops) {
+      const OpTimes& t = times_[at(id)];
+      const int m = partners_.meeting_of(id);
+      std::int64_t posted_ns = t.post_ns;
+      if (m != kNone)
+        posted_ns = latest_post_[at(m)];
+      else
+        partners_.for_each(id, [&](OpId other) { posted_ns = std::max(posted_ns, times_[at(other)].post_ns); });
+      late_begin_[at(id)] = late_end_[at(id)] - (t.end_ns - posted_ns);
+      if (m != kNone) earliest_[at(m)] = std::min(earliest_[at(m)], late_begin_[at(id)]);
+    }
+    for (const OpId id : ops) {
+      const int m = partners_.meeting_of(id);
+      std::int64_t late_post_ns = m != kNone ? earliest_[at(m)] : late_begin_[at(id)];
+      if (m == kNone)
+        partners_.for_each(id, [&](OpId other) { late_post_ns = std::min(late_post_ns, late_begin_[at(other)]); });
+      limit_before(id, late_post_ns);
+    }
+  }
+
+  void limit_before(OpId id, std::int64_t late_post_ns) {
+    const std::int64_t post_ns = times_[at(id)].post_ns;
+    const Before last = last_before(plan_, times_, id, before_[at(id)]);
+    if (last.op == kNone) return;
+    const bool issued = !issue_ns_.empty() && issue_ns_[at(id)] == post_ns;
+    const std::int64_t limit_ns = late_post_ns - (issued ? 0 : post_ns - times_[at(last.op)].end_ns);
+    const auto limit = [&](OpId earlier) { late_end_[at(earlier)] = std::min(late_end_[at(earlier)], limit_ns); };
+    for (const OpId d : plan_.deps(plan_.ops[at(id)])) limit(d);
+    if (before_[at(id)] != kNone) limit(before_[at(id)]);
   }
 
   const Plan& plan_;
   const std::vector<OpTimes>& times_;
-  const Partners partners_;
-  const std::vector<OpId> before_;
-  std::int64_t zero_ = std::numeric_limits<std::int64_t>::max(), end_ = std::numeric_limits<std::int64_t>::min();
-  std::int64_t reached_ = 0;
-  std::vector<PathStep> steps_;  // the last first
+  std::span<const std::int64_t> issue_ns_;
+  Partners partners_;
+  std::vector<OpId> before_;
+  std::vector<std::int64_t> late_end_, late_begin_;   // by op; late_begin_: of all with which it begins, their posts
+  std::vector<std::int64_t> latest_post_, earliest_;  // by meeting
 };
 
 }  // namespace
 
-Partners::Partners(const Plan& plan) : plan_(&plan), by_post_(plan.posts.size()) {
-  for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id) {
-    const Op& op = plan.ops[at(id)];
-    by_post_[at(op.post)].emplace_back(op.rank, id);
-  }
-  for (auto& ops : by_post_) std::ranges::sort(ops);
+std::string_view path_share_name(PathShare share) {
+  static constexpr std::string_view names[] = {"compute", "wire", "idle"};
+  return names[static_cast<std::size_t>(share)];
 }
 
-OpId Partners::op_of(PostId post, int rank) const {
-  const auto& ops = by_post_[at(post)];
-  const auto found = std::ranges::lower_bound(ops, rank, {}, &std::pair<int, OpId>::first);
-  return found != ops.end() && found->first == rank ? found->second : kNone;
+std::string_view path_cause_name(PathCause cause) {
+  static constexpr std::string_view names[] = {"start", "lane_before", "dependency", "transfer", "late_partner"};
+  return names[static_cast<std::size_t>(cause)];
 }
 
-std::vector<OpId> Partners::of(OpId id) const {
-  const Op& op = plan_->ops[at(id)];
-  std::vector<OpId> all = {id};
-  const PostKind kind = plan_->kind_of(op);
-  const auto take = [&](int rank) {
-    const OpId other = rank == op.rank ? kNone : op_of(op.post, rank);
-    if (other != kNone) all.push_back(other);
-  };
-  if (kind == PostKind::kReduce || kind == PostKind::kBarrier) {
-    for (const int member : plan_->group(op.group)) take(member);
-  } else if (kind == PostKind::kExchange) {
-    for (const MessageId m : plan_->messages_of(op)) {
-      const Message& message = plan_->messages[at(m)];
-      take(message.src == op.rank ? message.dst : message.src);
-    }
-  }
-  std::ranges::sort(all);
-  const auto repeated = std::ranges::unique(all);
-  all.erase(repeated.begin(), repeated.end());
-  return all;
-}
-
-std::int64_t CriticalPath::total(PathKind kind) const {
+std::int64_t CriticalPath::of(PathShare share) const {
   std::int64_t sum = 0;
   for (const PathStep& step : steps)
-    if (step.kind == kind) sum += step.end_ns - step.begin_ns;
+    if (step.share == share) sum += step.ns();
   return sum;
 }
 
-CriticalPath critical_path(const Plan& plan, const Timeline& timeline) {
-  if (plan.ops.empty()) return {};
-  Walk walk(plan, timeline);
-  return {.steps = walk.steps(), .slack_ns = walk.slack()};
+std::int64_t CriticalPath::total_ns() const { return steps.empty() ? 0 : steps.back().end_ns - steps.front().begin_ns; }
+
+CriticalPath critical_path(const Plan& plan, const Timeline& timeline, std::int64_t zero_ns) {
+  CriticalPath path;
+  const std::vector<OpTimes>& times = timeline.ops;
+  if (times.empty()) return path;
+  const std::vector<OpId> before = ops_before_on_lane(plan);
+  const Partners partners(plan);
+  const std::int64_t first_ns = std::min(zero_ns, first_post(timeline));
+  OpId id = static_cast<OpId>(std::ranges::max_element(times, {}, &OpTimes::end_ns) - times.begin());
+  std::int64_t reached_ns = times[at(id)].end_ns;  // steps from here on are known
+  const auto add = [&](OpId op, Before cause, PathShare share, std::int64_t begin_ns) {
+    begin_ns = std::clamp(begin_ns, first_ns, reached_ns);
+    path.steps.push_back({op, plan.ops[at(op)].rank, cause.cause, cause.op, share, begin_ns, reached_ns});
+    reached_ns = begin_ns;
+  };
+  while (id != kNone) {
+    const bool moves_data = communicates(plan.kind_of(plan.ops[at(id)]));
+    const OpId late = moves_data ? late_partner(plan, times, partners, id) : kNone;
+    const OpId waits = late == kNone ? id : late;  // the op whose post decided
+    const Before last = last_before(plan, times, waits, before[at(waits)]);
+    add(id, late == kNone ? last : Before{PathCause::kLatePartner, late},
+        moves_data ? PathShare::kWire : PathShare::kCompute, times[at(id)].begin_ns);
+    const std::int64_t ended_ns = last.op == kNone ? first_ns : times[at(last.op)].end_ns;
+    if (ended_ns < reached_ns) add(waits, last, PathShare::kIdle, ended_ns);
+    id = last.op;
+  }
+  std::ranges::reverse(path.steps);
+  return path;
+}
+
+TimeTerms path_terms(const Plan& plan, const Timeline& timeline, const CriticalPath& path, const TimeModels& models,
+                     std::int64_t from_ns) {
+  TimeTerms terms;
+  const bool hosts = models.cost && !host_times(plan, *models.cost).issue_ns.empty();
+  const TimeTerm gap = hosts ? TimeTerm::kHost : TimeTerm::kIdle;
+  for (const PathStep& step : path.steps) {
+    const Op& op = plan.ops[at(step.op)];
+    const std::int64_t begin_ns = std::max(step.begin_ns, from_ns), end_ns = std::max(step.end_ns, from_ns);
+    if (step.share == PathShare::kIdle) {
+      terms[gap] += end_ns - begin_ns;
+    } else if (step.share == PathShare::kCompute) {
+      add_compute_terms(plan, op, end_ns - begin_ns, models, terms);
+    } else {
+      // Of a transfer that began with a late partner, the partner packs last.
+      const OpId packs = step.cause == PathCause::kLatePartner ? step.after : step.op;
+      OpTimes times = timeline.ops[at(step.op)];
+      times.post_ns = std::max(times.post_ns, timeline.ops[at(packs)].post_ns);
+      const TransferPhases phases = transfer_phases(plan, op, times, models);
+      const auto part = [&](std::int64_t begin, std::int64_t end) {
+        return std::clamp(end, begin_ns, end_ns) - std::clamp(begin, begin_ns, end_ns);
+      };
+      terms[TimeTerm::kPacking] += part(times.begin_ns, phases.packed_ns) + part(phases.unpacking_ns, times.end_ns);
+      terms[TimeTerm::kLatency] += part(phases.packed_ns, phases.flowing_ns);
+      terms[phases.wire] += part(phases.flowing_ns, phases.unpacking_ns);
+    }
+  }
+  return terms;
+}
+
+std::vector<std::int64_t> op_slack(const Plan& plan, const Timeline& timeline, std::span<const std::int64_t> issue_ns) {
+  return Slack(plan, timeline, issue_ns).run();
 }
 
 }  // namespace spscope

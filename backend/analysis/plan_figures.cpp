@@ -145,32 +145,49 @@ std::int64_t parameter_bytes(const Plan& plan) {
   return sum * dtype_bytes(plan.dtype);
 }
 
-double moved_fraction(const Plan& plan) {
+RowHomes row_homes(const Plan& plan) {
   SetTable& sets = *plan.sets;
+  RowHomes homes;
   // Of a spatial-temporal layer, the attention along frames is spread over ranks.
   const bool outer =
       std::ranges::any_of(plan.accumulators, [](const Accumulator& acc) { return acc.axis == AttendedAxis::kOuter; });
-  const AttendedAxis spread = outer ? AttendedAxis::kOuter : AttendedAxis::kInner;
+  homes.axis = outer ? AttendedAxis::kOuter : AttendedAxis::kInner;
   std::vector<std::vector<SetId>> attended(at(plan.ranks));
   for (const Op& op : plan.ops)
-    if (plan.kind_of(op) == PostKind::kAttend && plan.accumulators[at(plan.post_of(op).acc)].axis == spread)
+    if (plan.kind_of(op) == PostKind::kAttend && plan.accumulators[at(plan.post_of(op).acc)].axis == homes.axis)
       attended[at(op.rank)].push_back(op.q);
   const std::vector<int> group_of = ring_groups(plan);
-  std::map<int, std::vector<SetId>> rings;
-  for (int r = 0; r < plan.ranks; ++r) rings[group_of[at(r)]].push_back(sets.unite(attended[at(r)]));
-  std::int64_t moved = 0, rows = 0;
-  for (const auto& [group, members] : rings) {
-    const SetId all = sets.unite(members);
-    std::int64_t begin = 0;
-    for (SetId mine : members) begin += sets.size(mine);
-    rows += begin;
-    if (begin != sets.size(all)) continue;
-    begin = 0;
-    for (SetId mine : members) {
-      const SetId home = sets.slice(all, begin, begin + sets.size(mine));
-      moved += sets.size(sets.minus(mine, home));
-      begin += sets.size(mine);
+  std::map<int, std::vector<int>> rings;
+  for (int r = 0; r < plan.ranks; ++r) {
+    homes.attended.push_back(sets.unite(attended[at(r)]));
+    rings[group_of[at(r)]].push_back(r);
+  }
+  homes.home = homes.attended;
+  for (const auto& [group, ranks] : rings) {
+    std::vector<SetId> members;
+    std::int64_t rows = 0;
+    for (const int r : ranks) {
+      members.push_back(homes.attended[at(r)]);
+      rows += sets.size(members.back());
     }
+    const SetId all = sets.unite(members);
+    if (rows != sets.size(all)) continue;
+    std::int64_t begin = 0;
+    for (const int r : ranks) {
+      const std::int64_t end = begin + sets.size(homes.attended[at(r)]);
+      homes.home[at(r)] = sets.slice(all, begin, end);
+      begin = end;
+    }
+  }
+  return homes;
+}
+
+double moved_fraction(const Plan& plan) {
+  const RowHomes homes = row_homes(plan);
+  std::int64_t moved = 0, rows = 0;
+  for (std::size_t r = 0; r < homes.home.size(); ++r) {
+    rows += plan.sets->size(homes.attended[r]);
+    moved += plan.sets->size(plan.sets->minus(homes.attended[r], homes.home[r]));
   }
   return rows == 0 ? 0 : static_cast<double>(moved) / static_cast<double>(rows);
 }

@@ -34,9 +34,16 @@ struct PlanTiles {
 // Counted on the masks that run.
 PlanTiles plan_tiles(const Plan& plan, const Request& request);
 
-// Share of token rows that are attended on another rank than in a contiguous split, 0 to 1: the ranks of a ring, in
-// order, would hold runs of as many neighbouring tokens as they attend. Rings whose ranks attend the same rows (queries
-// that travel) have no such home and count as not moved.
+// Where rows would be in a contiguous split: the ranks of a ring, in order, would hold runs of as many neighbouring
+// tokens as they attend. Rings whose ranks attend the same rows (queries that travel) have no such home: theirs is what
+// they attend.
+struct RowHomes {
+  AttendedAxis axis = AttendedAxis::kInner;  // along which rows are spread
+  std::vector<SetId> attended, home;         // by rank, tokens of that axis
+};
+RowHomes row_homes(const Plan& plan);
+
+// Share of token rows that are attended on another rank than their home, 0 to 1.
 double moved_fraction(const Plan& plan);
 
 // Bytes of the weight matrices that ranks hold for a plan's matrix products, and for projecting the text that

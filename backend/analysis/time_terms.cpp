@@ -1,7 +1,6 @@
 #include "backend/analysis/time_terms.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <numeric>
@@ -9,8 +8,8 @@
 #include <utility>
 
 #include "backend/analysis/intervals.h"
+#include "backend/analysis/op_terms.h"
 #include "backend/schedule/cost.h"
-#include "backend/schedule/schedule.h"
 #include "backend/store/timeline_events.h"
 
 namespace spscope {
@@ -85,7 +84,7 @@ class Detailed {
     std::vector<Interval> busy;
     for (const OpId id : ops.compute) {
       const OpTimes& t = times_[at(id)];
-      add_compute(plan_.ops[at(id)], computing.take(t.begin_ns, t.end_ns));
+      add_compute_terms(plan_, plan_.ops[at(id)], computing.take(t.begin_ns, t.end_ns), models_, result_.rank_sums);
       busy.push_back({t.begin_ns, t.end_ns});
     }
     const Cover computed(joined(busy));
@@ -138,65 +137,13 @@ class Detailed {
           interval.end - interval.begin - covered.inside(interval.begin, interval.end);
   }
 
-  void add_compute(const Op& op, std::int64_t ns) {
-    const PostKind kind = plan_.kind_of(op);
-    TimeTerms& sums = result_.rank_sums;
-    if (models_.cost) {
-      const auto cost_ns = static_cast<std::int64_t>(std::ceil(op_cost_ns(plan_, op, *models_.cost)));
-      const std::int64_t slower_ns = std::max<std::int64_t>(0, ns - cost_ns);
-      sums[TimeTerm::kSlowdown] += slower_ns;
-      ns -= slower_ns;
-      if (kind == PostKind::kAttend) {
-        const AttendParts parts = attend_parts(plan_, op, *models_.cost);
-        const std::int64_t launch_ns = std::min(ns, parts.launch_ns), rows_ns = std::min(ns - launch_ns, parts.rows_ns),
-                           merge_ns = std::min(ns - launch_ns - rows_ns, parts.merge_ns);
-        sums[TimeTerm::kLaunch] += launch_ns;
-        sums[TimeTerm::kRows] += rows_ns;
-        sums[TimeTerm::kMerge] += merge_ns;
-        ns -= launch_ns + rows_ns + merge_ns;
-      }
-    }
-    switch (kind) {
-      case PostKind::kAttend:
-        sums[TimeTerm::kTiles] += ns;
-        break;
-      case PostKind::kMerge:
-      case PostKind::kFinish:
-        sums[TimeTerm::kMerge] += ns;
-        break;
-      case PostKind::kCopy:
-        sums[TimeTerm::kCopy] += ns;
-        break;
-      default:
-        sums[TimeTerm::kKernel] += ns;
-    }
-  }
-
   void add_transfer(const Op& op, const OpTimes& t, FirstCome& moving) {
-    const Post& post = plan_.post_of(op);
-    std::int64_t latency_ns = 0, packed_ns = t.begin_ns, unpacking_ns = t.end_ns;
-    bool crosses = false;
-    for (const MessageId id : plan_.messages_of(op)) {
-      const Message& m = plan_.messages[at(id)];
-      if (m.src == m.dst) continue;
-      if (!models_.nodes.empty()) crosses = crosses || models_.nodes[at(m.src)] != models_.nodes[at(m.dst)];
-      if (models_.network)
-        latency_ns = std::max({latency_ns, models_.network->floor_ns(post.collective, post.collective_steps),
-                               models_.network->t0_ns(post.collective, post.collective_steps, m.src, m.dst)});
-    }
-    if (models_.network) {
-      packed_ns =
-          std::clamp(t.post_ns + exchange_copy_ns(plan_, op, *models_.network, &Message::src), t.begin_ns, t.end_ns);
-      unpacking_ns = std::max(packed_ns, t.end_ns - exchange_copy_ns(plan_, op, *models_.network, &Message::dst));
-    }
-    // A barrier moves nothing: all that it takes is latency.
-    const bool barrier = post.kind == PostKind::kBarrier;
-    const std::int64_t flowing_ns = barrier ? t.end_ns : std::min(unpacking_ns, packed_ns + latency_ns);
+    const TransferPhases phases = transfer_phases(plan_, op, t, models_);
     TimeTerms& sums = result_.rank_sums;
-    sums[TimeTerm::kPacking] += moving.take(t.begin_ns, packed_ns);
-    sums[TimeTerm::kLatency] += moving.take(packed_ns, flowing_ns);
-    sums[crosses ? TimeTerm::kWireBetween : TimeTerm::kWireInside] += moving.take(flowing_ns, unpacking_ns);
-    sums[TimeTerm::kPacking] += moving.take(unpacking_ns, t.end_ns);
+    sums[TimeTerm::kPacking] += moving.take(t.begin_ns, phases.packed_ns);
+    sums[TimeTerm::kLatency] += moving.take(phases.packed_ns, phases.flowing_ns);
+    sums[phases.wire] += moving.take(phases.flowing_ns, phases.unpacking_ns);
+    sums[TimeTerm::kPacking] += moving.take(phases.unpacking_ns, t.end_ns);
   }
 
   // The partner of an op that posted last: of those that it shares messages with, of a reduce or a barrier all of its

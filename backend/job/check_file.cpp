@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "backend/base/result.h"
-#include "backend/job/mask_recipe.h"
+#include "backend/analysis/mask_recipe.h"
 #include "backend/store/check_pages.h"
 #include "backend/store/chunk/stored_chunk.h"
 #include "backend/store/sqlite/table_rows.h"

@@ -9,7 +9,7 @@
 
 #include "backend/base/cores.h"
 #include "backend/base/result.h"
-#include "backend/job/mask_recipe.h"
+#include "backend/analysis/mask_recipe.h"
 #include "backend/mask/sparge_from_qk.h"
 
 namespace spscope {

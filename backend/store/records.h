@@ -158,7 +158,7 @@ struct RepeatRecord {
   static constexpr std::int64_t kAfterEverything = -1;
 };
 
-// How a mask can be had again. `recipe` is TOML (backend/job/mask_recipe.h) and "" when the bits themselves are
+// How a mask can be had again. `recipe` is TOML (backend/analysis/mask_recipe.h) and "" when the bits themselves are
 // stored because nothing but the bits says what they are (imported or computed masks).
 struct MaskRecord {
   StoredMaskId mask_id = {};

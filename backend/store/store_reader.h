@@ -65,7 +65,7 @@ class StoreReader {
 
   std::vector<MaskPlace> mask_places(WorkloadId workload) const;  // by denoise step, layer, axis
   MaskRecord mask_record(StoredMaskId mask) const;
-  // The mask itself; absent when the file holds its recipe, from which backend/job/mask_recipe.h makes it again.
+  // The mask itself; absent when the file holds its recipe, from which backend/analysis/mask_recipe.h makes it again.
   std::optional<BlockMask> mask_bits(StoredMaskId mask) const;
   std::vector<DensityThumbnail> thumbnails(StoredMaskId mask) const;  // by head
 

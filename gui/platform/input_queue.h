@@ -1,7 +1,7 @@
 // InputQueue: one ordered queue of everything that the user does. A frame takes as much of it as it can show: each key
-// or button changes at most once in a frame, with one set of modifiers, and the pointer does not move between a press or
-// a turn of the wheel and the frame that shows it, so that what came in one breath happens where and as it was made. The
-// first event that must wait holds up all behind it. Shortcuts are counted from the queue, so that none is lost.
+// or button changes at most once in a frame, with one set of modifiers, and the pointer does not move between a press
+// or a turn of the wheel and the frame that shows it, so that what came in one breath happens where and as it was made.
+// The first event that must wait holds up all behind it. Shortcuts are counted from the queue, so that none is lost.
 #pragma once
 
 #include <deque>

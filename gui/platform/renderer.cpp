@@ -3,14 +3,13 @@
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
 #include <GL/glext.h>
-#include <imgui.h>
-#include <imgui_impl_opengl3.h>
 #include <png.h>
 
 #include <utility>
 
 #include "backend/base/error.h"
 #include "backend/base/whole_file.h"
+#include "gui/imgui_compat.h"
 
 namespace spscope::gui {
 namespace {
@@ -31,11 +30,7 @@ Renderer::~Renderer() {
   ImGui_ImplOpenGL3_Shutdown();
 }
 
-void Renderer::new_frame(bool fonts_changed) {
-  if (fonts_changed) ImGui_ImplOpenGL3_DestroyFontsTexture();
-  ImGui_ImplOpenGL3_NewFrame();
-  if (fonts_changed && ImGui::GetIO().Fonts->TexID == ImTextureID{}) ImGui_ImplOpenGL3_CreateFontsTexture();
-}
+void Renderer::new_frame(bool fonts_changed) { new_renderer_frame(fonts_changed); }
 
 void Renderer::draw(int width, int height) {
   glViewport(0, 0, width, height);

@@ -3,16 +3,31 @@
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "backend/base/error.h"
 #include "gui/imgui_compat.h"
 
 namespace spscope::gui {
 namespace {
+
+// Of the window, in its own units: less than this holds no view.
+constexpr int kLeastWidth = 640, kLeastHeight = 400;
+
+constexpr std::array<std::pair<ImGuiMouseCursor, int>, Window::kNumCursors> kShapes = {
+    {{ImGuiMouseCursor_TextInput, GLFW_IBEAM_CURSOR},
+     {ImGuiMouseCursor_ResizeNS, GLFW_VRESIZE_CURSOR},
+     {ImGuiMouseCursor_ResizeEW, GLFW_HRESIZE_CURSOR},
+     {ImGuiMouseCursor_Hand, GLFW_HAND_CURSOR}}};
+
+const char* get_clipboard(void* window) { return glfwGetClipboardString(static_cast<GLFWwindow*>(window)); }
+void put_on_clipboard(void* window, const char* text) {
+  glfwSetClipboardString(static_cast<GLFWwindow*>(window), text);
+}
 
 Modifiers modifiers_of(int bits) {
   return {(bits & GLFW_MOD_CONTROL) != 0, (bits & GLFW_MOD_SHIFT) != 0, (bits & GLFW_MOD_ALT) != 0,
@@ -26,13 +41,28 @@ Modifiers modifiers_now(GLFWwindow* window) {
           down(GLFW_KEY_LEFT_ALT, GLFW_KEY_RIGHT_ALT), down(GLFW_KEY_LEFT_SUPER, GLFW_KEY_RIGHT_SUPER)};
 }
 
-std::optional<Key> key_of(int glfw_key) {
+// Keys by what is printed on them on this keyboard, else, as for characters of other scripts, by their place. Digits go
+// by their place: French keyboards need Shift for them.
+std::optional<Key> key_of(int glfw_key, int scancode) {
+  static constexpr std::string_view kLabels = "-=,./;'[]\\+";
+  static constexpr std::array<Key, kLabels.size()> kLabelled = {
+      Key::kMinus,      Key::kEqual,       Key::kComma,        Key::kPeriod,    Key::kSlash, Key::kSemicolon,
+      Key::kApostrophe, Key::kLeftBracket, Key::kRightBracket, Key::kBackslash, Key::kPlus};
+  const bool by_label =
+      glfw_key > GLFW_KEY_SPACE && glfw_key <= GLFW_KEY_WORLD_2 && (glfw_key < GLFW_KEY_0 || glfw_key > GLFW_KEY_9);
+  const char* name = by_label ? glfwGetKeyName(glfw_key, scancode) : nullptr;
+  if (name != nullptr && std::strlen(name) == 1) {
+    if (*name >= 'a' && *name <= 'z') return static_cast<Key>(static_cast<int>(Key::kA) + (*name - 'a'));
+    if (const std::size_t at = kLabels.find(*name); at != std::string_view::npos) return kLabelled[at];
+  }
   switch (glfw_key) {
 #define KEY(id, name, glfw, imgui) \
-  case glfw: return Key::k##id;
+  case glfw:                       \
+    return Key::k##id;
 #include "gui/platform/keys.def"
 #undef KEY
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -47,11 +77,14 @@ float density(GLFWwindow* window) {
 }
 
 void set_callbacks(GLFWwindow* window) {
-  glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int, int action, int bits) {
-    // A modifier counts from its own press on, which GLFW's bits leave out on X11.
-    const Modifiers modifiers = key >= GLFW_KEY_LEFT_SHIFT && key <= GLFW_KEY_RIGHT_SUPER ? modifiers_now(w) : modifiers_of(bits);
-    if (const auto known = key_of(key))
-      queue_of(w).push(InputEvent::KeyChange{*known, action != GLFW_RELEASE, action == GLFW_REPEAT, modifiers});
+  glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int scancode, int action, int bits) {
+    if (key >= GLFW_KEY_LEFT_SHIFT && key <= GLFW_KEY_RIGHT_SUPER) {
+      // On X11 the bits of a modifier's own press and release are those of before.
+      queue_of(w).push(InputEvent::ModifierChange{modifiers_now(w)});
+    } else if (const auto known = key_of(key, scancode)) {
+      queue_of(w).push(
+          InputEvent::KeyChange{*known, action != GLFW_RELEASE, action == GLFW_REPEAT, modifiers_of(bits)});
+    }
   });
   glfwSetCharCallback(window, [](GLFWwindow* w, unsigned code) { queue_of(w).push(InputEvent::Character{code}); });
   glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int button, int action, int bits) {
@@ -67,14 +100,24 @@ void set_callbacks(GLFWwindow* window) {
   glfwSetCursorEnterCallback(window, [](GLFWwindow* w, int entered) {
     if (entered == GLFW_FALSE) queue_of(w).push(InputEvent::Leave{});
   });
-  glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int focused) { queue_of(w).push(InputEvent::Focus{focused == GLFW_TRUE}); });
+  glfwSetWindowFocusCallback(
+      window, [](GLFWwindow* w, int focused) { queue_of(w).push(InputEvent::Focus{focused == GLFW_TRUE}); });
   glfwSetWindowCloseCallback(window, [](GLFWwindow* w) {
     glfwSetWindowShouldClose(w, GLFW_FALSE);
     queue_of(w).push(InputEvent::Close{});
   });
+  glfwSetWindowRefreshCallback(window, [](GLFWwindow* w) { queue_of(w).push(InputEvent::Redraw{}); });
+  glfwSetWindowContentScaleCallback(window,
+                                    [](GLFWwindow* w, float, float) { queue_of(w).push(InputEvent::Redraw{}); });
   glfwSetDropCallback(window, [](GLFWwindow* w, int count, const char** paths) {
     queue_of(w).push(InputEvent::Drop{{paths, paths + count}});
   });
+}
+
+// GLFW's newest error as the end of a sentence.
+std::string reason() {
+  const char* why = nullptr;
+  return glfwGetError(&why) == GLFW_NO_ERROR ? std::string() : " (" + std::string(why) + ")";
 }
 
 GLFWwindow* make_window(const std::string& title, int width, int height, bool core) {
@@ -93,33 +136,25 @@ GLFWwindow* make_window(const std::string& title, int width, int height, bool co
 Window::Window(const std::string& title, int width, int height) {
   static const char* const kWayOn =
       "start it on a desktop, or use --screenshot or --view-dump, which need no display, or `spscope report RUN.db`";
-  if (glfwInit() == GLFW_FALSE) {
-    const bool none = std::getenv("DISPLAY") == nullptr && std::getenv("WAYLAND_DISPLAY") == nullptr;
-    throw Error(ErrorCode::kUsage, none ? "there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set" : "the display cannot be opened",
-                kWayOn);
-  }
+  if (glfwInit() == GLFW_FALSE) throw Error(ErrorCode::kUsage, "there is no display" + reason(), kWayOn);
   window_ = make_window(title, width, height, true);
   if (window_ == nullptr) {
     core_ = false;
     window_ = make_window(title, width, height, false);
   }
   if (window_ == nullptr) {
-    const char* why = nullptr;
-    glfwGetError(&why);
+    const std::string why = reason();
     glfwTerminate();
-    throw Error(ErrorCode::kUsage,
-                std::string("this display has no OpenGL 3") + (why != nullptr ? std::string(" (") + why + ")" : ""),
+    throw Error(ErrorCode::kUsage, "this display has no OpenGL 3" + why,
                 std::string("over `ssh -X` that is usual; ") + kWayOn);
   }
   glfwMakeContextCurrent(window_);
   glfwSwapInterval(1);
   glfwSetWindowUserPointer(window_, &input_);
   set_callbacks(window_);
-  ImGuiIO& io = ImGui::GetIO();
-  set_up_keys(io);
-  io.ClipboardUserData = window_;
-  io.SetClipboardTextFn = [](void* w, const char* text) { glfwSetClipboardString(static_cast<GLFWwindow*>(w), text); };
-  io.GetClipboardTextFn = [](void* w) { return glfwGetClipboardString(static_cast<GLFWwindow*>(w)); };
+  glfwSetWindowSizeLimits(window_, kLeastWidth, kLeastHeight, GLFW_DONT_CARE, GLFW_DONT_CARE);
+  set_up_keys(ImGui::GetIO());
+  set_clipboard<get_clipboard, put_on_clipboard>(window_);
 }
 
 Window::~Window() {
@@ -156,19 +191,14 @@ bool Window::minimized() const { return glfwGetWindowAttrib(window_, GLFW_ICONIF
 void Window::set_title(const std::string& title) { glfwSetWindowTitle(window_, title.c_str()); }
 
 void Window::show_cursor() {
-  static constexpr std::array<std::pair<ImGuiMouseCursor, int>, 4> kShapes = {{{ImGuiMouseCursor_TextInput, GLFW_IBEAM_CURSOR},
-                                                                              {ImGuiMouseCursor_ResizeNS, GLFW_VRESIZE_CURSOR},
-                                                                              {ImGuiMouseCursor_ResizeEW, GLFW_HRESIZE_CURSOR},
-                                                                              {ImGuiMouseCursor_Hand, GLFW_HAND_CURSOR}}};
-  static std::array<GLFWcursor*, kShapes.size()> made{};
   const ImGuiMouseCursor wanted = ImGui::GetMouseCursor();
   if (wanted == cursor_) return;
   cursor_ = wanted;
   GLFWcursor* shape = nullptr;
   for (std::size_t i = 0; i < kShapes.size(); ++i) {
     if (kShapes[i].first != wanted) continue;
-    if (made[i] == nullptr) made[i] = glfwCreateStandardCursor(kShapes[i].second);
-    shape = made[i];
+    if (cursors_[i] == nullptr) cursors_[i] = glfwCreateStandardCursor(kShapes[i].second);
+    shape = cursors_[i];
   }
   glfwSetCursor(window_, shape);
 }

@@ -1,17 +1,22 @@
 // Window: a window of GLFW with OpenGL 3.3 core, else 3.0. Its callbacks only fill the input queue.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 
 #include "gui/platform/input_queue.h"
 
 struct GLFWwindow;
+struct GLFWcursor;
 
 namespace spscope::gui {
 
 class Window {
  public:
+  static constexpr std::size_t kNumCursors = 4;
+
   // Throws Error (kUsage): no display, or none with OpenGL 3; with what to do then.
   Window(const std::string& title, int width, int height);
   ~Window();
@@ -19,7 +24,7 @@ class Window {
   Window& operator=(const Window&) = delete;
 
   InputQueue& input() { return input_; }
-  int width() const;   // of the framebuffer, in pixels
+  int width() const;  // of the framebuffer, in pixels
   int height() const;
   int logical_width() const;
   int logical_height() const;
@@ -39,6 +44,7 @@ class Window {
   GLFWwindow* window_ = nullptr;
   bool core_ = true;
   int cursor_ = 0;
+  std::array<GLFWcursor*, kNumCursors> cursors_ = {};  // made when they are first shown
   InputQueue input_;
 };
 

@@ -3,8 +3,10 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
+#include "backend/analysis/explanation.h"
 #include "backend/analysis/reason.h"
 #include "backend/base/number_text.h"
 #include "backend/report/metrics.h"
@@ -43,6 +45,9 @@ class BalanceView final : public View {
     const std::vector<Chosen> chosen = session.chosen();
     draw_map(ui, session, chosen);
     ui.space(8);
+    ask(session, chosen);
+    draw_what_if(ui, session, chosen);
+    ui.space(8);
     std::set<const Comparison*> done;
     int number = 0;
     for (const Chosen& c : chosen) {
@@ -66,6 +71,7 @@ class BalanceView final : public View {
     const auto chosen = s.strategy ? session.find(*s.strategy) : std::nullopt;
     if (chosen) {
       draw_straggler(ui, session, *chosen);
+      draw_excess(ui, *chosen);
       ui.space(8);
     }
     ui.text("What the ratios mean", {.face = Face::kBold, .ink = Token::kMuted});
@@ -90,6 +96,27 @@ class BalanceView final : public View {
       one["wait_late_peer_ns"] = c.strategy->times.wait_late_peer_ns;
       one["wire_ns"] = c.strategy->times.wire_ns;
       one["waited_for_ns"] = c.strategy->waited_for_ns;
+      if (const StrategyExplanation* e = explanation_of(c)) {
+        one["what_if"] = Json::array();
+        for (const EditResult& r : e->edits) {
+          Json edit = Json::object();
+          edit["edit"] = time_edit_key(r.edit);
+          edit["rank"] = r.edit.rank;
+          edit["makespan_ns"] = r.makespan_ns;
+          one["what_if"].push_back(std::move(edit));
+        }
+        one["stragglers"] = Json::array();
+        for (const Straggler& x : e->stragglers) {
+          Json straggler = Json::object();
+          straggler["rank"] = x.rank;
+          straggler["excess_ns"] = x.excess_ns;
+          straggler["more_tiles_ns"] = x.more_tiles_ns;
+          straggler["slower_tiles_ns"] = x.slower_tiles_ns;
+          straggler["other_ns"] = x.other_ns;
+          straggler["held_up_ns"] = x.held_up_ns;
+          one["stragglers"].push_back(std::move(straggler));
+        }
+      }
       one["map"] = Json::array();
       for (const LayerResult& layer : c.strategy->by_layer) {
         Json cell = Json::object();
@@ -104,6 +131,104 @@ class BalanceView final : public View {
   }
 
  private:
+  void ask(Session& session, const std::vector<Chosen>& chosen) {
+    const auto pass = session.pass();
+    if (chosen.empty() || !pass) return;
+    const OpenFile& file = *chosen.front().file;
+    explained_.ask(session.workers(), fmt::format("{} {} {} {}", file.path, file.generation, pass->layer, pass->step),
+                   [path = file.path, generation = file.generation, pass = *pass](Readers& readers, const Cancelled&, QueryProgress&) {
+                     return explain(readers.of(path, generation), {.layer = pass.layer, .denoise_step = pass.step, .strategy = "", .edits = true});
+                   });
+  }
+
+  const StrategyExplanation* explanation_of(const Chosen& chosen) {
+    const Explanation* all = explained_.value();
+    if (all == nullptr) return nullptr;
+    const auto found = std::ranges::find(all->strategies, chosen.key.id, &StrategyExplanation::id);
+    return found == all->strategies.end() || !found->missing.empty() ? nullptr : &*found;
+  }
+
+  // The selected strategy, else the slowest that can be scheduled anew.
+  const Chosen* edited(const Session& session, const std::vector<Chosen>& chosen) {
+    const Chosen* best = nullptr;
+    for (const Chosen& c : chosen) {
+      const StrategyExplanation* e = explanation_of(c);
+      if (e == nullptr || e->edits.empty()) continue;
+      if (session.selection().strategy == c.key) return &c;
+      if (best == nullptr || e->makespan_ns > explanation_of(*best)->makespan_ns) best = &c;
+    }
+    return best;
+  }
+
+  // What the layer pass would take if one thing were otherwise: ghosts beside the bar of what it takes.
+  void draw_what_if(Ui& ui, Session& session, const std::vector<Chosen>& chosen) {
+    const Ui::Scope inside = ui.scope("what if");
+    const auto pass = session.pass();
+    if (!pass) return;
+    ui.heading("What if");
+    draw_loading(ui, "loading", explained_, "Scheduling the layer pass anew");
+    if (const Error* error = explained_.error()) {
+      draw_error(ui, "failed", *error);
+      return;
+    }
+    const Chosen* of = edited(session, chosen);
+    if (of == nullptr) {
+      if (explained_.value() != nullptr) ui.note("No strategy of this layer pass can be scheduled anew: its timelines are not kept.");
+      return;
+    }
+    const StrategyExplanation& e = *explanation_of(*of);
+    ui.text(fmt::format("{}, layer {}, denoise step {}: scheduled anew on the model of the cluster with one thing changed. All of this is modelled.",
+                        of->label, pass->layer, pass->step),
+            {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
+    double most = static_cast<double>(e.makespan_ns);
+    for (const EditResult& r : e.edits) most = std::max(most, static_cast<double>(r.makespan_ns));
+    const float label_width = std::min(ui.px(300), ui.width_left() * 0.4F), value_width = ui.px(190), height = ui.px(24);
+    const float track = std::max(ui.px(60), ui.width_left() - label_width - value_width);
+    const auto row = [&](const std::string& name, std::int64_t ns, bool ghost) {
+      const ImVec2 from = ImGui::GetCursorScreenPos();
+      const Rect bar{from.x + label_width, from.y + ui.px(4), from.x + label_width + static_cast<float>(static_cast<double>(ns) / most) * track, from.y + height - ui.px(4)};
+      ui.text_at(from.x, from.y + ui.px(4), name, {.max_width = label_width - ui.px(8)});
+      if (ghost) {
+        ui.hatch(bar, ui.color(Token::kMuted, 0.7F));
+        ui.outline(bar, ui.color(Token::kMuted), 0, ui.px(1));
+      } else {
+        ui.fill(bar, ui.color(Token::kEdge));
+      }
+      ui.mark(name, bar, fmt::format("{}", ns));
+      const double change = static_cast<double>(ns - e.makespan_ns);
+      const std::string by = ghost && change != 0 ? fmt::format(" ({}{})", change < 0 ? "−" : "+", duration_text(std::abs(change))) : "";
+      ui.text_at(from.x + ui.width_left() - value_width, from.y + ui.px(4), duration_text(static_cast<double>(ns)) + by,
+                 {.face = Face::kMono, .max_width = value_width, .right = true});
+      ImGui::Dummy({ui.width_left(), height});
+    };
+    row("as it is", e.makespan_ns, false);
+    for (const EditResult& r : e.edits)
+      if (r.edit.kind != TimeEditKind::kNone || r.makespan_ns != e.makespan_ns)
+        row(r.edit.kind == TimeEditKind::kNone ? "scheduled anew, nothing changed" : time_edit_text(r.edit), r.makespan_ns, true);
+  }
+
+  // Rank by rank, what makes it slow: more tiles, or slower ones.
+  void draw_excess(Ui& ui, const Chosen& chosen) {
+    const StrategyExplanation* e = explanation_of(chosen);
+    if (e == nullptr || e->stragglers.empty()) return;
+    ui.space(6);
+    ui.text("Ranks above the mean, in the layer pass that is looked at", {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
+    int listed = 0;
+    for (const Straggler& s : e->stragglers) {
+      if (listed++ >= 6) break;
+      const auto ms = [](std::int64_t ns) { return duration_text(static_cast<double>(ns)); };
+      ui.text(fmt::format("rank {}: +{}", s.rank, ms(s.excess_ns)), {.face = Face::kBold, .wrap = true});
+      ui.text(fmt::format("{} by more tiles, {} by slower ones{}", ms(s.more_tiles_ns), ms(s.slower_tiles_ns),
+                          s.other_ns != 0 ? ", " + ms(s.other_ns) + " by other compute" : ""),
+              {.wrap = true});
+      if (!s.heads.empty())
+        ui.text(fmt::format("heads {}{}", s.heads, s.density && s.mean_density ? fmt::format(": density {}, of all heads {}", percent_text(*s.density), percent_text(*s.mean_density)) : ""),
+                {.ink = Token::kMuted, .wrap = true});
+      if (s.held_up_ns > 0)
+        ui.text(fmt::format("held up {} ranks, {} together", s.held_up.size(), ms(s.held_up_ns)), {.ink = Token::kMuted, .wrap = true});
+    }
+  }
+
   static Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
   static void select(Session& session, int file, const Comparison& c, const std::string& label, std::optional<int> rank) {
@@ -229,6 +354,7 @@ class BalanceView final : public View {
   }
 
   DocumentView blocks_;
+  QuerySlot<Explanation> explained_;
   int figure_ = 0;
 };
 

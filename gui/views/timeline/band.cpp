@@ -58,11 +58,18 @@ std::vector<TimeSpan> settled(std::vector<Claim> claims) {
 
 OpId Band::late_partner(OpId op) const {
   OpId late = kNone;
-  for (const OpId partner : partners->of(op))
-    if (partner != op && times(partner).post_ns > times(op).post_ns &&
-        (late == kNone || times(partner).post_ns > times(late).post_ns))
+  partners->for_each(op, [&](OpId partner) {
+    if (times(partner).post_ns > times(op).post_ns && (late == kNone || times(partner).post_ns > times(late).post_ns))
       late = partner;
+  });
   return late;
+}
+
+OpId Band::op_of(PostId post, int rank) const {
+  const std::vector<OpId>& ops = ops_of_post[at(post)];
+  const auto rank_of = [&](OpId id) { return pass->plan->ops[at(id)].rank; };
+  const auto found = std::ranges::lower_bound(ops, rank, {}, rank_of);
+  return found != ops.end() && rank_of(*found) == rank ? *found : kNone;
 }
 
 Band make_band(std::shared_ptr<const PassData> pass) {
@@ -106,7 +113,12 @@ Band make_band(std::shared_ptr<const PassData> pass) {
     band.lanes.push_back(std::move(lanes));
   }
   band.path = critical_path(plan, timeline);
+  band.slack_ns = op_slack(plan, timeline);
   band.partners = std::make_shared<const Partners>(plan);
+  band.ops_of_post.resize(plan.posts.size());
+  for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id) band.ops_of_post[at(plan.ops[at(id)].post)].push_back(id);
+  for (std::vector<OpId>& ops : band.ops_of_post)
+    std::ranges::sort(ops, {}, [&](OpId id) { return plan.ops[at(id)].rank; });
   return band;
 }
 

@@ -91,8 +91,8 @@ void TimelineView::op_details(Ui& ui, Session& session, const Shown& shown, OpId
   fact(ui, "end", time_text(t.end_ns));
   fact(ui, "duration", duration(t.end_ns - t.begin_ns));
   if (t.begin_ns > t.post_ns) fact(ui, "waited before", duration(t.begin_ns - t.post_ns));
-  fact(ui, "slack", duration(band.path.slack_ns[static_cast<std::size_t>(id)]));
-  const bool on_path = std::ranges::any_of(band.path.steps, [&](const PathStep& s) { return s.op == id && s.kind != PathKind::kGap; });
+  fact(ui, "slack", duration(band.slack_ns[static_cast<std::size_t>(id)]));
+  const bool on_path = std::ranges::any_of(band.path.steps, [&](const PathStep& s) { return s.op == id && s.share != PathShare::kIdle; });
   fact(ui, "critical path", on_path ? "yes" : "no");
   if (op.tiles > 0) {
     fact(ui, "tiles", count_text(static_cast<double>(op.tiles)));
@@ -123,7 +123,7 @@ void TimelineView::op_details(Ui& ui, Session& session, const Shown& shown, OpId
     if (listed++ == 0) ui.text("Messages", {.face = Face::kBold, .ink = Token::kMuted});
     if (listed > 24) continue;
     const int other = message.src == op.rank ? message.dst : message.src;
-    const OpId twin = band.partners->op_of(op.post, other);
+    const OpId twin = band.op_of(op.post, other);
     const std::string words = fmt::format("{} rank {}: {}", message.src == op.rank ? "to" : "from", other, bytes_text(static_cast<double>(message.bytes)));
     if (ui.link(fmt::format("message {}", m), words) && twin != kNone) select_op(session, shown, twin);
   }
@@ -204,9 +204,9 @@ void TimelineView::draw_details(Ui& ui, Session& session) {
     rank_details(ui, session, *shown, *s.rank);
   } else {
     ui.note("Select a rank or an operation. The line at the foot of the rows is the critical path: what the makespan is made of.");
-    fact(ui, "compute", duration(shown->band->path.total(PathKind::kCompute)));
-    fact(ui, "transfers", duration(shown->band->path.total(PathKind::kTransfer)));
-    fact(ui, "gaps", duration(shown->band->path.total(PathKind::kGap)));
+    fact(ui, "compute", duration(shown->band->path.of(PathShare::kCompute)));
+    fact(ui, "transfers", duration(shown->band->path.of(PathShare::kWire)));
+    fact(ui, "gaps", duration(shown->band->path.of(PathShare::kIdle)));
     ui.text("on the critical path of " + shown->chosen.label, {.face = Face::kSmall, .ink = Token::kMuted});
   }
   if (!s.name.empty()) draw_histogram(ui, session, *shown, s.name);
@@ -366,7 +366,7 @@ Json TimelineView::dump(Session& session) {
         Json one = Json::object();
         one["op"] = step.op;
         one["rank"] = step.rank;
-        one["kind"] = step.kind == PathKind::kCompute ? "compute" : step.kind == PathKind::kTransfer ? "transfer" : "gap";
+        one["share"] = path_share_name(step.share);
         one["begin_ns"] = step.begin_ns;
         one["end_ns"] = step.end_ns;
         band["critical_path"].push_back(std::move(one));
@@ -376,7 +376,7 @@ Json TimelineView::dump(Session& session) {
         Json op = Json::object();
         op["op"] = *s.op;
         op["name"] = shown.band->name(*s.op);
-        op["slack_ns"] = shown.band->path.slack_ns[static_cast<std::size_t>(*s.op)];
+        op["slack_ns"] = shown.band->slack_ns[static_cast<std::size_t>(*s.op)];
         const OpId late = shown.band->late_partner(*s.op);
         if (late != kNone) op["late_rank"] = shown.band->pass->plan->ops[static_cast<std::size_t>(late)].rank;
         band["selected"] = std::move(op);

@@ -268,7 +268,7 @@ void TimelineView::draw_path(Ui& ui, const Shown& shown) {
     const float y = row->second.bottom - ui.px(3);
     const ImVec2 a{axis_.x(static_cast<double>(step.begin_ns)), y}, b{axis_.x(static_cast<double>(step.end_ns)), y};
     if (before) list.AddLine(*before, a, color, ui.px(1.5F));
-    if (step.kind == PathKind::kGap) {
+    if (step.share == PathShare::kIdle) {
       for (float x = a.x; x < b.x; x += ui.px(6)) list.AddLine({x, y}, {std::min(x + ui.px(3), b.x), y}, color, ui.px(1.5F));
     } else {
       list.AddLine(a, b, color, ui.px(2));
@@ -292,11 +292,11 @@ void TimelineView::draw_links(Ui& ui, const Shown& shown, const Selection& selec
   for (const MessageId id : plan.messages_of(op)) {
     const Message& m = plan.messages[static_cast<std::size_t>(id)];
     if (m.src == m.dst || drawn++ >= kMostMessages) continue;
-    const OpId from = shown.band->partners->op_of(op.post, m.src), to = shown.band->partners->op_of(op.post, m.dst);
+    const OpId from = shown.band->op_of(op.post, m.src), to = shown.band->op_of(op.post, m.dst);
     const auto y0 = middle(m.src), y1 = middle(m.dst);
     if (!y0 || !y1 || from == kNone || to == kNone) continue;
     arrow(ui, axis_.x(static_cast<double>(shown.band->times(from).begin_ns)), *y0, axis_.x(static_cast<double>(shown.band->times(to).end_ns)), *y1,
-          ui.color(Token::kWire), ui.px(1.2F));
+          ui.color(Token::kInk, 0.6F), ui.px(1.2F));
   }
   // From the wait to the rank that came last.
   const OpId late = shown.band->late_partner(*selection.op);

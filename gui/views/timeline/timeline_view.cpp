@@ -166,7 +166,7 @@ void TimelineView::step_rank(Session& session, int direction) {
   if (static_cast<std::size_t>(*s.op) >= plan.ops.size()) return;
   const Op& op = plan.ops[static_cast<std::size_t>(*s.op)];
   for (int rank = op.rank + direction; rank >= 0 && rank < plan.ranks; rank += direction)
-    if (const OpId twin = shown->band->partners->op_of(op.post, rank); twin != kNone) {
+    if (const OpId twin = shown->band->op_of(op.post, rank); twin != kNone) {
       select_op(session, *shown, twin);
       return;
     }

@@ -1,4 +1,4 @@
-#include "backend/job/mask_recipe.h"
+#include "backend/analysis/mask_recipe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

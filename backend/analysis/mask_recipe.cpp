@@ -1,4 +1,4 @@
-#include "backend/job/mask_recipe.h"
+#include "backend/analysis/mask_recipe.h"
 
 #include <fmt/format.h>
 
@@ -117,6 +117,16 @@ BlockMask mask_of_recipe(const MaskRecord& record) {
   if (mask.hash() != record.hash)
     reject(record, fmt::format("the hash is {:016x}, not {:016x}", mask.hash(), record.hash));
   return mask;
+}
+
+std::optional<BlockMask> stored_mask(const StoreReader& reader, WorkloadId workload, int layer, int denoise_step,
+                                     AttendedAxis axis) {
+  for (const MaskPlace& place : reader.mask_places(workload)) {
+    if (place.layer != layer || place.denoise_step != denoise_step || place.axis != axis) continue;
+    if (std::optional<BlockMask> mask = reader.mask_bits(place.mask_id)) return mask;
+    return mask_of_recipe(reader.mask_record(place.mask_id));
+  }
+  return std::nullopt;
 }
 
 }  // namespace spscope

@@ -1,0 +1,374 @@
+#include "backend/analysis/explanation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "backend/analysis/comparison.h"
+#include "backend/analysis/mask_recipe.h"
+#include "backend/analysis/run_figures.h"
+#include "backend/analysis/run_models.h"
+#include "backend/base/number_text.h"
+#include "backend/store/timeline_events.h"
+
+namespace spscope {
+namespace {
+
+constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+using Place = std::pair<int, int>;  // layer, denoise step
+
+// Reads what one layer pass of each strategy is explained with.
+class Explaining {
+ public:
+  Explaining(const StoreReader& reader, const WorkloadRecord& workload, const ExplainRequest& request, Place place)
+      : reader_(reader), workload_(workload), request_(request), place_(place), cluster_(stored_cluster(workload)) {}
+
+  StrategyExplanation strategy(const StrategyResult& result) {
+    StrategyExplanation e;
+    e.id = result.id;
+    e.label = result.label;
+    const std::vector<RunRecord> runs = reader_.runs(result.strategy_id);
+    const auto run =
+        std::ranges::find_if(runs, [&](const RunRecord& r) { return Place(r.layer, r.denoise_step) == place_; });
+    if (run == runs.end() || !run->plan_id) return missing(std::move(e), "no plan of it is kept");
+    e.provenance = run->provenance;
+    StoredRun stored;
+    stored.record = *run;
+    stored.repeats = reader_.repeats(run->run_id);
+    const auto repeat = median_repeat(stored.repeats);
+    if (!repeat) return missing(std::move(e), "no time of it is kept");
+    e.makespan_ns = repeat->makespan_ns;
+    const std::optional<Timeline> timeline = reader_.timeline(run->run_id, repeat->repeat);
+    if (!timeline) return missing(std::move(e), "no timeline of it is kept, or events are missing");
+    const Plan plan = reader_.plan(*run->plan_id);
+    const TimeModels models = models_of(workload_, result, *run, plan.ranks, cluster_);
+    add_timeline(stored, plan, *timeline, models);
+    const bool scheduled = run->provenance.network == Source::kModelled;
+    e.lead_ns = scheduled ? repeat->lead_ns : 0;
+    add_path(e, plan, *timeline, models);
+    const bool goes_on = scheduled && std::next(run) != runs.end() && std::next(run)->denoise_step == place_.second;
+    add_waits(e, stored, goes_on);
+    add_stragglers(e, stored, plan, reader_.usage(run->run_id));
+    if (request_.edits) add_edits(e, runs, *run, repeat->repeat, plan.ranks);
+    return e;
+  }
+
+ private:
+  static StrategyExplanation missing(StrategyExplanation e, std::string why) {
+    e.missing = std::move(why);
+    e.edits_missing = e.missing;
+    return e;
+  }
+
+  void add_path(StrategyExplanation& e, const Plan& plan, const Timeline& timeline, const TimeModels& models) {
+    constexpr std::size_t kMostSteps = 8;
+    const bool scheduled = e.provenance.network == Source::kModelled;
+    e.path = critical_path(plan, timeline, scheduled ? 0 : INT64_MAX);
+    e.path_terms = path_terms(plan, timeline, e.path, models, scheduled ? e.lead_ns : INT64_MIN);
+    const HostTimes host = models.cost ? host_times(plan, *models.cost) : HostTimes{};
+    // A pass after others starts when they let it, which the issue times of this pass alone do not say.
+    e.slack_ns = op_slack(plan, timeline,
+                          e.lead_ns == 0 && !host.issue_ns.empty() ? host.issue_ns : std::span<const std::int64_t>());
+    std::map<int, std::int64_t> visits;
+    for (const PathStep& step : e.path.steps) {
+      visits[step.rank] += step.ns();
+      if (step.ns() == 0) continue;
+      NamedStep named{step, op_name(plan, plan.ops[at(step.op)]), {}};
+      if (step.after != kNone) named.after_rank = plan.ops[at(step.after)].rank;
+      e.top_steps.push_back(std::move(named));
+    }
+    std::ranges::stable_sort(e.top_steps, std::greater(), &PathStep::ns);
+    if (e.top_steps.size() > kMostSteps) e.top_steps.resize(kMostSteps);
+    for (const auto& [rank, ns] : visits) e.path_visits.push_back({rank, ns});
+    std::ranges::stable_sort(e.path_visits, std::greater(), &PathVisit::ns);
+  }
+
+  static void add_waits(StrategyExplanation& e, const StoredRun& stored, bool goes_on) {
+    const TimeDetail detail = joined_detail({&stored.detail, 1});
+    e.mean_terms = mean_terms(detail.rank_sums, static_cast<int>(stored.times.compute_ns.size()));
+    e.waits = joined_waits(stored.detail.waits);
+    e.wait_late_peer_ns = stored.times.wait_late_peer_ns;
+    if (goes_on) return;
+    for (const RankWait& wait : detail.waits)
+      if (wait.collective == "end") e.end_waits.push_back(wait);
+  }
+
+  void add_stragglers(StrategyExplanation& e, const StoredRun& stored, const Plan& plan,
+                      const std::vector<RankUsage>& usage) {
+    std::vector<double> tiles;
+    for (const RankUsage& rank : usage) tiles.push_back(rank.tiles);
+    tiles.resize(stored.times.compute_ns.size(), 0);
+    std::vector<RankWait> waits = e.waits;
+    waits.insert(waits.end(), e.end_waits.begin(), e.end_waits.end());
+    e.stragglers = stragglers({stored.times.compute_ns, stored.attention_ns, tiles}, waits);
+    for (Straggler& s : e.stragglers) {
+      s.heads = stored.heads_by_rank[at(s.rank)];
+      if (s.heads.empty()) continue;
+      const std::vector<double>& densities = head_densities();
+      if (densities.empty()) continue;
+      double sum = 0, all = 0;
+      int count = 0;
+      const std::vector<bool> has = heads_of(plan, s.rank);
+      for (std::size_t h = 0; h < densities.size(); ++h) {
+        all += densities[h];
+        if (h < has.size() && has[h]) sum += densities[h], ++count;
+      }
+      if (count > 0) s.density = sum / count;
+      s.mean_density = all / static_cast<double>(densities.size());
+    }
+  }
+
+  static std::vector<bool> heads_of(const Plan& plan, int rank) {
+    std::vector<bool> has(at(plan.num_columns[static_cast<int>(Axis::kHeads)]));
+    for (const Op& op : plan.ops)
+      if (op.rank == rank && plan.kind_of(op) == PostKind::kAttend)
+        for (const Span& span : plan.sets->spans(op.heads))
+          for (std::int32_t h = span.begin; h < span.end; ++h) has[at(h)] = true;
+    return has;
+  }
+
+  // Of the mask of this layer pass, read or made once; empty when the file has none.
+  const std::vector<double>& head_densities() {
+    if (densities_) return *densities_;
+    densities_.emplace();
+    const std::optional<BlockMask> mask =
+        stored_mask(reader_, workload_.workload_id, place_.first, place_.second, AttendedAxis::kInner);
+    if (!mask) return *densities_;
+    const double pairs = static_cast<double>(mask->tokens()) * mask->tokens();
+    for (int h = 0; h < mask->heads(); ++h) densities_->push_back(static_cast<double>(mask->head_area(h)) / pairs);
+    return *densities_;
+  }
+
+  // The passes that are one schedule with that of `run`: those of its denoise step, or of executed ones itself alone.
+  void add_edits(StrategyExplanation& e, const std::vector<RunRecord>& runs, const RunRecord& run, int repeat,
+                 int ranks) {
+    constexpr std::size_t kMostOps = 4'000'000;  // of a denoise step; more take minutes and gigabytes
+    if (!cluster_) return e.edits_missing = "the file does not hold the numbers of its cluster", void();
+    EditablePasses stored;
+    stored.cluster = *cluster_;
+    stored.gpus_per_node = workload_.gpus_per_node;
+    stored.ranks_in_use = ranks * workload_.guidance * workload_.data_parallel;
+    stored.hosts = run.provenance.compute == Source::kModelled;
+    std::size_t own = 0, ops = 0;
+    for (const RunRecord& other : runs) {
+      const bool same = other.run_id == run.run_id;
+      const bool together =
+          run.provenance.network == Source::kModelled && other.finished && other.denoise_step == run.denoise_step;
+      if (!same && !together) continue;
+      std::optional<Timeline> timeline = other.plan_id ? reader_.timeline(other.run_id, repeat) : std::nullopt;
+      if (!timeline) return e.edits_missing = "a layer pass of its denoise step has no timeline", void();
+      if (same) own = stored.passes.size();
+      ops += timeline->ops.size();
+      if (ops > kMostOps) return e.edits_missing = "its denoise step has too many operations", void();
+      stored.passes.push_back({reader_.plan(*other.plan_id), std::move(*timeline)});
+    }
+    for (const TimeEdit& edit : edits_of(e, stored)) {
+      ScheduledPasses scheduled = rescheduled(stored, edit);
+      EditResult result{edit, scheduled.passes[own].makespan_ns, 0, std::move(scheduled.passes[own].timeline)};
+      for (const ScheduledPass& pass : scheduled.passes) result.step_makespan_ns += pass.makespan_ns;
+      e.edits.push_back(std::move(result));
+    }
+  }
+
+  std::vector<TimeEdit> edits_of(const StrategyExplanation& e, const EditablePasses& stored) const {
+    std::vector<TimeEdit> edits = {{TimeEditKind::kNone}};
+    if (stored.passes.front().plan.ranks < 2) return edits;
+    edits.push_back({TimeEditKind::kEvenlySpread});
+    if (!e.stragglers.empty()) edits.push_back({TimeEditKind::kRankAsMean, e.stragglers.front().rank});
+    edits.push_back({TimeEditKind::kFasterLinks});
+    if (workload_.nodes > 1) edits.push_back({TimeEditKind::kFasterNics});
+    edits.push_back({TimeEditKind::kNoLatency});
+    return edits;
+  }
+
+  const StoreReader& reader_;
+  const WorkloadRecord& workload_;
+  const ExplainRequest& request_;
+  Place place_;
+  std::optional<ClusterPreset> cluster_;
+  std::optional<std::vector<double>> densities_;
+};
+
+std::string_view cause_phrase(Cause cause) {
+  switch (cause) {
+    case Cause::kLaunches:
+      return "launching attention";
+    case Cause::kRows:
+      return "query rows that every launch takes up anew";
+    case Cause::kTiles:
+      return "attention on tiles";
+    case Cause::kMerges:
+      return "merging partial results";
+    case Cause::kCopies:
+      return "packing and copying inside the ranks";
+    case Cause::kKernels:
+      return "the other kernels of the layer";
+    case Cause::kSlowdown:
+      return "kernels that communication beside them slows";
+    case Cause::kLateRank:
+      return "waiting for late ranks";
+    case Cause::kLatency:
+      return "starting transfers";
+    case Cause::kWireInside:
+      return "data on the wire inside nodes";
+    case Cause::kWireBetween:
+      return "data on the wire between nodes";
+    case Cause::kHost:
+      return "waiting for the host";
+    case Cause::kIdle:
+      break;
+  }
+  return "gaps between operations";
+}
+
+std::pair<Cause, std::int64_t> largest_cause(const TimeTerms& terms) {
+  std::pair<Cause, std::int64_t> largest = {Cause::kIdle, 0};
+  for (int i = 0; i < kNumCauses; ++i) {
+    const auto cause = static_cast<Cause>(i);
+    if (terms.of(cause) > largest.second) largest = {cause, terms.of(cause)};
+  }
+  return largest;
+}
+
+bool is_transfer(Cause cause) {
+  return cause == Cause::kLatency || cause == Cause::kWireInside || cause == Cause::kWireBetween;
+}
+
+bool is_called(const StrategyResult& s, const std::string& text) {
+  return s.id == text || s.name == text || s.label == text;
+}
+
+// The pass that takes longest under any strategy, of those that the request allows.
+Place chosen_place(const std::vector<const StrategyResult*>& strategies, const ExplainRequest& request) {
+  std::optional<Place> chosen;
+  std::int64_t longest_ns = -1;
+  for (const StrategyResult* s : strategies)
+    for (const LayerResult& layer : s->by_layer) {
+      if (request.layer && layer.layer != *request.layer) continue;
+      if (request.denoise_step && layer.denoise_step != *request.denoise_step) continue;
+      if (layer.makespan_ns.value_or(0) <= longest_ns) continue;
+      longest_ns = layer.makespan_ns.value_or(0);
+      chosen = Place(layer.layer, layer.denoise_step);
+    }
+  if (chosen) return *chosen;
+  const LayerResult& first = strategies.front()->by_layer.front();
+  throw Error(ErrorCode::kUsage,
+              fmt::format("the file has no layer pass{}{} that every strategy finished",
+                          request.layer ? fmt::format(" of layer {}", *request.layer) : "",
+                          request.denoise_step ? fmt::format(" of denoise step {}", *request.denoise_step) : ""),
+              fmt::format("there is layer {} of denoise step {}; without --layer and --step the slowest is explained",
+                          first.layer, first.denoise_step));
+}
+
+// Strategies of a mode that have layer passes with times.
+std::vector<const StrategyResult*> timed(const ModeGroup& group) {
+  std::vector<const StrategyResult*> list;
+  for (const StrategyResult* s : group.strategies)
+    if (s->makespan_ns && !s->by_layer.empty()) list.push_back(s);
+  return list;
+}
+
+const LayerResult* layer_at(const StrategyResult& s, Place place) {
+  const auto found = std::ranges::find_if(
+      s.by_layer, [&](const LayerResult& layer) { return Place(layer.layer, layer.denoise_step) == place; });
+  return found == s.by_layer.end() ? nullptr : &*found;
+}
+
+// The fastest in this layer pass of those whose times compare; nullptr when they do not.
+const StrategyResult* fastest_at(const Judgement& judgement, Place place) {
+  const StrategyResult* fastest = nullptr;
+  if (judgement.lead == Lead::kUnknown) return fastest;
+  const auto time = [&](const StrategyResult& s) {
+    const LayerResult* layer = layer_at(s, place);
+    return layer != nullptr ? layer->makespan_ns.value_or(INT64_MAX) : INT64_MAX;
+  };
+  for (const StrategyResult* s : judgement.ranked)
+    if (fastest == nullptr || time(*s) < time(*fastest)) fastest = s;
+  return fastest;
+}
+
+void add_reasons(Explanation& explanation, const Judgement& judgement) {
+  const auto fastest = std::ranges::find(explanation.strategies, explanation.fastest, &StrategyExplanation::id);
+  if (fastest == explanation.strategies.end() || !fastest->missing.empty()) return;
+  for (StrategyExplanation& e : explanation.strategies) {
+    const bool compares = std::ranges::any_of(judgement.ranked, [&](const StrategyResult* s) { return s->id == e.id; });
+    if (e.missing.empty() && compares)
+      e.reason = pass_reason(e.mean_terms, e.path_terms, fastest->mean_terms, fastest->path_terms);
+  }
+}
+
+}  // namespace
+
+std::optional<PassReason> pass_reason(const TimeTerms& slower_mean, const TimeTerms& slower_path,
+                                      const TimeTerms& faster_mean, const TimeTerms& faster_path) {
+  PassReason reason;
+  reason.difference_ns = slower_path.total() - faster_path.total();
+  if (reason.difference_ns <= 0) return std::nullopt;
+  reason.mean_terms = slower_mean - faster_mean;
+  reason.path_terms = slower_path - faster_path;
+  std::tie(reason.mean_cause, reason.mean_cause_ns) = largest_cause(reason.mean_terms);
+  std::tie(reason.path_cause, reason.path_cause_ns) = largest_cause(reason.path_terms);
+  reason.means_mislead = reason.mean_cause == Cause::kLateRank ? is_transfer(reason.path_cause)
+                                                               : reason.path_terms.of(reason.mean_cause) <= 0;
+  return reason;
+}
+
+std::string pass_reason_text(const PassReason& reason, const std::string& label) {
+  std::string text =
+      fmt::format("{} takes {} longer: along the critical path {}{} for {}", label,
+                  duration_text(static_cast<double>(reason.difference_ns)),
+                  duration_text(static_cast<double>(reason.path_cause_ns)),
+                  reason.path_cause_ns <= reason.difference_ns ? " of it" : " more", cause_phrase(reason.path_cause));
+  if (reason.mean_cause == reason.path_cause) return text;
+  text += fmt::format("; by means over ranks {} for {}", duration_text(static_cast<double>(reason.mean_cause_ns)),
+                      cause_phrase(reason.mean_cause));
+  if (!reason.means_mislead) return text;
+  return text + (reason.mean_cause == Cause::kLateRank ? ", which are late because of that transfer"
+                                                       : ", none of which is on the critical path");
+}
+
+Explanation explain(const StoreReader& reader, const ExplainRequest& request) {
+  const std::vector<WorkloadRecord> workloads = reader.workloads();
+  std::vector<Comparison> comparisons = compare_store(reader);
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    Explanation explanation;
+    explanation.comparison = std::move(comparisons[i]);
+    for (const ModeGroup& group : by_mode(explanation.comparison)) {
+      const std::vector<const StrategyResult*> strategies = timed(group);
+      if (strategies.empty()) continue;
+      const bool known = request.strategy.empty() || std::ranges::any_of(strategies, [&](const StrategyResult* s) {
+                           return is_called(*s, request.strategy);
+                         });
+      if (!known) {
+        std::vector<std::string> ids;
+        for (const StrategyResult* s : strategies) ids.push_back(s->id);
+        throw Error(ErrorCode::kUsage, fmt::format("the file has no times of a strategy \"{}\"", request.strategy),
+                    fmt::format("it has {}", fmt::join(ids, ", ")));
+      }
+      const Judgement judgement = judge(group);
+      const Place place = chosen_place(strategies, request);
+      explanation.mode = group.mode;
+      std::tie(explanation.layer, explanation.denoise_step) = place;
+      const StrategyResult* fastest = fastest_at(judgement, place);
+      explanation.fastest = fastest != nullptr ? fastest->id : "";
+      Explaining explaining(reader, workloads[i], request, place);
+      for (const StrategyResult* s : strategies)
+        if (request.strategy.empty() || is_called(*s, request.strategy) || s == fastest)
+          explanation.strategies.push_back(explaining.strategy(*s));
+      if (fastest != nullptr) std::ranges::stable_sort(explanation.strategies, {}, &StrategyExplanation::makespan_ns);
+      add_reasons(explanation, judgement);
+      return explanation;
+    }
+  }
+  throw Error(ErrorCode::kStoreCorrupt,
+              fmt::format("\"{}\" holds no layer pass that every strategy finished, so there is nothing to explain",
+                          reader.path()),
+              "spscope doctor lists what is missing; spscope sql answers questions about events");
+}
+
+}  // namespace spscope

@@ -1,0 +1,102 @@
+// Explanation: one layer pass of a stored run under every strategy of one mode: what its time consists of, what each
+// strategy loses against the fastest, who waited for whom, and what edits would change. What `spscope explain` prints;
+// all of it as plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/analysis/critical_path.h"
+#include "backend/analysis/judgement.h"
+#include "backend/analysis/straggler.h"
+#include "backend/analysis/time_edits.h"
+#include "backend/store/store_reader.h"
+
+namespace spscope {
+
+// A step of a critical path with what a reader needs of its op.
+struct NamedStep : PathStep {
+  std::string name;  // of its events: "attend"
+  std::optional<int> after_rank;
+};
+
+// Time that a path spends on a rank.
+struct PathVisit {
+  int rank = 0;
+  std::int64_t ns = 0;
+};
+
+// Why a strategy takes longer than the fastest in this layer pass, by means over ranks and along the critical path: of
+// both, the terms of the slower one minus those of the faster one add up to the difference.
+struct PassReason {
+  std::int64_t difference_ns = 0;
+  TimeTerms mean_terms, path_terms;
+  Cause mean_cause = Cause::kIdle, path_cause = Cause::kIdle;  // with the largest sums of terms
+  std::int64_t mean_cause_ns = 0, path_cause_ns = 0;
+  // The cause by means takes no more time on this path than on the other: mending it would not help. Means that say
+  // ranks wait for a late one mislead when it is late because of transfers.
+  bool means_mislead = false;
+};
+// Absent when it does not take longer.
+std::optional<PassReason> pass_reason(const TimeTerms& slower_mean, const TimeTerms& slower_path,
+                                      const TimeTerms& faster_mean, const TimeTerms& faster_path);
+// "ring r8 takes 2.49 ms longer: 1.90 ms of it for data on the wire between nodes, by the critical path; means over
+// ranks say ..., of which nothing is on the path"
+std::string pass_reason_text(const PassReason& reason, const std::string& label);
+
+struct EditResult {
+  TimeEdit edit;
+  std::int64_t makespan_ns = 0;       // of this layer pass, scheduled anew
+  std::int64_t step_makespan_ns = 0;  // of all layer passes of its denoise step that the file holds
+  Timeline timeline;                  // of this layer pass
+};
+
+struct StrategyExplanation {
+  std::string id, label;
+  RunProvenance provenance;
+  std::string missing;           // why there is nothing below: "no timeline of it is kept"; "": there is
+  std::int64_t makespan_ns = 0;  // of the layer pass, median repeat
+  // From the zero of the timeline to the end of the layer pass before; what the path has before that is not this one's.
+  std::int64_t lead_ns = 0;
+
+  CriticalPath path;
+  TimeTerms path_terms;                // from lead_ns on; the sum is makespan_ns
+  TimeTerms mean_terms;                // means over ranks (time_terms.h), the same sum
+  std::vector<NamedStep> top_steps;    // longest first
+  std::vector<PathVisit> path_visits;  // longest first; of equal ones the lower rank
+  std::vector<std::int64_t> slack_ns;  // by OpId
+  std::optional<PassReason> reason;    // absent for the fastest and where times do not compare
+
+  std::vector<RankWait> waits;                  // for partners, longest first: they add up to wait_late_peer_ns
+  std::vector<std::int64_t> wait_late_peer_ns;  // by rank
+  // From the end of a rank to the end of the last one; none where the rank goes on with the next layer pass.
+  std::vector<RankWait> end_waits;
+
+  std::vector<Straggler> stragglers;
+
+  // The first one is of the edit kNone. Empty, with the reason, where nothing can be scheduled anew.
+  std::vector<EditResult> edits;
+  std::string edits_missing;
+};
+
+struct Explanation {
+  Comparison comparison;  // of the workload; whole-run reasons are those of its Judgement
+  RunMode mode = RunMode::kSimulate;
+  int layer = 0, denoise_step = 0;
+  std::string fastest;  // id of the one with the shortest makespan in this layer pass; "": times do not compare
+  std::vector<StrategyExplanation> strategies;  // fastest first; in stored order where times do not compare
+};
+
+struct ExplainRequest {
+  std::optional<int> layer, denoise_step;  // absent: of the slowest layer pass of any strategy
+  std::string strategy;                    // id, name or label of the only one to explain beside the fastest; "": all
+  bool edits = true;                       // whether plans are scheduled anew
+};
+
+// The first workload that has times, and of it the first mode. Throws Error: no workload, or no layer pass that every
+// strategy finished (kStoreCorrupt); there is no such layer pass or strategy (kUsage).
+Explanation explain(const StoreReader& reader, const ExplainRequest& request);
+
+}  // namespace spscope

@@ -1,0 +1,117 @@
+#include "backend/analysis/time_edits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "backend/analysis/intervals.h"
+#include "backend/config/scaled_cluster.h"
+#include "backend/schedule/schedule.h"
+
+namespace spscope {
+namespace {
+
+constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+bool between_ranks(const Plan& plan, const Op& op) {
+  return std::ranges::any_of(plan.messages_of(op),
+                             [&](MessageId id) { return plan.messages[at(id)].src != plan.messages[at(id)].dst; });
+}
+
+void scale_attention(const Plan& plan, const TimeEdit& edit, std::vector<std::int64_t>& compute_ns) {
+  std::vector<double> of_rank(at(plan.ranks), 0);
+  for (std::size_t id = 0; id < plan.ops.size(); ++id)
+    if (plan.kind_of(plan.ops[id]) == PostKind::kAttend)
+      of_rank[at(plan.ops[id].rank)] += static_cast<double>(compute_ns[id]);
+  const double mean = std::accumulate(of_rank.begin(), of_rank.end(), 0.0) / static_cast<double>(of_rank.size());
+  for (std::size_t id = 0; id < plan.ops.size(); ++id) {
+    const Op& op = plan.ops[id];
+    const double total = of_rank[at(op.rank)];
+    const bool edited = edit.kind == TimeEditKind::kEvenlySpread || op.rank == edit.rank;
+    if (edited && total > 0 && plan.kind_of(op) == PostKind::kAttend)
+      compute_ns[id] = std::llround(static_cast<double>(compute_ns[id]) * mean / total);
+  }
+}
+
+Network edited_network(const EditablePasses& stored, const TimeEdit& edit) {
+  constexpr double kTwice = 2;
+  ClusterFactors factors;
+  if (edit.kind == TimeEditKind::kFasterLinks) factors.link = kTwice;
+  if (edit.kind == TimeEditKind::kFasterNics) factors.nic = kTwice;
+  const ClusterPreset cluster = factors == ClusterFactors{} ? stored.cluster : scaled(stored.cluster, factors);
+  Network network =
+      Network::of_cluster(cluster, stored.passes.front().plan.ranks, stored.gpus_per_node, stored.ranks_in_use);
+  if (edit.kind != TimeEditKind::kNoLatency) return network;
+  network.intra_latency_ns = network.inter_latency_ns = 0;
+  for (LinkCurve& curve : network.curves) curve.floor_ns = curve.t0_ns = curve.inter_t0_ns = 0;
+  return network;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> undisturbed_compute(const Plan& plan, const Timeline& timeline, double compute_slowdown) {
+  constexpr double kRounding = 1e-6;  // of a nanosecond
+  std::vector<std::vector<Interval>> disturbed(at(plan.ranks));
+  for (std::size_t id = 0; id < plan.ops.size(); ++id) {
+    const Op& op = plan.ops[id];
+    if (two_sided(plan.kind_of(op)) && between_ranks(plan, op))
+      disturbed[at(op.rank)].push_back({timeline.ops[id].post_ns, timeline.ops[id].end_ns});
+  }
+  std::vector<Cover> covers;
+  for (std::vector<Interval>& of_rank : disturbed) covers.emplace_back(joined(std::move(of_rank)));
+  std::vector<std::int64_t> compute_ns(plan.ops.size(), 0);
+  for (std::size_t id = 0; id < plan.ops.size(); ++id) {
+    const Op& op = plan.ops[id];
+    const OpTimes& t = timeline.ops[id];
+    if (communicates(plan.kind_of(op))) continue;
+    const std::int64_t slow_ns = covers[at(op.rank)].inside(t.begin_ns, t.end_ns), ns = t.end_ns - t.begin_ns;
+    // The schedule rounds ends up, so that the whole nanoseconds below are what it was given.
+    compute_ns[id] = ns - slow_ns +
+                     static_cast<std::int64_t>(std::floor(static_cast<double>(slow_ns) / compute_slowdown + kRounding));
+  }
+  return compute_ns;
+}
+
+std::string time_edit_key(const TimeEdit& edit) {
+  static constexpr const char* keys[] = {"none",         "evenly_spread", "rank_as_mean",
+                                         "faster_links", "faster_nics",   "no_latency"};
+  return keys[static_cast<std::size_t>(edit.kind)];
+}
+
+std::string time_edit_text(const TimeEdit& edit) {
+  switch (edit.kind) {
+    case TimeEditKind::kNone:
+      return "nothing changed";
+    case TimeEditKind::kEvenlySpread:
+      return "attention evenly spread over ranks";
+    case TimeEditKind::kRankAsMean:
+      return fmt::format("rank {} attends as long as the mean", edit.rank);
+    case TimeEditKind::kFasterLinks:
+      return "links inside nodes twice as fast";
+    case TimeEditKind::kFasterNics:
+      return "links between nodes twice as fast";
+    case TimeEditKind::kNoLatency:
+      break;
+  }
+  return "no latency";
+}
+
+ScheduledPasses rescheduled(const EditablePasses& stored, const TimeEdit& edit) {
+  if (stored.passes.empty()) return {};
+  const bool scales = edit.kind == TimeEditKind::kEvenlySpread || edit.kind == TimeEditKind::kRankAsMean;
+  std::vector<std::vector<std::int64_t>> compute_ns;
+  std::vector<HostTimes> hosts;
+  for (const EditablePasses::Pass& pass : stored.passes) {
+    compute_ns.push_back(undisturbed_compute(pass.plan, pass.timeline, stored.cluster.network.compute_slowdown));
+    if (scales) scale_attention(pass.plan, edit, compute_ns.back());
+    hosts.push_back(stored.hosts ? host_times(pass.plan, stored.cluster.cost) : HostTimes{});
+  }
+  std::vector<LayerPass> passes;
+  for (std::size_t i = 0; i < stored.passes.size(); ++i)
+    passes.push_back({&stored.passes[i].plan, compute_ns[i], &hosts[i]});
+  return schedule_passes(passes, edited_network(stored, edit));
+}
+
+}  // namespace spscope

@@ -1,0 +1,65 @@
+// `spscope explain RUN.db`: one layer pass of a stored run, and what each strategy loses in it.
+#include <memory>
+#include <ostream>
+
+#include "backend/cli/command.h"
+#include "backend/cli/help_format.h"
+#include "backend/report/explain.h"
+#include "backend/report/render.h"
+
+namespace spscope {
+namespace {
+
+constexpr int kSlowest = -1, kMaxPlace = 9999;
+
+struct ExplainFlags {
+  std::string file, strategy;
+  int layer = kSlowest, step = kSlowest;
+};
+
+int run_explain(CommandContext& context, const ExplainFlags& flags) {
+  ExplainRequest request;
+  request.strategy = flags.strategy;
+  if (flags.layer != kSlowest) request.layer = flags.layer;
+  if (flags.step != kSlowest) request.denoise_step = flags.step;
+  const StoreReader reader(flags.file);
+  const Explanation explanation = explain(reader, request);
+  if (context.json) {
+    context.out << render_json(explanation);
+    return kExitDone;
+  }
+  TerminalStyle style;
+  style.color = context.color;
+  style.width = text_width();
+  bool first = true;
+  for (const Section& section : explanation_sections(explanation)) {
+    context.out << (first ? "" : "\n") << render_terminal(section, style);
+    first = false;
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+Command declare_explain() {
+  auto flags = std::make_shared<ExplainFlags>();
+  Command command;
+  command.flags = {
+      {.names = "file", .help = "a stored run", .target = &flags->file, .required = true},
+      {.names = "-s,--strategy",
+       .help = "explain this one beside the fastest, by its id, name or label",
+       .target = &flags->strategy},
+      {.names = "--layer",
+       .help = "the layer; without it the slowest layer pass is taken",
+       .target = &flags->layer,
+       .rule = IntegerBetween{0, kMaxPlace}},
+      {.names = "--step",
+       .help = "the denoise step; without it that of the slowest layer pass",
+       .target = &flags->step,
+       .rule = IntegerBetween{0, kMaxPlace}},
+  };
+  command.action = [flags](CommandContext& context) { return run_explain(context, *flags); };
+  return command;
+}
+
+}  // namespace spscope

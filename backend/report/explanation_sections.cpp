@@ -1,0 +1,221 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "backend/report/explain.h"
+#include "backend/report/format.h"
+#include "backend/report/headline.h"
+#include "backend/report/section.h"
+
+namespace spscope {
+namespace {
+
+std::string time_text(std::int64_t ns) { return duration_text(static_cast<double>(ns)); }
+
+// "rank 2: late partner" is why a step began.
+std::string why_text(const NamedStep& step) {
+  const std::string of =
+      step.after_rank && *step.after_rank != step.rank ? fmt::format(" of rank {}", *step.after_rank) : "";
+  switch (step.cause) {
+    case PathCause::kStart:
+      return "comes after nothing";
+    case PathCause::kLaneBefore:
+      return "the op before it ended";
+    case PathCause::kDependency:
+      return "an op that it needs ended" + of;
+    case PathCause::kTransfer:
+      return "its data arrived" + of;
+    case PathCause::kLatePartner:
+      break;
+  }
+  return fmt::format("rank {} posted last", step.after_rank.value_or(step.rank));
+}
+
+Table overview(const Explanation& explanation) {
+  Table table;
+  table.caption = "Critical path: the chain of operations that takes the whole time; means: over ranks";
+  table.columns = {
+      text_column("strategy"),     {"layer pass", "makespan"},      {"path compute"}, {"path wire"},     {"path idle"},
+      {"mean compute", "compute"}, {"late peer", "wait_late_peer"}, {"wire", "wire"}, {"other", "other"}};
+  for (const StrategyExplanation& e : explanation.strategies) {
+    Row row{{text_cell(e.label), duration_cell(e.makespan_ns)}};
+    if (e.missing.empty())
+      for (const std::int64_t ns : {e.path_terms.of(TimeColumn::kCompute), e.path_terms.of(TimeColumn::kWire),
+                                    e.path_terms.of(TimeColumn::kOther), e.mean_terms.of(TimeColumn::kCompute),
+                                    e.mean_terms.of(TimeColumn::kLatePeer), e.mean_terms.of(TimeColumn::kWire),
+                                    e.mean_terms.of(TimeColumn::kOther)})
+        row.cells.push_back(duration_cell(ns));
+    row.best = e.id == explanation.fastest;
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table terms_table(const StrategyExplanation& e) {
+  Table table;
+  table.caption = "Where the time goes";
+  table.columns = {text_column("term"), {"mean over ranks"}, {"critical path"}};
+  if (e.reason) table.columns.insert(table.columns.end(), {{"more than the fastest"}, {"more on the path"}});
+  for (int i = 0; i < kNumTimeTerms; ++i) {
+    const auto term = static_cast<TimeTerm>(i);
+    const bool reason = e.reason && (e.reason->mean_terms[term] != 0 || e.reason->path_terms[term] != 0);
+    if (e.mean_terms[term] == 0 && e.path_terms[term] == 0 && !reason) continue;
+    Row row{{text_cell(std::string(time_term_rows()[static_cast<std::size_t>(i)].key)),
+             duration_cell(e.mean_terms[term]), duration_cell(e.path_terms[term])}};
+    if (e.reason)
+      for (const std::int64_t ns : {e.reason->mean_terms[term], e.reason->path_terms[term]})
+        row.cells.push_back(duration_cell(ns));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Paragraph path_paragraph(const StrategyExplanation& e) {
+  constexpr std::size_t kMostRanks = 6;
+  std::string ranks;
+  for (std::size_t i = 0; i < std::min(kMostRanks, e.path_visits.size()); ++i)
+    ranks += fmt::format("{}{} ({})", i > 0 ? ", " : "", e.path_visits[i].rank, time_text(e.path_visits[i].ns));
+  if (e.path_visits.size() > kMostRanks) ranks += fmt::format(" and {} more", e.path_visits.size() - kMostRanks);
+  return {fmt::format("The critical path has {} steps: {} compute, {} wire, {} idle. It visits rank{} {}.",
+                      e.path.steps.size(), time_text(e.path.of(PathShare::kCompute)),
+                      time_text(e.path.of(PathShare::kWire)), time_text(e.path.of(PathShare::kIdle)),
+                      e.path_visits.size() == 1 ? "" : "s", ranks)};
+}
+
+Table steps_table(const StrategyExplanation& e) {
+  Table table;
+  table.caption = "Longest steps of the critical path";
+  table.columns = {text_column("op"), {"rank"}, {"begins at"}, {"takes"}, text_column("is"), text_column("began when")};
+  for (const NamedStep& s : e.top_steps)
+    table.rows.push_back(
+        {{text_cell(s.name), text_cell(std::to_string(s.rank)), duration_cell(s.begin_ns), duration_cell(s.ns()),
+          text_cell(s.share == PathShare::kIdle ? "gap before it" : std::string(path_share_name(s.share))),
+          text_cell(why_text(s))}});
+  return table;
+}
+
+void add_waits(const StrategyExplanation& e, Section& section) {
+  constexpr std::size_t kMostWaits = 8;
+  const std::int64_t sum_ns = std::accumulate(e.wait_late_peer_ns.begin(), e.wait_late_peer_ns.end(), std::int64_t{0});
+  if (sum_ns == 0 && e.end_waits.empty()) {
+    section.blocks.push_back(Paragraph{"No rank waits for another one."});
+    return;
+  }
+  Table table;
+  table.caption = "Who waits for whom, longest first";
+  table.columns = {{"rank"}, {"waits for rank"}, text_column("in"), {"ring step"}, {"time", "wait_late_peer"}};
+  std::vector<RankWait> waits = e.waits;
+  waits.insert(waits.end(), e.end_waits.begin(), e.end_waits.end());
+  std::ranges::stable_sort(waits, std::greater(), &RankWait::wait_ns);
+  for (const RankWait& w : waits) {
+    if (table.rows.size() == kMostWaits) break;
+    table.rows.push_back({{text_cell(std::to_string(w.rank)), text_cell(std::to_string(w.late_rank)),
+                           text_cell(w.collective == "end" ? "the end" : w.collective),
+                           text_cell(w.ring_step > 0 ? std::to_string(w.ring_step) : ""), duration_cell(w.wait_ns)}});
+  }
+  section.blocks.push_back(std::move(table));
+  section.blocks.push_back(Paragraph{fmt::format("All {} waits for partners add up to {}, the late peer of all ranks.",
+                                                 e.waits.size(), time_text(sum_ns)),
+                                     Tone::kNote});
+}
+
+Table stragglers_table(const StrategyExplanation& e) {
+  constexpr std::size_t kMostRanks = 8;
+  Table table;
+  table.caption = "Ranks that compute longer than the mean, and why";
+  table.columns = {{"rank"},          {"excess", "compute"}, {"more tiles"},          {"slower tiles"},
+                   {"other compute"}, {"tiles", "tiles"},    {"mean of tiles"},       text_column("heads"),
+                   {"their density"}, {"of all heads"},      {"holds up others for"}, text_column("most of all")};
+  for (const Straggler& s : e.stragglers) {
+    if (table.rows.size() == kMostRanks) break;
+    table.rows.push_back(
+        {{text_cell(std::to_string(s.rank)), duration_cell(s.excess_ns), duration_cell(s.more_tiles_ns),
+          duration_cell(s.slower_tiles_ns), duration_cell(s.other_ns), cell(Hint::kCount, s.tiles),
+          cell(Hint::kCount, s.mean_tiles), text_cell(s.heads), cell(Hint::kRatio, s.density),
+          cell(Hint::kRatio, s.mean_density), duration_cell(s.held_up_ns),
+          text_cell(s.held_up.empty() ? "" : fmt::format("rank {}", s.held_up.front().rank))}});
+  }
+  drop_empty_columns(table);
+  return table;
+}
+
+void add_edits(const StrategyExplanation& e, Section& section) {
+  if (e.edits.empty()) {
+    section.blocks.push_back(Paragraph{"No what-if: " + e.edits_missing + ".", Tone::kNote});
+    return;
+  }
+  const std::int64_t base_ns = e.edits.front().makespan_ns;
+  Table table;
+  table.caption = "What if: the plan scheduled anew, modelled";
+  table.columns = {text_column("edit"), {"layer pass", "makespan"}, {"change"}, {"its denoise step", "makespan"}};
+  for (const EditResult& edit : e.edits) {
+    const double change = base_ns > 0 ? static_cast<double>(edit.makespan_ns) / static_cast<double>(base_ns) - 1 : 0;
+    table.rows.push_back({{text_cell(time_edit_text(edit.edit)), duration_cell(edit.makespan_ns),
+                           text_cell(&edit == &e.edits.front() ? "" : fmt::format("{:+.1f} %", 100 * change)),
+                           duration_cell(edit.step_makespan_ns)}});
+  }
+  section.blocks.push_back(std::move(table));
+  if (base_ns == e.makespan_ns) return;
+  section.blocks.push_back(Paragraph{
+      fmt::format("Scheduled anew and unchanged it takes {}, stored are {}: {}.", time_text(base_ns),
+                  time_text(e.makespan_ns),
+                  e.provenance.network == Source::kMeasured ? "the network is modelled here and was measured there"
+                                                            : "the stored passes were not one schedule"),
+      Tone::kNote});
+}
+
+// What the whole run says, and what this layer pass does.
+void add_reasons(const Explanation& explanation, const StrategyExplanation& e, Section& section) {
+  for (const ModeGroup& group : by_mode(explanation.comparison)) {
+    if (group.mode != explanation.mode) continue;
+    const Judgement judgement = judge(group);
+    const StrategyResult* result = explanation.comparison.find(e.id);
+    const std::optional<Reason> reason = result != nullptr ? judgement.reason(*result) : std::nullopt;
+    if (reason)
+      section.blocks.push_back(Paragraph{sentence((result->by_layer.size() > 1 ? "In all layer passes " : "") +
+                                                  reason_text(*reason, *result, *judgement.ranked.front())),
+                                         Tone::kReason});
+  }
+  if (e.reason) section.blocks.push_back(Paragraph{sentence(pass_reason_text(*e.reason, e.label)), Tone::kReason});
+}
+
+}  // namespace
+
+std::vector<Section> explanation_sections(const Explanation& explanation) {
+  std::vector<Section> sections;
+  Section pass{"layer-pass",
+               fmt::format("Layer {}, denoise step {}, {}", explanation.layer, explanation.denoise_step,
+                           mode_word(explanation.mode)),
+               {}};
+  pass.blocks.push_back(Paragraph{workload_line(explanation.comparison.workload, executes(explanation.comparison))});
+  for (std::string& warning : headline_warnings(explanation.comparison))
+    pass.blocks.push_back(Paragraph{std::move(warning), Tone::kWarning});
+  pass.blocks.push_back(overview(explanation));
+  const auto fastest = std::ranges::find(explanation.strategies, explanation.fastest, &StrategyExplanation::id);
+  pass.blocks.push_back(Paragraph{
+      fastest == explanation.strategies.end()
+          ? std::string("These times do not compare, so no strategy is named fastest.")
+          : fmt::format("In this layer pass {} is fastest, with {}.", fastest->label, time_text(fastest->makespan_ns)),
+      Tone::kConclusion});
+  sections.push_back(std::move(pass));
+  for (const StrategyExplanation& e : explanation.strategies) {
+    Section section{"strategy-" + e.id, e.label, {}};
+    if (!e.missing.empty()) {
+      section.blocks.push_back(Paragraph{"Nothing can be explained: " + e.missing + ".", Tone::kNote});
+      sections.push_back(std::move(section));
+      continue;
+    }
+    add_reasons(explanation, e, section);
+    section.blocks.push_back(terms_table(e));
+    section.blocks.push_back(path_paragraph(e));
+    section.blocks.push_back(steps_table(e));
+    add_waits(e, section);
+    if (!e.stragglers.empty()) section.blocks.push_back(stragglers_table(e));
+    add_edits(e, section);
+    sections.push_back(std::move(section));
+  }
+  return sections;
+}
+
+}  // namespace spscope
