@@ -221,6 +221,9 @@ void App::run(Command command, Ui& ui) {
     case Command::kView6: return show(5);
     case Command::kView7: return show(6);
     case Command::kView8: return show(7);
+    case Command::kCopy:
+      if (!ImGui::GetIO().WantTextInput) ui.ask_copy();  // a field copies its own text
+      return;
     case Command::kQuit: ask_to_quit(); return;
     default: break;
   }

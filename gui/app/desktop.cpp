@@ -87,6 +87,7 @@ class Desktop {
     width_ = window_.width();
     height_ = window_.height();
     const FrameInput input = window_.input().frame(io);
+    actions_ += input.actions;
     if (input.close) app_.ask_to_quit();
     if (!input.dropped.empty()) app_.drop(input.dropped);
     const float monitor = options_.scale_given ? static_cast<float>(options_.scale) : window_.scale();
@@ -115,6 +116,7 @@ class Desktop {
   void write_dump(bool more) {
     Json json = Json::object();
     json["frame"] = frames_;
+    json["actions"] = actions_;
     json["busy"] = more || due_ > 0 || app_.session().workers().busy() > 0 || app_.session().any_loading();
     json["link"] = link_text(app_.session().here());
     json["answered"] = app_.session().workers().answered();
@@ -132,7 +134,7 @@ class Desktop {
   UiDump dump_;
   int width_ = 0, height_ = 0, seen_answers_ = 0;
   int due_ = kFramesAfterInput;  // frames that are drawn although nothing happens
-  std::int64_t frames_ = 0, last_frame_ns_ = 0;
+  std::int64_t frames_ = 0, actions_ = 0, last_frame_ns_ = 0;
   float baked_scale_ = 0;
 };
 

@@ -51,7 +51,6 @@ def check_table(rows, tests):
     faults += [f"features.txt: no test is named {test}" for test in named if test not in tests]
     faults += [f"{test} has no row in features.txt" for test in tests if test not in {row[2] for row in rows}]
     faults += [f"the command {c} has no row in features.txt" for c, *_ in commands() if "key " + c not in {row[2] for row in rows}]
-    faults += [f"features.txt: {row[1]} is open and has the test {row[2]}" for row in rows if row[3] and row[2] in tests]
     return faults
 
 
@@ -69,7 +68,7 @@ def main():
     faults = check_table(rows, tests)
     part, of = map(int, options.part.split("/"))
     names = list(dict.fromkeys(row[2] for row in rows if row[3] is None and row[2] in tests))
-    names = [n for i, n in enumerate(names) if i * of // len(names) == part - 1 and options.only in n]
+    names = [n for i, n in enumerate(names) if i * of // len(names) == part - 1 and any(o in n for o in options.only.split(","))]
     done, skipped = 0, [f"{row[0]}: {row[1]}: {row[3]}" for row in rows if row[3]] if part == 1 else []
     with World(options.binaries, manager=options.manager) as world:
         for name in names:

@@ -41,7 +41,7 @@ def keysym(press):
 class Display:
     def __init__(self, size=(1920, 1080), manager=None):
         read_end, write_end = os.pipe()
-        command = ["Xvfb", "-displayfd", str(write_end), "-screen", "0", f"{size[0]}x{size[1]}x24", "-noreset", "-nolisten", "tcp"]
+        command = ["Xvfb", "-displayfd", str(write_end), "-screen", "0", f"{size[0]}x{size[1]}x24", "-noreset", "-r", "-nolisten", "tcp"]
         self.server = subprocess.Popen(command, pass_fds=[write_end], stderr=subprocess.DEVNULL)
         os.close(write_end)
         with os.fdopen(read_end) as number:
@@ -88,8 +88,8 @@ class Window:
         self.errors = open(self.errors_path, "w+", encoding="utf-8")
         self.process = subprocess.Popen(command, env={**display.environment, **(environment or {})}, stderr=self.errors,
                                         stdout=subprocess.DEVNULL, cwd=self.folder)
-        self.state = {"frame": 0}
-        self.settle(0)
+        self.state = {"frame": 0, "actions": 0}
+        self.settle(self.state)
         self._focus()
 
     # -- what the window holds
@@ -102,17 +102,19 @@ class Window:
             pass
         return self.state
 
-    def settle(self, after=None, timeout=TIMEOUT_S):
-        """Waits for a frame newer than `after` with nothing left to do."""
-        after = self.state["frame"] if after is None else after
+    def settle(self, before=None, actions=0, rest=True, timeout=TIMEOUT_S):
+        """Waits for a frame newer than the state `before` that has taken so many more actions (buttons that change, turns
+        of the wheel, presses of keys), with nothing left to do unless `rest` is false."""
+        before = before or self.state
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             self.alive()
             state = self.read()
-            if state["frame"] > after and not state["busy"]:
+            if state["frame"] > before["frame"] and state["actions"] >= before["actions"] + actions and not (rest and state["busy"]):
                 return state
             time.sleep(0.01)
-        raise AssertionError(f"the window did not come to rest in {timeout} s (frame {self.state['frame']}, wanted one after {after})")
+        raise AssertionError(f"the window did not come to rest in {timeout} s (frame {self.state['frame']}, before {before['frame']}, "
+                             f"{self.state['actions'] - before['actions']} of {actions} actions, busy {self.state.get('busy')})")
 
     def wait_for(self, condition, what, timeout=TIMEOUT_S):
         end = time.monotonic() + timeout
@@ -204,14 +206,14 @@ class Window:
         raise AssertionError(f"{name} cannot be scrolled into view")
 
     def wheel_at(self, x, y, button, times=1, keys=()):
-        before = self.read()["frame"]
+        before = self.read()
         self._move(x, y)
         for key in keys:
             self._xdotool("keydown", key)
         self._xdotool("click", "--repeat", times, "--delay", 5, button)
         for key in keys:
             self._xdotool("keyup", key)
-        return self.settle(before)
+        return self.settle(before, times)
 
     def wheel(self, name, up=True, times=1, keys=(), at=(0.5, 0.5)):
         x, y = self.point(self.reach(name), at)
@@ -220,10 +222,10 @@ class Window:
     def click(self, name, kind=None, at=(0.5, 0.5), button=1, times=1, first=False, rest=True):
         """`rest`: whether to wait until nothing more is to do, as a long query."""
         x, y = self.point(self.reach(name, kind, first), at)
-        before = self.read()["frame"]
+        before = self.read()
         self._move(x, y)
         self._xdotool("click", "--repeat", times, "--delay", 40, button)
-        return self.settle(before) if rest else self.state
+        return self.settle(before, 2 * times, rest)
 
     def double_click(self, name, **more):
         return self.click(name, times=2, **more)
@@ -233,36 +235,38 @@ class Window:
 
     def hover(self, name, kind=None, at=(0.5, 0.5), first=False):
         x, y = self.point(self.reach(name, kind, first), at)
-        before = self.read()["frame"]
+        before = self.read()
         self._move(x + 1, y)
         self._move(x, y)
         return self.settle(before)
 
     def drag(self, begin, end, keys=(), button=1):
         """From one place of the window to another, in steps as a hand makes them."""
-        before = self.read()["frame"]
+        before = self.read()
         self._move(*begin)
         for key in keys:
             self._xdotool("keydown", key)
         self._xdotool("mousedown", button)
+        self.settle(before, 1)
         for part in (0.25, 0.5, 0.75, 1):
+            frame = self.read()
             self._move(*(begin[i] + part * (end[i] - begin[i]) for i in (0, 1)))
-        time.sleep(0.03)
+            self.settle(frame)
         self._xdotool("mouseup", button)
         for key in keys:
             self._xdotool("keyup", key)
-        return self.settle(before)
+        return self.settle(before, 2)
 
     def press(self, *presses):
         """Keys by their names in commands.def."""
-        before = self.read()["frame"]
+        before = self.read()
         self._xdotool("key", *map(keysym, presses))
-        return self.settle(before)
+        return self.settle(before, len(presses))
 
     def type(self, text):
-        before = self.read()["frame"]
-        self._xdotool("type", "--delay", 2, text)
-        return self.settle(before)
+        before = self.read()
+        self._xdotool("type", "--delay", 6, text)
+        return self.settle(before, len(text))
 
     def clipboard(self, field):
         """What was copied, by pasting it into a field, as a user would look."""

@@ -28,7 +28,7 @@ denoise_steps = 3
 
 class World:
     def __init__(self, binaries, size=(1440, 900), manager=None):
-        self.binaries = Path(binaries)
+        self.binaries = Path(binaries).resolve()
         self.program, self.spscope = self.binaries / "spscope-gui", self.binaries / "spscope"
         self._folder = tempfile.TemporaryDirectory(prefix="spscope-gui-test-")
         self.folder = Path(self._folder.name)
@@ -67,6 +67,10 @@ class World:
     def json_of(self, *arguments):
         """What the command line says of the same file."""
         return json.loads(subprocess.run([self.spscope, *map(str, arguments)], capture_output=True, text=True, check=True).stdout)
+
+    def sql(self, path, question):
+        """Rows of a question to a stored run, by the command line."""
+        return [tuple(row) for row in self.json_of("sql", path, question, "--json")["rows"]]
 
     def view_dump(self, view, *arguments):
         said = subprocess.run([self.program, "--settings", "", "--view-dump", view, *map(str, arguments)], capture_output=True,
