@@ -41,6 +41,10 @@ endif()
 # The desktop app: windows by GLFW, OpenGL by EGL where there is no display, Dear ImGui of the system or of a source tree.
 set(SPSCOPE_IMGUI_DIR "" CACHE PATH "A source tree of Dear ImGui (1.86 or newer) to use instead of the system's")
 if(SPSCOPE_IMGUI_DIR)
+  if(NOT EXISTS "${SPSCOPE_IMGUI_DIR}/backends/imgui_impl_opengl3.cpp")
+    message(FATAL_ERROR "SPSCOPE_IMGUI_DIR=${SPSCOPE_IMGUI_DIR} is not a source tree of Dear ImGui: it has no "
+                        "backends/imgui_impl_opengl3.cpp")
+  endif()
   set(spscope_gui_packages glfw3 egl opengl freetype2 libpng)
 else()
   set(spscope_gui_packages imgui glfw3 egl opengl freetype2 libpng)

@@ -123,9 +123,11 @@ inline bool begin_child(const char* id, const ImVec2& size, bool border, bool pa
 
 #if IMGUI_VERSION_NUM >= 19200
 // Since 1.92 glyphs are drawn when they are first needed, if the renderer can change its textures.
-inline void use_freetype(ImFontAtlas&, ImFontConfig& font) {
-  font.FontLoader = ImGuiFreeType::GetFontLoader();
-  font.FontLoaderFlags = ImGuiFreeTypeLoaderFlags_LightHinting;
+inline void use_freetype(ImFontAtlas& atlas) {
+#if IMGUI_VERSION_NUM >= 19210  // 1.92.0 has only what it was compiled with
+  atlas.SetFontLoader(ImGuiFreeType::GetFontLoader());
+#endif
+  atlas.FontLoaderFlags = ImGuiFreeTypeLoaderFlags_LightHinting;
 }
 inline void build_fonts(ImFontAtlas& atlas) {
   if ((ImGui::GetIO().BackendFlags & ImGuiBackendFlags_RendererHasTextures) == 0) atlas.Build();
@@ -137,7 +139,7 @@ inline const char* line_end(ImFont& font, float size, const char* begin, const c
 }
 inline void push_font(ImFont* font) { ImGui::PushFont(font, font->LegacySize); }
 #else
-inline void use_freetype(ImFontAtlas& atlas, ImFontConfig&) {
+inline void use_freetype(ImFontAtlas& atlas) {
   atlas.FontBuilderIO = ImGuiFreeType::GetBuilderForFreeType();
   atlas.FontBuilderFlags = ImGuiFreeTypeBuilderFlags_LightHinting;
 }

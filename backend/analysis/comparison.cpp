@@ -162,8 +162,10 @@ Recording recording_of(const StoreReader& reader) {
     recording.lost += row.lost;
   }
   for (const IncidentRecord& incident : reader.incidents()) {
-    const std::string rank = incident.rank < 0 ? "" : "rank " + std::to_string(incident.rank) + ", ";
-    recording.incidents.push_back(rank + std::string(incident_kind_name(incident.kind)) + ": " + incident.message);
+    SentenceBuilder sentence;
+    if (incident.rank >= 0) sentence.name("rank " + std::to_string(incident.rank), {.rank = incident.rank}).add(", ");
+    recording.incidents.push_back(
+        sentence.add(incident_kind_name(incident.kind)).add(": ").add(incident.message).take());
   }
   return recording;
 }

@@ -53,26 +53,52 @@ double mean_excess(const StrategyResult& s) {
   return s.by_layer.empty() ? 0 : sum / static_cast<double>(s.by_layer.size());
 }
 
-std::string late_text(const LateRank& late, std::int64_t cause_ns, const StrategyResult& s, double passes) {
+// The layer pass of which `rank` is the slowest rank by most; without one, of any rank. nullptr: none is known.
+const LayerResult* worst_pass(const StrategyResult& s, std::optional<int> rank) {
+  const LayerResult* worst = nullptr;
+  for (const LayerResult& layer : s.by_layer) {
+    const bool counts = layer.slowest_rank && layer.slowest_excess && (!rank || layer.slowest_rank == rank);
+    if (counts && (!worst || *layer.slowest_excess > *worst->slowest_excess)) worst = &layer;
+  }
+  return worst;
+}
+
+// A rank of a strategy, at the layer pass where it stands out by most.
+Subject at_worst_pass(const StrategyResult& s, std::optional<int> rank) {
+  Subject subject{.strategy = s.id, .rank = rank};
+  if (const LayerResult* pass = worst_pass(s, rank)) {
+    subject.rank = pass->slowest_rank;
+    subject.layer = pass->layer;
+    subject.denoise_step = pass->denoise_step;
+  }
+  return subject;
+}
+
+Sentence late_sentence(const LateRank& late, std::int64_t cause_ns, const StrategyResult& s, double passes) {
   constexpr double kShown = 0.0005;  // reads as 0.1 % and more
   constexpr std::int64_t kLargePart = 5;
   // Figures of one rank over all layer passes explain waits that are for it in nearly all of them.
   constexpr double kNearlyAll = 0.9;
   if (late.share < kNearlyAll && s.by_layer.size() > 1)
-    return fmt::format("waiting for the slowest rank of each layer pass, on average {} above the mean",
-                       percent_text(mean_excess(s)));
-  std::string text =
-      fmt::format("waiting for {}rank {}", late.share < 0.5 ? "one rank or another, longest for " : "", late.rank);
+    return SentenceBuilder()
+        .add("waiting for ")
+        .name("the slowest rank of each layer pass", at_worst_pass(s, {}))
+        .add(fmt::format(", on average {} above the mean", percent_text(mean_excess(s))))
+        .take();
+  SentenceBuilder sentence;
+  sentence.add("waiting for ")
+      .add(late.share < 0.5 ? "one rank or another, longest for " : "")
+      .name(fmt::format("rank {}", late.rank), at_worst_pass(s, late.rank));
   if (late.more_tiles >= kShown)
-    text += fmt::format(", which has {} more active tiles than the mean", percent_text(late.more_tiles));
+    sentence.add(fmt::format(", which has {} more active tiles than the mean", percent_text(late.more_tiles)));
   else if (late.more_compute >= kShown)
-    text += fmt::format(", which computes {} longer than the mean", percent_text(late.more_compute));
+    sentence.add(fmt::format(", which computes {} longer than the mean", percent_text(late.more_compute)));
   if (!late.heads.empty())
-    text += late.heads.ends_with("heads") ? " (" + late.heads + ")" : fmt::format(" (heads {})", late.heads);
+    sentence.add(late.heads.ends_with("heads") ? " (" + late.heads + ")" : fmt::format(" (heads {})", late.heads));
   if (late.ring_step > 0 && late.ring_step_ns * kLargePart >= cause_ns)
-    text += fmt::format(", most of all before ring step {} ({})", late.ring_step,
-                        duration_text(static_cast<double>(late.ring_step_ns) / passes));
-  return text;
+    sentence.add(fmt::format(", most of all before ring step {} ({})", late.ring_step,
+                             duration_text(static_cast<double>(late.ring_step_ns) / passes)));
+  return sentence.take();
 }
 
 std::string cause_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
@@ -97,7 +123,7 @@ std::string cause_text(const Reason& reason, const StrategyResult& slower, const
     case Cause::kSlowdown:
       return "in kernels beside hops of the same rank, which slow them by a fitted factor (compute_slowdown)";
     case Cause::kLateRank:
-      return reason.late ? late_text(*reason.late, reason.cause_ns, slower, passes) : "waiting for late ranks";
+      return "waiting for late ranks";
     case Cause::kLatency:
       return fmt::format("starting transfers that nothing hides ({} messages instead of {})",
                          count_text(static_cast<double>(slower.messages.value_or(0)) / passes),
@@ -159,13 +185,26 @@ std::optional<Reason> reason_for(const StrategyResult& slower, const StrategyRes
   return reason;
 }
 
-std::string reason_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster, OfPasses of) {
+Sentence reason_sentence(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
+                         OfPasses of) {
   const bool mean_pass = of == OfPasses::kMean;
   const double passes = mean_pass ? static_cast<double>(std::max<std::size_t>(1, slower.by_layer.size())) : 1;
-  return fmt::format(
-      "{} takes {}{} longer: {}{} {}", slower.label, duration_text(static_cast<double>(reason.difference_ns) / passes),
-      mean_pass ? " a layer" : "", duration_text(static_cast<double>(reason.cause_ns) / passes),
-      reason.cause_ns <= reason.difference_ns ? " of it" : " more", cause_text(reason, slower, faster, passes));
+  SentenceBuilder sentence;
+  sentence.name(slower.label, {.strategy = slower.id})
+      .add(fmt::format(" takes {}{} longer: ", duration_text(static_cast<double>(reason.difference_ns) / passes),
+                       mean_pass ? " a layer" : ""))
+      .name(duration_text(static_cast<double>(reason.cause_ns) / passes),
+            {.strategy = slower.id, .cause = std::string(cause_name(reason.cause))})
+      .add(reason.cause_ns <= reason.difference_ns ? " of it " : " more ");
+  if (reason.cause == Cause::kLateRank && reason.late)
+    sentence.add(late_sentence(*reason.late, reason.cause_ns, slower, passes));
+  else
+    sentence.add(cause_text(reason, slower, faster, passes));
+  return sentence.take();
+}
+
+std::string reason_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster, OfPasses of) {
+  return reason_sentence(reason, slower, faster, of).text;
 }
 
 }  // namespace spscope

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "backend/analysis/sentence.h"
 #include "backend/analysis/strategy_result.h"
 
 namespace spscope {
@@ -40,6 +41,8 @@ std::optional<Reason> reason_for(const StrategyResult& slower, const StrategyRes
 enum class OfPasses { kAll, kMean };
 // "ring r8 takes 19.9 ms longer: 15.3 ms of it on the wire inside nodes, sending 1.35 GB a rank instead of 484 MB";
 // of a mean pass: "ring r8 takes 2.49 ms a layer longer: ...".
+Sentence reason_sentence(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
+                         OfPasses of = OfPasses::kAll);
 std::string reason_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
                         OfPasses of = OfPasses::kAll);
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backend/analysis/rank_times.h"
+#include "backend/analysis/sentence.h"
 #include "backend/analysis/time_terms.h"
 #include "backend/plan/timeline.h"
 #include "backend/schedule/memory_need.h"
@@ -151,7 +152,7 @@ struct MachineLine {
 // The completeness of the recording in a file, and the incidents of its ranks.
 struct Recording {
   std::int64_t events_sent = 0, events_stored = 0, dropped = 0, unreadable = 0, lost = 0;
-  std::vector<std::string> incidents;  // "rank 3, killed: ..."; the first cause first
+  std::vector<Sentence> incidents;  // "rank 3, killed: ..."; the first cause first
 
   std::int64_t events_missing() const { return events_sent - events_stored; }
 };

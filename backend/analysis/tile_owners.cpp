@@ -135,6 +135,26 @@ OpTiles TileOwners::tiles_of(OpId op) const {
   return tiles;
 }
 
+TileSummary tile_summary(const TileOwners& owners, const BlockMask& mask) {
+  TileSummary summary;
+  for (int head = 0; head < mask.heads(); ++head) {
+    const std::vector<double> tiles = owners.tiles_by_rank(mask, head);
+    summary.tiles_by_rank.resize(tiles.size(), 0);
+    for (std::size_t r = 0; r < tiles.size(); ++r) summary.tiles_by_rank[r] += tiles[r];
+    const HeadOwners of_head = owners.of_head(head);
+    for (std::int32_t q = 0; q < of_head.blocks; ++q)
+      for (std::int32_t k = 0; k < of_head.blocks; ++k) {
+        if (!mask.active(head, q, k)) continue;
+        const std::uint8_t marks = of_head.marks[of_head.index(q, k)];
+        ++summary.active;
+        summary.shared += (marks & HeadOwners::kShared) != 0;
+        summary.redundant += (marks & HeadOwners::kRedundant) != 0;
+        summary.moved += (marks & HeadOwners::kMoved) != 0;
+      }
+  }
+  return summary;
+}
+
 HeadLoads head_loads(const BlockMask& mask, int head) {
   HeadLoads loads;
   loads.rows.assign(at(mask.coarse_blocks()), 0);

@@ -86,6 +86,15 @@ class TileOwners {
   std::vector<std::vector<Span>> heads_;  // by SetId; empty for sets that are none of heads
 };
 
+// All heads of a mask: active tiles by rank (times sequences and batch, by area), how many there are, and of these how
+// many have a mark.
+struct TileSummary {
+  std::vector<double> tiles_by_rank;
+  std::int64_t active = 0, shared = 0, redundant = 0, moved = 0;
+};
+// Takes O(heads x blocks x blocks x owners of a tile). REQUIRES: a mask with the cuts of `owners`.
+TileSummary tile_summary(const TileOwners& owners, const BlockMask& mask);
+
 // Active tiles of each row and column of a head: what a row of queries costs, and how often keys are read.
 struct HeadLoads {
   std::vector<std::int32_t> rows, columns;  // by q block, by k block

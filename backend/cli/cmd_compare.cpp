@@ -7,7 +7,7 @@
 #include <memory>
 #include <ostream>
 
-#include "backend/analysis/changed_settings.h"
+#include "backend/analysis/file_changes.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help_format.h"
 #include "backend/report/headline.h"
@@ -31,45 +31,6 @@ double parse_percentage(const std::string& text) {
     throw Error(ErrorCode::kUsage, fmt::format("--fail-above \"{}\" is not a percentage", text),
                 "write it with its sign, for example --fail-above 5%");
   return percent / 100;
-}
-
-// Every workload of the first file against the same workload of the last one. The strategies of a workload that the
-// last file does not have have vanished, unless no workload is in both.
-std::vector<Change> changes_between(const std::vector<Comparison>& before, const std::vector<Comparison>& after,
-                                    double limit) {
-  std::vector<Change> all, lost;
-  bool any = false;
-  for (const Comparison& b : before) {
-    bool found = false;
-    for (const Comparison& a : after) {
-      if (!difference(b.workload, a.workload).empty()) continue;
-      found = any = true;
-      for (Change& change : changes(b, a, limit)) all.push_back(std::move(change));
-    }
-    if (!found)
-      for (Change& change : vanished(b)) lost.push_back(std::move(change));
-  }
-  if (any) all.insert(all.end(), lost.begin(), lost.end());
-  return all;
-}
-
-// The settings of the first workload that both files have, which differ; of the first ones when there is none.
-std::vector<ChangedSetting> settings_between(const std::vector<Comparison>& before,
-                                             const std::vector<Comparison>& after) {
-  for (const Comparison& b : before)
-    for (const Comparison& a : after)
-      if (difference(b.workload, a.workload).empty()) return changed_settings(b.workload, a.workload);
-  return changed_settings(before.front().workload, after.front().workload);
-}
-
-// Why no workload is in both files; "" when one is.
-std::string why_different(const std::vector<Comparison>& before, const std::vector<Comparison>& after) {
-  for (const Comparison& b : before)
-    for (const Comparison& a : after)
-      if (difference(b.workload, a.workload).empty()) return "";
-  return "the files hold different workloads: " + (before.empty() || after.empty()
-                                                       ? std::string("one of them holds no workload")
-                                                       : difference(before.front().workload, after.front().workload));
 }
 
 std::string verdict_on(const std::vector<Change>& changes, double limit) {
@@ -112,19 +73,19 @@ int compare(CommandContext& context, const CompareFlags& flags) {
                 "spscope compare BEFORE.db AFTER.db --fail-above 5%");
   std::vector<std::vector<Comparison>> of_file;
   for (const std::string& file : flags.files) of_file.push_back(comparisons_of(file));
-  const std::string different = why_different(of_file.front(), of_file.back());
+  const bool several = of_file.size() > 1;
+  const FileChanges found = several ? file_changes(of_file.front(), of_file.back(), limit) : FileChanges();
+  const std::string& different = found.different;
+  const std::vector<Change>& changed = found.changes;
+  const std::vector<ChangedSetting>& settings = found.settings;
   if (judged && !different.empty())
     throw Error(ErrorCode::kUsage, different, "--fail-above compares runs of one workload");
-  const std::vector<Change> changed =
-      of_file.size() > 1 ? changes_between(of_file.front(), of_file.back(), limit) : std::vector<Change>();
   const std::string why_not = judged ? why_not_judged(of_file.front(), of_file.back(), changed) : "";
   if (!why_not.empty())
     throw Error(
         ErrorCode::kUsage, "the times cannot be judged: " + why_not,
         "--fail-above compares clean times of one mode, made on one kind of machine: run again what is not, with "
         "no more ranks than cores and nothing else running; without --fail-above the runs are shown");
-  const std::vector<ChangedSetting> settings =
-      of_file.size() > 1 ? settings_between(of_file.front(), of_file.back()) : std::vector<ChangedSetting>();
   const bool worse = judged && std::ranges::any_of(changed, &Change::regression);
 
   TerminalStyle style;
@@ -133,16 +94,16 @@ int compare(CommandContext& context, const CompareFlags& flags) {
   if (context.json) {
     std::vector<Comparison> all;
     for (const auto& comparisons : of_file) all.insert(all.end(), comparisons.begin(), comparisons.end());
-    context.out << render_json(all, of_file.size() > 1 ? &changed : nullptr, of_file.size() > 1 ? &settings : nullptr);
+    context.out << render_json(all, several ? &changed : nullptr, several ? &settings : nullptr);
     return worse ? kExitRegression : exit_code_of(of_file);
   }
   for (std::size_t i = 0; i < of_file.size(); ++i) {
-    if (of_file.size() > 1) context.out << fmt::format("{}{}\n", i > 0 ? "\n" : "", flags.files[i]);
+    if (several) context.out << fmt::format("{}{}\n", i > 0 ? "\n" : "", flags.files[i]);
     for (const Comparison& comparison : of_file[i]) context.out << render_terminal(comparison, style);
   }
   // Of unlike runs nearly everything differs.
   constexpr std::size_t kMostOfUnlike = 12;
-  const bool shows_settings = of_file.size() > 1 && (different.empty() || settings.size() <= kMostOfUnlike);
+  const bool shows_settings = several && (different.empty() || settings.size() <= kMostOfUnlike);
   if (shows_settings)
     context.out << '\n' << render_terminal(settings_section(flags.files.front(), flags.files.back(), settings), style);
   if (!changed.empty()) {

@@ -33,7 +33,7 @@ int run_explain(CommandContext& context, const ExplainFlags& flags) {
   style.width = text_width();
   bool first = true;
   for (const Section& section : explanation_sections(explanation)) {
-    context.out << (first ? "" : "\n") << render_terminal(section, style);
+    context.out << (first ? "" : "\n") << section.title << '\n' << render_terminal(section, style);
     first = false;
   }
   return kExitDone;

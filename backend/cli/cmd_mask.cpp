@@ -10,6 +10,7 @@
 #include "backend/base/json.h"
 #include "backend/base/nearest_name.h"
 #include "backend/cli/command.h"
+#include "backend/cli/masks_of_run.h"
 #include "backend/cli/replaceable.h"
 #include "backend/mask/mask_import.h"
 #include "backend/mask/pattern.h"
@@ -190,7 +191,24 @@ int generate(CommandContext& context, MaskFlags& flags) {
   return write_and_report(context, pattern->generate(flags.request), flags.output);
 }
 
+// Where neither layer nor step is given, the first mask of the run is taken.
+int show_run(CommandContext& context, const MaskFlags& flags) {
+  const StoreReader reader(flags.input);
+  const bool first = flags.layer == 0 && flags.step == 0;
+  const MaskOfRun masks = mask_of_run(reader, first ? std::nullopt : std::optional(flags.layer),
+                                      first ? std::nullopt : std::optional(flags.step));
+  if (context.json) {
+    context.out << fmt::format("{}\n", masks_json(masks, info_json(masks.mask, describe(masks.mask))).sorted().dump(2));
+    return kExitDone;
+  }
+  context.out << masks_text(masks) << '\n';
+  print_info(context, masks.mask);
+  if (const std::string owners = owners_text(masks); !owners.empty()) context.out << '\n' << owners;
+  return kExitDone;
+}
+
 int show(CommandContext& context, MaskFlags& flags) {
+  if (std::filesystem::path(flags.input).extension() == ".db") return show_run(context, flags);
   print_info(context, read_mask(context, flags));
   return kExitDone;
 }
@@ -253,12 +271,11 @@ std::vector<Flag> place_flags(MaskFlags& flags, std::string_view meaning) {
   };
 }
 
-std::vector<Flag> input_flags(MaskFlags& flags) {
+constexpr const char* kArrayFile = ".npy, .npz or .safetensors with 0 and 1, or with lists of key blocks";
+
+std::vector<Flag> input_flags(MaskFlags& flags, std::string file_help = kArrayFile) {
   return {
-      {.names = "file",
-       .help = ".npy, .npz or .safetensors with 0 and 1, or with lists of key blocks",
-       .target = &flags.input,
-       .required = true},
+      {.names = "file", .help = std::move(file_help), .target = &flags.input, .required = true},
       {.names = "--array", .help = "name of the array, where the file has several", .target = &flags.array},
       {.names = "--as",
        .help = "what the array holds: 0 and 1, or a look-up table: lists of key blocks",
@@ -304,8 +321,14 @@ Command declare_info() {
       .text =
           "The cuts of a mask come from an array block_starts in the file or from NAME.block_starts.npy beside "
           "NAME.npy.\nWithout them blocks have --block tokens.\n\n"
-          "  spscope mask info masks.npz --array mask --block 128 --layer 3",
-      .flags = joined({input_flags(*flags), place_flags(*flags, "to take")}),
+          "Of a stored run (.db) all masks are listed, and of the one of --layer and --step, else the first, how its "
+          "tiles\nare divided among ranks by each strategy: shared by several operations, redundant (computed more "
+          "than "
+          "once), moved\n(computed by another rank than in a contiguous split).\n\n"
+          "  spscope mask info masks.npz --array mask --block 128 --layer 3\n"
+          "  spscope mask info today.db --layer 3 --step 1",
+      .flags =
+          joined({input_flags(*flags, std::string(kArrayFile) + "; or a stored run"), place_flags(*flags, "to take")}),
       .action = [flags](CommandContext& context) { return show(context, *flags); },
   };
 }

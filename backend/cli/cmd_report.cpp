@@ -1,4 +1,4 @@
-// `spscope report FILE`: a stored run as one HTML page, Markdown or JSON.
+// `spscope report FILE...`: stored runs as one HTML page, Markdown, JSON, or CSV, a file a table.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -16,7 +16,8 @@ namespace spscope {
 namespace {
 
 struct ReportFlags {
-  std::string file, output, format, figures;
+  std::vector<std::string> files;
+  std::string output, format, figures;
   bool force = false;
 };
 
@@ -45,6 +46,15 @@ std::string format_of(const CommandContext& context, const ReportFlags& flags) {
               "add --format html, markdown or json, or end the name in .html, .md or .json");
 }
 
+// Files of a folder by name, all or, where one must not be replaced, none.
+void write_into(const std::string& folder, const std::map<std::string, std::string>& files, bool force) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  const auto path_of = [&](const std::string& name) { return (std::filesystem::path(folder) / name).string(); };
+  for (const auto& [name, text] : files) require_replaceable(path_of(name), force);
+  for (const auto& [name, text] : files) write_whole_file(path_of(name), text);
+}
+
 // Each chart of the report as a file of its own.
 void write_figures(CommandContext& context, const Report& report, const std::string& folder, bool force) {
   std::map<std::string, std::string> files;
@@ -58,27 +68,52 @@ void write_figures(CommandContext& context, const Report& report, const std::str
           name = svg_file_name(fmt::format("{} {} {}", section.id, chart->caption, i));
         files[name] = svg_of(*chart, part.title);
       }
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  const auto path_of = [&](const std::string& name) { return (std::filesystem::path(folder) / name).string(); };
-  for (const auto& [name, svg] : files) require_replaceable(path_of(name), force);
-  for (const auto& [name, svg] : files) write_whole_file(path_of(name), svg);
+  write_into(folder, files, force);
   context.err << fmt::format("wrote {} figures into {}\n", files.size(), folder);
+}
+
+// Everything that is told of the files.
+struct Told {
+  std::vector<Comparison> comparisons;
+  std::vector<std::optional<PassPicture>> pictures;  // of each comparison, where wanted
+
+  Report report() const { return make_report(comparisons, pictures); }
+};
+
+Told read(const std::vector<std::string>& files, bool with_pictures) {
+  Told told;
+  for (const std::string& file : files) {
+    const StoreReader reader(file);
+    for (Comparison& comparison : compare_store(reader)) {
+      if (with_pictures) told.pictures.push_back(slowest_pass_picture(reader, comparison));
+      told.comparisons.push_back(std::move(comparison));
+    }
+  }
+  return told;
+}
+
+void write_tables(CommandContext& context, const Told& told, const std::string& folder, bool force) {
+  const std::map<std::string, std::string> files = render_csv(told.comparisons);
+  write_into(folder, files, force);
+  context.err << fmt::format("wrote {} tables into {}\n", files.size(), folder);
 }
 
 int report(CommandContext& context, const ReportFlags& flags) {
   const bool only_figures = !flags.figures.empty() && flags.output.empty() && flags.format.empty() && !context.json;
-  if (only_figures) {
-    write_figures(context, make_report(compare_store(StoreReader(flags.file))), flags.figures, flags.force);
+  const std::string format = only_figures ? "" : format_of(context, flags);
+  if (format == "csv" && flags.output.empty())
+    throw Error(ErrorCode::kUsage, "--format csv writes a file for each table, so it needs a folder", "add -o FOLDER");
+  if (!flags.output.empty() && format != "csv") require_replaceable(flags.output, flags.force);
+  const Told told = read(flags.files, format == "html");
+  if (!flags.figures.empty()) write_figures(context, told.report(), flags.figures, flags.force);
+  if (only_figures) return kExitDone;
+  if (format == "csv") {
+    write_tables(context, told, flags.output, flags.force);
     return kExitDone;
   }
-  const std::string format = format_of(context, flags);
-  if (!flags.output.empty()) require_replaceable(flags.output, flags.force);
-  const std::vector<Comparison> comparisons = compare_store(StoreReader(flags.file));
-  if (!flags.figures.empty()) write_figures(context, make_report(comparisons), flags.figures, flags.force);
-  const std::string text = format == "json"       ? render_json(comparisons)
-                           : format == "markdown" ? render_markdown(make_report(comparisons))
-                                                  : render_html(make_report(comparisons));
+  const std::string text = format == "json"       ? render_json(told.comparisons)
+                           : format == "markdown" ? render_markdown(told.report())
+                                                  : render_html(told.report());
   if (flags.output.empty()) {
     context.out << text;
     return kExitDone;
@@ -94,12 +129,17 @@ Command declare_report() {
   auto flags = std::make_shared<ReportFlags>();
   Command command;
   command.flags = {
-      {.names = "file", .help = "stored run", .target = &flags->file, .required = true},
-      {.names = "-o,--output", .help = "write to this file instead of printing", .target = &flags->output},
+      {.names = "files",
+       .help = "stored runs; of several, what changed from the first to the last too",
+       .target = &flags->files,
+       .required = true},
+      {.names = "-o,--output",
+       .help = "write to this file, or for csv into this folder, instead of printing",
+       .target = &flags->output},
       {.names = "--format",
        .help = "form of the report; else by the name of the output file",
        .target = &flags->format,
-       .rule = OneOf{{"html", "markdown", "json"}}},
+       .rule = OneOf{{"html", "markdown", "json", "csv"}}},
       {.names = "--figures", .help = "write each chart as an SVG file into this folder", .target = &flags->figures},
       {.names = "--force", .help = "replace output files; never a stored run", .target = &flags->force},
   };

@@ -21,6 +21,7 @@
 #include "backend/cli/parse_command_line.h"
 #include "backend/config/environment.h"
 #include "backend/launch/bus_error.h"
+#include "backend/report/render.h"
 #include "backend/store/sqlite/store_memory.h"
 
 namespace spscope {
@@ -107,6 +108,10 @@ int run(int argc, char** argv) {
   limit_memory(command, context);
   try {
     return finish(context, command.action(context));
+  } catch (const Error& error) {
+    // A program that asked for JSON reads what to mend from it too; people read it on standard error.
+    if (context.json && exit_code(error) == kExitUsage) context.out << render_json(error) << std::flush;
+    throw;
   } catch (const std::exception& error) {
     const auto* system = dynamic_cast<const std::system_error*>(&error);  // the stack of a thread is memory too
     const bool no_thread = system != nullptr && system->code() == std::errc::resource_unavailable_try_again;

@@ -11,8 +11,8 @@
 #include <set>
 #include <string_view>
 
-#include "backend/base/result.h"
 #include "backend/analysis/mask_recipe.h"
+#include "backend/base/result.h"
 #include "backend/store/check_pages.h"
 #include "backend/store/chunk/stored_chunk.h"
 #include "backend/store/sqlite/table_rows.h"

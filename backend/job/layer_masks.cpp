@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "backend/analysis/mask_recipe.h"
 #include "backend/base/cores.h"
 #include "backend/base/result.h"
-#include "backend/analysis/mask_recipe.h"
 #include "backend/mask/sparge_from_qk.h"
 
 namespace spscope {

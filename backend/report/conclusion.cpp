@@ -4,18 +4,24 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "backend/report/format.h"
 
 namespace spscope {
 namespace {
 
+Sentence name_of(const StrategyResult& s) { return SentenceBuilder().name(s.label, {.strategy = s.id}).take(); }
+
+Sentence names_of(std::span<const StrategyResult* const> strategies) {
+  std::vector<Sentence> names;
+  for (const StrategyResult* s : strategies) names.push_back(name_of(*s));
+  return joined(names);
+}
+
 // Those that are as fast as the first: "ring r4, usp u2 r2"
-std::string level_names(const Judgement& judgement) {
-  std::string names;
-  for (int i = 1; i < judgement.level; ++i)
-    names += (names.empty() ? "" : ", ") + judgement.ranked[static_cast<std::size_t>(i)]->label;
-  return names;
+Sentence level_names(const Judgement& judgement) {
+  return names_of(std::span(judgement.ranked).subspan(1, static_cast<std::size_t>(judgement.level - 1)));
 }
 
 // Which times these are, measured or not.
@@ -26,34 +32,36 @@ std::string_view kind_of_times(const ModeGroup& group, const Judgement& judgemen
   return kinds[static_cast<std::size_t>(group.mode)];
 }
 
-std::string winner_sentence(const ModeGroup& group, const Judgement& judgement) {
+Sentence winner_sentence(const ModeGroup& group, const Judgement& judgement) {
   const StrategyResult &best = *judgement.ranked[0], &second = *judgement.ranked[1];
-  std::string names;
-  for (const StrategyResult* s : judgement.refused) names += (names.empty() ? "" : ", ") + s->label;
-  const std::string fastest =
-      names.empty() ? fmt::format("{}, {} is fastest", kind_of_times(group, judgement), best.label)
-                    : fmt::format(
-                          "No winner is named, since {} was asked for and cannot run. {}, {} is the fastest of "
-                          "the others",
-                          names, kind_of_times(group, judgement), best.label);
-  if (judgement.lead == Lead::kTooClose)
-    return fmt::format("{}{}; within {}, which the model cannot tell apart: {}.", fastest, support_mark(judgement),
-                       percent_text(judgement.error->median), level_names(judgement));
+  SentenceBuilder words;
+  if (!judgement.refused.empty())
+    words.add("No winner is named, since ").add(names_of(judgement.refused)).add(" was asked for and cannot run. ");
+  words.add(kind_of_times(group, judgement)).add(", ").add(name_of(best));
+  words.add(judgement.refused.empty() ? " is fastest" : " is the fastest of the others");
   if (judgement.lead == Lead::kTied)
-    return fmt::format("{}; equally fast within the spread of the repeats: {}.", fastest, level_names(judgement));
+    return words.add("; equally fast within the spread of the repeats: ").add(level_names(judgement)).add(".").take();
+  words.add(support_mark(judgement));
+  if (judgement.lead == Lead::kTooClose)
+    return words
+        .add(fmt::format("; within {}, which the model cannot tell apart: ", percent_text(judgement.error->median)))
+        .add(level_names(judgement))
+        .add(".")
+        .take();
   if (judgement.lead == Lead::kDepends)
-    return fmt::format(
-        "{}{} with the middle of the network's range, but it depends: {} is with its fast end, {} with its "
-        "slow end.",
-        fastest, support_mark(judgement), judgement.at_low->label, judgement.at_high->label);
-  const std::string range = judgement.at_low ? " at both ends of the network's range" : "";
+    return words.add(" with the middle of the network's range, but it depends: ")
+        .add(name_of(*judgement.at_low))
+        .add(" is with its fast end, ")
+        .add(name_of(*judgement.at_high))
+        .add(" with its slow end.")
+        .take();
+  if (judgement.at_low) words.add(" at both ends of the network's range");
   const auto best_ns = static_cast<double>(std::max<std::int64_t>(1, *best.makespan_ns));
   const double ratio = static_cast<double>(*second.makespan_ns) / best_ns;
   constexpr double kFactor = 2;  // from here on a percentage is harder to read
-  return ratio >= kFactor ? fmt::format("{}{}{}: {} takes {:.1f} times as long.", fastest, support_mark(judgement),
-                                        range, second.label, ratio)
-                          : fmt::format("{}{}{}, {} ahead of {}.", fastest, support_mark(judgement), range,
-                                        percent_text(ratio - 1), second.label);
+  if (ratio >= kFactor)
+    return words.add(": ").add(name_of(second)).add(fmt::format(" takes {:.1f} times as long.", ratio)).take();
+  return words.add(fmt::format(", {} ahead of ", percent_text(ratio - 1))).add(name_of(second)).add(".").take();
 }
 
 // What the limit is and where it is from, and what nothing supports.
@@ -71,7 +79,7 @@ std::vector<std::string> support_sentences(const Judgement& judgement) {
   return sentences;
 }
 
-std::vector<std::string> about_plans(const ModeGroup& group) {
+std::vector<Sentence> about_plans(const ModeGroup& group) {
   const StrategyResult *balanced = nullptr, *frugal = nullptr;
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal()) continue;
@@ -79,14 +87,19 @@ std::vector<std::string> about_plans(const ModeGroup& group) {
       balanced = s;
     if (!s->bytes_sent.empty() && (!frugal || *mean(s->bytes_sent) < *mean(frugal->bytes_sent))) frugal = s;
   }
-  std::vector<std::string> sentences;
+  std::vector<Sentence> sentences;
   if (balanced)
     sentences.push_back(
-        fmt::format("{} is balanced best: {} above an even spread when ranks wait only for what they need.",
-                    balanced->label, percent_text(*balanced->coupled_imbalance_ratio - 1)));
+        SentenceBuilder()
+            .add(name_of(*balanced))
+            .add(fmt::format(" is balanced best: {} above an even spread when ranks wait only for what they need.",
+                             percent_text(*balanced->coupled_imbalance_ratio - 1)))
+            .take());
   if (frugal)
-    sentences.push_back(
-        fmt::format("{} sends least: {} a rank.", frugal->label, bytes_text(*mean(frugal->bytes_sent))));
+    sentences.push_back(SentenceBuilder()
+                            .add(name_of(*frugal))
+                            .add(fmt::format(" sends least: {} a rank.", bytes_text(*mean(frugal->bytes_sent))))
+                            .take());
   return sentences;
 }
 
@@ -99,27 +112,28 @@ std::string unmeasured_sentence(const Judgement& judgement) {
   return "Unmeasured: " + judgement.unmeasured + ", so the difference is the model's alone.";
 }
 
-std::vector<std::string> conclusions(const ModeGroup& group) {
+std::vector<Sentence> conclusions(const ModeGroup& group) {
   const auto timed =
       std::ranges::find_if(group.strategies, [](const StrategyResult* s) { return s->makespan_ns.has_value(); });
   if (group.of->workload.density == 0.0) return {};
   if (timed == group.strategies.end()) return about_plans(group);
   const Judgement judgement = judge(group);
   if (judgement.lead == Lead::kUnknown) return {};
-  std::vector<std::string> sentences = {winner_sentence(group, judgement)};
+  std::vector<Sentence> sentences = {winner_sentence(group, judgement)};
   std::ranges::move(reason_sentences(judgement, OfPasses::kAll), std::back_inserter(sentences));
   return sentences;
 }
 
-std::vector<std::string> reason_sentences(const Judgement& judgement, OfPasses of) {
-  std::vector<std::string> sentences;
+std::vector<Sentence> reason_sentences(const Judgement& judgement, OfPasses of) {
+  std::vector<Sentence> sentences;
   for (const StrategyResult* s : judgement.ranked) {
     const std::optional<Reason> reason = judgement.reason(*s);
     if (!reason) continue;
     // Wire time beside the compute of another machine is not meaningful.
     const bool wire = reason->cause == Cause::kWireInside || reason->cause == Cause::kWireBetween;
     if (wire && judgement.foreign) continue;
-    sentences.push_back(reason_text(*reason, *s, *judgement.ranked.front(), of) + ".");
+    sentences.push_back(
+        SentenceBuilder().add(reason_sentence(*reason, *s, *judgement.ranked.front(), of)).add(".").take());
   }
   return sentences;
 }

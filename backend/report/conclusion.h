@@ -11,10 +11,10 @@ namespace spscope {
 
 // The fastest strategy of one mode, then for each other one why it is slower, fastest first. Of plans, what is balanced
 // best and what sends least. Empty without comparable times and when other programs disturbed them.
-std::vector<std::string> conclusions(const ModeGroup& group);
+std::vector<Sentence> conclusions(const ModeGroup& group);
 
 // The latter alone: "ring r8 takes 19.9 ms longer: ..."
-std::vector<std::string> reason_sentences(const Judgement& judgement, OfPasses of);
+std::vector<Sentence> reason_sentences(const Judgement& judgement, OfPasses of);
 
 // " (unmeasured)" where no measurement supports the difference between the first and the second, else "".
 std::string support_mark(const Judgement& judgement);

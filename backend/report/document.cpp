@@ -22,4 +22,8 @@ Cell verdict_cell(std::string verdict, std::optional<double> max_error) {
   return {Hint::kVerdict, max_error, std::move(verdict), {}};
 }
 
+Paragraph paragraph(Sentence sentence, Tone tone) {
+  return {std::move(sentence.text), tone, std::move(sentence.mentions)};
+}
+
 }  // namespace spscope

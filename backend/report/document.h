@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "backend/analysis/sentence.h"
+
 namespace spscope {
 
 enum class Hint {
@@ -53,6 +55,7 @@ struct Row {
   std::vector<Cell> cells;  // one a column; missing ones at the end are empty
   bool best = false;        // the fastest strategy, emphasised
   bool aside = false;       // not one of the compared items: a bound, a sum
+  Subject of = {};
 };
 
 struct Table {
@@ -71,7 +74,9 @@ enum class Tone { kPlain, kNote, kWarning, kConclusion, kReason };
 struct Paragraph {
   std::string text;
   Tone tone = Tone::kPlain;
+  std::vector<Mention> mentions = {};  // what bytes of `text` name
 };
+Paragraph paragraph(Sentence sentence, Tone tone);
 
 // The provenance of values: measured ones look different from modelled ones wherever they are shown.
 struct Badges {
@@ -91,6 +96,7 @@ struct StackedBars {
   struct Bar {
     std::string label;
     std::vector<double> parts_ns;
+    Subject of = {};
   };
   std::string caption;
   bool by_rank = false;
@@ -99,6 +105,57 @@ struct StackedBars {
   double scale_ns = 0;  // full length of the axis; 0: the longest bar
   std::optional<double> mark_ns = {};
   std::string mark_label = {};
+};
+
+// From one duration to another, by what is added and taken away in between: from + all deltas = to.
+struct Waterfall {
+  struct Step {
+    std::string name, metric;
+    double delta_ns = 0;   // below 0: less
+    std::size_t part = 0;  // its colour: as the parts of StackedBars
+  };
+  std::string caption;
+  StackedBars::Bar from, to;  // one part each
+  std::vector<Step> steps;
+  double scale_ns = 0;  // full length of the axis; 0: the longest bar
+};
+
+// What each rank did when: a band a strategy, each from its own zero on one axis.
+struct TimelineBands {
+  struct Span {
+    double begin_ns = 0, end_ns = 0;
+    std::size_t part = 0;
+  };
+  struct Row {
+    std::string label;
+    std::vector<Span> spans;  // in order of time, disjoint
+    Subject of = {};
+  };
+  struct Band {
+    std::string label;
+    double length_ns = 0;
+    std::vector<Row> rows;
+    Subject of = {};
+  };
+  std::string caption;
+  std::vector<StackedBars::Part> parts;
+  std::vector<Band> bands;
+};
+
+// Density of masks, a small picture a head, for one or more denoise steps.
+struct HeadGrid {
+  static constexpr int kSide = 64;
+  struct Head {
+    std::vector<std::uint8_t> cells;  // kSide x kSide, row by row: queries down, keys across; 0 empty, 255 full
+    double density = 0;
+  };
+  struct Step {
+    std::string label;
+    bool chosen = false;  // the one to begin with
+    std::vector<Head> heads;
+  };
+  std::string caption;
+  std::vector<Step> steps;
 };
 
 struct Facts {
@@ -118,7 +175,8 @@ struct Definitions {
   std::vector<Definition> list;
 };
 
-using Block = std::variant<Paragraph, Badges, Table, StackedBars, Facts, Listing, Definitions>;
+using Block = std::variant<Paragraph, Badges, Table, StackedBars, Waterfall, TimelineBands, HeadGrid, Facts, Listing,
+                           Definitions>;
 
 struct Section {
   std::string id, title;
@@ -128,7 +186,7 @@ struct Section {
 // One workload of a report.
 struct Part {
   std::string title, subtitle;
-  std::vector<std::string> warnings = {};  // shown before any number
+  std::vector<Sentence> warnings = {};  // shown before any number
   std::vector<Section> sections = {};
 };
 

@@ -19,7 +19,7 @@ std::string why_text(const NamedStep& step) {
       step.after_rank && *step.after_rank != step.rank ? fmt::format(" of rank {}", *step.after_rank) : "";
   switch (step.cause) {
     case PathCause::kStart:
-      return "comes after nothing";
+      return "nothing comes before it";
     case PathCause::kLaneBefore:
       return "the op before it ended";
     case PathCause::kDependency:
@@ -77,10 +77,15 @@ Paragraph path_paragraph(const StrategyExplanation& e) {
   for (std::size_t i = 0; i < std::min(kMostRanks, e.path_visits.size()); ++i)
     ranks += fmt::format("{}{} ({})", i > 0 ? ", " : "", e.path_visits[i].rank, time_text(e.path_visits[i].ns));
   if (e.path_visits.size() > kMostRanks) ranks += fmt::format(" and {} more", e.path_visits.size() - kMostRanks);
-  return {fmt::format("The critical path has {} steps: {} compute, {} wire, {} idle. It visits rank{} {}.",
-                      e.path.steps.size(), time_text(e.path.of(PathShare::kCompute)),
-                      time_text(e.path.of(PathShare::kWire)), time_text(e.path.of(PathShare::kIdle)),
-                      e.path_visits.size() == 1 ? "" : "s", ranks)};
+  const TimeTerms& terms = e.path_terms;
+  std::string text = fmt::format("The critical path: {} compute, {} wire, {} idle, in {} steps. It visits rank{} {}.",
+                                 time_text(terms.of(TimeColumn::kCompute)), time_text(terms.of(TimeColumn::kWire)),
+                                 time_text(terms.of(TimeColumn::kOther)), e.path.steps.size(),
+                                 e.path_visits.size() == 1 ? "" : "s", ranks);
+  if (e.lead_ns > 0)
+    text += fmt::format(" Its first {} are beside the end of the layer pass before, and count there.",
+                        time_text(e.lead_ns));
+  return {std::move(text)};
 }
 
 Table steps_table(const StrategyExplanation& e) {
@@ -115,18 +120,28 @@ void add_waits(const StrategyExplanation& e, Section& section) {
                            text_cell(w.ring_step > 0 ? std::to_string(w.ring_step) : ""), duration_cell(w.wait_ns)}});
   }
   section.blocks.push_back(std::move(table));
-  section.blocks.push_back(Paragraph{fmt::format("All {} waits for partners add up to {}, the late peer of all ranks.",
-                                                 e.waits.size(), time_text(sum_ns)),
-                                     Tone::kNote});
+  section.blocks.push_back(
+      Paragraph{fmt::format("All waits for partners ({}) add up to {}, the late peer of all ranks.", e.waits.size(),
+                            time_text(sum_ns)),
+                Tone::kNote});
 }
 
 Table stragglers_table(const StrategyExplanation& e) {
   constexpr std::size_t kMostRanks = 8;
   Table table;
   table.caption = "Ranks that compute longer than the mean, and why";
-  table.columns = {{"rank"},          {"excess", "compute"}, {"more tiles"},          {"slower tiles"},
-                   {"other compute"}, {"tiles", "tiles"},    {"mean of tiles"},       text_column("heads"),
-                   {"their density"}, {"of all heads"},      {"holds up others for"}, text_column("most of all")};
+  table.columns = {{"rank"},
+                   {"excess", "compute"},
+                   {"more tiles"},
+                   {"slower tiles"},
+                   {"other"},
+                   number_column("tiles", "tiles", 1),
+                   number_column("mean", "tiles", 1),
+                   text_column("heads"),
+                   {"density"},
+                   {"of all heads"},
+                   {"holds up"},
+                   text_column("most of all")};
   for (const Straggler& s : e.stragglers) {
     if (table.rows.size() == kMostRanks) break;
     table.rows.push_back(
@@ -189,15 +204,16 @@ std::vector<Section> explanation_sections(const Explanation& explanation) {
                            mode_word(explanation.mode)),
                {}};
   pass.blocks.push_back(Paragraph{workload_line(explanation.comparison.workload, executes(explanation.comparison))});
-  for (std::string& warning : headline_warnings(explanation.comparison))
-    pass.blocks.push_back(Paragraph{std::move(warning), Tone::kWarning});
+  for (Sentence& warning : headline_warnings(explanation.comparison))
+    pass.blocks.push_back(paragraph(std::move(warning), Tone::kWarning));
   pass.blocks.push_back(overview(explanation));
   const auto fastest = std::ranges::find(explanation.strategies, explanation.fastest, &StrategyExplanation::id);
-  pass.blocks.push_back(Paragraph{
-      fastest == explanation.strategies.end()
-          ? std::string("These times do not compare, so no strategy is named fastest.")
-          : fmt::format("In this layer pass {} is fastest, with {}.", fastest->label, time_text(fastest->makespan_ns)),
-      Tone::kConclusion});
+  const bool known = fastest != explanation.strategies.end();
+  if (known || explanation.strategies.size() > 1)
+    pass.blocks.push_back(Paragraph{known ? fmt::format("In this layer pass {} is fastest, with {}.", fastest->label,
+                                                        time_text(fastest->makespan_ns))
+                                          : "These times do not compare, so no strategy is named fastest.",
+                                    Tone::kConclusion});
   sections.push_back(std::move(pass));
   for (const StrategyExplanation& e : explanation.strategies) {
     Section section{"strategy-" + e.id, e.label, {}};

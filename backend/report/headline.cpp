@@ -79,9 +79,9 @@ std::string rounded(double factor) {
 }
 
 // "interrupted: the run was stopped by SIGINT", without the kind, which the headline has already.
-std::string without_kind(const std::string& incident, bool is_said) {
+Sentence without_kind(const Sentence& incident, bool is_said) {
   constexpr std::string_view kKind = "interrupted: ";
-  return is_said && incident.starts_with(kKind) ? incident.substr(kKind.size()) : incident;
+  return is_said && incident.text.starts_with(kKind) ? Sentence{incident.text.substr(kKind.size())} : incident;
 }
 
 }  // namespace
@@ -130,25 +130,26 @@ std::string foreign_compute_note(const ModeGroup& group) {
       slower ? "little" : "much");
 }
 
-std::vector<std::string> headline_warnings(const Comparison& comparison) {
-  std::vector<std::string> warnings;
+std::vector<Sentence> headline_warnings(const Comparison& comparison) {
+  std::vector<Sentence> warnings;
   const Workload& w = comparison.workload;
   if (std::string text = nothing_finished_text(comparison); !text.empty())
-    warnings.push_back(std::move(text));
+    warnings.push_back({std::move(text)});
   else if (w.interrupted())
     warnings.push_back(
-        fmt::format("interrupted: of {} layer{} x {} denoise step{} the file holds {} of {} layer passes, and "
-                    "all figures are of those",
-                    w.layers, w.layers == 1 ? "" : "s", count_text(w.denoise_steps), w.denoise_steps == 1 ? "" : "s",
-                    count_text(*w.layer_passes_done), count_text(w.layer_passes())));
+        {fmt::format("interrupted: of {} layer{} x {} denoise step{} the file holds {} of {} layer passes, and "
+                     "all figures are of those",
+                     w.layers, w.layers == 1 ? "" : "s", count_text(w.denoise_steps), w.denoise_steps == 1 ? "" : "s",
+                     count_text(*w.layer_passes_done), count_text(w.layer_passes()))});
   const Recording& recording = comparison.recording;
-  if (std::string text = missing_events_text(recording); !text.empty()) warnings.push_back(std::move(text));
-  if (!recording.incidents.empty())
-    warnings.push_back(
-        without_kind(recording.incidents.front(), w.interrupted()) +
-        (recording.incidents.size() > 1 ? fmt::format(" (and {} more)", recording.incidents.size() - 1) : ""));
+  if (std::string text = missing_events_text(recording); !text.empty()) warnings.push_back({std::move(text)});
+  if (const std::size_t count = recording.incidents.size(); count > 0)
+    warnings.push_back(SentenceBuilder()
+                           .add(without_kind(recording.incidents.front(), w.interrupted()))
+                           .add(count > 1 ? fmt::format(" (and {} more)", count - 1) : "")
+                           .take());
   for (const ModeGroup& group : by_mode(comparison))
-    if (std::string note = foreign_compute_note(group); !note.empty()) warnings.push_back(std::move(note));
+    if (std::string note = foreign_compute_note(group); !note.empty()) warnings.push_back({std::move(note)});
   return warnings;
 }
 

@@ -18,7 +18,7 @@ std::string missing_events_text(const Recording& recording);
 // "no layer was finished by every strategy, so there is nothing to compare; 4,084 events are kept"; "" when one was.
 std::string nothing_finished_text(const Comparison& comparison);
 // Warnings that precede all numbers: the run was interrupted, or compute is not the cluster's.
-std::vector<std::string> headline_warnings(const Comparison& comparison);
+std::vector<Sentence> headline_warnings(const Comparison& comparison);
 // "a800" of the preset "a800x8" or "p4de" of "p4de-xN": the part that names the device.
 std::string device_name(const std::string& cluster);
 // "compute measured on CPU, network scheduled"; "" when nothing ran.

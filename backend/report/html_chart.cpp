@@ -30,10 +30,11 @@ std::string tooltip(const StackedBars& chart, const StackedBars::Bar& bar, std::
 }
 
 // One part at a place given as attributes: the coloured area and, when modelled, hatching over it.
-std::string area(const StackedBars& chart, std::size_t part, const std::string& place, const std::string& title) {
+std::string area(const std::vector<StackedBars::Part>& parts, std::size_t part, const std::string& place,
+                 const std::string& title) {
   const std::string inner = title.empty() ? "" : "<title>" + title + "</title>";
   std::string text = fmt::format("<rect class=\"part{}\" {}>{}</rect>", part, place, inner);
-  if (chart.parts[part].modelled) text += fmt::format("<rect class=\"hatch\" {}/>", place);
+  if (parts[part].modelled) text += fmt::format("<rect class=\"hatch\" {}/>", place);
   return text;
 }
 
@@ -60,9 +61,9 @@ std::string row_bar(const StackedBars& chart, const StackedBars::Bar& bar, doubl
   for (std::size_t p = 0; p < bar.parts_ns.size(); ++p) {
     const double width = bar.parts_ns[p] / scale;
     if (width <= 0) continue;
-    text +=
-        area(chart, p, fmt::format("x=\"{:.3f}%\" width=\"{:.3f}%\" height=\"{}\"", 100 * x, 100 * width, kRowHeight),
-             tooltip(chart, bar, p));
+    text += area(chart.parts, p,
+                 fmt::format("x=\"{:.3f}%\" width=\"{:.3f}%\" height=\"{}\"", 100 * x, 100 * width, kRowHeight),
+                 tooltip(chart, bar, p));
     if (width >= kRoomForText) text += label(chart, p, x + width / 2, duration_text(bar.parts_ns[p]));
     x += width;
   }
@@ -76,8 +77,9 @@ std::string rows_chart(const StackedBars& chart) {
   const double scale = scale_of(chart);
   std::string text = "<div class=\"rows\">";
   for (const StackedBars::Bar& bar : chart.bars)
-    text += fmt::format("<div class=\"row\"><span class=\"name\">{}</span>{}<span class=\"value\">{}</span></div>\n",
-                        html_escaped(bar.label), row_bar(chart, bar, scale), duration_text(total(bar)));
+    text += fmt::format("<div class=\"row\"{}><span class=\"name\">{}</span>{}<span class=\"value\">{}</span></div>\n",
+                        html_subject(bar.of), html_escaped(bar.label), row_bar(chart, bar, scale),
+                        duration_text(total(bar)));
   return text + "</div>";
 }
 
@@ -85,18 +87,18 @@ std::string column(const StackedBars& chart, std::size_t index, double scale) {
   const StackedBars::Bar& bar = chart.bars[index];
   const double slot = 100.0 / static_cast<double>(chart.bars.size());
   const double width = slot * (chart.bars.size() > kMostTitles ? 1 : 0.82);
-  std::string text;
+  std::string text = "<g" + html_subject(bar.of) + ">";
   double top = kColumnHeight;
   for (std::size_t p = 0; p < bar.parts_ns.size(); ++p) {
     const double height = kColumnHeight * bar.parts_ns[p] / scale;
     if (height <= 0) continue;
     top -= height;
-    text += area(chart, p,
+    text += area(chart.parts, p,
                  fmt::format("x=\"{:.3f}%\" width=\"{:.3f}%\" y=\"{:.2f}\" height=\"{:.2f}\"",
                              slot * static_cast<double>(index) + (slot - width) / 2, width, top, height),
                  chart.bars.size() > kMostTitles ? "" : tooltip(chart, bar, p));
   }
-  return text;
+  return text + "</g>";
 }
 
 // Labels below the columns: every rank of a small world, else first and last.
@@ -135,22 +137,38 @@ std::string_view html_chart_patterns() {
          "height=\"6\"/></pattern></defs></svg>\n";
 }
 
-std::string html_legend(const StackedBars& chart) {
-  std::string text = chart.by_rank ? "<ul class=\"legend above\">" : "<ul class=\"legend\">";
-  bool modelled = false;
-  for (std::size_t p = 0; p < chart.parts.size(); ++p) {
-    const StackedBars::Part& part = chart.parts[p];
+namespace {
+
+std::string legend_items(const std::vector<StackedBars::Part>& parts) {
+  std::string text;
+  for (std::size_t p = 0; p < parts.size(); ++p)
     text += fmt::format("<li><svg class=\"swatch\" aria-hidden=\"true\">{}</svg><a href=\"#metric-{}\">{}</a></li>",
-                        area(chart, p, "width=\"100%\" height=\"100%\"", ""), html_escaped(part.metric),
-                        html_escaped(part.name));
-    modelled = modelled || part.modelled;
-  }
+                        area(parts, p, "width=\"100%\" height=\"100%\"", ""), html_escaped(parts[p].metric),
+                        html_escaped(parts[p].name));
+  return text;
+}
+
+std::string_view hatching_note(const std::vector<StackedBars::Part>& parts) {
+  return std::ranges::any_of(parts, &StackedBars::Part::modelled) ? "<li class=\"note\">hatched: modelled</li></ul>"
+                                                                  : "</ul>";
+}
+
+std::string_view legend_begin(bool above) { return above ? "<ul class=\"legend above\">" : "<ul class=\"legend\">"; }
+
+}  // namespace
+
+std::string html_legend(const std::vector<StackedBars::Part>& parts, bool above) {
+  return std::string(legend_begin(above)) + legend_items(parts) + std::string(hatching_note(parts));
+}
+
+std::string html_legend(const StackedBars& chart) {
+  std::string text = std::string(legend_begin(chart.by_rank)) + legend_items(chart.parts);
   if (chart.mark_ns)
     text += fmt::format(
         "<li><svg class=\"swatch\" aria-hidden=\"true\"><line class=\"mark\" x1=\"50%\" x2=\"50%\" y1=\"0\" "
         "y2=\"100%\"/></svg><a href=\"#metric-bound\">{} {}</a></li>",
         html_escaped(chart.mark_label), duration_text(*chart.mark_ns));
-  return text + (modelled ? "<li class=\"note\">hatched: modelled</li></ul>" : "</ul>");
+  return text + std::string(hatching_note(chart.parts));
 }
 
 std::string html_chart(const StackedBars& chart) {

@@ -118,6 +118,47 @@ ul.legend .note { color: var(--muted); }
 .ranks figcaption span { color: var(--muted); font-weight: 400; }
 ul.legend.above { margin: 0 0 .9rem; }
 .ranks .top { color: var(--muted); font-size: .72rem; line-height: 1.6; }
+.falls { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 430px), 1fr)); gap: 1.2rem 2.4rem; margin: 0 0 1.2rem; }
+.falls figure { margin: 0; }
+.falls figcaption { color: var(--ink); font-weight: 600; }
+.falls .rows { gap: .2rem .8rem; }
+.falls .name, .falls .value { font-size: .84rem; }
+.falls .name a { color: inherit; text-decoration: underline dotted; }
+rect.whole { fill: var(--muted); }
+rect.less { fill-opacity: .35; stroke: var(--ink); stroke-dasharray: 3 2; }
+.timeline .band { display: grid; grid-template-columns: 4.2rem minmax(0, 1fr); column-gap: .6rem; margin: 0 0 .7rem; }
+.timeline .head, .masks .head { margin: 0 0 .15rem; font-size: .9rem; }
+.timeline .head { grid-column: 2; }
+.timeline .names { grid-column: 1; width: 100%; }
+.timeline .names text { text-anchor: end; fill: var(--muted); font-size: 10.5px; }
+.timeline .pan { grid-column: 2; overflow-x: auto; overflow-y: hidden; border-left: 1px solid var(--rule); scrollbar-width: none; }
+.timeline.zoomed .band:last-of-type .pan { scrollbar-width: thin; }
+.timeline svg.lanes { width: calc(100% * var(--zoom, 1)); overflow: hidden; }
+.timeline .end { stroke: var(--ink); stroke-width: 1.5; }
+.timeline .axis-ends { display: flex; max-width: none; justify-content: space-between; margin: 0 0 0 4.8rem; color: var(--muted); font-size: .76rem; }
+.timeline.zoomed .axis-ends { display: none; }
+.tools { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem; margin: 0 0 .7rem; font-size: .88rem; }
+.tools button, .tools select { min-width: 2.2rem; padding: .2rem .6rem; border: 1px solid var(--rule); border-radius: 6px; background: var(--surface);
+  color: var(--ink); font: inherit; cursor: pointer; }
+.tools button:disabled { color: var(--muted); cursor: default; opacity: .6; }
+.tools input { width: min(22rem, 60vw); accent-color: var(--accent); }
+ol.heads { display: grid; grid-template-columns: repeat(auto-fill, minmax(74px, 1fr)); gap: .7rem .5rem; margin: 0 0 1rem; padding: 0; list-style: none; }
+ol.heads li { position: relative; font-size: .78rem; line-height: 1.3; }
+ol.heads img { display: block; width: 64px; height: 64px; outline: 1px solid var(--rule); image-rendering: pixelated; }
+ol.heads small { color: var(--muted); font-size: .95em; }
+.scrubbed .step .head { display: none; }
+.scale { display: flex; align-items: center; gap: 0; margin: 0; color: var(--muted); font-size: .78rem; }
+.scale span { margin: 0 .5rem; } .scale span:first-child { margin-left: 0; }
+.scale i { width: 14px; height: 12px; } .scale i.empty { outline: 1px solid var(--rule); }
+a.named, span.named { color: inherit; text-decoration: underline; text-decoration-color: var(--accent); text-decoration-thickness: 1.5px; }
+a.named:hover, a.named.lit { background: var(--best); }
+button.sort { margin: 0 0 0 .2rem; padding: 0 .1rem; border: 0; background: none; color: inherit; font: inherit; opacity: .55; cursor: pointer; }
+button.sort::before { content: "↕"; }
+[aria-sort] button.sort, button.sort:hover, button.sort:focus-visible { opacity: 1; }
+[aria-sort="ascending"] button.sort::before { content: "↑"; } [aria-sort="descending"] button.sort::before { content: "↓"; }
+.linked svg g[data-s]:not(.lit), .linked .names text:not(.lit), .linked .falls figure:not(.lit), .linked .rows > .row[data-s]:not(.lit) > * { opacity: .3; }
+.linked tr.lit td { background: var(--best); }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .facts { columns: 3 300px; column-gap: 2.5rem; }
 .facts + .scroll { margin-top: 1.1rem; }
 .facts > div { break-inside: avoid; }
@@ -150,12 +191,16 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
   .rows .row { display: grid; grid-template-columns: 1fr max-content; gap: .15rem .9rem; margin: 0 0 .7rem; }
   .rows .name { max-width: none; }
   .rows .bar { grid-column: 1 / -1; grid-row: 2; }
+  svg.bar text, svg.bar .patch { display: none; }
+  .falls .rows { display: grid; grid-template-columns: 6.5rem 1fr max-content; }
+  .falls .rows .row { display: contents; }
+  .falls .rows .bar { grid-column: auto; grid-row: auto; }
 }
 @media print {
   :root { --page: #ffffff; --surface: #ffffff; --ink: #000000; --muted: #444444; --rule: #cccccc; }
   body { padding: 0; font-size: 10.5px; }
   main, header.page, footer { max-width: none; }
-  nav { display: none; }
+  nav, .tools, button.sort { display: none; }
   section { padding: 0 0 .5rem; border: 0; }
   table, figure, article, dl { break-inside: avoid; }
   h2, h3, caption { break-after: avoid; }

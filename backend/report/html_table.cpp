@@ -69,11 +69,13 @@ std::string cell_class(const Column& column, const Cell& cell) {
 }
 
 std::string table_row(const Table& table, const Row& row) {
-  std::string text = row.best ? "<tr class=\"best\">" : row.aside ? "<tr class=\"aside\">" : "<tr>";
+  const char* kind = row.best ? " class=\"best\"" : row.aside ? " class=\"aside\"" : "";
+  std::string text = fmt::format("<tr{}{}>", kind, html_subject(row.of));
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const Cell cell = c < row.cells.size() ? row.cells[c] : text_cell("");
     const CellText shown = cell_text(cell);
-    text += fmt::format("<td{} data-column=\"{}\">{}", cell_class(table.columns[c], cell),
+    const std::string number = cell.number ? fmt::format(" data-v=\"{}\"", *cell.number) : "";
+    text += fmt::format("<td{}{} data-column=\"{}\">{}", cell_class(table.columns[c], cell), number,
                         html_escaped(table.columns[c].heading), html_escaped(shown.value));
     if (!shown.suffix.empty()) text += " <span class=\"spread\">" + html_escaped(shown.suffix) + "</span>";
     if (row.best && c == 0) text += "<span class=\"tag\">fastest</span>";

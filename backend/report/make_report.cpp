@@ -1,6 +1,9 @@
 // The whole report of a file: a part for each workload with every section of sections.def, then the definitions.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "backend/analysis/file_changes.h"
 #include "backend/report/headline.h"
 #include "backend/report/metrics.h"
 #include "backend/report/render.h"
@@ -11,32 +14,58 @@ namespace {
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
+Part part_of(const Comparison& comparison, const PassPicture* picture) {
+  Part part;
+  part.title = workload_line(comparison.workload, executes(comparison));
+  for (const ModeGroup& group : by_mode(comparison))
+    if (const std::string line = provenance_line(group); !line.empty())
+      part.subtitle += (part.subtitle.empty() ? "" : "; ") + line;
+  part.warnings = headline_warnings(comparison);
+  for (const SectionRow& row : report_sections()) {
+    Section section = make_section(row.name, {comparison, picture});
+    if (!section.blocks.empty()) part.sections.push_back(std::move(section));
+  }
+  return part;
+}
+
+// What changed from the first file to the last. REQUIRES: several files, whose comparisons follow each other.
+Part changes_part(std::span<const Comparison> comparisons) {
+  const std::string &first = comparisons.front().file, &last = comparisons.back().file;
+  const auto is_of = [](const std::string& file) { return [&](const Comparison& c) { return c.file == file; }; };
+  const auto end = std::ranges::find_if_not(comparisons, is_of(first));
+  const auto begin = std::ranges::find_if(end, comparisons.end(), is_of(last));
+  const FileChanges found = file_changes({comparisons.begin(), end}, {begin, comparisons.end()}, 0);
+  Part part;
+  part.title = fmt::format("From {} to {}", file_name(first), file_name(last));
+  if (found.different.empty())
+    part.sections.push_back(changes_section(first, last, found.changes));
+  else
+    part.warnings.push_back({"no changes are shown: " + found.different});
+  constexpr std::size_t kMostOfUnlike = 12;  // of unlike runs nearly everything differs
+  if (found.different.empty() || found.settings.size() <= kMostOfUnlike)
+    part.sections.push_back(settings_section(first, last, found.settings));
+  return part;
+}
+
 }  // namespace
 
-Report make_report(std::span<const Comparison> comparisons) {
+Report make_report(std::span<const Comparison> comparisons, std::span<const std::optional<PassPicture>> pictures) {
   Report report;
   report.title = "Sequence parallelism, compared";
-  for (const Comparison& comparison : comparisons) {
-    Part part;
-    part.title = workload_line(comparison.workload, executes(comparison));
-    for (const ModeGroup& group : by_mode(comparison))
-      if (const std::string line = provenance_line(group); !line.empty())
-        part.subtitle += (part.subtitle.empty() ? "" : "; ") + line;
-    part.warnings = headline_warnings(comparison);
-    for (const SectionRow& row : report_sections()) {
-      Section section = make_section(row.name, comparison);
-      if (!section.blocks.empty()) part.sections.push_back(std::move(section));
-    }
-    report.parts.push_back(std::move(part));
-  }
   report.definitions = {"definitions", "What the numbers mean", {}};
   report.definitions.blocks.push_back(Definitions{{metrics().begin(), metrics().end()}});
-  if (!comparisons.empty()) {
-    const Comparison& first = comparisons.front();
-    report.subtitle = file_name(first.file);
-    report.footer =
-        fmt::format("spscope {}{}{}", first.tool_version, first.created_utc.empty() ? "" : ", ", first.created_utc);
+  if (comparisons.empty()) return report;
+  const Comparison& first = comparisons.front();
+  const bool several = first.file != comparisons.back().file;
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    const bool drawn = i < pictures.size() && pictures[i];
+    report.parts.push_back(part_of(comparisons[i], drawn ? &*pictures[i] : nullptr));
+    if (several) report.parts.back().title = file_name(comparisons[i].file) + ": " + report.parts.back().title;
   }
+  if (several) report.parts.push_back(changes_part(comparisons));
+  report.subtitle = file_name(first.file) + (several ? " to " + file_name(comparisons.back().file) : "");
+  report.footer =
+      fmt::format("spscope {}{}{}", first.tool_version, first.created_utc.empty() ? "" : ", ", first.created_utc);
   return report;
 }
 

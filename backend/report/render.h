@@ -1,12 +1,16 @@
 // Renderers: a comparison as terminal text or JSON, a report as Markdown or one HTML page.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "backend/analysis/changed_settings.h"
 #include "backend/analysis/comparison.h"
+#include "backend/analysis/pass_picture.h"
 #include "backend/analysis/regression.h"
+#include "backend/base/error.h"
 #include "backend/report/document.h"
 
 namespace spscope {
@@ -28,10 +32,19 @@ std::string render_terminal(const Table& table, const TerminalStyle& style = {})
 std::string render_json(std::span<const Comparison> comparisons, const std::vector<Change>* changes = nullptr,
                         const std::vector<ChangedSetting>* settings = nullptr);
 
-// The whole report of a file: every section for each of its workloads, and the definitions.
-Report make_report(std::span<const Comparison> comparisons);
+// What is wrong with a config, a command or a file (schemas/problems.schema.json), with a line break at the end: every
+// problem with its field and place, where it has them.
+std::string render_json(const Error& error);
+
+// The whole report: a part for each comparison with every section, and the definitions. Of several files each part says
+// which, and the last one is what changed from the first file to the last, or why nothing can be told. `pictures`: of
+// each comparison, for the sections that draw single operations and masks; empty: none.
+Report make_report(std::span<const Comparison> comparisons, std::span<const std::optional<PassPicture>> pictures = {});
 // GitHub's Markdown. Charts become tables.
 std::string render_markdown(const Report& report);
+// Tables by file name, RFC 4180: figures of strategies, layer passes, ranks and waits, in base units that the headings
+// name (makespan_ns), with all their digits. A text that a spreadsheet would take for a formula gets an apostrophe.
+std::map<std::string, std::string> render_csv(std::span<const Comparison> comparisons);
 // One page without scripts or external resources. All text is escaped.
 std::string render_html(const Report& report);
 

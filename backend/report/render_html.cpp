@@ -1,6 +1,9 @@
-// HTML: one self-contained page. Semantic tags, no scripts, no external resources; every heading of a table links to
-// the definition of its metric.
+// HTML: one self-contained page. Semantic tags, complete without scripts, one script of ours, no external resources;
+// every heading of a table links to the definition of its metric.
 #include <fmt/format.h>
+
+#include <functional>
+#include <map>
 
 #include "backend/base/utf8.h"
 #include "backend/report/format.h"
@@ -15,9 +18,35 @@ std::string_view tone_class(Tone tone) {
   return names[static_cast<std::size_t>(tone)];
 }
 
+// Where the sections of a part are on the page: their ids by name, "part1-balance".
+using SectionIds = std::map<std::string, std::string, std::less<>>;
+
+// The section that shows a subject best: ranks where the timeline is, causes where differences are taken apart.
+std::string target_of(const Subject& subject, const SectionIds& ids) {
+  const std::string_view first = subject.rank ? "timeline" : subject.cause.empty() ? "summary" : "comparison";
+  for (const std::string_view name : {first, std::string_view("balance")})
+    if (const auto found = ids.find(name); found != ids.end()) return found->second;
+  return "";
+}
+
 struct BlockHtml {
+  const SectionIds& ids;
+
+  // The text with what it names as links; without a section for it, as marked words.
   std::string operator()(const Paragraph& p) const {
-    return fmt::format("<p class=\"{}\">{}</p>\n", tone_class(p.tone), html_escaped(p.text));
+    std::string text = fmt::format("<p class=\"{}\">", tone_class(p.tone));
+    std::size_t done = 0;
+    for (const Mention& mention : p.mentions) {
+      const std::string_view all = p.text;
+      text += html_escaped(all.substr(done, mention.begin - done));
+      const std::string words = html_escaped(all.substr(mention.begin, mention.end - mention.begin));
+      const std::string target = target_of(mention.subject, ids);
+      text += target.empty() ? fmt::format("<span class=\"named\"{}>{}</span>", html_subject(mention.subject), words)
+                             : fmt::format("<a class=\"named\" href=\"#{}\"{}>{}</a>", target,
+                                           html_subject(mention.subject), words);
+      done = mention.end;
+    }
+    return text + html_escaped(std::string_view(p.text).substr(done)) + "</p>\n";
   }
   std::string operator()(const Badges& badges) const {
     std::string text = "<ul class=\"badges\">";
@@ -33,6 +62,9 @@ struct BlockHtml {
     return text;
   }
   std::string operator()(const StackedBars& chart) const { return html_chart(chart); }
+  std::string operator()(const Waterfall& chart) const { return html_chart(chart); }
+  std::string operator()(const TimelineBands& bands) const { return html_timeline(bands); }
+  std::string operator()(const HeadGrid& grid) const { return html_heads(grid); }
   std::string operator()(const Facts& facts) const {
     std::string text = "<div><h4>" + html_escaped(facts.caption) + "</h4><dl class=\"fact\">";
     for (const auto& [name, value] : facts.rows)
@@ -56,10 +88,11 @@ struct BlockHtml {
 std::string_view grid_of(const Block& block) {
   const auto* chart = std::get_if<StackedBars>(&block);
   if (chart && chart->by_rank) return "ranks";
+  if (std::holds_alternative<Waterfall>(block)) return "falls";
   return std::holds_alternative<Facts>(block) ? "facts" : "";
 }
 
-std::string section_html(const Section& section, const std::string& id) {
+std::string section_html(const Section& section, const std::string& id, const SectionIds& ids) {
   std::string text = fmt::format("<section id=\"{}\">\n<h3>{}</h3>\n", id, html_escaped(section.title));
   std::string_view open;
   for (const Block& block : section.blocks) {
@@ -70,7 +103,7 @@ std::string section_html(const Section& section, const std::string& id) {
       if (!grid.empty()) text += fmt::format("<div class=\"{}\">\n", grid);
       open = grid;
     }
-    text += std::visit(BlockHtml{}, block);
+    text += std::visit(BlockHtml{ids}, block);
   }
   if (!open.empty()) text += "</div>\n";
   return text + "</section>\n";
@@ -81,16 +114,21 @@ std::string section_id(std::size_t part, const Section& section) {
 }
 
 std::string part_html(const Part& part, std::size_t index) {
-  std::string text = fmt::format("<h2>{}</h2>\n", html_escaped(part.title));
+  SectionIds links;
+  for (const Section& section : part.sections) links[section.id] = section_id(index, section);
+  std::string text = fmt::format("<div data-part=\"{}\">\n<h2>{}</h2>\n", index + 1, html_escaped(part.title));
   if (!part.subtitle.empty()) text += fmt::format("<p class=\"subtitle\">{}</p>\n", html_escaped(part.subtitle));
-  for (const std::string& warning : part.warnings)
-    text += fmt::format("<p class=\"warning\">{}</p>\n", html_escaped(sentence(warning)));
+  for (const Sentence& warning : part.warnings) {
+    Paragraph shown = paragraph(warning, Tone::kWarning);
+    shown.text = sentence(shown.text);
+    text += BlockHtml{links}(shown);
+  }
   text += "<nav>";
   for (const Section& section : part.sections)
     text += fmt::format("<a href=\"#{}\">{}</a>", section_id(index, section), html_escaped(section.title));
   text += "<a href=\"#definitions\">What the numbers mean</a></nav>\n";
-  for (const Section& section : part.sections) text += section_html(section, section_id(index, section));
-  return text;
+  for (const Section& section : part.sections) text += section_html(section, section_id(index, section), links);
+  return text + "</div>\n";
 }
 
 }  // namespace
@@ -124,18 +162,39 @@ std::string html_escaped(std::string_view text) {
   return out;
 }
 
+namespace {
+
+// Nothing is loaded and nothing but our script runs, whatever the texts of a file are.
+std::string policy() {
+  return fmt::format(
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src '{}'; style-src "
+      "'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n",
+      html_script_hash());
+}
+
+}  // namespace
+
+std::string html_subject(const Subject& subject) {
+  std::string text;
+  if (!subject.strategy.empty()) text += fmt::format(" data-s=\"{}\"", html_escaped(subject.strategy));
+  if (subject.rank) text += fmt::format(" data-r=\"{}\"", *subject.rank);
+  return text;
+}
+
 std::string render_html(const Report& report) {
   const std::string title =
       html_escaped(report.subtitle.empty() ? report.title : report.subtitle + " – " + report.title);
-  std::string page = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>" + title +
+  std::string page = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n" + policy() + "<title>" +
+                     title +
                      "</title>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<style>" +
                      std::string(html_style()) + "</style>\n</head>\n<body>\n";
   page += html_chart_patterns();
   page += fmt::format("<header class=\"page\"><p class=\"eyebrow\">spscope · {}</p>\n<h1>{}</h1></header>\n<main>\n",
                       html_escaped(report.subtitle), html_escaped(report.title));
   for (std::size_t i = 0; i < report.parts.size(); ++i) page += part_html(report.parts[i], i);
-  page += section_html(report.definitions, "definitions");
-  return valid_utf8(page + "</main>\n<footer>" + html_escaped(report.footer) + "</footer>\n</body>\n</html>\n");
+  page += section_html(report.definitions, "definitions", {});
+  return valid_utf8(page + "</main>\n<footer>" + html_escaped(report.footer) + "</footer>\n<script>" +
+                    std::string(html_script()) + "</script>\n</body>\n</html>\n");
 }
 
 }  // namespace spscope

@@ -318,12 +318,14 @@ Json result_json(const Comparison& c) {
                  {"workload", workload_json(c.workload)},
                  {"strategies", Json::array()}};
   const Recording& r = c.recording;
+  Json incidents = Json::array();
+  for (const Sentence& incident : r.incidents) incidents.push_back(incident.text);
   object["recording"] = {{"events_sent", r.events_sent},
                          {"events_stored", r.events_stored},
                          {"dropped", r.dropped},
                          {"unreadable", r.unreadable},
                          {"lost", r.lost},
-                         {"incidents", r.incidents}};
+                         {"incidents", std::move(incidents)}};
   const std::string nothing = nothing_finished_text(c);
   object["nothing_finished"] = nothing.empty() ? Json(nullptr) : Json(nothing);
   std::map<RunMode, Judgement> judgements;
@@ -387,6 +389,22 @@ std::string render_json(std::span<const Comparison> comparisons, const std::vect
   if (settings) object["settings_changed"] = settings_json(*settings);
   // Names come from files: bytes that are not UTF-8 are replaced.
   return object.dump(2) + "\n";
+}
+
+std::string render_json(const Error& error) {
+  std::vector<Problem> problems = error.problems();
+  if (problems.empty()) problems.push_back({error.code(), "", error.what(), error.hint(), {}});
+  const auto known = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  Json list = Json::array();
+  for (const Problem& p : problems)
+    list.push_back({{"code", error_id(p.code)},
+                    {"field", known(p.field)},
+                    {"message", p.message},
+                    {"hint", known(p.hint)},
+                    {"file", known(p.place.file)},
+                    {"line", p.place.line > 0 ? Json(p.place.line) : Json(nullptr)},
+                    {"column", p.place.line > 0 ? Json(p.place.column) : Json(nullptr)}});
+  return Json{{"problems", std::move(list)}}.dump(2) + "\n";
 }
 
 }  // namespace spscope

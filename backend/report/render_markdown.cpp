@@ -89,6 +89,20 @@ struct BlockMarkdown {
     }
     return (*this)(table);
   }
+  // As a table: what each part adds.
+  std::string operator()(const Waterfall& chart) const {
+    Table table;
+    table.caption = chart.caption;
+    table.columns = {text_column(""), {"time"}};
+    table.rows.push_back({{text_cell(chart.from.label), cell(Hint::kDuration, chart.from.parts_ns.front())}});
+    for (const Waterfall::Step& step : chart.steps)
+      table.rows.push_back({{text_cell(step.name), cell(Hint::kDuration, step.delta_ns)}});
+    table.rows.push_back({{text_cell(chart.to.label), cell(Hint::kDuration, chart.to.parts_ns.front())}});
+    return (*this)(table);
+  }
+  // Pictures of single spans and cells are for pages.
+  std::string operator()(const TimelineBands&) const { return ""; }
+  std::string operator()(const HeadGrid&) const { return ""; }
   std::string operator()(const Facts& facts) const {
     std::string text = facts.caption.empty() ? "" : escaped(facts.caption) + "\n\n";
     for (const auto& [name, value] : facts.rows) text += fmt::format("- {}: {}\n", escaped(name), escaped(value));
@@ -123,8 +137,8 @@ std::string render_markdown(const Report& report) {
   for (const Part& part : report.parts) {
     text += "\n## " + escaped(part.title) + "\n";
     if (!part.subtitle.empty()) text += "\n" + escaped(part.subtitle) + "\n";
-    for (const std::string& warning : part.warnings)
-      text += "\n" + BlockMarkdown{}(Paragraph{sentence(warning), Tone::kWarning});
+    for (const Sentence& warning : part.warnings)
+      text += "\n" + BlockMarkdown{}(Paragraph{sentence(warning.text), Tone::kWarning});
     for (const Section& section : part.sections) text += "\n" + section_text(section, 3);
   }
   text += "\n" + section_text(report.definitions, 2);

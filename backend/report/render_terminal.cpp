@@ -151,6 +151,9 @@ struct BlockText {
   // Badges are the headline's right half; charts, listings and definitions are for pages.
   std::string operator()(const Badges&) const { return ""; }
   std::string operator()(const StackedBars&) const { return ""; }
+  std::string operator()(const Waterfall&) const { return ""; }
+  std::string operator()(const TimelineBands&) const { return ""; }
+  std::string operator()(const HeadGrid&) const { return ""; }
   std::string operator()(const Listing&) const { return ""; }
   std::string operator()(const Definitions&) const { return ""; }
 };
@@ -164,8 +167,8 @@ std::string headline(const Comparison& comparison, const TerminalStyle& style) {
   std::string text = painted(left, kBold, style);
   if (!right.empty()) text += (one_line ? " | " : "\n") + right;
   text += '\n';
-  for (const std::string& warning : headline_warnings(comparison))
-    text += BlockText{style}(Paragraph{warning, Tone::kWarning});
+  for (const Sentence& warning : headline_warnings(comparison))
+    text += BlockText{style}(paragraph(warning, Tone::kWarning));
   return text;
 }
 
@@ -232,7 +235,7 @@ std::string render_terminal(const Section& section, const TerminalStyle& style) 
 }
 
 std::string render_terminal(const Comparison& comparison, const TerminalStyle& style) {
-  return headline(comparison, style) + '\n' + render_terminal(make_section("summary", comparison), style);
+  return headline(comparison, style) + '\n' + render_terminal(make_section("summary", {comparison}), style);
 }
 
 }  // namespace spscope

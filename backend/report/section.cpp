@@ -11,7 +11,7 @@
 
 namespace spscope {
 
-#define SECTION(name, title) void fill_##name(const Comparison& comparison, Section& section);
+#define SECTION(name, title) void fill_##name(const SectionInput& input, Section& section);
 #include "backend/report/sections.def"
 #undef SECTION
 
@@ -24,12 +24,12 @@ std::span<const SectionRow> report_sections() {
   return table;
 }
 
-Section make_section(std::string_view name, const Comparison& comparison) {
+Section make_section(std::string_view name, const SectionInput& input) {
   const auto rows = report_sections();
   const auto row = std::ranges::find(rows, name, &SectionRow::name);
   SPSCOPE_CHECK(row != rows.end());
   Section section{std::string(row->name), std::string(row->title), {}};
-  row->fill(comparison, section);
+  row->fill(input, section);
   return section;
 }
 

@@ -9,18 +9,25 @@
 
 #include "backend/analysis/comparison.h"
 #include "backend/analysis/mode_group.h"
+#include "backend/analysis/pass_picture.h"
 #include "backend/report/document.h"
 
 namespace spscope {
 
+// What sections are made of.
+struct SectionInput {
+  const Comparison& comparison;
+  const PassPicture* picture = nullptr;  // of its slowest layer pass; nullptr: none
+};
+
 struct SectionRow {
   std::string_view name, title;
-  void (*fill)(const Comparison&, Section&);
+  void (*fill)(const SectionInput&, Section&);
 };
 
 std::span<const SectionRow> report_sections();
 // REQUIRES: a name of sections.def.
-Section make_section(std::string_view name, const Comparison& comparison);
+Section make_section(std::string_view name, const SectionInput& input);
 
 // -- shared by sections
 

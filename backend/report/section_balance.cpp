@@ -72,7 +72,8 @@ void add_rank_charts(const ModeGroup& group, Section& section) {
     for (std::size_t r = 0; r < t.compute_ns.size(); ++r)
       chart.bars.push_back({fmt::format("rank {}", r),
                             {static_cast<double>(t.compute_ns[r]), static_cast<double>(t.wait_late_peer_ns[r]),
-                             static_cast<double>(t.wire_ns[r]), static_cast<double>(t.other_ns[r])}});
+                             static_cast<double>(t.wire_ns[r]), static_cast<double>(t.other_ns[r])},
+                            {.strategy = s->id, .rank = static_cast<int>(r)}});
     section.blocks.push_back(std::move(chart));
   }
 }
@@ -216,7 +217,8 @@ void add_layers(const StrategyResult& s, Section& section) {
 
 }  // namespace
 
-void fill_balance(const Comparison& comparison, Section& section) {
+void fill_balance(const SectionInput& input, Section& section) {
+  const Comparison& comparison = input.comparison;
   const std::vector<ModeGroup> groups = by_mode(comparison);
   for (const ModeGroup& group : groups) {
     if (groups.size() > 1) section.blocks.push_back(Paragraph{std::string(mode_word(group.mode)), Tone::kNote});

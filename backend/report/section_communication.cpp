@@ -65,7 +65,8 @@ Table tensor_table(const ModeGroup& group) {
 
 }  // namespace
 
-void fill_communication(const Comparison& comparison, Section& section) {
+void fill_communication(const SectionInput& input, Section& section) {
+  const Comparison& comparison = input.comparison;
   const std::vector<ModeGroup> groups = by_mode(comparison);
   for (const ModeGroup& group : groups) {
     if (groups.size() > 1) section.blocks.push_back(Paragraph{std::string(mode_word(group.mode)), Tone::kNote});

@@ -88,7 +88,8 @@ std::string memory_line(std::span<const StrategyResult* const> strategies) {
                                        memory_sentence(most->memory_need));
 }
 
-void fill_memory(const Comparison& comparison, Section& section) {
+void fill_memory(const SectionInput& input, Section& section) {
+  const Comparison& comparison = input.comparison;
   const std::vector<ModeGroup> groups = by_mode(comparison);
   for (const ModeGroup& group : groups) {
     Table table;

@@ -108,7 +108,7 @@ Facts recording_facts(const Recording& recording) {
   Facts facts{"Recording", {}};
   add_fact(facts, "missing", missing_events_text(recording));
   for (std::size_t i = 0; i < recording.incidents.size(); ++i)
-    add_fact(facts, i == 0 ? "first cause" : "then", recording.incidents[i]);
+    add_fact(facts, i == 0 ? "first cause" : "then", recording.incidents[i].text);
   return facts;
 }
 
@@ -120,7 +120,8 @@ bool nothing_timed(const Comparison& comparison) {
 
 }  // namespace
 
-void fill_provenance(const Comparison& comparison, Section& section) {
+void fill_provenance(const SectionInput& input, Section& section) {
+  const Comparison& comparison = input.comparison;
   Facts made{"Made with", {}};
   add_fact(made, "spscope", comparison.tool_version);
   add_fact(made, "at", comparison.created_utc);

@@ -58,7 +58,10 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
   const StrategyResult* best = judge(group).winner();
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal()) continue;
-    Row row{{text_cell(s->label), duration_cell(s->makespan_ns, s->makespan_spread_ns)}, s == best};
+    Row row{{text_cell(s->label), duration_cell(s->makespan_ns, s->makespan_spread_ns)},
+            s == best,
+            false,
+            {.strategy = s->id}};
     if (ranges) row.cells.push_back(text_cell(range_text(*s)));
     if (speedups) row.cells.push_back(cell(Hint::kSpeedup, s->speedup, deviation(s->over_layers.speedup, s == first)));
     const RankTimes& t = s->times;
@@ -108,7 +111,8 @@ Table plan_table(const ModeGroup& group) {
           cell(Hint::kBytes, mean(s->bytes_sent)), cell(Hint::kCount, s->messages), cell(Hint::kCount, s->tiles),
           largest_memory_cell(s->memory_peak_bytes), duration_cell(s->planning_ns)},
          false,
-         false});
+         false,
+         {.strategy = s->id}});
   }
   return table;
 }
@@ -120,8 +124,9 @@ StackedBars makespan_bars(const ModeGroup& group) {
     if (!s->legal() || s->times.compute_ns.empty()) continue;
     const RankTimes& t = s->times;
     if (bars.parts.empty()) bars.parts = time_parts(*s);
-    bars.bars.push_back(
-        {s->label, {*mean(t.compute_ns), *mean(t.wait_late_peer_ns), *mean(t.wire_ns), *mean(t.other_ns)}});
+    bars.bars.push_back({s->label,
+                         {*mean(t.compute_ns), *mean(t.wait_late_peer_ns), *mean(t.wire_ns), *mean(t.other_ns)},
+                         {.strategy = s->id}});
   }
   if (const auto bound = bound_of(group)) {
     bars.mark_ns = static_cast<double>(*bound);
@@ -142,9 +147,12 @@ void drop_unchecked(Table& table) {
   table.columns.pop_back();
 }
 
-std::string refusal(const StrategyResult& s) {
+Sentence refusal(const StrategyResult& s) {
   const std::string hint = s.problems.empty() || s.problems.front().hint.empty() ? "" : "; " + s.problems.front().hint;
-  return fmt::format("{} cannot run: {}{}", s.label, s.reason(), hint);
+  return SentenceBuilder()
+      .name(s.label, {.strategy = s.id})
+      .add(fmt::format(" cannot run: {}{}", s.reason(), hint))
+      .take();
 }
 
 // Strategies that `all` stands for: among how many settings each was picked, and which cannot run.
@@ -175,8 +183,11 @@ void add_picks(const Workload& workload, const ModeGroup& group, Section& sectio
 void add_warnings(const ModeGroup& group, Section& section) {
   for (const StrategyResult* s : group.strategies)
     if (s->verify == "failed")
-      section.blocks.push_back(
-          Paragraph{fmt::format("{} computed a wrong result; its times mean nothing.", s->label), Tone::kWarning});
+      section.blocks.push_back(paragraph(SentenceBuilder()
+                                             .name(s->label, {.strategy = s->id})
+                                             .add(" computed a wrong result; its times mean nothing.")
+                                             .take(),
+                                         Tone::kWarning));
   const bool is_checked = std::ranges::any_of(
       group.strategies, [](const StrategyResult* s) { return s->verify == "passed" || s->verify == "failed"; });
   if (std::ranges::any_of(group.strategies, [](const StrategyResult* s) { return oversubscribed(*s); }))
@@ -255,14 +266,15 @@ void add_sums(const Workload& w, Section& section) {
 
 }  // namespace
 
-void fill_summary(const Comparison& comparison, Section& section) {
+void fill_summary(const SectionInput& input, Section& section) {
+  const Comparison& comparison = input.comparison;
   const std::vector<ModeGroup> groups = by_mode(comparison);
   for (const ModeGroup& group : groups) {
     const bool any_legal = std::ranges::any_of(group.strategies, &StrategyResult::legal);
     if (Badges badges = provenance_badges(group); !badges.list.empty()) section.blocks.push_back(std::move(badges));
     Tone tone = Tone::kConclusion;
-    for (std::string& sentence : conclusions(group)) {
-      section.blocks.push_back(Paragraph{std::move(sentence), tone});
+    for (Sentence& sentence : conclusions(group)) {
+      section.blocks.push_back(paragraph(std::move(sentence), tone));
       if (timed(group)) tone = Tone::kReason;
     }
     for (std::string& sentence : support_of_conclusions(group))
@@ -284,7 +296,7 @@ void fill_summary(const Comparison& comparison, Section& section) {
     }
     add_uneven_heads(group, section);
     for (const StrategyResult* s : group.strategies)
-      if (!s->legal() && !s->pick) section.blocks.push_back(Paragraph{refusal(*s), Tone::kNote});
+      if (!s->legal() && !s->pick) section.blocks.push_back(paragraph(refusal(*s), Tone::kNote));
     add_picks(comparison.workload, group, section);
     if (StackedBars bars = makespan_bars(group); !bars.bars.empty()) section.blocks.push_back(std::move(bars));
   }

@@ -10,7 +10,8 @@ std::string hint_of(const Problem& problem) { return problem.hint.empty() ? "" :
 
 }  // namespace
 
-void fill_verification(const Comparison& comparison, Section& section) {
+void fill_verification(const SectionInput& input, Section& section) {
+  const Comparison& comparison = input.comparison;
   Table checks, refused;
   bool any_checked = false;
   checks.columns = {text_column("strategy"),

@@ -219,8 +219,8 @@ Section advice_section(const Advice& advice) {
     Table table = strategies_table(advice, judgement);
     note_attention_alone(table, all.workload);
     section.blocks.push_back(std::move(table));
-    for (std::string& sentence : reason_sentences(judgement, OfPasses::kMean))
-      section.blocks.push_back(Paragraph{std::move(sentence), Tone::kReason});
+    for (Sentence& sentence : reason_sentences(judgement, OfPasses::kMean))
+      section.blocks.push_back(paragraph(std::move(sentence), Tone::kReason));
   }
   if (Table table = divisions_table(advice.divisions); !table.rows.empty()) section.blocks.push_back(std::move(table));
   if (!advice.fastest.empty()) {

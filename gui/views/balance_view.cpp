@@ -53,15 +53,18 @@ class BalanceView final : public View {
     for (const Chosen& c : chosen) {
       if (!done.insert(c.comparison).second) continue;
       const Ui::Scope inside = ui.scope(fmt::format("workload {}", number++));
-      const Section section = make_section("balance", *c.comparison);
+      const Section section = make_section("balance", {.comparison = *c.comparison});
       int block_number = 0;
       for (const Block& block : section.blocks) {
-        const auto hit = blocks_.draw(ui, fmt::format("block {}", block_number++), block);
+        const auto subject = blocks_.draw(ui, fmt::format("block {}", block_number++), block);
         ui.space(4);
-        if (const auto* chart = std::get_if<StackedBars>(&block); chart != nullptr && hit && hit->bar)
-          select(session, c.key.file, *c.comparison, chart->caption, chart->by_rank ? hit->bar : std::nullopt);
-        if (const auto* table = std::get_if<Table>(&block); table != nullptr && hit && hit->row)
-          select(session, c.key.file, *c.comparison, table->rows[static_cast<std::size_t>(*hit->row)].cells.front().text, {});
+        if (subject && !subject->strategy.empty()) {
+          Selection selection = session.selection();
+          selection.strategy = StrategyKey{c.key.file, subject->strategy};
+          selection.rank = subject->rank;
+          selection.op.reset();
+          session.select(selection);
+        }
       }
     }
   }
@@ -230,17 +233,6 @@ class BalanceView final : public View {
   }
 
   static Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-
-  static void select(Session& session, int file, const Comparison& c, const std::string& label, std::optional<int> rank) {
-    for (const StrategyResult& s : c.strategies) {
-      if (s.label != label) continue;
-      Selection selection = session.selection();
-      selection.strategy = StrategyKey{file, s.id};
-      selection.rank = rank;
-      selection.op.reset();
-      session.select(selection);
-    }
-  }
 
   // Who is slow, by how much, and whom that held up.
   static void draw_straggler(Ui& ui, Session& session, const Chosen& chosen) {

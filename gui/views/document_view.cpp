@@ -1,25 +1,27 @@
 #include "gui/views/document_view.h"
 
 #include <fmt/format.h>
-#include <imgui.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "backend/base/number_text.h"
+#include "gui/imgui_compat.h"
 
 namespace spscope::gui {
 namespace {
 
-void draw_paragraph(Ui& ui, const Paragraph& p) {
+std::optional<Subject> draw_paragraph(Ui& ui, const Paragraph& p) {
   const float width = std::min(ui.width_left(), ui.px(980));
   switch (p.tone) {
-    case Tone::kWarning: ui.banner("warning", BannerTone::kWarning, p.text); return;
-    case Tone::kNote: ui.text(p.text, {.ink = Token::kMuted, .max_width = width, .wrap = true}); return;
-    case Tone::kConclusion: ui.text(p.text, {.face = Face::kBold, .max_width = width, .wrap = true}); return;
+    case Tone::kWarning: ui.banner("warning", BannerTone::kWarning, p.text); return std::nullopt;
+    case Tone::kNote: return draw_sentence(ui, "note", p.text, p.mentions, {.ink = Token::kMuted, .max_width = width});
+    case Tone::kConclusion: return draw_sentence(ui, "conclusion", p.text, p.mentions, {.face = Face::kBold, .max_width = width});
     case Tone::kPlain:
-    case Tone::kReason: ui.text(p.text, {.max_width = width, .wrap = true}); return;
+    case Tone::kReason: return draw_sentence(ui, "words", p.text, p.mentions, {.max_width = width});
   }
+  return std::nullopt;
 }
 
 void draw_badges(Ui& ui, const Badges& badges) {
@@ -116,9 +118,9 @@ void draw_legend(Ui& ui, const StackedBars& chart) {
   }
 }
 
-std::optional<BlockHit> draw_bars(Ui& ui, std::string_view name, const StackedBars& chart) {
+std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBars& chart) {
   const Ui::Scope inside = ui.scope(name);
-  std::optional<BlockHit> result;
+  std::optional<Subject> result;
   if (!chart.caption.empty()) ui.text(chart.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
   double scale = chart.scale_ns;
   float label_width = 0;
@@ -146,8 +148,6 @@ std::optional<BlockHit> draw_bars(Ui& ui, std::string_view name, const StackedBa
       draw_time(ui, part, p, chart.parts[p].modelled);
       ui.mark(fmt::format("part {} {}", bar.label, chart.parts[p].name), part, duration_text(bar.parts_ns[p]), false,
               ui.theme().color(part_token(p)));
-      if (hit.clicked && ImGui::GetMousePos().x >= x && ImGui::GetMousePos().x < x + width)
-        result = BlockHit{.row = {}, .bar = static_cast<int>(b), .part = static_cast<int>(p), .heading = chart.caption};
       x += width;
     }
     if (chart.mark_ns) {
@@ -157,7 +157,7 @@ std::optional<BlockHit> draw_bars(Ui& ui, std::string_view name, const StackedBa
     }
     ui.text_at(from.x + label_width + track, from.y + ui.px(5), duration_text(total_of(bar)),
                {.face = Face::kMono, .max_width = value_width, .right = true}, behind);
-    if (hit.clicked && !result) result = BlockHit{.row = {}, .bar = static_cast<int>(b), .part = {}, .heading = chart.caption};
+    if (hit.clicked) result = bar.of;
     if (hit.hovered) bar_tip(ui, chart, bar);
     ImGui::Dummy({row.width(), height + gap});
   }
@@ -166,9 +166,173 @@ std::optional<BlockHit> draw_bars(Ui& ui, std::string_view name, const StackedBa
   return result;
 }
 
-std::optional<BlockHit> DocumentView::draw(Ui& ui, std::string_view name, const Block& block) {
+std::optional<Subject> draw_sentence(Ui& ui, std::string_view name, std::string_view text,
+                                     const std::vector<Mention>& mentions, const TextStyle& style) {
   const Ui::Scope inside = ui.scope(name);
-  if (const auto* p = std::get_if<Paragraph>(&block)) draw_paragraph(ui, *p);
+  std::optional<Subject> result;
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const float right = from.x + (style.max_width > 0 ? style.max_width : ui.width_left()), space = ui.text_width(" ", style.face);
+  const float line = ui.line_height(style.face);
+  float x = from.x, y = from.y;
+  // A mention is never broken where it fits in a line; other words are put one after the other.
+  const auto put = [&](std::string_view words, const Mention* mention, std::size_t number) {
+    const float width = ui.text_width(shown(words), style.face);
+    if (x > from.x && x + width > right) {
+      x = from.x;
+      y += line;
+    }
+    if (mention == nullptr) {
+      ui.text_at(x, y + ui.px(2), words, {.face = style.face, .ink = style.ink, .max_width = right - x + ui.px(2)});
+    } else {
+      const Hit hit = ui.target(fmt::format("{} {}", words, number), {x, y, x + width, y + std::max(line, ui.px(20))}, {.kind = "link", .text = words});
+      ui.text_at(x, y + ui.px(2), words, {.face = style.face, .ink = Token::kAccent, .max_width = right - x + ui.px(2)});
+      if (hit.hovered) {
+        ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+        ui.fill({x, y + line - ui.px(2), x + width, y + line - ui.px(1)}, ui.color(Token::kAccent));
+      }
+      if (hit.clicked) result = mention->subject;
+    }
+    x += width;
+  };
+  const auto put_words = [&](std::string_view words) {
+    while (!words.empty()) {
+      if (words.front() == ' ') {
+        x += space;
+        words.remove_prefix(1);
+        continue;
+      }
+      const std::size_t blank = words.find(' ');
+      put(words.substr(0, blank), nullptr, 0);
+      words.remove_prefix(blank == std::string_view::npos ? words.size() : blank);
+    }
+  };
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < mentions.size(); ++i) {
+    put_words(text.substr(done, mentions[i].begin - done));
+    put(text.substr(mentions[i].begin, mentions[i].end - mentions[i].begin), &mentions[i], i);
+    done = mentions[i].end;
+  }
+  put_words(text.substr(done));
+  ImGui::Dummy({right - from.x, y + line - from.y});
+  return result;
+}
+
+void follow(Session& session, int file, const Subject& subject) {
+  if (subject.empty()) return;
+  Selection s = session.selection();
+  s.op.reset();
+  if (!subject.strategy.empty()) s.strategy = StrategyKey{file, subject.strategy};
+  if (subject.rank) s.rank = subject.rank;
+  if (!subject.rank && !subject.layer) {
+    session.select(s);
+    return;
+  }
+  Link link = session.here();
+  link.selection = s;
+  link.view = "timeline";
+  if (subject.layer) link.scope.layer = subject.layer;
+  if (subject.denoise_step) link.scope.step = subject.denoise_step;
+  session.go(link);
+}
+
+namespace {
+
+std::optional<Subject> draw_waterfall(Ui& ui, const Waterfall& fall) {
+  const auto sum = [](const StackedBars::Bar& bar) { return total_of(bar); };
+  const float label_width = ui.px(190), value_width = ui.px(110), height = ui.px(24);
+  const float track = std::max(ui.px(80), ui.width_left() - label_width - value_width);
+  double most = std::max({fall.scale_ns, sum(fall.from), sum(fall.to)}), reached = sum(fall.from);
+  for (const Waterfall::Step& step : fall.steps) most = std::max(most, reached += step.delta_ns);
+  if (!fall.caption.empty()) ui.text(fall.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
+  std::optional<Subject> result;
+  const auto row = [&](const std::string& name, double begin, double end, std::optional<std::size_t> part, const std::string& value, const Subject& of) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const Hit hit = ui.target(name, {at.x, at.y, at.x + ui.width_left(), at.y + height}, {.kind = "bar", .text = name, .value = value});
+    ui.text_at(at.x, at.y + ui.px(4), name, {.max_width = label_width - ui.px(8)});
+    const auto x = [&](double ns) { return at.x + label_width + static_cast<float>(ns / most) * track; };
+    const Rect bar{x(std::min(begin, end)), at.y + ui.px(3), std::max(x(std::min(begin, end)) + 1, x(std::max(begin, end))), at.y + height - ui.px(3)};
+    if (part) {
+      draw_time(ui, bar, *part, false);
+    } else {
+      ui.fill(bar, ui.color(Token::kEdge));
+    }
+    ui.mark("step " + name, bar, value);
+    ui.text_at(at.x + ui.width_left() - value_width, at.y + ui.px(4), value, {.face = Face::kMono, .max_width = value_width, .right = true});
+    ImGui::Dummy({ui.width_left(), height});
+    if (hit.clicked) result = of;
+  };
+  row(fall.from.label, 0, sum(fall.from), {}, duration_text(sum(fall.from)), fall.from.of);
+  reached = sum(fall.from);
+  for (const Waterfall::Step& step : fall.steps) {
+    row(step.name, reached, reached + step.delta_ns, step.part, (step.delta_ns < 0 ? "−" : "+") + duration_text(std::abs(step.delta_ns)), fall.to.of);
+    reached += step.delta_ns;
+  }
+  row(fall.to.label, 0, sum(fall.to), {}, duration_text(sum(fall.to)), fall.to.of);
+  return result;
+}
+
+std::optional<Subject> draw_bands(Ui& ui, const TimelineBands& bands) {
+  std::optional<Subject> result;
+  if (!bands.caption.empty()) ui.text(bands.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
+  double longest = 1;
+  for (const TimelineBands::Band& band : bands.bands) longest = std::max(longest, band.length_ns);
+  const float label_width = ui.px(90), track = std::max(ui.px(80), ui.width_left() - label_width - ui.px(8));
+  for (const TimelineBands::Band& band : bands.bands) {
+    ui.text(band.label + ", " + duration_text(band.length_ns), {.face = Face::kBold});
+    for (const TimelineBands::Row& row : band.rows) {
+      const ImVec2 at = ImGui::GetCursorScreenPos();
+      const float height = band.rows.size() > 16 ? ui.px(4) : ui.px(20);
+      const Rect place{at.x, at.y, at.x + label_width + track, at.y + height};
+      const Hit hit = ui.target(band.label + " " + row.label, place, {.kind = "row", .text = row.label, .small = height < ui.px(20)});
+      if (height >= ui.px(14)) ui.text_at(at.x, at.y + ui.px(2), row.label, {.face = Face::kSmall, .ink = Token::kMuted, .max_width = label_width});
+      for (const TimelineBands::Span& span : row.spans) {
+        if (span.part == 3) continue;
+        const float left = at.x + label_width + static_cast<float>(span.begin_ns / longest) * track;
+        const float right = at.x + label_width + static_cast<float>(span.end_ns / longest) * track;
+        draw_time(ui, {left, at.y + 1, std::max(left + 1, right), at.y + height - 1}, span.part, bands.parts.size() > span.part && bands.parts[span.part].modelled && height > ui.px(8));
+      }
+      ImGui::SetCursorScreenPos({at.x, at.y + height});
+      if (hit.clicked) result = row.of;
+    }
+    ui.space(6);
+  }
+  return result;
+}
+
+void draw_heads(Ui& ui, const HeadGrid& grid, std::map<std::string, Texture>& textures) {
+  if (!grid.caption.empty()) ui.text(grid.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
+  const HeadGrid::Step* step = nullptr;
+  for (const HeadGrid::Step& s : grid.steps)
+    if (step == nullptr || s.chosen) step = &s;
+  if (step == nullptr) return;
+  ui.text(step->label, {.face = Face::kBold});
+  const float side = ui.px(64), gap = ui.px(8);
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const int columns = std::max(1, static_cast<int>(ui.width_left() / (side + gap)));
+  for (std::size_t h = 0; h < step->heads.size(); ++h) {
+    const float x = from.x + static_cast<float>(h % static_cast<std::size_t>(columns)) * (side + gap);
+    const float y = from.y + static_cast<float>(h / static_cast<std::size_t>(columns)) * (side + ui.px(22));
+    Texture& texture = textures[fmt::format("{} {} {}", ui.path(), step->label, h)];
+    if (texture.width() == 0) {
+      std::vector<std::uint32_t> texels;
+      for (const std::uint8_t c : step->heads[h].cells) {
+        const Rgb color = c == 0 ? ui.theme().color(Token::kEmpty) : density_color(c / 255.0);
+        texels.push_back(0xff000000u | (color & 0xff) << 16 | (color & 0xff00) | (color >> 16 & 0xff));
+      }
+      texture.set(HeadGrid::kSide, HeadGrid::kSide, texels, true);
+    }
+    if (texture.name() != 0) ui.draw_list().AddImage(texture_id(texture.name()), {x, y}, {x + side, y + side});
+    ui.text_at(x, y + side + ui.px(2), fmt::format("{}  {}", h, percent_text(step->heads[h].density)), {.face = Face::kSmall, .ink = Token::kMuted, .max_width = side});
+  }
+  const std::size_t rows = (step->heads.size() + static_cast<std::size_t>(columns) - 1) / static_cast<std::size_t>(columns);
+  ImGui::Dummy({ui.width_left(), static_cast<float>(rows) * (side + ui.px(22))});
+}
+
+}  // namespace
+
+std::optional<Subject> DocumentView::draw(Ui& ui, std::string_view name, const Block& block) {
+  const Ui::Scope inside = ui.scope(name);
+  if (const auto* p = std::get_if<Paragraph>(&block)) return draw_paragraph(ui, *p);
   if (const auto* b = std::get_if<Badges>(&block)) draw_badges(ui, *b);
   if (const auto* f = std::get_if<Facts>(&block)) draw_facts(ui, *f);
   if (const auto* d = std::get_if<Definitions>(&block)) draw_definitions(ui, *d);
@@ -177,9 +341,12 @@ std::optional<BlockHit> DocumentView::draw(Ui& ui, std::string_view name, const 
     ui.text(l->text, {.face = Face::kMono, .wrap = true});
   }
   if (const auto* chart = std::get_if<StackedBars>(&block)) return draw_bars(ui, "chart", *chart);
+  if (const auto* fall = std::get_if<Waterfall>(&block)) return draw_waterfall(ui, *fall);
+  if (const auto* bands = std::get_if<TimelineBands>(&block)) return draw_bands(ui, *bands);
+  if (const auto* grid = std::get_if<HeadGrid>(&block)) draw_heads(ui, *grid, heads_);
   if (const auto* table = std::get_if<Table>(&block)) {
     const TableHit hit = show_table(ui, "table", *table, tables_[ui.path()], {.filter = table->rows.size() > 12, .height = -1});
-    if (hit.clicked) return BlockHit{.row = hit.clicked, .bar = {}, .part = {}, .heading = table->caption};
+    if (hit.clicked) return table->rows[static_cast<std::size_t>(*hit.clicked)].of;
   }
   return std::nullopt;
 }

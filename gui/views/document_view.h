@@ -7,26 +7,29 @@
 #include <string>
 
 #include "backend/report/document.h"
+#include "gui/platform/renderer.h"
+#include "gui/session/session.h"
 #include "gui/ui/table_view.h"
 #include "gui/ui/ui.h"
 
 namespace spscope::gui {
 
-// What was clicked in a block.
-struct BlockHit {
-  std::optional<int> row;  // of a table
-  std::optional<int> bar;  // of a chart
-  std::optional<int> part;
-  std::string heading;  // of the table's caption, or of the chart
-};
-
 class DocumentView {
  public:
-  std::optional<BlockHit> draw(Ui& ui, std::string_view name, const Block& block);
+  // What was clicked in it: a strategy, a rank, a layer pass.
+  std::optional<Subject> draw(Ui& ui, std::string_view name, const Block& block);
 
  private:
   std::map<std::string, TableState> tables_;
+  std::map<std::string, Texture> heads_;
 };
+
+// Goes on from a subject: selects what it names, and where it names a rank or a layer pass shows the timeline there.
+void follow(Session& session, int file, const Subject& subject);
+
+// Words, of which those that name something can be clicked.
+std::optional<Subject> draw_sentence(Ui& ui, std::string_view name, std::string_view text,
+                                     const std::vector<Mention>& mentions, const TextStyle& style);
 
 // Colour of the part of a makespan by its place: compute, late peer, wire, other.
 Token part_token(std::size_t part);
@@ -35,7 +38,7 @@ Token on_part_token(std::size_t part);
 // A rectangle of time as it is drawn everywhere: modelled ones hatched, late peer as a hollow dotted box.
 void draw_time(Ui& ui, const Rect& rect, std::size_t part, bool modelled);
 void draw_legend(Ui& ui, const StackedBars& chart);
-// Bars of parts, a row each. What was clicked, and what the pointer is over as a tooltip.
-std::optional<BlockHit> draw_bars(Ui& ui, std::string_view name, const StackedBars& chart);
+// Bars of parts, a row each. What was clicked; what the pointer is over is in a tooltip.
+std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBars& chart);
 
 }  // namespace spscope::gui

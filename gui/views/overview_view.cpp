@@ -70,7 +70,7 @@ class OverviewView final : public View {
           Json one = Json::object();
           Json sentences = Json::array();
           for (const ModeGroup& group : by_mode(c))
-            for (const std::string& text : conclusions(group)) sentences.push_back(text);
+            for (const Sentence& sentence : conclusions(group)) sentences.push_back(sentence.text);
           one["conclusions"] = std::move(sentences);
           one["result"] = result_json(c);
           list.push_back(std::move(one));
@@ -83,12 +83,6 @@ class OverviewView final : public View {
     for (const ModeGroup& group : by_mode(*chosen.comparison))
       if (std::ranges::find(group.strategies, chosen.strategy) != group.strategies.end()) return judge(group);
     return {};
-  }
-
-  static void select(Session& session, int file, const std::string& id) {
-    Selection s = session.selection();
-    s.strategy = StrategyKey{file, id};
-    session.select(s);
   }
 
   static void show_pass(Session& session, const Chosen& chosen, const std::string& view) {
@@ -115,25 +109,15 @@ class OverviewView final : public View {
 
   void draw_comparison(Ui& ui, Session& session, int file, const Comparison& c) {
     ui.text(workload_line(c.workload, executes(c)), {.face = Face::kTitle});
-    for (const std::string& warning : headline_warnings(c)) ui.banner("warning " + warning, BannerTone::kWarning, warning);
+    for (const Sentence& warning : headline_warnings(c)) ui.banner("warning " + warning.text, BannerTone::kWarning, warning.text);
     if (const std::string none = nothing_finished_text(c); !none.empty()) ui.banner("nothing", BannerTone::kWarning, sentence(none));
     draw_hint(ui, session, c);
-    const Section section = make_section("summary", c);
+    const Section section = make_section("summary", {.comparison = c});
     int block_number = 0;
     for (const Block& block : section.blocks) {
-      const auto hit = blocks_.draw(ui, fmt::format("block {}", block_number++), block);
+      const auto subject = blocks_.draw(ui, fmt::format("block {}", block_number++), block);
       ui.space(4);
-      if (!hit) continue;
-      if (const auto* table = std::get_if<Table>(&block); table != nullptr && hit->row) {
-        const std::string& label = table->rows[static_cast<std::size_t>(*hit->row)].cells.front().text;
-        for (const StrategyResult& s : c.strategies)
-          if (s.label == label) select(session, file, s.id);
-      }
-      if (const auto* chart = std::get_if<StackedBars>(&block); chart != nullptr && hit->bar) {
-        const std::string& label = chart->bars[static_cast<std::size_t>(*hit->bar)].label;
-        for (const StrategyResult& s : c.strategies)
-          if (s.label == label) select(session, file, s.id);
-      }
+      if (subject) follow(session, file, *subject);
     }
   }
 

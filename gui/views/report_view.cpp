@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "backend/base/whole_file.h"
@@ -18,11 +19,17 @@ namespace {
 struct ExportForm {
   const char *title, *ending;
 };
-constexpr ExportForm kForms[] = {{"HTML", ".html"}, {"Markdown", ".md"}, {"JSON", ".json"}};
+constexpr ExportForm kForms[] = {{"HTML", ".html"}, {"Markdown", ".md"}, {"JSON", ".json"}, {"CSV (a folder)", ""}};
 
-std::string text_of(const std::vector<Comparison>& comparisons, int form) {
-  if (form == 2) return render_json(comparisons);
-  return form == 1 ? render_markdown(make_report(comparisons)) : render_html(make_report(comparisons));
+constexpr int kCsv = 3;
+
+void write_form(const std::string& path, const std::vector<Comparison>& comparisons, const Report& report, int form) {
+  if (form == kCsv) {
+    std::filesystem::create_directories(path);
+    for (const auto& [name, text] : render_csv(comparisons)) write_whole_file((std::filesystem::path(path) / name).string(), text);
+  } else {
+    write_whole_file(path, form == 2 ? render_json(comparisons) : form == 1 ? render_markdown(report) : render_html(report));
+  }
 }
 
 class ReportView final : public View {
@@ -37,7 +44,7 @@ class ReportView final : public View {
       const FileContent* content = session.files()[f]->content();
       if (content == nullptr) continue;
       const Ui::Scope inside = ui.scope(fmt::format("file {}", f));
-      draw_report(ui, content->comparisons);
+      draw_report(ui, session, static_cast<int>(f));
     }
   }
 
@@ -93,7 +100,9 @@ class ReportView final : public View {
   }
 
   std::string with_ending(const std::string& path) const {
-    return std::filesystem::path(path).replace_extension(kForms[form_].ending).string();
+    std::filesystem::path named = std::filesystem::path(path).replace_extension(kForms[form_].ending);
+    if (form_ == kCsv) named += "-csv";
+    return named.string();
   }
 
   void write(Session& session) {
@@ -106,20 +115,42 @@ class ReportView final : public View {
         }
         all.insert(all.end(), content->comparisons.begin(), content->comparisons.end());
       }
-    const auto fault = failure_of([&] { write_whole_file(path_, text_of(all, form_)); });
+    const Report report = session.files().size() == 1 ? document_of(session, 0) : make_report(all);
+    const auto fault = failure_of([&] { write_form(path_, all, report, form_); });
     problem_ = fault ? fault->what() : "";
     written_ = fault ? "" : path_;
   }
 
-  void draw_report(Ui& ui, const std::vector<Comparison>& comparisons) {
+  // The document of a file, with the pictures of its slowest layer passes as soon as they are there.
+  const Report& document_of(Session& session, int f) {
+    const OpenFile& file = *session.files()[static_cast<std::size_t>(f)];
+    Document& document = documents_[file.path];
+    const auto key = fmt::format("{} {}", file.path, file.generation);
+    document.pictures.ask(session.workers(), key, [path = file.path, generation = file.generation](Readers& readers, const Cancelled&, QueryProgress&) {
+      StoreReader& reader = readers.of(path, generation);
+      std::vector<std::optional<PassPicture>> pictures;
+      for (const Comparison& c : compare_store(reader)) pictures.push_back(slowest_pass_picture(reader, c));
+      return pictures;
+    });
+    const auto* pictures = document.pictures.value();
+    const std::string made = key + (pictures != nullptr ? " with pictures" : "");
+    if (document.made_of != made) {
+      document.made_of = made;
+      using Pictures = std::vector<std::optional<PassPicture>>;
+      document.report = make_report(file.content()->comparisons, pictures != nullptr ? *pictures : Pictures{});
+    }
+    return document.report;
+  }
+
+  void draw_report(Ui& ui, Session& session, int file) {
     int number = 0;
-    for (const Comparison& c : comparisons) {
-      const Report report = make_report(std::span(&c, 1));
+    {
+      const Report& report = document_of(session, file);
       for (const Part& part : report.parts) {
         const Ui::Scope inside = ui.scope(fmt::format("part {}", number++));
         ui.text(part.title, {.face = Face::kTitle});
         ui.text(part.subtitle, {.ink = Token::kMuted, .wrap = true});
-        for (const std::string& warning : part.warnings) ui.banner("warning " + warning, BannerTone::kWarning, warning);
+        for (const Sentence& warning : part.warnings) ui.banner("warning " + warning.text, BannerTone::kWarning, warning.text);
         for (const Section& section : part.sections) {
           if (hidden_.contains(section.id)) continue;
           const Ui::Scope of_section = ui.scope(section.id);
@@ -127,7 +158,7 @@ class ReportView final : public View {
           ui.text(section.title, {.face = Face::kTitle});
           int block_number = 0;
           for (const Block& block : section.blocks) {
-            blocks_.draw(ui, fmt::format("block {}", block_number++), block);
+            if (const auto subject = blocks_.draw(ui, fmt::format("block {}", block_number++), block)) follow(session, file, *subject);
             ui.space(2);
           }
         }
@@ -140,6 +171,12 @@ class ReportView final : public View {
     }
   }
 
+  struct Document {
+    QuerySlot<std::vector<std::optional<PassPicture>>> pictures;
+    std::string made_of;
+    Report report;
+  };
+  std::map<std::string, Document> documents_;
   std::set<std::string> hidden_;
   std::string path_, problem_, written_;
   int form_ = 0;

@@ -20,8 +20,10 @@ for path in missing/page.html page.html/page.html /proc/page.html; do
   expect_err 'SPS-15'
 done
 expect_refused '--format' -- report kept.db -o page.txt
-expect_refused '--json' 'page.html' -- report kept.db --json -o page.html --force
-expect_refused '--format html' -- report kept.db --json --format html
+expect_exit 2 report kept.db --json -o page.html --force
+expect_err '--json' 'page.html'
+expect_exit 2 report kept.db --json --format html
+expect_err '--format html'
 expect_exit 0 report kept.db -o page.html --force
 expect_err 'wrote page.html'
 expect_files kept.db copy.db page.html

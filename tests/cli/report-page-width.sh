@@ -11,8 +11,9 @@ expect_exit 0 run "$samples/photo-project.toml" --set run.repeats=2 -o photo.db
 expect_exit 0 run "${small[@]}" --set cluster.ranks=3 --set run.repeats=2 -s ring -s dbsp -o executed.db
 
 # One page with a frame for each report and width, so that the browser starts once. page_faults.js fills `found` there.
-runs=(many photo executed)
-widths=(500 700 1200)
+expect_exit 0 run "$samples/demo.toml" -o demo.db
+runs=(many photo executed demo)
+widths=(360 500 700 1200 1600)
 {
   printf '<!doctype html><meta charset="utf-8"><body><pre id="found">\n</pre>\n'
   for run in "${runs[@]}"; do
@@ -23,12 +24,13 @@ widths=(500 700 1200)
 } >frames.html
 for run in "${runs[@]}"; do
   expect_exit 0 report "$run.db" -o "$run.html"
-  sed -i '/<\/body>/d; /<\/html>/d' "$run.html"
+  # The policy of the page would refuse the script that looks at it.
+  sed -i '/<\/body>/d; /<\/html>/d; /Content-Security-Policy/d' "$run.html"
   { printf '<script>\n' && cat "$scripts/page_faults.js" && printf '</script>\n</body>\n</html>\n'; } >>"$run.html"
 done
 # --allow-file-access-from-files: a frame may write into the page around it.
 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --allow-file-access-from-files \
-  --user-data-dir="$temporary/browser" --window-size=1280,9000 --dump-dom "file://$PWD/frames.html" >shown.html 2>"$err" ||
+  --user-data-dir="$temporary/browser" --window-size=1680,19000 --dump-dom "file://$PWD/frames.html" >shown.html 2>"$err" ||
   fail "chromium ended with an error"
 sed -n '/<pre id="found">/,/<\/pre>/p' shown.html >"$out"
 for run in "${runs[@]}"; do

@@ -40,7 +40,7 @@ TEST(Terminal, ShowsWhoWinsWhyAndHowFarItCanBeTrusted) {
 
 TEST(Terminal, FitsItsWidthByDroppingColumnsThatMatterLeast) {
   for (int width : {140, 120, 100, 80, 70}) {
-    const std::string text = render_terminal(make_section("summary", sample_comparison()), {false, width});
+    const std::string text = render_terminal(make_section("summary", {sample_comparison()}), {false, width});
     EXPECT_LE(widest_line(text), width);
     EXPECT_NE(text.find("makespan"), std::string::npos);
     for (const char* part : {"imbalance", "slowest", "rank 2"})
@@ -53,7 +53,7 @@ TEST(Terminal, FitsItsWidthByDroppingColumnsThatMatterLeast) {
 TEST(Terminal, SaysWhereEndToEndIsOfAttentionAlone) {
   const std::string said = "End to end is of attention alone";
   Comparison c = sample_comparison();
-  const auto summary = [&](int width) { return render_terminal(make_section("summary", c), {false, width}); };
+  const auto summary = [&](int width) { return render_terminal(make_section("summary", {c}), {false, width}); };
   EXPECT_TRUE(has(summary(140), said));
   EXPECT_FALSE(has(summary(70), said)) << "a sentence about a column that is not there";
   EXPECT_TRUE(has(render_markdown(make_report(std::vector{c})), said));
@@ -256,7 +256,7 @@ TEST(Terminal, LongNamesFitTheWidth) {
   Comparison c = sample_comparison();
   c.strategies[2].label = "dbsp u2 r2 reward=0 refine " + std::string(80, 'x');
   for (int width : {120, 80})
-    EXPECT_LE(widest_line(render_terminal(make_section("summary", c), {false, width})), width);
+    EXPECT_LE(widest_line(render_terminal(make_section("summary", {c}), {false, width})), width);
 }
 
 TEST(Terminal, ColourIsOnlyThereWhenAsked) {

@@ -1,0 +1,57 @@
+// The picture of one layer pass for people: what each rank did when under each strategy, and the masks of its heads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/analysis/strategy_result.h"
+#include "backend/analysis/time_terms.h"
+#include "backend/plan/timeline.h"
+#include "backend/store/store_reader.h"
+
+namespace spscope {
+
+// [begin_ns, end_ns) of one rank, from the begin of the timeline.
+struct ActivitySpan {
+  std::int64_t begin_ns = 0, end_ns = 0;
+  TimeColumn column = TimeColumn::kOther;
+  friend bool operator==(const ActivitySpan&, const ActivitySpan&) = default;
+};
+
+// What each rank did, by rank: spans in order of time that cover [0, timeline.makespan_ns()) without overlap or gap;
+// neighbours differ. Their lengths by column add up to those of rank_times(). REQUIRES: a timeline of this plan.
+std::vector<std::vector<ActivitySpan>> activities(const Plan& plan, const Timeline& timeline);
+
+// At most `most` spans: of that many equal buckets of time, each is what took most of it.
+std::vector<ActivitySpan> coarser(const std::vector<ActivitySpan>& spans, std::int64_t most);
+
+struct StrategyBand {
+  std::string strategy;  // StrategyResult::id
+  std::int64_t makespan_ns = 0;
+  std::vector<int> ranks;                        // those that are shown, ascending
+  std::vector<std::vector<ActivitySpan>> spans;  // one list for each of them
+};
+
+struct HeadPicture {
+  DensityThumbnail thumbnail;
+  double density = 0;  // of the thumbnail: active over all
+};
+struct HeadsOfStep {
+  int denoise_step = 0;
+  std::vector<HeadPicture> heads;
+};
+
+struct PassPicture {
+  int layer = 0, denoise_step = 0;
+  std::vector<StrategyBand> bands;  // in stored order; only strategies whose timeline the file holds
+  std::vector<HeadsOfStep> steps;   // of the layer, at the denoise steps that ran; the attended axis of tokens inside
+};
+
+// The layer pass that all strategies together take longest for, with the median repeat of each; absent when none has
+// times. Of more than 64 ranks 64 are shown, the slowest one among them, and of many denoise steps at most 8, that of
+// the pass among them.
+std::optional<PassPicture> slowest_pass_picture(const StoreReader& reader, const Comparison& comparison);
+
+}  // namespace spscope

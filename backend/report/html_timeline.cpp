@@ -1,0 +1,93 @@
+// The timeline of a page: rows of ranks as SVG in percent of the axis, so that a wider picture is only a wider element.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/report/format.h"
+#include "backend/report/html.h"
+
+namespace spscope {
+namespace {
+
+constexpr int kRowHeight = 14, kBarHeight = 11;  // px
+constexpr double kThinnest = 0.02;               // percent of the axis: thinner spans cannot be seen
+
+std::string span_marks(const TimelineBands& bands, const TimelineBands::Band& band, const TimelineBands::Row& row,
+                       double top, double axis_ns) {
+  std::string text;
+  for (const TimelineBands::Span& span : row.spans) {
+    const double x = 100 * span.begin_ns / axis_ns, width = 100 * (span.end_ns - span.begin_ns) / axis_ns;
+    if (width < kThinnest) continue;
+    const std::string place =
+        fmt::format("x=\"{:.2f}%\" y=\"{}\" width=\"{:.2f}%\" height=\"{}\"", x, top, width, kBarHeight);
+    text += fmt::format(
+        "<rect class=\"part{}\" {}><title>{}</title></rect>", span.part, place,
+        html_escaped(fmt::format("{}, {}: {} {}, from {} on", band.label, row.label, bands.parts[span.part].name,
+                                 duration_text(span.end_ns - span.begin_ns), duration_text(span.begin_ns))));
+    if (bands.parts[span.part].modelled) text += fmt::format("<rect class=\"hatch\" {}/>", place);
+  }
+  return text;
+}
+
+std::string band_html(const TimelineBands& bands, const TimelineBands::Band& band, double axis_ns) {
+  const std::size_t height = band.rows.size() * kRowHeight;
+  std::string names, rows;
+  for (std::size_t i = 0; i < band.rows.size(); ++i) {
+    const TimelineBands::Row& row = band.rows[i];
+    const double top = static_cast<double>(i * kRowHeight);
+    names += fmt::format("<text x=\"100%\" y=\"{}\"{}>{}</text>", top + kBarHeight / 2.0, html_subject(row.of),
+                         html_escaped(row.label));
+    rows += fmt::format("<g{}>{}</g>", html_subject(row.of), span_marks(bands, band, row, top, axis_ns));
+  }
+  return fmt::format(
+      "<div class=\"band\"><p class=\"head\"{}><b>{}</b> {}</p><svg class=\"names\" height=\"{}\" aria-hidden=\"true\">"
+      "{}</svg><div class=\"pan\"><svg class=\"lanes\" height=\"{}\" role=\"img\" aria-label=\"{}\">{}<line "
+      "class=\"end\" "
+      "x1=\"{:.3f}%\" x2=\"{:.3f}%\" y1=\"0\" y2=\"{}\"/></svg></div></div>\n",
+      html_subject(band.of), html_escaped(band.label), duration_text(band.length_ns), height, names, height,
+      html_escaped(fmt::format("{}: what each rank did in {}", band.label, duration_text(band.length_ns))), rows,
+      100 * band.length_ns / axis_ns, 100 * band.length_ns / axis_ns, height);
+}
+
+}  // namespace
+
+std::string html_timeline(const TimelineBands& bands) {
+  double axis_ns = 1;
+  for (const TimelineBands::Band& band : bands.bands) axis_ns = std::max(axis_ns, band.length_ns);
+  std::string text = fmt::format("<figure class=\"timeline\" data-axis-ns=\"{:.0f}\"><figcaption>{}</figcaption>{}\n",
+                                 axis_ns, html_escaped(bands.caption), html_legend(bands.parts, true));
+  for (const TimelineBands::Band& band : bands.bands) text += band_html(bands, band, axis_ns);
+  return text +
+         fmt::format("<p class=\"axis-ends\"><span>0</span><span>{}</span></p></figure>\n", duration_text(axis_ns));
+}
+
+std::string html_chart(const Waterfall& chart) {
+  constexpr int kHeight = 15;
+  double scale = std::max({chart.scale_ns, chart.from.parts_ns.front(), chart.to.parts_ns.front(), 1.0});
+  double at = chart.from.parts_ns.front();
+  for (const Waterfall::Step& step : chart.steps) scale = std::max(scale, at += step.delta_ns);
+  const auto row = [&](const std::string& name, const std::string& kind, double begin, double end,
+                       const std::string& value) {
+    return fmt::format(
+        "<div class=\"row\"><span class=\"name\">{}</span><svg class=\"bar\" height=\"{}\" role=\"img\" "
+        "aria-label=\"{}\"><rect class=\"{}\" x=\"{:.3f}%\" width=\"{:.3f}%\" height=\"{}\"/></svg><span "
+        "class=\"value\">{}</span></div>\n",
+        name, kHeight, html_escaped(fmt::format("{} {}", name, value)), kind, 100 * std::min(begin, end) / scale,
+        std::max(0.15, 100 * std::abs(end - begin) / scale), kHeight, value);
+  };
+  std::string rows = row(html_escaped(chart.from.label), "whole", 0, chart.from.parts_ns.front(),
+                         duration_text(chart.from.parts_ns.front()));
+  at = chart.from.parts_ns.front();
+  for (const Waterfall::Step& step : chart.steps) {
+    rows += row(fmt::format("<a href=\"#metric-{}\">{}</a>", html_escaped(step.metric), html_escaped(step.name)),
+                fmt::format("part{}{}", step.part, step.delta_ns < 0 ? " less" : ""), at, at + step.delta_ns,
+                (step.delta_ns < 0 ? "−" : "+") + duration_text(std::abs(step.delta_ns)));
+    at += step.delta_ns;
+  }
+  rows += row(html_escaped(chart.to.label), "whole", 0, chart.to.parts_ns.front(),
+              duration_text(chart.to.parts_ns.front()));
+  return fmt::format("<figure class=\"fall\"{}><figcaption>{}</figcaption><div class=\"rows\">{}</div></figure>\n",
+                     html_subject(chart.to.of), html_escaped(chart.caption), rows);
+}
+
+}  // namespace spscope

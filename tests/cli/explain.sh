@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# explain says what a layer pass consists of, of measured times too; what is not there is refused with what is.
+# labels: hostile
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+expect_exit 0 run "${small[@]}" --set run.denoise_steps=1 --set cluster.ranks=3 -s ulysses -s ring -o executed.db
+expect_exit 0 explain executed.db
+expect_out 'Layer 0, denoise step 0, executed' 'ulysses u3' 'ring r3' 'Longest steps of the critical path' \
+  'What if: the plan scheduled anew, modelled' 'the network is modelled here and was measured there'
+expect_width 120
+expect_exit 0 explain executed.db --json
+expect_json "d['mode'] == 'executed' and len(d['strategies']) == 2" \
+  "all(s['makespan_ns'] == sum(t['end_ns'] - t['begin_ns'] for t in s['critical_path']['steps']) for s in d['strategies'])" \
+  "all(s['makespan_ns'] == sum(s['critical_path']['terms_ns'].values()) for s in d['strategies'])" \
+  "all(e['source'] == 'modelled' for s in d['strategies'] for e in s['edits'])"
+
+# What a projected run measured is scheduled again to the same times.
+expect_exit 0 run "${small[@]}" --set run.mode=project --set run.layers=2 --set cluster.ranks=3 -s ulysses -s ring -o projected.db
+for layer in 0 1; do
+  expect_exit 0 explain projected.db --layer "$layer" --step 0 --json
+  expect_json "all(s['edits'][0]['makespan_ns'] == s['makespan_ns'] for s in d['strategies'])"
+done
+
+expect_exit 0 mask info projected.db --layer 1
+expect_out '* layer   1' 'tiles by rank' 'ring r3'
+
+expect_refused 'no layer pass of layer 7' 'there is layer 0 of denoise step 0' -- explain executed.db --layer 7
+expect_refused 'no times of a strategy "dbsp"' 'it has ' -- explain executed.db -s dbsp
+expect_refused 'has no mask of layer 7' -- mask info executed.db --layer 7
+expect_refused 'cannot open' -- explain nowhere.db
+head -c 100000 projected.db >cut.db
+expect_refused 'SPS-15' -- explain cut.db
+python3 -B "$scripts/edit_store.py" executed.db 'DELETE FROM run'
+expect_refused 'nothing to explain' -- explain executed.db

@@ -1,0 +1,88 @@
+#include "backend/analysis/sentence.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/analysis/reason.h"
+
+namespace spscope {
+namespace {
+
+std::string words_of(const Sentence& sentence, const Mention& mention) {
+  return sentence.text.substr(mention.begin, mention.end - mention.begin);
+}
+
+TEST(SentenceBuilder, NotesTheBytesOfWhatItNames) {
+  const Subject ring{.strategy = "ring"}, rank{.strategy = "ring", .rank = 3};
+  const Sentence inner = SentenceBuilder().add("für ").name("rank 3", rank).take();
+  const Sentence whole = SentenceBuilder().name("ring r8", ring).add(" waits ").add(inner).add(".").take();
+  EXPECT_EQ(whole.text, "ring r8 waits für rank 3.");
+  ASSERT_EQ(whole.mentions.size(), 2u);
+  EXPECT_EQ(words_of(whole, whole.mentions[0]), "ring r8");
+  EXPECT_EQ(whole.mentions[0].subject, ring);
+  EXPECT_EQ(words_of(whole, whole.mentions[1]), "rank 3");
+  EXPECT_EQ(whole.mentions[1].subject, rank);
+}
+
+TEST(SentenceBuilder, NamesNothingWithoutWordsOrSubject) {
+  EXPECT_TRUE(SentenceBuilder().name("", {.strategy = "ring"}).name("ring", {}).take().mentions.empty());
+}
+
+TEST(SentenceBuilder, JoinsNamesWithTheirSubjects) {
+  const std::vector<Sentence> names = {SentenceBuilder().name("a", {.strategy = "x"}).take(),
+                                       SentenceBuilder().name("bc", {.strategy = "y"}).take()};
+  const Sentence list = joined(names);
+  EXPECT_EQ(list.text, "a, bc");
+  EXPECT_EQ(list.mentions, (std::vector<Mention>{{0, 1, {.strategy = "x"}}, {3, 5, {.strategy = "y"}}}));
+}
+
+StrategyResult waiting(const std::vector<std::int64_t>& waited_for_ns) {
+  StrategyResult s;
+  s.id = "ulysses-2", s.label = "rank 1";  // a label that looks like a rank: nothing searches the text
+  s.makespan_ns = 30'000'000;
+  s.terms.emplace();
+  (*s.terms)[TimeTerm::kLatePeer] = 30'000'000;
+  s.waited_for_ns = waited_for_ns;
+  s.times.compute_ns = {1, 4, 1};
+  for (const auto& [layer, step, rank, excess] :
+       {std::tuple(4, 0, 1, 0.2), std::tuple(4, 1, 1, 0.6), std::tuple(9, 1, 2, 0.4)}) {
+    LayerResult result;
+    result.layer = layer, result.denoise_step = step, result.slowest_rank = rank, result.slowest_excess = excess;
+    s.by_layer.push_back(result);
+  }
+  return s;
+}
+
+StrategyResult fast() {
+  StrategyResult s;
+  s.id = "ring", s.makespan_ns = 10'000'000;
+  s.terms.emplace();
+  (*s.terms)[TimeTerm::kTiles] = 10'000'000;
+  return s;
+}
+
+TEST(Reason, NamesStrategyLossAndTheRankAtItsWorstPass) {
+  const StrategyResult slow = waiting({0, 100, 0});
+  const auto reason = reason_for(slow, fast());
+  ASSERT_TRUE(reason.has_value());
+  const Sentence s = reason_sentence(*reason, slow, fast());
+  EXPECT_EQ(s.text, reason_text(*reason, slow, fast()));
+  ASSERT_EQ(s.mentions.size(), 3u);
+  EXPECT_EQ(s.mentions[0], (Mention{0, 6, {.strategy = "ulysses-2"}}));
+  EXPECT_EQ(words_of(s, s.mentions[1]), "30.0 ms");
+  EXPECT_EQ(s.mentions[1].subject, (Subject{.strategy = "ulysses-2", .cause = "late_rank"}));
+  EXPECT_EQ(words_of(s, s.mentions[2]), "rank 1");
+  EXPECT_EQ(s.mentions[2].subject, (Subject{.strategy = "ulysses-2", .rank = 1, .layer = 4, .denoise_step = 1}));
+}
+
+TEST(Reason, OfSeveralLateRanksNamesTheWorstPass) {
+  const StrategyResult slow = waiting({0, 50, 50});
+  const auto reason = reason_for(slow, fast());
+  ASSERT_TRUE(reason.has_value());
+  const Sentence s = reason_sentence(*reason, slow, fast());
+  ASSERT_EQ(s.mentions.size(), 3u);
+  EXPECT_EQ(words_of(s, s.mentions[2]), "the slowest rank of each layer pass");
+  EXPECT_EQ(s.mentions[2].subject, (Subject{.strategy = "ulysses-2", .rank = 1, .layer = 4, .denoise_step = 1}));
+}
+
+}  // namespace
+}  // namespace spscope

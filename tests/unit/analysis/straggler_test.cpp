@@ -1,0 +1,70 @@
+#include "backend/analysis/straggler.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "backend/analysis/rank_times.h"
+#include "backend/schedule/schedule.h"
+#include "tests/unit/schedule/schedule_cases.h"
+
+namespace spscope {
+namespace {
+
+// Means: compute 100, attention 80, tiles 8, so 10 ns a tile. Rank 0 has 12 tiles, which takes 40 ns more at that
+// speed; it attends for 140 ns, 20 more; its other compute of 10 is 10 below the mean.
+TEST(Stragglers, ExcessIsTilesSpeedAndOther) {
+  const std::vector<std::int64_t> compute_ns = {150, 80, 70}, attention_ns = {140, 50, 50};
+  const std::vector<double> tiles = {12, 6, 6};
+  const std::vector<RankWait> waits = {
+      {1, 0, "exchange kv", 1, 30}, {2, 0, "exchange kv", 1, 20}, {2, 0, "end", 0, 40}, {0, 2, "exchange kv", 1, 5}};
+  const std::vector<Straggler> list = stragglers({compute_ns, attention_ns, tiles}, waits);
+  ASSERT_EQ(list.size(), 1u);
+  const Straggler& s = list.front();
+  EXPECT_EQ(s.rank, 0);
+  EXPECT_EQ(s.excess_ns, 50);
+  EXPECT_EQ(s.more_tiles_ns, 40);
+  EXPECT_EQ(s.slower_tiles_ns, 20);
+  EXPECT_EQ(s.other_ns, -10);
+  EXPECT_EQ(s.held_up, (std::vector<HeldUp>{{2, 60}, {1, 30}}));
+  EXPECT_EQ(s.held_up_ns, 90);
+}
+
+TEST(Stragglers, AddUpAndAreNoneWithoutCompute) {
+  EXPECT_TRUE(stragglers({}, {}).empty());
+  Rng rng(4);
+  for (int trial = 0; trial < 300; ++trial) {
+    std::vector<std::int64_t> compute_ns, attention_ns;
+    std::vector<double> tiles;
+    for (std::int64_t ranks = 1 + rng.below(9); ranks > 0; --ranks) {
+      attention_ns.push_back(rng.below(1000));
+      compute_ns.push_back(attention_ns.back() + rng.below(500));
+      tiles.push_back(static_cast<double>(rng.below(50)) * rng.uniform());
+    }
+    const auto total = std::accumulate(compute_ns.begin(), compute_ns.end(), std::int64_t{0});
+    for (const Straggler& s : stragglers({compute_ns, attention_ns, tiles}, {})) {
+      EXPECT_GT(s.excess_ns, 0);
+      EXPECT_EQ(s.more_tiles_ns + s.slower_tiles_ns + s.other_ns, s.excess_ns);
+      EXPECT_EQ(s.excess_ns, s.compute_ns - total / static_cast<std::int64_t>(compute_ns.size()));
+    }
+  }
+}
+
+// The waits for partners of each rank are its late peer, of every plan of the library.
+TEST(Waits, AddUpToTheLatePeerOfEachRank) {
+  Rng rng(9);
+  for (const testing::PlanCase& plan_case : testing::plan_cases()) {
+    const Request request = testing::layer_request(plan_case.shape, plan_case.kind);
+    const Plan plan = testing::build(plan_case.plan, request);
+    const Timeline timeline =
+        schedule(plan, testing::random_durations(plan, rng), testing::random_network(plan.ranks, rng));
+    const PassDetail detail = pass_detail(plan, timeline, {}, {timeline.makespan_ns(), 0});
+    std::vector<std::int64_t> of_rank(static_cast<std::size_t>(plan.ranks), 0);
+    for (const RankWait& wait : joined_waits(detail.waits))
+      of_rank[static_cast<std::size_t>(wait.rank)] += wait.wait_ns;
+    EXPECT_EQ(of_rank, rank_times(plan, timeline).wait_late_peer_ns) << plan_case.name;
+  }
+}
+
+}  // namespace
+}  // namespace spscope
