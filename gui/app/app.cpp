@@ -8,7 +8,7 @@
 namespace spscope::gui {
 namespace {
 
-constexpr float kRailWidth = 118, kStatusHeight = 30;
+constexpr float kRailWidth = 118, kStatusHeight = 30, kLeastView = 230, kLeastTable = 64;
 // Threads that answer questions: one more than a laptop has cores to spare would slow the runs that are watched.
 constexpr int kWorkers = 2;
 
@@ -123,7 +123,8 @@ bool App::frame(const Theme& theme, float width, float height, std::span<const K
 void App::main_pane(Ui& ui, float width, float height) {
   View& current = view();
   const bool table = settings().table && !full_view_ && current.has_table(session_);
-  float below = table ? std::min(ui.px(settings().table_height), height * 0.6F) : 0;
+  // In a low window the view comes before its table, which keeps its headings and a row.
+  float below = table ? std::clamp(std::min(ui.px(settings().table_height), height - ui.px(kLeastView)), ui.px(kLeastTable), std::max(ui.px(kLeastTable), height * 0.6F)) : 0;
   const Ui::Scope inside = ui.scope(session_.view());
   const float top = height - below - (table ? ui.px(6) : 0);
   ImGui::BeginGroup();

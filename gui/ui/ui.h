@@ -176,6 +176,7 @@ class Ui {
   Token back_ = Token::kPage;
   int layer_ = 0;
   bool again_ = false, copy_asked_ = false;
+  bool scrolls_x_ = false, scrolls_y_ = false;  // this pane or one around it
 };
 
 // As much of one line as fits, with an ellipsis where it was cut.

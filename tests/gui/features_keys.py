@@ -262,6 +262,14 @@ def _pin(world, key):
     assert top() == "rank 0", top()
 
 
+def _play(world, key):
+    window = world.window("heads")
+    window.press(key)
+    window.wait_for(lambda s: "step=" in s["link"], "the next denoise step is shown")
+    window.press(key)
+    window.wait_for(lambda s: not s["busy"] and window.item("heads/main/play")["text"] == "Play", "it stops")
+
+
 def _close_file(world, key):
     window = world.open(world.demo)
     window.press(key)
@@ -311,4 +319,5 @@ EFFECTS = {
     "kNextRank": _step(_next_rank(1)),
     "kBookmark": _bookmark,
     "kPin": _pin,
+    "kPlay": _play,
 }

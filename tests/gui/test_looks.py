@@ -88,6 +88,7 @@ def in_window(world, found):
 
     window = world.open(world.demo)
     for theme in ("first theme", "other theme"):
+        window.click("rail/views/overview")
         for key, what in (("?", "keys"), ("Ctrl+Shift+P", "commands"), ("Ctrl+P", "places")):
             window.press(key)
             judge(f"{what}, {theme}")
@@ -108,8 +109,7 @@ def in_window(world, found):
         window.click("sql/main/ask", rest=False)
         window.wait_for(lambda s: window.has("sql/main/cancel"), "the question is under way")
         judge(f"a question under way, {theme}")
-        window.click("sql/main/cancel", rest=False)
-        window.wait_for(lambda s: not s["busy"], "it ends")
+        window.wait_for(lambda s: not s["busy"], "it ends", timeout=60)
         window.press("Ctrl+Shift+L")
     window.close()
     return frames
