@@ -9,8 +9,8 @@ constexpr std::string_view kStyle = R"css(
 :root {
   color-scheme: light dark;
   --page: #f4f5f8; --surface: #ffffff; --ink: #1a1f29; --muted: #586273; --rule: #e2e5eb; --accent: #2563c9;
-  --compute: #3a74d8; --late: #e8851f; --wire: #129a86; --other: #b9c0cc;
-  --on-compute: #ffffff; --on-late: #231300; --on-wire: #ffffff; --on-other: #1a1f29;
+  --compute: #3a73d8; --late: #d97a14; --wire: #129a86; --other: #b9c0cc;
+  --on-compute: #ffffff; --on-late: #231300; --on-wire: #01231d; --on-other: #1a1f29;
   --stripe: rgba(255, 255, 255, .38);
   --measured: #10704a; --measured-back: #e3f4ec; --modelled: #7a4b00; --modelled-back: #fdf2dd;
   --best: #eaf1fd; --warn: #8a1f11; --warn-back: #fdebe7; --shade: rgba(26, 31, 41, .22);

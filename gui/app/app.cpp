@@ -10,7 +10,7 @@
 namespace spscope::gui {
 namespace {
 
-constexpr float kRailWidth = 118, kStatusHeight = 30;
+constexpr float kRailWidth = 118, kStatusHeight = 30, kLeastView = 230, kLeastTable = 64;
 // Threads that answer questions: one more than a laptop has cores to spare would slow the runs that are watched.
 constexpr int kWorkers = 2;
 
@@ -125,7 +125,8 @@ bool App::frame(const Theme& theme, float width, float height, std::span<const K
 void App::main_pane(Ui& ui, float width, float height) {
   View& current = view();
   const bool table = settings().table && !full_view_ && current.has_table(session_);
-  float below = table ? std::min(ui.px(settings().table_height), height * 0.6F) : 0;
+  // In a low window the view comes before its table, which keeps its headings and a row.
+  float below = table ? std::clamp(std::min(ui.px(settings().table_height), height - ui.px(kLeastView)), ui.px(kLeastTable), std::max(ui.px(kLeastTable), height * 0.6F)) : 0;
   const Ui::Scope inside = ui.scope(session_.view());
   const float top = height - below - (table ? ui.px(6) : 0);
   ImGui::BeginGroup();
@@ -223,6 +224,9 @@ void App::run(Command command, Ui& ui) {
     case Command::kView6: return show(5);
     case Command::kView7: return show(6);
     case Command::kView8: return show(7);
+    case Command::kCopy:
+      if (!ImGui::GetIO().WantTextInput) ui.ask_copy();  // a field copies its own text
+      return;
     case Command::kQuit: ask_to_quit(); return;
     default: break;
   }

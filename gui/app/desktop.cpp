@@ -43,25 +43,24 @@ class Desktop {
   }
 
   void run() {
-    int due = kFramesAfterInput;
     double looked = 0;
     while (!app_.wants_to_quit()) {
       const double now = static_cast<double>(now_ns()) * 1e-9;
       if (now - looked >= kLookEvery) {
         looked = now;
-        if (app_.session().look_at_disk()) due = std::max(due, 1);
+        if (app_.session().look_at_disk()) due_ = std::max(due_, 1);
       }
       const int answered = app_.session().workers().answered();
-      window_.wait(wait_time(due));
+      window_.wait(wait_time(due_));
       if (!window_.input().empty() || app_.session().workers().answered() != seen_answers_ ||
           window_.width() != width_ || window_.height() != height_)
-        due = std::max(due, kFramesAfterInput);
+        due_ = std::max(due_, kFramesAfterInput);
       seen_answers_ = answered;
       if (const auto next = app_.next_frame_s(); next && now_ns() >= last_frame_ns_ + static_cast<std::int64_t>(*next * 1e9))
-        due = std::max(due, 1);
-      if (due == 0 || window_.minimized()) continue;
-      --due;
-      if (frame()) due = std::max(due, 1);
+        due_ = std::max(due_, 1);
+      if (due_ == 0 || window_.minimized()) continue;
+      --due_;
+      if (frame()) due_ = std::max(due_, 1);
     }
   }
 
@@ -88,6 +87,7 @@ class Desktop {
     width_ = window_.width();
     height_ = window_.height();
     const FrameInput input = window_.input().frame(io);
+    actions_ += input.actions;
     if (input.close) app_.ask_to_quit();
     if (!input.dropped.empty()) app_.drop(input.dropped);
     const float monitor = options_.scale_given ? static_cast<float>(options_.scale) : window_.scale();
@@ -111,13 +111,18 @@ class Desktop {
     return again || input.more;
   }
 
-  // What tests read: the controls of the newest frame, how many frames were drawn, and whether more are under way.
+  // What tests read: the controls of the newest frame, how many frames were drawn, whether more are under way, and the
+  // numbers of the view.
   void write_dump(bool more) {
     Json json = Json::object();
     json["frame"] = frames_;
-    json["busy"] = more || app_.session().workers().busy() > 0 || app_.session().any_loading();
+    json["actions"] = actions_;
+    json["busy"] = more || due_ > 0 || app_.session().workers().busy() > 0 || app_.session().any_loading();
     json["link"] = link_text(app_.session().here());
     json["answered"] = app_.session().workers().answered();
+    json["theme"] = app_.theme(1).appearance == Appearance::kDark ? "dark" : "light";
+    json["scale"] = baked_scale_;
+    json["view"] = app_.view_dump(app_.session().view());
     json["items"] = dump_.json();
     write_whole_file(*options_.ui_dump, json.dump() + "\n");
   }
@@ -128,7 +133,8 @@ class Desktop {
   App app_;
   UiDump dump_;
   int width_ = 0, height_ = 0, seen_answers_ = 0;
-  std::int64_t frames_ = 0, last_frame_ns_ = 0;
+  int due_ = kFramesAfterInput;  // frames that are drawn although nothing happens
+  std::int64_t frames_ = 0, actions_ = 0, last_frame_ns_ = 0;
   float baked_scale_ = 0;
 };
 

@@ -52,6 +52,7 @@ int run_headless(const Options& options) {
   app.session().go(options.link);
   const Theme theme = app.theme(static_cast<float>(options.scale));
   UiDump dump;
+  io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;  // also where nothing is rendered: lists may be long
   io.DisplaySize = {static_cast<float>(options.width), static_cast<float>(options.height)};
   for (int quiet = 0; quiet < kSettling;) {
     const bool bake = app.fonts().stale();

@@ -25,6 +25,7 @@ class Frame {
     if (!e.repeat) changed_keys_.insert(e.key);
     if (!e.repeat) feed_key(io_, e.key, e.down);
     if (e.down) input_.presses.push_back({e.key, e.modifiers, e.repeat});
+    input_.actions += e.down ? 1 : 0;
     return true;
   }
   bool take(InputEvent::ModifierChange& e) {
@@ -37,13 +38,16 @@ class Frame {
     return true;
   }
   bool take(InputEvent::Button& e) {
-    if (changed_buttons_.contains(e.button) || !hold(e.modifiers)) return false;
+    // A drag that ends in the same breath: a frame shows how far it came before the button is up.
+    if ((moved_ && !e.down) || changed_buttons_.contains(e.button) || !hold(e.modifiers)) return false;
     changed_buttons_.insert(e.button);
+    ++input_.actions;
     feed_button(io_, e.button, e.down);
     return true;
   }
   bool take(InputEvent::Move& e) {
     if (acted_here()) return false;
+    moved_ = true;
     feed_mouse(io_, e.x, e.y);
     return true;
   }
@@ -51,6 +55,7 @@ class Frame {
     if (!hold(e.modifiers)) return false;
     feed_wheel(io_, e.x, e.y);
     wheeled_ = true;
+    ++input_.actions;
     return true;
   }
   bool take(InputEvent::Focus& e) {
@@ -87,7 +92,7 @@ class Frame {
   FrameInput& input_;
   std::set<Key> changed_keys_;
   std::set<int> changed_buttons_;
-  bool wheeled_ = false;
+  bool wheeled_ = false, moved_ = false;
   std::optional<Modifiers> held_;
 };
 

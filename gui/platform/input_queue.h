@@ -54,6 +54,7 @@ struct InputEvent {
 struct FrameInput {
   std::vector<KeyPress> presses;     // in order, repeats among them
   std::vector<std::string> dropped;  // files
+  int actions = 0;                   // buttons that changed, turns of the wheel, presses of keys
   bool close = false;
   bool more = false;  // the next frame has input already
 };

@@ -200,6 +200,8 @@ TableHit show_table(Ui& ui, std::string_view name, const Table& table, TableStat
   const float available = ui.width_left() - ui.theme().px(16);
   const Layout layout = layout_of(ui, table, state, available);
   if (options.filter) tools(ui, table, state, rows, layout.columns);
+  if (state.selected >= 0 && state.selected < static_cast<int>(table.rows.size()) && ui.take_copy())
+    copy(table, {state.selected}, layout.columns, CopyFormat::kTsv);
   const float row_height = ui.px(28);
   const float all = row_height * static_cast<float>(rows.size() + 1) + (layout.total > available + 1 ? ui.px(16) : 0) + 2;
   const float height = options.height > 0 ? options.height : options.height < 0 ? all : std::max(3 * row_height, ui.height_left());

@@ -117,7 +117,12 @@ void Ui::pane(std::string_view name, const PaneStyle& style, const std::function
   ImGui::PushID(path_.c_str(), path_.c_str() + path_.size());
   const bool visible = begin_child("pane", at(style.width, style.height), style.border, style.padded, flags);
   ImGui::PopStyleVar();
+  const bool outer_x = scrolls_x_, outer_y = scrolls_y_;
+  scrolls_x_ |= ImGui::GetScrollMaxX() > 0;
+  scrolls_y_ |= ImGui::GetScrollMaxY() > 0;
   if (visible) content();
+  scrolls_x_ = outer_x;
+  scrolls_y_ = outer_y;
   ImGui::EndChild();
   ImGui::PopID();
   ImGui::PopStyleColor(2);
@@ -136,6 +141,8 @@ void Ui::record(std::string_view name, std::string_view kind, const Rect& rect, 
   item.kind = kind;
   item.rect = rect;
   item.clip = clip();
+  item.scrolls_x = scrolls_x_ || ImGui::GetScrollMaxX() > 0;
+  item.scrolls_y = scrolls_y_ || ImGui::GetScrollMaxY() > 0;
   item.layer = layer_;
   if (item.back == 0 && item.ink == 0) item.back = theme_.color(back_);
   dump_->add(std::move(item));

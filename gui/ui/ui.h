@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "gui/ui/fonts.h"
 #include "gui/ui/theme.h"
@@ -155,6 +156,10 @@ class Ui {
   void hatch(const Rect& rect, unsigned color) const;
   Rect clip() const;
 
+  // The user copies what is selected: the first that has a selection takes it.
+  void ask_copy() { copy_asked_ = true; }
+  bool take_copy() { return std::exchange(copy_asked_, false); }
+
   // Whether a frame changed something that the next one shows: it is drawn at once.
   void again() { again_ = true; }
   bool wants_another_frame() const { return again_; }
@@ -170,7 +175,8 @@ class Ui {
   std::string path_;
   Token back_ = Token::kPage;
   int layer_ = 0;
-  bool again_ = false;
+  bool again_ = false, copy_asked_ = false;
+  bool scrolls_x_ = false, scrolls_y_ = false;  // this pane or one around it
 };
 
 // As much of one line as fits, with an ellipsis where it was cut.

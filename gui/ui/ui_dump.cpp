@@ -36,6 +36,8 @@ Json UiDump::json() const {
     item["ink"] = fmt::format("{:06x}", i.ink);
     item["back"] = fmt::format("{:06x}", i.back);
     item["large"] = i.large;
+    item["scrolls_x"] = i.scrolls_x;
+    item["scrolls_y"] = i.scrolls_y;
     item["layer"] = i.layer;
     list.push_back(std::move(item));
   }

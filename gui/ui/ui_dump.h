@@ -34,6 +34,7 @@ struct UiItem {
   std::string tooltip;              // "" for none
   Rgb ink = 0, back = 0;            // of texts and of outlines of marks
   bool large = false;               // text of 18 points and more, or bold of 14: 3:1 suffices
+  bool scrolls_x = false, scrolls_y = false;  // what lies outside of the clip can be reached
   int layer = 0;                    // windows above others: 0 the main one, 1 popups, 2 tooltips
 };
 

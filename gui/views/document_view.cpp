@@ -82,6 +82,8 @@ Token on_part_token(std::size_t part) {
   return kTokens[std::min<std::size_t>(part, 3)];
 }
 
+Token part_edge_token(std::size_t part) { return part >= 3 ? Token::kEdge : part_token(part); }
+
 void draw_time(Ui& ui, const Rect& rect, std::size_t part, bool modelled) {
   if (rect.empty()) return;
   const Token token = part_token(part);
@@ -95,6 +97,7 @@ void draw_time(Ui& ui, const Rect& rect, std::size_t part, bool modelled) {
     return;
   }
   ui.fill(rect, ui.color(token));
+  if (part_edge_token(part) != token && rect.width() > ui.px(3)) ui.outline(rect, ui.color(part_edge_token(part)));
   if (modelled && rect.width() > ui.px(3)) ui.hatch(rect, ui.color(Token::kSurface, 0.28F));
 }
 
@@ -147,7 +150,7 @@ std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBar
       const Rect part{x, from.y + ui.px(4), x + width, from.y + height - ui.px(4)};
       draw_time(ui, part, p, chart.parts[p].modelled);
       ui.mark(fmt::format("part {} {}", bar.label, chart.parts[p].name), part, duration_text(bar.parts_ns[p]), false,
-              ui.theme().color(part_token(p)));
+              ui.theme().color(part_edge_token(p)));
       x += width;
     }
     if (chart.mark_ns) {

@@ -34,6 +34,8 @@ std::optional<Subject> draw_sentence(Ui& ui, std::string_view name, std::string_
 // Colour of the part of a makespan by its place: compute, late peer, wire, other.
 Token part_token(std::size_t part);
 Token on_part_token(std::size_t part);
+// Of its outline, which stands out from the surface where the fill does not.
+Token part_edge_token(std::size_t part);
 
 // A rectangle of time as it is drawn everywhere: modelled ones hatched, late peer as a hollow dotted box.
 void draw_time(Ui& ui, const Rect& rect, std::size_t part, bool modelled);

@@ -335,7 +335,7 @@ void HeadsView::draw_panels(Ui& ui, Session& session) {
   if (!owner_overlay_ && !shown.empty()) shown.resize(1);
   const float width = ui.width_left() - ui.px(14);
   const int columns = shown.size() <= 1 ? 1 : std::max(1, static_cast<int>(width / ui.px(330)));
-  const float side = std::min((width - ui.px(16) * static_cast<float>(columns - 1)) / static_cast<float>(columns) - ui.px(22), std::max(ui.px(220), ui.height_left() - ui.px(70)));
+  const float side = std::max(ui.px(140), std::min((width - ui.px(16) * static_cast<float>(columns - 1)) / static_cast<float>(columns) - ui.px(22), std::max(ui.px(220), ui.height_left() - ui.px(70))));
   for (std::size_t i = 0; i < shown.size(); ++i) {
     if (i % static_cast<std::size_t>(columns) != 0) ui.same_line(16);
     ImGui::BeginGroup();

@@ -240,7 +240,7 @@ void TimelineView::paint_spans(Ui& ui, const Shown& shown, const BandRow& row, c
     }
     ui.mark(fmt::format("{} op {} {}", row.lane < 0 ? fmt::format("rank {}", row.rank) : fmt::format("rank {} lane {}", row.rank, row.lane),
                         span->op, static_cast<int>(span->part)),
-            rect, name, selected, ui.theme().color(part_token(static_cast<std::size_t>(span->part))));
+            rect, name, selected, ui.theme().color(part_edge_token(static_cast<std::size_t>(span->part))));
   }
 }
 

@@ -89,6 +89,8 @@ TEST(InputQueue, AClickHappensWhereItWasMade) {
   EXPECT_TRUE(f.io.MouseDown[0]);
   f.frame();
   EXPECT_EQ(f.io.MousePos.x, 30);
+  EXPECT_TRUE(f.io.MouseDown[0]) << "a drag is shown before its end";
+  f.frame();
   EXPECT_FALSE(f.io.MouseDown[0]);
   EXPECT_FALSE(f.frame().more);
   EXPECT_LT(f.io.MousePos.x, -1e30F);

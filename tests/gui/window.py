@@ -1,0 +1,305 @@
+"""The real window of the desktop app on a display of its own, and input to it as a user gives it.
+
+Display starts Xvfb, and openbox where it is wanted. Window starts `spscope-gui --window --ui-dump FILE`; the file says
+after each frame what the window holds, by which tests find what they click: names are paths of the dump, whole or their
+last parts. After each input the window is waited for until it has drawn a newer frame and has nothing more to do.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+SKIPPED = 77
+KEYS = {"Plus": "KP_Add", "Minus": "minus", "Equal": "equal", "Comma": "comma", "Period": "period", "Slash": "slash",
+        "LeftBracket": "bracketleft", "RightBracket": "bracketright", "PageUp": "Prior", "PageDown": "Next",
+        "Enter": "Return", "Backspace": "BackSpace", "Space": "space", "?": "shift+slash"}
+MODIFIERS = {"Ctrl": "ctrl", "Shift": "shift", "Alt": "alt", "Super": "super"}
+TIMEOUT_S = 30
+
+
+def missing():
+    """Why windows cannot be tested on this machine; nothing when they can."""
+    for tool, package in (("Xvfb", "xvfb"), ("xdotool", "xdotool")):
+        if shutil.which(tool) is None:
+            return f"{tool} is not installed (package {package})"
+    return None
+
+
+def keysym(press):
+    """The key of commands.def, "Ctrl+Shift+P", as xdotool names it."""
+    if press == "?":
+        return KEYS["?"]
+    *modifiers, key = press.split("+")
+    key = KEYS.get(key, key.lower() if len(key) == 1 else key)
+    return "+".join([MODIFIERS[m] for m in modifiers] + [key])
+
+
+class Display:
+    def __init__(self, size=(1920, 1080), manager=None):
+        read_end, write_end = os.pipe()
+        command = ["Xvfb", "-displayfd", str(write_end), "-screen", "0", f"{size[0]}x{size[1]}x24", "-noreset", "-r", "-nolisten", "tcp"]
+        self.server = subprocess.Popen(command, pass_fds=[write_end], stderr=subprocess.DEVNULL)
+        os.close(write_end)
+        with os.fdopen(read_end) as number:
+            self.name = ":" + number.readline().strip()
+        if self.name == ":":
+            raise RuntimeError("Xvfb did not start")
+        self.environment = {**os.environ, "DISPLAY": self.name, "LIBGL_ALWAYS_SOFTWARE": "1"}
+        self.environment.pop("WAYLAND_DISPLAY", None)
+        self.manager = None
+        if manager:
+            self.manager = subprocess.Popen([manager], env=self.environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            self._await_manager()
+
+    def _await_manager(self):
+        end = time.monotonic() + TIMEOUT_S
+        while time.monotonic() < end:
+            if subprocess.run(["xdotool", "get_desktop"], env=self.environment, capture_output=True).returncode == 0:
+                return
+            time.sleep(0.05)
+        raise RuntimeError("the window manager did not start")
+
+    def close(self):
+        for process in (self.manager, self.server):
+            if process is not None:
+                process.terminate()
+                process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Window:
+    def __init__(self, display, program, *arguments, size=(1440, 900), folder=None, environment=None):
+        self.display = display
+        self.folder = Path(folder or tempfile.mkdtemp(prefix="spscope-window-"))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.dump_path, self.errors_path = self.folder / "window.json", self.folder / "stderr.txt"
+        self.dump_path.unlink(missing_ok=True)
+        settings = [] if "--settings" in arguments else ["--settings", ""]
+        command = [str(program), "--window", "--ui-dump", str(self.dump_path), "--size", f"{size[0]}x{size[1]}", *settings, *map(str, arguments)]
+        self.errors = open(self.errors_path, "w+", encoding="utf-8")
+        self.process = subprocess.Popen(command, env={**display.environment, **(environment or {})}, stderr=self.errors,
+                                        stdout=subprocess.DEVNULL, cwd=self.folder)
+        self.state = {"frame": 0, "actions": 0}
+        self.settle(self.state)
+        self._focus()
+
+    # -- what the window holds
+
+    def read(self):
+        """The newest dump; the one before while the file is being replaced."""
+        try:
+            self.state = json.loads(self.dump_path.read_text(encoding="utf-8"))
+        except (FileNotFoundError, json.JSONDecodeError):
+            pass
+        return self.state
+
+    def settle(self, before=None, actions=0, rest=True, timeout=TIMEOUT_S):
+        """Waits for a frame newer than the state `before` that has taken so many more actions (buttons that change, turns
+        of the wheel, presses of keys), with nothing left to do unless `rest` is false."""
+        before = before or self.state
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            self.alive()
+            state = self.read()
+            if state["frame"] > before["frame"] and state["actions"] >= before["actions"] + actions and not (rest and state["busy"]):
+                return state
+            time.sleep(0.01)
+        raise AssertionError(f"the window did not come to rest in {timeout} s (frame {self.state['frame']}, before {before['frame']}, "
+                             f"{self.state['actions'] - before['actions']} of {actions} actions, busy {self.state.get('busy')})")
+
+    def wait_for(self, condition, what, timeout=TIMEOUT_S):
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            self.alive()
+            if (found := condition(self.read())) not in (None, False, []):
+                return found
+            time.sleep(0.02)
+        raise AssertionError(f"{what}: not in {timeout} s; the window says: {' | '.join(self.texts())[:2000]}")
+
+    def alive(self):
+        if self.process.poll() is not None:
+            raise AssertionError(f"the app ended with {self.process.returncode}: {self.said()}")
+
+    def said(self):
+        return self.errors_path.read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def items(self):
+        return self.state["items"]
+
+    @property
+    def link(self):
+        return self.state["link"]
+
+    @property
+    def view(self):
+        return self.state["view"]
+
+    def texts(self):
+        return [i["text"] for i in self.items if i["kind"] == "text"]
+
+    def says(self, words):
+        return any(words in i["text"] for i in self.items)
+
+    def find(self, name, kind=None):
+        """Items whose path is `name`, or ends in /`name`."""
+        return [i for i in self.items if (i["path"] == name or i["path"].endswith("/" + name)) and kind in (None, i["kind"]) and
+                (kind == "text" or i["kind"] != "text")]
+
+    def item(self, name, kind=None, first=False):
+        found = self.find(name, kind)
+        if not found or (len(found) > 1 and not first):
+            paths = sorted({i["path"] for i in (found or self.items) if i["kind"] != "text"})
+            raise AssertionError(f"{len(found)} items are named {name!r}; there are: " + ", ".join(paths))
+        return found[0]
+
+    def has(self, name, kind=None):
+        return bool(self.find(name, kind))
+
+    # -- input
+
+    def _xdotool(self, *arguments):
+        subprocess.run(["xdotool", *map(str, arguments)], env=self.display.environment, check=True, timeout=TIMEOUT_S, capture_output=True)
+
+    def _focus(self):
+        found = subprocess.run(["xdotool", "search", "--onlyvisible", "--name", "^spscope"], env=self.display.environment,
+                               capture_output=True, text=True, check=False)
+        for window in found.stdout.split():
+            subprocess.run(["xdotool", "windowfocus", window], env=self.display.environment, check=False, capture_output=True)
+        self.origin = (0, 0)
+        if self.display.manager is not None and found.stdout.split():
+            place = subprocess.run(["xdotool", "getwindowgeometry", "--shell", found.stdout.split()[-1]], env=self.display.environment,
+                                   capture_output=True, text=True, check=True).stdout
+            values = dict(line.split("=") for line in place.split())
+            self.origin = (int(values["X"]), int(values["Y"]))
+
+    def _move(self, x, y):
+        self._xdotool("mousemove", round(x + self.origin[0]), round(y + self.origin[1]))
+
+    def point(self, item, at=(0.5, 0.5)):
+        """A place inside what can be seen of an item, as parts of its width and height."""
+        left, top, right, bottom = seen(item)
+        if right - left < 1 or bottom - top < 1:
+            raise AssertionError(f"{item['path']} cannot be seen: {item['rect']} in {item['clip']}")
+        return left + at[0] * (right - left), top + at[1] * (bottom - top)
+
+    def reach(self, name, kind=None, first=False):
+        """The item, scrolled into view where it lies outside of its pane."""
+        for _ in range(60):
+            item = self.item(name, kind, first)
+            left, top, right, bottom = seen(item)
+            if right - left >= 2 and bottom - top >= min(8, item["rect"][3] - item["rect"][1]):
+                return item
+            clip = item["clip"]
+            x, y = (clip[0] + clip[2]) / 2, (clip[1] + clip[3]) / 2
+            button = 5 if item["rect"][1] >= clip[3] - 8 else 4
+            self.wheel_at(x, y, button)
+        raise AssertionError(f"{name} cannot be scrolled into view")
+
+    def wheel_at(self, x, y, button, times=1, keys=()):
+        before = self.read()
+        self._move(x, y)
+        for key in keys:
+            self._xdotool("keydown", key)
+        self._xdotool("click", "--repeat", times, "--delay", 5, button)
+        for key in keys:
+            self._xdotool("keyup", key)
+        return self.settle(before, times)
+
+    def wheel(self, name, up=True, times=1, keys=(), at=(0.5, 0.5)):
+        x, y = self.point(self.reach(name), at)
+        return self.wheel_at(x, y, 4 if up else 5, times, keys)
+
+    def click(self, name, kind=None, at=(0.5, 0.5), button=1, times=1, first=False, rest=True):
+        """`rest`: whether to wait until nothing more is to do, as a long query."""
+        x, y = self.point(self.reach(name, kind, first), at)
+        before = self.read()
+        self._move(x, y)
+        self._xdotool("click", "--repeat", times, "--delay", 40, button)
+        return self.settle(before, 2 * times, rest)
+
+    def double_click(self, name, **more):
+        return self.click(name, times=2, **more)
+
+    def right_click(self, name, **more):
+        return self.click(name, button=3, **more)
+
+    def hover(self, name, kind=None, at=(0.5, 0.5), first=False):
+        x, y = self.point(self.reach(name, kind, first), at)
+        before = self.read()
+        self._move(x + 1, y)
+        self._move(x, y)
+        return self.settle(before)
+
+    def drag(self, begin, end, keys=(), button=1):
+        """From one place of the window to another, in steps as a hand makes them."""
+        before = self.read()
+        self._move(*begin)
+        for key in keys:
+            self._xdotool("keydown", key)
+        self._xdotool("mousedown", button)
+        self.settle(before, 1)
+        for part in (0.25, 0.5, 0.75, 1):
+            frame = self.read()
+            self._move(*(begin[i] + part * (end[i] - begin[i]) for i in (0, 1)))
+            self.settle(frame)
+        self._xdotool("mouseup", button)
+        for key in keys:
+            self._xdotool("keyup", key)
+        return self.settle(before, 2)
+
+    def press(self, *presses):
+        """Keys by their names in commands.def."""
+        before = self.read()
+        self._xdotool("key", *map(keysym, presses))
+        return self.settle(before, len(presses))
+
+    def type(self, text):
+        before = self.read()
+        self._xdotool("type", "--delay", 6, text)
+        return self.settle(before, len(text))
+
+    def clipboard(self, field):
+        """What was copied, by pasting it into a field, as a user would look."""
+        self.click(field)
+        self.press("Ctrl+A")
+        self.press("Ctrl+V")
+        value = self.item(field)["value"]
+        self.press("Ctrl+A", "Delete")
+        self.press("Escape")
+        return value
+
+    # -- the end
+
+    def close(self):
+        """Ends the app as a user does; its standard error is empty."""
+        if self.process.poll() is None:
+            self._xdotool("key", "ctrl+q")
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise AssertionError("the app did not end after Ctrl+Q") from None
+        self.errors.close()
+        if self.process.returncode != 0 or self.said():
+            raise AssertionError(f"the app ended with {self.process.returncode} and said: {self.said()}")
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+
+
+def seen(item):
+    """The part of an item that is inside its clip: left, top, right, bottom."""
+    rect, clip = item["rect"], item["clip"]
+    return max(rect[0], clip[0]), max(rect[1], clip[1]), min(rect[2], clip[2]), min(rect[3], clip[3])

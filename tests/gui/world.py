@@ -1,0 +1,139 @@
+"""What the tests of the window share: the programs, stored runs that they make in a second, and a window on the demo
+that many tests use one after the other.
+"""
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from window import Display, Window
+
+ROOT = Path(__file__).resolve().parents[2]
+STRATEGIES = '["ulysses", "ring", "usp:ulysses=4,ring=2", "dbsp", "cyclic"]'
+DEMO = f"""[model]
+preset = "wan2.1-t2v-14b"
+[mask]
+pattern = "sparge"
+density = 0.3
+[cluster]
+preset = "h100x8"
+[run]
+mode = "simulate"
+strategies = {STRATEGIES}
+layers = 2
+denoise_steps = 3
+"""
+
+
+class World:
+    def __init__(self, binaries, size=(1440, 900), manager=None):
+        self.binaries = Path(binaries).resolve()
+        self.program, self.spscope = self.binaries / "spscope-gui", self.binaries / "spscope"
+        self._folder = tempfile.TemporaryDirectory(prefix="spscope-gui-test-")
+        self.folder = Path(self._folder.name)
+        self.display = Display((1920, 1080), manager)
+        self.size = size
+        self._shared = None
+
+    def close(self):
+        for window in [self._shared] if self._shared else []:
+            window.kill()
+        self.display.close()
+        self._folder.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    # -- stored runs
+
+    def run(self, name, text=DEMO, *arguments):
+        """The stored results of a config; made once."""
+        path = self.folder / name
+        if not path.exists():
+            config = path.with_suffix(".toml")
+            config.write_text(text, encoding="utf-8")
+            made = subprocess.run([self.spscope, "run", config, "--set", f"run.output={path}", *arguments], capture_output=True, text=True)
+            assert made.returncode == 0, made.stderr
+        return path
+
+    @property
+    def demo(self):
+        return self.run("demo.db")
+
+    def json_of(self, *arguments):
+        """What the command line says of the same file."""
+        return json.loads(subprocess.run([self.spscope, *map(str, arguments)], capture_output=True, text=True, check=True).stdout)
+
+    def sql(self, path, question):
+        """Rows of a question to a stored run, by the command line."""
+        return [tuple(row) for row in self.json_of("sql", path, question, "--json")["rows"]]
+
+    def view_dump(self, view, *arguments):
+        said = subprocess.run([self.program, "--settings", "", "--view-dump", view, *map(str, arguments)], capture_output=True,
+                              text=True, check=True, env=self.no_display())
+        return json.loads(said.stdout)
+
+    @staticmethod
+    def no_display():
+        return {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+
+    # -- windows
+
+    def open(self, *arguments, **more):
+        """A window of its own; the caller closes it."""
+        return Window(self.display, self.program, *arguments, **{"size": self.size, **more})
+
+    def window(self, view="overview"):
+        """The shared window, with only the demo open, all strategies, nothing selected, in a view."""
+        if self._shared is None:
+            self._shared = self.open(self.demo, folder=self.folder / "shared")
+        window = self._shared
+        window.press("Escape", "Escape")
+        window.click("rail/views/" + view)
+        return window
+
+    def drop_shared(self):
+        """After a failure: what the window is like now is not known."""
+        if self._shared is not None:
+            self._shared.kill()
+            self._shared = None
+
+    def close_shared(self):
+        if self._shared is not None:
+            window, self._shared = self._shared, None
+            window.close()
+
+
+def commands():
+    """(id, group, title, keys) of the command table."""
+    import re
+    text = (ROOT / "gui/app/commands.def").read_text(encoding="utf-8")
+    return [(i, g, t, k.split()) for i, g, t, k in re.findall(r'^COMMAND\((\w+), (\w+), "([^"]*)", "([^"]*)"\)', text, re.MULTILINE)]
+
+
+def views():
+    """(id, title, needs a file) of the table of views."""
+    import re
+    text = (ROOT / "gui/views/views.def").read_text(encoding="utf-8")
+    return [(i, t, n == "true") for i, t, n in re.findall(r'^VIEW\((\w+), "([^"]*)", (\w+)\)', text, re.MULTILINE)]
+
+
+def axis(window):
+    """The range of time on the screen, in nanoseconds."""
+    return window.view["begin_ns"], window.view["end_ns"]
+
+
+def select_op(window, strategy="ulysses", rank=0, name="attend"):
+    """Clicks an operation of a rank where it is widest; its number."""
+    prefix = f"band {strategy}/rank {rank} op "
+    marks = [i for i in window.items if prefix in i["path"] and i["kind"] == "mark" and i["text"] == name]
+    assert marks, f"no mark of {name} on rank {rank} of {strategy}"
+    widest = max(marks, key=lambda i: i["rect"][2] - i["rect"][0])
+    window.click(widest["path"], first=True)
+    number = int(widest["path"].split(" op ")[1].split()[0])
+    assert f"op={number}" in window.link, (widest["path"], window.link)
+    return number
