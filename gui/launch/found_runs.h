@@ -1,0 +1,24 @@
+// Runs that a window did not start, or has left running: found by the notes that they keep beside their outputs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/record/collecting_note.h"
+#include "gui/session/settings.h"
+
+namespace spscope::gui {
+
+// Where to look: the current folder, those that runs were written to, and those of recent files.
+std::vector<std::string> folders_of_runs(const Settings& settings);
+
+struct FoundRun {
+  CollectingNote note;
+  CollectorState state = CollectorState::kElsewhere;
+};
+// Of all notes in these folders (not below them), by output; notes that cannot be read are left out.
+std::vector<FoundRun> find_runs(const std::vector<std::string>& folders);
+// Asks the process of a run to stop and keep what is complete: SIGTERM to it alone. Whether it still ran.
+bool stop_run(const CollectingNote& note);
+
+}  // namespace spscope::gui
