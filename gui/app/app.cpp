@@ -59,10 +59,10 @@ View& App::view() {
 }
 
 std::optional<double> App::next_frame_s() {
-  std::optional<double> next = view().next_frame_s();
-  // A run is followed whatever is shown.
-  if (const auto run = views_.find("run"); run != views_.end())
-    if (const auto other = run->second->next_frame_s()) next = std::min(next.value_or(*other), *other);
+  std::optional<double> next;
+  for (const auto& [id, each] : views_)
+    if (const auto due = each->next_frame_s(); due && (each.get() == &view() || id == "run"))  // a run is always followed
+      next = std::min(next.value_or(*due), *due);
   return next;
 }
 
@@ -209,78 +209,39 @@ void App::run(Command command, Ui& ui) {
   const double step = 1.1;
   switch (command) {
     case Command::kOpenFile:
-    case Command::kStart:
-      session_.show("start");
-      return;
+    case Command::kStart: session_.show("start"); return;
     case Command::kCloseFile:
       if (!session_.files().empty()) session_.close(static_cast<int>(session_.files().size()) - 1);
       return;
     case Command::kReload:
       for (std::size_t i = 0; i < session_.files().size(); ++i) session_.reload(static_cast<int>(i));
       return;
-    case Command::kBack:
-      session_.go_back();
-      return;
-    case Command::kForward:
-      session_.go_forward();
-      return;
+    case Command::kBack: session_.go_back(); return;
+    case Command::kForward: session_.go_forward(); return;
     case Command::kCopyLink:
       ImGui::SetClipboardText(link_text(session_.here()).c_str());
       session_.notice("The link to this place is on the clipboard.");
       return;
-    case Command::kGoTo:
-      palette_ = Palette::kPlaces;
-      palette_opened_ = true;
-      return;
-    case Command::kPalette:
-      palette_ = Palette::kCommands;
-      palette_opened_ = true;
-      return;
-    case Command::kKeys:
-      keys_opened_ = true;
-      return;
-    case Command::kFullView:
-      full_view_ = !full_view_;
-      return;
-    case Command::kDetails:
-      settings().details = !settings().details;
-      return;
-    case Command::kTable:
-      settings().table = !settings().table;
-      return;
-    case Command::kTheme:
-      settings().dark = !settings().dark.value_or(true);
-      return;
-    case Command::kScaleUp:
-      settings().user_scale = std::min(3.0, settings().user_scale * step);
-      return;
-    case Command::kScaleDown:
-      settings().user_scale = std::max(0.5, settings().user_scale / step);
-      return;
-    case Command::kScaleReset:
-      settings().user_scale = 1;
-      return;
-    case Command::kView1:
-      return show(0);
-    case Command::kView2:
-      return show(1);
-    case Command::kView3:
-      return show(2);
-    case Command::kView4:
-      return show(3);
-    case Command::kView5:
-      return show(4);
-    case Command::kView6:
-      return show(5);
-    case Command::kView7:
-      return show(6);
-    case Command::kView8:
-      return show(7);
-    case Command::kQuit:
-      ask_to_quit();
-      return;
-    default:
-      break;
+    case Command::kGoTo: palette_ = Palette::kPlaces; palette_opened_ = true; return;
+    case Command::kPalette: palette_ = Palette::kCommands; palette_opened_ = true; return;
+    case Command::kKeys: keys_opened_ = true; return;
+    case Command::kFullView: full_view_ = !full_view_; return;
+    case Command::kDetails: settings().details = !settings().details; return;
+    case Command::kTable: settings().table = !settings().table; return;
+    case Command::kTheme: settings().dark = !settings().dark.value_or(true); return;
+    case Command::kScaleUp: settings().user_scale = std::min(3.0, settings().user_scale * step); return;
+    case Command::kScaleDown: settings().user_scale = std::max(0.5, settings().user_scale / step); return;
+    case Command::kScaleReset: settings().user_scale = 1; return;
+    case Command::kView1: return show(0);
+    case Command::kView2: return show(1);
+    case Command::kView3: return show(2);
+    case Command::kView4: return show(3);
+    case Command::kView5: return show(4);
+    case Command::kView6: return show(5);
+    case Command::kView7: return show(6);
+    case Command::kView8: return show(7);
+    case Command::kQuit: ask_to_quit(); return;
+    default: break;
   }
   view().run(command, ui, session_);
 }

@@ -1,15 +1,22 @@
 #include "gui/launch/found_runs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <set>
 
+#include "backend/base/clock.h"
 #include "backend/base/result.h"
 
 namespace spscope::gui {
 
 namespace fs = std::filesystem;
+
+namespace {
+constexpr std::int64_t kLookEveryNs = 2'000'000'000;
+}  // namespace
 
 std::vector<std::string> folders_of_runs(const Settings& settings) {
   std::error_code fault;
@@ -33,6 +40,20 @@ std::vector<FoundRun> find_runs(const std::vector<std::string>& folders) {
     if (Result<CollectingNote> note = capture([&] { return read_collecting(path); }))
       runs.push_back({*note, collector_state(*note)});
   return runs;
+}
+
+const std::vector<FoundRun>& RunFinder::look(Session& session) {
+  static const std::vector<FoundRun> kNone;
+  const std::int64_t now = now_ns();
+  if (!found_.loading() && (looked_ns_ == 0 || now - looked_ns_ >= kLookEveryNs)) {
+    looked_ns_ = now;
+    found_.ask(session.workers(), fmt::format("{}", now),
+               [folders = folders_of_runs(session.settings())](Readers&, const Cancelled&, QueryProgress&) {
+                 return find_runs(folders);
+               });
+  }
+  const std::vector<FoundRun>* runs = found_.value();
+  return runs != nullptr ? *runs : kNone;
 }
 
 bool stop_run(const CollectingNote& note) {

@@ -68,7 +68,8 @@ Settings load_settings(const std::string& path) {
   settings.used_hints = texts(json->find("used_hints"));
   settings.run_folders = texts(json->find("run_folders"));
   if (const Json* keys = json->find("keys"); keys != nullptr && keys->is_array())
-    for (const Json& row : *keys) settings.keys[row.text_or("command", "")] = row.text_or("keys", "");
+    for (const Json& row : *keys)
+      settings.keys[row.text_or("command", "")] = row.text_or("keys", "");
   return settings;
 }
 

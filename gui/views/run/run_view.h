@@ -74,8 +74,7 @@ class SetupPage {
 class RunsPage {
  public:
   void draw(Ui& ui, Session& session, RunPages& pages);
-  // Runs of notes in the folders that the window knows, looked for every two seconds while frames are drawn.
-  const std::vector<FoundRun>& found(Session& session);
+  const std::vector<FoundRun>& found(Session& session) { return finder_.look(session); }
   // What the run that is looked at does now.
   const WatchedRun* seen() { return watch_.seen(); }
   void follow(Session& session, RunPages& pages);
@@ -89,8 +88,7 @@ class RunsPage {
   void draw_found(Ui& ui, Session& session, RunPages& pages, const FoundRun& run);
   void draw_live(Ui& ui, const WatchedRun& seen);
 
-  QuerySlot<std::vector<FoundRun>> found_;
-  std::int64_t looked_ns_ = 0;
+  RunFinder finder_;
   std::string found_out_;  // output of the found run that is looked at
   LiveWatch watch_;
   TableState ranks_;

@@ -14,7 +14,6 @@
 namespace spscope::gui {
 namespace {
 
-constexpr std::int64_t kLookEveryNs = 2'000'000'000;
 constexpr float kListWidth = 250;
 
 void open_result(Session& session, const std::string& path) {
@@ -60,20 +59,6 @@ std::string failure_text(const QueuedRun& run) {
 
 }  // namespace
 
-const std::vector<FoundRun>& RunsPage::found(Session& session) {
-  static const std::vector<FoundRun> kNone;
-  const std::int64_t now = now_ns();
-  if (!found_.loading() && (looked_ns_ == 0 || now - looked_ns_ >= kLookEveryNs)) {
-    looked_ns_ = now;
-    found_.ask(session.workers(), fmt::format("{}", now),
-               [folders = folders_of_runs(session.settings())](Readers&, const Cancelled&, QueryProgress&) {
-                 return find_runs(folders);
-               });
-  }
-  const std::vector<FoundRun>* runs = found_.value();
-  return runs != nullptr ? *runs : kNone;
-}
-
 void RunsPage::look_at(RunPages& pages, const std::string& out) {
   found_out_ = out;
   pages.shown = 0;
@@ -83,7 +68,7 @@ void RunsPage::look_at(RunPages& pages, const std::string& out) {
 
 bool RunsPage::watches_found(Session& session, const RunPages& pages) {
   if (pages.shown != 0) return false;
-  return std::ranges::any_of(found(session), [&](const FoundRun& run) {
+  return std::ranges::any_of(finder_.look(session), [&](const FoundRun& run) {
     return run.note.out == found_out_ && run.state == CollectorState::kRuns;
   });
 }
@@ -100,7 +85,7 @@ void RunsPage::draw(Ui& ui, Session& session, RunPages& pages) {
   ui.same_line(16);
   ui.pane("run", {.width = ui.width_left(), .height = height, .padded = false}, [&] {
     if (const QueuedRun* run = pages.queue.find(pages.shown)) return draw_run(ui, session, pages, *run);
-    for (const FoundRun& run : found(session))
+    for (const FoundRun& run : finder_.look(session))
       if (run.note.out == found_out_) return draw_found(ui, session, pages, run);
     if (ui.empty_state("none", "No run is chosen. What you start is listed here, with what its ranks do.",
                        "Set up a run"))
@@ -121,7 +106,7 @@ void RunsPage::draw_list(Ui& ui, Session& session, RunPages& pages) {
   for (const QueuedRun& run : pages.queue.runs())
     if (run.goes_on()) own.insert(run.out);
   bool heading = false;
-  for (const FoundRun& run : found(session)) {
+  for (const FoundRun& run : finder_.look(session)) {
     if (own.contains(run.note.out)) continue;
     if (!std::exchange(heading, true)) ui.heading("Found on this machine");
     const std::string name = std::filesystem::path(run.note.out).filename().string();
@@ -216,7 +201,7 @@ void RunsPage::draw_found(Ui& ui, Session& session, RunPages& pages, const Found
                 {.tooltip = "Stops between two operations; layer passes that every strategy has completed are kept"})) {
     session.notice(stop_run(run.note) ? "The run was asked to stop; it merges what is complete."
                                       : "The run has ended.");
-    looked_ns_ = 0;
+    finder_.again();
   }
   ui.space(6);
   if (const WatchedRun* seen = watch_.seen(); seen != nullptr && seen->out == run.note.out) {

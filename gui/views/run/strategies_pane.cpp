@@ -10,7 +10,7 @@
 namespace spscope::gui {
 namespace {
 
-constexpr float kFigureWidth = 82, kNameWidth = 150;
+constexpr float kFigureWidth = 82, kNameWidth = 190;
 
 const PlannedStrategy* planned(const PlanAnswer* answer, std::string_view asked) {
   if (answer == nullptr) return nullptr;
@@ -39,6 +39,12 @@ void draw_figures(Ui& ui, const Figures& at, const PlannedStrategy& s) {
          s.memory_limit_bytes ? fmt::format("of {} a rank of the cluster has", binary_bytes_text(*s.memory_limit_bytes))
                               : "of the rank that needs most");
   column(3, text(s.makespan_ns, duration_text), "modelled; where the config is simulated");
+}
+
+std::string reason_of(const PlannedStrategy& s) {
+  if (s.problems.empty()) return "";
+  const Problem& problem = s.problems.front();
+  return problem.hint.empty() ? problem.message : problem.message + " – " + problem.hint;
 }
 
 void draw_reasons(Ui& ui, const PlannedStrategy& s, float indent) {
@@ -114,7 +120,9 @@ void SetupPage::draw_strategy(Ui& ui, RunPages& pages, const CatalogRow& row) {
     draw_figures(ui, {left + ui.px(kNameWidth), !pages.plan.current()}, *s);
   } else if (s != nullptr) {
     ImGui::SameLine(left + ui.px(kNameWidth));
-    ui.text("not legal here", {.ink = Token::kMuted, .max_width = ui.px(kFigureWidth * 2)});
+    const std::string why = "not legal here: " + reason_of(*s);
+    ui.text(on ? "not legal here" : why,
+            {.ink = Token::kMuted, .max_width = ui.px(4 * kFigureWidth - 8), .tooltip = why});
   }
   if (!row.parameters.empty()) {
     ImGui::SameLine(left + ui.px(kNameWidth + 4 * kFigureWidth + 4));
