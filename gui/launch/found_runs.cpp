@@ -9,6 +9,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
+#include "backend/collect/collection.h"
 
 namespace spscope::gui {
 
@@ -36,9 +37,14 @@ std::vector<FoundRun> find_runs(const std::vector<std::string>& folders) {
         paths.insert(fs::absolute(entry.path()).lexically_normal().string());
   }
   std::vector<FoundRun> runs;
-  for (const std::string& path : paths)
-    if (Result<CollectingNote> note = capture([&] { return read_collecting(path); }))
-      runs.push_back({*note, collector_state(*note)});
+  for (const std::string& path : paths) {
+    const Result<CollectingNote> note = capture([&] { return read_collecting(path); });
+    if (!note) continue;
+    const CollectorState state = collector_state(*note);
+    std::error_code fault;
+    if (state == CollectorState::kEnded && (!fs::exists(note->folder, fault) || !recovered_to(*note).empty())) continue;
+    runs.push_back({*note, state});
+  }
   return runs;
 }
 

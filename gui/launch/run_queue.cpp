@@ -31,7 +31,7 @@ void read_failure(const Json& line, QueuedRun& run) {
 }  // namespace
 
 std::string_view run_state_name(RunState state) {
-  constexpr std::string_view kNames[] = {"waiting", "running", "stopping", "done", "failed", "cancelled"};
+  constexpr std::string_view kNames[] = {"waiting", "running", "stopping", "done", "failed", "stopped", "cancelled"};
   return kNames[static_cast<int>(state)];
 }
 
@@ -122,8 +122,8 @@ bool RunQueue::poll() {
 
 void RunQueue::finish(QueuedRun& run) {
   run.end = child_->end();
-  run.state = run.end->code == 0 ? RunState::kDone : RunState::kFailed;
-  if (run.state == RunState::kFailed && run.why.empty()) {
+  run.state = run.end->code == 0 ? RunState::kDone : run.stop_asked_ns != 0 ? RunState::kStopped : RunState::kFailed;
+  if (run.end->code != 0 && run.why.empty()) {
     const std::string words = last_words(child_->errors(), kLastWords);
     run.why = run.end->signal != 0 ? "it was ended by " + end_text(*run.end)
               : words.empty()      ? "it ended with " + end_text(*run.end)

@@ -12,7 +12,7 @@
 
 namespace spscope::gui {
 
-enum class RunState { kWaiting, kRunning, kStopping, kDone, kFailed, kCancelled };
+enum class RunState { kWaiting, kRunning, kStopping, kDone, kFailed, kStopped, kCancelled };
 std::string_view run_state_name(RunState state);
 
 struct QueuedRun {

@@ -27,34 +27,45 @@ void open_result(Session& session, const std::string& path) {
 void draw_listing(Ui& ui, const std::string& text) {
   ui.pane("printed", {.height = ui.height_left(), .back = Token::kRaised, .scroll_x = true}, [&] {
     std::istringstream lines(text);
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
     for (std::string line; std::getline(lines, line);)
       ui.text(line.empty() ? " " : line,
               {.face = Face::kMono, .max_width = std::max(ui.width_left(), ui.text_width(line, Face::kMono) + 2)});
+    ImGui::PopStyleVar();
   });
 }
 
 Table ranks_table(const WatchedRun& seen) {
   Table table;
-  table.columns = {number_column("rank", "", 0),    text_column("now"),          number_column("peer", "", 0),
-                   number_column("seconds", "", 0), number_column("ops", "", 0), number_column("events", "", 0)};
+  table.columns = {number_column("rank", "", 0),      text_column("now"),          number_column("peer", "", 0),
+                   number_column("in it for", "", 0), number_column("ops", "", 0), number_column("events", "", 0)};
   for (const WatchedRank& rank : seen.ranks) {
     Row& row = table.rows.emplace_back();
     const bool waits = rank.now.state == LaneState::kWaitingForPeer && rank.now.peer >= 0;
     row.cells = {cell(Hint::kCount, rank.rank),
                  text_cell(doing_text(rank)),
                  waits ? cell(Hint::kCount, rank.now.peer) : text_cell("–"),
-                 text_cell(rank.now.inside_op() ? fmt::format("{:.1f}", rank.seconds) : "–"),
+                 rank.now.inside_op() ? cell(Hint::kDuration, rank.seconds * 1e9) : text_cell("–"),
                  text_cell(rank.place.ops > 0 ? fmt::format("{} of {}", rank.place.ops_done, rank.place.ops) : "–"),
                  cell(Hint::kCount, static_cast<double>(rank.sent))};
   }
   return table;
 }
 
-std::string failure_text(const QueuedRun& run) {
-  std::string text = run.why;
-  if (!run.hint.empty()) text += "\n" + run.hint;
-  if (run.end) text += fmt::format("\nspscope ended with {}.", end_text(*run.end));
-  return text;
+// Why a run failed: the first line stands out, what else the program said follows as it said it.
+void draw_failure(Ui& ui, const QueuedRun& run, BannerTone tone) {
+  std::istringstream lines(run.why);
+  std::string line;
+  std::getline(lines, line);
+  ui.banner("why", tone, run.hint.empty() ? sentence(line) : sentence(line) + " " + sentence(run.hint));
+  while (std::getline(lines, line)) ui.text(line, {.face = Face::kMono, .wrap = true});
+  if (run.end && run.end->signal == 0) ui.note(fmt::format("spscope ended with {}.", end_text(*run.end)));
+}
+
+// The command as a user types it.
+std::string typed_command(std::vector<std::string> words) {
+  words[0] = "spscope";
+  return shell_line(words);
 }
 
 }  // namespace
@@ -87,6 +98,13 @@ void RunsPage::draw(Ui& ui, Session& session, RunPages& pages) {
     if (const QueuedRun* run = pages.queue.find(pages.shown)) return draw_run(ui, session, pages, *run);
     for (const FoundRun& run : finder_.look(session))
       if (run.note.out == found_out_) return draw_found(ui, session, pages, run);
+    std::error_code fault;
+    if (!found_out_.empty() && std::filesystem::exists(found_out_, fault)) {
+      ui.text(std::filesystem::path(found_out_).filename().string(), {.face = Face::kTitle});
+      ui.note("The run has ended. It is kept in " + found_out_);
+      if (ui.button("open", "Open", {.primary = true})) open_result(session, found_out_);
+      return;
+    }
     if (ui.empty_state("none", "No run is chosen. What you start is listed here, with what its ranks do.",
                        "Set up a run"))
       pages.on_runs = false;
@@ -103,8 +121,7 @@ void RunsPage::draw_list(Ui& ui, Session& session, RunPages& pages) {
       pages.shown = run.number;
   }
   std::set<std::string> own;
-  for (const QueuedRun& run : pages.queue.runs())
-    if (run.goes_on()) own.insert(run.out);
+  for (const QueuedRun& run : pages.queue.runs()) own.insert(run.out);
   bool heading = false;
   for (const FoundRun& run : finder_.look(session)) {
     if (own.contains(run.note.out)) continue;
@@ -128,7 +145,8 @@ void RunsPage::draw_list(Ui& ui, Session& session, RunPages& pages) {
 void RunsPage::draw_run(Ui& ui, Session& session, RunPages& pages, const QueuedRun& run) {
   const Ui::Scope inside = ui.scope("shown");
   ui.text(run.title, {.face = Face::kTitle});
-  ui.text(shell_line(run.words), {.face = Face::kMono, .ink = Token::kMuted, .tooltip = shell_line(run.words)});
+  const std::string command = typed_command(run.words);
+  ui.text(command, {.face = Face::kMono, .ink = Token::kMuted, .tooltip = command});
   const std::int64_t now = now_ns();
   if (run.goes_on()) {
     if (run.progress) {
@@ -159,13 +177,17 @@ void RunsPage::draw_run(Ui& ui, Session& session, RunPages& pages, const QueuedR
   }
   std::error_code fault;
   const bool kept = !run.out.empty() && std::filesystem::exists(run.out, fault);
-  const bool left = !run.out.empty() && std::filesystem::exists(collecting_path(run.out), fault);
+  const std::vector<FoundRun>& found_now = finder_.look(session);
+  const bool left = std::ranges::any_of(found_now, [&](const FoundRun& other) {
+    return other.note.out == run.out && other.state == CollectorState::kEnded;
+  });
   if (run.state == RunState::kWaiting) {
     ui.note("It begins when the run before it has ended.");
     if (ui.button("cancel", "Cancel", {})) pages.queue.stop(run.number);
     return;
   }
-  if (run.state == RunState::kFailed) ui.banner("failed", BannerTone::kError, failure_text(run));
+  if (run.state == RunState::kFailed) draw_failure(ui, run, BannerTone::kError);
+  if (run.state == RunState::kStopped) draw_failure(ui, run, BannerTone::kNote);
   if (run.state == RunState::kCancelled) ui.note("It was cancelled before it began.");
   if (kept && run.out.ends_with(".db") &&
       ui.button("open", run.state == RunState::kDone ? "Open" : "Open what was kept", {.primary = true}))

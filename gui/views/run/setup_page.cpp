@@ -42,7 +42,7 @@ std::string problem_text(const Problem& problem) {
 std::string problem_of(const std::vector<Problem>& problems, std::string_view key) {
   std::string text;
   for (const Problem& problem : problems)
-    if (problem.field == key) text += (text.empty() ? "" : "\n") + problem_text(problem);
+    if (problem.field == key) text += (text.empty() ? "" : " ") + problem_text(problem);
   return text;
 }
 
@@ -209,11 +209,12 @@ void SetupPage::draw_key(Ui& ui, RunPages& pages, const std::string& key, const 
   const std::string help = row != nullptr ? std::string(row->help) : parameter != nullptr ? parameter->help : "";
   const std::string unit = row != nullptr ? std::string(row->unit) : parameter != nullptr ? parameter->unit : "";
   const bool changed = pages.form.changed(key);
-  const float left = ImGui::GetCursorPosX(), gap = ui.px(8);
-  ImGui::AlignTextToFramePadding();
+  const float left = ImGui::GetCursorPosX(), top = ImGui::GetCursorPosY(), gap = ui.px(8);
   const std::string problem = problem_of(found, key), label = key.substr(key.find('.') + 1);
+  ImGui::SetCursorPosY(top + ui.px(4));  // in the middle of the control's height, as the words behind it
   ui.text(label, {.face = changed ? Face::kBold : Face::kBody, .max_width = ui.px(kKeyWidth), .tooltip = help});
   ImGui::SameLine(left + ui.px(kKeyWidth) + gap);
+  ImGui::SetCursorPosY(top);
   const std::vector<std::string> options = options_of(key, catalog);
   std::string text = pages.form.text(key);
   if (!options.empty()) {
@@ -239,8 +240,10 @@ void SetupPage::draw_key(Ui& ui, RunPages& pages, const std::string& key, const 
   const float left_over = ui.width_left() - (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x - left);
   if (const std::string words = unit.empty() ? help : unit + ": " + help; left_over > ui.px(90) && !words.empty()) {
     ui.same_line(8);
+    ImGui::SetCursorPosY(top + ui.px(6));
     ui.text(words, {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.width_left(), .tooltip = words});
   }
+  ImGui::SetCursorPosY(top + ui.theme().target() + ui.px(4) + ImGui::GetStyle().ItemSpacing.y);
   if (!problem.empty()) {
     ImGui::SetCursorPosX(left + ui.px(kKeyWidth) + gap);
     ui.text(problem, {.face = Face::kSmall, .ink = Token::kWarn, .max_width = ui.width_left(), .wrap = true});
@@ -252,9 +255,9 @@ void SetupPage::start(RunPages& pages, Session& session) {
   const std::string out = output.empty() || pages.task.verb == Verb::kAdvise
                               ? ""
                               : std::filesystem::absolute(output).lexically_normal().string();
-  const std::string title = out.empty() ? kVerbNames[static_cast<int>(pages.task.verb)]
-                                        : fmt::format("{} {}", kVerbNames[static_cast<int>(pages.task.verb)],
-                                                      std::filesystem::path(out).filename().string());
+  const std::string name = std::filesystem::path(out).filename().string();
+  const std::string verb = kVerbNames[static_cast<int>(pages.task.verb)];
+  const std::string title = name.empty() ? verb : pages.task.verb == Verb::kRun ? name : verb + " " + name;
   pages.shown = pages.queue.add(title, command_words(pages.program, pages.task, pages.form), out);
   if (!out.empty()) session.settings().add_run_folder(std::filesystem::path(out).parent_path().string());
   if (!out.empty()) pages.form.set("run.output", free_output(pages.queue, pages.task.verb));

@@ -20,6 +20,7 @@ const PlannedStrategy* planned(const PlanAnswer* answer, std::string_view asked)
 
 struct Figures {
   float left;   // of the first column
+  float top;    // of the row
   bool dimmed;  // of a form before the last change
 };
 
@@ -27,6 +28,7 @@ void draw_figures(Ui& ui, const Figures& at, const PlannedStrategy& s) {
   const Token ink = at.dimmed ? Token::kMuted : Token::kInk;
   const auto column = [&](int number, const std::string& text, std::string_view tip) {
     ImGui::SameLine(at.left + static_cast<float>(number) * ui.px(kFigureWidth));
+    ImGui::SetCursorPosY(at.top + ui.px(3));
     ui.text(text,
             {.face = Face::kMono, .ink = ink, .max_width = ui.px(kFigureWidth - 8), .right = true, .tooltip = tip});
   };
@@ -46,6 +48,9 @@ std::string reason_of(const PlannedStrategy& s) {
   const Problem& problem = s.problems.front();
   return problem.hint.empty() ? problem.message : problem.message + " – " + problem.hint;
 }
+
+// What stands beside each other in a row has several heights: the next row begins below the tallest.
+void end_row(Ui& ui, float top, float height) { ImGui::SetCursorPosY(top + height + ui.px(5)); }
 
 void draw_reasons(Ui& ui, const PlannedStrategy& s, float indent) {
   for (const Problem& problem : s.problems) {
@@ -88,25 +93,26 @@ void SetupPage::draw_strategies(Ui& ui, RunPages& pages) {
   }
   if (all && answer != nullptr) {
     for (const PlannedStrategy& s : answer->strategies) {
+      const float top = ImGui::GetCursorPosY() - ui.px(4);
       ui.text(s.label, {.max_width = ui.px(kNameWidth - 8), .tooltip = s.label});
-      draw_figures(ui, {left, !pages.plan.current()}, s);
+      draw_figures(ui, {left, top, !pages.plan.current()}, s);
       draw_reasons(ui, s, ui.px(12));
     }
     return;
   }
   if (all) return;
-  for (const CatalogRow& row : pages.known().strategies) draw_strategy(ui, pages, row);
   const std::vector<std::string> chosen = pages.form.strategies();
   for (const std::string& text : chosen)
     if (std::ranges::find(pages.known().strategies, text, &CatalogRow::name) == pages.known().strategies.end())
       draw_setting(ui, pages, text);
+  for (const CatalogRow& row : pages.known().strategies) draw_strategy(ui, pages, row);
 }
 
 void SetupPage::draw_strategy(Ui& ui, RunPages& pages, const CatalogRow& row) {
   const Ui::Scope inside = ui.scope(row.name);
   std::vector<std::string> chosen = pages.form.strategies();
   bool on = std::ranges::find(chosen, row.name) != chosen.end();
-  const float left = ImGui::GetCursorPosX();
+  const float left = ImGui::GetCursorPosX(), top = ImGui::GetCursorPosY();
   if (ui.checkbox("chosen", row.name, on, row.summary)) {
     if (on) {
       chosen.push_back(row.name);
@@ -117,19 +123,22 @@ void SetupPage::draw_strategy(Ui& ui, RunPages& pages, const CatalogRow& row) {
   }
   const PlannedStrategy* s = planned(pages.plan.value(), row.name);
   if (s != nullptr && s->legal) {
-    draw_figures(ui, {left + ui.px(kNameWidth), !pages.plan.current()}, *s);
+    draw_figures(ui, {left + ui.px(kNameWidth), top, !pages.plan.current()}, *s);
   } else if (s != nullptr) {
     ImGui::SameLine(left + ui.px(kNameWidth));
+    ImGui::SetCursorPosY(top + ui.px(3));
     const std::string why = "not legal here: " + reason_of(*s);
     ui.text(on ? "not legal here" : why,
             {.ink = Token::kMuted, .max_width = ui.px(4 * kFigureWidth - 8), .tooltip = why});
   }
   if (!row.parameters.empty()) {
     ImGui::SameLine(left + ui.px(kNameWidth + 4 * kFigureWidth + 4));
+    ImGui::SetCursorPosY(top);
     if (ui.button("parameters", unfolded_ == row.name ? "Less" : "Set…",
                   {.quiet = true, .selected = unfolded_ == row.name, .tooltip = "Parameters of " + row.name}))
       unfolded_ = unfolded_ == row.name ? "" : row.name;
   }
+  end_row(ui, top, ui.theme().target());
   if (s != nullptr && on) draw_reasons(ui, *s, ui.px(26));
   if (unfolded_ != row.name) return;
   ImGui::Indent(ui.px(26));
@@ -148,7 +157,7 @@ void SetupPage::draw_setting(Ui& ui, RunPages& pages, const std::string& text) {
   std::vector<std::string> chosen = pages.form.strategies();
   const auto place = std::ranges::find(chosen, text);
   const Ui::Scope inside = ui.scope(fmt::format("setting {}", place - chosen.begin()));
-  const float left = ImGui::GetCursorPosX();
+  const float left = ImGui::GetCursorPosX(), top = ImGui::GetCursorPosY();
   std::string value = text;
   if (ui.field("value", value, {.width = ui.px(kNameWidth - 8), .mono = true})) {
     *place = value;
@@ -156,13 +165,15 @@ void SetupPage::draw_setting(Ui& ui, RunPages& pages, const std::string& text) {
     return;
   }
   const PlannedStrategy* s = planned(pages.plan.value(), text);
-  if (s != nullptr && s->legal) draw_figures(ui, {left + ui.px(kNameWidth), !pages.plan.current()}, *s);
+  if (s != nullptr && s->legal) draw_figures(ui, {left + ui.px(kNameWidth), top, !pages.plan.current()}, *s);
   ImGui::SameLine(left + ui.px(kNameWidth + 4 * kFigureWidth + 4));
+  ImGui::SetCursorPosY(top);
   if (ui.button("remove", "Remove", {.quiet = true})) {
     chosen.erase(place);
     pages.form.set_strategies(chosen);
     return;
   }
+  end_row(ui, top, ui.theme().target() + ui.px(4));
   if (s != nullptr) draw_reasons(ui, *s, ui.px(26));
 }
 

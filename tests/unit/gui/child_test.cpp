@@ -135,8 +135,8 @@ TEST(Child, LastWordsAreThoseBesideProgress) {
 bool over(RunQueue& queue, int number) {
   return soon([&] {
     queue.poll();
-    const RunState state = queue.find(number)->state;
-    return state == RunState::kDone || state == RunState::kFailed || state == RunState::kCancelled;
+    const QueuedRun& run = *queue.find(number);
+    return !run.goes_on() && run.state != RunState::kWaiting;
   });
 }
 
@@ -164,6 +164,7 @@ TEST(RunQueue, AWaitingRunIsCancelledWithoutAChild) {
   queue.stop(first);
   EXPECT_EQ(queue.find(first)->state, RunState::kStopping);
   ASSERT_TRUE(over(queue, first));
+  EXPECT_EQ(queue.find(first)->state, RunState::kStopped);
   EXPECT_EQ(queue.find(first)->why.find("it was ended by signal 15"), 0U) << queue.find(first)->why;
   queue.poll();
   EXPECT_FALSE(queue.busy());
