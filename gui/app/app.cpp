@@ -60,7 +60,24 @@ View& App::view() {
   return found != views_.end() ? *found->second : *views_.begin()->second;
 }
 
-std::optional<double> App::next_frame_s() { return view().next_frame_s(); }
+std::optional<double> App::next_frame_s() {
+  std::optional<double> next;
+  for (const auto& [id, each] : views_)
+    if (const auto due = each->next_frame_s(); due && (each.get() == &view() || id == "run"))  // a run is always followed
+      next = std::min(next.value_or(*due), *due);
+  return next;
+}
+
+void App::ask_views_to_quit() {
+  if (!quit_asked_) return;
+  bool all = true;
+  for (const auto& [id, view] : views_) {
+    const View::Leave answer = view->may_quit(session_);
+    if (answer == View::Leave::kNo) quit_asked_ = false;
+    all &= answer == View::Leave::kYes;
+  }
+  quit_ = all;
+}
 
 Json App::view_dump(std::string_view name) {
   const auto found = views_.find(name);
@@ -89,6 +106,8 @@ bool App::frame(const Theme& theme, float width, float height, std::span<const K
   for (const KeyPress& press : presses)
     if (const CommandRow* row = keys_.find(press, typing)) run(row->command, ui);
   if (pending_) run(*std::exchange(pending_, std::nullopt), ui);
+  for (const auto& [id, each] : views_) each->tick(session_);
+  ask_views_to_quit();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
   const float status = full_view_ ? 0 : theme.px(kStatusHeight);
   if (!full_view_) top_line(ui);
@@ -97,7 +116,7 @@ bool App::frame(const Theme& theme, float width, float height, std::span<const K
     rail(ui, left, body);
     ImGui::SameLine();
   }
-  const bool details = settings().details && !full_view_ && session_.view() != "start" && session_.view() != "run";
+  const bool details = settings().details && !full_view_ && session_.view() != "start" && session_.view() != "run" && session_.view() != "report";
   float beside = details ? theme.px(settings().details_width) : 0;
   beside = std::min(beside, std::max(0.F, (width - left) * 0.45F));
   const float divider = details ? theme.px(6) : 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "gui/launch/found_runs.h"
 #include "gui/session/installed_files.h"
 #include "gui/views/file_browser.h"
 #include "gui/views/view.h"
@@ -41,6 +42,7 @@ class StartView final : public View {
     }
     draw_recent(ui, session);
     ui.space(10);
+    draw_runs(ui, session);
     ui.heading("A file on another host");
     ui.text("Make a page of it there, and open that page in a browser here:", {.ink = Token::kMuted, .wrap = true});
     const std::string line = "ssh HOST spscope report RUN.db -o - > run.html";
@@ -53,6 +55,9 @@ class StartView final : public View {
     Json json = Json::object();
     json["demo"] = demo_path();
     json["recent"] = session.settings().recent;
+    Json runs = Json::array();
+    for (const FoundRun& run : runs_.look(session)) runs.push_back({{"out", run.note.out}, {"goes_on", run.state == CollectorState::kRuns}});
+    json["runs"] = std::move(runs);
     return json;
   }
 
@@ -86,8 +91,27 @@ class StartView final : public View {
     }
   }
 
+  // Runs that go on without a window, and runs that died.
+  void draw_runs(Ui& ui, Session& session) {
+    const std::vector<FoundRun>& runs = runs_.look(session);
+    if (runs.empty()) return;
+    ui.heading("Runs");
+    for (const FoundRun& run : runs) {
+      const std::string name = std::filesystem::path(run.note.out).filename().string();
+      if (ui.link("run " + run.note.out, name, {.ink = Token::kAccent, .max_width = ui.px(300), .tooltip = run.note.out}))
+        session.show_run(run.note.out);
+      ui.same_line();
+      const char* words = run.state == CollectorState::kRuns    ? "goes on: follow it, or stop it"
+                          : run.state == CollectorState::kEnded ? "died: recover what it left"
+                                                                : "is of another host";
+      ui.text(words, {.face = Face::kSmall, .ink = Token::kMuted});
+    }
+    ui.space(10);
+  }
+
   bool browsing_ = false;
   FileBrowser browser_;
+  RunFinder runs_;
 };
 
 }  // namespace
