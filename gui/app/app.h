@@ -10,8 +10,8 @@
 #include <string>
 
 #include "gui/app/key_map.h"
-#include "gui/session/settings.h"
 #include "gui/session/session.h"
+#include "gui/session/settings.h"
 #include "gui/ui/fonts.h"
 #include "gui/ui/ui.h"
 #include "gui/views/view.h"

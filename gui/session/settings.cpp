@@ -1,13 +1,13 @@
 #include "gui/session/settings.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "backend/base/json.h"
 #include "backend/base/regular_file.h"
 #include "backend/base/result.h"
 #include "backend/base/whole_file.h"
+#include "backend/config/environment.h"
 
 namespace spscope::gui {
 namespace {
@@ -43,11 +43,8 @@ void Settings::add_recent(const std::string& path) { put_first(recent, path); }
 void Settings::add_run_folder(const std::string& folder) { put_first(run_folders, folder); }
 
 std::string settings_path() {
-  const char* config = std::getenv("XDG_CONFIG_HOME");
-  const char* home = std::getenv("HOME");
-  if (config != nullptr && *config == '/') return std::string(config) + "/spscope/desktop.json";
-  if (home != nullptr && *home == '/') return std::string(home) + "/.config/spscope/desktop.json";
-  return {};
+  const std::string folder = settings_folder();
+  return folder.empty() ? "" : folder + "/spscope/desktop.json";
 }
 
 Settings load_settings(const std::string& path) {
@@ -68,8 +65,7 @@ Settings load_settings(const std::string& path) {
   settings.used_hints = texts(json->find("used_hints"));
   settings.run_folders = texts(json->find("run_folders"));
   if (const Json* keys = json->find("keys"); keys != nullptr && keys->is_array())
-    for (const Json& row : *keys)
-      settings.keys[row.text_or("command", "")] = row.text_or("keys", "");
+    for (const Json& row : *keys) settings.keys[row.text_or("command", "")] = row.text_or("keys", "");
   return settings;
 }
 

@@ -109,8 +109,10 @@ class OverviewView final : public View {
 
   void draw_comparison(Ui& ui, Session& session, int file, const Comparison& c) {
     ui.text(workload_line(c.workload, executes(c)), {.face = Face::kTitle});
-    for (const Sentence& warning : headline_warnings(c)) ui.banner("warning " + warning.text, BannerTone::kWarning, warning.text);
-    if (const std::string none = nothing_finished_text(c); !none.empty()) ui.banner("nothing", BannerTone::kWarning, sentence(none));
+    for (const Sentence& warning : headline_warnings(c))
+      ui.banner("warning " + warning.text, BannerTone::kWarning, warning.text);
+    if (const std::string none = nothing_finished_text(c); !none.empty())
+      ui.banner("nothing", BannerTone::kWarning, sentence(none));
     draw_hint(ui, session, c);
     const Section section = make_section("summary", {.comparison = c});
     int block_number = 0;
@@ -131,7 +133,8 @@ class OverviewView final : public View {
     for (const ModeGroup& group : by_mode(c)) {
       const Judgement judgement = judge(group);
       for (const StrategyResult* s : judgement.ranked)
-        if (const auto reason = judgement.reason(*s); reason && reason->late && (!why || reason->cause_ns > why->cause_ns)) {
+        if (const auto reason = judgement.reason(*s);
+            reason && reason->late && (!why || reason->cause_ns > why->cause_ns)) {
           waits = s;
           why = reason;
         }
