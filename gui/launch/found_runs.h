@@ -18,8 +18,8 @@ struct FoundRun {
   CollectingNote note;
   CollectorState state = CollectorState::kElsewhere;
 };
-// Of all notes in these folders (not below them), by output. Notes that cannot be read are left out, and runs that ended
-// and left nothing to recover, or were recovered.
+// Of all notes in these folders (not below them), by output. Notes that cannot be read are left out, and runs that
+// ended and left nothing to recover, or were recovered.
 std::vector<FoundRun> find_runs(const std::vector<std::string>& folders);
 
 // Looks for them on a thread of the workers, at most every two seconds while frames are drawn.
