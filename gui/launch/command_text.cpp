@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "backend/base/result.h"
 #include "backend/base/shell_word.h"
@@ -26,8 +27,8 @@ std::vector<std::string> command_words(const std::string& program, const Task& t
   const std::vector<std::string> asked = form.arguments();
   words.insert(words.end(), asked.begin(), asked.end());
   if (form.changed("run.scratch")) words.insert(words.end(), {"--set", "run.scratch=" + form.text("run.scratch")});
-  if (task.verb == Verb::kSweep)
-    for (const std::string& over : task.over) words.insert(words.end(), {"--over", over});
+  if (std::istringstream all(task.verb == Verb::kSweep ? task.over : ""); all)
+    for (std::string over; all >> over;) words.insert(words.end(), {"--over", over});
   const std::string& output = form.config().run.output;
   if (task.verb != Verb::kAdvise && !output.empty()) {
     words.insert(words.end(), {"-o", std::filesystem::absolute(output).lexically_normal().string()});

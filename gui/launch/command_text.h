@@ -14,8 +14,8 @@ inline constexpr const char* kVerbNames[] = {"run", "advise", "sweep"};
 // What is to be done with the config of a form.
 struct Task {
   Verb verb = Verb::kRun;
-  std::vector<std::string> over;  // of a sweep: "cluster.ranks=16,32"
-  bool replace = false;           // an earlier output
+  std::string over = {};  // of a sweep, divided by blanks: "cluster.ranks=16,32 mask.density=0.2,0.4"
+  bool replace = false;   // an earlier output
 };
 
 // {"spscope", "run", "--set", ...} with `program` in front. The output is run.output, absolute.

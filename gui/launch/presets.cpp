@@ -21,7 +21,7 @@ void read_command(const std::string& line, Task& task) {
   words >> verb;
   task.verb = verb == "advise" ? Verb::kAdvise : verb == "sweep" ? Verb::kSweep : Verb::kRun;
   for (std::string word; words >> word;)
-    if (word == "--over" && words >> word) task.over.push_back(word);
+    if (word == "--over" && words >> word) task.over += (task.over.empty() ? "" : " ") + word;
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ class RunView final : public View {
     for (const Preset& preset : pages_.presets) presets.push_back({{"name", preset.name}, {"title", preset.title}});
     json["presets"] = std::move(presets);
     const PlanAnswer* answer = pages_.plan.value();
-    json["planned"] = answer != nullptr && pages_.plan.current();
+    json["planned"] = !pages_.plan_is_old();
     json["layer_passes"] = answer != nullptr ? Json(answer->layer_passes) : Json();
     json["strategies"] = answer != nullptr ? plan_json(*answer) : Json();
     json["queue"] = queue_json(pages_.queue);

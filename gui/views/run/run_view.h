@@ -36,6 +36,8 @@ struct RunPages {
   int shown = 0;         // number of the run that is looked at; 0: the one that was found
   bool on_runs = false;  // the page
 
+  // Whether what is planned is that of the form before its last change.
+  bool plan_is_old() { return planned_revision != form.revision() || !plan.current(); }
   const Catalog& known() {
     static const Catalog kNone;
     const Catalog* catalog_now = catalog.value();

@@ -151,7 +151,9 @@ void SetupPage::draw_presets(Ui& ui, Session& session, RunPages& pages) {
       used = 0;
     }
     used += wide + ui.px(8);
-    if (ui.button(preset.name, preset.title, {.selected = preset.path == pages.preset, .tooltip = preset.description}))
+    if (ui.button(preset.name, preset.title,
+                  {.selected = preset.path == pages.preset,
+                   .tooltip = preset.path == pages.preset ? "" : preset.description}))
       take(preset, pages, session);
   }
   if (pages.presets.empty())
@@ -285,9 +287,7 @@ void SetupPage::draw_actions(Ui& ui, Session& session, RunPages& pages) {
                                          "Runs the config once for each value of some keys."};
   ui.text(kWords[verb], {.ink = Token::kMuted, .max_width = ui.width_left()});
   if (pages.task.verb == Verb::kSweep) {
-    std::string over = pages.task.over.empty() ? "" : pages.task.over.front();
-    if (ui.field("over", over, {.hint = "key=value,value,...: cluster.ranks=8,16,32", .mono = true}))
-      pages.task.over = {over};
+    ui.field("over", pages.task.over, {.hint = "key=value,value,…: cluster.ranks=8,16,32", .mono = true});
   }
   if (pages.task.verb != Verb::kAdvise) {
     std::string output = pages.form.text("run.output");
@@ -298,8 +298,10 @@ void SetupPage::draw_actions(Ui& ui, Session& session, RunPages& pages) {
       ui.checkbox("replace", "This file exists: replace it", pages.task.replace);
   }
   const std::vector<Problem> found = problems(pages);
-  const std::string first =
+  std::string first =
       found.empty() ? "" : (found.front().field.empty() ? "" : found.front().field + ": ") + found.front().message;
+  if (pages.task.verb == Verb::kSweep && pages.task.over.empty())
+    first = "name a key and its values: cluster.ranks=8,16,32";
   const bool waits = pages.queue.busy();
   if (ui.button("start", waits ? "Add to the queue" : kVerbs[static_cast<std::size_t>(verb)],
                 {.primary = true, .disabled_why = first}))
@@ -313,7 +315,10 @@ void SetupPage::draw_actions(Ui& ui, Session& session, RunPages& pages) {
        {std::tuple("save toml", "Save TOML", Saving::kToml, ".toml"),
         std::tuple("save sbatch", "Save sbatch", Saving::kSbatch, ".sbatch")}) {
     ui.same_line();
-    if (!ui.button(name, label, {.selected = saving_ == kind})) continue;
+    const bool unfit = kind == Saving::kSbatch && pages.task.verb != Verb::kRun;
+    if (!ui.button(name, label,
+                   {.selected = saving_ == kind, .disabled_why = unfit ? "a job for Slurm runs one config" : ""}))
+      continue;
     saving_ = saving_ == kind ? Saving::kNone : kind;
     save_path_ = std::filesystem::path(free_output(pages.queue, Verb::kRun)).replace_extension(ending).string();
   }

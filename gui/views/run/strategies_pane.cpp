@@ -52,11 +52,11 @@ std::string reason_of(const PlannedStrategy& s) {
 // What stands beside each other in a row has several heights: the next row begins below the tallest.
 void end_row(Ui& ui, float top, float height) { ImGui::SetCursorPosY(top + height + ui.px(5)); }
 
-void draw_reasons(Ui& ui, const PlannedStrategy& s, float indent) {
+void draw_reasons(Ui& ui, const PlannedStrategy& s, float indent, Token ink) {
   for (const Problem& problem : s.problems) {
     ImGui::SetCursorPosX(ImGui::GetCursorPosX() + indent);
     ui.text(problem.hint.empty() ? problem.message : problem.message + " – " + problem.hint,
-            {.face = Face::kSmall, .ink = Token::kWarn, .max_width = ui.width_left(), .wrap = true});
+            {.face = Face::kSmall, .ink = ink, .max_width = ui.width_left(), .wrap = true});
   }
 }
 
@@ -71,7 +71,7 @@ void SetupPage::draw_strategies(Ui& ui, RunPages& pages) {
                   "Every strategy that can run, each at the best of its settings"))
     pages.form.set_strategies(all ? std::vector<std::string>{"all"}
                                   : std::vector<std::string>{"ulysses", "ring", "usp"});
-  if (answer != nullptr && answer->layer_passes > 0) {
+  if (answer != nullptr && answer->layer_passes > 0 && !pages.plan_is_old()) {
     ui.same_line(14);
     ui.text(fmt::format("Planned: {} layer pass{} of the first denoise step", answer->layer_passes,
                         answer->layer_passes == 1 ? "" : "es"),
@@ -95,8 +95,8 @@ void SetupPage::draw_strategies(Ui& ui, RunPages& pages) {
     for (const PlannedStrategy& s : answer->strategies) {
       const float top = ImGui::GetCursorPosY() - ui.px(4);
       ui.text(s.label, {.max_width = ui.px(kNameWidth - 8), .tooltip = s.label});
-      draw_figures(ui, {left, top, !pages.plan.current()}, s);
-      draw_reasons(ui, s, ui.px(12));
+      draw_figures(ui, {left, top, pages.plan_is_old()}, s);
+      draw_reasons(ui, s, ui.px(12), Token::kMuted);
     }
     return;
   }
@@ -123,7 +123,7 @@ void SetupPage::draw_strategy(Ui& ui, RunPages& pages, const CatalogRow& row) {
   }
   const PlannedStrategy* s = planned(pages.plan.value(), row.name);
   if (s != nullptr && s->legal) {
-    draw_figures(ui, {left + ui.px(kNameWidth), top, !pages.plan.current()}, *s);
+    draw_figures(ui, {left + ui.px(kNameWidth), top, pages.plan_is_old()}, *s);
   } else if (s != nullptr) {
     ImGui::SameLine(left + ui.px(kNameWidth));
     ImGui::SetCursorPosY(top + ui.px(3));
@@ -139,7 +139,7 @@ void SetupPage::draw_strategy(Ui& ui, RunPages& pages, const CatalogRow& row) {
       unfolded_ = unfolded_ == row.name ? "" : row.name;
   }
   end_row(ui, top, ui.theme().target());
-  if (s != nullptr && on) draw_reasons(ui, *s, ui.px(26));
+  if (s != nullptr && on) draw_reasons(ui, *s, ui.px(26), Token::kWarn);
   if (unfolded_ != row.name) return;
   ImGui::Indent(ui.px(26));
   ui.note(row.summary + ".");
@@ -165,7 +165,7 @@ void SetupPage::draw_setting(Ui& ui, RunPages& pages, const std::string& text) {
     return;
   }
   const PlannedStrategy* s = planned(pages.plan.value(), text);
-  if (s != nullptr && s->legal) draw_figures(ui, {left + ui.px(kNameWidth), top, !pages.plan.current()}, *s);
+  if (s != nullptr && s->legal) draw_figures(ui, {left + ui.px(kNameWidth), top, pages.plan_is_old()}, *s);
   ImGui::SameLine(left + ui.px(kNameWidth + 4 * kFigureWidth + 4));
   ImGui::SetCursorPosY(top);
   if (ui.button("remove", "Remove", {.quiet = true})) {
@@ -174,7 +174,7 @@ void SetupPage::draw_setting(Ui& ui, RunPages& pages, const std::string& text) {
     return;
   }
   end_row(ui, top, ui.theme().target() + ui.px(4));
-  if (s != nullptr) draw_reasons(ui, *s, ui.px(26));
+  if (s != nullptr) draw_reasons(ui, *s, ui.px(26), Token::kWarn);
 }
 
 }  // namespace spscope::gui

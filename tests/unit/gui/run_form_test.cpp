@@ -131,6 +131,15 @@ TEST(CommandText, TheCopiedCommandAsksForTheSameConfig) {
   EXPECT_EQ(Json::parse(result.output)->text_or("config_hash", ""), config_hash(form.config()));
 }
 
+TEST(CommandText, ASweepNamesItsKeysAndItsTable) {
+  RunForm form;
+  form.set("run.output", "/here/table.csv");
+  form.set_strategies({"ring"});
+  const Task task = {.verb = Verb::kSweep, .over = " cluster.ranks=2,4  mask.density=0.2,0.4 ", .replace = true};
+  EXPECT_EQ(shell_line(command_words("spscope", task, form)),
+            "spscope sweep -s ring --over cluster.ranks=2,4 --over mask.density=0.2,0.4 -o /here/table.csv --force");
+}
+
 TEST(CommandText, AScriptForSlurmHoldsTheConfig) {
   RunForm form;
   form.set("cluster.preset", "ndr-h100-xN");
@@ -162,7 +171,7 @@ TEST(Presets, ACommentDescribesAFile) {
   EXPECT_EQ(preset.title, "Many ranks");
   EXPECT_EQ(preset.description, "What they are for, on two lines.");
   EXPECT_EQ(preset.task.verb, Verb::kSweep);
-  EXPECT_EQ(preset.task.over, std::vector<std::string>{"cluster.ranks=16,32"});
+  EXPECT_EQ(preset.task.over, "cluster.ranks=16,32");
   EXPECT_EQ(described_preset("[run]\n").title, "");
 }
 
