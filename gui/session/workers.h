@@ -48,6 +48,9 @@ class Workers {
   int busy() const;
   // Questions answered since the start.
   int answered() const { return answered_; }
+  // The frame that is being drawn, from 1; 0 where there are no frames. Of the thread that draws.
+  int frame() const { return frame_; }
+  void begin_frame() { ++frame_; }
 
  private:
   struct Question {
@@ -63,6 +66,7 @@ class Workers {
   int running_ = 0;
   std::atomic<int> answered_ = 0;
   bool stopping_ = false;
+  int frame_ = 0;
   std::vector<Cancelled> current_;
   std::vector<std::thread> threads_;
 };
