@@ -7,7 +7,8 @@
 -- meta.shard_rank and meta.shard_id (unique to the shard).
 
 -- What the file is: schema_version, min_reader (the oldest schema version a program must know to read it),
--- tool_version, created_utc, strings_repaired, strings_cut.
+-- tool_version, created_utc, strings_repaired, strings_cut; in a file that holds only the events of a range of time,
+-- kept_from_ns and kept_to_ns.
 CREATE TABLE meta (
   key TEXT NOT NULL CHECK (typeof(key) = 'text'),  -- what
   value TEXT NOT NULL CHECK (typeof(value) = 'text'),  -- its value

@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <ostream>
 
 #include "backend/base/json.h"
+#include "backend/base/time_range.h"
 #include "backend/cli/command.h"
 #include "backend/exchange/export.h"
 
@@ -14,13 +16,22 @@ namespace spscope {
 namespace {
 
 struct ExportFlags {
-  std::string file, format, output;
+  std::string file, format, output, range;
   bool force = false;
 };
 
+std::optional<EventWindow> range_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const std::optional<TimeRange> range = parse_time_range(text);
+  if (!range)
+    throw Error(ErrorCode::kUsage, fmt::format("--range \"{}\" is not a range of time", text),
+                "give begin and end with a unit, as 1.2ms..1.9ms; units are ns, us, ms and s");
+  return EventWindow{range->begin_ns, range->end_ns};
+}
+
 int export_run(CommandContext& context, const ExportFlags& flags) {
   const ExportFormat& format = find_export_format(flags.format);
-  const ExportReport report = export_store(flags.file, format, flags.output, flags.force);
+  const ExportReport report = export_store(flags.file, format, flags.output, flags.force, range_of(flags.range));
   if (context.json) {
     const Json object = {{"schema_version", 1},
                          {"format", format.name},
@@ -49,7 +60,7 @@ Command declare_export() {
   command.flags = {
       {.names = "file", .help = "stored run", .target = &flags->file, .required = true},
       {.names = "--format",
-       .help = "plain-sqlite, csv or chrome; spscope list formats describes them",
+       .help = "plain-sqlite, csv, store or chrome; spscope list formats describes them",
        .target = &flags->format,
        .value_name = "NAME",
        .required = true},
@@ -57,6 +68,10 @@ Command declare_export() {
        .help = "file to write; for csv a folder, which is made",
        .target = &flags->output,
        .required = true},
+      {.names = "--range",
+       .help = "of the format store: keep only events of this range of the file's time, as 1.2ms..1.9ms",
+       .target = &flags->range,
+       .value_name = "A..B"},
       {.names = "--force",
        .help = "replace an earlier export of the same format, and nothing else",
        .target = &flags->force},

@@ -64,10 +64,18 @@ const ExportFormat& find_export_format(std::string_view name) {
       near.empty() ? fmt::format("formats are {}", fmt::join(names, ", ")) : fmt::format("did you mean \"{}\"?", near));
 }
 
-ExportReport export_store(const std::string& input, const ExportFormat& format, const std::string& output, bool force) {
+ExportReport export_store(const std::string& input, const ExportFormat& format, const std::string& output, bool force,
+                          const std::optional<EventWindow>& range) {
+  if (range && format.name != "store")
+    throw Error(ErrorCode::kUsage, fmt::format("the format {} has no range: it holds all events", format.name),
+                "export a store of the range with --format store, then that one");
   check_place(format, output, force);
+  std::error_code unknown;
+  if (std::filesystem::equivalent(input, output, unknown))
+    throw Error(ErrorCode::kUsage, fmt::format("\"{}\" would be replaced by an export of itself", input),
+                "name another place with -o");
   OpenedStore store = open_store(input);
-  return format.write({input, &store.db}, output);
+  return format.write({input, &store.db, store.file.tool_version, range}, output);
 }
 
 }  // namespace spscope

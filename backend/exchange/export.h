@@ -6,10 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "backend/record/events.h"
 
 namespace spscope {
 
@@ -18,6 +21,8 @@ class Database;
 struct ExportSource {
   std::string path;  // of the stored run
   Database* db = nullptr;
+  std::string tool_version = {};          // of the program that wrote it
+  std::optional<EventWindow> range = {};  // the events to keep; absent: all. Only of the format `store`.
 };
 
 struct ExportReport {
@@ -37,9 +42,11 @@ std::span<const ExportFormat> export_formats();
 // Throws Error (kConfigUnknownName) with the nearest known name.
 const ExportFormat& find_export_format(std::string_view name);
 
-// Exports the stored run at `input` to `output`. Throws Error: that of open_store; kStoreExists when `output` exists
-// and `force` is not set, kStoreForeign when it is not an earlier export of the format; kOutputPlace and kStoreWrite
-// when it cannot be written.
-ExportReport export_store(const std::string& input, const ExportFormat& format, const std::string& output, bool force);
+// `range`: only the events of a range of the file's time. Throws Error (kUsage) for another format, and a range that
+// the file has nothing of. Exports the stored run at `input` to `output`. Throws Error: that of open_store;
+// kStoreExists when `output` exists and `force` is not set, kStoreForeign when it is not an earlier export of the
+// format; kOutputPlace and kStoreWrite when it cannot be written.
+ExportReport export_store(const std::string& input, const ExportFormat& format, const std::string& output, bool force,
+                          const std::optional<EventWindow>& range = {});
 
 }  // namespace spscope

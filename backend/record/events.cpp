@@ -5,8 +5,8 @@
 namespace spscope {
 
 std::string_view event_category_name(EventCategory category) {
-  static constexpr std::string_view names[kNumEventCategories] = {"other",     "attend",   "local",
-                                                                  "rearrange", "transfer", "barrier"};
+  static constexpr std::string_view names[kNumEventCategories] = {"other",    "attend",  "local",    "rearrange",
+                                                                  "transfer", "barrier", "late_peer"};
   const auto number = static_cast<std::size_t>(category);
   return number < kNumEventCategories ? names[number] : names[0];
 }

@@ -33,8 +33,9 @@ enum class EventCategory : std::uint8_t {
   kRearrange = 3,  // merges, normalisation, copies inside a rank
   kTransfer = 4,   // data between ranks
   kBarrier = 5,
+  kLatePeer = 6,  // no event has it: in sums of pyramids, the wait of a transfer before its last partner had entered
 };
-inline constexpr int kNumEventCategories = 6;
+inline constexpr int kNumEventCategories = 7;
 std::string_view event_category_name(EventCategory category);
 
 // Bits of SpanEvent::flags: 0-7 category, 8-15 depth for display, then these.

@@ -64,6 +64,7 @@ struct StoreReader::State {
   FileRecord file;
   ShardRecord shard;
   EventReader events;
+  std::optional<LodReader> lod;
 };
 
 StoreReader::StoreReader(std::string path) : state_(std::make_unique<State>(path)) {}
@@ -87,6 +88,17 @@ std::vector<TableText> StoreReader::schema() const {
   return tables;
 }
 
+const LodReader& StoreReader::lod() const {
+  if (!state_->lod) state_->lod.emplace(state_->db);
+  return *state_->lod;
+}
+NameStatistics StoreReader::name_statistics(const NameQuery& query) const {
+  return spscope::name_statistics(state_->db, query);
+}
+std::vector<NameCount> StoreReader::find_name(std::string_view text) const {
+  return spscope::find_name(state_->db, text);
+}
+void StoreReader::cancel_by(const CancelToken& token) { state_->db.cancel_by(token); }
 QueryResult StoreReader::query(const std::string& sql, const QueryLimits& limits) const {
   return run_query(state_->db, sql, limits);
 }
@@ -328,6 +340,7 @@ std::vector<IncidentRecord> StoreReader::incidents() const {
 Plan StoreReader::plan(PlanId id) const { return load_plan(state_->db, id); }
 
 std::optional<Timeline> StoreReader::timeline(RunId run, int repeat) const {
+  state_->db.cancel_token().require_going();
   const Statement pass = state_->row(
       "SELECT r.begin_ns, r.end_ns, r.has_timeline, p.num_ops FROM repeat r JOIN run USING (run_id) "
       "LEFT JOIN plan p USING (plan_id) WHERE r.run_id = ? AND r.repeat = ?",

@@ -5,8 +5,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "backend/base/cancel_token.h"
 #include "backend/mask/block_mask.h"
 #include "backend/plan/plan.h"
 #include "backend/plan/timeline.h"
@@ -15,6 +17,8 @@
 #include "backend/store/check_figures.h"
 #include "backend/store/check_rows.h"
 #include "backend/store/chunk/event_reader.h"
+#include "backend/store/name_statistics.h"
+#include "backend/store/pyramid/lod_store.h"
 #include "backend/store/records.h"
 #include "backend/store/sqlite/query.h"
 
@@ -76,6 +80,14 @@ class StoreReader {
   std::vector<Disagreement> disagreements() const;
 
   const EventReader& events() const;
+  // Pyramids, their levels and strips. Its list is read at the first call.
+  const LodReader& lod() const;
+  // As name_statistics.h.
+  NameStatistics name_statistics(const NameQuery& query) const;
+  std::vector<NameCount> find_name(std::string_view text) const;
+  // From now on every member, events() and lod() end with Error (kCancelled) soon after the token is cancelled, by any
+  // thread. For the next question give a new token.
+  void cancel_by(const CancelToken& token);
   // The answer of one read-only question in SQL, over the tables and views of schemas/. Throws Error (kStoreQuery).
   QueryResult query(const std::string& sql, const QueryLimits& limits = {}) const;
   // The tables of the file, and before them the tables and views that this program adds to it, by name.

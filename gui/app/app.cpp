@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "gui/imgui_compat.h"
+
 namespace spscope::gui {
 namespace {
 
@@ -78,7 +80,7 @@ bool App::frame(const Theme& theme, float width, float height, std::span<const K
   set_style(theme);
   if (dump != nullptr) dump->clear();
   Ui ui(theme, fonts_, dump);
-  ImGui::PushFont(fonts_.font(Face::kBody));
+  push_font(fonts_.font(Face::kBody));
   ImGui::SetNextWindowPos({0, 0});
   ImGui::SetNextWindowSize({width, height});
   ImGui::Begin("spscope", nullptr,

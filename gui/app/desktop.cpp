@@ -97,7 +97,7 @@ class Desktop {
     baked_scale_ = theme.scale;
     const std::int64_t now = now_ns();
     // Input of one breath is quick, as a double click, however long its frames take.
-    io.DeltaTime = std::clamp(static_cast<float>(now - last_frame_ns_) * 1e-9F, 1e-4F, behind_ ? 0.016F : 0.25F);
+    io.DeltaTime = std::clamp(static_cast<float>(now - last_frame_ns_) * 1e-9F, 1e-4F, behind_ ? 0.016F : 1.F);
     behind_ = input.more;
     last_frame_ns_ = now;
     io.DisplaySize = {static_cast<float>(width_), static_cast<float>(height_)};

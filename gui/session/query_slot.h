@@ -60,7 +60,7 @@ class QuerySlot {
     polled_frame_ = workers_->frame();
     before_.reset();
     const std::lock_guard lock(shared_->mutex);
-    if (!shared_->done || *shared_->cancelled) return;
+    if (!shared_->done || shared_->cancelled.is_cancelled()) return;
     if (shared_->answer && answer_ != shared_->answer) {
       before_ = std::exchange(answer_, shared_->answer);
       answer_key_ = shared_->key;
@@ -83,7 +83,7 @@ class QuerySlot {
   bool loading() {
     if (!shared_) return false;
     const std::lock_guard lock(shared_->mutex);
-    return !shared_->done && !*shared_->cancelled;
+    return !shared_->done && !shared_->cancelled.is_cancelled();
   }
   double loading_s() const { return shared_ ? static_cast<double>(now_ns() - shared_->asked_ns) * 1e-9 : 0; }
   std::optional<double> progress() const {
@@ -97,10 +97,10 @@ class QuerySlot {
     const std::lock_guard lock(shared_->mutex);
     return shared_->done && shared_->error ? &*shared_->error : nullptr;
   }
-  bool was_cancelled() const { return shared_ && *shared_->cancelled; }
+  bool was_cancelled() const { return shared_ && shared_->cancelled.is_cancelled(); }
   // Gives the question up. It can be asked again after forget().
   void cancel() {
-    if (shared_) *shared_->cancelled = true;
+    if (shared_) shared_->cancelled.cancel();
   }
   void forget() {
     cancel();
@@ -112,7 +112,7 @@ class QuerySlot {
  private:
   struct Shared {
     std::string key;
-    Cancelled cancelled = std::make_shared<std::atomic<bool>>(false);
+    Cancelled cancelled;
     std::int64_t asked_ns = 0;
     QueryProgress progress;
     std::mutex mutex;

@@ -11,6 +11,7 @@ StoreReader& Readers::of(const std::string& path, int generation) {
     open.reader = std::make_unique<StoreReader>(path);
     open.generation = generation;
   }
+  open.reader->cancel_by(cancelled_);
   return *open.reader;
 }
 
@@ -22,8 +23,8 @@ Workers::~Workers() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    for (Question& question : waiting_) *question.cancelled = true;
-    for (const Cancelled& cancelled : current_) *cancelled = true;
+    for (const Question& question : waiting_) question.cancelled.cancel();
+    for (const auto& [thread, cancelled] : current_) cancelled.cancel();
     waiting_.clear();
   }
   changed_.notify_all();
@@ -54,13 +55,14 @@ void Workers::run() {
       question = std::move(waiting_.back());
       waiting_.pop_back();
       ++running_;
-      current_.push_back(question.cancelled);
+      current_.emplace_back(std::this_thread::get_id(), question.cancelled);
     }
-    if (!*question.cancelled) question.work(readers);
+    readers.cancelled_ = question.cancelled;
+    if (!question.cancelled.is_cancelled()) question.work(readers);
     {
       const std::lock_guard lock(mutex_);
       --running_;
-      std::erase(current_, question.cancelled);
+      std::erase_if(current_, [](const auto& row) { return row.first == std::this_thread::get_id(); });
     }
     ++answered_;
     wake_();

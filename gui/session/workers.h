@@ -13,17 +13,19 @@
 #include <thread>
 #include <vector>
 
+#include "backend/base/cancel_token.h"
 #include "backend/store/store_reader.h"
 
 namespace spscope::gui {
 
-// Set by the one who asked: the answer is not wanted any more.
-using Cancelled = std::shared_ptr<std::atomic<bool>>;
+// Told by the one who asked: the answer is not wanted any more.
+using Cancelled = CancelToken;
 
 // The readers of one thread, by path and generation of the file.
 class Readers {
  public:
-  // Throws Error as StoreReader does. `generation` grows when the file was replaced.
+  // Throws Error as StoreReader does. `generation` grows when the file was replaced. What is read ends with an Error
+  // (kCancelled) once the question is cancelled.
   StoreReader& of(const std::string& path, int generation);
 
  private:
@@ -31,7 +33,9 @@ class Readers {
     int generation = 0;
     std::unique_ptr<StoreReader> reader;
   };
+  friend class Workers;
   std::map<std::string, Open> open_;
+  Cancelled cancelled_;  // of the question that is being answered
 };
 
 class Workers {
@@ -67,7 +71,7 @@ class Workers {
   std::atomic<int> answered_ = 0;
   bool stopping_ = false;
   int frame_ = 0;
-  std::vector<Cancelled> current_;
+  std::vector<std::pair<std::thread::id, Cancelled>> current_;
   std::vector<std::thread> threads_;
 };
 

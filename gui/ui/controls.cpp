@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "gui/imgui_compat.h"
 #include "gui/ui/ui.h"
 
 namespace spscope::gui {
@@ -148,7 +149,7 @@ bool Ui::field(std::string_view name, std::string& value, const FieldStyle& styl
   const Rect rect = area(width, height);
   ImGui::PushID(path_.c_str(), path_.c_str() + path_.size());
   ImGui::PushID(reinterpret_cast<const void*>(std::hash<std::string_view>()(name)));
-  ImGui::PushFont(fonts_.font(style.mono ? Face::kMono : Face::kBody));
+  push_font(fonts_.font(style.mono ? Face::kMono : Face::kBody));
   ImGui::PushStyleColor(ImGuiCol_FrameBg, color(Token::kRaised));
   ImGui::PushStyleColor(ImGuiCol_Text, color(Token::kInk));
   ImGui::PushStyleColor(ImGuiCol_TextSelectedBg, color(Token::kAccent, 0.35F));

@@ -1,13 +1,12 @@
 #include "gui/ui/fonts.h"
 
-#include <imgui.h>
-#include <imgui_freetype.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
 #include <utility>
+
+#include "gui/imgui_compat.h"
 
 namespace spscope::gui {
 namespace {
@@ -87,9 +86,8 @@ void Fonts::bake(float scale) {
   for (const char32_t c : extra_)
     ranges_.insert(ranges_.end(), {static_cast<unsigned short>(c), static_cast<unsigned short>(c)});
   ranges_.push_back(0);
-  atlas.FontBuilderIO = ImGuiFreeType::GetBuilderForFreeType();
-  atlas.FontBuilderFlags = ImGuiFreeTypeBuilderFlags_LightHinting;
   const std::array<const std::string*, kNumFaces> files = {&body_, &bold_, &body_, &bold_, &mono_};
+  use_freetype(atlas);
   for (std::size_t face = 0; face < kNumFaces; ++face) {
     sizes_[face] = std::round(kDesignSizes[face] * scale);
     ImFontConfig config;
@@ -107,7 +105,7 @@ void Fonts::bake(float scale) {
     for (const std::string& file : fallback_) add(file);
     fonts_[face] = font;
   }
-  atlas.Build();
+  build_fonts(atlas);
   stale_ = false;
 }
 

@@ -10,6 +10,7 @@
 
 #include "backend/base/printable.h"
 #include "backend/base/utf8.h"
+#include "gui/imgui_compat.h"
 
 namespace spscope::gui {
 namespace {
@@ -112,10 +113,9 @@ void Ui::pane(std::string_view name, const PaneStyle& style, const std::function
   ImGui::PushStyleColor(ImGuiCol_Border, color(Token::kRule));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, style.padded ? at(px(14), px(12)) : at(0, 0));
   ImGuiWindowFlags flags = style.scroll_x ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None;
-  if (style.padded) flags |= ImGuiWindowFlags_AlwaysUseWindowPadding;
   if (style.fixed) flags |= ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   ImGui::PushID(path_.c_str(), path_.c_str() + path_.size());
-  const bool visible = ImGui::BeginChild("pane", at(style.width, style.height), style.border, flags);
+  const bool visible = begin_child("pane", at(style.width, style.height), style.border, style.padded, flags);
   ImGui::PopStyleVar();
   const bool outer_x = scrolls_x_, outer_y = scrolls_y_;
   scrolls_x_ |= ImGui::GetScrollMaxX() > 0;
@@ -193,9 +193,8 @@ void Ui::text(std::string_view raw, const TextStyle& style) {
   float y = from.y + px(2), widest = 0;
   const char* begin = whole.data();
   const char* const end = begin + whole.size();
-  const float zoom = size / font->FontSize;
   while (begin < end) {
-    const char* stop = font->CalcWordWrapPositionA(zoom, begin, end, limited.max_width);
+    const char* stop = line_end(*font, size, begin, end, limited.max_width);
     if (stop == begin) ++stop;  // not even a character fits
     const Rect line = text_at(from.x, y, std::string_view(begin, stop),
                               {.face = style.face, .ink = style.ink, .max_width = limited.max_width + px(2)});

@@ -9,7 +9,7 @@ cp run.db sound.db
 for change in 'crc32c = crc32c + 1' 'count = count + 1' 'track_id = 999' "data = x'00'"; do
   cp sound.db run.db
   python3 -B "$scripts/edit_store.py" run.db "UPDATE chunk SET $change WHERE chunk_id = (SELECT max(chunk_id) FROM chunk)"
-  for format in plain-sqlite csv chrome; do
+  for format in plain-sqlite csv store chrome; do
     spscope export run.db --format "$format" -o out
     [ "$code" -ne 0 ] || fail "exported with $change"
     expect_err 'SPS-156' 'run.db'

@@ -46,11 +46,14 @@ void for_each_chunk(Database& db, const ChunkFilter& filter, const std::function
   if (!filter.on_bad) rows.bind(2, filter.window.begin_ns);
   if (filter.run_id) rows.bind(3, stored_run(*filter.run_id));
   if (filter.track_id) rows.bind(4, *filter.track_id);
-  while (rows.step())
+  db.cancel_token().require_going();
+  while (rows.step()) {
+    db.cancel_token().require_going();
     if (filter.on_bad)
       try_chunk(rows, filter, function);
     else
       function(chunk_of(rows));
+  }
 }
 
 }  // namespace spscope

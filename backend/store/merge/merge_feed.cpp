@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "backend/base/result.h"
+#include "backend/store/merge/keep_range.h"
+#include "backend/store/merge/place_event.h"
 #include "backend/store/sqlite/table_rows.h"
 
 namespace spscope {
@@ -61,7 +63,7 @@ std::int64_t not_before_ns(const MergedTrack& track, const ChunkPlace& chunk) {
 }
 
 struct BeginsLater {
-  bool operator()(const SpanEvent& a, const SpanEvent& b) const { return a.begin_ns > b.begin_ns; }
+  bool operator()(const LodEvent& a, const LodEvent& b) const { return a.span.begin_ns > b.span.begin_ns; }
 };
 
 // The chunks of one track and kind, in their order, and how far they are read.
@@ -72,16 +74,16 @@ struct KindFeed {
   };
   std::vector<Unread> chunks;
   std::size_t num_read = 0;
-  std::int64_t next_begin_ns = Limits::min();  // of an event that is not read yet, at the earliest
+  TrackPlaces places;  // of the events that are read
   // Events that are not in buckets yet: those that came in order of begin, behind the first that are, and those that
   // came after a later one.
-  std::vector<SpanEvent> waiting;
+  std::vector<LodEvent> waiting;
   std::size_t num_folded = 0;
-  std::priority_queue<SpanEvent, std::vector<SpanEvent>, BeginsLater> late;
+  std::priority_queue<LodEvent, std::vector<LodEvent>, BeginsLater> late;
 
   bool is_read() const { return num_read == chunks.size(); }
-  void keep(const SpanEvent& event) {
-    if (waiting.empty() || waiting.back().begin_ns <= event.begin_ns)
+  void keep(const LodEvent& event) {
+    if (waiting.empty() || waiting.back().span.begin_ns <= event.span.begin_ns)
       waiting.push_back(event);
     else
       late.push(event);
@@ -183,7 +185,7 @@ class RankFeed {
         // What a track promises holds after place(): nothing begins before the end of what it read.
         const std::int64_t not_before_ns = kind.chunks[kind.num_read].not_before_ns;
         const bool ordered = !feed.track->track.overlapping;
-        if (through_ns < (ordered ? std::max(not_before_ns, kind.next_begin_ns) : not_before_ns)) break;
+        if (through_ns < (ordered ? std::max(not_before_ns, kind.places.next_begin_ns) : not_before_ns)) break;
         if (!read_chunk(feed, kind)) return false;
         fold_waiting(feed, kind, through_ns);
       }
@@ -207,13 +209,18 @@ class RankFeed {
     EventBatch batch = pipe_.take_empty();
     if (!data.bind_all(chunk.chunk_id).step())
       throw Error(ErrorCode::kStoreCorrupt, "cannot read \"" + source.path + "\": a chunk is missing");
-    if (const std::optional<Error> bad = failure_of([&] { decode(chunk.header, data.blob(0), batch); })) {
+    if (const std::optional<Error> bad = failure_of([&] { decode(chunk.stored(), data.blob(0), batch); })) {
       require_damage(*bad);
       throw Error(ErrorCode::kStoreCorrupt,
                   fmt::format("cannot read \"{}\": chunk {}: {}", source.path, chunk.chunk_id, bad->what()),
                   fmt::format("spscope recover \"{}\" -o FILE.db keeps what can be read", source.path));
     }
     data.reset();
+    if (chunk.cut) {
+      erase_outside(batch.spans, chunk.cut->range);
+      erase_outside(batch.collectives, chunk.cut->range);
+      erase_outside(batch.counters, chunk.cut->range);
+    }
     move(feed, kind, batch);
     return send(feed, chunk.run, batch);
   }
@@ -223,28 +230,19 @@ class RankFeed {
     KindFeed &spans = feed.of(RecordKind::kSpan), &collectives = feed.of(RecordKind::kCollective);
     if (feed.unfinished_read || !spans.is_read() || !collectives.is_read()) return true;
     feed.unfinished_read = true;
-    spans.next_begin_ns = std::max(spans.next_begin_ns, collectives.next_begin_ns);
+    spans.places.next_begin_ns = std::max(spans.places.next_begin_ns, collectives.places.next_begin_ns);
     for (const UnfinishedOp& op : feed.track->unfinished) {
       EventBatch batch = pipe_.take_empty();
       place(*feed.track, spans, batch.spans.emplace_back(op.span));
-      spans.keep(batch.spans.back());
+      spans.keep({.span = batch.spans.back()});
       if (!send(feed, op.run, batch)) return false;
     }
     fold_waiting(feed, spans, through_ns);
     return true;
   }
 
-  // Puts an event on the run clock and after the one of its kind before it, as the track promises.
   void place(const MergedTrack& track, KindFeed& kind, SpanEvent& event) {
-    event.begin_ns = on_run_clock(track.fit, event.begin_ns);
-    event.end_ns = on_run_clock(track.fit, event.end_ns);
-    if (!track.track.overlapping && event.begin_ns < kind.next_begin_ns) {
-      event.begin_ns = kind.next_begin_ns;
-      event.end_ns = std::max(event.begin_ns, event.end_ns);
-      event.flags |= kEventClamped;
-      ++clamped_;
-    }
-    kind.next_begin_ns = std::max(kind.next_begin_ns, next_begin_ns(event));
+    clamped_ += kind.places.place(track.fit, track.track.overlapping, event);
   }
 
   void move(const TrackFeed& feed, KindFeed& kind, EventBatch& batch) {
@@ -253,27 +251,26 @@ class RankFeed {
     for (SpanEvent& event : batch.spans) {
       place(track, kind, event);
       event.name = numbers.name(event.name);
-      kind.keep(event);
+      kind.keep({.span = event});
     }
     for (CollectiveEvent& event : batch.collectives) {
       place(track, kind, event.span);
       event.span.name = numbers.name(event.span.name);
-      kind.keep(event.span);
-      for (std::int64_t* time_ns : {&event.entry_ns, &event.transfer_begin_ns, &event.transfer_end_ns})
-        *time_ns = on_run_clock(track.fit, *time_ns);
+      put_transfer_on_run_clock(track.fit, event);
+      kind.keep(lod_event(event));
       event.communicator = numbers.communicator(event.communicator);
     }
     for (CounterSample& sample : batch.counters) sample.time_ns = on_run_clock(track.fit, sample.time_ns);
   }
 
   void fold_waiting(TrackFeed& feed, KindFeed& kind, std::int64_t through_ns) {
-    const auto fold = [&](std::span<const SpanEvent> events) {
+    const auto fold = [&](std::span<const LodEvent> events) {
       if (feed.fold) feed.fold->add(events);
       if (rank_fold_ && feed.track->track.kind == TrackKind::kRankLane) rank_fold_->add(events);
     };
     const auto first = kind.waiting.begin() + static_cast<std::ptrdiff_t>(kind.num_folded);
     const auto end = std::upper_bound(first, kind.waiting.end(), through_ns,
-                                      [](std::int64_t ns, const SpanEvent& event) { return ns < event.begin_ns; });
+                                      [](std::int64_t ns, const LodEvent& event) { return ns < event.span.begin_ns; });
     fold({first, end});
     kind.num_folded = static_cast<std::size_t>(end - kind.waiting.begin());
     // Not each time: many may wait in a track that is in no order, and what is behind the erased ones moves up.
@@ -281,7 +278,8 @@ class RankFeed {
       kind.waiting.erase(kind.waiting.begin(), end);
       kind.num_folded = 0;
     }
-    for (; !kind.late.empty() && kind.late.top().begin_ns <= through_ns; kind.late.pop()) fold({&kind.late.top(), 1});
+    for (; !kind.late.empty() && kind.late.top().span.begin_ns <= through_ns; kind.late.pop())
+      fold({&kind.late.top(), 1});
   }
 
   bool send(const TrackFeed& feed, RunId run, EventBatch& batch) {

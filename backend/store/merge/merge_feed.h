@@ -4,7 +4,7 @@
 // It goes rank by rank, and then over the tracks without a rank, one by one. Of a rank it moves along time: up to a
 // moment it reads those chunks of all tracks that can hold events until then, passes their events on, and adds those
 // until then to the buckets. What is in memory is a chunk of each track and kind of one rank, and of each pyramid a
-// window of buckets. Only of a track marked overlapping it may be more: an event waits, in 32 to 64 bytes, until all
+// window of buckets. Only of a track marked overlapping it may be more: an event waits, in 48 to 96 bytes, until all
 // chunks were read in which an earlier one may be, and in such a track that may be the last one.
 #pragma once
 

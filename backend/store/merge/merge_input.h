@@ -41,6 +41,14 @@ struct ChunkPlace {
   std::int64_t chunk_id = 0, seq = 0;
   RunId run = {};
   ChunkHeader header;
+  // Of a chunk of which only the events of a range are wanted; `header` then is of those alone.
+  struct Cut {
+    ChunkHeader whole;  // as it is stored
+    EventWindow range;
+  };
+  std::optional<Cut> cut = {};
+
+  const ChunkHeader& stored() const { return cut ? cut->whole : header; }
 };
 
 struct SourceTrack {

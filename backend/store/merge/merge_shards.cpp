@@ -9,6 +9,7 @@
 
 #include "backend/base/result.h"
 #include "backend/store/chunk/chunk_row.h"
+#include "backend/store/merge/keep_range.h"
 #include "backend/store/merge/merge_damage.h"
 #include "backend/store/merge/merge_events.h"
 #include "backend/store/merge/merge_tables.h"
@@ -111,10 +112,11 @@ std::int64_t last_end_ns(const MergeSource& source, const ChunkPlace& chunk) {
   std::vector<SpanEvent> spans;
   Statement data(*source.db, kChunkData);
   const auto decode = [&] {
-    if (data.bind_all(chunk.chunk_id).step()) decode_spans(chunk.header, data.blob(0), spans);
+    if (data.bind_all(chunk.chunk_id).step()) decode_spans(chunk.stored(), data.blob(0), spans);
   };
   if (const std::optional<Error> bad = failure_of(decode)) require_damage(*bad);
   std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+  if (chunk.cut) erase_outside(spans, chunk.cut->range);
   for (const SpanEvent& span : spans)
     if (span.end_ns != kNeverEnded) last_ns = std::max(last_ns, span.end_ns);
   return spans.empty() ? kNeverEnded : std::max(last_ns, chunk.header.begin_max_ns);
@@ -178,12 +180,15 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
   if (damage.tolerant)
     for (MergeSource& source : sources) check_chunks(source, damage);
   write_incidents(out, options.incidents);
+  if (options.range) keep_range(sources, *options.range);
   const MergeClocks clocks(sources, damage);
   merge_tables(out, sources, clocks, damage);
   if (damage.tolerant)
     make_consistent(out, sources, damage);
   else
     check_figures(out, sources, damage);
+
+  if (options.range) mark_range(out, *options.range);
 
   Names names(out);
   Communicators communicators(out);

@@ -11,10 +11,12 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "backend/record/events.h"
 #include "backend/record/rank_records.h"
 #include "backend/store/output_file.h"
 
@@ -24,7 +26,8 @@ struct MergeOptions {
   // Go on past damage and past shards that are missing: what cannot be read is counted, not fatal.
   bool tolerant = false;
   std::string tool_version = {};
-  std::vector<IncidentRecord> incidents = {};    // that are in no shard; they come before those of shards
+  std::optional<EventWindow> range = {};       // of finished files: keep only the events of these times (keep_range.h)
+  std::vector<IncidentRecord> incidents = {};  // that are in no shard; they come before those of shards
   const std::atomic<bool>* interrupt = nullptr;  // true: stop with kInterrupted; the shards stay
   // Events so far, of how many. Called from the calling thread.
   std::function<void(std::int64_t done, std::int64_t total)> on_progress = {};

@@ -22,18 +22,18 @@ void LodFold::open(std::int64_t through_ns) {
   LodLevel more{.shift = range_.shift, .first_bucket = end, .buckets = {}};
   more.buckets.resize(static_cast<std::size_t>(last - end + 1));
   add_events(more, beyond_, recorded_until_ns_);
-  std::erase_if(beyond_, [&](const SpanEvent& event) {
-    return lod_last_bucket(event, range_.shift, recorded_until_ns_) <= last;
+  std::erase_if(beyond_, [&](const LodEvent& event) {
+    return lod_last_bucket(event.span, range_.shift, recorded_until_ns_) <= last;
   });
   window_.buckets.insert(window_.buckets.end(), more.buckets.begin(), more.buckets.end());
 }
 
-void LodFold::add(std::span<const SpanEvent> events) {
+void LodFold::add(std::span<const LodEvent> events) {
   add_events(window_, events, recorded_until_ns_);
   const std::int64_t last = window_.first_bucket + std::ssize(window_.buckets) - 1;
   if (last == range_.last_bucket) return;
-  for (const SpanEvent& event : events)
-    if (lod_last_bucket(event, range_.shift, recorded_until_ns_) > last) beyond_.push_back(event);
+  for (const LodEvent& event : events)
+    if (lod_last_bucket(event.span, range_.shift, recorded_until_ns_) > last) beyond_.push_back(event);
 }
 
 std::vector<LodBucket> LodFold::close(std::int64_t through_ns) {

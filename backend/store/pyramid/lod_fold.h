@@ -26,7 +26,7 @@ class LodFold {
   void open(std::int64_t through_ns);
   // In any order. REQUIRES: they begin after the last close() and at most where open() said; what does not is left out
   // of buckets that are gone or not there.
-  void add(std::span<const SpanEvent> events);
+  void add(std::span<const LodEvent> events);
   // No more events begin up to then: the buckets that this completes, which follow those of the call before.
   std::vector<LodBucket> close(std::int64_t through_ns);
 
@@ -34,7 +34,7 @@ class LodFold {
   LodRange range_;
   std::int64_t recorded_until_ns_;
   LodLevel window_;
-  std::vector<SpanEvent> beyond_;  // events that touch buckets behind the window
+  std::vector<LodEvent> beyond_;  // events that touch buckets behind the window
 };
 
 }  // namespace spscope

@@ -54,7 +54,20 @@ std::int64_t last_ns_of(const SpanEvent& event, std::int64_t end_ns) {
   return end_ns > event.begin_ns ? end_ns - 1 : end_ns;
 }
 
-void add_event(LodLevel& level, const SpanEvent& event, std::int64_t recorded_until_ns) {
+const SpanEvent& span_of(const SpanEvent& event) { return event; }
+const SpanEvent& span_of(const LodEvent& event) { return event.span; }
+
+// How much of the nanoseconds first to last, both included, the event waited.
+std::uint64_t wait_inside(const SpanEvent&, std::int64_t, std::int64_t) { return 0; }
+std::uint64_t wait_inside(const LodEvent& event, std::int64_t first_ns, std::int64_t last_ns) {
+  if (event.wait_begin_ns >= event.wait_end_ns) return 0;
+  const std::int64_t from = std::max(event.wait_begin_ns, first_ns), last = std::min(event.wait_end_ns - 1, last_ns);
+  return from > last ? 0 : static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(from) + 1;
+}
+
+template <typename Event>
+void add_event(LodLevel& level, const Event& counted, std::int64_t recorded_until_ns) {
+  const SpanEvent& event = span_of(counted);
   const std::int64_t last_bucket = level.first_bucket + std::ssize(level.buckets) - 1;
   const std::int64_t end_ns = end_of(event, recorded_until_ns);
   const std::int64_t begin_bucket = lod_bucket(event.begin_ns, level.shift);
@@ -72,12 +85,22 @@ void add_event(LodLevel& level, const SpanEvent& event, std::int64_t recorded_un
     if (end_ns == event.begin_ns) continue;
     const std::int64_t first_inside = std::max(event.begin_ns, lod_begin_ns(k, level.shift)),
                        last_inside = std::min(last_ns, last_ns_of(k, level.shift));
+    const std::uint64_t wait_ns = wait_inside(counted, first_inside, last_inside);
+    add_ns(bucket.busy_ns[static_cast<std::size_t>(EventCategory::kLatePeer)], wait_ns);
     add_ns(bucket.busy_ns[category],
-           static_cast<std::uint64_t>(last_inside) - static_cast<std::uint64_t>(first_inside) + 1);
+           static_cast<std::uint64_t>(last_inside) - static_cast<std::uint64_t>(first_inside) + 1 - wait_ns);
   }
 }
 
 }  // namespace
+
+LodEvent lod_event(const CollectiveEvent& event) {
+  const SpanEvent& span = event.span;
+  const std::int64_t begin_ns = std::max(event.entry_ns, span.begin_ns),
+                     end_ns = std::min(event.transfer_begin_ns, span.end_ns);
+  if (begin_ns >= end_ns) return {.span = span};
+  return {.span = span, .wait_begin_ns = begin_ns, .wait_end_ns = end_ns};
+}
 
 int lod_base_shift(std::int64_t num_events, std::int64_t first_ns, std::int64_t last_ns) {
   SPSCOPE_CHECK(first_ns <= last_ns);
@@ -108,6 +131,10 @@ LodLevel make_lod_level(int shift, std::int64_t first_ns, std::int64_t last_ns) 
 
 void add_events(LodLevel& level, std::span<const SpanEvent> events, std::int64_t recorded_until_ns) {
   for (const SpanEvent& event : events) add_event(level, event, recorded_until_ns);
+}
+
+void add_events(LodLevel& level, std::span<const LodEvent> events, std::int64_t recorded_until_ns) {
+  for (const LodEvent& event : events) add_event(level, event, recorded_until_ns);
 }
 
 void merge_bucket(LodBucket& sum, const LodBucket& part, std::int64_t recorded_until_ns) {
@@ -148,16 +175,26 @@ std::vector<std::uint8_t> lod_strip(const LodLevel& level) {
   return strip;
 }
 
-LodPyramid::LodPyramid(std::span<const SpanEvent> events, std::int64_t recorded_until_ns)
-    : recorded_until_ns_(recorded_until_ns) {
+template <typename Event>
+void LodPyramid::build(std::span<const Event> events) {
   if (events.empty()) return;
   std::int64_t first_ns = kMaxNs, last_ns = std::numeric_limits<std::int64_t>::min();
-  for (const SpanEvent& event : events) {
-    first_ns = std::min(first_ns, event.begin_ns);
-    last_ns = std::max(last_ns, end_of(event, recorded_until_ns));
+  for (const Event& event : events) {
+    first_ns = std::min(first_ns, span_of(event).begin_ns);
+    last_ns = std::max(last_ns, end_of(span_of(event), recorded_until_ns_));
   }
   base_ = make_lod_level(lod_base_shift(std::ssize(events), first_ns, last_ns), first_ns, last_ns);
-  add_events(base_, events, recorded_until_ns);
+  add_events(base_, events, recorded_until_ns_);
+}
+
+LodPyramid::LodPyramid(std::span<const SpanEvent> events, std::int64_t recorded_until_ns)
+    : recorded_until_ns_(recorded_until_ns) {
+  build(events);
+}
+
+LodPyramid::LodPyramid(std::span<const LodEvent> events, std::int64_t recorded_until_ns)
+    : recorded_until_ns_(recorded_until_ns) {
+  build(events);
 }
 
 }  // namespace spscope

@@ -19,10 +19,19 @@
 
 namespace spscope {
 
+// An event as pyramids count it: [wait_begin_ns, wait_end_ns) of its time is the wait for a late peer.
+struct LodEvent {
+  SpanEvent span;
+  std::int64_t wait_begin_ns = 0, wait_end_ns = 0;  // within the span; equal: it did not wait, or nobody knows
+};
+// From the entry of the rank until data could move, as far as that is inside the span.
+LodEvent lod_event(const CollectiveEvent& event);
+
 struct LodBucket {
   std::int64_t count = 0;  // events that begin inside
-  // Time inside the bucket by EventCategory; of overlapping tracks the sum, which may exceed the bucket. Numbers of
-  // categories that this program does not know count as kOther.
+  // Time inside the bucket by EventCategory; of overlapping tracks the sum, which may exceed the bucket. The wait of an
+  // event counts as kLatePeer, the rest as its own category. Numbers of categories that this program does not know
+  // count as kOther.
   std::array<std::int64_t, kNumEventCategories> busy_ns{};
   // Of the events that touch the bucket, the one that lasts longest, also outside of it; of equals the one with the
   // smallest (begin, op_id), then the smallest name and flags.
@@ -70,6 +79,7 @@ LodLevel make_lod_level(int shift, std::int64_t first_ns, std::int64_t last_ns);
 // Adds events to the buckets they touch, in any order; what lies outside the level's buckets does not count.
 // `recorded_until_ns` is where an unfinished event is taken to end.
 void add_events(LodLevel& level, std::span<const SpanEvent> events, std::int64_t recorded_until_ns);
+void add_events(LodLevel& level, std::span<const LodEvent> events, std::int64_t recorded_until_ns);
 // Adds what is known of one half of a bucket, or of one part of its events.
 void merge_bucket(LodBucket& sum, const LodBucket& part, std::int64_t recorded_until_ns);
 // The buckets [first, end) of the level's shift or a wider one. What lies outside the level is empty.
@@ -85,6 +95,7 @@ std::vector<std::uint8_t> lod_strip(const LodLevel& level);
 class LodPyramid {
  public:
   LodPyramid(std::span<const SpanEvent> events, std::int64_t recorded_until_ns);
+  LodPyramid(std::span<const LodEvent> events, std::int64_t recorded_until_ns);
   int base_shift() const { return base_.shift; }
   // REQUIRES: base_shift() <= shift <= kMaxLodShift.
   std::vector<LodBucket> buckets(int shift, std::int64_t first, std::int64_t end) const {
@@ -92,6 +103,9 @@ class LodPyramid {
   }
 
  private:
+  template <typename Event>
+  void build(std::span<const Event> events);
+
   std::int64_t recorded_until_ns_;
   LodLevel base_;
 };

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "backend/base/check.h"
 #include "backend/store/chunk/event_reader.h"
+#include "backend/store/chunk/stored_chunk.h"
 #include "backend/store/pyramid/lod_codec.h"
 #include "backend/store/sqlite/sqlite.h"
 
@@ -131,7 +133,7 @@ void LodWriter::append(std::int64_t pyramid_id, std::span<const LodBucket> base)
 }
 
 struct LodReader::State {
-  explicit State(Database& db) : db(db), events(db) {
+  explicit State(Database& db) : db(db) {
     Statement until(db, "SELECT value FROM main.meta WHERE key = ?");
     if (until.bind_all(kRecordedUntil).step()) {
       const std::string text = until.text(0);
@@ -153,7 +155,7 @@ struct LodReader::State {
       if (!rows.is_null(4)) levels[pyramid.pyramid_id] = {shift(4), shift(5)};
       if (!rows.is_null(6)) widest_strip[pyramid.pyramid_id] = shift(6);
     }
-    for (const Track& track : events.tracks())
+    for (const Track& track : EventReader(db).tracks())
       if (track.kind == TrackKind::kRankLane) lanes_of_rank[*track.rank].push_back(track.track_id);
   }
 
@@ -168,10 +170,30 @@ struct LodReader::State {
   void count_events(const StoredPyramid& pyramid, LodLevel& level) const {
     const EventWindow window{lod_begin_ns(level.first_bucket, level.shift),
                              lod_begin_ns(level.first_bucket + std::ssize(level.buckets), level.shift)};
-    if (pyramid.track) return add_events(level, events.spans(*pyramid.track, window), recorded_until_ns);
+    if (pyramid.track) return count_events(*pyramid.track, window, level);
     const auto lanes = pyramid.rank ? lanes_of_rank.find(*pyramid.rank) : lanes_of_rank.end();
     if (lanes == lanes_of_rank.end()) return;
-    for (const TrackId track : lanes->second) add_events(level, events.spans(track, window), recorded_until_ns);
+    for (const TrackId track : lanes->second) count_events(track, window, level);
+  }
+
+  // What of the chunks lies outside of the window is outside of the level.
+  void count_events(TrackId track, const EventWindow& window, LodLevel& level) const {
+    std::vector<SpanEvent> spans;
+    std::vector<CollectiveEvent> collectives;
+    for_each_chunk(db, {.track_id = track, .window = window}, [&](const StoredChunk& chunk) {
+      if (chunk.header.kind == RecordKind::kSpan) {
+        spans.clear();
+        decode_spans(chunk.header, chunk.data, spans);
+        add_events(level, spans, recorded_until_ns);
+      } else if (chunk.header.kind == RecordKind::kCollective) {
+        collectives.clear();
+        decode_collectives(chunk.header, chunk.data, collectives);
+        std::vector<LodEvent> counted;
+        counted.reserve(collectives.size());
+        std::transform(collectives.begin(), collectives.end(), std::back_inserter(counted), lod_event);
+        add_events(level, counted, recorded_until_ns);
+      }
+    });
   }
 
   // Adds what the stored blocks of a shift know to the answer.
@@ -192,6 +214,7 @@ struct LodReader::State {
 
   LodLevel answer(const StoredPyramid& pyramid, int shift, std::int64_t first, std::int64_t end) const {
     SPSCOPE_CHECK(pyramid.base_shift <= shift && shift <= kMaxLodShift && first <= end);
+    db.cancel_token().require_going();
     LodLevel level{shift, first, std::vector<LodBucket>(static_cast<std::size_t>(end - first))};
     if (const std::optional<int> stored = stored_shift(pyramid, shift))
       fold_blocks(pyramid, *stored, level);
@@ -201,7 +224,6 @@ struct LodReader::State {
   }
 
   Database& db;
-  EventReader events;
   std::int64_t recorded_until_ns = 0;
   std::vector<StoredPyramid> pyramids;
   std::map<std::int64_t, std::pair<int, int>> levels;  // by pyramid: the first and the widest stored shift
@@ -227,6 +249,7 @@ std::vector<std::uint8_t> LodReader::strip(const StoredPyramid& pyramid, int shi
   if (widest == state_->widest_strip.end() || shift > widest->second)
     return lod_strip(state_->answer(pyramid, shift, first, end));
   SPSCOPE_CHECK(pyramid.base_shift <= shift && first <= end);
+  state_->db.cancel_token().require_going();
   std::vector<std::uint8_t> strip(static_cast<std::size_t>(end - first));
   Statement rows(state_->db,
                  "SELECT first_bucket, num_buckets, data FROM main.lod_strip WHERE pyramid_id = ? AND shift = ? "
@@ -240,6 +263,26 @@ std::vector<std::uint8_t> LodReader::strip(const StoredPyramid& pyramid, int shi
       strip[static_cast<std::size_t>(k - first)] = block[static_cast<std::size_t>(k - block_first)];
   }
   return strip;
+}
+
+std::vector<RankStrip> LodReader::rank_strips(int shift, std::int64_t first, std::int64_t end) const {
+  SPSCOPE_CHECK(0 <= shift && shift <= kMaxLodShift && first <= end);
+  std::vector<RankStrip> strips;
+  for (const StoredPyramid& pyramid : pyramids()) {
+    if (!pyramid.rank || pyramid.track) continue;
+    const int finer = std::max(0, pyramid.base_shift - shift);
+    const std::int64_t base_first = first >> finer, base_end = first == end ? base_first : ((end - 1) >> finer) + 1;
+    std::vector<std::uint8_t> strip = this->strip(pyramid, shift + finer, base_first, base_end);
+    if (finer > 0) {
+      std::vector<std::uint8_t> repeated;
+      repeated.reserve(static_cast<std::size_t>(end - first));
+      for (std::int64_t k = first; k < end; ++k)
+        repeated.push_back(strip[static_cast<std::size_t>((k >> finer) - base_first)]);
+      strip = std::move(repeated);
+    }
+    strips.push_back({*pyramid.rank, std::move(strip)});
+  }
+  return strips;
 }
 
 }  // namespace spscope

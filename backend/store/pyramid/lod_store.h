@@ -23,6 +23,12 @@ class Database;
 // meta key: where unfinished events are taken to end, the last moment that any event knows of.
 inline constexpr const char* kRecordedUntil = "recorded_until_ns";
 
+// The strip of all lanes of a rank.
+struct RankStrip {
+  int rank = 0;
+  std::vector<std::uint8_t> strip;
+};
+
 struct StoredPyramid {
   std::int64_t pyramid_id = 0;
   std::optional<int> rank;
@@ -59,6 +65,10 @@ class LodReader {
   std::vector<LodBucket> buckets(const StoredPyramid& pyramid, int shift, std::int64_t first, std::int64_t end) const;
   // The same in one byte a bucket, as lod_strip makes it.
   std::vector<std::uint8_t> strip(const StoredPyramid& pyramid, int shift, std::int64_t first, std::int64_t end) const;
+  // Buckets [first, end) of the strips of all ranks, by rank: a window of a timeline. Of a rank whose base shift is
+  // wider than `shift`, buckets that one of its base shift covers are all like that one. REQUIRES: as of strip(), but
+  // that any shift from 0 will do.
+  std::vector<RankStrip> rank_strips(int shift, std::int64_t first, std::int64_t end) const;
 
  private:
   struct State;

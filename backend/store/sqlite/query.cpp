@@ -20,9 +20,6 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Instructions of SQLite's machine between two looks at the clock: some 100 microseconds.
-constexpr int kInstructionsPerLook = 10'000;
-
 // They load code, or give and take addresses of this process.
 bool is_refused_function(const char* name) {
   constexpr std::string_view kRefused[] = {"load_extension", "fts3_tokenizer"};
@@ -43,31 +40,40 @@ int authorize(void*, int action, const char*, const char* name, const char*, con
   }
 }
 
-int stop_after(void* deadline) noexcept {
-  return SteadyClock::now() >= *static_cast<SteadyClock::time_point*>(deadline);
+// When a question ends, whether it has its answer or not.
+struct Stop {
+  SteadyClock::time_point deadline;
+  const CancelToken& token;
+};
+
+int stops(void* stop) noexcept {
+  const auto* when = static_cast<const Stop*>(stop);
+  return when->token.is_cancelled() || SteadyClock::now() >= when->deadline;
 }
 
 // The limits of a question, for as long as this lives.
 class Guard {
  public:
-  Guard(sqlite3* db, const QueryLimits& limits)
+  Guard(Database& db, const QueryLimits& limits)
       : db_(db),
-        deadline_(SteadyClock::now() + std::chrono::milliseconds(limits.max_ms)),
-        usual_length_(sqlite3_limit(db, SQLITE_LIMIT_LENGTH, limits.max_value_bytes)) {
-    sqlite3_set_authorizer(db_, authorize, nullptr);
-    sqlite3_progress_handler(db_, kInstructionsPerLook, stop_after, &deadline_);
+        token_(db.cancel_token()),
+        stop_{SteadyClock::now() + std::chrono::milliseconds(limits.max_ms), token_},
+        usual_length_(sqlite3_limit(db.handle(), SQLITE_LIMIT_LENGTH, limits.max_value_bytes)) {
+    sqlite3_set_authorizer(db_.handle(), authorize, nullptr);
+    sqlite3_progress_handler(db_.handle(), kInstructionsPerLook, stops, &stop_);
   }
   ~Guard() {
-    sqlite3_progress_handler(db_, 0, nullptr, nullptr);
-    sqlite3_set_authorizer(db_, nullptr, nullptr);
-    sqlite3_limit(db_, SQLITE_LIMIT_LENGTH, usual_length_);
+    db_.cancel_by(token_);
+    sqlite3_set_authorizer(db_.handle(), nullptr, nullptr);
+    sqlite3_limit(db_.handle(), SQLITE_LIMIT_LENGTH, usual_length_);
   }
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
  private:
-  sqlite3* db_;
-  SteadyClock::time_point deadline_;
+  Database& db_;
+  const CancelToken token_;
+  Stop stop_;
   int usual_length_;
 };
 
@@ -76,6 +82,7 @@ using StatementHandle = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize
 [[noreturn]] void refuse(Database& db, const std::string& sql, int code, const QueryLimits& limits) {
   const int primary = code & 0xff;
   if (primary == SQLITE_NOMEM) db.fail(code);
+  if (primary == SQLITE_INTERRUPT) db.cancel_token().require_going();
   if (primary == SQLITE_INTERRUPT)
     throw Error(ErrorCode::kStoreQuery, fmt::format("the question took longer than {} ms", limits.max_ms),
                 "ask for less at once: a window of time, one run, one rank");
@@ -161,7 +168,8 @@ std::int64_t size_of(sqlite3_stmt* row, int column) {
 }  // namespace
 
 QueryResult run_query(Database& db, const std::string& sql, const QueryLimits& limits) {
-  const Guard guard(db.handle(), limits);
+  db.cancel_token().require_going();
+  const Guard guard(db, limits);
   const StatementHandle statement = compile(db, sql, limits);
   QueryResult result;
   const int columns = sqlite3_column_count(statement.get());

@@ -242,8 +242,20 @@ void Database::require_right_page() const {
                   path_));
 }
 
+namespace {
+
+int stop_when_cancelled(void* token) noexcept { return static_cast<const CancelToken*>(token)->is_cancelled(); }
+
+}  // namespace
+
+void Database::cancel_by(const CancelToken& token) {
+  *cancel_ = token;
+  sqlite3_progress_handler(handle(), kInstructionsPerLook, stop_when_cancelled, cancel_.get());
+}
+
 void Database::fail(int code) const {
   const int primary = code & 0xff;
+  if (primary == SQLITE_INTERRUPT) cancel_->require_going();
   if (primary == SQLITE_NOMEM && (!writing_ || sqlite3_soft_heap_limit64(-1) > 0)) fail_for_memory();
   if (primary == SQLITE_CORRUPT) require_right_page();
   std::string text = fmt::format("{} (SQLite {})", sqlite3_errmsg(handle()), code);

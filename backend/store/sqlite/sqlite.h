@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "backend/base/cancel_token.h"
 #include "backend/base/error.h"
 #include "backend/store/sqlite/checked_file.h"
 
@@ -29,6 +30,10 @@ inline constexpr int kApplicationId = 0x53505343;
 
 // Whether SQLite can refuse the views of a file and still run those of the temp schema, where ours are: since 3.35.
 bool can_disable_stored_views();
+
+// Instructions of SQLite's machine between two looks whether to go on. A scan of events runs about ten a chunk, so that
+// it looks every few milliseconds.
+inline constexpr int kInstructionsPerLook = 1'000;
 
 // A prepared statement. Parameters and columns count from 0. For one thread at a time.
 class Statement {
@@ -126,6 +131,11 @@ class Database {
   // A database of its own in memory, for tests of SQL.
   static Database in_memory();
 
+  // From now on statements and long reads end with Error (kCancelled) once the token is cancelled.
+  void cancel_by(const CancelToken& token);
+  // The token of the call before; at first one that nobody cancels.
+  const CancelToken& cancel_token() const { return *cancel_; }
+
   const std::string& path() const { return path_; }
   sqlite3* handle() const { return handle_.get(); }
   // Whether the pages of the file are compared with checksums.
@@ -150,6 +160,7 @@ class Database {
   };
   std::string path_;
   bool writing_;
+  std::unique_ptr<CancelToken> cancel_ = std::make_unique<CancelToken>();  // SQLite holds its address
   std::unique_ptr<sqlite3, Close> handle_;
 };
 

@@ -32,8 +32,7 @@ std::vector<TimeSpan> settled(std::vector<Claim> claims) {
   std::vector<std::int64_t> borders;
   for (const Claim& c : claims) borders.insert(borders.end(), {c.begin_ns, c.end_ns});
   std::ranges::sort(borders);
-  const auto repeated = std::ranges::unique(borders);
-  borders.erase(repeated.begin(), repeated.end());
+  borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
   std::vector<TimeSpan> spans;
   std::vector<const Claim*> open;
   std::size_t next = 0;

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "backend/analysis/duration_statistics.h"
 #include "backend/base/number_text.h"
 #include "backend/plan/op_bytes.h"
+#include "backend/store/name_statistics.h"
 #include "gui/views/timeline/timeline_view.h"
 
 namespace spscope::gui {
@@ -23,8 +23,8 @@ void fact(Ui& ui, std::string_view name, const std::string& value) {
   ui.text(value, {.face = Face::kMono});
 }
 
-// Durations of the events of a name that lie in the range, over all ranks.
-std::vector<std::int64_t> durations_of(const Band& band, int name, const std::optional<TimeRange>& range,
+// Of the events of a name that lie in the range, over all ranks.
+DurationStatistics statistics_of(const Band& band, int name, const std::optional<TimeRange>& range,
                                        std::optional<int> rank = {}) {
   std::vector<std::int64_t> list;
   const Plan& plan = *band.pass->plan;
@@ -34,7 +34,7 @@ std::vector<std::int64_t> durations_of(const Band& band, int name, const std::op
     if (range && (t.end_ns <= range->begin_ns || t.begin_ns >= range->end_ns)) continue;
     list.push_back(t.end_ns - t.begin_ns);
   }
-  return list;
+  return duration_statistics(list);
 }
 
 PassMatrix load_matrix(Readers& readers, const std::string& path, int generation, const std::string& id,
@@ -42,7 +42,7 @@ PassMatrix load_matrix(Readers& readers, const std::string& path, int generation
   PassMatrix matrix;
   StoreReader& reader = readers.of(path, generation);
   for (const LayerPass& pass : passes) {
-    if (*cancelled) break;
+    cancelled.require_going();
     progress.fraction = static_cast<double>(matrix.passes.size()) / static_cast<double>(passes.size());
     const auto data = capture([&] { return load_pass(reader, id, pass.layer, pass.step, {}); });
     if (!data || !data->timeline) continue;
@@ -167,7 +167,7 @@ void TimelineView::draw_histogram(Ui& ui, Session& session, const Shown& shown, 
   const auto found = std::ranges::lower_bound(shown.band->names, name);
   if (found == shown.band->names.end() || *found != name) return;
   const int number = static_cast<int>(found - shown.band->names.begin());
-  const DurationStatistics s = duration_statistics(durations_of(*shown.band, number, session.selection().time));
+  const DurationStatistics s = statistics_of(*shown.band, number, session.selection().time);
   if (s.count == 0) return;
   ui.space(6);
   ui.text(fmt::format("{}: {} of them", name, s.count), {.face = Face::kBold, .wrap = true});
@@ -176,18 +176,19 @@ void TimelineView::draw_histogram(Ui& ui, Session& session, const Shown& shown, 
   fact(ui, "P90, P99", duration(s.p90_ns) + ", " + duration(s.p99_ns));
   fact(ui, "deviation", duration_text(s.deviation_ns));
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  const float width = ui.width_left(), height = ui.px(70), step = width / static_cast<float>(s.counts.size());
-  const std::int64_t most = *std::ranges::max_element(s.counts);
-  for (std::size_t i = 0; i < s.counts.size(); ++i) {
-    const float h = static_cast<float>(s.counts[i]) / static_cast<float>(most) * height;
+  const float width = ui.width_left(), height = ui.px(70), step = width / static_cast<float>(s.histogram.size());
+  const std::int64_t most = std::ranges::max_element(s.histogram, {}, &DurationBin::count)->count;
+  for (std::size_t i = 0; i < s.histogram.size(); ++i) {
+    const DurationBin& bin = s.histogram[i];
+    const float h = static_cast<float>(bin.count) / static_cast<float>(most) * height;
     const float x = from.x + static_cast<float>(i) * step;
     const Rect bar{x, from.y + height - h, x + std::max(1.F, step - 1), from.y + height};
     ui.fill(bar, ui.color(Token::kCompute));
-    ui.mark(fmt::format("bin {}", i), bar, fmt::format("{} from {}", s.counts[i], time_text(s.edges_ns[i])));
+    ui.mark(fmt::format("bin {}", i), bar, fmt::format("{} from {}", bin.count, time_text(bin.begin_ns)));
   }
   ui.fill({from.x, from.y + height, from.x + width, from.y + height + 1}, ui.color(Token::kEdge));
   ImGui::Dummy({width, height + ui.px(3)});
-  ui.text(time_text(s.edges_ns.front()) + " to " + time_text(s.edges_ns.back()), {.face = Face::kSmall, .ink = Token::kMuted});
+  ui.text(time_text(s.histogram.front().begin_ns) + " to " + time_text(s.histogram.back().end_ns), {.face = Face::kSmall, .ink = Token::kMuted});
 }
 
 void TimelineView::draw_details(Ui& ui, Session& session) {
@@ -222,7 +223,7 @@ Table TimelineView::statistics_table(const Session& session) const {
     for (std::size_t n = 0; n < shown.band->names.size(); ++n) {
       const std::string& name = shown.band->names[n];
       if (!find_.empty() && name.find(find_) == std::string::npos) continue;
-      const DurationStatistics s = duration_statistics(durations_of(*shown.band, static_cast<int>(n), session.selection().time));
+      const DurationStatistics s = statistics_of(*shown.band, static_cast<int>(n), session.selection().time);
       if (s.count == 0) continue;
       table.rows.push_back({{text_cell(name), text_cell(shown.chosen.label), cell(Hint::kCount, static_cast<double>(s.count)),
                              duration_cell(s.total_ns), cell(Hint::kDuration, s.mean_ns), duration_cell(s.median_ns),

@@ -78,8 +78,9 @@ void TimelineView::minimap(Ui& ui) {
 
 void TimelineView::handle_pointer(Ui& ui, Session& session, const Rect& area) {
   const ImGuiIO& io = ImGui::GetIO();
+  begin_overlapped();
   const Hit hit = ui.target("area", area, {.kind = "area", .ring = false});
-  ImGui::SetItemAllowOverlap();
+  end_overlapped();
   if (!hit.hovered && !hit.held) return;
   const float x = io.MousePos.x;
   if (io.MouseWheel != 0 && !io.KeyShift) axis_.zoom(std::pow(1.2, -io.MouseWheel), x);

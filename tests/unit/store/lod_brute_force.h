@@ -52,6 +52,38 @@ inline std::int64_t last_moment(const std::vector<SpanEvent>& events) {
   return last_ns + 77;
 }
 
+// Transfers as random_events() has events: of some the rank waited from its entry, which may lie outside of the span.
+inline std::vector<CollectiveEvent> random_transfers(Rng& rng, const RandomEvents& kind) {
+  std::vector<CollectiveEvent> transfers;
+  for (const SpanEvent& span : random_events(rng, kind)) {
+    CollectiveEvent& transfer = transfers.emplace_back();
+    transfer.span = span;
+    transfer.entry_ns = span.begin_ns + (rng.below(5) == 0 ? rng.below(9) - 4 : 0);
+    transfer.transfer_begin_ns = transfer.entry_ns + rng.below(std::int64_t{1} << (1 + rng.below(kind.largest_bits)));
+    if (rng.below(2) == 0 && span.end_ns != kNeverEnded)
+      transfer.transfer_begin_ns = std::min(transfer.transfer_begin_ns, span.end_ns);
+    transfer.transfer_end_ns = span.end_ns;
+  }
+  return transfers;
+}
+
+// What the waits of transfers change: that time counts as waiting instead of as the category of the event.
+inline void count_waits(std::vector<LodBucket>& buckets, const std::vector<CollectiveEvent>& transfers, int shift,
+                        std::int64_t first, std::int64_t until_ns) {
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    const std::int64_t k = first + static_cast<std::int64_t>(i), low = k << shift, high = (k + 1) << shift;
+    for (const CollectiveEvent& transfer : transfers) {
+      const SpanEvent& span = transfer.span;
+      const std::int64_t span_end = span.end_ns == kNeverEnded ? until_ns : span.end_ns;
+      const std::int64_t from = std::max({low, span.begin_ns, transfer.entry_ns}),
+                         to = std::min({high, span_end, transfer.transfer_begin_ns});
+      if (from >= to) continue;
+      buckets[i].busy_ns[6] += to - from;
+      buckets[i].busy_ns[span.flags & 0xff] -= to - from;
+    }
+  }
+}
+
 inline std::vector<LodBucket> brute_force(const std::vector<SpanEvent>& events, int shift, std::int64_t first,
                                           std::int64_t end, std::int64_t until_ns) {
   std::vector<LodBucket> buckets;
@@ -77,10 +109,9 @@ inline std::vector<LodBucket> brute_force(const std::vector<SpanEvent>& events, 
   return buckets;
 }
 
-inline std::vector<std::uint8_t> brute_force_strip(const std::vector<SpanEvent>& events, int shift, std::int64_t first,
-                                                   std::int64_t end, std::int64_t until_ns) {
+inline std::vector<std::uint8_t> brute_force_strip(const std::vector<LodBucket>& buckets, int shift) {
   std::vector<std::uint8_t> strip;
-  for (const LodBucket& bucket : brute_force(events, shift, first, end, until_ns)) {
+  for (const LodBucket& bucket : buckets) {
     std::int64_t sum_ns = 0, most_ns = 0;
     int category = 0;
     for (int c = 0; c < kNumEventCategories; ++c) {
@@ -93,6 +124,11 @@ inline std::vector<std::uint8_t> brute_force_strip(const std::vector<SpanEvent>&
     strip.push_back(static_cast<std::uint8_t>(sum_ns == 0 ? 0 : category * 16 + step));
   }
   return strip;
+}
+
+inline std::vector<std::uint8_t> brute_force_strip(const std::vector<SpanEvent>& events, int shift, std::int64_t first,
+                                                   std::int64_t end, std::int64_t until_ns) {
+  return brute_force_strip(brute_force(events, shift, first, end, until_ns), shift);
 }
 
 }  // namespace spscope::testing

@@ -95,6 +95,44 @@ TEST(LodPyramid, TheLeadingCategoryComesFromSumsNotFromWinnersOfHalves) {
   EXPECT_EQ(coarse[0] >> 4, static_cast<int>(EventCategory::kLocal));
 }
 
+TEST(LodPyramid, TheWaitBeforeATransferIsACategoryOfItsOwn) {
+  const CollectiveEvent late{.span = {.begin_ns = 10, .end_ns = 40, .flags = event_flags(EventCategory::kTransfer)},
+                             .entry_ns = 10,
+                             .transfer_begin_ns = 30,
+                             .transfer_end_ns = 40};
+  const LodPyramid pyramid(std::vector{lod_event(late)}, 40);
+  const LodBucket all = pyramid.buckets(6, 0, 1).at(0);
+  EXPECT_EQ(all.busy_ns[6], 20);  // late_peer
+  EXPECT_EQ(all.busy_ns[4], 10);  // transfer
+  EXPECT_EQ(all.longest, late.span);
+}
+
+// 1,000 runs: spans and transfers of a rank together, at every shift up to one bucket.
+TEST(LodPyramid, WaitsOfRandomRunsEqualBruteForce) {
+  for (std::uint64_t seed = 0; seed < 1'000; ++seed) {
+    Rng rng(seed);
+    const testing::RandomEvents kind{.count = static_cast<int>(1 + rng.below(30)),
+                                     .largest_bits = static_cast<int>(3 + rng.below(12)),
+                                     .overlapping = rng.below(3) == 0};
+    std::vector<SpanEvent> spans = testing::random_events(rng, kind);
+    const std::vector<CollectiveEvent> transfers = testing::random_transfers(rng, kind);
+    std::vector<LodEvent> events;
+    for (const SpanEvent& span : spans) events.push_back({.span = span});
+    for (const CollectiveEvent& transfer : transfers) {
+      events.push_back(lod_event(transfer));
+      spans.push_back(transfer.span);
+    }
+    const std::int64_t until_ns = testing::last_moment(spans);
+    const LodPyramid pyramid(events, until_ns);
+    for (int shift = pyramid.base_shift(); shift <= 22; shift += 3) {
+      const std::int64_t first = lod_bucket(spans.front().begin_ns, shift) - 1, end = first + 9;
+      std::vector<LodBucket> wanted = testing::brute_force(spans, shift, first, end, until_ns);
+      testing::count_waits(wanted, transfers, shift, first, until_ns);
+      ASSERT_EQ(pyramid.buckets(shift, first, end), wanted) << "seed " << seed << " shift " << shift;
+    }
+  }
+}
+
 TEST(LodPyramid, StripsEqualBruteForce) {
   Rng rng(4);
   for (int round = 0; round < 60; ++round) {

@@ -6,6 +6,7 @@
 
 #include "backend/store/merge/merge_shards.h"
 #include "backend/store/pyramid/lod_codec.h"
+#include "backend/store/store_reader.h"
 #include "tests/unit/store/lod_brute_force.h"
 #include "tests/unit/store/sample_shards.h"
 
@@ -93,6 +94,77 @@ TEST(LodReader, EverySecondShiftIsStoredAndAStripOfEach) {
     EXPECT_GT(wanted, first);
     Statement strips(file.db, "SELECT DISTINCT shift FROM lod_strip" + of_track + " ORDER BY shift");
     for (int shift = pyramid.base_shift; strips.step(); ++shift) EXPECT_EQ(strips.count(0), shift);
+  }
+}
+
+// Two ranks with spans and transfers on a lane each.
+std::string file_with_transfers(const TemporaryFolder& folder, std::uint64_t seed) {
+  const RunId run = testing::write_head(
+      folder / "a.head.db", {{0, {.raw_zero_ns = 0, .offset_ns = -70}}, {1, {.raw_zero_ns = 50, .offset_ns = 9}}});
+  Rng rng(seed);
+  std::vector<std::string> shards = {folder / "a.head.db"};
+  for (int rank = 0; rank < 2; ++rank) {
+    shards.push_back(folder / ("a.rank-" + std::to_string(rank) + ".db"));
+    RankShard shard(shards.back(), rank);
+    for (int lane = 0; lane < 2; ++lane) {
+      const TrackId track{lane + 1};
+      const testing::RandomEvents kind{.count = rank == 0 ? 400 : 3'000, .largest_bits = 11, .unfinished = lane == 1};
+      shard.add_track({track, rank, lane, 0, false});
+      if (lane == 0) shard.add_events(run, track, testing::random_events(rng, kind), 300);
+      shard.add_events(run, track, testing::random_transfers(rng, kind), 300);
+    }
+    shard.commit();
+  }
+  OutputFile out(folder / "out.db", false);
+  merge_shards(out, shards, {});
+  return folder / "out.db";
+}
+
+TEST(LodReader, WaitsOfTransfersAndStripsOfAllRanksEqualBruteForce) {
+  const TemporaryFolder folder;
+  const std::string path = file_with_transfers(folder, 8);
+  MergedFile file(path);
+  const std::int64_t until_ns = std::stoll(file.text("SELECT value FROM meta WHERE key = 'recorded_until_ns'"));
+  const StoreReader store(path);
+  const LodReader& reader = store.lod();
+  std::vector<std::vector<SpanEvent>> spans(2);
+  std::vector<std::vector<CollectiveEvent>> transfers(2);
+  for (const Track& track : store.events().tracks()) {
+    const auto rank = static_cast<std::size_t>(*track.rank);
+    for (const SpanEvent& span : store.events().spans(track.track_id)) spans[rank].push_back(span);
+    for (const RunId run : {RunId{1}})
+      for (const CollectiveEvent& transfer : store.events().collectives(run, track.track_id))
+        transfers[rank].push_back(transfer);
+  }
+  ASSERT_EQ(spans[1].size(), 9'000u);
+  ASSERT_EQ(transfers[1].size(), 6'000u);
+  const auto wanted = [&](std::size_t rank, int shift, std::int64_t first, std::int64_t end) {
+    std::vector<LodBucket> buckets = brute_force(spans[rank], shift, first, end, until_ns);
+    testing::count_waits(buckets, transfers[rank], shift, first, until_ns);
+    return buckets;
+  };
+  std::map<std::size_t, int> base_shift;
+  for (const StoredPyramid& pyramid : reader.pyramids()) {
+    if (pyramid.track) continue;
+    const auto rank = static_cast<std::size_t>(*pyramid.rank);
+    base_shift[rank] = pyramid.base_shift;
+    for (int shift = pyramid.base_shift; shift < pyramid.base_shift + 12; ++shift)
+      ASSERT_EQ(reader.buckets(pyramid, shift, -3, 40), wanted(rank, shift, -3, 40)) << "shift " << shift;
+  }
+  ASSERT_EQ(base_shift.size(), 2u);
+  for (int shift = 0; shift < 24; ++shift) {
+    const std::vector<RankStrip> strips = reader.rank_strips(shift, -7, 50);
+    ASSERT_EQ(strips.size(), 2u);
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      EXPECT_EQ(strips[rank].rank, static_cast<int>(rank));
+      const int known = std::max(shift, base_shift[rank]);  // a finer bucket is like the one of the base that covers it
+      for (std::int64_t k = -7; k < 50; ++k) {
+        const std::int64_t at = k >> (known - shift);
+        ASSERT_EQ(strips[rank].strip[static_cast<std::size_t>(k + 7)],
+                  brute_force_strip(wanted(rank, known, at, at + 1), known).at(0))
+            << "shift " << shift << " bucket " << k;
+      }
+    }
   }
 }
 

@@ -1,0 +1,283 @@
+#include "backend/store/live_events.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "backend/base/result.h"
+#include "backend/store/chunk/chunk_row.h"
+#include "backend/store/chunk/stored_chunk.h"
+#include "backend/store/merge/merge_clock.h"
+#include "backend/store/merge/place_event.h"
+#include "backend/store/open_store.h"
+
+namespace spscope {
+
+namespace {
+
+// Chunks that one read copies: about 10 MiB, some milliseconds.
+constexpr int kChunksPerRead = 256;
+
+struct CopiedChunk {
+  std::int64_t chunk_id = 0;
+  RunId run = {};
+  TrackId track = {};
+  ChunkHeader header;
+  std::vector<std::uint8_t> data;
+};
+
+// A track with its events as the shard has them: what is shown follows from them when the clock is known better.
+struct RawTrack {
+  LiveTrack shown;
+  std::vector<SpanEvent> spans;  // names are those of LiveEvents
+  std::vector<CollectiveEvent> collectives;
+  std::optional<ClockFit> fit;
+  TrackPlaces spans_placed, collectives_placed;
+
+  void restart(const std::optional<ClockFit>& better) {
+    fit = better;
+    shown.spans.clear();
+    shown.collectives.clear();
+    spans_placed = collectives_placed = {};
+  }
+  // Puts what is new on the run clock.
+  void show() {
+    const ClockFit* const line = fit ? &*fit : nullptr;
+    for (std::size_t i = shown.spans.size(); i < spans.size(); ++i) {
+      SpanEvent event = spans[i];
+      spans_placed.place(line, shown.track.overlapping, event);
+      shown.spans.push_back(event);
+    }
+    for (std::size_t i = shown.collectives.size(); i < collectives.size(); ++i) {
+      CollectiveEvent event = collectives[i];
+      collectives_placed.place(line, shown.track.overlapping, event.span);
+      put_transfer_on_run_clock(line, event);
+      shown.collectives.push_back(event);
+    }
+  }
+};
+
+struct Shard {
+  MergeSource source;  // its chunks are no more than the first moment of each track
+  std::int64_t last_chunk = 0, last_string = -1;
+  std::unordered_map<NameId, NameId> names;
+  std::map<TrackId, RawTrack> tracks;
+};
+
+bool same_line(const std::optional<ClockFit>& a, const std::optional<ClockFit>& b) {
+  const auto line = [](const ClockFit& fit) { return std::tuple(fit.raw_zero_ns, fit.offset_ns, fit.drift); };
+  return a.has_value() == b.has_value() && (!a || line(*a) == line(*b));
+}
+
+// At most kChunksPerRead chunks behind the last.
+std::vector<CopiedChunk> copy_chunks(Database& db, std::int64_t after) {
+  Statement rows(db, "SELECT chunk_id, run_id, track_id, " + std::string(kChunkHeaderColumns) +
+                         ", data FROM main.chunk WHERE chunk_id > ? ORDER BY chunk_id LIMIT ?");
+  rows.bind_all(after, kChunksPerRead);
+  std::vector<CopiedChunk> chunks;
+  while (rows.step()) {
+    const std::span<const std::uint8_t> data = rows.blob(12);
+    chunks.push_back({rows.integer(0),
+                      chunk_run(rows, 1),
+                      TrackId{rows.integer(2)},
+                      chunk_header(rows, 3),
+                      {data.begin(), data.end()}});
+  }
+  return chunks;
+}
+
+void read_tracks(Shard& shard) {
+  Statement rows(*shard.source.db, "SELECT " + std::string(kTrackColumns) + " FROM main.track");
+  while (rows.step()) {
+    const Track track = track_of(rows);
+    const auto [place, is_new] = shard.tracks.try_emplace(track.track_id);
+    if (!is_new) continue;
+    place->second.shown.track = track;
+    shard.source.place_of_track.emplace(track.track_id, shard.source.tracks.size());
+    shard.source.tracks.push_back({.track = track, .ledger = {}, .chunks = {}});
+  }
+}
+
+}  // namespace
+
+struct LiveEvents::State {
+  NameId number(const std::string& text) {
+    const auto [name, is_new] = numbers.try_emplace(text, static_cast<NameId>(texts.size()));
+    if (is_new) texts.push_back(text);
+    return name->second;
+  }
+
+  void read_strings(Shard& shard) {
+    Statement rows(*shard.source.db, "SELECT string_id, value FROM main.string WHERE string_id > ? ORDER BY string_id");
+    rows.bind_all(shard.last_string);
+    while (rows.step()) {
+      shard.last_string = rows.integer(0, 0, std::numeric_limits<NameId>::max());
+      shard.names[static_cast<NameId>(shard.last_string)] = number(rows.text(1));
+    }
+  }
+
+  static NameId name_in(const Shard& shard, NameId id) {
+    const auto found = shard.names.find(id);
+    return found != shard.names.end() ? found->second : 0;
+  }
+
+  std::int64_t add(Shard& shard, const CopiedChunk& chunk) {
+    const auto found = shard.tracks.find(chunk.track);
+    if (found == shard.tracks.end() || chunk.header.kind == RecordKind::kCounter) return 0;
+    RawTrack& track = found->second;
+    std::vector<SpanEvent> spans;
+    std::vector<CollectiveEvent> collectives;
+    if (chunk.header.kind == RecordKind::kSpan)
+      decode_spans(chunk.header, chunk.data, spans);
+    else
+      decode_collectives(chunk.header, chunk.data, collectives);
+    for (SpanEvent& event : spans) {
+      event.name = name_in(shard, event.name);
+      track.spans.push_back(event);
+      track.shown.span_runs.push_back(chunk.run);
+    }
+    for (CollectiveEvent& event : collectives) {
+      event.span.name = name_in(shard, event.span.name);
+      track.collectives.push_back(event);
+      track.shown.collective_runs.push_back(chunk.run);
+    }
+    std::vector<ChunkPlace>& first = shard.source.tracks[shard.source.place_of_track.at(chunk.track)].chunks;
+    if (first.empty()) first.push_back({.chunk_id = chunk.chunk_id, .header = chunk.header});
+    first.front().header.begin_min_ns = std::min(first.front().header.begin_min_ns, chunk.header.begin_min_ns);
+    return chunk.header.count;
+  }
+
+  // What was committed since the last time. A chunk that is damaged is passed over.
+  std::int64_t read(Shard& shard) {
+    std::int64_t events = 0;
+    for (;;) {
+      const std::vector<CopiedChunk> chunks = copy_chunks(*shard.source.db, shard.last_chunk);
+      if (chunks.empty()) return events;
+      // Committed with the chunks or before them.
+      read_tracks(shard);
+      read_strings(shard);
+      for (const CopiedChunk& chunk : chunks) {
+        shard.last_chunk = chunk.chunk_id;
+        static_cast<void>(failure_of([&] { events += add(shard, chunk); }));
+      }
+    }
+  }
+
+  void open(const std::string& path) {
+    Result<OpenedStore> opened = capture([&] { return open_shard(path, EventTables::kNo); });
+    if (!opened) return;  // one that is being made: the next time
+    Shard shard;
+    shard.source.path = path;
+    shard.source.shard = opened->shard;
+    shard.source.db = std::make_unique<Database>(std::move(opened->db));
+    shards.push_back(std::move(shard));
+    std::stable_sort(shards.begin(), shards.end(), [](const Shard& a, const Shard& b) {
+      const auto key = [](const Shard& s) {
+        return std::tuple(!s.source.is_head(), s.source.shard.rank, s.source.path);
+      };
+      return key(a) < key(b);
+    });
+  }
+
+  // The clocks as a merge of these shards would find them.
+  void set_clocks() {
+    std::vector<MergeSource> sources;  // contiguous, as a merge has them
+    for (Shard& shard : shards) sources.push_back(std::move(shard.source));
+    Damage damage;
+    damage.tolerant = true;
+    std::vector<std::pair<RawTrack*, std::optional<ClockFit>>> lines;
+    const std::optional<Error> unread = failure_of([&] {
+      const MergeClocks clocks(sources, damage);
+      for (std::size_t i = 0; i < shards.size(); ++i)
+        for (auto& [id, track] : shards[i].tracks) {
+          const ClockFit* const fit = clocks.fit(sources[i], track.shown.track);
+          lines.emplace_back(&track, fit != nullptr ? std::optional(*fit) : std::nullopt);
+        }
+    });
+    for (std::size_t i = 0; i < shards.size(); ++i) shards[i].source = std::move(sources[i]);
+    if (unread) return;
+    bool changed = false;
+    for (auto& [track, fit] : lines) {
+      if (same_line(track->fit, fit)) continue;
+      changed |= !track->shown.spans.empty() || !track->shown.collectives.empty();
+      track->restart(fit);
+    }
+    clock_changes += changed;
+  }
+
+  void list_tracks() {
+    tracks.clear();
+    recorded_until_ns = 0;
+    const auto offer = [&](const SpanEvent& event) {
+      recorded_until_ns = std::max({recorded_until_ns, event.begin_ns, event.end_ns == kNeverEnded ? 0 : event.end_ns});
+    };
+    for (Shard& shard : shards)
+      for (auto& [id, track] : shard.tracks) {
+        if (track.shown.track.kind == TrackKind::kCounter) continue;
+        track.show();
+        for (const SpanEvent& event : track.shown.spans) offer(event);
+        for (const CollectiveEvent& event : track.shown.collectives) offer(event.span);
+        tracks.push_back(&track.shown);
+      }
+    std::stable_sort(tracks.begin(), tracks.end(), [](const LiveTrack* a, const LiveTrack* b) {
+      const auto key = [](const Track& t) { return std::tuple(!t.rank, t.rank, t.kind, t.lane, t.slot); };
+      return key(a->track) < key(b->track);
+    });
+  }
+
+  std::vector<Shard> shards;
+  std::vector<const LiveTrack*> tracks;
+  std::vector<std::string> texts = {""};
+  std::unordered_map<std::string, NameId> numbers = {{"", 0}};
+  std::int64_t recorded_until_ns = 0;
+  int clock_changes = 0;
+};
+
+LiveEvents::LiveEvents() : state_(std::make_unique<State>()) {}
+LiveEvents::~LiveEvents() = default;
+LiveEvents::LiveEvents(LiveEvents&&) noexcept = default;
+LiveEvents& LiveEvents::operator=(LiveEvents&&) noexcept = default;
+
+std::int64_t LiveEvents::poll(std::span<const std::string> shards) {
+  for (const std::string& path : shards)
+    if (std::ranges::none_of(state_->shards, [&](const Shard& shard) { return shard.source.path == path; }))
+      state_->open(path);
+  std::int64_t events = 0;
+  for (Shard& shard : state_->shards) static_cast<void>(failure_of([&] { events += state_->read(shard); }));
+  state_->set_clocks();
+  state_->list_tracks();
+  return events;
+}
+
+const std::vector<const LiveTrack*>& LiveEvents::tracks() const { return state_->tracks; }
+const std::string& LiveEvents::name(NameId id) const { return state_->texts[id < state_->texts.size() ? id : 0]; }
+int LiveEvents::clock_changes() const { return state_->clock_changes; }
+std::int64_t LiveEvents::recorded_until_ns() const { return state_->recorded_until_ns; }
+
+namespace {
+
+void append(std::vector<LodEvent>& events, const LiveTrack& track) {
+  for (const SpanEvent& event : track.spans) events.push_back({.span = event});
+  for (const CollectiveEvent& event : track.collectives) events.push_back(lod_event(event));
+}
+
+}  // namespace
+
+LodPyramid LiveEvents::pyramid(const LiveTrack& track) const {
+  std::vector<LodEvent> events;
+  append(events, track);
+  return LodPyramid(events, recorded_until_ns());
+}
+
+LodPyramid LiveEvents::rank_pyramid(int rank) const {
+  std::vector<LodEvent> events;
+  for (const LiveTrack* track : tracks())
+    if (track->track.kind == TrackKind::kRankLane && track->track.rank == rank) append(events, *track);
+  return LodPyramid(events, recorded_until_ns());
+}
+
+}  // namespace spscope

@@ -1,0 +1,58 @@
+// LiveEvents: the events of a collection while its shards are being written, on the run clock as a merge would put them
+// there. Each poll() decodes only what was committed since the one before.
+//
+// Only reads, and no longer than it takes to copy some packed chunks: a read that is held makes the log of a shard
+// grow. A shard that is removed, or merged, adds nothing any more; what was read of it stays. What a lane does at the
+// moment is not an event yet: RunWatch tells it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/record/events.h"
+#include "backend/store/pyramid/lod_pyramid.h"
+
+namespace spscope {
+
+// Events of a track, of each kind in the order in which the track has them. Names are those of LiveEvents::name().
+struct LiveTrack {
+  Track track;  // track_id: that of its shard
+  std::vector<SpanEvent> spans;
+  std::vector<RunId> span_runs;  // of each span
+  std::vector<CollectiveEvent> collectives;
+  std::vector<RunId> collective_runs;
+};
+
+// Throws nothing but std::bad_alloc: a shard that cannot be read now is read at a later poll(), or never. For one
+// thread at a time.
+class LiveEvents {
+ public:
+  LiveEvents();
+  ~LiveEvents();
+  LiveEvents(LiveEvents&&) noexcept;
+  LiveEvents& operator=(LiveEvents&&) noexcept;
+
+  // `shards`: the paths of those that are there now (CollectingNote::shards()). Returns how many events are new.
+  std::int64_t poll(std::span<const std::string> shards);
+  // Ranks in order, of each its lanes and slots first; tracks without a rank last. Counters are left out. Valid, as
+  // all below, until the next poll().
+  const std::vector<const LiveTrack*>& tracks() const;
+  const std::string& name(NameId id) const;
+  // How often the run clock became known better: then the times of events of earlier polls changed too.
+  int clock_changes() const;
+  // The last moment that any event knows of: where unfinished ones are taken to end. 0 at first.
+  std::int64_t recorded_until_ns() const;
+
+  // Of a track, and of all lanes of a rank together.
+  LodPyramid pyramid(const LiveTrack& track) const;
+  LodPyramid rank_pyramid(int rank) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace spscope
