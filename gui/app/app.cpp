@@ -94,6 +94,7 @@ void App::drop(const std::vector<std::string>& paths) {
 }
 
 bool App::frame(const Theme& theme, float width, float height, std::span<const KeyPress> presses, UiDump* dump) {
+  session_.workers().begin_frame();
   set_style(theme);
   if (dump != nullptr) dump->clear();
   Ui ui(theme, fonts_, dump);

@@ -97,7 +97,9 @@ class Desktop {
     if (bake) app_.fonts().bake(theme.scale);
     baked_scale_ = theme.scale;
     const std::int64_t now = now_ns();
-    io.DeltaTime = std::clamp(static_cast<float>(now - last_frame_ns_) * 1e-9F, 1e-4F, 1.F);
+    // Input of one breath is quick, as a double click, however long its frames take.
+    io.DeltaTime = std::clamp(static_cast<float>(now - last_frame_ns_) * 1e-9F, 1e-4F, behind_ ? 0.016F : 1.F);
+    behind_ = input.more;
     last_frame_ns_ = now;
     io.DisplaySize = {static_cast<float>(width_), static_cast<float>(height_)};
     renderer_.new_frame(bake);
@@ -138,6 +140,7 @@ class Desktop {
   int due_ = kFramesAfterInput;  // frames that are drawn although nothing happens
   std::int64_t frames_ = 0, actions_ = 0, last_frame_ns_ = 0;
   float baked_scale_ = 0;
+  bool behind_ = false;  // the frame before left input
 };
 
 }  // namespace

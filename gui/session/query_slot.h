@@ -37,6 +37,7 @@ class QuerySlot {
   void ask(Workers& workers, std::string key, Function function) {
     if (shared_ && shared_->key == key) return;
     cancel();
+    workers_ = &workers;
     shared_ = std::make_shared<Shared>();
     shared_->key = std::move(key);
     shared_->asked_ns = now_ns();
@@ -53,13 +54,16 @@ class QuerySlot {
       state->done = true;
     });
   }
-  // Takes over what came; called once a frame before the answer is used.
+  // Takes over what came, at most once a frame: what value() gave stays until the next frame has looked, so that views
+  // may hold pointers into it for a frame.
   void poll() {
-    if (!shared_) return;
+    if (!shared_ || (polled_frame_ == workers_->frame() && polled_frame_ != 0)) return;
+    polled_frame_ = workers_->frame();
+    before_.reset();
     const std::lock_guard lock(shared_->mutex);
     if (!shared_->done || shared_->cancelled.is_cancelled()) return;
-    if (shared_->answer) {
-      answer_ = shared_->answer;
+    if (shared_->answer && answer_ != shared_->answer) {
+      before_ = std::exchange(answer_, shared_->answer);
       answer_key_ = shared_->key;
     }
   }
@@ -118,7 +122,9 @@ class QuerySlot {
     std::optional<Error> error;
   };
   std::shared_ptr<Shared> shared_;
-  Answer answer_;
+  Answer answer_, before_;
+  Workers* workers_ = nullptr;
+  int polled_frame_ = 0;
   std::string answer_key_;
 };
 

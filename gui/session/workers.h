@@ -52,6 +52,9 @@ class Workers {
   int busy() const;
   // Questions answered since the start.
   int answered() const { return answered_; }
+  // The frame that is being drawn, from 1; 0 where there are no frames. Of the thread that draws.
+  int frame() const { return frame_; }
+  void begin_frame() { ++frame_; }
 
  private:
   struct Question {
@@ -67,6 +70,7 @@ class Workers {
   int running_ = 0;
   std::atomic<int> answered_ = 0;
   bool stopping_ = false;
+  int frame_ = 0;
   std::vector<std::pair<std::thread::id, Cancelled>> current_;
   std::vector<std::thread> threads_;
 };

@@ -72,7 +72,7 @@ def status_line(world):
     window = world.window()
     words = [i["text"] for i in window.items if i["path"] == "status/line"]
     (events,), = world.sql(world.demo, "select count(*) from event")
-    assert any("simulated" in w and f"{events:,} events" in w for w in words), (words, events)
+    assert any("compute modelled, network scheduled" in w and f"{events:,} events" in w for w in words), (words, events)
 
 
 def scope_strategies(world):

@@ -131,7 +131,7 @@ def select_op(window, strategy="ulysses", rank=0, name="attend"):
     """Clicks an operation of a rank where it is widest; its number."""
     prefix = f"band {strategy}/rank {rank} op "
     marks = [i for i in window.items if prefix in i["path"] and i["kind"] == "mark" and i["text"] == name]
-    assert marks, f"no mark of {name} on rank {rank} of {strategy}"
+    assert marks, f"no mark of {name} on rank {rank} of {strategy}, but of " + ", ".join(sorted({i["path"] for i in window.items if i["kind"] == "mark"})[:20])
     widest = max(marks, key=lambda i: i["rect"][2] - i["rect"][0])
     window.click(widest["path"], first=True)
     number = int(widest["path"].split(" op ")[1].split()[0])
