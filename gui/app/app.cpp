@@ -210,10 +210,12 @@ void App::banners(Ui& ui) {
 }
 
 void App::run(Command command, Ui& ui) {
-  const auto show = [&](std::size_t index) {
-    // Start is reached by its own command; the eight others by their number.
-    if (index + 1 < view_rows().size()) session_.show(std::string(view_rows()[index + 1].id));
-  };
+  if (command >= Command::kView1 && command <= Command::kView8) {
+    // In the order of the rail, after Start.
+    const auto index = static_cast<std::size_t>(command) - static_cast<std::size_t>(Command::kView1) + 1;
+    if (index < view_rows().size()) session_.show(std::string(view_rows()[index].id));
+    return;
+  }
   const double step = 1.1;
   switch (command) {
     case Command::kOpenFile:
@@ -268,22 +270,6 @@ void App::run(Command command, Ui& ui) {
     case Command::kScaleReset:
       settings().user_scale = 1;
       return;
-    case Command::kView1:
-      return show(0);
-    case Command::kView2:
-      return show(1);
-    case Command::kView3:
-      return show(2);
-    case Command::kView4:
-      return show(3);
-    case Command::kView5:
-      return show(4);
-    case Command::kView6:
-      return show(5);
-    case Command::kView7:
-      return show(6);
-    case Command::kView8:
-      return show(7);
     case Command::kCopy:
       if (!ImGui::GetIO().WantTextInput) ui.ask_copy();  // a field copies its own text
       return;
