@@ -22,7 +22,13 @@ constexpr std::string_view kBasicKeys[] = {
     "model.preset",  "model.grid", "mask.pattern", "mask.density", "mask.file",         "mask.block", "cluster.preset",
     "cluster.ranks", "run.mode",   "run.scope",    "run.layers",   "run.denoise_steps", "run.repeats"};
 constexpr int kPlanAfterMs = 300;
-constexpr float kKeyWidth = 152, kControlWidth = 190;
+constexpr float kKeyWidth = 152, kControlWidth = 190, kTwoColumns = 900;
+
+// Beside what was drawn last, or below where the width that is left does not hold the label.
+void flow(Ui& ui, std::string_view label) {
+  ui.same_line();
+  if (ui.width_left() < ui.text_width(label) + ui.px(28)) ImGui::NewLine();
+}
 
 bool is_basic(std::string_view key) { return std::ranges::find(kBasicKeys, key) != std::end(kBasicKeys); }
 
@@ -126,6 +132,15 @@ void SetupPage::draw(Ui& ui, Session& session, RunPages& pages) {
   draw_presets(ui, session, pages);
   if (const Error* error = pages.catalog.error()) draw_error(ui, "catalog", *error);
   const float height = ui.height_left(), width = ui.width_left();
+  if (width < ui.px(kTwoColumns)) {  // one below the other
+    if (const Ui::Scope inside = ui.scope("right"); true) {
+      draw_actions(ui, session, pages);
+      draw_strategies(ui, pages);
+      ui.space(8);
+    }
+    const Ui::Scope inside = ui.scope("form");
+    return draw_form(ui, pages);
+  }
   if (form_width_ == 0) form_width_ = width * 0.46F;
   form_width_ = std::clamp(form_width_, std::min(ui.px(300), width / 2), std::max(ui.px(300), width * 0.7F));
   ui.pane("form", {.width = form_width_, .height = height, .padded = false}, [&] { draw_form(ui, pages); });
@@ -174,7 +189,8 @@ void SetupPage::draw_form(Ui& ui, RunPages& pages) {
   };
   std::vector<std::string> keys;
   for (const FieldRow& row : config_fields())
-    if (row.name != "run.output" && row.name != "run.strategies" && shown_key(row.name, row.help))
+    if (shown_key(row.name, row.help) &&
+        (all_settings_ || !search_.empty() || (row.name != "run.output" && row.name != "run.strategies")))
       keys.emplace_back(row.name);
   // Parameters of the pattern stand where they belong: after the keys of masks.
   const std::string pattern = pages.form.text("mask.pattern");
@@ -306,7 +322,7 @@ void SetupPage::draw_actions(Ui& ui, Session& session, RunPages& pages) {
   if (ui.button("start", waits ? "Add to the queue" : kVerbs[static_cast<std::size_t>(verb)],
                 {.primary = true, .disabled_why = first}))
     start(pages, session);
-  ui.same_line();
+  flow(ui, "Copy command");
   if (ui.button("copy command", "Copy command", {.tooltip = "A line for a shell that asks for exactly this"})) {
     ImGui::SetClipboardText(shell_line(command_words("spscope", pages.task, pages.form)).c_str());
     session.notice("The command is on the clipboard.");
@@ -314,7 +330,7 @@ void SetupPage::draw_actions(Ui& ui, Session& session, RunPages& pages) {
   for (const auto& [name, label, kind, ending] :
        {std::tuple("save toml", "Save TOML", Saving::kToml, ".toml"),
         std::tuple("save sbatch", "Save sbatch", Saving::kSbatch, ".sbatch")}) {
-    ui.same_line();
+    flow(ui, label);
     const bool unfit = kind == Saving::kSbatch && pages.task.verb != Verb::kRun;
     if (!ui.button(name, label,
                    {.selected = saving_ == kind, .disabled_why = unfit ? "a job for Slurm runs one config" : ""}))

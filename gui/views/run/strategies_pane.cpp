@@ -10,7 +10,15 @@
 namespace spscope::gui {
 namespace {
 
-constexpr float kFigureWidth = 82, kNameWidth = 190;
+// Widths of the columns, as far as the pane allows: a name, four figures, a button.
+struct Columns {
+  float name, figure;
+};
+Columns columns_of(const Ui& ui) {
+  const float width = ui.width_left(), button = ui.px(66);
+  const float name = std::clamp(width - button - 4 * ui.px(66), ui.px(110), ui.px(190));
+  return {name, std::clamp((width - button - name) / 4, ui.px(50), ui.px(82))};
+}
 
 const PlannedStrategy* planned(const PlanAnswer* answer, std::string_view asked) {
   if (answer == nullptr) return nullptr;
@@ -19,18 +27,17 @@ const PlannedStrategy* planned(const PlanAnswer* answer, std::string_view asked)
 }
 
 struct Figures {
-  float left;   // of the first column
-  float top;    // of the row
-  bool dimmed;  // of a form before the last change
+  float left, top;  // of the first column
+  float width;      // of a column
+  bool dimmed;      // of a form before the last change
 };
 
 void draw_figures(Ui& ui, const Figures& at, const PlannedStrategy& s) {
   const Token ink = at.dimmed ? Token::kMuted : Token::kInk;
   const auto column = [&](int number, const std::string& text, std::string_view tip) {
-    ImGui::SameLine(at.left + static_cast<float>(number) * ui.px(kFigureWidth));
+    ImGui::SameLine(at.left + static_cast<float>(number) * at.width);
     ImGui::SetCursorPosY(at.top + ui.px(3));
-    ui.text(text,
-            {.face = Face::kMono, .ink = ink, .max_width = ui.px(kFigureWidth - 8), .right = true, .tooltip = tip});
+    ui.text(text, {.face = Face::kMono, .ink = ink, .max_width = at.width - ui.px(8), .right = true, .tooltip = tip});
   };
   const auto text = [](const std::optional<double>& value, std::string (*form)(double)) {
     return value ? form(*value) : std::string("–");
@@ -83,19 +90,20 @@ void SetupPage::draw_strategies(Ui& ui, RunPages& pages) {
     if (found[i].field == "run.strategies" || found[i].field.starts_with("strategy."))
       ui.banner(fmt::format("problem {}", i), BannerTone::kError,
                 found[i].field + ": " + found[i].message + (found[i].hint.empty() ? "" : " – " + found[i].hint));
-  const float left = ImGui::GetCursorPosX() + ui.px(kNameWidth);
-  ui.text("strategy", {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.px(kNameWidth)});
+  const Columns columns = columns_of(ui);
+  const float left = ImGui::GetCursorPosX() + columns.name;
+  ui.text("strategy", {.face = Face::kSmall, .ink = Token::kMuted, .max_width = columns.name});
   const char* const headings[] = {"imbalance", "sent/rank", "memory/rank", "makespan"};
   for (int i = 0; i < 4; ++i) {
-    ImGui::SameLine(left + static_cast<float>(i) * ui.px(kFigureWidth));
+    ImGui::SameLine(left + static_cast<float>(i) * columns.figure);
     ui.text(headings[i],
-            {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.px(kFigureWidth - 8), .right = true});
+            {.face = Face::kSmall, .ink = Token::kMuted, .max_width = columns.figure - ui.px(8), .right = true});
   }
   if (all && answer != nullptr) {
     for (const PlannedStrategy& s : answer->strategies) {
       const float top = ImGui::GetCursorPosY() - ui.px(4);
-      ui.text(s.label, {.max_width = ui.px(kNameWidth - 8), .tooltip = s.label});
-      draw_figures(ui, {left, top, pages.plan_is_old()}, s);
+      ui.text(s.label, {.max_width = columns.name - ui.px(8), .tooltip = s.label});
+      draw_figures(ui, {left, top, columns.figure, pages.plan_is_old()}, s);
       draw_reasons(ui, s, ui.px(12), Token::kMuted);
     }
     return;
@@ -112,6 +120,7 @@ void SetupPage::draw_strategy(Ui& ui, RunPages& pages, const CatalogRow& row) {
   const Ui::Scope inside = ui.scope(row.name);
   std::vector<std::string> chosen = pages.form.strategies();
   bool on = std::ranges::find(chosen, row.name) != chosen.end();
+  const Columns columns = columns_of(ui);
   const float left = ImGui::GetCursorPosX(), top = ImGui::GetCursorPosY();
   if (ui.checkbox("chosen", row.name, on, row.summary)) {
     if (on) {
@@ -123,16 +132,16 @@ void SetupPage::draw_strategy(Ui& ui, RunPages& pages, const CatalogRow& row) {
   }
   const PlannedStrategy* s = planned(pages.plan.value(), row.name);
   if (s != nullptr && s->legal) {
-    draw_figures(ui, {left + ui.px(kNameWidth), top, pages.plan_is_old()}, *s);
+    draw_figures(ui, {left + columns.name, top, columns.figure, pages.plan_is_old()}, *s);
   } else if (s != nullptr) {
-    ImGui::SameLine(left + ui.px(kNameWidth));
+    ImGui::SameLine(left + columns.name);
     ImGui::SetCursorPosY(top + ui.px(3));
     const std::string why = "not legal here: " + reason_of(*s);
     ui.text(on ? "not legal here" : why,
-            {.ink = Token::kMuted, .max_width = ui.px(4 * kFigureWidth - 8), .tooltip = why});
+            {.ink = Token::kMuted, .max_width = 4 * columns.figure - ui.px(8), .tooltip = why});
   }
   if (!row.parameters.empty()) {
-    ImGui::SameLine(left + ui.px(kNameWidth + 4 * kFigureWidth + 4));
+    ImGui::SameLine(left + columns.name + 4 * columns.figure + ui.px(4));
     ImGui::SetCursorPosY(top);
     if (ui.button("parameters", unfolded_ == row.name ? "Less" : "Set…",
                   {.quiet = true, .selected = unfolded_ == row.name, .tooltip = "Parameters of " + row.name}))
@@ -157,16 +166,17 @@ void SetupPage::draw_setting(Ui& ui, RunPages& pages, const std::string& text) {
   std::vector<std::string> chosen = pages.form.strategies();
   const auto place = std::ranges::find(chosen, text);
   const Ui::Scope inside = ui.scope(fmt::format("setting {}", place - chosen.begin()));
+  const Columns columns = columns_of(ui);
   const float left = ImGui::GetCursorPosX(), top = ImGui::GetCursorPosY();
   std::string value = text;
-  if (ui.field("value", value, {.width = ui.px(kNameWidth - 8), .mono = true})) {
+  if (ui.field("value", value, {.width = columns.name - ui.px(8), .mono = true})) {
     *place = value;
     pages.form.set_strategies(chosen);
     return;
   }
   const PlannedStrategy* s = planned(pages.plan.value(), text);
-  if (s != nullptr && s->legal) draw_figures(ui, {left + ui.px(kNameWidth), top, pages.plan_is_old()}, *s);
-  ImGui::SameLine(left + ui.px(kNameWidth + 4 * kFigureWidth + 4));
+  if (s != nullptr && s->legal) draw_figures(ui, {left + columns.name, top, columns.figure, pages.plan_is_old()}, *s);
+  ImGui::SameLine(left + columns.name + 4 * columns.figure + ui.px(4));
   ImGui::SetCursorPosY(top);
   if (ui.button("remove", "Remove", {.quiet = true})) {
     chosen.erase(place);
