@@ -24,7 +24,7 @@ struct WatchedRank {
   std::int64_t sent = 0, dropped = 0;  // by all lanes
 };
 
-// "attend of head 3 op 12, 1.2 s", "waiting for peer ... for rank 5, 340 ms", "stopped by a signal"
+// "computing attend op 12, 1.2 s", "waiting for peer exchange kv op 3 for rank 5, 340 ms", "stopped by a signal"
 std::string doing_text(const WatchedRank& rank);
 
 struct WatchedRun {

@@ -54,7 +54,7 @@ std::string sbatch_script(const RunForm& form) {
   const int cores = processes                              ? config.run.threads_per_rank
                     : config.run.mode == RunMode::kExecute ? ranks * config.run.threads_per_rank
                                                            : 1;
-  const std::string toml = to_toml(config), end = end_word(toml);
+  const std::string toml = runnable_toml(config), end = end_word(toml);
   std::string text = fmt::format(
       "#!/usr/bin/env bash\n"
       "# sbatch FILE: written by spscope-gui. A minute before the time limit the run is stopped and keeps what is "

@@ -1,6 +1,7 @@
 #include "gui/launch/plan_answer.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "backend/config/layer_choice.h"
 #include "gui/launch/child.h"
@@ -43,14 +44,57 @@ void read_memory(const Json& object, PlannedStrategy& strategy) {
     }
 }
 
+// Numbers that are equal have equal text.
+std::string plain_value(const std::string& text) {
+  double number = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return fault == std::errc() && end == text.data() + text.size() ? std::to_string(number) : text;
+}
+
+// Name and all parameters of a strategy as it is planned.
+std::string setting_of(const std::string& text, const RunConfig& config, const Catalog& catalog) {
+  const StrategyChoice choice = strategy_choice(config, text);
+  ParameterTexts values = choice.parameters;
+  for (const CatalogRow& row : catalog.strategies)
+    if (row.name == choice.name)
+      for (const CatalogParameter& parameter : row.parameters) values.emplace(parameter.name, parameter.fallback);
+  std::string setting = choice.name;
+  for (const auto& [name, value] : values) setting += "," + name + "=" + plain_value(value);
+  return setting;
+}
+
+PlannedStrategy planned_of(const Json& one) {
+  PlannedStrategy strategy;
+  strategy.name = one.text_or("name", "");
+  strategy.label = one.text_or("label", strategy.name);
+  strategy.problems = problems_of(one.find("problems"));
+  strategy.legal = one.find("reason") == nullptr || !one.find("reason")->is_text();
+  if (!strategy.legal && strategy.problems.empty())
+    strategy.problems.push_back({ErrorCode::kStrategyIllegal, "", one.text_or("reason", ""), ""});
+  read_memory(one, strategy);
+  if (!strategy.legal) return strategy;
+  strategy.imbalance = number_at(one, "imbalance_ratio");
+  strategy.makespan_ns = number_at(one, "makespan_ns");
+  strategy.sent_bytes = largest(one.find("bytes_sent"));
+  return strategy;
+}
+
 }  // namespace
 
-std::vector<std::string> planned_strategies(const RunForm& form, const Catalog& catalog) {
+std::vector<AskedStrategy> planned_strategies(const RunForm& form, const Catalog& catalog) {
+  if (form.all_settings()) return {{"all"}};
   std::vector<std::string> names = form.strategies();
-  if (form.all_settings()) return names;
   for (const CatalogRow& row : catalog.strategies)
     if (std::ranges::find(names, row.name) == names.end()) names.push_back(row.name);
-  return names;
+  std::vector<AskedStrategy> asked;
+  std::vector<std::string> settings;  // that differ
+  for (const std::string& name : names) {
+    const std::string setting = setting_of(name, form.config(), catalog);
+    const auto same = std::ranges::find(settings, setting);
+    asked.push_back({name, static_cast<int>(same - settings.begin())});
+    if (same == settings.end()) settings.push_back(setting);
+  }
+  return asked;
 }
 
 std::vector<std::string> plan_words(const std::string& program, const RunForm& form, const Catalog& catalog) {
@@ -66,11 +110,12 @@ std::vector<std::string> plan_words(const std::string& program, const RunForm& f
   if (layers.count > kMost || static_cast<int>(layers.list.size()) > kMost)
     words.insert(words.end(), {"--set", "run.layers=spread:" + std::to_string(kMost)});
   if (config.run.denoise_steps > 1) words.insert(words.end(), {"--set", "run.denoise_steps=1"});
-  for (const std::string& name : planned_strategies(form, catalog)) words.insert(words.end(), {"-s", name});
+  for (const AskedStrategy& strategy : planned_strategies(form, catalog))
+    words.insert(words.end(), {"-s", strategy.text});
   return words;
 }
 
-PlanAnswer read_plan(const std::string& output, const std::string& errors, const std::vector<std::string>& asked) {
+PlanAnswer read_plan(const std::string& output, const std::string& errors, const std::vector<AskedStrategy>& asked) {
   PlanAnswer answer;
   const std::optional<Json> json = Json::parse(output);
   const Json* list = json ? json->find("strategies") : nullptr;
@@ -83,23 +128,17 @@ PlanAnswer read_plan(const std::string& output, const std::string& errors, const
   answer.config_hash = json->text_or("config_hash", "");
   if (const Json* workload = json->find("workload"))
     answer.layer_passes = static_cast<int>(number_at(*workload, "layer_passes").value_or(0));
-  for (const Json& one : *list) {
-    PlannedStrategy& strategy = answer.strategies.emplace_back();
-    const std::size_t number = answer.strategies.size() - 1;
-    const bool chosen_by_all = asked.size() != static_cast<std::size_t>(std::ranges::distance(*list)) ||
-                               (number < asked.size() && asked[number] == "all");
-    strategy.asked = chosen_by_all ? "all" : asked[number];
-    strategy.name = one.text_or("name", "");
-    strategy.label = one.text_or("label", strategy.name);
-    strategy.problems = problems_of(one.find("problems"));
-    strategy.legal = one.find("reason") == nullptr || !one.find("reason")->is_text();
-    if (!strategy.legal && strategy.problems.empty())
-      strategy.problems.push_back({ErrorCode::kStrategyIllegal, "", one.text_or("reason", ""), ""});
-    read_memory(one, strategy);
-    if (!strategy.legal) continue;
-    strategy.imbalance = number_at(one, "imbalance_ratio");
-    strategy.makespan_ns = number_at(one, "makespan_ns");
-    strategy.sent_bytes = largest(one.find("bytes_sent"));
+  std::vector<PlannedStrategy> planned;
+  for (const Json& one : *list) planned.push_back(planned_of(one));
+  if (asked.size() == 1 && asked[0].text == "all") {
+    for (PlannedStrategy& strategy : planned) strategy.asked = "all";
+    answer.strategies = std::move(planned);
+    return answer;
+  }
+  for (const AskedStrategy& one : asked) {
+    if (one.answer >= static_cast<int>(planned.size())) continue;
+    answer.strategies.push_back(planned[static_cast<std::size_t>(one.answer)]);
+    answer.strategies.back().asked = one.text;
   }
   return answer;
 }

@@ -37,9 +37,15 @@ struct PlanAnswer {
 // The command for it: every strategy of the form, then the others of the catalog for their legality. At most eight
 // layers of one denoise step are planned, so that it takes seconds; where the config is simulated, times come with it.
 std::vector<std::string> plan_words(const std::string& program, const RunForm& form, const Catalog& catalog);
-// The strategies that the command names with -s, in order.
-std::vector<std::string> planned_strategies(const RunForm& form, const Catalog& catalog);
-// What a child printed. `asked`: planned_strategies(). Output that is no answer is one problem without a field.
-PlanAnswer read_plan(const std::string& output, const std::string& errors, const std::vector<std::string>& asked);
+// A strategy that the command names with -s.
+struct AskedStrategy {
+  std::string text;
+  int answer = 0;  // number of its answer: settings that are the same are answered once
+};
+// In order; for "all" just that.
+std::vector<AskedStrategy> planned_strategies(const RunForm& form, const Catalog& catalog);
+// What a child printed, a row for each that was asked for; for "all", what it chose. `asked`: planned_strategies().
+// Output that is no answer is one problem without a field.
+PlanAnswer read_plan(const std::string& output, const std::string& errors, const std::vector<AskedStrategy>& asked);
 
 }  // namespace spscope::gui

@@ -17,9 +17,12 @@ std::string trimmed(std::string_view text) {
   return from == std::string_view::npos ? "" : std::string(text.substr(from, to - from + 1));
 }
 
-// As --set takes it. A text that begins like TOML is quoted, so that it stays the text that it is.
-std::string assignment(std::string_view key, const std::string& text) {
+// As --set takes it. A text that begins like TOML is quoted, so that it stays the text that it is; an input is the same
+// file wherever the command is run.
+std::string assignment(std::string_view key, std::string text) {
   const FieldRow* row = find_field(key);
+  if (row != nullptr && row->role == FieldRole::kInputPath && !text.empty())
+    text = std::filesystem::absolute(text).lexically_normal().string();
   const std::string_view type = row != nullptr ? field_type(*row) : "parameter";
   const bool literal = type == "text" || type == "choice" || type == "parameter";
   const bool like_toml = !text.empty() && (text[0] == '[' || text[0] == '"');
@@ -129,6 +132,6 @@ std::vector<std::string> RunForm::arguments() const {
   return words;
 }
 
-std::string RunForm::toml() const { return to_toml(config_); }
+std::string RunForm::toml() const { return runnable_toml(config_); }
 
 }  // namespace spscope::gui

@@ -91,7 +91,7 @@ void RunsPage::follow(Session& session, RunPages& pages) {
 
 void RunsPage::draw(Ui& ui, Session& session, RunPages& pages) {
   const float height = ui.height_left();
-  ui.pane("list", {.width = ui.px(kListWidth), .height = height, .padded = false},
+  ui.pane("list", {.width = std::min(ui.px(kListWidth), ui.width_left() * 0.4F), .height = height, .padded = false},
           [&] { draw_list(ui, session, pages); });
   ui.same_line(16);
   ui.pane("run", {.width = ui.width_left(), .height = height, .padded = false}, [&] {
@@ -242,7 +242,7 @@ void RunsPage::draw_live(Ui& ui, const WatchedRun& seen) {
                       seen.events_per_second ? fmt::format(" ({}/s)", count_text(*seen.events_per_second)) : "",
                       count_text(static_cast<double>(seen.committed)), count_text(static_cast<double>(seen.dropped))),
           {.ink = Token::kMuted});
-  draw_table(ui, "ranks", ranks_table(seen), ranks_, {.filter = false});
+  show_table(ui, "ranks", ranks_table(seen), ranks_, {.filter = false});
 }
 
 }  // namespace spscope::gui
