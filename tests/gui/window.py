@@ -257,11 +257,11 @@ class Window:
             self._xdotool("keyup", key)
         return self.settle(before, 2)
 
-    def press(self, *presses):
+    def press(self, *presses, rest=True):
         """Keys by their names in commands.def."""
         before = self.read()
         self._xdotool("key", *map(keysym, presses))
-        return self.settle(before, len(presses))
+        return self.settle(before, len(presses), rest)
 
     def type(self, text):
         before = self.read()
