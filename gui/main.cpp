@@ -7,23 +7,21 @@
 #include "backend/base/result.h"
 #include "gui/app/desktop.h"
 #include "gui/app/headless.h"
-#include "gui/app/version.h"
 
 int main(int argc, char** argv) {
-  using namespace spscope;
-  const auto code = capture([&] {
-    const gui::Options options = gui::parse_options({argv + 1, argv + argc});
+  const auto code = spscope::capture([&] {
+    const spscope::gui::Options options = spscope::gui::parse_options({argv + 1, argv + argc});
     if (options.help) {
-      std::cout << gui::options_help();
-      return kExitDone;
+      std::cout << spscope::gui::options_help();
+      return spscope::kExitDone;
     }
     if (options.version) {
-      std::cout << "spscope-gui " << gui::kVersion << "\n";
-      return kExitDone;
+      std::cout << "spscope-gui " << SPSCOPE_VERSION << "\n";
+      return spscope::kExitDone;
     }
-    return options.headless() ? gui::run_headless(options) : gui::run_desktop(options);
+    return options.headless() ? spscope::gui::run_headless(options) : spscope::gui::run_desktop(options);
   });
   if (code) return *code;
-  std::cerr << render(code.error());
-  return exit_code(code.error());
+  std::cerr << spscope::render(code.error());
+  return spscope::exit_code(code.error());
 }

@@ -8,11 +8,11 @@
 
 #include "backend/base/json.h"
 #include "backend/base/number_text.h"
+#include "backend/base/shell_word.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help_format.h"
 #include "backend/cli/progress_printer.h"
-#include "backend/cli/shell_word.h"
 #include "backend/config/parallel_settings.h"
 #include "backend/launch/stop_signals.h"
 #include "backend/report/json_result.h"

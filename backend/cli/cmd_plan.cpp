@@ -7,13 +7,13 @@
 #include <optional>
 #include <ostream>
 
+#include "backend/base/shell_word.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help_format.h"
 #include "backend/cli/job_flags.h"
 #include "backend/cli/print_plan.h"
 #include "backend/cli/progress_printer.h"
-#include "backend/cli/shell_word.h"
 #include "backend/exchange/plan_json.h"
 #include "backend/job/fitting_plan.h"
 #include "backend/job/job_layers.h"

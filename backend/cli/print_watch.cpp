@@ -14,26 +14,10 @@ namespace {
 constexpr int kBarCells = 10, kIndent = 4, kFewestColumns = 24;
 constexpr std::size_t kShownRanks = 64, kShownFindings = 8;
 
-std::string duration(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.1f} ms", seconds * 1e3);
-  return fmt::format("{:.1f} s", seconds);
-}
-
 std::string bar(const LiveShard::Place& place) {
   const int full = place.ops > 0 ? kBarCells * std::min(place.ops_done, place.ops) / place.ops : 0;
   return "[" + std::string(static_cast<std::size_t>(full), '#') +
          std::string(static_cast<std::size_t>(kBarCells - full), '.') + "]";
-}
-
-std::string doing(const WatchedRank& rank) {
-  const LaneNow& now = rank.now;
-  if (rank.process_state == ' ') return "its process is gone";
-  if (rank.process_state == 'T' || rank.process_state == 't') return "stopped by a signal";
-  if (!now.inside_op()) return std::string(lane_state_name(now.state));
-  std::string text = fmt::format("{} {} op {}", lane_state_name(now.state), rank.op_name, now.op);
-  if (now.state == LaneState::kWaitingForPeer && now.peer >= 0) text += fmt::format(" for rank {}", now.peer);
-  return text + fmt::format(", {}", duration(rank.seconds));
 }
 
 // "running for 1:12, about 3:40 left"
@@ -75,7 +59,7 @@ std::string render_watch_text(const WatchedRun& run, int columns) {
   }
   for (std::size_t i = 0; i < std::min(run.ranks.size(), kShownRanks); ++i) {
     const WatchedRank& rank = run.ranks[i];
-    add_line(fmt::format("rank {:4} {} {}", rank.rank, bar(rank.place), doing(rank)));
+    add_line(fmt::format("rank {:4} {} {}", rank.rank, bar(rank.place), doing_text(rank)));
   }
   if (run.ranks.size() > kShownRanks) add_line(fmt::format("and {} more ranks", run.ranks.size() - kShownRanks));
   for (std::size_t i = 0; i < std::min(run.findings.size(), kShownFindings); ++i)

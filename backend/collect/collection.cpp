@@ -45,12 +45,6 @@ std::string read_mark(const std::string& folder) {
   return text.substr(0, text.find('\n'));
 }
 
-// The mark, as long as it is true.
-std::string recovered_to(const std::string& folder) {
-  const std::string out = read_mark(folder);
-  return !out.empty() && is_there(out) ? out : std::string();
-}
-
 // By folder, without the processes that use them.
 std::vector<CollectionFolder> folders_in(const std::string& scratch) {
   std::vector<CollectionFolder> found;
@@ -60,8 +54,7 @@ std::vector<CollectionFolder> folders_in(const std::string& scratch) {
     // A folder of anybody else may be a trap; one without a note, or with a damaged one, is one that just begins.
     Result<CollectingNote> note = capture([&] { return read_note_in(it->path()); });
     if (!note) continue;
-    CollectionFolder folder{
-        *note, collector_state(*note), recovered_to(note->folder), bytes_of_files_in(it->path()), {}};
+    CollectionFolder folder{*note, collector_state(*note), recovered_to(*note), bytes_of_files_in(it->path()), {}};
     found.push_back(std::move(folder));
   }
   std::ranges::sort(found, {}, [](const CollectionFolder& folder) { return folder.note.folder; });
@@ -113,6 +106,11 @@ std::vector<CollectingNote> dead_collections(const std::string& scratch) {
   for (CollectionFolder& folder : folders_in(scratch))
     if (folder.state == CollectorState::kEnded && folder.recovered_to.empty()) dead.push_back(std::move(folder.note));
   return dead;
+}
+
+std::string recovered_to(const CollectingNote& note) {
+  const std::string out = read_mark(note.folder);
+  return !out.empty() && is_there(out) ? out : std::string();
 }
 
 void mark_recovered(const CollectingNote& note, const std::string& out) {

@@ -39,6 +39,8 @@ struct CollectionFolder {
 std::vector<CollectionFolder> collections_in(const std::string& scratch);
 // Collections in `scratch` that ended without a merge, on this host, and were not recovered.
 std::vector<CollectingNote> dead_collections(const std::string& scratch);
+// What mark_recovered() recorded, as long as that file is there; else "".
+std::string recovered_to(const CollectingNote& note);
 // Records in the folder which file was made of it; a folder that cannot be written goes without.
 void mark_recovered(const CollectingNote& note, const std::string& out);
 

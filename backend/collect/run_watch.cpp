@@ -35,7 +35,23 @@ std::vector<WatchedRank> ranks_of(const WatchedProcess& process, std::int64_t no
   return ranks;
 }
 
+std::string duration(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.1f} ms", seconds * 1e3);
+  return fmt::format("{:.1f} s", seconds);
+}
+
 }  // namespace
+
+std::string doing_text(const WatchedRank& rank) {
+  const LaneNow& now = rank.now;
+  if (rank.process_state == ' ') return "its process is gone";
+  if (rank.process_state == 'T' || rank.process_state == 't') return "stopped by a signal";
+  if (!now.inside_op()) return std::string(lane_state_name(now.state));
+  std::string text = fmt::format("{} {} op {}", lane_state_name(now.state), rank.op_name, now.op);
+  if (now.state == LaneState::kWaitingForPeer && now.peer >= 0) text += fmt::format(" for rank {}", now.peer);
+  return text + fmt::format(", {}", duration(rank.seconds));
+}
 
 RunWatch::RunWatch(const CollectingNote& note)
     : live_(note),

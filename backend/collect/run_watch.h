@@ -24,6 +24,9 @@ struct WatchedRank {
   std::int64_t sent = 0, dropped = 0;  // by all lanes
 };
 
+// "attend of head 3 op 12, 1.2 s", "waiting for peer ... for rank 5, 340 ms", "stopped by a signal"
+std::string doing_text(const WatchedRank& rank);
+
 struct WatchedRun {
   std::string out, folder, state;       // state: running, merging, died, ended
   std::optional<RunProgress> progress;  // nothing on hosts other than that of rank 0

@@ -15,6 +15,12 @@ std::string default_scratch_folder() {
   return "/tmp";
 }
 
+std::string settings_folder() {
+  if (const char* folder = std::getenv("XDG_CONFIG_HOME"); folder && *folder == '/') return folder;
+  if (const char* home = std::getenv("HOME"); home && *home == '/') return std::string(home) + "/.config";
+  return {};
+}
+
 bool started_by_mpi() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
     if (std::getenv(name) != nullptr) return true;

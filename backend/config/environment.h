@@ -17,6 +17,9 @@ bool started_beside_others();
 // Whether this is rank 0 of the processes that were started together; true when its rank is unknown.
 bool first_of_others();
 
+// Where programs keep settings of the user: $XDG_CONFIG_HOME, else .config in $HOME; "" when neither is a whole path.
+std::string settings_folder();
+
 // Whether $TERM says that the terminal knows no escape sequences.
 bool terminal_is_dumb();
 // Whether the user asks for output without colours: $NO_COLOR is set and not empty (no-color.org).

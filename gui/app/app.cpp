@@ -60,7 +60,25 @@ View& App::view() {
   return found != views_.end() ? *found->second : *views_.begin()->second;
 }
 
-std::optional<double> App::next_frame_s() { return view().next_frame_s(); }
+std::optional<double> App::next_frame_s() {
+  std::optional<double> next;
+  for (const auto& [id, each] : views_)
+    if (const auto due = each->next_frame_s();
+        due && (each.get() == &view() || id == "run"))  // a run is always followed
+      next = std::min(next.value_or(*due), *due);
+  return next;
+}
+
+void App::ask_views_to_quit() {
+  if (!quit_asked_) return;
+  bool all = true;
+  for (const auto& [id, view] : views_) {
+    const View::Leave answer = view->may_quit(session_);
+    if (answer == View::Leave::kNo) quit_asked_ = false;
+    all &= answer == View::Leave::kYes;
+  }
+  quit_ = all;
+}
 
 Json App::view_dump(std::string_view name) {
   const auto found = views_.find(name);
@@ -90,6 +108,8 @@ bool App::frame(const Theme& theme, float width, float height, std::span<const K
   for (const KeyPress& press : presses)
     if (const CommandRow* row = keys_.find(press, typing)) run(row->command, ui);
   if (pending_) run(*std::exchange(pending_, std::nullopt), ui);
+  for (const auto& [id, each] : views_) each->tick(session_);
+  ask_views_to_quit();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
   const float status = full_view_ ? 0 : theme.px(kStatusHeight);
   if (!full_view_) top_line(ui);
@@ -98,7 +118,8 @@ bool App::frame(const Theme& theme, float width, float height, std::span<const K
     rail(ui, left, body);
     ImGui::SameLine();
   }
-  const bool details = settings().details && !full_view_ && session_.view() != "start" && session_.view() != "run";
+  const bool details = settings().details && !full_view_ && session_.view() != "start" && session_.view() != "run" &&
+                       session_.view() != "report";
   float beside = details ? theme.px(settings().details_width) : 0;
   beside = std::min(beside, std::max(0.F, (width - left) * 0.45F));
   const float divider = details ? theme.px(6) : 0;
@@ -127,7 +148,9 @@ void App::main_pane(Ui& ui, float width, float height) {
   View& current = view();
   const bool table = settings().table && !full_view_ && current.has_table(session_);
   // In a low window the view comes before its table, which keeps its headings and a row.
-  float below = table ? std::clamp(std::min(ui.px(settings().table_height), height - ui.px(kLeastView)), ui.px(kLeastTable), std::max(ui.px(kLeastTable), height * 0.6F)) : 0;
+  float below = table ? std::clamp(std::min(ui.px(settings().table_height), height - ui.px(kLeastView)),
+                                   ui.px(kLeastTable), std::max(ui.px(kLeastTable), height * 0.6F))
+                      : 0;
   const Ui::Scope inside = ui.scope(session_.view());
   const float top = height - below - (table ? ui.px(6) : 0);
   ImGui::BeginGroup();
@@ -187,49 +210,74 @@ void App::banners(Ui& ui) {
 }
 
 void App::run(Command command, Ui& ui) {
-  const auto show = [&](std::size_t index) {
-    // Start is reached by its own command; the eight others by their number.
-    if (index + 1 < view_rows().size()) session_.show(std::string(view_rows()[index + 1].id));
-  };
+  if (command >= Command::kView1 && command <= Command::kView8) {
+    // In the order of the rail, after Start.
+    const auto index = static_cast<std::size_t>(command) - static_cast<std::size_t>(Command::kView1) + 1;
+    if (index < view_rows().size()) session_.show(std::string(view_rows()[index].id));
+    return;
+  }
   const double step = 1.1;
   switch (command) {
     case Command::kOpenFile:
-    case Command::kStart: session_.show("start"); return;
+    case Command::kStart:
+      session_.show("start");
+      return;
     case Command::kCloseFile:
       if (!session_.files().empty()) session_.close(static_cast<int>(session_.files().size()) - 1);
       return;
     case Command::kReload:
       for (std::size_t i = 0; i < session_.files().size(); ++i) session_.reload(static_cast<int>(i));
       return;
-    case Command::kBack: session_.go_back(); return;
-    case Command::kForward: session_.go_forward(); return;
+    case Command::kBack:
+      session_.go_back();
+      return;
+    case Command::kForward:
+      session_.go_forward();
+      return;
     case Command::kCopyLink:
       ImGui::SetClipboardText(link_text(session_.here()).c_str());
       session_.notice("The link to this place is on the clipboard.");
       return;
-    case Command::kGoTo: palette_ = Palette::kPlaces; palette_opened_ = true; return;
-    case Command::kPalette: palette_ = Palette::kCommands; palette_opened_ = true; return;
-    case Command::kKeys: keys_opened_ = true; return;
-    case Command::kFullView: full_view_ = !full_view_; return;
-    case Command::kDetails: settings().details = !settings().details; return;
-    case Command::kTable: settings().table = !settings().table; return;
-    case Command::kTheme: settings().dark = !settings().dark.value_or(true); return;
-    case Command::kScaleUp: settings().user_scale = std::min(3.0, settings().user_scale * step); return;
-    case Command::kScaleDown: settings().user_scale = std::max(0.5, settings().user_scale / step); return;
-    case Command::kScaleReset: settings().user_scale = 1; return;
-    case Command::kView1: return show(0);
-    case Command::kView2: return show(1);
-    case Command::kView3: return show(2);
-    case Command::kView4: return show(3);
-    case Command::kView5: return show(4);
-    case Command::kView6: return show(5);
-    case Command::kView7: return show(6);
-    case Command::kView8: return show(7);
+    case Command::kGoTo:
+      palette_ = Palette::kPlaces;
+      palette_opened_ = true;
+      return;
+    case Command::kPalette:
+      palette_ = Palette::kCommands;
+      palette_opened_ = true;
+      return;
+    case Command::kKeys:
+      keys_opened_ = true;
+      return;
+    case Command::kFullView:
+      full_view_ = !full_view_;
+      return;
+    case Command::kDetails:
+      settings().details = !settings().details;
+      return;
+    case Command::kTable:
+      settings().table = !settings().table;
+      return;
+    case Command::kTheme:
+      settings().dark = !settings().dark.value_or(true);
+      return;
+    case Command::kScaleUp:
+      settings().user_scale = std::min(3.0, settings().user_scale * step);
+      return;
+    case Command::kScaleDown:
+      settings().user_scale = std::max(0.5, settings().user_scale / step);
+      return;
+    case Command::kScaleReset:
+      settings().user_scale = 1;
+      return;
     case Command::kCopy:
       if (!ImGui::GetIO().WantTextInput) ui.ask_copy();  // a field copies its own text
       return;
-    case Command::kQuit: ask_to_quit(); return;
-    default: break;
+    case Command::kQuit:
+      ask_to_quit();
+      return;
+    default:
+      break;
   }
   view().run(command, ui, session_);
 }

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "gui/app/key_map.h"
-#include "gui/session/settings.h"
 #include "gui/session/session.h"
+#include "gui/session/settings.h"
 #include "gui/ui/fonts.h"
 #include "gui/ui/ui.h"
 #include "gui/views/view.h"
@@ -39,7 +39,7 @@ class App {
   void drop(const std::vector<std::string>& paths);
   bool wants_to_quit() const { return quit_; }
   // The user closes the window: at once, unless a run is going on.
-  void ask_to_quit() { quit_ = true; }
+  void ask_to_quit() { quit_asked_ = true; }
 
  private:
   void top_line(Ui& ui);
@@ -54,13 +54,14 @@ class App {
   void keys_page(Ui& ui);
   void run(Command command, Ui& ui);
   void banners(Ui& ui);
+  void ask_views_to_quit();
   View& view();
 
   Session session_;
   KeyMap keys_;
   Fonts fonts_;
   std::map<std::string, std::unique_ptr<View>, std::less<>> views_;
-  bool full_view_ = false, quit_ = false;
+  bool full_view_ = false, quit_asked_ = false, quit_ = false;
   enum class Palette { kNone, kCommands, kPlaces } palette_ = Palette::kNone;
   bool palette_opened_ = false, keys_opened_ = false;
   std::string palette_text_;

@@ -56,7 +56,8 @@ class Desktop {
           window_.width() != width_ || window_.height() != height_)
         due_ = std::max(due_, kFramesAfterInput);
       seen_answers_ = answered;
-      if (const auto next = app_.next_frame_s(); next && now_ns() >= last_frame_ns_ + static_cast<std::int64_t>(*next * 1e9))
+      if (const auto next = app_.next_frame_s();
+          next && now_ns() >= last_frame_ns_ + static_cast<std::int64_t>(*next * 1e9))
         due_ = std::max(due_, 1);
       if (due_ == 0 || window_.minimized()) continue;
       --due_;
@@ -103,7 +104,8 @@ class Desktop {
     io.DisplaySize = {static_cast<float>(width_), static_cast<float>(height_)};
     renderer_.new_frame(bake);
     ImGui::NewFrame();
-    const bool again = app_.frame(theme, io.DisplaySize.x, io.DisplaySize.y, input.presses, options_.ui_dump ? &dump_ : nullptr);
+    const bool again =
+        app_.frame(theme, io.DisplaySize.x, io.DisplaySize.y, input.presses, options_.ui_dump ? &dump_ : nullptr);
     ImGui::Render();
     renderer_.draw(width_, height_);
     window_.show_cursor();

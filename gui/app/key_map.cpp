@@ -30,10 +30,14 @@ std::span<const CommandRow> command_rows() { return kRows; }
 
 std::string_view group_title(CommandGroup group) {
   switch (group) {
-    case CommandGroup::app: return "Everywhere";
-    case CommandGroup::time: return "Timeline";
-    case CommandGroup::table: return "Tables";
-    case CommandGroup::play: return "Heads";
+    case CommandGroup::app:
+      return "Everywhere";
+    case CommandGroup::time:
+      return "Timeline";
+    case CommandGroup::table:
+      return "Tables";
+    case CommandGroup::play:
+      return "Heads";
   }
   return {};
 }

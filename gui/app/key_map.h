@@ -27,7 +27,8 @@ class KeyMap {
  public:
   // `changed`: keys by id of a command, in the form of commands.def; what is not understood is left out.
   explicit KeyMap(const std::map<std::string, std::string>& changed = {});
-  // The command of a press. `typing`: text is being entered, so that only keys with Ctrl or Alt, and function keys count.
+  // The command of a press. `typing`: text is being entered, so that only keys with Ctrl or Alt, and function keys
+  // count.
   const CommandRow* find(const KeyPress& press, bool typing) const;
   // "Ctrl+P", "? or F1"; "" when it has none.
   std::string keys_of(Command command) const;

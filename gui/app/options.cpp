@@ -9,9 +9,7 @@
 namespace spscope::gui {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) {
-  throw Error(ErrorCode::kUsage, why, "see `spscope-gui --help`");
-}
+[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorCode::kUsage, why, "see `spscope-gui --help`"); }
 
 template <typename Number>
 std::optional<Number> number_of(std::string_view text) {

@@ -11,7 +11,7 @@
 namespace spscope::gui {
 
 struct Options {
-  Link link;  // of all arguments together
+  Link link;                                         // of all arguments together
   std::optional<std::string> screenshot, view_dump;  // the view
   std::optional<std::string> ui_dump;                // a file, "-" for standard output
   std::string output;                                // of --screenshot

@@ -89,8 +89,9 @@ void App::palette(Ui& ui) {
   const bool open = ui.popup(
       "window",
       [&] {
-        if (ui.field("question", palette_text_,
-                     {.hint = palette_ == Palette::kCommands ? "Command" : "Rank, layer, strategy or file", .focus = focus}))
+        if (ui.field(
+                "question", palette_text_,
+                {.hint = palette_ == Palette::kCommands ? "Command" : "Rank, layer, strategy or file", .focus = focus}))
           palette_at_ = 0;
         if (key_pressed(Key::kDown)) ++palette_at_;
         if (key_pressed(Key::kUp)) --palette_at_;
@@ -100,8 +101,8 @@ void App::palette(Ui& ui) {
         for (int i = first; i < std::min(static_cast<int>(found.size()), first + kMostShown); ++i) {
           const Entry& entry = *found[static_cast<std::size_t>(i)];
           const std::string label = entry.keys.empty() ? entry.text : entry.text + "    " + entry.keys;
-          const bool pressed =
-              ui.button(entry.text, label, {.quiet = true, .selected = i == palette_at_, .width = ui.width_left(), .left = true});
+          const bool pressed = ui.button(
+              entry.text, label, {.quiet = true, .selected = i == palette_at_, .width = ui.width_left(), .left = true});
           if (!pressed && !(enter && i == palette_at_)) continue;
           entry.act();
           ui.again();
@@ -133,8 +134,10 @@ void App::keys_page(Ui& ui) {
             ui.text(row.title);
           }
         }
-        ui.note("On a timeline the wheel zooms at the pointer, Shift and wheel or dragging moves, Ctrl and dragging selects "
-                "a range. Other keys for a command are set in the file of settings.");
+        ui.note(
+            "On a timeline the wheel zooms at the pointer, Shift and wheel or dragging moves, Ctrl and dragging "
+            "selects "
+            "a range. Other keys for a command are set in the file of settings.");
         return true;
       },
       true, ui.px(620));

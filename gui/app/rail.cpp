@@ -28,7 +28,8 @@ void App::rail(Ui& ui, float width, float height) {
 
 void App::status_line(Ui& ui) {
   const Ui::Scope inside = ui.scope("status");
-  ui.pane("line", {.width = ui.width_left(), .height = ui.height_left(), .back = Token::kRail, .padded = false, .fixed = true},
+  ui.pane("line",
+          {.width = ui.width_left(), .height = ui.height_left(), .back = Token::kRail, .padded = false, .fixed = true},
           [&] {
             ImGui::SetCursorPos({ui.px(12), ui.px(5)});
             std::set<std::string> lines;
@@ -45,15 +46,21 @@ void App::status_line(Ui& ui) {
             }
             std::string words;
             for (const std::string& line : lines) words += (words.empty() ? "" : "; ") + line;
-            if (!session_.files().empty()) words += fmt::format("{}{} events", words.empty() ? "" : " | ", count_text(static_cast<double>(events)));
+            if (!session_.files().empty())
+              words += fmt::format("{}{} events", words.empty() ? "" : " | ", count_text(static_cast<double>(events)));
             if (missing > 0) words += fmt::format(", {} missing", count_text(static_cast<double>(missing)));
             if (session_.files().empty()) words = "no file is open";
             const float notices = ui.px(420);
-            ui.text(words, {.face = Face::kSmall, .ink = Token::kMuted, .max_width = std::max(ui.px(80), ui.width_left() - notices)});
+            ui.text(words, {.face = Face::kSmall,
+                            .ink = Token::kMuted,
+                            .max_width = std::max(ui.px(80), ui.width_left() - notices)});
             if (session_.notices().empty()) return;
             ui.same_line(16);
             const Notice& last = session_.notices().back();
-            ui.text(last.text, {.face = Face::kSmall, .ink = last.bad ? Token::kWarn : Token::kInk, .max_width = ui.width_left() - ui.px(12), .right = true});
+            ui.text(last.text, {.face = Face::kSmall,
+                                .ink = last.bad ? Token::kWarn : Token::kInk,
+                                .max_width = ui.width_left() - ui.px(12),
+                                .right = true});
           });
 }
 

@@ -35,7 +35,8 @@ PassChoice pass_choice(const std::set<int>& all, std::optional<int> chosen, std:
 
 void App::top_line(Ui& ui) {
   const Ui::Scope inside = ui.scope("top");
-  ui.pane("line", {.width = ui.width_left(), .height = ui.px(kTopHeight), .back = Token::kRail, .padded = false, .fixed = true},
+  ui.pane("line",
+          {.width = ui.width_left(), .height = ui.px(kTopHeight), .back = Token::kRail, .padded = false, .fixed = true},
           [&] {
             ImGui::SetCursorPos({ui.px(8), ui.px(8)});
             ImGui::BeginGroup();
@@ -65,7 +66,8 @@ void App::file_tabs(Ui& ui) {
 void App::strategies_menu(Ui& ui) {
   Scope scope = session_.scope();
   bool changed = false;
-  if (ui.button("all", "All strategies", {.quiet = true, .selected = scope.strategies.empty(), .width = ui.px(300), .left = true})) {
+  if (ui.button("all", "All strategies",
+                {.quiet = true, .selected = scope.strategies.empty(), .width = ui.px(300), .left = true})) {
     scope.strategies.clear();
     changed = true;
   }
@@ -73,7 +75,8 @@ void App::strategies_menu(Ui& ui) {
   for (const Chosen& c : all) {
     bool on = scope.strategies.empty() || std::ranges::find(scope.strategies, c.key) != scope.strategies.end();
     if (!c.strategy->legal()) {
-      ui.text(c.label + " cannot run: " + c.strategy->reason(), {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.px(420)});
+      ui.text(c.label + " cannot run: " + c.strategy->reason(),
+              {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.px(420)});
       continue;
     }
     if (!ui.checkbox(fmt::format("{} {}", c.key.file, c.key.id), c.label, on)) continue;
@@ -93,7 +96,8 @@ void App::strategies_menu(Ui& ui) {
 void App::scope_line(Ui& ui) {
   const Ui::Scope inside = ui.scope("scope");
   const std::size_t chosen = session_.chosen().size(), all = session_.all_strategies().size();
-  if (ui.button("strategies", fmt::format("{} of {} strategies", chosen, all), {.tooltip = "Which strategies all views show"}))
+  if (ui.button("strategies", fmt::format("{} of {} strategies", chosen, all),
+                {.tooltip = "Which strategies all views show"}))
     ui.open_popup("strategies menu");
   ui.popup("strategies menu", [&] {
     strategies_menu(ui);
@@ -111,9 +115,11 @@ void App::scope_line(Ui& ui) {
   PassChoice layer = pass_choice(layers, scope.layer, slowest->layer, "layer");
   PassChoice step = pass_choice(steps, scope.step, slowest->step, "denoise step");
   ui.same_line();
-  if (ui.choice("layer", layer.texts, layer.index, ui.px(150))) scope.layer = layer.values[static_cast<std::size_t>(layer.index)];
+  if (ui.choice("layer", layer.texts, layer.index, ui.px(150)))
+    scope.layer = layer.values[static_cast<std::size_t>(layer.index)];
   ui.same_line();
-  if (ui.choice("step", step.texts, step.index, ui.px(200))) scope.step = step.values[static_cast<std::size_t>(step.index)];
+  if (ui.choice("step", step.texts, step.index, ui.px(200)))
+    scope.step = step.values[static_cast<std::size_t>(step.index)];
   int repeats = 1;
   for (const Chosen& c : session_.chosen()) repeats = std::max(repeats, c.strategy->repeats);
   if (repeats > 1) {

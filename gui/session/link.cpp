@@ -70,9 +70,12 @@ Error bad(std::string_view key, std::string_view value, std::string_view wanted)
 
 // Sets one part of the link; an error when its value makes no sense.
 std::optional<Error> set_part(Link& link, std::string_view key, std::string_view value) {
-  const std::array<std::pair<std::string_view, std::optional<int>*>, 6> numbers = {
-      {{"layer", &link.scope.layer}, {"step", &link.scope.step}, {"repeat", &link.scope.repeat},
-       {"rank", &link.selection.rank}, {"op", &link.selection.op}, {"head", &link.selection.head}}};
+  const std::array<std::pair<std::string_view, std::optional<int>*>, 6> numbers = {{{"layer", &link.scope.layer},
+                                                                                    {"step", &link.scope.step},
+                                                                                    {"repeat", &link.scope.repeat},
+                                                                                    {"rank", &link.selection.rank},
+                                                                                    {"op", &link.selection.op},
+                                                                                    {"head", &link.selection.head}}};
   for (const auto& [name, place] : numbers) {
     if (key != name) continue;
     *place = whole_number(value);
@@ -108,12 +111,12 @@ std::optional<Error> set_part(Link& link, std::string_view key, std::string_view
 std::string time_text(std::int64_t ns) {
   constexpr std::array<std::pair<std::int64_t, std::string_view>, 4> kUnits = {
       {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "us"}, {1, "ns"}}};
-  const std::int64_t size = ns < 0 ? -ns : ns;
+  const std::int64_t length_ns = ns < 0 ? -ns : ns;
   for (const auto& [unit, name] : kUnits) {
-    if (size < unit && unit > 1) continue;
-    std::string digits = fmt::format("{}", size % unit + unit).substr(1);  // with leading zeros
+    if (length_ns < unit && unit > 1) continue;
+    std::string digits = fmt::format("{}", length_ns % unit + unit).substr(1);  // with leading zeros
     while (!digits.empty() && digits.back() == '0') digits.pop_back();
-    return fmt::format("{}{}{}{}{}", ns < 0 ? "-" : "", size / unit, digits.empty() ? "" : ".", digits, name);
+    return fmt::format("{}{}{}{}{}", ns < 0 ? "-" : "", length_ns / unit, digits.empty() ? "" : ".", digits, name);
   }
   return "0ns";
 }
@@ -123,7 +126,11 @@ std::optional<std::int64_t> parse_time(std::string_view text) {
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (fault != std::errc() || !std::isfinite(value)) return std::nullopt;
   const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  const double size = unit == "ns" ? 1 : unit == "us" || unit == "µs" ? 1e3 : unit == "ms" ? 1e6 : unit == "s" ? 1e9 : 0;
+  const double size = unit == "ns"                   ? 1
+                      : unit == "us" || unit == "µs" ? 1e3
+                      : unit == "ms"                 ? 1e6
+                      : unit == "s"                  ? 1e9
+                                                     : 0;
   if (size == 0 || std::abs(value * size) > 9e18) return std::nullopt;
   return std::llround(value * size);
 }

@@ -41,9 +41,9 @@ struct Scope {
 struct Selection {
   std::optional<StrategyKey> strategy;
   std::optional<int> rank, op, head;
-  std::optional<TimeRange> time;              // of the timeline, from the zero of its strategies
-  std::optional<std::pair<int, int>> tile;    // blocks of queries and of keys
-  std::string name;                           // of events
+  std::optional<TimeRange> time;            // of the timeline, from the zero of its strategies
+  std::optional<std::pair<int, int>> tile;  // blocks of queries and of keys
+  std::string name;                         // of events
   friend bool operator==(const Selection&, const Selection&) = default;
 };
 

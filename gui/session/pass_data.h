@@ -19,12 +19,12 @@ namespace spscope::gui {
 struct PassData {
   RunRecord run;
   std::vector<RepeatRecord> repeats;
-  RepeatRecord repeat;                   // the one that is shown
-  std::shared_ptr<const Plan> plan;      // absent when the file keeps none
-  std::optional<Timeline> timeline;      // from the zero of the repeat
-  std::string why_no_timeline;           // "" when there is one
+  RepeatRecord repeat;               // the one that is shown
+  std::shared_ptr<const Plan> plan;  // absent when the file keeps none
+  std::optional<Timeline> timeline;  // from the zero of the repeat
+  std::string why_no_timeline;       // "" when there is one
   std::vector<int> repeats_with_timeline;
-  RankTimes times;                       // empty without a timeline
+  RankTimes times;  // empty without a timeline
   TimeDetail detail;
   std::vector<RankUsage> usage;
 };

@@ -1,6 +1,6 @@
-// QuerySlot: one question of a view, and its newest answer. A view asks in each frame with a key that says what it wants
-// to know; only another key is another question, which cancels the one before. The old answer stays until a new one is
-// there, so that a view always draws what it has.
+// QuerySlot: one question of a view, and its newest answer. A view asks in each frame with a key that says what it
+// wants to know; only another key is another question, which cancels the one before. The old answer stays until a new
+// one is there, so that a view always draws what it has.
 #pragma once
 
 #include <atomic>
@@ -43,7 +43,8 @@ class QuerySlot {
     shared_->asked_ns = now_ns();
     auto state = shared_;
     workers.post(state->cancelled, [state, function = std::move(function)](Readers& readers) {
-      auto answer = capture([&] { return std::make_shared<const T>(function(readers, state->cancelled, state->progress)); });
+      auto answer =
+          capture([&] { return std::make_shared<const T>(function(readers, state->cancelled, state->progress)); });
       const std::lock_guard lock(state->mutex);
       if (answer) {
         state->answer = *std::move(answer);

@@ -27,9 +27,7 @@ std::uint64_t identity_of(const std::string& path) {
   return h | 1;
 }
 
-std::string whole_path(const std::string& path) {
-  return std::filesystem::absolute(path).lexically_normal().string();
-}
+std::string whole_path(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
 
 FileContent read_file(Readers& readers, const std::string& path, int generation) {
   StoreReader& reader = readers.of(path, generation);
@@ -37,7 +35,8 @@ FileContent read_file(Readers& readers, const std::string& path, int generation)
 }
 
 std::string pass_key(const OpenFile& file, const std::string& id, LayerPass pass, std::optional<int> repeat) {
-  return fmt::format("{}\n{}\n{}\n{} {} {}", file.path, file.generation, id, pass.layer, pass.step, repeat.value_or(-1));
+  return fmt::format("{}\n{}\n{}\n{} {} {}", file.path, file.generation, id, pass.layer, pass.step,
+                     repeat.value_or(-1));
 }
 
 }  // namespace
@@ -175,9 +174,7 @@ std::optional<LayerPass> Session::pass() const {
   return LayerPass{scope_.layer.value_or(slowest->layer), scope_.step.value_or(slowest->step)};
 }
 
-Session::PassSlot& Session::pass_data(const Chosen& chosen) {
-  return pass_data(chosen, pass().value_or(LayerPass{}));
-}
+Session::PassSlot& Session::pass_data(const Chosen& chosen) { return pass_data(chosen, pass().value_or(LayerPass{})); }
 
 Session::PassSlot& Session::pass_data(const Chosen& chosen, LayerPass pass) {
   const std::string key = pass_key(*chosen.file, chosen.key.id, pass, scope_.repeat);
@@ -217,7 +214,8 @@ void Session::restore(const Link& link) {
   for (const std::string& path : link.files) {
     open(path);
     const std::string whole = whole_path(path);
-    place.push_back(static_cast<int>(std::ranges::find(files_, whole, [](const auto& f) { return f->path; }) - files_.begin()));
+    place.push_back(
+        static_cast<int>(std::ranges::find(files_, whole, [](const auto& f) { return f->path; }) - files_.begin()));
   }
   const auto placed = [&](StrategyKey key) {
     if (static_cast<std::size_t>(key.file) < place.size()) key.file = place[static_cast<std::size_t>(key.file)];

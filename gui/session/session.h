@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/analysis/comparison.h"
@@ -107,6 +108,13 @@ class Session {
   void go_back();
   void go_forward();
 
+  // Shows the run that writes `out`: the view that follows runs takes it.
+  void show_run(const std::string& out) {
+    wanted_run_ = out;
+    show("run");
+  }
+  std::string take_wanted_run() { return std::exchange(wanted_run_, ""); }
+
   // -- words for the user
   void notice(std::string text, bool bad = false);
   const std::vector<Notice>& notices() const { return notices_; }
@@ -123,7 +131,7 @@ class Session {
   std::vector<std::unique_ptr<OpenFile>> files_;
   Scope scope_;
   Selection selection_;
-  std::string view_ = "start";
+  std::string view_ = "start", wanted_run_;
   std::vector<Link> back_, forward_;
   std::vector<Notice> notices_;
   struct Kept {

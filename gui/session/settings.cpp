@@ -1,13 +1,13 @@
 #include "gui/session/settings.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "backend/base/json.h"
 #include "backend/base/regular_file.h"
 #include "backend/base/result.h"
 #include "backend/base/whole_file.h"
+#include "backend/config/environment.h"
 
 namespace spscope::gui {
 namespace {
@@ -31,20 +31,20 @@ void read_flag(const Json& json, std::string_view key, bool& value) {
   if (const Json* found = json.find(key)) value = found->dump() == "true";
 }
 
-}  // namespace
-
-void Settings::add_recent(const std::string& path) {
-  std::erase(recent, path);
-  recent.insert(recent.begin(), path);
-  if (recent.size() > kMostRecent) recent.resize(kMostRecent);
+void put_first(std::vector<std::string>& list, const std::string& text) {
+  std::erase(list, text);
+  list.insert(list.begin(), text);
+  if (list.size() > kMostRecent) list.resize(kMostRecent);
 }
 
+}  // namespace
+
+void Settings::add_recent(const std::string& path) { put_first(recent, path); }
+void Settings::add_run_folder(const std::string& folder) { put_first(run_folders, folder); }
+
 std::string settings_path() {
-  const char* config = std::getenv("XDG_CONFIG_HOME");
-  const char* home = std::getenv("HOME");
-  if (config != nullptr && *config == '/') return std::string(config) + "/spscope/desktop.json";
-  if (home != nullptr && *home == '/') return std::string(home) + "/.config/spscope/desktop.json";
-  return {};
+  const std::string folder = settings_folder();
+  return folder.empty() ? "" : folder + "/spscope/desktop.json";
 }
 
 Settings load_settings(const std::string& path) {
@@ -63,9 +63,9 @@ Settings load_settings(const std::string& path) {
   read_flag(*json, "table", settings.table);
   settings.recent = texts(json->find("recent"));
   settings.used_hints = texts(json->find("used_hints"));
+  settings.run_folders = texts(json->find("run_folders"));
   if (const Json* keys = json->find("keys"); keys != nullptr && keys->is_array())
-    for (const Json& row : *keys)
-      settings.keys[row.text_or("command", "")] = row.text_or("keys", "");
+    for (const Json& row : *keys) settings.keys[row.text_or("command", "")] = row.text_or("keys", "");
   return settings;
 }
 
@@ -82,6 +82,7 @@ std::string save_settings(const Settings& settings, const std::string& path) {
   json["table"] = settings.table;
   json["recent"] = settings.recent;
   json["used_hints"] = settings.used_hints;
+  json["run_folders"] = settings.run_folders;
   Json keys = Json::array();
   for (const auto& [command, text] : settings.keys) {
     Json row = Json::object();

@@ -18,8 +18,10 @@ struct Settings {
   std::vector<std::string> recent;          // files, the last one opened first
   std::map<std::string, std::string> keys;  // of commands that have other keys than those of commands.def
   std::vector<std::string> used_hints;      // hints that have done their work
+  std::vector<std::string> run_folders;     // that runs were written to, the last one first
 
   void add_recent(const std::string& path);
+  void add_run_folder(const std::string& folder);
 };
 
 // Where they are; "" when neither variable is set.

@@ -42,14 +42,18 @@ bool Ui::button(std::string_view name, std::string_view label, const ButtonStyle
   const Rect rect = area(width, height);
   const std::string_view tip = style.disabled_why.empty() ? style.tooltip : style.disabled_why;
   const Hit hit = target(name, rect,
-                         {.kind = "button", .text = label, .tooltip = tip, .selected = style.selected,
+                         {.kind = "button",
+                          .text = label,
+                          .tooltip = tip,
+                          .selected = style.selected,
                           .disabled = !style.disabled_why.empty()});
   const Look look = look_of(style, hit);
   if (look.filled) fill(rect, color(look.back), px(5));
   if (!style.quiet && !style.primary) outline(rect, color(Token::kEdge, 0.7F), px(5));
   const float inner = width - 2 * padding, wide = std::min(text_width(shown(label)), inner);
   const float x = rect.left + (style.left ? padding : std::max(padding, (width - wide) / 2));
-  text_at(x, rect.top + (height - fonts_.size(Face::kBody)) / 2 - px(1), label, {.ink = look.ink, .max_width = inner + 1},
+  text_at(x, rect.top + (height - fonts_.size(Face::kBody)) / 2 - px(1), label,
+          {.ink = look.ink, .max_width = inner + 1},
           look.filled ? std::optional(theme_.color(look.back)) : std::nullopt);
   take(rect);
   return hit.clicked;
@@ -63,8 +67,7 @@ bool Ui::link(std::string_view name, std::string_view label, const TextStyle& st
   TextStyle drawn = style;
   drawn.max_width = most + 1;
   const Rect words = text_at(rect.left, rect.top + px(2), label, drawn);
-  if (hit.hovered)
-    fill({words.left, words.bottom + px(1), words.right, words.bottom + px(2)}, color(style.ink));
+  if (hit.hovered) fill({words.left, words.bottom + px(1), words.right, words.bottom + px(2)}, color(style.ink));
   if (hit.hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   take(rect);
   return hit.clicked;
@@ -72,16 +75,18 @@ bool Ui::link(std::string_view name, std::string_view label, const TextStyle& st
 
 bool Ui::checkbox(std::string_view name, std::string_view label, bool& on, std::string_view tip) {
   const float side = px(16), gap = px(8), height = theme_.target();
-  const Rect rect = area(std::min(side + gap + text_width(shown(label)) + px(4), std::max(width_left(), px(40))), height);
-  const Hit hit = target(name, rect,
-                         {.kind = "checkbox", .text = label, .tooltip = tip, .value = on ? "on" : "off", .selected = on});
+  const Rect rect =
+      area(std::min(side + gap + text_width(shown(label)) + px(4), std::max(width_left(), px(40))), height);
+  const Hit hit = target(
+      name, rect, {.kind = "checkbox", .text = label, .tooltip = tip, .value = on ? "on" : "off", .selected = on});
   if (hit.clicked) on = !on;
   const float top = rect.top + (height - side) / 2;
   const Rect box{rect.left, top, rect.left + side, top + side};
   if (on) {
     fill(box, color(Token::kAccent), px(3));
     const float u = side / 16;
-    const ImVec2 tick[] = {{box.left + 4 * u, top + 8 * u}, {box.left + 7 * u, top + 11 * u}, {box.left + 12 * u, top + 5 * u}};
+    const ImVec2 tick[] = {
+        {box.left + 4 * u, top + 8 * u}, {box.left + 7 * u, top + 11 * u}, {box.left + 12 * u, top + 5 * u}};
     draw_list().AddPolyline(tick, 3, color(Token::kOnAccent), 0, px(2));
   } else {
     outline(box, color(hit.hovered ? Token::kAccent : Token::kEdge), px(3), px(1.5F));
@@ -144,8 +149,8 @@ bool Ui::segments(std::string_view name, std::span<const std::string> options, i
 
 bool Ui::field(std::string_view name, std::string& value, const FieldStyle& style) {
   const float width = style.width > 0 ? style.width : width_left();
-  const float height = style.lines > 1 ? px(8) + static_cast<float>(style.lines) * line_height(Face::kMono)
-                                       : theme_.target() + px(4);
+  const float height =
+      style.lines > 1 ? px(8) + static_cast<float>(style.lines) * line_height(Face::kMono) : theme_.target() + px(4);
   const Rect rect = area(width, height);
   ImGui::PushID(path_.c_str(), path_.c_str() + path_.size());
   ImGui::PushID(reinterpret_cast<const void*>(std::hash<std::string_view>()(name)));
@@ -179,7 +184,8 @@ bool Ui::field(std::string_view name, std::string& value, const FieldStyle& styl
   item.focused = active;
   item.hovered = hovered;
   record(name, "field", rect, std::move(item));
-  if (!style.problem.empty()) text(style.problem, {.face = Face::kSmall, .ink = Token::kWarn, .max_width = width, .wrap = true});
+  if (!style.problem.empty())
+    text(style.problem, {.face = Face::kSmall, .ink = Token::kWarn, .max_width = width, .wrap = true});
   return changed;
 }
 

@@ -15,14 +15,14 @@ namespace fs = std::filesystem;
 
 // Always there: Latin, Greek, general punctuation, super- and subscripts, arrows, mathematical signs, geometric shapes.
 constexpr std::array<std::pair<unsigned short, unsigned short>, 9> kRanges = {{{0x20, 0x17f},
-                                                                              {0x370, 0x3ff},
-                                                                              {0x2010, 0x2044},
-                                                                              {0x2070, 0x209f},
-                                                                              {0x2190, 0x21ff},
-                                                                              {0x2200, 0x22ff},
-                                                                              {0x2300, 0x2335},
-                                                                              {0x25a0, 0x25ff},
-                                                                              {0xfffd, 0xfffd}}};
+                                                                               {0x370, 0x3ff},
+                                                                               {0x2010, 0x2044},
+                                                                               {0x2070, 0x209f},
+                                                                               {0x2190, 0x21ff},
+                                                                               {0x2200, 0x22ff},
+                                                                               {0x2300, 0x2335},
+                                                                               {0x25a0, 0x25ff},
+                                                                               {0xfffd, 0xfffd}}};
 
 bool always_there(char32_t c) {
   return std::ranges::any_of(kRanges, [&](const auto& range) { return c >= range.first && c <= range.second; });
@@ -110,7 +110,9 @@ void Fonts::bake(float scale) {
 }
 
 std::string Fonts::description() const {
-  const auto name = [](const std::string& path) { return path.empty() ? "built-in font" : fs::path(path).stem().string(); };
+  const auto name = [](const std::string& path) {
+    return path.empty() ? "built-in font" : fs::path(path).stem().string();
+  };
   return name(body_) + ", " + name(mono_);
 }
 

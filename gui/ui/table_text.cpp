@@ -24,10 +24,13 @@ std::string lower(std::string text) {
 
 std::string_view unit_of(Hint hint) {
   switch (hint) {
-    case Hint::kDuration: return "_ns";
+    case Hint::kDuration:
+      return "_ns";
     case Hint::kBytes:
-    case Hint::kMemory: return "_bytes";
-    default: return "";
+    case Hint::kMemory:
+      return "_bytes";
+    default:
+      return "";
   }
 }
 
@@ -58,7 +61,8 @@ std::string heading_with_unit(const Table& table, int column) {
   return heading;
 }
 
-std::string separated(const Table& table, const std::vector<int>& rows, const std::vector<int>& columns, char separator) {
+std::string separated(const Table& table, const std::vector<int>& rows, const std::vector<int>& columns,
+                      char separator) {
   std::string out;
   const auto line = [&](auto&& text_of) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -68,13 +72,16 @@ std::string separated(const Table& table, const std::vector<int>& rows, const st
     out += '\n';
   };
   const bool csv = separator == ',';
-  line([&](int c) { return csv ? csv_field(heading_with_unit(table, c)) : table.columns[static_cast<std::size_t>(c)].heading; });
+  line([&](int c) {
+    return csv ? csv_field(heading_with_unit(table, c)) : table.columns[static_cast<std::size_t>(c)].heading;
+  });
   for (const int row : rows)
     line([&](int c) {
       const Cell& cell = cell_of(table, row, c);
       if (csv) return csv_field(plain_value(cell));
       std::string text = joined(cell_text(cell));
-      std::ranges::replace_if(text, [](char x) { return x == '\t' || x == '\n'; }, ' ');
+      std::ranges::replace_if(
+          text, [](char x) { return x == '\t' || x == '\n'; }, ' ');
       return text;
     });
   return out;
@@ -116,10 +123,14 @@ std::string json(const Table& table, const std::vector<int>& rows, const std::ve
 std::string copied_text(const Table& table, const std::vector<int>& rows, const std::vector<int>& columns,
                         CopyFormat format) {
   switch (format) {
-    case CopyFormat::kTsv: return separated(table, rows, columns, '\t');
-    case CopyFormat::kCsv: return separated(table, rows, columns, ',');
-    case CopyFormat::kMarkdown: return markdown(table, rows, columns);
-    case CopyFormat::kJson: return json(table, rows, columns);
+    case CopyFormat::kTsv:
+      return separated(table, rows, columns, '\t');
+    case CopyFormat::kCsv:
+      return separated(table, rows, columns, ',');
+    case CopyFormat::kMarkdown:
+      return markdown(table, rows, columns);
+    case CopyFormat::kJson:
+      return json(table, rows, columns);
   }
   return {};
 }

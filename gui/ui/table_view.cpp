@@ -82,7 +82,8 @@ bool copy_menu(Ui& ui, const Table& table, const TableState& state, const std::v
   return open;
 }
 
-void tools(Ui& ui, const Table& table, TableState& state, const std::vector<int>& rows, const std::vector<int>& columns) {
+void tools(Ui& ui, const Table& table, TableState& state, const std::vector<int>& rows,
+           const std::vector<int>& columns) {
   ui.field("filter", state.filter, {.width = std::min(ui.px(220), ui.width_left() * 0.4F), .hint = "Filter rows"});
   ui.same_line();
   if (ui.button("columns", "Columns", {.quiet = true})) ui.open_popup("columns menu");
@@ -117,8 +118,9 @@ void headings(Ui& ui, const Table& table, TableState& state, const Layout& layou
     const Column& column = table.columns[static_cast<std::size_t>(c)];
     const Rect rect{from.x + layout.left[i], from.y, from.x + layout.left[i] + layout.width[i], from.y + height};
     const bool sorted = state.sort == c;
-    const Hit hit = ui.target("sort " + column.heading, rect,
-                              {.kind = "button", .text = column.heading, .tooltip = metric_tip(column), .selected = sorted});
+    const Hit hit =
+        ui.target("sort " + column.heading, rect,
+                  {.kind = "button", .text = column.heading, .tooltip = metric_tip(column), .selected = sorted});
     if (hit.hovered) ui.fill(rect, ui.color(Token::kHover));
     if (hit.clicked) {
       if (!sorted) {
@@ -133,7 +135,9 @@ void headings(Ui& ui, const Table& table, TableState& state, const Layout& layou
     const float padding = ui.px(6), arrow = sorted ? ui.px(12) : 0;
     const std::optional<Rgb> behind = ui.theme().color(hit.hovered ? Token::kHover : Token::kRaised);
     ui.text_at(rect.left + padding, rect.top + ui.px(7), column.heading,
-               {.face = Face::kSmall, .ink = Token::kMuted, .max_width = rect.width() - 2 * padding - arrow,
+               {.face = Face::kSmall,
+                .ink = Token::kMuted,
+                .max_width = rect.width() - 2 * padding - arrow,
                 .right = !column.left},
                behind);
     if (!sorted) continue;
@@ -151,9 +155,9 @@ void draw_row(Ui& ui, const Table& table, TableState& state, const Layout& layou
   const float height = ui.px(28);
   const Rect rect{from.x, from.y, from.x + layout.total, from.y + height};
   const std::string label = content.cells.empty() ? "" : joined(cell_text(content.cells.front()));
-  const Hit hit = ui.target(fmt::format("row {} {}", row, label), rect,
-                            {.kind = "row", .text = label, .tooltip = options.row_tooltip,
-                             .selected = state.selected == row});
+  const Hit hit =
+      ui.target(fmt::format("row {} {}", row, label), rect,
+                {.kind = "row", .text = label, .tooltip = options.row_tooltip, .selected = state.selected == row});
   Token behind = ui.back();
   if (content.best) behind = Token::kBest;
   if (state.selected == row) behind = Token::kSelected;
@@ -172,7 +176,9 @@ void draw_row(Ui& ui, const Table& table, TableState& state, const Layout& layou
     const float padding = ui.px(6);
     const Token ink = content.aside ? Token::kMuted : cell.text == "failed" ? Token::kWarn : Token::kInk;
     ui.text_at(rect.left + layout.left[i] + padding, rect.top + ui.px(6), joined(cell_text(cell)),
-               {.face = face_of(cell, content.best), .ink = ink, .max_width = layout.width[i] - 2 * padding,
+               {.face = face_of(cell, content.best),
+                .ink = ink,
+                .max_width = layout.width[i] - 2 * padding,
                 .right = !table.columns[c].left},
                ui.theme().color(behind));
     const Rect place{rect.left + layout.left[i], rect.top, rect.left + layout.left[i] + layout.width[i], rect.bottom};
@@ -203,10 +209,16 @@ TableHit show_table(Ui& ui, std::string_view name, const Table& table, TableStat
   if (state.selected >= 0 && state.selected < static_cast<int>(table.rows.size()) && ui.take_copy())
     copy(table, {state.selected}, layout.columns, CopyFormat::kTsv);
   const float row_height = ui.px(28);
-  const float all = row_height * static_cast<float>(rows.size() + 1) + (layout.total > available + 1 ? ui.px(16) : 0) + 2;
-  const float height = options.height > 0 ? options.height : options.height < 0 ? all : std::max(3 * row_height, ui.height_left());
-  ui.pane("rows", {.height = std::min(height, options.height == 0 ? height : std::max(all, row_height * 2)), .back = ui.back(),
-                   .padded = false, .scroll_x = layout.total > available + 1},
+  const float all =
+      row_height * static_cast<float>(rows.size() + 1) + (layout.total > available + 1 ? ui.px(16) : 0) + 2;
+  const float height = options.height > 0   ? options.height
+                       : options.height < 0 ? all
+                                            : std::max(3 * row_height, ui.height_left());
+  ui.pane("rows",
+          {.height = std::min(height, options.height == 0 ? height : std::max(all, row_height * 2)),
+           .back = ui.back(),
+           .padded = false,
+           .scroll_x = layout.total > available + 1},
           [&] {
             ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
             headings(ui, table, state, layout);

@@ -51,8 +51,8 @@ struct FieldStyle {
 // What the pointer and the keyboard did to an area.
 struct Hit {
   bool clicked = false, double_clicked = false, right_clicked = false, hovered = false, held = false, focused = false;
-  bool dragged = false;            // moved while held
-  float drag_x = 0, drag_y = 0;    // since the last frame
+  bool dragged = false;          // moved while held
+  float drag_x = 0, drag_y = 0;  // since the last frame
   explicit operator bool() const { return clicked; }
 };
 

@@ -30,12 +30,12 @@ struct UiItem {
   bool elided = false;  // the text is cut with an ellipsis, and whole in a tooltip
   bool target = false;  // can be clicked
   bool disabled = false, focused = false, selected = false, hovered = false;
-  std::string value;                // of fields and choices
-  std::string tooltip;              // "" for none
-  Rgb ink = 0, back = 0;            // of texts and of outlines of marks
-  bool large = false;               // text of 18 points and more, or bold of 14: 3:1 suffices
+  std::string value;                          // of fields and choices
+  std::string tooltip;                        // "" for none
+  Rgb ink = 0, back = 0;                      // of texts and of outlines of marks
+  bool large = false;                         // text of 18 points and more, or bold of 14: 3:1 suffices
   bool scrolls_x = false, scrolls_y = false;  // what lies outside of the clip can be reached
-  int layer = 0;                    // windows above others: 0 the main one, 1 popups, 2 tooltips
+  int layer = 0;                              // windows above others: 0 the main one, 1 popups, 2 tooltips
 };
 
 class UiDump {

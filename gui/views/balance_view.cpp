@@ -36,7 +36,9 @@ constexpr MapFigure kFigures[] = {
 };
 
 std::string value_text(double value, Hint hint) {
-  return hint == Hint::kDuration ? duration_text(value) : hint == Hint::kPercent ? percent_text(value) : ratio_text(value);
+  return hint == Hint::kDuration  ? duration_text(value)
+         : hint == Hint::kPercent ? percent_text(value)
+                                  : ratio_text(value);
 }
 
 class BalanceView final : public View {
@@ -139,8 +141,10 @@ class BalanceView final : public View {
     if (chosen.empty() || !pass) return;
     const OpenFile& file = *chosen.front().file;
     explained_.ask(session.workers(), fmt::format("{} {} {} {}", file.path, file.generation, pass->layer, pass->step),
-                   [path = file.path, generation = file.generation, pass = *pass](Readers& readers, const Cancelled&, QueryProgress&) {
-                     return explain(readers.of(path, generation), {.layer = pass.layer, .denoise_step = pass.step, .strategy = "", .edits = true});
+                   [path = file.path, generation = file.generation, pass = *pass](Readers& readers, const Cancelled&,
+                                                                                  QueryProgress&) {
+                     return explain(readers.of(path, generation),
+                                    {.layer = pass.layer, .denoise_step = pass.step, .strategy = "", .edits = true});
                    });
   }
 
@@ -176,20 +180,25 @@ class BalanceView final : public View {
     }
     const Chosen* of = edited(session, chosen);
     if (of == nullptr) {
-      if (explained_.value() != nullptr) ui.note("No strategy of this layer pass can be scheduled anew: its timelines are not kept.");
+      if (explained_.value() != nullptr)
+        ui.note("No strategy of this layer pass can be scheduled anew: its timelines are not kept.");
       return;
     }
     const StrategyExplanation& e = *explanation_of(*of);
-    ui.text(fmt::format("{}, layer {}, denoise step {}: scheduled anew on the model of the cluster with one thing changed. All of this is modelled.",
+    ui.text(fmt::format("{}, layer {}, denoise step {}: scheduled anew on the model of the cluster with one thing "
+                        "changed. All of this is modelled.",
                         of->label, pass->layer, pass->step),
             {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
     double most = static_cast<double>(e.makespan_ns);
     for (const EditResult& r : e.edits) most = std::max(most, static_cast<double>(r.makespan_ns));
-    const float label_width = std::min(ui.px(300), ui.width_left() * 0.4F), value_width = ui.px(190), height = ui.px(24);
+    const float label_width = std::min(ui.px(300), ui.width_left() * 0.4F), value_width = ui.px(190),
+                height = ui.px(24);
     const float track = std::max(ui.px(60), ui.width_left() - label_width - value_width);
     const auto row = [&](const std::string& name, std::int64_t ns, bool ghost) {
       const ImVec2 from = ImGui::GetCursorScreenPos();
-      const Rect bar{from.x + label_width, from.y + ui.px(4), from.x + label_width + static_cast<float>(static_cast<double>(ns) / most) * track, from.y + height - ui.px(4)};
+      const Rect bar{from.x + label_width, from.y + ui.px(4),
+                     from.x + label_width + static_cast<float>(static_cast<double>(ns) / most) * track,
+                     from.y + height - ui.px(4)};
       ui.text_at(from.x, from.y + ui.px(4), name, {.max_width = label_width - ui.px(8)});
       if (ghost) {
         ui.hatch(bar, ui.color(Token::kMuted, 0.7F));
@@ -199,7 +208,8 @@ class BalanceView final : public View {
       }
       ui.mark(name, bar, fmt::format("{}", ns));
       const double change = static_cast<double>(ns - e.makespan_ns);
-      const std::string by = ghost && change != 0 ? fmt::format(" ({}{})", change < 0 ? "−" : "+", duration_text(std::abs(change))) : "";
+      const std::string by =
+          ghost && change != 0 ? fmt::format(" ({}{})", change < 0 ? "−" : "+", duration_text(std::abs(change))) : "";
       ui.text_at(from.x + ui.width_left() - value_width, from.y + ui.px(4), duration_text(static_cast<double>(ns)) + by,
                  {.face = Face::kMono, .max_width = value_width, .right = true});
       ImGui::Dummy({ui.width_left(), height});
@@ -207,7 +217,8 @@ class BalanceView final : public View {
     row("as it is", e.makespan_ns, false);
     for (const EditResult& r : e.edits)
       if (r.edit.kind != TimeEditKind::kNone || r.makespan_ns != e.makespan_ns)
-        row(r.edit.kind == TimeEditKind::kNone ? "scheduled anew, nothing changed" : time_edit_text(r.edit), r.makespan_ns, true);
+        row(r.edit.kind == TimeEditKind::kNone ? "scheduled anew, nothing changed" : time_edit_text(r.edit),
+            r.makespan_ns, true);
   }
 
   // Rank by rank, what makes it slow: more tiles, or slower ones.
@@ -215,7 +226,8 @@ class BalanceView final : public View {
     const StrategyExplanation* e = explanation_of(chosen);
     if (e == nullptr || e->stragglers.empty()) return;
     ui.space(6);
-    ui.text("Ranks above the mean, in the layer pass that is looked at", {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
+    ui.text("Ranks above the mean, in the layer pass that is looked at",
+            {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
     int listed = 0;
     for (const Straggler& s : e->stragglers) {
       if (listed++ >= 6) break;
@@ -225,10 +237,15 @@ class BalanceView final : public View {
                           s.other_ns != 0 ? ", " + ms(s.other_ns) + " by other compute" : ""),
               {.wrap = true});
       if (!s.heads.empty())
-        ui.text(fmt::format("heads {}{}", s.heads, s.density && s.mean_density ? fmt::format(": density {}, of all heads {}", percent_text(*s.density), percent_text(*s.mean_density)) : ""),
+        ui.text(fmt::format("heads {}{}", s.heads,
+                            s.density && s.mean_density
+                                ? fmt::format(": density {}, of all heads {}", percent_text(*s.density),
+                                              percent_text(*s.mean_density))
+                                : ""),
                 {.ink = Token::kMuted, .wrap = true});
       if (s.held_up_ns > 0)
-        ui.text(fmt::format("held up {} ranks, {} together", s.held_up.size(), ms(s.held_up_ns)), {.ink = Token::kMuted, .wrap = true});
+        ui.text(fmt::format("held up {} ranks, {} together", s.held_up.size(), ms(s.held_up_ns)),
+                {.ink = Token::kMuted, .wrap = true});
     }
   }
 
@@ -243,15 +260,19 @@ class BalanceView final : public View {
       ui.note("No rank waits for another.");
       return;
     }
-    ui.text(fmt::format("Others wait longest for rank {}: {} of all waiting.", late->rank, percent_text(late->share)), {.wrap = true});
-    if (late->more_tiles != 0) ui.text(fmt::format("It has {} more tiles than the mean", percent_text(late->more_tiles)), {.wrap = true});
-    if (late->more_compute != 0) ui.text(fmt::format("and computes {} longer.", percent_text(late->more_compute)), {.wrap = true});
+    ui.text(fmt::format("Others wait longest for rank {}: {} of all waiting.", late->rank, percent_text(late->share)),
+            {.wrap = true});
+    if (late->more_tiles != 0)
+      ui.text(fmt::format("It has {} more tiles than the mean", percent_text(late->more_tiles)), {.wrap = true});
+    if (late->more_compute != 0)
+      ui.text(fmt::format("and computes {} longer.", percent_text(late->more_compute)), {.wrap = true});
     if (!late->heads.empty()) ui.text("Its heads: " + late->heads, {.wrap = true});
     ui.space(4);
     int listed = 0;
     for (const RankWait& wait : s.rank_waits) {
       if (wait.late_rank != late->rank || listed++ >= 8) continue;
-      ui.text(fmt::format("rank {} waits {} in {}", wait.rank, duration_text(static_cast<double>(wait.wait_ns)), wait.collective),
+      ui.text(fmt::format("rank {} waits {} in {}", wait.rank, duration_text(static_cast<double>(wait.wait_ns)),
+                          wait.collective),
               {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
     }
     const auto go = [&](const char* view) {
@@ -290,22 +311,26 @@ class BalanceView final : public View {
           low = std::min(low, *v);
           high = std::max(high, *v);
         }
-    const float side = std::clamp(ui.px(180) / static_cast<float>(std::max(layers.size(), steps.size())), ui.px(4), ui.px(34));
-    const float width = std::max(side * static_cast<float>(steps.size()), ui.px(120)), height = side * static_cast<float>(layers.size());
+    const float side =
+        std::clamp(ui.px(180) / static_cast<float>(std::max(layers.size(), steps.size())), ui.px(4), ui.px(34));
+    const float width = std::max(side * static_cast<float>(steps.size()), ui.px(120)),
+                height = side * static_cast<float>(layers.size());
     const float right = ImGui::GetCursorScreenPos().x + ui.width_left();
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       if (i > 0) {
         ui.same_line(18);
         if (ImGui::GetCursorScreenPos().x + width > right) ImGui::NewLine();
       }
-      draw_one_map(ui, session, chosen[i], figure, {layers.begin(), layers.end()}, {steps.begin(), steps.end()}, low, high, side, width, height);
+      draw_one_map(ui, session, chosen[i], figure, {layers.begin(), layers.end()}, {steps.begin(), steps.end()}, low,
+                   high, side, width, height);
     }
     ui.space(4);
     if (high >= low) draw_scale(ui, figure, low, high);
   }
 
-  static void draw_one_map(Ui& ui, Session& session, const Chosen& c, const MapFigure& figure, const std::vector<int>& layers,
-                           const std::vector<int>& steps, double low, double high, float side, float width, float height) {
+  static void draw_one_map(Ui& ui, Session& session, const Chosen& c, const MapFigure& figure,
+                           const std::vector<int>& layers, const std::vector<int>& steps, double low, double high,
+                           float side, float width, float height) {
     const ImVec2 from = ImGui::GetCursorScreenPos();
     ui.text_at(from.x, from.y, c.label, {.face = Face::kSmall, .max_width = width});
     const float top = from.y + ui.px(20);
@@ -318,11 +343,13 @@ class BalanceView final : public View {
       const auto x = static_cast<float>(std::ranges::find(steps, l.denoise_step) - steps.begin());
       const auto y = static_cast<float>(std::ranges::find(layers, l.layer) - layers.begin());
       const float gap = side > ui.px(6) ? 1.F : 0.F;
-      const Rect cell{area.left + x * side, area.top + y * side, area.left + (x + 1) * side - gap, area.top + (y + 1) * side - gap};
+      const Rect cell{area.left + x * side, area.top + y * side, area.left + (x + 1) * side - gap,
+                      area.top + (y + 1) * side - gap};
       ui.fill(cell, Ui::color(density_color(high > low ? (*value - low) / (high - low) : 0)));
       ui.mark(fmt::format("cell {} {} {}", c.key.id, l.layer, l.denoise_step), cell, fmt::format("{}", *value));
       if (!hit.hovered || !cell.holds(mouse.x, mouse.y)) continue;
-      ui.tooltip(fmt::format("{}, layer {}, denoise step {}: {} {}", c.label, l.layer, l.denoise_step, figure.title, value_text(*value, figure.hint)));
+      ui.tooltip(fmt::format("{}, layer {}, denoise step {}: {} {}", c.label, l.layer, l.denoise_step, figure.title,
+                             value_text(*value, figure.hint)));
       if (!hit.clicked) continue;
       Link link = session.here();
       link.scope.layer = l.layer;
@@ -338,9 +365,11 @@ class BalanceView final : public View {
     const ImVec2 from = ImGui::GetCursorScreenPos();
     const float width = ui.px(160);
     for (int i = 0; i < 32; ++i)
-      ui.fill({from.x + width * static_cast<float>(i) / 32, from.y + ui.px(4), from.x + width * static_cast<float>(i + 1) / 32, from.y + ui.px(14)},
+      ui.fill({from.x + width * static_cast<float>(i) / 32, from.y + ui.px(4),
+               from.x + width * static_cast<float>(i + 1) / 32, from.y + ui.px(14)},
               Ui::color(density_color(i / 31.0)));
-    ui.text_at(from.x + width + ui.px(8), from.y + ui.px(1), value_text(low, figure.hint) + " to " + value_text(high, figure.hint),
+    ui.text_at(from.x + width + ui.px(8), from.y + ui.px(1),
+               value_text(low, figure.hint) + " to " + value_text(high, figure.hint),
                {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.px(240)});
     ImGui::Dummy({width + ui.px(250), ui.px(20)});
   }

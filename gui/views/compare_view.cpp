@@ -45,17 +45,22 @@ Verdict verdict_on(const Chosen& a, const Chosen& b) {
   const Judgement judgement = judge(pair);
   const std::string& first = judgement.ranked.empty() || judgement.ranked.front() == a.strategy ? a.label : b.label;
   switch (judgement.lead) {
-    case Lead::kClear: return {first + " is faster" + support_mark(judgement) + ".", BannerTone::kDone};
-    case Lead::kTied: return {"Equally fast: the difference is within the spread of the repeats.", BannerTone::kNote};
+    case Lead::kClear:
+      return {first + " is faster" + support_mark(judgement) + ".", BannerTone::kDone};
+    case Lead::kTied:
+      return {"Equally fast: the difference is within the spread of the repeats.", BannerTone::kNote};
     case Lead::kTooClose:
       return {fmt::format("Too close to call: the difference is within the error of the model ({}).",
                           judgement.error ? percent_text(judgement.error->median) : "not measured"),
               BannerTone::kNote};
-    case Lead::kDepends: return {"It depends on the host: within the range of the network's numbers either is faster.", BannerTone::kNote};
-    case Lead::kUnknown: break;
+    case Lead::kDepends:
+      return {"It depends on the host: within the range of the network's numbers either is faster.", BannerTone::kNote};
+    case Lead::kUnknown:
+      break;
   }
-  return {judgement.disturbance.empty() ? "The times do not show which is faster."
-                                        : "Not comparable: other programs disturbed the times: " + judgement.disturbance + ".",
+  return {judgement.disturbance.empty()
+              ? "The times do not show which is faster."
+              : "Not comparable: other programs disturbed the times: " + judgement.disturbance + ".",
           BannerTone::kWarning};
 }
 
@@ -95,7 +100,8 @@ class CompareView final : public View {
     }
     const Verdict verdict = verdict_on(a, b);
     ui.banner("verdict", verdict.tone, verdict.words);
-    if (const auto reason = slower_reason(a, b)) ui.text(*reason, {.max_width = std::min(ui.width_left(), ui.px(980)), .wrap = true});
+    if (const auto reason = slower_reason(a, b))
+      ui.text(*reason, {.max_width = std::min(ui.width_left(), ui.px(980)), .wrap = true});
     ui.space(6);
     draw_waterfall(ui, session, a, b);
     ui.space(8);
@@ -105,8 +111,9 @@ class CompareView final : public View {
   }
 
   void draw_details(Ui& ui, Session&) override {
-    ui.note("The steps from one makespan to the other are means over ranks and add up to the difference exactly. Click a "
-            "step or a layer pass to see both timelines there.");
+    ui.note(
+        "The steps from one makespan to the other are means over ranks and add up to the difference exactly. Click a "
+        "step or a layer pass to see both timelines there.");
   }
 
   Json dump(Session& session) override {
@@ -123,7 +130,8 @@ class CompareView final : public View {
     json["to_ns"] = *b.strategy->makespan_ns;
     if (a.strategy->terms && b.strategy->terms) {
       const TimeTerms step = *b.strategy->terms - *a.strategy->terms;
-      for (int c = 0; c < kNumTimeColumns; ++c) json[std::string(kColumnNames[c])] = step.of(static_cast<TimeColumn>(c));
+      for (int c = 0; c < kNumTimeColumns; ++c)
+        json[std::string(kColumnNames[c])] = step.of(static_cast<TimeColumn>(c));
     }
     return json;
   }
@@ -166,12 +174,15 @@ class CompareView final : public View {
       return;
     }
     const TimeTerms step = *b.strategy->terms - *a.strategy->terms;
-    const double from = static_cast<double>(*a.strategy->makespan_ns), to = static_cast<double>(*b.strategy->makespan_ns);
+    const double from = static_cast<double>(*a.strategy->makespan_ns),
+                 to = static_cast<double>(*b.strategy->makespan_ns);
     double most = std::max(from, to), reached = from;
-    for (int c = 0; c < kNumTimeColumns; ++c) most = std::max(most, reached += static_cast<double>(step.of(static_cast<TimeColumn>(c))));
+    for (int c = 0; c < kNumTimeColumns; ++c)
+      most = std::max(most, reached += static_cast<double>(step.of(static_cast<TimeColumn>(c))));
     const float label_width = ui.px(190), value_width = ui.px(110), height = ui.px(26);
     const float track = std::max(ui.px(80), ui.width_left() - label_width - value_width);
-    const auto row = [&](const std::string& name, double begin, double end, std::optional<std::size_t> part, const std::string& value) {
+    const auto row = [&](const std::string& name, double begin, double end, std::optional<std::size_t> part,
+                         const std::string& value) {
       const ImVec2 at = ImGui::GetCursorScreenPos();
       const Rect whole{at.x, at.y, at.x + ui.width_left(), at.y + height};
       const Hit hit = ui.target(name, whole, {.kind = "bar", .text = name, .value = fmt::format("{}", end - begin)});
@@ -179,14 +190,16 @@ class CompareView final : public View {
       const auto behind = hit.hovered ? std::optional(ui.theme().color(Token::kHover)) : std::nullopt;
       ui.text_at(at.x, at.y + ui.px(5), name, {.max_width = label_width - ui.px(8)}, behind);
       const auto x = [&](double ns) { return at.x + label_width + static_cast<float>(ns / most) * track; };
-      const Rect bar{x(std::min(begin, end)), at.y + ui.px(4), std::max(x(std::min(begin, end)) + 1, x(std::max(begin, end))), at.y + height - ui.px(4)};
+      const Rect bar{x(std::min(begin, end)), at.y + ui.px(4),
+                     std::max(x(std::min(begin, end)) + 1, x(std::max(begin, end))), at.y + height - ui.px(4)};
       if (part) {
         draw_time(ui, bar, *part, false);
       } else {
         ui.fill(bar, ui.color(Token::kEdge));
       }
       ui.mark("step " + name, bar, value);
-      ui.text_at(whole.right - value_width, at.y + ui.px(5), value, {.face = Face::kMono, .max_width = value_width, .right = true}, behind);
+      ui.text_at(whole.right - value_width, at.y + ui.px(5), value,
+                 {.face = Face::kMono, .max_width = value_width, .right = true}, behind);
       ImGui::Dummy({whole.width(), height});
       if (hit.clicked) show_both(session, a, b, {});
     };
@@ -194,28 +207,34 @@ class CompareView final : public View {
     reached = from;
     for (int c = 0; c < kNumTimeColumns; ++c) {
       const double by = static_cast<double>(step.of(static_cast<TimeColumn>(c)));
-      row(kColumnNames[c], reached, reached + by, static_cast<std::size_t>(c), (by < 0 ? "−" : "+") + duration_text(std::abs(by)));
+      row(kColumnNames[c], reached, reached + by, static_cast<std::size_t>(c),
+          (by < 0 ? "−" : "+") + duration_text(std::abs(by)));
       reached += by;
     }
     row(b.label, 0, to, {}, duration_text(to));
-    ui.text("Means over ranks, of all layer passes together; they add up exactly.", {.face = Face::kSmall, .ink = Token::kMuted});
+    ui.text("Means over ranks, of all layer passes together; they add up exactly.",
+            {.face = Face::kSmall, .ink = Token::kMuted});
   }
 
   void draw_passes(Ui& ui, Session& session, const Chosen& a, const Chosen& b) {
     Table table;
     table.caption = "By layer pass";
-    table.columns = {number_column("denoise step", "", 0), number_column("layer", "", 0), number_column(a.label, "makespan", 0),
-                     number_column(b.label, "makespan", 0), number_column("difference", "", 0), number_column("ratio", "", 0)};
+    table.columns = {number_column("denoise step", "", 0),  number_column("layer", "", 0),
+                     number_column(a.label, "makespan", 0), number_column(b.label, "makespan", 0),
+                     number_column("difference", "", 0),    number_column("ratio", "", 0)};
     std::vector<LayerPass> passes;
     for (const LayerResult& x : a.strategy->by_layer)
       for (const LayerResult& y : b.strategy->by_layer) {
         if (x.layer != y.layer || x.denoise_step != y.denoise_step || !x.makespan_ns || !y.makespan_ns) continue;
         const auto difference = static_cast<double>(*y.makespan_ns - *x.makespan_ns);
-        table.rows.push_back({{cell(Hint::kCount, x.denoise_step), cell(Hint::kCount, x.layer), duration_cell(x.makespan_ns), duration_cell(y.makespan_ns),
-                               cell(Hint::kDuration, difference), cell(Hint::kRatio, static_cast<double>(*y.makespan_ns) / static_cast<double>(*x.makespan_ns))}});
+        table.rows.push_back(
+            {{cell(Hint::kCount, x.denoise_step), cell(Hint::kCount, x.layer), duration_cell(x.makespan_ns),
+              duration_cell(y.makespan_ns), cell(Hint::kDuration, difference),
+              cell(Hint::kRatio, static_cast<double>(*y.makespan_ns) / static_cast<double>(*x.makespan_ns))}});
         passes.push_back({x.layer, x.denoise_step});
       }
-    const TableHit hit = show_table(ui, "passes", table, passes_state_, {.filter = false, .height = table.rows.size() > 12 ? ui.px(320) : -1});
+    const TableHit hit = show_table(ui, "passes", table, passes_state_,
+                                    {.filter = false, .height = table.rows.size() > 12 ? ui.px(320) : -1});
     if (hit.clicked) show_both(session, a, b, passes[static_cast<std::size_t>(*hit.clicked)]);
   }
 
@@ -239,9 +258,11 @@ class CompareView final : public View {
     const auto pass = session.pass();
     Table table;
     table.caption = fmt::format("By event, mean over ranks, in layer {} of denoise step {}", pass->layer, pass->step);
-    table.columns = {text_column("event"), number_column(a.label, "", 0), number_column(b.label, "", 0), number_column("difference", "", 0)};
+    table.columns = {text_column("event"), number_column(a.label, "", 0), number_column(b.label, "", 0),
+                     number_column("difference", "", 0)};
     for (const auto& [name, sum] : sums)
-      table.rows.push_back({{text_cell(name), cell(Hint::kDuration, sum.first), cell(Hint::kDuration, sum.second), cell(Hint::kDuration, sum.second - sum.first)}});
+      table.rows.push_back({{text_cell(name), cell(Hint::kDuration, sum.first), cell(Hint::kDuration, sum.second),
+                             cell(Hint::kDuration, sum.second - sum.first)}});
     show_table(ui, "events", table, events_state_, {.filter = false, .height = -1});
   }
 

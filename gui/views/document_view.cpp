@@ -15,11 +15,16 @@ namespace {
 std::optional<Subject> draw_paragraph(Ui& ui, const Paragraph& p) {
   const float width = std::min(ui.width_left(), ui.px(980));
   switch (p.tone) {
-    case Tone::kWarning: ui.banner("warning", BannerTone::kWarning, p.text); return std::nullopt;
-    case Tone::kNote: return draw_sentence(ui, "note", p.text, p.mentions, {.ink = Token::kMuted, .max_width = width});
-    case Tone::kConclusion: return draw_sentence(ui, "conclusion", p.text, p.mentions, {.face = Face::kBold, .max_width = width});
+    case Tone::kWarning:
+      ui.banner("warning", BannerTone::kWarning, p.text);
+      return std::nullopt;
+    case Tone::kNote:
+      return draw_sentence(ui, "note", p.text, p.mentions, {.ink = Token::kMuted, .max_width = width});
+    case Tone::kConclusion:
+      return draw_sentence(ui, "conclusion", p.text, p.mentions, {.face = Face::kBold, .max_width = width});
     case Tone::kPlain:
-    case Tone::kReason: return draw_sentence(ui, "words", p.text, p.mentions, {.max_width = width});
+    case Tone::kReason:
+      return draw_sentence(ui, "words", p.text, p.mentions, {.max_width = width});
   }
   return std::nullopt;
 }
@@ -156,7 +161,8 @@ std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBar
     if (chart.mark_ns) {
       const float at = from.x + label_width + static_cast<float>(*chart.mark_ns / scale) * track;
       for (float y = from.y; y < from.y + height; y += ui.px(5))
-        ui.fill({at, y, at + std::max(1.F, ui.px(1.5F)), std::min(y + ui.px(3), from.y + height)}, ui.color(Token::kInk));
+        ui.fill({at, y, at + std::max(1.F, ui.px(1.5F)), std::min(y + ui.px(3), from.y + height)},
+                ui.color(Token::kInk));
     }
     ui.text_at(from.x + label_width + track, from.y + ui.px(5), duration_text(total_of(bar)),
                {.face = Face::kMono, .max_width = value_width, .right = true}, behind);
@@ -174,7 +180,8 @@ std::optional<Subject> draw_sentence(Ui& ui, std::string_view name, std::string_
   const Ui::Scope inside = ui.scope(name);
   std::optional<Subject> result;
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  const float right = from.x + (style.max_width > 0 ? style.max_width : ui.width_left()), space = ui.text_width(" ", style.face);
+  const float right = from.x + (style.max_width > 0 ? style.max_width : ui.width_left()),
+              space = ui.text_width(" ", style.face);
   const float line = ui.line_height(style.face);
   float x = from.x, y = from.y;
   // A mention is never broken where it fits in a line; other words are put one after the other.
@@ -187,8 +194,10 @@ std::optional<Subject> draw_sentence(Ui& ui, std::string_view name, std::string_
     if (mention == nullptr) {
       ui.text_at(x, y + ui.px(2), words, {.face = style.face, .ink = style.ink, .max_width = right - x + ui.px(2)});
     } else {
-      const Hit hit = ui.target(fmt::format("{} {}", words, number), {x, y, x + width, y + std::max(line, ui.px(20))}, {.kind = "link", .text = words});
-      ui.text_at(x, y + ui.px(2), words, {.face = style.face, .ink = Token::kAccent, .max_width = right - x + ui.px(2)});
+      const Hit hit = ui.target(fmt::format("{} {}", words, number), {x, y, x + width, y + std::max(line, ui.px(20))},
+                                {.kind = "link", .text = words});
+      ui.text_at(x, y + ui.px(2), words,
+                 {.face = style.face, .ink = Token::kAccent, .max_width = right - x + ui.px(2)});
       if (hit.hovered) {
         ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
         ui.fill({x, y + line - ui.px(2), x + width, y + line - ui.px(1)}, ui.color(Token::kAccent));
@@ -248,26 +257,31 @@ std::optional<Subject> draw_waterfall(Ui& ui, const Waterfall& fall) {
   for (const Waterfall::Step& step : fall.steps) most = std::max(most, reached += step.delta_ns);
   if (!fall.caption.empty()) ui.text(fall.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
   std::optional<Subject> result;
-  const auto row = [&](const std::string& name, double begin, double end, std::optional<std::size_t> part, const std::string& value, const Subject& of) {
+  const auto row = [&](const std::string& name, double begin, double end, std::optional<std::size_t> part,
+                       const std::string& value, const Subject& of) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const Hit hit = ui.target(name, {at.x, at.y, at.x + ui.width_left(), at.y + height}, {.kind = "bar", .text = name, .value = value});
+    const Hit hit = ui.target(name, {at.x, at.y, at.x + ui.width_left(), at.y + height},
+                              {.kind = "bar", .text = name, .value = value});
     ui.text_at(at.x, at.y + ui.px(4), name, {.max_width = label_width - ui.px(8)});
     const auto x = [&](double ns) { return at.x + label_width + static_cast<float>(ns / most) * track; };
-    const Rect bar{x(std::min(begin, end)), at.y + ui.px(3), std::max(x(std::min(begin, end)) + 1, x(std::max(begin, end))), at.y + height - ui.px(3)};
+    const Rect bar{x(std::min(begin, end)), at.y + ui.px(3),
+                   std::max(x(std::min(begin, end)) + 1, x(std::max(begin, end))), at.y + height - ui.px(3)};
     if (part) {
       draw_time(ui, bar, *part, false);
     } else {
       ui.fill(bar, ui.color(Token::kEdge));
     }
     ui.mark("step " + name, bar, value);
-    ui.text_at(at.x + ui.width_left() - value_width, at.y + ui.px(4), value, {.face = Face::kMono, .max_width = value_width, .right = true});
+    ui.text_at(at.x + ui.width_left() - value_width, at.y + ui.px(4), value,
+               {.face = Face::kMono, .max_width = value_width, .right = true});
     ImGui::Dummy({ui.width_left(), height});
     if (hit.clicked) result = of;
   };
   row(fall.from.label, 0, sum(fall.from), {}, duration_text(sum(fall.from)), fall.from.of);
   reached = sum(fall.from);
   for (const Waterfall::Step& step : fall.steps) {
-    row(step.name, reached, reached + step.delta_ns, step.part, (step.delta_ns < 0 ? "−" : "+") + duration_text(std::abs(step.delta_ns)), fall.to.of);
+    row(step.name, reached, reached + step.delta_ns, step.part,
+        (step.delta_ns < 0 ? "−" : "+") + duration_text(std::abs(step.delta_ns)), fall.to.of);
     reached += step.delta_ns;
   }
   row(fall.to.label, 0, sum(fall.to), {}, duration_text(sum(fall.to)), fall.to.of);
@@ -286,13 +300,17 @@ std::optional<Subject> draw_bands(Ui& ui, const TimelineBands& bands) {
       const ImVec2 at = ImGui::GetCursorScreenPos();
       const float height = band.rows.size() > 16 ? ui.px(4) : ui.px(20);
       const Rect place{at.x, at.y, at.x + label_width + track, at.y + height};
-      const Hit hit = ui.target(band.label + " " + row.label, place, {.kind = "row", .text = row.label, .small = height < ui.px(20)});
-      if (height >= ui.px(14)) ui.text_at(at.x, at.y + ui.px(2), row.label, {.face = Face::kSmall, .ink = Token::kMuted, .max_width = label_width});
+      const Hit hit = ui.target(band.label + " " + row.label, place,
+                                {.kind = "row", .text = row.label, .small = height < ui.px(20)});
+      if (height >= ui.px(14))
+        ui.text_at(at.x, at.y + ui.px(2), row.label,
+                   {.face = Face::kSmall, .ink = Token::kMuted, .max_width = label_width});
       for (const TimelineBands::Span& span : row.spans) {
         if (span.part == 3) continue;
         const float left = at.x + label_width + static_cast<float>(span.begin_ns / longest) * track;
         const float right = at.x + label_width + static_cast<float>(span.end_ns / longest) * track;
-        draw_time(ui, {left, at.y + 1, std::max(left + 1, right), at.y + height - 1}, span.part, bands.parts.size() > span.part && bands.parts[span.part].modelled && height > ui.px(8));
+        draw_time(ui, {left, at.y + 1, std::max(left + 1, right), at.y + height - 1}, span.part,
+                  bands.parts.size() > span.part && bands.parts[span.part].modelled && height > ui.px(8));
       }
       ImGui::SetCursorScreenPos({at.x, at.y + height});
       if (hit.clicked) result = row.of;
@@ -325,9 +343,11 @@ void draw_heads(Ui& ui, const HeadGrid& grid, std::map<std::string, Texture>& te
       texture.set(HeadGrid::kSide, HeadGrid::kSide, texels, true);
     }
     if (texture.name() != 0) ui.draw_list().AddImage(texture_id(texture.name()), {x, y}, {x + side, y + side});
-    ui.text_at(x, y + side + ui.px(2), fmt::format("{}  {}", h, percent_text(step->heads[h].density)), {.face = Face::kSmall, .ink = Token::kMuted, .max_width = side});
+    ui.text_at(x, y + side + ui.px(2), fmt::format("{}  {}", h, percent_text(step->heads[h].density)),
+               {.face = Face::kSmall, .ink = Token::kMuted, .max_width = side});
   }
-  const std::size_t rows = (step->heads.size() + static_cast<std::size_t>(columns) - 1) / static_cast<std::size_t>(columns);
+  const std::size_t rows =
+      (step->heads.size() + static_cast<std::size_t>(columns) - 1) / static_cast<std::size_t>(columns);
   ImGui::Dummy({ui.width_left(), static_cast<float>(rows) * (side + ui.px(22))});
 }
 
@@ -348,7 +368,8 @@ std::optional<Subject> DocumentView::draw(Ui& ui, std::string_view name, const B
   if (const auto* bands = std::get_if<TimelineBands>(&block)) return draw_bands(ui, *bands);
   if (const auto* grid = std::get_if<HeadGrid>(&block)) draw_heads(ui, *grid, heads_);
   if (const auto* table = std::get_if<Table>(&block)) {
-    const TableHit hit = show_table(ui, "table", *table, tables_[ui.path()], {.filter = table->rows.size() > 12, .height = -1});
+    const TableHit hit =
+        show_table(ui, "table", *table, tables_[ui.path()], {.filter = table->rows.size() > 12, .height = -1});
     if (hit.clicked) return table->rows[static_cast<std::size_t>(*hit.clicked)].of;
   }
   return std::nullopt;

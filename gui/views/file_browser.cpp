@@ -37,9 +37,8 @@ void FileBrowser::list() {
     entries_.push_back({name, folder, folder ? 0 : static_cast<std::int64_t>(at->file_size(ignored))});
   }
   if (fault) problem_ = folder_ + ": " + fault.message();
-  std::ranges::sort(entries_, [](const Entry& a, const Entry& b) {
-    return a.folder != b.folder ? a.folder : a.name < b.name;
-  });
+  std::ranges::sort(entries_,
+                    [](const Entry& a, const Entry& b) { return a.folder != b.folder ? a.folder : a.name < b.name; });
 }
 
 void FileBrowser::complete() {
@@ -69,7 +68,9 @@ std::optional<std::string> FileBrowser::draw(Ui& ui) {
   std::optional<std::string> chosen;
   if (ui.button("up", "↑", {.tooltip = "The folder above"})) enter(fs::path(folder_).parent_path().string());
   ui.same_line();
-  ui.field("path", typed_, {.width = std::min(ui.px(620), ui.width_left() - ui.px(90)), .hint = "Path; Tab completes it", .mono = true});
+  ui.field(
+      "path", typed_,
+      {.width = std::min(ui.px(620), ui.width_left() - ui.px(90)), .hint = "Path; Tab completes it", .mono = true});
   if (ImGui::IsItemActive() && key_pressed(Key::kTab)) complete();
   ui.same_line();
   std::error_code ignored;

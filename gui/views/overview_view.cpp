@@ -109,8 +109,10 @@ class OverviewView final : public View {
 
   void draw_comparison(Ui& ui, Session& session, int file, const Comparison& c) {
     ui.text(workload_line(c.workload, executes(c)), {.face = Face::kTitle});
-    for (const Sentence& warning : headline_warnings(c)) ui.banner("warning " + warning.text, BannerTone::kWarning, warning.text);
-    if (const std::string none = nothing_finished_text(c); !none.empty()) ui.banner("nothing", BannerTone::kWarning, sentence(none));
+    for (const Sentence& warning : headline_warnings(c))
+      ui.banner("warning " + warning.text, BannerTone::kWarning, warning.text);
+    if (const std::string none = nothing_finished_text(c); !none.empty())
+      ui.banner("nothing", BannerTone::kWarning, sentence(none));
     draw_hint(ui, session, c);
     const Section section = make_section("summary", {.comparison = c});
     int block_number = 0;
@@ -125,22 +127,27 @@ class OverviewView final : public View {
   static void draw_hint(Ui& ui, Session& session, const Comparison& c) {
     std::vector<std::string>& used = session.settings().used_hints;
     if (std::ranges::find(used, "overview") != used.end()) return;
+    // Of the strategy that loses most by waiting.
+    const StrategyResult* waits = nullptr;
+    std::optional<Reason> why;
     for (const ModeGroup& group : by_mode(c)) {
       const Judgement judgement = judge(group);
-      for (const StrategyResult* s : judgement.ranked) {
-        const auto reason = judgement.reason(*s);
-        if (!reason || !reason->late) continue;
-        const std::string words = fmt::format("Next: see how {} waits for rank {}.", s->label, reason->late->rank);
-        if (!ui.banner("hint", BannerTone::kNote, words, "Show me")) return;
-        used.emplace_back("overview");
-        for (const Chosen& chosen : session.all_strategies())
-          if (chosen.strategy == s) {
-            show_late_rank(session, chosen, reason->late->rank);
-            return;
-          }
+      for (const StrategyResult* s : judgement.ranked)
+        if (const auto reason = judgement.reason(*s);
+            reason && reason->late && (!why || reason->cause_ns > why->cause_ns)) {
+          waits = s;
+          why = reason;
+        }
+    }
+    if (waits == nullptr) return;
+    const std::string words = fmt::format("Next: see how {} waits for rank {}.", waits->label, why->late->rank);
+    if (!ui.banner("hint", BannerTone::kNote, words, "Show me")) return;
+    used.emplace_back("overview");
+    for (const Chosen& chosen : session.all_strategies())
+      if (chosen.strategy == waits) {
+        show_late_rank(session, chosen, why->late->rank);
         return;
       }
-    }
   }
 
   DocumentView blocks_;

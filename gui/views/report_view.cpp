@@ -26,9 +26,12 @@ constexpr int kCsv = 3;
 void write_form(const std::string& path, const std::vector<Comparison>& comparisons, const Report& report, int form) {
   if (form == kCsv) {
     std::filesystem::create_directories(path);
-    for (const auto& [name, text] : render_csv(comparisons)) write_whole_file((std::filesystem::path(path) / name).string(), text);
+    for (const auto& [name, text] : render_csv(comparisons))
+      write_whole_file((std::filesystem::path(path) / name).string(), text);
   } else {
-    write_whole_file(path, form == 2 ? render_json(comparisons) : form == 1 ? render_markdown(report) : render_html(report));
+    write_whole_file(path, form == 2   ? render_json(comparisons)
+                           : form == 1 ? render_markdown(report)
+                                       : render_html(report));
   }
 }
 
@@ -88,10 +91,12 @@ class ReportView final : public View {
     if (path_.empty() && !files.empty()) path_ = with_ending(files.front()->path);
     if (ui.choice("form", titles, form_, ui.px(130))) path_ = with_ending(path_);
     ui.same_line();
-    ui.field("path", path_, {.width = std::min(ui.px(460), ui.width_left() - ui.px(110)), .hint = "Where to write it", .mono = true});
+    ui.field("path", path_,
+             {.width = std::min(ui.px(460), ui.width_left() - ui.px(110)), .hint = "Where to write it", .mono = true});
     ui.same_line();
     const bool replaces = std::filesystem::exists(path_);
-    if (ui.button("write", replaces ? "Replace" : "Export", {.primary = true, .disabled_why = first == nullptr ? "no file is open" : ""}))
+    if (ui.button("write", replaces ? "Replace" : "Export",
+                  {.primary = true, .disabled_why = first == nullptr ? "no file is open" : ""}))
       write(session);
     if (!problem_.empty()) ui.banner("problem", BannerTone::kError, problem_);
     if (!written_.empty()) {
@@ -126,12 +131,14 @@ class ReportView final : public View {
     const OpenFile& file = *session.files()[static_cast<std::size_t>(f)];
     Document& document = documents_[file.path];
     const auto key = fmt::format("{} {}", file.path, file.generation);
-    document.pictures.ask(session.workers(), key, [path = file.path, generation = file.generation](Readers& readers, const Cancelled&, QueryProgress&) {
-      StoreReader& reader = readers.of(path, generation);
-      std::vector<std::optional<PassPicture>> pictures;
-      for (const Comparison& c : compare_store(reader)) pictures.push_back(slowest_pass_picture(reader, c));
-      return pictures;
-    });
+    document.pictures.ask(
+        session.workers(), key,
+        [path = file.path, generation = file.generation](Readers& readers, const Cancelled&, QueryProgress&) {
+          StoreReader& reader = readers.of(path, generation);
+          std::vector<std::optional<PassPicture>> pictures;
+          for (const Comparison& c : compare_store(reader)) pictures.push_back(slowest_pass_picture(reader, c));
+          return pictures;
+        });
     const auto* pictures = document.pictures.value();
     const std::string made = key + (pictures != nullptr ? " with pictures" : "");
     if (document.made_of != made) {
@@ -150,7 +157,8 @@ class ReportView final : public View {
         const Ui::Scope inside = ui.scope(fmt::format("part {}", number++));
         ui.text(part.title, {.face = Face::kTitle});
         ui.text(part.subtitle, {.ink = Token::kMuted, .wrap = true});
-        for (const Sentence& warning : part.warnings) ui.banner("warning " + warning.text, BannerTone::kWarning, warning.text);
+        for (const Sentence& warning : part.warnings)
+          ui.banner("warning " + warning.text, BannerTone::kWarning, warning.text);
         for (const Section& section : part.sections) {
           if (hidden_.contains(section.id)) continue;
           const Ui::Scope of_section = ui.scope(section.id);
@@ -158,7 +166,8 @@ class ReportView final : public View {
           ui.text(section.title, {.face = Face::kTitle});
           int block_number = 0;
           for (const Block& block : section.blocks) {
-            if (const auto subject = blocks_.draw(ui, fmt::format("block {}", block_number++), block)) follow(session, file, *subject);
+            if (const auto subject = blocks_.draw(ui, fmt::format("block {}", block_number++), block))
+              follow(session, file, *subject);
             ui.space(2);
           }
         }

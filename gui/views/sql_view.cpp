@@ -23,7 +23,8 @@ struct Answer {
 Table table_of(const QueryResult& result) {
   Table table;
   for (std::size_t c = 0; c < result.columns.size(); ++c) {
-    const bool numbers = std::ranges::none_of(result.kinds, [c](const auto& row) { return row[c] == ValueKind::kText; });
+    const bool numbers =
+        std::ranges::none_of(result.kinds, [c](const auto& row) { return row[c] == ValueKind::kText; });
     table.columns.push_back({result.columns[c], "", !numbers});
   }
   for (std::size_t r = 0; r < result.rows.size(); ++r) {
@@ -56,8 +57,10 @@ class SqlView final : public View {
       ui.choice("file", names, file_, ui.px(240));
     }
     draw_questions(ui);
-    ui.field("question", text_, {.hint = "SELECT ...", .mono = true, .lines = 7});
-    const bool asked = ui.button("ask", "Ask", {.primary = true, .tooltip = "Ctrl+Enter", .disabled_why = text_.empty() ? "the question is empty" : ""});
+    ui.field("question", text_, {.hint = "One question in SQL", .mono = true, .lines = 7});
+    const bool asked = ui.button(
+        "ask", "Ask",
+        {.primary = true, .tooltip = "Ctrl+Enter", .disabled_why = text_.empty() ? "the question is empty" : ""});
     if (asked || (ImGui::GetIO().KeyCtrl && key_pressed(Key::kEnter) && !text_.empty())) ask(session, file);
     if (answer_.loading()) {
       ui.same_line();
@@ -66,7 +69,7 @@ class SqlView final : public View {
       ui.text(fmt::format("asked {:.0f} s ago", answer_.loading_s()), {.ink = Token::kMuted});
     }
     ui.same_line();
-    ui.text("One SELECT; the file is not changed.", {.face = Face::kSmall, .ink = Token::kMuted});
+    ui.text("One question that only reads; the file is not changed.", {.face = Face::kSmall, .ink = Token::kMuted});
     if (const Error* error = answer_.error()) draw_error(ui, "error", *error);
     if (const Answer* answer = answer_.value()) {
       if (shown_ != answer) {
@@ -77,7 +80,8 @@ class SqlView final : public View {
       ui.text(fmt::format("{} rows in {:.2f} s{}", answer->result.rows.size(), answer->seconds,
                           answer->result.truncated ? ", cut: the answer is larger than what is shown" : ""),
               {.face = Face::kSmall, .ink = Token::kMuted});
-      const TableHit hit = show_table(ui, "answer", table_, state_, {.row_tooltip = leads_somewhere() ? "Double click: its timeline" : ""});
+      const TableHit hit = show_table(ui, "answer", table_, state_,
+                                      {.row_tooltip = leads_somewhere() ? "Double click: its timeline" : ""});
       if (hit.activated) follow(session, file, *hit.activated);
     }
   }
@@ -126,7 +130,8 @@ class SqlView final : public View {
     std::vector<std::string> asked = {"History"};
     for (const std::string& question : history_) asked.push_back(question);
     int again = 0;
-    if (ui.choice("history", asked, again, ui.px(180)) && again > 0) text_ = history_[static_cast<std::size_t>(again - 1)];
+    if (ui.choice("history", asked, again, ui.px(180)) && again > 0)
+      text_ = history_[static_cast<std::size_t>(again - 1)];
   }
 
   void ask(Session& session, const OpenFile& file) {
@@ -134,7 +139,8 @@ class SqlView final : public View {
     history_.insert(history_.begin(), text_);
     if (history_.size() > 50) history_.resize(50);
     answer_.ask(session.workers(), fmt::format("{} {}", ++asked_, text_),
-                [path = file.path, generation = file.generation, text = text_](Readers& readers, const Cancelled&, QueryProgress&) {
+                [path = file.path, generation = file.generation, text = text_](Readers& readers, const Cancelled&,
+                                                                               QueryProgress&) {
                   const std::int64_t began = now_ns();
                   Answer answer;
                   answer.result = readers.of(path, generation).query(text);
@@ -147,7 +153,9 @@ class SqlView final : public View {
     const auto found = std::ranges::find(table_.columns, name, &Column::heading);
     return found == table_.columns.end() ? -1 : static_cast<int>(found - table_.columns.begin());
   }
-  bool leads_somewhere() const { return column("rank") >= 0 || column("strategy_id") >= 0 || column("layer") >= 0 || column("run_id") >= 0; }
+  bool leads_somewhere() const {
+    return column("rank") >= 0 || column("strategy_id") >= 0 || column("layer") >= 0 || column("run_id") >= 0;
+  }
 
   void follow(Session& session, const OpenFile& file, int row) {
     const auto number = [&](std::string_view name) -> std::optional<int> {
@@ -176,7 +184,8 @@ class SqlView final : public View {
       const StoreReader reader(file.path);
       for (const StrategyRecord& s : reader.strategies())
         for (const RunRecord& r : reader.runs(s.strategy_id))
-          if (static_cast<int>(r.run_id) == run) return std::optional(std::pair(s.id, LayerPass{r.layer, r.denoise_step}));
+          if (static_cast<int>(r.run_id) == run)
+            return std::optional(std::pair(s.id, LayerPass{r.layer, r.denoise_step}));
       return std::optional<std::pair<std::string, LayerPass>>();
     });
     if (!found || !*found) return;

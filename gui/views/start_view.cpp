@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "gui/launch/found_runs.h"
 #include "gui/session/installed_files.h"
 #include "gui/views/file_browser.h"
 #include "gui/views/view.h"
@@ -17,19 +18,24 @@ class StartView final : public View {
   void draw(Ui& ui, Session& session) override {
     const float most = std::min(ui.width_left(), ui.px(900));
     ui.text("spscope", {.face = Face::kTitle});
-    ui.text("Which sequence-parallel strategy fits this model, this sparsity and this cluster, and what makes the others slower?",
-            {.ink = Token::kMuted, .max_width = most, .wrap = true});
+    ui.text(
+        "Which sequence-parallel strategy fits this model, this sparsity and this cluster, and what makes the others "
+        "slower?",
+        {.ink = Token::kMuted, .max_width = most, .wrap = true});
     ui.space(8);
     const std::string demo = demo_path();
-    if (ui.button("demo", "Open the demo",
-                  {.primary = true,
-                   .tooltip = "Wan2.1-14B with sparse attention under five strategies on 8 GPUs: 6 layer passes, simulated",
-                   .disabled_why = demo.empty() ? "demo.db is not installed beside this program" : ""}))
+    if (ui.button(
+            "demo", "Open the demo",
+            {.primary = true,
+             .tooltip = "Wan2.1-14B with sparse attention under five strategies on 8 GPUs: 6 layer passes, simulated",
+             .disabled_why = demo.empty() ? "demo.db is not installed beside this program" : ""}))
       open(session, demo);
     ui.same_line();
-    if (ui.button("new run", "New run", {.tooltip = "Choose a model, a cluster and strategies, and run them"})) session.show("run");
+    if (ui.button("new run", "New run", {.tooltip = "Choose a model, a cluster and strategies, and run them"}))
+      session.show("run");
     ui.same_line();
-    if (ui.button("browse", "Open…", {.tooltip = "The stored results of a run: a .db file. Files can be dropped on the window, too."}))
+    if (ui.button("browse", "Open…",
+                  {.tooltip = "The stored results of a run: a .db file. Files can be dropped on the window, too."}))
       browsing_ = !browsing_;
     ui.space(10);
     if (browsing_) {
@@ -41,6 +47,7 @@ class StartView final : public View {
     }
     draw_recent(ui, session);
     ui.space(10);
+    draw_runs(ui, session);
     ui.heading("A file on another host");
     ui.text("Make a page of it there, and open that page in a browser here:", {.ink = Token::kMuted, .wrap = true});
     const std::string line = "ssh HOST spscope report RUN.db -o - > run.html";
@@ -53,6 +60,10 @@ class StartView final : public View {
     Json json = Json::object();
     json["demo"] = demo_path();
     json["recent"] = session.settings().recent;
+    Json runs = Json::array();
+    for (const FoundRun& run : runs_.look(session))
+      runs.push_back({{"out", run.note.out}, {"goes_on", run.state == CollectorState::kRuns}});
+    json["runs"] = std::move(runs);
     return json;
   }
 
@@ -86,8 +97,28 @@ class StartView final : public View {
     }
   }
 
+  // Runs that go on without a window, and runs that died.
+  void draw_runs(Ui& ui, Session& session) {
+    const std::vector<FoundRun>& runs = runs_.look(session);
+    if (runs.empty()) return;
+    ui.heading("Runs");
+    for (const FoundRun& run : runs) {
+      const std::string name = std::filesystem::path(run.note.out).filename().string();
+      if (ui.link("run " + run.note.out, name,
+                  {.ink = Token::kAccent, .max_width = ui.px(300), .tooltip = run.note.out}))
+        session.show_run(run.note.out);
+      ui.same_line();
+      const char* words = run.state == CollectorState::kRuns    ? "goes on: follow it, or stop it"
+                          : run.state == CollectorState::kEnded ? "died: recover what it left"
+                                                                : "is of another host";
+      ui.text(words, {.face = Face::kSmall, .ink = Token::kMuted});
+    }
+    ui.space(10);
+  }
+
   bool browsing_ = false;
   FileBrowser browser_;
+  RunFinder runs_;
 };
 
 }  // namespace

@@ -37,6 +37,11 @@ class View {
   virtual Json dump(Session& session) = 0;
   // When the next frame is due although nothing happens, as while something plays; nothing: not at all.
   virtual std::optional<double> next_frame_s() { return std::nullopt; }
+  // Once a frame, also while another view is shown.
+  virtual void tick(Session&) {}
+  // Whether the window may close; asked again in each frame while it is kAsking: the view asks the user then.
+  enum class Leave { kYes, kAsking, kNo };
+  virtual Leave may_quit(Session&) { return Leave::kYes; }
 };
 
 struct ViewRow {

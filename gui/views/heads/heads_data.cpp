@@ -9,9 +9,8 @@ std::optional<HeadPictures> load_pictures(const StoreReader& reader, WorkloadId 
                                           AttendedAxis axis) {
   const std::vector<MaskPlace> places = reader.mask_places(workload);
   const bool both = std::ranges::any_of(places, [](const MaskPlace& p) { return p.axis == AttendedAxis::kOuter; });
-  const auto place = std::ranges::find_if(places, [&](const MaskPlace& p) {
-    return p.layer == layer && p.denoise_step == step && p.axis == axis;
-  });
+  const auto place = std::ranges::find_if(
+      places, [&](const MaskPlace& p) { return p.layer == layer && p.denoise_step == step && p.axis == axis; });
   if (place == places.end()) return std::nullopt;
   HeadPictures pictures;
   pictures.both_axes = both;

@@ -56,7 +56,8 @@ int HeadsView::head(Session& session) const {
   int best = 0;
   double most = -1;
   for (std::size_t h = 0; h < (*pictures)->density.size(); ++h) {
-    if (session.selection().rank && h < owners.size() && owners[h] >= 0 && owners[h] != *session.selection().rank) continue;
+    if (session.selection().rank && h < owners.size() && owners[h] >= 0 && owners[h] != *session.selection().rank)
+      continue;
     if ((*pictures)->density[h] <= most) continue;
     most = (*pictures)->density[h];
     best = static_cast<int>(h);
@@ -73,7 +74,8 @@ std::vector<int> HeadsView::owners_of_heads(const Session& session) const {
   const int heads = of->comparison->workload.heads;
   std::vector<int> owners(static_cast<std::size_t>(heads), -1);
   for (std::size_t rank = 0; rank < of->strategy->heads_by_rank.size(); ++rank)
-    for (const int h : heads_in(of->strategy->heads_by_rank[rank], heads)) owners[static_cast<std::size_t>(h)] = static_cast<int>(rank);
+    for (const int h : heads_in(of->strategy->heads_by_rank[rank], heads))
+      owners[static_cast<std::size_t>(h)] = static_cast<int>(rank);
   return owners;
 }
 
@@ -100,8 +102,9 @@ void HeadsView::ask(Session& session) {
       return *std::move(mask);
     };
   };
-  const std::string key = fmt::format("{} {} {} {} {}", of->file->path, of->file->generation,
-                                      static_cast<std::int64_t>(of->comparison->workload.workload_id), pass->layer, spatial_);
+  const std::string key =
+      fmt::format("{} {} {} {} {}", of->file->path, of->file->generation,
+                  static_cast<std::int64_t>(of->comparison->workload.workload_id), pass->layer, spatial_);
   pictures_.ask(session.workers(), fmt::format("{} {}", key, pass->step), at_step(pass->step));
   mask_.ask(session.workers(), fmt::format("{} {}", key, pass->step), mask_at(pass->step));
   if (difference_) {
@@ -117,8 +120,12 @@ void HeadsView::ask(Session& session) {
     if (mask && data && data->plan && shown_head < mask->heads()) {
       auto& slot = owners_[c.file->path + " " + c.key.id];
       if (!slot) slot = std::make_unique<QuerySlot<OwnedHead>>();
-      slot->ask(session.workers(), fmt::format("{} {} {}", static_cast<const void*>(data.get()), static_cast<const void*>(mask.get()), shown_head),
-                [plan = data->plan, axis, mask, shown_head](Readers&, const Cancelled&, QueryProgress&) { return own_head(plan, axis, *mask, shown_head); });
+      slot->ask(session.workers(),
+                fmt::format("{} {} {}", static_cast<const void*>(data.get()), static_cast<const void*>(mask.get()),
+                            shown_head),
+                [plan = data->plan, axis, mask, shown_head](Readers&, const Cancelled&, QueryProgress&) {
+                  return own_head(plan, axis, *mask, shown_head);
+                });
       panel.slot = slot.get();
       panel.owned = slot->value();
     }
@@ -145,9 +152,15 @@ void HeadsView::move_step(Session& session, int by) {
 
 bool HeadsView::run(Command command, Ui&, Session& session) {
   switch (command) {
-    case Command::kPlay: playing_ = !playing_; return true;
-    case Command::kNextEvent: move_step(session, 1); return true;
-    case Command::kPreviousEvent: move_step(session, -1); return true;
+    case Command::kPlay:
+      playing_ = !playing_;
+      return true;
+    case Command::kNextEvent:
+      move_step(session, 1);
+      return true;
+    case Command::kPreviousEvent:
+      move_step(session, -1);
+      return true;
     case Command::kNextRank:
     case Command::kPreviousRank: {
       Selection s = session.selection();
@@ -157,7 +170,8 @@ bool HeadsView::run(Command command, Ui&, Session& session) {
       session.select(s);
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -179,11 +193,13 @@ void HeadsView::draw(Ui& ui, Session& session) {
     return;
   }
   if (!*pictures) {
-    ui.empty_state("no mask", spatial_ ? "The file has no mask of this layer pass." : "This model attends over all tokens at once: it has no temporal axis.");
+    ui.empty_state("no mask", spatial_ ? "The file has no mask of this layer pass."
+                                       : "This model attends over all tokens at once: it has no temporal axis.");
     return;
   }
   const float left = std::clamp(ui.width_left() * 0.3F, ui.px(180), ui.px(330)), height = ui.height_left();
-  ui.pane("grid", {.width = left, .height = height, .back = Token::kSurface, .padded = false}, [&] { draw_grid(ui, session, left - ui.px(16)); });
+  ui.pane("grid", {.width = left, .height = height, .back = Token::kSurface, .padded = false},
+          [&] { draw_grid(ui, session, left - ui.px(16)); });
   ui.same_line(12);
   ui.pane("panels", {.height = height, .back = Token::kSurface, .padded = false}, [&] { draw_panels(ui, session); });
 }
@@ -216,7 +232,8 @@ void HeadsView::toolbar(Ui& ui, Session& session) {
   session.set_scope(scope);
   if (steps.size() > 1) {
     ui.same_line();
-    if (ui.button("play", playing_ ? "Stop" : "Play", {.tooltip = "Play the denoise steps (Space)"})) playing_ = !playing_;
+    if (ui.button("play", playing_ ? "Stop" : "Play", {.tooltip = "Play the denoise steps (Space)"}))
+      playing_ = !playing_;
     ui.same_line();
     ui.checkbox("difference", "Difference to step", difference_);
     if (difference_) {
@@ -244,19 +261,24 @@ std::vector<int> HeadsView::ordered(const Session& session) const {
   std::iota(heads.begin(), heads.end(), 0);
   const std::vector<int> owners = owners_of_heads(session);
   if (order_ == Order::kDensity)
-    std::ranges::stable_sort(heads, std::greater<>(), [&](int h) { return (*pictures)->density[static_cast<std::size_t>(h)]; });
+    std::ranges::stable_sort(heads, std::greater<>(),
+                             [&](int h) { return (*pictures)->density[static_cast<std::size_t>(h)]; });
   if (order_ == Order::kOwner)
-    std::ranges::stable_sort(heads, {}, [&](int h) { return static_cast<std::size_t>(h) < owners.size() ? owners[static_cast<std::size_t>(h)] : -1; });
+    std::ranges::stable_sort(heads, {}, [&](int h) {
+      return static_cast<std::size_t>(h) < owners.size() ? owners[static_cast<std::size_t>(h)] : -1;
+    });
   return heads;
 }
 
 void HeadsView::make_atlas(const HeadPictures& pictures, Appearance appearance) {
   const auto* other = difference_ ? other_pictures_.value() : nullptr;
   const HeadPictures* minus = other != nullptr && *other ? &**other : nullptr;
-  const std::string key = fmt::format("{} {} {}", static_cast<const void*>(&pictures), static_cast<const void*>(minus), static_cast<int>(appearance));
+  const std::string key = fmt::format("{} {} {}", static_cast<const void*>(&pictures), static_cast<const void*>(minus),
+                                      static_cast<int>(appearance));
   if (key == atlas_key_) return;
   atlas_key_ = key;
-  const Rgb empty = token_color(Token::kEmpty, appearance), more = token_color(Token::kWire, appearance), less = token_color(Token::kLate, appearance);
+  const Rgb empty = token_color(Token::kEmpty, appearance), more = token_color(Token::kWire, appearance),
+            less = token_color(Token::kLate, appearance);
   std::vector<std::uint32_t> texels;
   texels.reserve(pictures.thumbnails.size() * kSide * kSide);
   for (std::size_t h = 0; h < pictures.thumbnails.size(); ++h) {
@@ -289,7 +311,8 @@ void HeadsView::draw_grid(Ui& ui, Session& session, float width) {
   const std::vector<int> heads = ordered(session);
   for (std::size_t i = 0; i < heads.size(); ++i) {
     const int h = heads[i];
-    const auto column = static_cast<float>(i % static_cast<std::size_t>(columns)), row = static_cast<float>(i / static_cast<std::size_t>(columns));
+    const auto column = static_cast<float>(i % static_cast<std::size_t>(columns)),
+               row = static_cast<float>(i / static_cast<std::size_t>(columns));
     const float x = from.x + column * (side + gap), y = from.y + row * (side + label + gap);
     const Rect picture{x, y, x + side, y + side};
     if (y > ui.clip().bottom || y + side + label < ui.clip().top) continue;
@@ -297,22 +320,29 @@ void HeadsView::draw_grid(Ui& ui, Session& session, float width) {
     const int owner = static_cast<std::size_t>(h) < owners.size() ? owners[static_cast<std::size_t>(h)] : -1;
     const bool of_rank = session.selection().rank && owner == *session.selection().rank;
     const Hit hit = ui.target(fmt::format("head {}", h), {x, y, x + side, y + side + label},
-                              {.kind = "picture", .text = fmt::format("head {}", h), .value = fmt::format("{}", density), .selected = h == shown});
+                              {.kind = "picture",
+                               .text = fmt::format("head {}", h),
+                               .value = fmt::format("{}", density),
+                               .selected = h == shown});
     if (atlas_.name() != 0) {
       const float top = static_cast<float>(h) / static_cast<float>(pictures.thumbnails.size());
       const float bottom = static_cast<float>(h + 1) / static_cast<float>(pictures.thumbnails.size());
-      ui.draw_list().AddImage(texture_id(atlas_.name()), {picture.left, picture.top}, {picture.right, picture.bottom}, {0, top}, {1, bottom});
+      ui.draw_list().AddImage(texture_id(atlas_.name()), {picture.left, picture.top}, {picture.right, picture.bottom},
+                              {0, top}, {1, bottom});
     }
     if (h == shown) {
       ui.outline(picture, ui.color(Token::kAccent), 0, ui.px(3));
     } else if (of_rank) {
       ui.outline(picture, ui.color(Token::kInk), 0, ui.px(2));
     }
-    if (owner >= 0) ui.fill({x, y + side + ui.px(4), x + ui.px(4), y + side + label - ui.px(2)}, Ui::color(rank_color(owner)), ui.px(1));
+    if (owner >= 0)
+      ui.fill({x, y + side + ui.px(4), x + ui.px(4), y + side + label - ui.px(2)}, Ui::color(rank_color(owner)),
+              ui.px(1));
     ui.text_at(x + ui.px(7), y + side + ui.px(3), fmt::format("{}  {}", h, percent_text(density)),
                {.face = Face::kSmall, .ink = h == shown ? Token::kInk : Token::kMuted, .max_width = side - ui.px(6)});
     if (hit.hovered)
-      ui.tooltip(fmt::format("head {}: density {}{}", h, percent_text(density), owner >= 0 ? fmt::format(", computed by rank {}", owner) : ""));
+      ui.tooltip(fmt::format("head {}: density {}{}", h, percent_text(density),
+                             owner >= 0 ? fmt::format(", computed by rank {}", owner) : ""));
     if (hit.clicked) {
       Selection s = session.selection();
       s.head = h;
@@ -327,15 +357,20 @@ void HeadsView::draw_panels(Ui& ui, Session& session) {
   const int h = head(session);
   ui.text(fmt::format("head {}", h), {.face = Face::kBold});
   if (const Error* error = mask_.error()) draw_error(ui, "mask", *error);
-  if (!mask_.current()) draw_loading(ui, "making", mask_, "Making the mask from its recipe; the picture shows its density meanwhile");
+  if (!mask_.current())
+    draw_loading(ui, "making", mask_, "Making the mask from its recipe; the picture shows its density meanwhile");
   std::vector<const Panel*> shown;
   for (const Panel& panel : panels_) shown.push_back(&panel);
   // The selected strategy first; without owners one picture says it all.
-  std::ranges::stable_sort(shown, {}, [&](const Panel* p) { return session.selection().strategy == p->chosen.key ? 0 : 1; });
+  std::ranges::stable_sort(shown, {},
+                           [&](const Panel* p) { return session.selection().strategy == p->chosen.key ? 0 : 1; });
   if (!owner_overlay_ && !shown.empty()) shown.resize(1);
   const float width = ui.width_left() - ui.px(14);
   const int columns = shown.size() <= 1 ? 1 : std::max(1, static_cast<int>(width / ui.px(330)));
-  const float side = std::max(ui.px(140), std::min((width - ui.px(16) * static_cast<float>(columns - 1)) / static_cast<float>(columns) - ui.px(22), std::max(ui.px(220), ui.height_left() - ui.px(70))));
+  const float side =
+      std::max(ui.px(140),
+               std::min((width - ui.px(16) * static_cast<float>(columns - 1)) / static_cast<float>(columns) - ui.px(22),
+                        std::max(ui.px(220), ui.height_left() - ui.px(70))));
   for (std::size_t i = 0; i < shown.size(); ++i) {
     if (i % static_cast<std::size_t>(columns) != 0) ui.same_line(16);
     ImGui::BeginGroup();
@@ -357,10 +392,13 @@ void HeadsView::make_picture(Ui& ui, const Panel& panel, int h, const std::strin
   for (int q = 0; q < blocks; ++q)
     for (int k = 0; k < blocks; ++k) {
       const bool on = mask->active(h, q, k), was = other && other->coarse_blocks() == blocks && other->active(h, q, k);
-      const std::size_t i = static_cast<std::size_t>(q) * static_cast<std::size_t>(blocks) + static_cast<std::size_t>(k);
+      const std::size_t i =
+          static_cast<std::size_t>(q) * static_cast<std::size_t>(blocks) + static_cast<std::size_t>(k);
       if (difference_ && other) {
-        if (on != was) texels[i] = texel(ui.theme().color(on ? Token::kWire : Token::kLate));
-        else if (on) texels[i] = texel(blended(ui.theme().color(Token::kMuted), empty, 0.4));
+        if (on != was)
+          texels[i] = texel(ui.theme().color(on ? Token::kWire : Token::kLate));
+        else if (on)
+          texels[i] = texel(blended(ui.theme().color(Token::kMuted), empty, 0.4));
         continue;
       }
       if (!on) continue;
@@ -381,7 +419,8 @@ void HeadsView::make_picture(Ui& ui, const Panel& panel, int h, const std::strin
 void HeadsView::draw_panel(Ui& ui, Session& session, const Panel& panel, float side) {
   const Ui::Scope inside = ui.scope("panel " + panel.chosen.key.id);
   const bool selected = session.selection().strategy == panel.chosen.key;
-  if (ui.link("strategy", owner_overlay_ ? panel.chosen.label : "density and tiles", {.face = selected ? Face::kBold : Face::kBody, .ink = Token::kInk, .max_width = side})) {
+  if (ui.link("strategy", owner_overlay_ ? panel.chosen.label : "density and tiles",
+              {.face = selected ? Face::kBold : Face::kBody, .ink = Token::kInk, .max_width = side})) {
     Selection s = session.selection();
     s.strategy = panel.chosen.key;
     session.select(s);
@@ -393,8 +432,10 @@ void HeadsView::draw_panel(Ui& ui, Session& session, const Panel& panel, float s
   const Hit hit = ui.target("picture", picture, {.kind = "picture", .text = panel.chosen.label, .ring = false});
   ui.fill(picture, ui.color(Token::kEmpty));
   if (mask && h < mask->heads()) {
-    const std::string key = fmt::format("{} {} {} {} {} {} {}", h, static_cast<const void*>(mask.get()), static_cast<const void*>(panel.owned), owner_overlay_,
-                                        difference_, static_cast<const void*>(other_mask_.share().get()), static_cast<int>(ui.theme().appearance));
+    const std::string key =
+        fmt::format("{} {} {} {} {} {} {}", h, static_cast<const void*>(mask.get()),
+                    static_cast<const void*>(panel.owned), owner_overlay_, difference_,
+                    static_cast<const void*>(other_mask_.share().get()), static_cast<int>(ui.theme().appearance));
     make_picture(ui, panel, h, key);
     if (const Texture& t = large_[panel.chosen.key.id].second; t.name() != 0)
       ui.draw_list().AddImage(texture_id(t.name()), {picture.left, picture.top}, {picture.right, picture.bottom});
@@ -404,15 +445,20 @@ void HeadsView::draw_panel(Ui& ui, Session& session, const Panel& panel, float s
     if (op && selected && panel.owned != nullptr) {
       const OpTiles tiles = panel.owned->tiles->tiles_of(*op);
       if (!tiles.q_blocks.empty() && !tiles.k_blocks.empty())
-        ui.outline({picture.left + static_cast<float>(tiles.k_blocks.front()) * cell, picture.top + static_cast<float>(tiles.q_blocks.front()) * cell,
-                    picture.left + static_cast<float>(tiles.k_blocks.back() + 1) * cell, picture.top + static_cast<float>(tiles.q_blocks.back() + 1) * cell},
+        ui.outline({picture.left + static_cast<float>(tiles.k_blocks.front()) * cell,
+                    picture.top + static_cast<float>(tiles.q_blocks.front()) * cell,
+                    picture.left + static_cast<float>(tiles.k_blocks.back() + 1) * cell,
+                    picture.top + static_cast<float>(tiles.q_blocks.back() + 1) * cell},
                    ui.color(Token::kInk), 0, ui.px(2));
     }
     const ImVec2 mouse = ImGui::GetMousePos();
-    if (hit.hovered) next_cursor_ = {static_cast<int>((mouse.y - picture.top) / cell), static_cast<int>((mouse.x - picture.left) / cell)};
+    if (hit.hovered)
+      next_cursor_ = {static_cast<int>((mouse.y - picture.top) / cell),
+                      static_cast<int>((mouse.x - picture.left) / cell)};
     const auto tile = cursor_ ? cursor_ : session.selection().tile;
     if (tile) {
-      const float x = picture.left + (static_cast<float>(tile->second) + 0.5F) * cell, y = picture.top + (static_cast<float>(tile->first) + 0.5F) * cell;
+      const float x = picture.left + (static_cast<float>(tile->second) + 0.5F) * cell,
+                  y = picture.top + (static_cast<float>(tile->first) + 0.5F) * cell;
       ui.fill({x, picture.top, x + 1, picture.bottom}, ui.color(Token::kInk, 0.6F));
       ui.fill({picture.left, y, picture.right, y + 1}, ui.color(Token::kInk, 0.6F));
     }
@@ -426,8 +472,8 @@ void HeadsView::draw_panel(Ui& ui, Session& session, const Panel& panel, float s
     draw_loads(ui, picture, *mask, h);
   } else if (atlas_.name() != 0 && pictures_.value() != nullptr && *pictures_.value()) {
     const float heads = static_cast<float>((*pictures_.value())->thumbnails.size());
-    ui.draw_list().AddImage(texture_id(atlas_.name()), {picture.left, picture.top}, {picture.right, picture.bottom}, {0, static_cast<float>(h) / heads},
-                            {1, static_cast<float>(h + 1) / heads});
+    ui.draw_list().AddImage(texture_id(atlas_.name()), {picture.left, picture.top}, {picture.right, picture.bottom},
+                            {0, static_cast<float>(h) / heads}, {1, static_cast<float>(h + 1) / heads});
   }
   ImGui::Dummy({side + ui.px(20), side + ui.px(24)});
 }
@@ -439,108 +485,13 @@ void HeadsView::draw_loads(Ui& ui, const Rect& picture, const BlockMask& mask, i
   const auto most = static_cast<float>(std::max(1, mask.coarse_blocks()));
   for (std::size_t i = 0; i < loads.rows.size(); ++i) {
     const float at = static_cast<float>(i) * cell, thick = std::max(1.F, cell);
-    ui.fill({picture.right + ui.px(2), picture.top + at, picture.right + ui.px(2) + static_cast<float>(loads.rows[i]) / most * room, picture.top + at + thick}, ui.color(Token::kMuted));
-    ui.fill({picture.left + at, picture.bottom + ui.px(2), picture.left + at + thick, picture.bottom + ui.px(2) + static_cast<float>(loads.columns[i]) / most * room},
+    ui.fill({picture.right + ui.px(2), picture.top + at,
+             picture.right + ui.px(2) + static_cast<float>(loads.rows[i]) / most * room, picture.top + at + thick},
+            ui.color(Token::kMuted));
+    ui.fill({picture.left + at, picture.bottom + ui.px(2), picture.left + at + thick,
+             picture.bottom + ui.px(2) + static_cast<float>(loads.columns[i]) / most * room},
             ui.color(Token::kMuted));
   }
-}
-
-void HeadsView::draw_details(Ui& ui, Session& session) {
-  const auto* pictures = pictures_.value();
-  if (pictures == nullptr || !*pictures) {
-    ui.note("No mask is shown.");
-    return;
-  }
-  const int h = head(session);
-  ui.text(fmt::format("head {}", h), {.face = Face::kBold});
-  if (static_cast<std::size_t>(h) < (*pictures)->density.size())
-    ui.text("density " + percent_text((*pictures)->density[static_cast<std::size_t>(h)]), {.wrap = true});
-  ui.text(fmt::format("{} blocks of queries and of keys, {} tokens", (*pictures)->record.blocks, count_text(static_cast<double>((*pictures)->record.tokens))),
-          {.ink = Token::kMuted, .wrap = true});
-  const auto tile = cursor_ ? cursor_ : session.selection().tile;
-  if (tile) {
-    ui.space(6);
-    const auto mask = mask_.current() ? mask_.share() : nullptr;
-    const bool on = mask && tile->first < mask->coarse_blocks() && tile->second < mask->coarse_blocks() && h < mask->heads() && mask->active(h, tile->first, tile->second);
-    ui.text(fmt::format("Tile: queries {}, keys {}{}", tile->first, tile->second, on ? "" : " (not attended)"), {.face = Face::kBold, .wrap = true});
-    for (const Panel& panel : panels_) {
-      if (panel.owned == nullptr || tile->first >= panel.owned->owners.blocks || tile->second >= panel.owned->owners.blocks) continue;
-      for (const TileOwner& owner : panel.owned->tiles->owners(h, tile->first, tile->second)) {
-        const std::string words = fmt::format("{}: rank {}, ring step {}{}{}", panel.chosen.label, owner.rank, owner.ring_step,
-                                              owner.area < 0.999 ? ", " + percent_text(owner.area) + " of it" : "", owner.moved > 0 ? ", moved" : "");
-        if (ui.link(fmt::format("owner {} {}", panel.chosen.key.id, owner.op), words)) {
-          Link link = session.here();
-          link.view = "timeline";
-          link.selection.strategy = panel.chosen.key;
-          link.selection.rank = owner.rank;
-          link.selection.op = owner.op;
-          session.go(link);
-        }
-      }
-    }
-  }
-  for (const Panel& panel : panels_) {
-    if (panel.owned == nullptr) continue;
-    ui.space(6);
-    ui.text("Tiles of this head by rank, " + panel.chosen.label, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
-    const double most = std::max(1.0, *std::ranges::max_element(panel.owned->by_rank));
-    for (std::size_t r = 0; r < panel.owned->by_rank.size(); ++r) {
-      if (panel.owned->by_rank[r] <= 0) continue;
-      const ImVec2 from = ImGui::GetCursorScreenPos();
-      const float label = ui.px(52), room = std::max(ui.px(30), ui.width_left() - label - ui.px(84)), width = static_cast<float>(panel.owned->by_rank[r] / most) * room;
-      ui.text_at(from.x, from.y, fmt::format("rank {}", r), {.face = Face::kSmall, .ink = Token::kMuted, .max_width = label});
-      ui.fill({from.x + label, from.y + ui.px(3), from.x + label + width, from.y + ui.px(13)}, Ui::color(rank_color(static_cast<int>(r))));
-      ui.text_at(from.x + label + room + ui.px(4), from.y, count_text(panel.owned->by_rank[r]), {.face = Face::kMono, .max_width = ui.px(78)});
-      ImGui::Dummy({0, ui.px(17)});
-    }
-  }
-}
-
-Json HeadsView::dump(Session& session) {
-  Json json = Json::object();
-  const auto* pictures = pictures_.value();
-  if (pictures == nullptr || !*pictures) return json;
-  const int h = head(session);
-  json["head"] = h;
-  json["order"] = ordered(session);
-  json["density"] = (*pictures)->density;
-  json["owner_of_head"] = owners_of_heads(session);
-  const auto mask = mask_.current() ? mask_.share() : nullptr;
-  if (mask && h < mask->heads()) {
-    json["blocks"] = mask->coarse_blocks();
-    const HeadLoads loads = head_loads(*mask, h);
-    json["row_loads"] = loads.rows;
-    json["column_loads"] = loads.columns;
-  }
-  json["strategies"] = Json::array();
-  for (const Panel& panel : panels_) {
-    if (panel.owned == nullptr) continue;
-    Json one = Json::object();
-    one["strategy"] = panel.chosen.key.id;
-    one["tiles_by_rank"] = panel.owned->by_rank;
-    std::int64_t redundant = 0, moved = 0, shared = 0;
-    for (const std::uint8_t m : panel.owned->owners.marks) {
-      redundant += (m & HeadOwners::kRedundant) != 0;
-      moved += (m & HeadOwners::kMoved) != 0;
-      shared += (m & HeadOwners::kShared) != 0;
-    }
-    one["redundant"] = redundant;
-    one["moved"] = moved;
-    one["shared"] = shared;
-    if (const auto& tile = session.selection().tile; tile && tile->first < panel.owned->owners.blocks && tile->second < panel.owned->owners.blocks) {
-      one["owners"] = Json::array();
-      for (const TileOwner& owner : panel.owned->tiles->owners(h, tile->first, tile->second)) {
-        Json row = Json::object();
-        row["op"] = owner.op;
-        row["rank"] = owner.rank;
-        row["ring_step"] = owner.ring_step;
-        row["area"] = owner.area;
-        one["owners"].push_back(std::move(row));
-      }
-    }
-    json["strategies"].push_back(std::move(one));
-  }
-  return json;
 }
 
 std::unique_ptr<View> make_heads_view() { return std::make_unique<HeadsView>(); }

@@ -44,7 +44,8 @@ std::vector<TimeSpan> settled(std::vector<Claim> claims) {
     for (const Claim* c : open)
       if (first == nullptr || c->precedes(*first)) first = c;
     if (first == nullptr) continue;
-    if (!spans.empty() && spans.back().op == first->op && spans.back().part == first->part && spans.back().end_ns == begin) {
+    if (!spans.empty() && spans.back().op == first->op && spans.back().part == first->part &&
+        spans.back().end_ns == begin) {
       spans.back().end_ns = end;
     } else {
       spans.push_back({begin, end, first->op, first->part});
@@ -115,7 +116,8 @@ Band make_band(std::shared_ptr<const PassData> pass) {
   band.slack_ns = op_slack(plan, timeline);
   band.partners = std::make_shared<const Partners>(plan);
   band.ops_of_post.resize(plan.posts.size());
-  for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id) band.ops_of_post[at(plan.ops[at(id)].post)].push_back(id);
+  for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id)
+    band.ops_of_post[at(plan.ops[at(id)].post)].push_back(id);
   for (std::vector<OpId>& ops : band.ops_of_post)
     std::ranges::sort(ops, {}, [&](OpId id) { return plan.ops[at(id)].rank; });
   return band;
@@ -125,7 +127,8 @@ std::vector<PixelCell> fold_row(const std::vector<TimeSpan>& spans, double begin
   std::vector<PixelCell> cells(static_cast<std::size_t>(columns));
   std::vector<std::array<double, 4>> sums(static_cast<std::size_t>(columns), {0, 0, 0, 0});
   const double width = (end_ns - begin_ns) / columns;
-  auto first = std::ranges::lower_bound(spans, begin_ns, {}, [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
+  auto first =
+      std::ranges::lower_bound(spans, begin_ns, {}, [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
   for (; first != spans.end() && static_cast<double>(first->begin_ns) < end_ns; ++first) {
     const double from = std::max(begin_ns, static_cast<double>(first->begin_ns));
     const double to = std::min(end_ns, static_cast<double>(first->end_ns));

@@ -37,13 +37,15 @@ struct Band {
   std::vector<std::string> names;           // of events, sorted
   std::vector<int> name_of;                 // by OpId, in `names`
   CriticalPath path;
-  std::vector<std::int64_t> slack_ns;             // by OpId
+  std::vector<std::int64_t> slack_ns;  // by OpId
   std::shared_ptr<const Partners> partners;
-  std::vector<std::vector<OpId>> ops_of_post;     // sorted by rank
+  std::vector<std::vector<OpId>> ops_of_post;  // sorted by rank
   std::int64_t zero_ns = 0, makespan_ns = 0;
 
   const OpTimes& times(OpId op) const { return pass->timeline->ops[static_cast<std::size_t>(op)]; }
-  const std::string& name(OpId op) const { return names[static_cast<std::size_t>(name_of[static_cast<std::size_t>(op)])]; }
+  const std::string& name(OpId op) const {
+    return names[static_cast<std::size_t>(name_of[static_cast<std::size_t>(op)])];
+  }
   // The partner that posted last; kNone when the op waited for nobody.
   OpId late_partner(OpId op) const;
   // The operation of a rank in a post; kNone when it has none.

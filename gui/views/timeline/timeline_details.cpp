@@ -25,7 +25,7 @@ void fact(Ui& ui, std::string_view name, const std::string& value) {
 
 // Of the events of a name that lie in the range, over all ranks.
 DurationStatistics statistics_of(const Band& band, int name, const std::optional<TimeRange>& range,
-                                       std::optional<int> rank = {}) {
+                                 std::optional<int> rank = {}) {
   std::vector<std::int64_t> list;
   const Plan& plan = *band.pass->plan;
   for (std::size_t op = 0; op < plan.ops.size(); ++op) {
@@ -51,7 +51,8 @@ PassMatrix load_matrix(Readers& readers, const std::string& path, int generation
     const double mean = static_cast<double>(std::accumulate(compute.begin(), compute.end(), std::int64_t{0})) /
                         static_cast<double>(std::max<std::size_t>(1, compute.size()));
     for (std::size_t r = 0; r < compute.size(); ++r)
-      ranks.push_back({compute[r], data->times.wait_late_peer_ns[r], mean > 0 ? static_cast<double>(compute[r]) / mean - 1 : 0});
+      ranks.push_back(
+          {compute[r], data->times.wait_late_peer_ns[r], mean > 0 ? static_cast<double>(compute[r]) / mean - 1 : 0});
     matrix.passes.push_back(pass);
     matrix.ranks.push_back(std::move(ranks));
   }
@@ -68,11 +69,15 @@ void TimelineView::op_tip(Ui& ui, const Shown& shown, OpId id) {
   ui.tooltip([&] {
     ui.text(shown.band->name(id), {.face = Face::kBold, .max_width = ui.px(460)});
     line(fmt::format("rank {}, {} from {}", op.rank, duration(t.end_ns - t.begin_ns), time_text(t.begin_ns)));
-    if (t.begin_ns > t.post_ns) line(fmt::format("waited {} from {}", duration(t.begin_ns - t.post_ns), time_text(t.post_ns)));
-    if (op.tiles > 0) line(fmt::format("{} tiles, ring step {}", count_text(static_cast<double>(op.tiles)), plan.post_of(op).ring_step));
+    if (t.begin_ns > t.post_ns)
+      line(fmt::format("waited {} from {}", duration(t.begin_ns - t.post_ns), time_text(t.post_ns)));
+    if (op.tiles > 0)
+      line(
+          fmt::format("{} tiles, ring step {}", count_text(static_cast<double>(op.tiles)), plan.post_of(op).ring_step));
     const OpBytes bytes = op_bytes(plan, op);
     if (bytes.sent + bytes.received > 0)
-      line(fmt::format("sends {}, receives {}{}", bytes_text(static_cast<double>(bytes.sent)), bytes_text(static_cast<double>(bytes.received)),
+      line(fmt::format("sends {}, receives {}{}", bytes_text(static_cast<double>(bytes.sent)),
+                       bytes_text(static_cast<double>(bytes.received)),
                        bytes.peer >= 0 ? fmt::format(", peer rank {}", bytes.peer) : ""));
     if (const OpId late = shown.band->late_partner(id); late != kNone)
       line(fmt::format("rank {} came last", plan.ops[static_cast<std::size_t>(late)].rank));
@@ -92,7 +97,8 @@ void TimelineView::op_details(Ui& ui, Session& session, const Shown& shown, OpId
   fact(ui, "duration", duration(t.end_ns - t.begin_ns));
   if (t.begin_ns > t.post_ns) fact(ui, "waited before", duration(t.begin_ns - t.post_ns));
   fact(ui, "slack", duration(band.slack_ns[static_cast<std::size_t>(id)]));
-  const bool on_path = std::ranges::any_of(band.path.steps, [&](const PathStep& s) { return s.op == id && s.share != PathShare::kIdle; });
+  const bool on_path = std::ranges::any_of(
+      band.path.steps, [&](const PathStep& s) { return s.op == id && s.share != PathShare::kIdle; });
   fact(ui, "critical path", on_path ? "yes" : "no");
   if (op.tiles > 0) {
     fact(ui, "tiles", count_text(static_cast<double>(op.tiles)));
@@ -105,7 +111,9 @@ void TimelineView::op_details(Ui& ui, Session& session, const Shown& shown, OpId
   ui.space(4);
   if (const OpId late = band.late_partner(id); late != kNone) {
     const int rank = plan.ops[static_cast<std::size_t>(late)].rank;
-    ui.text(fmt::format("It waited {} for rank {}, the last of its partners to post.", duration(t.begin_ns - t.post_ns), rank), {.wrap = true});
+    ui.text(fmt::format("It waited {} for rank {}, the last of its partners to post.", duration(t.begin_ns - t.post_ns),
+                        rank),
+            {.wrap = true});
     if (ui.button("go to late rank", fmt::format("Go to rank {}", rank))) select_op(session, shown, late);
     if (ui.button("why", fmt::format("Why is rank {} late? Its heads", rank), {.primary = true})) {
       Link link = session.here();
@@ -124,7 +132,8 @@ void TimelineView::op_details(Ui& ui, Session& session, const Shown& shown, OpId
     if (listed > 24) continue;
     const int other = message.src == op.rank ? message.dst : message.src;
     const OpId twin = band.op_of(op.post, other);
-    const std::string words = fmt::format("{} rank {}: {}", message.src == op.rank ? "to" : "from", other, bytes_text(static_cast<double>(message.bytes)));
+    const std::string words = fmt::format("{} rank {}: {}", message.src == op.rank ? "to" : "from", other,
+                                          bytes_text(static_cast<double>(message.bytes)));
     if (ui.link(fmt::format("message {}", m), words) && twin != kNone) select_op(session, shown, twin);
   }
   if (listed > 24) ui.note(fmt::format("and {} more", listed - 24));
@@ -140,7 +149,8 @@ void TimelineView::rank_details(Ui& ui, Session& session, const Shown& shown, in
   fact(ui, "wire", duration(pass.times.wire_ns[r]));
   fact(ui, "other", duration(pass.times.other_ns[r]));
   if (r < pass.usage.size()) fact(ui, "tiles", count_text(pass.usage[r].tiles));
-  const double mean = static_cast<double>(std::accumulate(pass.times.compute_ns.begin(), pass.times.compute_ns.end(), std::int64_t{0})) /
+  const double mean = static_cast<double>(std::accumulate(pass.times.compute_ns.begin(), pass.times.compute_ns.end(),
+                                                          std::int64_t{0})) /
                       static_cast<double>(pass.times.compute_ns.size());
   if (mean > 0) fact(ui, "over the mean", percent_text(static_cast<double>(pass.times.compute_ns[r]) / mean - 1));
   ui.space(4);
@@ -150,7 +160,8 @@ void TimelineView::rank_details(Ui& ui, Session& session, const Shown& shown, in
   int listed = 0;
   for (const RankWait& wait : pass.detail.waits) {
     if (wait.late_rank != rank || listed++ >= 8) continue;
-    if (ui.link(fmt::format("wait {}", listed), fmt::format("rank {}: {} in {}", wait.rank, duration(wait.wait_ns), wait.collective))) {
+    if (ui.link(fmt::format("wait {}", listed),
+                fmt::format("rank {}: {} in {}", wait.rank, duration(wait.wait_ns), wait.collective))) {
       Selection s = session.selection();
       s.rank = wait.rank;
       session.select(s);
@@ -188,7 +199,8 @@ void TimelineView::draw_histogram(Ui& ui, Session& session, const Shown& shown, 
   }
   ui.fill({from.x, from.y + height, from.x + width, from.y + height + 1}, ui.color(Token::kEdge));
   ImGui::Dummy({width, height + ui.px(3)});
-  ui.text(time_text(s.histogram.front().begin_ns) + " to " + time_text(s.histogram.back().end_ns), {.face = Face::kSmall, .ink = Token::kMuted});
+  ui.text(time_text(s.histogram.front().begin_ns) + " to " + time_text(s.histogram.back().end_ns),
+          {.face = Face::kSmall, .ink = Token::kMuted});
 }
 
 void TimelineView::draw_details(Ui& ui, Session& session) {
@@ -204,7 +216,9 @@ void TimelineView::draw_details(Ui& ui, Session& session) {
   } else if (s.rank && s.strategy) {
     rank_details(ui, session, *shown, *s.rank);
   } else {
-    ui.note("Select a rank or an operation. The line at the foot of the rows is the critical path: what the makespan is made of.");
+    ui.note(
+        "Select a rank or an operation. The line at the foot of the rows is the critical path: what the makespan is "
+        "made of.");
     fact(ui, "compute", duration(shown->band->path.of(PathShare::kCompute)));
     fact(ui, "transfers", duration(shown->band->path.of(PathShare::kWire)));
     fact(ui, "gaps", duration(shown->band->path.of(PathShare::kIdle)));
@@ -215,9 +229,9 @@ void TimelineView::draw_details(Ui& ui, Session& session) {
 
 Table TimelineView::statistics_table(const Session& session) const {
   Table table;
-  table.columns = {text_column("event"), text_column("strategy"), number_column("count", "", 0), number_column("total", "", 0),
-                   number_column("mean", "", 0), number_column("median", "", 0), number_column("P90", "", 0),
-                   number_column("P99", "", 0), number_column("deviation", "", 0)};
+  table.columns = {text_column("event"),          text_column("strategy"),      number_column("count", "", 0),
+                   number_column("total", "", 0), number_column("mean", "", 0), number_column("median", "", 0),
+                   number_column("P90", "", 0),   number_column("P99", "", 0),  number_column("deviation", "", 0)};
   for (const Shown& shown : shown_) {
     if (shown.band == nullptr) continue;
     for (std::size_t n = 0; n < shown.band->names.size(); ++n) {
@@ -225,9 +239,10 @@ Table TimelineView::statistics_table(const Session& session) const {
       if (!find_.empty() && name.find(find_) == std::string::npos) continue;
       const DurationStatistics s = statistics_of(*shown.band, static_cast<int>(n), session.selection().time);
       if (s.count == 0) continue;
-      table.rows.push_back({{text_cell(name), text_cell(shown.chosen.label), cell(Hint::kCount, static_cast<double>(s.count)),
-                             duration_cell(s.total_ns), cell(Hint::kDuration, s.mean_ns), duration_cell(s.median_ns),
-                             duration_cell(s.p90_ns), duration_cell(s.p99_ns), cell(Hint::kDuration, s.deviation_ns)}});
+      table.rows.push_back(
+          {{text_cell(name), text_cell(shown.chosen.label), cell(Hint::kCount, static_cast<double>(s.count)),
+            duration_cell(s.total_ns), cell(Hint::kDuration, s.mean_ns), duration_cell(s.median_ns),
+            duration_cell(s.p90_ns), duration_cell(s.p99_ns), cell(Hint::kDuration, s.deviation_ns)}});
     }
   }
   return table;
@@ -237,7 +252,8 @@ Table TimelineView::bookmarks_table() const {
   Table table;
   table.columns = {text_column("bookmark"), text_column("from"), text_column("to")};
   for (const Link& link : bookmarks_)
-    table.rows.push_back({{text_cell(link_text(link)), text_cell(time_text(link.selection.time->begin_ns)), text_cell(time_text(link.selection.time->end_ns))}});
+    table.rows.push_back({{text_cell(link_text(link)), text_cell(time_text(link.selection.time->begin_ns)),
+                           text_cell(time_text(link.selection.time->end_ns))}});
   return table;
 }
 
@@ -246,9 +262,10 @@ void TimelineView::draw_matrix(Ui& ui, Session& session) {
   if (shown == nullptr) return;
   std::vector<LayerPass> passes;
   for (const LayerResult& layer : shown->chosen.strategy->by_layer) passes.push_back({layer.layer, layer.denoise_step});
-  matrix_.ask(session.workers(), fmt::format("{} {} {}", shown->chosen.file->path, shown->chosen.file->generation, shown->chosen.key.id),
-              [path = shown->chosen.file->path, generation = shown->chosen.file->generation, id = shown->chosen.key.id, passes](
-                  Readers& readers, const Cancelled& cancelled, QueryProgress& progress) {
+  matrix_.ask(session.workers(),
+              fmt::format("{} {} {}", shown->chosen.file->path, shown->chosen.file->generation, shown->chosen.key.id),
+              [path = shown->chosen.file->path, generation = shown->chosen.file->generation, id = shown->chosen.key.id,
+               passes](Readers& readers, const Cancelled& cancelled, QueryProgress& progress) {
                 return load_matrix(readers, path, generation, id, passes, cancelled, progress);
               });
   static const std::vector<std::string> kParts = {"compute", "late peer", "excess"};
@@ -259,30 +276,39 @@ void TimelineView::draw_matrix(Ui& ui, Session& session) {
   const PassMatrix* matrix = matrix_.value();
   if (matrix == nullptr || matrix->passes.empty()) return;
   const auto value = [&](const RankPass& p) {
-    return matrix_part_ == 0 ? static_cast<double>(p.compute_ns) : matrix_part_ == 1 ? static_cast<double>(p.wait_ns) : p.excess;
+    return matrix_part_ == 0   ? static_cast<double>(p.compute_ns)
+           : matrix_part_ == 1 ? static_cast<double>(p.wait_ns)
+                               : p.excess;
   };
   double most = 0;
   for (const auto& ranks : matrix->ranks)
     for (const RankPass& p : ranks) most = std::max(most, value(p));
   const std::size_t num_ranks = matrix->ranks.front().size();
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  const float left = ui.px(64), cell_width = std::clamp((ui.width_left() - left) / static_cast<float>(matrix->passes.size()), ui.px(3), ui.px(64));
+  const float left = ui.px(64),
+              cell_width =
+                  std::clamp((ui.width_left() - left) / static_cast<float>(matrix->passes.size()), ui.px(3), ui.px(64));
   const float cell_height = std::clamp(ui.height_left() / static_cast<float>(num_ranks + 1), ui.px(3), ui.px(24));
   for (std::size_t r = 0; r < num_ranks && cell_height >= ui.px(12); ++r)
-    ui.text_at(from.x, from.y + static_cast<float>(r) * cell_height + ui.px(2), fmt::format("rank {}", r), {.face = Face::kSmall, .ink = Token::kMuted, .max_width = left});
-  const Rect area{from.x + left, from.y, from.x + left + cell_width * static_cast<float>(matrix->passes.size()), from.y + cell_height * static_cast<float>(num_ranks)};
+    ui.text_at(from.x, from.y + static_cast<float>(r) * cell_height + ui.px(2), fmt::format("rank {}", r),
+               {.face = Face::kSmall, .ink = Token::kMuted, .max_width = left});
+  const Rect area{from.x + left, from.y, from.x + left + cell_width * static_cast<float>(matrix->passes.size()),
+                  from.y + cell_height * static_cast<float>(num_ranks)};
   const Hit hit = ui.target("matrix", area, {.kind = "area", .ring = false});
   for (std::size_t p = 0; p < matrix->passes.size(); ++p)
     for (std::size_t r = 0; r < std::min(num_ranks, matrix->ranks[p].size()); ++r) {
       const RankPass& cell = matrix->ranks[p][r];
       const Rect rect{area.left + static_cast<float>(p) * cell_width, area.top + static_cast<float>(r) * cell_height,
-                      area.left + static_cast<float>(p + 1) * cell_width - 1, area.top + static_cast<float>(r + 1) * cell_height - 1};
+                      area.left + static_cast<float>(p + 1) * cell_width - 1,
+                      area.top + static_cast<float>(r + 1) * cell_height - 1};
       ui.fill(rect, Ui::color(density_color(most > 0 ? std::max(0.0, value(cell)) / most : 0)));
-      ui.mark(fmt::format("cell {} {} rank {}", matrix->passes[p].layer, matrix->passes[p].step, r), rect, fmt::format("{}", value(cell)));
+      ui.mark(fmt::format("cell {} {} rank {}", matrix->passes[p].layer, matrix->passes[p].step, r), rect,
+              fmt::format("{}", value(cell)));
       const ImVec2 mouse = ImGui::GetMousePos();
       if (!hit.hovered || !rect.holds(mouse.x, mouse.y)) continue;
-      ui.tooltip(fmt::format("rank {}, layer {}, denoise step {}: compute {} ({} over the mean), late peer {}", r, matrix->passes[p].layer,
-                             matrix->passes[p].step, duration(cell.compute_ns), percent_text(cell.excess), duration(cell.wait_ns)));
+      ui.tooltip(fmt::format("rank {}, layer {}, denoise step {}: compute {} ({} over the mean), late peer {}", r,
+                             matrix->passes[p].layer, matrix->passes[p].step, duration(cell.compute_ns),
+                             percent_text(cell.excess), duration(cell.wait_ns)));
       if (!hit.clicked) continue;
       Link link = session.here();
       link.scope.layer = matrix->passes[p].layer;
@@ -301,7 +327,8 @@ void TimelineView::draw_table(Ui& ui, Session& session) {
   if (session.selection().time && tab_ == 0) {
     ui.same_line(16);
     const TimeRange range = *session.selection().time;
-    ui.text(fmt::format("in {}..{}", time_text(range.begin_ns), time_text(range.end_ns)), {.face = Face::kSmall, .ink = Token::kMuted});
+    ui.text(fmt::format("in {}..{}", time_text(range.begin_ns), time_text(range.end_ns)),
+            {.face = Face::kSmall, .ink = Token::kMuted});
     ui.same_line();
     if (ui.button("whole", "Whole pass", {.quiet = true})) {
       Selection s = session.selection();

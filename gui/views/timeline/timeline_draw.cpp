@@ -46,7 +46,8 @@ void TimelineView::ruler(Ui& ui) {
     ui.fill({x, from.y + height - ui.px(5), x + 1, from.y + height}, ui.color(Token::kEdge));
     const float width = ui.text_width(tick.label, Face::kSmall);
     if (x + width + ui.px(4) < axis_.left() + axis_.width())
-      ui.text_at(x + ui.px(3), from.y + ui.px(3), tick.label, {.face = Face::kSmall, .ink = Token::kMuted, .max_width = width + 2});
+      ui.text_at(x + ui.px(3), from.y + ui.px(3), tick.label,
+                 {.face = Face::kSmall, .ink = Token::kMuted, .max_width = width + 2});
   }
   ImGui::Dummy({0, height});
 }
@@ -57,17 +58,20 @@ void TimelineView::minimap(Ui& ui) {
   if (axis_.extent_ns() <= 0) return;
   const double all = static_cast<double>(axis_.extent_ns()) * 1.02;
   const auto x = [&](double ns) { return rect.left + static_cast<float>(ns / all) * rect.width(); };
-  const Hit hit = ui.target("minimap", {rect.left, from.y - ui.px(3), rect.right, from.y + ui.px(18)},
-                            {.kind = "minimap", .tooltip = axis_.shows_all() ? "" : "Drag to move what is shown", .ring = false});
+  const Hit hit =
+      ui.target("minimap", {rect.left, from.y - ui.px(3), rect.right, from.y + ui.px(18)},
+                {.kind = "minimap", .tooltip = axis_.shows_all() ? "" : "Drag to move what is shown", .ring = false});
   ui.fill(rect, ui.color(Token::kRaised), ui.px(3));
   float y = rect.top + ui.px(1);
   const float step = (rect.height() - ui.px(2)) / static_cast<float>(std::max<std::size_t>(1, shown_.size()));
   for (const Shown& shown : shown_) {
     if (shown.band != nullptr)
-      ui.fill({rect.left, y, x(static_cast<double>(shown.band->makespan_ns)), y + std::max(1.F, step - 1)}, ui.color(Token::kCompute, 0.6F));
+      ui.fill({rect.left, y, x(static_cast<double>(shown.band->makespan_ns)), y + std::max(1.F, step - 1)},
+              ui.color(Token::kCompute, 0.6F));
     y += step;
   }
-  ui.outline({x(axis_.begin_ns()), rect.top, x(axis_.end_ns()), rect.bottom}, ui.color(Token::kAccent), ui.px(3), ui.px(1.5F));
+  ui.outline({x(axis_.begin_ns()), rect.top, x(axis_.end_ns()), rect.bottom}, ui.color(Token::kAccent), ui.px(3),
+             ui.px(1.5F));
   if (hit.held) {
     const double middle = static_cast<double>((ImGui::GetMousePos().x - rect.left) / rect.width()) * all;
     const double half = (axis_.end_ns() - axis_.begin_ns()) / 2;
@@ -119,19 +123,23 @@ void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
   const float right = axis_.left() + axis_.width(), head = ui.px(26);
   ui.fill({from.x, from.y, right, from.y + head}, ui.color(Token::kRaised));
   const std::optional<Rgb> behind = ui.theme().color(Token::kRaised);
-  ui.text_at(from.x + ui.px(6), from.y + ui.px(5), shown.chosen.label, {.face = Face::kBold, .max_width = axis_.left() - from.x - ui.px(10)}, behind);
+  ui.text_at(from.x + ui.px(6), from.y + ui.px(5), shown.chosen.label,
+             {.face = Face::kBold, .max_width = axis_.left() - from.x - ui.px(10)}, behind);
   std::string words = shown.problem;
   if (shown.band != nullptr) {
     words = duration_text(static_cast<double>(shown.band->makespan_ns));
     std::int64_t fastest = shown.band->makespan_ns;
     for (const Shown& other : shown_)
       if (other.band != nullptr) fastest = std::min(fastest, other.band->makespan_ns);
-    if (fastest < shown.band->makespan_ns) words += ", " + duration_text(static_cast<double>(shown.band->makespan_ns - fastest)) + " more than the fastest";
-    if (shown.band->pass->run.provenance.timing == Timing::kOversubscribed) words += ", ranks shared cores: no times to compare";
+    if (fastest < shown.band->makespan_ns)
+      words += ", " + duration_text(static_cast<double>(shown.band->makespan_ns - fastest)) + " more than the fastest";
+    if (shown.band->pass->run.provenance.timing == Timing::kOversubscribed)
+      words += ", ranks shared cores: no times to compare";
   } else if (words.empty()) {
     words = "loading";
   }
-  ui.text_at(axis_.left() + ui.px(4), from.y + ui.px(5), words, {.ink = Token::kMuted, .max_width = axis_.width() - ui.px(8)}, behind);
+  ui.text_at(axis_.left() + ui.px(4), from.y + ui.px(5), words,
+             {.ink = Token::kMuted, .max_width = axis_.width() - ui.px(8)}, behind);
   ImGui::Dummy({right - from.x, head});
   if (shown.band == nullptr) return;
   const std::vector<const BandRow*> rows = rows_of(shown);
@@ -141,12 +149,14 @@ void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
   for (const BandRow* row : rows) {
     draw_row(ui, session, shown, *row, height);
     if (!unfolded_.contains({shown.chosen.key.id, row->rank})) continue;
-    for (const BandRow& lane : shown.band->lanes[static_cast<std::size_t>(row->rank)]) draw_row(ui, session, shown, lane, ui.px(18));
+    for (const BandRow& lane : shown.band->lanes[static_cast<std::size_t>(row->rank)])
+      draw_row(ui, session, shown, lane, ui.px(18));
   }
   // Where the strategy ends.
   const float end = axis_.x(static_cast<double>(shown.band->makespan_ns));
   if (end > axis_.left() && end < right)
-    ui.fill({end, from.y + head, end + std::max(1.F, ui.px(1)), ImGui::GetCursorScreenPos().y}, ui.color(Token::kInk, 0.7F));
+    ui.fill({end, from.y + head, end + std::max(1.F, ui.px(1)), ImGui::GetCursorScreenPos().y},
+            ui.color(Token::kInk, 0.7F));
   ImGui::Dummy({0, ui.px(8)});
 }
 
@@ -163,9 +173,12 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
   const Rect gutter{whole.left, whole.top, axis_.left() - ui.px(4), whole.bottom};
   const std::pair key{shown.chosen.key.id, row.rank};
   if (selected) ui.fill(gutter, ui.color(Token::kSelected));
-  const std::string label = row.lane < 0 ? fmt::format("rank {}", row.rank) : row.lane == 0 ? "compute lane" : fmt::format("lane {}", row.lane);
-  const Hit hit = ui.target(row.lane < 0 ? fmt::format("rank {}", row.rank) : fmt::format("rank {} lane {}", row.rank, row.lane), gutter,
-                            {.kind = "row", .text = label, .selected = selected, .small = !readable || height < ui.px(20)});
+  const std::string label = row.lane < 0    ? fmt::format("rank {}", row.rank)
+                            : row.lane == 0 ? "compute lane"
+                                            : fmt::format("lane {}", row.lane);
+  const Hit hit =
+      ui.target(row.lane < 0 ? fmt::format("rank {}", row.rank) : fmt::format("rank {} lane {}", row.rank, row.lane),
+                gutter, {.kind = "row", .text = label, .selected = selected, .small = !readable || height < ui.px(20)});
   if (hit.clicked && row.lane < 0) {
     Selection s = selection;
     s.strategy = shown.chosen.key;
@@ -178,17 +191,22 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
     const float indent = row.lane < 0 ? ui.px(22) : ui.px(36);
     if (row.lane < 0) {
       const Rgb color = rank_color(row.rank);
-      ui.fill({gutter.left + ui.px(8), gutter.top + ui.px(4), gutter.left + ui.px(12), gutter.bottom - ui.px(4)}, Ui::color(color), ui.px(2));
+      ui.fill({gutter.left + ui.px(8), gutter.top + ui.px(4), gutter.left + ui.px(12), gutter.bottom - ui.px(4)},
+              Ui::color(color), ui.px(2));
     }
     const std::string pin = pinned_.contains(key) && row.lane < 0 ? " (pinned)" : "";
-    ui.text_at(gutter.left + indent, gutter.top + (height - ui.line_height(Face::kSmall)) / 2 + ui.px(2), label + pin,
-               {.face = Face::kSmall, .ink = row.lane < 0 ? Token::kInk : Token::kMuted, .max_width = gutter.width() - indent},
-               selected ? std::optional(ui.theme().color(Token::kSelected)) : std::nullopt);
+    ui.text_at(
+        gutter.left + indent, gutter.top + (height - ui.line_height(Face::kSmall)) / 2 + ui.px(2), label + pin,
+        {.face = Face::kSmall, .ink = row.lane < 0 ? Token::kInk : Token::kMuted, .max_width = gutter.width() - indent},
+        selected ? std::optional(ui.theme().color(Token::kSelected)) : std::nullopt);
   }
-  const Rect place{axis_.left(), whole.top + (height > ui.px(6) ? 1.F : 0.F), whole.right, whole.bottom - (height > ui.px(6) ? 1.F : 0.F)};
+  const Rect place{axis_.left(), whole.top + (height > ui.px(6) ? 1.F : 0.F), whole.right,
+                   whole.bottom - (height > ui.px(6) ? 1.F : 0.F)};
   ImGui::PushClipRect({place.left, place.top}, {place.right, place.bottom}, true);
-  const auto first = std::ranges::lower_bound(row.spans, axis_.begin_ns(), {}, [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
-  const auto last = std::ranges::lower_bound(row.spans, axis_.end_ns(), {}, [](const TimeSpan& s) { return static_cast<double>(s.begin_ns); });
+  const auto first = std::ranges::lower_bound(row.spans, axis_.begin_ns(), {},
+                                              [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
+  const auto last = std::ranges::lower_bound(row.spans, axis_.end_ns(), {},
+                                             [](const TimeSpan& s) { return static_cast<double>(s.begin_ns); });
   const auto visible = static_cast<int>(std::max<std::ptrdiff_t>(0, last - first));
   const bool pixels = spans_drawn_ + visible > kMostSpans || visible > static_cast<int>(place.width());
   if (pixels) {
@@ -202,24 +220,29 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
   const ImVec2 mouse = ImGui::GetMousePos();
   if (!place.holds(mouse.x, mouse.y) || !ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem)) return;
   const double now = axis_.ns(mouse.x);
-  const auto over = std::ranges::lower_bound(row.spans, now, {}, [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
+  const auto over =
+      std::ranges::lower_bound(row.spans, now, {}, [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
   if (over == row.spans.end() || static_cast<double>(over->begin_ns) > now + axis_.ns_per_pixel()) return;
   hovered_ = {&shown, over->op};
-  if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) && !dragged_ && ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0).x == 0)
+  if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) && !dragged_ &&
+      ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0).x == 0)
     select_op(session, shown, over->op);
 }
 
-void TimelineView::paint_spans(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place, const Selection& selection) {
+void TimelineView::paint_spans(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place,
+                               const Selection& selection) {
   const RunProvenance& from = shown.band->pass->run.provenance;
   const bool here = selection.strategy == shown.chosen.key;
-  auto span = std::ranges::lower_bound(row.spans, axis_.begin_ns(), {}, [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
+  auto span = std::ranges::lower_bound(row.spans, axis_.begin_ns(), {},
+                                       [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
   for (; span != row.spans.end() && static_cast<double>(span->begin_ns) < axis_.end_ns(); ++span) {
     const float left = std::max(place.left, axis_.x(static_cast<double>(span->begin_ns)));
     const float right = std::min(place.right, std::max(left + 1, axis_.x(static_cast<double>(span->end_ns))));
     // A hair of space between operations that follow each other at once.
     const Rect rect{left, place.top, right - (right - left > ui.px(4) ? 1.F : 0.F), place.bottom};
     const Source source = span->part == TimePart::kCompute ? from.compute : from.network;
-    draw_time(ui, rect, static_cast<std::size_t>(span->part), source == Source::kModelled && place.height() >= ui.px(8));
+    draw_time(ui, rect, static_cast<std::size_t>(span->part),
+              source == Source::kModelled && place.height() >= ui.px(8));
     const std::string& name = shown.band->name(span->op);
     const bool selected = here && selection.op == span->op;
     const bool twin = !here && selection.op && selection.rank == row.rank && name == selection.name;
@@ -231,15 +254,19 @@ void TimelineView::paint_spans(Ui& ui, const Shown& shown, const BandRow& row, c
     }
     const float width = right - left;
     if (width >= ui.px(24) && place.height() >= ui.px(13)) {
-      const Token ink = span->part == TimePart::kLatePeer ? Token::kInk : on_part_token(static_cast<std::size_t>(span->part));
-      const Rgb back = span->part == TimePart::kLatePeer ? ui.theme().color(Token::kSurface)
-                                                         : ui.theme().color(part_token(static_cast<std::size_t>(span->part)));
+      const Token ink =
+          span->part == TimePart::kLatePeer ? Token::kInk : on_part_token(static_cast<std::size_t>(span->part));
+      const Rgb back = span->part == TimePart::kLatePeer
+                           ? ui.theme().color(Token::kSurface)
+                           : ui.theme().color(part_token(static_cast<std::size_t>(span->part)));
       const std::string words = span->part == TimePart::kLatePeer ? "wait: " + name : name;
       ui.text_at(left + ui.px(4), place.top + (place.height() - ui.line_height(Face::kSmall)) / 2 + ui.px(2), words,
                  {.face = Face::kSmall, .ink = ink, .max_width = width - ui.px(7)}, back);
     }
-    ui.mark(fmt::format("{} op {} {}", row.lane < 0 ? fmt::format("rank {}", row.rank) : fmt::format("rank {} lane {}", row.rank, row.lane),
-                        span->op, static_cast<int>(span->part)),
+    ui.mark(fmt::format(
+                "{} op {} {}",
+                row.lane < 0 ? fmt::format("rank {}", row.rank) : fmt::format("rank {} lane {}", row.rank, row.lane),
+                span->op, static_cast<int>(span->part)),
             rect, name, selected, ui.theme().color(part_edge_token(static_cast<std::size_t>(span->part))));
   }
 }
@@ -256,7 +283,8 @@ void TimelineView::paint_pixels(Ui& ui, const Shown& shown, const BandRow& row, 
   }
   Texture& texture = pixels_[fmt::format("{} {} {}", shown.chosen.key.id, row.rank, row.lane)];
   texture.set(columns, 1, texels);
-  if (texture.name() != 0) ui.draw_list().AddImage(texture_id(texture.name()), {place.left, place.top}, {place.right, place.bottom});
+  if (texture.name() != 0)
+    ui.draw_list().AddImage(texture_id(texture.name()), {place.left, place.top}, {place.right, place.bottom});
 }
 
 void TimelineView::draw_path(Ui& ui, const Shown& shown) {
@@ -270,7 +298,8 @@ void TimelineView::draw_path(Ui& ui, const Shown& shown) {
     const ImVec2 a{axis_.x(static_cast<double>(step.begin_ns)), y}, b{axis_.x(static_cast<double>(step.end_ns)), y};
     if (before) list.AddLine(*before, a, color, ui.px(1.5F));
     if (step.share == PathShare::kIdle) {
-      for (float x = a.x; x < b.x; x += ui.px(6)) list.AddLine({x, y}, {std::min(x + ui.px(3), b.x), y}, color, ui.px(1.5F));
+      for (float x = a.x; x < b.x; x += ui.px(6))
+        list.AddLine({x, y}, {std::min(x + ui.px(3), b.x), y}, color, ui.px(1.5F));
     } else {
       list.AddLine(a, b, color, ui.px(2));
     }
@@ -296,8 +325,8 @@ void TimelineView::draw_links(Ui& ui, const Shown& shown, const Selection& selec
     const OpId from = shown.band->op_of(op.post, m.src), to = shown.band->op_of(op.post, m.dst);
     const auto y0 = middle(m.src), y1 = middle(m.dst);
     if (!y0 || !y1 || from == kNone || to == kNone) continue;
-    arrow(ui, axis_.x(static_cast<double>(shown.band->times(from).begin_ns)), *y0, axis_.x(static_cast<double>(shown.band->times(to).end_ns)), *y1,
-          ui.color(Token::kInk, 0.6F), ui.px(1.2F));
+    arrow(ui, axis_.x(static_cast<double>(shown.band->times(from).begin_ns)), *y0,
+          axis_.x(static_cast<double>(shown.band->times(to).end_ns)), *y1, ui.color(Token::kInk, 0.6F), ui.px(1.2F));
   }
   // From the wait to the rank that came last.
   const OpId late = shown.band->late_partner(*selection.op);
@@ -305,8 +334,8 @@ void TimelineView::draw_links(Ui& ui, const Shown& shown, const Selection& selec
   const int late_rank = plan.ops[static_cast<std::size_t>(late)].rank;
   const auto y0 = middle(op.rank), y1 = middle(late_rank);
   if (y0 && y1)
-    arrow(ui, axis_.x(static_cast<double>(shown.band->times(*selection.op).begin_ns)), *y0, axis_.x(static_cast<double>(shown.band->times(late).post_ns)), *y1,
-          ui.color(Token::kLate), ui.px(2));
+    arrow(ui, axis_.x(static_cast<double>(shown.band->times(*selection.op).begin_ns)), *y0,
+          axis_.x(static_cast<double>(shown.band->times(late).post_ns)), *y1, ui.color(Token::kLate), ui.px(2));
 }
 
 }  // namespace spscope::gui

@@ -35,7 +35,8 @@ void TimelineView::take_bands(Session& session) {
     shown_.push_back(std::move(shown));
   }
   if (extent > 0) axis_.set_extent(extent);
-  const bool all_there = std::ranges::all_of(shown_, [](const Shown& s) { return s.band != nullptr || !s.problem.empty(); });
+  const bool all_there =
+      std::ranges::all_of(shown_, [](const Shown& s) { return s.band != nullptr || !s.problem.empty(); });
   if (!fitted_ && all_there && extent > 0) {
     fitted_ = true;
     if (const auto& time = session.selection().time)
@@ -103,7 +104,9 @@ void TimelineView::toolbar(Ui& ui, Session& session) {
   ui.same_line(4);
   if (ui.button("all", "All", {.tooltip = "Show all (Home)"})) axis_.show_all();
   ui.same_line(4);
-  if (ui.button("range", "Range", {.selected = selecting_, .tooltip = "Drag over the rows to select a range of time (R, or Ctrl and drag)"}))
+  if (ui.button(
+          "range", "Range",
+          {.selected = selecting_, .tooltip = "Drag over the rows to select a range of time (R, or Ctrl and drag)"}))
     selecting_ = !selecting_;
   ui.same_line();
   static const std::vector<std::string> kOrders = {"by rank", "by compute", "by waiting"};
@@ -112,7 +115,8 @@ void TimelineView::toolbar(Ui& ui, Session& session) {
   ui.same_line();
   ui.checkbox("critical path", "Critical path", path_, "The chain of operations that the makespan is made of");
   ui.same_line();
-  if (ui.field("find", find_, {.width = ui.px(180), .hint = "Find an event (Ctrl+F)", .focus = std::exchange(focus_find_, false)})) {
+  if (ui.field("find", find_,
+               {.width = ui.px(180), .hint = "Find an event (Ctrl+F)", .focus = std::exchange(focus_find_, false)})) {
     Selection s = session.selection();
     s.name.clear();
     for (const Shown& shown : shown_)
@@ -172,40 +176,66 @@ void TimelineView::step_rank(Session& session, int direction) {
     }
 }
 
+bool TimelineView::move_axis(Command command) {
+  struct Move {
+    Command command;
+    double zoom, pan;  // zoom 0: a pan
+  };
+  static constexpr Move kMoves[] = {
+      {Command::kZoomIn, 1 / 1.3, 0},   {Command::kZoomOut, 1.3, 0},      {Command::kZoomInFast, 1 / 2.5, 0},
+      {Command::kZoomOutFast, 2.5, 0},  {Command::kPanLeft, 0, -0.1},     {Command::kPanRight, 0, 0.1},
+      {Command::kPanLeftFast, 0, -0.5}, {Command::kPanRightFast, 0, 0.5},
+  };
+  const auto move = std::ranges::find(kMoves, command, &Move::command);
+  if (move == std::end(kMoves)) return false;
+  if (move->zoom > 0) {
+    axis_.zoom(move->zoom);
+  } else {
+    axis_.pan(move->pan);
+  }
+  return true;
+}
+
+void TimelineView::fit(const Selection& s, bool toggles) {
+  std::optional<TimeRange> range = s.time;
+  const Shown* shown = shown_of(s);
+  if (!range && s.op && shown != nullptr && static_cast<std::size_t>(*s.op) < shown->band->name_of.size())
+    range = TimeRange{shown->band->times(*s.op).post_ns, shown->band->times(*s.op).end_ns};
+  const double margin = range ? static_cast<double>(range->end_ns - range->begin_ns) * 0.05 + 1 : 0;
+  const double begin = range ? std::max(0.0, static_cast<double>(range->begin_ns) - margin) : 0;
+  if (!range || (toggles && std::abs(axis_.begin_ns() - begin) < axis_.ns_per_pixel())) {
+    axis_.show_all();
+  } else {
+    axis_.show(begin, static_cast<double>(range->end_ns) + margin);
+  }
+}
+
 bool TimelineView::run(Command command, Ui&, Session& session) {
   const Selection& s = session.selection();
+  if (move_axis(command)) return true;
   switch (command) {
-    case Command::kZoomIn: axis_.zoom(1 / 1.3); return true;
-    case Command::kZoomOut: axis_.zoom(1.3); return true;
-    case Command::kZoomInFast: axis_.zoom(1 / 2.5); return true;
-    case Command::kZoomOutFast: axis_.zoom(2.5); return true;
-    case Command::kPanLeft: axis_.pan(-0.1); return true;
-    case Command::kPanRight: axis_.pan(0.1); return true;
-    case Command::kPanLeftFast: axis_.pan(-0.5); return true;
-    case Command::kPanRightFast: axis_.pan(0.5); return true;
-    case Command::kSelectRange: selecting_ = !selecting_; return true;
-    case Command::kAll: axis_.show_all(); return true;
-    case Command::kZoomSelection:
-    case Command::kFitSelection: {
-      std::optional<TimeRange> range = s.time;
-      const Shown* shown = shown_of(s);
-      if (!range && s.op && shown != nullptr && static_cast<std::size_t>(*s.op) < shown->band->name_of.size())
-        range = TimeRange{shown->band->times(*s.op).post_ns, shown->band->times(*s.op).end_ns};
-      const bool fits = range && std::abs(axis_.begin_ns() - static_cast<double>(range->begin_ns)) < axis_.ns_per_pixel() * 40;
-      if (!range || (command == Command::kFitSelection && fits)) {
-        axis_.show_all();
-      } else {
-        const double margin = static_cast<double>(range->end_ns - range->begin_ns) * 0.05 + 1;
-        axis_.show(static_cast<double>(range->begin_ns) - margin, static_cast<double>(range->end_ns) + margin);
-      }
+    case Command::kSelectRange:
+      selecting_ = !selecting_;
       return true;
-    }
-    case Command::kPreviousEvent: step_event(session, -1, false); return true;
-    case Command::kNextEvent: step_event(session, 1, false); return true;
-    case Command::kPreviousSame: step_event(session, -1, true); return true;
-    case Command::kNextSame: step_event(session, 1, true); return true;
-    case Command::kPreviousRank: step_rank(session, -1); return true;
-    case Command::kNextRank: step_rank(session, 1); return true;
+    case Command::kAll:
+      axis_.show_all();
+      return true;
+    case Command::kZoomSelection:
+    case Command::kFitSelection:
+      fit(s, command == Command::kFitSelection);
+      return true;
+    case Command::kPreviousEvent:
+    case Command::kNextEvent:
+      step_event(session, command == Command::kNextEvent ? 1 : -1, false);
+      return true;
+    case Command::kPreviousSame:
+    case Command::kNextSame:
+      step_event(session, command == Command::kNextSame ? 1 : -1, true);
+      return true;
+    case Command::kPreviousRank:
+    case Command::kNextRank:
+      step_rank(session, command == Command::kNextRank ? 1 : -1);
+      return true;
     case Command::kBookmark: {
       Link link = session.here();
       link.selection.time = TimeRange{std::llround(axis_.begin_ns()), std::llround(axis_.end_ns())};
@@ -220,8 +250,11 @@ bool TimelineView::run(Command command, Ui&, Session& session) {
       }
       return true;
     case Command::kFind:
-    case Command::kGoToTime: focus_find_ = true; return true;
-    default: return false;
+    case Command::kGoToTime:
+      focus_find_ = true;
+      return true;
+    default:
+      return false;
   }
 }
 

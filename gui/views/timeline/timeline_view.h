@@ -64,6 +64,10 @@ class TimelineView final : public View {
   void op_details(Ui& ui, Session& session, const Shown& shown, OpId op);
   void rank_details(Ui& ui, Session& session, const Shown& shown, int rank);
   void select_op(Session& session, const Shown& shown, OpId op);
+  // Whether the command was one that moves the axis.
+  bool move_axis(Command command);
+  // To the selected range or operation; with `toggles`, to all when it is there already.
+  void fit(const Selection& selection, bool toggles);
   void step_event(Session& session, int direction, bool same_name);
   void step_rank(Session& session, int direction);
   const Shown* shown_of(const Selection& selection) const;

@@ -73,11 +73,13 @@ TEST(Band, LanesHoldWhatTheirOpsDo) {
             const Op& op = plan.ops[id];
             const OpTimes& times = pass->timeline->ops[id];
             if (op.rank != row.rank || plan.post_of(op).lane != row.lane) continue;
-            const bool here = t >= (communicates(plan.kind_of(op)) ? times.post_ns : times.begin_ns) && t < times.end_ns;
+            const bool here =
+                t >= (communicates(plan.kind_of(op)) ? times.post_ns : times.begin_ns) && t < times.end_ns;
             busy |= here;
             compute |= here && !communicates(plan.kind_of(op));
           }
-          const auto span = std::ranges::find_if(row.spans, [&](const TimeSpan& s) { return t >= s.begin_ns && t < s.end_ns; });
+          const auto span =
+              std::ranges::find_if(row.spans, [&](const TimeSpan& s) { return t >= s.begin_ns && t < s.end_ns; });
           ASSERT_EQ(span != row.spans.end(), busy);
           if (busy) {
             ASSERT_EQ(span->part == TimePart::kCompute, compute);
@@ -114,7 +116,8 @@ TEST(FoldRow, EqualsCountingEachNanosecond) {
     // Columns of whole nanoseconds, so that the count is exact.
     const int columns = static_cast<int>(1 + rng.below(40));
     const std::int64_t width = 1 + rng.below(12), begin = rng.below(60);
-    const std::vector<PixelCell> cells = fold_row(spans, static_cast<double>(begin), static_cast<double>(begin + width * columns), columns);
+    const std::vector<PixelCell> cells =
+        fold_row(spans, static_cast<double>(begin), static_cast<double>(begin + width * columns), columns);
     ASSERT_EQ(cells.size(), static_cast<std::size_t>(columns));
     for (int c = 0; c < columns; ++c) {
       std::int64_t sums[4] = {};

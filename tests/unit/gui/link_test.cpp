@@ -9,7 +9,8 @@ namespace spscope::gui {
 namespace {
 
 std::string random_text(Rng& rng, int longest, bool file) {
-  static const std::string kOdd[] = {"%", ",", "#", "?", "&", "=", "+", " ", ":", "\n", "ä", "日本", "%2C", "..", "a", "b", "/", "0"};
+  static const std::string kOdd[] = {"%",  ",", "#",    "?",   "&",  "=", "+", " ", ":",
+                                     "\n", "ä", "日本", "%2C", "..", "a", "b", "/", "0"};
   std::string text = file ? "/" : "";
   for (std::int64_t i = 1 + rng.below(longest); i > 0; --i) text += kOdd[rng.below(std::ssize(kOdd))];
   return text;
@@ -80,17 +81,25 @@ TEST(Link, APathAloneIsTakenAsItIs) {
 
 TEST(Link, ErrorsSayWhichPartIsWrongAndWhatItMayBe) {
   const std::pair<const char*, std::vector<const char*>> kCases[] = {
-      {"#timeline?layer=x", {"layer=x", "whole number"}},       {"#timeline?layer=-1", {"layer=-1", "whole number"}},
-      {"#timeline?step=1.5", {"step=1.5", "whole number"}},     {"#timeline?repeat=", {"repeat=", "whole number"}},
-      {"#timeline?rank=99999999999", {"rank=", "whole number"}}, {"#timeline?op=1a", {"op=1a", "whole number"}},
-      {"#timeline?head=", {"head=", "whole number"}},           {"#timeline?t=1..2", {"t=1..2", "range of times"}},
-      {"#timeline?t=2ms..1ms", {"t=2ms..1ms", "range of times"}}, {"#timeline?t=1ms", {"t=1ms", "range of times"}},
-      {"#timeline?tile=1", {"tile=1", "block numbers"}},        {"#timeline?tile=1,2,3", {"tile=1,2,3", "block numbers"}},
-      {"#timeline?colour=red", {"colour", "not known"}},        {"#timeline?layer", {"layer=", "whole number"}}};
+      {"#timeline?layer=x", {"layer=x", "whole number"}},
+      {"#timeline?layer=-1", {"layer=-1", "whole number"}},
+      {"#timeline?step=1.5", {"step=1.5", "whole number"}},
+      {"#timeline?repeat=", {"repeat=", "whole number"}},
+      {"#timeline?rank=99999999999", {"rank=", "whole number"}},
+      {"#timeline?op=1a", {"op=1a", "whole number"}},
+      {"#timeline?head=", {"head=", "whole number"}},
+      {"#timeline?t=1..2", {"t=1..2", "range of times"}},
+      {"#timeline?t=2ms..1ms", {"t=2ms..1ms", "range of times"}},
+      {"#timeline?t=1ms", {"t=1ms", "range of times"}},
+      {"#timeline?tile=1", {"tile=1", "block numbers"}},
+      {"#timeline?tile=1,2,3", {"tile=1,2,3", "block numbers"}},
+      {"#timeline?colour=red", {"colour", "not known"}},
+      {"#timeline?layer", {"layer=", "whole number"}}};
   for (const auto& [text, words] : kCases) {
     const Result<Link> link = parse_link(text);
     ASSERT_FALSE(link.has_value()) << text;
-    for (const char* word : words) EXPECT_NE(std::string(link.error().what()).find(word), std::string::npos) << text << ": " << link.error().what();
+    for (const char* word : words)
+      EXPECT_NE(std::string(link.error().what()).find(word), std::string::npos) << text << ": " << link.error().what();
     EXPECT_FALSE(link.error().hint().empty()) << text;
   }
 }
@@ -106,7 +115,8 @@ TEST(Link, TimesAreExact) {
     const std::int64_t ns = random_time(rng);
     ASSERT_EQ(parse_time(time_text(ns)), ns) << time_text(ns);
   }
-  for (const char* wrong : {"", "1", "ms", "1 ms", "1e400s", "nan", "1m"}) EXPECT_EQ(parse_time(wrong), std::nullopt) << wrong;
+  for (const char* wrong : {"", "1", "ms", "1 ms", "1e400s", "nan", "1m"})
+    EXPECT_EQ(parse_time(wrong), std::nullopt) << wrong;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// One question of a view: the newest wins, the old answer stays, and what is cancelled has no answer. Threads are made to
-// wait for each other, so no test depends on time.
+// One question of a view: the newest wins, the old answer stays, and what is cancelled has no answer. Threads are made
+// to wait for each other, so no test depends on time.
 #include "gui/session/query_slot.h"
 
 #include <gtest/gtest.h>
@@ -170,7 +170,9 @@ TEST(QuerySlot, AnErrorIsSaidAndTheOldAnswerStays) {
   slot.ask(workers, "a", gives(1));
   woken.await(1);
   ASSERT_NE(slot.value(), nullptr);
-  slot.ask(workers, "b", [](Readers&, const Cancelled&, QueryProgress&) -> int { throw Error(ErrorCode::kUsage, "no such pass", "choose another"); });
+  slot.ask(workers, "b", [](Readers&, const Cancelled&, QueryProgress&) -> int {
+    throw Error(ErrorCode::kUsage, "no such pass", "choose another");
+  });
   woken.await(2);
   ASSERT_NE(slot.error(), nullptr);
   EXPECT_STREQ(slot.error()->what(), "no such pass");

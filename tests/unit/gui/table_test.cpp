@@ -70,12 +70,14 @@ std::string odd_text(Rng& rng) {
 
 Table random_table(Rng& rng) {
   Table table;
-  table.columns = {text_column("name"), number_column("time", "", 0), number_column("size", "", 0), number_column("count", "", 0)};
+  table.columns = {text_column("name"), number_column("time", "", 0), number_column("size", "", 0),
+                   number_column("count", "", 0)};
   for (std::int64_t r = rng.below(20); r >= 0; --r) {
     const auto number = [&]() -> std::optional<double> {
       return rng.below(5) == 0 ? std::nullopt : std::optional(static_cast<double>(rng.below(1000)) * 1234.5);
     };
-    table.rows.push_back({{text_cell(odd_text(rng)), cell(Hint::kDuration, number()), cell(Hint::kBytes, number()), cell(Hint::kCount, number())}});
+    table.rows.push_back({{text_cell(odd_text(rng)), cell(Hint::kDuration, number()), cell(Hint::kBytes, number()),
+                           cell(Hint::kCount, number())}});
   }
   return table;
 }

@@ -32,7 +32,8 @@ const char* kTokenNames[] = {
 void expect_contrast(Token ink, Token back, double least) {
   for (const Appearance a : {Appearance::kLight, Appearance::kDark})
     EXPECT_GE(ratio(token_color(ink, a), token_color(back, a)), least)
-        << kTokenNames[static_cast<int>(ink)] << " on " << kTokenNames[static_cast<int>(back)] << (a == Appearance::kDark ? ", dark" : ", light");
+        << kTokenNames[static_cast<int>(ink)] << " on " << kTokenNames[static_cast<int>(back)]
+        << (a == Appearance::kDark ? ", dark" : ", light");
 }
 
 TEST(Theme, ContrastIsThatOfTheStandard) {
@@ -44,9 +45,11 @@ TEST(Theme, ContrastIsThatOfTheStandard) {
 }
 
 TEST(Theme, TextCanBeReadOnAllSurfacesItStandsOn) {
-  for (const Token back : {Token::kPage, Token::kSurface, Token::kRail, Token::kRaised, Token::kHover, Token::kSelected, Token::kBest, Token::kPressed})
+  for (const Token back : {Token::kPage, Token::kSurface, Token::kRail, Token::kRaised, Token::kHover, Token::kSelected,
+                           Token::kBest, Token::kPressed})
     expect_contrast(Token::kInk, back, 4.5);
-  for (const Token back : {Token::kPage, Token::kSurface, Token::kRail, Token::kRaised, Token::kHover, Token::kSelected, Token::kBest})
+  for (const Token back :
+       {Token::kPage, Token::kSurface, Token::kRail, Token::kRaised, Token::kHover, Token::kSelected, Token::kBest})
     expect_contrast(Token::kMuted, back, 4.5);
   for (const Token back : {Token::kSurface, Token::kRail, Token::kRaised, Token::kHover}) {
     expect_contrast(Token::kAccent, back, 4.5);
@@ -63,7 +66,8 @@ TEST(Theme, TextCanBeReadOnAllSurfacesItStandsOn) {
 }
 
 TEST(Theme, MarksStandOutFromTheSurface) {
-  for (const Token mark : {Token::kCompute, Token::kWire, Token::kEdge, Token::kAccent, Token::kRedundant}) expect_contrast(mark, Token::kSurface, 3);
+  for (const Token mark : {Token::kCompute, Token::kWire, Token::kEdge, Token::kAccent, Token::kRedundant})
+    expect_contrast(mark, Token::kSurface, 3);
 }
 
 TEST(Theme, InkOnAColourIsTheBetterOfBlackAndWhite) {
@@ -88,7 +92,8 @@ TEST(Theme, RanksHaveEightColoursAndDensityGrowsLighter) {
     EXPECT_GE(now, before - 1e-3) << i;
     before = now;
   }
-  for (const Appearance a : {Appearance::kLight, Appearance::kDark}) EXPECT_NE(token_color(Token::kEmpty, a), density_color(0));
+  for (const Appearance a : {Appearance::kLight, Appearance::kDark})
+    EXPECT_NE(token_color(Token::kEmpty, a), density_color(0));
 }
 
 }  // namespace

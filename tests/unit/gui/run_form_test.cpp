@@ -1,0 +1,265 @@
+// The form of a run: texts to config and back, and commands that ask for the same as the form.
+#include "gui/launch/run_form.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+#include <set>
+
+#include "backend/config/config_fields.h"
+#include "backend/config/validate.h"
+#include "gui/launch/child.h"
+#include "gui/launch/command_text.h"
+#include "gui/launch/plan_answer.h"
+#include "gui/launch/presets.h"
+
+namespace spscope::gui {
+namespace {
+
+const std::string kProgram = std::string(SPSCOPE_BINARY_DIR) + "/bin/spscope";
+const Cancelled kNever = std::make_shared<std::atomic<bool>>(false);
+
+// A text for the key that differs from its default.
+std::string other_text(const FieldRow& row, std::mt19937& random) {
+  const std::vector<std::string_view> choices = field_choices(row);
+  const std::string_view type = field_type(row);
+  if (!choices.empty()) return std::string(choices[random() % choices.size()]);
+  if (type == "three integers") return "[3, 6, " + std::to_string(1 + random() % 9) + "]";
+  if (type == "layers") return random() % 2 == 0 ? "[0, 2]" : "spread:2";
+  if (type == "list of texts") return R"(["ring", "usp:ulysses=2,ring=2", "it's \"odd\""])";
+  if (type == "real") return "0.25";
+  if (type == "text") return random() % 2 == 0 ? "[a 'b' \"c\" $d" : "plain";
+  return std::to_string(static_cast<int>(row.min) + 1);
+}
+
+TEST(RunForm, BeginsWithTheDefaults) {
+  const RunForm form;
+  EXPECT_EQ(form.config(), RunConfig());
+  EXPECT_TRUE(form.changed_keys().empty());
+  EXPECT_TRUE(form.problems().empty());
+  for (const FieldRow& row : config_fields())
+    EXPECT_EQ(form.text(row.name), typed_text(row.name, RunConfig())) << row.name;
+}
+
+TEST(RunForm, EveryKeyCanBeSetAndGoesThroughToml) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 50; ++round) {
+    RunForm form;
+    for (const FieldRow& row : config_fields())
+      if (random() % 2 == 0) form.set(row.name, other_text(row, random));
+    form.set("strategy.usp.ulysses", "2");
+    form.set("mask.sparge.cdf", "0.8");
+    for (const FieldRow& row : config_fields())
+      EXPECT_EQ(typed_text(row.name, form.config()), form.text(row.name)) << row.name;
+    const ReadConfig read = parse_config(form.toml(), "form");
+    EXPECT_TRUE(read.problems.empty()) << render(read.problems.front());
+    EXPECT_EQ(read.config, form.config());
+    // What --set reads is what the form says.
+    ReadConfig typed;
+    const std::vector<std::string> words = form.arguments();
+    for (std::size_t i = 0; i + 1 < words.size(); i += 2)
+      if (words[i] == "--set") apply_override(typed, words[i + 1]);
+    typed.config.run.strategies = form.config().run.strategies;
+    EXPECT_EQ(config_hash(typed.config), config_hash(form.config()));
+  }
+}
+
+TEST(RunForm, AConfigComesBackAsItIs) {
+  ReadConfig read = read_config(std::string(SPSCOPE_SOURCE_DIR) + "/samples/photo.toml");
+  RunForm form;
+  form.load(read.config);
+  RunConfig expected = read.config;
+  expected.mask.file = std::string(SPSCOPE_SOURCE_DIR) + "/samples/photo_mask.npy";
+  expected.model.activations = std::string(SPSCOPE_SOURCE_DIR) + "/samples/photo_qkv.safetensors";
+  expected.folder.clear();
+  EXPECT_EQ(form.config(), expected);
+  EXPECT_TRUE(form.changed("mask.file"));
+  EXPECT_FALSE(form.changed("run.repeats"));  // the file says what is the default
+  form.reset("mask.file");
+  EXPECT_EQ(form.config().mask.file, "");
+}
+
+TEST(RunForm, FaultsStandBesideTheirKeyAndTheTextStays) {
+  RunForm form;
+  form.set("mask.density", "3");
+  form.set("run.repeats", "many");
+  EXPECT_EQ(form.text("mask.density"), "3");
+  std::vector<std::string> fields;
+  for (const Problem& problem : form.problems()) fields.push_back(problem.field);
+  EXPECT_EQ(fields, (std::vector<std::string>{"mask.density", "run.repeats"}));
+  form.set("mask.density", "0.5");
+  form.reset("run.repeats");
+  EXPECT_TRUE(form.problems().empty());
+  form.set("run.layers", "[0, 99]");
+  ASSERT_EQ(form.problems().size(), 1U);
+  EXPECT_EQ(form.problems()[0].field, "run.layers");
+}
+
+TEST(RunForm, NamesAreThoseOfTheProgram) {
+  RunForm form;
+  form.set_strategies({"rng"});
+  EXPECT_TRUE(form.problems().empty());
+  Catalog catalog;
+  catalog.strategies = {{.name = "ring", .summary = "", .parameters = {}}};
+  form.check_names(catalog);
+  ASSERT_EQ(form.problems().size(), 1U);
+  EXPECT_EQ(form.problems()[0].field, "run.strategies");
+  EXPECT_NE(form.problems()[0].hint.find("ring"), std::string::npos);
+  form.set_strategies({});
+  ASSERT_EQ(form.problems().size(), 1U);
+  EXPECT_EQ(form.problems()[0].message, "no strategy is chosen");
+}
+
+TEST(CommandText, AShellReadsTheWordsThatWereMeant) {
+  const std::vector<std::string> words = {"printf", "%s\\n", "plain", "two words", "it's", "$HOME `id` \"x\" \\",
+                                          "",       "a\nb",  "*"};
+  const ChildResult result = run_child({"/bin/sh", "-c", shell_line(words)}, kNever);
+  EXPECT_EQ(result.output, "plain\ntwo words\nit's\n$HOME `id` \"x\" \\\n\na\nb\n*\n");
+}
+
+TEST(CommandText, TheCopiedCommandAsksForTheSameConfig) {
+  RunForm form;
+  form.set("model.grid", "[3, 6, 7]");
+  form.set("run.mode", "simulate");
+  form.set("run.layers", "[0, 2]");
+  form.set("mask.sparge.cdf", "0.8");
+  form.set_strategies({"ring", "usp:ulysses=2,ring=2"});
+  const std::string line = shell_line(command_words(kProgram, {}, form)) + " --json";
+  const ChildResult result = run_child({"/bin/sh", "-c", line}, kNever);
+  ASSERT_EQ(result.end.code, 0) << result.errors;
+  EXPECT_EQ(Json::parse(result.output)->text_or("config_hash", ""), config_hash(form.config()));
+}
+
+TEST(CommandText, ASweepNamesItsKeysAndItsTable) {
+  RunForm form;
+  form.set("run.output", "/here/table.csv");
+  form.set_strategies({"ring"});
+  const Task task = {.verb = Verb::kSweep, .over = " cluster.ranks=2,4  mask.density=0.2,0.4 ", .replace = true};
+  EXPECT_EQ(shell_line(command_words("spscope", task, form)),
+            "spscope sweep -s ring --over cluster.ranks=2,4 --over mask.density=0.2,0.4 -o /here/table.csv --force");
+}
+
+TEST(CommandText, AScriptForSlurmHoldsTheConfig) {
+  RunForm form;
+  form.set("cluster.preset", "ndr-h100-xN");
+  form.set("cluster.ranks", "16");
+  form.set("run.threads_per_rank", "3");
+  form.set("run.output", "it's here.db");
+  const std::string script = sbatch_script(form);
+  EXPECT_NE(script.find("#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=8\n#SBATCH --cpus-per-task=3\n"),
+            std::string::npos)
+      << script;
+  EXPECT_NE(script.find("--launcher mpi"), std::string::npos);
+  // A shell finds nothing wrong with it, and writes the same config when it comes there.
+  EXPECT_EQ(run_child({"bash", "-n", "-c", script}, kNever).end.code, 0);
+  const std::string folder = testing::TempDir() + "/sbatch";
+  std::filesystem::create_directories(folder);
+  const std::string run = "cd " + folder + " && SLURM_JOB_ID=7 && srun() { :; } && sbatch() { :; }\n" + script;
+  const ChildResult result = run_child({"bash", "-c", run}, kNever);
+  ASSERT_EQ(result.end.code, 0) << result.errors;
+  const ReadConfig read = read_config(folder + "/it's here.db.7.toml");
+  EXPECT_TRUE(read.problems.empty());
+  EXPECT_EQ(config_hash(read.config), config_hash(form.config()));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Presets, ACommentDescribesAFile) {
+  const Preset preset = described_preset(
+      "# Many ranks. What they are for,\n# on two lines.\n#   spscope sweep a.toml --over cluster.ranks=16,32 -o "
+      "a.csv\n\n[run]\n# not this\n");
+  EXPECT_EQ(preset.title, "Many ranks");
+  EXPECT_EQ(preset.description, "What they are for, on two lines.");
+  EXPECT_EQ(preset.task.verb, Verb::kSweep);
+  EXPECT_EQ(preset.task.over, "cluster.ranks=16,32");
+  EXPECT_EQ(described_preset("[run]\n").title, "");
+}
+
+TEST(Presets, ThoseThatAreInstalledReadWithoutAFault) {
+  const std::vector<Preset> presets =
+      presets_in({std::string(SPSCOPE_SOURCE_DIR) + "/samples/presets", "/no/such/folder"});
+  ASSERT_EQ(presets.size(), 6U);
+  std::set<Verb> verbs;
+  for (const Preset& preset : presets) {
+    verbs.insert(preset.task.verb);
+    EXPECT_FALSE(preset.description.empty()) << preset.path;
+    const ReadConfig read = read_config(preset.path);
+    EXPECT_TRUE(read.problems.empty()) << preset.path;
+    RunForm form;
+    form.load(read.config);
+    EXPECT_TRUE(form.problems().empty()) << preset.path << ": " << render(form.problems().front());
+    EXPECT_TRUE(read.config.mask.file.empty() || std::filesystem::exists(form.config().mask.file)) << preset.path;
+  }
+  EXPECT_EQ(verbs.size(), 3U);
+}
+
+// -- what `spscope plan` says, asked of the program itself
+
+Catalog real_catalog() {
+  Catalog catalog;
+  catalog.strategies = catalog_rows(
+      *Json::parse(run_child({kProgram, "list", "strategies", "--json"}, kNever).output)->find("strategies"));
+  catalog.patterns =
+      catalog_rows(*Json::parse(run_child({kProgram, "list", "patterns", "--json"}, kNever).output)->find("patterns"));
+  return catalog;
+}
+
+TEST(PlanAnswer, EveryStrategyIsLegalOrSaysWhyNot) {
+  const Catalog catalog = real_catalog();
+  ASSERT_GE(catalog.strategies.size(), 10U);
+  ASSERT_NE(catalog.parameter("strategy.usp.ulysses"), nullptr);
+  EXPECT_EQ(catalog.parameter("strategy.usp.ulysses")->fallback, "0");
+  EXPECT_EQ(catalog.parameter("strategy.dbsp.refine")->choices, (std::vector<std::string>{"false", "true"}));
+  RunForm form;
+  form.set("model.grid", "[3, 6, 7]");
+  form.set_strategies({"ring", "usp:ulysses=7,ring=1"});
+  const std::vector<std::string> asked = planned_strategies(form, catalog);
+  const ChildResult result = run_child(plan_words(kProgram, form, catalog), kNever);
+  const PlanAnswer answer = read_plan(result.output, result.errors, asked);
+  EXPECT_TRUE(answer.problems.empty());
+  ASSERT_EQ(answer.strategies.size(), asked.size());
+  EXPECT_EQ(answer.strategies[0].asked, "ring");
+  EXPECT_TRUE(answer.strategies[0].legal);
+  EXPECT_GE(*answer.strategies[0].imbalance, 1);
+  EXPECT_GT(*answer.strategies[0].sent_bytes, 0);
+  EXPECT_GT(*answer.strategies[0].memory_bytes, 0);
+  EXPECT_FALSE(answer.strategies[0].makespan_ns);  // nothing was run or modelled
+  EXPECT_EQ(answer.strategies[1].asked, "usp:ulysses=7,ring=1");
+  EXPECT_FALSE(answer.strategies[1].legal);
+  ASSERT_FALSE(answer.strategies[1].problems.empty());
+  EXPECT_NE(answer.strategies[1].problems[0].message.find("7"), std::string::npos);
+  EXPECT_FALSE(answer.strategies[1].problems[0].hint.empty());
+}
+
+TEST(PlanAnswer, ASimulatedConfigHasTimes) {
+  RunForm form;
+  form.set("model.grid", "[3, 6, 7]");
+  form.set("run.mode", "simulate");
+  form.set("run.denoise_steps", "9");  // one is planned
+  form.set_strategies({"all"});
+  const ChildResult result = run_child(plan_words(kProgram, form, {}), kNever);
+  const PlanAnswer answer = read_plan(result.output, result.errors, planned_strategies(form, {}));
+  ASSERT_GT(answer.strategies.size(), 1U);
+  EXPECT_EQ(answer.layer_passes, 4);
+  for (const PlannedStrategy& strategy : answer.strategies) {
+    EXPECT_EQ(strategy.asked, "all");
+    if (strategy.legal) {
+      EXPECT_GT(strategy.makespan_ns.value_or(0), 0) << strategy.name;
+    } else {
+      EXPECT_FALSE(strategy.problems.empty()) << strategy.name;
+    }
+  }
+}
+
+TEST(PlanAnswer, WhatIsNoAnswerIsAProblem) {
+  const PlanAnswer answer = read_plan("", "error SPS-201: the memory of this machine is full\n", {"ring"});
+  ASSERT_EQ(answer.problems.size(), 1U);
+  EXPECT_EQ(answer.problems[0].message, "error SPS-201: the memory of this machine is full");
+  const PlanAnswer refused =
+      read_plan(R"({"problems":[{"field":"mask.file","message":"no such file","hint":null}]})", "", {"ring"});
+  ASSERT_EQ(refused.problems.size(), 1U);
+  EXPECT_EQ(refused.problems[0].field, "mask.file");
+}
+
+}  // namespace
+}  // namespace spscope::gui
