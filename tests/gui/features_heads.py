@@ -1,7 +1,7 @@
 """The view Heads, and the way to it from an empty start: gui.md 4."""
 import json
 
-from world import views
+from world import ROOT, views
 
 
 def heads_thumbnails(world):
@@ -106,11 +106,12 @@ def balance_what_if(world):
 def sixty_seconds(world):
     """From an empty start over a stored run to the heads that make a strategy wait, by what the screen offers."""
     settings = world.folder / "sixty.json"
-    settings.write_text(json.dumps({"recent": [str(world.demo)]}))
+    demo = world.run("sixty.db", (ROOT / "samples/demo.toml").read_text(encoding="utf-8"))
+    settings.write_text(json.dumps({"recent": [str(demo)]}))
     window = world.open("--settings", settings)
     clicks = 1
     if window.item("start/main/demo")["disabled"]:
-        window.click("start/main/" + str(world.demo))  # a build without demo.db: the file that was opened last
+        window.click("start/main/" + str(demo))  # a build without demo.db: the file that was opened last
     else:
         window.click("start/main/demo")
     window.wait_for(lambda s: "#overview" in s["link"] and not s["busy"], "the overview")
