@@ -118,7 +118,7 @@ void Child::signal(int number) const {
 ChildResult run_child(const std::vector<std::string>& arguments, const Cancelled& cancelled) {
   Child child(arguments);
   for (bool stopped = false; child.poll(), !child.end(); std::this_thread::sleep_for(kLookEvery)) {
-    if (!*cancelled || stopped) continue;
+    if (!cancelled.is_cancelled() || stopped) continue;
     child.signal(SIGTERM);
     stopped = true;
   }

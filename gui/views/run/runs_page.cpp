@@ -242,7 +242,7 @@ void RunsPage::draw_live(Ui& ui, const WatchedRun& seen) {
                       seen.events_per_second ? fmt::format(" ({}/s)", count_text(*seen.events_per_second)) : "",
                       count_text(static_cast<double>(seen.committed)), count_text(static_cast<double>(seen.dropped))),
           {.ink = Token::kMuted});
-  draw_table(ui, "ranks", ranks_table(seen), ranks_, {.filter = false});
+  show_table(ui, "ranks", ranks_table(seen), ranks_, {.filter = false});
 }
 
 }  // namespace spscope::gui

@@ -101,9 +101,9 @@ void SetupPage::ask(Session& session, RunPages& pages) {
   pages.plan.ask(session.workers(), fmt::format("{} {}", pages.form.revision(), shell_line(words)),
                  [words, asked = planned_strategies(pages.form, pages.known())](Readers&, const Cancelled& cancelled,
                                                                                 QueryProgress&) {
-                   for (int waited = 0; waited < kPlanAfterMs && !*cancelled; waited += 10)
+                   for (int waited = 0; waited < kPlanAfterMs && !cancelled.is_cancelled(); waited += 10)
                      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-                   if (*cancelled) return PlanAnswer{};
+                   if (cancelled.is_cancelled()) return PlanAnswer{};
                    const ChildResult result = run_child(words, cancelled);
                    return read_plan(result.output, result.errors, asked);
                  });

@@ -117,10 +117,10 @@ TEST(Child, AProgramThatIsNotThereIsAnError) {
 }
 
 TEST(Child, AQuestionThatIsGivenUpStopsItsChild) {
-  const Cancelled cancelled = std::make_shared<std::atomic<bool>>(false);
+  const Cancelled cancelled = CancelToken();
   std::thread user([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    *cancelled = true;
+    cancelled.cancel();
   });
   const ChildResult result = run_child(shell("exec sleep 100"), cancelled);
   user.join();

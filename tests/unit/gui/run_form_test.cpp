@@ -18,7 +18,7 @@ namespace spscope::gui {
 namespace {
 
 const std::string kProgram = std::string(SPSCOPE_BINARY_DIR) + "/bin/spscope";
-const Cancelled kNever = std::make_shared<std::atomic<bool>>(false);
+const Cancelled kNever = CancelToken();
 
 // A text for the key that differs from its default.
 std::string other_text(const FieldRow& row, std::mt19937& random) {
