@@ -50,7 +50,7 @@ class StartView final : public View {
     draw_runs(ui, session);
     ui.heading("A file on another host");
     ui.text("Make a page of it there, and open that page in a browser here:", {.ink = Token::kMuted, .wrap = true});
-    const std::string line = "ssh HOST spscope report RUN.db -o - > run.html";
+    const std::string line = "ssh HOST spscope report RUN.db --format html > run.html";
     ui.text(line, {.face = Face::kMono});
     ui.same_line();
     if (ui.button("copy line", "Copy", {.quiet = true})) ImGui::SetClipboardText(line.c_str());

@@ -1,7 +1,7 @@
 """The view Heads, and the way to it from an empty start: gui.md 4."""
 import json
 
-from world import views
+from world import ROOT, views
 
 
 def heads_thumbnails(world):
@@ -104,21 +104,24 @@ def balance_what_if(world):
 
 
 def sixty_seconds(world):
-    """From an empty start over a stored run to the heads that make ulysses wait, by what the screen offers."""
+    """From an empty start over a stored run to the heads that make a strategy wait, by what the screen offers."""
     settings = world.folder / "sixty.json"
-    settings.write_text(json.dumps({"recent": [str(world.demo)]}))
+    demo = world.run("sixty.db", (ROOT / "samples/demo.toml").read_text(encoding="utf-8"))
+    settings.write_text(json.dumps({"recent": [str(demo)]}))
     window = world.open("--settings", settings)
     clicks = 1
     if window.item("start/main/demo")["disabled"]:
-        window.click("start/main/" + str(world.demo))  # a build without demo.db: the file that was opened last
+        window.click("start/main/" + str(demo))  # a build without demo.db: the file that was opened last
     else:
         window.click("start/main/demo")
     window.wait_for(lambda s: "#overview" in s["link"] and not s["busy"], "the overview")
-    assert any(t.startswith("Next: see how ulysses") for t in window.texts()), window.texts()
+    hint = next(t for t in window.texts() if t.startswith("Next: see how "))
     window.click("hint/action")
     clicks += 1
     rank = window.link.split("rank=")[1].split("&")[0]
-    assert "#timeline" in window.link and window.item(f"band ulysses/rank {rank}", "row")["selected"]
+    strategy = window.link.split("of=")[1].split("&")[0]
+    assert hint.startswith(f"Next: see how {strategy} ") and hint.endswith(f" for rank {rank}."), (hint, window.link)
+    assert "#timeline" in window.link and f"rank {rank} of " in " ".join(window.texts())
     window.click("details/pane/heads")
     clicks += 1
     window.wait_for(lambda s: "#heads" in s["link"] and s["view"].get("owner_of_head") and not s["busy"], "its heads")

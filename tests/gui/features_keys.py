@@ -264,9 +264,9 @@ def _pin(world, key):
 
 def _play(world, key):
     window = world.window("heads")
-    window.press(key)
+    window.press(key, rest=False)
     window.wait_for(lambda s: "step=" in s["link"], "the next denoise step is shown")
-    window.press(key)
+    window.press(key, rest=False)
     window.wait_for(lambda s: not s["busy"] and window.item("heads/main/play")["text"] == "Play", "it stops")
 
 

@@ -51,6 +51,13 @@ def start_recent_files(world):
     window.close()
 
 
+def start_new_run(world):
+    window = world.open()
+    window.click("start/main/new run")
+    assert "#run" in window.link
+    window.close()
+
+
 def start_line_for_other_host(world):
     window = world.open()
     window.click("copy line")
@@ -376,8 +383,9 @@ def _exported(world, form, ending):
 
 
 def report_exports_html(world):
-    told = subprocess.run([world.spscope, "report", world.demo, "-o", "-"], capture_output=True, text=True, check=True).stdout
-    assert _exported(world, "HTML", ".html") == told
+    told = world.folder / "told.html"
+    subprocess.run([world.spscope, "report", world.demo, "-o", told], check=True, capture_output=True)
+    assert _exported(world, "HTML", ".html") == told.read_text(encoding="utf-8")
 
 
 def report_exports_markdown(world):

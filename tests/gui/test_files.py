@@ -44,15 +44,9 @@ def newer(world, path):
     """A file of a version of the format that this program does not know."""
     shutil.copy(world.demo, path)
     store = sqlite3.connect(path)
-    store.execute("update meta set value = '999' where name = 'schema_version'" if "name" in columns(store, "meta") else
-                  "update meta set value = '999' where key = 'schema_version'")
-    store.execute("pragma user_version = 999")
+    store.execute("update meta set value = '999' where key in ('min_reader', 'schema_version')")
     store.commit()
     store.close()
-
-
-def columns(store, table):
-    return [row[1] for row in store.execute(f"pragma table_info({table})")]
 
 
 def folder(world, path):
@@ -67,7 +61,7 @@ def no_right(world, path):
 def plan_lost(world, path):
     shutil.copy(world.demo, path)
     store = sqlite3.connect(path)
-    store.execute("update plan_part set body = zeroblob(16)" if "body" in columns(store, "plan_part") else "delete from plan_part")
+    store.execute("update plan set data = zeroblob(16)")
     store.commit()
     store.close()
 

@@ -109,7 +109,8 @@ def in_window(world, found):
         window.click("sql/main/ask", rest=False)
         window.wait_for(lambda s: window.has("sql/main/cancel"), "the question is under way")
         judge(f"a question under way, {theme}")
-        window.wait_for(lambda s: not s["busy"], "it ends", timeout=60)
+        window.click("sql/main/cancel", rest=False)
+        window.wait_for(lambda s: not s["busy"], "it ends")
         window.press("Ctrl+Shift+L")
     window.close()
     return frames

@@ -171,19 +171,13 @@ class Window:
         subprocess.run(["xdotool", *map(str, arguments)], env=self.display.environment, check=True, timeout=TIMEOUT_S, capture_output=True)
 
     def _focus(self):
-        found = subprocess.run(["xdotool", "search", "--onlyvisible", "--name", "^spscope"], env=self.display.environment,
-                               capture_output=True, text=True, check=False)
-        for window in found.stdout.split():
-            subprocess.run(["xdotool", "windowfocus", window], env=self.display.environment, check=False, capture_output=True)
-        self.origin = (0, 0)
-        if self.display.manager is not None and found.stdout.split():
-            place = subprocess.run(["xdotool", "getwindowgeometry", "--shell", found.stdout.split()[-1]], env=self.display.environment,
-                                   capture_output=True, text=True, check=True).stdout
-            values = dict(line.split("=") for line in place.split())
-            self.origin = (int(values["X"]), int(values["Y"]))
+        found = subprocess.run(["xdotool", "search", "--onlyvisible", "--pid", str(self.process.pid)], env=self.display.environment,
+                               capture_output=True, text=True, check=True).stdout.split()
+        self.id = found[-1]
+        subprocess.run(["xdotool", "windowfocus", "--sync", self.id], env=self.display.environment, check=False, capture_output=True)
 
     def _move(self, x, y):
-        self._xdotool("mousemove", round(x + self.origin[0]), round(y + self.origin[1]))
+        self._xdotool("mousemove", "--window", self.id, round(x), round(y))
 
     def point(self, item, at=(0.5, 0.5)):
         """A place inside what can be seen of an item, as parts of its width and height."""
@@ -257,11 +251,11 @@ class Window:
             self._xdotool("keyup", key)
         return self.settle(before, 2)
 
-    def press(self, *presses):
+    def press(self, *presses, rest=True):
         """Keys by their names in commands.def."""
         before = self.read()
         self._xdotool("key", *map(keysym, presses))
-        return self.settle(before, len(presses))
+        return self.settle(before, len(presses), rest)
 
     def type(self, text):
         before = self.read()

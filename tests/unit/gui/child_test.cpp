@@ -117,7 +117,7 @@ TEST(Child, AProgramThatIsNotThereIsAnError) {
 }
 
 TEST(Child, AQuestionThatIsGivenUpStopsItsChild) {
-  const Cancelled cancelled;
+  const Cancelled cancelled = CancelToken();
   std::thread user([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     cancelled.cancel();
