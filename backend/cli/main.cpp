@@ -108,11 +108,11 @@ int run(int argc, char** argv) {
   limit_memory(command, context);
   try {
     return finish(context, command.action(context));
-  } catch (const Error& error) {
-    // A program that asked for JSON reads what to mend from it too; people read it on standard error.
-    if (context.json && exit_code(error) == kExitUsage) context.out << render_json(error) << std::flush;
-    throw;
   } catch (const std::exception& error) {
+    // A program that asked for JSON reads what to mend from it too; people read it on standard error.
+    if (const auto* fault = dynamic_cast<const Error*>(&error);
+        fault != nullptr && context.json && exit_code(*fault) == kExitUsage)
+      context.out << render_json(*fault) << std::flush;
     const auto* system = dynamic_cast<const std::system_error*>(&error);  // the stack of a thread is memory too
     const bool no_thread = system != nullptr && system->code() == std::errc::resource_unavailable_try_again;
     if (!is_reader(command) || !(no_thread || memory_was_refused())) throw;
