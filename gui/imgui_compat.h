@@ -114,9 +114,15 @@ inline void end_overlapped() {
 inline bool begin_child(const char* id, const ImVec2& size, bool border, bool padded, ImGuiWindowFlags flags) {
 #if IMGUI_VERSION_NUM >= 19000
   // The flag of a border, which was renamed in 1.91.1, is 1.
-  const ImGuiChildFlags child = (border ? 1 : 0) | (padded ? ImGuiChildFlags_AlwaysUseWindowPadding : 0);
+  ImGuiChildFlags child = (border ? 1 : 0) | (padded ? ImGuiChildFlags_AlwaysUseWindowPadding : 0);
+#if IMGUI_VERSION_NUM >= 19090
+  child |= ImGuiChildFlags_NavFlattened;  // the keyboard goes from pane to pane
+#else
+  flags |= ImGuiWindowFlags_NavFlattened;
+#endif
   return ImGui::BeginChild(id, size, child, flags);
 #else
+  flags |= ImGuiWindowFlags_NavFlattened;
   return ImGui::BeginChild(id, size, border, flags | (padded ? ImGuiWindowFlags_AlwaysUseWindowPadding : 0));
 #endif
 }

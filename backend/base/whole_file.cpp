@@ -17,6 +17,12 @@
 namespace spscope {
 
 WholeFile::WholeFile(std::string path) : path_(std::move(path)) {
+  // A rename would take the place of /dev/null for everybody.
+  std::error_code unknown;
+  if (std::filesystem::is_other(path_, unknown))
+    throw Error(ErrorCode::kOutputPlace,
+                fmt::format("cannot write \"{}\": it is a device or a pipe, and no file", path_),
+                "choose the name of a file in an existing, writable folder");
   constexpr int kNames = 100;  // taken only by what earlier processes of this id left when they were killed
   for (int i = 0; i < kNames; ++i) {
     temporary_ = fmt::format("{}.tmp-{}-{}", path_, ::getpid(), i);

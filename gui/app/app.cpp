@@ -106,7 +106,10 @@ bool App::frame(const Theme& theme, float width, float height, std::span<const K
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoScrollWithMouse);
   const bool typing = ImGui::GetIO().WantTextInput;
   for (const KeyPress& press : presses)
-    if (const CommandRow* row = keys_.find(press, typing)) run(row->command, ui);
+    // A key that is held repeats what moves, and nothing that switches.
+    if (const CommandRow* row = keys_.find(press, typing);
+        row != nullptr && (!press.repeat || row->group == CommandGroup::time))
+      run(row->command, ui);
   if (pending_) run(*std::exchange(pending_, std::nullopt), ui);
   for (const auto& [id, each] : views_) each->tick(session_);
   ask_views_to_quit();

@@ -147,6 +147,15 @@ bool Ui::segments(std::string_view name, std::span<const std::string> options, i
   return changed;
 }
 
+// Tab in a field that completes its text.
+static int completed(ImGuiInputTextCallbackData* data) {
+  const auto& style = *static_cast<const FieldStyle*>(data->UserData);
+  const std::string text = style.complete(std::string(data->Buf, static_cast<std::size_t>(data->BufTextLen)));
+  data->DeleteChars(0, data->BufTextLen);
+  data->InsertChars(0, text.data(), text.data() + text.size());
+  return 0;
+}
+
 bool Ui::field(std::string_view name, std::string& value, const FieldStyle& style) {
   const float width = style.width > 0 ? style.width : width_left();
   const float height =
@@ -167,7 +176,10 @@ bool Ui::field(std::string_view name, std::string& value, const FieldStyle& styl
     changed = ImGui::InputTextMultiline("##field", &value, {width, height}, ImGuiInputTextFlags_None);
   } else {
     ImGui::SetNextItemWidth(width);
-    changed = ImGui::InputTextWithHint("##field", std::string(style.hint).c_str(), &value);
+    const bool completes = static_cast<bool>(style.complete);
+    changed = ImGui::InputTextWithHint("##field", std::string(style.hint).c_str(), &value,
+                                       completes ? ImGuiInputTextFlags_CallbackCompletion : ImGuiInputTextFlags_None,
+                                       completes ? completed : nullptr, const_cast<FieldStyle*>(&style));
   }
   const bool active = ImGui::IsItemActive(), hovered = ImGui::IsItemHovered();
   ImGui::PopStyleVar(2);

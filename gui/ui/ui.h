@@ -46,6 +46,7 @@ struct FieldStyle {
   std::string_view problem = {};  // not empty: what is wrong with the value, shown below
   bool mono = false, focus = false;
   int lines = 1;
+  std::function<std::string(const std::string&)> complete = {};  // what Tab makes of the text
 };
 
 // What the pointer and the keyboard did to an area.

@@ -1,7 +1,5 @@
 #include "gui/views/file_browser.h"
 
-#include "gui/imgui_compat.h"
-
 #include <algorithm>
 #include <filesystem>
 
@@ -41,8 +39,8 @@ void FileBrowser::list() {
                     [](const Entry& a, const Entry& b) { return a.folder != b.folder ? a.folder : a.name < b.name; });
 }
 
-void FileBrowser::complete() {
-  const fs::path path(typed_);
+std::string FileBrowser::completed(const std::string& typed) {
+  const fs::path path(typed);
   if (path.parent_path() != fs::path(folder_)) {
     folder_ = path.parent_path().string();
     list();
@@ -55,7 +53,7 @@ void FileBrowser::complete() {
     const auto [a, b] = std::ranges::mismatch(*common, entry.name);
     if (a != common->end() && !(entry.folder && b == entry.name.end())) common->erase(a, common->end());
   }
-  if (common && common->size() > begun.size()) typed_ = (path.parent_path() / *common).string();
+  return common && common->size() > begun.size() ? (path.parent_path() / *common).string() : typed;
 }
 
 std::optional<std::string> FileBrowser::draw(Ui& ui) {
@@ -68,10 +66,11 @@ std::optional<std::string> FileBrowser::draw(Ui& ui) {
   std::optional<std::string> chosen;
   if (ui.button("up", "↑", {.tooltip = "The folder above"})) enter(fs::path(folder_).parent_path().string());
   ui.same_line();
-  ui.field(
-      "path", typed_,
-      {.width = std::min(ui.px(620), ui.width_left() - ui.px(90)), .hint = "Path; Tab completes it", .mono = true});
-  if (ImGui::IsItemActive() && key_pressed(Key::kTab)) complete();
+  ui.field("path", typed_,
+           {.width = std::min(ui.px(620), ui.width_left() - ui.px(90)),
+            .hint = "Path; Tab completes it",
+            .mono = true,
+            .complete = [this](const std::string& text) { return completed(text); }});
   ui.same_line();
   std::error_code ignored;
   const bool entered = ui.button("open", "Open", {.primary = true});

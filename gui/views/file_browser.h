@@ -26,8 +26,8 @@ class FileBrowser {
   };
   void list();
   void enter(const std::string& folder);
-  // The longest text that all entries that begin with the last part of the path have in common.
-  void complete();
+  // The path up to where the names of entries that begin with its last part differ.
+  std::string completed(const std::string& typed);
 
   std::string ending_, folder_, typed_, problem_;
   std::vector<Entry> entries_;

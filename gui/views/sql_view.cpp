@@ -58,9 +58,8 @@ class SqlView final : public View {
     }
     draw_questions(ui);
     ui.field("question", text_, {.hint = "One question in SQL", .mono = true, .lines = 7});
-    const bool asked = ui.button(
-        "ask", "Ask",
-        {.primary = true, .tooltip = "Ctrl+Enter", .disabled_why = text_.empty() ? "the question is empty" : ""});
+    const bool asked =
+        ui.button("ask", "Ask", {.primary = true, .disabled_why = text_.empty() ? "the question is empty" : ""});
     if (asked || (ImGui::GetIO().KeyCtrl && key_pressed(Key::kEnter) && !text_.empty())) ask(session, file);
     if (answer_.loading()) {
       ui.same_line();
@@ -69,7 +68,8 @@ class SqlView final : public View {
       ui.text(fmt::format("asked {:.0f} s ago", answer_.loading_s()), {.ink = Token::kMuted});
     }
     ui.same_line();
-    ui.text("One question that only reads; the file is not changed.", {.face = Face::kSmall, .ink = Token::kMuted});
+    ui.text("Ctrl+Enter asks. One question that only reads; the file is not changed.",
+            {.face = Face::kSmall, .ink = Token::kMuted});
     if (const Error* error = answer_.error()) draw_error(ui, "error", *error);
     if (const Answer* answer = answer_.value()) {
       if (shown_ != answer) {

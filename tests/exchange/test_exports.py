@@ -223,7 +223,7 @@ class Exports(unittest.TestCase):
 
     def test_formats_are_listed(self):
         listed = json.loads(spscope("list", "formats", "--json").stdout)["formats"]
-        self.assertEqual({f["name"] for f in listed if f["direction"] == "export"}, {"plain-sqlite", "csv", "chrome"})
+        self.assertEqual({f["name"] for f in listed if f["direction"] == "export"}, {"plain-sqlite", "csv", "chrome", "store"})
         done = spscope("export", self.stored, "--format", "chrom", "-o", self.folder / "x")
         self.assertEqual(done.returncode, 2)
         self.assertIn('did you mean "chrome"?', done.stderr)

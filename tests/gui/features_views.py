@@ -1,5 +1,6 @@
 """The views: gui.md 4 and 6. Numbers are compared with what the command line says of the same file."""
 import json
+import time
 import shutil
 import subprocess
 
@@ -102,7 +103,7 @@ def overview_table_and_bars(world):
 
 def overview_selects(world):
     window = world.window("overview")
-    window.click("table/rows/row 2 ulysses u8", "row")
+    window.click("table/rows/row 3 ulysses u8", "row")
     assert "of=ulysses" in window.link
     window.click("chart/bar ring r8")
     assert "of=ring" in window.link
@@ -123,7 +124,7 @@ def overview_hint_leads_on(world):
 
 def overview_why_late(world):
     window = world.window("overview")
-    window.click("table/rows/row 2 ulysses u8", "row")
+    window.click("table/rows/row 3 ulysses u8", "row")
     words = window.item("details/pane/why")["text"]
     window.click("details/pane/why")
     rank = words.split("rank ")[1].split()[0]
@@ -191,6 +192,7 @@ def timeline_unfolds_lanes(world):
     window = world.window("timeline")
     window.double_click("band ulysses/rank 0", kind="row")
     assert window.has("band ulysses/rank 0 lane 0"), "lanes are shown"
+    time.sleep(0.5)  # else the clicks that follow are the third and the fourth
     window.double_click("band ulysses/rank 0", kind="row")
     assert not window.has("band ulysses/rank 0 lane 0")
 

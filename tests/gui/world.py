@@ -88,13 +88,10 @@ class World:
         return Window(self.display, self.program, *arguments, **{"size": self.size, **more})
 
     def window(self, view="overview"):
-        """The shared window, with only the demo open, all strategies, nothing selected, in a view."""
-        if self._shared is None:
-            self._shared = self.open(self.demo, folder=self.folder / "shared")
-        window = self._shared
-        window.press("Escape", "Escape")
-        window.click("rail/views/" + view)
-        return window
+        """A new window with the demo open in a view: what tests before it did does not show. It ends with the next."""
+        self.close_shared()
+        self._shared = self.open(f"{self.demo}#{view}", folder=self.folder / "shared")
+        return self._shared
 
     def drop_shared(self):
         """After a failure: what the window is like now is not known."""

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -48,6 +49,16 @@ TEST(WholeFile, OfAnAbandonedTryLeavesTheOldFile) {
   { WholeFile(folder.file("a")).write("half"); }
   EXPECT_EQ(content(folder.file("a")), "old");
   EXPECT_THAT(folder.names(), ElementsAre("a"));
+}
+
+TEST(WholeFile, DevicesAndPipesStayWhatTheyAre) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  const auto result = capture([&] { return write_whole_file(folder.file("pipe"), "x"), 0; });
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code(), ErrorCode::kOutputPlace);
+  EXPECT_THAT(result.error().what(), HasSubstr("a device or a pipe"));
+  EXPECT_TRUE(std::filesystem::is_fifo(folder.file("pipe")));
 }
 
 TEST(WholeFile, FailureNamesThePathAndWhatToDo) {
