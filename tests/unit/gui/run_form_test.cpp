@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <random>
 #include <set>
 
@@ -18,7 +19,7 @@ namespace spscope::gui {
 namespace {
 
 const std::string kProgram = std::string(SPSCOPE_BINARY_DIR) + "/bin/spscope";
-const Cancelled kNever = CancelToken();
+const Cancelled kNever;
 
 // A text for the key that differs from its default.
 std::string other_text(const FieldRow& row, std::mt19937& random) {
@@ -29,6 +30,7 @@ std::string other_text(const FieldRow& row, std::mt19937& random) {
   if (type == "layers") return random() % 2 == 0 ? "[0, 2]" : "spread:2";
   if (type == "list of texts") return R"(["ring", "usp:ulysses=2,ring=2", "it's \"odd\""])";
   if (type == "real") return "0.25";
+  if (row.role == FieldRole::kInputPath) return "/a [b] 'c' \"d\" $e";
   if (type == "text") return random() % 2 == 0 ? "[a 'b' \"c\" $d" : "plain";
   return std::to_string(static_cast<int>(row.min) + 1);
 }
@@ -48,6 +50,8 @@ TEST(RunForm, EveryKeyCanBeSetAndGoesThroughToml) {
     RunForm form;
     for (const FieldRow& row : config_fields())
       if (random() % 2 == 0) form.set(row.name, other_text(row, random));
+    if (form.changed("mask.file"))  // keys of patterns are refused beside it
+      for (const std::string_view key : keys_unused_beside_mask_file()) form.reset(key);
     form.set("strategy.usp.ulysses", "2");
     form.set("mask.sparge.cdf", "0.8");
     for (const FieldRow& row : config_fields())
@@ -78,6 +82,15 @@ TEST(RunForm, AConfigComesBackAsItIs) {
   EXPECT_FALSE(form.changed("run.repeats"));  // the file says what is the default
   form.reset("mask.file");
   EXPECT_EQ(form.config().mask.file, "");
+}
+
+TEST(RunForm, AnInputIsTheSameFileInEveryFolder) {
+  RunForm form;
+  form.set("mask.file", "masks/../mine.npy");
+  EXPECT_EQ(form.text("mask.file"), "masks/../mine.npy");  // as it was typed
+  EXPECT_EQ(form.config().mask.file, (std::filesystem::current_path() / "mine.npy").string());
+  EXPECT_EQ(form.arguments(), (std::vector<std::string>{"--set", "mask.file=" + form.config().mask.file}));
+  EXPECT_EQ(form.toml().find("density"), std::string::npos);  // the mask is that of the file
 }
 
 TEST(RunForm, FaultsStandBesideTheirKeyAndTheTextStays) {
@@ -213,7 +226,7 @@ TEST(PlanAnswer, EveryStrategyIsLegalOrSaysWhyNot) {
   RunForm form;
   form.set("model.grid", "[3, 6, 7]");
   form.set_strategies({"ring", "usp:ulysses=7,ring=1"});
-  const std::vector<std::string> asked = planned_strategies(form, catalog);
+  const std::vector<AskedStrategy> asked = planned_strategies(form, catalog);
   const ChildResult result = run_child(plan_words(kProgram, form, catalog), kNever);
   const PlanAnswer answer = read_plan(result.output, result.errors, asked);
   EXPECT_TRUE(answer.problems.empty());
@@ -229,6 +242,27 @@ TEST(PlanAnswer, EveryStrategyIsLegalOrSaysWhyNot) {
   ASSERT_FALSE(answer.strategies[1].problems.empty());
   EXPECT_NE(answer.strategies[1].problems[0].message.find("7"), std::string::npos);
   EXPECT_FALSE(answer.strategies[1].problems[0].hint.empty());
+}
+
+TEST(PlanAnswer, SettingsThatAreTheSameHaveTheSameAnswer) {
+  const Catalog catalog = real_catalog();
+  RunForm form;
+  form.set("model.grid", "[3, 6, 7]");
+  form.set("strategy.usp.order", "cyclic");
+  form.set_strategies(
+      {"usp:ulysses=2,ring=2", "usp:ulysses=0", "dbsp:reward=2,ring=2", "ring", "ring:order=contiguous"});
+  const ChildResult result = run_child(plan_words(kProgram, form, catalog), kNever);
+  const PlanAnswer answer = read_plan(result.output, result.errors, planned_strategies(form, catalog));
+  std::map<std::string, std::string> labels;
+  for (const PlannedStrategy& strategy : answer.strategies) {
+    labels[strategy.asked] = strategy.label;
+    EXPECT_EQ(strategy.name, strategy.asked.substr(0, strategy.asked.find(':')));
+  }
+  EXPECT_EQ(answer.strategies.size(), 5 + catalog.strategies.size() - 1);  // ring is one of them
+  EXPECT_EQ(labels["usp"], labels["usp:ulysses=0"]);
+  EXPECT_NE(labels["usp"], labels["usp:ulysses=2,ring=2"]);
+  EXPECT_EQ(labels["ring"], labels["ring:order=contiguous"]);
+  EXPECT_NE(labels["dbsp"], labels["dbsp:reward=2,ring=2"]);
 }
 
 TEST(PlanAnswer, ASimulatedConfigHasTimes) {
@@ -252,11 +286,11 @@ TEST(PlanAnswer, ASimulatedConfigHasTimes) {
 }
 
 TEST(PlanAnswer, WhatIsNoAnswerIsAProblem) {
-  const PlanAnswer answer = read_plan("", "error SPS-201: the memory of this machine is full\n", {"ring"});
+  const PlanAnswer answer = read_plan("", "error SPS-201: the memory of this machine is full\n", {{"ring"}});
   ASSERT_EQ(answer.problems.size(), 1U);
   EXPECT_EQ(answer.problems[0].message, "error SPS-201: the memory of this machine is full");
   const PlanAnswer refused =
-      read_plan(R"({"problems":[{"field":"mask.file","message":"no such file","hint":null}]})", "", {"ring"});
+      read_plan(R"({"problems":[{"field":"mask.file","message":"no such file","hint":null}]})", "", {{"ring"}});
   ASSERT_EQ(refused.problems.size(), 1U);
   EXPECT_EQ(refused.problems[0].field, "mask.file");
 }
