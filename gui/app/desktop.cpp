@@ -104,6 +104,8 @@ class Desktop {
     io.DisplaySize = {static_cast<float>(width_), static_cast<float>(height_)};
     renderer_.new_frame(bake);
     ImGui::NewFrame();
+    // An answer that comes while the frame is drawn is only in the next one.
+    const bool asked = app_.session().workers().busy() > 0 || app_.session().any_loading();
     const bool again =
         app_.frame(theme, io.DisplaySize.x, io.DisplaySize.y, input.presses, options_.ui_dump ? &dump_ : nullptr);
     ImGui::Render();
@@ -111,7 +113,7 @@ class Desktop {
     window_.show_cursor();
     window_.swap();
     ++frames_;
-    if (options_.ui_dump) write_dump(again || input.more);
+    if (options_.ui_dump) write_dump(again || input.more || asked);
     return again || input.more;
   }
 
