@@ -27,8 +27,6 @@ double contrast(Rgb a, Rgb b);
 // Eight colours that people with colour-vision deficiencies tell apart (Okabe and Ito 2008), for ranks by their number
 // modulo 8, always beside the number itself.
 Rgb rank_color(int rank);
-// The ink, black or white, with more contrast on a colour.
-Rgb ink_on(Rgb back);
 // Density 0 to 1 in cividis (Nunez et al. 2018), from dark blue to yellow.
 Rgb density_color(double density);
 
