@@ -10,6 +10,7 @@
 
 #include "backend/analysis/comparison.h"
 #include "backend/analysis/mask_recipe.h"
+#include "backend/analysis/reason.h"
 #include "backend/analysis/run_figures.h"
 #include "backend/analysis/run_models.h"
 #include "backend/base/number_text.h"
@@ -226,19 +227,6 @@ std::string_view cause_phrase(Cause cause) {
   return "gaps between operations";
 }
 
-std::pair<Cause, std::int64_t> largest_cause(const TimeTerms& terms) {
-  std::pair<Cause, std::int64_t> largest = {Cause::kIdle, 0};
-  for (int i = 0; i < kNumCauses; ++i) {
-    const auto cause = static_cast<Cause>(i);
-    if (terms.of(cause) > largest.second) largest = {cause, terms.of(cause)};
-  }
-  return largest;
-}
-
-bool is_transfer(Cause cause) {
-  return cause == Cause::kLatency || cause == Cause::kWireInside || cause == Cause::kWireBetween;
-}
-
 bool is_called(const StrategyResult& s, const std::string& text) {
   return s.id == text || s.name == text || s.label == text;
 }
@@ -313,8 +301,7 @@ std::optional<PassReason> pass_reason(const TimeTerms& slower_mean, const TimeTe
   reason.path_terms = slower_path - faster_path;
   std::tie(reason.mean_cause, reason.mean_cause_ns) = largest_cause(reason.mean_terms);
   std::tie(reason.path_cause, reason.path_cause_ns) = largest_cause(reason.path_terms);
-  reason.means_mislead = reason.mean_cause == Cause::kLateRank ? is_transfer(reason.path_cause)
-                                                               : reason.path_terms.of(reason.mean_cause) <= 0;
+  reason.means_mislead = means_mislead(reason.mean_terms, reason.path_terms);
   return reason;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "backend/base/number_text.h"
 
@@ -142,7 +143,23 @@ std::string cause_text(const Reason& reason, const StrategyResult& slower, const
   return "waiting for operations of the same rank";
 }
 
+bool is_transfer(Cause cause) {
+  return cause == Cause::kLatency || cause == Cause::kWireInside || cause == Cause::kWireBetween;
+}
+
 }  // namespace
+
+std::pair<Cause, std::int64_t> largest_cause(const TimeTerms& terms) {
+  std::pair<Cause, std::int64_t> largest{Cause::kIdle, 0};
+  for (int i = 0; i < kNumCauses; ++i)
+    if (const auto cause = static_cast<Cause>(i); terms.of(cause) > largest.second) largest = {cause, terms.of(cause)};
+  return largest;
+}
+
+bool means_mislead(const TimeTerms& mean_terms, const TimeTerms& path_terms) {
+  const Cause mean = largest_cause(mean_terms).first, path = largest_cause(path_terms).first;
+  return mean == Cause::kLateRank ? is_transfer(path) : path_terms.of(mean) <= 0;
+}
 
 std::optional<LateRank> late_rank(const StrategyResult& s) {
   const std::int64_t all_ns = std::accumulate(s.waited_for_ns.begin(), s.waited_for_ns.end(), std::int64_t{0});
@@ -175,10 +192,11 @@ std::optional<Reason> reason_for(const StrategyResult& slower, const StrategyRes
   reason.than = faster.id;
   reason.difference_ns = *slower.makespan_ns - *faster.makespan_ns;
   reason.terms = *slower.terms - *faster.terms;
-  for (int i = 0; i < kNumCauses; ++i) {
-    const auto cause = static_cast<Cause>(i);
-    const std::int64_t ns = reason.terms.of(cause);
-    if (ns > reason.cause_ns) reason.cause = cause, reason.cause_ns = ns;
+  std::tie(reason.cause, reason.cause_ns) = largest_cause(reason.terms);
+  if (slower.path_terms && faster.path_terms) {
+    const TimeTerms path = *slower.path_terms - *faster.path_terms;
+    reason.along_path = means_mislead(reason.terms, path);
+    if (reason.along_path) std::tie(reason.cause, reason.cause_ns) = largest_cause(path);
   }
   if (reason.cause_ns <= 0) return std::nullopt;
   if (reason.cause == Cause::kLateRank) reason.late = late_rank(slower);
@@ -195,7 +213,8 @@ Sentence reason_sentence(const Reason& reason, const StrategyResult& slower, con
                        mean_pass ? " a layer" : ""))
       .name(duration_text(static_cast<double>(reason.cause_ns) / passes),
             {.strategy = slower.id, .cause = std::string(cause_name(reason.cause))})
-      .add(reason.cause_ns <= reason.difference_ns ? " of it " : " more ");
+      .add(reason.cause_ns <= reason.difference_ns ? " of it " : " more ")
+      .add(reason.along_path ? "along the critical path " : "");
   if (reason.cause == Cause::kLateRank && reason.late)
     sentence.add(late_sentence(*reason.late, reason.cause_ns, slower, passes));
   else

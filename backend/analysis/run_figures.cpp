@@ -6,6 +6,7 @@
 #include <ranges>
 #include <set>
 
+#include "backend/analysis/critical_path.h"
 #include "backend/analysis/trust.h"
 #include "backend/base/median.h"
 
@@ -150,7 +151,7 @@ std::size_t num_scheduled_together(std::span<const StoredRun> runs) {
 
 // REQUIRES: every run has its times.
 void add_terms(StrategyResult& result, std::span<const StoredRun> runs) {
-  TimeTerms sums;
+  TimeTerms sums, path;
   std::vector<RankWait> waits;
   std::int64_t launches = 0;
   result.heads_by_rank = runs.front().heads_by_rank;
@@ -165,10 +166,12 @@ void add_terms(StrategyResult& result, std::span<const StoredRun> runs) {
     add(result.waited_for_ns, detail.waited_for_ns);
   }
   for (const StoredRun& run : runs) {
+    path += run.path_terms;
     launches += run.attention_launches;
     if (run.heads_by_rank != result.heads_by_rank) result.heads_by_rank.assign(run.times.compute_ns.size(), "");
   }
   result.terms = mean_terms(sums, static_cast<int>(result.times.compute_ns.size()));
+  result.path_terms = path;
   result.rank_waits = joined_waits(std::move(waits));
   result.attention_launches = launches;
 }
@@ -306,6 +309,8 @@ void add_timeline(StoredRun& run, const Plan& plan, const Timeline& timeline, co
   run.detail =
       pass_detail(plan, timeline, models,
                   repeat ? PassTimes{repeat->makespan_ns, repeat->lead_ns} : PassTimes{timeline.makespan_ns(), 0});
+  run.path_terms = path_terms(plan, timeline, critical_path(plan, timeline, scheduled ? 0 : INT64_MAX), models,
+                              repeat ? repeat->lead_ns : INT64_MIN);
   run.heads_by_rank = heads_by_rank(plan);
   run.attention_launches =
       std::ranges::count_if(plan.ops, [&](const Op& op) { return plan.kind_of(op) == PostKind::kAttend; });

@@ -39,6 +39,7 @@ struct StoredRun {
   std::vector<std::int64_t> attention_ns;  // by rank
   MemoryNeed memory;                       // no ranks when no plan is kept
   PassDetail detail;
+  TimeTerms path_terms;                    // of the critical path; the sum is the makespan
   std::vector<std::string> heads_by_rank;  // as StrategyResult::heads_by_rank
   std::int64_t attention_launches = 0;
   // Compute of its plan by the cost profile of the cluster, all ranks; absent when plan or profile is not kept.

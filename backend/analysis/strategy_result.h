@@ -119,6 +119,8 @@ struct StrategyResult : StrategyRecord {
 
   // Of makespan_ns, means over ranks that add up to it (mean_terms); absent without timelines.
   std::optional<TimeTerms> terms;
+  // Of makespan_ns too, along the critical paths of the layer passes; absent where `terms` is.
+  std::optional<TimeTerms> path_terms;
   std::vector<RankWait> rank_waits;         // sums over layer passes, longest first
   std::vector<std::int64_t> waited_for_ns;  // by rank: how long others waited for it
   // The heads that each rank attends: "5-9, 12". Empty texts: all heads, or layer passes differ.

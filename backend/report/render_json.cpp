@@ -205,12 +205,14 @@ Json reason_json(const StrategyResult& s, const Judgement& judgement) {
           {"terms_ns", terms_json(reason->terms)},
           {"cause", cause_name(reason->cause)},
           {"cause_ns", reason->cause_ns},
+          {"along_path", reason->along_path},
           {"late_rank", std::move(late)},
           {"text", reason_text(*reason, s, *judgement.ranked.front())}};
 }
 
 void add_reasons(const StrategyResult& s, const Judgement& judgement, Json& object) {
   object["terms_ns"] = s.terms ? terms_json(*s.terms) : Json(nullptr);
+  object["path_terms_ns"] = s.path_terms ? terms_json(*s.path_terms) : Json(nullptr);
   object["waited_for_ns"] = or_null(s.waited_for_ns);
   constexpr std::size_t kMostWaits = 256;  // the longest ones
   object["rank_waits"] =

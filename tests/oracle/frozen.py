@@ -26,7 +26,7 @@ VOLATILE = {"tool_version", "machine", "planning_ns"}
 TIMES_OF_EXECUTE = {
     "makespan_ns", "makespan_spread_ns", "attention_ns", "end_to_end_ns",
     "end_to_end_spread_ns", "samples_per_hour", "speedup", "compute_deviation", "disturbed",
-    "terms_ns", "waited_for_ns", "rank_waits", "why_slower", "verdicts",
+    "terms_ns", "path_terms_ns", "waited_for_ns", "rank_waits", "why_slower", "verdicts",
     "compute_ns", "wait_late_peer_ns", "wire_ns", "other_ns", "exposed_comm_ns", "slowest_rank", "slowest_excess",
     "timing",             # cores of the machine against ranks
     "memory_peak_bytes",  # what was live at once depends on which rank came first

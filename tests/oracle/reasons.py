@@ -1,4 +1,4 @@
-"""Reasons, recomputed from exported events: the terms of every makespan, who waited for whom, and the named cause of each
+"""Reasons, recomputed from exported events: the terms of every makespan, along its critical path too, who waited for whom, and the named cause of each
 pair of a strategy and the fastest one.
 
     reasons.py --program PATH [--seed N] [--pairs M] [--jobs J] [--keep FOLDER]
@@ -39,6 +39,7 @@ CAUSES = {"launches": ["launches"], "rows": ["rows"], "tiles": ["tiles"], "merge
           "wire_inside": ["wire_inside_nodes"], "wire_between": ["wire_between_nodes"],
           "host": ["host"], "idle": ["idle"]}
 TERM_OF_KIND = {"attend": "tiles", "merge": "merges", "finish": "merges", "copy": "copies", "local": "kernels"}
+TRANSFERS = ("latency", "wire_inside", "wire_between")
 NS = 1000  # in a microsecond
 
 
@@ -53,9 +54,12 @@ class Timeline:
     def __init__(self, plan, passes, makespans):
         self.plan, self.network = plan, schedule.Network(plan.cluster)
         self.name, self.times, self.arguments = {}, {}, {}
+        self.zeros = []  # of each pass: where its timeline begins, and where the pass before ended
         ended = 0
         for number, ((begin, length), events) in enumerate(passes):
-            self.add(events, plan.first_op[number], begin - (ended + makespans[number] - length))
+            zero = ended + makespans[number] - length
+            self.zeros.append((zero, ended))
+            self.add(events, plan.first_op[number], begin - zero)
             ended += makespans[number]
 
     def add(self, events, first, zero):
@@ -127,9 +131,11 @@ class Timeline:
         cells = sum(self.plan.cells(m["box"]) for m in sent if m[end] == op["rank"])
         return schedule.whole(cells * self.plan.cell_bytes(post["src"]) * self.network.pack)
 
-    def phases(self, op, modelled):
-        """When a transfer has packed, when its bytes flow, and when it unpacks."""
+    def phases(self, op, modelled, posted=-math.inf):
+        """When a transfer has packed, when its bytes flow, and when it unpacks. `posted`: what it began with was not
+        posted before."""
         post, begin, end = self.times[op["id"]]
+        post = max(post, posted)
         packed, unpacking, latency = begin, end, math.inf if op["kind"] == "barrier" else 0
         if modelled:
             packed = min(end, max(begin, post + self.copies(op, "from")))
@@ -202,6 +208,44 @@ class Timeline:
             waited_for[late] += ns
         return sums, waits, waited_for
 
+    def path_terms(self, number, modelled):
+        """Terms along the critical path of a layer pass, from the end of the pass before: back from the op that ends last,
+        over the partner that posted last or what ended last before it posted."""
+        ids = range(self.plan.first_op[number], self.plan.first_op[number + 1])
+        zero, ended = self.zeros[number]
+        first = min(self.times[i][0] for i in ids)
+        first, start = (min(first, zero), ended) if modelled else (first, -math.inf)
+        on_lane, last = {}, {}
+        for i in ids:
+            lane = self.plan.ops[i]["rank"], self.plan.ops[i]["lane"]
+            on_lane[i] = last.get(lane)
+            last[lane] = i
+        sums = dict.fromkeys(TERMS, 0)
+        inside = lambda a, b, begin, end: max(0, min(b, end) - max(a, begin))
+        at = max(ids, key=lambda i: (self.times[i][2], -i))
+        reached = self.times[at][2]
+        while at is not None:
+            op, packs = self.plan.ops[at], at
+            if op["kind"] in COMMUNICATES:
+                late = self.of_post[op["post"]].get(self.late_rank(op), at)
+                packs = late if self.times[late][0] > self.times[at][0] else at
+            before = max([b for b in (on_lane[packs], *self.plan.ops[packs]["needs"]) if b is not None],
+                         key=lambda b: self.times[b][2], default=None)  # the first of equal ones
+            begin = min(max(self.times[at][1], first), reached)
+            low, high = max(begin, start), max(reached, start)
+            if op["kind"] in COMMUNICATES:
+                packed, flowing, unpacking = self.phases(op, modelled, self.times[packs][0])
+                sums["packing"] += inside(self.times[at][1], packed, low, high) + inside(unpacking, self.times[at][2], low, high)
+                sums["latency"] += inside(packed, flowing, low, high)
+                sums["wire_between_nodes" if self.crosses(op) else "wire_inside_nodes"] += inside(flowing, unpacking, low, high)
+            else:
+                self.add_compute(op, high - low, modelled, sums)
+            reached = begin
+            until = max(first, min(reached, first if before is None else self.times[before][2]))
+            sums["host" if modelled and self.hosts else "idle"] += max(reached, start) - max(until, start)
+            reached, at = until, before
+        return sums
+
     def add_compute(self, op, ns, modelled, sums):
         if modelled:
             cost = math.ceil(op["cost_ns"])
@@ -227,6 +271,10 @@ def means(sums, ranks):
         found[name] = total // ranks - given
         given += found[name]
     return found
+
+
+def causes_of(terms, base):
+    return {cause: sum(terms[name] - base[name] for name in names) for cause, names in CAUSES.items()}
 
 
 def spans_text(numbers):
@@ -305,6 +353,10 @@ class Case(oracle.Case):
         terms = means(sums, plan.ranks)
         self.expect(where + "terms_ns", s["terms_ns"], terms)
         self.expect(where + "sum of terms", sum(s["terms_ns"].values()), s["makespan_ns"])
+        of_passes = [timeline.path_terms(number, modelled) for number in range(len(plan.plans))]
+        path = {name: sum(of[name] for of in of_passes) for name in TERMS}
+        self.expect(where + "path_terms_ns", s["path_terms_ns"], path)
+        self.expect(where + "sum of path_terms", sum(s["path_terms_ns"].values()), s["makespan_ns"])
         for column, names in COLUMNS.items():
             self.expect(where + column, sum(sums[name] for name in names), sum(s[column]))
         self.expect(where + "waited_for_ns", s["waited_for_ns"], waited_for)
@@ -314,7 +366,7 @@ class Case(oracle.Case):
         lengths = [w["wait_ns"] for w in s["rank_waits"]]
         self.expect(where + "order of rank_waits", lengths, sorted(lengths, reverse=True))
         self.expect(where + "attention_launches", s["attention_launches"], len(plan.attends()))
-        return terms, waited_for
+        return terms, path, waited_for
 
     def check_arguments(self, where, plan, op, timeline, joined):
         arguments = timeline.arguments[joined]
@@ -343,10 +395,13 @@ class Case(oracle.Case):
 
     def check_reason(self, s, fastest, details, plans):
         where = f"{s['label']} against {fastest['label']}: "
-        (terms, waited_for), (base, _) = details[s["id"]], details[fastest["id"]]
+        (terms, path, waited_for), (base, base_path, _) = details[s["id"]], details[fastest["id"]]
         more = {name: terms[name] - base[name] for name in TERMS}
-        causes = {cause: sum(more[name] for name in names) for cause, names in CAUSES.items()}
-        largest = max(causes, key=causes.get)
+        causes, on_path = causes_of(terms, base), causes_of(path, base_path)
+        largest, of_path = max(causes, key=causes.get), max(on_path, key=on_path.get)
+        misleads = of_path in TRANSFERS and on_path[of_path] > 0 if largest == "late_rank" else on_path[largest] <= 0
+        if misleads:
+            causes, largest = on_path, of_path
         if s["id"] == fastest["id"] or causes[largest] <= 0:
             self.expect(where + "why_slower", s["why_slower"], None)
             return
@@ -360,6 +415,7 @@ class Case(oracle.Case):
         self.expect(where + "sum of terms", sum(reason["terms_ns"].values()), reason["difference_ns"])
         self.expect(where + "cause", reason["cause"], largest)
         self.expect(where + "cause_ns", reason["cause_ns"], causes[largest])
+        self.expect(where + "along_path", reason["along_path"], misleads)
         late = reason["late_rank"]
         self.expect(where + "late rank", late and late["rank"],
                     waited_for.index(max(waited_for)) if largest == "late_rank" else None)

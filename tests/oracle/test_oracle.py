@@ -414,7 +414,7 @@ class ReasonsAreChecked(unittest.TestCase):
         def another_cause(s):
             s["why_slower"]["cause"] = "copies" if s["why_slower"]["cause"] != "copies" else "idle"
 
-        for change in (raised("terms_ns", "tiles"), raised("waited_for_ns", 0), raised("attention_launches"),
+        for change in (raised("terms_ns", "tiles"), raised("path_terms_ns", "tiles"), raised("waited_for_ns", 0), raised("attention_launches"),
                        raised("why_slower", "difference_ns"), raised("why_slower", "terms_ns", "idle"),
                        raised("why_slower", "cause_ns"), another_cause):
             self.assertTrue(reason_problems(change)[1])

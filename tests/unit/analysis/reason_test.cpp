@@ -130,9 +130,12 @@ std::vector<Planted> planted() {
         "heavy head", busy_ulysses, Cause::kLateRank, [head](World& x) { x.heavy_head = head; }, head / 2);
   plant(
       "heavy rows", busy, Cause::kLateRank, [](World& x) { x.heavy_rows = true; }, 0);
-  for (const int rank : {1, 3})
+  // A ring ends with compute, Ulysses with a transfer: of that the others do not wait for a rank that is slow.
+  for (const int rank : {1, 3}) {
     plant(
-        "a rank ends late", ulysses, Cause::kLateRank, [rank](World& x) { x.change = delay(rank, 500000); }, rank);
+        "a rank ends late", ring, Cause::kLateRank, [rank](World& x) { x.change = delay(rank, 500000); }, rank);
+    plant("a transfer ends late", ulysses, Cause::kWireInside, [rank](World& x) { x.change = delay(rank, 500000); });
+  }
   return list;
 }
 
@@ -153,6 +156,38 @@ TEST(Reason, NamesTheCauseThatWasPlanted) {
     EXPECT_NE(reason_text(*reason, slow, fast).find("waiting for rank " + std::to_string(p.late_rank)),
               std::string::npos);
   }
+}
+
+// A ring over nodes: two of its ranks send between them, the others wait for these, and their kernels are slower
+// meanwhile.
+TEST(Reason, WhatMeansMisleadAboutIsToldAlongTheCriticalPath) {
+  StrategyResult fast, slow;
+  fast.label = "usp u8 r2", slow.label = "ring r16";
+  for (StrategyResult* s : {&fast, &slow}) s->terms.emplace(), s->path_terms.emplace();
+  fast.makespan_ns = 8'000'000, slow.makespan_ns = 31'000'000;
+  (*fast.terms)[TimeTerm::kTiles] = (*fast.path_terms)[TimeTerm::kTiles] = 8'000'000;
+  (*slow.terms)[TimeTerm::kTiles] = 8'000'000;
+  (*slow.terms)[TimeTerm::kSlowdown] = 9'000'000, (*slow.terms)[TimeTerm::kLatePeer] = 8'000'000;
+  (*slow.terms)[TimeTerm::kWireBetween] = 6'000'000;
+  (*slow.path_terms)[TimeTerm::kTiles] = 1'000'000, (*slow.path_terms)[TimeTerm::kWireBetween] = 30'000'000;
+  const auto expect_hops = [&] {
+    const auto reason = reason_for(slow, fast);
+    ASSERT_TRUE(reason.has_value());
+    EXPECT_EQ(reason->cause, Cause::kWireBetween);
+    EXPECT_TRUE(reason->along_path);
+    EXPECT_FALSE(reason->late.has_value());
+    EXPECT_EQ(reason_text(*reason, slow, fast),
+              "ring r16 takes 23.0 ms longer: 30.0 ms more along the critical path on the wire between nodes");
+  };
+  expect_hops();
+  // Ranks that are late because of the hops.
+  (*slow.terms)[TimeTerm::kSlowdown] = 0, (*slow.terms)[TimeTerm::kLatePeer] = 17'000'000;
+  slow.waited_for_ns = {0, 60'000'000};
+  expect_hops();
+  // On the path too, the means are what counts.
+  (*slow.path_terms)[TimeTerm::kTiles] = 23'000'000, (*slow.path_terms)[TimeTerm::kWireBetween] = 8'000'000;
+  EXPECT_EQ(reason_for(slow, fast)->cause, Cause::kLateRank);
+  EXPECT_FALSE(reason_for(slow, fast)->along_path);
 }
 
 TEST(Reason, ALateRankComesWithItsHeadsAndTiles) {
