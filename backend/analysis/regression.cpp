@@ -55,7 +55,11 @@ Change change_of(const Comparison& first, const Comparison& last, const Strategy
   };
   if (before.legal() && !after.legal()) return certain("no longer legal: " + after.reason());
   if (before.verify == "passed" && after.verify == "failed") return certain("its outputs are no longer right");
-  if (!before.makespan_ns || !after.makespan_ns) return change;
+  if (!before.makespan_ns || !after.makespan_ns) {
+    change.comparable = !before.makespan_ns;
+    if (!change.comparable) change.note = "it has no time in the later run";
+    return change;
+  }
   if (std::string why = why_not_comparable(first, last, before, after); !why.empty()) {
     change.comparable = false;
     change.note = std::move(why);
@@ -187,9 +191,11 @@ std::string why_not_judged(std::span<const Comparison> before, std::span<const C
   }
   if (std::ranges::any_of(changes, &Change::certain)) return "";
   for (const Change& c : changes)
-    if (!c.comparable) return c.note;
+    if (!c.comparable && c.after_ns) return c.note;
   if (std::ranges::none_of(changes, [](const Change& c) { return c.slower_by.has_value(); }))
     return "no strategy has a time in both files";
+  for (const Change& c : changes)
+    if (!c.comparable) return fmt::format("{}: {}", c.label, c.note);
   return "";
 }
 

@@ -13,12 +13,20 @@ std::int64_t mean_of(std::span<const std::int64_t> by_rank) {
   return std::accumulate(by_rank.begin(), by_rank.end(), std::int64_t{0}) / static_cast<std::int64_t>(by_rank.size());
 }
 
-std::vector<HeldUp> held_up_by(int rank, std::span<const RankWait> waits) {
-  std::map<int, std::int64_t> of_rank;
+// By rank that is late: whom it holds up, and how long.
+using Holds = std::map<int, std::map<int, std::int64_t>>;
+Holds holds_of(std::span<const RankWait> waits) {
+  Holds holds;
   for (const RankWait& wait : waits)
-    if (wait.late_rank == rank && wait.rank != rank) of_rank[wait.rank] += wait.wait_ns;
+    if (wait.rank != wait.late_rank) holds[wait.late_rank][wait.rank] += wait.wait_ns;
+  return holds;
+}
+
+std::vector<HeldUp> held_up_by(int rank, const Holds& holds) {
   std::vector<HeldUp> held_up;
-  for (const auto& [held, ns] : of_rank) held_up.push_back({held, ns});
+  const auto found = holds.find(rank);
+  if (found == holds.end()) return held_up;
+  for (const auto& [held, ns] : found->second) held_up.push_back({held, ns});
   std::ranges::stable_sort(held_up, std::greater(), &HeldUp::wait_ns);
   return held_up;
 }
@@ -31,6 +39,7 @@ std::vector<Straggler> stragglers(const RankLoads& loads, std::span<const RankWa
   const std::int64_t mean_compute_ns = mean_of(loads.compute_ns), mean_attention_ns = mean_of(loads.attention_ns);
   const double mean_tiles =
       std::accumulate(loads.tiles.begin(), loads.tiles.end(), 0.0) / static_cast<double>(loads.tiles.size());
+  const Holds holds = holds_of(waits);
   for (std::size_t r = 0; r < loads.compute_ns.size(); ++r) {
     Straggler s;
     s.rank = static_cast<int>(r);
@@ -43,7 +52,7 @@ std::vector<Straggler> stragglers(const RankLoads& loads, std::span<const RankWa
       s.more_tiles_ns = std::llround((s.tiles / mean_tiles - 1) * static_cast<double>(mean_attention_ns));
     s.slower_tiles_ns = loads.attention_ns[r] - mean_attention_ns - s.more_tiles_ns;
     s.other_ns = s.excess_ns - s.more_tiles_ns - s.slower_tiles_ns;
-    s.held_up = held_up_by(s.rank, waits);
+    s.held_up = held_up_by(s.rank, holds);
     for (const HeldUp& held : s.held_up) s.held_up_ns += held.wait_ns;
     list.push_back(std::move(s));
   }

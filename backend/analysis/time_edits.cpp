@@ -25,7 +25,9 @@ void scale_attention(const Plan& plan, const TimeEdit& edit, std::vector<std::in
   for (std::size_t id = 0; id < plan.ops.size(); ++id)
     if (plan.kind_of(plan.ops[id]) == PostKind::kAttend)
       of_rank[at(plan.ops[id].rank)] += static_cast<double>(compute_ns[id]);
-  const double mean = std::accumulate(of_rank.begin(), of_rank.end(), 0.0) / static_cast<double>(of_rank.size());
+  const auto attending = std::ranges::count_if(of_rank, [](double ns) { return ns > 0; });
+  if (attending == 0) return;
+  const double mean = std::accumulate(of_rank.begin(), of_rank.end(), 0.0) / static_cast<double>(attending);
   for (std::size_t id = 0; id < plan.ops.size(); ++id) {
     const Op& op = plan.ops[id];
     const double total = of_rank[at(op.rank)];

@@ -24,14 +24,6 @@ Sentence level_names(const Judgement& judgement) {
   return names_of(std::span(judgement.ranked).subspan(1, static_cast<std::size_t>(judgement.level - 1)));
 }
 
-// Which times these are, measured or not.
-std::string_view kind_of_times(const ModeGroup& group, const Judgement& judgement) {
-  if (judgement.foreign) return "With this CPU's compute";
-  static constexpr std::string_view kinds[] = {"Measured", "With compute measured and the network modelled",
-                                               "By the model"};
-  return kinds[static_cast<std::size_t>(group.mode)];
-}
-
 Sentence winner_sentence(const ModeGroup& group, const Judgement& judgement) {
   const StrategyResult &best = *judgement.ranked[0], &second = *judgement.ranked[1];
   SentenceBuilder words;
@@ -104,6 +96,13 @@ std::vector<Sentence> about_plans(const ModeGroup& group) {
 }
 
 }  // namespace
+
+std::string_view kind_of_times(const ModeGroup& group, const Judgement& judgement) {
+  if (judgement.foreign) return "With this CPU's compute";
+  static constexpr std::string_view kinds[] = {"Measured", "With compute measured and the network modelled",
+                                               "By the model"};
+  return kinds[static_cast<std::size_t>(group.mode)];
+}
 
 std::string support_mark(const Judgement& judgement) { return judgement.unmeasured.empty() ? "" : " (unmeasured)"; }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backend/report/conclusion.h"
 #include "backend/report/explain.h"
 #include "backend/report/format.h"
 #include "backend/report/headline.h"
@@ -195,6 +196,30 @@ void add_reasons(const Explanation& explanation, const StrategyExplanation& e, S
   if (e.reason) section.blocks.push_back(Paragraph{sentence(pass_reason_text(*e.reason, e.label)), Tone::kReason});
 }
 
+// Which is fastest in this layer pass, as far as these times show it; "" for one strategy without a time.
+std::string winner_text(const Explanation& explanation) {
+  const auto& all = explanation.strategies;
+  const auto fastest = std::ranges::find(all, explanation.fastest, &StrategyExplanation::id);
+  if (fastest == all.end()) return all.size() > 1 ? "These times do not compare, so no strategy is named fastest." : "";
+  for (const ModeGroup& group : by_mode(explanation.comparison)) {
+    if (group.mode != explanation.mode) continue;
+    const Judgement judgement = judge(group);
+    std::string text = fmt::format("{}, {} is fastest in this layer pass, with {}{}", kind_of_times(group, judgement),
+                                   fastest->label, time_text(fastest->makespan_ns), support_mark(judgement));
+    std::string level;
+    for (const StrategyExplanation& e : all)
+      if (judgement.error && e.missing.empty() && e.id != fastest->id &&
+          static_cast<double>(e.makespan_ns) <
+              (1 + judgement.error->median) * static_cast<double>(fastest->makespan_ns))
+        level += (level.empty() ? "" : ", ") + e.label;
+    if (!level.empty())
+      text += fmt::format("; within {}, which the model cannot tell apart: {}", percent_text(judgement.error->median),
+                          level);
+    return text + ".";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::vector<Section> explanation_sections(const Explanation& explanation) {
@@ -207,13 +232,8 @@ std::vector<Section> explanation_sections(const Explanation& explanation) {
   for (Sentence& warning : headline_warnings(explanation.comparison))
     pass.blocks.push_back(paragraph(std::move(warning), Tone::kWarning));
   pass.blocks.push_back(overview(explanation));
-  const auto fastest = std::ranges::find(explanation.strategies, explanation.fastest, &StrategyExplanation::id);
-  const bool known = fastest != explanation.strategies.end();
-  if (known || explanation.strategies.size() > 1)
-    pass.blocks.push_back(Paragraph{known ? fmt::format("In this layer pass {} is fastest, with {}.", fastest->label,
-                                                        time_text(fastest->makespan_ns))
-                                          : "These times do not compare, so no strategy is named fastest.",
-                                    Tone::kConclusion});
+  if (std::string words = winner_text(explanation); !words.empty())
+    pass.blocks.push_back(Paragraph{std::move(words), Tone::kConclusion});
   sections.push_back(std::move(pass));
   for (const StrategyExplanation& e : explanation.strategies) {
     Section section{"strategy-" + e.id, e.label, {}};

@@ -74,20 +74,27 @@ bool same_line(const std::optional<ClockFit>& a, const std::optional<ClockFit>& 
 }
 
 // At most kChunksPerRead chunks behind the last.
-std::vector<CopiedChunk> copy_chunks(Database& db, std::int64_t after) {
+struct CopiedChunks {
+  std::vector<CopiedChunk> chunks;
+  std::int64_t last = 0;  // chunk_id of the last one that was read, also of a damaged one
+};
+CopiedChunks copy_chunks(Database& db, std::int64_t after) {
   Statement rows(db, "SELECT chunk_id, run_id, track_id, " + std::string(kChunkHeaderColumns) +
                          ", data FROM main.chunk WHERE chunk_id > ? ORDER BY chunk_id LIMIT ?");
   rows.bind_all(after, kChunksPerRead);
-  std::vector<CopiedChunk> chunks;
+  CopiedChunks copied{{}, after};
   while (rows.step()) {
+    copied.last = rows.integer(0);
     const std::span<const std::uint8_t> data = rows.blob(12);
-    chunks.push_back({rows.integer(0),
-                      chunk_run(rows, 1),
-                      TrackId{rows.integer(2)},
-                      chunk_header(rows, 3),
-                      {data.begin(), data.end()}});
+    static_cast<void>(failure_of([&] {
+      copied.chunks.push_back({copied.last,
+                               chunk_run(rows, 1),
+                               TrackId{rows.integer(2)},
+                               chunk_header(rows, 3),
+                               {data.begin(), data.end()}});
+    }));
   }
-  return chunks;
+  return copied;
 }
 
 void read_tracks(Shard& shard) {
@@ -155,15 +162,14 @@ struct LiveEvents::State {
   std::int64_t read(Shard& shard) {
     std::int64_t events = 0;
     for (;;) {
-      const std::vector<CopiedChunk> chunks = copy_chunks(*shard.source.db, shard.last_chunk);
-      if (chunks.empty()) return events;
+      const CopiedChunks copied = copy_chunks(*shard.source.db, shard.last_chunk);
+      if (copied.last == shard.last_chunk) return events;
       // Committed with the chunks or before them.
       read_tracks(shard);
       read_strings(shard);
-      for (const CopiedChunk& chunk : chunks) {
-        shard.last_chunk = chunk.chunk_id;
+      for (const CopiedChunk& chunk : copied.chunks)
         static_cast<void>(failure_of([&] { events += add(shard, chunk); }));
-      }
+      shard.last_chunk = copied.last;
     }
   }
 

@@ -125,7 +125,8 @@ class NameScan {
     for (std::size_t i = 0; i < count; ++i) {
       begins_[i] = chunk_columns::sum(before_ns, gaps_[i]);
       before_ns = ends_[i] = chunk_columns::number(chunk_columns::bits(begins_[i]) + numbers_[i]);
-      if (ends_[i] < begins_[i]) chunk_columns::corrupt("an event ends before it begins");
+      if (numbers_[i] > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) || ends_[i] < begins_[i])
+        chunk_columns::corrupt("an event ends before it begins");
     }
   }
 

@@ -179,6 +179,18 @@ TEST(Regression, AComparisonOfNothingSaysWhy) {
   EXPECT_EQ(why_nothing(now), "") << "a wrong result is a finding";
 }
 
+TEST(Regression, AStrategyThatLostItsTimeIsNotPassedOver) {
+  Comparison was = before();
+  was.strategies.push_back(was.strategies.front());
+  was.strategies.back().name = was.strategies.back().label = "usp";
+  Comparison now = was;
+  now.strategies.back().makespan_ns.reset();
+  const std::vector<Change> found = changes(was, now, 0.05);
+  EXPECT_TRUE(found.front().comparable);
+  EXPECT_FALSE(found.back().comparable);
+  EXPECT_EQ(why_not_judged({&was, 1}, {&now, 1}, found), "usp: it has no time in the later run");
+}
+
 TEST(Regression, AnInterruptedRunIsAnotherWorkload) {
   Workload whole, part;
   whole.layer_passes_done = 4;
