@@ -144,6 +144,8 @@ class Ui {
   // Only for the dump: a mark that is drawn and is part of a larger target.
   void mark(std::string_view name, const Rect& rect, std::string_view text = {}, bool selected = false,
             std::optional<Rgb> ink = {});
+  // Whether marks are worth their names.
+  bool is_dumped() const { return dump_ != nullptr; }
   void tooltip(const std::function<void()>& content);
   void tooltip(std::string_view text);
   // A menu or dialog at the pointer or in the middle. `content` returns false to close it.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "backend/analysis/explanation.h"
@@ -11,6 +12,8 @@
 #include "backend/base/number_text.h"
 #include "backend/report/metrics.h"
 #include "backend/report/section.h"
+#include "gui/imgui_compat.h"
+#include "gui/platform/renderer.h"
 #include "gui/views/document_view.h"
 #include "gui/views/view.h"
 
@@ -84,7 +87,7 @@ class BalanceView final : public View {
       if (d.id.find("imbalance") == std::string::npos) continue;
       ui.text(d.title, {.face = Face::kBold});
       ui.text(d.meaning, {.wrap = true});
-      ui.text(d.not_for, {.ink = Token::kMuted, .wrap = true});
+      ui.text("Not for: " + d.not_for, {.ink = Token::kMuted, .wrap = true});
     }
   }
 
@@ -136,20 +139,29 @@ class BalanceView final : public View {
   }
 
  private:
+  using ExplanationSlot = QuerySlot<Explanation>;
+
+  // Of each file of the chosen strategies, the layer pass that is looked at.
   void ask(Session& session, const std::vector<Chosen>& chosen) {
-    const auto pass = session.pass();
-    if (chosen.empty() || !pass) return;
-    const OpenFile& file = *chosen.front().file;
-    explained_.ask(session.workers(), fmt::format("{} {} {} {}", file.path, file.generation, pass->layer, pass->step),
-                   [path = file.path, generation = file.generation, pass = *pass](Readers& readers, const Cancelled&,
+    pass_ = session.pass();
+    if (!pass_) return;
+    std::set<int> files;
+    for (const Chosen& c : chosen)
+      if (files.insert(c.key.file).second)
+        explained_[c.key.file].ask(
+            session.workers(), fmt::format("{} {} {} {}", c.file->path, c.file->generation, pass_->layer, pass_->step),
+            [path = c.file->path, generation = c.file->generation, pass = *pass_](Readers& readers, const Cancelled&,
                                                                                   QueryProgress&) {
-                     return explain(readers.of(path, generation),
-                                    {.layer = pass.layer, .denoise_step = pass.step, .strategy = "", .edits = true});
-                   });
+              return explain(readers.of(path, generation),
+                             {.layer = pass.layer, .denoise_step = pass.step, .strategy = "", .edits = true});
+            });
+    std::erase_if(explained_, [&](const auto& row) { return !files.contains(row.first); });
   }
 
+  // nullptr while the answer is that of another layer pass, and where there is none.
   const StrategyExplanation* explanation_of(const Chosen& chosen) {
-    const Explanation* all = explained_.value();
+    const auto slot = explained_.find(chosen.key.file);
+    const Explanation* all = slot != explained_.end() && slot->second.current() ? slot->second.value() : nullptr;
     if (all == nullptr) return nullptr;
     const auto found = std::ranges::find(all->strategies, chosen.key.id, &StrategyExplanation::id);
     return found == all->strategies.end() || !found->missing.empty() ? nullptr : &*found;
@@ -170,24 +182,24 @@ class BalanceView final : public View {
   // What the layer pass would take if one thing were otherwise: ghosts beside the bar of what it takes.
   void draw_what_if(Ui& ui, Session& session, const std::vector<Chosen>& chosen) {
     const Ui::Scope inside = ui.scope("what if");
-    const auto pass = session.pass();
-    if (!pass) return;
+    if (!pass_) return;
     ui.heading("What if");
-    draw_loading(ui, "loading", explained_, "Scheduling the layer pass anew");
-    if (const Error* error = explained_.error()) {
-      draw_error(ui, "failed", *error);
-      return;
+    bool loading = false;
+    for (auto& [file, slot] : explained_) {
+      const std::string number = fmt::format("{}", file);
+      draw_loading(ui, "loading " + number, slot, "Scheduling the layer pass anew");
+      if (const Error* error = slot.error()) draw_error(ui, "failed " + number, *error);
+      loading |= slot.loading();
     }
     const Chosen* of = edited(session, chosen);
     if (of == nullptr) {
-      if (explained_.value() != nullptr)
-        ui.note("No strategy of this layer pass can be scheduled anew: its timelines are not kept.");
+      if (!loading) ui.note("No strategy of this layer pass can be scheduled anew: its timelines are not kept.");
       return;
     }
     const StrategyExplanation& e = *explanation_of(*of);
     ui.text(fmt::format("{}, layer {}, denoise step {}: scheduled anew on the model of the cluster with one thing "
                         "changed. All of this is modelled.",
-                        of->label, pass->layer, pass->step),
+                        of->label, pass_->layer, pass_->step),
             {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
     double most = static_cast<double>(e.makespan_ns);
     for (const EditResult& r : e.edits) most = std::max(most, static_cast<double>(r.makespan_ns));
@@ -205,6 +217,7 @@ class BalanceView final : public View {
         ui.outline(bar, ui.color(Token::kMuted), 0, ui.px(1));
       } else {
         ui.fill(bar, ui.color(Token::kEdge));
+        if (e.provenance.network == Source::kModelled) ui.hatch(bar, ui.color(Token::kSurface, 0.28F));
       }
       ui.mark(name, bar, fmt::format("{}", ns));
       const double change = static_cast<double>(ns - e.makespan_ns);
@@ -226,7 +239,8 @@ class BalanceView final : public View {
     const StrategyExplanation* e = explanation_of(chosen);
     if (e == nullptr || e->stragglers.empty()) return;
     ui.space(6);
-    ui.text("Ranks above the mean, in the layer pass that is looked at",
+    ui.text(fmt::format("In layer {} of denoise step {}, ranks that compute longer than the mean", pass_->layer,
+                        pass_->step),
             {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
     int listed = 0;
     for (const Straggler& s : e->stragglers) {
@@ -260,7 +274,8 @@ class BalanceView final : public View {
       ui.note("No rank waits for another.");
       return;
     }
-    ui.text(fmt::format("Others wait longest for rank {}: {} of all waiting.", late->rank, percent_text(late->share)),
+    ui.text(fmt::format("In all layer passes others wait longest for rank {}: {} of all waiting.", late->rank,
+                        percent_text(late->share)),
             {.wrap = true});
     if (late->more_tiles != 0)
       ui.text(fmt::format("It has {} more tiles than the mean", percent_text(late->more_tiles)), {.wrap = true});
@@ -304,61 +319,94 @@ class BalanceView final : public View {
     ui.same_line();
     ui.choice("figure", titles, figure_, ui.px(210));
     const MapFigure& figure = kFigures[figure_];
-    double low = 1e300, high = -1e300;
+    MapScale scale{{layers.begin(), layers.end()}, {steps.begin(), steps.end()}};
     for (const Chosen& c : chosen)
       for (const LayerResult& l : c.strategy->by_layer)
         if (const auto v = figure.value(l)) {
-          low = std::min(low, *v);
-          high = std::max(high, *v);
+          scale.low = std::min(scale.low, *v);
+          scale.high = std::max(scale.high, *v);
         }
-    const float side =
+    scale.side =
         std::clamp(ui.px(180) / static_cast<float>(std::max(layers.size(), steps.size())), ui.px(4), ui.px(34));
-    const float width = std::max(side * static_cast<float>(steps.size()), ui.px(120)),
-                height = side * static_cast<float>(layers.size());
+    scale.width = std::max(scale.side * static_cast<float>(steps.size()), ui.px(120));
+    scale.height = scale.side * static_cast<float>(layers.size());
+    std::erase_if(maps_,
+                  [&](const auto& row) { return std::ranges::find(chosen, row.first, &Chosen::key) == chosen.end(); });
     const float right = ImGui::GetCursorScreenPos().x + ui.width_left();
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       if (i > 0) {
         ui.same_line(18);
-        if (ImGui::GetCursorScreenPos().x + width > right) ImGui::NewLine();
+        if (ImGui::GetCursorScreenPos().x + scale.width > right) ImGui::NewLine();
       }
-      draw_one_map(ui, session, chosen[i], figure, {layers.begin(), layers.end()}, {steps.begin(), steps.end()}, low,
-                   high, side, width, height);
+      draw_one_map(ui, session, chosen[i], figure, scale);
     }
     ui.space(4);
-    if (high >= low) draw_scale(ui, figure, low, high);
+    if (scale.high >= scale.low) draw_scale(ui, figure, scale.low, scale.high);
   }
 
-  static void draw_one_map(Ui& ui, Session& session, const Chosen& c, const MapFigure& figure,
-                           const std::vector<int>& layers, const std::vector<int>& steps, double low, double high,
-                           float side, float width, float height) {
+  // Layers and denoise steps in order, and what the colours at both ends mean.
+  struct MapScale {
+    std::vector<int> layers, steps;
+    double low = 1e300, high = -1e300;
+    float side = 0, width = 0, height = 0;
+
+    std::size_t column(int step) const { return index(steps, step); }
+    std::size_t row(int layer) const { return index(layers, layer); }
+    static std::size_t index(const std::vector<int>& sorted, int value) {
+      return static_cast<std::size_t>(std::ranges::lower_bound(sorted, value) - sorted.begin());
+    }
+  };
+
+  // One texture, a texel a layer pass: there may be ten thousands of them.
+  void draw_one_map(Ui& ui, Session& session, const Chosen& c, const MapFigure& figure, const MapScale& scale) {
     const ImVec2 from = ImGui::GetCursorScreenPos();
-    ui.text_at(from.x, from.y, c.label, {.face = Face::kSmall, .max_width = width});
-    const float top = from.y + ui.px(20);
-    const Rect area{from.x, top, from.x + side * static_cast<float>(steps.size()), top + height};
-    const Hit hit = ui.target("map " + c.key.id, area, {.kind = "area", .small = true, .ring = false});
+    ui.text_at(from.x, from.y, c.label, {.face = Face::kSmall, .max_width = scale.width});
+    const float top = from.y + ui.px(20), side = scale.side;
+    const Rect area{from.x, top, from.x + side * static_cast<float>(scale.steps.size()), top + scale.height};
+    const Hit hit = ui.target(fmt::format("map {} {}", c.key.file, c.key.id), area,
+                              {.kind = "area", .text = c.label, .small = true, .ring = false});
     const ImVec2 mouse = ImGui::GetMousePos();
+    const auto pointed_column = static_cast<std::size_t>(std::max(0.F, (mouse.x - area.left) / side));
+    const auto pointed_row = static_cast<std::size_t>(std::max(0.F, (mouse.y - area.top) / side));
+    std::vector<std::uint32_t> texels(scale.layers.size() * scale.steps.size(), 0);
+    const LayerResult* pointed = nullptr;
     for (const LayerResult& l : c.strategy->by_layer) {
       const auto value = figure.value(l);
       if (!value) continue;
-      const auto x = static_cast<float>(std::ranges::find(steps, l.denoise_step) - steps.begin());
-      const auto y = static_cast<float>(std::ranges::find(layers, l.layer) - layers.begin());
-      const float gap = side > ui.px(6) ? 1.F : 0.F;
-      const Rect cell{area.left + x * side, area.top + y * side, area.left + (x + 1) * side - gap,
-                      area.top + (y + 1) * side - gap};
-      ui.fill(cell, Ui::color(density_color(high > low ? (*value - low) / (high - low) : 0)));
-      ui.mark(fmt::format("cell {} {} {}", c.key.id, l.layer, l.denoise_step), cell, fmt::format("{}", *value));
-      if (!hit.hovered || !cell.holds(mouse.x, mouse.y)) continue;
-      ui.tooltip(fmt::format("{}, layer {}, denoise step {}: {} {}", c.label, l.layer, l.denoise_step, figure.title,
-                             value_text(*value, figure.hint)));
-      if (!hit.clicked) continue;
-      Link link = session.here();
-      link.scope.layer = l.layer;
-      link.scope.step = l.denoise_step;
-      link.selection.strategy = c.key;
-      link.view = "timeline";
-      session.go(link);
+      const std::size_t x = scale.column(l.denoise_step), y = scale.row(l.layer);
+      texels[y * scale.steps.size() + x] =
+          Ui::color(density_color(scale.high > scale.low ? (*value - scale.low) / (scale.high - scale.low) : 0));
+      if (hit.hovered && x == pointed_column && y == pointed_row) pointed = &l;
+      if (!ui.is_dumped()) continue;
+      const float left = area.left + static_cast<float>(x) * side, upper = area.top + static_cast<float>(y) * side;
+      ui.mark(fmt::format("cell {} {} {} {}", c.key.file, c.key.id, l.layer, l.denoise_step),
+              {left, upper, left + side, upper + side}, fmt::format("{}", *value));
     }
-    ImGui::Dummy({width, height + ui.px(22)});
+    Texture& texture = maps_[c.key];
+    texture.set(static_cast<int>(scale.steps.size()), static_cast<int>(scale.layers.size()), texels);
+    if (texture.name() != 0)
+      ui.draw_list().AddImage(texture_id(texture.name()), {area.left, area.top}, {area.right, area.bottom});
+    if (side > ui.px(6)) {
+      for (std::size_t i = 1; i < scale.steps.size(); ++i)
+        ui.fill({area.left + static_cast<float>(i) * side - 1, area.top, area.left + static_cast<float>(i) * side,
+                 area.bottom},
+                ui.color(Token::kSurface));
+      for (std::size_t i = 1; i < scale.layers.size(); ++i)
+        ui.fill({area.left, area.top + static_cast<float>(i) * side - 1, area.right,
+                 area.top + static_cast<float>(i) * side},
+                ui.color(Token::kSurface));
+    }
+    ImGui::Dummy({scale.width, scale.height + ui.px(22)});
+    if (pointed == nullptr) return;
+    ui.tooltip(fmt::format("{}, layer {}, denoise step {}: {} {}", c.label, pointed->layer, pointed->denoise_step,
+                           figure.title, value_text(*figure.value(*pointed), figure.hint)));
+    if (!hit.clicked) return;
+    Link link = session.here();
+    link.scope.layer = pointed->layer;
+    link.scope.step = pointed->denoise_step;
+    link.selection.strategy = c.key;
+    link.view = "timeline";
+    session.go(link);
   }
 
   static void draw_scale(Ui& ui, const MapFigure& figure, double low, double high) {
@@ -375,7 +423,9 @@ class BalanceView final : public View {
   }
 
   DocumentView blocks_;
-  QuerySlot<Explanation> explained_;
+  std::optional<LayerPass> pass_;             // that is explained
+  std::map<int, ExplanationSlot> explained_;  // by file
+  std::map<StrategyKey, Texture> maps_;
   int figure_ = 0;
 };
 

@@ -8,12 +8,12 @@
 
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/mode_group.h"
+#include "backend/analysis/name_means.h"
 #include "backend/analysis/regression.h"
 #include "backend/base/number_text.h"
 #include "backend/report/conclusion.h"
 #include "backend/report/headline.h"
 #include "backend/report/section.h"
-#include "backend/store/timeline_events.h"
 #include "gui/views/document_view.h"
 #include "gui/views/view.h"
 
@@ -75,21 +75,28 @@ class CompareView final : public View {
       }
       return;
     }
-    pick(session, all);
+    auto [from, to] = picked(session, all);
     std::vector<std::string> labels;
     for (const Chosen& c : all) labels.push_back(c.label);
     ui.text("From", {.ink = Token::kMuted, .max_width = ui.px(44)});
     ui.same_line();
-    ui.choice("from", labels, from_, ui.px(220));
+    bool changed = ui.choice("from", labels, from, ui.px(220));
     ui.same_line();
     ui.text("to", {.ink = Token::kMuted, .max_width = ui.px(24)});
     ui.same_line();
-    ui.choice("to", labels, to_, ui.px(220));
+    changed |= ui.choice("to", labels, to, ui.px(220));
     ui.same_line();
-    if (ui.button("swap", "Swap")) std::swap(from_, to_);
+    if (ui.button("swap", "Swap")) {
+      std::swap(from, to);
+      changed = true;
+    }
     ui.space(4);
-    const Chosen &a = all[static_cast<std::size_t>(from_)], &b = all[static_cast<std::size_t>(to_)];
-    if (from_ == to_) {
+    const Chosen &a = all[static_cast<std::size_t>(from)], &b = all[static_cast<std::size_t>(to)];
+    if (changed) {
+      from_ = a.key;
+      to_ = b.key;
+    }
+    if (from == to) {
       ui.note("Choose two different strategies.");
       return;
     }
@@ -118,8 +125,10 @@ class CompareView final : public View {
   Json dump(Session& session) override {
     Json json = Json::object();
     const std::vector<Chosen> all = session.chosen();
-    if (all.size() < 2 || from_ == to_ || std::max(from_, to_) >= static_cast<int>(all.size())) return json;
-    const Chosen &a = all[static_cast<std::size_t>(from_)], &b = all[static_cast<std::size_t>(to_)];
+    if (all.size() < 2) return json;
+    const auto [from, to] = picked(session, all);
+    if (from == to) return json;
+    const Chosen &a = all[static_cast<std::size_t>(from)], &b = all[static_cast<std::size_t>(to)];
     json["from"] = a.key.id;
     json["to"] = b.key.id;
     json["not_comparable"] = why_not(a, b);
@@ -136,16 +145,19 @@ class CompareView final : public View {
   }
 
  private:
-  // At first the fastest and the slowest; a selected strategy is the one that is compared with the fastest.
-  void pick(const Session& session, const std::vector<Chosen>& all) {
-    const int count = static_cast<int>(all.size());
-    if (picked_ == session.scope().strategies && from_ < count && to_ < count && from_ >= 0) return;
-    picked_ = session.scope().strategies;
+  // Indices of what is compared: what was chosen here; at first the fastest, with the strategy that is selected.
+  std::pair<int, int> picked(const Session& session, const std::vector<Chosen>& all) const {
+    const auto index = [&](const std::optional<StrategyKey>& key) -> std::optional<int> {
+      if (!key) return std::nullopt;
+      const auto found = std::ranges::find(all, *key, &Chosen::key);
+      return found == all.end() ? std::nullopt : std::optional(static_cast<int>(found - all.begin()));
+    };
     const auto ns = [](const Chosen& c) { return c.strategy->makespan_ns.value_or(INT64_MAX); };
-    from_ = static_cast<int>(std::ranges::min_element(all, {}, ns) - all.begin());
-    to_ = from_ == 0 ? 1 : 0;
-    for (int i = 0; i < count; ++i)
-      if (i != from_ && session.selection().strategy == all[static_cast<std::size_t>(i)].key) to_ = i;
+    const int fastest = static_cast<int>(std::ranges::min_element(all, {}, ns) - all.begin());
+    const int from = index(from_).value_or(fastest);
+    const int other = from == 0 ? 1 : 0;
+    const int selected = index(session.selection().strategy).value_or(other);
+    return {from, index(to_).value_or(selected == from ? other : selected)};
   }
 
   static std::optional<std::string> slower_reason(const Chosen& a, const Chosen& b) {
@@ -180,58 +192,73 @@ class CompareView final : public View {
   }
 
   void draw_passes(Ui& ui, Session& session, const Chosen& a, const Chosen& b) {
-    Table table;
-    table.caption = "By layer pass";
-    table.columns = {number_column("denoise step", "", 0),  number_column("layer", "", 0),
-                     number_column(a.label, "makespan", 0), number_column(b.label, "makespan", 0),
-                     number_column("difference", "", 0),    number_column("ratio", "", 0)};
-    std::vector<LayerPass> passes;
-    for (const LayerResult& x : a.strategy->by_layer)
-      for (const LayerResult& y : b.strategy->by_layer) {
-        if (x.layer != y.layer || x.denoise_step != y.denoise_step || !x.makespan_ns || !y.makespan_ns) continue;
-        const auto difference = static_cast<double>(*y.makespan_ns - *x.makespan_ns);
-        table.rows.push_back(
-            {{cell(Hint::kCount, x.denoise_step), cell(Hint::kCount, x.layer), duration_cell(x.makespan_ns),
-              duration_cell(y.makespan_ns), cell(Hint::kDuration, difference),
-              cell(Hint::kRatio, static_cast<double>(*y.makespan_ns) / static_cast<double>(*x.makespan_ns))}});
-        passes.push_back({x.layer, x.denoise_step});
-      }
-    const TableHit hit = show_table(ui, "passes", table, passes_state_,
-                                    {.filter = false, .height = table.rows.size() > 12 ? ui.px(320) : -1});
-    if (hit.clicked) show_both(session, a, b, passes[static_cast<std::size_t>(*hit.clicked)]);
+    if (const std::pair now{a.strategy->by_layer.data(), b.strategy->by_layer.data()};
+        passes_of_ != now || passes_revision_ != session.revision()) {
+      passes_of_ = now;
+      passes_revision_ = session.revision();
+      list_passes(a, b);
+    }
+    const TableHit hit = show_table(ui, "passes", passes_table_, passes_state_,
+                                    {.filter = false, .height = passes_.size() > 12 ? ui.px(320) : -1});
+    if (hit.clicked) show_both(session, a, b, passes_[static_cast<std::size_t>(*hit.clicked)]);
+  }
+
+  void list_passes(const Chosen& a, const Chosen& b) {
+    passes_.clear();
+    passes_table_ = {};
+    passes_table_.caption = "By layer pass";
+    passes_table_.columns = {number_column("denoise step", "", 0),  number_column("layer", "", 0),
+                             number_column(a.label, "makespan", 0), number_column(b.label, "makespan", 0),
+                             number_column("difference", "", 0),    number_column("ratio", "", 0)};
+    std::map<std::pair<int, int>, std::int64_t> of_b;
+    for (const LayerResult& y : b.strategy->by_layer)
+      if (y.makespan_ns) of_b[{y.denoise_step, y.layer}] = *y.makespan_ns;
+    for (const LayerResult& x : a.strategy->by_layer) {
+      const auto y = of_b.find({x.denoise_step, x.layer});
+      if (y == of_b.end() || !x.makespan_ns) continue;
+      passes_table_.rows.push_back(
+          {{cell(Hint::kCount, x.denoise_step), cell(Hint::kCount, x.layer), duration_cell(x.makespan_ns),
+            duration_cell(y->second), cell(Hint::kDuration, static_cast<double>(y->second - *x.makespan_ns)),
+            cell(Hint::kRatio, static_cast<double>(y->second) / static_cast<double>(*x.makespan_ns))}});
+      passes_.push_back({x.layer, x.denoise_step});
+    }
   }
 
   // What the ranks do longer, by name of event, in the layer pass that is looked at.
   void draw_events(Ui& ui, Session& session, const Chosen& a, const Chosen& b) {
-    std::map<std::string, std::pair<double, double>> sums;
-    bool there = true;
-    for (const Chosen* c : {&a, &b}) {
-      const PassData* pass = session.pass_data(*c).value();
-      if (pass == nullptr || !pass->timeline) {
-        there = false;
-        continue;
-      }
-      for (std::size_t i = 0; i < pass->plan->ops.size(); ++i) {
-        const OpTimes& t = pass->timeline->ops[i];
-        auto& sum = sums[op_name(*pass->plan, pass->plan->ops[i])];
-        (c == &a ? sum.first : sum.second) += static_cast<double>(t.end_ns - t.begin_ns) / pass->plan->ranks;
-      }
+    Session::PassSlot &of_a = session.pass_data(a), &of_b = session.pass_data(b);
+    const auto first = of_a.share(), second = of_b.share();
+    if (!of_a.current() || !of_b.current() || !first->timeline || !second->timeline) return;
+    if (events_of_ != std::pair(first, second)) {
+      events_of_ = {first, second};
+      list_events(a, b);
     }
-    if (!there) return;
     const auto pass = session.pass();
-    Table table;
-    table.caption = fmt::format("By event, mean over ranks, in layer {} of denoise step {}", pass->layer, pass->step);
-    table.columns = {text_column("event"), number_column(a.label, "", 0), number_column(b.label, "", 0),
-                     number_column("difference", "", 0)};
-    for (const auto& [name, sum] : sums)
-      table.rows.push_back({{text_cell(name), cell(Hint::kDuration, sum.first), cell(Hint::kDuration, sum.second),
-                             cell(Hint::kDuration, sum.second - sum.first)}});
-    show_table(ui, "events", table, events_state_, {.filter = false, .height = -1});
+    events_table_.caption =
+        fmt::format("By event, mean over ranks, in layer {} of denoise step {}", pass->layer, pass->step);
+    show_table(ui, "events", events_table_, events_state_, {.filter = false, .height = -1});
   }
 
-  int from_ = -1, to_ = -1;
-  std::vector<StrategyKey> picked_;
+  void list_events(const Chosen& a, const Chosen& b) {
+    events_table_ = {};
+    events_table_.columns = {text_column("event"), number_column(a.label, "", 0), number_column(b.label, "", 0),
+                             number_column("difference", "", 0)};
+    std::map<std::string, std::pair<double, double>> means;
+    const auto& [first, second] = events_of_;
+    for (const auto& [name, ns] : mean_by_name(*first->plan, *first->timeline)) means[name].first = ns;
+    for (const auto& [name, ns] : mean_by_name(*second->plan, *second->timeline)) means[name].second = ns;
+    for (const auto& [name, ns] : means)
+      events_table_.rows.push_back({{text_cell(name), cell(Hint::kDuration, ns.first), cell(Hint::kDuration, ns.second),
+                                     cell(Hint::kDuration, ns.second - ns.first)}});
+  }
+
+  std::optional<StrategyKey> from_, to_;  // what was chosen here
   DocumentView document_;
+  Table passes_table_, events_table_;
+  std::vector<LayerPass> passes_;  // of the rows of passes_table_
+  std::pair<const LayerResult*, const LayerResult*> passes_of_;
+  int passes_revision_ = -1;
+  std::pair<std::shared_ptr<const PassData>, std::shared_ptr<const PassData>> events_of_;
   TableState passes_state_, events_state_;
 };
 

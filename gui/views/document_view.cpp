@@ -57,7 +57,8 @@ void draw_definitions(Ui& ui, const Definitions& definitions) {
     ui.text(d.unit.empty() ? d.title : d.title + " (" + d.unit + ")", {.face = Face::kBold});
     ui.text(d.meaning, {.max_width = std::min(ui.width_left(), ui.px(900)), .wrap = true});
     if (!d.not_for.empty())
-      ui.text(d.not_for, {.ink = Token::kMuted, .max_width = std::min(ui.width_left(), ui.px(900)), .wrap = true});
+      ui.text("Not for: " + d.not_for,
+              {.ink = Token::kMuted, .max_width = std::min(ui.width_left(), ui.px(900)), .wrap = true});
     ui.space(4);
   }
 }

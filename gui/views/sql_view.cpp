@@ -83,6 +83,7 @@ class SqlView final : public View {
       const TableHit hit = show_table(ui, "answer", table_, state_,
                                       {.row_tooltip = leads_somewhere() ? "Double click: its timeline" : ""});
       if (hit.activated) follow(session, file, *hit.activated);
+      go_to_place(session);
     }
   }
 
@@ -174,25 +175,42 @@ class SqlView final : public View {
     const auto strategy = number("strategy_id");
     for (const Chosen& c : session.all_strategies())
       if (c.file == &file && strategy == static_cast<int>(c.strategy->strategy_id)) link.selection.strategy = c.key;
-    if (const auto run = number("run_id"); run && !strategy) place_run(session, file, *run, link);
-    session.go(link);
+    if (const auto run = number("run_id"); run && !strategy) {
+      ask_place(session, file, *run, std::move(link));
+    } else {
+      session.go(link);
+    }
   }
 
-  // The layer pass and strategy of a run.
-  static void place_run(Session& session, const OpenFile& file, int run, Link& link) {
-    const auto found = capture([&] {
-      const StoreReader reader(file.path);
-      for (const StrategyRecord& s : reader.strategies())
-        for (const RunRecord& r : reader.runs(s.strategy_id))
-          if (static_cast<int>(r.run_id) == run)
-            return std::optional(std::pair(s.id, LayerPass{r.layer, r.denoise_step}));
-      return std::optional<std::pair<std::string, LayerPass>>();
-    });
-    if (!found || !*found) return;
-    link.scope.layer = (*found)->second.layer;
-    link.scope.step = (*found)->second.step;
-    for (const Chosen& c : session.all_strategies())
-      if (c.file == &file && c.key.id == (*found)->first) link.selection.strategy = c.key;
+  // The layer pass and strategy of a run; asked for, since the file has to be read.
+  struct RunPlace {
+    std::string strategy;
+    LayerPass pass;
+  };
+  void ask_place(Session& session, const OpenFile& file, int run, Link link) {
+    wanted_ = std::move(link);
+    wanted_file_ = file.path;
+    place_.forget();
+    place_.ask(session.workers(), fmt::format("{} {} {}", file.path, file.generation, run),
+               [path = file.path, generation = file.generation, run](Readers& readers, const Cancelled&,
+                                                                     QueryProgress&) -> std::optional<RunPlace> {
+                 const StoreReader& reader = readers.of(path, generation);
+                 for (const StrategyRecord& s : reader.strategies())
+                   for (const RunRecord& r : reader.runs(s.strategy_id))
+                     if (static_cast<int>(r.run_id) == run) return RunPlace{s.id, {r.layer, r.denoise_step}};
+                 return std::nullopt;
+               });
+  }
+  void go_to_place(Session& session) {
+    if (!wanted_ || !place_.current()) return;
+    Link link = *std::exchange(wanted_, std::nullopt);
+    if (const std::optional<RunPlace>& place = *place_.value()) {
+      link.scope.layer = place->pass.layer;
+      link.scope.step = place->pass.step;
+      for (const Chosen& c : session.all_strategies())
+        if (c.file->path == wanted_file_ && c.key.id == place->strategy) link.selection.strategy = c.key;
+    }
+    session.go(link);
   }
 
   int file_ = 0, asked_ = 0;
@@ -200,6 +218,9 @@ class SqlView final : public View {
   std::vector<std::string> history_;
   QuerySlot<std::vector<TableText>> schema_;
   QuerySlot<Answer> answer_;
+  QuerySlot<std::optional<RunPlace>> place_;
+  std::optional<Link> wanted_;  // where a row leads, but for the place of its run
+  std::string wanted_file_;
   const Answer* shown_ = nullptr;
   Table table_;
   TableState state_;

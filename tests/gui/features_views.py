@@ -299,7 +299,7 @@ def balance_equals_report(world):
 
 def balance_map_leads_on(world):
     window = world.window("balance")
-    cell = next(i for i in window.items if i["path"].endswith("cell dbsp 1 2"))
+    cell = next(i for i in window.items if i["path"].endswith("cell 0 dbsp 1 2"))
     window.click(cell["path"])
     assert "#timeline" in window.link and "layer=1" in window.link and "step=2" in window.link and "of=dbsp" in window.link
     window.press("Alt+Left")
