@@ -144,7 +144,7 @@ rect.less { fill-opacity: .35; stroke: var(--ink); stroke-dasharray: 3 2; }
 .tools input { width: min(22rem, 60vw); accent-color: var(--accent); }
 ol.heads { display: grid; grid-template-columns: repeat(auto-fill, minmax(74px, 1fr)); gap: .7rem .5rem; margin: 0 0 1rem; padding: 0; list-style: none; }
 ol.heads li { position: relative; font-size: .78rem; line-height: 1.3; }
-ol.heads img { display: block; width: 64px; height: 64px; outline: 1px solid var(--rule); image-rendering: pixelated; }
+ol.heads svg { width: 64px; height: 64px; overflow: hidden; outline: 1px solid var(--rule); image-rendering: pixelated; }
 ol.heads small { color: var(--muted); font-size: .95em; }
 .scrubbed .step .head { display: none; }
 .scale { display: flex; align-items: center; gap: 0; margin: 0; color: var(--muted); font-size: .78rem; }
@@ -177,7 +177,7 @@ pre { margin: 0; padding: .9rem 1rem; overflow-x: auto; background: var(--page);
 .definitions p { margin: 0 0 .2rem; font-size: .88rem; }
 .definitions .not { color: var(--muted); }
 footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
-@media (max-width: 900px) {
+@media (max-width: 1160px) {
   section { padding: 1.2rem 1.1rem; }
   table { font-size: .84rem; }
   th { font-size: .76rem; }
@@ -211,6 +211,6 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
 
 }  // namespace
 
-std::string html_style() { return std::string(kStyle) + html_table_style(); }
+std::string html_style() { return std::string(kStyle) + html_table_style() + html_owner_style(); }
 
 }  // namespace spscope
