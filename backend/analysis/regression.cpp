@@ -40,23 +40,6 @@ std::set<int> layers_of(const StrategyResult& s) {
   return layers;
 }
 
-std::string why_not_comparable(const Comparison& before, const Comparison& after, const StrategyResult& was,
-                               const StrategyResult& is) {
-  if (oversubscribed(was) || oversubscribed(is)) return "timing is oversubscribed";
-  for (const Comparison* c : {&before, &after})
-    if (const std::string why = disturbance_of(*c, was.mode); !why.empty())
-      return fmt::format("other programs disturbed the {} run: {}", c == &before ? "earlier" : "later", why);
-  if (layers_of(was) != layers_of(is))
-    return fmt::format("they ran other layers: {} and {}", fmt::join(layers_of(was), ", "),
-                       fmt::join(layers_of(is), ", "));
-  if (!measured(was) && !measured(is)) return "";
-  for (const char* fact : {"cpu", "cores"}) {
-    const std::string a = machine_fact(before, fact), b = machine_fact(after, fact);
-    if (a != b) return fmt::format("compute was measured on different machines: {} \"{}\" and \"{}\"", fact, a, b);
-  }
-  return "";
-}
-
 Change change_of(const Comparison& first, const Comparison& last, const StrategyResult& before,
                  const StrategyResult& after, double limit) {
   Change change;
@@ -148,6 +131,23 @@ std::string difference(const Workload& a, const Workload& b) {
   if (a.density && b.density && std::abs(*a.density - *b.density) > kRounding)
     compare("density", std::to_string(*a.density), std::to_string(*b.density));
   return found;
+}
+
+std::string why_not_comparable(const Comparison& before, const Comparison& after, const StrategyResult& was,
+                               const StrategyResult& is) {
+  if (oversubscribed(was) || oversubscribed(is)) return "timing is oversubscribed";
+  for (const Comparison* c : {&before, &after})
+    if (const std::string why = disturbance_of(*c, was.mode); !why.empty())
+      return fmt::format("other programs disturbed the {} run: {}", c == &before ? "earlier" : "later", why);
+  if (layers_of(was) != layers_of(is))
+    return fmt::format("they ran other layers: {} and {}", fmt::join(layers_of(was), ", "),
+                       fmt::join(layers_of(is), ", "));
+  if (!measured(was) && !measured(is)) return "";
+  for (const char* fact : {"cpu", "cores"}) {
+    const std::string a = machine_fact(before, fact), b = machine_fact(after, fact);
+    if (a != b) return fmt::format("compute was measured on different machines: {} \"{}\" and \"{}\"", fact, a, b);
+  }
+  return "";
 }
 
 std::vector<Change> changes(const Comparison& before, const Comparison& after, double limit) {

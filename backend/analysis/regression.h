@@ -31,12 +31,17 @@ struct Change {
 // The first difference of two workloads: "model wan-mini and wan2.1-t2v-14b"; "" when their strategies can be compared.
 std::string difference(const Workload& a, const Workload& b);
 
+// Why the times of `was`, a strategy of `before`, and `is`, one of `after`, say nothing about each other: they are
+// oversubscribed, other programs disturbed any of their run (trust.h), they are of other layers, or compute was
+// measured on different processors. "" when they compare.
+std::string why_not_comparable(const Comparison& before, const Comparison& after, const StrategyResult& was,
+                               const StrategyResult& is);
+
 // One change for each strategy of `before` that can run or that `after` has too, in order of `before`, then one for
 // each that only `after` has. It is a regression when
 //   its makespan grew by more than `limit` (0.05: 5 %) and by more than the larger spread of the two, or
 //   its outputs were right and are wrong, or it was legal and is not, or it is not there any more.
-// Times do not compare when they are oversubscribed, when other programs disturbed any of their run (trust.h), or when
-// compute was measured on different processors.
+// Times that do not compare (why_not_comparable) make none.
 std::vector<Change> changes(const Comparison& before, const Comparison& after, double limit);
 
 // The strategies of a comparison that has no counterpart, all of them vanished.

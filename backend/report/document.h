@@ -110,8 +110,7 @@ struct StackedBars {
 
 // From one duration to another, by what is added and taken away in between: from + all deltas = to.
 struct Waterfall {
-  struct Step {
-    std::string name, metric;
+  struct Step : StackedBars::Part {
     double delta_ns = 0;   // below 0: less
     std::size_t part = 0;  // its colour: as the parts of StackedBars
   };

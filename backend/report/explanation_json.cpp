@@ -1,6 +1,7 @@
 // JSON of `spscope explain` (schemas/explanation.schema.json). Keys are only ever added; what is not known is null.
 #include "backend/base/json.h"
 #include "backend/report/explain.h"
+#include "backend/report/json_result.h"
 #include "backend/report/section.h"
 
 namespace spscope {
@@ -32,17 +33,6 @@ Json path_json(const StrategyExplanation& e) {
           {"shares_ns", std::move(shares)},
           {"ranks", std::move(visits)},
           {"terms_ns", terms_json(e.path_terms)}};
-}
-
-Json waits_json(const std::vector<RankWait>& waits) {
-  Json list = Json::array();
-  for (const RankWait& w : waits)
-    list.push_back({{"rank", w.rank},
-                    {"late_rank", w.late_rank},
-                    {"collective", w.collective},
-                    {"ring_step", w.ring_step},
-                    {"wait_ns", w.wait_ns}});
-  return list;
 }
 
 Json stragglers_json(const StrategyExplanation& e) {

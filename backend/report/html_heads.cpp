@@ -8,18 +8,14 @@
 #include <cstdint>
 #include <span>
 
+#include "backend/report/cividis.h"
 #include "backend/report/format.h"
 #include "backend/report/html.h"
 
 namespace spscope {
 namespace {
 
-// Cividis (Nunez, Anderton and Renslow 2018, doi:10.1371/journal.pone.0199239) at 15 points; the first grade is empty
-// cells, through which the page shows.
-constexpr std::array<std::uint32_t, 16> kGrades = {0x000000, 0x00224e, 0x022f6d, 0x223c6d, 0x38496c, 0x4a556b,
-                                                   0x59626e, 0x676f73, 0x757d78, 0x858b79, 0x959976, 0xa6a772,
-                                                   0xb8b66a, 0xcbc65e, 0xdfd64d, 0xfee838};
-
+// Of a cell: 0 where it is empty, through which the page shows; else 1 + its place in kCividis.
 std::uint8_t grade(std::uint8_t cell) { return cell == 0 ? 0 : static_cast<std::uint8_t>(1 + (cell - 1) * 15 / 255); }
 
 void add_be32(std::string& out, std::uint32_t value) {
@@ -55,7 +51,8 @@ std::string png(std::span<const std::uint8_t> cells) {
   std::string header, palette, rows;
   add_be32(header, kSide), add_be32(header, kSide);
   header += std::string("\x04\x03\x00\x00\x00", 5);  // 4 bits, palette, deflate, filter 0, not interlaced
-  for (const std::uint32_t color : kGrades)
+  palette += std::string(3, '\0');
+  for (const std::uint32_t color : kCividis)
     for (int shift = 16; shift >= 0; shift -= 8) palette += static_cast<char>(color >> shift & 0xff);
   for (std::size_t row = 0; row < kSide; ++row) {
     rows += '\0';  // no filter
@@ -115,8 +112,7 @@ std::string html_heads(const HeadGrid& grid, const std::string& id) {
   text += html_owner_defs(grid, id) + html_owner_choice(grid, id);
   for (std::size_t i = 0; i < grid.steps.size(); ++i) text += step_html(grid, i, id);
   text += "<p class=\"scale\"><span>empty</span><i class=\"empty\"></i><span>sparse</span>";
-  for (std::size_t i = 1; i < kGrades.size(); ++i)
-    text += fmt::format("<i style=\"background:#{:06x}\"></i>", kGrades[i]);
+  for (const std::uint32_t color : kCividis) text += fmt::format("<i style=\"background:#{:06x}\"></i>", color);
   return text + "<span>full</span></p></figure>\n";
 }
 

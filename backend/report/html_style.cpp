@@ -1,30 +1,40 @@
 // The style sheet of a report. No fonts, images or scripts from elsewhere: the page is one file.
+#include <fmt/format.h>
+
+#include <cstdint>
+
 #include "backend/report/html.h"
 
 namespace spscope {
 
 namespace {
 
+struct TokenRow {
+  std::string_view name;
+  std::uint32_t light, dark;
+};
+constexpr TokenRow kTokens[] = {
+#define TOKEN(name, css, light, dark) {css, light, dark},
+#include "backend/report/style_tokens.def"
+#undef TOKEN
+};
+
+// ":root { ... }": colours that are opaque from the table, those of hatching and shadows from `rest`.
+std::string root(std::uint32_t TokenRow::*color, std::string_view rest) {
+  std::string text = ":root {";
+  for (const TokenRow& row : kTokens) text += fmt::format(" --{}: #{:06x};", row.name, row.*color);
+  return fmt::format("{} {} }}\n", text, rest);
+}
+
+// Print is always light.
+std::string colors() {
+  return root(&TokenRow::light,
+              "--stripe: rgba(255, 255, 255, .38); --shade: rgba(26, 31, 41, .22); color-scheme: light dark;") +
+         "@media screen and (prefers-color-scheme: dark) {\n" +
+         root(&TokenRow::dark, "--stripe: rgba(10, 14, 20, .36); --shade: rgba(0, 0, 0, .75);") + "}\n";
+}
+
 constexpr std::string_view kStyle = R"css(
-:root {
-  color-scheme: light dark;
-  --page: #f4f5f8; --surface: #ffffff; --ink: #1a1f29; --muted: #586273; --rule: #e2e5eb; --accent: #2563c9;
-  --compute: #3a73d8; --late: #d97a14; --wire: #129a86; --other: #b9c0cc;
-  --on-compute: #ffffff; --on-late: #231300; --on-wire: #01231d; --on-other: #1a1f29;
-  --stripe: rgba(255, 255, 255, .38);
-  --measured: #10704a; --measured-back: #e3f4ec; --modelled: #7a4b00; --modelled-back: #fdf2dd;
-  --best: #eaf1fd; --warn: #8a1f11; --warn-back: #fdebe7; --shade: rgba(26, 31, 41, .22);
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --page: #0e1117; --surface: #161b24; --ink: #e6e9ef; --muted: #9aa5b6; --rule: #2a313d; --accent: #86b1ff;
-    --compute: #5a8ff0; --late: #ee9a45; --wire: #2fb8a2; --other: #5a6474;
-    --on-compute: #071022; --on-late: #1d1000; --on-wire: #01231d; --on-other: #ffffff;
-    --stripe: rgba(10, 14, 20, .36);
-    --measured: #7fdcb2; --measured-back: #12302a; --modelled: #f1c477; --modelled-back: #33270f;
-    --best: #1b2740; --warn: #ffb0a3; --warn-back: #3a1a16; --shade: rgba(0, 0, 0, .75);
-  }
-}
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
 body {
@@ -211,6 +221,9 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
 
 }  // namespace
 
-std::string html_style() { return std::string(kStyle) + html_table_style() + html_owner_style(); }
+std::string html_style() {
+  return "
+         " + colors() + std::string(kStyle.substr(1)) + html_table_style() + html_owner_style();
+}
 
 }  // namespace spscope

@@ -66,28 +66,35 @@ std::string html_chart(const Waterfall& chart) {
   double scale = std::max({chart.scale_ns, chart.from.parts_ns.front(), chart.to.parts_ns.front(), 1.0});
   double at = chart.from.parts_ns.front();
   for (const Waterfall::Step& step : chart.steps) scale = std::max(scale, at += step.delta_ns);
-  const auto row = [&](const std::string& name, const std::string& kind, double begin, double end,
-                       const std::string& value) {
+  const auto row = [&](const std::string& name, const std::string& link, const std::string& kind, double begin,
+                       double end, bool modelled, const std::string& value) {
+    const std::string place =
+        fmt::format("x=\"{:.3f}%\" width=\"{:.3f}%\" height=\"{}\"", 100 * std::min(begin, end) / scale,
+                    std::max(0.15, 100 * std::abs(end - begin) / scale), kHeight);
     return fmt::format(
         "<div class=\"row\"><span class=\"name\">{}</span><svg class=\"bar\" height=\"{}\" role=\"img\" "
-        "aria-label=\"{}\"><rect class=\"{}\" x=\"{:.3f}%\" width=\"{:.3f}%\" height=\"{}\"/></svg><span "
-        "class=\"value\">{}</span></div>\n",
-        name, kHeight, html_escaped(fmt::format("{} {}", name, value)), kind, 100 * std::min(begin, end) / scale,
-        std::max(0.15, 100 * std::abs(end - begin) / scale), kHeight, value);
+        "aria-label=\"{}\"><rect class=\"{}\" {}/>{}</svg><span class=\"value\">{}</span></div>\n",
+        link, kHeight, html_escaped(fmt::format("{} {}{}", name, value, modelled ? ", modelled" : "")), kind, place,
+        modelled ? fmt::format("<rect class=\"hatch\" {}/>", place) : "", value);
   };
-  std::string rows = row(html_escaped(chart.from.label), "whole", 0, chart.from.parts_ns.front(),
-                         duration_text(chart.from.parts_ns.front()));
+  const auto whole = [&](const StackedBars::Bar& bar) {
+    const double ns = bar.parts_ns.front();
+    return row(bar.label, html_escaped(bar.label), "whole", 0, ns, false, duration_text(ns));
+  };
+  std::string rows = whole(chart.from);
   at = chart.from.parts_ns.front();
   for (const Waterfall::Step& step : chart.steps) {
-    rows += row(fmt::format("<a href=\"#metric-{}\">{}</a>", html_escaped(step.metric), html_escaped(step.name)),
-                fmt::format("part{}{}", step.part, step.delta_ns < 0 ? " less" : ""), at, at + step.delta_ns,
-                (step.delta_ns < 0 ? "−" : "+") + duration_text(std::abs(step.delta_ns)));
+    rows +=
+        row(step.name, fmt::format("<a href=\"#metric-{}\">{}</a>", html_escaped(step.metric), html_escaped(step.name)),
+            fmt::format("part{}{}", step.part, step.delta_ns < 0 ? " less" : ""), at, at + step.delta_ns, step.modelled,
+            (step.delta_ns < 0 ? "−" : "+") + duration_text(std::abs(step.delta_ns)));
     at += step.delta_ns;
   }
-  rows += row(html_escaped(chart.to.label), "whole", 0, chart.to.parts_ns.front(),
-              duration_text(chart.to.parts_ns.front()));
-  return fmt::format("<figure class=\"fall\"{}><figcaption>{}</figcaption><div class=\"rows\">{}</div></figure>\n",
-                     html_subject(chart.to.of), html_escaped(chart.caption), rows);
+  rows += whole(chart.to);
+  const bool any_modelled = std::ranges::any_of(chart.steps, &Waterfall::Step::modelled);
+  return fmt::format("<figure class=\"fall\"{}><figcaption>{}{}</figcaption><div class=\"rows\">{}</div></figure>\n",
+                     html_subject(chart.to.of), html_escaped(chart.caption), any_modelled ? " (hatched: modelled)" : "",
+                     rows);
 }
 
 }  // namespace spscope

@@ -1,6 +1,8 @@
 // The object that `run --json` prints for one comparison, to be a part of another one.
 #pragma once
 
+#include <span>
+
 #include "backend/analysis/comparison.h"
 #include "backend/base/json.h"
 
@@ -8,5 +10,7 @@ namespace spscope {
 
 // schemas/result.schema.json
 Json result_json(const Comparison& comparison);
+// Its "rank_waits": who was late in which step of which collective, and whom it held up.
+Json waits_json(std::span<const RankWait> waits);
 
 }  // namespace spscope

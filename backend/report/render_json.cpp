@@ -209,26 +209,12 @@ Json reason_json(const StrategyResult& s, const Judgement& judgement) {
           {"text", reason_text(*reason, s, *judgement.ranked.front())}};
 }
 
-// Who was late in which step of which collective, and whom it held up: the longest waits.
-Json waits_json(const StrategyResult& s) {
-  constexpr std::size_t kMostWaits = 256;
-  if (!s.terms) return nullptr;
-  Json list = Json::array();
-  for (std::size_t i = 0; i < std::min(kMostWaits, s.rank_waits.size()); ++i) {
-    const RankWait& w = s.rank_waits[i];
-    list.push_back({{"rank", w.rank},
-                    {"late_rank", w.late_rank},
-                    {"collective", w.collective},
-                    {"ring_step", w.ring_step},
-                    {"wait_ns", w.wait_ns}});
-  }
-  return list;
-}
-
 void add_reasons(const StrategyResult& s, const Judgement& judgement, Json& object) {
   object["terms_ns"] = s.terms ? terms_json(*s.terms) : Json(nullptr);
   object["waited_for_ns"] = or_null(s.waited_for_ns);
-  object["rank_waits"] = waits_json(s);
+  constexpr std::size_t kMostWaits = 256;  // the longest ones
+  object["rank_waits"] =
+      s.terms ? waits_json(std::span(s.rank_waits).first(std::min(kMostWaits, s.rank_waits.size()))) : Json(nullptr);
   object["heads_by_rank"] = or_null(s.heads_by_rank);
   object["attention_launches"] = or_null(s.attention_launches);
   object["why_slower"] = reason_json(s, judgement);
@@ -307,6 +293,17 @@ Json workload_json(const Workload& w) {
 }
 
 }  // namespace
+
+Json waits_json(std::span<const RankWait> waits) {
+  Json list = Json::array();
+  for (const RankWait& w : waits)
+    list.push_back({{"rank", w.rank},
+                    {"late_rank", w.late_rank},
+                    {"collective", w.collective},
+                    {"ring_step", w.ring_step},
+                    {"wait_ns", w.wait_ns}});
+  return list;
+}
 
 Json result_json(const Comparison& c) {
   Json machine = Json::object();

@@ -60,6 +60,10 @@ std::string slowest_text(const StrategyResult& strategy);
 // compute is.
 std::vector<StackedBars::Part> time_parts(const StrategyResult& strategy);
 
+// From the makespan of one strategy to that of another by the parts in which they differ, means over ranks, which add
+// up exactly. A step is modelled where either of its times is. Absent where one has no times, or none that are divided.
+std::optional<Waterfall> waterfall(const StrategyResult& from, const StrategyResult& to);
+
 // Notes that the column "end to end", where there is one, is of attention alone, where that was the scope.
 void note_attention_alone(Table& table, const Workload& workload);
 

@@ -16,16 +16,6 @@ StackedBars::Bar whole(const StrategyResult& s) {
 
 bool has_terms(const StrategyResult& s) { return s.terms && s.makespan_ns; }
 
-Waterfall fall(const StrategyResult& from, const StrategyResult& to) {
-  Waterfall chart{fmt::format("From {} to {}", from.label, to.label), whole(from), whole(to), {}, 0};
-  const std::vector<StackedBars::Part> parts = time_parts(to);
-  const TimeTerms terms = *to.terms - *from.terms;
-  for (std::size_t p = 0; p < parts.size(); ++p)
-    chart.steps.push_back(
-        {parts[p].name, parts[p].metric, static_cast<double>(terms.of(static_cast<TimeColumn>(p))), p});
-  return chart;
-}
-
 const LayerResult* pass_of(const StrategyResult& s, const LayerResult& where) {
   const auto found = std::ranges::find_if(s.by_layer, [&](const LayerResult& l) {
     return l.layer == where.layer && l.denoise_step == where.denoise_step && l.makespan_ns;
@@ -66,6 +56,18 @@ Table by_pass(const ModeGroup& group, const StrategyResult& fastest) {
 
 }  // namespace
 
+std::optional<Waterfall> waterfall(const StrategyResult& from, const StrategyResult& to) {
+  if (!has_terms(from) || !has_terms(to)) return std::nullopt;
+  Waterfall chart{fmt::format("From {} to {}", from.label, to.label), whole(from), whole(to), {}, 0};
+  const std::vector<StackedBars::Part> parts = time_parts(to), before = time_parts(from);
+  const TimeTerms terms = *to.terms - *from.terms;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    chart.steps.push_back({parts[p], static_cast<double>(terms.of(static_cast<TimeColumn>(p))), p});
+    chart.steps.back().modelled |= before[p].modelled;
+  }
+  return chart;
+}
+
 void fill_comparison(const SectionInput& input, Section& section) {
   for (const ModeGroup& group : by_mode(input.comparison)) {
     const Judgement judgement = judge(group);
@@ -75,7 +77,7 @@ void fill_comparison(const SectionInput& input, Section& section) {
     std::vector<Waterfall> falls;
     for (const StrategyResult* s : judgement.ranked)
       if (s != &fastest && has_terms(*s)) {
-        falls.push_back(fall(fastest, *s));
+        falls.push_back(*waterfall(fastest, *s));
         double at_ns = falls.back().from.parts_ns.front();
         for (const Waterfall::Step& step : falls.back().steps) scale_ns = std::max(scale_ns, at_ns += step.delta_ns);
       }

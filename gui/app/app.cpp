@@ -57,7 +57,15 @@ Theme App::theme(float monitor_scale) const {
 
 View& App::view() {
   const auto found = views_.find(session_.view());
-  return found != views_.end() ? *found->second : *views_.begin()->second;
+  return found != views_.end() ? *found->second : *views_.at("start");
+}
+
+std::string App::title() const {
+  const ViewRow* row = find_view(session_.view());
+  std::string title = row != nullptr ? std::string(row->title) + " – spscope" : "spscope";
+  const auto& files = session_.files();
+  if (!files.empty()) title = files.front()->name + (files.size() > 1 ? " and others: " : ": ") + title;
+  return shown(title);
 }
 
 std::optional<double> App::next_frame_s() {

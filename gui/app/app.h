@@ -37,6 +37,8 @@ class App {
   Json view_dump(std::string_view view);
   // Files that were dropped on the window are opened.
   void drop(const std::vector<std::string>& paths);
+  // "demo.db: Timeline – spscope"
+  std::string title() const;
   bool wants_to_quit() const { return quit_; }
   // The user closes the window: at once, unless a run is going on.
   void ask_to_quit() { quit_asked_ = true; }

@@ -111,6 +111,10 @@ class Desktop {
     ImGui::Render();
     renderer_.draw(width_, height_);
     window_.show_cursor();
+    if (std::string title = app_.title(); title != title_) {
+      title_ = std::move(title);
+      window_.set_title(title_);
+    }
     window_.swap();
     ++frames_;
     if (options_.ui_dump) write_dump(again || input.more || asked);
@@ -142,6 +146,7 @@ class Desktop {
   int due_ = kFramesAfterInput;  // frames that are drawn although nothing happens
   std::int64_t frames_ = 0, actions_ = 0, last_frame_ns_ = 0;
   float baked_scale_ = 0;
+  std::string title_;    // of the window
   bool behind_ = false;  // the frame before left input
 };
 

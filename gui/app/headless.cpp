@@ -47,7 +47,6 @@ int run_headless(const Options& options) {
   }
   Settings settings = options.settings && !options.settings->empty() ? load_settings(*options.settings) : Settings{};
   if (options.dark) settings.dark = options.dark;
-  if (!options.settings) settings.used_hints.clear();
   App app(std::move(settings), [] {});
   app.session().go(options.link);
   const Theme theme = app.theme(static_cast<float>(options.scale));

@@ -34,8 +34,6 @@ std::string_view group_title(CommandGroup group) {
       return "Everywhere";
     case CommandGroup::time:
       return "Timeline";
-    case CommandGroup::table:
-      return "Tables";
     case CommandGroup::play:
       return "Heads";
   }

@@ -12,7 +12,7 @@
 
 namespace spscope::gui {
 
-enum class CommandGroup { app, time, table, play };
+enum class CommandGroup { app, time, play };
 
 struct CommandRow {
   Command command;

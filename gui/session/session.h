@@ -103,8 +103,6 @@ class Session {
   // Opens the files that are not open, then goes there.
   void go(const Link& link);
   void show(const std::string& view);
-  bool can_go_back() const { return !back_.empty(); }
-  bool can_go_forward() const { return !forward_.empty(); }
   void go_back();
   void go_forward();
 

@@ -109,11 +109,4 @@ void Fonts::bake(float scale) {
   stale_ = false;
 }
 
-std::string Fonts::description() const {
-  const auto name = [](const std::string& path) {
-    return path.empty() ? "built-in font" : fs::path(path).stem().string();
-  };
-  return name(body_) + ", " + name(mono_);
-}
-
 }  // namespace spscope::gui

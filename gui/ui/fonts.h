@@ -27,8 +27,6 @@ class Fonts {
   bool stale() const { return stale_; }
   ImFont* font(Face face) const { return fonts_[static_cast<int>(face)]; }
   float size(Face face) const { return sizes_[static_cast<int>(face)]; }
-  // What is in use, for `doctor` and for bug reports: "Inter, JetBrains Mono".
-  std::string description() const;
 
  private:
   std::string body_, bold_, mono_;     // paths; "": none

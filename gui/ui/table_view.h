@@ -38,8 +38,7 @@ struct TableState {
 
 struct TableOptions {
   bool filter = true;  // with a field above
-  bool numbers = false;
-  float height = 0;  // 0: what is left of the pane; below 0: as high as its rows
+  float height = 0;    // 0: what is left of the pane; below 0: as high as its rows
   std::string_view row_tooltip = {};
 };
 

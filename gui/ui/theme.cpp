@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "backend/report/cividis.h"
 #include "backend/report/rank_colors.h"
 
 namespace spscope::gui {
@@ -29,10 +30,6 @@ double luminance(Rgb color) {
   return 0.2126 * linear(color, 16) + 0.7152 * linear(color, 8) + 0.0722 * linear(color, 0);
 }
 
-// Knots of cividis at equal steps from 0 to 1.
-constexpr std::array<Rgb, 11> kCividis = {0x00224e, 0x123570, 0x3b496c, 0x575d6d, 0x707173, 0x8a8678,
-                                          0xa59c74, 0xc3b369, 0xe1cc55, 0xf4dd4b, 0xfee838};
-
 }  // namespace
 
 Rgb token_color(Token token, Appearance appearance) {
@@ -46,8 +43,6 @@ double contrast(Rgb a, Rgb b) {
 }
 
 Rgb rank_color(int rank) { return kRankColors[static_cast<std::size_t>(rank) % kRankColors.size()]; }
-
-Rgb ink_on(Rgb back) { return contrast(back, 0x000000) >= contrast(back, 0xffffff) ? 0x000000 : 0xffffff; }
 
 Rgb density_color(double density) {
   const double at = std::clamp(density, 0.0, 1.0) * (kCividis.size() - 1);

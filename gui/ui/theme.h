@@ -26,8 +26,6 @@ double contrast(Rgb a, Rgb b);
 
 // Of rank_colors.h.
 Rgb rank_color(int rank);
-// The ink, black or white, with more contrast on a colour.
-Rgb ink_on(Rgb back);
 // Density 0 to 1 in cividis (Nunez et al. 2018), from dark blue to yellow.
 Rgb density_color(double density);
 

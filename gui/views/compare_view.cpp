@@ -4,7 +4,6 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "backend/analysis/judgement.h"
@@ -12,6 +11,8 @@
 #include "backend/analysis/regression.h"
 #include "backend/base/number_text.h"
 #include "backend/report/conclusion.h"
+#include "backend/report/headline.h"
+#include "backend/report/section.h"
 #include "backend/store/timeline_events.h"
 #include "gui/views/document_view.h"
 #include "gui/views/view.h"
@@ -19,30 +20,31 @@
 namespace spscope::gui {
 namespace {
 
-constexpr const char* kColumnNames[kNumTimeColumns] = {"compute", "late peer", "wire", "other"};
-
 // Why the times of two strategies do not compare; "" when they do.
 std::string why_not(const Chosen& a, const Chosen& b) {
   if (a.comparison != b.comparison)
     if (const std::string what = difference(a.comparison->workload, b.comparison->workload); !what.empty())
       return "they ran different workloads: " + what;
-  if (a.strategy->mode != b.strategy->mode) return "one was executed, projected or simulated, and the other was not";
+  if (a.strategy->mode != b.strategy->mode)
+    return fmt::format("one was {}, the other {}", mode_word(a.strategy->mode), mode_word(b.strategy->mode));
   for (const Chosen* c : {&a, &b}) {
     if (!c->strategy->legal()) return c->label + " cannot run: " + c->strategy->reason();
     if (!c->strategy->makespan_ns) return c->label + " has no times";
-    if (oversubscribed(*c->strategy)) return c->label + " was oversubscribed: its ranks shared cores";
     if (c->strategy->verify == "failed") return c->label + " has wrong outputs";
   }
-  return "";
+  return why_not_comparable(*a.comparison, *b.comparison, *a.strategy, *b.strategy);
 }
 
 struct Verdict {
   std::string words;
   BannerTone tone = BannerTone::kNote;
 };
+// REQUIRES: they compare.
 Verdict verdict_on(const Chosen& a, const Chosen& b) {
-  ModeGroup pair{a.strategy->mode, a.comparison, {a.strategy, b.strategy}};
+  const ModeGroup pair{a.strategy->mode, a.comparison, {a.strategy, b.strategy}};
   const Judgement judgement = judge(pair);
+  if (judgement.foreign) return {sentence(foreign_compute_note(pair)), BannerTone::kWarning};
+  if (judgement.empty_masks) return {"Nothing is attended: the times compare nothing.", BannerTone::kWarning};
   const std::string& first = judgement.ranked.empty() || judgement.ranked.front() == a.strategy ? a.label : b.label;
   switch (judgement.lead) {
     case Lead::kClear:
@@ -58,10 +60,7 @@ Verdict verdict_on(const Chosen& a, const Chosen& b) {
     case Lead::kUnknown:
       break;
   }
-  return {judgement.disturbance.empty()
-              ? "The times do not show which is faster."
-              : "Not comparable: other programs disturbed the times: " + judgement.disturbance + ".",
-          BannerTone::kWarning};
+  return {"The times do not show which is faster.", BannerTone::kWarning};
 }
 
 class CompareView final : public View {
@@ -100,7 +99,7 @@ class CompareView final : public View {
     }
     const Verdict verdict = verdict_on(a, b);
     ui.banner("verdict", verdict.tone, verdict.words);
-    if (const auto reason = slower_reason(a, b))
+    if (const auto reason = slower_reason(a, b); reason && verdict.tone != BannerTone::kWarning)
       ui.text(*reason, {.max_width = std::min(ui.width_left(), ui.px(980)), .wrap = true});
     ui.space(6);
     draw_waterfall(ui, session, a, b);
@@ -128,11 +127,11 @@ class CompareView final : public View {
     json["verdict"] = verdict_on(a, b).words;
     json["from_ns"] = *a.strategy->makespan_ns;
     json["to_ns"] = *b.strategy->makespan_ns;
-    if (a.strategy->terms && b.strategy->terms) {
-      const TimeTerms step = *b.strategy->terms - *a.strategy->terms;
-      for (int c = 0; c < kNumTimeColumns; ++c)
-        json[std::string(kColumnNames[c])] = step.of(static_cast<TimeColumn>(c));
-    }
+    if (const auto fall = waterfall(*a.strategy, *b.strategy))
+      for (const Waterfall::Step& step : fall->steps) {
+        json[step.name] = static_cast<std::int64_t>(step.delta_ns);
+        if (step.modelled) json["modelled"].push_back(step.name);
+      }
     return json;
   }
 
@@ -167,53 +166,17 @@ class CompareView final : public View {
     session.go(link);
   }
 
-  static void draw_waterfall(Ui& ui, Session& session, const Chosen& a, const Chosen& b) {
-    const Ui::Scope inside = ui.scope("waterfall");
-    if (!a.strategy->terms || !b.strategy->terms) {
+  void draw_waterfall(Ui& ui, Session& session, const Chosen& a, const Chosen& b) {
+    auto fall = waterfall(*a.strategy, *b.strategy);
+    if (!fall) {
       ui.note("No timelines are kept, so the difference cannot be divided.");
       return;
     }
-    const TimeTerms step = *b.strategy->terms - *a.strategy->terms;
-    const double from = static_cast<double>(*a.strategy->makespan_ns),
-                 to = static_cast<double>(*b.strategy->makespan_ns);
-    double most = std::max(from, to), reached = from;
-    for (int c = 0; c < kNumTimeColumns; ++c)
-      most = std::max(most, reached += static_cast<double>(step.of(static_cast<TimeColumn>(c))));
-    const float label_width = ui.px(190), value_width = ui.px(110), height = ui.px(26);
-    const float track = std::max(ui.px(80), ui.width_left() - label_width - value_width);
-    const auto row = [&](const std::string& name, double begin, double end, std::optional<std::size_t> part,
-                         const std::string& value) {
-      const ImVec2 at = ImGui::GetCursorScreenPos();
-      const Rect whole{at.x, at.y, at.x + ui.width_left(), at.y + height};
-      const Hit hit = ui.target(name, whole, {.kind = "bar", .text = name, .value = fmt::format("{}", end - begin)});
-      if (hit.hovered) ui.fill(whole, ui.color(Token::kHover));
-      const auto behind = hit.hovered ? std::optional(ui.theme().color(Token::kHover)) : std::nullopt;
-      ui.text_at(at.x, at.y + ui.px(5), name, {.max_width = label_width - ui.px(8)}, behind);
-      const auto x = [&](double ns) { return at.x + label_width + static_cast<float>(ns / most) * track; };
-      const Rect bar{x(std::min(begin, end)), at.y + ui.px(4),
-                     std::max(x(std::min(begin, end)) + 1, x(std::max(begin, end))), at.y + height - ui.px(4)};
-      if (part) {
-        draw_time(ui, bar, *part, false);
-      } else {
-        ui.fill(bar, ui.color(Token::kEdge));
-      }
-      ui.mark("step " + name, bar, value);
-      ui.text_at(whole.right - value_width, at.y + ui.px(5), value,
-                 {.face = Face::kMono, .max_width = value_width, .right = true}, behind);
-      ImGui::Dummy({whole.width(), height});
-      if (hit.clicked) show_both(session, a, b, {});
-    };
-    row(a.label, 0, from, {}, duration_text(from));
-    reached = from;
-    for (int c = 0; c < kNumTimeColumns; ++c) {
-      const double by = static_cast<double>(step.of(static_cast<TimeColumn>(c)));
-      row(kColumnNames[c], reached, reached + by, static_cast<std::size_t>(c),
-          (by < 0 ? "−" : "+") + duration_text(std::abs(by)));
-      reached += by;
-    }
-    row(b.label, 0, to, {}, duration_text(to));
-    ui.text("Means over ranks, of all layer passes together; they add up exactly.",
-            {.face = Face::kSmall, .ink = Token::kMuted});
+    fall->from.label = a.label;
+    fall->to.label = b.label;
+    fall->caption = "Means over ranks, of all layer passes together; they add up exactly.";
+    if (std::ranges::any_of(fall->steps, &Waterfall::Step::modelled)) fall->caption += " Hatched: modelled.";
+    if (document_.draw(ui, "waterfall", *fall)) show_both(session, a, b, {});
   }
 
   void draw_passes(Ui& ui, Session& session, const Chosen& a, const Chosen& b) {
@@ -268,6 +231,7 @@ class CompareView final : public View {
 
   int from_ = -1, to_ = -1;
   std::vector<StrategyKey> picked_;
+  DocumentView document_;
   TableState passes_state_, events_state_;
 };
 

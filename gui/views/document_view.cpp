@@ -258,7 +258,7 @@ std::optional<Subject> draw_waterfall(Ui& ui, const Waterfall& fall) {
   if (!fall.caption.empty()) ui.text(fall.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
   std::optional<Subject> result;
   const auto row = [&](const std::string& name, double begin, double end, std::optional<std::size_t> part,
-                       const std::string& value, const Subject& of) {
+                       bool modelled, const std::string& value, const Subject& of) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const Hit hit = ui.target(name, {at.x, at.y, at.x + ui.width_left(), at.y + height},
                               {.kind = "bar", .text = name, .value = value});
@@ -267,7 +267,7 @@ std::optional<Subject> draw_waterfall(Ui& ui, const Waterfall& fall) {
     const Rect bar{x(std::min(begin, end)), at.y + ui.px(3),
                    std::max(x(std::min(begin, end)) + 1, x(std::max(begin, end))), at.y + height - ui.px(3)};
     if (part) {
-      draw_time(ui, bar, *part, false);
+      draw_time(ui, bar, *part, modelled);
     } else {
       ui.fill(bar, ui.color(Token::kEdge));
     }
@@ -277,14 +277,14 @@ std::optional<Subject> draw_waterfall(Ui& ui, const Waterfall& fall) {
     ImGui::Dummy({ui.width_left(), height});
     if (hit.clicked) result = of;
   };
-  row(fall.from.label, 0, sum(fall.from), {}, duration_text(sum(fall.from)), fall.from.of);
+  row(fall.from.label, 0, sum(fall.from), {}, false, duration_text(sum(fall.from)), fall.from.of);
   reached = sum(fall.from);
   for (const Waterfall::Step& step : fall.steps) {
-    row(step.name, reached, reached + step.delta_ns, step.part,
+    row(step.name, reached, reached + step.delta_ns, step.part, step.modelled,
         (step.delta_ns < 0 ? "−" : "+") + duration_text(std::abs(step.delta_ns)), fall.to.of);
     reached += step.delta_ns;
   }
-  row(fall.to.label, 0, sum(fall.to), {}, duration_text(sum(fall.to)), fall.to.of);
+  row(fall.to.label, 0, sum(fall.to), {}, false, duration_text(sum(fall.to)), fall.to.of);
   return result;
 }
 

@@ -18,6 +18,7 @@ TABLES = [
 # In a folder whose files have no prefix, a plug-in is known by the function it defines.
 STRATEGY_FUNCTION = re.compile(r"^void plan_(\w+)\(PlanBuilder&[^{;]*const Decision&", re.MULTILINE)
 STRATEGIES, PAGES, PICTURE = "backend/strategies/strategies.def", "docs/strategies.md", "images/strategies/{}.svg"
+COMMANDS, KEYS = "gui/app/commands.def", "docs/gui.md"
 CODES, EXPLANATIONS = "backend/base/error_codes.def", "docs/troubleshooting.md"
 
 
@@ -47,6 +48,7 @@ def check(tree):
             yield Finding("R6", files[name], 1, f"{name} has no row in {table}")
     yield from check_strategy_pages(tree)
     yield from check_error_codes(tree)
+    yield from check_keys(tree)
 
 
 def check_strategy_pages(tree):
@@ -74,3 +76,18 @@ def check_error_codes(tree):
             yield Finding("R6", EXPLANATIONS, 1, f'heading "{heading}" is no row of {CODES}')
     if sorted(explained) != explained:
         yield Finding("R6", EXPLANATIONS, 1, "headings are not in ascending order")
+
+
+def check_keys(tree):
+    """docs/gui.md has each command of the window with its keys."""
+    if not tree.exists(COMMANDS):
+        return
+    shown = tree.text(KEYS).splitlines() if tree.exists(KEYS) else []
+    commands = re.findall(r'^COMMAND\((\w+), \w+, "([^"]*)", "([^"]*)"\)', tree.text(COMMANDS), re.MULTILINE)
+    wanted = [f"| {title} | {' or '.join(f'`{key}`' for key in keys.split())} | `{name}` |" for name, title, keys in commands]
+    for row in wanted:
+        if row not in shown:
+            yield Finding("R6", KEYS, 1, f'no row "{row}"')
+    for line, row in enumerate(shown, 1):
+        if re.fullmatch(r"\|.*\| `k[A-Z]\w*` \|", row) and row not in wanted:
+            yield Finding("R6", KEYS, line, f"no such row in {COMMANDS}")

@@ -70,15 +70,6 @@ TEST(Theme, MarksStandOutFromTheSurface) {
     expect_contrast(mark, Token::kSurface, 3);
 }
 
-TEST(Theme, InkOnAColourIsTheBetterOfBlackAndWhite) {
-  for (Rgb back = 0; back < 0xffffff; back += 0x010307) {
-    const Rgb ink = ink_on(back);
-    ASSERT_TRUE(ink == 0x000000 || ink == 0xffffff);
-    ASSERT_GE(ratio(ink, back), ratio(0xffffff - ink, back));
-    ASSERT_GE(ratio(ink, back), 4.5);
-  }
-}
-
 TEST(Theme, RanksHaveEightColoursAndDensityGrowsLighter) {
   std::set<Rgb> colors;
   for (int rank = 0; rank < 8; ++rank) {

@@ -1,0 +1,77 @@
+"""Every view of a good file, of damaged copies and of files that are no stores, without a display: what sanitizers look
+at, since they slow a window down too much. The program ends well, says what is wrong, and changes no file.
+Usage: test_dumps.py FOLDER_OF_PROGRAMS
+"""
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from world import views
+
+FLIPPED = 4  # damaged copies, by seed
+CONFIG = """[model]
+preset = "wan2.1-t2v-14b"
+[mask]
+pattern = "sparge"
+density = 0.3
+[cluster]
+preset = "h100x8"
+[run]
+mode = "simulate"
+strategies = ["ulysses", "ring"]
+layers = 1
+denoise_steps = 2
+"""
+
+
+def flipped(whole, seed):
+    """A copy with some bytes changed behind the first page."""
+    rng, damaged = random.Random(seed), bytearray(whole)
+    for _ in range(40):
+        damaged[rng.randrange(4096, len(damaged))] ^= 1 << rng.randrange(8)
+    return bytes(damaged)
+
+
+def said_by(program, *arguments):
+    environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    ended = subprocess.run([program, "--settings", "", *map(str, arguments)], capture_output=True, text=True, env=environment)
+    assert ended.returncode == 0, f"{arguments}: exit {ended.returncode}: {ended.stderr[-4000:]}"
+    assert "Sanitizer" not in ended.stderr and "runtime error" not in ended.stderr, ended.stderr[-4000:]
+    return json.loads(ended.stdout)
+
+
+def main(binaries):
+    program, spscope = Path(binaries) / "spscope-gui", Path(binaries) / "spscope"
+    with tempfile.TemporaryDirectory(prefix="spscope-dumps-") as name:
+        folder = Path(name)
+        good, config = folder / "good.db", folder / "run.toml"
+        config.write_text(CONFIG, encoding="utf-8")
+        subprocess.run([spscope, "run", config, "--set", f"run.output={good}"], check=True, capture_output=True)
+        whole = good.read_bytes()
+        for view, _, needs_file in views():
+            assert said_by(program, "--view-dump", view, good) or not needs_file, f"{view} says nothing of {good.name}"
+        bad = {"truncated": whole[:len(whole) // 2], "empty": b"", "page": b"<html>" * 1000}
+        for what, data in bad.items():
+            path = folder / f"{what}.db"
+            path.write_bytes(data)
+            words = " ".join(item["text"] for item in said_by(program, "--ui-dump", "-", path))
+            assert "SPS-" in words, f"{what}: {words}"
+        for seed in range(FLIPPED):
+            path = folder / f"flipped-{seed}.db"
+            path.write_bytes(flipped(whole, seed))
+            before = hashlib.sha256(path.read_bytes()).digest()
+            for view, _, _ in views():
+                said_by(program, "--ui-dump", "-", f"{path}#{view}")
+            assert hashlib.sha256(path.read_bytes()).digest() == before, f"{path.name} was changed"
+        assert good.read_bytes() == whole
+    print(f"{len(views())} views of {1 + FLIPPED} files, {len(bad)} files that are no stores")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
