@@ -222,8 +222,7 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
 }  // namespace
 
 std::string html_style() {
-  return "
-         " + colors() + std::string(kStyle.substr(1)) + html_table_style() + html_owner_style();
+  return "\n" + colors() + std::string(kStyle.substr(1)) + html_table_style() + html_owner_style();
 }
 
 }  // namespace spscope
