@@ -82,7 +82,7 @@ li.modelled { color: var(--modelled); background: var(--modelled-back); border-s
 table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 caption { padding: 0 0 .35rem; color: var(--muted); font-size: .88rem; text-align: left; }
 th, td { padding: .42rem .5rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
-th { color: var(--muted); font-size: .8rem; font-weight: 600; line-height: 1.3; vertical-align: bottom; white-space: normal; }
+th { position: relative; color: var(--muted); font-size: .8rem; font-weight: 600; line-height: 1.3; vertical-align: bottom; white-space: normal; }
 th a { color: inherit; text-decoration: underline dotted; }
 th.left, td.left { text-align: left; }
 th:first-child, td:first-child { padding-left: .5rem; }
@@ -164,6 +164,9 @@ a.named, span.named { color: inherit; text-decoration: underline; text-decoratio
 a.named:hover, a.named.lit { background: var(--best); }
 button.sort { margin: 0 0 0 .2rem; padding: 0 .1rem; border: 0; background: none; color: inherit; font: inherit; opacity: .55; cursor: pointer; }
 button.sort::before { content: "↕"; }
+/* In the space between columns, so that headings need no second line for it. */
+th:not(.left) button.sort { position: absolute; right: 0; bottom: .42rem; width: .5rem; margin: 0; padding: 0; font-size: .72rem; }
+th:not(.left) button.sort::after { content: ""; position: absolute; inset: -.5rem -.1rem; }
 [aria-sort] button.sort, button.sort:hover, button.sort:focus-visible { opacity: 1; }
 [aria-sort="ascending"] button.sort::before { content: "↑"; } [aria-sort="descending"] button.sort::before { content: "↓"; }
 .linked svg g[data-s]:not(.lit), .linked .names text:not(.lit), .linked .falls figure:not(.lit), .linked .rows > .row[data-s]:not(.lit) > * { opacity: .3; }
@@ -208,7 +211,8 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
 }
 @media print {
   :root { --page: #ffffff; --surface: #ffffff; --ink: #000000; --muted: #444444; --rule: #cccccc; }
-  body { padding: 0; font-size: 10.5px; }
+  html { font-size: 11px; }
+  body { padding: 0; font-size: 1rem; }
   main, header.page, footer { max-width: none; }
   nav, .tools, button.sort { display: none; }
   section { padding: 0 0 .5rem; border: 0; }
