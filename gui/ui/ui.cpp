@@ -121,6 +121,7 @@ void Ui::pane(std::string_view name, const PaneStyle& style, const std::function
   scrolls_x_ |= ImGui::GetScrollMaxX() > 0;
   scrolls_y_ |= ImGui::GetScrollMaxY() > 0;
   if (visible) content();
+  end_content();
   scrolls_x_ = outer_x;
   scrolls_y_ = outer_y;
   ImGui::EndChild();
@@ -235,7 +236,7 @@ Hit Ui::target(std::string_view name, const Rect& rect, const TargetStyle& style
   }
   ImGui::PopID();
   ImGui::PopID();
-  ImGui::SetCursorScreenPos(cursor);
+  restore_cursor(cursor);
   if (hit.focused && style.ring) outline(rect, color(Token::kAccent), px(4), px(2));
   UiItem item;
   item.text = std::string(style.text);
