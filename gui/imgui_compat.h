@@ -122,6 +122,13 @@ void keep_texture_filters() {
 #endif
 }
 
+// Of ImGui::InvisibleButton: the keyboard reaches it, for which it has to be asked since 1.91.4.
+#if IMGUI_VERSION_NUM >= 19140
+inline constexpr ImGuiButtonFlags kReachedByKeys = ImGuiButtonFlags_EnableNav;
+#else
+inline constexpr ImGuiButtonFlags kReachedByKeys = ImGuiButtonFlags_None;
+#endif
+
 // Around an item that later ones may lie upon, and then have the pointer.
 inline void begin_overlapped() {
 #if IMGUI_VERSION_NUM >= 18970

@@ -220,8 +220,9 @@ Hit Ui::target(std::string_view name, const Rect& rect, const TargetStyle& style
   ImGui::PushID(path_.c_str(), path_.c_str() + path_.size());
   // An id of the whole name: in Dear ImGui's own labels "##" has a meaning.
   ImGui::PushID(reinterpret_cast<const void*>(std::hash<std::string_view>()(name)));
-  const bool pressed = ImGui::InvisibleButton("target", at(rect.width(), rect.height()),
-                                              ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
+  const bool pressed =
+      ImGui::InvisibleButton("target", at(rect.width(), rect.height()),
+                             kReachedByKeys | ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
   hit.hovered = ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled);
   hit.focused = ImGui::IsItemFocused() && ImGui::GetIO().NavVisible;
   hit.held = ImGui::IsItemActive();
