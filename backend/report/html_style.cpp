@@ -165,8 +165,8 @@ a.named:hover, a.named.lit { background: var(--best); }
 button.sort { margin: 0 0 0 .2rem; padding: 0 .1rem; border: 0; background: none; color: inherit; font: inherit; opacity: .55; cursor: pointer; }
 button.sort::before { content: "↕"; }
 /* In the space between columns, so that headings need no second line for it. */
-th:not(.left) button.sort { position: absolute; right: 0; bottom: .42rem; width: .5rem; margin: 0; padding: 0; font-size: .72rem; }
-th:not(.left) button.sort::after { content: ""; position: absolute; inset: -.5rem -.1rem; }
+th:not(.left) button.sort { position: absolute; right: 0; bottom: .42rem; margin: 0; padding: 0; font-size: .66rem; }
+th:not(.left) button.sort::after { content: ""; position: absolute; inset: -.4rem 0 -.3rem -.3rem; }
 [aria-sort] button.sort, button.sort:hover, button.sort:focus-visible { opacity: 1; }
 [aria-sort="ascending"] button.sort::before { content: "↑"; } [aria-sort="descending"] button.sort::before { content: "↓"; }
 .linked svg g[data-s]:not(.lit), .linked .names text:not(.lit), .linked .falls figure:not(.lit), .linked .rows > .row[data-s]:not(.lit) > * { opacity: .3; }
@@ -195,6 +195,8 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
   table { font-size: .84rem; }
   th { font-size: .76rem; }
   th, td { padding: .38rem .28rem; }
+  thead th { padding-top: .95rem; }
+  th:not(.left) button.sort { top: .05rem; bottom: auto; right: .28rem; }
   .tag { display: none; }
 }
 @media (max-width: 640px) {
