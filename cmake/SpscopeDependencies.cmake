@@ -39,6 +39,18 @@ else()
 endif()
 
 # The desktop app: windows by GLFW, OpenGL by EGL where there is no display, Dear ImGui of the system or of a source tree.
+# spscope_imgui(NAME DIR): a static library of a source tree of Dear ImGui, with what the app uses of it.
+function(spscope_imgui name dir)
+  set(sources imgui.cpp imgui_demo.cpp imgui_draw.cpp imgui_tables.cpp imgui_widgets.cpp backends/imgui_impl_opengl3.cpp
+              misc/freetype/imgui_freetype.cpp misc/cpp/imgui_stdlib.cpp)
+  list(TRANSFORM sources PREPEND "${dir}/")
+  # A test brings its tree when it runs (tests/imgui).
+  set_source_files_properties(${sources} PROPERTIES GENERATED TRUE)
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${sources})
+  target_include_directories(${name} SYSTEM PUBLIC "${dir}" "${dir}/backends" "${dir}/misc/freetype" "${dir}/misc/cpp")
+  target_link_libraries(${name} PUBLIC ${CMAKE_DL_LIBS})
+endfunction()
+
 set(SPSCOPE_IMGUI_DIR "" CACHE PATH "A source tree of Dear ImGui (1.86 or newer) to use instead of the system's")
 if(SPSCOPE_IMGUI_DIR)
   if(NOT EXISTS "${SPSCOPE_IMGUI_DIR}/backends/imgui_impl_opengl3.cpp")
@@ -58,13 +70,8 @@ if(SPSCOPE_HAS_GUI)
   target_link_libraries(spscope_gui_platform INTERFACE PkgConfig::SPSCOPE_GUI)
   if(SPSCOPE_IMGUI_DIR)
     set(SPSCOPE_STATE_GUI "Dear ImGui of ${SPSCOPE_IMGUI_DIR}, GLFW ${SPSCOPE_GUI_glfw3_VERSION}")
-    file(GLOB spscope_imgui_sources "${SPSCOPE_IMGUI_DIR}/imgui*.cpp")
-    add_library(spscope_imgui STATIC ${spscope_imgui_sources} "${SPSCOPE_IMGUI_DIR}/backends/imgui_impl_opengl3.cpp"
-                                     "${SPSCOPE_IMGUI_DIR}/misc/freetype/imgui_freetype.cpp"
-                                     "${SPSCOPE_IMGUI_DIR}/misc/cpp/imgui_stdlib.cpp")
-    target_include_directories(spscope_imgui SYSTEM PUBLIC "${SPSCOPE_IMGUI_DIR}" "${SPSCOPE_IMGUI_DIR}/backends"
-                                                           "${SPSCOPE_IMGUI_DIR}/misc/freetype" "${SPSCOPE_IMGUI_DIR}/misc/cpp")
-    target_link_libraries(spscope_imgui PUBLIC PkgConfig::SPSCOPE_GUI ${CMAKE_DL_LIBS})
+    spscope_imgui(spscope_imgui "${SPSCOPE_IMGUI_DIR}")
+    target_link_libraries(spscope_imgui PUBLIC PkgConfig::SPSCOPE_GUI)
     target_link_libraries(spscope_gui_platform INTERFACE spscope_imgui)
   else()
     target_include_directories(spscope_gui_platform SYSTEM INTERFACE "${SPSCOPE_GUI_imgui_INCLUDEDIR}/backends")

@@ -4,6 +4,7 @@
 #include <imgui.h>
 #include <imgui_freetype.h>
 #include <imgui_impl_opengl3.h>
+#include <imgui_internal.h>
 
 #include <cstdint>
 
@@ -97,6 +98,36 @@ inline ImTextureID texture_id(unsigned name) {
   return reinterpret_cast<ImTextureID>(static_cast<std::uintptr_t>(name));
 #endif
 }
+
+// Back to where the layout was. Since 1.89 a set cursor has to be followed by an item.
+inline void restore_cursor(const ImVec2& at) {
+  ImGui::SetCursorScreenPos(at);
+#if IMGUI_VERSION_NUM >= 18900
+  ImGui::GetCurrentWindow()->DC.IsSetPos = false;
+#endif
+}
+// At the end of a pane, which reaches to where the cursor was set.
+inline void end_content() {
+#if IMGUI_VERSION_NUM >= 18900
+  if (ImGui::GetCurrentWindow()->DC.IsSetPos) ImGui::Dummy({0, 0});
+#endif
+}
+
+// Once a frame, before anything is drawn: `unbind` lets textures have their own filters. Since 1.92.8 the renderer's
+// come first.
+template <void (*unbind)()>
+void keep_texture_filters() {
+#if IMGUI_VERSION_NUM >= 19280
+  ImGui::GetBackgroundDrawList()->AddCallback([](const ImDrawList*, const ImDrawCmd*) { unbind(); }, nullptr);
+#endif
+}
+
+// Of ImGui::InvisibleButton: the keyboard reaches it, for which it has to be asked since 1.91.4.
+#if IMGUI_VERSION_NUM >= 19140
+inline constexpr ImGuiButtonFlags kReachedByKeys = ImGuiButtonFlags_EnableNav;
+#else
+inline constexpr ImGuiButtonFlags kReachedByKeys = ImGuiButtonFlags_None;
+#endif
 
 // Around an item that later ones may lie upon, and then have the pointer.
 inline void begin_overlapped() {

@@ -13,6 +13,7 @@ namespace spscope {
 namespace {
 
 constexpr int kMostRanks = 64, kMostSteps = 8;
+constexpr std::size_t kMostOwners = 12;  // strategies
 constexpr std::int64_t kMostSpans = 500;
 
 // A border of an interval: from here on `column` is active by `change` more.
@@ -109,6 +110,36 @@ HeadsOfStep heads_of(const StoreReader& reader, const MaskPlace& place) {
   return step;
 }
 
+// Adds who computes the heads of all steps under a strategy, where the file has plans of it.
+void add_owners(const StoreReader& reader, const StrategyResult& strategy, PassPicture& picture,
+                std::map<OwnerMap, std::int32_t>& known) {
+  std::map<PlanId, std::vector<std::int32_t>> maps_of_plan;  // a plan may serve several steps
+  const std::vector<RunRecord> runs = reader.runs(strategy.strategy_id);
+  for (HeadsOfStep& step : picture.steps) {
+    const auto run = std::ranges::find_if(runs, [&](const RunRecord& r) {
+      return r.layer == picture.layer && r.denoise_step == step.denoise_step && r.plan_id;
+    });
+    if (run == runs.end()) continue;
+    const auto [found, is_new] = maps_of_plan.try_emplace(*run->plan_id);
+    if (is_new) {
+      const Plan plan = reader.plan(*run->plan_id);
+      if (plan.ranks > kMostRanks) return;
+      for (OwnerMap& map : owner_maps(plan, AttendedAxis::kInner, static_cast<int>(step.heads.size()))) {
+        const auto [index, unknown] = known.try_emplace(map, static_cast<std::int32_t>(picture.owner_maps.size()));
+        if (unknown) picture.owner_maps.push_back(std::move(map));
+        found->second.push_back(index->second);
+      }
+    }
+    if (picture.owner_strategies.empty() || picture.owner_strategies.back() != strategy.id)
+      picture.owner_strategies.push_back(strategy.id);
+    const std::size_t count = picture.owner_strategies.size();
+    for (std::size_t h = 0; h < std::min(step.heads.size(), found->second.size()); ++h) {
+      step.heads[h].owners.resize(count, -1);
+      step.heads[h].owners.back() = found->second[h];
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::vector<ActivitySpan>> activities(const Plan& plan, const Timeline& timeline) {
@@ -175,6 +206,9 @@ std::optional<PassPicture> slowest_pass_picture(const StoreReader& reader, const
   }
   for (const int i : some_of(static_cast<int>(places.size()), kMostSteps, at))
     picture.steps.push_back(heads_of(reader, places[static_cast<std::size_t>(i)]));
+  std::map<OwnerMap, std::int32_t> known;
+  for (const StrategyResult& s : comparison.strategies)
+    if (s.legal() && picture.owner_strategies.size() < kMostOwners) add_owners(reader, s, picture, known);
   return picture;
 }
 

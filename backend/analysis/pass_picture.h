@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/analysis/owner_map.h"
 #include "backend/analysis/strategy_result.h"
 #include "backend/analysis/time_terms.h"
 #include "backend/plan/timeline.h"
@@ -37,6 +38,8 @@ struct StrategyBand {
 struct HeadPicture {
   DensityThumbnail thumbnail;
   double density = 0;  // of the thumbnail: active over all
+  // Who computes it under each of PassPicture::owner_strategies: an index into owner_maps; -1: not known.
+  std::vector<std::int32_t> owners = {};
 };
 struct HeadsOfStep {
   int denoise_step = 0;
@@ -47,11 +50,13 @@ struct PassPicture {
   int layer = 0, denoise_step = 0;
   std::vector<StrategyBand> bands;  // in stored order; only strategies whose timeline the file holds
   std::vector<HeadsOfStep> steps;   // of the layer, at the denoise steps that ran; the attended axis of tokens inside
+  std::vector<std::string> owner_strategies;  // StrategyResult::id, in stored order; at most 12
+  std::vector<OwnerMap> owner_maps;           // none twice
 };
 
 // The layer pass that all strategies together take longest for, with the median repeat of each; absent when none has
 // times. Of more than 64 ranks 64 are shown, the slowest one among them, and of many denoise steps at most 8, that of
-// the pass among them.
+// the pass among them. Owners are there for at most 64 ranks.
 std::optional<PassPicture> slowest_pass_picture(const StoreReader& reader, const Comparison& comparison);
 
 }  // namespace spscope

@@ -111,6 +111,31 @@ HeadOwners TileOwners::of_head(int head) const {
   return owners;
 }
 
+std::vector<std::int32_t> TileOwners::ranks_of_head(int head) const {
+  std::vector<const Attend*> attends;
+  for (const Attend& a : attends_)
+    if (has_head(a, head)) attends.push_back(&a);
+  std::ranges::stable_sort(attends, {}, &Attend::rank);
+  const std::size_t tiles = at(blocks()) * at(blocks());
+  std::vector<std::int32_t> ranks(tiles, kNone);
+  std::vector<float> most(tiles, 0), sum(tiles, 0), of_rank(tiles, 0);
+  for (std::size_t i = 0; i < attends.size(); ++i) {
+    const Attend& a = *attends[i];
+    for (const Share& row : covers_[at(a.q)])
+      for (const Share& key : covers_[at(a.k)])
+        of_rank[at(row.block) * at(blocks()) + at(key.block)] += static_cast<float>(row.part * key.part * a.sequences);
+    if (i + 1 < attends.size() && attends[i + 1]->rank == a.rank) continue;
+    for (std::size_t tile = 0; tile < tiles; ++tile) {
+      sum[tile] += of_rank[tile];
+      if (of_rank[tile] > most[tile] * (1 + 1e-4F)) most[tile] = of_rank[tile], ranks[tile] = a.rank;
+      of_rank[tile] = 0;
+    }
+  }
+  for (std::size_t tile = 0; tile < tiles; ++tile)
+    if (ranks[tile] != kNone && most[tile] * 2 <= sum[tile] * (1 + 1e-4F)) ranks[tile] = kSeveralRanks;
+  return ranks;
+}
+
 std::vector<double> TileOwners::tiles_by_rank(const BlockMask& mask, int head) const {
   std::vector<double> tiles(at(ranks_), 0);
   for (const Attend& a : attends_) {

@@ -57,6 +57,10 @@ class TileOwners {
   // By op. REQUIRES: a head and blocks of the mask.
   std::vector<TileOwner> owners(int head, std::int32_t q_block, std::int32_t k_block) const;
   HeadOwners of_head(int head) const;
+  // The rank that computes most of each tile of a head, over all of its ops, row by row: kNone where nobody does, and
+  // kSeveralRanks where none does more than half of it.
+  static constexpr std::int32_t kSeveralRanks = -2;
+  std::vector<std::int32_t> ranks_of_head(int head) const;
   // Active tiles of a head by rank, by area, times sequences and batch: sums over heads are RankUsage::tiles.
   // REQUIRES: a mask with these cuts.
   std::vector<double> tiles_by_rank(const BlockMask& mask, int head) const;

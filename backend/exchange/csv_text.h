@@ -9,7 +9,7 @@ namespace spscope {
 
 // NULL is written as nothing, so an empty text is quoted.
 inline std::string csv_field(std::string_view text) {
-  if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos)
+  if (!text.empty() && std::string_view("=+-@\t\r\n").find(text.front()) != std::string_view::npos)
     return csv_field("'" + std::string(text));
   if (!text.empty() && text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/analysis/sentence.h"
+#include "backend/report/head_grid.h"
 
 namespace spscope {
 
@@ -139,22 +140,6 @@ struct TimelineBands {
   std::string caption;
   std::vector<StackedBars::Part> parts;
   std::vector<Band> bands;
-};
-
-// Density of masks, a small picture a head, for one or more denoise steps.
-struct HeadGrid {
-  static constexpr int kSide = 64;
-  struct Head {
-    std::vector<std::uint8_t> cells;  // kSide x kSide, row by row: queries down, keys across; 0 empty, 255 full
-    double density = 0;
-  };
-  struct Step {
-    std::string label;
-    bool chosen = false;  // the one to begin with
-    std::vector<Head> heads;
-  };
-  std::string caption;
-  std::vector<Step> steps;
 };
 
 struct Facts {

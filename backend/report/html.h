@@ -26,8 +26,16 @@ std::string html_chart(const StackedBars& chart);
 std::string html_chart(const Waterfall& chart);
 // Rows of ranks under each other, one scale for all bands.
 std::string html_timeline(const TimelineBands& bands);
-// Small pictures of masks (PNG inside the page), those of each step together.
-std::string html_heads(const HeadGrid& grid);
+// Small pictures of masks (PNG inside the page), those of each step together; `id` begins the ids of its elements.
+std::string html_heads(const HeadGrid& grid, const std::string& id);
+// Its parts that tell who computes what (html_owners.cpp), empty without owners: what pictures refer to, the choice of
+// a strategy, the coloured areas of a head inside of its picture and the ranks below it, and the style sheet's rules.
+std::string html_owner_defs(const HeadGrid& grid, const std::string& id);
+std::string html_owner_choice(const HeadGrid& grid, const std::string& id);
+std::string html_owner_areas(const HeadGrid& grid, const HeadGrid::Head& head, const std::string& figure,
+                             const std::string& id);
+std::string html_owner_ranks(const HeadGrid& grid, const HeadGrid::Head& head);
+std::string html_owner_style();
 // The legend of a chart; part of a chart by strategy, shared by neighbouring charts by rank.
 std::string html_legend(const StackedBars& chart);
 std::string html_legend(const std::vector<StackedBars::Part>& parts, bool above);

@@ -57,6 +57,7 @@ std::string row_bar(const StackedBars& chart, const StackedBars::Bar& bar, doubl
   constexpr double kRoomForText = 0.12;  // of the width
   std::string text = fmt::format("<svg class=\"bar\" height=\"{}\" role=\"img\" aria-label=\"{}\">", kRowHeight,
                                  html_escaped(bar.label + ", " + duration_text(total(bar))));
+  std::string labels;  // above the mark
   double x = 0;
   for (std::size_t p = 0; p < bar.parts_ns.size(); ++p) {
     const double width = bar.parts_ns[p] / scale;
@@ -64,13 +65,13 @@ std::string row_bar(const StackedBars& chart, const StackedBars::Bar& bar, doubl
     text += area(chart.parts, p,
                  fmt::format("x=\"{:.3f}%\" width=\"{:.3f}%\" height=\"{}\"", 100 * x, 100 * width, kRowHeight),
                  tooltip(chart, bar, p));
-    if (width >= kRoomForText) text += label(chart, p, x + width / 2, duration_text(bar.parts_ns[p]));
+    if (width >= kRoomForText) labels += label(chart, p, x + width / 2, duration_text(bar.parts_ns[p]));
     x += width;
   }
   if (chart.mark_ns)
     text += fmt::format("<line class=\"mark\" x1=\"{0:.3f}%\" x2=\"{0:.3f}%\" y1=\"-4\" y2=\"{1}\"/>",
                         100 * *chart.mark_ns / scale, kRowHeight + 4);
-  return text + "</svg>";
+  return text + labels + "</svg>";
 }
 
 std::string rows_chart(const StackedBars& chart) {

@@ -82,25 +82,35 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
-std::string step_html(const HeadGrid::Step& step) {
+// `figure` begins the ids of what all heads refer to, `id` those of this one.
+std::string head_html(const HeadGrid& grid, const HeadGrid::Head& head, std::size_t number, const std::string& figure,
+                      const std::string& id) {
+  const std::string density = percent_text(head.density);
+  const std::string floor = grid.owned_by.empty() ? "" : fmt::format(" filter=\"url(#{}-floor)\"", figure);
+  // The picture is inside of the mask that cuts the areas of owners, so that the page has it once.
+  return fmt::format(
+      "<li><svg viewBox=\"0 0 64 64\" role=\"img\" aria-label=\"head {}, density {}\"><mask id=\"{}-cut\"><g{}>"
+      "<image id=\"{}\" width=\"64\" height=\"64\" href=\"data:image/png;base64,{}\"/></g></mask><use "
+      "class=\"plain\" href=\"#{}\"/>{}</svg><span>{} <small>{}</small></span>{}</li>",
+      number, density, id, floor, id, base64(png(head.cells)), id, html_owner_areas(grid, head, figure, id), number,
+      density, html_owner_ranks(grid, head));
+}
+
+std::string step_html(const HeadGrid& grid, std::size_t number, const std::string& figure) {
+  const HeadGrid::Step& step = grid.steps[number];
   std::string text = fmt::format("<div class=\"step\"{} data-label=\"{}\"><p class=\"head\">{}</p><ol class=\"heads\">",
                                  step.chosen ? " data-chosen" : "", html_escaped(step.label), html_escaped(step.label));
-  for (std::size_t h = 0; h < step.heads.size(); ++h) {
-    const HeadGrid::Head& head = step.heads[h];
-    const std::string density = percent_text(head.density);
-    text += fmt::format(
-        "<li><img width=\"64\" height=\"64\" alt=\"head {}, density {}\" src=\"data:image/png;base64,{}\"><span>{} "
-        "<small>{}</small></span></li>",
-        h, density, base64(png(head.cells)), h, density);
-  }
+  for (std::size_t h = 0; h < step.heads.size(); ++h)
+    text += head_html(grid, step.heads[h], h, figure, fmt::format("{}-{}-{}", figure, number, h));
   return text + "</ol></div>\n";
 }
 
 }  // namespace
 
-std::string html_heads(const HeadGrid& grid) {
+std::string html_heads(const HeadGrid& grid, const std::string& id) {
   std::string text = fmt::format("<figure class=\"masks\"><figcaption>{}</figcaption>", html_escaped(grid.caption));
-  for (const HeadGrid::Step& step : grid.steps) text += step_html(step);
+  text += html_owner_defs(grid, id) + html_owner_choice(grid, id);
+  for (std::size_t i = 0; i < grid.steps.size(); ++i) text += step_html(grid, i, id);
   text += "<p class=\"scale\"><span>empty</span><i class=\"empty\"></i><span>sparse</span>";
   for (const std::uint32_t color : kCividis) text += fmt::format("<i style=\"background:#{:06x}\"></i>", color);
   return text + "<span>full</span></p></figure>\n";

@@ -82,7 +82,7 @@ li.modelled { color: var(--modelled); background: var(--modelled-back); border-s
 table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 caption { padding: 0 0 .35rem; color: var(--muted); font-size: .88rem; text-align: left; }
 th, td { padding: .42rem .5rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
-th { color: var(--muted); font-size: .8rem; font-weight: 600; line-height: 1.3; vertical-align: bottom; white-space: normal; }
+th { position: relative; color: var(--muted); font-size: .8rem; font-weight: 600; line-height: 1.3; vertical-align: bottom; white-space: normal; }
 th a { color: inherit; text-decoration: underline dotted; }
 th.left, td.left { text-align: left; }
 th:first-child, td:first-child { padding-left: .5rem; }
@@ -154,7 +154,7 @@ rect.less { fill-opacity: .35; stroke: var(--ink); stroke-dasharray: 3 2; }
 .tools input { width: min(22rem, 60vw); accent-color: var(--accent); }
 ol.heads { display: grid; grid-template-columns: repeat(auto-fill, minmax(74px, 1fr)); gap: .7rem .5rem; margin: 0 0 1rem; padding: 0; list-style: none; }
 ol.heads li { position: relative; font-size: .78rem; line-height: 1.3; }
-ol.heads img { display: block; width: 64px; height: 64px; outline: 1px solid var(--rule); image-rendering: pixelated; }
+ol.heads svg { width: 64px; height: 64px; overflow: hidden; outline: 1px solid var(--rule); image-rendering: pixelated; }
 ol.heads small { color: var(--muted); font-size: .95em; }
 .scrubbed .step .head { display: none; }
 .scale { display: flex; align-items: center; gap: 0; margin: 0; color: var(--muted); font-size: .78rem; }
@@ -164,6 +164,9 @@ a.named, span.named { color: inherit; text-decoration: underline; text-decoratio
 a.named:hover, a.named.lit { background: var(--best); }
 button.sort { margin: 0 0 0 .2rem; padding: 0 .1rem; border: 0; background: none; color: inherit; font: inherit; opacity: .55; cursor: pointer; }
 button.sort::before { content: "↕"; }
+/* In the space between columns, so that headings need no second line for it. */
+th:not(.left) button.sort { position: absolute; right: 0; bottom: .42rem; margin: 0; padding: 0; font-size: .66rem; }
+th:not(.left) button.sort::after { content: ""; position: absolute; inset: -.4rem 0 -.3rem -.3rem; }
 [aria-sort] button.sort, button.sort:hover, button.sort:focus-visible { opacity: 1; }
 [aria-sort="ascending"] button.sort::before { content: "↑"; } [aria-sort="descending"] button.sort::before { content: "↓"; }
 .linked svg g[data-s]:not(.lit), .linked .names text:not(.lit), .linked .falls figure:not(.lit), .linked .rows > .row[data-s]:not(.lit) > * { opacity: .3; }
@@ -187,11 +190,13 @@ pre { margin: 0; padding: .9rem 1rem; overflow-x: auto; background: var(--page);
 .definitions p { margin: 0 0 .2rem; font-size: .88rem; }
 .definitions .not { color: var(--muted); }
 footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
-@media (max-width: 900px) {
+@media (max-width: 1160px) {
   section { padding: 1.2rem 1.1rem; }
   table { font-size: .84rem; }
   th { font-size: .76rem; }
   th, td { padding: .38rem .28rem; }
+  thead th { padding-top: .95rem; }
+  th:not(.left) button.sort { top: .05rem; bottom: auto; right: .28rem; }
   .tag { display: none; }
 }
 @media (max-width: 640px) {
@@ -208,7 +213,8 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
 }
 @media print {
   :root { --page: #ffffff; --surface: #ffffff; --ink: #000000; --muted: #444444; --rule: #cccccc; }
-  body { padding: 0; font-size: 10.5px; }
+  html { font-size: 11px; }
+  body { padding: 0; font-size: 1rem; }
   main, header.page, footer { max-width: none; }
   nav, .tools, button.sort { display: none; }
   section { padding: 0 0 .5rem; border: 0; }
@@ -221,6 +227,8 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
 
 }  // namespace
 
-std::string html_style() { return "\n" + colors() + std::string(kStyle.substr(1)) + html_table_style(); }
+std::string html_style() {
+  return "\n" + colors() + std::string(kStyle.substr(1)) + html_table_style() + html_owner_style();
+}
 
 }  // namespace spscope

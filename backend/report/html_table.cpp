@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kLongText = 60;  // cells above it may break their lines
 
 // Windows below one of these widths, in px, show a table of the class stack-WIDTH as cards.
-constexpr std::array<int, 4> kStackBelow = {420, 500, 640, 860};
+constexpr std::array<int, 5> kStackBelow = {420, 500, 640, 860, 960};
 
 int longest_word(std::string_view text) {
   int longest = 0;

@@ -11,7 +11,7 @@ namespace {
 
 // Names come from files: what a spreadsheet would calculate is made text (OWASP, CSV injection).
 std::string field(std::string text) {
-  if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos)
+  if (!text.empty() && std::string_view("=+-@\t\r\n").find(text.front()) != std::string_view::npos)
     text.insert(text.begin(), '\'');
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";

@@ -64,7 +64,10 @@ struct BlockHtml {
   std::string operator()(const StackedBars& chart) const { return html_chart(chart); }
   std::string operator()(const Waterfall& chart) const { return html_chart(chart); }
   std::string operator()(const TimelineBands& bands) const { return html_timeline(bands); }
-  std::string operator()(const HeadGrid& grid) const { return html_heads(grid); }
+  std::string operator()(const HeadGrid& grid) const {
+    const auto own = ids.find("heads");
+    return html_heads(grid, own != ids.end() ? own->second : "heads");
+  }
   std::string operator()(const Facts& facts) const {
     std::string text = "<div><h4>" + html_escaped(facts.caption) + "</h4><dl class=\"fact\">";
     for (const auto& [name, value] : facts.rows)

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "gui/imgui_compat.h"
+#include "gui/platform/renderer.h"
 
 namespace spscope::gui {
 namespace {
@@ -105,6 +106,7 @@ bool App::frame(const Theme& theme, float width, float height, std::span<const K
   session_.workers().begin_frame();
   set_style(theme);
   if (dump != nullptr) dump->clear();
+  Texture::keep_filters();
   Ui ui(theme, fonts_, dump);
   push_font(fonts_.font(Face::kBody));
   ImGui::SetNextWindowPos({0, 0});

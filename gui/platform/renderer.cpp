@@ -19,6 +19,13 @@ bool& device_is_there() {
   return there;
 }
 
+void unbind_sampler() {
+  GLint major = 0, minor = 0;
+  glGetIntegerv(GL_MAJOR_VERSION, &major);
+  glGetIntegerv(GL_MINOR_VERSION, &minor);
+  if (major * 10 + minor >= 33) glBindSampler(0, 0);  // samplers are there since OpenGL 3.3
+}
+
 }  // namespace
 
 Renderer::Renderer(bool core_profile) {
@@ -39,6 +46,7 @@ void Renderer::draw(int width, int height) {
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
 }
 
+void Texture::keep_filters() { keep_texture_filters<unbind_sampler>(); }
 void Texture::enable(bool there) { device_is_there() = there; }
 
 Texture::~Texture() {

@@ -35,6 +35,8 @@ class Texture {
   int width() const { return width_; }
   int height() const { return height_; }
 
+  // Once a frame, when it began: textures are drawn as set() says.
+  static void keep_filters();
   // Whether there is an OpenGL context; set by those who make one.
   static void enable(bool there);
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "backend/report/cividis.h"
+#include "backend/report/rank_colors.h"
 
 namespace spscope::gui {
 namespace {
@@ -41,11 +42,7 @@ double contrast(Rgb a, Rgb b) {
   return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
 }
 
-Rgb rank_color(int rank) {
-  constexpr std::array<Rgb, 8> kOkabeIto = {0xe69f00, 0x56b4e9, 0x009e73, 0xf0e442,
-                                            0x0072b2, 0xd55e00, 0xcc79a7, 0x999999};
-  return kOkabeIto[static_cast<std::size_t>(rank) % kOkabeIto.size()];
-}
+Rgb rank_color(int rank) { return kRankColors[static_cast<std::size_t>(rank) % kRankColors.size()]; }
 
 Rgb density_color(double density) {
   const double at = std::clamp(density, 0.0, 1.0) * (kCividis.size() - 1);

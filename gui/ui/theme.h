@@ -24,8 +24,7 @@ Rgb token_color(Token token, Appearance appearance);
 // Contrast of two colours by WCAG 2 (section 1.4.3): 1 to 21.
 double contrast(Rgb a, Rgb b);
 
-// Eight colours that people with colour-vision deficiencies tell apart (Okabe and Ito 2008), for ranks by their number
-// modulo 8, always beside the number itself.
+// Of rank_colors.h.
 Rgb rank_color(int rank);
 // Density 0 to 1 in cividis (Nunez et al. 2018), from dark blue to yellow.
 Rgb density_color(double density);

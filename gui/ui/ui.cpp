@@ -121,6 +121,7 @@ void Ui::pane(std::string_view name, const PaneStyle& style, const std::function
   scrolls_x_ |= ImGui::GetScrollMaxX() > 0;
   scrolls_y_ |= ImGui::GetScrollMaxY() > 0;
   if (visible) content();
+  end_content();
   scrolls_x_ = outer_x;
   scrolls_y_ = outer_y;
   ImGui::EndChild();
@@ -219,8 +220,9 @@ Hit Ui::target(std::string_view name, const Rect& rect, const TargetStyle& style
   ImGui::PushID(path_.c_str(), path_.c_str() + path_.size());
   // An id of the whole name: in Dear ImGui's own labels "##" has a meaning.
   ImGui::PushID(reinterpret_cast<const void*>(std::hash<std::string_view>()(name)));
-  const bool pressed = ImGui::InvisibleButton("target", at(rect.width(), rect.height()),
-                                              ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
+  const bool pressed =
+      ImGui::InvisibleButton("target", at(rect.width(), rect.height()),
+                             kReachedByKeys | ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
   hit.hovered = ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled);
   hit.focused = ImGui::IsItemFocused() && ImGui::GetIO().NavVisible;
   hit.held = ImGui::IsItemActive();
@@ -235,7 +237,7 @@ Hit Ui::target(std::string_view name, const Rect& rect, const TargetStyle& style
   }
   ImGui::PopID();
   ImGui::PopID();
-  ImGui::SetCursorScreenPos(cursor);
+  restore_cursor(cursor);
   if (hit.focused && style.ring) outline(rect, color(Token::kAccent), px(4), px(2));
   UiItem item;
   item.text = std::string(style.text);

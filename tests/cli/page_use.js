@@ -1,5 +1,5 @@
 // Uses a report as people do, for report-page-script.sh: frame `scripts` runs its script, frame `none` may not.
-addEventListener("load", () => {
+addEventListener("load", async () => {
   const lines = [];
   const check = (holds, what) => { if (!holds) lines.push("fault: " + what); };
   const documentOf = (name) => document.querySelector("iframe[name=" + name + "]").contentDocument;
@@ -39,15 +39,39 @@ addEventListener("load", () => {
   slider.value = 2;
   slider.dispatchEvent(new view.Event("input"));
   check(shown(steps[2]) && !shown(steps[0]), "the slider does not go to the last step");
-  const pictures = every(page, "figure.masks .step:not([hidden]) img");
-  check(pictures.length >= 40 && pictures.every((image) => image.naturalWidth > 0), "pictures of heads do not load");
+  const pictures = every(page, "figure.masks .step:not([hidden]) use.plain");
+  check(pictures.length === 40 && pictures.every((picture) => picture.getBoundingClientRect().width === 64), "pictures of heads are not there");
+  const load = (data) => new Promise((done) => { const image = new Image(); image.onload = () => done(image.naturalWidth); image.onerror = () => done(0); image.src = data; });
+  const sizes = await Promise.all(every(page, "figure.masks image").map((image) => load(image.getAttribute("href"))));
+  check(sizes.length === 120 && sizes.every((width) => width === 64), "pictures of heads do not load");
+
+  // Choosing a strategy colours each head by rank; every head says the ranks in words, too.
+  const owners = (document, where) => {
+    const choices = every(document, "figure.masks .pick input");
+    check(choices.length === 6 && choices[0].checked, where + ": not density and five strategies to choose from");
+    const colours = (head) => every(document, head.getAttribute("href") + " path").length;
+    const drawn = () => every(document, "figure.masks .step:not([hidden]) use.own").filter(shown);
+    const heads = every(document, "figure.masks .step:not([hidden]) li").length;
+    check(drawn().length === 0, where + ": owners are there before they are chosen");
+    for (const [label, ranks] of [["ulysses u8", 1], ["ring r8", 8]]) {
+      choices.find((choice) => choice.parentElement.textContent.endsWith(label)).checked = true;
+      check(drawn().length === heads && drawn().every((head) => colours(head) === ranks), where + ": heads of " + label + " have not " + ranks + " colours");
+      check(!every(document, "figure.masks use.plain").some(shown), where + ": the density shows through");
+    }
+    const words = every(document, "figure.masks .step:not([hidden]) small.own").filter(shown).map((small) => small.textContent);
+    check(words.length === heads && words.every((text) => text === "ranks 0–7"), where + ": heads do not say their ranks: " + words[0]);
+    choices[0].checked = true;
+    check(drawn().length === 0 && every(document, "figure.masks use.plain").some(shown), where + ": density does not come back");
+  };
+  owners(page, "scripts");
   lines.push("used the page with scripts");
 
   const still = documentOf("none");
-  check(every(still, "button, input").length === 0, "controls that do nothing are shown");
+  check(every(still, "button, input:not([type=radio])").length === 0, "controls that do nothing are shown");
   check(every(still, "section").every(shown) && every(still, "section").length === every(page, "section").length, "a section is missing");
   check(every(still, "figure.masks .step").length === 3 && every(still, "figure.masks .step").every(shown), "not all denoise steps are shown");
   check(every(still, "figure.timeline svg.lanes rect").length > 100, "the timeline is empty");
+  owners(still, "no scripts");
   lines.push("saw the page without scripts");
   document.getElementById("found").textContent = lines.join("\n");
 });

@@ -24,7 +24,7 @@ def indices(png):
 
 stored = sqlite3.connect(sys.argv[1]).execute(
     "SELECT p.denoise_step, t.cells FROM mask_thumbnail t JOIN mask_place p USING (mask_id) ORDER BY 1, head").fetchall()
-shown = re.findall(r'alt="head (\d+), density ([\d.]+) %" src="data:image/png;base64,([^"]*)"', open(sys.argv[2]).read())
+shown = re.findall(r'aria-label="head (\d+), density ([\d.]+) %">.*?href="data:image/png;base64,([^"]*)"', open(sys.argv[2]).read())
 assert len(shown) == len(stored) == 16, (len(shown), len(stored))
 for (step, cells), (head, density, data) in zip(stored, shown):
     assert indices(base64.b64decode(data)) == [0 if c == 0 else 1 + (c - 1) * 15 // 255 for c in cells]

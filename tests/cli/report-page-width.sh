@@ -13,7 +13,7 @@ expect_exit 0 run "${small[@]}" --set cluster.ranks=3 --set run.repeats=2 -s rin
 # One page with a frame for each report and width, so that the browser starts once. page_faults.js fills `found` there.
 expect_exit 0 run "$samples/demo.toml" -o demo.db
 runs=(many photo executed demo)
-widths=(360 500 700 1200 1600)
+widths=(360 500 700 860 960 1000 1200 1600)
 {
   printf '<!doctype html><meta charset="utf-8"><body><pre id="found">\n</pre>\n'
   for run in "${runs[@]}"; do
@@ -30,7 +30,7 @@ for run in "${runs[@]}"; do
 done
 # --allow-file-access-from-files: a frame may write into the page around it.
 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --allow-file-access-from-files \
-  --user-data-dir="$temporary/browser" --window-size=1680,19000 --dump-dom "file://$PWD/frames.html" >shown.html 2>"$err" ||
+  --user-data-dir="$temporary/browser" --window-size=1680,31000 --dump-dom "file://$PWD/frames.html" >shown.html 2>"$err" ||
   fail "chromium ended with an error"
 sed -n '/<pre id="found">/,/<\/pre>/p' shown.html >"$out"
 for run in "${runs[@]}"; do

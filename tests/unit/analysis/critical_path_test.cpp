@@ -168,7 +168,7 @@ TEST(CriticalPath, MovesToTheLateRank) {
 
 // Every chain through small plans is tried.
 TEST(CriticalPath, IsTheLongestOfAllChains) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < 1'000; ++seed) {
     Rng rng(seed);
     const int ranks = static_cast<int>(1 + rng.below(3));
     const Request request = Request::attention(ranks, 3, 2, testing::random_mask(3, 6, 3, 0.5, seed));

@@ -107,8 +107,8 @@ TEST(LodPyramid, TheWaitBeforeATransferIsACategoryOfItsOwn) {
   EXPECT_EQ(all.longest, late.span);
 }
 
-// 1,000 runs: spans and transfers of a rank together, at every shift up to one bucket.
-TEST(LodPyramid, WaitsOfRandomRunsEqualBruteForce) {
+// 1,000 runs: spans and transfers of a rank together, buckets and strips at every third shift up to one bucket.
+TEST(LodPyramid, BucketsAndStripsOfRandomRunsEqualBruteForce) {
   for (std::uint64_t seed = 0; seed < 1'000; ++seed) {
     Rng rng(seed);
     const testing::RandomEvents kind{.count = static_cast<int>(1 + rng.below(30)),
@@ -128,7 +128,11 @@ TEST(LodPyramid, WaitsOfRandomRunsEqualBruteForce) {
       const std::int64_t first = lod_bucket(spans.front().begin_ns, shift) - 1, end = first + 9;
       std::vector<LodBucket> wanted = testing::brute_force(spans, shift, first, end, until_ns);
       testing::count_waits(wanted, transfers, shift, first, until_ns);
-      ASSERT_EQ(pyramid.buckets(shift, first, end), wanted) << "seed " << seed << " shift " << shift;
+      const std::vector<LodBucket> found = pyramid.buckets(shift, first, end);
+      ASSERT_EQ(found, wanted) << "seed " << seed << " shift " << shift;
+      ASSERT_EQ(lod_strip({.shift = shift, .first_bucket = first, .buckets = found}),
+                testing::brute_force_strip(wanted, shift))
+          << "seed " << seed << " shift " << shift;
     }
   }
 }

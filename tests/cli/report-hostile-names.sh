@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Every name in a store is an attack: on its page they are text, none runs, and the browser has nothing to say, in light,
+# in dark and on paper; no cell of its tables is a formula.
+# labels: hostile
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+expect_exit 0 run --set run.mode=simulate --set cluster.preset=h100x8 --set model.heads=12 --set run.denoise_steps=2 \
+  --set run.layers=2 -s ulysses -s ring -s usp -s dsp -o plain.db
+cp plain.db hostile.db
+python3 -B "$scripts/hostile_names.py" edit hostile.db
+for run in plain hostile; do
+  expect_exit 0 report "$run.db" -o "$run.html"
+  expect_exit 0 report "$run.db" --format csv -o "$run"
+done
+expect_exit 0 export hostile.db --format csv -o exported
+python3 -B "$scripts/hostile_names.py" page plain.html hostile.html || fail "a name is more than text"
+for folder in hostile exported; do
+  python3 -B "$scripts/hostile_names.py" tables "$folder" || fail "a cell is a formula"
+done
+
+command -v chromium >/dev/null || skip "chromium is not there; all but the browser was tested"
+{
+  printf '<!doctype html><meta charset="utf-8"><body><pre id="found">\n</pre>\n'
+  for width in 360 1000 1600; do
+    printf '<iframe src="hostile.html" width="%s" height="900" style="border: 0"></iframe>\n' "$width"
+  done
+  cat <<'SCRIPT'
+<script>
+addEventListener("load", () => {
+  const lines = [];
+  for (const frame of document.querySelectorAll("iframe")) {
+    const page = frame.contentDocument;
+    for (const element of page.querySelectorAll("body *")) element.dispatchEvent(new frame.contentWindow.MouseEvent("mouseover", { bubbles: true }));
+    for (const button of page.querySelectorAll("button, input")) button.click();
+    if (frame.contentWindow.owned !== undefined || window.owned !== undefined) lines.push("fault: an attack ran");
+    if (page.querySelectorAll("script").length !== 1) lines.push("fault: not one script");
+    if (page.querySelectorAll("section").length < 5) lines.push("fault: the page ends early");
+    lines.push("used the page in a window of " + frame.width + " px, " + (frame.contentWindow.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+  }
+  document.getElementById("found").textContent = lines.join("\n");
+});
+</script></body>
+SCRIPT
+} >frames.html
+browse() {
+  chromium --headless --no-sandbox --disable-gpu --allow-file-access-from-files --enable-logging=stderr --v=0 \
+    --user-data-dir="$temporary/browser" --window-size=1680,3000 "$@" "file://$PWD/frames.html" >shown.html 2>log ||
+    fail "chromium ended with an error"
+  grep 'CONSOLE' log >"$err" || true
+  [ ! -s "$err" ] || fail "the console has messages"
+}
+# 0: dark, 1: light
+for scheme in 0 1; do
+  browse --blink-settings=preferredColorScheme=$scheme --dump-dom
+  sed -n '/<pre id="found">/,/<\/pre>/p' shown.html >"$out"
+  expect_not_out 'fault: '
+  for width in 360 1000 1600; do
+    expect_out "used the page in a window of $width px, $([ $scheme = 0 ] && echo dark || echo light)"
+  done
+done
+browse --print-to-pdf=page.pdf
+[ "$(head -c 5 page.pdf)" = '%PDF-' ] || fail "nothing was printed"
