@@ -357,19 +357,21 @@ void TimelineView::draw_table(Ui& ui, Session& session) {
     if (hit.clicked) {
       const Link link = bookmarks_[static_cast<std::size_t>(*hit.clicked)];
       session.go(link);
-      axis_.show(static_cast<double>(link.selection.time->begin_ns), static_cast<double>(link.selection.time->end_ns));
+      time_.axis.show(static_cast<double>(link.selection.time->begin_ns),
+                      static_cast<double>(link.selection.time->end_ns));
     }
   }
 }
 
 Json TimelineView::dump(Session& session) {
   Json json = Json::object();
-  json["begin_ns"] = axis_.begin_ns();
-  json["end_ns"] = axis_.end_ns();
+  json["begin_ns"] = time_.axis.begin_ns();
+  json["end_ns"] = time_.axis.end_ns();
   if (const auto pass = session.pass()) {
     json["layer"] = pass->layer;
     json["denoise_step"] = pass->step;
   }
+  if (pointed_) json["pointed_rank"] = *pointed_;
   json["bands"] = Json::array();
   for (const Shown& shown : shown_) {
     Json band = Json::object();
