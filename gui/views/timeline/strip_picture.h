@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct StripPiece {
   std::int64_t first_bucket = 0;                    // of which the first byte of each row is
   std::int64_t begin_ns = 0, end_ns = 0;            // of the clock of the buckets: what is drawn of them
   std::vector<std::span<const std::uint8_t>> rows;  // by row; buckets behind its end are empty
+  std::shared_ptr<const void> held = {};            // what the rows lie in, where nobody else holds it
 };
 
 struct StripScene {
