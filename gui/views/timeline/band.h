@@ -9,16 +9,9 @@
 #include "backend/analysis/critical_path.h"
 #include "backend/analysis/partners.h"
 #include "gui/session/pass_data.h"
-#include "gui/views/timeline/time_part.h"
+#include "gui/views/timeline/time_spans.h"
 
 namespace spscope::gui {
-
-struct TimeSpan {
-  std::int64_t begin_ns = 0, end_ns = 0;  // from the zero of the band
-  OpId op = kNone;
-  TimePart part = TimePart::kOther;
-  friend bool operator==(const TimeSpan&, const TimeSpan&) = default;
-};
 
 struct BandRow {
   int rank = 0;
@@ -52,8 +45,5 @@ struct Band {
 
 // REQUIRES: the pass has a plan and a timeline.
 Band make_band(std::shared_ptr<const PassData> pass);
-
-// A row as pixels. REQUIRES: columns > 0 and begin_ns < end_ns.
-std::vector<PixelCell> fold_row(const std::vector<TimeSpan>& spans, double begin_ns, double end_ns, int columns);
 
 }  // namespace spscope::gui

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "backend/base/number_text.h"
+#include "gui/views/timeline/time_area.h"
 
 namespace spscope::gui {
 namespace {
@@ -74,6 +75,14 @@ void RowFilterField::draw(Ui& ui) {
   if (problem_.empty()) return;
   ui.same_line();
   ui.text(problem_, {.face = Face::kSmall, .ink = Token::kWarn, .max_width = ui.width_left()});
+}
+
+void RowChoice::draw(Ui& ui) {
+  static const std::vector<std::string> kOrders = {"by rank", "by compute", "by waiting", "by node"};
+  int index = static_cast<int>(order);
+  if (ui.choice("order", kOrders, index, ui.px(120), "Order of the rows")) order = static_cast<RowOrder>(index);
+  flow(ui, 130);
+  filter.draw(ui);
 }
 
 }  // namespace spscope::gui

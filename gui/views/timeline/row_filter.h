@@ -36,4 +36,13 @@ class RowFilterField {
   RowFilter filter_;
 };
 
+enum class RowOrder { kRank, kCompute, kWait, kNode };
+
+// Which rows of ranks a timeline shows, and in which order.
+struct RowChoice {
+  RowFilterField filter;
+  RowOrder order = RowOrder::kRank;
+  void draw(Ui& ui);
+};
+
 }  // namespace spscope::gui

@@ -145,7 +145,11 @@ StripPixels fold_strips(const StripScene& scene, double begin_ns, double end_ns,
 void StripPicture::draw(Ui& ui, const Rect& rect, const StripScene& scene, const TimeAxis& axis) {
   const int columns = std::max(1, static_cast<int>(std::lround(rect.width())));
   if (scene.rows.empty() || rect.height() <= 0) return;
-  const StripPixels pixels = fold_strips(scene, axis.begin_ns(), axis.end_ns(), columns);
+  draw(ui, rect, fold_strips(scene, axis.begin_ns(), axis.end_ns(), columns), static_cast<int>(scene.rows.size()));
+}
+
+void StripPicture::draw(Ui& ui, const Rect& rect, const StripPixels& pixels, int rows) {
+  const int columns = static_cast<int>(pixels.covered.size());
   const Palette palette = make_palette(ui.theme());
   std::vector<std::uint32_t> texels(pixels.cells.size());
   const int dot = std::max(3, static_cast<int>(std::lround(ui.px(3))));
@@ -160,7 +164,6 @@ void StripPicture::draw(Ui& ui, const Rect& rect, const StripScene& scene, const
     const auto busy = static_cast<std::size_t>(std::lround(cell.busy * 255));
     texels[i] = (static_cast<int>(column) % dot == 0 ? palette.full : palette.light)[part][busy];
   }
-  const int rows = static_cast<int>(scene.rows.size());
   texture_.set(columns, rows, texels);
   if (texture_.name() != 0)
     ui.draw_list().AddImage(texture_id(texture_.name()), {rect.left, rect.top}, {rect.right, rect.bottom});

@@ -20,10 +20,10 @@ namespace spscope::gui {
 // Buckets of one shift of all rows, as far as they lie in a range of time.
 struct StripPiece {
   int shift = 0;
-  std::int64_t first_bucket = 0;                    // of which the first byte of each row is
-  std::int64_t begin_ns = 0, end_ns = 0;            // of the clock of the buckets: what is drawn of them
-  std::vector<std::span<const std::uint8_t>> rows;  // by row; buckets behind its end are empty
-  std::shared_ptr<const void> held = {};            // what the rows lie in, where nobody else holds it
+  std::int64_t first_bucket = 0;                         // of which the first byte of each row is
+  std::int64_t begin_ns = 0, end_ns = 0;                 // of the clock of the buckets: what is drawn of them
+  std::vector<std::span<const std::uint8_t>> rows = {};  // by row; buckets behind its end are empty
+  std::shared_ptr<const void> held = {};                 // what the rows lie in, where nobody else holds it
 };
 
 struct StripScene {
@@ -48,6 +48,8 @@ class StripPicture {
   // Rows of equal height from the top of the rectangle to its foot; from its left to its right what the axis shows.
   // What no piece covers has the colour of what is not known.
   void draw(Ui& ui, const Rect& rect, const StripScene& scene, const TimeAxis& axis);
+  // The same of rows that are pixels already. REQUIRES: `rows` rows.
+  void draw(Ui& ui, const Rect& rect, const StripPixels& pixels, int rows);
 
  private:
   Texture texture_;

@@ -132,16 +132,20 @@ void TimeArea::take_pointer(Ui& ui, Session& session, const Rect& area) {
   }
 }
 
-void TimeArea::draw_marks(Ui& ui, const Rect& area) const {
+void TimeArea::draw_marks(Ui& ui, const Rect& area, const std::optional<TimeRange>& selected) const {
+  const float hair = std::max(1.F, ui.px(1));
   if (gone_to_ns_) {
     const float x = axis.x(static_cast<double>(*gone_to_ns_));
-    ui.fill({x, area.top, x + std::max(1.F, ui.px(1)), area.bottom}, ui.color(Token::kAccent));
+    ui.fill({x, area.top, x + hair, area.bottom}, ui.color(Token::kAccent));
   }
+  const std::optional<TimeRange>& range = dragged_ ? dragged_ : selected;
+  if (!range) return;
+  const float a = axis.x(static_cast<double>(std::min(range->begin_ns, range->end_ns)));
+  const float b = axis.x(static_cast<double>(std::max(range->begin_ns, range->end_ns)));
+  ui.fill({a, area.top, b, area.bottom}, ui.color(Token::kAccent, dragged_ ? 0.15F : 0.08F));
+  for (const float x : {a, b}) ui.fill({x, area.top, x + hair, area.bottom}, ui.color(Token::kAccent, 0.7F));
   if (!dragged_) return;
-  const float a = axis.x(static_cast<double>(std::min(dragged_->begin_ns, dragged_->end_ns)));
-  const float b = axis.x(static_cast<double>(std::max(dragged_->begin_ns, dragged_->end_ns)));
-  ui.fill({a, area.top, b, area.bottom}, ui.color(Token::kAccent, 0.15F));
-  const std::string length = duration_text(std::abs(static_cast<double>(dragged_->end_ns - dragged_->begin_ns)));
+  const std::string length = duration_text(std::abs(static_cast<double>(range->end_ns - range->begin_ns)));
   ui.text_at(a + ui.px(4), area.top + ui.px(4), length, {.face = Face::kMono, .max_width = ui.px(120)});
 }
 

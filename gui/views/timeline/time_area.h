@@ -30,8 +30,8 @@ class TimeArea {
   // Where a time is on the minimap.
   float minimap_x(const Rect& rect, double ns) const;
   void take_pointer(Ui& ui, Session& session, const Rect& area);
-  // The range that is being dragged, and the time that was gone to.
-  void draw_marks(Ui& ui, const Rect& area) const;
+  // The range that is selected or being dragged, and the time that was gone to.
+  void draw_marks(Ui& ui, const Rect& area, const std::optional<TimeRange>& selected) const;
   bool run(Command command);
   // To a range, with a margin; with `toggles`, to all when it is there already; without a range, to all.
   void fit(const std::optional<TimeRange>& range, bool toggles);

@@ -69,15 +69,15 @@ std::vector<const BandRow*> TimelineView::rows_of(const Shown& shown) const {
     return static_cast<std::size_t>(rank) < nodes.size() ? nodes[static_cast<std::size_t>(rank)] : -1;
   };
   for (const BandRow& row : shown.band->ranks)
-    if (filter_.filter().holds(row.rank, node_of(row.rank))) rows.push_back(&row);
+    if (rows_.filter.filter().holds(row.rank, node_of(row.rank))) rows.push_back(&row);
   const RankTimes& times = shown.band->pass->times;
   const auto key = [&](const BandRow* row) {
     const auto rank = static_cast<std::size_t>(row->rank);
     const bool pinned = pinned_.contains({shown.chosen.key.id, row->rank});
     std::int64_t by = row->rank;
-    if (order_ == Order::kCompute) by = -times.compute_ns[rank];
-    if (order_ == Order::kWait) by = -times.wait_late_peer_ns[rank];
-    if (order_ == Order::kNode) by = node_of(row->rank);
+    if (rows_.order == RowOrder::kCompute) by = -times.compute_ns[rank];
+    if (rows_.order == RowOrder::kWait) by = -times.wait_late_peer_ns[rank];
+    if (rows_.order == RowOrder::kNode) by = node_of(row->rank);
     return std::tuple(!pinned, by, row->rank);
   };
   std::ranges::stable_sort(rows, {}, key);
@@ -85,6 +85,7 @@ std::vector<const BandRow*> TimelineView::rows_of(const Shown& shown) const {
 }
 
 void TimelineView::draw(Ui& ui, Session& session) {
+  if (session.scope().whole_file) return file_.draw(ui, session);
   take_bands(session);
   toolbar(ui, session);
   drawn_.clear();
@@ -109,20 +110,18 @@ void TimelineView::draw(Ui& ui, Session& session) {
       draw_links(ui, shown, session.selection());
     }
     draw_dimmed(ui);
-    time_.draw_marks(ui, area);
+    time_.draw_marks(ui, area, session.selection().time);
     ImGui::PopClipRect();
   });
   if (hovered_) op_tip(ui, *hovered_->first, hovered_->second);
 }
 
 void TimelineView::toolbar(Ui& ui, Session& session) {
+  draw_time_mode(ui, session);
+  flow(ui, 190);
   time_.buttons(ui);
   flow(ui, 120);
-  static const std::vector<std::string> kOrders = {"by rank", "by compute", "by waiting", "by node"};
-  int order = static_cast<int>(order_);
-  if (ui.choice("order", kOrders, order, ui.px(120), "Order of the rows")) order_ = static_cast<Order>(order);
-  flow(ui, 130);
-  filter_.draw(ui);
+  rows_.draw(ui);
   flow(ui, 110);
   ui.checkbox("critical path", "Critical path", path_, "The chain of operations that the makespan is made of");
   flow(ui, 180);
@@ -201,8 +200,22 @@ void TimelineView::fit(const Selection& s, bool toggles) {
   time_.fit(range, toggles);
 }
 
+void TimelineView::bookmark(Session& session) {
+  const TimeAxis& axis = session.scope().whole_file ? file_.axis() : time_.axis;
+  Link link = session.here();
+  link.selection.time = TimeRange{std::llround(axis.begin_ns()), std::llround(axis.end_ns())};
+  bookmarks_.push_back(std::move(link));
+  tab_ = 2;
+  file_tab_ = 3;
+}
+
 bool TimelineView::run(Command command, Ui&, Session& session) {
   const Selection& s = session.selection();
+  if (command == Command::kBookmark) {
+    bookmark(session);
+    return true;
+  }
+  if (session.scope().whole_file) return file_.run(command, session);
   if (time_.run(command)) return true;
   switch (command) {
     case Command::kZoomSelection:
@@ -221,13 +234,6 @@ bool TimelineView::run(Command command, Ui&, Session& session) {
     case Command::kNextRank:
       step_rank(session, command == Command::kNextRank ? 1 : -1);
       return true;
-    case Command::kBookmark: {
-      Link link = session.here();
-      link.selection.time = TimeRange{std::llround(time_.axis.begin_ns()), std::llround(time_.axis.end_ns())};
-      bookmarks_.push_back(std::move(link));
-      tab_ = 2;
-      return true;
-    }
     case Command::kPin:
       if (s.strategy && s.rank) {
         const std::pair key{s.strategy->id, *s.rank};

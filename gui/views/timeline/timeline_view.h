@@ -11,6 +11,7 @@
 #include "gui/platform/renderer.h"
 #include "gui/ui/table_view.h"
 #include "gui/views/timeline/band.h"
+#include "gui/views/timeline/file_time.h"
 #include "gui/views/timeline/row_filter.h"
 #include "gui/views/timeline/time_area.h"
 #include "gui/views/view.h"
@@ -48,7 +49,6 @@ class TimelineView final : public View {
     float top = 0, bottom = 0;
     const BandRow* row = nullptr;
   };
-  enum class Order { kRank, kCompute, kWait, kNode };
 
   void take_bands(Session& session);
   void toolbar(Ui& ui, Session& session);
@@ -73,6 +73,9 @@ class TimelineView final : public View {
   std::vector<const BandRow*> rows_of(const Shown& shown) const;
   Table statistics_table(const Session& session) const;
   Table bookmarks_table() const;
+  void draw_bookmarks(Ui& ui, Session& session);
+  void draw_statistics_of_names(Ui& ui, Session& session);
+  void bookmark(Session& session);
   void draw_matrix(Ui& ui, Session& session);
   void draw_histogram(Ui& ui, Session& session, const Shown& shown, const std::string& name);
 
@@ -83,13 +86,13 @@ class TimelineView final : public View {
   std::map<std::string, Texture> pixels_;
   std::map<std::pair<std::string, int>, DrawnRow> drawn_;  // of this frame, by strategy and rank
   std::set<std::pair<std::string, int>> unfolded_, pinned_;
-  Order order_ = Order::kRank;
-  RowFilterField filter_;
+  RowChoice rows_;
+  FileTime file_{rows_};
   bool path_ = true, fitted_ = false;
   std::string find_;
   bool focus_find_ = false;
   std::optional<int> pointed_;  // the rank whose label the pointer is over
-  int tab_ = 0, matrix_part_ = 0;
+  int tab_ = 0, file_tab_ = 0, matrix_part_ = 0;
   int spans_drawn_ = 0;
   std::optional<std::pair<const Shown*, OpId>> hovered_;
   TableState statistics_, bookmarks_state_, matrix_state_;
