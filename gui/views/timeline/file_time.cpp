@@ -19,11 +19,17 @@ constexpr float kBucketOfEvents = 8;
 }  // namespace
 
 void draw_time_mode(Ui& ui, Session& session) {
-  static const std::vector<std::string> kModes = {"Layer pass", "Whole file"};
-  int mode = session.scope().whole_file ? 1 : 0;
-  if (!ui.segments("time", kModes, mode)) return;
+  const Ui::Scope inside = ui.scope("time");
+  const bool was = session.scope().whole_file;
+  bool whole = was;
+  if (ui.button("pass", "Layer pass", {.selected = !was, .tooltip = "One layer pass, each strategy from its own zero"}))
+    whole = false;
+  ui.same_line(4);
+  if (ui.button("file", "Whole file", {.selected = was, .tooltip = "All that the open files hold, as it happened"}))
+    whole = true;
+  if (whole == was) return;
   Scope scope = session.scope();
-  scope.whole_file = mode == 1;
+  scope.whole_file = whole;
   session.set_scope(std::move(scope));
   Selection s = session.selection();
   s.time.reset();  // a range of one has no meaning in the other

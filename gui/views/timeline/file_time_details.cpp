@@ -99,7 +99,7 @@ void FileTime::draw_details(Ui& ui, Session& session) {
         "Select a rank, an event or a layer pass. Rows are made of buckets of time: the colour is what most of a "
         "bucket "
         "goes to, and how strong it is, how busy it is. Zoom in to see events.");
-    fact(ui, "bucket", time_text(std::int64_t{1} << band->shift));
+    fact(ui, "bucket", duration(std::int64_t{1} << band->shift));
   }
   if (const PassMark* pass = pass_of_scope(session, *band); pass != nullptr && selected(session).band == nullptr) {
     ui.space(6);

@@ -110,8 +110,9 @@ void FileTime::draw_passes(Ui& ui, Session& session, const Band& band) {
     if (right - left >= ui.px(kLeastPass)) ui.fill(box, ui.color(is_chosen ? Token::kSelected : Token::kRaised));
     ui.fill({left, box.top, left + std::max(1.F, ui.px(1)), box.bottom}, ui.color(Token::kEdge));
     const float room = std::min(box.right, strip.right) - std::max(box.left, strip.left) - ui.px(8);
-    if (room >= ui.px(24)) {
-      const std::string text = fmt::format("{}, layer {}, step {}", pass.label, pass.layer, pass.step);
+    std::string text = fmt::format("{}, layer {}, step {}", pass.label, pass.layer, pass.step);
+    if (ui.text_width(text, Face::kSmall) > room) text = pass.label;
+    if (ui.text_width(text, Face::kSmall) <= room) {
       ui.text_at(std::max(box.left, strip.left) + ui.px(4), box.top + ui.px(2), text,
                  {.face = Face::kSmall, .max_width = room},
                  ui.theme().color(is_chosen ? Token::kSelected : Token::kRaised));
@@ -178,6 +179,9 @@ void FileTime::draw_rows(Ui& ui, Session& session, Band& band, float room) {
                                              }));
     }
   if (!band.events) {
+    // Where nothing was read yet.
+    ui.fill({place.left, place.top, time_.axis.x(shown_ns(band, band.times->end_ns)), place.bottom},
+            ui.color(Token::kEmpty));
     const std::span<const int> rows(band.rows);
     band.picture.draw(
         ui, place,

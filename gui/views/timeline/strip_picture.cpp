@@ -100,7 +100,6 @@ std::uint32_t mixed(Rgb over, Rgb under, float share) {
 // Colours by part and by busy time in 255ths. Late peer is dotted: of three columns one is full and two are light.
 struct Palette {
   std::array<std::array<std::uint32_t, 256>, kNumTimeParts> full, light;
-  std::uint32_t unknown = 0;
 };
 Palette make_palette(const Theme& theme) {
   Palette palette;
@@ -115,7 +114,6 @@ Palette make_palette(const Theme& theme) {
       palette.light[part][b] = static_cast<TimePart>(part) == TimePart::kLatePeer ? mixed(color, under, share * 0.4F)
                                                                                   : palette.full[part][b];
     }
-  palette.unknown = mixed(theme.color(Token::kEmpty), under, 1);
   return palette;
 }
 
@@ -151,14 +149,11 @@ void StripPicture::draw(Ui& ui, const Rect& rect, const StripScene& scene, const
 void StripPicture::draw(Ui& ui, const Rect& rect, const StripPixels& pixels, int rows) {
   const int columns = static_cast<int>(pixels.covered.size());
   const Palette palette = make_palette(ui.theme());
-  std::vector<std::uint32_t> texels(pixels.cells.size());
+  std::vector<std::uint32_t> texels(pixels.cells.size(), 0);  // see-through
   const int dot = std::max(3, static_cast<int>(std::lround(ui.px(3))));
   for (std::size_t i = 0; i < texels.size(); ++i) {
     const std::size_t column = i % static_cast<std::size_t>(columns);
-    if (pixels.covered[column] < kKnown) {
-      texels[i] = palette.unknown;
-      continue;
-    }
+    if (pixels.covered[column] < kKnown) continue;
     const PixelCell& cell = pixels.cells[i];
     const auto part = static_cast<std::size_t>(cell.part);
     const auto busy = static_cast<std::size_t>(std::lround(cell.busy * 255));

@@ -46,7 +46,7 @@ StripPixels fold_strips(const StripScene& scene, double begin_ns, double end_ns,
 class StripPicture {
  public:
   // Rows of equal height from the top of the rectangle to its foot; from its left to its right what the axis shows.
-  // What no piece covers has the colour of what is not known.
+  // What no piece covers is left as it is.
   void draw(Ui& ui, const Rect& rect, const StripScene& scene, const TimeAxis& axis);
   // The same of rows that are pixels already. REQUIRES: `rows` rows.
   void draw(Ui& ui, const Rect& rect, const StripPixels& pixels, int rows);

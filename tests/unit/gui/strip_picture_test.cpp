@@ -101,7 +101,9 @@ TEST(StripPicture, PixelsAreTheSumsOfTheirNanoseconds) {
         double busy = 0, most = 0;
         for (const double sum : sums) busy += sum, most = std::max(most, sum);
         ASSERT_NEAR(static_cast<double>(cell.busy), busy / static_cast<double>(width), 1e-5);
-        if (busy > 0) ASSERT_NEAR(sums[static_cast<std::size_t>(cell.part)], most, 1e-4);
+        if (busy > 0) {
+          ASSERT_NEAR(sums[static_cast<std::size_t>(cell.part)], most, 1e-4);
+        }
         ASSERT_NEAR(static_cast<double>(pixels.covered[static_cast<std::size_t>(column)]),
                     static_cast<double>(covered) / static_cast<double>(width), 1e-5);
       }

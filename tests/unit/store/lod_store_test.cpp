@@ -208,7 +208,9 @@ TEST(EventReader, EventsOfRanksInAWindowAreThoseOfTheirTracks) {
     EXPECT_TRUE(
         std::ranges::is_sorted(*found, {}, [](const RankEvent& e) { return std::pair(e.rank, e.span.begin_ns); }));
     ASSERT_EQ(in_order(*found), in_order(wanted));
-    if (!wanted.empty()) ASSERT_FALSE(store.events().rank_events(window, std::ssize(wanted) - 1));
+    if (!wanted.empty()) {
+      ASSERT_FALSE(store.events().rank_events(window, std::ssize(wanted) - 1));
+    }
   }
 }
 
