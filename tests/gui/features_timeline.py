@@ -1,5 +1,8 @@
 """The timeline of whole files, filters of rows, and what pointing at a rank does: gui.md 2 and 4. Numbers are compared
 with brute force over the events that the command line gives."""
+import shutil
+import sqlite3
+
 from world import axis
 
 LONG = """[model]
@@ -157,6 +160,38 @@ def timeline_passes_of_file(world):
     assert "time=file" not in window.link and window.view["layer"] == layer and window.view["denoise_step"] == step
     window.press("Alt+Left")
     assert "time=file" in window.link
+    window.close()
+
+
+REPEATS = """[model]
+preset = "wan-mini"
+[mask]
+pattern = "sparge"
+density = 0.4
+[cluster]
+preset = "local"
+ranks = 2
+[run]
+mode = "execute"
+strategies = ["ulysses"]
+repeats = 4
+"""
+
+
+def timeline_offers_the_nearest_repeat(world):
+    """A repeat without a timeline has a button to the nearest that has one."""
+    path = world.folder / "repeats-without.db"
+    shutil.copy(world.run("repeats.db", REPEATS), path)
+    store = sqlite3.connect(path)
+    store.execute("update repeat set has_timeline = 0 where repeat < 2")
+    store.commit()
+    store.close()
+    window = world.open(f"{path}#timeline?repeat=0")
+    window.wait_for(lambda s: window.has("band ulysses/other repeat"), "the button")
+    assert window.item("band ulysses/other repeat")["text"] == "Show repeat 2"
+    window.click("band ulysses/other repeat")
+    window.wait_for(lambda s: window.find("band ulysses/rank 0", "row") and not s["busy"], "the timeline")
+    assert "repeat=2" in window.link and not window.has("band ulysses/other repeat")
     window.close()
 
 

@@ -44,7 +44,7 @@ void add_passes(const StoreReader& reader, FileTimes& times) {
   for (const StrategyRecord& strategy : reader.strategies())
     for (const RunRecord& run : reader.runs(strategy.strategy_id))
       for (const RepeatRecord& repeat : reader.repeats(run.run_id))
-        if (repeat.has_timeline)
+        if (repeat.begin_ns <= times.end_ns && repeat.begin_ns + repeat.makespan_ns >= times.zero_ns)
           times.passes.push_back({run.run_id, strategy.id, strategy.label.empty() ? strategy.id : strategy.label,
                                   run.layer, run.denoise_step, repeat.repeat, repeat.begin_ns,
                                   repeat.begin_ns + repeat.lead_ns + repeat.makespan_ns});

@@ -145,7 +145,11 @@ FileTime::Place FileTime::selected(Session& session) {
 
 void FileTime::select_rank(Session& session, const Band& band, int rank) {
   Selection s = session.selection();
-  if (!s.strategy || s.strategy->file != band.file) s.strategy = StrategyKey{band.file, ""};
+  if (!s.strategy || s.strategy->file != band.file) {
+    s.strategy.reset();
+    for (const Chosen& chosen : session.chosen())
+      if (!s.strategy && chosen.key.file == band.file) s.strategy = chosen.key;
+  }
   s.rank = rank;
   s.op.reset();
   picked_.reset();

@@ -73,13 +73,26 @@ Columns make_columns(const StripScene& scene, double begin_ns, double end_ns, in
 }
 
 PixelCell fold_cell(std::span<const Share> shares, const std::vector<std::span<const std::uint8_t>>& rows) {
-  std::array<float, kNumTimeParts> sums{};
-  float busy = 0;
-  for (const Share& share : shares) {
+  const auto byte_of = [&](const Share& share) -> std::uint8_t {
     const std::span<const std::uint8_t> row = rows[share.piece];
-    if (share.bucket >= row.size()) continue;
-    const std::uint8_t byte = row[share.bucket];
-    const float time = static_cast<float>(byte & 15) * share.weight;
+    return share.bucket < row.size() ? row[share.bucket] : 0;
+  };
+  if (shares.empty()) return {};
+  const std::uint8_t first = byte_of(shares.front());
+  const TimePart part = kPartOfCategory[first >> 4];
+  float busy = static_cast<float>(first & 15) * shares.front().weight;
+  // Most pixels lie in one bucket, or in buckets of one part.
+  std::size_t same = 1;
+  for (; same < shares.size(); ++same) {
+    const std::uint8_t byte = byte_of(shares[same]);
+    if ((byte & 15) != 0 && kPartOfCategory[byte >> 4] != part) break;
+    busy += static_cast<float>(byte & 15) * shares[same].weight;
+  }
+  std::array<float, kNumTimeParts> sums{};
+  sums[static_cast<std::size_t>(part)] = busy;
+  for (; same < shares.size(); ++same) {
+    const std::uint8_t byte = byte_of(shares[same]);
+    const float time = static_cast<float>(byte & 15) * shares[same].weight;
     sums[static_cast<std::size_t>(kPartOfCategory[byte >> 4])] += time;
     busy += time;
   }
@@ -98,8 +111,9 @@ std::uint32_t mixed(Rgb over, Rgb under, float share) {
 }
 
 // Colours by part and by busy time in 255ths. Late peer is dotted: of three columns one is full and two are light.
+using Colors = std::array<std::array<std::uint32_t, 256>, kNumTimeParts>;
 struct Palette {
-  std::array<std::array<std::uint32_t, 256>, kNumTimeParts> full, light;
+  Colors full, light;
 };
 Palette make_palette(const Theme& theme) {
   Palette palette;
@@ -121,45 +135,46 @@ Palette make_palette(const Theme& theme) {
 
 TimePart part_of_strip(std::uint8_t byte) { return kPartOfCategory[byte >> 4]; }
 
-StripPixels fold_strips(const StripScene& scene, double begin_ns, double end_ns, int columns) {
+void fold_strips(const StripScene& scene, double begin_ns, double end_ns, int columns, StripPixels& pixels) {
   Columns made = make_columns(scene, begin_ns, end_ns, columns);
-  StripPixels pixels;
-  pixels.cells.reserve(scene.rows.size() * static_cast<std::size_t>(columns));
+  const auto width = static_cast<std::size_t>(columns);
+  pixels.cells.resize(scene.rows.size() * width);
   std::vector<std::span<const std::uint8_t>> rows(scene.pieces.size());
   const std::span<const Share> shares(made.shares);
+  PixelCell* cell = pixels.cells.data();
   for (const int row : scene.rows) {
     for (std::size_t p = 0; p < rows.size(); ++p) {
       const auto& known = scene.pieces[p].rows;
       rows[p] = static_cast<std::size_t>(row) < known.size() ? known[static_cast<std::size_t>(row)]
                                                              : std::span<const std::uint8_t>();
     }
-    for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c)
-      pixels.cells.push_back(fold_cell(shares.subspan(made.first[c], made.first[c + 1] - made.first[c]), rows));
+    for (std::size_t c = 0; c < width; ++c)
+      *cell++ = fold_cell(shares.subspan(made.first[c], made.first[c + 1] - made.first[c]), rows);
   }
   pixels.covered = std::move(made.covered);
-  return pixels;
 }
 
 void StripPicture::draw(Ui& ui, const Rect& rect, const StripScene& scene, const TimeAxis& axis) {
   const int columns = std::max(1, static_cast<int>(std::lround(rect.width())));
   if (scene.rows.empty() || rect.height() <= 0) return;
-  draw(ui, rect, fold_strips(scene, axis.begin_ns(), axis.end_ns(), columns), static_cast<int>(scene.rows.size()));
+  fold_strips(scene, axis.begin_ns(), axis.end_ns(), columns, pixels_);
+  draw(ui, rect, pixels_, static_cast<int>(scene.rows.size()));
 }
 
 void StripPicture::draw(Ui& ui, const Rect& rect, const StripPixels& pixels, int rows) {
-  const int columns = static_cast<int>(pixels.covered.size());
+  const std::size_t columns = pixels.covered.size();
   const Palette palette = make_palette(ui.theme());
-  std::vector<std::uint32_t> texels(pixels.cells.size(), 0);  // see-through
-  const int dot = std::max(3, static_cast<int>(std::lround(ui.px(3))));
-  for (std::size_t i = 0; i < texels.size(); ++i) {
-    const std::size_t column = i % static_cast<std::size_t>(columns);
-    if (pixels.covered[column] < kKnown) continue;
+  const auto dot = static_cast<std::size_t>(std::max(3L, std::lround(ui.px(3))));
+  texels_.resize(pixels.cells.size());
+  std::vector<const Colors*> colors_of(columns);  // what is not known is see-through
+  for (std::size_t c = 0; c < columns; ++c)
+    colors_of[c] = pixels.covered[c] < kKnown ? nullptr : c % dot == 0 ? &palette.full : &palette.light;
+  for (std::size_t i = 0, c = 0; i < texels_.size(); ++i, c = c + 1 == columns ? 0 : c + 1) {
     const PixelCell& cell = pixels.cells[i];
-    const auto part = static_cast<std::size_t>(cell.part);
-    const auto busy = static_cast<std::size_t>(std::lround(cell.busy * 255));
-    texels[i] = (static_cast<int>(column) % dot == 0 ? palette.full : palette.light)[part][busy];
+    const auto busy = static_cast<std::size_t>(cell.busy * 255 + 0.5F);
+    texels_[i] = colors_of[c] != nullptr ? (*colors_of[c])[static_cast<std::size_t>(cell.part)][busy] : 0;
   }
-  texture_.set(columns, rows, texels);
+  texture_.set(static_cast<int>(columns), rows, texels_);
   if (texture_.name() != 0)
     ui.draw_list().AddImage(texture_id(texture_.name()), {rect.left, rect.top}, {rect.right, rect.bottom});
   const float height = rect.height() / static_cast<float>(rows);

@@ -40,8 +40,8 @@ struct StripPixels {
   std::vector<PixelCell> cells;
   std::vector<float> covered;
 };
-// REQUIRES: columns > 0 and begin_ns < end_ns, on the axis.
-StripPixels fold_strips(const StripScene& scene, double begin_ns, double end_ns, int columns);
+// Into `pixels`, whose memory is used again. REQUIRES: columns > 0 and begin_ns < end_ns, on the axis.
+void fold_strips(const StripScene& scene, double begin_ns, double end_ns, int columns, StripPixels& pixels);
 
 class StripPicture {
  public:
@@ -53,6 +53,9 @@ class StripPicture {
 
  private:
   Texture texture_;
+  // Of the frame before: a picture of many ranks is megabytes.
+  StripPixels pixels_;
+  std::vector<std::uint32_t> texels_;
 };
 
 }  // namespace spscope::gui

@@ -74,10 +74,11 @@ Case random_case(Rng& rng) {
 
 TEST(StripPicture, PixelsAreTheSumsOfTheirNanoseconds) {
   Rng rng(7);
+  StripPixels pixels;
   for (int i = 0; i < 500; ++i) {
     const Case c = random_case(rng);
-    const StripPixels pixels = fold_strips({c.pieces, c.rows, c.zero_ns}, static_cast<double>(c.begin_ns),
-                                           static_cast<double>(c.end_ns), c.columns);
+    fold_strips({c.pieces, c.rows, c.zero_ns}, static_cast<double>(c.begin_ns), static_cast<double>(c.end_ns),
+                c.columns, pixels);
     ASSERT_EQ(pixels.cells.size(), c.rows.size() * static_cast<std::size_t>(c.columns));
     const std::int64_t width = (c.end_ns - c.begin_ns) / c.columns;
     for (std::size_t r = 0; r < c.rows.size(); ++r)
