@@ -157,7 +157,7 @@ std::optional<std::vector<RankEvent>> EventReader::rank_events(EventWindow windo
   }
   if (too_many || std::ssize(events) > most) return std::nullopt;
   std::ranges::sort(events, {}, [](const RankEvent& e) {
-    return std::tuple(e.rank, e.span.begin_ns, e.lane, e.slot, e.span.op_id, e.span.end_ns);
+    return std::tuple(e.rank, e.span.begin_ns, e.lane, e.slot, e.span.op_id, e.span.end_ns, e.span.name, e.span.flags);
   });
   return events;
 }

@@ -206,6 +206,14 @@ void FileTime::draw_labels(Ui& ui, Session& session, const Band& band, const Rec
   const int step = label_step(band.row_height, ui.px(kLabelHeight));
   const bool each = band.row_height >= ui.px(kTargetHeight);
   const Rect clip = ui.clip();
+  // A selected row keeps its label, and those that would stand in it have none.
+  const auto chosen = std::ranges::find_if(band.rows, [&](int row) {
+    return same_file && selection.rank == band.times->ranks[static_cast<std::size_t>(row)].rank;
+  });
+  const auto far_from_chosen = [&](std::size_t i) {
+    const auto rows = std::abs(static_cast<std::ptrdiff_t>(i) - (chosen - band.rows.begin()));
+    return chosen == band.rows.end() || static_cast<float>(rows) * band.row_height >= ui.px(kLabelHeight);
+  };
   Hit hit;
   if (!each) hit = ui.target("ranks", gutter, {.kind = "area", .ring = false});
   for (std::size_t i = 0; i < band.rows.size(); ++i) {
@@ -223,7 +231,7 @@ void FileTime::draw_labels(Ui& ui, Session& session, const Band& band, const Rec
     if (pointed) pointed_ = rank;
     if (pointed && hit.clicked) select_rank(session, band, rank);
     if (pointed && !each) ui.tooltip(label);
-    if (i % static_cast<std::size_t>(step) != 0 && !selected) continue;
+    if (!selected && (i % static_cast<std::size_t>(step) != 0 || !(step == 1 || far_from_chosen(i)))) continue;
     if (row.top + ui.px(kLabelHeight) > clip.bottom + ui.px(4)) continue;
     const float high = std::max(row.height(), ui.px(kLabelHeight));
     ui.fill({row.left + ui.px(8), row.top + ui.px(2), row.left + ui.px(12), row.top + high - ui.px(2)},

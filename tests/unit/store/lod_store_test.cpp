@@ -193,7 +193,8 @@ TEST(EventReader, EventsOfRanksInAWindowAreThoseOfTheirTracks) {
   EXPECT_EQ(store.events().run_spans(), (std::vector<RunSpan>{{RunId{1}, first_ns, last_ns}}));
   const auto in_order = [](std::vector<RankEvent> events) {
     std::ranges::sort(events, {}, [](const RankEvent& e) {
-      return std::tuple(e.rank, e.span.begin_ns, e.lane, e.slot, e.span.op_id, e.span.end_ns, e.wait_end_ns);
+      return std::tuple(e.rank, e.span.begin_ns, e.lane, e.slot, e.span.op_id, e.span.end_ns, e.span.name, e.span.flags,
+                        e.wait_end_ns);
     });
     return events;
   };
