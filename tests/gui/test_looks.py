@@ -44,12 +44,16 @@ def stored(world):
     return {"demo": ([world.demo], MATRIX), "no file": ([], MATRIX), "long names": ([long_name], MATRIX),
             "failed": ([broken], FEW), "foreign": ([foreign], FEW), "missing file": ([world.folder / "nowhere.db"], FEW),
             "several files": ([world.demo, long_name, foreign], FEW), f"{MANY_RANKS} ranks": ([many], FEW[:2]),
-            "selected": ([f"{world.demo}?"], FEW)}
+            "selected": ([f"{world.demo}?of=ulysses&rank=3&op=40&t=2ms..9ms&name=attend"], FEW),
+            "whole files": ([f"{world.demo}?time=file&of=ulysses&rank=3&op=40&name=attend", long_name], FEW),
+            f"whole file of {MANY_RANKS} ranks": ([f"{many}?time=file"], FEW[:2])}
 
 
-def dump(world, view, arguments, theme, size, scale, selection=""):
-    files = [str(a).removesuffix("?") for a in arguments]
-    places = [f"{files[0]}#{view}?of=ulysses&rank=3&op=40&t=2ms..9ms&name=attend", *files[1:]] if selection else [*files, f"#{view}"]
+def dump(world, view, arguments, theme, size, scale):
+    """`arguments`: files, of which the first may have parts of a link behind it."""
+    first, _, parts = str(arguments[0] if arguments else "").partition("?")
+    files = [first, *map(str, arguments[1:])] if arguments else []
+    places = [f"{files[0]}#{view}?{parts}", *files[1:]] if parts else [*files, f"#{view}"]
     command = [world.program, "--settings", "", "--ui-dump", "-", "--size", size, "--scale", str(scale), "--theme", theme, *places]
     done = subprocess.run(command, capture_output=True, text=True, env=world.no_display())
     return json.loads(done.stdout) if done.returncode == 0 and not done.stderr else f"ended with {done.returncode}: {done.stderr.strip()}"
@@ -59,11 +63,12 @@ def headless(world, only, found):
     jobs = []
     for state, (arguments, combinations) in stored(world).items():
         if only in state:
-            jobs += [(state, view, arguments, *c) for view, *_ in views() for c in combinations]
+            jobs += [(state, view, arguments, *c) for view, *_ in views() if view == "timeline" or not state.startswith("whole file")
+                     for c in combinations]
 
     def judge(job):
         state, view, arguments, theme, size, scale = job
-        items = dump(world, view, arguments, theme, size, scale, selection="selected" if state == "selected" else "")
+        items = dump(world, view, arguments, theme, size, scale)
         where = f"{state}, {view}, {theme}, {size}, scale {scale}"
         if isinstance(items, str):
             return [(where, items)]
