@@ -5,29 +5,38 @@
 //   gui_files_bench masks OUT --masks N               N layer passes of 40 heads at 1,184 blocks, each a mask of its
 //   own,
 //                                                     stored as bits
+//   gui_files_bench names FILE --name TEXT            milliseconds to find a name and to have its statistics, as JSON
+//   gui_files_bench mask FILE --layer N --step N      milliseconds of the thumbnails of a layer pass and of its mask,
+//   from
+//                                                     bits or recipe, as JSON
 //   gui_files_bench machine                           FMA peak in GFLOP/s and memory copy in GB/s, as JSON
 //
+// Each time is the median of 5 with an open reader, as the threads of the window have it.
 // bench/gui/measure calls it, and makes what `spscope run` can make (recipes, thousands of layer passes) with that.
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "backend/analysis/mask_recipe.h"
 #include "backend/base/check.h"
+#include "backend/base/clock.h"
 #include "backend/base/error.h"
+#include "backend/base/median.h"
 #include "backend/base/rng.h"
 #include "backend/collect/shard_writer.h"
 #include "backend/mask/pattern.h"
 #include "backend/record/event_ring.h"
 #include "backend/store/merge/merge_shards.h"
+#include "backend/store/store_reader.h"
 #include "backend/store/store_writer.h"
 #include "kernels/calibrate.h"
 
@@ -260,6 +269,44 @@ std::int64_t number_after(const std::vector<std::string_view>& words, std::strin
   return number;
 }
 
+template <typename Ask>
+double median_ms(const Ask& ask) {
+  std::vector<double> samples;
+  for (int i = 0; i < 5; ++i) {
+    const std::int64_t begin_ns = now_ns();
+    SPSCOPE_CHECK(ask());
+    samples.push_back(static_cast<double>(now_ns() - begin_ns) * 1e-6);
+  }
+  return median(samples);
+}
+
+void ask_names(const std::string& path, const std::string& name) {
+  const StoreReader reader(path);
+  const double found = median_ms([&] { return !reader.find_name(name).empty(); });
+  const double statistics = median_ms([&] { return reader.name_statistics({.name = name}).all.count > 0; });
+  std::cout << "{\"find_ms\": " << found << ", \"statistics_ms\": " << statistics << "}\n";
+}
+
+void ask_mask(const std::string& path, int layer, int step) {
+  const StoreReader reader(path);
+  const WorkloadId workload = reader.workloads().at(0).workload_id;
+  const double thumbnails = median_ms([&] {
+    const std::vector<MaskPlace> places = reader.mask_places(workload);
+    const auto place =
+        std::ranges::find_if(places, [&](const MaskPlace& p) { return p.layer == layer && p.denoise_step == step; });
+    return place != places.end() && reader.thumbnails(place->mask_id).size() == kHeads;
+  });
+  const double mask =
+      median_ms([&] { return stored_mask(reader, workload, layer, step, AttendedAxis::kInner)->heads() == kHeads; });
+  std::cout << "{\"thumbnails_ms\": " << thumbnails << ", \"mask_ms\": " << mask << "}\n";
+}
+
+std::string_view word_after(const std::vector<std::string_view>& words, std::string_view flag,
+                            std::string_view otherwise) {
+  const auto at = std::ranges::find(words, flag);
+  return at == words.end() || std::next(at) == words.end() ? otherwise : *std::next(at);
+}
+
 int run(const std::vector<std::string_view>& words) {
   if (words.size() == 1 && words[0] == "machine") {
     std::cout << "{\"fma_gflops\": " << kernels::measure_fma_gflop_per_s()
@@ -273,8 +320,14 @@ int run(const std::vector<std::string_view>& words) {
     make_events(std::string(words[1]), events, static_cast<int>(ranks));
   } else if (words.size() >= 2 && counts && words[0] == "masks") {
     make_masks(std::string(words[1]), static_cast<int>(masks));
+  } else if (words.size() >= 2 && words[0] == "names") {
+    ask_names(std::string(words[1]), std::string(word_after(words, "--name", "attend head 7")));
+  } else if (words.size() >= 2 && words[0] == "mask") {
+    ask_mask(std::string(words[1]), static_cast<int>(number_after(words, "--layer", 0)),
+             static_cast<int>(number_after(words, "--step", 0)));
   } else {
-    std::cerr << "usage: gui_files_bench events OUT [--events N] [--ranks N] | masks OUT [--masks N] | machine\n";
+    std::cerr << "usage: gui_files_bench events OUT [--events N] [--ranks N] | masks OUT [--masks N] |\n"
+                 "       names FILE [--name TEXT] | mask FILE [--layer N] [--step N] | machine\n";
     return 2;
   }
   return 0;
