@@ -132,13 +132,27 @@ ClusterFigures figures_of(const ClusterPreset& cluster) {
   return figures;
 }
 
+using RunsByStrategy = std::map<StrategyId, std::vector<RunRecord>>;
+
+// Tells how many layer passes of all that will be read were.
+class Counted {
+ public:
+  Counted(const OnRun& on_run, std::int64_t all) : on_run_(on_run), all_(all) {}
+  void add_one() {
+    if (on_run_) on_run_(++done_, all_);
+  }
+
+ private:
+  const OnRun& on_run_;
+  std::int64_t done_ = 0, all_ = 0;
+};
+
 // The finished runs of the legal strategies of a workload that every one of them has for the layer and denoise step: a
 // run that was stopped or has lost a rank must not make one strategy look faster than another.
-std::map<StrategyId, std::vector<RunRecord>> common_runs(const StoreReader& reader,
-                                                         const std::vector<StrategyRecord>& strategies,
-                                                         WorkloadId workload) {
+RunsByStrategy common_runs(const StoreReader& reader, const std::vector<StrategyRecord>& strategies,
+                           WorkloadId workload) {
   using Place = std::pair<int, int>;
-  std::map<StrategyId, std::vector<RunRecord>> runs;
+  RunsByStrategy runs;
   std::map<Place, std::size_t> finished_by;
   for (const StrategyRecord& strategy : strategies) {
     if (strategy.workload_id != workload || !strategy.legal()) continue;
@@ -211,12 +225,21 @@ void set_speedups(std::vector<StrategyResult>& strategies) {
   }
 }
 
-std::vector<Comparison> compare_store(const StoreReader& reader) {
+std::vector<Comparison> compare_store(const StoreReader& reader, const OnRun& on_run) {
   std::vector<Comparison> comparisons;
   const std::vector<StrategyRecord> strategies = reader.strategies();
+  const std::vector<WorkloadRecord> workloads = reader.workloads();
   const Recording recording = recording_of(reader);
+  std::vector<RunsByStrategy> runs_of_workloads;
+  std::int64_t num_runs = 0;
+  for (const WorkloadRecord& workload : workloads) {
+    runs_of_workloads.push_back(common_runs(reader, strategies, workload.workload_id));
+    for (const auto& [strategy, runs] : runs_of_workloads.back()) num_runs += std::ssize(runs);
+  }
+  Counted counted(on_run, num_runs);
   FiguresByPlan figures;
-  for (const WorkloadRecord& workload : reader.workloads()) {
+  for (std::size_t w = 0; w < workloads.size(); ++w) {
+    const WorkloadRecord& workload = workloads[w];
     Comparison c;
     c.tool_version = reader.file().tool_version;
     c.created_utc = reader.file().created_utc;
@@ -227,13 +250,13 @@ std::vector<Comparison> compare_store(const StoreReader& reader) {
     c.recording = recording;
     const Setting setting = setting_of(workload);
     if (setting.cluster) c.cluster = figures_of(*setting.cluster);
-    const std::map<StrategyId, std::vector<RunRecord>> records = common_runs(reader, strategies, workload.workload_id);
     for (const StrategyRecord& strategy : strategies) {
       if (strategy.workload_id != workload.workload_id) continue;
       std::vector<StoredRun> runs;
-      const auto known = records.find(strategy.strategy_id);
-      for (const RunRecord& record : known == records.end() ? std::vector<RunRecord>() : known->second)
+      for (const RunRecord& record : runs_of_workloads[w][strategy.strategy_id]) {
         runs.push_back(load_run(reader, strategy, record, workload, setting, figures));
+        counted.add_one();
+      }
       StrategyResult result = summarize(strategy, runs);
       set_layer_spread(result);
       if (setting.cluster && result.mode == RunMode::kSimulate)
@@ -248,6 +271,35 @@ std::vector<Comparison> compare_store(const StoreReader& reader) {
     comparisons.push_back(std::move(c));
   }
   return comparisons;
+}
+
+std::vector<StrategyMakespan> makespans(const StoreReader& reader) {
+  std::vector<StrategyMakespan> list;
+  const std::vector<StrategyRecord> strategies = reader.strategies();
+  for (const WorkloadRecord& workload : reader.workloads()) {
+    RunsByStrategy runs = common_runs(reader, strategies, workload.workload_id);
+    for (const StrategyRecord& strategy : strategies) {
+      if (strategy.workload_id != workload.workload_id || !strategy.legal()) continue;
+      StrategyMakespan& s = list.emplace_back();
+      s.workload_id = workload.workload_id;
+      s.id = strategy.id;
+      s.label = strategy.label;
+      const std::map<RunId, std::vector<RepeatRecord>> repeats = reader.repeats(strategy.strategy_id);
+      std::int64_t sum_ns = 0, timed = 0;
+      for (const RunRecord& run : runs[strategy.strategy_id]) {
+        ++s.layer_passes;
+        const auto of_run = repeats.find(run.run_id);
+        const auto repeat = of_run == repeats.end() ? std::nullopt : median_repeat(of_run->second);
+        if (!repeat) continue;
+        ++timed;
+        sum_ns += repeat->makespan_ns;
+        if (!s.slowest || repeat->makespan_ns > s.slowest->makespan_ns)
+          s.slowest = {run.layer, run.denoise_step, repeat->makespan_ns};
+      }
+      if (timed > 0 && timed == s.layer_passes) s.makespan_ns = sum_ns;
+    }
+  }
+  return list;
 }
 
 }  // namespace spscope

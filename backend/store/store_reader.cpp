@@ -288,6 +288,18 @@ std::vector<RepeatRecord> StoreReader::repeats(RunId run) const {
   return repeats;
 }
 
+std::map<RunId, std::vector<RepeatRecord>> StoreReader::repeats(StrategyId strategy) const {
+  Statement rows(state_->db,
+                 "SELECT repeat, begin_ns, makespan_ns, has_timeline, lead_ns, run_id FROM repeat JOIN run USING "
+                 "(run_id) WHERE strategy_id = ? ORDER BY run_id, repeat");
+  rows.bind_all(strategy);
+  std::map<RunId, std::vector<RepeatRecord>> repeats;
+  while (rows.step())
+    repeats[RunId{rows.integer(5)}].push_back(
+        {rows.count(0), rows.integer(1), rows.integer(2), rows.flag(3), rows.integer(4)});
+  return repeats;
+}
+
 std::vector<RankRepeat> StoreReader::rank_repeats(RunId run) const { return state_->rank_repeats("run_id = ?", run); }
 
 std::vector<RankProcess> StoreReader::rank_processes() const {

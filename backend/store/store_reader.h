@@ -2,6 +2,7 @@
 // folder, on a file system without locks, or made by somebody else to do harm.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,9 +57,10 @@ class StoreReader {
   std::vector<RankUsage> usage(RunId run) const;  // by rank
   std::vector<Traffic> traffic(RunId run) const;  // by src, dst, tensor
   std::vector<RepeatRecord> repeats(RunId run) const;
-  std::vector<RankRepeat> rank_repeats(RunId run) const;  // by repeat, rank
-  std::vector<RankProcess> rank_processes() const;        // by rank
-  std::vector<RankClock> rank_clocks() const;             // by rank, of which kNoRank is the first
+  std::map<RunId, std::vector<RepeatRecord>> repeats(StrategyId strategy) const;  // of all its runs
+  std::vector<RankRepeat> rank_repeats(RunId run) const;                          // by repeat, rank
+  std::vector<RankProcess> rank_processes() const;                                // by rank
+  std::vector<RankClock> rank_clocks() const;  // by rank, of which kNoRank is the first
   std::vector<ClockSample> clock_samples(int rank) const;
   std::vector<IncidentRecord> incidents() const;
 

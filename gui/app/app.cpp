@@ -171,7 +171,11 @@ void App::main_pane(Ui& ui, float width, float height) {
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ui.px(8), ui.px(5)));
     banners(ui);
     const ViewRow* row = find_view(session_.view());
-    if (row == nullptr || !row->needs_file || !draw_instead(ui, session_)) current.draw(ui, session_);
+    if (row == nullptr || !row->needs_file || !draw_instead(ui, session_)) {
+      current.draw(ui, session_);
+    } else {
+      current.draw_early(ui, session_);
+    }
     ImGui::PopStyleVar();
   });
   if (table) {

@@ -10,6 +10,7 @@
 #include "backend/base/result.h"
 #include "backend/base/whole_file.h"
 #include "gui/app/app.h"
+#include "gui/app/frame_times.h"
 #include "gui/platform/renderer.h"
 #include "gui/platform/window.h"
 
@@ -38,6 +39,7 @@ class Desktop {
                 options.size_given ? options.height : settings.height),
         renderer_(window_.core_profile()),
         app_(std::move(settings), [] { Window::wake(); }) {
+    if (options.frame_times) frame_times_.emplace(*options.frame_times);
     app_.session().go(options.link);
     for (const std::string& path : options.link.files) app_.settings().add_recent(path);
   }
@@ -85,6 +87,7 @@ class Desktop {
   // Whether the next frame is due at once.
   bool frame() {
     ImGuiIO& io = ImGui::GetIO();
+    FrameTime time{.begin_ns = now_ns()};
     width_ = window_.width();
     height_ = window_.height();
     const FrameInput input = window_.input().frame(io);
@@ -106,9 +109,11 @@ class Desktop {
     ImGui::NewFrame();
     // An answer that comes while the frame is drawn is only in the next one.
     const bool asked = app_.session().workers().busy() > 0 || app_.session().any_loading();
+    time.build_begin_ns = now_ns();
     const bool again =
         app_.frame(theme, io.DisplaySize.x, io.DisplaySize.y, input.presses, options_.ui_dump ? &dump_ : nullptr);
     ImGui::Render();
+    time.built_ns = now_ns();
     renderer_.draw(width_, height_);
     window_.show_cursor();
     if (std::string title = app_.title(); title != title_) {
@@ -117,8 +122,21 @@ class Desktop {
     }
     window_.swap();
     ++frames_;
+    if (frame_times_) add_time(time, asked);
     if (options_.ui_dump) write_dump(again || input.more || asked);
     return again || input.more;
+  }
+
+  void add_time(FrameTime time, bool asked) {
+    time.end_ns = now_ns();
+    time.actions = actions_;
+    time.answered = app_.session().workers().answered();
+    time.busy = asked || app_.session().workers().busy() > 0;
+    for (const auto& file : app_.session().files()) {
+      time.early += file->early() != nullptr;
+      time.ready += file->content() != nullptr;
+    }
+    frame_times_->add(time);
   }
 
   // What tests read: the controls of the newest frame, how many frames were drawn, whether more are under way, and the
@@ -142,6 +160,7 @@ class Desktop {
   Renderer renderer_;
   App app_;
   UiDump dump_;
+  std::optional<FrameTimes> frame_times_;
   int width_ = 0, height_ = 0, seen_answers_ = 0;
   int due_ = kFramesAfterInput;  // frames that are drawn although nothing happens
   std::int64_t frames_ = 0, actions_ = 0, last_frame_ns_ = 0;

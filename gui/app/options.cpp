@@ -59,6 +59,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
       check_view(*options.view_dump);
     } else if (argument == "--ui-dump") {
       options.ui_dump = value();
+    } else if (argument == "--frame-times") {
+      options.frame_times = value();
     } else if (argument == "--window") {
       options.window = true;
     } else if (argument == "--output" || argument == "-o") {
@@ -114,6 +116,7 @@ A link is a place in the window: RUN.db#timeline?s=dbsp&layer=3&step=1&t=1.2ms..
   --view-dump VIEW                print the numbers of a view as JSON, and end
   --ui-dump FILE                  write each text and control of the view as JSON ("-": standard output), and end;
                                   with --window instead: of the window, anew with each frame
+  --frame-times FILE              write when each frame of the window began and how long it took, as CSV
   --size WxH                      pixels, 1440x900 unless given
   --scale N                       size of texts and controls, 0.5 to 4
   --theme dark|light

@@ -20,7 +20,8 @@ struct Options {
   double scale = 1;
   bool scale_given = false;
   std::optional<bool> dark;
-  std::optional<std::string> settings;  // another file of settings; "" for none
+  std::optional<std::string> frame_times;  // a file: a line for each frame of a window
+  std::optional<std::string> settings;     // another file of settings; "" for none
   bool help = false, version = false;
 
   bool headless() const { return screenshot || view_dump || (ui_dump && !window); }

@@ -29,9 +29,14 @@ std::uint64_t identity_of(const std::string& path) {
 
 std::string whole_path(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
 
-FileContent read_file(Readers& readers, const std::string& path, int generation) {
+FileContent read_file(Readers& readers, const std::string& path, int generation, const Cancelled& cancelled,
+                      QueryProgress& progress) {
   StoreReader& reader = readers.of(path, generation);
-  return {compare_store(reader), reader.file()};
+  const auto on_run = [&](std::int64_t done, std::int64_t all) {
+    cancelled.require_going();
+    progress.fraction = static_cast<double>(done) / static_cast<double>(all);
+  };
+  return {compare_store(reader, on_run), reader.file()};
 }
 
 std::string pass_key(const OpenFile& file, const std::string& id, LayerPass pass, std::optional<int> repeat) {
@@ -41,8 +46,15 @@ std::string pass_key(const OpenFile& file, const std::string& id, LayerPass pass
 
 }  // namespace
 
+const std::vector<StrategyMakespan>* OpenFile::early() const {
+  constexpr double kAtOnceS = 0.3;  // of smaller files the content comes before anybody has read them
+  if (content() != nullptr || (slot->loading() && slot->loading_s() < kAtOnceS)) return nullptr;
+  return makespans->value();
+}
+
 FileState OpenFile::state() const {
   if (slot->value() != nullptr) return FileState::kReady;
+  if (slot->was_cancelled()) return FileState::kGivenUp;
   return slot->error() != nullptr ? FileState::kFailed : FileState::kLoading;
 }
 
@@ -57,6 +69,7 @@ void Session::open(const std::string& path) {
     if (other->name == file->name)
       file->name = (std::filesystem::path(whole).parent_path().filename() / file->name).string();
   file->slot = std::make_unique<QuerySlot<FileContent>>();
+  file->makespans = std::make_unique<QuerySlot<std::vector<StrategyMakespan>>>();
   files_.push_back(std::move(file));
   reload(static_cast<int>(files_.size()) - 1);
 }
@@ -67,10 +80,18 @@ void Session::reload(int index) {
   ++revision_;
   file.identity = identity_of(file.path);
   file.changed.clear();
-  file.slot->ask(workers_, fmt::format("{}", file.generation),
-                 [path = file.path, generation = file.generation](Readers& readers, const Cancelled&, QueryProgress&) {
-                   return read_file(readers, path, generation);
+  const std::string key = fmt::format("{}", file.generation);
+  file.slot->ask(workers_, key,
+                 [path = file.path, generation = file.generation](Readers& readers, const Cancelled& cancelled,
+                                                                  QueryProgress& progress) {
+                   return read_file(readers, path, generation, cancelled, progress);
                  });
+  // Asked last, so that it is answered first.
+  file.makespans->ask(
+      workers_, key,
+      [path = file.path, generation = file.generation](Readers& readers, const Cancelled&, QueryProgress&) {
+        return makespans(readers.of(path, generation));
+      });
 }
 
 void Session::close(int index) {

@@ -25,7 +25,7 @@ struct FileContent {
   FileRecord record;
 };
 
-enum class FileState { kLoading, kReady, kFailed };
+enum class FileState { kLoading, kReady, kFailed, kGivenUp };
 
 struct OpenFile {
   std::string path;
@@ -34,9 +34,13 @@ struct OpenFile {
   std::uint64_t identity = 0;
   std::string changed;  // what happened to the file on disk since it was read; "": nothing
   std::unique_ptr<QuerySlot<FileContent>> slot;
+  // Of a file of thousands of layer passes they are there long before the content.
+  std::unique_ptr<QuerySlot<std::vector<StrategyMakespan>>> makespans;
 
   FileState state() const;
   const FileContent* content() const { return slot->value(); }
+  // What is shown while the content is being read, and after that was given up; nullptr when there is none.
+  const std::vector<StrategyMakespan>* early() const;
   const Error* error() const { return slot->error(); }
 };
 

@@ -4,6 +4,10 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/mode_group.h"
@@ -12,6 +16,7 @@
 #include "backend/report/headline.h"
 #include "backend/report/json_result.h"
 #include "backend/report/section.h"
+#include "gui/ui/table_view.h"
 #include "gui/views/document_view.h"
 #include "gui/views/view.h"
 
@@ -23,13 +28,23 @@ class OverviewView final : public View {
   void draw(Ui& ui, Session& session) override {
     for (std::size_t f = 0; f < session.files().size(); ++f) {
       const FileContent* content = session.files()[f]->content();
-      if (content == nullptr) continue;
       const Ui::Scope inside = ui.scope(fmt::format("file {}", f));
+      if (content == nullptr) {
+        draw_makespans(ui, *session.files()[f]);
+        continue;
+      }
       for (std::size_t w = 0; w < content->comparisons.size(); ++w) {
         const Ui::Scope workload = ui.scope(fmt::format("workload {}", w));
         draw_comparison(ui, session, static_cast<int>(f), content->comparisons[w]);
         ui.space(14);
       }
+    }
+  }
+
+  void draw_early(Ui& ui, Session& session) override {
+    for (std::size_t f = 0; f < session.files().size(); ++f) {
+      const Ui::Scope inside = ui.scope(fmt::format("file {}", f));
+      draw_makespans(ui, *session.files()[f]);
     }
   }
 
@@ -64,7 +79,8 @@ class OverviewView final : public View {
   // What `report --json` says, of each comparison.
   Json dump(Session& session) override {
     Json list = Json::array();
-    for (const auto& file : session.files())
+    for (const auto& file : session.files()) {
+      if (const auto* early = file->early()) list.push_back(makespans_json(*early));
       if (const FileContent* content = file->content())
         for (const Comparison& c : content->comparisons) {
           Json one = Json::object();
@@ -75,10 +91,52 @@ class OverviewView final : public View {
           one["result"] = result_json(c);
           list.push_back(std::move(one));
         }
+    }
     return list;
   }
 
  private:
+  static Json makespans_json(const std::vector<StrategyMakespan>& makespans) {
+    Json strategies = Json::array();
+    for (const StrategyMakespan& s : makespans) {
+      Json one = Json::object();
+      one["id"] = s.id;
+      one["layer_passes"] = s.layer_passes;
+      one["makespan_ns"] = s.makespan_ns ? Json(*s.makespan_ns) : Json();
+      strategies.push_back(std::move(one));
+    }
+    Json json = Json::object();
+    json["makespans"] = std::move(strategies);
+    return json;
+  }
+
+  // Of a file that is still read: what it tells at once, a table for each workload.
+  void draw_makespans(Ui& ui, const OpenFile& file) {
+    const std::vector<StrategyMakespan>* makespans = file.early();
+    if (makespans == nullptr) return;
+    std::map<WorkloadId, Table> tables;
+    for (const StrategyMakespan& s : *makespans) {
+      Table& table = tables[s.workload_id];
+      if (table.columns.empty())
+        table.columns = {text_column("strategy"), number_column("makespan", "makespan", 0),
+                         number_column("layer passes", "", 0), number_column("slowest pass", "", 0),
+                         text_column("it is")};
+      const auto& slowest = s.slowest;
+      table.rows.push_back(
+          {.cells = {text_cell(s.label), duration_cell(s.makespan_ns),
+                     cell(Hint::kCount, static_cast<double>(s.layer_passes)),
+                     duration_cell(slowest ? std::optional(slowest->makespan_ns) : std::nullopt),
+                     text_cell(slowest ? fmt::format("layer {}, step {}", slowest->layer, slowest->denoise_step) : "")},
+           .of = {.strategy = s.id}});
+    }
+    ui.text("Makespans", {.face = Face::kTitle});
+    for (const auto& [workload, table] : tables) {
+      const std::string name = fmt::format("makespans {}", static_cast<std::int64_t>(workload));
+      show_table(ui, name, table, early_[file.path + name], {.filter = false, .height = -1});
+    }
+    ui.note("Why they differ, and how far to trust it, is told once the whole file was read.");
+  }
+
   static Judgement judgement_of(const Chosen& chosen) {
     for (const ModeGroup& group : by_mode(*chosen.comparison))
       if (std::ranges::find(group.strategies, chosen.strategy) != group.strategies.end()) return judge(group);
@@ -151,6 +209,7 @@ class OverviewView final : public View {
   }
 
   DocumentView blocks_;
+  std::map<std::string, TableState> early_;  // by file and workload
 };
 
 }  // namespace

@@ -45,12 +45,18 @@ bool draw_instead(Ui& ui, Session& session) {
     return true;
   }
   bool ready = false;
-  for (const auto& file : session.files()) {
-    const Ui::Scope inside = ui.scope(file->name);
-    if (const Error* error = file->error()) draw_error(ui, "failed", *error);
-    ready |= file->content() != nullptr;
-    if (file->content() == nullptr && file->slot->loading() && file->slot->loading_s() >= 0.3)
-      ui.progress("loading", file->slot->progress(), "Reading " + file->name, false);
+  for (std::size_t i = 0; i < session.files().size(); ++i) {
+    const OpenFile& file = *session.files()[i];
+    const Ui::Scope inside = ui.scope(file.name);
+    ready |= file.content() != nullptr;
+    if (file.state() == FileState::kGivenUp) {
+      if (ui.banner("given up", BannerTone::kNote, file.name + " was not read to its end.", "Read it"))
+        session.reload(static_cast<int>(i));
+    } else if (const Error* error = file.error()) {
+      draw_error(ui, "failed", *error);
+    } else if (file.content() == nullptr) {
+      draw_loading(ui, "loading", *file.slot, "Reading " + file.name);
+    }
   }
   if (!ready) return true;
   if (!session.chosen().empty()) return false;

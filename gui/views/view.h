@@ -26,6 +26,8 @@ class View {
   virtual ~View() = default;
   // The content of the main pane. Asks the questions of the view.
   virtual void draw(Ui& ui, Session& session) = 0;
+  // What can be shown below the bars of files that are still read, when no file is ready.
+  virtual void draw_early(Ui&, Session&) {}
   // Whether there is a table below; it has a pane of its own, which the user sizes and folds.
   virtual bool has_table(Session&) { return false; }
   virtual void draw_table(Ui&, Session&) {}

@@ -1,0 +1,346 @@
+// Makes the large files that the limits of the desktop app speak of, and says what the machine can do.
+//
+//   gui_files_bench events OUT --events N --ranks N   a run of 40 layers and 2 repeats, one lane a rank: shards of the
+//                                                     ranks, merged as those of a real run, pyramids included
+//   gui_files_bench masks OUT --masks N               N layer passes of 40 heads at 1,184 blocks, each a mask of its
+//   own,
+//                                                     stored as bits
+//   gui_files_bench names FILE --name TEXT            milliseconds to find a name and to have its statistics, as JSON
+//   gui_files_bench mask FILE --layer N --step N      milliseconds of the thumbnails of a layer pass and of its mask,
+//   from
+//                                                     bits or recipe, as JSON
+//   gui_files_bench machine                           FMA peak in GFLOP/s and memory copy in GB/s, as JSON
+//
+// Each time is the median of 5 with an open reader, as the threads of the window have it.
+// bench/gui/measure calls it, and makes what `spscope run` can make (recipes, thousands of layer passes) with that.
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "backend/analysis/mask_recipe.h"
+#include "backend/base/check.h"
+#include "backend/base/clock.h"
+#include "backend/base/error.h"
+#include "backend/base/median.h"
+#include "backend/base/rng.h"
+#include "backend/collect/shard_writer.h"
+#include "backend/mask/pattern.h"
+#include "backend/record/event_ring.h"
+#include "backend/store/merge/merge_shards.h"
+#include "backend/store/store_reader.h"
+#include "backend/store/store_writer.h"
+#include "kernels/calibrate.h"
+
+namespace spscope {
+namespace {
+
+constexpr int kLayers = 40, kRepeats = 2, kHeads = 40, kEventsOfAPass = 976;
+constexpr std::int64_t kPassNs = 16'000'000, kGapNs = 60'000;
+constexpr std::int64_t kMostInMemory = 500'000;  // events
+constexpr std::size_t kRingRecords = 256 << 10;
+constexpr const char* kCollection = "0123456789abcdef0123456789abcdef";
+
+// The kernels of a pass in their order: for each head what is sent, attended and merged, and between heads what a layer
+// has besides.
+struct Kernel {
+  NameId name = 0;
+  EventCategory category = EventCategory::kOther;
+  std::int64_t usual_ns = 0;
+  bool moves = false;
+};
+
+std::vector<std::string> kernel_names() {
+  std::vector<std::string> names;
+  for (const char* what : {"attend head ", "send k head ", "send v head ", "merge head "})
+    for (int head = 0; head < kHeads; ++head) names.push_back(what + std::to_string(head));
+  for (const char* what :
+       {"qkv projection", "norm of q", "norm of k", "rope", "all-to-all q", "all-to-all o", "output projection"})
+    names.emplace_back(what);
+  return names;
+}
+
+std::vector<Kernel> kernels_of_a_pass() {
+  std::vector<Kernel> kernels;
+  for (int i = 0; i < kEventsOfAPass; ++i) {
+    const int head = i / 5 % kHeads;
+    const auto name = [&](int group) { return static_cast<NameId>(1 + group * kHeads + head); };
+    const auto other = [&](int which) { return static_cast<NameId>(1 + 4 * kHeads + which); };
+    switch (i % 5) {
+      case 0:
+        kernels.push_back({name(1), EventCategory::kTransfer, 3'000, true});
+        break;
+      case 1:
+        kernels.push_back({name(2), EventCategory::kTransfer, 3'000, true});
+        break;
+      case 2:
+        kernels.push_back({name(0), EventCategory::kAttend, 24'000, false});
+        break;
+      case 3:
+        kernels.push_back({name(3), EventCategory::kRearrange, 2'000, false});
+        break;
+      default:
+        kernels.push_back({other(i / 5 % 7), EventCategory::kLocal, 5'000, false});
+    }
+  }
+  return kernels;
+}
+
+// The events of one rank: pass after pass, each at its own place, so that all ranks are in the same one.
+class RankEvents {
+ public:
+  RankEvents(int rank, int ranks, std::int64_t count, std::vector<RunId> runs)
+      : rank_(rank),
+        ranks_(ranks),
+        left_(count),
+        runs_(std::move(runs)),
+        jitter_(static_cast<std::uint64_t>(rank) + 1) {}
+
+  std::vector<RingRecord> next() {
+    std::vector<RingRecord> records;
+    records.reserve(static_cast<std::size_t>(std::min(left_, kMostInMemory)));
+    for (; left_ > 0 && std::ssize(records) < kMostInMemory; --left_) records.push_back(one());
+    return records;
+  }
+
+ private:
+  RingRecord one() {
+    const std::int64_t pass = made_ / kEventsOfAPass, op = made_ % kEventsOfAPass;
+    ++made_;
+    const Kernel& kernel = kernels_[static_cast<std::size_t>(op)];
+    RingRecord record;
+    SpanEvent& span = record.span;
+    if (op == 0) at_ns_ = pass * kPassNs + jitter_.below(40'000);
+    // One rank in eight computes a fifth longer than the others.
+    const std::int64_t usual_ns = kernel.usual_ns * (!kernel.moves && rank_ % 8 == pass % 8 ? 6 : 5) / 5;
+    span.begin_ns = at_ns_ += 100 + jitter_.below(200);
+    if (kernel.moves) {
+      record.kind = RingKind::kCollective;
+      record.transfer_begin_ns = at_ns_ += jitter_.below(6'000);
+      record.sequence = op;
+      record.bytes = 1'048'576;
+      record.peer = (rank_ + 1) % ranks_;
+    }
+    span.end_ns = at_ns_ += usual_ns + jitter_.below(usual_ns / 4);
+    span.op_id = op * ranks_ + rank_;
+    span.name = kernel.name;
+    span.flags = event_flags(kernel.category);
+    record.run = runs_[static_cast<std::size_t>(pass / kRepeats)];
+    return record;
+  }
+
+  int rank_, ranks_;
+  std::int64_t left_, made_ = 0, at_ns_ = 0;
+  std::vector<RunId> runs_;
+  Rng jitter_;
+  std::vector<Kernel> kernels_ = kernels_of_a_pass();
+};
+
+std::vector<RunId> write_head(const std::string& path, int ranks, std::int64_t passes) {
+  StoreWriter writer = StoreWriter::shard(path, {.kind = ShardKind::kHead, .collection = kCollection});
+  const std::int64_t num_runs = (passes + kRepeats - 1) / kRepeats;
+  WorkloadRecord workload;
+  workload.model = workload.pattern = workload.cluster = "bench";
+  workload.scope = "attention";
+  workload.ranks = ranks;
+  workload.heads = kHeads;
+  workload.layers = kLayers;
+  workload.denoise_steps = static_cast<int>((num_runs + kLayers - 1) / kLayers);
+  StrategyRecord strategy;
+  strategy.workload_id = writer.add_workload(workload);
+  strategy.id = strategy.name = "ring";
+  strategy.label = "ring r" + std::to_string(ranks);
+  strategy.meshes = {{1, ranks}};
+  strategy.rank_map.resize(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) strategy.rank_map[static_cast<std::size_t>(rank)] = rank / 8;
+  const StrategyId id = writer.add_strategy(strategy);
+  std::vector<RunId> runs;
+  for (std::int64_t i = 0; i < num_runs; ++i) {
+    RunRecord run;
+    run.strategy_id = id;
+    run.layer = static_cast<int>(i % kLayers);
+    run.denoise_step = static_cast<int>(i / kLayers);
+    run.provenance = {Source::kMeasured, Source::kMeasured, Timing::kClean};
+    runs.push_back(writer.add_run(run));
+    for (int repeat = 0; repeat < kRepeats; ++repeat)
+      writer.add_repeat(runs.back(), {.repeat = repeat,
+                                      .begin_ns = (i * kRepeats + repeat) * kPassNs,
+                                      .makespan_ns = kPassNs - kGapNs,
+                                      .has_timeline = true});
+  }
+  for (int rank = 0; rank < ranks; ++rank) writer.add_rank_clock({rank, {}});
+  writer.checkpoint();
+  writer.finish();
+  return runs;
+}
+
+void write_shard(const std::string& path, int rank, RankEvents events) {
+  ShardWriterOptions options;
+  options.shard = {.kind = ShardKind::kRank, .clock = ShardClock::kRaw, .rank = rank, .collection = kCollection};
+  ShardWriter writer(path, options);
+  for (const std::string& name : kernel_names()) writer.name(name);
+  EventRing& ring = writer.ring({.rank = rank, .lane = 0}, kRingRecords);
+  for (std::vector<RingRecord> records = events.next(); !records.empty(); records = events.next())
+    for (const RingRecord& record : records)
+      while (!ring.push(record)) std::this_thread::yield();
+  writer.finish();
+  if (const std::optional<Error> failure = writer.failure()) throw *failure;
+}
+
+void make_events(const std::string& out, std::int64_t num_events, int ranks) {
+  const std::string folder = out + ".shards";
+  std::filesystem::create_directories(folder);
+  const std::int64_t of_a_rank = (num_events + ranks - 1) / ranks;
+  std::vector<std::string> shards = {folder + "/head.db"};
+  const std::vector<RunId> runs = write_head(shards.front(), ranks, (of_a_rank + kEventsOfAPass - 1) / kEventsOfAPass);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::int64_t count = num_events / ranks + (rank < num_events % ranks);
+    shards.push_back(folder + "/rank-" + std::to_string(rank) + ".db");
+    write_shard(shards.back(), rank, RankEvents(rank, ranks, count, runs));
+  }
+  OutputFile file(out, true);
+  const MergeReport report = merge_shards(file, shards, {.tool_version = "bench"});
+  std::filesystem::remove_all(folder);
+  SPSCOPE_CHECK(report.events == num_events && report.lost == 0);
+}
+
+// A mask with the heads of another in turn: as large and as dense, with content of its own.
+BlockMask turned(const BlockMask& mask, int by) {
+  const auto starts = mask.block_starts();
+  BlockMask result(mask.heads(), {starts.begin(), starts.end()});
+  for (int head = 0; head < mask.heads(); ++head)
+    for (std::int32_t q = 0; q < mask.coarse_blocks(); ++q)
+      std::ranges::copy(mask.row((head + by) % mask.heads(), q), result.mutable_row(head, q).begin());
+  return result;
+}
+
+void make_masks(const std::string& out, int num_masks) {
+  StoreWriter writer(out, {.force = true, .tool_version = "bench"});
+  WorkloadRecord workload;
+  workload.model = workload.pattern = workload.cluster = "bench";
+  workload.scope = "attention";
+  workload.heads = kHeads;
+  workload.layers = kLayers;
+  workload.denoise_steps = (num_masks + kLayers - 1) / kLayers;
+  const WorkloadId id = writer.add_workload(workload);
+  StrategyRecord strategy;
+  strategy.workload_id = id;
+  strategy.id = strategy.name = strategy.label = "single";
+  strategy.meshes = {{1, 1}};
+  RunRecord run;
+  run.strategy_id = writer.add_strategy(strategy);
+  PatternRequest request;
+  request.heads = kHeads;
+  request.grid = {16, 64, 74};
+  request.density = 0.3;
+  const Pattern* pattern = find_pattern("sparge");
+  SPSCOPE_CHECK(pattern != nullptr);
+  request.parameters = Parameters(pattern->parameters());
+  BlockMask mask;
+  for (int i = 0; i < num_masks; ++i) {
+    if (i % kHeads == 0) {
+      request.seed = static_cast<std::uint64_t>(1 + i / kHeads);
+      mask = pattern->generate(request);
+      SPSCOPE_CHECK(mask.coarse_blocks() == 1184);
+    }
+    run.layer = i % kLayers;
+    run.denoise_step = i / kLayers;
+    run.density = mask.density();
+    writer.place_mask(
+        id, {run.layer, run.denoise_step, AttendedAxis::kInner, writer.add_mask(turned(mask, i % kHeads), "")});
+    writer.add_repeat(writer.add_run(run), {.repeat = 0, .makespan_ns = 1'000'000 + i});
+  }
+  writer.finish();
+}
+
+std::int64_t number_after(const std::vector<std::string_view>& words, std::string_view flag, std::int64_t otherwise) {
+  const auto at = std::ranges::find(words, flag);
+  if (at == words.end() || std::next(at) == words.end()) return otherwise;
+  std::int64_t number = 0;
+  std::from_chars(std::next(at)->data(), std::next(at)->data() + std::next(at)->size(), number);
+  return number;
+}
+
+template <typename Ask>
+double median_ms(const Ask& ask) {
+  std::vector<double> samples;
+  for (int i = 0; i < 5; ++i) {
+    const std::int64_t begin_ns = now_ns();
+    SPSCOPE_CHECK(ask());
+    samples.push_back(static_cast<double>(now_ns() - begin_ns) * 1e-6);
+  }
+  return median(samples);
+}
+
+void ask_names(const std::string& path, const std::string& name) {
+  const StoreReader reader(path);
+  const double found = median_ms([&] { return !reader.find_name(name).empty(); });
+  const double statistics = median_ms([&] { return reader.name_statistics({.name = name}).all.count > 0; });
+  std::cout << "{\"find_ms\": " << found << ", \"statistics_ms\": " << statistics << "}\n";
+}
+
+void ask_mask(const std::string& path, int layer, int step) {
+  const StoreReader reader(path);
+  const WorkloadId workload = reader.workloads().at(0).workload_id;
+  const double thumbnails = median_ms([&] {
+    const std::vector<MaskPlace> places = reader.mask_places(workload);
+    const auto place =
+        std::ranges::find_if(places, [&](const MaskPlace& p) { return p.layer == layer && p.denoise_step == step; });
+    return place != places.end() && reader.thumbnails(place->mask_id).size() == kHeads;
+  });
+  const double mask =
+      median_ms([&] { return stored_mask(reader, workload, layer, step, AttendedAxis::kInner)->heads() == kHeads; });
+  std::cout << "{\"thumbnails_ms\": " << thumbnails << ", \"mask_ms\": " << mask << "}\n";
+}
+
+std::string_view word_after(const std::vector<std::string_view>& words, std::string_view flag,
+                            std::string_view otherwise) {
+  const auto at = std::ranges::find(words, flag);
+  return at == words.end() || std::next(at) == words.end() ? otherwise : *std::next(at);
+}
+
+int run(const std::vector<std::string_view>& words) {
+  if (words.size() == 1 && words[0] == "machine") {
+    std::cout << "{\"fma_gflops\": " << kernels::measure_fma_gflop_per_s()
+              << ", \"copy_gbps\": " << kernels::measure_copy_gbps() << "}\n";
+    return 0;
+  }
+  const std::int64_t events = number_after(words, "--events", 10'000'000), ranks = number_after(words, "--ranks", 64),
+                     masks = number_after(words, "--masks", 500);
+  const bool counts = events >= ranks && ranks >= 1 && ranks <= 4096 && masks >= 1 && masks <= 10'000;
+  if (words.size() >= 2 && counts && words[0] == "events") {
+    make_events(std::string(words[1]), events, static_cast<int>(ranks));
+  } else if (words.size() >= 2 && counts && words[0] == "masks") {
+    make_masks(std::string(words[1]), static_cast<int>(masks));
+  } else if (words.size() >= 2 && words[0] == "names") {
+    ask_names(std::string(words[1]), std::string(word_after(words, "--name", "attend head 7")));
+  } else if (words.size() >= 2 && words[0] == "mask") {
+    ask_mask(std::string(words[1]), static_cast<int>(number_after(words, "--layer", 0)),
+             static_cast<int>(number_after(words, "--step", 0)));
+  } else {
+    std::cerr << "usage: gui_files_bench events OUT [--events N] [--ranks N] | masks OUT [--masks N] |\n"
+                 "       names FILE [--name TEXT] | mask FILE [--layer N] [--step N] | machine\n";
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace spscope
+
+int main(int argc, char** argv) {
+  try {
+    return spscope::run({argv + 1, argv + argc});
+  } catch (const spscope::Error& error) {
+    std::cerr << spscope::render(error) << "\n";
+    return 1;
+  }
+}
