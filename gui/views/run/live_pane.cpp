@@ -15,7 +15,7 @@ namespace spscope::gui {
 namespace {
 
 constexpr double kZoomStep = 2;
-constexpr float kRowHeight = 20, kRulerHeight = 20, kMostOfPane = 0.5F;
+constexpr float kRowHeight = 28, kRulerHeight = 20, kMostOfPane = 0.5F;
 
 void ruler(Ui& ui, const TimeAxis& axis, float top, float height) {
   for (const TimeAxis::Tick& tick : axis.ticks(ui.px(90))) {

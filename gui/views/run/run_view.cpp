@@ -96,7 +96,6 @@ class RunView final : public View {
     Json json = Json::object();
     json["values"] = form_json(pages_.form);
     json["changed"] = pages_.form.changed_keys();
-    json["config_hash"] = config_hash(pages_.form.config());
     json["problems"] = problems_json(SetupPage::problems(pages_));
     json["command"] = shell_line(command_words("spscope", pages_.task, pages_.form));
     Json presets = Json::array();
