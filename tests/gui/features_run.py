@@ -133,7 +133,7 @@ def _start(window, preset, output):
     _take(window, preset, output)
     before = len(window.view["queue"])
     window.click("actions/start", rest=False)
-    window.wait_for(lambda s: len(s["view"]["queue"]) > before, "a run in the queue")
+    window.wait_for(lambda s: len(s["view"]["queue"]) > before and not window.has("actions/start"), "the page of runs")
     return window.view["queue"][-1]["number"]
 
 
@@ -384,7 +384,7 @@ def run_queue(world):
         first = _start(window, "steps", "first.db")
         window.wait_for(lambda s: _run_of(s, first)["state"] == "running", "the first run")
         second, third = _start(window, "done", "second.db"), _start(window, "done", "third.db")
-        assert window.has("list/run 2") and window.has("list/run 3")
+        window.wait_for(lambda s: window.has("list/run 2") and window.has("list/run 3"), "the runs in the list")
         assert [_run_of(window.state, n)["state"] for n in (second, third)] == ["waiting", "waiting"]
         assert len(place.processes()) == 1, place.processes()
         window.click(f"list/run {second}", rest=False)
@@ -407,7 +407,7 @@ def run_queue(world):
         window.kill()
         assert len(place.processes()) == 1, "the run ended with its window"
         again = place.window()
-        assert again.says("A run still waited when the window was closed: fifth.db")
+        again.wait_for(lambda s: again.says("A run still waited when the window was closed: fifth.db"), "the run that waited")
         again.click("left/add", rest=False)
         again.wait_for(lambda s: s["view"]["queue"] and s["view"]["queue"][0]["state"] == "done", "the run that had waited")
         assert place.output("fifth.db").exists() and not list(place.settings.parent.glob("waiting-*.json"))
@@ -485,7 +485,8 @@ def run_stop(world):
         window.click("shown/stop", rest=False)
         run = _ended(window, number, "stopped")
         assert run["exit_code"] == 1 and run["why"], run
-        assert window.has("shown/open") and _events(world, place.output("kept.db")) > 0
+        window.wait_for(lambda s: window.has("shown/open"), "Open")
+        assert _events(world, place.output("kept.db")) > 0
         assert not Path(f"/proc/{child[0]}").exists()
         # In each phase that is seen: it ends by itself, says why, and leaves no folder behind.
         seen = set()
@@ -565,7 +566,7 @@ def run_recover(world):
         os.kill(child[0], signal.SIGKILL)
         run = _ended(window, number, "failed")
         assert "signal 9" in run["why"], run
-        assert window.says("signal 9")
+        window.wait_for(lambda s: window.says("signal 9"), "why")
         committed = _committed(place)
         assert committed >= seen, (committed, seen)
         window.wait_for(lambda s: window.has("shown/recover"), "Recover")
@@ -581,8 +582,9 @@ def run_recover(world):
         number = _start(window, "one", "full.db")
         run = _ended(window, number, "failed")
         assert run["why"].startswith("SPS-154: cannot write") and "bytes" in run["why"], run
-        assert window.says("events up to then are kept"), window.texts()
-        assert window.has("shown/open") and _events(world, place.output("full.db")) > 0
+        window.wait_for(lambda s: "up to then are kept" in " ".join(window.texts()), "what is kept")
+        window.wait_for(lambda s: window.has("shown/open"), "Open")
+        assert _events(world, place.output("full.db")) > 0
 
 
 def _committed(place):
@@ -603,7 +605,7 @@ def start_runs_going_on(world):
         assert window.says("goes on: follow it, or stop it")
         window.click(f"run {out}", rest=False)
         _live(window)
-        assert window.says("begun") and window.has("live/rank 1")
+        window.wait_for(lambda s: window.says("begun") and window.has("live/rank 1"), "when it began, and its ranks")
         window.click("found/stop", rest=False)
         place.none_is_left()
         window.wait_for(lambda s: window.has("run/open"), "Open")

@@ -124,7 +124,10 @@ class RunView final : public View {
     if (const std::string fault = pages_.kept.keep(pages_.queue.runs()); !fault.empty())
       session.notice("runs that wait are lost when the window is closed: " + fault, true);
     if (pages_.queue.busy()) runs_.follow(session, pages_);
-    if (const QueuedRun* run = pages_.queue.find(number); run != nullptr && !run->goes_on() && session.view() != "run")
+    const QueuedRun* run = pages_.queue.find(number);
+    if (run == nullptr || run->goes_on()) return;
+    runs_.look_again();
+    if (session.view() != "run")
       session.notice(fmt::format("{}: {}", run->title, run_state_name(run->state)), run->state == RunState::kFailed);
   }
 

@@ -82,6 +82,8 @@ class RunsPage {
  public:
   void draw(Ui& ui, Session& session, RunPages& pages);
   const std::vector<FoundRun>& found(Session& session) { return finder_.look(session); }
+  // A run has ended: what it left is looked for at once.
+  void look_again() { finder_.again(); }
   // What the run that is looked at does now.
   const WatchedRun* seen() { return watch_.seen(); }
   // What the timeline of it shows.
