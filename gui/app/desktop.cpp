@@ -40,11 +40,13 @@ class Desktop {
         renderer_(window_.core_profile()),
         app_(std::move(settings), [] { Window::wake(); }) {
     if (options.frame_times) frame_times_.emplace(*options.frame_times);
+    saved_folders_ = app_.settings().run_folders;
     app_.session().go(options.link);
     for (const std::string& path : options.link.files) app_.settings().add_recent(path);
   }
 
-  void run() {
+  // `path`: of the settings.
+  void run(const std::string& path) {
     double looked = 0;
     while (!app_.wants_to_quit()) {
       const double now = static_cast<double>(now_ns()) * 1e-9;
@@ -64,12 +66,15 @@ class Desktop {
       if (due_ == 0 || window_.minimized()) continue;
       --due_;
       if (frame()) due_ = std::max(due_, 1);
+      // Where runs were written must be known at the next start also when this process is killed.
+      if (app_.settings().run_folders != saved_folders_) save(path);
     }
   }
 
   void save(const std::string& path) {
     app_.settings().width = window_.logical_width();
     app_.settings().height = window_.logical_height();
+    saved_folders_ = app_.settings().run_folders;
     if (path.empty()) return;
     if (const std::string fault = save_settings(app_.settings(), path); !fault.empty())
       std::cerr << "spscope-gui: the settings were not kept: " << fault << "\n";
@@ -162,7 +167,8 @@ class Desktop {
   UiDump dump_;
   std::optional<FrameTimes> frame_times_;
   int width_ = 0, height_ = 0, seen_answers_ = 0;
-  int due_ = kFramesAfterInput;  // frames that are drawn although nothing happens
+  int due_ = kFramesAfterInput;             // frames that are drawn although nothing happens
+  std::vector<std::string> saved_folders_;  // those of the settings when they were written last
   std::int64_t frames_ = 0, actions_ = 0, last_frame_ns_ = 0;
   float baked_scale_ = 0;
   std::string title_;    // of the window
@@ -177,7 +183,7 @@ int run_desktop(const Options& options) {
   Settings settings = load_settings(path);
   if (options.dark) settings.dark = options.dark;
   Desktop desktop(options, std::move(settings));
-  desktop.run();
+  desktop.run(path);
   desktop.save(path);
   return 0;
 }

@@ -68,7 +68,8 @@ bool QueuedRun::can_stop_now(std::int64_t now) const {
 }
 
 int RunQueue::add(std::string title, std::vector<std::string> words, std::string out) {
-  if (words.size() > 1 && words[1] == "run") words.emplace_back("--progress=json");
+  constexpr std::string_view kProgress = "--progress=json";
+  if (words.size() > 1 && words[1] == "run" && words.back() != kProgress) words.emplace_back(kProgress);
   QueuedRun& run = runs_.emplace_back();
   run.number = ++last_number_;
   run.title = std::move(title);
@@ -97,7 +98,9 @@ bool RunQueue::poll() {
       const std::string line = errors.substr(read_, end - read_);
       if (!line.starts_with("{")) {
         if (!line.empty()) run.said = line;
-      } else if (const std::optional<Json> json = Json::parse(line)) {
+      } else if (const std::optional<Json> json = Json::parse(line); json && json->contains("note")) {
+        run.notes.push_back(json->text_or("note", ""));
+      } else if (json) {
         run.progress = progress_of(*json);
         read_failure(*json, run);
       }

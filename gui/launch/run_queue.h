@@ -23,6 +23,7 @@ struct QueuedRun {
   RunState state = RunState::kWaiting;
   std::optional<RunProgress> progress;  // as the child said it last
   std::string said;                     // the last line that it wrote beside its progress
+  std::vector<std::string> notes;       // what it said beside its result: warnings, problems of the config
   std::string printed;                  // its result, as text
   std::string why, hint;                // why it failed, and how to mend it
   std::optional<ChildEnd> end;

@@ -49,6 +49,7 @@ std::string settings_path() {
 
 Settings load_settings(const std::string& path) {
   Settings settings;
+  settings.folder = path.empty() ? "" : std::filesystem::path(path).parent_path().string();
   RegularFile file(path);
   const auto text = file.is_open() ? file.read(kMostBytes) : std::nullopt;
   const auto json = text ? Json::parse(*text) : std::nullopt;

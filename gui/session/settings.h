@@ -10,6 +10,7 @@
 namespace spscope::gui {
 
 struct Settings {
+  std::string folder;        // where they are kept, with what else is; "": nowhere
   std::optional<bool> dark;  // absent: as the system says
   double user_scale = 1;     // times that of the monitor, 0.5 to 3
   int width = 1440, height = 900;

@@ -56,6 +56,9 @@ class StartView final : public View {
     if (ui.button("copy line", "Copy", {.quiet = true})) ImGui::SetClipboardText(line.c_str());
   }
 
+  // One that goes on may end.
+  std::optional<double> next_frame_s() override { return any_runs_ ? std::optional(2.0) : std::nullopt; }
+
   Json dump(Session& session) override {
     Json json = Json::object();
     json["demo"] = demo_path();
@@ -100,6 +103,7 @@ class StartView final : public View {
   // Runs that go on without a window, and runs that died.
   void draw_runs(Ui& ui, Session& session) {
     const std::vector<FoundRun>& runs = runs_.look(session);
+    any_runs_ = std::ranges::any_of(runs, [](const FoundRun& run) { return run.state == CollectorState::kRuns; });
     if (runs.empty()) return;
     ui.heading("Runs");
     for (const FoundRun& run : runs) {
@@ -116,7 +120,7 @@ class StartView final : public View {
     ui.space(10);
   }
 
-  bool browsing_ = false;
+  bool browsing_ = false, any_runs_ = false;
   FileBrowser browser_;
   RunFinder runs_;
 };

@@ -259,7 +259,7 @@ class Window:
 
     def type(self, text):
         before = self.read()
-        self._xdotool("type", "--delay", 6, text)
+        self._xdotool("type", "--delay", 6, "--", text)
         return self.settle(before, len(text))
 
     def clipboard(self, field):

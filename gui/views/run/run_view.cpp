@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -73,7 +74,8 @@ class RunView final : public View {
           "The program spscope is neither beside this one nor on the PATH. Install it, or add its folder to PATH.");
       return;
     }
-    draw_quit(ui);
+    draw_quit(ui, session);
+    draw_left(ui, session);
     int page = pages_.on_runs ? 1 : 0;
     const std::string runs =
         pages_.queue.runs().empty() ? "Runs" : fmt::format("Runs ({})", pages_.queue.runs().size());
@@ -94,7 +96,6 @@ class RunView final : public View {
     Json json = Json::object();
     json["values"] = form_json(pages_.form);
     json["changed"] = pages_.form.changed_keys();
-    json["config_hash"] = config_hash(pages_.form.config());
     json["problems"] = problems_json(SetupPage::problems(pages_));
     json["command"] = shell_line(command_words("spscope", pages_.task, pages_.form));
     Json presets = Json::array();
@@ -107,6 +108,7 @@ class RunView final : public View {
     json["queue"] = queue_json(pages_.queue);
     const WatchedRun* seen = runs_.seen();
     json["live"] = seen != nullptr && seen->progress ? progress_json(*seen->progress) : Json();
+    json["timeline"] = runs_.live();
     Json found = Json::array();
     for (const FoundRun& run : runs_.found(session))
       found.push_back({{"out", run.note.out}, {"goes_on", run.state == CollectorState::kRuns}});
@@ -117,12 +119,15 @@ class RunView final : public View {
   std::optional<double> next_frame_s() override { return goes_on() ? std::optional(kFollowEvery) : std::nullopt; }
 
   void tick(Session& session) override {
-    const bool was_busy = pages_.queue.busy();
+    const int number = pages_.queue.busy() ? pages_.queue.current()->number : 0;
     pages_.queue.poll();
+    if (const std::string fault = pages_.kept.keep(pages_.queue.runs()); !fault.empty())
+      session.notice("runs that wait are lost when the window is closed: " + fault, true);
     if (pages_.queue.busy()) runs_.follow(session, pages_);
-    if (!was_busy || pages_.queue.busy()) return;
-    if (const QueuedRun* run = pages_.queue.runs().empty() ? nullptr : &pages_.queue.runs().back();
-        run != nullptr && session.view() != "run")
+    const QueuedRun* run = pages_.queue.find(number);
+    if (run == nullptr || run->goes_on()) return;
+    runs_.look_again();
+    if (session.view() != "run")
       session.notice(fmt::format("{}: {}", run->title, run_state_name(run->state)), run->state == RunState::kFailed);
   }
 
@@ -150,10 +155,12 @@ class RunView final : public View {
     if (!begun_) {
       begun_ = true;
       pages_.program = spscope_program();
+      pages_.kept = KeptQueue(session.settings().folder);
+      pages_.left = pages_.kept.left();
       pages_.presets = presets_in({presets_folder(), own_presets_folder()});
       for (const Preset& preset : pages_.presets)
         if (preset.task.verb == Verb::kRun) {
-          SetupPage::take(preset, pages_, session);
+          SetupPage::take(preset, pages_);
           break;
         }
     }
@@ -166,13 +173,17 @@ class RunView final : public View {
   }
 
   // The user closes the window while a run goes on.
-  void draw_quit(Ui& ui) {
+  void draw_quit(Ui& ui, const Session& session) {
     const QueuedRun* run = pages_.queue.current();
     if (quit_ == Quit::kNone || run == nullptr) {
       if (quit_ != Quit::kLeave) quit_ = Quit::kNone;
       return;
     }
     const Ui::Scope inside = ui.scope("quit");
+    const auto waits = std::ranges::count(pages_.queue.runs(), RunState::kWaiting, &QueuedRun::state);
+    const std::string waiting = waits == 0 || session.settings().folder.empty() ? ""
+                                : waits == 1 ? " The run that waits is offered again then."
+                                             : fmt::format(" The {} runs that wait are offered again then.", waits);
     if (quit_ == Quit::kStopping) {
       ui.banner("stopping", BannerTone::kNote,
                 run->title + " stops and keeps what is complete; the window closes then.");
@@ -180,7 +191,7 @@ class RunView final : public View {
       ui.banner("asking", BannerTone::kWarning,
                 run->out.empty()
                     ? run->title + " goes on, and its result is only shown here."
-                    : run->title + " goes on. A run that is left running is found again at the next start.");
+                    : run->title + " goes on. A run that is left running is found again at the next start." + waiting);
     }
     if (quit_ == Quit::kAsking && ui.button("stop", "Stop it and quit", {.primary = true})) {
       pages_.queue.hold();
@@ -196,6 +207,30 @@ class RunView final : public View {
     }
     ui.space(6);
     ui.rule();
+  }
+
+  // Runs that waited in a window that is gone.
+  void draw_left(Ui& ui, Session& session) {
+    if (pages_.left.empty()) return;
+    const Ui::Scope inside = ui.scope("left");
+    std::string titles;
+    for (const KeptRun& run : pages_.left) titles += (titles.empty() ? "" : ", ") + run.title;
+    ui.banner("waiting", BannerTone::kNote,
+              fmt::format("{} still waited when the window was closed: {}.",
+                          pages_.left.size() == 1 ? "A run" : fmt::format("{} runs", pages_.left.size()), titles));
+    const bool add = ui.button("add", "Add to the queue", {.primary = true});
+    ui.same_line();
+    const bool forget = ui.button("forget", "Forget", {.tooltip = "Their commands are not kept any longer"});
+    ui.space(6);
+    ui.rule();
+    if (!add && !forget) return;
+    for (KeptRun& run : pages_.kept.take_left()) {
+      if (!add) continue;
+      if (!run.out.empty()) session.settings().add_run_folder(std::filesystem::path(run.out).parent_path().string());
+      pages_.shown = pages_.queue.add(run.title, run.words, run.out);
+    }
+    pages_.left.clear();
+    pages_.on_runs |= add;
   }
 
   RunPages pages_;

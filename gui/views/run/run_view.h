@@ -10,6 +10,7 @@
 #include "gui/launch/catalog.h"
 #include "gui/launch/command_text.h"
 #include "gui/launch/found_runs.h"
+#include "gui/launch/kept_queue.h"
 #include "gui/launch/live_watch.h"
 #include "gui/launch/plan_answer.h"
 #include "gui/launch/presets.h"
@@ -17,6 +18,7 @@
 #include "gui/launch/run_queue.h"
 #include "gui/session/query_slot.h"
 #include "gui/ui/table_view.h"
+#include "gui/views/run/live_pane.h"
 #include "gui/views/view.h"
 
 namespace spscope::gui {
@@ -27,14 +29,17 @@ struct RunPages {
   RunForm form = {};
   Task task = {};
   std::vector<Preset> presets = {};
-  std::string preset = {};  // path of the one that was taken last
+  std::string preset = {};                    // path of the one that was taken last
+  std::vector<Problem> preset_problems = {};  // of that file: keys and values that the form does not have
   QuerySlot<Catalog> catalog = {};
   QuerySlot<PlanAnswer> plan = {};
   bool names_checked = false;
   int planned_revision = -1;  // of the form that the plan was asked for
   RunQueue queue = {};
-  int shown = 0;         // number of the run that is looked at; 0: the one that was found
-  bool on_runs = false;  // the page
+  KeptQueue kept{""};
+  std::vector<KeptRun> left = {};  // that waited in a window that is gone
+  int shown = 0;                   // number of the run that is looked at; 0: the one that was found
+  bool on_runs = false;            // the page
 
   // Whether what is planned is that of the form before its last change.
   bool plan_is_old() { return planned_revision != form.revision() || !plan.current(); }
@@ -51,12 +56,12 @@ class SetupPage {
   void draw(Ui& ui, Session& session, RunPages& pages);
   // Asks what only the program knows, 0.3 s after the last change.
   static void ask(Session& session, RunPages& pages);
-  static void take(const Preset& preset, RunPages& pages, Session& session);
+  static void take(const Preset& preset, RunPages& pages);
   // Problems of the config: found here, then those that the program found; without those of another form.
   static std::vector<Problem> problems(RunPages& pages);
 
  private:
-  void draw_presets(Ui& ui, Session& session, RunPages& pages);
+  void draw_presets(Ui& ui, RunPages& pages);
   void draw_form(Ui& ui, RunPages& pages);
   void draw_key(Ui& ui, RunPages& pages, const std::string& key, const std::vector<Problem>& problems);
   void draw_actions(Ui& ui, Session& session, RunPages& pages);
@@ -77,8 +82,12 @@ class RunsPage {
  public:
   void draw(Ui& ui, Session& session, RunPages& pages);
   const std::vector<FoundRun>& found(Session& session) { return finder_.look(session); }
+  // A run has ended: what it left is looked for at once.
+  void look_again() { finder_.again(); }
   // What the run that is looked at does now.
   const WatchedRun* seen() { return watch_.seen(); }
+  // What the timeline of it shows.
+  Json live() { return live_.dump(); }
   void follow(Session& session, RunPages& pages);
   void look_at(RunPages& pages, const std::string& out);
   // Whether a run that was found, and goes on, is looked at.
@@ -89,10 +98,12 @@ class RunsPage {
   void draw_run(Ui& ui, Session& session, RunPages& pages, const QueuedRun& run);
   void draw_found(Ui& ui, Session& session, RunPages& pages, const FoundRun& run);
   void draw_live(Ui& ui, const WatchedRun& seen);
+  void look(Session& session, const std::string& out);
 
   RunFinder finder_;
   std::string found_out_;  // output of the found run that is looked at
   LiveWatch watch_;
+  LivePane live_;
   TableState ranks_;
 };
 

@@ -52,6 +52,15 @@ Table ranks_table(const WatchedRun& seen) {
   return table;
 }
 
+// What the program said beside its result, line by line as it said it.
+void draw_notes(Ui& ui, const QueuedRun& run) {
+  for (const std::string& note : run.notes) {
+    std::istringstream lines(note);
+    for (std::string line; std::getline(lines, line);)
+      ui.text(line, {.face = Face::kMono, .ink = Token::kMuted, .wrap = true});
+  }
+}
+
 // Why a run failed: the first line stands out, what else the program said follows as it said it.
 void draw_failure(Ui& ui, const QueuedRun& run, BannerTone tone) {
   std::istringstream lines(run.why);
@@ -59,12 +68,14 @@ void draw_failure(Ui& ui, const QueuedRun& run, BannerTone tone) {
   std::getline(lines, line);
   ui.banner("why", tone, run.hint.empty() ? sentence(line) : sentence(line) + " " + sentence(run.hint));
   while (std::getline(lines, line)) ui.text(line, {.face = Face::kMono, .wrap = true});
+  draw_notes(ui, run);
   if (run.end && run.end->signal == 0) ui.note(fmt::format("spscope ended with {}.", end_text(*run.end)));
 }
 
 // The command as a user types it.
 std::string typed_command(std::vector<std::string> words) {
   words[0] = "spscope";
+  std::erase(words, "--progress=json");  // only the window asks for it
   return shell_line(words);
 }
 
@@ -86,7 +97,12 @@ bool RunsPage::watches_found(Session& session, const RunPages& pages) {
 
 void RunsPage::follow(Session& session, RunPages& pages) {
   if (const QueuedRun* run = pages.queue.find(pages.shown); run != nullptr && run->goes_on() && !run->out.empty())
-    watch_.follow(session.workers(), run->out);
+    look(session, run->out);
+}
+
+void RunsPage::look(Session& session, const std::string& out) {
+  watch_.follow(session.workers(), out);
+  live_.follow(session.workers(), out);
 }
 
 void RunsPage::draw(Ui& ui, Session& session, RunPages& pages) {
@@ -188,6 +204,7 @@ void RunsPage::draw_run(Ui& ui, Session& session, RunPages& pages, const QueuedR
   }
   if (run.state == RunState::kFailed) draw_failure(ui, run, BannerTone::kError);
   if (run.state == RunState::kStopped) draw_failure(ui, run, BannerTone::kNote);
+  if (run.state == RunState::kDone) draw_notes(ui, run);
   if (run.state == RunState::kCancelled) ui.note("It was cancelled before it began.");
   if (kept && run.out.ends_with(".db") &&
       ui.button("open", run.state == RunState::kDone ? "Open" : "Open what was kept", {.primary = true}))
@@ -218,7 +235,7 @@ void RunsPage::draw_found(Ui& ui, Session& session, RunPages& pages, const Found
     if (ui.button("recover", "Recover", {.primary = true})) recover(pages, run.note.out);
     return;
   }
-  watch_.follow(session.workers(), run.note.out);
+  look(session, run.note.out);
   if (ui.button("stop", "Stop",
                 {.tooltip = "Stops between two operations; layer passes that every strategy has completed are kept"})) {
     session.notice(stop_run(run.note) ? "The run was asked to stop; it merges what is complete."
@@ -242,6 +259,7 @@ void RunsPage::draw_live(Ui& ui, const WatchedRun& seen) {
                       seen.events_per_second ? fmt::format(" ({}/s)", count_text(*seen.events_per_second)) : "",
                       count_text(static_cast<double>(seen.committed)), count_text(static_cast<double>(seen.dropped))),
           {.ink = Token::kMuted});
+  live_.draw(ui, seen.out, &seen);
   show_table(ui, "ranks", ranks_table(seen), ranks_, {.filter = false});
 }
 

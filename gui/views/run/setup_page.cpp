@@ -116,20 +116,19 @@ std::vector<Problem> SetupPage::problems(RunPages& pages) {
   return answer != nullptr && pages.plan.current() ? answer->problems : std::vector<Problem>{};
 }
 
-void SetupPage::take(const Preset& preset, RunPages& pages, Session& session) {
+void SetupPage::take(const Preset& preset, RunPages& pages) {
   ReadConfig read = read_config(preset.path);
-  if (!read.problems.empty())
-    session.notice(fmt::format("{}: {}", preset.path, problem_text(read.problems.front())), true);
   const std::string output =
       read.config.run.output.empty() ? free_output(pages.queue, preset.task.verb) : read.config.run.output;
   pages.form.load(read.config);
   pages.task = preset.task;
   pages.preset = preset.path;
+  pages.preset_problems = std::move(read.problems);
   pages.form.set("run.output", preset.task.verb == Verb::kAdvise ? "" : output);
 }
 
 void SetupPage::draw(Ui& ui, Session& session, RunPages& pages) {
-  draw_presets(ui, session, pages);
+  draw_presets(ui, pages);
   if (const Error* error = pages.catalog.error()) draw_error(ui, "catalog", *error);
   const float height = ui.height_left(), width = ui.width_left();
   if (width < ui.px(kTwoColumns)) {  // one below the other
@@ -154,7 +153,7 @@ void SetupPage::draw(Ui& ui, Session& session, RunPages& pages) {
   });
 }
 
-void SetupPage::draw_presets(Ui& ui, Session& session, RunPages& pages) {
+void SetupPage::draw_presets(Ui& ui, RunPages& pages) {
   const Ui::Scope inside = ui.scope("presets");
   float used = 0;
   const float width = ui.width_left();
@@ -169,12 +168,19 @@ void SetupPage::draw_presets(Ui& ui, Session& session, RunPages& pages) {
     if (ui.button(preset.name, preset.title,
                   {.selected = preset.path == pages.preset,
                    .tooltip = preset.path == pages.preset ? "" : preset.description}))
-      take(preset, pages, session);
+      take(preset, pages);
   }
   if (pages.presets.empty())
     ui.note("No presets are installed beside this program, and none of your own are in " + own_presets_folder() + ".");
   for (const Preset& preset : pages.presets)
     if (preset.path == pages.preset && !preset.description.empty()) ui.note(preset.description);
+  for (std::size_t i = 0; i < pages.preset_problems.size(); ++i) {
+    const Problem& problem = pages.preset_problems[i];
+    const std::string line = problem.place.line > 0 ? fmt::format("line {}: ", problem.place.line) : "";
+    ui.banner(fmt::format("problem {}", i), BannerTone::kWarning,
+              std::filesystem::path(pages.preset).filename().string() + ", " + line +
+                  (problem.field.empty() ? "" : problem.field + ": ") + problem_text(problem));
+  }
   ui.space(6);
 }
 
@@ -206,7 +212,7 @@ void SetupPage::draw_form(Ui& ui, RunPages& pages) {
   // What no row says stands above them: problems of the program, of strategies, of sections.
   for (std::size_t i = 0; i < found.size(); ++i)
     if (std::ranges::find(keys, found[i].field) == keys.end() && !found[i].field.starts_with("strategy.") &&
-        found[i].field != "run.strategies")
+        found[i].field != "run.strategies" && found[i].field != "run.output")
       ui.banner(fmt::format("problem {}", i), BannerTone::kError,
                 (found[i].field.empty() ? "" : found[i].field + ": ") + problem_text(found[i]));
   std::string section;
@@ -307,7 +313,10 @@ void SetupPage::draw_actions(Ui& ui, Session& session, RunPages& pages) {
   }
   if (pages.task.verb != Verb::kAdvise) {
     std::string output = pages.form.text("run.output");
-    if (ui.field("output", output, {.hint = "output file; empty: the result is shown and not kept", .mono = true}))
+    if (ui.field("output", output,
+                 {.hint = "output file; empty: the result is shown and not kept",
+                  .problem = problem_of(problems(pages), "run.output"),
+                  .mono = true}))
       pages.form.set("run.output", output);
     std::error_code fault;
     if (!output.empty() && std::filesystem::exists(output, fault))

@@ -86,8 +86,10 @@ void SetupPage::draw_strategies(Ui& ui, RunPages& pages) {
   }
   draw_loading(ui, "planning", pages.plan, "Planning…");
   const std::vector<Problem> found = problems(pages);
+  // Those of parameters stand beside their fields below.
   for (std::size_t i = 0; i < found.size(); ++i)
-    if (found[i].field == "run.strategies" || found[i].field.starts_with("strategy."))
+    if (found[i].field == "run.strategies" ||
+        (found[i].field.starts_with("strategy.") && (all || pages.known().parameter(found[i].field) == nullptr)))
       ui.banner(fmt::format("problem {}", i), BannerTone::kError,
                 found[i].field + ": " + found[i].message + (found[i].hint.empty() ? "" : " – " + found[i].hint));
   const Columns columns = columns_of(ui);
@@ -149,7 +151,10 @@ void SetupPage::draw_strategy(Ui& ui, RunPages& pages, const CatalogRow& row) {
   }
   end_row(ui, top, ui.theme().target());
   if (s != nullptr && on) draw_reasons(ui, *s, ui.px(26), Token::kWarn);
-  if (unfolded_ != row.name) return;
+  const bool faulty = std::ranges::any_of(problems(pages), [&](const Problem& problem) {
+    return std::ranges::find(row.parameters, problem.field, &CatalogParameter::key) != row.parameters.end();
+  });
+  if (unfolded_ != row.name && !faulty) return;
   ImGui::Indent(ui.px(26));
   ui.note(row.summary + ".");
   for (const CatalogParameter& parameter : row.parameters) draw_key(ui, pages, parameter.key, problems(pages));

@@ -1,0 +1,108 @@
+#include "gui/launch/live_strips.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "backend/base/clock.h"
+
+namespace spscope::gui {
+namespace {
+
+constexpr std::int64_t kLookEveryNs = 200'000'000;
+// A look that takes long, as of millions of events, leaves a thread free for most of the time.
+constexpr std::int64_t kRestOfLooks = 3;
+
+// The smallest shift that cuts the window into at most so many buckets.
+int shift_of(std::int64_t begin, std::int64_t end, int columns) {
+  int shift = 0;
+  while (shift < kMaxLodShift && lod_bucket(end, shift) - lod_bucket(begin, shift) >= std::max(columns, 1)) ++shift;
+  return shift;
+}
+
+// The events of a rank's lanes, as far as they are inside the level.
+void add_track(LodLevel& level, const LiveTrack& track, std::int64_t until_ns) {
+  add_events(level, track.spans, until_ns);
+  const std::int64_t begin = lod_begin_ns(level.first_bucket, level.shift);
+  const std::int64_t end = lod_begin_ns(level.first_bucket + std::ssize(level.buckets), level.shift);
+  std::vector<LodEvent> inside;
+  for (const CollectiveEvent& event : track.collectives)
+    if (event.span.begin_ns < end && event.span.end_ns >= begin) inside.push_back(lod_event(event));
+  add_events(level, inside, until_ns);
+}
+
+}  // namespace
+
+LivePicture live_picture(const LiveEvents& events, const LiveWindow& window) {
+  LivePicture picture;
+  std::map<int, std::vector<const LiveTrack*>> lanes;
+  picture.first_ns = std::numeric_limits<std::int64_t>::max();
+  for (const LiveTrack* track : events.tracks()) {
+    if (track->track.kind != TrackKind::kRankLane || !track->track.rank) continue;
+    lanes[*track->track.rank].push_back(track);
+    picture.events += std::ssize(track->spans) + std::ssize(track->collectives);
+    for (const SpanEvent& event : track->spans) picture.first_ns = std::min(picture.first_ns, event.begin_ns);
+    for (const CollectiveEvent& event : track->collectives)
+      picture.first_ns = std::min(picture.first_ns, event.span.begin_ns);
+  }
+  if (picture.events == 0) return {};
+  picture.until_ns = std::max(events.recorded_until_ns(), picture.first_ns + 1);
+  const auto all = static_cast<double>(picture.until_ns - picture.first_ns);
+  const double span = window.span_ns > 0 ? std::min(window.span_ns, all) : all;
+  const double from = std::clamp(window.follow ? all - span : window.begin_ns, 0.0, all - span);
+  const std::int64_t begin = picture.first_ns + static_cast<std::int64_t>(std::floor(from));
+  const std::int64_t end = std::max(begin, picture.first_ns + static_cast<std::int64_t>(std::ceil(from + span)) - 1);
+  picture.shift = shift_of(begin, end, window.columns);
+  picture.first_bucket = lod_bucket(begin, picture.shift);
+  std::map<NameId, NameId> places;
+  for (const auto& [rank, tracks] : lanes) {
+    LodLevel level = make_lod_level(picture.shift, begin, end);
+    for (const LiveTrack* track : tracks) add_track(level, *track, picture.until_ns);
+    LiveStrip& strip = picture.ranks.emplace_back(LiveStrip{rank, lod_strip(level), {}});
+    for (LodBucket& bucket : level.buckets) {
+      if (bucket.longest) {
+        const auto [place, is_new] =
+            places.try_emplace(bucket.longest->name, static_cast<NameId>(picture.names.size()));
+        if (is_new) picture.names.push_back(events.name(bucket.longest->name));
+        bucket.longest->name = place->second;
+      }
+      strip.longest.push_back(bucket.longest);
+    }
+  }
+  return picture;
+}
+
+void LiveStrips::follow(Workers& workers, const std::string& out, const LiveWindow& window) {
+  if (out != out_) {
+    slot_.forget();
+    out_ = out;
+    eye_ = std::make_shared<Eye>();
+    looked_ns_ = 0;
+  }
+  if (slot_.loading()) return;
+  const std::int64_t now = now_ns();
+  if (window == window_ && looked_ns_ != 0 &&
+      now - looked_ns_ < std::max(kLookEveryNs, (1 + kRestOfLooks) * eye_->took_ns))
+    return;
+  window_ = window;
+  looked_ns_ = now;
+  slot_.ask(workers, fmt::format("{} {}", out, now),
+            [out, window, eye = eye_](Readers&, const Cancelled&, QueryProgress&) {
+              const std::int64_t begin = now_ns();
+              if (!eye->note) eye->note = find_collection(out);  // none: it has not begun yet, or it is over
+              if (eye->note) eye->events.poll(eye->note->shards());
+              LivePicture picture = live_picture(eye->events, window);
+              eye->took_ns = now_ns() - begin;
+              return picture;
+            });
+}
+
+const LivePicture* LiveStrips::seen() {
+  const LivePicture* picture = slot_.value();
+  return picture != nullptr && picture->events > 0 ? picture : nullptr;
+}
+
+}  // namespace spscope::gui

@@ -1,0 +1,195 @@
+#include "gui/views/run/live_pane.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "backend/base/number_text.h"
+#include "gui/views/document_view.h"
+
+namespace spscope::gui {
+namespace {
+
+constexpr double kZoomStep = 2;
+constexpr float kRowHeight = 28, kRulerHeight = 20, kMostOfPane = 0.5F;
+
+void ruler(Ui& ui, const TimeAxis& axis, float top, float height) {
+  for (const TimeAxis::Tick& tick : axis.ticks(ui.px(90))) {
+    const float x = axis.x(tick.ns), width = ui.text_width(tick.label, Face::kSmall);
+    ui.fill({x, top + height - ui.px(5), x + 1, top + height}, ui.color(Token::kEdge));
+    if (x + width + ui.px(4) < axis.left() + axis.width())
+      ui.text_at(x + ui.px(3), top + ui.px(2), tick.label,
+                 {.face = Face::kSmall, .ink = Token::kMuted, .max_width = width + 2});
+  }
+}
+
+// The event that says most about a moment of a rank; nullptr for none.
+const SpanEvent* event_at(const LivePicture& picture, const LiveStrip& strip, double ns) {
+  const std::int64_t bucket =
+      lod_bucket(picture.first_ns + static_cast<std::int64_t>(ns), picture.shift) - picture.first_bucket;
+  if (bucket < 0 || bucket >= std::ssize(strip.longest)) return nullptr;
+  const std::optional<SpanEvent>& event = strip.longest[static_cast<std::size_t>(bucket)];
+  return event ? &*event : nullptr;
+}
+
+bool is_modelled(const LivePicture& picture) {
+  for (const LiveStrip& strip : picture.ranks)
+    for (const std::optional<SpanEvent>& event : strip.longest)
+      if (event) return (event->flags & kEventModelled) != 0;
+  return false;
+}
+
+}  // namespace
+
+void LivePane::follow(Workers& workers, const std::string& out) {
+  if (out != strips_.out()) {
+    axis_ = {};
+    window_ = {};
+  }
+  window_.begin_ns = axis_.begin_ns();
+  window_.span_ns = window_.follow && axis_.shows_all() ? 0 : axis_.end_ns() - axis_.begin_ns();
+  if (axis_.extent_ns() == 0) window_.span_ns = 0;
+  if (window_.follow) window_.begin_ns = 0;  // it is where the newest events are
+  window_.columns = std::max(100, static_cast<int>(axis_.width()));
+  strips_.follow(workers, out, window_);
+}
+
+void LivePane::draw(Ui& ui, const std::string& out, const WatchedRun* now) {
+  const LivePicture* picture = out == strips_.out() ? strips_.seen() : nullptr;
+  if (picture == nullptr) return;
+  const Ui::Scope inside = ui.scope("live");
+  const std::int64_t extent = picture->until_ns - picture->first_ns;
+  const double begin = axis_.begin_ns(), end = axis_.end_ns();
+  const bool all = axis_.extent_ns() == 0 || axis_.shows_all();
+  axis_.set_extent(extent);
+  if (!window_.follow) {
+    axis_.show(begin, end);
+  } else if (!all) {
+    axis_.show(static_cast<double>(extent) - (end - begin), static_cast<double>(extent));
+  }
+  buttons(ui);
+  const float gutter = ui.text_width("rank 000", Face::kSmall) + ui.px(10);
+  const float ranks = static_cast<float>(picture->ranks.size());
+  const float head = ui.px(kRulerHeight), least = std::min(ranks * ui.px(kRowHeight), ui.px(60));
+  const float height = std::clamp(ui.height_left() * kMostOfPane - head, least, ranks * ui.px(kRowHeight));
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  axis_.place(from.x + gutter, std::max(ui.px(40), ui.width_left() - gutter - ui.px(4)));
+  ruler(ui, axis_, from.y, head);
+  const Rect rect{axis_.left(), from.y + head, axis_.left() + axis_.width(), from.y + head + height};
+  strips(ui, rect, *picture);
+  const Hit hit = ui.target("strips", rect, {.kind = "area", .ring = false});
+  take_pointer(hit);
+  if (hit.hovered && !hit.held) tell(ui, rect, *picture, now);
+  ImGui::SetCursorScreenPos({from.x, rect.bottom + ui.px(4)});
+  const bool modelled = is_modelled(*picture);
+  StackedBars legend;
+  for (const char* part : {"compute", "late peer", "wire", "other"}) legend.parts.push_back({part, "", modelled});
+  draw_legend(ui, legend);
+  ui.space(6);
+}
+
+void LivePane::buttons(Ui& ui) {
+  if (ui.checkbox("follow", "Follow the newest events", window_.follow, "Without it the picture stands still") &&
+      window_.follow && !axis_.shows_all())
+    axis_.show(static_cast<double>(axis_.extent_ns()) - (axis_.end_ns() - axis_.begin_ns()),
+               static_cast<double>(axis_.extent_ns()));
+  ui.same_line(14);
+  const float middle = axis_.left() + axis_.width() / 2;
+  if (ui.button("zoom in", "Zoom in", {.quiet = true, .tooltip = "Also the wheel, at the pointer"}))
+    zoom(1 / kZoomStep, middle);
+  ui.same_line(4);
+  if (ui.button("zoom out", "Zoom out", {.quiet = true})) zoom(kZoomStep, middle);
+  ui.same_line(4);
+  if (ui.button("all", "All", {.quiet = true, .selected = axis_.shows_all(), .tooltip = "From the first event on"}))
+    axis_.show_all();
+}
+
+// While it follows, the newest events stay at the right edge.
+void LivePane::zoom(double factor, float x) { axis_.zoom(factor, window_.follow ? axis_.left() + axis_.width() : x); }
+
+void LivePane::take_pointer(const Hit& hit) {
+  if (!hit.hovered && !hit.held) return;
+  const ImGuiIO& io = ImGui::GetIO();
+  if (io.MouseWheel != 0 && !io.KeyShift) zoom(std::pow(1.2, -io.MouseWheel), io.MousePos.x);
+  double pan = 0;
+  if (io.MouseWheel != 0 && io.KeyShift) pan = -0.1 * static_cast<double>(io.MouseWheel);
+  if (hit.dragged) pan = -static_cast<double>(hit.drag_x / axis_.width());
+  if (pan == 0) return;
+  window_.follow = false;
+  axis_.pan(pan);
+}
+
+void LivePane::strips(Ui& ui, const Rect& rect, const LivePicture& picture) {
+  StripPiece piece;
+  piece.shift = picture.shift;
+  piece.first_bucket = picture.first_bucket;
+  std::size_t buckets = 0;
+  for (const LiveStrip& strip : picture.ranks) {
+    piece.rows.emplace_back(strip.strip);
+    buckets = std::max(buckets, strip.strip.size());
+  }
+  piece.begin_ns = std::max(picture.first_ns, lod_begin_ns(picture.first_bucket, picture.shift));
+  piece.end_ns = std::min(picture.until_ns,
+                          lod_begin_ns(picture.first_bucket + static_cast<std::int64_t>(buckets), picture.shift));
+  std::vector<int> rows(picture.ranks.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  picture_.draw(ui, rect, {.pieces = {&piece, 1}, .rows = rows, .zero_ns = picture.first_ns}, axis_);
+  if (is_modelled(picture)) ui.hatch(rect, ui.color(Token::kSurface, 0.28F));
+  const float height = rect.height() / static_cast<float>(rows.size()), line = ui.line_height(Face::kSmall);
+  const int every = std::max(1, static_cast<int>(std::ceil(line / height)));
+  for (std::size_t i = 0; i < picture.ranks.size(); ++i) {
+    const LiveStrip& strip = picture.ranks[i];
+    const float top = rect.top + static_cast<float>(i) * height;
+    const auto newest = std::ranges::find_if(strip.longest.rbegin(), strip.longest.rend(),
+                                             [](const std::optional<SpanEvent>& event) { return event.has_value(); });
+    ui.mark(fmt::format("rank {}", strip.rank), {rect.left, top, rect.right, top + height},
+            newest != strip.longest.rend() ? picture.name(**newest) : "");
+    if (i % static_cast<std::size_t>(every) != 0) continue;
+    const std::string label = fmt::format("rank {}", strip.rank);
+    const float width = ui.text_width(label, Face::kSmall);
+    ui.text_at(rect.left - width - ui.px(6), top + std::max(0.F, (height - line) / 2), label,
+               {.face = Face::kSmall, .ink = Token::kMuted, .max_width = width + 2});
+  }
+}
+
+void LivePane::tell(Ui& ui, const Rect& rect, const LivePicture& picture, const WatchedRun* now) {
+  const ImVec2 at = ImGui::GetIO().MousePos;
+  const auto row = static_cast<std::size_t>(std::clamp((at.y - rect.top) / rect.height(), 0.F, 0.999F) *
+                                            static_cast<float>(picture.ranks.size()));
+  const LiveStrip& strip = picture.ranks[row];
+  const double ns = axis_.ns(at.x);
+  const SpanEvent* event = event_at(picture, strip, ns);
+  ui.tooltip([&] {
+    ui.text(fmt::format("rank {} at {}", strip.rank, duration_text(ns)), {.face = Face::kBold});
+    if (event == nullptr) {
+      ui.text(ns > static_cast<double>(picture.until_ns - picture.first_ns) ? "nothing is recorded yet" : "nothing");
+    } else {
+      const std::string lasts = event->end_ns == kNeverEnded
+                                    ? "not ended"
+                                    : duration_text(static_cast<double>(event->end_ns - event->begin_ns));
+      ui.text(fmt::format("{}, {}, from {}", picture.name(*event), lasts,
+                          duration_text(static_cast<double>(event->begin_ns - picture.first_ns))));
+    }
+    if (now == nullptr) return;
+    for (const WatchedRank& rank : now->ranks)
+      if (rank.rank == strip.rank) ui.text("now: " + doing_text(rank), {.ink = Token::kMuted});
+  });
+}
+
+Json LivePane::dump() {
+  const LivePicture* picture = strips_.seen();
+  if (picture == nullptr) return {};
+  Json ranks = Json::array();
+  for (const LiveStrip& strip : picture->ranks)
+    ranks.push_back({{"rank", strip.rank},
+                     {"busy_buckets", std::ranges::count_if(strip.strip, [](auto byte) { return (byte & 15) != 0; })}});
+  return {
+      {"events", picture->events},    {"follow", window_.follow}, {"newest_ns", picture->until_ns - picture->first_ns},
+      {"begin_ns", axis_.begin_ns()}, {"end_ns", axis_.end_ns()}, {"ranks", std::move(ranks)}};
+}
+
+}  // namespace spscope::gui

@@ -1,0 +1,254 @@
+"""Features of the view Run, the page of runs, and of what the page Start knows of them: runs that wait, go on, are
+stopped, die and are recovered. They are those of the real program, started by the window or found by it.
+"""
+import os
+import resource
+import signal
+from pathlib import Path
+
+from run_place import committed_in, ended, events_of, live, place_of, run_of, start_run, take, type_into, until
+
+
+def run_queue(world):
+    with place_of(world, "run queue") as place:
+        window = place.window()
+        first = start_run(window, "steps", "first.db")
+        window.wait_for(lambda s: run_of(s, first)["state"] == "running", "the first run")
+        second, third = start_run(window, "done", "second.db"), start_run(window, "done", "third.db")
+        window.wait_for(lambda s: window.has("list/run 2") and window.has("list/run 3"), "the runs in the list")
+        assert [run_of(window.state, n)["state"] for n in (second, third)] == ["waiting", "waiting"]
+        assert len(place.processes()) == 1, place.processes()
+        window.click(f"list/run {second}", rest=False)
+        window.click("shown/cancel", rest=False)
+        ended(window, second, "cancelled")
+        window.click(f"list/run {first}", rest=False)
+        window.wait_for(lambda s: window.has("shown/stop"), "Stop")
+        window.click("shown/stop", rest=False)
+        ended(window, first, "stopped")
+        ended(window, third, "done")
+        assert place.output("third.db").exists() and not place.output("second.db").exists()
+        window.click(f"list/run {second}", rest=False)
+        window.click("shown/remove", rest=False)
+        window.wait_for(lambda s: run_of(s, second) is None, "it is out of the list")
+        # A window that is killed: what went on is found again, what waited is offered.
+        fourth = start_run(window, "steps", "fourth.db")
+        window.wait_for(lambda s: run_of(s, fourth)["state"] == "running", "the fourth run")
+        start_run(window, "done", "fifth.db")
+        until(lambda: list(place.settings.parent.glob("waiting-*.json")), "the run that waits is kept")
+        window.kill()
+        assert len(place.processes()) == 1, "the run ended with its window"
+        again = place.window()
+        again.wait_for(lambda s: again.says("A run still waited when the window was closed: fifth.db"), "the run that waited")
+        again.click("left/add", rest=False)
+        again.wait_for(lambda s: s["view"]["queue"] and s["view"]["queue"][0]["state"] == "done", "the run that had waited")
+        assert place.output("fifth.db").exists() and not list(place.settings.parent.glob("waiting-*.json"))
+        again.wait_for(lambda s: again.find(f"found {place.output('fourth.db')}"), "the run that goes on")
+        again.click(f"found {place.output('fourth.db')}", rest=False)
+        again.wait_for(lambda s: again.has("found/stop"), "Stop")
+        again.click("found/stop", rest=False)
+        place.none_is_left()
+        assert events_of(world, place.output("fourth.db")) > 0
+
+
+def run_running(world):
+    with place_of(world, "run running") as place:
+        window = place.window()
+        number = start_run(window, "one", "threads.db")
+        _follows(window, number)
+        # The picture stands still, and follows again.
+        window.click("live/zoom in", rest=False)
+        window.wait_for(lambda s: (t := s["view"]["timeline"]) and t["end_ns"] - t["begin_ns"] < 0.7 * t["newest_ns"], "closer")
+        window.click("live/follow", rest=False)
+        still = window.wait_for(lambda s: (t := s["view"]["timeline"]) and not t["follow"] and t, "Follow is off")
+        later = live(window, still["events"] + 500)
+        assert (still["begin_ns"], still["end_ns"]) == (later["begin_ns"], later["end_ns"]), (still, later)
+        window.click("live/follow", rest=False)
+        window.wait_for(lambda s: s["view"]["timeline"]["end_ns"] > later["end_ns"], "the newest events")
+        before = window.view["timeline"]
+        window.wheel("live/strips", up=True, times=3)
+        window.wait_for(lambda s: s["view"]["timeline"]["end_ns"] - s["view"]["timeline"]["begin_ns"] < before["end_ns"] - before["begin_ns"], "closer by the wheel")
+        # What a rank does, under the pointer.
+        window._move(*window.point(window.item("live/strips"), (0.4, 0.25)))
+        window.wait_for(lambda s: any(t.startswith("rank 0 at ") for t in window.texts()) and any(t.startswith("now: ") for t in window.texts()),
+                        "what rank 0 does")
+        window.click("shown/stop", rest=False)
+        ended(window, number, "stopped")
+        # Two processes of MPI.
+        window.click("set up", rest=False)
+        take(window, "one")
+        type_into(window, "form/search", "run.backend")
+        type_into(window, "run.backend/value", "mpi")
+        type_into(window, "form/search", "")
+        window.wait_for(lambda s: s["view"]["planned"] or s["view"]["problems"], "the plan over MPI")
+        if window.view["problems"]:
+            assert "MPI" in window.view["problems"][0]["message"], window.view["problems"]
+            return f"threads pass; {window.view['problems'][0]['message']}"
+        type_into(window, "actions/output", "mpi.db")
+        window.wait_for(lambda s: s["view"]["planned"], "the plan over MPI")
+        window.click("actions/start", rest=False)
+        number = window.wait_for(lambda s: len(s["view"]["queue"]) == 2 and s["view"]["queue"][1]["number"], "the run over MPI")
+        _follows(window, number)
+        window.click("shown/stop", rest=False)
+        ended(window, number, "stopped")
+    return None
+
+
+def _follows(window, number):
+    """Phase, progress, ranks and the timeline of a run that goes on."""
+    first = live(window)
+    more = live(window, first["events"] + 500)
+    assert more["newest_ns"] > first["newest_ns"] and [r["rank"] for r in more["ranks"]] == [0, 1]
+    assert run_of(window.state, number)["state"] == "running"
+    assert all(rank["busy_buckets"] > 0 for rank in more["ranks"]) and window.has("live/rank 0") and window.has("live/rank 1")
+    window.wait_for(lambda s: (p := run_of(s, number)["progress"]) and p["phase"] == "run" and p["repeat"] > 0, "the phase run")
+    window.wait_for(lambda s: any("running ring" in t and "plans done" in t for t in window.texts()), "progress in words")
+    window.wait_for(lambda s: any(" left; " in t for t in window.texts()), "the time that is left")
+    window.wait_for(lambda s: any(t.endswith(" dropped") for t in window.texts()), "the counts of events")
+
+
+def run_stop(world):
+    with place_of(world, "run stop") as place:
+        window = place.window()
+        # Between two layer passes: what was complete is kept.
+        number = start_run(window, "steps", "kept.db")
+        live(window, 50)
+        child, = place.processes()
+        window.click("shown/stop", rest=False)
+        run = ended(window, number, "stopped")
+        assert run["exit_code"] == 1 and run["why"], run
+        window.wait_for(lambda s: window.has("shown/open"), "Open")
+        assert events_of(world, place.output("kept.db")) > 0
+        assert not Path(f"/proc/{child[0]}").exists()
+        # In each phase that is seen: it ends by itself, says why, and leaves no folder behind.
+        seen = set()
+        for phase, preset in (("input", "steps"), ("plan", "one"), ("run", "one")):
+            number = start_run(window, preset, f"{phase}-{preset}.db")
+            window.wait_for(lambda s: run_of(s, number)["state"] == "running", "it goes on")
+            if phase == "run":
+                window.wait_for(lambda s: (p := run_of(s, number)["progress"]) and p["phase"] == "run", phase)
+            elif phase == "plan":
+                window.wait_for(lambda s: run_of(s, number)["progress"], phase)
+            window.click("shown/stop", rest=False)
+            run = ended(window, number, "stopped")
+            seen.add((run["progress"] or {}).get("phase"))
+            assert run["why"], run
+            place.none_is_left()
+        assert not [f for f in place.scratch.iterdir() if f.is_dir()], list(place.scratch.iterdir())
+        # Stop now: it ends without the merge; what was recorded is there, and Recover makes a file of it.
+        number = start_run(window, "one", "now.db")
+        live(window, 2000)
+        child, = place.processes()
+        os.kill(child[0], signal.SIGSTOP)  # it cannot answer the first signal
+        window.click("shown/stop", rest=False)
+        window.wait_for(lambda s: window.has("shown/stop now") and not window.item("shown/stop now")["disabled"], "Stop now, a second later")
+        window.click("shown/stop now", rest=False)
+        os.kill(child[0], signal.SIGCONT)
+        ended(window, number, "stopped")
+
+
+def run_closing(world):
+    with place_of(world, "run closing") as place:
+        window = place.window()
+        number = start_run(window, "steps", "left.db")
+        live(window)
+        window.press("Ctrl+Q", rest=False)
+        window.wait_for(lambda s: window.has("quit/leave") and window.says("left.db goes on"), "the question")
+        window.click("quit/cancel", rest=False)
+        window.wait_for(lambda s: not window.has("quit/leave"), "no question")
+        assert run_of(window.read(), number)["state"] == "running"
+        window.press("Ctrl+Q", rest=False)
+        window.wait_for(lambda s: window.has("quit/leave"), "the question")
+        window.point(window.item("quit/leave"))
+        _last_click(window, "quit/leave")
+        child, = place.processes()
+        # Found again by the next window, which stops it and is closed after its merge.
+        again = place.window("#start")
+        again.wait_for(lambda s: again.find(f"run {place.output('left.db')}"), "the run that goes on")
+        again.click(f"run {place.output('left.db')}", rest=False)
+        live(again)
+        again.click("found/stop", rest=False)
+        until(lambda: not Path(f"/proc/{child[0]}").exists(), "the end of the run")
+        assert events_of(world, place.output("left.db")) > 0
+        again.wait_for(lambda s: again.has("run/open"), "Open")
+        number = start_run(again, "steps", "stopped.db")
+        live(again)
+        again.press("Ctrl+Q", rest=False)
+        again.wait_for(lambda s: again.has("quit/stop"), "the question")
+        _last_click(again, "quit/stop")
+        assert not place.processes() and events_of(world, place.output("stopped.db")) > 0
+
+
+def _last_click(window, name):
+    """A click that ends the window, sooner or later."""
+    x, y = window.point(window.item(name))
+    window._move(x, y)
+    window._xdotool("click", 1)
+    window.process.wait(30)
+    assert window.process.returncode == 0 and not window.said(), window.said()
+
+
+def run_recover(world):
+    with place_of(world, "run recover") as place:
+        window = place.window()
+        # The child is killed: why, Recover, and the file opens.
+        number = start_run(window, "one", "killed.db")
+        seen = live(window, 2000)["events"]
+        child, = place.processes()
+        os.kill(child[0], signal.SIGKILL)
+        run = ended(window, number, "failed")
+        assert "signal 9" in run["why"], run
+        window.wait_for(lambda s: window.says("signal 9"), "why")
+        committed = committed_in(place)
+        assert committed >= seen, (committed, seen)
+        window.wait_for(lambda s: window.has("shown/recover"), "Recover")
+        window.click("shown/recover", rest=False)
+        window.wait_for(lambda s: len(s["view"]["queue"]) == 2, "recover in the queue")
+        ended(window, 2, "done")
+        assert events_of(world, place.output("killed.db")) == committed
+        window.click("shown/open", rest=False)
+        window.wait_for(lambda s: "killed.db#overview" in s["link"], "the recovered file")
+        window.click("rail/views/run", rest=False)
+        # The disk is full: the child can write no file beyond some size. What was recorded until then is kept.
+        resource.prlimit(window.process.pid, resource.RLIMIT_FSIZE, (3_000_000, 3_000_000))
+        number = start_run(window, "one", "full.db")
+        run = ended(window, number, "failed")
+        assert run["why"].startswith("SPS-154: cannot write") and "bytes" in run["why"], run
+        window.wait_for(lambda s: "up to then are kept" in " ".join(window.texts()), "what is kept")
+        window.wait_for(lambda s: window.has("shown/open"), "Open")
+        assert events_of(world, place.output("full.db")) > 0
+
+
+# -- what the page Start knows of runs
+
+def start_runs_going_on(world):
+    with place_of(world, "start going on") as place:
+        out = place.begin("outside.db", "steps")
+        window = place.window("#start")
+        window.wait_for(lambda s: {"out": str(out), "goes_on": True} in s["view"]["runs"], "the run")
+        assert window.says("goes on: follow it, or stop it")
+        window.click(f"run {out}", rest=False)
+        live(window)
+        window.wait_for(lambda s: window.says("begun") and window.has("live/rank 1"), "when it began, and its ranks")
+        window.click("found/stop", rest=False)
+        place.none_is_left()
+        window.wait_for(lambda s: window.has("run/open"), "Open")
+        assert events_of(world, out) > 0
+
+
+def start_recover(world):
+    with place_of(world, "start recover") as place:
+        out = place.begin("died.db", "one")
+        until(lambda: committed_in(place) > 500, "events of the run")
+        place.children[0].kill()
+        place.children[0].wait()
+        committed = committed_in(place)
+        window = place.window("#start")
+        window.wait_for(lambda s: {"out": str(out), "goes_on": False} in s["view"]["runs"], "the run that died")
+        assert window.says("died: recover what it left")
+        window.click(f"run {out}", rest=False)
+        window.wait_for(lambda s: window.has("found/recover"), "Recover")
+        window.click("found/recover", rest=False)
+        window.wait_for(lambda s: s["view"]["queue"] and s["view"]["queue"][0]["state"] == "done", "the recovered file")
+        assert events_of(world, out) == committed
+        window.click("shown/open", rest=False)
+        window.wait_for(lambda s: "died.db#overview" in s["link"], "the recovered file is open")

@@ -1,0 +1,79 @@
+// What the timeline of a run in progress shows of the events that are committed.
+#include "gui/launch/live_strips.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/store/two_ranks.h"
+
+namespace spscope::gui {
+namespace {
+
+class LiveStripsOfRun : public testing::TwoRanks {
+ protected:
+  void SetUp() override {
+    TwoRanks::SetUp();
+    write_ranks();
+    EXPECT_EQ(live_.poll(shards()), 15'000);
+  }
+  const LiveTrack& track(int rank) const { return *live_.tracks().at(static_cast<std::size_t>(rank)); }
+  // Each bucket of a picture is that of brute force over the same events.
+  void expect_brute_force(const LivePicture& picture) const {
+    ASSERT_EQ(picture.ranks.size(), 2U);
+    for (const LiveStrip& strip : picture.ranks) {
+      const std::int64_t end = picture.first_bucket + std::ssize(strip.strip);
+      const std::vector<LodBucket> buckets =
+          testing::brute_force(track(strip.rank).spans, picture.shift, picture.first_bucket, end, picture.until_ns);
+      EXPECT_EQ(strip.strip, testing::brute_force_strip(buckets, picture.shift));
+      ASSERT_EQ(strip.longest.size(), buckets.size());
+      for (std::size_t i = 0; i < buckets.size(); ++i) {
+        ASSERT_EQ(strip.longest[i].has_value(), buckets[i].longest.has_value());
+        if (!buckets[i].longest) continue;
+        EXPECT_EQ(picture.name(*strip.longest[i]), live_.name(buckets[i].longest->name));
+        EXPECT_EQ(strip.longest[i]->begin_ns, buckets[i].longest->begin_ns);
+      }
+    }
+  }
+
+  LiveEvents live_;
+};
+
+TEST_F(LiveStripsOfRun, AllThereIs) {
+  const LivePicture picture = live_picture(live_, {.follow = true, .columns = 200});
+  EXPECT_EQ(picture.events, 15'000);
+  EXPECT_EQ(picture.first_ns, std::min(track(0).spans.front().begin_ns, track(1).spans.front().begin_ns));
+  EXPECT_EQ(picture.until_ns, live_.recorded_until_ns());
+  EXPECT_LE(picture.ranks.at(0).strip.size(), 200U);
+  EXPECT_GT(picture.ranks.at(0).strip.size(), 90U);  // with half the shift they would be too many
+  expect_brute_force(picture);
+}
+
+TEST_F(LiveStripsOfRun, AWindowThatFollowsEndsAtTheNewestEvent) {
+  const auto all = static_cast<double>(live_.recorded_until_ns() - live_picture(live_, {}).first_ns);
+  const LivePicture picture = live_picture(live_, {.follow = true, .span_ns = all / 50, .columns = 300});
+  const std::int64_t end = picture.first_bucket + std::ssize(picture.ranks.at(0).strip);
+  EXPECT_EQ(lod_bucket(picture.until_ns - 1, picture.shift), end - 1);
+  EXPECT_LT(static_cast<double>(std::int64_t{1} << picture.shift), all / 50 / 140);  // much closer than all
+  expect_brute_force(picture);
+}
+
+TEST_F(LiveStripsOfRun, AWindowThatStandsStill) {
+  const LivePicture whole = live_picture(live_, {});
+  const auto all = static_cast<double>(whole.until_ns - whole.first_ns);
+  const LiveWindow window{.follow = false, .begin_ns = all / 4, .span_ns = all / 8, .columns = 100};
+  const LivePicture picture = live_picture(live_, window);
+  EXPECT_EQ(picture.first_bucket, lod_bucket(whole.first_ns + static_cast<std::int64_t>(all / 4), picture.shift));
+  expect_brute_force(picture);
+  // One behind the last event shows the last there are.
+  const LivePicture behind = live_picture(live_, {.follow = false, .begin_ns = 2 * all, .span_ns = all / 8});
+  EXPECT_LE(lod_begin_ns(behind.first_bucket, behind.shift), whole.until_ns);
+  expect_brute_force(behind);
+}
+
+TEST(LivePicture, OfNoEventsIsEmpty) {
+  const LivePicture picture = live_picture(LiveEvents(), {});
+  EXPECT_EQ(picture.events, 0);
+  EXPECT_TRUE(picture.ranks.empty());
+}
+
+}  // namespace
+}  // namespace spscope::gui
