@@ -1,0 +1,52 @@
+"""Features that show in stored runs of other kinds than the demo: executed ones of several repeats, models that attend
+along two axes. gui.md 1 and 4."""
+from world import ROOT
+
+REPEATS = 3
+OUTER, INNER = 1, 2  # of enum_name: along time, along space
+
+
+def _small(world):
+    """The smallest model of two axes, executed here: whole layers, several repeats, sparse along space alone."""
+    text = (ROOT / "samples/st-mini.toml").read_text(encoding="utf-8").replace("repeats = 5", f"repeats = {REPEATS}")
+    return world.run("small.db", text)
+
+
+def scope_repeat(world):
+    """Bands are those of the median repeat at first, then of the one that is chosen; the link says which."""
+    path = _small(world)
+    window = world.open(f"{path}#timeline")
+    makespans = {}
+    for strategy, repeat, ns in world.sql(path, "select strategy.id, repeat, makespan_ns from repeat join run using (run_id) "
+                                          "join strategy using (strategy_id) where layer = 0 and denoise_step = 0"):
+        makespans.setdefault(strategy, {})[repeat] = ns
+    assert len(makespans) > 1 and all(len(m) == REPEATS for m in makespans.values()), makespans
+    shown = lambda: {b["strategy"]: b["makespan_ns"] for b in window.view["bands"]}
+    assert window.item("scope/repeat", "choice")["value"] == "median repeat"
+    assert shown() == {s: sorted(m.values())[REPEATS // 2] for s, m in makespans.items()}, (shown(), makespans)
+    for repeat in range(REPEATS):
+        window.click("scope/repeat", "choice")
+        window.click(f"scope/repeat/repeat {repeat}")
+        assert f"repeat={repeat}" in window.link, window.link
+        assert shown() == {s: m[repeat] for s, m in makespans.items()}, (repeat, shown(), makespans)
+    window.click("scope/repeat", "choice")
+    window.click("scope/repeat/median repeat")
+    assert "repeat=" not in window.link, window.link
+    window.close()
+
+
+def heads_axes(world):
+    """Masks along space and along time are those that the file has of each."""
+    path = _small(world)
+    window = world.open(f"{path}#heads")
+    stored = dict(world.sql(path, "select axis, density from mask_place join mask using (mask_id) where layer = 0 and denoise_step = 0"))
+    blocks = dict(world.sql(path, "select axis, blocks from mask_place join mask using (mask_id) where layer = 0 and denoise_step = 0"))
+    assert len(stored) == 2 and stored[OUTER] != stored[INNER], stored
+    for name, axis in (("spatial", INNER), ("temporal", OUTER), ("spatial", INNER)):
+        window.click("heads/main/axis/" + name)
+        window.wait_for(lambda s: s["view"].get("axis") == name and "row_loads" in s["view"] and not s["busy"], f"the {name} masks")
+        density = window.view["density"]
+        assert abs(sum(density) / len(density) - stored[axis]) < 0.01, (name, density, stored)
+        assert window.view["blocks"] == blocks[axis], (name, window.view["blocks"], blocks)
+        assert window.item("heads/main/axis/" + name)["selected"]
+    window.close()
