@@ -46,7 +46,7 @@ class ReportExport {
   std::string why_not(Session& session, const std::optional<FileRange>& range);
 
   Form form_ = Form::kHtml;
-  int view_ = 0, scale_ = 0;  // of a picture: the row of its view, and 0 for 1x
+  int view_ = 1, scale_ = 0;  // of a picture: the row of its view, and 0 for 1x
   std::string path_, problem_, written_, writing_;
   QuerySlot<ChildResult> child_;
   int started_ = 0;

@@ -1,5 +1,8 @@
 """Features that show in stored runs of other kinds than the demo: executed ones of several repeats, models that attend
 along two axes. gui.md 1 and 4."""
+import json
+import time
+
 from world import ROOT
 
 REPEATS = 3
@@ -103,3 +106,22 @@ def _by_keyboard(window):
     before = window.link
     window.press("Space")
     assert window.link != before, before
+
+
+def reduced_motion(world):
+    """With less motion, which is kept, what would play goes one step each time, and no frame is drawn by itself."""
+    settings = world.folder / "motion.json"
+    window = world.open(f"{world.demo}#heads", "--settings", settings)
+    window.press("Ctrl+Shift+M")
+    window.close()
+    assert json.loads(settings.read_text())["less_motion"] is True
+    window = world.open(f"{world.demo}#heads", "--settings", settings)
+    first = window.view["density"]
+    for step in (1, 2, 0):
+        window.press("Space")
+        window.wait_for(lambda s: not s["busy"] and "axis" in s["view"], "the heads of the step")
+        assert (f"step={step}" in window.link) and (window.view["density"] == first) == (step == 0), (step, window.link)
+    frame = window.read()["frame"]
+    time.sleep(1.5)  # three steps, were it playing
+    assert window.read()["frame"] == frame, (frame, window.state["frame"])
+    window.close()
