@@ -93,6 +93,9 @@ std::optional<Error> set_part(Link& link, std::string_view key, std::string_view
     const auto end = dots == std::string_view::npos ? std::nullopt : parse_time(value.substr(dots + 2));
     if (!begin || !end || *begin > *end) return bad(key, value, "a range of times such as 1.2ms..1.9ms");
     link.selection.time = TimeRange{*begin, *end};
+  } else if (key == "time") {
+    if (value != "file" && value != "pass") return bad(key, value, "file or pass");
+    link.scope.whole_file = value == "file";
   } else if (key == "tile") {
     const std::vector<std::string_view> parts = split(value, ',');
     const auto q = whole_number(parts.front());
@@ -101,7 +104,7 @@ std::optional<Error> set_part(Link& link, std::string_view key, std::string_view
     link.selection.tile = {*q, *k};
   } else {
     return Error(ErrorCode::kUsage, fmt::format("the link has a part \"{}\" that is not known", key),
-                 "parts are s, layer, step, repeat, t, of, rank, op, head, tile and name");
+                 "parts are s, layer, step, repeat, time, t, of, rank, op, head, tile and name");
   }
   return std::nullopt;
 }
@@ -156,6 +159,7 @@ std::string link_text(const Link& link) {
   number("layer", link.scope.layer);
   number("step", link.scope.step);
   number("repeat", link.scope.repeat);
+  if (link.scope.whole_file) part("time", "file");
   const Selection& s = link.selection;
   if (s.time) part("t", time_text(s.time->begin_ns) + ".." + time_text(s.time->end_ns));
   if (s.strategy) part("of", key_text(*s.strategy));

@@ -1,6 +1,7 @@
 // Links: a place in the window as one line of text, which names files, view, scope and selection:
 //
 //   RUN.db#timeline?s=dbsp&layer=3&step=1&t=1.2ms..1.9ms&rank=5&op=12
+//   RUN.db#timeline?time=file&t=10s..12s      the time of whole files instead of that of a layer pass
 //
 // Several files stand before the # with commas between. Of each name, the characters % , # ? & = + and blanks are
 // written as %XX. Strategies of other files than the first have its number before them: s=dbsp,1:dbsp.
@@ -34,6 +35,7 @@ struct StrategyKey {
 struct Scope {
   std::vector<StrategyKey> strategies;  // empty: all
   std::optional<int> layer, step, repeat;
+  bool whole_file = false;  // timelines show the time of files, not that of one layer pass
   friend bool operator==(const Scope&, const Scope&) = default;
 };
 
@@ -41,7 +43,7 @@ struct Scope {
 struct Selection {
   std::optional<StrategyKey> strategy;
   std::optional<int> rank, op, head;
-  std::optional<TimeRange> time;            // of the timeline, from the zero of its strategies
+  std::optional<TimeRange> time;            // of the timeline, from the zero of its strategies or of its files
   std::optional<std::pair<int, int>> tile;  // blocks of queries and of keys
   std::string name;                         // of events
   friend bool operator==(const Selection&, const Selection&) = default;

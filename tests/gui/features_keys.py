@@ -111,6 +111,16 @@ def _scale(before, judge):
     return _app(prepare)
 
 
+def _go_to_time(world, key):
+    """The time that is typed is in the middle of what is shown."""
+    window = world.window("timeline")
+    window.press(key)
+    window.type("1.2ms")
+    window.press("Enter")
+    begin, end = axis(window)
+    assert abs((begin + end) / 2 - 1.2e6) < 2, (begin, end)
+
+
 def _toggle(name):
     def effect(world, key):
         window = world.window("timeline")
@@ -327,6 +337,7 @@ EFFECTS = {
     "kNextSame": _step(_same_name),
     "kPreviousRank": _step(_next_rank(-1)),
     "kNextRank": _step(_next_rank(1)),
+    "kGoToTime": _go_to_time,
     "kBookmark": _bookmark,
     "kPin": _pin,
     "kPlay": _play,

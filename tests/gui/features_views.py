@@ -185,6 +185,10 @@ def timeline_orders_rows(world):
     times = [compute[rank] for _, rank in rows]
     assert times == sorted(times, reverse=True), times
     window.click("timeline/main/order", "choice")
+    window.click("order/by node")  # all ranks are on one: by their numbers
+    rows = sorted((i["rect"][1], int(i["text"].split()[1])) for i in window.items if "/band ulysses/rank " in i["path"] and i["kind"] == "row")
+    assert [rank for _, rank in rows] == list(range(8))
+    window.click("timeline/main/order", "choice")
     window.click("order/by rank")
 
 

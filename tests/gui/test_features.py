@@ -16,7 +16,8 @@ from window import SKIPPED, missing
 from world import World, commands
 
 HERE = Path(__file__).resolve().parent
-MODULES = ("features_frame", "features_pointer", "features_views", "features_heads", "features_stored", "features_exports")
+MODULES = ("features_frame", "features_pointer", "features_views", "features_timeline", "features_heads", "features_stored",
+           "features_exports")
 
 
 def read_rows(text):

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "backend/store/chunk/chunk_row.h"
 #include "backend/store/chunk/stored_chunk.h"
+#include "backend/store/pyramid/lod_pyramid.h"
 #include "backend/store/sqlite/sqlite.h"
 
 namespace spscope {
@@ -110,6 +112,52 @@ std::vector<OpEvent> EventReader::op_events(RunId run, std::int64_t first_ns, st
       decode_spans(header, chunk.data, spans);
     for (const SpanEvent& e : spans) add(e, e.begin_ns, *rank->second);
     for (const CollectiveEvent& e : collectives) add(e.span, e.transfer_begin_ns, *rank->second);
+  });
+  return events;
+}
+
+std::vector<RunSpan> EventReader::run_spans() const {
+  // Every column is one of the index chunk_by_run: no chunk is touched.
+  Statement rows(*db_,
+                 "SELECT run_id, min(begin_min_ns), max(CASE end_max_ns WHEN ?1 THEN begin_max_ns ELSE end_max_ns END) "
+                 "FROM main.chunk GROUP BY run_id ORDER BY run_id");
+  rows.bind_all(kNeverEnded);
+  std::vector<RunSpan> spans;
+  while (rows.step()) spans.push_back({chunk_run(rows, 0), rows.integer(1), rows.integer(2)});
+  return spans;
+}
+
+std::optional<std::vector<RankEvent>> EventReader::rank_events(EventWindow window, std::int64_t most) const {
+  std::map<TrackId, Track> lanes;
+  for (Track& track : tracks())
+    if (track.kind == TrackKind::kRankLane) lanes.emplace(track.track_id, std::move(track));
+  std::vector<RankEvent> events;
+  std::vector<SpanEvent> spans;
+  std::vector<CollectiveEvent> collectives;
+  bool too_many = false;
+  const auto add = [&](const LodEvent& e, RunId run, const Track& track) {
+    if (window.holds(e.span))
+      events.push_back({e.span, e.wait_begin_ns, e.wait_end_ns, run, *track.rank, *track.lane, track.slot});
+  };
+  for (const RunSpan& run : run_spans()) {
+    if (run.first_ns >= window.end_ns || run.last_ns < window.begin_ns || too_many) continue;
+    spscope::for_each_chunk(*db_, {.run_id = run.run, .window = window}, [&](const StoredChunk& chunk) {
+      const auto track = lanes.find(chunk.track_id);
+      too_many = too_many || std::ssize(events) > most;
+      if (track == lanes.end() || chunk.header.kind == RecordKind::kCounter || too_many) return;
+      spans.clear();
+      collectives.clear();
+      if (chunk.header.kind == RecordKind::kCollective)
+        decode_collectives(chunk.header, chunk.data, collectives);
+      else
+        decode_spans(chunk.header, chunk.data, spans);
+      for (const SpanEvent& e : spans) add({.span = e}, run.run, track->second);
+      for (const CollectiveEvent& e : collectives) add(lod_event(e), run.run, track->second);
+    });
+  }
+  if (too_many || std::ssize(events) > most) return std::nullopt;
+  std::ranges::sort(events, {}, [](const RankEvent& e) {
+    return std::tuple(e.rank, e.span.begin_ns, e.lane, e.slot, e.span.op_id, e.span.end_ns);
   });
   return events;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,22 @@ struct OpEvent {
   int rank = 0;
 };
 
+// The time that the events of a run span; of kNoRun those of none.
+struct RunSpan {
+  RunId run = kNoRun;
+  std::int64_t first_ns = 0, last_ns = 0;  // first begin, and last end or, of what never ended, begin
+  friend bool operator==(const RunSpan&, const RunSpan&) = default;
+};
+
+// An event of a lane of a rank, where it was, and what of its time waits for a late peer (LodEvent).
+struct RankEvent {
+  SpanEvent span;
+  std::int64_t wait_begin_ns = 0, wait_end_ns = 0;  // equal: it did not wait
+  RunId run = kNoRun;
+  int rank = 0, lane = 0, slot = 0;
+  friend bool operator==(const RankEvent&, const RankEvent&) = default;
+};
+
 // Reads events of a store.
 class EventReader {
  public:
@@ -36,6 +53,11 @@ class EventReader {
   std::vector<CounterSample> counters(TrackId track, EventWindow window = {}) const;
   // Events of ops of all tracks that were posted in [first_ns, last_ns], in one pass over them and in no order.
   std::vector<OpEvent> op_events(RunId run, std::int64_t first_ns, std::int64_t last_ns) const;
+  // Of each run that has events, by run.
+  std::vector<RunSpan> run_spans() const;
+  // Events of all lanes of ranks in the window, by rank, then begin, lane, slot; nothing when there are more than
+  // `most`.
+  std::optional<std::vector<RankEvent>> rank_events(EventWindow window, std::int64_t most) const;
   // Chunks as they are stored: stored_chunk.h.
   void for_each_chunk(const ChunkFilter& filter, const std::function<void(const StoredChunk&)>& function) const;
   std::string name(NameId id) const;

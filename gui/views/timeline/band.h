@@ -9,18 +9,9 @@
 #include "backend/analysis/critical_path.h"
 #include "backend/analysis/partners.h"
 #include "gui/session/pass_data.h"
+#include "gui/views/timeline/time_spans.h"
 
 namespace spscope::gui {
-
-// Compute, late peer, wire: as the parts of a makespan (rank_times.h). What is none of them is not in a row.
-enum class TimePart : std::uint8_t { kCompute = 0, kLatePeer = 1, kWire = 2, kOther = 3 };
-
-struct TimeSpan {
-  std::int64_t begin_ns = 0, end_ns = 0;  // from the zero of the band
-  OpId op = kNone;
-  TimePart part = TimePart::kOther;
-  friend bool operator==(const TimeSpan&, const TimeSpan&) = default;
-};
 
 struct BandRow {
   int rank = 0;
@@ -54,13 +45,5 @@ struct Band {
 
 // REQUIRES: the pass has a plan and a timeline.
 Band make_band(std::shared_ptr<const PassData> pass);
-
-// A row as pixels: of each column, the part with most time in it and the share of the column that is busy.
-struct PixelCell {
-  TimePart part = TimePart::kOther;
-  float busy = 0;  // 0 to 1; 0: nothing
-};
-// REQUIRES: columns > 0 and begin_ns < end_ns.
-std::vector<PixelCell> fold_row(const std::vector<TimeSpan>& spans, double begin_ns, double end_ns, int columns);
 
 }  // namespace spscope::gui

@@ -10,18 +10,11 @@
 #include "backend/base/number_text.h"
 #include "backend/plan/op_bytes.h"
 #include "backend/store/name_statistics.h"
+#include "gui/views/timeline/facts.h"
 #include "gui/views/timeline/timeline_view.h"
 
 namespace spscope::gui {
 namespace {
-
-std::string duration(std::int64_t ns) { return duration_text(static_cast<double>(ns)); }
-
-void fact(Ui& ui, std::string_view name, const std::string& value) {
-  ui.text(name, {.ink = Token::kMuted, .max_width = ui.px(116)});
-  ImGui::SameLine(ui.px(140));
-  ui.text(value, {.face = Face::kMono});
-}
 
 // Of the events of a name that lie in the range, over all ranks.
 DurationStatistics statistics_of(const Band& band, int name, const std::optional<TimeRange>& range,
@@ -180,30 +173,11 @@ void TimelineView::draw_histogram(Ui& ui, Session& session, const Shown& shown, 
   const int number = static_cast<int>(found - shown.band->names.begin());
   const DurationStatistics s = statistics_of(*shown.band, number, session.selection().time);
   if (s.count == 0) return;
-  ui.space(6);
-  ui.text(fmt::format("{}: {} of them", name, s.count), {.face = Face::kBold, .wrap = true});
-  fact(ui, "mean", duration_text(s.mean_ns));
-  fact(ui, "median", duration(s.median_ns));
-  fact(ui, "P90, P99", duration(s.p90_ns) + ", " + duration(s.p99_ns));
-  fact(ui, "deviation", duration_text(s.deviation_ns));
-  const ImVec2 from = ImGui::GetCursorScreenPos();
-  const float width = ui.width_left(), height = ui.px(70), step = width / static_cast<float>(s.histogram.size());
-  const std::int64_t most = std::ranges::max_element(s.histogram, {}, &DurationBin::count)->count;
-  for (std::size_t i = 0; i < s.histogram.size(); ++i) {
-    const DurationBin& bin = s.histogram[i];
-    const float h = static_cast<float>(bin.count) / static_cast<float>(most) * height;
-    const float x = from.x + static_cast<float>(i) * step;
-    const Rect bar{x, from.y + height - h, x + std::max(1.F, step - 1), from.y + height};
-    ui.fill(bar, ui.color(Token::kCompute));
-    ui.mark(fmt::format("bin {}", i), bar, fmt::format("{} from {}", bin.count, time_text(bin.begin_ns)));
-  }
-  ui.fill({from.x, from.y + height, from.x + width, from.y + height + 1}, ui.color(Token::kEdge));
-  ImGui::Dummy({width, height + ui.px(3)});
-  ui.text(time_text(s.histogram.front().begin_ns) + " to " + time_text(s.histogram.back().end_ns),
-          {.face = Face::kSmall, .ink = Token::kMuted});
+  draw_statistics(ui, name, s);
 }
 
 void TimelineView::draw_details(Ui& ui, Session& session) {
+  if (session.scope().whole_file) return file_.draw_details(ui, session);
   const Selection& s = session.selection();
   const Shown* shown = shown_of(s);
   if (shown == nullptr) {
@@ -321,55 +295,62 @@ void TimelineView::draw_matrix(Ui& ui, Session& session) {
   ImGui::Dummy({area.right - from.x, area.height()});
 }
 
+void TimelineView::draw_statistics_of_names(Ui& ui, Session& session) {
+  const Table table = statistics_table(session);
+  const TableHit hit = spscope::gui::show_table(ui, "events", table, statistics_);
+  if (!hit.clicked) return;
+  Selection s = session.selection();
+  const Row& row = table.rows[static_cast<std::size_t>(*hit.clicked)];
+  s.name = row.cells[0].text;
+  s.op.reset();
+  for (const Shown& shown : shown_)
+    if (shown.chosen.label == row.cells[1].text) s.strategy = shown.chosen.key;
+  session.select(s);
+}
+
+void TimelineView::draw_bookmarks(Ui& ui, Session& session) {
+  if (bookmarks_.empty()) return ui.note("No bookmarks. M keeps the place that is on the screen.");
+  const TableHit hit = spscope::gui::show_table(ui, "bookmarks", bookmarks_table(), bookmarks_state_);
+  if (!hit.clicked) return;
+  const Link link = bookmarks_[static_cast<std::size_t>(*hit.clicked)];
+  session.go(link);
+  TimeAxis& axis = link.scope.whole_file ? file_.axis() : time_.axis;
+  axis.show(static_cast<double>(link.selection.time->begin_ns), static_cast<double>(link.selection.time->end_ns));
+}
+
 void TimelineView::draw_table(Ui& ui, Session& session) {
   static const std::vector<std::string> kTabs = {"Events by name", "Ranks and layer passes", "Bookmarks"};
-  ui.segments("tab", kTabs, tab_);
-  if (session.selection().time && tab_ == 0) {
+  static const std::vector<std::string> kFileTabs = {"Events by name", "By rank", "By layer pass", "Bookmarks"};
+  const bool whole_file = session.scope().whole_file;
+  ui.segments("tab", whole_file ? kFileTabs : kTabs, whole_file ? file_tab_ : tab_);
+  if (session.selection().time && (whole_file ? file_tab_ < 3 : tab_ == 0)) {
     ui.same_line(16);
     const TimeRange range = *session.selection().time;
     ui.text(fmt::format("in {}..{}", time_text(range.begin_ns), time_text(range.end_ns)),
             {.face = Face::kSmall, .ink = Token::kMuted});
     ui.same_line();
-    if (ui.button("whole", "Whole pass", {.quiet = true})) {
+    if (ui.button("whole", whole_file ? "Whole file" : "Whole pass", {.quiet = true})) {
       Selection s = session.selection();
       s.time.reset();
       session.select(s);
     }
   }
-  if (tab_ == 0) {
-    const Table table = statistics_table(session);
-    const TableHit hit = spscope::gui::show_table(ui, "events", table, statistics_);
-    if (hit.clicked) {
-      Selection s = session.selection();
-      const Row& row = table.rows[static_cast<std::size_t>(*hit.clicked)];
-      s.name = row.cells[0].text;
-      s.op.reset();
-      for (const Shown& shown : shown_)
-        if (shown.chosen.label == row.cells[1].text) s.strategy = shown.chosen.key;
-      session.select(s);
-    }
-  } else if (tab_ == 1) {
-    draw_matrix(ui, session);
-  } else if (bookmarks_.empty()) {
-    ui.note("No bookmarks. M keeps the place that is on the screen.");
-  } else {
-    const TableHit hit = spscope::gui::show_table(ui, "bookmarks", bookmarks_table(), bookmarks_state_);
-    if (hit.clicked) {
-      const Link link = bookmarks_[static_cast<std::size_t>(*hit.clicked)];
-      session.go(link);
-      axis_.show(static_cast<double>(link.selection.time->begin_ns), static_cast<double>(link.selection.time->end_ns));
-    }
-  }
+  if (whole_file ? file_tab_ == 3 : tab_ == 2) return draw_bookmarks(ui, session);
+  if (whole_file) return file_.draw_table(ui, session, file_tab_);
+  if (tab_ == 0) return draw_statistics_of_names(ui, session);
+  draw_matrix(ui, session);
 }
 
 Json TimelineView::dump(Session& session) {
+  if (session.scope().whole_file) return file_.dump(session);
   Json json = Json::object();
-  json["begin_ns"] = axis_.begin_ns();
-  json["end_ns"] = axis_.end_ns();
+  json["begin_ns"] = time_.axis.begin_ns();
+  json["end_ns"] = time_.axis.end_ns();
   if (const auto pass = session.pass()) {
     json["layer"] = pass->layer;
     json["denoise_step"] = pass->step;
   }
+  if (pointed_) json["pointed_rank"] = *pointed_;
   json["bands"] = Json::array();
   for (const Shown& shown : shown_) {
     Json band = Json::object();

@@ -9,6 +9,7 @@
 #include "backend/base/number_text.h"
 #include "gui/imgui_compat.h"
 #include "gui/views/document_view.h"
+#include "gui/views/timeline/band_words.h"
 #include "gui/views/timeline/timeline_view.h"
 
 namespace spscope::gui {
@@ -17,6 +18,8 @@ namespace {
 // Rectangles of a draw list; rows beyond are textures.
 constexpr int kMostSpans = 10'000;
 constexpr int kMostMessages = 8;
+// Opacity of what covers rows that are not meant.
+constexpr float kDimmed = 0.72F;
 
 std::uint32_t texel(Rgb over, Rgb under, float share) {
   std::uint32_t out = 0xff000000;
@@ -38,114 +41,66 @@ void arrow(Ui& ui, float x0, float y0, float x1, float y1, unsigned color, float
 
 }  // namespace
 
-void TimelineView::ruler(Ui& ui) {
-  const ImVec2 from = ImGui::GetCursorScreenPos();
-  const float height = ui.px(22);
-  for (const TimeAxis::Tick& tick : axis_.ticks(ui.px(90))) {
-    const float x = axis_.x(tick.ns);
-    ui.fill({x, from.y + height - ui.px(5), x + 1, from.y + height}, ui.color(Token::kEdge));
-    const float width = ui.text_width(tick.label, Face::kSmall);
-    if (x + width + ui.px(4) < axis_.left() + axis_.width())
-      ui.text_at(x + ui.px(3), from.y + ui.px(3), tick.label,
-                 {.face = Face::kSmall, .ink = Token::kMuted, .max_width = width + 2});
-  }
-  ImGui::Dummy({0, height});
-}
-
-void TimelineView::minimap(Ui& ui) {
-  const ImVec2 from = ImGui::GetCursorScreenPos();
-  const Rect rect{axis_.left(), from.y + ui.px(2), axis_.left() + axis_.width(), from.y + ui.px(14)};
-  if (axis_.extent_ns() <= 0) return;
-  const double all = static_cast<double>(axis_.extent_ns()) * 1.02;
-  const auto x = [&](double ns) { return rect.left + static_cast<float>(ns / all) * rect.width(); };
-  const Hit hit =
-      ui.target("minimap", {rect.left, from.y - ui.px(3), rect.right, from.y + ui.px(18)},
-                {.kind = "minimap", .tooltip = axis_.shows_all() ? "" : "Drag to move what is shown", .ring = false});
-  ui.fill(rect, ui.color(Token::kRaised), ui.px(3));
+void TimelineView::paint_minimap(Ui& ui, const Rect& rect) {
   float y = rect.top + ui.px(1);
   const float step = (rect.height() - ui.px(2)) / static_cast<float>(std::max<std::size_t>(1, shown_.size()));
   for (const Shown& shown : shown_) {
     if (shown.band != nullptr)
-      ui.fill({rect.left, y, x(static_cast<double>(shown.band->makespan_ns)), y + std::max(1.F, step - 1)},
+      ui.fill({rect.left, y, time_.minimap_x(rect, static_cast<double>(shown.band->makespan_ns)),
+               y + std::max(1.F, step - 1)},
               ui.color(Token::kCompute, 0.6F));
     y += step;
   }
-  ui.outline({x(axis_.begin_ns()), rect.top, x(axis_.end_ns()), rect.bottom}, ui.color(Token::kAccent), ui.px(3),
-             ui.px(1.5F));
-  if (hit.held) {
-    const double middle = static_cast<double>((ImGui::GetMousePos().x - rect.left) / rect.width()) * all;
-    const double half = (axis_.end_ns() - axis_.begin_ns()) / 2;
-    axis_.show(middle - half, middle + half);
-  }
-  ImGui::Dummy({0, ui.px(18)});
 }
 
-void TimelineView::handle_pointer(Ui& ui, Session& session, const Rect& area) {
-  const ImGuiIO& io = ImGui::GetIO();
-  begin_overlapped();
-  const Hit hit = ui.target("area", area, {.kind = "area", .ring = false});
-  end_overlapped();
-  if (!hit.hovered && !hit.held) return;
-  const float x = io.MousePos.x;
-  if (io.MouseWheel != 0 && !io.KeyShift) axis_.zoom(std::pow(1.2, -io.MouseWheel), x);
-  if (io.MouseWheel != 0 && io.KeyShift) axis_.pan(-0.1 * io.MouseWheel);
-  if (io.MouseWheelH != 0) axis_.pan(-0.1 * io.MouseWheelH);
-  if (hit.held && (io.KeyCtrl || selecting_ || dragged_)) {
-    const auto at = static_cast<std::int64_t>(std::clamp(axis_.ns(x), 0.0, static_cast<double>(axis_.extent_ns())));
-    if (!dragged_) dragged_ = TimeRange{at, at};
-    dragged_->end_ns = at;
-  } else if (hit.dragged) {
-    axis_.pan(-static_cast<double>(hit.drag_x / axis_.width()));
-    ImGui::SetScrollY(ImGui::GetScrollY() - hit.drag_y);
+// While the pointer is over the label of a rank, the rows of all others are dim.
+void TimelineView::draw_dimmed(Ui& ui) {
+  if (!pointed_) return;
+  for (const auto& [key, row] : drawn_) {
+    if (key.second == *pointed_) continue;
+    const Rect rect{time_.axis.left(), row.top, time_.axis.left() + time_.axis.width(), row.bottom};
+    ui.fill(rect, ui.color(Token::kSurface, kDimmed));
+    ui.mark(fmt::format("dim {} rank {}", key.first, key.second), rect);
   }
-  if (!hit.held && dragged_) {
-    TimeRange range = *std::exchange(dragged_, std::nullopt);
-    if (range.begin_ns > range.end_ns) std::swap(range.begin_ns, range.end_ns);
-    Selection s = session.selection();
-    s.time = range.end_ns > range.begin_ns ? std::optional(range) : std::nullopt;
-    session.select(s);
-    selecting_ = false;
-  }
-}
-
-void TimelineView::draw_measure(Ui& ui, const Rect& area) {
-  if (!dragged_) return;
-  const float a = axis_.x(static_cast<double>(std::min(dragged_->begin_ns, dragged_->end_ns)));
-  const float b = axis_.x(static_cast<double>(std::max(dragged_->begin_ns, dragged_->end_ns)));
-  ui.fill({a, area.top, b, area.bottom}, ui.color(Token::kAccent, 0.15F));
-  const std::string length = duration_text(std::abs(static_cast<double>(dragged_->end_ns - dragged_->begin_ns)));
-  ui.text_at(a + ui.px(4), area.top + ui.px(4), length, {.face = Face::kMono, .max_width = ui.px(120)});
 }
 
 void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
   const Ui::Scope inside = ui.scope("band " + shown.chosen.key.id);
+  const TimeAxis& axis = time_.axis;
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  const float right = axis_.left() + axis_.width(), head = ui.px(26);
+  const float right = time_.axis.left() + time_.axis.width(), head = ui.px(26);
   ui.fill({from.x, from.y, right, from.y + head}, ui.color(Token::kRaised));
   const std::optional<Rgb> behind = ui.theme().color(Token::kRaised);
   ui.text_at(from.x + ui.px(6), from.y + ui.px(5), shown.chosen.label,
-             {.face = Face::kBold, .max_width = axis_.left() - from.x - ui.px(10)}, behind);
+             {.face = Face::kBold, .max_width = time_.axis.left() - from.x - ui.px(10)}, behind);
   std::string words = shown.problem;
   if (shown.band != nullptr) {
-    words = duration_text(static_cast<double>(shown.band->makespan_ns));
-    std::int64_t fastest = shown.band->makespan_ns;
+    std::vector<BandTime> all;
     for (const Shown& other : shown_)
-      if (other.band != nullptr) fastest = std::min(fastest, other.band->makespan_ns);
-    if (fastest < shown.band->makespan_ns)
-      words += ", " + duration_text(static_cast<double>(shown.band->makespan_ns - fastest)) + " more than the fastest";
-    if (shown.band->pass->run.provenance.timing == Timing::kOversubscribed)
-      words += ", ranks shared cores: no times to compare";
+      if (other.band != nullptr) all.push_back({&other.chosen, other.band->makespan_ns});
+    words = band_words({&shown.chosen, shown.band->makespan_ns}, all);
   } else if (words.empty()) {
     words = "loading";
   }
-  ui.text_at(axis_.left() + ui.px(4), from.y + ui.px(5), words,
-             {.ink = Token::kMuted, .max_width = axis_.width() - ui.px(8)}, behind);
+  ui.text_at(time_.axis.left() + ui.px(4), from.y + ui.px(5), words,
+             {.ink = Token::kMuted, .max_width = time_.axis.width() - ui.px(8)}, behind);
   ImGui::Dummy({right - from.x, head});
+  if (shown.other_repeat) {
+    ImGui::SetCursorScreenPos({axis.left() + ui.px(4), ImGui::GetCursorScreenPos().y + ui.px(4)});
+    if (ui.button("other repeat", fmt::format("Show repeat {}", *shown.other_repeat),
+                  {.tooltip = "The nearest repeat whose timeline the file keeps"})) {
+      Scope scope = session.scope();
+      scope.repeat = shown.other_repeat;
+      session.set_scope(std::move(scope));
+    }
+    ImGui::SetCursorScreenPos({from.x, ImGui::GetCursorScreenPos().y + ui.px(4)});
+  }
   if (shown.band == nullptr) return;
   const std::vector<const BandRow*> rows = rows_of(shown);
   // 512 ranks fit one screen: rows shrink to a pixel or two.
   const float room = std::max(ui.px(60), ui.clip().bottom - ui.clip().top - ui.px(40));
-  const float height = std::clamp(room / static_cast<float>(rows.size()), std::max(1.F, ui.px(1)), ui.px(22));
+  const float height =
+      std::clamp(room / static_cast<float>(std::max<std::size_t>(1, rows.size())), std::max(1.F, ui.px(1)), ui.px(22));
   for (const BandRow* row : rows) {
     draw_row(ui, session, shown, *row, height);
     if (!unfolded_.contains({shown.chosen.key.id, row->rank})) continue;
@@ -153,8 +108,8 @@ void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
       draw_row(ui, session, shown, lane, ui.px(18));
   }
   // Where the strategy ends.
-  const float end = axis_.x(static_cast<double>(shown.band->makespan_ns));
-  if (end > axis_.left() && end < right)
+  const float end = time_.axis.x(static_cast<double>(shown.band->makespan_ns));
+  if (end > time_.axis.left() && end < right)
     ui.fill({end, from.y + head, end + std::max(1.F, ui.px(1)), ImGui::GetCursorScreenPos().y},
             ui.color(Token::kInk, 0.7F));
   ImGui::Dummy({0, ui.px(8)});
@@ -162,7 +117,7 @@ void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
 
 void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const BandRow& row, float height) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  const Rect whole{from.x, from.y, axis_.left() + axis_.width(), from.y + height};
+  const Rect whole{from.x, from.y, time_.axis.left() + time_.axis.width(), from.y + height};
   ImGui::Dummy({whole.width(), height});
   const Selection& selection = session.selection();
   const bool same_band = selection.strategy == shown.chosen.key;
@@ -170,7 +125,7 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
   if (row.lane < 0) drawn_[{shown.chosen.key.id, row.rank}] = {whole.top, whole.bottom, &row};
   if (whole.bottom < ui.clip().top || whole.top > ui.clip().bottom) return;
   const bool readable = height >= ui.px(13);
-  const Rect gutter{whole.left, whole.top, axis_.left() - ui.px(4), whole.bottom};
+  const Rect gutter{whole.left, whole.top, time_.axis.left() - ui.px(4), whole.bottom};
   const std::pair key{shown.chosen.key.id, row.rank};
   if (selected) ui.fill(gutter, ui.color(Token::kSelected));
   const std::string label = row.lane < 0    ? fmt::format("rank {}", row.rank)
@@ -186,6 +141,7 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
     s.op.reset();
     session.select(s);
   }
+  if (hit.hovered) pointed_ = row.rank;
   if (hit.double_clicked && row.lane < 0 && unfolded_.erase(key) == 0) unfolded_.insert(key);
   if (readable) {
     const float indent = row.lane < 0 ? ui.px(22) : ui.px(36);
@@ -200,12 +156,12 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
         {.face = Face::kSmall, .ink = row.lane < 0 ? Token::kInk : Token::kMuted, .max_width = gutter.width() - indent},
         selected ? std::optional(ui.theme().color(Token::kSelected)) : std::nullopt);
   }
-  const Rect place{axis_.left(), whole.top + (height > ui.px(6) ? 1.F : 0.F), whole.right,
+  const Rect place{time_.axis.left(), whole.top + (height > ui.px(6) ? 1.F : 0.F), whole.right,
                    whole.bottom - (height > ui.px(6) ? 1.F : 0.F)};
   ImGui::PushClipRect({place.left, place.top}, {place.right, place.bottom}, true);
-  const auto first = std::ranges::lower_bound(row.spans, axis_.begin_ns(), {},
+  const auto first = std::ranges::lower_bound(row.spans, time_.axis.begin_ns(), {},
                                               [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
-  const auto last = std::ranges::lower_bound(row.spans, axis_.end_ns(), {},
+  const auto last = std::ranges::lower_bound(row.spans, time_.axis.end_ns(), {},
                                              [](const TimeSpan& s) { return static_cast<double>(s.begin_ns); });
   const auto visible = static_cast<int>(std::max<std::ptrdiff_t>(0, last - first));
   const bool pixels = spans_drawn_ + visible > kMostSpans || visible > static_cast<int>(place.width());
@@ -219,12 +175,12 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
   // What the pointer is over.
   const ImVec2 mouse = ImGui::GetMousePos();
   if (!place.holds(mouse.x, mouse.y) || !ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem)) return;
-  const double now = axis_.ns(mouse.x);
+  const double now = time_.axis.ns(mouse.x);
   const auto over =
       std::ranges::lower_bound(row.spans, now, {}, [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
-  if (over == row.spans.end() || static_cast<double>(over->begin_ns) > now + axis_.ns_per_pixel()) return;
+  if (over == row.spans.end() || static_cast<double>(over->begin_ns) > now + time_.axis.ns_per_pixel()) return;
   hovered_ = {&shown, over->op};
-  if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) && !dragged_ &&
+  if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) && !time_.measuring() &&
       ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0).x == 0)
     select_op(session, shown, over->op);
 }
@@ -233,11 +189,11 @@ void TimelineView::paint_spans(Ui& ui, const Shown& shown, const BandRow& row, c
                                const Selection& selection) {
   const RunProvenance& from = shown.band->pass->run.provenance;
   const bool here = selection.strategy == shown.chosen.key;
-  auto span = std::ranges::lower_bound(row.spans, axis_.begin_ns(), {},
+  auto span = std::ranges::lower_bound(row.spans, time_.axis.begin_ns(), {},
                                        [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
-  for (; span != row.spans.end() && static_cast<double>(span->begin_ns) < axis_.end_ns(); ++span) {
-    const float left = std::max(place.left, axis_.x(static_cast<double>(span->begin_ns)));
-    const float right = std::min(place.right, std::max(left + 1, axis_.x(static_cast<double>(span->end_ns))));
+  for (; span != row.spans.end() && static_cast<double>(span->begin_ns) < time_.axis.end_ns(); ++span) {
+    const float left = std::max(place.left, time_.axis.x(static_cast<double>(span->begin_ns)));
+    const float right = std::min(place.right, std::max(left + 1, time_.axis.x(static_cast<double>(span->end_ns))));
     // A hair of space between operations that follow each other at once.
     const Rect rect{left, place.top, right - (right - left > ui.px(4) ? 1.F : 0.F), place.bottom};
     const Source source = span->part == TimePart::kCompute ? from.compute : from.network;
@@ -273,7 +229,7 @@ void TimelineView::paint_spans(Ui& ui, const Shown& shown, const BandRow& row, c
 
 void TimelineView::paint_pixels(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place) {
   const int columns = std::max(1, static_cast<int>(place.width()));
-  const std::vector<PixelCell> cells = fold_row(row.spans, axis_.begin_ns(), axis_.end_ns(), columns);
+  const std::vector<PixelCell> cells = fold_row(row.spans, time_.axis.begin_ns(), time_.axis.end_ns(), columns);
   const Rgb under = ui.theme().color(Token::kSurface);
   std::vector<std::uint32_t> texels;
   texels.reserve(cells.size());
@@ -295,7 +251,8 @@ void TimelineView::draw_path(Ui& ui, const Shown& shown) {
     const auto row = drawn_.find({shown.chosen.key.id, step.rank});
     if (row == drawn_.end()) continue;
     const float y = row->second.bottom - ui.px(3);
-    const ImVec2 a{axis_.x(static_cast<double>(step.begin_ns)), y}, b{axis_.x(static_cast<double>(step.end_ns)), y};
+    const ImVec2 a{time_.axis.x(static_cast<double>(step.begin_ns)), y},
+        b{time_.axis.x(static_cast<double>(step.end_ns)), y};
     if (before) list.AddLine(*before, a, color, ui.px(1.5F));
     if (step.share == PathShare::kIdle) {
       for (float x = a.x; x < b.x; x += ui.px(6))
@@ -325,8 +282,9 @@ void TimelineView::draw_links(Ui& ui, const Shown& shown, const Selection& selec
     const OpId from = shown.band->op_of(op.post, m.src), to = shown.band->op_of(op.post, m.dst);
     const auto y0 = middle(m.src), y1 = middle(m.dst);
     if (!y0 || !y1 || from == kNone || to == kNone) continue;
-    arrow(ui, axis_.x(static_cast<double>(shown.band->times(from).begin_ns)), *y0,
-          axis_.x(static_cast<double>(shown.band->times(to).end_ns)), *y1, ui.color(Token::kInk, 0.6F), ui.px(1.2F));
+    arrow(ui, time_.axis.x(static_cast<double>(shown.band->times(from).begin_ns)), *y0,
+          time_.axis.x(static_cast<double>(shown.band->times(to).end_ns)), *y1, ui.color(Token::kInk, 0.6F),
+          ui.px(1.2F));
   }
   // From the wait to the rank that came last.
   const OpId late = shown.band->late_partner(*selection.op);
@@ -334,8 +292,8 @@ void TimelineView::draw_links(Ui& ui, const Shown& shown, const Selection& selec
   const int late_rank = plan.ops[static_cast<std::size_t>(late)].rank;
   const auto y0 = middle(op.rank), y1 = middle(late_rank);
   if (y0 && y1)
-    arrow(ui, axis_.x(static_cast<double>(shown.band->times(*selection.op).begin_ns)), *y0,
-          axis_.x(static_cast<double>(shown.band->times(late).post_ns)), *y1, ui.color(Token::kLate), ui.px(2));
+    arrow(ui, time_.axis.x(static_cast<double>(shown.band->times(*selection.op).begin_ns)), *y0,
+          time_.axis.x(static_cast<double>(shown.band->times(late).post_ns)), *y1, ui.color(Token::kLate), ui.px(2));
 }
 
 }  // namespace spscope::gui

@@ -5,11 +5,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "backend/base/number_text.h"
 #include "backend/report/section.h"
 
 namespace spscope::gui {
+namespace {
+
+// Of those that have a timeline.
+std::optional<int> nearest_repeat(const PassData& pass) {
+  const auto distance = [&](int repeat) { return std::pair(std::abs(repeat - pass.repeat.repeat), repeat); };
+  const auto nearest = std::ranges::min_element(pass.repeats_with_timeline, {}, distance);
+  return nearest != pass.repeats_with_timeline.end() ? std::optional(*nearest) : std::nullopt;
+}
+
+}  // namespace
 
 void TimelineView::take_bands(Session& session) {
   shown_.clear();
@@ -22,6 +33,7 @@ void TimelineView::take_bands(Session& session) {
       shown.problem = sentence(error->what());
     } else if (data && !data->timeline) {
       shown.problem = sentence(data->why_no_timeline);
+      shown.other_repeat = nearest_repeat(*data);
     } else if (data) {
       auto& slot = slots_[fmt::format("{} {}", chosen.file->path, chosen.key.id)];
       if (!slot) slot = std::make_unique<QuerySlot<Band>>();
@@ -34,13 +46,13 @@ void TimelineView::take_bands(Session& session) {
     shown.chosen = std::move(chosen);
     shown_.push_back(std::move(shown));
   }
-  if (extent > 0) axis_.set_extent(extent);
+  if (extent > 0) time_.axis.set_extent(extent);
   const bool all_there =
       std::ranges::all_of(shown_, [](const Shown& s) { return s.band != nullptr || !s.problem.empty(); });
   if (!fitted_ && all_there && extent > 0) {
     fitted_ = true;
     if (const auto& time = session.selection().time)
-      axis_.show(static_cast<double>(time->begin_ns), static_cast<double>(time->end_ns));
+      time_.axis.show(static_cast<double>(time->begin_ns), static_cast<double>(time->end_ns));
   }
 }
 
@@ -52,14 +64,20 @@ const TimelineView::Shown* TimelineView::shown_of(const Selection& selection) co
 
 std::vector<const BandRow*> TimelineView::rows_of(const Shown& shown) const {
   std::vector<const BandRow*> rows;
-  for (const BandRow& row : shown.band->ranks) rows.push_back(&row);
+  const std::vector<int>& nodes = shown.chosen.strategy->rank_map;
+  const auto node_of = [&](int rank) {
+    return static_cast<std::size_t>(rank) < nodes.size() ? nodes[static_cast<std::size_t>(rank)] : -1;
+  };
+  for (const BandRow& row : shown.band->ranks)
+    if (rows_.filter.filter().holds(row.rank, node_of(row.rank))) rows.push_back(&row);
   const RankTimes& times = shown.band->pass->times;
   const auto key = [&](const BandRow* row) {
     const auto rank = static_cast<std::size_t>(row->rank);
     const bool pinned = pinned_.contains({shown.chosen.key.id, row->rank});
     std::int64_t by = row->rank;
-    if (order_ == Order::kCompute) by = -times.compute_ns[rank];
-    if (order_ == Order::kWait) by = -times.wait_late_peer_ns[rank];
+    if (rows_.order == RowOrder::kCompute) by = -times.compute_ns[rank];
+    if (rows_.order == RowOrder::kWait) by = -times.wait_late_peer_ns[rank];
+    if (rows_.order == RowOrder::kNode) by = node_of(row->rank);
     return std::tuple(!pinned, by, row->rank);
   };
   std::ranges::stable_sort(rows, {}, key);
@@ -67,20 +85,20 @@ std::vector<const BandRow*> TimelineView::rows_of(const Shown& shown) const {
 }
 
 void TimelineView::draw(Ui& ui, Session& session) {
+  if (session.scope().whole_file) return file_.draw(ui, session);
   take_bands(session);
   toolbar(ui, session);
   drawn_.clear();
   hovered_.reset();
+  pointed_.reset();
   spans_drawn_ = 0;
-  const float gutter = ui.px(150);
-  const ImVec2 from = ImGui::GetCursorScreenPos();
-  axis_.place(from.x + gutter, std::max(ui.px(80), ui.width_left() - gutter - ui.px(14)));
-  minimap(ui);
-  ruler(ui);
+  time_.place(ui);
+  time_.minimap(ui, [&](const Rect& rect) { paint_minimap(ui, rect); });
+  time_.ruler(ui);
   ui.pane("bands", {.height = ui.height_left(), .back = Token::kSurface, .padded = false}, [&] {
     const ImVec2 top = ImGui::GetCursorScreenPos();
-    const Rect area{axis_.left(), ui.clip().top, axis_.left() + axis_.width(), ui.clip().bottom};
-    handle_pointer(ui, session, area);
+    const Rect area{time_.axis.left(), ui.clip().top, time_.axis.left() + time_.axis.width(), ui.clip().bottom};
+    time_.take_pointer(ui, session, area);
     ImGui::SetCursorScreenPos(top);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
     for (Shown& shown : shown_) draw_band(ui, session, shown);
@@ -91,30 +109,34 @@ void TimelineView::draw(Ui& ui, Session& session) {
       if (path_) draw_path(ui, shown);
       draw_links(ui, shown, session.selection());
     }
-    draw_measure(ui, area);
+    draw_dimmed(ui);
+    time_.draw_marks(ui, area, session.selection().time);
     ImGui::PopClipRect();
   });
   if (hovered_) op_tip(ui, *hovered_->first, hovered_->second);
 }
 
 void TimelineView::toolbar(Ui& ui, Session& session) {
-  if (ui.button("zoom out", "−", {.tooltip = "Zoom out (S)"})) axis_.zoom(1.6);
-  ui.same_line(4);
-  if (ui.button("zoom in", "+", {.tooltip = "Zoom in (W)"})) axis_.zoom(1 / 1.6);
-  ui.same_line(4);
-  if (ui.button("all", "All", {.tooltip = "Show all (Home)"})) axis_.show_all();
-  ui.same_line(4);
-  if (ui.button(
-          "range", "Range",
-          {.selected = selecting_, .tooltip = "Drag over the rows to select a range of time (R, or Ctrl and drag)"}))
-    selecting_ = !selecting_;
-  ui.same_line();
-  static const std::vector<std::string> kOrders = {"by rank", "by compute", "by waiting"};
-  int order = static_cast<int>(order_);
-  if (ui.choice("order", kOrders, order, ui.px(120), "Order of the rows")) order_ = static_cast<Order>(order);
-  ui.same_line();
+  draw_time_mode(ui, session);
+  flow(ui, 190);
+  time_.buttons(ui);
+  flow(ui, 120);
+  rows_.draw(ui);
+  flow(ui, 110);
   ui.checkbox("critical path", "Critical path", path_, "The chain of operations that the makespan is made of");
-  ui.same_line();
+  flow(ui, 180);
+  find_field(ui, session);
+  flow(ui, 120);
+  time_.time_field(ui);
+  bool loading = false;
+  for (const Shown& shown : shown_) loading |= shown.band == nullptr && shown.problem.empty();
+  if (loading) {
+    ui.same_line();
+    ui.text("loading", {.face = Face::kSmall, .ink = Token::kMuted});
+  }
+}
+
+void TimelineView::find_field(Ui& ui, Session& session) {
   if (ui.field("find", find_,
                {.width = ui.px(180), .hint = "Find an event (Ctrl+F)", .focus = std::exchange(focus_find_, false)})) {
     Selection s = session.selection();
@@ -125,12 +147,6 @@ void TimelineView::toolbar(Ui& ui, Session& session) {
           if (s.name.empty() && name.find(find_) != std::string::npos) s.name = name;
     session.select(s);
     if (!s.name.empty()) tab_ = 0;
-  }
-  bool loading = false;
-  for (const Shown& shown : shown_) loading |= shown.band == nullptr && shown.problem.empty();
-  if (loading) {
-    ui.same_line();
-    ui.text("loading", {.face = Face::kSmall, .ink = Token::kMuted});
   }
 }
 
@@ -176,50 +192,32 @@ void TimelineView::step_rank(Session& session, int direction) {
     }
 }
 
-bool TimelineView::move_axis(Command command) {
-  struct Move {
-    Command command;
-    double zoom, pan;  // zoom 0: a pan
-  };
-  static constexpr Move kMoves[] = {
-      {Command::kZoomIn, 1 / 1.3, 0},   {Command::kZoomOut, 1.3, 0},      {Command::kZoomInFast, 1 / 2.5, 0},
-      {Command::kZoomOutFast, 2.5, 0},  {Command::kPanLeft, 0, -0.1},     {Command::kPanRight, 0, 0.1},
-      {Command::kPanLeftFast, 0, -0.5}, {Command::kPanRightFast, 0, 0.5},
-  };
-  const auto move = std::ranges::find(kMoves, command, &Move::command);
-  if (move == std::end(kMoves)) return false;
-  if (move->zoom > 0) {
-    axis_.zoom(move->zoom);
-  } else {
-    axis_.pan(move->pan);
-  }
-  return true;
-}
-
 void TimelineView::fit(const Selection& s, bool toggles) {
   std::optional<TimeRange> range = s.time;
   const Shown* shown = shown_of(s);
   if (!range && s.op && shown != nullptr && static_cast<std::size_t>(*s.op) < shown->band->name_of.size())
     range = TimeRange{shown->band->times(*s.op).post_ns, shown->band->times(*s.op).end_ns};
-  const double margin = range ? static_cast<double>(range->end_ns - range->begin_ns) * 0.05 + 1 : 0;
-  const double begin = range ? std::max(0.0, static_cast<double>(range->begin_ns) - margin) : 0;
-  if (!range || (toggles && std::abs(axis_.begin_ns() - begin) < axis_.ns_per_pixel())) {
-    axis_.show_all();
-  } else {
-    axis_.show(begin, static_cast<double>(range->end_ns) + margin);
-  }
+  time_.fit(range, toggles);
+}
+
+void TimelineView::bookmark(Session& session) {
+  const TimeAxis& axis = session.scope().whole_file ? file_.axis() : time_.axis;
+  Link link = session.here();
+  link.selection.time = TimeRange{std::llround(axis.begin_ns()), std::llround(axis.end_ns())};
+  bookmarks_.push_back(std::move(link));
+  tab_ = 2;
+  file_tab_ = 3;
 }
 
 bool TimelineView::run(Command command, Ui&, Session& session) {
   const Selection& s = session.selection();
-  if (move_axis(command)) return true;
+  if (command == Command::kBookmark) {
+    bookmark(session);
+    return true;
+  }
+  if (session.scope().whole_file) return file_.run(command, session);
+  if (time_.run(command)) return true;
   switch (command) {
-    case Command::kSelectRange:
-      selecting_ = !selecting_;
-      return true;
-    case Command::kAll:
-      axis_.show_all();
-      return true;
     case Command::kZoomSelection:
     case Command::kFitSelection:
       fit(s, command == Command::kFitSelection);
@@ -236,13 +234,6 @@ bool TimelineView::run(Command command, Ui&, Session& session) {
     case Command::kNextRank:
       step_rank(session, command == Command::kNextRank ? 1 : -1);
       return true;
-    case Command::kBookmark: {
-      Link link = session.here();
-      link.selection.time = TimeRange{std::llround(axis_.begin_ns()), std::llround(axis_.end_ns())};
-      bookmarks_.push_back(std::move(link));
-      tab_ = 2;
-      return true;
-    }
     case Command::kPin:
       if (s.strategy && s.rank) {
         const std::pair key{s.strategy->id, *s.rank};
@@ -250,7 +241,6 @@ bool TimelineView::run(Command command, Ui&, Session& session) {
       }
       return true;
     case Command::kFind:
-    case Command::kGoToTime:
       focus_find_ = true;
       return true;
     default:

@@ -10,8 +10,10 @@
 
 #include "gui/platform/renderer.h"
 #include "gui/ui/table_view.h"
-#include "gui/views/timeline/axis.h"
 #include "gui/views/timeline/band.h"
+#include "gui/views/timeline/file_time.h"
+#include "gui/views/timeline/row_filter.h"
+#include "gui/views/timeline/time_area.h"
 #include "gui/views/view.h"
 
 namespace spscope::gui {
@@ -39,33 +41,30 @@ class TimelineView final : public View {
   struct Shown {  // a band on the screen
     Chosen chosen;
     QuerySlot<Band>* slot = nullptr;
-    const Band* band = nullptr;  // nullptr while it loads
-    std::string problem;         // why there is none
+    const Band* band = nullptr;       // nullptr while it loads
+    std::string problem;              // why there is none
+    std::optional<int> other_repeat;  // the nearest one that has a timeline, where this one has none
   };
   struct DrawnRow {
     float top = 0, bottom = 0;
     const BandRow* row = nullptr;
   };
-  enum class Order { kRank, kCompute, kWait };
 
   void take_bands(Session& session);
   void toolbar(Ui& ui, Session& session);
-  void ruler(Ui& ui);
-  void minimap(Ui& ui);
+  void find_field(Ui& ui, Session& session);
+  void paint_minimap(Ui& ui, const Rect& rect);
   void draw_band(Ui& ui, Session& session, Shown& shown);
   void draw_row(Ui& ui, Session& session, const Shown& shown, const BandRow& row, float height);
   void paint_spans(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place, const Selection& selection);
   void paint_pixels(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place);
   void draw_links(Ui& ui, const Shown& shown, const Selection& selection);
   void draw_path(Ui& ui, const Shown& shown);
-  void draw_measure(Ui& ui, const Rect& area);
-  void handle_pointer(Ui& ui, Session& session, const Rect& area);
+  void draw_dimmed(Ui& ui);
   void op_tip(Ui& ui, const Shown& shown, OpId op);
   void op_details(Ui& ui, Session& session, const Shown& shown, OpId op);
   void rank_details(Ui& ui, Session& session, const Shown& shown, int rank);
   void select_op(Session& session, const Shown& shown, OpId op);
-  // Whether the command was one that moves the axis.
-  bool move_axis(Command command);
   // To the selected range or operation; with `toggles`, to all when it is there already.
   void fit(const Selection& selection, bool toggles);
   void step_event(Session& session, int direction, bool same_name);
@@ -74,22 +73,26 @@ class TimelineView final : public View {
   std::vector<const BandRow*> rows_of(const Shown& shown) const;
   Table statistics_table(const Session& session) const;
   Table bookmarks_table() const;
+  void draw_bookmarks(Ui& ui, Session& session);
+  void draw_statistics_of_names(Ui& ui, Session& session);
+  void bookmark(Session& session);
   void draw_matrix(Ui& ui, Session& session);
   void draw_histogram(Ui& ui, Session& session, const Shown& shown, const std::string& name);
 
-  TimeAxis axis_;
+  TimeArea time_;
   std::vector<Shown> shown_;
   std::map<std::string, std::unique_ptr<QuerySlot<Band>>> slots_;
   QuerySlot<PassMatrix> matrix_;
   std::map<std::string, Texture> pixels_;
   std::map<std::pair<std::string, int>, DrawnRow> drawn_;  // of this frame, by strategy and rank
   std::set<std::pair<std::string, int>> unfolded_, pinned_;
-  Order order_ = Order::kRank;
-  bool path_ = true, selecting_ = false, fitted_ = false;
+  RowChoice rows_;
+  FileTime file_{rows_};
+  bool path_ = true, fitted_ = false;
   std::string find_;
   bool focus_find_ = false;
-  std::optional<TimeRange> dragged_;
-  int tab_ = 0, matrix_part_ = 0;
+  std::optional<int> pointed_;  // the rank whose label the pointer is over
+  int tab_ = 0, file_tab_ = 0, matrix_part_ = 0;
   int spans_drawn_ = 0;
   std::optional<std::pair<const Shown*, OpId>> hovered_;
   TableState statistics_, bookmarks_state_, matrix_state_;

@@ -35,6 +35,7 @@ Link random_link(Rng& rng) {
   link.scope.layer = perhaps(rng);
   link.scope.step = perhaps(rng);
   link.scope.repeat = perhaps(rng);
+  link.scope.whole_file = rng.below(2) == 0;
   Selection& s = link.selection;
   if (rng.below(2) == 0) s.strategy = StrategyKey{static_cast<int>(rng.below(3)), random_text(rng, 6, false)};
   s.rank = perhaps(rng);
@@ -91,6 +92,7 @@ TEST(Link, ErrorsSayWhichPartIsWrongAndWhatItMayBe) {
       {"#timeline?t=1..2", {"t=1..2", "range of times"}},
       {"#timeline?t=2ms..1ms", {"t=2ms..1ms", "range of times"}},
       {"#timeline?t=1ms", {"t=1ms", "range of times"}},
+      {"#timeline?time=later", {"time=later", "file or pass"}},
       {"#timeline?tile=1", {"tile=1", "block numbers"}},
       {"#timeline?tile=1,2,3", {"tile=1,2,3", "block numbers"}},
       {"#timeline?colour=red", {"colour", "not known"}},

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "backend/store/merge/merge_shards.h"
 #include "backend/store/pyramid/lod_codec.h"
 #include "backend/store/store_reader.h"
@@ -164,6 +167,49 @@ TEST(LodReader, WaitsOfTransfersAndStripsOfAllRanksEqualBruteForce) {
                   brute_force_strip(wanted(rank, known, at, at + 1), known).at(0))
             << "shift " << shift << " bucket " << k;
       }
+    }
+  }
+}
+
+TEST(EventReader, EventsOfRanksInAWindowAreThoseOfTheirTracks) {
+  const TemporaryFolder folder;
+  const StoreReader store(file_with_transfers(folder, 9));
+  std::vector<RankEvent> all;
+  std::int64_t first_ns = kNeverEnded, last_ns = 0;
+  for (const Track& track : store.events().tracks()) {
+    const std::vector<CollectiveEvent> transfers = store.events().collectives(RunId{1}, track.track_id);
+    for (const SpanEvent& span : store.events().spans(track.track_id)) {
+      RankEvent event{.span = span, .run = RunId{1}, .rank = *track.rank, .lane = *track.lane};
+      for (const CollectiveEvent& t : transfers) {
+        if (t.span != span) continue;
+        event.wait_begin_ns = lod_event(t).wait_begin_ns;
+        event.wait_end_ns = lod_event(t).wait_end_ns;
+      }
+      all.push_back(event);
+      first_ns = std::min(first_ns, span.begin_ns);
+      last_ns = std::max(last_ns, next_begin_ns(span));
+    }
+  }
+  EXPECT_EQ(store.events().run_spans(), (std::vector<RunSpan>{{RunId{1}, first_ns, last_ns}}));
+  const auto in_order = [](std::vector<RankEvent> events) {
+    std::ranges::sort(events, {}, [](const RankEvent& e) {
+      return std::tuple(e.rank, e.span.begin_ns, e.lane, e.slot, e.span.op_id, e.span.end_ns, e.wait_end_ns);
+    });
+    return events;
+  };
+  Rng rng(10);
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t begin = first_ns + rng.below(last_ns - first_ns);
+    const EventWindow window{begin, begin + 1 + rng.below(last_ns - begin + 1)};
+    std::vector<RankEvent> wanted = all;
+    std::erase_if(wanted, [&](const RankEvent& e) { return !window.holds(e.span); });
+    const auto found = store.events().rank_events(window, std::ssize(wanted));
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(
+        std::ranges::is_sorted(*found, {}, [](const RankEvent& e) { return std::pair(e.rank, e.span.begin_ns); }));
+    ASSERT_EQ(in_order(*found), in_order(wanted));
+    if (!wanted.empty()) {
+      ASSERT_FALSE(store.events().rank_events(window, std::ssize(wanted) - 1));
     }
   }
 }

@@ -1,0 +1,45 @@
+#include "gui/views/timeline/facts.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+
+#include "backend/base/number_text.h"
+#include "gui/session/link.h"
+
+namespace spscope::gui {
+
+std::string duration(std::int64_t ns) { return duration_text(static_cast<double>(ns)); }
+
+void fact(Ui& ui, std::string_view name, const std::string& value) {
+  ui.text(name, {.ink = Token::kMuted, .max_width = ui.px(116)});
+  ImGui::SameLine(ui.px(140));
+  ui.text(value, {.face = Face::kMono});
+}
+
+void draw_statistics(Ui& ui, const std::string& name, const DurationStatistics& s) {
+  ui.space(6);
+  ui.text(fmt::format("{}: {} of them", name, s.count), {.face = Face::kBold, .wrap = true});
+  fact(ui, "mean", duration_text(s.mean_ns));
+  fact(ui, "median", duration(s.median_ns));
+  fact(ui, "P90, P99", duration(s.p90_ns) + ", " + duration(s.p99_ns));
+  fact(ui, "deviation", duration_text(s.deviation_ns));
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const float width = ui.width_left(), height = ui.px(70), step = width / static_cast<float>(s.histogram.size());
+  const std::int64_t most = std::ranges::max_element(s.histogram, {}, &DurationBin::count)->count;
+  for (std::size_t i = 0; i < s.histogram.size(); ++i) {
+    const DurationBin& bin = s.histogram[i];
+    const float h = static_cast<float>(bin.count) / static_cast<float>(most) * height;
+    const float x = from.x + static_cast<float>(i) * step;
+    const Rect bar{x, from.y + height - h, x + std::max(1.F, step - 1), from.y + height};
+    ui.fill(bar, ui.color(Token::kCompute));
+    ui.mark(fmt::format("bin {}", i), bar, fmt::format("{} from {}", bin.count, time_text(bin.begin_ns)));
+  }
+  ui.fill({from.x, from.y + height, from.x + width, from.y + height + 1}, ui.color(Token::kEdge));
+  ImGui::Dummy({width, height + ui.px(3)});
+  ui.text(time_text(s.histogram.front().begin_ns) + " to " + time_text(s.histogram.back().end_ns),
+          {.face = Face::kSmall, .ink = Token::kMuted});
+}
+
+}  // namespace spscope::gui

@@ -1,0 +1,17 @@
+// What panes of details of timelines share: a fact in a line, and the statistics of durations with their histogram.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "backend/store/name_statistics.h"
+#include "gui/ui/ui.h"
+
+namespace spscope::gui {
+
+std::string duration(std::int64_t ns);
+void fact(Ui& ui, std::string_view name, const std::string& value);
+// REQUIRES: of at least one event.
+void draw_statistics(Ui& ui, const std::string& name, const DurationStatistics& s);
+
+}  // namespace spscope::gui

@@ -1,0 +1,310 @@
+#include "gui/views/timeline/file_time.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "backend/base/number_text.h"
+
+namespace spscope::gui {
+namespace {
+
+// Events are drawn once a bucket of the finest shift is wider than this, in the design's pixels.
+constexpr float kBucketOfEvents = 8;
+
+}  // namespace
+
+void draw_time_mode(Ui& ui, Session& session) {
+  const Ui::Scope inside = ui.scope("time");
+  const bool was = session.scope().whole_file;
+  bool whole = was;
+  if (ui.button("pass", "Layer pass", {.selected = !was, .tooltip = "One layer pass, each strategy from its own zero"}))
+    whole = false;
+  ui.same_line(4);
+  if (ui.button("file", "Whole file", {.selected = was, .tooltip = "All that the open files hold, as it happened"}))
+    whole = true;
+  if (whole == was) return;
+  Scope scope = session.scope();
+  scope.whole_file = whole;
+  session.set_scope(std::move(scope));
+  Selection s = session.selection();
+  s.time.reset();  // a range of one has no meaning in the other
+  session.select(s);
+}
+
+double FileTime::shown_ns(const Band& band, std::int64_t ns) { return static_cast<double>(ns - band.times->zero_ns); }
+
+std::string FileTime::pass_words(const PassMark& pass) {
+  return fmt::format("{}, layer {}, denoise step {}, repeat {}", pass.label, pass.layer, pass.step, pass.repeat);
+}
+
+void FileTime::take_bands(Session& session) {
+  shown_.clear();
+  std::int64_t extent = 0;
+  bool all_there = true;
+  const auto& files = session.files();
+  for (std::size_t f = 0; f < files.size(); ++f) {
+    const OpenFile& file = *files[f];
+    if (file.content() == nullptr) continue;
+    auto& band = bands_[{file.path, file.generation}];
+    if (!band) band = std::make_unique<Band>();
+    band->file = static_cast<int>(f);
+    band->open = &file;
+    band->times_slot.ask(
+        session.workers(), fmt::format("{}", file.generation),
+        [path = file.path, generation = file.generation](Readers& readers, const Cancelled&, QueryProgress&) {
+          return load_file_times(readers.of(path, generation));
+        });
+    band->times = band->times_slot.share();
+    all_there &= band->times != nullptr || band->times_slot.error() != nullptr;
+    if (band->times && band->times->why_none.empty()) {
+      extent = std::max(extent, band->times->end_ns - band->times->zero_ns);
+      band->strips = {file.path, file.generation, band->times->zero_ns, band->times->end_ns, band->times->base_shift};
+      take_rows(*band);
+    }
+    shown_.push_back(band.get());
+  }
+  std::erase_if(bands_, [&](const auto& row) { return std::ranges::find(shown_, row.second.get()) == shown_.end(); });
+  if (extent > 0) time_.axis.set_extent(extent);
+  if (!fitted_ && all_there && extent > 0) {
+    fitted_ = true;
+    if (const auto& time = session.selection().time)
+      time_.axis.show(static_cast<double>(time->begin_ns), static_cast<double>(time->end_ns));
+  }
+}
+
+void FileTime::take_rows(Band& band) const {
+  band.rows.clear();
+  const std::vector<FileRank>& ranks = band.times->ranks;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    if (rows_.filter.filter().holds(ranks[i].rank, ranks[i].node)) band.rows.push_back(static_cast<int>(i));
+  std::ranges::stable_sort(band.rows, {}, [&](int row) {
+    const FileRank& rank = ranks[static_cast<std::size_t>(row)];
+    const std::int64_t by = rows_.order == RowOrder::kCompute ? -rank.compute_ns
+                            : rows_.order == RowOrder::kWait  ? -rank.wait_ns
+                            : rows_.order == RowOrder::kNode  ? rank.node
+                                                              : rank.rank;
+    return std::tuple(!pinned_.contains({band.file, rank.rank}), by, rank.rank);
+  });
+}
+
+void FileTime::ask_events(Session& session, Band& band) {
+  const FileTimes& times = *band.times;
+  const auto begin = times.zero_ns + static_cast<std::int64_t>(std::floor(time_.axis.begin_ns()));
+  const auto end = times.zero_ns + static_cast<std::int64_t>(std::ceil(time_.axis.end_ns()));
+  const EventWindow window = steady_window(begin, end);
+  band.events_slot.ask(session.workers(), fmt::format("{} {}", window.begin_ns, window.end_ns),
+                       [path = band.open->path, generation = band.open->generation, window, known = band.times](
+                           Readers& readers, const Cancelled&, QueryProgress&) {
+                         return load_file_events(readers.of(path, generation), known->ranks, window, known->end_ns);
+                       });
+  const auto events = band.events_slot.share();
+  const bool covers = events && !events->too_many && events->window.begin_ns <= std::max(begin, times.zero_ns) &&
+                      events->window.end_ns >= std::min(end, times.end_ns);
+  if (covers) band.events = events;
+}
+
+FileTime::Band* FileTime::band_of(const Selection& selection) {
+  for (Band* band : shown_)
+    if (band->times && band->times->why_none.empty() && (!selection.strategy || selection.strategy->file == band->file))
+      return band;
+  return nullptr;
+}
+
+const PassMark* FileTime::pass_of_scope(Session& session, const Band& band) const {
+  const auto pass = session.pass();
+  const auto& strategy = session.selection().strategy;
+  if (!pass || !strategy) return nullptr;
+  const auto found = std::ranges::find_if(band.times->passes, [&](const PassMark& mark) {
+    return mark.strategy_id == strategy->id && mark.layer == pass->layer && mark.step == pass->step &&
+           mark.repeat == session.scope().repeat.value_or(mark.repeat);
+  });
+  return found != band.times->passes.end() ? &*found : nullptr;
+}
+
+FileTime::Place FileTime::selected(Session& session) {
+  const Selection& s = session.selection();
+  Band* band = band_of(s);
+  if (band == nullptr || !band->events || !s.rank) return {};
+  const PassMark* pass = pass_of_scope(session, *band);
+  const auto is_it = [&](const RankEvent& e) {
+    if (picked_ && picked_->rank == *s.rank) return e == *picked_;
+    return s.op && pass != nullptr && e.span.op_id == *s.op && e.run == pass->run &&
+           pass->begin_ns <= e.span.begin_ns && e.span.begin_ns <= pass->end_ns;
+  };
+  const auto& events = band->events->events;
+  for (auto e = std::ranges::lower_bound(events, *s.rank, {}, &RankEvent::rank);
+       e != events.end() && e->rank == *s.rank; ++e)
+    if (is_it(*e)) return {band, static_cast<int>(e - events.begin())};
+  return {};
+}
+
+void FileTime::select_rank(Session& session, const Band& band, int rank) {
+  Selection s = session.selection();
+  if (!s.strategy || s.strategy->file != band.file) {
+    s.strategy.reset();
+    for (const Chosen& chosen : session.chosen())
+      if (!s.strategy && chosen.key.file == band.file) s.strategy = chosen.key;
+  }
+  s.rank = rank;
+  s.op.reset();
+  picked_.reset();
+  session.select(s);
+}
+
+void FileTime::select_event(Session& session, const Place& place) {
+  const RankEvent& event = place.band->events->events[static_cast<std::size_t>(place.event)];
+  const std::vector<PassMark>& passes = place.band->times->passes;
+  picked_ = event;
+  Selection s = session.selection();
+  s.rank = event.rank;
+  s.op = event.span.op_id >= 0 ? std::optional(static_cast<int>(event.span.op_id)) : std::nullopt;
+  s.name = place.band->events->name(event);
+  if (const PassMark* pass = place.band->times->pass_of(event.run, event.span.begin_ns)) {
+    s.strategy = StrategyKey{place.band->file, pass->strategy_id};
+    Scope scope = session.scope();
+    scope.layer = pass->layer;
+    scope.step = pass->step;
+    if (std::ranges::count(passes, pass->run, &PassMark::run) > 1) scope.repeat = pass->repeat;
+    session.set_scope(std::move(scope));
+  }
+  session.select(s);
+}
+
+void FileTime::step_event(Session& session, int direction, bool same_name) {
+  const Place place = selected(session);
+  if (place.band == nullptr) return;
+  const FileEvents& events = *place.band->events;
+  const RankEvent& now = events.events[static_cast<std::size_t>(place.event)];
+  for (const std::vector<TimeSpan>& row : events.rows) {
+    const auto at = std::ranges::find(row, place.event, &TimeSpan::op);
+    if (at == row.end()) continue;
+    for (auto i = at - row.begin() + direction; i >= 0 && i < std::ssize(row); i += direction) {
+      const int other = row[static_cast<std::size_t>(i)].op;
+      const RankEvent& event = events.events[static_cast<std::size_t>(other)];
+      if (other == place.event || (same_name && event.span.name != now.span.name)) continue;
+      return select_event(session, {place.band, other});
+    }
+  }
+}
+
+void FileTime::step_rank(Session& session, int direction) {
+  const Place place = selected(session);
+  if (place.band == nullptr) return;
+  const auto& events = place.band->events->events;
+  const RankEvent& now = events[static_cast<std::size_t>(place.event)];
+  int nearest = -1;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const RankEvent& e = events[i];
+    if (e.rank != now.rank + direction || e.run != now.run || e.span.name != now.span.name) continue;
+    const auto distance = [&](const RankEvent& x) { return std::abs(x.span.begin_ns - now.span.begin_ns); };
+    if (nearest < 0 || distance(e) < distance(events[static_cast<std::size_t>(nearest)])) nearest = static_cast<int>(i);
+  }
+  if (nearest >= 0) select_event(session, {place.band, nearest});
+}
+
+bool FileTime::run(Command command, Session& session) {
+  if (time_.run(command)) return true;
+  const Selection& s = session.selection();
+  switch (command) {
+    case Command::kZoomSelection:
+    case Command::kFitSelection: {
+      std::optional<TimeRange> range = s.time;
+      if (const Place place = selected(session); !range && place.band != nullptr) {
+        const SpanEvent& span = place.band->events->events[static_cast<std::size_t>(place.event)].span;
+        range = TimeRange{span.begin_ns - place.band->times->zero_ns, next_begin_ns(span) - place.band->times->zero_ns};
+      }
+      time_.fit(range, command == Command::kFitSelection);
+      return true;
+    }
+    case Command::kPreviousEvent:
+    case Command::kNextEvent:
+      step_event(session, command == Command::kNextEvent ? 1 : -1, false);
+      return true;
+    case Command::kPreviousSame:
+    case Command::kNextSame:
+      step_event(session, command == Command::kNextSame ? 1 : -1, true);
+      return true;
+    case Command::kPreviousRank:
+    case Command::kNextRank:
+      step_rank(session, command == Command::kNextRank ? 1 : -1);
+      return true;
+    case Command::kPin:
+      if (const Band* band = band_of(s); band != nullptr && s.rank) {
+        const std::pair key{band->file, *s.rank};
+        if (pinned_.erase(key) == 0) pinned_.insert(key);
+      }
+      return true;
+    case Command::kFind:
+      focus_find_ = true;
+      return true;
+    default:
+      return false;
+  }
+}
+
+void FileTime::toolbar(Ui& ui, Session& session) {
+  draw_time_mode(ui, session);
+  flow(ui, 190);
+  time_.buttons(ui);
+  flow(ui, 120);
+  rows_.draw(ui);
+  flow(ui, 180);
+  if (ui.field("find", find_,
+               {.width = ui.px(180), .hint = "Find an event (Ctrl+F)", .focus = std::exchange(focus_find_, false)}) &&
+      find_.empty()) {
+    Selection s = session.selection();
+    s.name.clear();
+    session.select(s);
+  }
+  flow(ui, 120);
+  time_.time_field(ui);
+}
+
+void FileTime::draw(Ui& ui, Session& session) {
+  take_bands(session);
+  toolbar(ui, session);
+  hovered_.reset();
+  pointed_.reset();
+  drawn_spans_ = 0;
+  time_.place(ui);
+  chunks_.begin_frame();
+  for (Band* band : shown_) {
+    band->events.reset();
+    band->pieces.clear();
+    if (!band->times || !band->times->why_none.empty()) continue;
+    const TimeAxis& axis = time_.axis;
+    const std::int64_t zero = band->times->zero_ns;
+    band->shift = strip_shift(axis.ns_per_pixel(), band->times->base_shift);
+    band->pieces = chunks_.pieces(session.workers(), band->strips, band->shift,
+                                  zero + static_cast<std::int64_t>(std::floor(axis.begin_ns())),
+                                  zero + static_cast<std::int64_t>(std::ceil(axis.end_ns())));
+    if (std::ldexp(1, band->times->coarsest_base) / axis.ns_per_pixel() > static_cast<double>(ui.px(kBucketOfEvents)))
+      ask_events(session, *band);
+    else
+      band->events_slot.forget();
+  }
+  time_.minimap(ui, [&](const Rect& rect) { draw_overview(ui, session, rect); });
+  chunks_.end_frame();
+  time_.ruler(ui);
+  const float room = ui.height_left() / static_cast<float>(std::max<std::size_t>(1, shown_.size()));
+  ui.pane("bands", {.height = ui.height_left(), .back = Token::kSurface, .padded = false}, [&] {
+    const ImVec2 top = ImGui::GetCursorScreenPos();
+    const Rect area{time_.axis.left(), ui.clip().top, time_.axis.left() + time_.axis.width(), ui.clip().bottom};
+    time_.take_pointer(ui, session, area);
+    ImGui::SetCursorScreenPos(top);
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
+    for (Band* band : shown_) draw_band(ui, session, *band, room);
+    ImGui::PopStyleVar();
+    ImGui::PushClipRect({area.left, area.top}, {area.right, area.bottom}, true);
+    time_.draw_marks(ui, area, session.selection().time);
+    ImGui::PopClipRect();
+  });
+  if (hovered_) event_tip(ui, *hovered_);
+}
+
+}  // namespace spscope::gui

@@ -1,0 +1,108 @@
+// FileTime: the timeline of whole files, from strips of pyramids: a band for each open file, with its layer passes
+// along the top and its ranks below, whatever their number and that of their events. Events themselves are read once a
+// bucket of the finest shift is wide enough to see them. file_time_draw.cpp paints, this class asks and tells.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gui/ui/table_view.h"
+#include "gui/views/timeline/file_data.h"
+#include "gui/views/timeline/row_filter.h"
+#include "gui/views/timeline/strip_chunks.h"
+#include "gui/views/timeline/time_area.h"
+
+namespace spscope::gui {
+
+class FileTime {
+ public:
+  explicit FileTime(RowChoice& rows) : rows_(rows) {}
+
+  void draw(Ui& ui, Session& session);
+  // Events by name, and those of a name by rank or by layer pass.
+  void draw_table(Ui& ui, Session& session, int table);
+  void draw_details(Ui& ui, Session& session);
+  bool run(Command command, Session& session);
+  Json dump(Session& session);
+  TimeAxis& axis() { return time_.axis; }
+  const TimeAxis& axis() const { return time_.axis; }
+
+ private:
+  struct Band {  // of a file
+    int file = 0;
+    const OpenFile* open = nullptr;
+    QuerySlot<FileTimes> times_slot;
+    QuerySlot<FileEvents> events_slot;
+    std::shared_ptr<const FileTimes> times;    // nullptr while they load
+    std::shared_ptr<const FileEvents> events;  // of what is shown; nullptr where strips are drawn
+    StripFile strips;
+    std::vector<int> rows;  // places in times->ranks, in the order of the screen
+    std::vector<StripPiece> pieces;
+    int shift = 0;
+    StripPicture picture, overview;
+    float top = 0, row_height = 0;  // of the rows on the screen
+  };
+  struct Place {  // of an event
+    const Band* band = nullptr;
+    int event = -1;
+  };
+
+  void take_bands(Session& session);
+  void take_rows(Band& band) const;
+  void ask_events(Session& session, Band& band);
+  void toolbar(Ui& ui, Session& session);
+  void draw_band(Ui& ui, Session& session, Band& band, float room);
+  void draw_head(Ui& ui, Session& session, Band& band);
+  void draw_passes(Ui& ui, Session& session, const Band& band);
+  void draw_overview(Ui& ui, Session& session, const Rect& rect);
+  void draw_rows(Ui& ui, Session& session, Band& band, float room);
+  void draw_labels(Ui& ui, Session& session, const Band& band, const Rect& gutter);
+  void draw_events(Ui& ui, Session& session, const Band& band, const Rect& place, int first, int last);
+  void draw_event_pixels(Ui& ui, Band& band, const Rect& place, int first, int last);
+  void draw_dimmed(Ui& ui, const Band& band) const;
+  void draw_event(Ui& ui, const Band& band, const Selection& selection, const TimeSpan& span, const Rect& rect) const;
+  void take_hover(Ui& ui, Session& session, const Band& band, const Rect& place);
+  void event_tip(Ui& ui, const Place& place) const;
+  void event_details(Ui& ui, Session& session, const Place& place);
+  void rank_details(Ui& ui, const Band& band, int rank) const;
+  void select_rank(Session& session, const Band& band, int rank);
+  void select_event(Session& session, const Place& place);
+  void step_event(Session& session, int direction, bool same_name);
+  void step_rank(Session& session, int direction);
+  // The band of the selected strategy, else the first that is there.
+  Band* band_of(const Selection& selection);
+  // The selected event, as far as its events are in memory.
+  Place selected(Session& session);
+  // The layer pass of the scope that the file holds; nullptr when it does not.
+  const PassMark* pass_of_scope(Session& session, const Band& band) const;
+  const NameStatistics* statistics(Session& session);
+  void show_pass(Session& session, const Band& band, const PassMark& pass) const;
+  static std::string pass_words(const PassMark& pass);
+  static Json piece_json(const Band& band, const StripPiece& piece);
+  static double shown_ns(const Band& band, std::int64_t run_clock_ns);
+
+  RowChoice& rows_;
+  TimeArea time_;
+  StripChunks chunks_;
+  std::map<std::pair<std::string, int>, std::unique_ptr<Band>> bands_;  // by path and generation
+  std::vector<Band*> shown_;                                            // in the order of files
+  std::optional<Place> hovered_;
+  std::optional<int> pointed_;            // the rank whose label the pointer is over
+  std::optional<RankEvent> picked_;       // the event that was clicked
+  std::set<std::pair<int, int>> pinned_;  // file, rank
+  bool fitted_ = false, focus_find_ = false;
+  int drawn_spans_ = 0;
+  std::string find_;
+  QuerySlot<std::vector<NameCount>> names_;
+  QuerySlot<NameStatistics> statistics_;
+  TableState names_state_, by_rank_state_, by_pass_state_;
+};
+
+// Layer pass, or whole files: a choice of all timelines.
+void draw_time_mode(Ui& ui, Session& session);
+
+}  // namespace spscope::gui

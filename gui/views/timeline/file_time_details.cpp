@@ -1,0 +1,259 @@
+// What the timeline of whole files says in words and tables: the selected event or rank, the events of a name by rank
+// and by layer pass, and its numbers as JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "backend/base/number_text.h"
+#include "backend/report/section.h"
+#include "gui/views/timeline/facts.h"
+#include "gui/views/timeline/file_time.h"
+
+namespace spscope::gui {
+namespace {
+
+// Rows whose bytes are in the dump; of more ranks their sums only.
+constexpr std::size_t kDumpedRows = 64;
+
+Row statistics_row(std::string what, const DurationStatistics& s) {
+  return {{text_cell(std::move(what)), cell(Hint::kCount, static_cast<double>(s.count)), duration_cell(s.total_ns),
+           cell(Hint::kDuration, s.mean_ns), duration_cell(s.median_ns), duration_cell(s.p90_ns),
+           duration_cell(s.p99_ns), cell(Hint::kDuration, s.deviation_ns)}};
+}
+Table statistics_table(const std::string& what) {
+  Table table;
+  table.columns = {text_column(what),
+                   number_column("count", "", 0),
+                   number_column("total", "", 0),
+                   number_column("mean", "", 0),
+                   number_column("median", "", 0),
+                   number_column("P90", "", 0),
+                   number_column("P99", "", 0),
+                   number_column("deviation", "", 0)};
+  return table;
+}
+
+}  // namespace
+
+void FileTime::show_pass(Session& session, const Band& band, const PassMark& pass) const {
+  Link link = session.here();
+  link.scope.whole_file = false;
+  link.scope.layer = pass.layer;
+  link.scope.step = pass.step;
+  if (std::ranges::count(band.times->passes, pass.run, &PassMark::run) > 1) link.scope.repeat = pass.repeat;
+  link.selection.strategy = StrategyKey{band.file, pass.strategy_id};
+  link.selection.time.reset();
+  session.go(link);
+}
+
+void FileTime::event_details(Ui& ui, Session& session, const Place& place) {
+  const RankEvent& event = place.band->events->events[static_cast<std::size_t>(place.event)];
+  const SpanEvent& span = event.span;
+  const std::int64_t zero = place.band->times->zero_ns;
+  ui.text(place.band->events->name(event), {.face = Face::kBold, .wrap = true});
+  ui.text(fmt::format("{}, rank {}, lane {}", place.band->open->name, event.rank, event.lane),
+          {.ink = Token::kMuted, .wrap = true});
+  ui.space(4);
+  fact(ui, "begin", time_text(span.begin_ns - zero));
+  if (span.end_ns != kNeverEnded) {
+    fact(ui, "end", time_text(span.end_ns - zero));
+    fact(ui, "duration", duration(span.end_ns - span.begin_ns));
+  } else {
+    fact(ui, "end", "it did not end");
+  }
+  if (event.wait_begin_ns < event.wait_end_ns) fact(ui, "waited", duration(event.wait_end_ns - event.wait_begin_ns));
+  if (span.op_id >= 0) fact(ui, "op", fmt::format("{}", span.op_id));
+  ui.space(4);
+  const PassMark* pass = place.band->times->pass_of(event.run, span.begin_ns);
+  if (pass == nullptr) return ui.note("It belongs to no layer pass.");
+  ui.text(pass_words(*pass), {.wrap = true});
+  fact(ui, "begin in it", time_text(span.begin_ns - pass->begin_ns));
+  ui.space(4);
+  if (ui.button("show pass", "Show this layer pass", {.primary = true})) show_pass(session, *place.band, *pass);
+}
+
+void FileTime::rank_details(Ui& ui, const Band& band, int rank) const {
+  const auto found = std::ranges::find(band.times->ranks, rank, &FileRank::rank);
+  if (found == band.times->ranks.end()) return;
+  ui.text(fmt::format("rank {} of {}", rank, band.open->name), {.face = Face::kBold, .wrap = true});
+  ui.text("over the whole file, summed over its lanes", {.face = Face::kSmall, .ink = Token::kMuted});
+  if (found->node >= 0) fact(ui, "node", fmt::format("{}", found->node));
+  fact(ui, "compute", duration(found->compute_ns));
+  fact(ui, "late peer", duration(found->wait_ns));
+  fact(ui, "wire", duration(found->wire_ns));
+  fact(ui, "other", duration(found->other_ns));
+}
+
+void FileTime::draw_details(Ui& ui, Session& session) {
+  const Selection& s = session.selection();
+  const Band* band = band_of(s);
+  if (band == nullptr) return ui.note("The file is being read.");
+  if (const Place place = selected(session); place.band != nullptr) {
+    event_details(ui, session, place);
+  } else if (s.rank) {
+    rank_details(ui, *band, *s.rank);
+    if (s.op) ui.note("Zoom to the selected operation to see it.");
+  } else {
+    ui.note(
+        "Select a rank, an event or a layer pass. Rows are made of buckets of time: the colour is what most of a "
+        "bucket "
+        "goes to, and how strong it is, how busy it is. Zoom in to see events.");
+    fact(ui, "bucket", duration(std::int64_t{1} << band->shift));
+  }
+  if (const PassMark* pass = pass_of_scope(session, *band); pass != nullptr && selected(session).band == nullptr) {
+    ui.space(6);
+    ui.text(pass_words(*pass), {.wrap = true});
+    fact(ui, "length", duration(pass->end_ns - pass->begin_ns));
+    if (ui.button("show pass", "Show this layer pass")) show_pass(session, *band, *pass);
+  }
+  if (s.name.empty()) return;
+  const NameStatistics* found = statistics(session);
+  draw_loading(ui, "statistics", statistics_, "Reading the events of the name");
+  if (const Error* error = statistics_.error()) draw_error(ui, "statistics error", *error);
+  if (found == nullptr) return;
+  if (found->all.count > 0) draw_statistics(ui, s.name, found->all);
+  if (found->unfinished > 0) ui.note(fmt::format("{} did not end", count_text(static_cast<double>(found->unfinished))));
+}
+
+const NameStatistics* FileTime::statistics(Session& session) {
+  const Selection& s = session.selection();
+  const Band* band = band_of(s);
+  if (band == nullptr || s.name.empty()) return nullptr;
+  NameQuery query{.name = s.name};
+  if (s.time) query.window = {band->times->zero_ns + s.time->begin_ns, band->times->zero_ns + s.time->end_ns};
+  statistics_.ask(session.workers(),
+                  fmt::format("{}\n{}\n{}\n{} {}", band->open->path, band->open->generation, s.name,
+                              query.window.begin_ns, query.window.end_ns),
+                  [path = band->open->path, generation = band->open->generation, query](
+                      Readers& readers, const Cancelled&, QueryProgress&) {
+                    return readers.of(path, generation).name_statistics(query);
+                  });
+  return statistics_.current() ? statistics_.value() : nullptr;
+}
+
+void FileTime::draw_table(Ui& ui, Session& session, int table) {
+  const Selection& selection = session.selection();
+  const Band* band = band_of(selection);
+  if (band == nullptr) return;
+  if (table == 0) {
+    names_.ask(session.workers(), fmt::format("{}\n{}\n{}", band->open->path, band->open->generation, find_),
+               [path = band->open->path, generation = band->open->generation, text = find_](
+                   Readers& readers, const Cancelled&, QueryProgress&) {
+                 return readers.of(path, generation).find_name(text);
+               });
+    draw_loading(ui, "names", names_, "Counting events by name");
+    const std::vector<NameCount>* names = names_.value();
+    if (names == nullptr) return;
+    Table found;
+    found.columns = {text_column("event"), number_column("count in the file", "", 0)};
+    for (const NameCount& name : *names)
+      found.rows.push_back({{text_cell(name.name), cell(Hint::kCount, static_cast<double>(name.count))}});
+    const TableHit hit = spscope::gui::show_table(ui, "events", found, names_state_);
+    if (!hit.clicked) return;
+    Selection s = selection;
+    s.name = (*names)[static_cast<std::size_t>(*hit.clicked)].name;
+    s.op.reset();
+    picked_.reset();
+    return session.select(s);
+  }
+  if (selection.name.empty()) return ui.note("Select a name under Events by name.");
+  const NameStatistics* found = statistics(session);
+  draw_loading(ui, "statistics", statistics_, "Reading the events of the name");
+  if (found == nullptr) return;
+  if (table == 1) {
+    Table ranks = statistics_table("rank");
+    std::vector<int> numbers;
+    for (const auto& [rank, s] : found->by_rank) {
+      ranks.rows.push_back(statistics_row(fmt::format("rank {}", rank), s));
+      numbers.push_back(rank);
+    }
+    const TableHit hit = spscope::gui::show_table(ui, "ranks", ranks, by_rank_state_);
+    if (hit.clicked) select_rank(session, *band, numbers[static_cast<std::size_t>(*hit.clicked)]);
+    return;
+  }
+  Table passes = statistics_table("layer pass");
+  std::vector<const PassMark*> marks;
+  for (const auto& [run, s] : found->by_run) {
+    const auto mark = std::ranges::find(band->times->passes, run, &PassMark::run);
+    marks.push_back(mark != band->times->passes.end() ? &*mark : nullptr);
+    passes.rows.push_back(statistics_row(
+        marks.back() == nullptr ? "none" : fmt::format("{}, layer {}, step {}", mark->label, mark->layer, mark->step),
+        s));
+  }
+  const TableHit hit =
+      spscope::gui::show_table(ui, "passes", passes, by_pass_state_, {.row_tooltip = "Double click: show it alone"});
+  if (hit.activated && marks[static_cast<std::size_t>(*hit.activated)] != nullptr)
+    show_pass(session, *band, *marks[static_cast<std::size_t>(*hit.activated)]);
+}
+
+Json FileTime::dump(Session& session) {
+  Json json = Json::object();
+  json["time"] = "file";
+  json["begin_ns"] = time_.axis.begin_ns();
+  json["end_ns"] = time_.axis.end_ns();
+  if (pointed_) json["pointed_rank"] = *pointed_;
+  json["bands"] = Json::array();
+  for (const Band* band : shown_) {
+    Json one = Json::object();
+    one["file"] = band->open->name;
+    if (band->times && band->times->why_none.empty()) {
+      one["zero_ns"] = band->times->zero_ns;
+      one["end_ns"] = band->times->end_ns;
+      one["base_shift"] = band->times->base_shift;
+      one["passes"] = static_cast<std::int64_t>(band->times->passes.size());
+      one["shift"] = band->shift;
+      one["drawn"] = band->events ? "events" : "strips";
+      one["ranks"] = Json::array();
+      for (const int row : band->rows) one["ranks"].push_back(band->times->ranks[static_cast<std::size_t>(row)].rank);
+      one["pieces"] = Json::array();
+      for (const StripPiece& piece : band->pieces) one["pieces"].push_back(piece_json(*band, piece));
+      if (band->events) one["events"] = static_cast<std::int64_t>(band->events->events.size());
+    } else if (band->times) {
+      one["problem"] = band->times->why_none;
+    }
+    json["bands"].push_back(std::move(one));
+  }
+  if (const Place place = selected(session); place.band != nullptr) {
+    const RankEvent& event = place.band->events->events[static_cast<std::size_t>(place.event)];
+    Json one = Json::object();
+    one["name"] = place.band->events->name(event);
+    one["rank"] = event.rank;
+    one["run"] = static_cast<std::int64_t>(event.run);
+    one["op"] = event.span.op_id;
+    one["begin_ns"] = event.span.begin_ns;
+    json["selected"] = std::move(one);
+  }
+  return json;
+}
+
+// The buckets of a piece that are on the screen: of each row the fifteenths of a bucket that are busy, by the part of
+// time that leads in it; and of few rows their bytes.
+Json FileTime::piece_json(const Band& band, const StripPiece& piece) {
+  const std::int64_t first = lod_bucket(piece.begin_ns, piece.shift);
+  const std::int64_t count = lod_bucket(piece.end_ns - 1, piece.shift) - first + 1;
+  Json json = Json::object();
+  json["shift"] = piece.shift;
+  json["first_bucket"] = first;
+  json["num_buckets"] = count;
+  json["rows"] = Json::array();
+  for (const int row : band.rows) {
+    const std::span<const std::uint8_t> bytes = piece.rows[static_cast<std::size_t>(row)].subspan(
+        static_cast<std::size_t>(first - piece.first_bucket), static_cast<std::size_t>(count));
+    std::array<std::int64_t, kNumTimeParts> sums{};
+    std::string hex;
+    for (const std::uint8_t byte : bytes) {
+      sums[static_cast<std::size_t>(part_of_strip(byte))] += byte & 15;
+      if (band.rows.size() <= kDumpedRows) hex += fmt::format("{:02x}", byte);
+    }
+    Json one = Json::object();
+    one["rank"] = band.times->ranks[static_cast<std::size_t>(row)].rank;
+    one["busy"] = Json::array();
+    for (const std::int64_t sum : sums) one["busy"].push_back(sum);
+    if (!hex.empty()) one["bytes"] = hex;
+    json["rows"].push_back(std::move(one));
+  }
+  return json;
+}
+
+}  // namespace spscope::gui

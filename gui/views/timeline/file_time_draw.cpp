@@ -1,0 +1,349 @@
+// How the timeline of whole files is painted: heads and layer passes of a file, rows of strips as one texture, events
+// as rectangles where they can be told apart.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "backend/base/number_text.h"
+#include "gui/views/document_view.h"
+#include "gui/views/timeline/facts.h"
+#include "gui/views/timeline/file_time.h"
+
+namespace spscope::gui {
+namespace {
+
+constexpr int kMostSpans = 10'000;   // rectangles of a draw list
+constexpr float kLabelHeight = 14;   // of the label of a rank, in the design's pixels
+constexpr float kTargetHeight = 10;  // lower rows are chosen in their gutter together
+constexpr float kPassHeight = 20;    // of the layer passes
+constexpr float kLeastPass = 4;      // passes are marked at most so densely
+constexpr int kOverviewRows = 10;    // ranks of the minimap
+constexpr float kDimmed = 0.72F;     // opacity of what covers rows that are not meant
+
+// Of rows so high, every how manieth is labelled.
+int label_step(float height, float least) {
+  int step = 1;
+  while (static_cast<float>(step) * height < least) step *= 2;
+  return step;
+}
+
+}  // namespace
+
+void FileTime::draw_overview(Ui& ui, Session& session, const Rect& rect) {
+  const float height = rect.height() / static_cast<float>(std::max<std::size_t>(1, shown_.size()));
+  float top = rect.top;
+  for (Band* band : shown_) {
+    const Rect mine{rect.left, top, rect.right, top + height};
+    top += height;
+    if (!band->times || !band->times->why_none.empty()) continue;
+    const StripFile& file = band->strips;
+    TimeAxis all;
+    all.set_extent(time_.axis.extent_ns());
+    all.place(mine.left, mine.width());
+    const int shift = whole_shift(file.begin_ns, file.end_ns, file.base_shift);
+    const auto pieces = chunks_.pieces(session.workers(), file, shift, file.begin_ns, file.end_ns);
+    std::vector<int> rows;
+    const int ranks = static_cast<int>(band->times->ranks.size());
+    for (int i = 0; i < std::min(ranks, kOverviewRows); ++i)
+      rows.push_back(ranks <= kOverviewRows ? i : i * ranks / kOverviewRows);
+    band->overview.draw(ui, mine, {pieces, rows, file.begin_ns}, all);
+  }
+}
+
+void FileTime::draw_head(Ui& ui, Session& session, Band& band) {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const TimeAxis& axis = time_.axis;
+  const float right = axis.left() + axis.width(), head = ui.px(26);
+  ui.fill({from.x, from.y, right, from.y + head}, ui.color(Token::kRaised));
+  const std::optional<Rgb> behind = ui.theme().color(Token::kRaised);
+  ui.text_at(from.x + ui.px(6), from.y + ui.px(5), band.open->name,
+             {.face = Face::kBold, .max_width = axis.left() - from.x - ui.px(10)}, behind);
+  std::string words = "reading the times of the file";
+  if (band.times && band.times->why_none.empty()) {
+    words = fmt::format("{}, {} ranks, {} layer passes", duration(band.times->end_ns - band.times->zero_ns),
+                        count_text(static_cast<double>(band.times->ranks.size())),
+                        count_text(static_cast<double>(band.times->passes.size())));
+    if (band.rows.size() < band.times->ranks.size())
+      words += fmt::format(", {} shown", count_text(static_cast<double>(band.rows.size())));
+    if (band.events_slot.error() == nullptr && band.events_slot.value() != nullptr &&
+        band.events_slot.value()->too_many && !band.events)
+      words += "; too many events to draw each: zoom in, or show fewer ranks";
+  } else if (band.times) {
+    words = sentence(band.times->why_none);
+  }
+  ui.text_at(axis.left() + ui.px(4), from.y + ui.px(5), words,
+             {.ink = Token::kMuted, .max_width = axis.width() - ui.px(8)}, behind);
+  ImGui::Dummy({right - from.x, head});
+  if (const Error* error = band.times_slot.error()) draw_error(ui, "times", *error);
+  if (const Error* error = chunks_.error(band.strips)) draw_error(ui, "strips", *error);
+  if (const Error* error = band.events_slot.error()) draw_error(ui, "events", *error);
+  if (!band.times || band.times->why_none.empty()) return;
+  if (ui.button("show pass", "Show a layer pass", {.primary = true})) {
+    Scope scope = session.scope();
+    scope.whole_file = false;
+    session.set_scope(std::move(scope));
+  }
+}
+
+void FileTime::draw_passes(Ui& ui, Session& session, const Band& band) {
+  const TimeAxis& axis = time_.axis;
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const Rect strip{axis.left(), from.y, axis.left() + axis.width(), from.y + ui.px(kPassHeight)};
+  ui.text_at(from.x + ui.px(8), from.y + ui.px(3), "layer passes",
+             {.face = Face::kSmall, .ink = Token::kMuted, .max_width = strip.left - from.x - ui.px(12)});
+  const Hit hit = ui.target("passes", strip, {.kind = "area", .ring = false});
+  const PassMark* chosen = pass_of_scope(session, band);
+  const PassMark* pointed = nullptr;
+  ImGui::PushClipRect({strip.left, strip.top}, {strip.right, strip.bottom}, true);
+  float drawn_to = strip.left - ui.px(kLeastPass);
+  for (const PassMark& pass : band.times->passes) {
+    const float left = axis.x(shown_ns(band, pass.begin_ns)), right = axis.x(shown_ns(band, pass.end_ns));
+    if (right < strip.left || left > strip.right) continue;
+    const float mouse = ImGui::GetMousePos().x;
+    if (hit.hovered && left <= mouse && mouse < std::max(right, left + 1)) pointed = &pass;
+    if (&pass != chosen && left - drawn_to < ui.px(kLeastPass) && right - left < ui.px(kLeastPass)) continue;
+    drawn_to = left;
+    const Rect box{left, strip.top + 1, std::max(left + 1, right - 1), strip.bottom - 1};
+    const bool is_chosen = &pass == chosen;
+    if (right - left >= ui.px(kLeastPass)) ui.fill(box, ui.color(is_chosen ? Token::kSelected : Token::kRaised));
+    ui.fill({left, box.top, left + std::max(1.F, ui.px(1)), box.bottom}, ui.color(Token::kEdge));
+    const float room = std::min(box.right, strip.right) - std::max(box.left, strip.left) - ui.px(8);
+    std::string text = fmt::format("{}, layer {}, step {}", pass.label, pass.layer, pass.step);
+    if (ui.text_width(text, Face::kSmall) > room) text = pass.label;
+    if (ui.text_width(text, Face::kSmall) <= room) {
+      ui.text_at(std::max(box.left, strip.left) + ui.px(4), box.top + ui.px(2), text,
+                 {.face = Face::kSmall, .max_width = room},
+                 ui.theme().color(is_chosen ? Token::kSelected : Token::kRaised));
+    }
+    ui.mark(fmt::format("pass {} {}", static_cast<std::int64_t>(pass.run), pass.repeat), box, pass_words(pass),
+            is_chosen);
+  }
+  ImGui::PopClipRect();
+  ImGui::Dummy({strip.right - from.x, strip.height()});
+  if (pointed == nullptr) return;
+  ui.tooltip(fmt::format("{}: {} from {}. Double click: show it alone", pass_words(*pointed),
+                         duration(pointed->end_ns - pointed->begin_ns),
+                         time_text(pointed->begin_ns - band.times->zero_ns)));
+  if (hit.double_clicked) return show_pass(session, band, *pointed);
+  if (!hit.clicked) return;
+  Scope scope = session.scope();
+  scope.layer = pointed->layer;
+  scope.step = pointed->step;
+  if (std::ranges::count(band.times->passes, pointed->run, &PassMark::run) > 1) scope.repeat = pointed->repeat;
+  session.set_scope(std::move(scope));
+  Selection s = session.selection();
+  s.strategy = StrategyKey{band.file, pointed->strategy_id};
+  s.op.reset();
+  session.select(s);
+}
+
+void FileTime::draw_band(Ui& ui, Session& session, Band& band, float room) {
+  const Ui::Scope inside = ui.scope("file " + band.open->name);
+  draw_head(ui, session, band);
+  if (!band.times || !band.times->why_none.empty()) return;
+  draw_passes(ui, session, band);
+  draw_rows(ui, session, band, room - ui.px(26 + kPassHeight + 10));
+  ImGui::Dummy({0, ui.px(8)});
+}
+
+void FileTime::draw_rows(Ui& ui, Session& session, Band& band, float room) {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const auto count = static_cast<float>(band.rows.size());
+  // 512 ranks fit one screen: rows shrink to a pixel.
+  const float height = std::clamp(std::max(ui.px(60), room) / std::max(1.F, count), 1.F, ui.px(22));
+  band.top = from.y;
+  band.row_height = height;
+  const Rect whole{time_.axis.left(), from.y, time_.axis.left() + time_.axis.width(), from.y + height * count};
+  ImGui::Dummy({whole.right - from.x, whole.height()});
+  const Rect clip = ui.clip();
+  const int first = std::max(0, static_cast<int>(std::floor((clip.top - whole.top) / height)));
+  const int last =
+      std::min(static_cast<int>(band.rows.size()), static_cast<int>(std::ceil((clip.bottom - whole.top) / height)));
+  if (first >= last) return;
+  const Rect place{whole.left, whole.top + height * static_cast<float>(first), whole.right,
+                   whole.top + height * static_cast<float>(last)};
+  ImGui::PushClipRect({place.left, std::max(place.top, clip.top)}, {place.right, std::min(place.bottom, clip.bottom)},
+                      true);
+  std::int64_t visible = 0;
+  if (band.events)
+    for (int r = first; r < last; ++r) {
+      const auto& row = band.events->rows[static_cast<std::size_t>(band.rows[static_cast<std::size_t>(r)])];
+      const auto begin = time_.axis.begin_ns() + static_cast<double>(band.times->zero_ns);
+      const auto end = time_.axis.end_ns() + static_cast<double>(band.times->zero_ns);
+      visible += std::max<std::ptrdiff_t>(0, std::ranges::lower_bound(row, end, {}, [](const TimeSpan& s) {
+                                               return static_cast<double>(s.begin_ns);
+                                             }) - std::ranges::lower_bound(row, begin, {}, [](const TimeSpan& s) {
+                                               return static_cast<double>(s.end_ns);
+                                             }));
+    }
+  if (!band.events) {
+    // Where nothing was read yet.
+    ui.fill({place.left, place.top, time_.axis.x(shown_ns(band, band.times->end_ns)), place.bottom},
+            ui.color(Token::kEmpty));
+    const std::span<const int> rows(band.rows);
+    band.picture.draw(
+        ui, place,
+        {band.pieces, rows.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)),
+         band.times->zero_ns},
+        time_.axis);
+  } else if (height < ui.px(6) || drawn_spans_ + visible > kMostSpans) {
+    draw_event_pixels(ui, band, place, first, last);
+  } else {
+    drawn_spans_ += static_cast<int>(visible);
+    draw_events(ui, session, band, place, first, last);
+  }
+  ImGui::PopClipRect();
+  draw_labels(ui, session, band, {from.x, whole.top, whole.left - ui.px(4), whole.bottom});
+  draw_dimmed(ui, band);
+  take_hover(ui, session, band, place);
+}
+
+void FileTime::draw_labels(Ui& ui, Session& session, const Band& band, const Rect& gutter) {
+  const Selection& selection = session.selection();
+  const bool same_file = selection.strategy && selection.strategy->file == band.file;
+  const int step = label_step(band.row_height, ui.px(kLabelHeight));
+  const bool each = band.row_height >= ui.px(kTargetHeight);
+  const Rect clip = ui.clip();
+  Hit hit;
+  if (!each) hit = ui.target("ranks", gutter, {.kind = "area", .ring = false});
+  for (std::size_t i = 0; i < band.rows.size(); ++i) {
+    const int rank = band.times->ranks[static_cast<std::size_t>(band.rows[i])].rank;
+    const Rect row{gutter.left, gutter.top + static_cast<float>(i) * band.row_height, gutter.right,
+                   gutter.top + static_cast<float>(i + 1) * band.row_height};
+    if (row.bottom < clip.top || row.top > clip.bottom) continue;
+    const bool selected = same_file && selection.rank == rank;
+    if (selected) ui.fill(row, ui.color(Token::kSelected));
+    const std::string label = fmt::format("rank {}", rank);
+    if (each)
+      hit = ui.target(label, row,
+                      {.kind = "row", .text = label, .selected = selected, .small = row.height() < ui.px(20)});
+    const bool pointed = each ? hit.hovered : hit.hovered && row.holds(ImGui::GetMousePos().x, ImGui::GetMousePos().y);
+    if (pointed) pointed_ = rank;
+    if (pointed && hit.clicked) select_rank(session, band, rank);
+    if (pointed && !each) ui.tooltip(label);
+    if (i % static_cast<std::size_t>(step) != 0 && !selected) continue;
+    if (row.top + ui.px(kLabelHeight) > clip.bottom + ui.px(4)) continue;
+    const float high = std::max(row.height(), ui.px(kLabelHeight));
+    ui.fill({row.left + ui.px(8), row.top + ui.px(2), row.left + ui.px(12), row.top + high - ui.px(2)},
+            Ui::color(rank_color(rank)), ui.px(2));
+    const std::string pin = pinned_.contains({band.file, rank}) ? " (pinned)" : "";
+    ui.text_at(row.left + ui.px(22), row.top + (high - ui.line_height(Face::kSmall)) / 2 + ui.px(1), label + pin,
+               {.face = Face::kSmall, .max_width = row.width() - ui.px(24)},
+               selected ? std::optional(ui.theme().color(Token::kSelected)) : std::nullopt);
+  }
+}
+
+void FileTime::draw_dimmed(Ui& ui, const Band& band) const {
+  if (!pointed_) return;
+  const auto cover = [&](std::size_t first, std::size_t last) {
+    if (first >= last) return;
+    const Rect rect{time_.axis.left(), band.top + static_cast<float>(first) * band.row_height,
+                    time_.axis.left() + time_.axis.width(), band.top + static_cast<float>(last) * band.row_height};
+    ui.fill(rect, ui.color(Token::kSurface, kDimmed));
+    ui.mark(fmt::format("dim {} to {}", first, last - 1), rect);
+  };
+  const auto at = std::ranges::find_if(
+      band.rows, [&](int row) { return band.times->ranks[static_cast<std::size_t>(row)].rank == *pointed_; });
+  const auto lit = static_cast<std::size_t>(at - band.rows.begin());
+  cover(0, lit);
+  cover(lit + 1, band.rows.size());
+}
+
+void FileTime::draw_event_pixels(Ui& ui, Band& band, const Rect& place, int first, int last) {
+  const int columns = std::max(1, static_cast<int>(std::lround(place.width())));
+  const double zero = static_cast<double>(band.times->zero_ns);
+  StripPixels pixels;
+  pixels.covered.assign(static_cast<std::size_t>(columns), 1);
+  for (int r = first; r < last; ++r) {
+    const auto row = static_cast<std::size_t>(band.rows[static_cast<std::size_t>(r)]);
+    const std::vector<PixelCell> cells =
+        fold_row(band.events->rows[row], time_.axis.begin_ns() + zero, time_.axis.end_ns() + zero, columns);
+    pixels.cells.insert(pixels.cells.end(), cells.begin(), cells.end());
+  }
+  band.picture.draw(ui, place, pixels, last - first);
+}
+
+void FileTime::draw_events(Ui& ui, Session& session, const Band& band, const Rect& place, int first, int last) {
+  const TimeAxis& axis = time_.axis;
+  const double zero = static_cast<double>(band.times->zero_ns);
+  const Place chosen = selected(session);
+  for (int r = first; r < last; ++r) {
+    const auto index = static_cast<std::size_t>(band.rows[static_cast<std::size_t>(r)]);
+    const float top = place.top + static_cast<float>(r - first) * band.row_height + 1;
+    const std::vector<TimeSpan>& row = band.events->rows[index];
+    auto span = std::ranges::lower_bound(row, axis.begin_ns() + zero, {},
+                                         [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
+    for (; span != row.end() && static_cast<double>(span->begin_ns) < axis.end_ns() + zero; ++span) {
+      const float left = std::max(place.left, axis.x(static_cast<double>(span->begin_ns) - zero));
+      const float right = std::min(place.right, std::max(left + 1, axis.x(static_cast<double>(span->end_ns) - zero)));
+      const Rect rect{left, top, right - (right - left > ui.px(4) ? 1.F : 0.F), top + band.row_height - 2};
+      draw_event(ui, band, session.selection(), *span, rect);
+      if (chosen.band == &band && chosen.event == span->op) ui.outline(rect, ui.color(Token::kInk), 0, ui.px(2));
+    }
+  }
+}
+
+void FileTime::draw_event(Ui& ui, const Band& band, const Selection& selection, const TimeSpan& span,
+                          const Rect& rect) const {
+  const auto part = static_cast<std::size_t>(span.part);
+  const RankEvent& event = band.events->events[static_cast<std::size_t>(span.op)];
+  const std::string& name = band.events->name(event);
+  draw_time(ui, rect, part, (event.span.flags & kEventModelled) != 0 && rect.height() >= ui.px(8));
+  if (!selection.name.empty() && name == selection.name && !selection.op)
+    ui.outline(rect, ui.color(Token::kInk, 0.75F), 0, ui.px(1));
+  if (rect.width() >= ui.px(24) && rect.height() >= ui.px(13)) {
+    const bool wait = span.part == TimePart::kLatePeer;
+    const Rgb back = ui.theme().color(wait ? Token::kSurface : part_token(part));
+    ui.text_at(
+        rect.left + ui.px(4), rect.top + (rect.height() - ui.line_height(Face::kSmall)) / 2 + ui.px(2),
+        wait ? "wait: " + name : name,
+        {.face = Face::kSmall, .ink = wait ? Token::kInk : on_part_token(part), .max_width = rect.width() - ui.px(7)},
+        back);
+  }
+  ui.mark(fmt::format("rank {} op {} {}", event.rank, event.span.op_id, part), rect, name, false,
+          ui.theme().color(part_edge_token(part)));
+}
+
+void FileTime::take_hover(Ui& ui, Session& session, const Band& band, const Rect& place) {
+  const ImVec2 mouse = ImGui::GetMousePos();
+  if (!place.holds(mouse.x, mouse.y) || !ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem)) return;
+  const auto at = static_cast<std::size_t>(std::max(0.F, (mouse.y - band.top) / band.row_height));
+  if (at >= band.rows.size()) return;
+  const auto row = static_cast<std::size_t>(band.rows[at]);
+  const double now = time_.axis.ns(mouse.x) + static_cast<double>(band.times->zero_ns);
+  const bool clicked = ImGui::IsMouseReleased(ImGuiMouseButton_Left) && !time_.measuring() &&
+                       ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0).x == 0;
+  if (!band.events) {
+    if (clicked) select_rank(session, band, band.times->ranks[row].rank);
+    ui.tooltip(fmt::format("rank {} at {}", band.times->ranks[row].rank,
+                           time_text(static_cast<std::int64_t>(time_.axis.ns(mouse.x)))));
+    return;
+  }
+  const std::vector<TimeSpan>& spans = band.events->rows[row];
+  const auto over =
+      std::ranges::lower_bound(spans, now, {}, [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
+  if (over == spans.end() || static_cast<double>(over->begin_ns) > now + time_.axis.ns_per_pixel()) return;
+  hovered_ = Place{&band, over->op};
+  if (clicked) select_event(session, *hovered_);
+}
+
+void FileTime::event_tip(Ui& ui, const Place& place) const {
+  const RankEvent& event = place.band->events->events[static_cast<std::size_t>(place.event)];
+  const SpanEvent& span = event.span;
+  const std::int64_t zero = place.band->times->zero_ns;
+  const auto line = [&](const std::string& words) { ui.text(words, {.max_width = ui.px(460)}); };
+  ui.tooltip([&] {
+    ui.text(place.band->events->name(event), {.face = Face::kBold, .max_width = ui.px(460)});
+    const std::string length = span.end_ns == kNeverEnded ? "did not end" : duration(span.end_ns - span.begin_ns);
+    line(fmt::format("rank {}, lane {}, {} from {}", event.rank, event.lane, length, time_text(span.begin_ns - zero)));
+    if (event.wait_begin_ns < event.wait_end_ns)
+      line(fmt::format("waited {} from {}", duration(event.wait_end_ns - event.wait_begin_ns),
+                       time_text(event.wait_begin_ns - zero)));
+    if (span.op_id >= 0) line(fmt::format("op {}", span.op_id));
+    if (const PassMark* pass = place.band->times->pass_of(event.run, span.begin_ns)) line(pass_words(*pass));
+  });
+}
+
+}  // namespace spscope::gui

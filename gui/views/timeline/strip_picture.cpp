@@ -1,0 +1,187 @@
+#include "gui/views/timeline/strip_picture.h"
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "backend/record/events.h"
+#include "backend/store/pyramid/lod_pyramid.h"
+#include "gui/imgui_compat.h"
+#include "gui/views/document_view.h"
+
+namespace spscope::gui {
+namespace {
+
+// Rows this high, in the design's pixels, have a hair of space between them.
+constexpr float kRowWithGap = 7;
+// A column is known when pieces cover this share of it: less is a rounding of its borders.
+constexpr float kKnown = 0.01F;
+
+constexpr std::array<TimePart, 16> kPartOfCategory = [] {
+  std::array<TimePart, 16> parts{};
+  parts.fill(TimePart::kOther);
+  for (const EventCategory c : {EventCategory::kAttend, EventCategory::kLocal, EventCategory::kRearrange})
+    parts[static_cast<std::size_t>(c)] = TimePart::kCompute;
+  for (const EventCategory c : {EventCategory::kTransfer, EventCategory::kBarrier})
+    parts[static_cast<std::size_t>(c)] = TimePart::kWire;
+  parts[static_cast<std::size_t>(EventCategory::kLatePeer)] = TimePart::kLatePeer;
+  return parts;
+}();
+
+// What a bucket gives to a column: its busy time, as fifteenths, times the weight is a share of the column.
+struct Share {
+  std::size_t piece = 0;
+  std::size_t bucket = 0;  // from the first of the piece
+  float weight = 0;
+};
+
+// The shares of all columns are the same in each row.
+struct Columns {
+  std::vector<Share> shares;
+  std::vector<std::size_t> first;  // by column, and one behind the last
+  std::vector<float> covered;
+};
+
+Columns make_columns(const StripScene& scene, double begin_ns, double end_ns, int columns) {
+  Columns made;
+  const double width = (end_ns - begin_ns) / columns, zero = static_cast<double>(scene.zero_ns);
+  for (int c = 0; c < columns; ++c) {
+    made.first.push_back(made.shares.size());
+    const double from = begin_ns + c * width + zero, to = from + width;
+    double covered = 0;
+    for (std::size_t p = 0; p < scene.pieces.size(); ++p) {
+      const StripPiece& piece = scene.pieces[p];
+      const double low = std::max(from, static_cast<double>(piece.begin_ns));
+      const double high = std::min(to, static_cast<double>(piece.end_ns));
+      if (low >= high) continue;
+      covered += high - low;
+      const auto last = lod_bucket(static_cast<std::int64_t>(std::ceil(high)) - 1, piece.shift);
+      for (auto k = lod_bucket(static_cast<std::int64_t>(std::floor(low)), piece.shift); k <= last; ++k) {
+        const double inside = std::min(high, static_cast<double>(lod_begin_ns(k + 1, piece.shift))) -
+                              std::max(low, static_cast<double>(lod_begin_ns(k, piece.shift)));
+        if (inside <= 0 || k < piece.first_bucket) continue;
+        made.shares.push_back(
+            {p, static_cast<std::size_t>(k - piece.first_bucket), static_cast<float>(inside / width / 15)});
+      }
+    }
+    made.covered.push_back(static_cast<float>(covered / width));
+  }
+  made.first.push_back(made.shares.size());
+  return made;
+}
+
+PixelCell fold_cell(std::span<const Share> shares, const std::vector<std::span<const std::uint8_t>>& rows) {
+  const auto byte_of = [&](const Share& share) -> std::uint8_t {
+    const std::span<const std::uint8_t> row = rows[share.piece];
+    return share.bucket < row.size() ? row[share.bucket] : 0;
+  };
+  if (shares.empty()) return {};
+  const std::uint8_t first = byte_of(shares.front());
+  const TimePart part = kPartOfCategory[first >> 4];
+  float busy = static_cast<float>(first & 15) * shares.front().weight;
+  // Most pixels lie in one bucket, or in buckets of one part.
+  std::size_t same = 1;
+  for (; same < shares.size(); ++same) {
+    const std::uint8_t byte = byte_of(shares[same]);
+    if ((byte & 15) != 0 && kPartOfCategory[byte >> 4] != part) break;
+    busy += static_cast<float>(byte & 15) * shares[same].weight;
+  }
+  std::array<float, kNumTimeParts> sums{};
+  sums[static_cast<std::size_t>(part)] = busy;
+  for (; same < shares.size(); ++same) {
+    const std::uint8_t byte = byte_of(shares[same]);
+    const float time = static_cast<float>(byte & 15) * shares[same].weight;
+    sums[static_cast<std::size_t>(kPartOfCategory[byte >> 4])] += time;
+    busy += time;
+  }
+  if (busy <= 0) return {};
+  const auto most = std::ranges::max_element(sums) - sums.begin();
+  return {static_cast<TimePart>(most), std::min(busy, 1.F)};
+}
+
+std::uint32_t mixed(Rgb over, Rgb under, float share) {
+  std::uint32_t out = 0xff000000;
+  for (const int shift : {16, 8, 0}) {
+    const float a = static_cast<float>(over >> shift & 0xff), b = static_cast<float>(under >> shift & 0xff);
+    out |= static_cast<std::uint32_t>(std::lround(b + (a - b) * share)) << (16 - shift);  // bytes in order: R, G, B, A
+  }
+  return out;
+}
+
+// Colours by part and by busy time in 255ths. Late peer is dotted: of three columns one is full and two are light.
+using Colors = std::array<std::array<std::uint32_t, 256>, kNumTimeParts>;
+struct Palette {
+  Colors full, light;
+};
+Palette make_palette(const Theme& theme) {
+  Palette palette;
+  const Rgb under = theme.color(Token::kSurface);
+  for (std::size_t part = 0; part < kNumTimeParts; ++part)
+    for (int busy = 0; busy < 256; ++busy) {
+      // A little work in a pixel must not look like none.
+      const float share = busy == 0 ? 0 : 0.3F + 0.7F * static_cast<float>(busy) / 255;
+      const Rgb color = theme.color(part_token(part));
+      const auto b = static_cast<std::size_t>(busy);
+      palette.full[part][b] = mixed(color, under, share);
+      palette.light[part][b] = static_cast<TimePart>(part) == TimePart::kLatePeer ? mixed(color, under, share * 0.4F)
+                                                                                  : palette.full[part][b];
+    }
+  return palette;
+}
+
+}  // namespace
+
+TimePart part_of_strip(std::uint8_t byte) { return kPartOfCategory[byte >> 4]; }
+
+void fold_strips(const StripScene& scene, double begin_ns, double end_ns, int columns, StripPixels& pixels) {
+  Columns made = make_columns(scene, begin_ns, end_ns, columns);
+  const auto width = static_cast<std::size_t>(columns);
+  pixels.cells.resize(scene.rows.size() * width);
+  std::vector<std::span<const std::uint8_t>> rows(scene.pieces.size());
+  const std::span<const Share> shares(made.shares);
+  PixelCell* cell = pixels.cells.data();
+  for (const int row : scene.rows) {
+    for (std::size_t p = 0; p < rows.size(); ++p) {
+      const auto& known = scene.pieces[p].rows;
+      rows[p] = static_cast<std::size_t>(row) < known.size() ? known[static_cast<std::size_t>(row)]
+                                                             : std::span<const std::uint8_t>();
+    }
+    for (std::size_t c = 0; c < width; ++c)
+      *cell++ = fold_cell(shares.subspan(made.first[c], made.first[c + 1] - made.first[c]), rows);
+  }
+  pixels.covered = std::move(made.covered);
+}
+
+void StripPicture::draw(Ui& ui, const Rect& rect, const StripScene& scene, const TimeAxis& axis) {
+  const int columns = std::max(1, static_cast<int>(std::lround(rect.width())));
+  if (scene.rows.empty() || rect.height() <= 0) return;
+  fold_strips(scene, axis.begin_ns(), axis.end_ns(), columns, pixels_);
+  draw(ui, rect, pixels_, static_cast<int>(scene.rows.size()));
+}
+
+void StripPicture::draw(Ui& ui, const Rect& rect, const StripPixels& pixels, int rows) {
+  const std::size_t columns = pixels.covered.size();
+  const Palette palette = make_palette(ui.theme());
+  const auto dot = static_cast<std::size_t>(std::max(3L, std::lround(ui.px(3))));
+  texels_.resize(pixels.cells.size());
+  std::vector<const Colors*> colors_of(columns);  // what is not known is see-through
+  for (std::size_t c = 0; c < columns; ++c)
+    colors_of[c] = pixels.covered[c] < kKnown ? nullptr : c % dot == 0 ? &palette.full : &palette.light;
+  for (std::size_t i = 0, c = 0; i < texels_.size(); ++i, c = c + 1 == columns ? 0 : c + 1) {
+    const PixelCell& cell = pixels.cells[i];
+    const auto busy = static_cast<std::size_t>(cell.busy * 255 + 0.5F);
+    texels_[i] = colors_of[c] != nullptr ? (*colors_of[c])[static_cast<std::size_t>(cell.part)][busy] : 0;
+  }
+  texture_.set(static_cast<int>(columns), rows, texels_);
+  if (texture_.name() != 0)
+    ui.draw_list().AddImage(texture_id(texture_.name()), {rect.left, rect.top}, {rect.right, rect.bottom});
+  const float height = rect.height() / static_cast<float>(rows);
+  for (int row = 1; row <= rows && height >= ui.px(kRowWithGap); ++row) {
+    const float foot = rect.top + static_cast<float>(row) * height;
+    ui.fill({rect.left, foot - 1, rect.right, foot + 1}, ui.color(Token::kSurface));
+  }
+}
+
+}  // namespace spscope::gui

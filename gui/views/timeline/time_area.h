@@ -1,0 +1,53 @@
+// TimeArea: what a timeline has whatever its rows show: the axis with its ruler and minimap, the pointer that zooms,
+// moves and measures, the commands that do the same, and the field that goes to a time.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "gui/session/session.h"
+#include "gui/ui/ui.h"
+#include "gui/views/timeline/axis.h"
+#include "gui/views/view.h"
+
+namespace spscope::gui {
+
+class TimeArea {
+ public:
+  TimeAxis axis;
+
+  // Buttons to zoom, and to select a range.
+  void buttons(Ui& ui);
+  // The field of a time, and beside it why what it holds is none.
+  void time_field(Ui& ui);
+  // Leaves the gutter free for names of rows.
+  void place(Ui& ui);
+  void ruler(Ui& ui);
+  // A small picture of all time, with a frame around what is shown. `paint` fills a rectangle, whose width is that of
+  // all.
+  void minimap(Ui& ui, const std::function<void(const Rect&)>& paint);
+  // Where a time is on the minimap.
+  float minimap_x(const Rect& rect, double ns) const;
+  void take_pointer(Ui& ui, Session& session, const Rect& area);
+  // The range that is selected or being dragged, and the time that was gone to.
+  void draw_marks(Ui& ui, const Rect& area, const std::optional<TimeRange>& selected) const;
+  bool run(Command command);
+  // To a range, with a margin; with `toggles`, to all when it is there already; without a range, to all.
+  void fit(const std::optional<TimeRange>& range, bool toggles);
+  // Whether the pointer measures: what is under it is not meant.
+  bool measuring() const { return dragged_.has_value(); }
+
+ private:
+  void go_to_time();
+
+  bool selecting_ = false, focus_time_ = false;
+  std::optional<TimeRange> dragged_;
+  std::string time_text_, time_problem_;
+  std::optional<std::int64_t> gone_to_ns_;
+};
+
+// Like same_line, but on a new line when less than `design` pixels are left.
+void flow(Ui& ui, float design);
+
+}  // namespace spscope::gui

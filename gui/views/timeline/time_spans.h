@@ -1,0 +1,34 @@
+// Rows of time: what a rank does at each moment where several things claim it, and rows as pixels.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/base/ids.h"
+#include "backend/plan/plan.h"
+#include "gui/views/timeline/time_part.h"
+
+namespace spscope::gui {
+
+struct TimeSpan {
+  std::int64_t begin_ns = 0, end_ns = 0;  // from the zero of the row
+  OpId op = kNone;                        // or the number of an event in its list
+  TimePart part = TimePart::kOther;
+  friend bool operator==(const TimeSpan&, const TimeSpan&) = default;
+};
+
+// What one op or event does in a part of time, as a candidate for the moments of its rank.
+struct TimeClaim {
+  std::int64_t begin_ns = 0, end_ns = 0;
+  OpId op = kNone;
+  TimePart part = TimePart::kOther;
+};
+
+// Each moment goes to the first of the claims that hold it: compute before data that moves before waiting; of equal
+// ones the first that began, then the lower op. In order of time, without overlap.
+std::vector<TimeSpan> settled(std::vector<TimeClaim> claims);
+
+// A row as pixels. REQUIRES: columns > 0 and begin_ns < end_ns.
+std::vector<PixelCell> fold_row(const std::vector<TimeSpan>& spans, double begin_ns, double end_ns, int columns);
+
+}  // namespace spscope::gui

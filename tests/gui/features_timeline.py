@@ -1,0 +1,253 @@
+"""The timeline of whole files, filters of rows, and what pointing at a rank does: gui.md 2 and 4. Numbers are compared
+with brute force over the events that the command line gives."""
+import shutil
+import sqlite3
+
+from world import axis
+
+LONG = """[model]
+preset = "wan2.1-t2v-14b"
+[mask]
+pattern = "dense"
+[cluster]
+preset = "h100x8"
+[run]
+mode = "simulate"
+strategies = ["ring", "usp:ulysses=4,ring=2"]
+layers = 16
+denoise_steps = 12
+"""
+CATEGORIES = ("other", "attend", "local", "rearrange", "transfer", "barrier", "late peer")
+PARTS = {"attend": 0, "local": 0, "rearrange": 0, "late peer": 1, "transfer": 2, "barrier": 2, "other": 3}
+
+
+def _long(world):
+    """A run of so many layer passes that a bucket of its pyramids is a few pixels wide."""
+    return world.run("long.db", LONG)
+
+
+def _claims(world, path, rank):
+    """(begin, end, category) of all that a rank did: of a transfer what it waited is of another category."""
+    events = world.sql(path, f"select begin_ns, end_ns, category, entry_ns, transfer_begin_ns from event where rank = {rank}")
+    for begin, end, category, entry, transfer in events:
+        if entry is None or max(entry, begin) >= min(transfer, end):
+            yield begin, end, category
+        else:
+            yield max(entry, begin), min(transfer, end), "late peer"
+            yield begin, max(entry, begin), category
+            yield min(transfer, end), end, category
+
+
+def _strip(claims, shift, first, count):
+    """The byte of each bucket: category that leads << 4 | fifteenths that are busy, rounded up."""
+    sums = [dict.fromkeys(CATEGORIES, 0) for _ in range(count)]
+    for begin, end, category in claims:
+        for k in range(max(begin >> shift, first), min((end - 1) >> shift, first + count - 1) + 1):
+            sums[k - first][category] += max(0, min(end, (k + 1) << shift) - max(begin, k << shift))
+    strip = []
+    for bucket in sums:
+        busy = sum(bucket.values())
+        lead = max(range(len(CATEGORIES)), key=lambda c: (bucket[CATEGORIES[c]], -c))
+        strip.append(0 if busy == 0 else lead << 4 | min(15, -(-busy * 15 >> shift)))
+    return strip
+
+
+def _zoom_to_events(window):
+    for _ in range(12):
+        if window.view["bands"][0]["drawn"] == "events":
+            return
+        window.press("Shift+W")
+    raise AssertionError(f"no events however close: {window.view['bands'][0]['shift']}")
+
+
+def timeline_of_file(world):
+    """Strips are those of brute force over all events; close by, events can be chosen and lead to their layer pass."""
+    path = _long(world)
+    window = world.open(f"{path}#timeline")
+    window.click("time/file")
+    window.wait_for(lambda s: s["view"].get("bands") and s["view"]["bands"][0].get("pieces") and not s["busy"], "strips")
+    assert "time=file" in window.link
+    band = window.view["bands"][0]
+    first, last = world.sql(path, "select min(begin_ns), max(end_ns) from event")[0]
+    (passes,), = world.sql(path, "select count(*) from repeat where has_timeline = 1")
+    assert (band["zero_ns"], band["end_ns"], band["passes"], band["drawn"]) == (first, last, passes, "strips"), band
+    assert band["ranks"] == list(range(8)) and band["shift"] >= band["base_shift"]
+    compared = 0
+    for rank in (0, 5):
+        claims = list(_claims(world, path, rank))
+        for piece in band["pieces"]:
+            wanted = _strip(claims, piece["shift"], piece["first_bucket"], piece["num_buckets"])
+            row = next(r for r in piece["rows"] if r["rank"] == rank)
+            assert bytes.fromhex(row["bytes"]) == bytes(wanted), (rank, piece["shift"], row["bytes"], bytes(wanted).hex())
+            busy = [0, 0, 0, 0]
+            for byte in wanted:
+                busy[PARTS[CATEGORIES[byte >> 4]]] += byte & 15
+            assert row["busy"] == busy
+            compared += len(wanted)
+    assert compared >= 100, compared
+    _zoom_to_events(window)
+    marks = [i for i in window.items if i["kind"] == "mark" and "/rank 2 op " in i["path"] and i["path"].endswith(" 0")]
+    for _ in range(6):
+        if marks:
+            break
+        window.press("Shift+W")  # as pixels they cannot be told apart
+        marks = [i for i in window.items if i["kind"] == "mark" and "/rank 2 op " in i["path"] and i["path"].endswith(" 0")]
+    widest = max(marks, key=lambda i: i["rect"][2] - i["rect"][0])
+    window.click(widest["path"], first=True)
+    chosen = window.view["selected"]
+    found = world.sql(path, f"select name from event where run_id = {chosen['run']} and rank = {chosen['rank']} and op_id = {chosen['op']} "
+                      f"and begin_ns = {chosen['begin_ns']}")
+    assert chosen["rank"] == 2 and found == [(chosen["name"],)], (chosen, found)
+    (strategy, layer, step), = world.sql(path, "select strategy.id, layer, denoise_step from run join strategy using (strategy_id) "
+                                         f"where run_id = {chosen['run']}")
+    place = window.link
+    window.press("Period")
+    assert window.view["selected"]["begin_ns"] > chosen["begin_ns"] and window.view["selected"]["rank"] == 2
+    window.press("Comma", "RightBracket")
+    assert window.view["selected"]["rank"] == 3 and window.view["selected"]["name"] == chosen["name"]
+    window.press("LeftBracket")
+    window.click("details/pane/show pass")
+    assert "time=file" not in window.link and all(p in window.link for p in (f"of={strategy}", f"layer={layer}", f"step={step}",
+                                                                           f"op={chosen['op']}", "rank=2")), window.link
+    assert next(b["selected"]["op"] for b in window.view["bands"] if "selected" in b) == chosen["op"]
+    window.close()
+    # The link holds the mode, the pass and the operation.
+    told = world.view_dump("timeline", place)
+    assert told["time"] == "file" and told["bands"][0]["zero_ns"] == first
+
+
+def timeline_of_file_finds(world):
+    """All events of a name: how many there are in the file, and in a range of time, is what the store counts."""
+    path = _long(world)
+    (begin, end), = world.sql(path, "select min(begin_ns), max(end_ns) from event")
+    middle = begin + (end - begin) // 2
+    count = lambda where: world.sql(path, f"select count(*) from event where name = 'attend' and {where}")[0][0]
+    window = world.open(f"{path}#timeline?time=file")
+    window.click("timeline/main/find")
+    window.type("ATTEND")
+    window.wait_for(lambda s: window.has("events/rows/row 0 attend") and not s["busy"], "the name")
+    window.click("events/rows/row 0 attend", "row")
+    said = lambda: [i["text"] for i in window.items if i["path"] == "details/pane"]
+    window.wait_for(lambda s: f"attend: {count('1')} of them" in said(), "statistics of all of them")
+    window.click("tab/By rank")
+    rows = {i["text"] for i in window.items if "/ranks/rows/row " in i["path"] and i["kind"] == "row"}
+    assert rows and all(r.startswith("rank ") for r in rows), rows
+    window.click("tab/By layer pass")
+    assert any("layer" in i["text"] for i in window.items if "/passes/rows/row " in i["path"] and i["kind"] == "row")
+    window.close()
+    window = world.open(f"{path}#timeline?time=file&name=attend&t=0ns..{middle - begin}ns")
+    inside = count(f"begin_ns < {middle} and (end_ns > {begin} or begin_ns = end_ns)")
+    window.wait_for(lambda s: f"attend: {inside} of them" in said(), f"statistics of {inside} in the range")
+    window.close()
+
+
+def timeline_passes_of_file(world):
+    """Layer passes are marked along the time; a click chooses one, a double click shows it alone."""
+    path = world.demo
+    window = world.open(f"{path}#timeline?time=file")
+    window.wait_for(lambda s: window.find("passes", "area") and not s["busy"], "layer passes")
+    marks = [i for i in window.items if i["kind"] == "mark" and "/pass " in i["path"]]
+    assert len(marks) == 30, len(marks)
+    mark = max(marks, key=lambda i: i["rect"][2] - i["rect"][0])
+    run = mark["path"].split("/pass ")[1].split()[0]
+    (strategy, layer, step), = world.sql(path, "select strategy.id, layer, denoise_step from run join strategy using (strategy_id) "
+                                         f"where run_id = {run}")
+    left, top, right, bottom = mark["rect"]
+    area = window.item("passes", "area")["rect"]
+    window.click("passes", "area", at=(((left + right) / 2 - area[0]) / (area[2] - area[0]), 0.5))
+    assert all(p in window.link for p in (f"of={strategy}", f"layer={layer}", f"step={step}", "time=file")), window.link
+    window.click("details/pane/show pass")
+    assert "time=file" not in window.link and window.view["layer"] == layer and window.view["denoise_step"] == step
+    window.press("Alt+Left")
+    assert "time=file" in window.link
+    window.close()
+
+
+REPEATS = """[model]
+preset = "wan-mini"
+[mask]
+pattern = "sparge"
+density = 0.4
+[cluster]
+preset = "local"
+ranks = 2
+[run]
+mode = "execute"
+strategies = ["ulysses"]
+repeats = 4
+"""
+
+
+def timeline_offers_the_nearest_repeat(world):
+    """A repeat without a timeline has a button to the nearest that has one."""
+    path = world.folder / "repeats-without.db"
+    shutil.copy(world.run("repeats.db", REPEATS), path)
+    store = sqlite3.connect(path)
+    store.execute("update repeat set has_timeline = 0 where repeat < 2")
+    store.commit()
+    store.close()
+    window = world.open(f"{path}#timeline?repeat=0")
+    window.wait_for(lambda s: window.has("band ulysses/other repeat"), "the button")
+    assert window.item("band ulysses/other repeat")["text"] == "Show repeat 2"
+    window.click("band ulysses/other repeat")
+    window.wait_for(lambda s: window.find("band ulysses/rank 0", "row") and not s["busy"], "the timeline")
+    assert "repeat=2" in window.link and not window.has("band ulysses/other repeat")
+    window.close()
+
+
+def _shown_ranks(window, prefix):
+    return sorted(int(i["text"].split()[1]) for i in window.items if i["kind"] == "row" and prefix in i["path"] and i["path"].split("/")[-1].startswith("rank "))
+
+
+def timeline_filters_rows(world):
+    window = world.window("timeline")
+    for mode, prefix in (("pass", "/band ulysses/"), ("file", "/file demo.db/")):
+        window.click("time/" + mode)
+        window.wait_for(lambda s: _shown_ranks(window, prefix) == list(range(8)) and not s["busy"], "all rows")
+        window.click("timeline/main/rows")
+        window.type("0-1, 5")
+        assert _shown_ranks(window, prefix) == [0, 1, 5], _shown_ranks(window, prefix)
+        window.type(",x")
+        assert window.says("names no rows") and _shown_ranks(window, prefix) == [0, 1, 5]
+        window.press("Ctrl+A")
+        window.type("node 0")
+        assert _shown_ranks(window, prefix) == list(range(8)) and not window.says("names no rows")
+        window.press("Ctrl+A")
+        window.type("node 1")
+        assert _shown_ranks(window, prefix) == []
+        window.press("Ctrl+A", "Delete", "Escape")
+
+
+def rank_dims_others(world):
+    window = world.window("timeline")
+    for mode, prefix in (("pass", "band ulysses/rank 3"), ("file", "file demo.db/rank 3")):
+        window.click("time/" + mode)
+        window.wait_for(lambda s: window.find(prefix, "row") and not s["busy"], "rows")
+        assert not [i for i in window.items if "/dim " in i["path"]]
+        window.hover(prefix, kind="row")
+        assert window.view["pointed_rank"] == 3
+        dims = [i["rect"] for i in window.items if "/dim " in i["path"]]
+        row = window.item(prefix, "row")["rect"]
+        covered = [d for d in dims if d[1] < row[3] - 1 and d[3] > row[1] + 1]
+        assert dims and not covered, (dims, row)
+        others = [i["rect"] for i in window.items if i["kind"] == "row" and i["path"].startswith("timeline/main/bands/" + prefix.split("/")[0]) and "/rank " in i["path"] and i["rect"] != row]
+        assert others and all(any(d[1] <= o[1] + 1 and d[3] >= o[3] - 1 for d in dims) for o in others)
+
+
+def timeline_goes_to_a_time(world):
+    """What is no time, or lies outside, is said beside the field."""
+    window = world.window("timeline")
+    before = axis(window)
+    window.press("Ctrl+G")
+    window.type("12 parsecs")
+    window.press("Enter")
+    assert window.says("is no time") and axis(window) == before
+    window.press("Ctrl+G", "Ctrl+A")
+    window.type("99s")
+    window.press("Enter")
+    assert window.says("is outside") and axis(window) == before
+    window.press("Ctrl+G", "Ctrl+A")
+    window.type("2.5ms")
+    window.press("Enter")
+    begin, end = axis(window)
+    assert abs((begin + end) / 2 - 2.5e6) < 2 and not window.says("is outside"), (begin, end)
