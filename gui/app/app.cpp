@@ -105,6 +105,7 @@ void App::drop(const std::vector<std::string>& paths) {
 bool App::frame(const Theme& theme, float width, float height, std::span<const KeyPress> presses, UiDump* dump) {
   session_.workers().begin_frame();
   set_style(theme);
+  ImGui::GetIO().ConfigInputTextCursorBlink = !settings().less_motion;
   if (dump != nullptr) dump->clear();
   Texture::keep_filters();
   Ui ui(theme, fonts_, dump);
@@ -277,6 +278,10 @@ void App::run(Command command, Ui& ui) {
       return;
     case Command::kTheme:
       settings().dark = !settings().dark.value_or(true);
+      return;
+    case Command::kMotion:
+      settings().less_motion = !settings().less_motion;
+      session_.notice(settings().less_motion ? "Nothing moves by itself now." : "What plays moves by itself again.");
       return;
     case Command::kScaleUp:
       settings().user_scale = std::min(3.0, settings().user_scale * step);

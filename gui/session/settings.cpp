@@ -62,6 +62,7 @@ Settings load_settings(const std::string& path) {
   read_number(*json, "table_height", settings.table_height, 80, 1200);
   read_flag(*json, "details", settings.details);
   read_flag(*json, "table", settings.table);
+  read_flag(*json, "less_motion", settings.less_motion);
   settings.recent = texts(json->find("recent"));
   settings.used_hints = texts(json->find("used_hints"));
   settings.run_folders = texts(json->find("run_folders"));
@@ -81,6 +82,7 @@ std::string save_settings(const Settings& settings, const std::string& path) {
   json["table_height"] = settings.table_height;
   json["details"] = settings.details;
   json["table"] = settings.table;
+  json["less_motion"] = settings.less_motion;
   json["recent"] = settings.recent;
   json["used_hints"] = settings.used_hints;
   json["run_folders"] = settings.run_folders;

@@ -16,6 +16,7 @@ struct Settings {
   int width = 1440, height = 900;
   float details_width = 320, table_height = 260;  // in the design's pixels
   bool details = true, table = true;
+  bool less_motion = false;                 // nothing moves by itself
   std::vector<std::string> recent;          // files, the last one opened first
   std::map<std::string, std::string> keys;  // of commands that have other keys than those of commands.def
   std::vector<std::string> used_hints;      // hints that have done their work

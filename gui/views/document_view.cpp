@@ -6,8 +6,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "backend/analysis/reason.h"
 #include "backend/base/number_text.h"
 #include "gui/imgui_compat.h"
+#include "gui/views/view.h"
 
 namespace spscope::gui {
 namespace {
@@ -199,10 +201,10 @@ std::optional<Subject> draw_sentence(Ui& ui, std::string_view name, std::string_
                                 {.kind = "link", .text = words});
       ui.text_at(x, y + ui.px(2), words,
                  {.face = style.face, .ink = Token::kAccent, .max_width = right - x + ui.px(2)});
-      if (hit.hovered) {
-        ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-        ui.fill({x, y + line - ui.px(2), x + width, y + line - ui.px(1)}, ui.color(Token::kAccent));
-      }
+      const float under = y + ui.px(2) + ImGui::GetFontSize() + ui.px(1);
+      ui.fill({x, under, x + width, under + std::max(1.F, ui.px(hit.hovered ? 2 : 1))},
+              ui.color(Token::kAccent, hit.hovered ? 1 : 0.55F));
+      if (hit.hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
       if (hit.clicked) result = mention->subject;
     }
     x += width;
@@ -236,15 +238,24 @@ void follow(Session& session, int file, const Subject& subject) {
   s.op.reset();
   if (!subject.strategy.empty()) s.strategy = StrategyKey{file, subject.strategy};
   if (subject.rank) s.rank = subject.rank;
-  if (!subject.rank && !subject.layer) {
+  if (!subject.rank && !subject.layer && subject.cause.empty()) {
     session.select(s);
     return;
   }
   Link link = session.here();
-  link.selection = s;
   link.view = "timeline";
   if (subject.layer) link.scope.layer = subject.layer;
   if (subject.denoise_step) link.scope.step = subject.denoise_step;
+  const auto chosen = s.strategy ? session.find(*s.strategy) : std::nullopt;
+  if (!subject.cause.empty() && chosen) {
+    if (const auto pass = slowest_pass_of(*chosen->strategy)) {
+      link.scope.layer = pass->layer;
+      link.scope.step = pass->step;
+    }
+    const auto late = subject.cause == cause_name(Cause::kLateRank) ? late_rank(*chosen->strategy) : std::nullopt;
+    s.rank = late ? std::optional(late->rank) : std::nullopt;
+  }
+  link.selection = s;
   session.go(link);
 }
 

@@ -24,10 +24,11 @@ class DocumentView {
   std::map<std::string, Texture> heads_;
 };
 
-// Goes on from a subject: selects what it names, and where it names a rank or a layer pass shows the timeline there.
+// Goes on from a subject: selects what it names, and where it names a rank or a layer pass shows the timeline there; of
+// what a strategy lost, where it was slowest.
 void follow(Session& session, int file, const Subject& subject);
 
-// Words, of which those that name something can be clicked.
+// Words, of which those that name something are underlined and can be clicked.
 std::optional<Subject> draw_sentence(Ui& ui, std::string_view name, std::string_view text,
                                      const std::vector<Mention>& mentions, const TextStyle& style);
 

@@ -146,12 +146,9 @@ class OverviewView final : public View {
   static void show_pass(Session& session, const Chosen& chosen, const std::string& view) {
     Link link = session.here();
     link.selection.strategy = chosen.key;
-    const LayerResult* slowest = nullptr;
-    for (const LayerResult& layer : chosen.strategy->by_layer)
-      if (slowest == nullptr || layer.makespan_ns.value_or(0) > slowest->makespan_ns.value_or(0)) slowest = &layer;
-    if (slowest != nullptr) {
+    if (const auto slowest = slowest_pass_of(*chosen.strategy)) {
       link.scope.layer = slowest->layer;
-      link.scope.step = slowest->denoise_step;
+      link.scope.step = slowest->step;
     }
     link.view = view;
     session.go(link);
@@ -176,7 +173,7 @@ class OverviewView final : public View {
     int block_number = 0;
     for (const Block& block : section.blocks) {
       const auto subject = blocks_.draw(ui, fmt::format("block {}", block_number++), block);
-      ui.space(4);
+      if (!std::holds_alternative<Paragraph>(block)) ui.space(4);
       if (subject) follow(session, file, *subject);
     }
   }

@@ -1,44 +1,24 @@
-// Report: the document of `spscope report`, section by section, and its exports.
+// Report: the document of `spscope report`, section by section, and its export.
 #include <fmt/format.h>
 #include <imgui.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
 
-#include "backend/base/whole_file.h"
 #include "backend/report/render.h"
 #include "backend/report/section.h"
 #include "gui/views/document_view.h"
+#include "gui/views/report_export.h"
 #include "gui/views/view.h"
 
 namespace spscope::gui {
 namespace {
 
-struct ExportForm {
-  const char *title, *ending;
-};
-constexpr ExportForm kForms[] = {{"HTML", ".html"}, {"Markdown", ".md"}, {"JSON", ".json"}, {"CSV (a folder)", ""}};
-
-constexpr int kCsv = 3;
-
-void write_form(const std::string& path, const std::vector<Comparison>& comparisons, const Report& report, int form) {
-  if (form == kCsv) {
-    std::filesystem::create_directories(path);
-    for (const auto& [name, text] : render_csv(comparisons))
-      write_whole_file((std::filesystem::path(path) / name).string(), text);
-  } else {
-    write_whole_file(path, form == 2   ? render_json(comparisons)
-                           : form == 1 ? render_markdown(report)
-                                       : render_html(report));
-  }
-}
-
 class ReportView final : public View {
  public:
   void draw(Ui& ui, Session& session) override {
-    draw_export(ui, session);
+    export_.draw(ui, session, [&] { return whole_report(session); });
     ui.space(4);
     draw_sections(ui);
     ui.rule();
@@ -60,7 +40,7 @@ class ReportView final : public View {
     for (const auto& file : session.files())
       if (const FileContent* content = file->content())
         if (const auto parsed = Json::parse(render_json(content->comparisons))) json["report"].push_back(*parsed);
-    json["written"] = written_;
+    json["written"] = export_.written();
     return json;
   }
 
@@ -82,48 +62,13 @@ class ReportView final : public View {
     }
   }
 
-  void draw_export(Ui& ui, Session& session) {
-    const Ui::Scope inside = ui.scope("export");
-    std::vector<std::string> titles;
-    for (const ExportForm& form : kForms) titles.emplace_back(form.title);
-    const auto& files = session.files();
-    const FileContent* first = files.empty() ? nullptr : files.front()->content();
-    if (path_.empty() && !files.empty()) path_ = with_ending(files.front()->path);
-    if (ui.choice("form", titles, form_, ui.px(130))) path_ = with_ending(path_);
-    ui.same_line();
-    ui.field("path", path_,
-             {.width = std::min(ui.px(460), ui.width_left() - ui.px(110)), .hint = "Where to write it", .mono = true});
-    ui.same_line();
-    const bool replaces = std::filesystem::exists(path_);
-    if (ui.button("write", replaces ? "Replace" : "Export",
-                  {.primary = true, .disabled_why = first == nullptr ? "no file is open" : ""}))
-      write(session);
-    if (!problem_.empty()) ui.banner("problem", BannerTone::kError, problem_);
-    if (!written_.empty()) {
-      ui.banner("written", BannerTone::kDone, "Wrote " + written_ + ".");
-    }
-  }
-
-  std::string with_ending(const std::string& path) const {
-    std::filesystem::path named = std::filesystem::path(path).replace_extension(kForms[form_].ending);
-    if (form_ == kCsv) named += "-csv";
-    return named.string();
-  }
-
-  void write(Session& session) {
+  Report whole_report(Session& session) {
+    if (session.files().size() == 1) return document_of(session, 0);
     std::vector<Comparison> all;
     for (const auto& file : session.files())
-      if (const FileContent* content = file->content()) {
-        if (path_ == file->path) {
-          problem_ = "That is the stored run itself. Choose another name.";
-          return;
-        }
+      if (const FileContent* content = file->content())
         all.insert(all.end(), content->comparisons.begin(), content->comparisons.end());
-      }
-    const Report report = session.files().size() == 1 ? document_of(session, 0) : make_report(all);
-    const auto fault = failure_of([&] { write_form(path_, all, report, form_); });
-    problem_ = fault ? fault->what() : "";
-    written_ = fault ? "" : path_;
+    return make_report(all);
   }
 
   // The document of a file, with the pictures of its slowest layer passes as soon as they are there.
@@ -187,8 +132,7 @@ class ReportView final : public View {
   };
   std::map<std::string, Document> documents_;
   std::set<std::string> hidden_;
-  std::string path_, problem_, written_;
-  int form_ = 0;
+  ReportExport export_;
   DocumentView blocks_;
 };
 

@@ -38,6 +38,13 @@ void draw_error(Ui& ui, std::string_view name, const Error& error) {
   if (ui.banner("error", BannerTone::kError, words, "Copy")) ImGui::SetClipboardText(render(error).c_str());
 }
 
+std::optional<LayerPass> slowest_pass_of(const StrategyResult& strategy) {
+  const LayerResult* slowest = nullptr;
+  for (const LayerResult& layer : strategy.by_layer)
+    if (layer.makespan_ns && (slowest == nullptr || *layer.makespan_ns > *slowest->makespan_ns)) slowest = &layer;
+  return slowest != nullptr ? std::optional(LayerPass{slowest->layer, slowest->denoise_step}) : std::nullopt;
+}
+
 bool draw_instead(Ui& ui, Session& session) {
   if (session.files().empty()) {
     if (ui.empty_state("no file", "No file is open. Open the results of a run, or start one.", "Go to Start"))

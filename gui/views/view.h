@@ -62,6 +62,8 @@ const ViewRow* find_view(std::string_view id);
 bool draw_instead(Ui& ui, Session& session);
 // An error with its number, how to mend it, and Copy.
 void draw_error(Ui& ui, std::string_view name, const Error& error);
+// The layer pass in which a strategy took longest; nothing when it has no times.
+std::optional<LayerPass> slowest_pass_of(const StrategyResult& strategy);
 // Words over old rows while a question takes longer than 0.3 s; with Cancel.
 template <typename T>
 void draw_loading(Ui& ui, std::string_view name, QuerySlot<T>& slot, std::string_view words) {

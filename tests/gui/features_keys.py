@@ -141,6 +141,15 @@ def _theme(world, key):
     assert window.state["theme"] == before
 
 
+def _motion(world, key):
+    window = world.window("heads")
+    assert window.item("heads/main/play")["text"] == "Play"
+    window.press(key)
+    assert window.item("heads/main/play")["text"] == "Next step"
+    window.press(key)
+    assert window.item("heads/main/play")["text"] == "Play"
+
+
 def _quit(world, key):
     window = world.open(world.demo)
     window._xdotool("key", "ctrl+q")
@@ -301,6 +310,7 @@ EFFECTS = {
     "kDetails": _toggle("details splitter"),
     "kTable": _toggle("table splitter"),
     "kTheme": _theme,
+    "kMotion": _motion,
     "kScaleUp": _scale(None, lambda a, b: abs(b / a - 1.1) < 0.01),
     "kScaleDown": _scale(None, lambda a, b: abs(a / b - 1.1) < 0.01),
     "kScaleReset": _scale("Ctrl+Plus", lambda a, b: a > 1 and b == 1),

@@ -251,3 +251,44 @@ def timeline_goes_to_a_time(world):
     window.press("Enter")
     begin, end = axis(window)
     assert abs((begin + end) / 2 - 2.5e6) < 2 and not window.says("is outside"), (begin, end)
+
+
+def _ns(text):
+    """A time of the window in nanoseconds: "1.25ms"."""
+    for unit, ns in (("ns", 1), ("us", 1e3), ("ms", 1e6), ("s", 1e9)):
+        if text.endswith(unit) and text[-len(unit) - 1].isdigit():
+            return round(float(text[:-len(unit)]) * ns)
+    raise AssertionError(text)
+
+
+def timeline_brush(world):
+    """A drag over bins of the histogram selects the events of these durations: as many as the bins say, those that the
+    file has; they are lit and listed, sort, and lead on."""
+    window = world.open(f"{world.demo}#timeline?s=ulysses&of=ulysses&name=attend")
+    durations = dict(world.sql(world.demo, "select op_id, end_ns - begin_ns from event join run using (run_id) join strategy using (strategy_id) "
+                               f"where strategy.id = 'ulysses' and layer = {window.view['layer']} and denoise_step = "
+                               f"{window.view['denoise_step']} and event.name = 'attend'"))
+    bins = sorted((i for i in window.items if "/bin " in i["path"]), key=lambda i: i["rect"][0])
+    told = [(int(b["text"].split()[0]), _ns(b["text"].split()[-1])) for b in bins]
+    assert sum(count for count, _ in told) == len(durations) and len(bins) > 2, told
+    area = window.item("details/pane/histogram")["rect"]
+    first, last = 1, len(bins) - 1
+    middle = lambda n: (area[0] + (n + 0.5) * (area[2] - area[0]) / len(bins), (area[1] + area[3]) / 2)
+    window.drag(middle(last), middle(first))
+    brush = window.view["brush"]
+    wanted = {op for op, ns in durations.items() if ns >= told[first][1]}
+    assert brush["begin_ns"] == told[first][1] and set(brush["ops"]) == wanted, (brush, told, durations)
+    assert len(wanted) == sum(count for count, _ in told[first:]) < len(durations)
+    assert [durations[op] for op in brush["ops"]] == sorted((durations[op] for op in wanted), reverse=True)
+    assert {int(i["path"].split(" op ")[-1].split("op ")[-1]) for i in window.items if "/lit/" in i["path"]} == wanted
+    rows = lambda: [i["text"] for i in window.items if "/durations/rows/row " in i["path"] and i["kind"] == "row"]
+    assert window.item("tab/Selected durations")["selected"] and rows()
+    row = next(i for i in window.items if "/durations/rows/row 0" in i["path"] and i["kind"] == "row")
+    window.click(row["path"])
+    assert f"op={brush['ops'][0]}" in window.link, (window.link, brush)
+    window.click("details/pane/slowest")
+    slowest = window.view["brush"]["ops"]
+    assert slowest and max(durations.values()) == durations[slowest[0]] and len(slowest) <= len(wanted)
+    window.click("details/pane/clear")
+    assert "brush" not in window.view and not window.has("tab/Selected durations")
+    window.close()

@@ -76,6 +76,7 @@ Json HeadsView::dump(Session& session) {
   const auto* pictures = pictures_.value();
   if (pictures == nullptr || !*pictures) return json;
   const int h = head(session);
+  json["axis"] = spatial_ ? "spatial" : "temporal";
   json["head"] = h;
   json["order"] = ordered(session);
   json["density"] = (*pictures)->density;

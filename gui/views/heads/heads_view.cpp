@@ -150,10 +150,18 @@ void HeadsView::move_step(Session& session, int by) {
   session.set_scope(scope);
 }
 
+void HeadsView::play(Session& session) {
+  if (session.settings().less_motion) {
+    move_step(session, 1);
+  } else {
+    playing_ = !playing_;
+  }
+}
+
 bool HeadsView::run(Command command, Ui&, Session& session) {
   switch (command) {
     case Command::kPlay:
-      playing_ = !playing_;
+      play(session);
       return true;
     case Command::kNextEvent:
       move_step(session, 1);
@@ -176,6 +184,7 @@ bool HeadsView::run(Command command, Ui&, Session& session) {
 }
 
 void HeadsView::draw(Ui& ui, Session& session) {
+  playing_ = playing_ && !session.settings().less_motion;
   if (playing_) {
     const double now = static_cast<double>(now_ns()) * 1e-9;
     if (now - last_step_s_ >= 0.5 && pictures_.current()) {
@@ -232,8 +241,13 @@ void HeadsView::toolbar(Ui& ui, Session& session) {
   session.set_scope(scope);
   if (steps.size() > 1) {
     ui.same_line();
-    if (ui.button("play", playing_ ? "Stop" : "Play", {.tooltip = "Play the denoise steps (Space)"}))
-      playing_ = !playing_;
+    const bool stills = session.settings().less_motion;
+    if (ui.button("play",
+                  stills     ? "Next step"
+                  : playing_ ? "Stop"
+                             : "Play",
+                  {.tooltip = stills ? "The next denoise step (Space)" : "Play the denoise steps (Space)"}))
+      play(session);
     ui.same_line();
     ui.checkbox("difference", "Difference to step", difference_);
     if (difference_) {

@@ -37,6 +37,8 @@ class HeadsView final : public View {
   void make_atlas(const HeadPictures& pictures, Appearance appearance);
   void make_picture(Ui& ui, const Panel& panel, int head, const std::string& key);
   void move_step(Session& session, int by);
+  // Plays the denoise steps or stops; with less motion, goes one on.
+  void play(Session& session);
   int head(Session& session) const;
   // The rank that computes most of a head under the selected strategy: from the heads of each rank in the results.
   std::vector<int> owners_of_heads(const Session& session) const;

@@ -18,7 +18,7 @@ void fact(Ui& ui, std::string_view name, const std::string& value) {
   ui.text(value, {.face = Face::kMono});
 }
 
-void draw_statistics(Ui& ui, const std::string& name, const DurationStatistics& s) {
+Rect draw_statistics(Ui& ui, const std::string& name, const DurationStatistics& s) {
   ui.space(6);
   ui.text(fmt::format("{}: {} of them", name, s.count), {.face = Face::kBold, .wrap = true});
   fact(ui, "mean", duration_text(s.mean_ns));
@@ -40,6 +40,7 @@ void draw_statistics(Ui& ui, const std::string& name, const DurationStatistics& 
   ImGui::Dummy({width, height + ui.px(3)});
   ui.text(time_text(s.histogram.front().begin_ns) + " to " + time_text(s.histogram.back().end_ns),
           {.face = Face::kSmall, .ink = Token::kMuted});
+  return {from.x, from.y, from.x + width, from.y + height};
 }
 
 }  // namespace spscope::gui

@@ -11,7 +11,8 @@ namespace spscope::gui {
 
 std::string duration(std::int64_t ns);
 void fact(Ui& ui, std::string_view name, const std::string& value);
-// REQUIRES: of at least one event.
-void draw_statistics(Ui& ui, const std::string& name, const DurationStatistics& s);
+// REQUIRES: of at least one event. Where the bins of the histogram stand, one beside the other from its left to its
+// right.
+Rect draw_statistics(Ui& ui, const std::string& name, const DurationStatistics& s);
 
 }  // namespace spscope::gui

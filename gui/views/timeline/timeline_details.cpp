@@ -16,6 +16,8 @@
 namespace spscope::gui {
 namespace {
 
+constexpr int kDurationsTab = 3;  // after those that are always there
+
 // Of the events of a name that lie in the range, over all ranks.
 DurationStatistics statistics_of(const Band& band, int name, const std::optional<TimeRange>& range,
                                  std::optional<int> rank = {}) {
@@ -173,7 +175,8 @@ void TimelineView::draw_histogram(Ui& ui, Session& session, const Shown& shown, 
   const int number = static_cast<int>(found - shown.band->names.begin());
   const DurationStatistics s = statistics_of(*shown.band, number, session.selection().time);
   if (s.count == 0) return;
-  draw_statistics(ui, name, s);
+  const Rect bins = draw_statistics(ui, name, s);
+  if (brush_.over(ui, bins, s, *shown.band, key_of(shown), name, session.selection().time)) tab_ = kDurationsTab;
 }
 
 void TimelineView::draw_details(Ui& ui, Session& session) {
@@ -198,7 +201,11 @@ void TimelineView::draw_details(Ui& ui, Session& session) {
     fact(ui, "gaps", duration(shown->band->path.of(PathShare::kIdle)));
     ui.text("on the critical path of " + shown->chosen.label, {.face = Face::kSmall, .ink = Token::kMuted});
   }
-  if (!s.name.empty()) draw_histogram(ui, session, *shown, s.name);
+  if (!s.name.empty()) {
+    draw_histogram(ui, session, *shown, s.name);
+  } else {
+    brush_.clear();
+  }
 }
 
 Table TimelineView::statistics_table(const Session& session) const {
@@ -318,11 +325,20 @@ void TimelineView::draw_bookmarks(Ui& ui, Session& session) {
   axis.show(static_cast<double>(link.selection.time->begin_ns), static_cast<double>(link.selection.time->end_ns));
 }
 
+void TimelineView::draw_durations(Ui& ui, Session& session) {
+  const auto op = brush_.draw_table(ui);
+  const Shown* shown = shown_of(session.selection());
+  if (op && shown != nullptr) select_op(session, *shown, *op);
+}
+
 void TimelineView::draw_table(Ui& ui, Session& session) {
   static const std::vector<std::string> kTabs = {"Events by name", "Ranks and layer passes", "Bookmarks"};
   static const std::vector<std::string> kFileTabs = {"Events by name", "By rank", "By layer pass", "Bookmarks"};
   const bool whole_file = session.scope().whole_file;
-  ui.segments("tab", whole_file ? kFileTabs : kTabs, whole_file ? file_tab_ : tab_);
+  std::vector<std::string> tabs = whole_file ? kFileTabs : kTabs;
+  if (!whole_file && brush_.active()) tabs.emplace_back("Selected durations");
+  if (!whole_file) tab_ = std::min(tab_, static_cast<int>(tabs.size()) - 1);
+  ui.segments("tab", tabs, whole_file ? file_tab_ : tab_);
   if (session.selection().time && (whole_file ? file_tab_ < 3 : tab_ == 0)) {
     ui.same_line(16);
     const TimeRange range = *session.selection().time;
@@ -338,6 +354,7 @@ void TimelineView::draw_table(Ui& ui, Session& session) {
   if (whole_file ? file_tab_ == 3 : tab_ == 2) return draw_bookmarks(ui, session);
   if (whole_file) return file_.draw_table(ui, session, file_tab_);
   if (tab_ == 0) return draw_statistics_of_names(ui, session);
+  if (tab_ == kDurationsTab) return draw_durations(ui, session);
   draw_matrix(ui, session);
 }
 
@@ -351,6 +368,7 @@ Json TimelineView::dump(Session& session) {
     json["denoise_step"] = pass->step;
   }
   if (pointed_) json["pointed_rank"] = *pointed_;
+  if (brush_.active()) json["brush"] = brush_.dump();
   json["bands"] = Json::array();
   for (const Shown& shown : shown_) {
     Json band = Json::object();

@@ -108,6 +108,10 @@ void TimelineView::draw(Ui& ui, Session& session) {
       if (shown.band == nullptr) continue;
       if (path_) draw_path(ui, shown);
       draw_links(ui, shown, session.selection());
+      brush_.light(ui, time_.axis, *shown.band, key_of(shown), [&](int rank) -> std::optional<std::pair<float, float>> {
+        const auto row = drawn_.find({shown.chosen.key.id, rank});
+        return row != drawn_.end() ? std::optional(std::pair(row->second.top, row->second.bottom)) : std::nullopt;
+      });
     }
     draw_dimmed(ui);
     time_.draw_marks(ui, area, session.selection().time);

@@ -11,6 +11,7 @@
 #include "gui/platform/renderer.h"
 #include "gui/ui/table_view.h"
 #include "gui/views/timeline/band.h"
+#include "gui/views/timeline/duration_brush.h"
 #include "gui/views/timeline/file_time.h"
 #include "gui/views/timeline/row_filter.h"
 #include "gui/views/timeline/time_area.h"
@@ -77,6 +78,8 @@ class TimelineView final : public View {
   void draw_statistics_of_names(Ui& ui, Session& session);
   void bookmark(Session& session);
   void draw_matrix(Ui& ui, Session& session);
+  static std::string key_of(const Shown& shown) { return shown.chosen.file->path + " " + shown.chosen.key.id; }
+  void draw_durations(Ui& ui, Session& session);
   void draw_histogram(Ui& ui, Session& session, const Shown& shown, const std::string& name);
 
   TimeArea time_;
@@ -95,6 +98,7 @@ class TimelineView final : public View {
   int tab_ = 0, file_tab_ = 0, matrix_part_ = 0;
   int spans_drawn_ = 0;
   std::optional<std::pair<const Shown*, OpId>> hovered_;
+  DurationBrush brush_;
   TableState statistics_, bookmarks_state_, matrix_state_;
   std::vector<Link> bookmarks_;
 };

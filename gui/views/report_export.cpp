@@ -1,0 +1,201 @@
+#include "gui/views/report_export.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "backend/base/whole_file.h"
+#include "backend/report/render.h"
+#include "gui/session/installed_files.h"
+#include "gui/views/view.h"
+
+namespace spscope::gui {
+namespace {
+
+struct ExportForm {
+  const char *title, *ending;
+};
+// In the order of Form.
+constexpr ExportForm kForms[] = {
+    {"HTML", ".html"},          {"Markdown", ".md"},           {"JSON", ".json"},
+    {"CSV (a folder)", "-csv"}, {"Picture of a view", ".png"}, {"Range as a store", "-range.db"}};
+
+std::string own_program() {
+  std::error_code fault;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", fault);
+  return fault ? "spscope-gui" : self.string();
+}
+
+// Of the strategy that is selected, else of the first one. Absent without a selected range, and while its pass is read.
+std::optional<FileRange> selected_range(Session& session) {
+  const std::vector<Chosen> chosen = session.chosen();
+  const auto pass = session.pass();
+  const auto& time = session.selection().time;
+  if (chosen.empty() || !pass || !time) return std::nullopt;
+  const auto selected =
+      std::ranges::find_if(chosen, [&](const Chosen& c) { return c.key == session.selection().strategy; });
+  const Chosen& of = selected != chosen.end() ? *selected : chosen.front();
+  const PassData* data = session.pass_data(of).value();
+  if (data == nullptr) return std::nullopt;
+  const std::int64_t zero = data->repeat.begin_ns;
+  return FileRange{of.file->path,
+                   {zero + time->begin_ns, zero + time->end_ns},
+                   fmt::format("{}..{} of {}, layer {}, denoise step {}", time_text(time->begin_ns),
+                               time_text(time->end_ns), of.label, pass->layer, pass->step)};
+}
+
+}  // namespace
+
+std::vector<std::string> picture_command(const std::string& program, const Link& link, const std::string& output,
+                                         int width, int height, int scale, bool dark) {
+  return {program,
+          "--settings",
+          "",
+          "--screenshot",
+          link.view,
+          "--size",
+          fmt::format("{}x{}", width * scale, height * scale),
+          "--scale",
+          fmt::format("{}", scale),
+          "--theme",
+          dark ? "dark" : "light",
+          "-o",
+          output,
+          link_text(link)};
+}
+
+std::vector<std::string> range_command(const std::string& program, const FileRange& range, const std::string& output,
+                                       bool replace) {
+  std::vector<std::string> command = {program,
+                                      "export",
+                                      range.path,
+                                      "--format",
+                                      "store",
+                                      "--range",
+                                      fmt::format("{}ns..{}ns", range.time.begin_ns, range.time.end_ns),
+                                      "-o",
+                                      output};
+  if (replace) command.emplace_back("--force");
+  return command;
+}
+
+void ReportExport::draw(Ui& ui, Session& session, const std::function<Report()>& report) {
+  const Ui::Scope inside = ui.scope("export");
+  std::vector<std::string> titles;
+  for (const ExportForm& form : kForms) titles.emplace_back(form.title);
+  int form = static_cast<int>(form_);
+  if (path_.empty() && !session.files().empty())
+    path_ = std::filesystem::path(session.files().front()->path).replace_extension("").string() + kForms[form].ending;
+  if (ui.choice("form", titles, form, ui.px(170))) {
+    const std::string before = kForms[static_cast<int>(form_)].ending;
+    if (path_.ends_with(before)) path_.resize(path_.size() - before.size());
+    path_ += kForms[form].ending;
+    form_ = static_cast<Form>(form);
+  }
+  ui.same_line();
+  const auto range = form_ == Form::kRange ? selected_range(session) : std::nullopt;
+  ui.field("path", path_,
+           {.width = std::clamp(ui.width_left() - ui.px(110), ui.px(160), ui.px(460)),
+            .hint = "Where to write it",
+            .mono = true});
+  ui.same_line();
+  std::error_code unknown;
+  if (ui.button("write", std::filesystem::exists(path_, unknown) ? "Replace" : "Export",
+                {.primary = true, .disabled_why = why_not(session, range)}))
+    write(ui, session, report);
+  options(ui);
+  if (form_ == Form::kRange)
+    ui.text(range ? range->words : "No range is selected: drag over the rows of the Timeline with Ctrl, or press R.",
+            {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
+  take_child(ui);
+  if (!problem_.empty()) ui.banner("problem", BannerTone::kError, problem_);
+  if (!written_.empty()) ui.banner("written", BannerTone::kDone, "Wrote " + written_ + ".");
+}
+
+void ReportExport::options(Ui& ui) {
+  if (form_ != Form::kPicture) return;
+  std::vector<std::string> views;
+  for (const ViewRow& row : view_rows()) views.emplace_back(row.title);
+  ui.choice("view", views, view_, ui.px(170), "The view that is drawn, with the scope and selection of now");
+  static const std::vector<std::string> kScales = {"1x", "2x"};
+  ui.same_line();
+  ui.segments("scale", kScales, scale_);
+}
+
+std::string ReportExport::why_not(Session& session, const std::optional<FileRange>& range) {
+  if (session.files().empty() || session.files().front()->content() == nullptr) return "no file is open";
+  if (child_.loading()) return "the last one is still being written";
+  if (form_ == Form::kRange && !range) return "no range is selected on the Timeline";
+  if (form_ == Form::kRange && spscope_program().empty())
+    return "spscope is neither beside this program nor on the PATH";
+  return "";
+}
+
+void ReportExport::write_document(const std::vector<Comparison>& comparisons, const Report& report) const {
+  if (form_ == Form::kCsv) {
+    std::filesystem::create_directories(path_);
+    for (const auto& [name, text] : render_csv(comparisons))
+      write_whole_file((std::filesystem::path(path_) / name).string(), text);
+  } else {
+    write_whole_file(path_, form_ == Form::kJson       ? render_json(comparisons)
+                            : form_ == Form::kMarkdown ? render_markdown(report)
+                                                       : render_html(report));
+  }
+}
+
+void ReportExport::write(Ui& ui, Session& session, const std::function<Report()>& report) {
+  problem_ = written_ = "";
+  std::vector<Comparison> all;
+  for (const auto& file : session.files()) {
+    std::error_code unknown;
+    if (path_ == file->path || std::filesystem::equivalent(path_, file->path, unknown)) {
+      problem_ = "That is the stored run itself. Choose another name.";
+      return;
+    }
+    if (const FileContent* content = file->content())
+      all.insert(all.end(), content->comparisons.begin(), content->comparisons.end());
+  }
+  if (form_ == Form::kPicture) {
+    Link link = session.here();
+    link.view = view_rows()[static_cast<std::size_t>(view_)].id;
+    const ImVec2 size = ImGui::GetIO().DisplaySize;
+    const auto design = [&](float pixels) { return static_cast<int>(std::lround(pixels / ui.theme().scale)); };
+    start(session, picture_command(own_program(), link, path_, design(size.x), design(size.y), scale_ + 1,
+                                   ui.theme().appearance == Appearance::kDark));
+  } else if (form_ == Form::kRange) {
+    std::error_code unknown;
+    if (const auto range = selected_range(session))
+      start(session, range_command(spscope_program(), *range, path_, std::filesystem::exists(path_, unknown)));
+  } else {
+    const auto fault = failure_of([&] { write_document(all, report()); });
+    problem_ = fault ? fault->what() : "";
+    written_ = fault ? "" : path_;
+  }
+}
+
+void ReportExport::start(Session& session, std::vector<std::string> command) {
+  writing_ = path_;
+  child_.ask(session.workers(), fmt::format("{}", ++started_),
+             [command = std::move(command)](Readers&, const Cancelled& cancelled, QueryProgress&) {
+               return run_child(command, cancelled);
+             });
+}
+
+void ReportExport::take_child(Ui& ui) {
+  draw_loading(ui, "writing", child_, "Writing " + writing_);
+  if (writing_.empty()) return;
+  if (const Error* error = child_.error()) {
+    problem_ = error->what();
+  } else if (!child_.current() && !child_.was_cancelled()) {
+    return;
+  } else if (const ChildResult* result = child_.current() ? child_.value() : nullptr) {
+    const bool done = result->end.code == 0;
+    (done ? written_ : problem_) = done ? writing_ : last_words(result->errors, 3);
+  }
+  writing_.clear();
+}
+
+}  // namespace spscope::gui

@@ -1,0 +1,55 @@
+// ReportExport: the line above a report that writes it to files: the document in each of its formats, its tables, a
+// picture of any view, and the selected range of time as a stored run of its own. Pictures are drawn and stored runs
+// written by children, so that the window goes on.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/report/document.h"
+#include "gui/launch/child.h"
+#include "gui/session/session.h"
+#include "gui/ui/ui.h"
+
+namespace spscope::gui {
+
+// The range of the selection in the time of its file, which `spscope export --range` takes.
+struct FileRange {
+  std::string path;
+  TimeRange time;
+  std::string words;  // "1.2ms..1.9ms of ulysses u8, layer 3, denoise step 0"
+};
+
+// A picture of a place as a command: `program` draws `width` x `height` pixels of the design, `scale` times as large.
+std::vector<std::string> picture_command(const std::string& program, const Link& link, const std::string& output,
+                                         int width, int height, int scale, bool dark);
+std::vector<std::string> range_command(const std::string& program, const FileRange& range, const std::string& output,
+                                       bool replace);
+
+class ReportExport {
+ public:
+  // `report` makes the document of what is open.
+  void draw(Ui& ui, Session& session, const std::function<Report()>& report);
+  // What was written last; "" for nothing.
+  const std::string& written() const { return written_; }
+
+ private:
+  enum class Form { kHtml, kMarkdown, kJson, kCsv, kPicture, kRange };
+
+  void options(Ui& ui);
+  void take_child(Ui& ui);
+  void write(Ui& ui, Session& session, const std::function<Report()>& report);
+  void write_document(const std::vector<Comparison>& comparisons, const Report& report) const;
+  void start(Session& session, std::vector<std::string> command);
+  std::string why_not(Session& session, const std::optional<FileRange>& range);
+
+  Form form_ = Form::kHtml;
+  int view_ = 1, scale_ = 0;  // of a picture: the row of its view, and 0 for 1x
+  std::string path_, problem_, written_, writing_;
+  QuerySlot<ChildResult> child_;
+  int started_ = 0;
+};
+
+}  // namespace spscope::gui

@@ -1,0 +1,96 @@
+"""Files that come into the window and go out of it: drops on it, and what Report exports. gui.md 4."""
+import shutil
+import struct
+import subprocess
+
+from drop import Drag
+
+
+def dropped_files(world):
+    """Files that are dropped on the window are opened, beside those that are open; what is no store says so."""
+    names = ["first run.db", "zweiter Läuf 100%.db"]
+    paths = [shutil.copy(world.demo, world.folder / name) for name in names]
+    window = world.open()
+    before = window.read()
+    assert Drag(world.display.name, window.id, paths).drop(300, 300)
+    window.settle(before)
+    window.wait_for(lambda s: "#overview" in s["link"] and not s["busy"], "the files are open")
+    assert [i["text"] for i in window.find("tab")] == names and "10 of 10" in window.item("scope/strategies")["text"]
+    window.click("rail/views/timeline")
+    broken = world.folder / "dropped.txt"
+    broken.write_text("no store\n" * 1000)
+    assert Drag(world.display.name, window.id, [broken]).drop(300, 300)
+    window.wait_for(lambda s: len(window.find("tab")) == 3 and not s["busy"], "the third file has a tab")
+    assert "#timeline" in window.link and any("dropped.txt" in i["text"] and "SPS" in i["text"] for i in window.items if i["kind"] == "text"), window.texts()[:20]
+    window.close()
+
+
+def _choose(window, form, path):
+    window.click("export/form", "choice")
+    window.click("form/" + form)
+    window.click("export/path")
+    window.press("Ctrl+A")
+    window.type(str(path))
+
+
+def _export(window, form, path):
+    _choose(window, form, path)
+    window.click("export/write")
+    window.wait_for(lambda s: not s["busy"] and window.says("Wrote "), "it is written")
+    return path
+
+
+def _size(picture):
+    """Width and height in the first chunk of a PNG."""
+    return struct.unpack(">II", picture.read_bytes()[16:24])
+
+
+def report_exports_rest(world):
+    """CSV as the command line writes it; pictures of 1x and 2x as --screenshot draws them; the selected range as a store
+    with the events of that time."""
+    range_ns = (2_000_000, 5_000_000)
+    place = f"{world.demo}#report?s=usp,ring&layer=1&step=2&t=2ms..5ms&of=usp"
+    window = world.open(place)
+    told = world.folder / "told-tables"
+    subprocess.run([world.spscope, "report", world.demo, "--format", "csv", "-o", told], check=True, capture_output=True)
+    tables = _export(window, "CSV (a folder)", world.folder / "exported-csv")
+    assert {f.name: f.read_bytes() for f in tables.iterdir()} == {f.name: f.read_bytes() for f in told.iterdir()}
+    _pictures(world, window, place.replace("#report", "#timeline"))
+    _range(world, window, range_ns)
+    window.close()
+
+
+def _pictures(world, window, place):
+    window.click("export/form", "choice")
+    window.click("form/Picture of a view")
+    window.click("export/view", "choice")
+    window.click("view/Timeline")
+    sizes = []
+    for scale in (1, 2):
+        window.click(f"export/scale/{scale}x")
+        picture = _export(window, "Picture of a view", world.folder / f"exported-{scale}x.png")
+        width, height = _size(picture)
+        told = world.folder / "told.png"
+        subprocess.run([world.program, "--settings", "", "--screenshot", "timeline", "--size", f"{width}x{height}", "--scale", str(scale),
+                        "--theme", window.state["theme"], "-o", told, place], check=True, env=world.no_display())
+        assert picture.read_bytes() == told.read_bytes(), scale
+        sizes.append((width, height))
+    assert sizes[0] == world.size and sizes[1] == tuple(2 * n for n in sizes[0]), sizes
+
+
+def _range(world, window, range_ns):
+    exported = _export(window, "Range as a store", world.folder / "exported-range.db")
+    (zero,), = world.sql(world.demo, "select begin_ns from repeat join run using (run_id) join strategy using (strategy_id) where strategy.id = 'usp' "
+                         "and layer = 1 and denoise_step = 2")
+    begin, end = (zero + ns for ns in range_ns)
+    wanted = world.sql(world.demo, f"select begin_ns, end_ns, rank, name from event where begin_ns < {end} and end_ns > {begin} order by 1, 2, 3, 4")
+    assert wanted and wanted == world.sql(exported, "select begin_ns, end_ns, rank, name from event order by 1, 2, 3, 4")
+    before = exported.read_bytes()
+    _choose(window, "Range as a store", world.demo)
+    window.click("export/write")
+    assert window.says("That is the stored run itself.") and exported.read_bytes() == before
+    other = world.open(f"{world.demo}#report")
+    other.click("export/form", "choice")
+    other.click("form/Range as a store")
+    assert other.item("export/write")["disabled"] and other.says("No range is selected")
+    other.close()
