@@ -61,8 +61,8 @@ SPSCOPE_DEVICE void store_global(T* to, const T& value) {
   *to = value;
 }
 
-// 16 bytes from global to shared memory, both aligned to 16; the first `num_bytes` (0 or 16) are read, the rest is 0.
-// They are there for the thread after copy_async_wait, and for others after a barrier that follows it.
+// 16 bytes from global to shared memory, both aligned to 16; with `num_bytes` 0 instead of 16 zeros, and nothing is
+// read. They are there for the thread after copy_async_wait, and for others after a barrier that follows it.
 SPSCOPE_DEVICE void copy_async(SharedAddress to, const void* from, int num_bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(num_bytes) : "memory");
 }

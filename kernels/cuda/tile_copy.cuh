@@ -20,17 +20,19 @@ SPSCOPE_DEVICE void copy_tile(SharedAddress tile, const Bf16* data, std::int64_t
   static_assert(Shape::kChunks % kLanes == 0 && kStep % 8 == 0 && kTileRows % kStep == 0);
   if (head_dim % 8 == 0) {
     const int row = thread_index() / kLanes, chunk = thread_index() % kLanes;
-    const bool whole = rows == kTileRows && head_dim == Shape::kDim;
-    const Bf16* from = data + row * stride + chunk * 8;
     const SharedAddress to = tile + Shape::offset(row, chunk);
-    SPSCOPE_EACH (i, kTileRows / kStep) {
-      SPSCOPE_EACH (j, Shape::kChunks / kLanes) {
-        const bool there = whole || (row + i * kStep < rows && (chunk + j * kLanes) * 8 < head_dim);
-        copy_async(to + i * kStep * Shape::kRowBytes + j * kLanes * 16, there ? from + j * kLanes * 8 : data,
-                   there ? 16 : 0);
+    const auto copy = [&](auto there) {
+      const Bf16* from = data + row * stride + chunk * 8;
+      SPSCOPE_EACH (i, kTileRows / kStep) {
+        SPSCOPE_EACH (j, Shape::kChunks / kLanes)
+          copy_async(to + i * kStep * Shape::kRowBytes + j * kLanes * 16, from + j * kLanes * 8, there(i, j) ? 16 : 0);
+        from += kStep * stride;
       }
-      from += kStep * stride;
-    }
+    };
+    if (rows == kTileRows && head_dim == Shape::kDim)
+      copy([](int, int) { return true; });
+    else
+      copy([&](int i, int j) { return row + i * kStep < rows && (chunk + j * kLanes) * 8 < head_dim; });
     return;
   }
   SPSCOPE_ROLLED

@@ -2,6 +2,7 @@
 // the kernel on tensor cores is needed: without it the emulation reports or the result is wrong.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
