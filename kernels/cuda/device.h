@@ -123,6 +123,10 @@ SPSCOPE_DEVICE void mma(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+// Hides from the compiler where a number comes from. Inside a loop, what follows from it is computed anew each time,
+// instead of once before the loop, to be kept in registers.
+SPSCOPE_DEVICE void forget_origin(std::uint32_t& x) { asm volatile("" : "+r"(x)); }
+
 // -- numbers
 
 SPSCOPE_DEVICE float infinity() { return __int_as_float(0x7f800000); }
