@@ -2,6 +2,7 @@
 # the driver at run time. So CMake's language CUDA is not used: CMake 3.25 knows no C++20 for it.
 #
 #   SPSCOPE_NVCC                nvcc: $CUDACXX, one on the path, /usr/local/cuda, or what `scripts/setup cuda` made
+#   SPSCOPE_NVCC_FLAGS          how it compiles C++20
 #   SPSCOPE_HAS_CUDA            it compiles a kernel, and <cuda.h> is there
 #   SPSCOPE_STATE_CUDA          its version, or why there are no kernels: the compiler's first error
 #   spscope_cuda_header         the target with <cuda.h>
