@@ -89,6 +89,17 @@ TEST(CudaAttend, PlainEqualsReferenceOnRandomShapes) {
   }
 }
 
+TEST(CudaAttend, EqualsReferenceOnTheLongestStretches) {
+  for (const int head_dim : {20, 64, 128}) {
+    ProblemShape shape{.head_dim = head_dim, .heads = 2, .density = 0.7, .interleaved = true, .fresh = false};
+    shape.q_rows = {384, 7};
+    shape.k_rows = {384, 1, 300};
+    const AttendProblem::Outcome outcome = run(shape);
+    EXPECT_LE(outcome.nmse, kMaxNmseBf16);
+    EXPECT_EQ(outcome.wrong, "");
+  }
+}
+
 // More stretches than are looked up at once.
 TEST(CudaAttend, EqualsReferenceOnManyStretches) {
   for (const int head_dim : {64, 128}) {
