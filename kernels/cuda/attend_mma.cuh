@@ -46,13 +46,15 @@ class Fragments {
   SharedAddress row_, chunk_;
 };
 
+// What a warp computes: the scores of its rows and a tile of keys, and from them P and O.
 template <class Shape>
 class AttendWarp {
  public:
   static constexpr int kM = Shape::kRowsOfWarp / 16;  // products of 16 rows
   static constexpr int kD = Shape::kDim / 16;
   static constexpr int kK = Shape::kKeys / 16;
-  SPSCOPE_DEVICE AttendWarp(float scale) : scale_(scale * 1.4426950408889634f) {}
+
+  SPSCOPE_DEVICE explicit AttendWarp(float scale) : scale_(scale * 1.4426950408889634f) {}
 
   SPSCOPE_DEVICE RowsOfWarp<kM, 2 * kD>& rows() { return rows_; }
 
