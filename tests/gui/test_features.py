@@ -90,6 +90,7 @@ def main():
             world.close_shared()
         except AssertionError as fault:
             faults.append(f"the shared window: {fault}")
+        faults += [f"the app changed {name}" for name in world.changed_runs()]
     print(f"{done} features passed")
     for line in skipped:
         print(f"skipped: {line}")
