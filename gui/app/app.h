@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -52,10 +53,13 @@ class App {
   void main_pane(Ui& ui, float width, float height);
   void details_pane(Ui& ui, float height);
   void status_line(Ui& ui);
+  void help_menu(Ui& ui);
   void palette(Ui& ui);
   void keys_page(Ui& ui);
   void run(Command command, Ui& ui);
   void banners(Ui& ui);
+  // Of files that have been read since the last frame: they count as recent, and links to them can be understood.
+  void take_read_files();
   void ask_views_to_quit();
   View& view();
 
@@ -69,6 +73,8 @@ class App {
   std::string palette_text_;
   int palette_at_ = 0;
   std::optional<Command> pending_;
+  std::string details_of_;      // what the details were about in the last frame
+  std::set<std::string> read_;  // paths of the open files with content
 };
 
 }  // namespace spscope::gui

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <algorithm>
 #include <set>
 
 #include "backend/analysis/mode_group.h"
@@ -26,12 +27,38 @@ void App::rail(Ui& ui, float width, float height) {
   });
 }
 
+void App::help_menu(Ui& ui) {
+  if (ui.button("help", "? Help", {.quiet = true, .tooltip = "Keys, commands, and how the window looks"}))
+    ui.open_popup("help menu");
+  ui.popup("help menu", [&] {
+    constexpr Command kListed[] = {Command::kKeys,      Command::kPalette,   Command::kGoTo,   Command::kTheme,
+                                   Command::kScaleDown, Command::kScaleUp,   Command::kScaleReset,
+                                   Command::kMotion};
+    for (const Command command : kListed) {
+      const CommandRow& row = *std::ranges::find(command_rows(), command, &CommandRow::command);
+      if (command == Command::kScaleDown)
+        ui.text(fmt::format("Size of texts and controls: {:.0f} %", 100 * settings().user_scale), {.ink = Token::kMuted});
+      const std::string label = fmt::format("{}    {}", row.title, keys_.keys_of(command));
+      if (!ui.button(row.title, label, {.quiet = true, .width = ui.px(360), .left = true})) continue;
+      pending_ = command;
+      ui.again();
+      // Sizes are tried one after the other.
+      const bool sizes = command == Command::kScaleUp || command == Command::kScaleDown;
+      return sizes;
+    }
+    return true;
+  });
+}
+
 void App::status_line(Ui& ui) {
   const Ui::Scope inside = ui.scope("status");
   ui.pane("line",
           {.width = ui.width_left(), .height = ui.height_left(), .back = Token::kRail, .padded = false, .fixed = true},
           [&] {
-            ImGui::SetCursorPos({ui.px(12), ui.px(5)});
+            ImGui::SetCursorPos({ui.px(8), ui.px(3)});
+            help_menu(ui);
+            ui.same_line();
+            ImGui::SetCursorPosY(ui.px(5));
             std::set<std::string> lines;
             std::int64_t events = 0, missing = 0;
             for (const auto& file : session_.files()) {

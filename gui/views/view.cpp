@@ -53,6 +53,7 @@ bool draw_instead(Ui& ui, Session& session) {
   }
   bool ready = false;
   for (std::size_t i = 0; i < session.files().size(); ++i) {
+    if (!session.in_scope(static_cast<int>(i))) continue;
     const OpenFile& file = *session.files()[i];
     const Ui::Scope inside = ui.scope(file.name);
     ready |= file.content() != nullptr;
@@ -61,13 +62,18 @@ bool draw_instead(Ui& ui, Session& session) {
         session.reload(static_cast<int>(i));
     } else if (const Error* error = file.error()) {
       draw_error(ui, "failed", *error);
+      if (ui.button("close", "Close " + file.name)) {
+        session.close(static_cast<int>(i));
+        return true;
+      }
     } else if (file.content() == nullptr) {
       draw_loading(ui, "loading", *file.slot, "Reading " + file.name);
     }
   }
   if (!ready) return true;
   if (!session.chosen().empty()) return false;
-  if (session.all_strategies().empty()) {
+  const std::vector<Chosen> all = session.all_strategies();
+  if (std::ranges::none_of(all, [&](const Chosen& c) { return session.in_scope(c.key.file); })) {
     ui.empty_state("no strategies", "The file holds no strategies: its run ended before the first one was planned.");
   } else if (ui.empty_state("none chosen", "None of the chosen strategies can run. Choose others in the line above.",
                             "Show all strategies")) {
