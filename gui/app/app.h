@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "gui/app/key_map.h"
 #include "gui/session/session.h"
@@ -21,7 +22,8 @@ namespace spscope::gui {
 
 class App {
  public:
-  App(Settings settings, std::function<void()> wake);
+  // `answers`: how many questions are answered, one after the other; absent: all.
+  App(Settings settings, std::function<void()> wake, std::optional<int> answers = {});
   ~App();
 
   Session& session() { return session_; }
@@ -53,9 +55,9 @@ class App {
   void main_pane(Ui& ui, float width, float height);
   void details_pane(Ui& ui, float height);
   void status_line(Ui& ui);
-  void help_menu(Ui& ui);
   void palette(Ui& ui);
   void keys_page(Ui& ui);
+  void menu(Ui& ui);
   void run(Command command, Ui& ui);
   void banners(Ui& ui);
   // Of files that have been read since the last frame: they count as recent, and links to them can be understood.
@@ -65,6 +67,7 @@ class App {
 
   Session session_;
   KeyMap keys_;
+  std::vector<std::string> key_texts_;  // by command
   Fonts fonts_;
   std::map<std::string, std::unique_ptr<View>, std::less<>> views_;
   bool full_view_ = false, quit_asked_ = false, quit_ = false;

@@ -20,31 +20,53 @@ void App::rail(Ui& ui, float width, float height) {
     for (const ViewRow& row : view_rows()) {
       ImGui::SetCursorPosX(ui.px(8));
       const bool here = session_.view() == row.id;
-      if (ui.button(row.id, row.title, {.quiet = true, .selected = here, .width = width - ui.px(16), .left = true}))
+      const auto number = static_cast<int>(&row - view_rows().data());  // Start, then in the order of their keys
+      const auto command =
+          number == 0 ? Command::kStart : static_cast<Command>(static_cast<int>(Command::kView1) + number - 1);
+      const std::string tip = key_tip(ui, row.title, command);
+      if (ui.button(row.id, row.title,
+                    {.quiet = true, .selected = here, .tooltip = tip, .width = width - ui.px(16), .left = true}))
         session_.show(std::string(row.id));
     }
+    ImGui::SetCursorPos({ui.px(8), std::max(ImGui::GetCursorPosY(), height - ui.theme().target() - ui.px(8))});
+    if (ui.button("menu", "Menu",
+                  {.quiet = true,
+                   .tooltip = "All that can be done, with its keys",
+                   .width = width - ui.px(16),
+                   .left = true}))
+      ui.open_popup("commands");
+    menu(ui);
     ImGui::PopStyleVar();
   });
 }
 
-void App::help_menu(Ui& ui) {
-  if (ui.button("help", "? Help", {.quiet = true, .tooltip = "Keys, commands, and how the window looks"}))
-    ui.open_popup("help menu");
-  ui.popup("help menu", [&] {
-    constexpr Command kListed[] = {Command::kKeys,      Command::kPalette,   Command::kGoTo,   Command::kTheme,
-                                   Command::kScaleDown, Command::kScaleUp,   Command::kScaleReset,
-                                   Command::kMotion};
-    for (const Command command : kListed) {
-      const CommandRow& row = *std::ranges::find(command_rows(), command, &CommandRow::command);
-      if (command == Command::kScaleDown)
-        ui.text(fmt::format("Size of texts and controls: {:.0f} %", 100 * settings().user_scale), {.ink = Token::kMuted});
-      const std::string label = fmt::format("{}    {}", row.title, keys_.keys_of(command));
-      if (!ui.button(row.title, label, {.quiet = true, .width = ui.px(360), .left = true})) continue;
-      pending_ = command;
-      ui.again();
-      // Sizes are tried one after the other.
-      const bool sizes = command == Command::kScaleUp || command == Command::kScaleDown;
-      return sizes;
+// The commands that are not views, which the rail has, nor of one view.
+void App::menu(Ui& ui) {
+  ui.popup("commands", [&] {
+    float words = 0, keys = 0;
+    const auto is_here = [](const CommandRow& row) {
+      return row.group == CommandGroup::app && !(row.command >= Command::kView1 && row.command <= Command::kStart);
+    };
+    for (const CommandRow& row : command_rows()) {
+      if (!is_here(row)) continue;
+      words = std::max(words, ui.text_width(row.title));
+      keys = std::max(keys, ui.text_width(ui.keys(static_cast<std::size_t>(row.command)), Face::kSmall));
+    }
+    for (const CommandRow& row : command_rows()) {
+      if (!is_here(row)) continue;
+      if (row.command == Command::kScaleUp)
+        ui.text(fmt::format("Size of texts and controls: {:.0f} %", 100 * settings().user_scale),
+                {.face = Face::kSmall, .ink = Token::kMuted});
+      const ImVec2 from = ImGui::GetCursorScreenPos();
+      const float width = words + keys + ui.px(40);
+      if (ui.button(row.id, row.title, {.quiet = true, .width = width, .left = true})) {
+        pending_ = row.command;
+        ui.again();
+        // Sizes are tried one after the other.
+        return row.command == Command::kScaleUp || row.command == Command::kScaleDown;
+      }
+      ui.text_at(from.x, from.y + ui.px(5), ui.keys(static_cast<std::size_t>(row.command)),
+                 {.face = Face::kSmall, .ink = Token::kMuted, .max_width = width - ui.px(6), .right = true});
     }
     return true;
   });
@@ -55,10 +77,7 @@ void App::status_line(Ui& ui) {
   ui.pane("line",
           {.width = ui.width_left(), .height = ui.height_left(), .back = Token::kRail, .padded = false, .fixed = true},
           [&] {
-            ImGui::SetCursorPos({ui.px(8), ui.px(3)});
-            help_menu(ui);
-            ui.same_line();
-            ImGui::SetCursorPosY(ui.px(5));
+            ImGui::SetCursorPos({ui.px(12), ui.px(5)});
             std::set<std::string> lines;
             std::int64_t events = 0, missing = 0;
             for (const auto& file : session_.files()) {

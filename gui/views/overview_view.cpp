@@ -134,7 +134,7 @@ class OverviewView final : public View {
     ui.text("Makespans", {.face = Face::kTitle});
     for (const auto& [workload, table] : tables) {
       const std::string name = fmt::format("makespans {}", static_cast<std::int64_t>(workload));
-      show_table(ui, name, table, early_[file.path + name], {.filter = false, .height = -1});
+      show_table(ui, name, table, early_[file.path + name], {.tools = Tools::kFolded, .height = -1});
     }
     ui.note("Why they differ, and how far to trust it, is told once the whole file was read.");
   }
@@ -170,7 +170,7 @@ class OverviewView final : public View {
       ui.banner("warning " + warning.text, BannerTone::kWarning, warning.text);
     if (const std::string none = nothing_finished_text(c); !none.empty())
       ui.banner("nothing", BannerTone::kWarning, sentence(none));
-    draw_hint(ui, session, file, c);
+    draw_hint(ui, session, c, ui.path());
     const Section section = make_section("summary", {.comparison = c});
     int block_number = 0;
     for (const Block& block : section.blocks) {
@@ -181,12 +181,9 @@ class OverviewView final : public View {
   }
 
   // The next step for somebody who opened a file for the first time, until it was taken.
-  void draw_hint(Ui& ui, Session& session, int file, const Comparison& c) {
-    constexpr std::size_t kMostUsed = 100;  // that are kept
-    std::vector<std::string>& used = session.settings().used_hints;
-    const std::string name = "overview " + session.files()[static_cast<std::size_t>(file)]->path;
-    const bool was_used = std::ranges::find(used, name) != used.end();
-    if (was_used && !hint_heights_.contains(name)) return;
+  void draw_hint(Ui& ui, Session& session, const Comparison& c, const std::string& place) {
+    const bool taken = took_hint(session, "overview");
+    if (taken && !hint_heights_.contains(place)) return;
     // Of the strategy that loses most by waiting.
     const StrategyResult* waits = nullptr;
     std::optional<Reason> why;
@@ -201,19 +198,17 @@ class OverviewView final : public View {
     }
     if (waits == nullptr) return;
     const float top = ImGui::GetCursorPosY();
-    if (was_used) {
+    if (taken) {
       // Its place is kept while the window is open: nothing moves under the pointer.
       ui.banner("hint", BannerTone::kNote,
                 fmt::format("Seen: how {} waits for rank {}. Its heads say why.", waits->label, why->late->rank));
-      ImGui::SetCursorPosY(std::max(ImGui::GetCursorPosY(), top + hint_heights_[name]));
+      ImGui::SetCursorPosY(std::max(ImGui::GetCursorPosY(), top + hint_heights_[place]));
       return;
     }
     const std::string words = fmt::format("Next: see how {} waits for rank {}.", waits->label, why->late->rank);
-    const bool pressed = ui.banner("hint", BannerTone::kNote, words, "Show me");
-    hint_heights_[name] = ImGui::GetCursorPosY() - top;
+    const bool pressed = spscope::gui::draw_hint(ui, session, "overview", words, "Show me");
+    hint_heights_[place] = ImGui::GetCursorPosY() - top;
     if (!pressed) return;
-    if (used.size() >= kMostUsed) used.erase(used.begin());
-    used.push_back(name);
     for (const Chosen& chosen : session.all_strategies())
       if (chosen.strategy == waits) {
         show_late_rank(session, chosen, why->late->rank);
@@ -223,7 +218,7 @@ class OverviewView final : public View {
 
   DocumentView blocks_;
   std::map<std::string, TableState> early_;    // by file and workload
-  std::map<std::string, float> hint_heights_;  // of hints that this window has shown
+  std::map<std::string, float> hint_heights_;  // of hints that this window has shown, by where they stand
 };
 
 }  // namespace

@@ -68,8 +68,12 @@ def files_side_by_side_say_once_what_has_not_run(world):
     assert len(said) == 1 and "ulysses u8 · own.db" in said[0] and "ring r8 · own.db" in said[0], said
     window.click("elsewhere/show")
     assert (window.view["layer"], window.view["denoise_step"]) == (0, 0) and len(_bands(window)) == 7
-    # Bands of equal names are bands of their own: rows and critical paths of all are there.
-    assert window.has("band ulysses/rank 0", "row") and window.has("band 1:ulysses/rank 0", "row")
+    # Bands of equal names are bands of their own, each with its rows and its critical path.
+    tops = {i["path"].rsplit(" ", 1)[1]: i["rect"][1] for i in window.items if "/critical path " in i["path"] and i["kind"] == "mark"}
+    assert set(tops) == {"ulysses", "ring", "usp", "dbsp", "cyclic", "1:ulysses", "1:ring"} and len(set(tops.values())) == 7, tops
+    assert min(tops["1:ulysses"], tops["1:ring"]) > max(tops["ulysses"], tops["ring"]), "file by file"
+    window.wheel("bands/area", up=False, times=60)
+    assert window.has("band 1:ulysses/rank 0", "row"), "the last bands can be reached"
     window.close()
 
 
@@ -142,15 +146,13 @@ def one_escape_closes_the_palette(world):
 
 def help_menu_lists_what_there_is(world):
     window = world.window("timeline")
-    window.click("status/line/help")
-    assert window.says("Size of texts and controls: 100 %") and window.has("help menu/Keys") and window.has("help menu/All commands")
-    window.click("help menu/Larger")
-    assert window.says("Size of texts and controls: 110 %") and abs(window.state["scale"] - 1.1) < 0.01
-    for _ in range(2):
-        window.click("help menu/Larger")
-    assert abs(window.state["scale"] - 1.5) < 0.01, window.state["scale"]
-    window.click("help menu/Size of the monitor")
-    assert not window.has("help menu/Keys") and window.state["scale"] == 1
+    window.click("rail/views/menu")
+    assert window.says("Size of texts and controls: 100 %") and window.has("commands/kKeys") and window.has("commands/kPalette")
+    for percent in (110, 125, 150):
+        window.click("commands/kScaleUp")
+        assert window.says(f"Size of texts and controls: {percent} %") and abs(window.state["scale"] - percent / 100) < 0.01
+    window.click("commands/kScaleReset")
+    assert not window.has("commands/kKeys") and window.state["scale"] == 1
 
 
 def menus_open_below_their_field(world):
@@ -160,9 +162,9 @@ def menus_open_below_their_field(world):
     first = window.item("scope/layer/layer 0", "button", first=True)["rect"]
     assert first[1] >= field[3] and abs(first[0] - field[0]) < 30, (field, first)
     window.press("Escape")
-    help_button = window.item("status/line/help")["rect"]
-    window.click("status/line/help")
-    assert window.item("help menu/Keys")["rect"][3] <= help_button[1]
+    button = window.item("rail/views/menu")["rect"]
+    window.click("rail/views/menu")
+    assert window.item("commands/kQuit")["rect"][3] <= button[1], "above, where there is more room"
     window.press("Escape")
 
 

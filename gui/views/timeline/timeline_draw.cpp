@@ -124,6 +124,7 @@ void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
   };
   border("end", static_cast<double>(shown.band->makespan_ns));
   if (shown.band->begin_ns < 0) border("begin", 0);
+  if (shown.old) ui.dim({from.x, from.y + head, right, ImGui::GetCursorScreenPos().y});
   ImGui::Dummy({0, ui.px(8)});
 }
 
@@ -275,7 +276,7 @@ void TimelineView::paint_pixels(Ui& ui, const Shown& shown, const BandRow& row, 
 void TimelineView::draw_path(Ui& ui, const Shown& shown) {
   ImDrawList& list = ui.draw_list();
   const unsigned color = ui.color(Token::kInk, 0.9F);
-  std::optional<ImVec2> before;
+  std::optional<ImVec2> first, before;
   for (const PathStep& step : shown.band->path.steps) {
     const auto row = drawn_.find({shown.chosen.key, step.rank});
     if (row == drawn_.end()) continue;
@@ -283,6 +284,7 @@ void TimelineView::draw_path(Ui& ui, const Shown& shown) {
     const ImVec2 a{time_.axis.x(static_cast<double>(step.begin_ns)), y},
         b{time_.axis.x(static_cast<double>(step.end_ns)), y};
     if (before) list.AddLine(*before, a, color, ui.px(1.5F));
+    if (!first) first = a;
     if (step.share == PathShare::kIdle) {
       for (float x = a.x; x < b.x; x += ui.px(6))
         list.AddLine({x, y}, {std::min(x + ui.px(3), b.x), y}, color, ui.px(1.5F));
@@ -291,38 +293,43 @@ void TimelineView::draw_path(Ui& ui, const Shown& shown) {
     }
     before = b;
   }
+  if (first) ui.mark("critical path " + name_of(shown.chosen.key), {first->x, first->y - 1, before->x, before->y + 1});
+}
+
+std::vector<TimelineView::Arrow> TimelineView::arrows(const Shown& shown, const Selection& selection) {
+  std::vector<Arrow> list;
+  if (shown.band == nullptr || selection.strategy != shown.chosen.key || !selection.op) return list;
+  const Band& band = *shown.band;
+  const Plan& plan = *band.pass->plan;
+  if (static_cast<std::size_t>(*selection.op) >= plan.ops.size()) return list;
+  const Op& op = plan.ops[static_cast<std::size_t>(*selection.op)];
+  if (!communicates(plan.kind_of(op))) return list;
+  for (const MessageId id : plan.messages_of(op)) {
+    const Message& m = plan.messages[static_cast<std::size_t>(id)];
+    const OpId from = band.op_of(op.post, m.src), to = band.op_of(op.post, m.dst);
+    if (m.src == m.dst || from == kNone || to == kNone) continue;
+    list.push_back({m.src, m.dst, band.times(from).begin_ns, band.times(to).end_ns, false});
+    if (std::ssize(list) == kMostMessages) break;
+  }
+  // From the wait to the rank that came last.
+  if (const OpId late = band.late_partner(*selection.op); late != kNone)
+    list.push_back({op.rank, plan.ops[static_cast<std::size_t>(late)].rank, band.times(*selection.op).begin_ns,
+                    band.times(late).post_ns, true});
+  return list;
 }
 
 void TimelineView::draw_links(Ui& ui, const Shown& shown, const Selection& selection) {
-  if (selection.strategy != shown.chosen.key || !selection.op) return;
-  const Plan& plan = *shown.band->pass->plan;
-  if (static_cast<std::size_t>(*selection.op) >= plan.ops.size()) return;
-  const Op& op = plan.ops[static_cast<std::size_t>(*selection.op)];
-  if (!communicates(plan.kind_of(op))) return;
   const auto middle = [&](int rank) -> std::optional<float> {
     const auto row = drawn_.find({shown.chosen.key, rank});
     if (row == drawn_.end()) return std::nullopt;
     return (row->second.top + row->second.bottom) / 2;
   };
-  int drawn = 0;
-  for (const MessageId id : plan.messages_of(op)) {
-    const Message& m = plan.messages[static_cast<std::size_t>(id)];
-    if (m.src == m.dst || drawn++ >= kMostMessages) continue;
-    const OpId from = shown.band->op_of(op.post, m.src), to = shown.band->op_of(op.post, m.dst);
-    const auto y0 = middle(m.src), y1 = middle(m.dst);
-    if (!y0 || !y1 || from == kNone || to == kNone) continue;
-    arrow(ui, time_.axis.x(static_cast<double>(shown.band->times(from).begin_ns)), *y0,
-          time_.axis.x(static_cast<double>(shown.band->times(to).end_ns)), *y1, ui.color(Token::kInk, 0.6F),
-          ui.px(1.2F));
+  for (const Arrow& each : arrows(shown, selection)) {
+    const auto y0 = middle(each.from_rank), y1 = middle(each.to_rank);
+    if (!y0 || !y1) continue;
+    arrow(ui, time_.axis.x(static_cast<double>(each.from_ns)), *y0, time_.axis.x(static_cast<double>(each.to_ns)), *y1,
+          each.to_late ? ui.color(Token::kLate) : ui.color(Token::kInk, 0.6F), ui.px(each.to_late ? 2 : 1.2F));
   }
-  // From the wait to the rank that came last.
-  const OpId late = shown.band->late_partner(*selection.op);
-  if (late == kNone) return;
-  const int late_rank = plan.ops[static_cast<std::size_t>(late)].rank;
-  const auto y0 = middle(op.rank), y1 = middle(late_rank);
-  if (y0 && y1)
-    arrow(ui, time_.axis.x(static_cast<double>(shown.band->times(*selection.op).begin_ns)), *y0,
-          time_.axis.x(static_cast<double>(shown.band->times(late).post_ns)), *y1, ui.color(Token::kLate), ui.px(2));
 }
 
 }  // namespace spscope::gui
