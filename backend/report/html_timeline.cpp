@@ -63,9 +63,9 @@ std::string band_html(const TimelineBands& bands, const TimelineBands::Band& ban
 
 std::string html_timeline(const TimelineBands& bands) {
   const TimelineBands::Span axis = bands.axis();
-  std::string text = fmt::format("<figure class=\"timeline\"><figcaption>{}{}</figcaption>{}\n", html_escaped(bands.caption),
-                                 axis.begin_ns < 0 ? ". Before 0 the layer pass before still runs." : "",
-                                 html_legend(bands.parts, true));
+  std::string text = fmt::format(
+      "<figure class=\"timeline\"><figcaption>{}{}</figcaption>{}\n", html_escaped(bands.caption),
+      axis.begin_ns < 0 ? ". Before 0 the layer pass before still runs." : "", html_legend(bands.parts, true));
   for (const TimelineBands::Band& band : bands.bands) text += band_html(bands, band, axis);
   return text + fmt::format("<p class=\"axis-ends\"><span>{}</span><span>{}</span></p></figure>\n",
                             axis.begin_ns < 0 ? signed_duration(axis.begin_ns) : "0", duration_text(axis.end_ns));

@@ -236,7 +236,8 @@ void App::details_pane(Ui& ui, float height) {
   ui.pane("pane", {.width = ui.width_left(), .height = height, .back = Token::kRaised}, [&] {
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ui.px(8), ui.px(5)));
     // Of something else the details are read from their top.
-    const std::string of = session_.view() + " " + link_text({.files = {}, .view = "", .scope = {}, .selection = session_.selection()});
+    const std::string of =
+        session_.view() + " " + link_text({.files = {}, .view = "", .scope = {}, .selection = session_.selection()});
     if (std::exchange(details_of_, of) != of) {
       ImGui::SetScrollY(0);
       ui.again();

@@ -60,7 +60,8 @@ void App::palette(Ui& ui) {
       entries.push_back({fmt::format("view {}", row.title), "", [this, &row] { session_.show(std::string(row.id)); }});
     for (std::size_t f = 0; f < session_.files().size(); ++f)
       entries.push_back({"file " + session_.files()[f]->path, "", [this, f] {
-                           session_.look_at(session_.files().size() > 1 ? std::optional(static_cast<int>(f)) : std::nullopt);
+                           session_.look_at(session_.files().size() > 1 ? std::optional(static_cast<int>(f))
+                                                                        : std::nullopt);
                            session_.show("overview");
                          }});
     int ranks = 0;

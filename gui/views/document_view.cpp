@@ -335,8 +335,7 @@ std::optional<Subject> draw_bands(Ui& ui, const TimelineBands& bands) {
       for (const TimelineBands::Span& span : row.spans) {
         if (span.part == 3) continue;
         const auto x = [&](double ns) {
-          return at.x + label_width +
-                 static_cast<float>((ns - axis.begin_ns) / (axis.end_ns - axis.begin_ns)) * track;
+          return at.x + label_width + static_cast<float>((ns - axis.begin_ns) / (axis.end_ns - axis.begin_ns)) * track;
         };
         const float left = x(span.begin_ns), right = x(span.end_ns);
         draw_time(ui, {left, at.y + 1, std::max(left + 1, right), at.y + height - 1}, span.part,

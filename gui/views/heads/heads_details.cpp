@@ -156,7 +156,8 @@ Json HeadsView::dump(Session& session) {
     one["shared"] = shared;
     if (const auto& tile = session.selection().tile;
         tile && mask && h < mask->heads() && tile->first < mask->coarse_blocks() &&
-        tile->second < mask->coarse_blocks() && mask->active(h, tile->first, tile->second) && tile->first < panel.owned->owners.blocks && tile->second < panel.owned->owners.blocks) {
+        tile->second < mask->coarse_blocks() && mask->active(h, tile->first, tile->second) &&
+        tile->first < panel.owned->owners.blocks && tile->second < panel.owned->owners.blocks) {
       one["owners"] = Json::array();
       for (const TileOwner& owner : panel.owned->tiles->owners(h, tile->first, tile->second)) {
         Json row = Json::object();

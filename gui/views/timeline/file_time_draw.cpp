@@ -86,11 +86,10 @@ void FileTime::draw_head(Ui& ui, Session& session, Band& band) {
   if (band.times && band.times->why_none.empty()) {
     std::set<std::string> strategies;
     for (const PassMark& pass : band.times->passes) strategies.insert(pass.strategy_id);
-    words = fmt::format("{}, {} ranks, {} strateg{}, {} layer passes",
-                        duration(band.times->end_ns - band.times->zero_ns),
-                        count_text(static_cast<double>(band.times->ranks.size())), strategies.size(),
-                        strategies.size() == 1 ? "y" : "ies",
-                        count_text(static_cast<double>(band.times->passes.size())));
+    words =
+        fmt::format("{}, {} ranks, {} strateg{}, {} layer passes", duration(band.times->end_ns - band.times->zero_ns),
+                    count_text(static_cast<double>(band.times->ranks.size())), strategies.size(),
+                    strategies.size() == 1 ? "y" : "ies", count_text(static_cast<double>(band.times->passes.size())));
     if (band.rows.size() < band.times->ranks.size())
       words += fmt::format(", {} shown", count_text(static_cast<double>(band.rows.size())));
     if (band.events_slot.error() == nullptr && band.events_slot.value() != nullptr &&

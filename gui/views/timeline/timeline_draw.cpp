@@ -138,7 +138,8 @@ void TimelineView::draw_elsewhere(Ui& ui, Session& session) {
   ui.text(fmt::format("Not run in layer {} of denoise step {}: {}.", pass->layer, pass->step, labels),
           {.ink = Token::kMuted, .wrap = true});
   const auto slowest = slowest_pass_of(*elsewhere_.front().strategy);
-  if (!slowest || !ui.button("show", fmt::format("Show {} in its slowest layer pass", elsewhere_.front().label))) return;
+  if (!slowest || !ui.button("show", fmt::format("Show {} in its slowest layer pass", elsewhere_.front().label)))
+    return;
   Scope scope = session.scope();
   scope.layer = slowest->layer;
   scope.step = slowest->step;
