@@ -328,7 +328,8 @@ void FileTime::draw_event(Ui& ui, const Band& band, const Selection& selection, 
   const RankEvent& event = band.events->events[static_cast<std::size_t>(span.op)];
   const std::string& name = band.events->name(event);
   draw_time(ui, rect, part, (event.span.flags & kEventModelled) != 0 && rect.height() >= ui.px(8));
-  if (event.span.end_ns == kNeverEnded) tear(ui, rect);
+  // Not where something else takes over meanwhile.
+  if (event.span.end_ns == kNeverEnded && span.end_ns >= band.times->end_ns) tear(ui, rect);
   if (!selection.name.empty() && name == selection.name && !selection.op)
     ui.outline(rect, ui.color(Token::kInk, 0.75F), 0, ui.px(1));
   if (rect.width() >= ui.px(24) && rect.height() >= ui.px(13)) {
