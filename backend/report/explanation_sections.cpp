@@ -91,11 +91,12 @@ Paragraph path_paragraph(const StrategyExplanation& e) {
 
 Table steps_table(const StrategyExplanation& e) {
   Table table;
-  table.caption = "Longest steps of the critical path";
+  table.caption = "Longest steps of the critical path, from where the makespan begins";
   table.columns = {text_column("op"), {"rank"}, {"begins at"}, {"takes"}, text_column("is"), text_column("began when")};
   for (const NamedStep& s : e.top_steps)
     table.rows.push_back(
-        {{text_cell(s.name), text_cell(std::to_string(s.rank)), duration_cell(s.begin_ns), duration_cell(s.ns()),
+        {{text_cell(s.name), text_cell(std::to_string(s.rank)), duration_cell(s.begin_ns - e.zero_ns),
+          duration_cell(s.ns()),
           text_cell(s.share == PathShare::kIdle ? "gap before it" : std::string(path_share_name(s.share))),
           text_cell(why_text(s))}});
   return table;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "backend/report/format.h"
 #include "backend/report/metrics.h"
@@ -252,6 +253,11 @@ TableHit show_table(Ui& ui, std::string_view name, const Table& table, TableStat
            .padded = false,
            .scroll_x = layout.total > available + 1},
           [&] {
+            // A shorter list is looked at from its top: what the longer one had there is gone.
+            if (rows.size() < std::exchange(state.rows, rows.size())) {
+              ImGui::SetScrollY(0);
+              ui.again();
+            }
             ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
             headings(ui, table, state, layout);
             ImGuiListClipper clipper;

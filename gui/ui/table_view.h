@@ -34,6 +34,7 @@ struct TableState {
   std::string filter;
   std::set<std::string> hidden;  // headings
   int selected = -1;             // row of the table
+  std::size_t rows = 0;          // that the last frame showed
 };
 
 // The field that filters, the columns and what copies: in a line of their own, or behind a button of the table's

@@ -147,7 +147,7 @@ class BalanceView final : public View {
     if (!pass_) return;
     std::set<int> files;
     for (const Chosen& c : chosen)
-      if (files.insert(c.key.file).second)
+      if (has_run(*c.strategy, *pass_) && files.insert(c.key.file).second)
         explained_[c.key.file].ask(
             session.workers(), fmt::format("{} {} {} {}", c.file->path, c.file->generation, pass_->layer, pass_->step),
             [path = c.file->path, generation = c.file->generation, pass = *pass_](Readers& readers, const Cancelled&,

@@ -204,6 +204,8 @@ class CompareView final : public View {
     Link link = session.here();
     link.view = "timeline";
     link.scope.strategies = {a.key, b.key};
+    link.selection = {};
+    link.selection.strategy = b.key;
     if (pass) {
       link.scope.layer = pass->layer;
       link.scope.step = pass->step;
@@ -290,6 +292,7 @@ class CompareView final : public View {
   // What the ranks do longer, by name of event, in the layer pass that is looked at.
   void draw_events(Ui& ui, Session& session, const Chosen& a, const Chosen& b) {
     Session::PassSlot &of_a = session.pass_data(a), &of_b = session.pass_data(b);
+    if (const auto pass = session.pass(); !pass || !has_run(*a.strategy, *pass) || !has_run(*b.strategy, *pass)) return;
     const auto first = of_a.share(), second = of_b.share();
     if (!of_a.current() || !of_b.current() || !first->timeline || !second->timeline) return;
     if (events_of_ != std::pair(first, second)) {

@@ -170,7 +170,7 @@ def timeline_critical_path(world):
     for band in window.view["bands"]:
         steps = band["critical_path"]
         assert steps and all(a["end_ns"] == b["begin_ns"] for a, b in zip(steps, steps[1:]))
-        assert steps[-1]["end_ns"] - steps[0]["begin_ns"] == band["makespan_ns"]
+        assert steps[-1]["end_ns"] == band["makespan_ns"] and steps[0]["begin_ns"] == -band["zero_ns"]
     window.click("timeline/main/critical path")
     assert not window.item("timeline/main/critical path")["selected"]
     window.click("timeline/main/critical path")
@@ -178,7 +178,7 @@ def timeline_critical_path(world):
 
 def timeline_orders_rows(world):
     window = world.window("timeline")
-    compute = {r["rank"]: r["compute_ns"] for r in window.view["bands"][0]["ranks"]}
+    compute = {r["rank"]: r["compute_ns"] for b in window.view["bands"] if b["strategy"] == "ulysses" for r in b["ranks"]}
     window.click("timeline/main/order", "choice")
     window.click("order/by compute")
     rows = sorted((i["rect"][1], int(i["text"].split()[1])) for i in window.items if "/band ulysses/rank " in i["path"] and i["kind"] == "row")

@@ -82,7 +82,7 @@ void HeadsView::draw_details(Ui& ui, Session& session) {
     ui.text(fmt::format("Tile: queries {}, keys {}{}", tile->first, tile->second, on ? "" : " (not attended)"),
             {.face = Face::kBold, .wrap = true});
     for (const Panel& panel : panels_) {
-      if (panel.owned == nullptr || tile->first >= panel.owned->owners.blocks ||
+      if (!on || panel.owned == nullptr || tile->first >= panel.owned->owners.blocks ||
           tile->second >= panel.owned->owners.blocks)
         continue;
       for (const TileOwner& owner : panel.owned->tiles->owners(h, tile->first, tile->second)) {
@@ -155,7 +155,9 @@ Json HeadsView::dump(Session& session) {
     one["moved"] = moved;
     one["shared"] = shared;
     if (const auto& tile = session.selection().tile;
-        tile && tile->first < panel.owned->owners.blocks && tile->second < panel.owned->owners.blocks) {
+        tile && mask && h < mask->heads() && tile->first < mask->coarse_blocks() &&
+        tile->second < mask->coarse_blocks() && mask->active(h, tile->first, tile->second) &&
+        tile->first < panel.owned->owners.blocks && tile->second < panel.owned->owners.blocks) {
       one["owners"] = Json::array();
       for (const TileOwner& owner : panel.owned->tiles->owners(h, tile->first, tile->second)) {
         Json row = Json::object();

@@ -66,7 +66,7 @@ int HeadsView::head(Session& session) const {
 }
 
 std::vector<int> HeadsView::owners_of_heads(const Session& session) const {
-  const auto chosen = session.chosen();
+  const auto chosen = session.chosen_in_pass();
   const Chosen* of = nullptr;
   for (const Chosen& c : chosen)
     if (of == nullptr || session.selection().strategy == c.key) of = &c;
@@ -81,7 +81,7 @@ std::vector<int> HeadsView::owners_of_heads(const Session& session) const {
 
 void HeadsView::ask(Session& session) {
   panels_.clear();
-  const std::vector<Chosen> chosen = session.chosen();
+  const std::vector<Chosen> chosen = session.chosen_in_pass();
   const auto pass = session.pass();
   if (chosen.empty() || !pass) return;
   const Chosen* of = &chosen.front();
@@ -434,7 +434,7 @@ void HeadsView::draw_panels(Ui& ui, Session& session) {
 }
 
 void HeadsView::make_picture(Ui& ui, const Panel& panel, int h, const std::string& key) {
-  auto& [shown, texture] = large_[panel.chosen.key.id];
+  auto& [shown, texture] = large_[panel.chosen.key];
   if (shown == key) return;
   const auto mask = mask_.share();
   const auto other = difference_ ? other_mask_.share() : nullptr;
@@ -499,7 +499,7 @@ void HeadsView::draw_panel(Ui& ui, Session& session, const Panel& panel, float s
                     static_cast<const void*>(panel.owned), owner_overlay_, by_ring_step_, difference_,
                     static_cast<const void*>(other_mask_.share().get()), static_cast<int>(ui.theme().appearance));
     make_picture(ui, panel, h, key);
-    if (const Texture& t = large_[panel.chosen.key.id].second; t.name() != 0)
+    if (const Texture& t = large_[panel.chosen.key].second; t.name() != 0)
       ui.draw_list().AddImage(texture_id(t.name()), {picture.left, picture.top}, {picture.right, picture.bottom});
     const float cell = side / static_cast<float>(mask->coarse_blocks());
     // The tiles of the selected operation.

@@ -56,7 +56,7 @@ class HeadsView final : public View {
   std::vector<Panel> panels_;
   Texture atlas_;
   std::string atlas_key_;
-  std::map<std::string, std::pair<std::string, Texture>> large_;  // by strategy: what it shows
+  std::map<StrategyKey, std::pair<std::string, Texture>> large_;  // by strategy: what it shows
   Order order_ = Order::kHead;
   bool owner_overlay_ = true, spatial_ = true, difference_ = false, playing_ = false;
   bool by_ring_step_ = false;  // the colours of owned tiles, else by rank
