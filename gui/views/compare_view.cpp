@@ -197,7 +197,7 @@ class CompareView final : public View {
     const bool b_slower = b.strategy->makespan_ns > a.strategy->makespan_ns;
     const Chosen &slow = b_slower ? b : a, &fast = b_slower ? a : b;
     const auto reason = reason_for(*slow.strategy, *fast.strategy);
-    return reason ? std::optional(sentence(reason_text(*reason, *slow.strategy, *fast.strategy))) : std::nullopt;
+    return reason ? std::optional(reason_text(*reason, *slow.strategy, *fast.strategy) + ".") : std::nullopt;
   }
 
   static void show_both(Session& session, const Chosen& a, const Chosen& b, std::optional<LayerPass> pass) {
