@@ -119,7 +119,7 @@ class Desktop {
         app_.frame(theme, io.DisplaySize.x, io.DisplaySize.y, input.presses, options_.ui_dump ? &dump_ : nullptr);
     ImGui::Render();
     time.built_ns = now_ns();
-    renderer_.draw(width_, height_);
+    renderer_.draw(width_, height_, Ui::color(theme.color(Token::kPage)));
     window_.show_cursor();
     if (std::string title = app_.title(); title != title_) {
       title_ = std::move(title);

@@ -39,11 +39,19 @@ Renderer::~Renderer() {
 
 void Renderer::new_frame(bool fonts_changed) { new_renderer_frame(fonts_changed); }
 
-void Renderer::draw(int width, int height) {
+void Renderer::draw(int width, int height, unsigned page) {
+  const ImVec4 color = ImGui::ColorConvertU32ToFloat4(page);
   glViewport(0, 0, width, height);
-  glClearColor(0, 0, 0, 1);
+  glClearColor(color.x, color.y, color.z, 1);
   glClear(GL_COLOR_BUFFER_BIT);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+}
+
+void begin_opaque(ImDrawList& list) {
+  list.AddCallback([](const ImDrawList*, const ImDrawCmd*) { glDisable(GL_BLEND); }, nullptr);
+}
+void end_opaque(ImDrawList& list) {
+  list.AddCallback([](const ImDrawList*, const ImDrawCmd*) { glEnable(GL_BLEND); }, nullptr);
 }
 
 void Texture::keep_filters() { keep_texture_filters<unbind_sampler>(); }
