@@ -62,8 +62,7 @@ class Desktop {
           window_.width() != width_ || window_.height() != height_)
         due_ = std::max(due_, kFramesAfterInput);
       seen_answers_ = answered;
-      if (const auto next = next_frame_s();
-          next && now_ns() >= last_frame_ns_ + static_cast<std::int64_t>(*next * 1e9))
+      if (const auto next = next_frame_s(); next && now_ns() >= last_frame_ns_ + static_cast<std::int64_t>(*next * 1e9))
         due_ = std::max(due_, 1);
       if (due_ == 0 || window_.minimized()) continue;
       --due_;

@@ -23,8 +23,8 @@ class Renderer {
   void draw(int width, int height, unsigned page);
 };
 
-// What is drawn between the two replaces what is there and is not blended with it, which in software takes a multiple of
-// the time. For whole areas of one opaque colour, and for pictures without see-through pixels.
+// What is drawn between the two replaces what is there and is not blended with it, which in software takes a multiple
+// of the time. For whole areas of one opaque colour, and for pictures without see-through pixels.
 void begin_opaque(ImDrawList& list);
 void end_opaque(ImDrawList& list);
 

@@ -82,8 +82,8 @@ Ui::Scope::~Scope() { ui_.path_.resize(length_); }
 ImDrawList& Ui::draw_list() const { return *ImGui::GetWindowDrawList(); }
 void Ui::fill(const Rect& r, unsigned color, float rounding) const {
   const Rect visible = common_part(r, clip());
-  const bool opaque = rounding <= 0 && color >> IM_COL32_A_SHIFT == 0xff &&
-                      visible.width() > 0 && visible.width() * visible.height() >= kLargeArea;
+  const bool opaque = rounding <= 0 && color >> IM_COL32_A_SHIFT == 0xff && visible.width() > 0 &&
+                      visible.width() * visible.height() >= kLargeArea;
   if (opaque) begin_opaque(draw_list());
   draw_list().AddRectFilled(top_left(r), bottom_right(r), color, rounding);
   if (opaque) end_opaque(draw_list());

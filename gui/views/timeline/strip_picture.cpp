@@ -170,10 +170,11 @@ void StripPicture::draw(Ui& ui, const Rect& rect, const StripScene& scene, const
   const int columns = std::max(1, static_cast<int>(std::lround(rect.width())));
   if (scene.rows.empty() || rect.height() <= 0) return;
   fold_strips(scene, axis.begin_ns(), axis.end_ns(), columns, pixels_);
-  draw(ui, rect, pixels_, static_cast<int>(scene.rows.size()));
+  draw(ui, rect, static_cast<int>(scene.rows.size()));
 }
 
-void StripPicture::draw(Ui& ui, const Rect& rect, const StripPixels& pixels, int rows) {
+void StripPicture::draw(Ui& ui, const Rect& rect, int rows) {
+  const StripPixels& pixels = pixels_;
   const std::size_t columns = pixels.covered.size();
   const Palette palette = make_palette(ui.theme());
   const auto dot = static_cast<std::size_t>(std::max(3L, std::lround(ui.px(3))));
