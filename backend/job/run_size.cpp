@@ -102,6 +102,10 @@ void require_executor(const Job& job) {
   options.comm = job.config.run.comm;
   if (std::vector<Problem> problems = unknown_executor(options, job.executors); !problems.empty())
     throw Error(std::move(problems));
+  // Ranks that are processes may be on other machines; they find out for themselves.
+  const Executor& executor = *find_executor(options.device, options.backend, job.executors);
+  if (executor.ranks_are_processes) return;
+  if (Problem why = executor.unavailable(); !why.message.empty()) throw Error({std::move(why)});
 }
 
 void require_room_for_ranks(const Job& job, bool processes) {

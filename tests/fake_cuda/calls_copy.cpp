@@ -108,6 +108,16 @@ CUresult fill(CUdeviceptr address, unsigned value, std::size_t num, std::size_t 
 
 extern "C" {
 
+// It waits for no stream that does not wait for the default one, and there are no others.
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, std::size_t num_bytes) {
+  return call([&] {
+    current_context();
+    const Copy copy{.to = of_device(to), .from = of_host(from), .row_bytes = num_bytes, .call = "cuMemcpyHtoD"};
+    check(copy, CUDA_ERROR_INVALID_VALUE);
+    run(copy);
+  });
+}
+
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t num_bytes, CUstream stream) {
   return copy_bytes(stream, {.address = to}, {.address = from}, num_bytes, "cuMemcpyAsync");
 }
