@@ -89,7 +89,7 @@ struct Executor {
   std::span<const std::string_view> comms;  // what run.comm may say; the first is what "auto" means
   bool ranks_are_processes;                 // which mpirun or srun starts; false: threads of the calling process
   std::string_view summary;
-  std::string_view (*unavailable)();  // why this build or machine does not have it; empty: it is available
+  Problem (*unavailable)();  // why this build or machine does not have it; without a message: it is available
   // What it cannot run; empty: it can. REQUIRES: verify(plan) is empty.
   std::vector<Problem> (*cannot_run)(const Plan&, const ExecuteOptions&);
   // Throws Error when the plan cannot be prepared. REQUIRES: cannot_run() is empty, the activations fit the request,
