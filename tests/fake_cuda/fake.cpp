@@ -48,6 +48,7 @@ void start_again(std::string_view settings) {
   }
   auto after = make_driver(settings);
   after->initialised = before.initialised.load();
+  after->before = &before;
   current_driver() = after.release();
 }
 

@@ -78,6 +78,7 @@ struct FakeDriver {
   explicit FakeDriver(Settings given) : settings(std::move(given)) {}
 
   Settings settings;
+  FakeDriver* before = nullptr;  // the one that a reset ended
   std::atomic<bool> initialised = false;
   Allocations allocations;
   std::atomic<std::int64_t> num_launches = 0;

@@ -11,10 +11,8 @@ Problem mpi_unavailable() {
 std::unique_ptr<RankWorld> start_mpi_world(const WorldOptions&) { throw Error({mpi_unavailable()}); }
 
 Executor executor_mpi() {
-  return mpi_row(
-      [](const Plan&, const Request&, const Activations&, const ExecuteOptions&) -> std::unique_ptr<Execution> {
-        throw Error({mpi_unavailable()});
-      });
+  return mpi_row([](const Plan&, const Request&, const Activations&,
+                    const ExecuteOptions&) -> std::unique_ptr<Execution> { throw Error({mpi_unavailable()}); });
 }
 
 }  // namespace spscope
