@@ -1,6 +1,5 @@
 // The executor of GPU ranks of one process: each rank has a device, which several may share, and messages are copies of
 // the copy engines from arena to arena (`peer`).
-#include <array>
 #include <memory>
 
 #include "backend/execute/cuda/cannot_run.h"
@@ -9,6 +8,7 @@
 #include "backend/execute/cuda/enqueue.h"
 #include "backend/execute/cuda/follow.h"
 #include "backend/execute/cuda/measure.h"
+#include "backend/execute/cuda_rows.h"
 
 namespace spscope {
 namespace cuda {
@@ -67,16 +67,10 @@ std::unique_ptr<Execution> prepare(const Plan& plan, const Request& request, con
 }  // namespace cuda
 
 Executor executor_cuda() {
-  static constexpr std::array<std::string_view, 1> kComms = {"peer"};
-  return {.device = "cuda",
-          .backend = "threads",
-          .comms = kComms,
-          .ranks_are_processes = false,
-          .summary = "ranks of this process on its GPUs, which they may share; messages by copy engines",
-          .unavailable = [] { return std::string_view(cuda::driver_missing().message); },
-          .cannot_run = cuda::cuda_cannot_run,
-          .prepare = cuda::prepare,
-          .measure = cuda::measure};
+  return cuda_threads_row({.unavailable = [] { return cuda::driver_missing(); },
+                           .cannot_run = cuda::cuda_cannot_run,
+                           .prepare = cuda::prepare,
+                           .measure = cuda::measure});
 }
 
 }  // namespace spscope

@@ -26,7 +26,7 @@ class HostMirror final : public spscope::HostMemory {
   std::size_t num_bytes(SlotId slot) const { return static_cast<std::size_t>(layout().allocated_bytes(slot)); }
 
   const std::vector<SlotId> slots_;
-  const HostMemory pinned_;
+  const cuda::HostMemory pinned_;
 };
 
 }  // namespace spscope::cuda
