@@ -3,15 +3,15 @@
 // Method: FlashAttention-2 (Dao 2023, arXiv 2307.08691). A block holds kRows rows of q and folds tiles of 64 keys into
 // them with online softmax: S = Q K^T, P = exp(S - max), O = O exp(old max - max) + P V. S, P and O stay in registers:
 // the layout of mma's results is that of its left operand, so that P is used where it was computed. Scores are kept
-// unscaled; exponentials are powers of 2 of score * scale * log2(e), one multiply-add each. Natural units (maximum times
-// scale) appear only where rows are read and written.
+// unscaled; exponentials are powers of 2 of score * scale * log2(e), one multiply-add each. Natural units (maximum
+// times scale) appear only where rows are read and written.
 //
 // Shapes: q [rows][D], a stretch's k and v [rows][D], in bf16; O [rows][D] in fp32 or bf16 (launch.h). Products of bf16
 // are summed in fp32; P is rounded to bf16, its sum is not.
 // Grid: one block a piece; threads and shared memory by AttendShape. A warp has the rows 32 w .. 32 w + 31 (16 of them
 // beyond 128 columns) and all keys, so that softmax needs no other warp.
-// Pipeline: keys and values are items of one ring of kRing tiles. Before item i is used, its copies have arrived and the
-// block has met once, which also frees the place of item i - 1; the load of item i + kRing - 1 goes there, and then
+// Pipeline: keys and values are items of one ring of kRing tiles. Before item i is used, its copies have arrived and
+// the block has met once, which also frees the place of item i - 1; the load of item i + kRing - 1 goes there, and then
 // runs beside kRing - 1 products.
 // Registers a thread for D = 128: O 128, S 64, and fragments; more than 255 would spill, which tests forbid.
 // Reference and tolerance: kernels/reference.h, tests/unit/kernels_cuda.
@@ -23,8 +23,8 @@
 namespace spscope::kernels::cuda {
 
 // The addresses from which a lane feeds ldmatrix while it walks over a tile: 16 rows from `row` on, two chunks from an
-// even chunk on. kTall: matrices 0, 1 are rows 0..7 and 8..15 of the first chunk, 2 and 3 of the second (what mma's left
-// operand and values need); else matrices 0, 1 are both chunks of rows 0..7, 2 and 3 of rows 8..15 (keys).
+// even chunk on. kTall: matrices 0, 1 are rows 0..7 and 8..15 of the first chunk, 2 and 3 of the second (what mma's
+// left operand and values need); else matrices 0, 1 are both chunks of rows 0..7, 2 and 3 of rows 8..15 (keys).
 template <class Shape, bool kTall>
 class Fragments {
  public:
@@ -51,51 +51,24 @@ class AttendWarp {
   static constexpr int kM = Shape::kRowsOfWarp / 16;  // products of 16 rows
   static constexpr int kD = Shape::kDim / 16;
   static constexpr int kK = Shape::kKeys / 16;
-  // Queries of narrow heads are read once and kept.
-  static constexpr bool kKeepQueries = Shape::kDim <= 64;
-
   SPSCOPE_DEVICE AttendWarp(float scale) : scale_(scale * 1.4426950408889634f) {}
 
   SPSCOPE_DEVICE RowsOfWarp<kM, 2 * kD>& rows() { return rows_; }
-
-  SPSCOPE_DEVICE void keep_queries(SharedAddress queries) {
-    if constexpr (kKeepQueries) {
-      const Fragments<Shape, true> from(queries, thread_index() / 32 * Shape::kRowsOfWarp);
-SPSCOPE_UNROLL
-      for (int d = 0; d < kD; ++d)
-SPSCOPE_UNROLL
-        for (int m = 0; m < kM; ++m) ldmatrix(queries_[d][m], from.at(16 * m, 2 * d));
-    }
-  }
 
   // S = Q K^T.
   SPSCOPE_DEVICE void score(SharedAddress queries, SharedAddress keys) {
     const Fragments<Shape, true> q(queries, thread_index() / 32 * Shape::kRowsOfWarp);
     const Fragments<Shape, false> k(keys, 0);
-SPSCOPE_UNROLL
-    for (int m = 0; m < kM; ++m)
-SPSCOPE_UNROLL
-      for (int j = 0; j < 2 * kK; ++j)
-SPSCOPE_UNROLL
-        for (int i = 0; i < 4; ++i) scores_[m][j][i] = 0;
-SPSCOPE_UNROLL
-    for (int d = 0; d < kD; ++d) {
+    SPSCOPE_EACH (m, kM)
+      SPSCOPE_EACH (j, 2 * kK)
+        SPSCOPE_EACH (i, 4) scores_[m][j][i] = 0;
+    SPSCOPE_EACH (d, kD) {
       std::uint32_t a[kM][4];
-SPSCOPE_UNROLL
-      for (int m = 0; m < kM; ++m) {
-        if constexpr (kKeepQueries) {
-SPSCOPE_UNROLL
-          for (int i = 0; i < 4; ++i) a[m][i] = queries_[d][m][i];
-        } else {
-          ldmatrix(a[m], q.at(16 * m, 2 * d));
-        }
-      }
-SPSCOPE_UNROLL
-      for (int n = 0; n < kK; ++n) {
+      SPSCOPE_EACH (m, kM) ldmatrix(a[m], q.at(16 * m, 2 * d));
+      SPSCOPE_EACH (n, kK) {
         std::uint32_t b[4];
         ldmatrix(b, k.at(16 * n, 2 * d));
-SPSCOPE_UNROLL
-        for (int m = 0; m < kM; ++m) {
+        SPSCOPE_EACH (m, kM) {
           mma(scores_[m][2 * n], a[m], b[0], b[1]);
           mma(scores_[m][2 * n + 1], a[m], b[2], b[3]);
         }
@@ -105,25 +78,19 @@ SPSCOPE_UNROLL
 
   // Scores of keys that are not there become -infinity.
   SPSCOPE_DEVICE void mask(int keys) {
-SPSCOPE_UNROLL
-    for (int m = 0; m < kM; ++m)
-SPSCOPE_UNROLL
-      for (int j = 0; j < 2 * kK; ++j)
-SPSCOPE_UNROLL
-        for (int i = 0; i < 4; ++i)
+    SPSCOPE_EACH (m, kM)
+      SPSCOPE_EACH (j, 2 * kK)
+        SPSCOPE_EACH (i, 4)
           if (j * 8 + thread_index() % 4 * 2 + i % 2 >= keys) scores_[m][j][i] = -infinity();
   }
 
-  // Raises the maxima of rows to those of S, scales O and sums to them, and turns S into P. Every row has a key here, so
-  // its maximum is finite.
+  // Raises the maxima of rows to those of S, scales O and sums to them, and turns S into P. Every row has a key here,
+  // so its maximum is finite.
   SPSCOPE_DEVICE void weigh() {
-SPSCOPE_UNROLL
-    for (int m = 0; m < kM; ++m)
-SPSCOPE_UNROLL
-      for (int half = 0; half < 2; ++half) {  // rows lane / 4 and lane / 4 + 8
+    SPSCOPE_EACH (m, kM)
+      SPSCOPE_EACH (half, 2) {  // rows lane / 4 and lane / 4 + 8
         float highest = rows_.highest[m][half];
-SPSCOPE_UNROLL
-        for (int j = 0; j < 2 * kK; ++j)
+        SPSCOPE_EACH (j, 2 * kK)
           highest = maximum(highest, maximum(scores_[m][j][2 * half], scores_[m][j][2 * half + 1]));
         highest = maximum(highest, shuffle_xor(highest, 1));
         highest = maximum(highest, shuffle_xor(highest, 2));
@@ -131,16 +98,14 @@ SPSCOPE_UNROLL
         const float decay = exp2_approx(rows_.highest[m][half] * scale_ - offset);
         rows_.highest[m][half] = highest;
         float sum = rows_.sum[m][half] * decay;
-SPSCOPE_UNROLL
-        for (int j = 0; j < 2 * kK; ++j)
-SPSCOPE_UNROLL
-          for (int i = 2 * half; i < 2 * half + 2; ++i) {
-            scores_[m][j][i] = exp2_approx(scores_[m][j][i] * scale_ - offset);
-            sum += scores_[m][j][i];
+        SPSCOPE_EACH (j, 2 * kK)
+          SPSCOPE_EACH (i, 2) {
+            float& weight = scores_[m][j][2 * half + i];
+            weight = exp2_approx(weight * scale_ - offset);
+            sum += weight;
           }
         rows_.sum[m][half] = sum;
-SPSCOPE_UNROLL
-        for (int n = 0; n < 2 * kD; ++n) {
+        SPSCOPE_EACH (n, 2 * kD) {
           rows_.out[m][n][2 * half] *= decay;
           rows_.out[m][n][2 * half + 1] *= decay;
         }
@@ -150,22 +115,17 @@ SPSCOPE_UNROLL
   // O += P V.
   SPSCOPE_DEVICE void add(SharedAddress values) {
     const Fragments<Shape, true> v(values, 0);
-SPSCOPE_UNROLL
-    for (int k = 0; k < kK; ++k) {
+    SPSCOPE_EACH (k, kK) {
       std::uint32_t p[kM][4];
-SPSCOPE_UNROLL
-      for (int m = 0; m < kM; ++m)
-SPSCOPE_UNROLL
-        for (int i = 0; i < 4; ++i) {
+      SPSCOPE_EACH (m, kM)
+        SPSCOPE_EACH (i, 4) {
           const float(&pair)[4] = scores_[m][2 * k + i / 2];
           p[m][i] = pack_bf16(pair[i % 2 * 2], pair[i % 2 * 2 + 1]);
         }
-SPSCOPE_UNROLL
-      for (int n = 0; n < kD; ++n) {
+      SPSCOPE_EACH (n, kD) {
         std::uint32_t b[4];
         ldmatrix_transposed(b, v.at(16 * k, 2 * n));
-SPSCOPE_UNROLL
-        for (int m = 0; m < kM; ++m) {
+        SPSCOPE_EACH (m, kM) {
           mma(rows_.out[m][2 * n], p[m], b[0], b[1]);
           mma(rows_.out[m][2 * n + 1], p[m], b[2], b[3]);
         }
@@ -176,49 +136,51 @@ SPSCOPE_UNROLL
  private:
   RowsOfWarp<kM, 2 * kD> rows_;
   float scores_[kM][2 * kK][4];
-  std::uint32_t queries_[kKeepQueries ? kD : 1][kM][4];
   float scale_;
 };
 
 template <class Shape>
 SPSCOPE_DEVICE void attend_mma(const Attend& launch) {
-  const AttendRows piece = load_global(launch.rows + block_index());
-  if (piece.num_tiles == 0 && piece.fresh == 0) return;
   const SharedAddress queries = shared_begin() + Shape::kQueries;
+  const int first_row = thread_index() / 32 * Shape::kRowsOfWarp;
   AttendWarp<Shape> warp(launch.scale);
-  KeyTiles<Shape> tiles(launch, piece);
-
-  // Queries arrive with the first keys.
-  if (piece.num_tiles > 0) {
-    copy_tile<Shape, Shape::kRows>(queries, static_cast<const Bf16*>(piece.q), piece.q_stride, piece.rows,
-                                   launch.head_dim);
-    tiles.load_keys();
-    if constexpr (Shape::kRing == 3) tiles.load_values();
+  KeyTiles<Shape> tiles(launch);
+  {
+    const AttendRows piece = load_global(launch.rows + block_index());
+    if (piece.num_tiles == 0 && piece.fresh == 0) return;
+    if (piece.num_tiles > 0) {
+      // Queries arrive with the first keys.
+      copy_tile<Shape, Shape::kRows>(queries, static_cast<const Bf16*>(piece.q), piece.q_stride, piece.rows,
+                                     launch.head_dim);
+      tiles.load_keys();
+      if constexpr (Shape::kRing == 3) tiles.load_values();
+    }
+    read_rows(warp.rows(), piece, launch, first_row);
   }
-  read_rows(warp.rows(), piece, launch, thread_index() / 32 * Shape::kRowsOfWarp);
-
-  for (bool first = true; tiles.rows() > 0; first = false) {
+  while (tiles.rows() > 0) {
     const int keys = tiles.rows();
     copy_async_wait<Shape::kRing - 2>();
     sync_block();
+    const SharedAddress key_tile = tiles.next_tile();
     if constexpr (Shape::kRing == 3)
       tiles.load_keys();
     else
       tiles.load_values();
-    if (first) warp.keep_queries(queries);
-    warp.score(queries, tiles.take());
+    warp.score(queries, key_tile);
     if (keys < Shape::kKeys) warp.mask(keys);
     warp.weigh();
 
     copy_async_wait<Shape::kRing - 2>();
     sync_block();
+    const SharedAddress value_tile = tiles.next_tile();
     if constexpr (Shape::kRing == 3)
       tiles.load_values();
     else
       tiles.load_keys();
-    warp.add(tiles.take());
+    warp.add(value_tile);
   }
-  write_rows<Shape>(warp.rows(), piece, launch, queries);
+  // Read again: kept, it would cost registers that the loop needs.
+  write_rows<Shape>(warp.rows(), load_global(launch.rows + block_index()), launch, queries);
 }
 
 }  // namespace spscope::kernels::cuda

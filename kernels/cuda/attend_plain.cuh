@@ -44,13 +44,11 @@ struct PlainRows {
 };
 
 SPSCOPE_DEVICE void read_plain_rows(PlainRows& rows, const AttendRows& piece, int first_row, int head_dim) {
-SPSCOPE_UNROLL
-  for (int r = 0; r < kPlainRowsOfWarp; ++r) {
+  SPSCOPE_EACH (r, kPlainRowsOfWarp) {
     const bool there = piece.fresh == 0 && first_row + r < piece.rows;
     rows.highest[r] = there ? load_global(piece.row_max + first_row + r) : -infinity();
     rows.sum[r] = there ? load_global(piece.row_sum + first_row + r) : 0;
-SPSCOPE_UNROLL
-    for (int c = 0; c < kMaxColumnsOfLane; ++c) {
+    SPSCOPE_EACH (c, kMaxColumnsOfLane) {
       const int column = thread_index() % 32 + 32 * c;
       rows.out[r][c] =
           there && column < head_dim ? load_global(piece.out + (first_row + r) * piece.out_stride + column) : 0;
@@ -60,8 +58,7 @@ SPSCOPE_UNROLL
 
 template <typename Number>
 SPSCOPE_DEVICE void write_plain_rows(const PlainRows& rows, const AttendRows& piece, int first_row, int head_dim) {
-SPSCOPE_UNROLL
-  for (int r = 0; r < kPlainRowsOfWarp; ++r) {
+  SPSCOPE_EACH (r, kPlainRowsOfWarp) {
     const int row = first_row + r;
     if (row >= piece.rows) continue;
     const float share = rows.sum[r] > 0 ? 1 / rows.sum[r] : 0;
@@ -69,8 +66,7 @@ SPSCOPE_UNROLL
       store_global(piece.row_max + row, rows.highest[r]);
       store_global(piece.row_sum + row, rows.sum[r]);
     }
-SPSCOPE_UNROLL
-    for (int c = 0; c < kMaxColumnsOfLane; ++c) {
+    SPSCOPE_EACH (c, kMaxColumnsOfLane) {
       const int column = thread_index() % 32 + 32 * c;
       if (column >= head_dim) continue;
       if (piece.finished != nullptr)
@@ -89,13 +85,11 @@ SPSCOPE_DEVICE void fold_keys(PlainRows& rows, SharedAddress queries, SharedAddr
   float score[kPlainRowsOfWarp] = {};
   for (int i = 0; i < head_dim; ++i) {
     const float k = load_shared<float>(keys_tile + plain_offset(head_dim, lane, i));
-SPSCOPE_UNROLL
-    for (int r = 0; r < kPlainRowsOfWarp; ++r)
+    SPSCOPE_EACH (r, kPlainRowsOfWarp)
       score[r] += k * load_shared<float>(queries + plain_offset(head_dim, first_row + r, i));
   }
   Weights weight;
-SPSCOPE_UNROLL
-  for (int r = 0; r < kPlainRowsOfWarp; ++r) {
+  SPSCOPE_EACH (r, kPlainRowsOfWarp) {
     score[r] = lane < keys ? score[r] * scale : -infinity();
     float highest = score[r];
     for (int lanes = 16; lanes > 0; lanes /= 2) highest = maximum(highest, shuffle_xor(highest, lanes));
@@ -106,20 +100,17 @@ SPSCOPE_UNROLL
     for (int lanes = 16; lanes > 0; lanes /= 2) sum += shuffle_xor(sum, lanes);
     rows.highest[r] = highest;
     rows.sum[r] = rows.sum[r] * decay + sum;
-SPSCOPE_UNROLL
-    for (int c = 0; c < kMaxColumnsOfLane; ++c) rows.out[r][c] *= decay;
+    SPSCOPE_EACH (c, kMaxColumnsOfLane) rows.out[r][c] *= decay;
   }
   sync_warp();  // the weights before were read
   store_shared(weights + lane * static_cast<int>(sizeof(Weights)), weight);
   sync_warp();
   for (int key = 0; key < keys; ++key) {
     const Weights of_key = load_shared<Weights>(weights + key * static_cast<int>(sizeof(Weights)));
-SPSCOPE_UNROLL
-    for (int c = 0; c < kMaxColumnsOfLane; ++c) {
+    SPSCOPE_EACH (c, kMaxColumnsOfLane) {
       if (lane + 32 * c >= head_dim) continue;
       const float v = load_shared<float>(values + plain_offset(head_dim, key, lane + 32 * c));
-SPSCOPE_UNROLL
-      for (int r = 0; r < kPlainRowsOfWarp; ++r) rows.out[r][c] += of_key.of[r] * v;
+      SPSCOPE_EACH (r, kPlainRowsOfWarp) rows.out[r][c] += of_key.of[r] * v;
     }
   }
 }

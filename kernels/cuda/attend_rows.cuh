@@ -20,10 +20,8 @@ struct RowsOfWarp {
 // Calls visit(m, half, row of the piece) for the lane's rows that are there.
 template <int kM, int kN, typename Visit>
 SPSCOPE_DEVICE void for_each_row(const RowsOfWarp<kM, kN>&, int first_row, int num_rows, Visit&& visit) {
-SPSCOPE_UNROLL
-  for (int m = 0; m < kM; ++m)
-SPSCOPE_UNROLL
-    for (int half = 0; half < 2; ++half) {
+  SPSCOPE_EACH (m, kM)
+    SPSCOPE_EACH (half, 2) {
       const int row = first_row + 16 * m + 8 * half + thread_index() % 32 / 4;
       if (row < num_rows) visit(m, half, row);
     }
@@ -36,14 +34,10 @@ struct alignas(8) Float2 {
 // Sets the rows from `first_row` of the piece on to their state; those that are fresh or not there to (0, -inf, 0).
 template <int kM, int kN>
 SPSCOPE_DEVICE void read_rows(RowsOfWarp<kM, kN>& rows, const AttendRows& piece, const Attend& launch, int first_row) {
-SPSCOPE_UNROLL
-  for (int m = 0; m < kM; ++m) {
-SPSCOPE_UNROLL
-    for (int n = 0; n < kN; ++n)
-SPSCOPE_UNROLL
-      for (int i = 0; i < 4; ++i) rows.out[m][n][i] = 0;
-SPSCOPE_UNROLL
-    for (int half = 0; half < 2; ++half) rows.highest[m][half] = -infinity(), rows.sum[m][half] = 0;
+  SPSCOPE_EACH (m, kM) {
+    SPSCOPE_EACH (n, kN)
+      SPSCOPE_EACH (i, 4) rows.out[m][n][i] = 0;
+    SPSCOPE_EACH (half, 2) rows.highest[m][half] = -infinity(), rows.sum[m][half] = 0;
   }
   if (piece.fresh != 0) return;
   const int lane = thread_index() % 4, head_dim = launch.head_dim;
@@ -51,8 +45,7 @@ SPSCOPE_UNROLL
     rows.highest[m][half] = load_global(piece.row_max + row) / launch.scale;
     if (lane == 0) rows.sum[m][half] = load_global(piece.row_sum + row);
     const float* const out = piece.out + row * piece.out_stride + lane * 2;
-SPSCOPE_UNROLL
-    for (int n = 0; n < kN; ++n) {
+    SPSCOPE_EACH (n, kN) {
       const int column = n * 8 + lane * 2;
       if (column < head_dim) rows.out[m][n][2 * half] = load_global(out + n * 8);
       if (column + 1 < head_dim) rows.out[m][n][2 * half + 1] = load_global(out + n * 8 + 1);
@@ -71,8 +64,7 @@ SPSCOPE_DEVICE void write_unfinished(const RowsOfWarp<kM, kN>& rows, const Atten
       store_global(piece.row_sum + row, rows.sum[m][half]);
     }
     float* const out = piece.out + row * piece.out_stride + lane * 2;
-SPSCOPE_UNROLL
-    for (int n = 0; n < kN; ++n) {
+    SPSCOPE_EACH (n, kN) {
       const int column = n * 8 + lane * 2;
       const Float2 pair = {rows.out[m][n][2 * half], rows.out[m][n][2 * half + 1]};
       if (head_dim % 8 == 0) {
@@ -95,14 +87,11 @@ template <class Shape, int kM, int kN>
 SPSCOPE_DEVICE void write_finished(const RowsOfWarp<kM, kN>& rows, const AttendRows& piece, const Attend& launch,
                                    int first_row, SharedAddress tile) {
   sync_warp();  // all lanes have read their queries
-SPSCOPE_UNROLL
-  for (int m = 0; m < kM; ++m)
-SPSCOPE_UNROLL
-    for (int half = 0; half < 2; ++half) {
+  SPSCOPE_EACH (m, kM)
+    SPSCOPE_EACH (half, 2) {
       const int row = first_row + 16 * m + 8 * half + thread_index() % 32 / 4;
       const float share = rows.sum[m][half] > 0 ? 1 / rows.sum[m][half] : 0;
-SPSCOPE_UNROLL
-      for (int n = 0; n < kN; ++n)
+      SPSCOPE_EACH (n, kN)
         store_shared(tile + Shape::offset(row, n) + thread_index() % 4 * 4,
                      pack_bf16(rows.out[m][n][2 * half] * share, rows.out[m][n][2 * half + 1] * share));
     }
@@ -126,10 +115,8 @@ SPSCOPE_UNROLL
 template <class Shape, int kM, int kN>
 SPSCOPE_DEVICE void write_rows(RowsOfWarp<kM, kN>& rows, const AttendRows& piece, const Attend& launch,
                                SharedAddress queries) {
-SPSCOPE_UNROLL
-  for (int m = 0; m < kM; ++m)
-SPSCOPE_UNROLL
-    for (int half = 0; half < 2; ++half) {
+  SPSCOPE_EACH (m, kM)
+    SPSCOPE_EACH (half, 2) {
       rows.sum[m][half] += shuffle_xor(rows.sum[m][half], 1);
       rows.sum[m][half] += shuffle_xor(rows.sum[m][half], 2);
     }

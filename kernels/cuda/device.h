@@ -14,11 +14,12 @@
 #include "kernels/cuda/emulation/device_emulated.h"
 #else
 
-#define SPSCOPE_DEVICE __device__ __forceinline__
-#define SPSCOPE_UNROLL _Pragma("unroll")
-#define SPSCOPE_ROLLED _Pragma("unroll 1")
-
 namespace spscope::kernels::cuda {
+
+#define SPSCOPE_DEVICE __device__ __forceinline__
+// A loop over 0 .. count - 1 that is unrolled, so that arrays that it indexes are registers; one that is not.
+#define SPSCOPE_EACH(i, count) _Pragma("unroll") for (int i = 0; i < (count); ++i)
+#define SPSCOPE_ROLLED _Pragma("unroll 1")
 
 // Bytes from the start of the shared window of the block's address space, as 32-bit operands of PTX take them.
 using SharedAddress = std::uint32_t;
@@ -85,11 +86,10 @@ SPSCOPE_DEVICE void mbarrier_arrive(SharedAddress barrier) {
 SPSCOPE_DEVICE void mbarrier_wait(SharedAddress barrier, int parity) {
   std::uint32_t ended = 0;
   do {
-    asm volatile(
-        "{ .reg .pred ended; mbarrier.test_wait.parity.shared.b64 ended, [%1], %2; selp.u32 %0, 1, 0, ended; }"
-        : "=r"(ended)
-        : "r"(barrier), "r"(parity)
-        : "memory");
+    asm volatile("{ .reg .pred ended; mbarrier.test_wait.parity.shared.b64 ended, [%1], %2; selp.u32 %0, 1, 0, ended; }"
+                 : "=r"(ended)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
   } while (ended == 0);
 }
 

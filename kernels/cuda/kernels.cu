@@ -3,9 +3,9 @@
 #include "kernels/cuda/attend_plain.cuh"
 #include "kernels/cuda/rows.cuh"
 
-#define SPSCOPE_KERNEL(name, Parameters, threads, blocks, ...)                                                  \
+#define SPSCOPE_KERNEL(name, Parameters, threads, blocks, ...)                                                    \
   extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ Parameters launch) { \
-    spscope::kernels::cuda::__VA_ARGS__(launch);                                                                \
+    spscope::kernels::cuda::__VA_ARGS__(launch);                                                                  \
   }
 
 namespace spscope::kernels::cuda {

@@ -1,5 +1,5 @@
-// Shapes of the plain attention kernel (attend_plain.cuh) and of the kernels of rows (rows.cuh), which the host reads to
-// launch them.
+// Shapes of the plain attention kernel (attend_plain.cuh) and of the kernels of rows (rows.cuh), which the host reads
+// to launch them.
 #pragma once
 
 #include <cstdint>

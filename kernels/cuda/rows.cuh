@@ -4,10 +4,10 @@
 // Reference: kernels/cpu/rows.cpp, which states the same for the CPU.
 #pragma once
 
+#include "kernels/cuda/attend_plain.cuh"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/plain_shape.h"
-#include "kernels/cuda/attend_plain.cuh"
 
 namespace spscope::kernels::cuda {
 
@@ -21,7 +21,8 @@ SPSCOPE_DEVICE void clear_rows(const Clear& launch) {
   const ClearPiece piece = load_global(launch.pieces + block_index());
   const int lane = thread_index() % 32;
   for_each_row_of_piece(piece.rows, [&](int row) {
-    for (int i = lane; i < launch.head_dim; i += 32) store_global(piece.into.out + row * piece.into.out_stride + i, 0.0f);
+    for (int i = lane; i < launch.head_dim; i += 32)
+      store_global(piece.into.out + row * piece.into.out_stride + i, 0.0f);
     if (lane != 0) return;
     store_global(piece.into.row_max + row * piece.into.statistic_stride, -infinity());
     store_global(piece.into.row_sum + row * piece.into.statistic_stride, 0.0f);
@@ -82,14 +83,12 @@ SPSCOPE_DEVICE void copy_units(const CopyPiece& piece) {
   for (int unit = first_unit; unit < units; unit += lanes * (cells > 1 ? 1 : kAtOnce))
     for (int cell = first_cell; cell < piece.cells; cell += cells * (cells > 1 ? kAtOnce : 1)) {
       Unit loaded[kAtOnce];
-SPSCOPE_UNROLL
-      for (int i = 0; i < kAtOnce; ++i) {
+      SPSCOPE_EACH (i, kAtOnce) {
         const int c = cells > 1 ? cell + i * cells : cell, u = cells > 1 ? unit : unit + i * lanes;
         if (c < piece.cells && u < units)
           loaded[i] = load_global(reinterpret_cast<const Unit*>(from + c * piece.from_stride_bytes) + u);
       }
-SPSCOPE_UNROLL
-      for (int i = 0; i < kAtOnce; ++i) {
+      SPSCOPE_EACH (i, kAtOnce) {
         const int c = cells > 1 ? cell + i * cells : cell, u = cells > 1 ? unit : unit + i * lanes;
         if (c < piece.cells && u < units)
           store_global(reinterpret_cast<Unit*>(to + c * piece.to_stride_bytes) + u, loaded[i]);
@@ -100,9 +99,9 @@ SPSCOPE_UNROLL
 SPSCOPE_DEVICE void copy_cells(const Copy& launch) {
   const CopyPiece piece = load_global(launch.pieces + block_index());
   // Addresses and steps together say what the largest aligned unit is.
-  const std::uint64_t together = reinterpret_cast<std::uint64_t>(piece.from) | reinterpret_cast<std::uint64_t>(piece.to) |
-                                 static_cast<std::uint64_t>(piece.from_stride_bytes | piece.to_stride_bytes |
-                                                            piece.cell_bytes);
+  const std::uint64_t together =
+      reinterpret_cast<std::uint64_t>(piece.from) | reinterpret_cast<std::uint64_t>(piece.to) |
+      static_cast<std::uint64_t>(piece.from_stride_bytes | piece.to_stride_bytes | piece.cell_bytes);
   if (together % 16 == 0)
     copy_units<Bytes16>(piece);
   else if (together % 4 == 0)

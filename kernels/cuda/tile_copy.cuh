@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/attend_shape.h"
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/launch.h"
 
 namespace spscope::kernels::cuda {
 
@@ -22,10 +23,8 @@ SPSCOPE_DEVICE void copy_tile(SharedAddress tile, const Bf16* data, std::int64_t
     const bool whole = rows == kTileRows && head_dim == Shape::kDim;
     const Bf16* from = data + row * stride + chunk * 8;
     const SharedAddress to = tile + Shape::offset(row, chunk);
-SPSCOPE_UNROLL
-    for (int i = 0; i < kTileRows / kStep; ++i) {
-SPSCOPE_UNROLL
-      for (int j = 0; j < Shape::kChunks / kLanes; ++j) {
+    SPSCOPE_EACH (i, kTileRows / kStep) {
+      SPSCOPE_EACH (j, Shape::kChunks / kLanes) {
         const bool there = whole || (row + i * kStep < rows && (chunk + j * kLanes) * 8 < head_dim);
         copy_async(to + i * kStep * Shape::kRowBytes + j * kLanes * 16, there ? from + j * kLanes * 8 : data,
                    there ? 16 : 0);
@@ -45,85 +44,82 @@ SPSCOPE_UNROLL
   }
 }
 
-// The tiles of a piece's keys in the order that they are met: keys, values, keys, values and so on, each loaded into the
-// next place of the ring. A stretch of keys is cut into tiles of kKeys rows; only the last one of a stretch is short.
+// The tiles of a piece's keys in the order that they are met: keys, values, keys, values and so on, each loaded into
+// the next place of the ring. A stretch of keys is cut into tiles of kKeys rows; only the last one of a stretch is
+// short.
 //
 // Where the tiles are is found in two steps, tiles[i] and then keys[...], which take as long as a tile's own loads. So
 // threads look up kStretches of them at a time, side by side.
 template <class Shape>
 class KeyTiles {
  public:
-  SPSCOPE_DEVICE KeyTiles(const Attend& launch, const AttendRows& piece)
-      : keys_(launch.keys + piece.first_key),
-        tiles_(launch.tiles + piece.tile_begin),
-        unread_(piece.num_tiles),
-        head_dim_(launch.head_dim),
-        stretches_(shared_begin()),
-        ring_(shared_begin() + Shape::kTiles) {}
+  SPSCOPE_DEVICE explicit KeyTiles(const Attend& launch) : launch_(launch) {}
 
   // Keys of the tile that load_keys came to last; 0: there was none left.
   SPSCOPE_DEVICE int rows() const { return rows_; }
 
+  // The tile that is computed on next: the oldest in the ring. Asked before the load that follows it.
+  SPSCOPE_DEVICE SharedAddress next_tile() const {
+    const int after = loading_ + 1;
+    return place(after == Shape::kRing ? 0 : after);
+  }
+
   // Begins to load the next keys, then their values, in turn; each is a group of copies, empty when nothing is left.
   // Whoever calls load_keys again has waited for the block since the values before.
   SPSCOPE_DEVICE void load_keys() {
-    if (next_ == known_ && unread_ > 0) look_up();
+    if (next_ == known_) look_up();
     rows_ = 0;
     if (next_ < known_) {
       const AttendKeys stretch = this->stretch();
       rows_ = stretch.rows - first_row_ < Shape::kKeys ? stretch.rows - first_row_ : Shape::kKeys;
-      copy_tile<Shape, Shape::kKeys>(place(loading_), rows_of(stretch.k, stretch), stretch.stride, rows_, head_dim_);
+      load(stretch.k, stretch.stride);
     }
-    step(loading_);
-    copy_async_commit();
+    end_load();
   }
   SPSCOPE_DEVICE void load_values() {
     if (rows_ > 0) {
       const AttendKeys stretch = this->stretch();
-      copy_tile<Shape, Shape::kKeys>(place(loading_), rows_of(stretch.v, stretch), stretch.stride, rows_, head_dim_);
+      load(stretch.v, stretch.stride);
       first_row_ += Shape::kKeys;
       if (first_row_ >= stretch.rows) first_row_ = 0, ++next_;
     }
-    step(loading_);
-    copy_async_commit();
-  }
-
-  // The place of the tile that is computed on next.
-  SPSCOPE_DEVICE SharedAddress take() {
-    const SharedAddress tile = place(taking_);
-    step(taking_);
-    return tile;
+    end_load();
   }
 
  private:
-  SPSCOPE_DEVICE AttendKeys stretch() const {
-    return load_shared<AttendKeys>(stretches_ + next_ * static_cast<int>(sizeof(AttendKeys)));
+  SPSCOPE_DEVICE static SharedAddress stretches(int i) {
+    return shared_begin() + i * static_cast<int>(sizeof(AttendKeys));
   }
-  SPSCOPE_DEVICE const Bf16* rows_of(const void* data, const AttendKeys& stretch) const {
-    return static_cast<const Bf16*>(data) + first_row_ * stretch.stride;
-  }
-  SPSCOPE_DEVICE SharedAddress place(int at) const { return ring_ + at * Shape::kTileBytes; }
-  SPSCOPE_DEVICE static void step(int& at) { at = at + 1 == Shape::kRing ? 0 : at + 1; }
+  SPSCOPE_DEVICE AttendKeys stretch() const { return load_shared<AttendKeys>(stretches(next_ % Shape::kStretches)); }
+  SPSCOPE_DEVICE static SharedAddress place(int at) { return shared_begin() + Shape::kTiles + at * Shape::kTileBytes; }
 
+  SPSCOPE_DEVICE void load(const void* data, std::int64_t stride) {
+    copy_tile<Shape, Shape::kKeys>(place(loading_), static_cast<const Bf16*>(data) + first_row_ * stride, stride, rows_,
+                                   launch_.head_dim);
+  }
+  SPSCOPE_DEVICE void end_load() {
+    loading_ = loading_ + 1 == Shape::kRing ? 0 : loading_ + 1;
+    copy_async_commit();
+  }
+
+  // Reads again what it needs to know of the piece: kept, it would cost registers.
   SPSCOPE_DEVICE void look_up() {
     static_assert(sizeof(AttendKeys) * Shape::kStretches == Shape::kQueries);
-    known_ = unread_ < Shape::kStretches ? unread_ : Shape::kStretches;
-    for (int i = thread_index(); i < known_; i += Shape::kThreads) {
-      store_shared(stretches_ + i * static_cast<int>(sizeof(AttendKeys)), load_global(keys_ + load_global(tiles_ + i)));
+    const AttendRows piece = load_global(launch_.rows + block_index());
+    if (next_ == piece.num_tiles) return;
+    const int end = next_ + Shape::kStretches < piece.num_tiles ? next_ + Shape::kStretches : piece.num_tiles;
+    for (int i = next_ + thread_index(); i < end; i += Shape::kThreads) {
+      const std::int64_t index = piece.first_key + load_global(launch_.tiles + piece.tile_begin + i);
+      store_shared(stretches(i % Shape::kStretches), load_global(launch_.keys + index));
     }
-    tiles_ += known_;
-    unread_ -= known_;
-    next_ = 0;
+    known_ = end;
     sync_block();
   }
 
-  const AttendKeys* keys_;
-  const std::int32_t* tiles_;
-  int unread_, head_dim_;
-  SharedAddress stretches_, ring_;
+  const Attend& launch_;
   int known_ = 0, next_ = 0;  // stretches looked up, and the one to load from
   int first_row_ = 0, rows_ = 0;
-  int loading_ = 0, taking_ = 0;
+  int loading_ = 0;
 };
 
 }  // namespace spscope::kernels::cuda

@@ -31,8 +31,12 @@ std::atomic<FakeDriver*>& current_driver() {
 
 template <typename Handle>
 Handle& known(const std::vector<std::unique_ptr<Handle>>& handles, const Handle* handle, const char* what) {
-  for (const auto& each : handles)
-    if (each.get() == handle && !each->destroyed) return *each;
+  const std::lock_guard lock(fake().mutex);
+  for (const auto& each : handles) {
+    if (each.get() != handle || each->destroyed) continue;
+    require_sound(*each->context);
+    return *each;
+  }
   throw Fault{CUDA_ERROR_INVALID_HANDLE, std::string("a handle is of no ") + what + ", or of a destroyed one"};
 }
 
@@ -81,21 +85,9 @@ CUctx_st& current_context() {
   return *context_stack().back();
 }
 
-CUstream_st& stream_of(CUstream handle) {
-  FakeDriver& driver = fake();
-  const std::lock_guard lock(driver.mutex);
-  CUstream_st& stream = known(driver.streams, handle, "stream");
-  require_sound(*stream.context);
-  return stream;
-}
+CUstream_st& stream_of(CUstream handle) { return known(fake().streams, handle, "stream"); }
 
-CUevent_st& event_of(CUevent handle) {
-  FakeDriver& driver = fake();
-  const std::lock_guard lock(driver.mutex);
-  CUevent_st& event = known(driver.events, handle, "event");
-  require_sound(*event.context);
-  return event;
-}
+CUevent_st& event_of(CUevent handle) { return known(fake().events, handle, "event"); }
 
 CUresult call(const std::function<void()>& work) {
   try {

@@ -1,6 +1,6 @@
-// The shared memory of an emulated block, and who touched what in it. An access that is out of range or misaligned, that
-// finds no order between itself and another thread's access to the same bytes, that reads what nobody wrote, or that
-// meets a copy under way, is an error.
+// The shared memory of an emulated block, and who touched what in it. An access that is out of range or misaligned,
+// that finds no order between itself and another thread's access to the same bytes, that reads what nobody wrote, or
+// that meets a copy under way, is an error.
 #pragma once
 
 #include <cstddef>

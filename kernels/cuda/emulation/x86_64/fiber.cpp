@@ -46,7 +46,8 @@ Fiber& Fiber::operator=(Fiber&&) noexcept = default;
 void Fiber::start(void* stack, std::size_t num_bytes, void (*entry)()) {
   // The first switch pops six registers and returns to `entry`, which finds the stack as after a call: 8 bytes below a
   // multiple of 16, with an address of return (none).
-  auto* top = reinterpret_cast<std::uintptr_t*>((reinterpret_cast<std::uintptr_t>(stack) + num_bytes) & ~std::uintptr_t{15});
+  auto* top =
+      reinterpret_cast<std::uintptr_t*>((reinterpret_cast<std::uintptr_t>(stack) + num_bytes) & ~std::uintptr_t{15});
   *--top = 0;
   *--top = reinterpret_cast<std::uintptr_t>(entry);
   for (int i = 0; i < 6; ++i) *--top = 0;
