@@ -1,5 +1,7 @@
 #include "backend/execute/cuda/enqueue.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -177,7 +179,11 @@ void let_pass(CudaRun& run) {
 
 void fail_op(CudaRun& run, OpId at, const std::string& reason) {
   const OpId under_way = any_stream_failed(run) ? op_under_way(run) : kNone;
-  run.control->fail(under_way != kNone ? under_way : at, reason);
+  const OpId named = under_way != kNone ? under_way : at;
+  if (named != kNone) return run.control->fail(named, reason);
+  const int rank = run.program.view().local.first;
+  run.control->stop(
+      {ErrorCode::kRankFailed, {rank, -1, kNone, false, fmt::format("rank {} failed: {}", rank, reason)}});
 }
 
 void enqueue_repeat(CudaRun& run) {
