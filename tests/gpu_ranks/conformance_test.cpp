@@ -54,12 +54,17 @@ void expect_right(const Plan& plan, const Request& request, const Activations& a
   EXPECT_EQ(fake.fault(), "");
 }
 
+// Emulated kernels are slow: all strategies as they are by default, and a third of their other settings.
+bool runs(const Strategy& strategy, const Parameters& setting, int number) {
+  return setting == Parameters(strategy.parameters()) || number % 3 == 0;
+}
+
 class GpuConformance : public testing::TestWithParam<Workload> {};
 
 TEST_P(GpuConformance, RunsEqualTheReference) {
   const Workload& workload = GetParam();
   const Pattern& pattern = *find_pattern("sparge");
-  int number = 0;
+  int number = 0, plans = 0;
   for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
     const Request whole = make_request(workload, pattern, 1, dtype);
     const Activations activations = generate_activations(whole, 11);
@@ -69,12 +74,12 @@ TEST_P(GpuConformance, RunsEqualTheReference) {
       define_outputs(request);
       for (const Strategy& strategy : strategies()) {
         for (const Parameters& setting : settings_to_run(strategy, request, false)) {
+          if (!runs(strategy, setting, number++)) continue;
           const Plan plan = make_plan(strategy, request, setting);
-          ExecuteOptions options = gpu_options();
-          if (!cannot_execute(plan, options).empty()) continue;
+          if (!cannot_execute(plan, gpu_options()).empty()) continue;
           // Streams of their own, and all in one queue of the hardware, on one GPU or on two.
           const char* const gpus[] = {"", "queues=1 jitter=3", "devices=2 jitter=5", "devices=3 capability=8.0"};
-          const char* const chosen = gpus[number++ % 4];
+          const char* const chosen = gpus[plans++ % 4];
           SCOPED_TRACE(std::string(strategy.name) + ":" + setting.str() + " on " + std::to_string(ranks) + " ranks, " +
                        std::string(dtype_name(dtype)) + " " + chosen);
           expect_right(plan, request, activations, reference, chosen);
@@ -82,7 +87,7 @@ TEST_P(GpuConformance, RunsEqualTheReference) {
       }
     }
   }
-  EXPECT_GT(number, 0);
+  EXPECT_GT(plans, 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GpuConformance, testing::ValuesIn(kSmallWorkloads),

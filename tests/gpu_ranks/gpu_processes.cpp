@@ -111,6 +111,7 @@ int run(int argc, char** argv) {
   } catch (const Error& error) {
     world->abort(render(error));
   }
+  return 1;
 }
 
 }  // namespace

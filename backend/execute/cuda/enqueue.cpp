@@ -127,46 +127,50 @@ void Enqueuer::enqueue(const std::vector<OpId>& post) {
   for_each(&Enqueuer::end);
 }
 
-// Whether a kernel or a copy has failed.
-bool any_stream_failed(const CudaRun& run) {
-  for (const GpuRank& rank : run.ranks) {
-    if (!push_context(rank.gpu->context())) return true;
-    const bool failed = std::ranges::any_of(rank.lanes, [](const auto& stream) {
-      const CUresult result = stream == nullptr ? CUDA_SUCCESS : driver().cuStreamQuery(stream->get());
-      return result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
-    });
-    pop_context();
-    if (failed) return true;
+// CUDA_SUCCESS when the streams of a rank are idle, CUDA_ERROR_NOT_READY when they are at work, else what has failed.
+CUresult state_of(const GpuRank& rank) {
+  CUresult state = driver().cuCtxPushCurrent(rank.gpu->context().get());
+  if (state != CUDA_SUCCESS) return state;
+  for (const auto& stream : rank.lanes) {
+    const CUresult of_stream = stream == nullptr ? CUDA_SUCCESS : driver().cuStreamQuery(stream->get());
+    if (of_stream != CUDA_SUCCESS) state = of_stream;
+    if (of_stream != CUDA_SUCCESS && of_stream != CUDA_ERROR_NOT_READY) break;
   }
-  return false;
+  pop_context();
+  return state;
 }
 
-// Whether all streams are idle. Throws Error when one has failed.
-bool is_idle(const CudaRun& run) {
+bool is_at_work(const GpuRank& rank) { return state_of(rank) == CUDA_ERROR_NOT_READY; }
+
+// Whether all work of the repeat has ended. Throws Error when some has failed.
+bool has_ended(const CudaRun& run) {
+  bool ended = true;
   for (const GpuRank& rank : run.ranks) {
-    const CurrentContext current(rank.gpu->context());
-    for (const auto& stream : rank.lanes) {
-      if (stream == nullptr) continue;
-      const CUresult result = driver().cuStreamQuery(stream->get());
-      if (result == CUDA_ERROR_NOT_READY) return false;
-      check(result, "a kernel or copy failed");
-    }
+    const CUresult state = state_of(rank);
+    if (state != CUDA_ERROR_NOT_READY) check(state, "a kernel or a copy failed");
+    ended = ended && state == CUDA_SUCCESS;
   }
-  return true;
+  return ended;
 }
 
-// Of the ops that have posted and not ended, the one of the earliest post that waits for nobody.
-OpId op_under_way(const CudaRun& run) {
+// Of the ops of ranks whose device has failed that have posted and not ended, the one of the earliest post that waits
+// for nobody: a kernel rather than a copy beside it. kNone: there is none, as when no device has failed.
+OpId failed_op(CudaRun& run) {
+  std::vector<bool> failed;
+  for (const GpuRank& rank : run.ranks) failed.push_back(state_of(rank) != CUDA_SUCCESS && !is_at_work(rank));
+  OpId copies = kNone;
   for (const std::vector<OpId>& post : run.posts)
     for (const OpId id : post) {
+      if (!failed[at(run.ops[at(id)].rank - run.program.view().local.first)]) continue;
       if (!run.words.has(id, OpStage::kPosted, run.epoch) || run.words.has(id, OpStage::kEnded, run.epoch)) continue;
       const Transfer* const transfer = run.program.op(id).transfer.get();
+      if (transfer == nullptr) return id;
       const auto has_posted = [&](int partner) {
         return run.words.has(run.partners.at(transfer->sequence, partner), OpStage::kPosted, run.epoch);
       };
-      if (transfer == nullptr || std::ranges::all_of(transfer->partners, has_posted)) return id;
+      if (copies == kNone && std::ranges::all_of(transfer->partners, has_posted)) copies = id;
     }
-  return kNone;
+  return copies;
 }
 
 // Streams go on that wait for ops of other processes, which may never come there.
@@ -178,8 +182,8 @@ void let_pass(CudaRun& run) {
 }  // namespace
 
 void fail_op(CudaRun& run, OpId at, const std::string& reason) {
-  const OpId under_way = any_stream_failed(run) ? op_under_way(run) : kNone;
-  const OpId named = under_way != kNone ? under_way : at;
+  const OpId failed = failed_op(run);
+  const OpId named = failed != kNone ? failed : at;
   if (named != kNone) return run.control->fail(named, reason);
   const int rank = run.program.view().local.first;
   run.control->stop(
@@ -191,7 +195,7 @@ void enqueue_repeat(CudaRun& run) {
     Enqueuer enqueuer(run);
     for (const std::vector<OpId>& post : run.posts) enqueuer.enqueue(post);
     run.enqueued_op = kNone;
-    while (!is_idle(run)) {
+    while (!has_ended(run)) {
       run.control->leave_if_stopping();
       std::this_thread::sleep_for(kNap);
     }
@@ -202,11 +206,8 @@ void enqueue_repeat(CudaRun& run) {
     fail_op(run, run.enqueued_op, error.what());
   }
   let_pass(run);
-  try {
-    while (!is_idle(run)) std::this_thread::sleep_for(kNap);
-  } catch (const Error&) {
-    // A device that has failed runs nothing any more.
-  }
+  // What a device that has failed was to do is over.
+  while (std::ranges::any_of(run.ranks, is_at_work)) std::this_thread::sleep_for(kNap);
 }
 
 }  // namespace spscope::cuda

@@ -5,8 +5,9 @@
 namespace spscope::cuda {
 namespace {
 
+// At least one: of nothing no memory can be had.
 std::size_t bytes_of(const MemoryLayout& layout, std::span<const SlotId> slots) {
-  std::size_t bytes = 0;
+  std::size_t bytes = slots.empty() ? 1 : 0;
   for (const SlotId slot : slots) bytes += static_cast<std::size_t>(layout.allocated_bytes(slot));
   return bytes;
 }
