@@ -99,7 +99,8 @@ def named_files(build):
 def cuda_toolkit(cache):
     """Folders of NVIDIA's compiler, which is no package: scripts/setup cuda brings it. `cache`: text of CMakeCache.txt."""
     files = re.findall(r"(?m)^SPSCOPE_(?:NVCC|CUDA_INCLUDE):\w+=(/.*)$", cache)
-    return tuple({f"{place}/" for path in files for place in (os.path.dirname(path), os.path.dirname(os.path.realpath(path)))})
+    folders = {os.path.dirname(name) for path in files for name in (path, os.path.realpath(path))}
+    return tuple(f"{folder}/" for folder in folders - {"/usr", *TOOL_FOLDERS})
 
 
 def loaded_libraries(programs):

@@ -54,6 +54,7 @@ class CudaToolkit(unittest.TestCase):
                 "SPSCOPE_CUDA_INCLUDE:PATH=/opt/cuda/include\n"
         self.assertEqual(set(check_packages.cuda_toolkit(cache)), {"/opt/cuda/bin/", "/opt/cuda/"})
         self.assertEqual(check_packages.cuda_toolkit("SPSCOPE_NVCC:FILEPATH=SPSCOPE_NVCC-NOTFOUND\n"), ())
+        self.assertEqual(check_packages.cuda_toolkit("SPSCOPE_CUDA_INCLUDE:PATH=/usr/include\n"), ())
 
 
 class Closure(unittest.TestCase):
