@@ -34,6 +34,7 @@ class Fragments {
     const int chunk = kTall ? lane / 16 : lane / 8 % 2;
     row_ = tile + row * Shape::kRowBytes;
     chunk_ = (chunk ^ Shape::swizzle(row)) * 16;
+    forget_origin(chunk_);
   }
   // The swizzle of a row depends on row mod 8 alone and flips bits of the chunk: steps of 16 rows and of 2 chunks are
   // an addition and an exclusive or of constants.
@@ -161,7 +162,7 @@ SPSCOPE_DEVICE void attend_mma(const Attend& launch) {
     const int keys = tiles.rows();
     copy_async_wait<Shape::kRing - 2>();
     sync_block();
-    const SharedAddress key_tile = tiles.next_tile();
+    const SharedAddress key_tile = tiles.next_keys();
     if constexpr (Shape::kRing == 3)
       tiles.load_keys();
     else
@@ -172,7 +173,7 @@ SPSCOPE_DEVICE void attend_mma(const Attend& launch) {
 
     copy_async_wait<Shape::kRing - 2>();
     sync_block();
-    const SharedAddress value_tile = tiles.next_tile();
+    const SharedAddress value_tile = tiles.next_values();
     if constexpr (Shape::kRing == 3)
       tiles.load_values();
     else
