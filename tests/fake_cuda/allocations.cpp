@@ -203,6 +203,11 @@ std::size_t Allocations::used_bytes(int device) const {
   return used;
 }
 
+int Allocations::made() const {
+  const std::lock_guard lock(mutex_);
+  return number_;
+}
+
 void Allocations::check_guards() const {
   const std::lock_guard lock(mutex_);
   for (const auto& [begin, allocation] : live_) check_guards_of(allocation);

@@ -54,6 +54,7 @@ class Allocations {
   Allocation holding(std::uintptr_t address, std::size_t num_bytes, CUresult result, const std::string& what) const;
   bool is_known(std::uintptr_t address) const;
   std::size_t used_bytes(int device) const;
+  int made() const;  // how many there have been
   // Throws Fault naming the first allocation that somebody wrote around.
   void check_guards() const;
 

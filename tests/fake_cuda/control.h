@@ -9,5 +9,7 @@ void spscope_fake_cuda_reset(const char* settings);
 const char* spscope_fake_cuda_fault();
 // How many kernels were launched since the last reset.
 long long spscope_fake_cuda_launches();
+// How many allocations, streams and events were made since the last reset.
+long long spscope_fake_cuda_made();
 
 }  // extern "C"

@@ -107,3 +107,9 @@ void spscope_fake_cuda_reset(const char* settings) { spscope::fake_cuda::start_a
 const char* spscope_fake_cuda_fault() { return spscope::fake_cuda::fake().fault.c_str(); }
 
 long long spscope_fake_cuda_launches() { return spscope::fake_cuda::fake().num_launches; }
+
+long long spscope_fake_cuda_made() {
+  spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
+  const std::lock_guard lock(driver.mutex);
+  return driver.allocations.made() + static_cast<long long>(driver.streams.size() + driver.events.size());
+}

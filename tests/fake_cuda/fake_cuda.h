@@ -21,6 +21,7 @@ class FakeCuda {
   FakeCuda(const FakeCuda&) = delete;
 
   std::string fault() const { return find<decltype(spscope_fake_cuda_fault)>("spscope_fake_cuda_fault")(); }
+  long long made() const { return find<decltype(spscope_fake_cuda_made)>("spscope_fake_cuda_made")(); }
   long long launches() const { return find<decltype(spscope_fake_cuda_launches)>("spscope_fake_cuda_launches")(); }
 
  private:
@@ -31,5 +32,13 @@ class FakeCuda {
 
   void* library_;  // stays open: streams are threads
 };
+
+// What went wrong so far in a process that was given its settings by SPSCOPE_FAKE_CUDA; "" when nothing did.
+inline std::string fault_so_far() {
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+  void* const fault = library == nullptr ? nullptr : dlsym(library, "spscope_fake_cuda_fault");
+  if (fault == nullptr) throw std::runtime_error("libcuda.so.1 is not the fake of tests/fake_cuda");
+  return reinterpret_cast<decltype(&spscope_fake_cuda_fault)>(fault)();
+}
 
 }  // namespace spscope::fake_cuda
