@@ -52,12 +52,15 @@ SPSCOPE_DEVICE void store_shared(SharedAddress to, const T& value) {
   *reinterpret_cast<T*>(__cvta_shared_to_generic(to)) = value;
 }
 
+// Pointers that themselves come from memory could point anywhere, for all that the compiler knows.
 template <typename T>
 SPSCOPE_DEVICE T load_global(const T* from) {
+  __builtin_assume(__isGlobal(from));
   return *from;
 }
 template <typename T>
 SPSCOPE_DEVICE void store_global(T* to, const T& value) {
+  __builtin_assume(__isGlobal(to));
   *to = value;
 }
 

@@ -113,6 +113,7 @@ class KeyTiles {
     const AttendRows piece = load_global(launch_.rows + block_index());
     if (next_ == piece.num_tiles) return;
     const int end = next_ + Shape::kStretches < piece.num_tiles ? next_ + Shape::kStretches : piece.num_tiles;
+    SPSCOPE_ROLLED
     for (int i = next_ + thread_index(); i < end; i += Shape::kThreads) {
       const std::int64_t index = piece.first_key + load_global(launch_.tiles + piece.tile_begin + i);
       store_shared(stretches(i % Shape::kStretches), load_global(launch_.keys + index));
