@@ -89,7 +89,7 @@ void print_findings(CommandContext& context, const std::vector<Finding>& finding
     return;
   }
   for (const Finding& f : findings)
-    context.out << fmt::format("{} {:<20} {}\n", f.ok ? " " : "!", printable_line(f.name), printable_line(f.value));
+    context.out << fmt::format("{} {:<22} {}\n", f.ok ? " " : "!", printable_line(f.name), printable_line(f.value));
 }
 
 int doctor(CommandContext& context, const std::string& path) {

@@ -34,6 +34,7 @@ class Fragments {
     const int chunk = kTall ? lane / 16 : lane / 8 % 2;
     row_ = tile + row * Shape::kRowBytes;
     chunk_ = (chunk ^ Shape::swizzle(row)) * 16;
+    forget_origin(chunk_);
   }
   // The swizzle of a row depends on row mod 8 alone and flips bits of the chunk: steps of 16 rows and of 2 chunks are
   // an addition and an exclusive or of constants.
@@ -84,7 +85,7 @@ class AttendWarp {
           if (j * 8 + thread_index() % 4 * 2 + i % 2 >= keys) scores_[m][j][i] = -infinity();
   }
 
-  // Raises the maxima of rows to those of S, scales O and sums to them, and turns S into P. Every row has a key here,
+  // Raises the maxima of rows to those of S, scales O and sums to them, and makes P of S. Every row has a key here,
   // so its maximum is finite.
   SPSCOPE_DEVICE void weigh() {
     SPSCOPE_EACH (m, kM)
@@ -98,12 +99,12 @@ class AttendWarp {
         const float decay = exp2_approx(rows_.highest[m][half] * scale_ - offset);
         rows_.highest[m][half] = highest;
         float sum = rows_.sum[m][half] * decay;
-        SPSCOPE_EACH (j, 2 * kK)
-          SPSCOPE_EACH (i, 2) {
-            float& weight = scores_[m][j][2 * half + i];
-            weight = exp2_approx(weight * scale_ - offset);
-            sum += weight;
-          }
+        SPSCOPE_EACH (j, 2 * kK) {
+          const float left = exp2_approx(scores_[m][j][2 * half] * scale_ - offset);
+          const float right = exp2_approx(scores_[m][j][2 * half + 1] * scale_ - offset);
+          sum += left + right;
+          weights_[j / 2][m][j % 2 * 2 + half] = pack_bf16(left, right);
+        }
         rows_.sum[m][half] = sum;
         SPSCOPE_EACH (n, 2 * kD) {
           rows_.out[m][n][2 * half] *= decay;
@@ -116,18 +117,12 @@ class AttendWarp {
   SPSCOPE_DEVICE void add(SharedAddress values) {
     const Fragments<Shape, true> v(values, 0);
     SPSCOPE_EACH (k, kK) {
-      std::uint32_t p[kM][4];
-      SPSCOPE_EACH (m, kM)
-        SPSCOPE_EACH (i, 4) {
-          const float(&pair)[4] = scores_[m][2 * k + i / 2];
-          p[m][i] = pack_bf16(pair[i % 2 * 2], pair[i % 2 * 2 + 1]);
-        }
       SPSCOPE_EACH (n, kD) {
         std::uint32_t b[4];
         ldmatrix_transposed(b, v.at(16 * k, 2 * n));
         SPSCOPE_EACH (m, kM) {
-          mma(rows_.out[m][2 * n], p[m], b[0], b[1]);
-          mma(rows_.out[m][2 * n + 1], p[m], b[2], b[3]);
+          mma(rows_.out[m][2 * n], weights_[k][m], b[0], b[1]);
+          mma(rows_.out[m][2 * n + 1], weights_[k][m], b[2], b[3]);
         }
       }
     }
@@ -136,6 +131,7 @@ class AttendWarp {
  private:
   RowsOfWarp<kM, 2 * kD> rows_;
   float scores_[kM][2 * kK][4];
+  std::uint32_t weights_[kK][kM][4];  // P, as left operands of 16 keys each
   float scale_;
 };
 
@@ -161,7 +157,7 @@ SPSCOPE_DEVICE void attend_mma(const Attend& launch) {
     const int keys = tiles.rows();
     copy_async_wait<Shape::kRing - 2>();
     sync_block();
-    const SharedAddress key_tile = tiles.next_tile();
+    const SharedAddress key_tile = tiles.next_keys();
     if constexpr (Shape::kRing == 3)
       tiles.load_keys();
     else
@@ -172,7 +168,7 @@ SPSCOPE_DEVICE void attend_mma(const Attend& launch) {
 
     copy_async_wait<Shape::kRing - 2>();
     sync_block();
-    const SharedAddress value_tile = tiles.next_tile();
+    const SharedAddress value_tile = tiles.next_values();
     if constexpr (Shape::kRing == 3)
       tiles.load_values();
     else

@@ -97,6 +97,7 @@ SPSCOPE_DEVICE void write_finished(const RowsOfWarp<kM, kN>& rows, const AttendR
     }
   sync_warp();
   Bf16* const finished = static_cast<Bf16*>(piece.finished);
+  SPSCOPE_ROLLED
   for (int at = thread_index() % 32; at < Shape::kRowsOfWarp * Shape::kChunks; at += 32) {
     const int row = first_row + at / Shape::kChunks, chunk = at % Shape::kChunks;
     if (row >= piece.rows || chunk * 8 >= launch.head_dim) continue;

@@ -52,17 +52,20 @@ SPSCOPE_DEVICE void store_shared(SharedAddress to, const T& value) {
   *reinterpret_cast<T*>(__cvta_shared_to_generic(to)) = value;
 }
 
+// Pointers that themselves come from memory could point anywhere, for all that the compiler knows.
 template <typename T>
 SPSCOPE_DEVICE T load_global(const T* from) {
+  __builtin_assume(__isGlobal(from));
   return *from;
 }
 template <typename T>
 SPSCOPE_DEVICE void store_global(T* to, const T& value) {
+  __builtin_assume(__isGlobal(to));
   *to = value;
 }
 
-// 16 bytes from global to shared memory, both aligned to 16; the first `num_bytes` (0 or 16) are read, the rest is 0.
-// They are there for the thread after copy_async_wait, and for others after a barrier that follows it.
+// 16 bytes from global to shared memory, both aligned to 16; with `num_bytes` 0 instead of 16 zeros, and nothing is
+// read. They are there for the thread after copy_async_wait, and for others after a barrier that follows it.
 SPSCOPE_DEVICE void copy_async(SharedAddress to, const void* from, int num_bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(num_bytes) : "memory");
 }
@@ -122,6 +125,10 @@ SPSCOPE_DEVICE void mma(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
+
+// Hides from the compiler where a number comes from. Inside a loop, what follows from it is computed anew each time,
+// instead of once before the loop, to be kept in registers.
+SPSCOPE_DEVICE void forget_origin(std::uint32_t& x) { asm volatile("" : "+r"(x)); }
 
 // -- numbers
 

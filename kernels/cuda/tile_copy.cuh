@@ -20,17 +20,19 @@ SPSCOPE_DEVICE void copy_tile(SharedAddress tile, const Bf16* data, std::int64_t
   static_assert(Shape::kChunks % kLanes == 0 && kStep % 8 == 0 && kTileRows % kStep == 0);
   if (head_dim % 8 == 0) {
     const int row = thread_index() / kLanes, chunk = thread_index() % kLanes;
-    const bool whole = rows == kTileRows && head_dim == Shape::kDim;
-    const Bf16* from = data + row * stride + chunk * 8;
     const SharedAddress to = tile + Shape::offset(row, chunk);
-    SPSCOPE_EACH (i, kTileRows / kStep) {
-      SPSCOPE_EACH (j, Shape::kChunks / kLanes) {
-        const bool there = whole || (row + i * kStep < rows && (chunk + j * kLanes) * 8 < head_dim);
-        copy_async(to + i * kStep * Shape::kRowBytes + j * kLanes * 16, there ? from + j * kLanes * 8 : data,
-                   there ? 16 : 0);
+    const auto copy = [&](auto there) {
+      const Bf16* from = data + row * stride + chunk * 8;
+      SPSCOPE_EACH (i, kTileRows / kStep) {
+        SPSCOPE_EACH (j, Shape::kChunks / kLanes)
+          copy_async(to + i * kStep * Shape::kRowBytes + j * kLanes * 16, from + j * kLanes * 8, there(i, j) ? 16 : 0);
+        from += kStep * stride;
       }
-      from += kStep * stride;
-    }
+    };
+    if (rows == kTileRows && head_dim == Shape::kDim)
+      copy([](int, int) { return true; });
+    else
+      copy([&](int i, int j) { return row + i * kStep < rows && (chunk + j * kLanes) * 8 < head_dim; });
     return;
   }
   SPSCOPE_ROLLED
@@ -59,10 +61,8 @@ class KeyTiles {
   SPSCOPE_DEVICE int rows() const { return rows_; }
 
   // The tile that is computed on next: the oldest in the ring. Asked before the load that follows it.
-  SPSCOPE_DEVICE SharedAddress next_tile() const {
-    const int after = loading_ + 1;
-    return place(after == Shape::kRing ? 0 : after);
-  }
+  SPSCOPE_DEVICE SharedAddress next_keys() const { return place(kTwo ? 0 : next_place(loading_)); }
+  SPSCOPE_DEVICE SharedAddress next_values() const { return place(kTwo ? 1 : next_place(loading_)); }
 
   // Begins to load the next keys, then their values, in turn; each is a group of copies, empty when nothing is left.
   // Whoever calls load_keys again has waited for the block since the values before.
@@ -72,14 +72,14 @@ class KeyTiles {
     if (next_ < known_) {
       const AttendKeys stretch = this->stretch();
       rows_ = stretch.rows - first_row_ < Shape::kKeys ? stretch.rows - first_row_ : Shape::kKeys;
-      load(stretch.k, stretch.stride);
+      load(place(kTwo ? 0 : loading_), stretch.k, stretch.stride);
     }
     end_load();
   }
   SPSCOPE_DEVICE void load_values() {
     if (rows_ > 0) {
       const AttendKeys stretch = this->stretch();
-      load(stretch.v, stretch.stride);
+      load(place(kTwo ? 1 : loading_), stretch.v, stretch.stride);
       first_row_ += Shape::kKeys;
       if (first_row_ >= stretch.rows) first_row_ = 0, ++next_;
     }
@@ -87,18 +87,23 @@ class KeyTiles {
   }
 
  private:
+  // In a ring of two keys and values have a place each.
+  static constexpr bool kTwo = Shape::kRing == 2;
+
   SPSCOPE_DEVICE static SharedAddress stretches(int i) {
     return shared_begin() + i * static_cast<int>(sizeof(AttendKeys));
   }
   SPSCOPE_DEVICE AttendKeys stretch() const { return load_shared<AttendKeys>(stretches(next_ % Shape::kStretches)); }
   SPSCOPE_DEVICE static SharedAddress place(int at) { return shared_begin() + Shape::kTiles + at * Shape::kTileBytes; }
 
-  SPSCOPE_DEVICE void load(const void* data, std::int64_t stride) {
-    copy_tile<Shape, Shape::kKeys>(place(loading_), static_cast<const Bf16*>(data) + first_row_ * stride, stride, rows_,
+  SPSCOPE_DEVICE static int next_place(int at) { return at + 1 == Shape::kRing ? 0 : at + 1; }
+
+  SPSCOPE_DEVICE void load(SharedAddress tile, const void* data, std::int64_t stride) const {
+    copy_tile<Shape, Shape::kKeys>(tile, static_cast<const Bf16*>(data) + first_row_ * stride, stride, rows_,
                                    launch_.head_dim);
   }
   SPSCOPE_DEVICE void end_load() {
-    loading_ = loading_ + 1 == Shape::kRing ? 0 : loading_ + 1;
+    loading_ = next_place(loading_);
     copy_async_commit();
   }
 
@@ -108,6 +113,7 @@ class KeyTiles {
     const AttendRows piece = load_global(launch_.rows + block_index());
     if (next_ == piece.num_tiles) return;
     const int end = next_ + Shape::kStretches < piece.num_tiles ? next_ + Shape::kStretches : piece.num_tiles;
+    SPSCOPE_ROLLED
     for (int i = next_ + thread_index(); i < end; i += Shape::kThreads) {
       const std::int64_t index = piece.first_key + load_global(launch_.tiles + piece.tile_begin + i);
       store_shared(stretches(i % Shape::kStretches), load_global(launch_.keys + index));

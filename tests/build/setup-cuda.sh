@@ -16,13 +16,16 @@ mkdir -p "$temporary/scripts" "$temporary/tools"
 cp "$1/scripts/setup" "$temporary/scripts"
 for tool in bash dirname mkdir mktemp mv rm; do ln -s "$(command -v "$tool")" "$temporary/tools"; done
 
-# fake_pip CODE [NVCC]: it ends with the code, after it has put a copy of NVCC into the folder of --target.
+# fake_pip CODE PROGRAM...: it ends with the code, after it has put these into the folder of --target.
 fake_pip() {
+  local code=$1
+  shift
   cat >"$temporary/tools/python3" <<PIP
 #!$(command -v bash)
 while [ "\$1" != --target ]; do shift; done
-[ -z "${2:-}" ] || { mkdir -p "\$2/nvidia/cu13/bin" && mv "${2:-}" "\$2/nvidia/cu13/bin/nvcc"; }
-exit $1
+mkdir -p "\$2/nvidia/cu13/bin"
+for program in $*; do mv "$temporary/\$program" "\$2/nvidia/cu13/bin"; done
+exit $code
 PIP
   chmod +x "$temporary/tools/python3"
 }
@@ -36,12 +39,26 @@ expect() {
   exit 1
 }
 
+# expect_build NAME: all that is in the folder of builds.
+expect_build() {
+  [ "$(ls "$temporary/build")" = "$1" ] || { echo "FAILED: not only \"$1\" in build"; exit 1; }
+}
+
 fake_pip 1
-expect 1 "no kernels for GPUs"
-[ -z "$(ls "$temporary/build")" ] || { echo "FAILED: something is left"; exit 1; }
+expect 1 "nvidia-nvvm==13.0.* nvidia-cuda-runtime==13.0.* nvidia-cuda-cccl==13.0.*"
+expect_build ""
 cp /bin/true "$temporary/nvcc"
-fake_pip 0 "$temporary/nvcc"
-expect 0 "is in build/cuda"
-[ "$(ls "$temporary/build")" = cuda ] || { echo "FAILED: something is left"; exit 1; }
+cp /bin/true "$temporary/cuobjdump"
+fake_pip 0 nvcc cuobjdump
+expect 0 "build/cuda has nvidia-cuda-nvcc"
+expect_build cuda
 fake_pip 1
 expect 0 "is there: $temporary/build/cuda/bin/nvcc"
+# A machine with a compiler and without the tools gets those alone.
+rm -r "$temporary/build/cuda"
+cp /bin/true "$temporary/tools/nvcc"
+cp /bin/true "$temporary/cuobjdump"
+fake_pip 0 cuobjdump
+expect 0 "build/cuda has nvidia-cuda-cuobjdump>=13.2,<14 nvidia-cuda-nvdisasm>=13.2,<14"
+fake_pip 1
+expect 0 "is there: $temporary/tools/nvcc"

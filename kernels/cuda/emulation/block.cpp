@@ -100,9 +100,12 @@ void EmulatedBlock::run_next() {
 }
 
 void EmulatedBlock::end_thread() {
-  count_conflicts(running_ / 32);
   running().waits = Waits::kEnded;
   --alive_;
+  const auto first = threads_.begin() + running_ / 32 * 32;
+  if (std::all_of(first, first + std::min<std::ptrdiff_t>(32, threads_.end() - first),
+                  [](const Thread& thread) { return thread.waits == Waits::kEnded; }))
+    count_conflicts(running_ / 32);
   if (alive_ > 0 && at_barrier_ == alive_) meet_block();
   run_next();
 }

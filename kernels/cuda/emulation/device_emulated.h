@@ -87,6 +87,8 @@ inline void mma(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, st
   EmulatedBlock::current().together("mma", &operand, multiply_matrices);
 }
 
+inline void forget_origin(std::uint32_t&) {}
+
 inline float infinity() { return std::numeric_limits<float>::infinity(); }
 inline float maximum(float a, float b) { return std::fmax(a, b); }
 inline float exp2_approx(float x) { return std::exp2(x); }

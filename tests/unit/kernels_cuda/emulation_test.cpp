@@ -265,7 +265,8 @@ void multiply_one(const Numbers& numbers) {
   }
 }
 TEST(Emulation, MmaMultipliesTheManualsFragments) {
-  for (const OneProduct& product : {OneProduct{0, 0, 0}, {3, 5, 6}, {11, 12, 1}, {15, 9, 7}, {8, 2, 4}, {7, 15, 0}}) {
+  const OneProduct products[] = {{0, 0, 0}, {3, 5, 6}, {11, 12, 1}, {15, 9, 7}, {8, 2, 4}, {7, 15, 0}};
+  for (const OneProduct& product : products) {
     one = product;
     std::vector<float> out(16 * 8, -1), expected(16 * 8, 0);
     expected[static_cast<std::size_t>(product.row * 8 + product.column)] = 1;
