@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "backend/execute/execute.h"
 #include "backend/execute/reference/reference.h"
@@ -69,7 +70,7 @@ TEST_P(GpuConformance, RunsEqualTheReference) {
     const Request whole = make_request(workload, pattern, 1, dtype);
     const Activations activations = generate_activations(whole, 11);
     const Reference reference(whole, activations, VerifyExtent::kFull, 0);
-    for (const int ranks : {1, 2, 3, 4, 8}) {
+    for (const int ranks : dtype == Dtype::kFp32 ? std::vector{1, 3, 8} : std::vector{2, 4}) {
       Request request = make_request(workload, pattern, ranks, dtype);
       define_outputs(request);
       for (const Strategy& strategy : strategies()) {
@@ -87,7 +88,7 @@ TEST_P(GpuConformance, RunsEqualTheReference) {
       }
     }
   }
-  EXPECT_GT(plans, 100);
+  EXPECT_GT(plans, 30);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GpuConformance, testing::ValuesIn(kSmallWorkloads),

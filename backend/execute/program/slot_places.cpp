@@ -76,7 +76,7 @@ class Packer {
 
  private:
   static constexpr std::int64_t kVisits = 4'000'000;  // of neighbours: about 50 ms
-  static constexpr int kMaxTries = 400;
+  static constexpr int kMaxTries = 3000, kStale = 40;
 
   bool keep_if_best(const Packing& packing) {
     if (best_.offset.empty() || packing.num_bytes < best_.num_bytes) best_ = packing;
@@ -86,18 +86,24 @@ class Packer {
     Packing packing = pack_in_order(tenants_, neighbours_, order);
     if (keep_if_best(packing)) return;
     Rng rng(1);
-    for (int i = 0; i < tries_; ++i) {
-      const auto highest = std::ranges::find_if(
-          order, [&](std::size_t t) { return packing.offset[t] + tenants_[t].num_bytes == packing.num_bytes; });
+    const auto any = [&] { return at(rng.below(static_cast<std::int64_t>(order.size()))); };
+    for (int i = 0, stale = 0; i < tries_; ++i) {
       std::vector<std::size_t> next = order;
-      const auto from = highest - order.begin();
-      const auto to = i % 2 == 0 || from == 0 ? 0 : rng.below(from);
-      std::rotate(next.begin() + to, next.begin() + from, next.begin() + from + 1);
-      const auto any = [&] { return at(rng.below(static_cast<std::int64_t>(next.size()))); };
-      if (i % 4 == 3) std::swap(next[any()], next[any()]);
+      if (++stale > kStale) {  // elsewhere
+        for (std::size_t k = 0; k < next.size(); ++k) std::swap(next[k], next[any()]);
+        stale = 0;
+      } else {
+        const auto highest = std::ranges::find_if(
+            order, [&](std::size_t t) { return packing.offset[t] + tenants_[t].num_bytes == packing.num_bytes; });
+        const auto from = highest - order.begin();
+        const auto to = i % 2 == 0 || from == 0 ? 0 : rng.below(from);
+        std::rotate(next.begin() + to, next.begin() + from, next.begin() + from + 1);
+        if (i % 4 == 3) std::swap(next[any()], next[any()]);
+      }
       Packing other = pack_in_order(tenants_, neighbours_, next);
       if (keep_if_best(other)) return;
-      if (other.num_bytes > packing.num_bytes) continue;
+      if (stale > 0 && other.num_bytes > packing.num_bytes) continue;
+      if (other.num_bytes < packing.num_bytes) stale = 0;
       order = std::move(next);
       packing = std::move(other);
     }
