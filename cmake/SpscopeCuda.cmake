@@ -2,6 +2,7 @@
 # the driver at run time. So CMake's language CUDA is not used: CMake 3.25 knows no C++20 for it.
 #
 #   SPSCOPE_NVCC                nvcc: $CUDACXX, one on the path, /usr/local/cuda, or what `scripts/setup cuda` made
+#   SPSCOPE_FATBINARY           the program beside it that packs images
 #   SPSCOPE_NVCC_FLAGS          how it compiles C++20
 #   SPSCOPE_HAS_CUDA            it compiles a kernel, and <cuda.h> is there
 #   SPSCOPE_STATE_CUDA          its version, or why there are no kernels: the compiler's first error
@@ -46,11 +47,16 @@ else()
     set(SPSCOPE_STATE_CUDA "off: no nvcc when configuring (scripts/setup cuda gets one)")
   else()
     spscope_try_nvcc(error)
-    file(REAL_PATH "${SPSCOPE_NVCC}" nvcc)
-    get_filename_component(toolkit "${nvcc}" DIRECTORY)
-    get_filename_component(toolkit "${toolkit}" DIRECTORY)
-    find_path(SPSCOPE_CUDA_INCLUDE cuda.h HINTS "${toolkit}/include" "${toolkit}/targets/x86_64-linux/include"
-              NO_DEFAULT_PATH)
+    set(toolkit "")
+    if(NOT error)
+      # What is on the path may be a script or a link: nvcc itself knows where it is.
+      execute_process(COMMAND "${SPSCOPE_NVCC}" --dryrun -x cu -c /dev/null OUTPUT_QUIET ERROR_VARIABLE said)
+      if(said MATCHES "TOP=([^\n]+)")
+        file(REAL_PATH "${CMAKE_MATCH_1}" toolkit)
+      endif()
+      find_path(SPSCOPE_CUDA_INCLUDE cuda.h HINTS "${toolkit}/include" "${toolkit}/targets/x86_64-linux/include"
+                NO_DEFAULT_PATH)
+    endif()
     if(error)
       set(SPSCOPE_STATE_CUDA "off: ${SPSCOPE_NVCC}: ${error}")
     elseif(NOT SPSCOPE_CUDA_INCLUDE)
@@ -59,6 +65,7 @@ else()
       execute_process(COMMAND "${SPSCOPE_NVCC}" --version OUTPUT_VARIABLE version ERROR_QUIET)
       string(REGEX MATCH "V([0-9.]+)" version "${version}")
       set(SPSCOPE_HAS_CUDA ON)
+      set(SPSCOPE_FATBINARY "${toolkit}/bin/fatbinary")
       set(SPSCOPE_STATE_CUDA "nvcc ${CMAKE_MATCH_1}, kernels for sm_80, sm_90, sm_100 and later")
       add_library(spscope_cuda_header INTERFACE)
       target_include_directories(spscope_cuda_header SYSTEM INTERFACE "${SPSCOPE_CUDA_INCLUDE}")
