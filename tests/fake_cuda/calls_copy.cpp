@@ -91,19 +91,6 @@ Area area_of(CUmemorytype type, CUdeviceptr device, const void* host, std::size_
                                                   : Place::kUnified};
 }
 
-// Fills num words of `word_bytes` bytes.
-CUresult fill(CUdeviceptr address, unsigned value, std::size_t num, std::size_t word_bytes, CUstream stream) {
-  return call([&] {
-    CUstream_st& into = stream_of(stream);
-    fake().allocations.holding(address, num * word_bytes, CUDA_ERROR_INVALID_VALUE, "cuMemset");
-    enqueue(into, [=] {
-      fake().allocations.holding(address, num * word_bytes, CUDA_ERROR_ILLEGAL_ADDRESS, "cuMemset");
-      for (std::size_t i = 0; i < num; ++i)
-        std::memcpy(reinterpret_cast<void*>(address + i * word_bytes), &value, word_bytes);  // little-endian
-    });
-  });
-}
-
 }  // namespace
 
 extern "C" {
@@ -130,11 +117,6 @@ CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t num_bytes, CU
   return copy_bytes(stream, of_host(to), of_device(from), num_bytes, "cuMemcpyDtoHAsync");
 }
 
-CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t num_bytes,
-                           CUstream stream) {
-  return copy_bytes(stream, of_device(to), of_device(from), num_bytes, "cuMemcpyPeerAsync");
-}
-
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* given, CUstream stream) {
   return call([&] {
     copy_in(stream_of(stream), {.to = area_of(given->dstMemoryType, given->dstDevice, given->dstHost,
@@ -147,12 +129,15 @@ CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* given, CUstream stream) {
   });
 }
 
-CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, std::size_t num, CUstream stream) {
-  return fill(address, value, num, 1, stream);
-}
-
-CUresult cuMemsetD32Async(CUdeviceptr address, unsigned value, std::size_t num, CUstream stream) {
-  return fill(address, value, num, 4, stream);
+CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, std::size_t num_bytes, CUstream stream) {
+  return call([&] {
+    CUstream_st& into = stream_of(stream);
+    fake().allocations.holding(address, num_bytes, CUDA_ERROR_INVALID_VALUE, "cuMemsetD8Async");
+    enqueue(into, [=] {
+      fake().allocations.holding(address, num_bytes, CUDA_ERROR_ILLEGAL_ADDRESS, "cuMemsetD8Async");
+      std::memset(reinterpret_cast<void*>(address), value, num_bytes);
+    });
+  });
 }
 
 }  // extern "C"

@@ -20,13 +20,6 @@ void give_up(std::uintptr_t address, MemoryKind kind) {
 
 extern "C" {
 
-CUresult cuMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
-  return call([&] {
-    *total_bytes = fake().settings.memory_bytes;
-    *free_bytes = *total_bytes - fake().allocations.used_bytes(current_context().device);
-  });
-}
-
 CUresult cuMemAlloc(CUdeviceptr* address, std::size_t num_bytes) {
   return call([&] {
     *address = fake()

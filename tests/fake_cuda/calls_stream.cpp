@@ -43,11 +43,6 @@ std::shared_ptr<Record> last_record(CUevent handle) {
   return event.last;
 }
 
-bool is_done(Record& record) {
-  const std::lock_guard lock(record.mutex);
-  return record.done;
-}
-
 void wait_done(const CUctx_st& context, Record& record) {
   std::unique_lock lock(record.mutex);
   while (!record.done) {
@@ -177,13 +172,6 @@ CUresult cuEventRecord(CUevent handle, CUstream into) {
       record->done = true;
       record->reached.notify_all();
     });
-  });
-}
-
-CUresult cuEventQuery(CUevent handle) {
-  return call([&] {
-    const std::shared_ptr<Record> record = last_record(handle);
-    if (record != nullptr && !is_done(*record)) throw Fault{CUDA_ERROR_NOT_READY, ""};
   });
 }
 

@@ -46,7 +46,7 @@ TEST(FakeCuda, CopiesKeepTheirRowsAndPitch) {
   for (std::uint32_t i = 0; i < 16; ++i) words[i] = i;
   check(driver().cuMemcpyHtoDAsync(from.address(), words.data(), 64, gpu.stream.get()), "copy");
   words.assign(16, 99);  // what was taken when the call was made counts
-  check(driver().cuMemsetD32Async(to.address(), 7, 24, gpu.stream.get()), "fill");
+  gpu.fill(to, 24, 7);
   CUDA_MEMCPY2D rows{};
   rows.srcMemoryType = rows.dstMemoryType = CU_MEMORYTYPE_DEVICE;
   rows.srcDevice = from.address() + 4;
@@ -90,13 +90,13 @@ TEST(FakeCuda, WhatWaitsAtTheHeadOfASharedQueueHoldsUpTheRest) {
   Gpu gpu;
   const Stream second(gpu.context);
   const HostMemory words(gpu.context, 8);
-  const Event reached(gpu.context, EventTiming::kNone);
+  const DeviceMemory memory(gpu.context, 4);
   check(driver().cuStreamWaitValue32(gpu.stream.get(), words.address(), 1, CU_STREAM_WAIT_VALUE_EQ), "wait");
-  check(driver().cuEventRecord(reached.get(), second.get()), "record");
+  check(driver().cuMemsetD8Async(memory.address(), 1, 4, second.get()), "fill");
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_EQ(driver().cuEventQuery(reached.get()), CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(driver().cuStreamQuery(second.get()), CUDA_ERROR_NOT_READY);
   std::atomic_ref(*reinterpret_cast<std::uint32_t*>(words.bytes().data())).store(1);
-  EXPECT_EQ(driver().cuEventSynchronize(reached.get()), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuStreamSynchronize(second.get()), CUDA_SUCCESS);
 }
 
 TEST(FakeCuda, StreamsWriteAndWaitForValues) {
@@ -108,11 +108,11 @@ TEST(FakeCuda, StreamsWriteAndWaitForValues) {
     const RegisteredMemory shared(gpu.context, {static_cast<std::byte*>(page), 4096});
     const DeviceMemory memory(gpu.context, 4);
     check(driver().cuStreamWaitValue32(second.get(), shared.address() + 8, 5, CU_STREAM_WAIT_VALUE_GEQ), "wait");
-    check(driver().cuMemsetD32Async(memory.address(), 2, 1, second.get()), "fill");
-    check(driver().cuMemsetD32Async(memory.address(), 1, 1, gpu.stream.get()), "fill");
+    check(driver().cuMemsetD8Async(memory.address(), 2, 4, second.get()), "fill");
+    check(driver().cuMemsetD8Async(memory.address(), 1, 4, gpu.stream.get()), "fill");
     check(driver().cuStreamWriteValue32(gpu.stream.get(), shared.address() + 8, 6, 0), "write");
     check(driver().cuStreamSynchronize(second.get()), "synchronise");
-    EXPECT_EQ(gpu.words(memory), std::vector<std::uint32_t>{2});
+    EXPECT_EQ(gpu.words(memory), std::vector<std::uint32_t>{0x02020202});
   }
   munmap(page, 4096);
 }
@@ -189,7 +189,7 @@ TEST(FakeCuda, AFailedLaunchStays) {
   gpu.synchronise();
   gpu.fill(memory, 1, 2);
   EXPECT_THAT(error_of([&] { gpu.synchronise(); }), HasSubstr("CUDA_ERROR_LAUNCH_FAILED, unspecified launch failure"));
-  EXPECT_EQ(driver().cuMemsetD32Async(memory.address(), 0, 1, gpu.stream.get()), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_EQ(driver().cuMemsetD8Async(memory.address(), 0, 4, gpu.stream.get()), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_EQ(*reinterpret_cast<std::uint32_t*>(memory.address()), 1u);
   EXPECT_EQ(fake.fault(), "planted: fake_fill fails");
 }

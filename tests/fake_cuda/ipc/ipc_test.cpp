@@ -41,9 +41,9 @@ TEST(FakeCuda, ProcessesShareMemoryByHandles) {
     const FakeCuda fake;
     Gpu gpu;
     const IpcMemory opened(gpu.context, handle);
-    check(driver().cuMemsetD32Async(opened.address() + 4, 42, 1, gpu.stream.get()), "fill");
+    check(driver().cuMemsetD8Async(opened.address() + 4, 42, 4, gpu.stream.get()), "fill");
     gpu.synchronise();
-    const CUresult outside = driver().cuMemsetD32Async(opened.address() + 8, 42, 1, gpu.stream.get());
+    const CUresult outside = driver().cuMemsetD8Async(opened.address() + 8, 42, 4, gpu.stream.get());
     return outside == CUDA_ERROR_INVALID_VALUE ? 0 : 3;
   });
   const FakeCuda fake;
@@ -52,7 +52,7 @@ TEST(FakeCuda, ProcessesShareMemoryByHandles) {
   const CUipcMemHandle handle = memory.ipc_handle();
   ASSERT_EQ(write(to_child[1], &handle, sizeof handle), static_cast<ssize_t>(sizeof handle));
   EXPECT_EQ(status_of(child), 0);
-  EXPECT_EQ(gpu.words(memory), (std::vector<std::uint32_t>{0xffffffff, 42}));
+  EXPECT_EQ(gpu.words(memory), (std::vector<std::uint32_t>{0xffffffff, 0x2a2a2a2a}));
   EXPECT_THAT(error_of([&] { const IpcMemory own(gpu.context, handle); }), HasSubstr("CUDA_ERROR_INVALID_CONTEXT"));
   close(to_child[0]);
   close(to_child[1]);
