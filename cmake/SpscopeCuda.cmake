@@ -3,6 +3,7 @@
 #
 #   SPSCOPE_NVCC                nvcc: $CUDACXX, one on the path, /usr/local/cuda, or what `scripts/setup cuda` made
 #   SPSCOPE_FATBINARY           the program beside it that packs images
+#   SPSCOPE_NVCC_FLAGS          how it compiles C++20
 #   SPSCOPE_HAS_CUDA            it compiles a kernel, and <cuda.h> is there
 #   SPSCOPE_STATE_CUDA          its version, or why there are no kernels: the compiler's first error
 #   spscope_cuda_header         the target with <cuda.h>

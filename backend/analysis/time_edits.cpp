@@ -20,20 +20,40 @@ bool between_ranks(const Plan& plan, const Op& op) {
                              [&](MessageId id) { return plan.messages[at(id)].src != plan.messages[at(id)].dst; });
 }
 
-void scale_attention(const Plan& plan, const TimeEdit& edit, std::vector<std::int64_t>& compute_ns) {
+bool attends(const Plan& plan, std::size_t id) { return plan.kind_of(plan.ops[id]) == PostKind::kAttend; }
+
+std::vector<double> attention_of_ranks(const Plan& plan, const std::vector<std::int64_t>& compute_ns) {
   std::vector<double> of_rank(at(plan.ranks), 0);
   for (std::size_t id = 0; id < plan.ops.size(); ++id)
-    if (plan.kind_of(plan.ops[id]) == PostKind::kAttend)
-      of_rank[at(plan.ops[id].rank)] += static_cast<double>(compute_ns[id]);
-  const auto attending = std::ranges::count_if(of_rank, [](double ns) { return ns > 0; });
+    if (attends(plan, id)) of_rank[at(plan.ops[id].rank)] += static_cast<double>(compute_ns[id]);
+  return of_rank;
+}
+
+// Every op of a post takes the mean of the post, so that the ranks of a ring agree in each step, not only in the sum.
+void spread_posts(const Plan& plan, std::vector<std::int64_t>& compute_ns) {
+  struct Sum {
+    std::int64_t ns = 0, ops = 0;
+  };
+  std::vector<Sum> of_post(plan.posts.size());
+  for (std::size_t id = 0; id < plan.ops.size(); ++id)
+    if (attends(plan, id)) of_post[at(plan.ops[id].post)].ns += compute_ns[id], ++of_post[at(plan.ops[id].post)].ops;
+  for (std::size_t id = 0; id < plan.ops.size(); ++id)
+    if (const Sum& sum = of_post[at(plan.ops[id].post)]; attends(plan, id)) compute_ns[id] = sum.ns / sum.ops;
+}
+
+// The mean over the ranks that attend, for the rank of the edit or for all of them.
+void scale_attention(const Plan& plan, const TimeEdit& edit, std::vector<std::int64_t>& compute_ns) {
+  const std::vector<double> was = attention_of_ranks(plan, compute_ns);
+  const auto attending = std::ranges::count_if(was, [](double ns) { return ns > 0; });
   if (attending == 0) return;
-  const double mean = std::accumulate(of_rank.begin(), of_rank.end(), 0.0) / static_cast<double>(attending);
+  const double mean = std::accumulate(was.begin(), was.end(), 0.0) / static_cast<double>(attending);
+  if (edit.kind == TimeEditKind::kEvenlySpread) spread_posts(plan, compute_ns);
+  const std::vector<double> is = attention_of_ranks(plan, compute_ns);
   for (std::size_t id = 0; id < plan.ops.size(); ++id) {
-    const Op& op = plan.ops[id];
-    const double total = of_rank[at(op.rank)];
-    const bool edited = edit.kind == TimeEditKind::kEvenlySpread || op.rank == edit.rank;
-    if (edited && total > 0 && plan.kind_of(op) == PostKind::kAttend)
-      compute_ns[id] = std::llround(static_cast<double>(compute_ns[id]) * mean / total);
+    const int rank = plan.ops[id].rank;
+    const bool edited = edit.kind == TimeEditKind::kEvenlySpread || rank == edit.rank;
+    if (edited && is[at(rank)] > 0 && attends(plan, id))
+      compute_ns[id] = std::llround(static_cast<double>(compute_ns[id]) * mean / is[at(rank)]);
   }
 }
 

@@ -24,7 +24,8 @@ std::vector<std::int64_t> undisturbed_compute(const Plan& plan, const Timeline& 
 
 enum class TimeEditKind {
   kNone,
-  kEvenlySpread,  // the attention of each rank that has any takes the mean over these, in every pass: the sum stays
+  kEvenlySpread,  // the attention of each rank that has any takes the mean over these, in every pass and in every ring
+                  // step: the sum stays
   kRankAsMean,    // that of one rank
   kFasterLinks,   // links inside nodes twice as fast
   kFasterNics,    // NICs between nodes

@@ -6,8 +6,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "gui/app/key_map.h"
 #include "gui/session/session.h"
@@ -20,7 +22,8 @@ namespace spscope::gui {
 
 class App {
  public:
-  App(Settings settings, std::function<void()> wake);
+  // `answers`: how many questions are answered, one after the other; absent: all.
+  App(Settings settings, std::function<void()> wake, std::optional<int> answers = {});
   ~App();
 
   Session& session() { return session_; }
@@ -54,13 +57,17 @@ class App {
   void status_line(Ui& ui);
   void palette(Ui& ui);
   void keys_page(Ui& ui);
+  void menu(Ui& ui);
   void run(Command command, Ui& ui);
   void banners(Ui& ui);
+  // Of files that have been read since the last frame: they count as recent, and links to them can be understood.
+  void take_read_files();
   void ask_views_to_quit();
   View& view();
 
   Session session_;
   KeyMap keys_;
+  std::vector<std::string> key_texts_;  // by command
   Fonts fonts_;
   std::map<std::string, std::unique_ptr<View>, std::less<>> views_;
   bool full_view_ = false, quit_asked_ = false, quit_ = false;
@@ -69,6 +76,8 @@ class App {
   std::string palette_text_;
   int palette_at_ = 0;
   std::optional<Command> pending_;
+  std::string details_of_;      // what the details were about in the last frame
+  std::set<std::string> read_;  // paths of the open files with content
 };
 
 }  // namespace spscope::gui

@@ -9,8 +9,10 @@
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "backend/base/whole_file.h"
+#include "backend/config/environment.h"
 #include "gui/app/app.h"
 #include "gui/app/frame_times.h"
+#include "gui/launch/desktop_theme.h"
 #include "gui/platform/renderer.h"
 #include "gui/platform/window.h"
 
@@ -19,6 +21,8 @@ namespace {
 
 // Frames that are drawn after the last input: hovering and layouts settle.
 constexpr int kFramesAfterInput = 3;
+// How often a frame tells how far it is what takes long.
+constexpr double kProgressEvery = 0.1;  // old rows are dimmed after 0.1 s, words come after 0.3 s
 // How often the open files are looked at on disk.
 constexpr double kLookEvery = 1.0;
 
@@ -42,7 +46,6 @@ class Desktop {
     if (options.frame_times) frame_times_.emplace(*options.frame_times);
     saved_folders_ = app_.settings().run_folders;
     app_.session().go(options.link);
-    for (const std::string& path : options.link.files) app_.settings().add_recent(path);
   }
 
   // `path`: of the settings.
@@ -60,8 +63,7 @@ class Desktop {
           window_.width() != width_ || window_.height() != height_)
         due_ = std::max(due_, kFramesAfterInput);
       seen_answers_ = answered;
-      if (const auto next = app_.next_frame_s();
-          next && now_ns() >= last_frame_ns_ + static_cast<std::int64_t>(*next * 1e9))
+      if (const auto next = next_frame_s(); next && now_ns() >= last_frame_ns_ + static_cast<std::int64_t>(*next * 1e9))
         due_ = std::max(due_, 1);
       if (due_ == 0 || window_.minimized()) continue;
       --due_;
@@ -81,12 +83,17 @@ class Desktop {
   }
 
  private:
-  std::optional<double> wait_time(int due) {
+  // After the newest one; nothing: only when something happens.
+  std::optional<double> next_frame_s() {
+    std::optional<double> next = app_.next_frame_s();
+    if (app_.session().any_loading() || app_.session().workers().busy() > 0)
+      next = std::min(next.value_or(kProgressEvery), kProgressEvery);
+    return next;
+  }
+
+  double wait_time(int due) {
     if (due > 0 || !window_.input().empty()) return 0;
-    double most = kLookEvery;
-    if (app_.session().any_loading() || app_.session().workers().busy() > 0) most = 0.3;  // words come after 0.3 s
-    if (const auto next = app_.next_frame_s()) most = std::min(most, *next);
-    return most;
+    return std::min(next_frame_s().value_or(kLookEvery), kLookEvery);
   }
 
   // Whether the next frame is due at once.
@@ -113,13 +120,15 @@ class Desktop {
     renderer_.new_frame(bake);
     ImGui::NewFrame();
     // An answer that comes while the frame is drawn is only in the next one.
-    const bool asked = app_.session().workers().busy() > 0 || app_.session().any_loading();
+    const int answered = app_.session().workers().answered();
+    bool asked = app_.session().workers().busy() > 0 || app_.session().any_loading();
     time.build_begin_ns = now_ns();
     const bool again =
         app_.frame(theme, io.DisplaySize.x, io.DisplaySize.y, input.presses, options_.ui_dump ? &dump_ : nullptr);
     ImGui::Render();
+    asked |= app_.session().workers().answered() != answered;
     time.built_ns = now_ns();
-    renderer_.draw(width_, height_);
+    renderer_.draw(width_, height_, Ui::color(theme.color(Token::kPage)));
     window_.show_cursor();
     if (std::string title = app_.title(); title != title_) {
       title_ = std::move(title);
@@ -182,6 +191,8 @@ int run_desktop(const Options& options) {
   const std::string path = options.settings.value_or(settings_path());
   Settings settings = load_settings(path);
   if (options.dark) settings.dark = options.dark;
+  // Without settings a window is the same on every desktop.
+  if (!path.empty() && !settings.dark) settings.desktop_dark = desktop_is_dark(settings_folder()).value_or(true);
   Desktop desktop(options, std::move(settings));
   desktop.run(path);
   desktop.save(path);

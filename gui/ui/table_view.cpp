@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "backend/report/format.h"
 #include "backend/report/metrics.h"
@@ -82,22 +83,54 @@ bool copy_menu(Ui& ui, const Table& table, const TableState& state, const std::v
   return open;
 }
 
+void columns_menu(Ui& ui, const Table& table, TableState& state) {
+  for (std::size_t c = 1; c < table.columns.size(); ++c) {
+    const std::string& heading = table.columns[c].heading;
+    bool visible = !state.hidden.contains(heading);
+    if (!ui.checkbox(heading, heading.empty() ? "(no heading)" : heading, visible)) continue;
+    if (visible) {
+      state.hidden.erase(heading);
+    } else {
+      state.hidden.insert(heading);
+    }
+  }
+}
+
+// The caption, and a button behind which all tools are.
+void caption(Ui& ui, const Table& table, TableState& state, const std::vector<int>& rows,
+             const std::vector<int>& columns, Tools tools) {
+  if (tools == Tools::kShown) {
+    if (!table.caption.empty()) ui.text(table.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
+    return;
+  }
+  const bool filtered = rows.size() < table.rows.size();
+  const std::string label = filtered ? fmt::format("{} of {} rows", rows.size(), table.rows.size()) : "Table…";
+  // At the right end, where it is in nobody's way.
+  const float left = ImGui::GetCursorPosX(), button = ui.text_width(label) + ui.px(17);
+  const float room = std::max(ui.px(80), ui.width_left() - button - ui.px(8));
+  if (!table.caption.empty()) {
+    ui.text(table.caption, {.face = Face::kSmall, .ink = Token::kMuted, .max_width = room, .beside = true});
+    ImGui::SameLine(0, 0);
+  }
+  ImGui::SetCursorPosX(left + room + ui.px(8));
+  if (ui.button("tools", label, {.quiet = true, .selected = filtered, .tooltip = "Filter rows, hide columns, copy"}))
+    ui.open_popup("tools menu");
+  ui.popup("tools menu", [&] {
+    ui.field("filter", state.filter, {.width = ui.px(210), .hint = "Filter rows"});
+    if (!copy_menu(ui, table, state, rows, columns)) return false;
+    ui.text("Columns", {.face = Face::kBold, .ink = Token::kMuted});
+    columns_menu(ui, table, state);
+    return true;
+  });
+}
+
 void tools(Ui& ui, const Table& table, TableState& state, const std::vector<int>& rows,
            const std::vector<int>& columns) {
   ui.field("filter", state.filter, {.width = std::min(ui.px(220), ui.width_left() * 0.4F), .hint = "Filter rows"});
   ui.same_line();
   if (ui.button("columns", "Columns", {.quiet = true})) ui.open_popup("columns menu");
   ui.popup("columns menu", [&] {
-    for (std::size_t c = 1; c < table.columns.size(); ++c) {
-      const std::string& heading = table.columns[c].heading;
-      bool visible = !state.hidden.contains(heading);
-      if (!ui.checkbox(heading, heading.empty() ? "(no heading)" : heading, visible)) continue;
-      if (visible) {
-        state.hidden.erase(heading);
-      } else {
-        state.hidden.insert(heading);
-      }
-    }
+    columns_menu(ui, table, state);
     return true;
   });
   ui.same_line();
@@ -105,8 +138,9 @@ void tools(Ui& ui, const Table& table, TableState& state, const std::vector<int>
   ui.popup("copy menu", [&] { return copy_menu(ui, table, state, rows, columns); });
   ui.same_line();
   const bool all = rows.size() == table.rows.size();
-  ui.text(all ? fmt::format("{} rows", rows.size()) : fmt::format("{} of {} rows", rows.size(), table.rows.size()),
-          {.face = Face::kSmall, .ink = Token::kMuted});
+  const char* const unit = table.rows.size() == 1 ? "row" : "rows";
+  ui.text(all ? fmt::format("{} {}", rows.size(), unit) : fmt::format("{} of {} {}", rows.size(), table.rows.size(), unit),
+          {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
 }
 
 void headings(Ui& ui, const Table& table, TableState& state, const Layout& layout) {
@@ -201,11 +235,11 @@ std::string metric_tip(const Column& column) {
 TableHit show_table(Ui& ui, std::string_view name, const Table& table, TableState& state, const TableOptions& options) {
   const Ui::Scope inside = ui.scope(name);
   TableHit result;
-  if (!table.caption.empty()) ui.text(table.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
   const std::vector<int> rows = sorted_rows(table, filtered_rows(table, state.filter), state.sort, state.descending);
   const float available = ui.width_left() - ui.theme().px(16);
   const Layout layout = layout_of(ui, table, state, available);
-  if (options.filter) tools(ui, table, state, rows, layout.columns);
+  caption(ui, table, state, rows, layout.columns, options.tools);
+  if (options.tools == Tools::kShown) tools(ui, table, state, rows, layout.columns);
   if (state.selected >= 0 && state.selected < static_cast<int>(table.rows.size()) && ui.take_copy())
     copy(table, {state.selected}, layout.columns, CopyFormat::kTsv);
   const float row_height = ui.px(28);
@@ -220,6 +254,11 @@ TableHit show_table(Ui& ui, std::string_view name, const Table& table, TableStat
            .padded = false,
            .scroll_x = layout.total > available + 1},
           [&] {
+            // A shorter list is looked at from its top: what the longer one had there is gone.
+            if (rows.size() < std::exchange(state.rows, rows.size())) {
+              ImGui::SetScrollY(0);
+              ui.again();
+            }
             ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
             headings(ui, table, state, layout);
             ImGuiListClipper clipper;

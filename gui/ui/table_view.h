@@ -34,11 +34,16 @@ struct TableState {
   std::string filter;
   std::set<std::string> hidden;  // headings
   int selected = -1;             // row of the table
+  std::size_t rows = 0;          // that the last frame showed
 };
 
+// The field that filters, the columns and what copies: in a line of their own, or behind a button of the table's
+// caption.
+enum class Tools { kShown, kFolded };
+
 struct TableOptions {
-  bool filter = true;  // with a field above
-  float height = 0;    // 0: what is left of the pane; below 0: as high as its rows
+  Tools tools = Tools::kShown;
+  float height = 0;  // 0: what is left of the pane; below 0: as high as its rows
   std::string_view row_tooltip = {};
 };
 

@@ -11,9 +11,13 @@
 #include "backend/base/printable.h"
 #include "backend/base/utf8.h"
 #include "gui/imgui_compat.h"
+#include "gui/platform/renderer.h"
 
 namespace spscope::gui {
 namespace {
+
+// Pixels from which on it is worth it to change how they are drawn.
+constexpr float kLargeArea = 16'384;
 
 // Marks that turn the direction of text: U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069, U+061C.
 bool turns_direction(std::string_view at) {
@@ -77,7 +81,12 @@ Ui::Scope::~Scope() { ui_.path_.resize(length_); }
 
 ImDrawList& Ui::draw_list() const { return *ImGui::GetWindowDrawList(); }
 void Ui::fill(const Rect& r, unsigned color, float rounding) const {
+  const Rect visible = common_part(r, clip());
+  const bool opaque = rounding <= 0 && color >> IM_COL32_A_SHIFT == 0xff && visible.width() > 0 &&
+                      visible.width() * visible.height() >= kLargeArea;
+  if (opaque) begin_opaque(draw_list());
   draw_list().AddRectFilled(top_left(r), bottom_right(r), color, rounding);
+  if (opaque) end_opaque(draw_list());
 }
 void Ui::outline(const Rect& r, unsigned color, float rounding, float thickness) const {
   draw_list().AddRect(top_left(r), bottom_right(r), color, rounding, 0, thickness);
@@ -89,6 +98,10 @@ void Ui::hatch(const Rect& r, unsigned color) const {
   for (float x = r.left - height; x < r.right; x += step)
     list.AddLine(at(x, r.bottom), at(x + height, r.top), color, std::max(1.0F, px(1.2F)));
   list.PopClipRect();
+}
+void Ui::dim(const Rect& rect) {
+  fill(rect, color(back_, 0.55F));
+  mark("dimmed", rect);
 }
 Rect Ui::clip() const {
   const ImDrawList& list = draw_list();
@@ -109,7 +122,13 @@ void Ui::rule() {
 void Ui::pane(std::string_view name, const PaneStyle& style, const std::function<void()>& content) {
   const Scope inside = scope(name);
   const Token outer = std::exchange(back_, style.back);
-  ImGui::PushStyleColor(ImGuiCol_ChildBg, color(style.back));
+  if (style.back != outer) {
+    const ImVec2 from = ImGui::GetCursorScreenPos(), left = ImGui::GetContentRegionAvail();
+    const float width = style.width > 0 ? style.width : std::max(4.0F, left.x + style.width);
+    const float height = style.height > 0 ? style.height : std::max(4.0F, left.y + style.height);
+    fill({from.x, from.y, from.x + std::floor(width), from.y + std::floor(height)}, color(style.back));
+  }
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, 0);
   ImGui::PushStyleColor(ImGuiCol_Border, color(Token::kRule));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, style.padded ? at(px(14), px(12)) : at(0, 0));
   ImGuiWindowFlags flags = style.scroll_x ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None;
@@ -182,9 +201,11 @@ void Ui::text(std::string_view raw, const TextStyle& style) {
   TextStyle limited = style;
   if (limited.max_width <= 0) limited.max_width = width_left();
   if (!style.wrap) {
-    const Rect drawn = text_at(from.x, from.y + px(2), raw, limited);
+    const float high = style.beside ? theme_.control() : line_height(style.face);
+    const float top = style.beside ? (high - fonts_.size(style.face)) / 2 - px(1) : px(2);
+    const Rect drawn = text_at(from.x, from.y + top, raw, limited);
     const float width = style.right ? limited.max_width : drawn.width();
-    ImGui::Dummy(at(width, line_height(style.face)));
+    ImGui::Dummy(at(width, high));
     return;
   }
   const std::string whole = shown(raw);
@@ -208,8 +229,9 @@ void Ui::text(std::string_view raw, const TextStyle& style) {
 }
 
 void Ui::heading(std::string_view text) {
+  // Nearer to what it is of than to what is above.
+  if (ImGui::GetCursorPosY() > px(16)) space(8);
   this->text(text, {.face = Face::kBold});
-  space(2);
 }
 
 Hit Ui::target(std::string_view name, const Rect& rect, const TargetStyle& style) {
@@ -292,6 +314,14 @@ bool Ui::begin_popup(std::string_view name, bool centered, float width) {
   if (!ImGui::IsPopupOpen(id.c_str())) return false;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   if (centered) ImGui::SetNextWindowPos(at(display.x / 2, display.y * 0.18F), ImGuiCond_Always, at(0.5F, 0));
+  if (!centered) {
+    const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
+    const bool above = low.y > display.y - high.y, left = low.x > display.x * 0.7F;
+    const float room = above ? low.y - px(8) : display.y - high.y - px(8);
+    ImGui::SetNextWindowPos(at(left ? high.x : low.x, above ? low.y - px(2) : high.y + px(2)), ImGuiCond_Appearing,
+                            at(left ? 1 : 0, above ? 1 : 0));
+    ImGui::SetNextWindowSizeConstraints(at(0, 0), at(display.x - px(16), room));
+  }
   if (width > 0)
     ImGui::SetNextWindowSizeConstraints(at(std::min(width, display.x - px(24)), 0),
                                         at(std::min(width, display.x - px(24)), display.y * 0.8F));

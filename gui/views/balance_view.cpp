@@ -147,7 +147,7 @@ class BalanceView final : public View {
     if (!pass_) return;
     std::set<int> files;
     for (const Chosen& c : chosen)
-      if (files.insert(c.key.file).second)
+      if (has_run(*c.strategy, *pass_) && files.insert(c.key.file).second)
         explained_[c.key.file].ask(
             session.workers(), fmt::format("{} {} {} {}", c.file->path, c.file->generation, pass_->layer, pass_->step),
             [path = c.file->path, generation = c.file->generation, pass = *pass_](Readers& readers, const Cancelled&,
@@ -315,7 +315,7 @@ class BalanceView final : public View {
     if (layers.size() * steps.size() < 2) return;
     std::vector<std::string> titles;
     for (const MapFigure& f : kFigures) titles.emplace_back(f.title);
-    ui.text("Layers down, denoise steps across:", {.ink = Token::kMuted, .max_width = ui.px(270)});
+    ui.text("Layers down, denoise steps across:", {.ink = Token::kMuted, .max_width = ui.px(270), .beside = true});
     ui.same_line();
     ui.choice("figure", titles, figure_, ui.px(210));
     const MapFigure& figure = kFigures[figure_];

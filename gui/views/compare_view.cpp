@@ -35,6 +35,22 @@ std::string why_not(const Chosen& a, const Chosen& b) {
   return why_not_comparable(*a.comparison, *b.comparison, *a.strategy, *b.strategy);
 }
 
+struct MatchedPass {
+  LayerPass pass;
+  std::int64_t from_ns = 0, to_ns = 0;
+};
+// The layer passes that both have times of, in the order of `a`.
+std::vector<MatchedPass> matched_passes(const Chosen& a, const Chosen& b) {
+  std::map<std::pair<int, int>, std::int64_t> of_b;
+  for (const LayerResult& y : b.strategy->by_layer)
+    if (y.makespan_ns) of_b[{y.denoise_step, y.layer}] = *y.makespan_ns;
+  std::vector<MatchedPass> passes;
+  for (const LayerResult& x : a.strategy->by_layer)
+    if (const auto y = of_b.find({x.denoise_step, x.layer}); y != of_b.end() && x.makespan_ns)
+      passes.push_back({{x.layer, x.denoise_step}, *x.makespan_ns, y->second});
+  return passes;
+}
+
 struct Verdict {
   std::string words;
   BannerTone tone = BannerTone::kNote;
@@ -78,11 +94,11 @@ class CompareView final : public View {
     auto [from, to] = picked(session, all);
     std::vector<std::string> labels;
     for (const Chosen& c : all) labels.push_back(c.label);
-    ui.text("From", {.ink = Token::kMuted, .max_width = ui.px(44)});
+    ui.text("From", {.ink = Token::kMuted, .max_width = ui.px(44), .beside = true});
     ui.same_line();
     bool changed = ui.choice("from", labels, from, ui.px(220));
     ui.same_line();
-    ui.text("to", {.ink = Token::kMuted, .max_width = ui.px(24)});
+    ui.text("to", {.ink = Token::kMuted, .max_width = ui.px(24), .beside = true});
     ui.same_line();
     changed |= ui.choice("to", labels, to, ui.px(220));
     ui.same_line();
@@ -95,6 +111,7 @@ class CompareView final : public View {
     if (changed) {
       from_ = a.key;
       to_ = b.key;
+      chosen_for_ = session.selection().strategy;
     }
     if (from == to) {
       ui.note("Choose two different strategies.");
@@ -111,6 +128,7 @@ class CompareView final : public View {
     ui.space(6);
     draw_waterfall(ui, session, a, b);
     ui.space(8);
+    draw_others(ui, session, all, a);
     draw_passes(ui, session, a, b);
     ui.space(8);
     draw_events(ui, session, a, b);
@@ -134,8 +152,22 @@ class CompareView final : public View {
     json["not_comparable"] = why_not(a, b);
     if (!why_not(a, b).empty()) return json;
     json["verdict"] = verdict_on(a, b).words;
+    for (const Chosen& c : all) {
+      if (c.key == a.key) continue;
+      Json other = Json::object();
+      other["to"] = c.key.id;
+      other["file"] = c.file->name;
+      other["to_ns"] = c.strategy->makespan_ns ? Json(*c.strategy->makespan_ns) : Json();
+      other["not_comparable"] = why_not(a, c);
+      if (why_not(a, c).empty()) other["verdict"] = verdict_on(a, c).words;
+      json["others"].push_back(std::move(other));
+    }
     json["from_ns"] = *a.strategy->makespan_ns;
     json["to_ns"] = *b.strategy->makespan_ns;
+    json["passes"] = Json::array();
+    for (const MatchedPass& m : matched_passes(a, b))
+      json["passes"].push_back(
+          {{"layer", m.pass.layer}, {"denoise_step", m.pass.step}, {"from_ns", m.from_ns}, {"to_ns", m.to_ns}});
     if (const auto fall = waterfall(*a.strategy, *b.strategy))
       for (const Waterfall::Step& step : fall->steps) {
         json[step.name] = static_cast<std::int64_t>(step.delta_ns);
@@ -154,23 +186,26 @@ class CompareView final : public View {
     };
     const auto ns = [](const Chosen& c) { return c.strategy->makespan_ns.value_or(INT64_MAX); };
     const int fastest = static_cast<int>(std::ranges::min_element(all, {}, ns) - all.begin());
-    const int from = index(from_).value_or(fastest);
+    const bool holds = chosen_for_ == session.selection().strategy;  // another selection is another question
+    const int from = (holds ? index(from_) : std::nullopt).value_or(fastest);
     const int other = from == 0 ? 1 : 0;
     const int selected = index(session.selection().strategy).value_or(other);
-    return {from, index(to_).value_or(selected == from ? other : selected)};
+    return {from, (holds ? index(to_) : std::nullopt).value_or(selected == from ? other : selected)};
   }
 
   static std::optional<std::string> slower_reason(const Chosen& a, const Chosen& b) {
     const bool b_slower = b.strategy->makespan_ns > a.strategy->makespan_ns;
     const Chosen &slow = b_slower ? b : a, &fast = b_slower ? a : b;
     const auto reason = reason_for(*slow.strategy, *fast.strategy);
-    return reason ? std::optional(sentence(reason_text(*reason, *slow.strategy, *fast.strategy))) : std::nullopt;
+    return reason ? std::optional(reason_text(*reason, *slow.strategy, *fast.strategy) + ".") : std::nullopt;
   }
 
   static void show_both(Session& session, const Chosen& a, const Chosen& b, std::optional<LayerPass> pass) {
     Link link = session.here();
     link.view = "timeline";
     link.scope.strategies = {a.key, b.key};
+    link.selection = {};
+    link.selection.strategy = b.key;
     if (pass) {
       link.scope.layer = pass->layer;
       link.scope.step = pass->step;
@@ -191,6 +226,41 @@ class CompareView final : public View {
     if (document_.draw(ui, "waterfall", *fall)) show_both(session, a, b, {});
   }
 
+  // All of the chosen ones against the first, where there are more than two: a row leads to its waterfall.
+  void draw_others(Ui& ui, const Session& session, const std::vector<Chosen>& all, const Chosen& a) {
+    if (all.size() < 3) return;
+    if (others_of_ != a.key || others_revision_ != session.revision()) {
+      others_of_ = a.key;
+      others_revision_ = session.revision();
+      list_others(all, a);
+    }
+    const TableHit hit = show_table(ui, "others", others_table_, others_state_,
+                                    {.tools = Tools::kFolded, .height = others_.size() > 8 ? ui.px(240) : -1});
+    ui.space(8);
+    if (!hit.clicked) return;
+    from_ = a.key;
+    to_ = others_[static_cast<std::size_t>(*hit.clicked)];
+    chosen_for_ = session.selection().strategy;
+    ui.again();
+  }
+
+  void list_others(const std::vector<Chosen>& all, const Chosen& a) {
+    others_.clear();
+    others_table_ = {};
+    others_table_.caption = fmt::format("All against {}", a.label);
+    others_table_.columns = {text_column("strategy"), number_column("makespan", "makespan", 0),
+                             number_column("difference", "", 0), text_column("verdict")};
+    for (const Chosen& c : all) {
+      if (c.key == a.key) continue;
+      const std::string why = why_not(a, c);
+      const auto both = why.empty() ? std::optional(*c.strategy->makespan_ns - *a.strategy->makespan_ns) : std::nullopt;
+      others_table_.rows.push_back(
+          {{text_cell(c.label), duration_cell(c.strategy->makespan_ns, c.strategy->makespan_spread_ns),
+            duration_cell(both), text_cell(why.empty() ? verdict_on(a, c).words : "Not comparable: " + why + ".")}});
+      others_.push_back(c.key);
+    }
+  }
+
   void draw_passes(Ui& ui, Session& session, const Chosen& a, const Chosen& b) {
     if (const std::pair now{a.strategy->by_layer.data(), b.strategy->by_layer.data()};
         passes_of_ != now || passes_revision_ != session.revision()) {
@@ -199,7 +269,7 @@ class CompareView final : public View {
       list_passes(a, b);
     }
     const TableHit hit = show_table(ui, "passes", passes_table_, passes_state_,
-                                    {.filter = false, .height = passes_.size() > 12 ? ui.px(320) : -1});
+                                    {.tools = Tools::kFolded, .height = passes_.size() > 12 ? ui.px(320) : -1});
     if (hit.clicked) show_both(session, a, b, passes_[static_cast<std::size_t>(*hit.clicked)]);
   }
 
@@ -210,23 +280,19 @@ class CompareView final : public View {
     passes_table_.columns = {number_column("denoise step", "", 0),  number_column("layer", "", 0),
                              number_column(a.label, "makespan", 0), number_column(b.label, "makespan", 0),
                              number_column("difference", "", 0),    number_column("ratio", "", 0)};
-    std::map<std::pair<int, int>, std::int64_t> of_b;
-    for (const LayerResult& y : b.strategy->by_layer)
-      if (y.makespan_ns) of_b[{y.denoise_step, y.layer}] = *y.makespan_ns;
-    for (const LayerResult& x : a.strategy->by_layer) {
-      const auto y = of_b.find({x.denoise_step, x.layer});
-      if (y == of_b.end() || !x.makespan_ns) continue;
+    for (const MatchedPass& m : matched_passes(a, b)) {
       passes_table_.rows.push_back(
-          {{cell(Hint::kCount, x.denoise_step), cell(Hint::kCount, x.layer), duration_cell(x.makespan_ns),
-            duration_cell(y->second), cell(Hint::kDuration, static_cast<double>(y->second - *x.makespan_ns)),
-            cell(Hint::kRatio, static_cast<double>(y->second) / static_cast<double>(*x.makespan_ns))}});
-      passes_.push_back({x.layer, x.denoise_step});
+          {{cell(Hint::kCount, m.pass.step), cell(Hint::kCount, m.pass.layer), duration_cell(m.from_ns),
+            duration_cell(m.to_ns), cell(Hint::kDuration, static_cast<double>(m.to_ns - m.from_ns)),
+            cell(Hint::kRatio, static_cast<double>(m.to_ns) / static_cast<double>(m.from_ns))}});
+      passes_.push_back(m.pass);
     }
   }
 
   // What the ranks do longer, by name of event, in the layer pass that is looked at.
   void draw_events(Ui& ui, Session& session, const Chosen& a, const Chosen& b) {
     Session::PassSlot &of_a = session.pass_data(a), &of_b = session.pass_data(b);
+    if (const auto pass = session.pass(); !pass || !has_run(*a.strategy, *pass) || !has_run(*b.strategy, *pass)) return;
     const auto first = of_a.share(), second = of_b.share();
     if (!of_a.current() || !of_b.current() || !first->timeline || !second->timeline) return;
     if (events_of_ != std::pair(first, second)) {
@@ -236,7 +302,7 @@ class CompareView final : public View {
     const auto pass = session.pass();
     events_table_.caption =
         fmt::format("By event, mean over ranks, in layer {} of denoise step {}", pass->layer, pass->step);
-    show_table(ui, "events", events_table_, events_state_, {.filter = false, .height = -1});
+    show_table(ui, "events", events_table_, events_state_, {.tools = Tools::kFolded, .height = -1});
   }
 
   void list_events(const Chosen& a, const Chosen& b) {
@@ -252,14 +318,17 @@ class CompareView final : public View {
                                      cell(Hint::kDuration, ns.second - ns.first)}});
   }
 
-  std::optional<StrategyKey> from_, to_;  // what was chosen here
+  std::optional<StrategyKey> from_, to_, chosen_for_;  // what was chosen here, and which strategy was selected then
   DocumentView document_;
-  Table passes_table_, events_table_;
+  Table passes_table_, events_table_, others_table_;
+  std::vector<StrategyKey> others_;  // of the rows of others_table_
+  std::optional<StrategyKey> others_of_;
+  int others_revision_ = -1;
   std::vector<LayerPass> passes_;  // of the rows of passes_table_
   std::pair<const LayerResult*, const LayerResult*> passes_of_;
   int passes_revision_ = -1;
   std::pair<std::shared_ptr<const PassData>, std::shared_ptr<const PassData>> events_of_;
-  TableState passes_state_, events_state_;
+  TableState passes_state_, events_state_, others_state_;
 };
 
 }  // namespace

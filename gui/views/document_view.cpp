@@ -1,6 +1,7 @@
 #include "gui/views/document_view.h"
 
 #include <fmt/format.h>
+#include <imgui.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,13 @@
 
 namespace spscope::gui {
 namespace {
+
+// Of charts of more bars or rows only those near what can be seen are drawn.
+constexpr std::size_t kAllDrawn = 64;
+bool is_far(const Ui& ui, const Rect& rect) {
+  const Rect seen = ui.clip();
+  return rect.bottom < seen.top - seen.height() || rect.top > seen.bottom + seen.height();
+}
 
 std::optional<Subject> draw_paragraph(Ui& ui, const Paragraph& p) {
   const float width = std::min(ui.width_left(), ui.px(980));
@@ -147,6 +155,10 @@ std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBar
     const StackedBars::Bar& bar = chart.bars[b];
     const ImVec2 from = ImGui::GetCursorScreenPos();
     const Rect row{from.x, from.y, from.x + ui.width_left(), from.y + height};
+    if (chart.bars.size() > kAllDrawn && is_far(ui, row)) {
+      ImGui::Dummy({row.width(), height + gap});
+      continue;
+    }
     const Hit hit = ui.target("bar " + bar.label, row,
                               {.kind = "bar", .text = bar.label, .value = fmt::format("{}", total_of(bar))});
     if (hit.hovered) ui.fill(row, ui.color(Token::kHover));
@@ -303,8 +315,7 @@ std::optional<Subject> draw_waterfall(Ui& ui, const Waterfall& fall) {
 std::optional<Subject> draw_bands(Ui& ui, const TimelineBands& bands) {
   std::optional<Subject> result;
   if (!bands.caption.empty()) ui.text(bands.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
-  double longest = 1;
-  for (const TimelineBands::Band& band : bands.bands) longest = std::max(longest, band.length_ns);
+  const TimelineBands::Span axis = bands.axis();
   const float label_width = ui.px(90), track = std::max(ui.px(80), ui.width_left() - label_width - ui.px(8));
   for (const TimelineBands::Band& band : bands.bands) {
     ui.text(band.label + ", " + duration_text(band.length_ns), {.face = Face::kBold});
@@ -312,6 +323,10 @@ std::optional<Subject> draw_bands(Ui& ui, const TimelineBands& bands) {
       const ImVec2 at = ImGui::GetCursorScreenPos();
       const float height = band.rows.size() > 16 ? ui.px(4) : ui.px(20);
       const Rect place{at.x, at.y, at.x + label_width + track, at.y + height};
+      if (band.rows.size() > kAllDrawn && is_far(ui, place)) {
+        ImGui::SetCursorScreenPos({at.x, at.y + height});
+        continue;
+      }
       const Hit hit = ui.target(band.label + " " + row.label, place,
                                 {.kind = "row", .text = row.label, .small = height < ui.px(20)});
       if (height >= ui.px(14))
@@ -319,8 +334,10 @@ std::optional<Subject> draw_bands(Ui& ui, const TimelineBands& bands) {
                    {.face = Face::kSmall, .ink = Token::kMuted, .max_width = label_width});
       for (const TimelineBands::Span& span : row.spans) {
         if (span.part == 3) continue;
-        const float left = at.x + label_width + static_cast<float>(span.begin_ns / longest) * track;
-        const float right = at.x + label_width + static_cast<float>(span.end_ns / longest) * track;
+        const auto x = [&](double ns) {
+          return at.x + label_width + static_cast<float>((ns - axis.begin_ns) / (axis.end_ns - axis.begin_ns)) * track;
+        };
+        const float left = x(span.begin_ns), right = x(span.end_ns);
         draw_time(ui, {left, at.y + 1, std::max(left + 1, right), at.y + height - 1}, span.part,
                   bands.parts.size() > span.part && bands.parts[span.part].modelled && height > ui.px(8));
       }
@@ -380,8 +397,8 @@ std::optional<Subject> DocumentView::draw(Ui& ui, std::string_view name, const B
   if (const auto* bands = std::get_if<TimelineBands>(&block)) return draw_bands(ui, *bands);
   if (const auto* grid = std::get_if<HeadGrid>(&block)) draw_heads(ui, *grid, heads_);
   if (const auto* table = std::get_if<Table>(&block)) {
-    const TableHit hit =
-        show_table(ui, "table", *table, tables_[ui.path()], {.filter = table->rows.size() > 12, .height = -1});
+    const TableHit hit = show_table(ui, "table", *table, tables_[ui.path()],
+                                    {.tools = table->rows.size() > 12 ? Tools::kShown : Tools::kFolded, .height = -1});
     if (hit.clicked) return table->rows[static_cast<std::size_t>(*hit.clicked)].of;
   }
   return std::nullopt;

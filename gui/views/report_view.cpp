@@ -25,7 +25,7 @@ class ReportView final : public View {
     ui.space(6);
     for (std::size_t f = 0; f < session.files().size(); ++f) {
       const FileContent* content = session.files()[f]->content();
-      if (content == nullptr) continue;
+      if (content == nullptr || !session.in_scope(static_cast<int>(f))) continue;
       const Ui::Scope inside = ui.scope(fmt::format("file {}", f));
       draw_report(ui, session, static_cast<int>(f));
     }
@@ -47,7 +47,7 @@ class ReportView final : public View {
  private:
   void draw_sections(Ui& ui) {
     const Ui::Scope inside = ui.scope("sections");
-    ui.text("Sections", {.ink = Token::kMuted, .max_width = ui.px(70)});
+    ui.text("Sections", {.ink = Token::kMuted, .max_width = ui.px(70), .beside = true});
     for (const SectionRow& row : report_sections()) {
       ui.same_line();
       const std::string title(row.title);

@@ -96,7 +96,8 @@ class AttendWarp {
         highest = maximum(highest, shuffle_xor(highest, 1));
         highest = maximum(highest, shuffle_xor(highest, 2));
         const float offset = highest * scale_;
-        const float decay = exp2_approx(rows_.highest[m][half] * scale_ - offset);
+        // Exactly 1 where the maximum stays: an error here would grow with each tile.
+        const float decay = exp2_approx((rows_.highest[m][half] - highest) * scale_);
         rows_.highest[m][half] = highest;
         float sum = rows_.sum[m][half] * decay;
         SPSCOPE_EACH (j, 2 * kK) {

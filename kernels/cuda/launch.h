@@ -63,16 +63,20 @@ struct UnfinishedRows {
   std::int64_t out_stride, statistic_stride;
 };
 
+// One launch over pieces of rows.
+template <typename Piece>
+struct RowPieces {
+  const Piece* pieces;
+  std::int32_t num_pieces, head_dim;
+};
+
 // into = the rows over the keys of both.
 struct MergePiece {
   UnfinishedRows from, into;
-  std::int32_t rows;  // kRowsOfPiece at most, for even work
+  std::int32_t rows;  // kRowsOfPiece at most, for even work; as in the pieces below
   std::int32_t unused;
 };
-struct Merge {
-  const MergePiece* pieces;
-  std::int32_t num_pieces, head_dim;
-};
+using Merge = RowPieces<MergePiece>;
 
 // finished = out / sum; zeros for a row without keys. The kernel's name says the dtype.
 struct FinishPiece {
@@ -82,10 +86,7 @@ struct FinishPiece {
   std::int32_t rows;
   std::int32_t unused;
 };
-struct Finish {
-  const FinishPiece* pieces;
-  std::int32_t num_pieces, head_dim;
-};
+using Finish = RowPieces<FinishPiece>;
 
 // Rows become (0, -inf, 0).
 struct ClearPiece {
@@ -93,10 +94,7 @@ struct ClearPiece {
   std::int32_t rows;
   std::int32_t unused;
 };
-struct Clear {
-  const ClearPiece* pieces;
-  std::int32_t num_pieces, head_dim;
-};
+using Clear = RowPieces<ClearPiece>;
 
 // `cells` cells of `cell_bytes` bytes from one place to another: copies, packing and unpacking. Strides in bytes. Cells
 // that lie next to each other on both sides are better one cell of all their bytes.

@@ -39,9 +39,9 @@ def keysym(press):
 
 
 class Display:
-    def __init__(self, size=(1920, 1080), manager=None):
+    def __init__(self, size=(1920, 1080), manager=None, options=()):
         read_end, write_end = os.pipe()
-        command = ["Xvfb", "-displayfd", str(write_end), "-screen", "0", f"{size[0]}x{size[1]}x24", "-noreset", "-r", "-nolisten", "tcp"]
+        command = ["Xvfb", "-displayfd", str(write_end), "-screen", "0", f"{size[0]}x{size[1]}x24", "-noreset", "-r", "-nolisten", "tcp", *options]
         self.server = subprocess.Popen(command, pass_fds=[write_end], stderr=subprocess.DEVNULL)
         os.close(write_end)
         with os.fdopen(read_end) as number:
@@ -77,7 +77,7 @@ class Display:
 
 
 class Window:
-    def __init__(self, display, program, *arguments, size=(1440, 900), folder=None, environment=None):
+    def __init__(self, display, *arguments, program, size=(1440, 900), folder=None, environment=None, rest=True):
         self.display = display
         self.folder = Path(folder or tempfile.mkdtemp(prefix="spscope-window-"))
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ class Window:
         self.process = subprocess.Popen(command, env={**display.environment, **(environment or {})}, stderr=self.errors,
                                         stdout=subprocess.DEVNULL, cwd=self.folder)
         self.state = {"frame": 0, "actions": 0}
-        self.settle(self.state)
+        self.settle(self.state, rest=rest)
         self._focus()
 
     # -- what the window holds

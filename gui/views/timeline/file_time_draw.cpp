@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 #include "backend/base/number_text.h"
 #include "gui/views/document_view.h"
@@ -19,8 +21,28 @@ constexpr float kLabelHeight = 14;   // of the label of a rank, in the design's 
 constexpr float kTargetHeight = 10;  // lower rows are chosen in their gutter together
 constexpr float kPassHeight = 20;    // of the layer passes
 constexpr float kLeastPass = 4;      // passes are marked at most so densely
+constexpr float kLeastLabel = 24;    // a narrower box of a pass has no room for a part of its strategy's name
 constexpr int kOverviewRows = 10;    // ranks of the minimap
 constexpr float kDimmed = 0.72F;     // opacity of what covers rows that are not meant
+
+// The right end of what had not ended when recording stopped: teeth of the colour behind it.
+void tear(Ui& ui, const Rect& rect) {
+  const float tooth = std::min(ui.px(5), rect.width() / 2);
+  for (float y = rect.top; y < rect.bottom; y += tooth)
+    ui.draw_list().AddTriangleFilled({rect.right + 1, y}, {rect.right - tooth, y + tooth / 2},
+                                     {rect.right + 1, y + tooth}, ui.color(ui.back()));
+  ui.mark("torn", {rect.right - tooth, rect.top, rect.right, rect.bottom});
+}
+
+// Before the row of a rank of which events are missing in the file: a broken line.
+void gap_mark(Ui& ui, const Rect& row, std::int64_t missing) {
+  const float x = row.right - ui.px(10), high = std::min(row.height(), ui.px(16)),
+              top = row.top + (row.height() - high) / 2;
+  const ImVec2 zigzag[] = {
+      {x + ui.px(4), top}, {x, top + high * 0.35F}, {x + ui.px(6), top + high * 0.65F}, {x + ui.px(2), top + high}};
+  ui.draw_list().AddPolyline(zigzag, 4, ui.color(Token::kWarn), 0, ui.px(1.5F));
+  ui.mark("gap", {x, top, x + ui.px(6), top + high}, fmt::format("{}", missing), false, ui.theme().color(Token::kWarn));
+}
 
 // Of rows so high, every how manieth is labelled.
 int label_step(float height, float least) {
@@ -62,9 +84,12 @@ void FileTime::draw_head(Ui& ui, Session& session, Band& band) {
              {.face = Face::kBold, .max_width = axis.left() - from.x - ui.px(10)}, behind);
   std::string words = "reading the times of the file";
   if (band.times && band.times->why_none.empty()) {
-    words = fmt::format("{}, {} ranks, {} layer passes", duration(band.times->end_ns - band.times->zero_ns),
-                        count_text(static_cast<double>(band.times->ranks.size())),
-                        count_text(static_cast<double>(band.times->passes.size())));
+    std::set<std::string> strategies;
+    for (const PassMark& pass : band.times->passes) strategies.insert(pass.strategy_id);
+    words =
+        fmt::format("{}, {} ranks, {} strateg{}, {} layer passes", duration(band.times->end_ns - band.times->zero_ns),
+                    count_text(static_cast<double>(band.times->ranks.size())), strategies.size(),
+                    strategies.size() == 1 ? "y" : "ies", count_text(static_cast<double>(band.times->passes.size())));
     if (band.rows.size() < band.times->ranks.size())
       words += fmt::format(", {} shown", count_text(static_cast<double>(band.rows.size())));
     if (band.events_slot.error() == nullptr && band.events_slot.value() != nullptr &&
@@ -112,7 +137,7 @@ void FileTime::draw_passes(Ui& ui, Session& session, const Band& band) {
     const float room = std::min(box.right, strip.right) - std::max(box.left, strip.left) - ui.px(8);
     std::string text = fmt::format("{}, layer {}, step {}", pass.label, pass.layer, pass.step);
     if (ui.text_width(text, Face::kSmall) > room) text = pass.label;
-    if (ui.text_width(text, Face::kSmall) <= room) {
+    if (ui.text_width(text, Face::kSmall) <= room || room >= ui.px(kLeastLabel)) {
       ui.text_at(std::max(box.left, strip.left) + ui.px(4), box.top + ui.px(2), text,
                  {.face = Face::kSmall, .max_width = room},
                  ui.theme().color(is_chosen ? Token::kSelected : Token::kRaised));
@@ -230,7 +255,11 @@ void FileTime::draw_labels(Ui& ui, Session& session, const Band& band, const Rec
     const bool pointed = each ? hit.hovered : hit.hovered && row.holds(ImGui::GetMousePos().x, ImGui::GetMousePos().y);
     if (pointed) pointed_ = rank;
     if (pointed && hit.clicked) select_rank(session, band, rank);
-    if (pointed && !each) ui.tooltip(label);
+    const std::int64_t missing = band.times->ranks[static_cast<std::size_t>(band.rows[i])].missing;
+    const std::string lost =
+        missing > 0 ? fmt::format("{} events of it are not in the file", count_text(static_cast<double>(missing))) : "";
+    if (missing > 0 && row.height() >= ui.px(6)) gap_mark(ui, row, missing);
+    if (pointed && (!each || missing > 0)) ui.tooltip(missing > 0 ? fmt::format("{}: {}", label, lost) : label);
     if (!selected && (i % static_cast<std::size_t>(step) != 0 || !(step == 1 || far_from_chosen(i)))) continue;
     if (row.top + ui.px(kLabelHeight) > clip.bottom + ui.px(4)) continue;
     const float high = std::max(row.height(), ui.px(kLabelHeight));
@@ -262,15 +291,16 @@ void FileTime::draw_dimmed(Ui& ui, const Band& band) const {
 void FileTime::draw_event_pixels(Ui& ui, Band& band, const Rect& place, int first, int last) {
   const int columns = std::max(1, static_cast<int>(std::lround(place.width())));
   const double zero = static_cast<double>(band.times->zero_ns);
-  StripPixels pixels;
-  pixels.covered.assign(static_cast<std::size_t>(columns), 1);
+  const auto width = static_cast<std::size_t>(columns);
+  StripPixels& pixels = band.picture.pixels();
+  pixels.covered.assign(width, 1);
+  pixels.cells.resize(static_cast<std::size_t>(last - first) * width);
   for (int r = first; r < last; ++r) {
     const auto row = static_cast<std::size_t>(band.rows[static_cast<std::size_t>(r)]);
-    const std::vector<PixelCell> cells =
-        fold_row(band.events->rows[row], time_.axis.begin_ns() + zero, time_.axis.end_ns() + zero, columns);
-    pixels.cells.insert(pixels.cells.end(), cells.begin(), cells.end());
+    fold_row(band.events->rows[row], time_.axis.begin_ns() + zero, time_.axis.end_ns() + zero,
+             std::span(pixels.cells).subspan(static_cast<std::size_t>(r - first) * width, width));
   }
-  band.picture.draw(ui, place, pixels, last - first);
+  band.picture.draw(ui, place, last - first);
 }
 
 void FileTime::draw_events(Ui& ui, Session& session, const Band& band, const Rect& place, int first, int last) {
@@ -299,6 +329,8 @@ void FileTime::draw_event(Ui& ui, const Band& band, const Selection& selection, 
   const RankEvent& event = band.events->events[static_cast<std::size_t>(span.op)];
   const std::string& name = band.events->name(event);
   draw_time(ui, rect, part, (event.span.flags & kEventModelled) != 0 && rect.height() >= ui.px(8));
+  // Not where something else takes over meanwhile.
+  if (event.span.end_ns == kNeverEnded && span.end_ns >= band.times->end_ns) tear(ui, rect);
   if (!selection.name.empty() && name == selection.name && !selection.op)
     ui.outline(rect, ui.color(Token::kInk, 0.75F), 0, ui.px(1));
   if (rect.width() >= ui.px(24) && rect.height() >= ui.px(13)) {

@@ -15,45 +15,42 @@ namespace spscope::gui {
 namespace {
 
 constexpr float kGutter = 150;  // for the names of rows
+constexpr float kSnap = 6;      // what is measured begins and ends at edges of events so near
 // Going to a time while all is shown zooms in so far: else nothing would move.
 constexpr double kGoToShare = 1.0 / 16;
 
 }  // namespace
 
-void flow(Ui& ui, float design) {
-  ui.same_line();
-  if (ui.width_left() < ui.px(design)) ImGui::NewLine();
-}
-
 void TimeArea::buttons(Ui& ui) {
-  if (ui.button("zoom out", "−", {.tooltip = "Zoom out (S)"})) axis.zoom(1.6);
+  if (ui.button("zoom out", "−", {.tooltip = key_tip(ui, "Zoom out", Command::kZoomOut)})) axis.zoom(1.6);
   ui.same_line(4);
-  if (ui.button("zoom in", "+", {.tooltip = "Zoom in (W)"})) axis.zoom(1 / 1.6);
+  if (ui.button("zoom in", "+", {.tooltip = key_tip(ui, "Zoom in", Command::kZoomIn)})) axis.zoom(1 / 1.6);
   ui.same_line(4);
-  if (ui.button("all", "All", {.tooltip = "Show all (Home)"})) axis.show_all();
+  if (ui.button("all", "All", {.tooltip = key_tip(ui, "Show all", Command::kAll)})) axis.show_all();
   ui.same_line(4);
-  if (ui.button(
-          "range", "Range",
-          {.selected = selecting_, .tooltip = "Drag over the rows to select a range of time (R, or Ctrl and drag)"}))
-    selecting_ = !selecting_;
+  const std::string tip =
+      key_tip(ui, "Drag over the rows to select a range of time, or Ctrl and drag", Command::kSelectRange);
+  if (ui.button("range", "Range", {.selected = selecting_, .tooltip = tip})) selecting_ = !selecting_;
 }
 
 void TimeArea::time_field(Ui& ui) {
   const bool focus = std::exchange(focus_time_, false);
-  if (ui.field("go to time", time_text_, {.width = ui.px(120), .hint = "Time (Ctrl+G)", .mono = true, .focus = focus}))
+  const std::string hint = key_tip(ui, "Time", Command::kGoToTime);
+  if (ui.field("go to time", time_text_, {.width = ui.px(120), .hint = hint, .mono = true, .focus = focus}))
     time_problem_.clear();
   if (ImGui::IsItemDeactivated() && key_pressed(Key::kEnter)) go_to_time();
   if (time_problem_.empty()) return;
   flow(ui, 200);
-  ui.text(time_problem_, {.face = Face::kSmall, .ink = Token::kWarn, .max_width = ui.width_left()});
+  ui.text(time_problem_, {.face = Face::kSmall, .ink = Token::kWarn, .max_width = ui.width_left(), .beside = true});
 }
 
 void TimeArea::go_to_time() {
   const auto ns = parse_time(time_text_);
   if (!ns) {
     time_problem_ = fmt::format("\"{}\" is no time: write 1.2ms, 35us or 2s", time_text_);
-  } else if (*ns < 0 || *ns > axis.extent_ns()) {
-    time_problem_ = fmt::format("{} is outside: the timeline ends at {}", time_text(*ns), time_text(axis.extent_ns()));
+  } else if (*ns < axis.first_ns() || *ns > axis.extent_ns()) {
+    time_problem_ = fmt::format("{} is outside: the timeline is from {} to {}", time_text(*ns),
+                                time_text(axis.first_ns()), time_text(axis.extent_ns()));
   } else {
     const double span = (axis.end_ns() - axis.begin_ns()) * (axis.shows_all() ? kGoToShare : 1);
     axis.show(static_cast<double>(*ns) - span / 2, static_cast<double>(*ns) + span / 2);
@@ -81,7 +78,7 @@ void TimeArea::ruler(Ui& ui) {
 }
 
 float TimeArea::minimap_x(const Rect& rect, double ns) const {
-  return rect.left + static_cast<float>(ns / (static_cast<double>(axis.extent_ns()) * 1.02)) * rect.width();
+  return rect.left + static_cast<float>((ns - static_cast<double>(axis.first_ns())) / axis.whole_ns()) * rect.width();
 }
 
 void TimeArea::minimap(Ui& ui, const std::function<void(const Rect&)>& paint) {
@@ -96,15 +93,15 @@ void TimeArea::minimap(Ui& ui, const std::function<void(const Rect&)>& paint) {
   ui.outline({minimap_x(rect, axis.begin_ns()), rect.top, minimap_x(rect, axis.end_ns()), rect.bottom},
              ui.color(Token::kAccent), ui.px(3), ui.px(1.5F));
   if (hit.held) {
-    const double all = static_cast<double>(axis.extent_ns()) * 1.02;
-    const double middle = static_cast<double>((ImGui::GetMousePos().x - rect.left) / rect.width()) * all;
+    const double middle = static_cast<double>(axis.first_ns()) +
+                          static_cast<double>((ImGui::GetMousePos().x - rect.left) / rect.width()) * axis.whole_ns();
     const double half = (axis.end_ns() - axis.begin_ns()) / 2;
     axis.show(middle - half, middle + half);
   }
   ImGui::Dummy({0, ui.px(18)});
 }
 
-void TimeArea::take_pointer(Ui& ui, Session& session, const Rect& area) {
+void TimeArea::take_pointer(Ui& ui, Session& session, const Rect& area, const Snap& snapped) {
   const ImGuiIO& io = ImGui::GetIO();
   begin_overlapped();
   const Hit hit = ui.target("area", area, {.kind = "area", .ring = false});
@@ -115,7 +112,10 @@ void TimeArea::take_pointer(Ui& ui, Session& session, const Rect& area) {
   if (io.MouseWheel != 0 && io.KeyShift) axis.pan(-0.1 * io.MouseWheel);
   if (io.MouseWheelH != 0) axis.pan(-0.1 * io.MouseWheelH);
   if (hit.held && (io.KeyCtrl || selecting_ || dragged_)) {
-    const auto at = static_cast<std::int64_t>(std::clamp(axis.ns(x), 0.0, static_cast<double>(axis.extent_ns())));
+    const auto most = static_cast<std::int64_t>(axis.ns_per_pixel() * static_cast<double>(ui.px(kSnap)));
+    const auto at = snapped(static_cast<std::int64_t>(std::clamp(axis.ns(x), static_cast<double>(axis.first_ns()),
+                                                                 static_cast<double>(axis.extent_ns()))),
+                            most);
     if (!dragged_) dragged_ = TimeRange{at, at};
     dragged_->end_ns = at;
   } else if (hit.dragged) {
@@ -185,7 +185,8 @@ bool TimeArea::run(Command command) {
 
 void TimeArea::fit(const std::optional<TimeRange>& range, bool toggles) {
   const double margin = range ? static_cast<double>(range->end_ns - range->begin_ns) * 0.05 + 1 : 0;
-  const double begin = range ? std::max(0.0, static_cast<double>(range->begin_ns) - margin) : 0;
+  const double begin =
+      range ? std::max(static_cast<double>(axis.first_ns()), static_cast<double>(range->begin_ns) - margin) : 0;
   if (!range || (toggles && std::abs(axis.begin_ns() - begin) < axis.ns_per_pixel())) {
     axis.show_all();
   } else {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <iterator>
 
 namespace spscope::gui {
 namespace {
@@ -43,9 +45,27 @@ std::vector<TimeSpan> settled(std::vector<TimeClaim> claims) {
   return spans;
 }
 
-std::vector<PixelCell> fold_row(const std::vector<TimeSpan>& spans, double begin_ns, double end_ns, int columns) {
-  std::vector<PixelCell> cells(static_cast<std::size_t>(columns));
-  std::vector<std::array<double, 4>> sums(static_cast<std::size_t>(columns), {0, 0, 0, 0});
+std::int64_t nearest_edge(const std::vector<TimeSpan>& spans, std::int64_t ns, std::int64_t most_ns) {
+  std::int64_t nearest = ns, distance = most_ns + 1;
+  const auto look = [&](std::int64_t edge) {
+    if (std::abs(edge - ns) >= distance) return;
+    distance = std::abs(edge - ns);
+    nearest = edge;
+  };
+  // Spans do not overlap: the edges around a time are those of the first that ends behind it and of the one before.
+  const auto at = std::ranges::lower_bound(spans, ns, {}, &TimeSpan::end_ns);
+  if (at != spans.begin()) look(std::prev(at)->end_ns);
+  if (at != spans.end()) {
+    look(at->begin_ns);
+    look(at->end_ns);
+    if (std::next(at) != spans.end()) look(std::next(at)->begin_ns);
+  }
+  return nearest;
+}
+
+void fold_row(std::span<const TimeSpan> spans, double begin_ns, double end_ns, std::span<PixelCell> cells) {
+  const int columns = static_cast<int>(cells.size());
+  std::vector<std::array<double, 4>> sums(cells.size(), {0, 0, 0, 0});
   const double width = (end_ns - begin_ns) / columns;
   auto first =
       std::ranges::lower_bound(spans, begin_ns, {}, [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
@@ -60,6 +80,7 @@ std::vector<PixelCell> fold_row(const std::vector<TimeSpan>& spans, double begin
     }
   }
   for (std::size_t c = 0; c < cells.size(); ++c) {
+    cells[c] = {};
     double busy = 0, most = 0;
     for (std::size_t p = 0; p < 4; ++p) {
       busy += sums[c][p];
@@ -69,7 +90,6 @@ std::vector<PixelCell> fold_row(const std::vector<TimeSpan>& spans, double begin
     }
     cells[c].busy = static_cast<float>(std::min(1.0, busy / width));
   }
-  return cells;
 }
 
 }  // namespace spscope::gui

@@ -104,6 +104,20 @@ TEST(Edits, ScaleTheAttentionOfRanks) {
   EXPECT_EQ(makespan({TimeEditKind::kRankAsMean, 0}), 1000 + moving_ns);
 }
 
+// Sums of ranks that are equal already: rank 2 waits in the second step for the hop that rank 0 posts at 400 ns.
+TEST(Edits, SpreadTheAttentionOfEachRingStep) {
+  const Plan plan = testing::plan_of(Request::attention(3, 1, 1, testing::dense_mask(1, 3, 2)), "ring");
+  EditablePasses stored;
+  stored.cluster.network.link_gbps = 1e9;
+  stored.gpus_per_node = 3;
+  const std::vector<std::int64_t> compute_ns = testing::attend_durations(
+      plan, [](const Op& op, const Post& post) { return post.ring_step == op.rank ? 400 : 100; });
+  stored.passes.push_back({plan, schedule(plan, compute_ns, Network::of_cluster(stored.cluster, 3, 3))});
+  const auto makespan = [&](TimeEdit edit) { return rescheduled(stored, edit).passes.front().makespan_ns; };
+  EXPECT_NEAR(static_cast<double>(makespan({})), 800, 4);
+  EXPECT_NEAR(static_cast<double>(makespan({TimeEditKind::kEvenlySpread})), 600, 4);
+}
+
 // One message of 1,000 bytes in each direction at 1 byte/ns after 50 ns, on one node or on two.
 TEST(Edits, ChangeTheNetwork) {
   Request request = Request::attention(2, 2, 1, testing::dense_mask(2, 2, 125));
