@@ -78,21 +78,8 @@ TEST_P(ArenaConformance, RunsEqualTheReferenceAndTheThreads) {
   }
 }
 
-std::string case_name(const ::testing::TestParamInfo<ConformanceCase>& info) {
-  std::string name(workloads()[info.param.workload].name);
-  name.append("_").append(patterns()[info.param.pattern].name);
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
-
-// To an executor a pattern is no more than which tiles are active.
-std::vector<ConformanceCase> cases_of_sparge() {
-  std::vector<ConformanceCase> cases = all_cases();
-  std::erase_if(cases, [](const ConformanceCase& c) { return patterns()[c.pattern].name != "sparge"; });
-  return cases;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, ArenaConformance, ::testing::ValuesIn(cases_of_sparge()), case_name);
+INSTANTIATE_TEST_SUITE_P(All, ArenaConformance, ::testing::ValuesIn(cases_of("sparge")),
+                         [](const auto& info) { return case_name(info.param); });
 
 JobFlags arena_flags(std::vector<std::string> settings = {}) {
   JobFlags flags;

@@ -132,15 +132,10 @@ std::vector<ConformanceCase> cases_of_other_masks() {
   return cases;
 }
 
-std::string case_name(const testing::TestParamInfo<ConformanceCase>& info) {
-  std::string name(workloads()[info.param.workload].name);
-  name.append("_").append(patterns()[info.param.pattern].name);
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, Conformance, testing::ValuesIn(all_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(All, OtherMasks, testing::ValuesIn(cases_of_other_masks()), case_name);
+INSTANTIATE_TEST_SUITE_P(All, Conformance, testing::ValuesIn(all_cases()),
+                         [](const auto& info) { return case_name(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, OtherMasks, testing::ValuesIn(cases_of_other_masks()),
+                         [](const auto& info) { return case_name(info.param); });
 
 }  // namespace
 }  // namespace spscope

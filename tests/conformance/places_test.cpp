@@ -45,21 +45,8 @@ TEST_P(Places, AreWithinTheBoundOfMemory) {
   }
 }
 
-std::string case_name(const testing::TestParamInfo<ConformanceCase>& info) {
-  std::string name(workloads()[info.param.workload].name);
-  name.append("_").append(patterns()[info.param.pattern].name);
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
-
-// Of a pattern, places know only which blocks each rank holds.
-std::vector<ConformanceCase> cases_of_sparge() {
-  std::vector<ConformanceCase> cases = all_cases();
-  std::erase_if(cases, [](const ConformanceCase& c) { return patterns()[c.pattern].name != "sparge"; });
-  return cases;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, Places, testing::ValuesIn(cases_of_sparge()), case_name);
+INSTANTIATE_TEST_SUITE_P(All, Places, testing::ValuesIn(cases_of("sparge")),
+                         [](const auto& info) { return case_name(info.param); });
 
 }  // namespace
 }  // namespace spscope

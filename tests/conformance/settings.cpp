@@ -14,6 +14,19 @@ std::vector<ConformanceCase> all_cases() {
   return cases;
 }
 
+std::vector<ConformanceCase> cases_of(std::string_view pattern) {
+  std::vector<ConformanceCase> cases = all_cases();
+  std::erase_if(cases, [&](const ConformanceCase& c) { return patterns()[c.pattern].name != pattern; });
+  return cases;
+}
+
+std::string case_name(const ConformanceCase& c) {
+  std::string name(workloads()[c.workload].name);
+  name.append("_").append(patterns()[c.pattern].name);
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
 void SettingList::add(const Parameters& setting) {
   if (std::ranges::find(settings_, setting) == settings_.end() && strategy_.legal(request_, setting).empty())
     settings_.push_back(setting);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/strategies/strategy.h"
@@ -12,6 +14,10 @@ struct ConformanceCase {
   std::size_t workload, pattern;  // of workloads() and patterns()
 };
 std::vector<ConformanceCase> all_cases();
+// Those of one pattern: to an executor a pattern is no more than which tiles are active.
+std::vector<ConformanceCase> cases_of(std::string_view pattern);
+// For names of tests.
+std::string case_name(const ConformanceCase& conformance_case);
 
 // Adds settings to a list, each once and only if it is legal.
 class SettingList {

@@ -38,6 +38,7 @@
 #include "tests/conformance/workloads.h"
 #include "tests/mpi/refused_strategy.h"
 #include "tests/mpi/transfer_cases.h"
+#include "tests/support/one_sided_plan.h"
 #include "tests/support/plan_library.h"
 #include "tests/support/temporary_folder.h"
 
@@ -188,32 +189,14 @@ void run_library(Judge& judge, int ranks) {
   }
 }
 
-using PlanFunction = std::function<void(PlanBuilder&, const Request&)>;
-
-// Keys pulled by all; pushed to all with signals, and with a barrier.
 void run_one_sided(Judge& judge, int ranks) {
   const Workload& workload = workloads().front();
   const Request request = make_request(workload, *find_pattern("sparge"), ranks, Dtype::kFp32);
-  const auto build = [&](bool pull, bool barrier) {
-    PlanBuilder b(request);
-    const std::vector<SetId> parts = b.sets().even(request.all_inner(), request.ranks);
-    const Placement rows = b.place([&](int rank) {
-      return BoxList{{request.all_heads(), request.all_outer(), parts[static_cast<std::size_t>(rank)]}};
-    });
-    const Placement everywhere = b.place([&](int) { return BoxList{request.whole()}; });
-    auto [q, kv] = b.input_qkv(rows);
-    kv = b.local("copy", {&kv, 1});
-    if (barrier && pull) b.barrier();
-    const Move move = pull ? b.pull(kv, everywhere) : b.push(kv, everywhere);
-    if (barrier && !pull) b.barrier();
-    b.output(b.attend_all(q, b.wait(move)), rows);
-    return b.take();
-  };
   const Activations activations = generate_activations(request, 5);
   for (const bool pull : {true, false})
     for (const bool barrier : {true, false})
       judge.run(std::string(pull ? "pull" : "push") + (barrier ? " with a barrier" : " with signals"),
-                build(pull, barrier), request, activations);
+                testing::one_sided_plan(request, pull, barrier), request, activations);
 }
 
 // Lines of this rank in a page of its own.

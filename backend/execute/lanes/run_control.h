@@ -115,9 +115,8 @@ class RunControl {
   void leave_if_stopping() const {
     if (stopping_.load(std::memory_order_acquire)) throw StopLane();
   }
-  // The lane's op failed; the run stops.
+  // The lane's op, or an op of any lane, failed; the run stops.
   void fail(int rank, int lane, const std::string& reason);
-  // An op failed, whoever noticed; the run stops.
   void fail(OpId op, const std::string& reason);
 
   // -- called from outside

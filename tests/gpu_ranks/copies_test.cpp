@@ -1,0 +1,71 @@
+// What is enqueued for GPU ranks, beside that its results are right: as few copies as rows with a pitch allow, and no
+// kernel for rows that the attention kernel finishes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "backend/execute/cuda/peer_copies.h"
+#include "backend/execute/execute.h"
+#include "backend/plan/plan_access.h"
+#include "backend/strategies/strategy.h"
+#include "tests/fake_cuda/fake_cuda.h"
+#include "tests/gpu_ranks/small_workloads.h"
+
+namespace spscope {
+namespace {
+
+using fake_cuda::FakeCuda;
+
+// 4 heads, 48 tokens in blocks of 8, two samples: all divides.
+constexpr Workload kEven{.name = "even", .heads = 4, .head_dim = 8, .grid = {1, 6, 8}, .block = 8, .batch = 2};
+
+Plan plan_of(const Request& request, const char* strategy) {
+  return make_plan(*find_strategy(strategy), request, Parameters(find_strategy(strategy)->parameters()));
+}
+
+// Of a message of ulysses, each head is a run of tokens at both ends; runs of all heads have one pitch.
+TEST(GpuCopies, AMessageOfHeadsIsOneCopyForEachTensorAndSample) {
+  const Request request = make_request(kEven, *find_pattern("dense"), 2, Dtype::kBf16);
+  const Plan plan = plan_of(request, "ulysses");
+  const MemoryLayout layout(plan);
+  cuda::DeviceSlots slots(plan, layout);
+  for (int rank = 0; rank < plan.ranks; ++rank) slots.set_arena(rank, CUdeviceptr{1} << (32 + rank));
+  CellFinder finder(plan, layout);
+  int messages = 0;
+  for (const Op& op : plan.ops) {
+    const Post& post = plan.post_of(op);
+    if (post.kind != PostKind::kExchange) continue;
+    for (const MessageId id : plan.messages_of(op)) {
+      const Message& m = plan.messages[static_cast<std::size_t>(id)];
+      if (m.src == m.dst || m.dst != op.rank) continue;
+      const auto from = finder.value_cells(source_of(plan, post, m), m.src, m.box);
+      const auto to = finder.value_cells(post.dst, m.dst, m.box);
+      const std::vector<cuda::PeerCopy> copies = cuda::peer_copies(slots, from, to);
+      std::int64_t num_bytes = 0;
+      for (const cuda::PeerCopy& copy : copies) num_bytes += copy.num_bytes();
+      EXPECT_EQ(num_bytes, m.bytes);
+      EXPECT_EQ(copies.size(), 2 * layout.buffer(from.front().buffer).planes.size());
+      EXPECT_TRUE(std::ranges::all_of(copies, [](const cuda::PeerCopy& copy) { return copy.height == 2; }));
+      ++messages;
+    }
+  }
+  EXPECT_GT(messages, 0);
+}
+
+TEST(GpuLaunches, RowsThatAreAttendedOnceAreFinishedByTheSameKernel) {
+  const auto launches_of = [](const char* strategy) {
+    const Request request = make_request(kEven, *find_pattern("dense"), 2, Dtype::kFp32);
+    const Plan plan = plan_of(request, strategy);
+    const FakeCuda fake;
+    ExecuteOptions options;
+    options.device = "cuda";
+    options.repeats = 2;
+    execute(plan, request, generate_activations(request, 1), options);
+    return fake.launches();
+  };
+  EXPECT_EQ(launches_of("ulysses"), 2 * 2);   // an attend for each rank and repeat
+  EXPECT_EQ(launches_of("ring"), 2 * 2 * 3);  // two steps and a finish
+}
+
+}  // namespace
+}  // namespace spscope
