@@ -10,6 +10,8 @@ int exit_code(const Error& error) {
     case ErrorCode::kRankFailed:
     case ErrorCode::kRankHung:
     case ErrorCode::kInterrupted:
+    case ErrorCode::kDeviceFailed:
+    case ErrorCode::kDeviceMemory:
     case ErrorCode::kStoreWrite:
     case ErrorCode::kInternal:
     case ErrorCode::kMemory:

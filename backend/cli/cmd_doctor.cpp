@@ -14,6 +14,7 @@
 #include "backend/cli/command.h"
 #include "backend/collect/collection.h"
 #include "backend/config/environment.h"
+#include "backend/execute/cuda_rows.h"
 #include "backend/execute/execute.h"
 #include "backend/job/check_file.h"
 #include "backend/job/machine.h"
@@ -34,6 +35,7 @@ std::vector<Finding> machine_findings() {
   const std::string scratch = default_scratch_folder();
   list.push_back({"scratch files", scratch, access(scratch.c_str(), W_OK | X_OK) == 0});
   for (MachineFact& fact : executor_facts()) list.push_back({std::move(fact.name), std::move(fact.value)});
+  for (DeviceFact& fact : cuda_facts()) list.push_back({std::move(fact.name), std::move(fact.value)});
   for (const MaskImporter& importer : mask_importers()) {
     const std::string_view why = importer.unavailable();
     list.push_back(
@@ -87,7 +89,7 @@ void print_findings(CommandContext& context, const std::vector<Finding>& finding
     return;
   }
   for (const Finding& f : findings)
-    context.out << fmt::format("{} {:<20} {}\n", f.ok ? " " : "!", printable_line(f.name), printable_line(f.value));
+    context.out << fmt::format("{} {:<22} {}\n", f.ok ? " " : "!", printable_line(f.name), printable_line(f.value));
 }
 
 int doctor(CommandContext& context, const std::string& path) {

@@ -35,13 +35,16 @@ struct ExecuteOptions {
   // Sorts counted bytes into intra and inter node; 0: all ranks on one node. Processes on several nodes go by those.
   int ranks_per_node = 0;
   // A run in which no rank makes progress for so long is stopped; lanes that then do not come back within the grace
-  // period are left behind, since a thread cannot be killed, and the process should end.
+  // period are left behind, since a thread cannot be killed, and the process should end. On the CPU a rank that
+  // computes is no hang, however long it takes; a kernel of a GPU that takes so long is.
   double watchdog_seconds = 60, grace_seconds = 5;
-  bool poison = false;  // fill unwritten and given-up memory with NaN (tests)
+  // Fill unwritten and given-up memory with NaN (tests); of GPUs, what was given up once it is used again.
+  bool poison = false;
   // Set by a signal handler: the run stops between ops and kernel calls, and execute() throws Error(kInterrupted).
   const std::atomic<bool>* interrupt = nullptr;
-  // Called by the lane of an op once its rank is ready for it, before it is posted. May throw, or wait while `stopping`
-  // is false: fault injection for tests.
+  // Called by the lane of an op once its rank is ready for it, before it is posted; where ops are enqueued (GPUs), by
+  // the thread that does, as ops before it may still run. May throw, or wait while `stopping` is false: fault injection
+  // for tests.
   std::function<void(OpId, const std::atomic<bool>& stopping)> before_op;
   // Receives every op of every repeat, warm-ups included; may be nullptr. Must live until the process ends when
   // execute() leaves a lane behind.
@@ -89,7 +92,7 @@ struct Executor {
   std::span<const std::string_view> comms;  // what run.comm may say; the first is what "auto" means
   bool ranks_are_processes;                 // which mpirun or srun starts; false: threads of the calling process
   std::string_view summary;
-  std::string_view (*unavailable)();  // why this build or machine does not have it; empty: it is available
+  Problem (*unavailable)();  // why this build or machine does not have it; without a message: it is available
   // What it cannot run; empty: it can. REQUIRES: verify(plan) is empty.
   std::vector<Problem> (*cannot_run)(const Plan&, const ExecuteOptions&);
   // Throws Error when the plan cannot be prepared. REQUIRES: cannot_run() is empty, the activations fit the request,

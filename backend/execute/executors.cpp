@@ -61,8 +61,7 @@ std::vector<Problem> cannot_execute(const Plan& plan, const ExecuteOptions& opti
   std::vector<Problem> problems = unknown_executor(options, rows);
   if (!problems.empty()) return problems;
   const Executor* const executor = find_executor(options.device, options.backend, rows);
-  if (const std::string_view why = executor->unavailable(); !why.empty())
-    return {{ErrorCode::kUnavailable, "run.backend", std::string(why), "install it, or use another run.backend"}};
+  if (Problem why = executor->unavailable(); !why.message.empty()) return {std::move(why)};
   for (Problem& problem : executor->cannot_run(plan, options)) problems.push_back(std::move(problem));
   return problems;
 }
@@ -94,12 +93,18 @@ ExecuteResult execute(const Plan& plan, const Request& request, const Activation
 std::vector<std::vector<std::int64_t>> measure_compute(const Plan& plan, const Request& request,
                                                        const Activations& activations, std::string_view device,
                                                        const MeasureOptions& options, std::span<const Executor> rows) {
-  const auto row = std::ranges::find_if(rows, [&](const Executor& executor) {
-    return executor.device == device && executor.measure != nullptr && executor.unavailable().empty();
-  });
-  if (row == rows.end())
-    throw Error(ErrorCode::kCannotExecute, fmt::format("compute on the device \"{}\" cannot be measured", device),
-                "use run.mode = execute or simulate");
+  const Executor* row = nullptr;
+  Problem why = {ErrorCode::kCannotExecute, "run.device",
+                 fmt::format("compute on the device \"{}\" cannot be measured", device),
+                 "use run.mode = execute or simulate"};
+  for (const Executor& executor : rows) {
+    if (executor.device != device || row != nullptr) continue;
+    if (Problem missing = executor.unavailable(); !missing.message.empty())
+      why = std::move(missing);
+    else if (executor.measure != nullptr)
+      row = &executor;
+  }
+  if (row == nullptr) throw Error({why});
   ExecuteOptions as_executed;
   as_executed.device = row->device;
   as_executed.backend = row->backend;

@@ -87,8 +87,8 @@ class RankWorld {
   [[noreturn]] virtual void abort(const std::string& message) = 0;
 };
 
-// Why there is no MPI; empty when there is.
-std::string_view mpi_unavailable();
+// Why there is no MPI; without a message when there is.
+Problem mpi_unavailable();
 // Starts MPI: once in the life of a process. MPI ends when the world goes.
 // Throws Error: kUnavailable, or what MPI says.
 std::unique_ptr<RankWorld> start_mpi_world(const WorldOptions& options);

@@ -37,10 +37,10 @@ std::string bf16_products() {
 std::vector<MachineFact> executor_facts(std::span<const Executor> rows) {
   std::vector<MachineFact> facts;
   for (const Executor& row : rows) {
-    const std::string_view why = row.unavailable();
+    const std::string why = row.unavailable().message;
     // The default device needs no mention.
     const std::string device = row.device == rows.front().device ? "" : fmt::format("{} ", row.device);
-    facts.push_back({fmt::format("{}ranks by {}", device, row.backend), std::string(why.empty() ? row.summary : why)});
+    facts.push_back({fmt::format("{}ranks by {}", device, row.backend), why.empty() ? std::string(row.summary) : why});
   }
   return facts;
 }

@@ -12,6 +12,7 @@
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "backend/execute/agree.h"
+#include "backend/execute/cuda_rows.h"
 #include "backend/job/combine_passes.h"
 #include "backend/job/dump.h"
 #include "backend/job/fitting_plan.h"
@@ -455,8 +456,10 @@ std::optional<int> run_layer_pass(RunningJob& running, const ActivationSource& a
 }
 
 // What times depend on beside the job.
-std::vector<MachineFact> facts_of_times(const RankWorld* world) {
+std::vector<MachineFact> facts_of_times(const Job& job, const RankWorld* world) {
   std::vector<MachineFact> facts = machine_facts();
+  if (job.config.run.device == "cuda")
+    for (DeviceFact& fact : cuda_facts()) facts.push_back({std::move(fact.name), std::move(fact.value)});
   const std::string polling = world != nullptr ? world->polling_for_messages() : "";
   if (!polling.empty()) facts.push_back({"messages between nodes", polling});
   return facts;
@@ -489,7 +492,7 @@ RunOutcome run_job(const Job& asked, const RunTarget& target, const RunOptions& 
   RunningJob running{job, target, options, ProgressCount(options.on_progress, job, options.shards), {}};
   running.note(crowding_note(job));
   running.note(gather_note(job));
-  if (target.head != nullptr) target.head->add_machine(facts_of_times(options.world));
+  if (target.head != nullptr) target.head->add_machine(facts_of_times(job, options.world));
 
   // Layer by layer: masks and decisions of all strategies, then plan, times and check of each.
   RunOutcome outcome{0, static_cast<int>(job.layers.size()) * job.config.run.denoise_steps, {}};

@@ -26,6 +26,9 @@ constexpr int kCrowdedRanksPerCore = 8;
 // On a disk, of a shard as of a finished file: less than any run was seen to take, compressed or not.
 constexpr std::int64_t kLeastEventBytes = 4;
 
+// What is estimated here is compute on the cores of this machine.
+bool computes_on_cores(const RunSection& run) { return run.device == "cpu"; }
+
 std::string length_in_words(double seconds) {
   constexpr double kHour = 3600;
   if (seconds < 10 * 60) return "minutes";
@@ -58,7 +61,7 @@ double seconds_of(double flops, int cores) {
 
 void require_mode_for_long_compute(const Job& job) {
   const RunSection& run = job.config.run;
-  if (run.mode != RunMode::kExecute || job.places.contains("run.mode")) return;
+  if (run.mode != RunMode::kExecute || job.places.contains("run.mode") || !computes_on_cores(run)) return;
   const double passes = static_cast<double>(std::max<std::size_t>(1, job.strategies.size())) *
                         static_cast<double>(job.layers.size()) * run.denoise_steps * (run.repeats + run.warmup);
   const auto flops = [&](double density) {
@@ -81,7 +84,7 @@ void require_mode_for_long_compute(const Job& job) {
 
 std::string compute_note(const Job& job, const Plan& plan, int num_strategies) {
   const RunSection& run = job.config.run;
-  if (run.mode == RunMode::kSimulate) return {};
+  if (run.mode == RunMode::kSimulate || !computes_on_cores(run)) return {};
   double flops = 0;
   for (const Op& op : plan.ops) flops += static_cast<double>(op.flops);
   flops *= static_cast<double>(num_strategies) * static_cast<double>(job.layers.size()) * run.denoise_steps *
@@ -102,6 +105,10 @@ void require_executor(const Job& job) {
   options.comm = job.config.run.comm;
   if (std::vector<Problem> problems = unknown_executor(options, job.executors); !problems.empty())
     throw Error(std::move(problems));
+  // Ranks that are processes may be on other machines; they find out for themselves.
+  const Executor& executor = *find_executor(options.device, options.backend, job.executors);
+  if (executor.ranks_are_processes) return;
+  if (Problem why = executor.unavailable(); !why.message.empty()) throw Error({std::move(why)});
 }
 
 void require_room_for_ranks(const Job& job, bool processes) {
@@ -145,8 +152,9 @@ void RoomCheck::require(std::int64_t events) {
 }
 
 std::string crowding_note(const Job& job) {
+  const RunSection& run = job.config.run;
   const int ranks = job.run_ranks(), cores = usable_cores();
-  if (job.config.run.mode != RunMode::kExecute || ranks <= kCrowdedRanksPerCore * cores) return {};
+  if (run.mode != RunMode::kExecute || !computes_on_cores(run) || ranks <= kCrowdedRanksPerCore * cores) return {};
   return fmt::format(
       "{} ranks share {} core{}: this is slow, and times say nothing about a cluster; run.mode = project measures one "
       "rank at a time",

@@ -21,8 +21,8 @@ std::string compute_note(const Job& job, const Plan& plan, int num_strategies);
 // and the density of the first mask, before anything else is made.
 void require_mode_for_long_compute(const Job& job);
 
-// Throws Error(kCannotExecute) when no executor has the device, the backend and the communicator of the job, which a
-// flag may have changed since the config was checked.
+// Throws Error when no executor has the device, the backend and the communicator of the job, which a flag may have
+// changed since the config was checked, or when it is not available here.
 void require_executor(const Job& job);
 
 // Throws Error(kLaunch) when this machine cannot run as many ranks: as threads, which it may not have or whose events

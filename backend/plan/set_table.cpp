@@ -142,4 +142,11 @@ std::vector<SetId> SetTable::even(SetId id, int parts) {
   return out;
 }
 
+std::vector<std::int32_t> members(const SetTable& sets, SetId set) {
+  std::vector<std::int32_t> out;
+  for (const Span& span : sets.spans(set))
+    for (std::int32_t i = span.begin; i < span.end; ++i) out.push_back(i);
+  return out;
+}
+
 }  // namespace spscope

@@ -58,4 +58,7 @@ class SetTable {
   std::vector<SetId> unite_lists_;  // operands of memoised unions: count, ids, result
 };
 
+// Members of a set, ascending.
+std::vector<std::int32_t> members(const SetTable& sets, SetId set);
+
 }  // namespace spscope

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "backend/report/format.h"
+#include "backend/report/headline.h"
 
 namespace spscope {
 namespace {
@@ -97,11 +98,11 @@ std::vector<Sentence> about_plans(const ModeGroup& group) {
 
 }  // namespace
 
-std::string_view kind_of_times(const ModeGroup& group, const Judgement& judgement) {
-  if (judgement.foreign) return "With this CPU's compute";
+std::string kind_of_times(const ModeGroup& group, const Judgement& judgement) {
+  if (judgement.foreign) return fmt::format("With this {}'s compute", device_word(group));
   static constexpr std::string_view kinds[] = {"Measured", "With compute measured and the network modelled",
                                                "By the model"};
-  return kinds[static_cast<std::size_t>(group.mode)];
+  return std::string(kinds[static_cast<std::size_t>(group.mode)]);
 }
 
 std::string support_mark(const Judgement& judgement) { return judgement.unmeasured.empty() ? "" : " (unmeasured)"; }

@@ -17,7 +17,7 @@ std::vector<Sentence> conclusions(const ModeGroup& group);
 std::vector<Sentence> reason_sentences(const Judgement& judgement, OfPasses of);
 
 // Which times these are: "By the model", "Measured", ...
-std::string_view kind_of_times(const ModeGroup& group, const Judgement& judgement);
+std::string kind_of_times(const ModeGroup& group, const Judgement& judgement);
 // " (unmeasured)" where no measurement supports the difference between the first and the second, else "".
 std::string support_mark(const Judgement& judgement);
 // "Unmeasured: no published times are of ..."; "" where one does, and of a tie.

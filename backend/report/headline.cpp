@@ -51,15 +51,6 @@ const RunProvenance* provenance_of(const ModeGroup& group) {
   return nullptr;
 }
 
-// What the ranks of a mode compute on, as a reader writes it: "CPU".
-std::string device_word(const ModeGroup& group) {
-  const auto timed =
-      std::ranges::find_if(group.strategies, [](const StrategyResult* s) { return s->provenance.has_value(); });
-  std::string word = timed != group.strategies.end() ? (*timed)->device : "";
-  std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return word;
-}
-
 // Whether no output of the mode was compared with a reference.
 bool unchecked(const ModeGroup& group) {
   return std::ranges::all_of(group.strategies, [](const StrategyResult* s) { return s->verify == "skipped"; });
@@ -85,6 +76,15 @@ Sentence without_kind(const Sentence& incident, bool is_said) {
 }
 
 }  // namespace
+
+std::string device_word(const ModeGroup& group) {
+  const auto timed =
+      std::ranges::find_if(group.strategies, [](const StrategyResult* s) { return s->provenance.has_value(); });
+  std::string word = timed != group.strategies.end() ? (*timed)->device : "";
+  if (word == "cuda") return "GPU";
+  std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return word;
+}
 
 std::string device_name(const std::string& cluster) {
   const std::size_t x = cluster.rfind('x');
@@ -124,10 +124,10 @@ std::string foreign_compute_note(const ModeGroup& group) {
   const double scale = std::exp(sum / count);
   const bool slower = scale > 1;
   return fmt::format(
-      "compute is this CPU's, about {}x {} than the cost model of {}: communication counts for too {}; run.mode = "
+      "compute is this {}'s, about {}x {} than the cost model of {}: communication counts for too {}; run.mode = "
       "\"simulate\" models both",
-      rounded(slower ? scale : 1 / scale), slower ? "slower" : "faster", device_name(group.of->workload.cluster),
-      slower ? "little" : "much");
+      device_word(group), rounded(slower ? scale : 1 / scale), slower ? "slower" : "faster",
+      device_name(group.of->workload.cluster), slower ? "little" : "much");
 }
 
 std::vector<Sentence> headline_warnings(const Comparison& comparison) {
@@ -189,16 +189,20 @@ Badges provenance_badges(const ModeGroup& group) {
     badges.list.push_back({std::move(text), std::move(title), modelled});
   };
   add(std::string(mode_word(group.mode)), "see Measured and modelled", p->network == Source::kModelled);
+  const bool is_gpu = device_word(group) == "GPU";
   const bool modelled_compute = p->compute == Source::kModelled, modelled_network = p->network == Source::kModelled;
   add(modelled_compute ? "compute modelled" : "compute measured",
-      modelled_compute ? "calculated from a cost profile" : "timed on a processor", modelled_compute);
+      modelled_compute ? "calculated from a cost profile"
+      : is_gpu         ? "timed on a GPU"
+                       : "timed on a processor",
+      modelled_compute);
   add(modelled_network ? "network scheduled" : "network measured",
       modelled_network ? "calculated from the numbers of a cluster" : "timed while messages moved", modelled_network);
   const bool from_plan = !counted(group);
   add(from_plan ? "bytes of the plan" : "bytes counted",
       from_plan ? "exact, from the plan" : "counted at the communicators", from_plan);
   if (p->timing == Timing::kOversubscribed)
-    add("timing oversubscribed", "ranks and their threads exceed the cores", true);
+    add("timing oversubscribed", is_gpu ? "ranks share a GPU" : "ranks and their threads exceed the cores", true);
   return badges;
 }
 

@@ -21,6 +21,8 @@ std::string nothing_finished_text(const Comparison& comparison);
 std::vector<Sentence> headline_warnings(const Comparison& comparison);
 // "a800" of the preset "a800x8" or "p4de" of "p4de-xN": the part that names the device.
 std::string device_name(const std::string& cluster);
+// What the ranks of a mode compute on, as a reader writes it: "CPU", "GPU"; "" when nothing ran.
+std::string device_word(const ModeGroup& group);
 // "compute measured on CPU, network scheduled"; "" when nothing ran.
 std::string provenance_line(const ModeGroup& group);
 // "compute is this CPU's, about 350x slower than the cost model of a800: ..."; "" when it is the cluster's own.

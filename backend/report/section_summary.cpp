@@ -192,9 +192,10 @@ void add_warnings(const ModeGroup& group, Section& section) {
       group.strategies, [](const StrategyResult* s) { return s->verify == "passed" || s->verify == "failed"; });
   if (std::ranges::any_of(group.strategies, [](const StrategyResult* s) { return oversubscribed(*s); }))
     section.blocks.push_back(Paragraph{
-        fmt::format("Timing is oversubscribed: the ranks share fewer cores, so their times do not compare and no "
-                    "speed-up is given. {}run.mode = \"project\" gives times of this machine's compute on the "
+        fmt::format("Timing is oversubscribed: the ranks share {}, so their times do not compare and no speed-up is "
+                    "given. {}run.mode = \"project\" gives times of this machine's compute on the "
                     "cluster's network, \"simulate\" models both.",
+                    device_word(group) == "GPU" ? "fewer GPUs" : "fewer cores",
                     is_checked ? "Numbers and bytes are checked; " : ""),
         Tone::kWarning});
   if (judge(group).empty_masks)

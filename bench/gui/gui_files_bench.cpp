@@ -2,13 +2,11 @@
 //
 //   gui_files_bench events OUT --events N --ranks N   a run of 40 layers and 2 repeats, one lane a rank: shards of the
 //                                                     ranks, merged as those of a real run, pyramids included
-//   gui_files_bench masks OUT --masks N               N layer passes of 40 heads at 1,184 blocks, each a mask of its
-//   own,
-//                                                     stored as bits
+//   gui_files_bench masks OUT --masks N               N layer passes of 40 heads at 1,184 blocks, each with a mask of
+//                                                     its own, stored as bits
 //   gui_files_bench names FILE --name TEXT            milliseconds to find a name and to have its statistics, as JSON
 //   gui_files_bench mask FILE --layer N --step N      milliseconds of the thumbnails of a layer pass and of its mask,
-//   from
-//                                                     bits or recipe, as JSON
+//                                                     from bits or recipe, as JSON
 //   gui_files_bench machine                           FMA peak in GFLOP/s and memory copy in GB/s, as JSON
 //
 // Each time is the median of 5 with an open reader, as the threads of the window have it.

@@ -21,6 +21,8 @@ namespace {
 
 // Frames that are drawn after the last input: hovering and layouts settle.
 constexpr int kFramesAfterInput = 3;
+// How often a frame tells how far it is what takes long.
+constexpr double kProgressEvery = 0.1;  // old rows are dimmed after 0.1 s, words come after 0.3 s
 // How often the open files are looked at on disk.
 constexpr double kLookEvery = 1.0;
 
@@ -61,8 +63,7 @@ class Desktop {
           window_.width() != width_ || window_.height() != height_)
         due_ = std::max(due_, kFramesAfterInput);
       seen_answers_ = answered;
-      if (const auto next = app_.next_frame_s();
-          next && now_ns() >= last_frame_ns_ + static_cast<std::int64_t>(*next * 1e9))
+      if (const auto next = next_frame_s(); next && now_ns() >= last_frame_ns_ + static_cast<std::int64_t>(*next * 1e9))
         due_ = std::max(due_, 1);
       if (due_ == 0 || window_.minimized()) continue;
       --due_;
@@ -82,13 +83,17 @@ class Desktop {
   }
 
  private:
-  std::optional<double> wait_time(int due) {
-    if (due > 0 || !window_.input().empty()) return 0;
-    double most = kLookEvery;
+  // After the newest one; nothing: only when something happens.
+  std::optional<double> next_frame_s() {
+    std::optional<double> next = app_.next_frame_s();
     if (app_.session().any_loading() || app_.session().workers().busy() > 0)
-      most = 0.1;  // old rows are dimmed after 0.1 s, words come after 0.3 s
-    if (const auto next = app_.next_frame_s()) most = std::min(most, *next);
-    return most;
+      next = std::min(next.value_or(kProgressEvery), kProgressEvery);
+    return next;
+  }
+
+  double wait_time(int due) {
+    if (due > 0 || !window_.input().empty()) return 0;
+    return std::min(next_frame_s().value_or(kLookEvery), kLookEvery);
   }
 
   // Whether the next frame is due at once.
@@ -115,13 +120,15 @@ class Desktop {
     renderer_.new_frame(bake);
     ImGui::NewFrame();
     // An answer that comes while the frame is drawn is only in the next one.
-    const bool asked = app_.session().workers().busy() > 0 || app_.session().any_loading();
+    const int answered = app_.session().workers().answered();
+    bool asked = app_.session().workers().busy() > 0 || app_.session().any_loading();
     time.build_begin_ns = now_ns();
     const bool again =
         app_.frame(theme, io.DisplaySize.x, io.DisplaySize.y, input.presses, options_.ui_dump ? &dump_ : nullptr);
     ImGui::Render();
+    asked |= app_.session().workers().answered() != answered;
     time.built_ns = now_ns();
-    renderer_.draw(width_, height_);
+    renderer_.draw(width_, height_, Ui::color(theme.color(Token::kPage)));
     window_.show_cursor();
     if (std::string title = app_.title(); title != title_) {
       title_ = std::move(title);

@@ -77,7 +77,7 @@ int run_headless(const Options& options) {
     }
   }
   if (options.screenshot) {
-    renderer->draw(options.width, options.height);
+    renderer->draw(options.width, options.height, Ui::color(theme.color(Token::kPage)));
     write_png(options.output, options.width, options.height, surface->pixels());
   }
   if (options.view_dump) std::cout << app.view_dump(*options.view_dump).dump(2) << "\n";

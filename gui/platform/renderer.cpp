@@ -39,11 +39,19 @@ Renderer::~Renderer() {
 
 void Renderer::new_frame(bool fonts_changed) { new_renderer_frame(fonts_changed); }
 
-void Renderer::draw(int width, int height) {
+void Renderer::draw(int width, int height, unsigned page) {
+  const ImVec4 color = ImGui::ColorConvertU32ToFloat4(page);
   glViewport(0, 0, width, height);
-  glClearColor(0, 0, 0, 1);
+  glClearColor(color.x, color.y, color.z, 1);
   glClear(GL_COLOR_BUFFER_BIT);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+}
+
+void begin_opaque(ImDrawList& list) {
+  list.AddCallback([](const ImDrawList*, const ImDrawCmd*) { glDisable(GL_BLEND); }, nullptr);
+}
+void end_opaque(ImDrawList& list) {
+  list.AddCallback([](const ImDrawList*, const ImDrawCmd*) { glEnable(GL_BLEND); }, nullptr);
 }
 
 void Texture::keep_filters() { keep_texture_filters<unbind_sampler>(); }
@@ -62,6 +70,7 @@ Texture& Texture::operator=(Texture&& other) noexcept {
 }
 
 void Texture::set(int width, int height, std::span<const std::uint32_t> rgba, bool smooth) {
+  const bool as_large = name_ != 0 && width == width_ && height == height_;
   width_ = width;
   height_ = height;
   if (!device_is_there()) return;
@@ -74,7 +83,11 @@ void Texture::set(int width, int height, std::span<const std::uint32_t> rgba, bo
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
   glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
   glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
-  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE, rgba.data());
+  if (as_large) {  // its memory is used again
+    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, width, height, GL_RGBA, GL_UNSIGNED_BYTE, rgba.data());
+  } else {
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE, rgba.data());
+  }
 }
 
 void write_png(const std::string& path, int width, int height, std::span<const std::uint8_t> rgba) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+struct ImDrawList;
+
 namespace spscope::gui {
 
 class Renderer {
@@ -17,9 +19,14 @@ class Renderer {
 
   // Before ImGui::NewFrame(). `fonts_changed`: the atlas was baked anew.
   void new_frame(bool fonts_changed);
-  // After ImGui::Render().
-  void draw(int width, int height);
+  // After ImGui::Render(). `page`: the colour behind everything, as draw lists take it.
+  void draw(int width, int height, unsigned page);
 };
+
+// What is drawn between the two replaces what is there and is not blended with it, which in software takes a multiple
+// of the time. For whole areas of one opaque colour, and for pictures without see-through pixels.
+void begin_opaque(ImDrawList& list);
+void end_opaque(ImDrawList& list);
 
 // A picture of RGBA pixels on the device; without OpenGL it only knows its size. Not copied.
 class Texture {

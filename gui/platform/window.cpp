@@ -122,6 +122,8 @@ std::string reason() {
 
 GLFWwindow* make_window(const std::string& title, int width, int height, bool core) {
   glfwDefaultWindowHints();
+  glfwWindowHint(GLFW_DEPTH_BITS, 0);
+  glfwWindowHint(GLFW_STENCIL_BITS, 0);
   glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
   glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, core ? 3 : 0);
   if (core) {

@@ -301,7 +301,8 @@ bool Ui::banner(std::string_view name, BannerTone tone, std::string_view words, 
 bool Ui::progress(std::string_view name, std::optional<double> fraction, std::string_view words, bool can_cancel) {
   const Scope inside = scope(name);
   const float width = std::min(width_left(), px(420));
-  text(words, {.ink = Token::kMuted});
+  text(fraction ? fmt::format("{}: {:.0f} %", words, std::floor(*fraction * 100)) : std::string(words),
+       {.ink = Token::kMuted});
   const Rect bar = area(width, px(6));
   fill(bar, color(Token::kRule), px(3));
   const float part = static_cast<float>(std::clamp(fraction.value_or(0.33), 0.0, 1.0));

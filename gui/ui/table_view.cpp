@@ -138,7 +138,8 @@ void tools(Ui& ui, const Table& table, TableState& state, const std::vector<int>
   ui.popup("copy menu", [&] { return copy_menu(ui, table, state, rows, columns); });
   ui.same_line();
   const bool all = rows.size() == table.rows.size();
-  ui.text(all ? fmt::format("{} rows", rows.size()) : fmt::format("{} of {} rows", rows.size(), table.rows.size()),
+  const char* const unit = table.rows.size() == 1 ? "row" : "rows";
+  ui.text(all ? fmt::format("{} {}", rows.size(), unit) : fmt::format("{} of {} {}", rows.size(), table.rows.size(), unit),
           {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
 }
 

@@ -11,9 +11,13 @@
 #include "backend/base/printable.h"
 #include "backend/base/utf8.h"
 #include "gui/imgui_compat.h"
+#include "gui/platform/renderer.h"
 
 namespace spscope::gui {
 namespace {
+
+// Pixels from which on it is worth it to change how they are drawn.
+constexpr float kLargeArea = 16'384;
 
 // Marks that turn the direction of text: U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069, U+061C.
 bool turns_direction(std::string_view at) {
@@ -77,7 +81,12 @@ Ui::Scope::~Scope() { ui_.path_.resize(length_); }
 
 ImDrawList& Ui::draw_list() const { return *ImGui::GetWindowDrawList(); }
 void Ui::fill(const Rect& r, unsigned color, float rounding) const {
+  const Rect visible = common_part(r, clip());
+  const bool opaque = rounding <= 0 && color >> IM_COL32_A_SHIFT == 0xff && visible.width() > 0 &&
+                      visible.width() * visible.height() >= kLargeArea;
+  if (opaque) begin_opaque(draw_list());
   draw_list().AddRectFilled(top_left(r), bottom_right(r), color, rounding);
+  if (opaque) end_opaque(draw_list());
 }
 void Ui::outline(const Rect& r, unsigned color, float rounding, float thickness) const {
   draw_list().AddRect(top_left(r), bottom_right(r), color, rounding, 0, thickness);
@@ -113,7 +122,13 @@ void Ui::rule() {
 void Ui::pane(std::string_view name, const PaneStyle& style, const std::function<void()>& content) {
   const Scope inside = scope(name);
   const Token outer = std::exchange(back_, style.back);
-  ImGui::PushStyleColor(ImGuiCol_ChildBg, color(style.back));
+  if (style.back != outer) {
+    const ImVec2 from = ImGui::GetCursorScreenPos(), left = ImGui::GetContentRegionAvail();
+    const float width = style.width > 0 ? style.width : std::max(4.0F, left.x + style.width);
+    const float height = style.height > 0 ? style.height : std::max(4.0F, left.y + style.height);
+    fill({from.x, from.y, from.x + std::floor(width), from.y + std::floor(height)}, color(style.back));
+  }
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, 0);
   ImGui::PushStyleColor(ImGuiCol_Border, color(Token::kRule));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, style.padded ? at(px(14), px(12)) : at(0, 0));
   ImGuiWindowFlags flags = style.scroll_x ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None;

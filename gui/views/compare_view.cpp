@@ -35,6 +35,22 @@ std::string why_not(const Chosen& a, const Chosen& b) {
   return why_not_comparable(*a.comparison, *b.comparison, *a.strategy, *b.strategy);
 }
 
+struct MatchedPass {
+  LayerPass pass;
+  std::int64_t from_ns = 0, to_ns = 0;
+};
+// The layer passes that both have times of, in the order of `a`.
+std::vector<MatchedPass> matched_passes(const Chosen& a, const Chosen& b) {
+  std::map<std::pair<int, int>, std::int64_t> of_b;
+  for (const LayerResult& y : b.strategy->by_layer)
+    if (y.makespan_ns) of_b[{y.denoise_step, y.layer}] = *y.makespan_ns;
+  std::vector<MatchedPass> passes;
+  for (const LayerResult& x : a.strategy->by_layer)
+    if (const auto y = of_b.find({x.denoise_step, x.layer}); y != of_b.end() && x.makespan_ns)
+      passes.push_back({{x.layer, x.denoise_step}, *x.makespan_ns, y->second});
+  return passes;
+}
+
 struct Verdict {
   std::string words;
   BannerTone tone = BannerTone::kNote;
@@ -148,6 +164,10 @@ class CompareView final : public View {
     }
     json["from_ns"] = *a.strategy->makespan_ns;
     json["to_ns"] = *b.strategy->makespan_ns;
+    json["passes"] = Json::array();
+    for (const MatchedPass& m : matched_passes(a, b))
+      json["passes"].push_back(
+          {{"layer", m.pass.layer}, {"denoise_step", m.pass.step}, {"from_ns", m.from_ns}, {"to_ns", m.to_ns}});
     if (const auto fall = waterfall(*a.strategy, *b.strategy))
       for (const Waterfall::Step& step : fall->steps) {
         json[step.name] = static_cast<std::int64_t>(step.delta_ns);
@@ -177,7 +197,7 @@ class CompareView final : public View {
     const bool b_slower = b.strategy->makespan_ns > a.strategy->makespan_ns;
     const Chosen &slow = b_slower ? b : a, &fast = b_slower ? a : b;
     const auto reason = reason_for(*slow.strategy, *fast.strategy);
-    return reason ? std::optional(sentence(reason_text(*reason, *slow.strategy, *fast.strategy))) : std::nullopt;
+    return reason ? std::optional(reason_text(*reason, *slow.strategy, *fast.strategy) + ".") : std::nullopt;
   }
 
   static void show_both(Session& session, const Chosen& a, const Chosen& b, std::optional<LayerPass> pass) {
@@ -260,17 +280,12 @@ class CompareView final : public View {
     passes_table_.columns = {number_column("denoise step", "", 0),  number_column("layer", "", 0),
                              number_column(a.label, "makespan", 0), number_column(b.label, "makespan", 0),
                              number_column("difference", "", 0),    number_column("ratio", "", 0)};
-    std::map<std::pair<int, int>, std::int64_t> of_b;
-    for (const LayerResult& y : b.strategy->by_layer)
-      if (y.makespan_ns) of_b[{y.denoise_step, y.layer}] = *y.makespan_ns;
-    for (const LayerResult& x : a.strategy->by_layer) {
-      const auto y = of_b.find({x.denoise_step, x.layer});
-      if (y == of_b.end() || !x.makespan_ns) continue;
+    for (const MatchedPass& m : matched_passes(a, b)) {
       passes_table_.rows.push_back(
-          {{cell(Hint::kCount, x.denoise_step), cell(Hint::kCount, x.layer), duration_cell(x.makespan_ns),
-            duration_cell(y->second), cell(Hint::kDuration, static_cast<double>(y->second - *x.makespan_ns)),
-            cell(Hint::kRatio, static_cast<double>(y->second) / static_cast<double>(*x.makespan_ns))}});
-      passes_.push_back({x.layer, x.denoise_step});
+          {{cell(Hint::kCount, m.pass.step), cell(Hint::kCount, m.pass.layer), duration_cell(m.from_ns),
+            duration_cell(m.to_ns), cell(Hint::kDuration, static_cast<double>(m.to_ns - m.from_ns)),
+            cell(Hint::kRatio, static_cast<double>(m.to_ns) / static_cast<double>(m.from_ns))}});
+      passes_.push_back(m.pass);
     }
   }
 

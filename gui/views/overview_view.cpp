@@ -60,7 +60,7 @@ class OverviewView final : public View {
     ui.text(chosen->label, {.face = Face::kBold});
     const Judgement judgement = judgement_of(*chosen);
     if (const auto reason = judgement.reason(*chosen->strategy); reason && !judgement.ranked.empty()) {
-      ui.text(sentence(reason_text(*reason, *chosen->strategy, *judgement.ranked.front())), {.wrap = true});
+      ui.text(reason_text(*reason, *chosen->strategy, *judgement.ranked.front()) + ".", {.wrap = true});
       ui.space(4);
       if (reason->late) {
         if (ui.button("why", fmt::format("Why is rank {} late?", reason->late->rank), {.primary = true}))

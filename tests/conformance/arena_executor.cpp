@@ -142,7 +142,7 @@ Executor arena_executor() {
           .comms = kComms,
           .ranks_are_processes = false,
           .summary = "an arena for each rank; messages through mail",
-          .unavailable = [] { return std::string_view(); },
+          .unavailable = [] { return Problem(); },
           .cannot_run = cpu_cannot_run,
           .prepare = [](const Plan& plan, const Request& request, const Activations& activations,
                         const ExecuteOptions& options) -> std::unique_ptr<Execution> {

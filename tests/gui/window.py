@@ -77,7 +77,7 @@ class Display:
 
 
 class Window:
-    def __init__(self, display, program, *arguments, size=(1440, 900), folder=None, environment=None):
+    def __init__(self, display, *arguments, program, size=(1440, 900), folder=None, environment=None, rest=True):
         self.display = display
         self.folder = Path(folder or tempfile.mkdtemp(prefix="spscope-window-"))
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ class Window:
         self.process = subprocess.Popen(command, env={**display.environment, **(environment or {})}, stderr=self.errors,
                                         stdout=subprocess.DEVNULL, cwd=self.folder)
         self.state = {"frame": 0, "actions": 0}
-        self.settle(self.state)
+        self.settle(self.state, rest=rest)
         self._focus()
 
     # -- what the window holds

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-SOURCES = (".h", ".cpp")
+SOURCES = (".h", ".cpp", ".cuh", ".cu")
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'',
                       re.DOTALL)
 

@@ -26,6 +26,7 @@ NEEDS = ("hard", "optional", "test")
 # Tools that a script uses only where they are there, and why that is enough.
 IF_PRESENT = {"sudo": "without it scripts/setup installs nothing and says so",
               "apt-get": "scripts/setup says so on other systems", "apt-cache": "comes with apt-get",
+              "nvcc": "scripts/setup cuda brings it, and without it there are no kernels for GPUs",
               "clang-format": "tests/lint skips its check", "srun": "samples/slurm is for machines that have Slurm"}
 
 
@@ -93,6 +94,13 @@ def named_files(build):
     """Files outside the tree that the build description names: linked libraries, CMake packages of libraries."""
     tokens = set(re.findall(r"(?<=[\s|])/(?:usr|lib)[^\s|:$]*", (Path(build) / "build.ninja").read_text()))
     return {token for token in tokens if os.path.isfile(token)}
+
+
+def cuda_toolkit(cache):
+    """Folders of NVIDIA's compiler, which is no package: scripts/setup cuda brings it. `cache`: text of CMakeCache.txt."""
+    files = re.findall(r"(?m)^SPSCOPE_(?:NVCC|CUDA_INCLUDE):\w+=(/.*)$", cache)
+    folders = {os.path.dirname(name) for path in files for name in (path, os.path.realpath(path))}
+    return tuple(f"{folder}/" for folder in folders - {"/usr", *TOOL_FOLDERS})
 
 
 def loaded_libraries(programs):
@@ -225,9 +233,12 @@ def check(build):
     owner_of = owners(set().union(*kinds.values()))
     reached = closure(packages, read_status(STATUS.read_text()))
     if_present = {located[tool] for tool in IF_PRESENT if tool in located}
+    toolkit = cuda_toolkit((Path(build) / "CMakeCache.txt").read_text())
     for kind, paths in kinds.items():
         outside = {}
         for path in paths - if_present:
+            if path.startswith(toolkit):
+                continue
             if owner_of.get(path) not in reached:
                 outside.setdefault(owner_of.get(path, "no package"), []).append(path)
         for owner, found in sorted(outside.items()):

@@ -48,6 +48,15 @@ Priority: required
 """
 
 
+class CudaToolkit(unittest.TestCase):
+    def test_its_folders_are_those_that_the_build_found(self):
+        cache = "CMAKE_CXX_COMPILER:FILEPATH=/usr/bin/c++\nSPSCOPE_NVCC:FILEPATH=/opt/cuda/bin/nvcc\n" \
+                "SPSCOPE_CUDA_INCLUDE:PATH=/opt/cuda/include\n"
+        self.assertEqual(set(check_packages.cuda_toolkit(cache)), {"/opt/cuda/bin/", "/opt/cuda/"})
+        self.assertEqual(check_packages.cuda_toolkit("SPSCOPE_NVCC:FILEPATH=SPSCOPE_NVCC-NOTFOUND\n"), ())
+        self.assertEqual(check_packages.cuda_toolkit("SPSCOPE_CUDA_INCLUDE:PATH=/usr/include\n"), ())
+
+
 class Closure(unittest.TestCase):
     BARE = {"base-files", "apt", "libc"}
 

@@ -1,11 +1,5 @@
-// AttendWork: one attend op of a plan, made ready for the attention kernel.
-//
-// The op's rows and keys are cut into stretches that lie inside one mask block and one buffer, next to each other in
-// memory; these are the q blocks and k blocks that the kernel sees, read in place. (Online softmax does not care how
-// keys are cut, so a block that two buffers share needs no gathering.) Active tiles are listed once per head, before
-// any run, and serve all sequences, batch entries and repeats.
-//
-// Heads and sequences that find their rows and keys in the same buffers form a slab; usually there is one.
+// AttendWork: one attend op of a plan, made ready for the attention kernel of the CPU, which reads the stretches of
+// AttendTiles in place.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +7,7 @@
 #include <vector>
 
 #include "backend/execute/cpu/host_memory.h"
-#include "backend/execute/program/cells.h"
+#include "backend/execute/program/attend_tiles.h"
 #include "backend/plan/request.h"
 #include "kernels/attention.h"
 #include "kernels/gemm.h"
@@ -44,41 +38,14 @@ class AttendWork {
   // Folds all tiles into the accumulator, whose buffers are open.
   void run(const HostMemory& memory, ComputeScratch& scratch) const;
 
-  // (head, q stretch, k stretch) triples that the kernel computes.
-  std::int64_t num_tiles() const;
-
  private:
-  // Rows of one block in one buffer of queries and one of the accumulator. Holders index Slab::holders.
-  struct RowStretch {
-    std::int32_t block, rows;
-    std::int32_t q_holder, q_position, acc_holder, acc_position;
-  };
-  struct KeyStretch {
-    std::int32_t block, rows, holder, position;
-  };
-  // Where a buffer holds the heads and sequences of a slab.
-  struct Holder {
-    BufferId buffer;
-    std::vector<std::int32_t> column_position, sequence_position;
-  };
-  struct Slab {
-    std::vector<std::int32_t> heads, sequences;
-    std::vector<Holder> holders;
-    std::vector<RowStretch> rows;
-    std::vector<KeyStretch> keys;
-    std::vector<std::int32_t> row_begin;             // [heads][rows + 1] offsets into the head's k_block
-    std::vector<std::vector<std::int32_t>> k_block;  // by head
-  };
-  class Builder;
-
-  void attend_sequence(const HostMemory& memory, const Slab& slab, std::size_t head, std::size_t sequence,
+  void attend_sequence(const HostMemory& memory, const AttendTiles::Slab& slab, std::size_t head, std::size_t sequence,
                        int batch_entry, ComputeScratch& scratch) const;
 
-  AttendedAxis axis_;
+  AttendTiles tiles_;
   Dtype dtype_;
   int head_dim_, batch_;
   float scale_;
-  std::vector<Slab> slabs_;
 };
 
 }  // namespace spscope

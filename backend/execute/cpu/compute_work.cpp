@@ -2,36 +2,11 @@
 
 #include "backend/base/check.h"
 #include "backend/execute/cpu/copy.h"
-#include "backend/plan/plan_access.h"
 
 namespace spscope {
 namespace {
 
 // -- prepare
-
-void prepare_merge(const Plan& plan, CellFinder& finder, const Op& op, ComputeWork& work) {
-  const Post& post = plan.post_of(op);
-  for_each_read(plan, op, [&](int rank, ValueId value, const Box& box) {
-    work.pairs.push_back(
-        {finder.value_cells(value, rank, box, work.walk), finder.accumulator_cells(post.acc, rank, box, work.walk)});
-  });
-}
-
-void prepare_finish(const Plan& plan, CellFinder& finder, const Op& op, ComputeWork& work) {
-  const Post& post = plan.post_of(op);
-  work.unfinished = plan.values[static_cast<std::size_t>(post.dst)].partial != kNone;
-  for (const Box& box : plan.values[static_cast<std::size_t>(post.dst)].placement.at(op.rank))
-    work.pairs.push_back({finder.accumulator_cells(post.acc, op.rank, box, work.walk),
-                          finder.value_cells(post.dst, op.rank, box, work.walk)});
-}
-
-void prepare_copy(const Plan& plan, CellFinder& finder, const Op& op, ComputeWork& work) {
-  const Post& post = plan.post_of(op);
-  for (MessageId id : plan.messages_of(op)) {
-    const Message& m = plan.messages[static_cast<std::size_t>(id)];
-    work.pairs.push_back({finder.value_cells(post.src, m.src, m.box), finder.value_cells(post.dst, m.dst, m.box)});
-  }
-}
 
 void prepare_local(const Plan& plan, const Request& request, LayerParameters* parameters, CellFinder& finder,
                    const Op& op, ComputeWork& work) {
@@ -68,7 +43,7 @@ void clear(const HostMemory& memory, SlotId slot_id, int head_dim) {
 void run_merge(const ComputeWork& work, const HostMemory& memory) {
   const MemoryLayout& layout = memory.layout();
   const auto stride = [&](BufferId id) { return layout.buffer(id).stride(work.walk); };
-  for (const ComputeWork::Pair& pair : work.pairs)
+  for (const CellPair& pair : work.pairs)
     zip_runs(pair.from, pair.to, stride, stride,
              [&](BufferId a, std::int64_t a_cell, BufferId b, std::int64_t b_cell, std::int64_t n) {
                const bool dense = stride(a) == 1 && stride(b) == 1;
@@ -85,7 +60,7 @@ void run_merge(const ComputeWork& work, const HostMemory& memory) {
 void run_finish(const ComputeWork& work, const HostMemory& memory) {
   const MemoryLayout& layout = memory.layout();
   const auto stride = [&](BufferId id) { return layout.buffer(id).stride(work.walk); };
-  for (const ComputeWork::Pair& pair : work.pairs) {
+  for (const CellPair& pair : work.pairs) {
     if (work.unfinished) {
       copy_cells(memory, pair.from, pair.to, work.walk);
       continue;
@@ -120,6 +95,7 @@ ComputeWork prepare_compute(const Plan& plan, const Request& request, LayerParam
   ComputeWork work;
   work.kind = post.kind;
   work.head_dim = plan.tensor_width[static_cast<int>(Tensor::kQ)];
+  work.unfinished = gives_unfinished_rows(plan, post);
   if (post.dst != kNone) work.result = finder.layout().value_slot(post.dst, op.rank);
   if (post.acc != kNone) {
     work.walk = plan.accumulators[static_cast<std::size_t>(post.acc)].axis;
@@ -130,13 +106,9 @@ ComputeWork prepare_compute(const Plan& plan, const Request& request, LayerParam
       work.attend = std::make_unique<AttendWork>(plan, request, finder, op);
       break;
     case PostKind::kMerge:
-      prepare_merge(plan, finder, op, work);
-      break;
     case PostKind::kFinish:
-      prepare_finish(plan, finder, op, work);
-      break;
     case PostKind::kCopy:
-      prepare_copy(plan, finder, op, work);
+      work.pairs = cell_pairs(plan, finder, op);
       break;
     default:
       prepare_local(plan, request, parameters, finder, op, work);
@@ -160,7 +132,7 @@ void run_compute(const ComputeWork& work, const HostMemory& memory, const std::f
       run_finish(work, memory);
       break;
     case PostKind::kCopy:
-      for (const ComputeWork::Pair& pair : work.pairs) copy_cells(memory, pair.from, pair.to);
+      for (const CellPair& pair : work.pairs) copy_cells(memory, pair.from, pair.to);
       break;
     default:
       run_local(work, memory, scratch);

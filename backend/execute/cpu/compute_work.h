@@ -9,14 +9,11 @@
 #include "backend/execute/cpu/attend_work.h"
 #include "backend/execute/cpu/gemm_work.h"
 #include "backend/execute/cpu/local_work.h"
+#include "backend/execute/program/cell_pairs.h"
 
 namespace spscope {
 
 struct ComputeWork {
-  // One box of a merge, finish or copy, enumerated on both sides.
-  struct Pair {
-    std::vector<CellRun> from, to;
-  };
   PostKind kind = PostKind::kLocal;
   AttendedAxis walk = AttendedAxis::kInner;  // how `pairs` were enumerated
   SlotId accumulator = kNone;                // of an attend, merge or finish
@@ -24,7 +21,7 @@ struct ComputeWork {
   bool unfinished = false;                   // a finish that gives away o, m and l
   int head_dim = 0;
   std::unique_ptr<AttendWork> attend;
-  std::vector<Pair> pairs;
+  std::vector<CellPair> pairs;       // of a merge, finish or copy
   std::unique_ptr<GemmWork> gemm;    // of a local kernel that is a matrix product
   std::unique_ptr<LocalWork> local;  // of any other local kernel; without either, the result is a share of zeros
 };

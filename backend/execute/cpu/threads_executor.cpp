@@ -43,7 +43,7 @@ Executor executor_threads() {
           .comms = kComms,
           .ranks_are_processes = false,
           .summary = "a thread of this process for each lane of each rank; real messages through memory",
-          .unavailable = [] { return std::string_view(); },
+          .unavailable = [] { return Problem(); },
           .cannot_run = cpu_cannot_run,
           .prepare = prepare,
           .measure = measure_repeats};

@@ -15,11 +15,4 @@ std::vector<Box> token_chunks(SetTable& sets, const Box& box, std::int64_t limit
   return chunks;
 }
 
-std::vector<std::int32_t> members(const SetTable& sets, SetId set) {
-  std::vector<std::int32_t> out;
-  for (const Span& span : sets.spans(set))
-    for (std::int32_t i = span.begin; i < span.end; ++i) out.push_back(i);
-  return out;
-}
-
 }  // namespace spscope

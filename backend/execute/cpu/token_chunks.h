@@ -14,7 +14,4 @@ inline constexpr std::int64_t kChunkTokens = 512;
 // Boxes of the same columns that together are the box, in the order of its tokens, each of at most `limit` tokens.
 std::vector<Box> token_chunks(SetTable& sets, const Box& box, std::int64_t limit = kChunkTokens);
 
-// Members of a set, ascending.
-std::vector<std::int32_t> members(const SetTable& sets, SetId set);
-
 }  // namespace spscope

@@ -189,10 +189,16 @@ void RunControl::wait_taken(int rank, int lane, OpId op) {
 }
 
 void RunControl::fail(int rank, int lane, const std::string& reason) {
-  if (stopping_) return;
   const OpId op = writers_[index_of(rank, lane)].inside;
-  std::string text = op == kNone ? fmt::format("rank {} failed: {}", rank, reason)
-                                 : fmt::format("rank {} failed in {}: {}", rank, describe_op(plan_, op), reason);
+  if (op != kNone) return fail(op, reason);
+  if (stopping_) return;
+  stop({ErrorCode::kRankFailed, {rank, lane, op, false, fmt::format("rank {} failed: {}", rank, reason)}});
+}
+
+void RunControl::fail(OpId op, const std::string& reason) {
+  if (stopping_) return;
+  const int rank = plan_.ops[at(op)].rank, lane = plan_.post_of(plan_.ops[at(op)]).lane;
+  std::string text = fmt::format("rank {} failed in {}: {}", rank, describe_op(plan_, op), reason);
   stop({ErrorCode::kRankFailed, {rank, lane, op, false, std::move(text)}});
 }
 

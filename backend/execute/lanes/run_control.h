@@ -117,6 +117,8 @@ class RunControl {
   }
   // The lane's op failed; the run stops.
   void fail(int rank, int lane, const std::string& reason);
+  // An op failed, whoever noticed; the run stops.
+  void fail(OpId op, const std::string& reason);
 
   // -- called from outside
   // Every lane of this process leaves at its next call into this class; the reason is kept if it is the first one.

@@ -20,7 +20,7 @@
 
 namespace spscope {
 
-std::string_view mpi_unavailable() { return {}; }
+Problem mpi_unavailable() { return {}; }
 
 std::unique_ptr<RankWorld> start_mpi_world(const WorldOptions& options) {
   return std::make_unique<mpi::MpiWorld>(options);

@@ -3,18 +3,16 @@
 
 namespace spscope {
 
-std::string_view mpi_unavailable() { return "this program was built without MPI (libopenmpi-dev)"; }
-
-std::unique_ptr<RankWorld> start_mpi_world(const WorldOptions&) {
-  throw Error(ErrorCode::kUnavailable, std::string(mpi_unavailable()),
-              "install it and configure again, or use --launcher threads");
+Problem mpi_unavailable() {
+  return {ErrorCode::kUnavailable, "run.backend", "this program was built without MPI (libopenmpi-dev)",
+          "install it and configure again, or use --launcher threads"};
 }
 
+std::unique_ptr<RankWorld> start_mpi_world(const WorldOptions&) { throw Error({mpi_unavailable()}); }
+
 Executor executor_mpi() {
-  return mpi_row(
-      [](const Plan&, const Request&, const Activations&, const ExecuteOptions&) -> std::unique_ptr<Execution> {
-        throw Error(ErrorCode::kUnavailable, std::string(mpi_unavailable()));
-      });
+  return mpi_row([](const Plan&, const Request&, const Activations&,
+                    const ExecuteOptions&) -> std::unique_ptr<Execution> { throw Error({mpi_unavailable()}); });
 }
 
 }  // namespace spscope

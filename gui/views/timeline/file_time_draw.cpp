@@ -319,15 +319,16 @@ void FileTime::draw_dimmed(Ui& ui, const Band& band) const {
 void FileTime::draw_event_pixels(Ui& ui, Band& band, const Rect& place, int first, int last) {
   const int columns = std::max(1, static_cast<int>(std::lround(place.width())));
   const double zero = static_cast<double>(band.times->zero_ns);
-  StripPixels pixels;
-  pixels.covered.assign(static_cast<std::size_t>(columns), 1);
+  const auto width = static_cast<std::size_t>(columns);
+  StripPixels& pixels = band.picture.pixels();
+  pixels.covered.assign(width, 1);
+  pixels.cells.resize(static_cast<std::size_t>(last - first) * width);
   for (int r = first; r < last; ++r) {
     const auto row = static_cast<std::size_t>(band.rows[static_cast<std::size_t>(r)]);
-    const std::vector<PixelCell> cells =
-        fold_row(band.events->rows[row], time_.axis.begin_ns() + zero, time_.axis.end_ns() + zero, columns);
-    pixels.cells.insert(pixels.cells.end(), cells.begin(), cells.end());
+    fold_row(band.events->rows[row], time_.axis.begin_ns() + zero, time_.axis.end_ns() + zero,
+             std::span(pixels.cells).subspan(static_cast<std::size_t>(r - first) * width, width));
   }
-  band.picture.draw(ui, place, pixels, last - first);
+  band.picture.draw(ui, place, last - first);
 }
 
 void FileTime::draw_events(Ui& ui, Session& session, const Band& band, const Rect& place, int first, int last) {

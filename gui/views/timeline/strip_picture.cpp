@@ -131,6 +131,18 @@ Palette make_palette(const Theme& theme) {
   return palette;
 }
 
+// From a column that is known to the end of those beside it, and so on: first and behind the last.
+template <typename Known>
+std::vector<std::pair<std::size_t, std::size_t>> runs_of(std::size_t columns, const Known& known) {
+  std::vector<std::pair<std::size_t, std::size_t>> runs;
+  for (std::size_t c = 0; c < columns; ++c) {
+    if (!known(c)) continue;
+    if (runs.empty() || runs.back().second != c) runs.emplace_back(c, c);
+    ++runs.back().second;
+  }
+  return runs;
+}
+
 }  // namespace
 
 TimePart part_of_strip(std::uint8_t byte) { return kPartOfCategory[byte >> 4]; }
@@ -158,10 +170,11 @@ void StripPicture::draw(Ui& ui, const Rect& rect, const StripScene& scene, const
   const int columns = std::max(1, static_cast<int>(std::lround(rect.width())));
   if (scene.rows.empty() || rect.height() <= 0) return;
   fold_strips(scene, axis.begin_ns(), axis.end_ns(), columns, pixels_);
-  draw(ui, rect, pixels_, static_cast<int>(scene.rows.size()));
+  draw(ui, rect, static_cast<int>(scene.rows.size()));
 }
 
-void StripPicture::draw(Ui& ui, const Rect& rect, const StripPixels& pixels, int rows) {
+void StripPicture::draw(Ui& ui, const Rect& rect, int rows) {
+  const StripPixels& pixels = pixels_;
   const std::size_t columns = pixels.covered.size();
   const Palette palette = make_palette(ui.theme());
   const auto dot = static_cast<std::size_t>(std::max(3L, std::lround(ui.px(3))));
@@ -175,8 +188,15 @@ void StripPicture::draw(Ui& ui, const Rect& rect, const StripPixels& pixels, int
     texels_[i] = colors_of[c] != nullptr ? (*colors_of[c])[static_cast<std::size_t>(cell.part)][busy] : 0;
   }
   texture_.set(static_cast<int>(columns), rows, texels_);
-  if (texture_.name() != 0)
-    ui.draw_list().AddImage(texture_id(texture_.name()), {rect.left, rect.top}, {rect.right, rect.bottom});
+  ImDrawList& list = ui.draw_list();
+  begin_opaque(list);
+  for (const auto& [from, to] : runs_of(columns, [&](std::size_t c) { return colors_of[c] != nullptr; })) {
+    const float first = static_cast<float>(from) / static_cast<float>(columns);
+    const float last = static_cast<float>(to) / static_cast<float>(columns);
+    list.AddImage(texture_id(texture_.name()), {rect.left + first * rect.width(), rect.top},
+                  {rect.left + last * rect.width(), rect.bottom}, {first, 0}, {last, 1});
+  }
+  end_opaque(list);
   const float height = rect.height() / static_cast<float>(rows);
   for (int row = 1; row <= rows && height >= ui.px(kRowWithGap); ++row) {
     const float foot = rect.top + static_cast<float>(row) * height;

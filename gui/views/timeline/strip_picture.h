@@ -48,12 +48,13 @@ class StripPicture {
   // Rows of equal height from the top of the rectangle to its foot; from its left to its right what the axis shows.
   // What no piece covers is left as it is.
   void draw(Ui& ui, const Rect& rect, const StripScene& scene, const TimeAxis& axis);
-  // The same of rows that are pixels already. REQUIRES: `rows` rows.
-  void draw(Ui& ui, const Rect& rect, const StripPixels& pixels, int rows);
+  // The same of rows that are pixels already: those of pixels(). REQUIRES: `rows` rows of them.
+  void draw(Ui& ui, const Rect& rect, int rows);
+  // What was drawn last, to be set anew: a picture of many ranks is megabytes, whose memory is used again.
+  StripPixels& pixels() { return pixels_; }
 
  private:
   Texture texture_;
-  // Of the frame before: a picture of many ranks is megabytes.
   StripPixels pixels_;
   std::vector<std::uint32_t> texels_;
 };

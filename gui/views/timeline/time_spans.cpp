@@ -63,9 +63,9 @@ std::int64_t nearest_edge(const std::vector<TimeSpan>& spans, std::int64_t ns, s
   return nearest;
 }
 
-std::vector<PixelCell> fold_row(const std::vector<TimeSpan>& spans, double begin_ns, double end_ns, int columns) {
-  std::vector<PixelCell> cells(static_cast<std::size_t>(columns));
-  std::vector<std::array<double, 4>> sums(static_cast<std::size_t>(columns), {0, 0, 0, 0});
+void fold_row(std::span<const TimeSpan> spans, double begin_ns, double end_ns, std::span<PixelCell> cells) {
+  const int columns = static_cast<int>(cells.size());
+  std::vector<std::array<double, 4>> sums(cells.size(), {0, 0, 0, 0});
   const double width = (end_ns - begin_ns) / columns;
   auto first =
       std::ranges::lower_bound(spans, begin_ns, {}, [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
@@ -80,6 +80,7 @@ std::vector<PixelCell> fold_row(const std::vector<TimeSpan>& spans, double begin
     }
   }
   for (std::size_t c = 0; c < cells.size(); ++c) {
+    cells[c] = {};
     double busy = 0, most = 0;
     for (std::size_t p = 0; p < 4; ++p) {
       busy += sums[c][p];
@@ -89,7 +90,6 @@ std::vector<PixelCell> fold_row(const std::vector<TimeSpan>& spans, double begin
     }
     cells[c].busy = static_cast<float>(std::min(1.0, busy / width));
   }
-  return cells;
 }
 
 }  // namespace spscope::gui

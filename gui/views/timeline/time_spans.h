@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "backend/base/ids.h"
@@ -31,7 +32,7 @@ std::vector<TimeSpan> settled(std::vector<TimeClaim> claims);
 // The begin or end of a span that is nearest to a time, at most so far away; else the time itself. Of a row in order.
 std::int64_t nearest_edge(const std::vector<TimeSpan>& spans, std::int64_t ns, std::int64_t most_ns);
 
-// A row as pixels. REQUIRES: columns > 0 and begin_ns < end_ns.
-std::vector<PixelCell> fold_row(const std::vector<TimeSpan>& spans, double begin_ns, double end_ns, int columns);
+// A row as pixels, all of which are set. REQUIRES: `cells` is not empty and begin_ns < end_ns.
+void fold_row(std::span<const TimeSpan> spans, double begin_ns, double end_ns, std::span<PixelCell> cells);
 
 }  // namespace spscope::gui

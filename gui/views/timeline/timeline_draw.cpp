@@ -260,7 +260,8 @@ void TimelineView::paint_spans(Ui& ui, const Shown& shown, const BandRow& row, c
 
 void TimelineView::paint_pixels(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place) {
   const int columns = std::max(1, static_cast<int>(place.width()));
-  const std::vector<PixelCell> cells = fold_row(row.spans, time_.axis.begin_ns(), time_.axis.end_ns(), columns);
+  std::vector<PixelCell> cells(static_cast<std::size_t>(columns));
+  fold_row(row.spans, time_.axis.begin_ns(), time_.axis.end_ns(), cells);
   const Rgb under = ui.theme().color(Token::kSurface);
   std::vector<std::uint32_t> texels;
   texels.reserve(cells.size());

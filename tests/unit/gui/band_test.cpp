@@ -158,9 +158,9 @@ TEST(FoldRow, EqualsCountingEachNanosecond) {
     // Columns of whole nanoseconds, so that the count is exact.
     const int columns = static_cast<int>(1 + rng.below(40));
     const std::int64_t width = 1 + rng.below(12), begin = rng.below(60);
-    const std::vector<PixelCell> cells =
-        fold_row(spans, static_cast<double>(begin), static_cast<double>(begin + width * columns), columns);
-    ASSERT_EQ(cells.size(), static_cast<std::size_t>(columns));
+    // What was there before does not show.
+    std::vector<PixelCell> cells(static_cast<std::size_t>(columns), {TimePart::kLatePeer, 0.5F});
+    fold_row(spans, static_cast<double>(begin), static_cast<double>(begin + width * columns), cells);
     for (int c = 0; c < columns; ++c) {
       std::int64_t sums[4] = {};
       for (std::int64_t at = begin + c * width; at < begin + (c + 1) * width; ++at)

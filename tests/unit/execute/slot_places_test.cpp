@@ -1,11 +1,11 @@
-// Places of slots in shared memory: two slots that share bytes are never in use at one time, and bytes are used again.
+// Places of slots: two slots that share bytes are never in use at one time, and bytes are used again.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
-#include "backend/execute/program/shared_places.h"
+#include "backend/execute/program/slot_places.h"
 #include "tests/unit/execute/execute_cases.h"
 
 namespace spscope {
@@ -16,9 +16,10 @@ using testing::small_request;
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-SharedPlaces places_of(const Plan& plan, const MemoryLayout& layout) {
-  return place_shared_slots(
-      plan, layout, [](int, int) { return true; }, [](int) { return true; });
+SlotPlaces places_of(const Plan& plan, const MemoryLayout& layout) {
+  return place_slots(plan, layout,
+                     shared_slots(
+                         plan, layout, [](int, int) { return true; }, [](int) { return true; }));
 }
 
 // When each slot was in use: from the post of its first writer to the end of its last user.
@@ -44,33 +45,37 @@ std::vector<Life> lives(const Plan& plan, const MemoryLayout& layout, const Time
   return lives;
 }
 
-void expect_apart(const Plan& plan, const Request& request) {
-  const MemoryLayout layout(plan);
-  const SharedPlaces places = places_of(plan, layout);
-  ExecuteOptions options;
-  options.repeats = 5;
-  const ExecuteResult result = execute(plan, request, generate_activations(request, 1), options);
+void expect_apart(const Plan& plan, const MemoryLayout& layout, const SlotPlaces& places, const Timeline& timeline) {
   const auto num_slots = static_cast<SlotId>(layout.slots().size());
-  for (const Timeline& timeline : result.timelines) {
-    const std::vector<Life> in_use = lives(plan, layout, timeline);
-    for (SlotId a = 0; a < num_slots; ++a)
-      for (SlotId b = a + 1; b < num_slots; ++b) {
-        const std::int64_t a_at = places.offset[at(a)], b_at = places.offset[at(b)];
-        if (a_at < 0 || b_at < 0 || layout.slot(a).rank != layout.slot(b).rank) continue;
-        const bool share = a_at < b_at + layout.allocated_bytes(b) && b_at < a_at + layout.allocated_bytes(a);
-        if (!share) continue;
-        EXPECT_TRUE(in_use[at(a)].to <= in_use[at(b)].from || in_use[at(b)].to <= in_use[at(a)].from)
-            << "slots " << a << " and " << b;
-      }
-  }
+  const std::vector<Life> in_use = lives(plan, layout, timeline);
+  for (SlotId a = 0; a < num_slots; ++a)
+    for (SlotId b = a + 1; b < num_slots; ++b) {
+      const std::int64_t a_at = places.offset[at(a)], b_at = places.offset[at(b)];
+      if (a_at < 0 || b_at < 0 || layout.slot(a).rank != layout.slot(b).rank) continue;
+      const bool share = a_at < b_at + layout.allocated_bytes(b) && b_at < a_at + layout.allocated_bytes(a);
+      if (!share) continue;
+      EXPECT_TRUE(in_use[at(a)].to <= in_use[at(b)].from || in_use[at(b)].to <= in_use[at(a)].from)
+          << "slots " << a << " and " << b;
+    }
   for (SlotId slot = 0; slot < num_slots; ++slot) {
-    EXPECT_LE(
-        places.offset[at(slot)] + layout.allocated_bytes(slot),
-        std::max<std::int64_t>(places.bytes_of_rank[at(layout.slot(slot).rank)], layout.allocated_bytes(slot) - 1));
+    if (places.offset[at(slot)] < 0) continue;
+    EXPECT_LE(places.offset[at(slot)] + layout.allocated_bytes(slot), places.bytes_of_rank[at(layout.slot(slot).rank)]);
   }
 }
 
-TEST(SharedPlaces, SlotsThatShareBytesAreNeverInUseTogether) {
+// Of slots that processes share, and of all.
+void expect_apart(const Plan& plan, const Request& request) {
+  const MemoryLayout layout(plan);
+  const SlotPlaces shared = places_of(plan, layout), all = place_slots(plan, layout, used_slots(plan, layout));
+  ExecuteOptions options;
+  options.repeats = 5;
+  for (const Timeline& timeline : execute(plan, request, generate_activations(request, 1), options).timelines) {
+    expect_apart(plan, layout, shared, timeline);
+    expect_apart(plan, layout, all, timeline);
+  }
+}
+
+TEST(SlotPlaces, SlotsThatShareBytesAreNeverInUseTogether) {
   for (const int ranks : {2, 4, 8}) {
     const Request request = small_request(ranks);
     for (const char* strategy : {"ulysses", "ring", "usp", "dbsp"})
@@ -79,11 +84,11 @@ TEST(SharedPlaces, SlotsThatShareBytesAreNeverInUseTogether) {
   }
 }
 
-TEST(SharedPlaces, ARingUsesBytesAgain) {
+TEST(SlotPlaces, ARingUsesBytesAgain) {
   const Request request = small_request(8);
   const Plan plan = plan_of(request, "ring");
   const MemoryLayout layout(plan);
-  const SharedPlaces places = places_of(plan, layout);
+  const SlotPlaces places = places_of(plan, layout);
   for (int rank = 0; rank < 8; ++rank) {
     std::int64_t all = 0;
     int shared = 0;
@@ -95,7 +100,7 @@ TEST(SharedPlaces, ARingUsesBytesAgain) {
 }
 
 // Memory that others write into, or read when they like, is not used for anything else.
-TEST(SharedPlaces, WhatOthersPullFromKeepsItsBytes) {
+TEST(SlotPlaces, WhatOthersPullFromKeepsItsBytes) {
   const Request request = small_request(4);
   PlanBuilder b(request);
   const Placement rows = testing::token_runs(b);
@@ -107,19 +112,20 @@ TEST(SharedPlaces, WhatOthersPullFromKeepsItsBytes) {
   const Plan plan = b.take();
   expect_apart(plan, request);
   const MemoryLayout layout(plan);
-  const SharedPlaces places = places_of(plan, layout);
+  const SlotPlaces places = places_of(plan, layout);
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_GE(places.offset[at(layout.value_slot(copy, rank))], 0);
     EXPECT_EQ(places.offset[at(layout.value_slot(all, rank))], -1);
   }
 }
 
-TEST(SharedPlaces, NothingIsSharedWithNobody) {
+TEST(SlotPlaces, NothingIsSharedWithNobody) {
   const Request request = small_request(4);
   const Plan plan = plan_of(request, "ring");
   const MemoryLayout layout(plan);
-  const SharedPlaces places = place_shared_slots(
-      plan, layout, [](int, int) { return false; }, [](int) { return true; });
+  const SlotPlaces places = place_slots(plan, layout,
+                                        shared_slots(
+                                            plan, layout, [](int, int) { return false; }, [](int) { return true; }));
   EXPECT_EQ(std::ranges::count(places.offset, -1), static_cast<std::ptrdiff_t>(layout.slots().size()));
   EXPECT_EQ(places.bytes_of_rank, std::vector<std::int64_t>(4, 0));
 }

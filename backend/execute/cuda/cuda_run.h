@@ -1,0 +1,94 @@
+// CudaRun: the GPU ranks of one process, made ready so that a repeat only enqueues.
+//
+// A lane is a stream. One thread enqueues all ops of a repeat in post order and never waits for one (enqueue.h);
+// another follows the words that streams write, and says what lanes do (follow.h).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/execute/cuda/gpu.h"
+#include "backend/execute/cuda/host_mirror.h"
+#include "backend/execute/cuda/op_words.h"
+#include "backend/execute/cuda/op_work.h"
+#include "backend/execute/cuda/peer_copies.h"
+#include "backend/execute/lanes/rank_run.h"
+#include "backend/execute/lanes/traffic_counter.h"
+#include "backend/execute/program/partner_ops.h"
+
+namespace spscope::cuda {
+
+// One rank of this process on its device.
+struct GpuRank {
+  int rank = 0;
+  Gpu* gpu = nullptr;
+  std::vector<std::unique_ptr<Stream>> lanes;  // by lane; nullptr: the rank has no op there
+  std::unique_ptr<DeviceMemory> arena, table;
+  std::unique_ptr<HostMirror> inputs, outputs;
+};
+
+// Copies of one message part.
+struct PartCopies {
+  int src = 0, dst = 0;
+  std::vector<PeerCopy> copies;
+};
+
+// What an op of this process enqueues.
+struct CudaOp {
+  int rank = 0, lane = 0;
+  OpWork work;                    // when it computes
+  std::vector<PartCopies> parts;  // when it moves data; of an exchange, what its rank receives
+  std::vector<OpId> senders,
+      takers;                 // of an exchange: ops of other ranks that it has data from, that have data from it
+  std::vector<SlotId> opens;  // slots whose bytes are theirs from its start on
+  // `moves`: all partners had posted. `taken` has no time.
+  std::unique_ptr<Event> posted, moves, taken, ended;
+};
+
+struct CudaRun : RankRun {
+  // Makes ready what needs no device. Throws Error(kPlanNotHeld).
+  CudaRun(const Plan& plan, const Request& request, const ExecuteOptions& chosen, const RankView& view);
+
+  // Before the first repeat, in this order. Rank r is on device device_of(r), of those that the driver has. Throw Error
+  // that names the rank.
+  void take_devices(const std::function<int(int rank)>& device_of);
+  // The words, in memory of this process.
+  void make_words();
+  // The arena of a rank in another process. On the device of the rank of this one.
+  void open_arena(int rank, const CUipcMemHandle& handle);
+  // REQUIRES: arenas of all ranks that local ones exchange data with are set.
+  void make_ops(const Activations& activations, const std::function<int(int rank)>& node_of);
+
+  // Before a repeat: inputs are where the plan has them, bytes are counted anew, clocks are started. Throws Error.
+  void start_repeat();
+  // What a rank of this process holds of the outputs (OutputGather). Throws Error.
+  std::vector<float> read_outputs(int rank);
+  // By rank: what is in use at one time, and what the device holds beside it, gaps in the arena and tables.
+  std::vector<std::int64_t> peak_bytes() const;
+  std::vector<std::int64_t> staging_peak_bytes() const;
+
+  GpuRank& rank_of(int rank) { return ranks[static_cast<std::size_t>(rank - program.view().local.first)]; }
+  CUstream stream_of(const CudaOp& op) { return rank_of(op.rank).lanes[static_cast<std::size_t>(op.lane)]->get(); }
+  bool is_local(OpId op) const { return program.view().has(program.plan().ops[static_cast<std::size_t>(op)].rank); }
+
+  DeviceSlots slots;
+  PartnerOps partners;
+  std::vector<OpPlan> plans;                       // of compute ops of local ranks, until make_ops()
+  std::vector<std::unique_ptr<Gpu>> gpus;          // by device; nullptr: not used
+  std::vector<GpuRank> ranks;                      // of this process
+  std::vector<std::unique_ptr<IpcMemory>> opened;  // arenas of other processes
+  std::unique_ptr<HostMemory> own_words;
+  OpWords words;
+  std::vector<CudaOp> ops;               // by op; empty for those of other processes
+  std::vector<std::vector<OpId>> posts;  // by post: ops of this process
+  std::unique_ptr<TrafficCounter> traffic;
+  std::uint32_t epoch = 0;               // of the repeat, from 1
+  std::atomic<OpId> enqueued_op{kNone};  // that is being enqueued
+
+ private:
+  void make_op(OpId id, LaunchTable& table);
+  void make_copies(OpId id, CudaOp& made);
+  void make_table(GpuRank& rank);
+};
+
+}  // namespace spscope::cuda

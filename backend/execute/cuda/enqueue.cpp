@@ -1,0 +1,213 @@
+#include "backend/execute/cuda/enqueue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "backend/execute/cuda/driver.h"
+
+namespace spscope::cuda {
+namespace {
+
+std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+constexpr unsigned char kPoison = 0xff;  // all bits set: NaN in bf16 and in fp32
+constexpr auto kNap = std::chrono::microseconds(50);
+
+class Enqueuer {
+ public:
+  explicit Enqueuer(CudaRun& run) : run_(run) {}
+
+  void enqueue(const std::vector<OpId>& post);
+
+ private:
+  CudaOp& op(OpId id) { return run_.ops[at(id)]; }
+  void begin(OpId id);
+  void move(OpId id);
+  void end(OpId id);
+  void compute(OpId id);
+  void copy(CudaOp& op);
+  void record(const std::unique_ptr<Event>& event, const CudaOp& op) {
+    check(driver().cuEventRecord(event->get(), run_.stream_of(op)), "cuEventRecord");
+  }
+  void reach(OpId id, OpStage stage);
+  void wait(const CudaOp& waiting, OpId id, OpStage stage);
+  // The op whose work is enqueued now; calls are made in its device's context.
+  template <typename Work>
+  void in_op(OpId id, const Work& work) {
+    if (run_.control->stopping()) throw StopLane();
+    run_.enqueued_op = id;
+    const CurrentContext current(run_.rank_of(op(id).rank).gpu->context());
+    work();
+  }
+
+  CudaRun& run_;
+};
+
+// The event or the word of a stage, on the op's stream.
+void Enqueuer::reach(OpId id, OpStage stage) {
+  CudaOp& of = op(id);
+  record(stage == OpStage::kPosted ? of.posted : stage == OpStage::kTaken ? of.taken : of.ended, of);
+  check(driver().cuStreamWriteValue32(run_.stream_of(of), run_.words.address(id, stage), run_.epoch,
+                                      CU_STREAM_WRITE_VALUE_DEFAULT),
+        "cuStreamWriteValue32");
+}
+
+void Enqueuer::wait(const CudaOp& waiting, OpId id, OpStage stage) {
+  const CUstream stream = run_.stream_of(waiting);
+  if (!run_.is_local(id)) {
+    check(driver().cuStreamWaitValue32(stream, run_.words.address(id, stage), run_.epoch, CU_STREAM_WAIT_VALUE_GEQ),
+          "cuStreamWaitValue32");
+    return;
+  }
+  const CudaOp& awaited = op(id);
+  if (run_.stream_of(awaited) == stream) return;  // in order
+  const auto& event = stage == OpStage::kPosted  ? awaited.posted
+                      : stage == OpStage::kTaken ? awaited.taken
+                                                 : awaited.ended;
+  check(driver().cuStreamWaitEvent(stream, event->get(), CU_EVENT_WAIT_DEFAULT), "cuStreamWaitEvent");
+}
+
+void Enqueuer::begin(OpId id) {
+  CudaOp& of = op(id);
+  const ProgramOp& program = run_.program.op(id);
+  for (const OpId dependency : program.own_dependencies) wait(of, dependency, OpStage::kEnded);
+  for (const OpId dependency : program.remote_dependencies) wait(of, dependency, OpStage::kEnded);
+  if (run_.options.before_op) run_.options.before_op(id, run_.control->stopping());
+  for (const SlotId slot : of.opens)
+    if (run_.options.poison)
+      check(driver().cuMemsetD8Async(run_.slots.address(slot), kPoison,
+                                     static_cast<std::size_t>(run_.slots.layout().allocated_bytes(slot)),
+                                     run_.stream_of(of)),
+            "cuMemsetD8Async");
+  reach(id, OpStage::kPosted);
+}
+
+void Enqueuer::copy(CudaOp& of) {
+  for (const PartCopies& part : of.parts)
+    for (const PeerCopy& copy : part.copies) {
+      enqueue_copy(copy, run_.stream_of(of));
+      run_.traffic->moved(part.src, part.dst, copy.num_bytes());
+    }
+}
+
+void Enqueuer::move(OpId id) {
+  CudaOp& of = op(id);
+  const Transfer& transfer = *run_.program.op(id).transfer;
+  for (const int partner : transfer.partners) wait(of, run_.partners.at(transfer.sequence, partner), OpStage::kPosted);
+  record(of.moves, of);
+  copy(of);
+  if (!of.senders.empty()) reach(id, OpStage::kTaken);
+}
+
+void Enqueuer::end(OpId id) {
+  CudaOp& of = op(id);
+  for (const OpId taker : of.takers) wait(of, taker, OpStage::kTaken);
+  reach(id, OpStage::kEnded);
+}
+
+void Enqueuer::compute(OpId id) {
+  begin(id);
+  CudaOp& of = op(id);
+  run_.rank_of(of.rank).gpu->enqueue(of.work, run_.stream_of(of));
+  reach(id, OpStage::kEnded);
+}
+
+void Enqueuer::enqueue(const std::vector<OpId>& post) {
+  if (post.empty()) return;
+  const PostKind kind = run_.program.plan().kind_of(run_.program.plan().ops[at(post.front())]);
+  const auto for_each = [&](void (Enqueuer::*step)(OpId)) {
+    for (const OpId id : post) in_op(id, [&] { (this->*step)(id); });
+  };
+  if (!communicates(kind)) return for_each(&Enqueuer::compute);
+  for_each(&Enqueuer::begin);
+  for_each(&Enqueuer::move);
+  for_each(&Enqueuer::end);
+}
+
+// CUDA_SUCCESS when the streams of a rank are idle, CUDA_ERROR_NOT_READY when they are at work, else what has failed.
+CUresult state_of(const GpuRank& rank) {
+  CUresult state = driver().cuCtxPushCurrent(rank.gpu->context().get());
+  if (state != CUDA_SUCCESS) return state;
+  for (const auto& stream : rank.lanes) {
+    const CUresult of_stream = stream == nullptr ? CUDA_SUCCESS : driver().cuStreamQuery(stream->get());
+    if (of_stream != CUDA_SUCCESS) state = of_stream;
+    if (of_stream != CUDA_SUCCESS && of_stream != CUDA_ERROR_NOT_READY) break;
+  }
+  pop_context();
+  return state;
+}
+
+bool is_at_work(const GpuRank& rank) { return state_of(rank) == CUDA_ERROR_NOT_READY; }
+
+// Whether all work of the repeat has ended. Throws Error when some has failed.
+bool has_ended(const CudaRun& run) {
+  bool ended = true;
+  for (const GpuRank& rank : run.ranks) {
+    const CUresult state = state_of(rank);
+    if (state != CUDA_ERROR_NOT_READY) check(state, "a kernel or a copy failed");
+    ended = ended && state == CUDA_SUCCESS;
+  }
+  return ended;
+}
+
+// Of the ops of ranks whose device has failed that have posted and not ended, the one of the earliest post that waits
+// for nobody: a kernel rather than a copy beside it. kNone: there is none, as when no device has failed.
+OpId failed_op(CudaRun& run) {
+  std::vector<bool> failed;
+  for (const GpuRank& rank : run.ranks) failed.push_back(state_of(rank) != CUDA_SUCCESS && !is_at_work(rank));
+  OpId copies = kNone;
+  for (const std::vector<OpId>& post : run.posts)
+    for (const OpId id : post) {
+      if (!failed[at(run.ops[at(id)].rank - run.program.view().local.first)]) continue;
+      if (!run.words.has(id, OpStage::kPosted, run.epoch) || run.words.has(id, OpStage::kEnded, run.epoch)) continue;
+      const Transfer* const transfer = run.program.op(id).transfer.get();
+      if (transfer == nullptr) return id;
+      const auto has_posted = [&](int partner) {
+        return run.words.has(run.partners.at(transfer->sequence, partner), OpStage::kPosted, run.epoch);
+      };
+      if (copies == kNone && std::ranges::all_of(transfer->partners, has_posted)) copies = id;
+    }
+  return copies;
+}
+
+// Streams go on that wait for ops of other processes, which may never come there.
+void let_pass(CudaRun& run) {
+  for (OpId id = 0; id < static_cast<OpId>(run.ops.size()); ++id)
+    if (!run.is_local(id)) run.words.let_pass(id, run.epoch);
+}
+
+}  // namespace
+
+void fail_op(CudaRun& run, OpId at, const std::string& reason) {
+  const OpId failed = failed_op(run);
+  const OpId named = failed != kNone ? failed : at;
+  if (named != kNone) return run.control->fail(named, reason);
+  const int rank = run.program.view().local.first;
+  run.control->stop(
+      {ErrorCode::kRankFailed, {rank, -1, kNone, false, fmt::format("rank {} failed: {}", rank, reason)}});
+}
+
+void enqueue_repeat(CudaRun& run) {
+  try {
+    Enqueuer enqueuer(run);
+    for (const std::vector<OpId>& post : run.posts) enqueuer.enqueue(post);
+    run.enqueued_op = kNone;
+    while (!has_ended(run)) {
+      run.control->leave_if_stopping();
+      std::this_thread::sleep_for(kNap);
+    }
+    return;
+  } catch (const StopLane&) {
+    // The run stops for a reason that is already known.
+  } catch (const std::exception& error) {
+    fail_op(run, run.enqueued_op, error.what());
+  }
+  let_pass(run);
+  // What a device that has failed was to do is over.
+  while (std::ranges::any_of(run.ranks, is_at_work)) std::this_thread::sleep_for(kNap);
+}
+
+}  // namespace spscope::cuda

@@ -1,0 +1,25 @@
+// Enqueueing a repeat: all ops of this process, post by post, each on the stream of its lane.
+//
+// Posts are totally ordered and ops depend on earlier posts only, so every event is recorded before another stream
+// waits for it, and streams that share a hardware queue cannot wait for work behind them. The ops of a two-sided post
+// go in three passes, since their partners are in the same post: they post; they wait for their partners and copy; they
+// wait for those that take from them, and end. Streams of one process wait for each other by events, those of different
+// processes by words in memory that they share.
+#pragma once
+
+#include <memory>
+
+#include "backend/execute/cuda/cuda_run.h"
+
+namespace spscope::cuda {
+
+// The main of the thread that enqueues. Returns when all work of the repeat has ended; when the run stops, once the
+// streams are idle, so that their memory may go: a kernel that does not end keeps it, as a lane that does not come
+// back.
+void enqueue_repeat(CudaRun& run);
+
+// Stops the run because a call failed while op `at` was enqueued or followed. A kernel or a copy that fails is noticed
+// at a later call; the op that was under way is named then.
+void fail_op(CudaRun& run, OpId at, const std::string& reason);
+
+}  // namespace spscope::cuda

@@ -1,0 +1,71 @@
+#include "backend/execute/cuda/gpu.h"
+
+#include <cmath>
+#include <limits>
+
+#include "backend/base/check.h"
+#include "backend/base/clock.h"
+#include "backend/execute/cuda/driver.h"
+#include "kernels/cuda/images.h"
+
+namespace spscope::cuda {
+
+Gpu::Gpu(int device)
+    : context_(device),
+      module_(context_, kernels::cuda::kernel_image()),
+      clock_(context_),
+      start_(std::make_unique<Event>(context_, EventTiming::kTimed)),
+      spare_(std::make_unique<Event>(context_, EventTiming::kTimed)) {
+  const GpuFacts facts = gpus()[static_cast<std::size_t>(device)];
+  compute_capability_ = 10 * facts.major + facts.minor;
+}
+
+void Gpu::load(const kernels::cuda::KernelChoice& kernel) {
+  if (functions_.contains(kernel.name)) return;
+  functions_[kernel.name] = module_.function(kernel.name, static_cast<int>(kernel.shared_bytes));
+}
+
+void Gpu::launch(const Launch& launch, CUstream stream) const {
+  const auto found = functions_.find(launch.kernel.name);
+  SPSCOPE_CHECK(found != functions_.end());
+  std::visit(
+      [&](const auto& argument) {
+        void* arguments[] = {const_cast<void*>(static_cast<const void*>(&argument))};
+        check(driver().cuLaunchKernel(found->second, launch.num_blocks, 1, 1,
+                                      static_cast<unsigned>(launch.kernel.threads), 1, 1,
+                                      static_cast<unsigned>(launch.kernel.shared_bytes), stream, arguments, nullptr),
+              "cuLaunchKernel of " + launch.kernel.name);
+      },
+      launch.argument);
+}
+
+void Gpu::enqueue(const OpWork& work, CUstream stream) const {
+  if (work.num_zeros > 0)
+    check(driver().cuMemsetD8Async(work.zeros, 0, static_cast<std::size_t>(work.num_zeros), stream), "cuMemsetD8Async");
+  for (const Launch& one : work.launches) launch(one, stream);
+}
+
+// Of several tries the one that the host saw most closely: it may be kept from running meanwhile.
+void Gpu::start_clock() {
+  constexpr int kTries = 4;
+  const CurrentContext current(context_);
+  std::int64_t closest_ns = std::numeric_limits<std::int64_t>::max();
+  for (int i = 0; i < kTries; ++i) {
+    const std::int64_t before_ns = now_ns();
+    check(driver().cuEventRecord(spare_->get(), clock_.get()), "cuEventRecord");
+    check(driver().cuEventSynchronize(spare_->get()), "cuEventSynchronize");
+    const std::int64_t took_ns = now_ns() - before_ns;
+    if (took_ns >= closest_ns) continue;
+    closest_ns = took_ns;
+    start_ns_ = before_ns + took_ns / 2;
+    std::swap(start_, spare_);
+  }
+}
+
+std::int64_t Gpu::host_ns(const Event& event) const {
+  float ms = 0;
+  check(driver().cuEventElapsedTime(&ms, start_->get(), event.get()), "cuEventElapsedTime");
+  return start_ns_ + std::llround(double{ms} * 1e6);
+}
+
+}  // namespace spscope::cuda

@@ -1,0 +1,46 @@
+// Gpu: a device as ranks use it: its context, the kernels loaded there, and its clock against that of the host.
+#pragma once
+
+#include <cuda.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "backend/execute/cuda/context.h"
+#include "backend/execute/cuda/module.h"
+#include "backend/execute/cuda/op_work.h"
+#include "backend/execute/cuda/stream.h"
+
+namespace spscope::cuda {
+
+class Gpu {
+ public:
+  explicit Gpu(int device);  // throws Error
+
+  const CudaContext& context() const { return context_; }
+  int compute_capability() const { return compute_capability_; }  // 90 for an H100
+
+  // Before launches of the kernel. Not thread-safe. Throws Error.
+  void load(const kernels::cuda::KernelChoice& kernel);
+  // Throw Error. REQUIRES: launches were loaded.
+  void launch(const Launch& launch, CUstream stream) const;
+  void enqueue(const OpWork& work, CUstream stream) const;
+
+  // Times of events are against an event that is recorded now, and when the host saw it end; the clocks drift apart by
+  // microseconds in a second, so once a repeat. Throws Error.
+  void start_clock();
+  // On the raw clock of the host. REQUIRES: the event was recorded after start_clock() and has ended. Throws Error.
+  std::int64_t host_ns(const Event& event) const;
+
+ private:
+  CudaContext context_;
+  Module module_;
+  int compute_capability_ = 0;
+  std::map<std::string, CUfunction> functions_;
+  Stream clock_;
+  std::unique_ptr<Event> start_, spare_;
+  std::int64_t start_ns_ = 0;
+};
+
+}  // namespace spscope::cuda

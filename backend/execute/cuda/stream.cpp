@@ -1,0 +1,26 @@
+#include "backend/execute/cuda/stream.h"
+
+#include "backend/execute/cuda/driver.h"
+
+namespace spscope::cuda {
+
+Stream::Stream(const CudaContext& context) : context_(context) {
+  const CurrentContext current(context);
+  check(driver().cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, 0), "cuStreamCreateWithPriority");
+}
+
+Stream::~Stream() {
+  release_in(context_, [&] { driver().cuStreamDestroy(stream_); });
+}
+
+Event::Event(const CudaContext& context, EventTiming timing) : context_(context) {
+  const CurrentContext current(context);
+  check(driver().cuEventCreate(&event_, timing == EventTiming::kTimed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING),
+        "cuEventCreate");
+}
+
+Event::~Event() {
+  release_in(context_, [&] { driver().cuEventDestroy(event_); });
+}
+
+}  // namespace spscope::cuda

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Ranks on GPUs in processes of their own, on the fake CUDA driver: they map each other's memory, and results, bytes and
+# memory are as planned. A kernel of one rank that fails or hangs, and a rank that is killed, are named with rank and op.
+# labels: mpi
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+need_mpi
+[ -n "${GPU_PROCESSES:-}" ] || skip "built without kernels for GPUs"
+
+start_ranks 2 "$GPU_PROCESSES" --every 3
+[ "$code" -eq 0 ] || fail "two processes"
+grep -E '^[0-9]+ plans on 2 processes: 0 wrong$' "$out"
+SPSCOPE_FAKE_CUDA='devices=2 jitter=4' start_ranks 3 "$GPU_PROCESSES" --every 13
+[ "$code" -eq 0 ] || fail "three processes on two GPUs"
+
+# All of them report it, also those whose streams wait for the rank.
+SPSCOPE_FAKE_CUDA='fail=spscope_attend*:2 rank=1' start_ranks 3 "$GPU_PROCESSES" --fail
+[ "$code" -eq 0 ] || fail "a process reports something else of a kernel that fails"
+[ "$(grep -c 'rank 1 failed in attend op ' "$out")" -eq 3 ] || fail "not all processes report the kernel that fails"
+SPSCOPE_FAKE_CUDA='hang=spscope_attend*:2 rank=1' ranks_limit=30 start_ranks 3 "$GPU_PROCESSES" --hang
+expect_not_err 'is not named'
+named=$(grep -cE 'rank 1 made no progress for .* in attend op ' "$out" || true)
+[ "$named" -ge 2 ] || fail "only $named processes name the rank with a kernel that hangs"
+
+# The page of a rank that is killed still says in which op it was.
+expect_gpu_run() { LD_LIBRARY_PATH=$FAKE_CUDA expect_exit "$1" run -s ring "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.mode=execute --launcher mpi --headless -o gpu.db; }
+expect_gpu_run 0
+expect_exit 0 sql gpu.db "SELECT DISTINCT name FROM machine_fact WHERE name = 'GPU 0'" --csv
+expect_out 'GPU 0'
+rm gpu.db
+SPSCOPE_FAKE_CUDA='kill=spscope_attend*:2 rank=1' expect_gpu_run 1
+expect_err 'SPS-120' 'rank 1' ' attend op ' 'signal 9'
+expect_no_ranks

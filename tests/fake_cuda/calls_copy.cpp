@@ -1,0 +1,160 @@
+// Copies of the fake CUDA driver. Addresses are checked when a copy is enqueued and again when it runs. Memory of the
+// host that the driver does not know may take part only in copies that say that they are to or from the host.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "tests/fake_cuda/fake.h"
+
+namespace spscope::fake_cuda {
+namespace {
+
+enum class Place { kDevice, kHost, kUnified };
+
+// `rows` of `row_bytes`, `pitch` bytes from one to the next.
+struct Area {
+  std::uintptr_t address = 0;
+  std::size_t pitch = 0;
+  Place place = Place::kUnified;
+};
+
+struct Copy {
+  Area to, from;
+  std::size_t row_bytes = 0, rows = 1;
+  const char* call = "";
+};
+
+std::size_t extent_of(const Copy& copy, const Area& area) { return (copy.rows - 1) * area.pitch + copy.row_bytes; }
+
+// Memory of the host that is neither pinned nor registered.
+bool is_pageable(const Area& area) { return area.place == Place::kHost && !fake().allocations.is_known(area.address); }
+
+void check_area(const Copy& copy, const Area& area, const char* end, CUresult result) {
+  if (is_pageable(area)) return;
+  const Allocation found =
+      fake().allocations.holding(area.address, extent_of(copy, area), result, fmt::format("{} {}", copy.call, end));
+  const bool of_host = found.kind == MemoryKind::kHost || found.kind == MemoryKind::kRegistered;
+  if ((area.place == Place::kDevice && of_host) || (area.place == Place::kHost && !of_host))
+    throw Fault{CUDA_ERROR_INVALID_VALUE,
+                fmt::format("{} {} the wrong kind of memory: {}", copy.call, end, found.text())};
+}
+
+void check(const Copy& copy, CUresult result) {
+  if (copy.rows > 1 && (copy.to.pitch < copy.row_bytes || copy.from.pitch < copy.row_bytes))
+    throw Fault{CUDA_ERROR_INVALID_VALUE, fmt::format("{} of rows that are longer than their pitch", copy.call)};
+  check_area(copy, copy.to, "to", result);
+  check_area(copy, copy.from, "from", result);
+  const bool apart = copy.to.address >= copy.from.address + extent_of(copy, copy.from) ||
+                     copy.from.address >= copy.to.address + extent_of(copy, copy.to);
+  // Columns of one matrix may be copied beside each other; rows that overlap may not.
+  if (apart || (copy.rows > 1 && copy.to.pitch == copy.from.pitch)) return;
+  throw Fault{CUDA_ERROR_INVALID_VALUE, fmt::format("{} between areas that overlap", copy.call)};
+}
+
+void run(const Copy& copy) {
+  for (std::size_t row = 0; row < copy.rows; ++row)
+    std::memcpy(reinterpret_cast<void*>(copy.to.address + row * copy.to.pitch),
+                reinterpret_cast<const void*>(copy.from.address + row * copy.from.pitch), copy.row_bytes);
+}
+
+void copy_in(CUstream_st& stream, const Copy& copy) {
+  if (copy.row_bytes == 0 || copy.rows == 0) return;
+  check(copy, CUDA_ERROR_INVALID_VALUE);
+  // A real driver, too, takes pageable memory when it is called, and has filled it when the call returns.
+  const auto staged =
+      is_pageable(copy.from) ? std::make_shared<std::vector<std::byte>>(extent_of(copy, copy.from)) : nullptr;
+  if (staged != nullptr) std::memcpy(staged->data(), reinterpret_cast<const void*>(copy.from.address), staged->size());
+  enqueue(stream, [copy, staged] {
+    check(copy, CUDA_ERROR_ILLEGAL_ADDRESS);
+    Copy now = copy;
+    if (staged != nullptr) now.from.address = reinterpret_cast<std::uintptr_t>(staged->data());
+    run(now);
+  });
+  if (is_pageable(copy.to)) wait_for(stream);
+}
+
+CUresult copy_bytes(CUstream stream, Area to, Area from, std::size_t num_bytes, const char* name) {
+  return call([&] { copy_in(stream_of(stream), {.to = to, .from = from, .row_bytes = num_bytes, .call = name}); });
+}
+
+Area of_host(const void* data) { return {.address = reinterpret_cast<std::uintptr_t>(data), .place = Place::kHost}; }
+Area of_device(CUdeviceptr address) { return {.address = address, .place = Place::kDevice}; }
+
+Area area_of(CUmemorytype type, CUdeviceptr device, const void* host, std::size_t x, std::size_t y, std::size_t pitch) {
+  if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
+    throw Fault{CUDA_ERROR_NOT_SUPPORTED, "cuMemcpy2DAsync of an array"};
+  const auto address = type == CU_MEMORYTYPE_HOST ? reinterpret_cast<std::uintptr_t>(host) : device;
+  return {.address = address + y * pitch + x,
+          .pitch = pitch,
+          .place = type == CU_MEMORYTYPE_HOST     ? Place::kHost
+                   : type == CU_MEMORYTYPE_DEVICE ? Place::kDevice
+                                                  : Place::kUnified};
+}
+
+// Fills num words of `word_bytes` bytes.
+CUresult fill(CUdeviceptr address, unsigned value, std::size_t num, std::size_t word_bytes, CUstream stream) {
+  return call([&] {
+    CUstream_st& into = stream_of(stream);
+    fake().allocations.holding(address, num * word_bytes, CUDA_ERROR_INVALID_VALUE, "cuMemset");
+    enqueue(into, [=] {
+      fake().allocations.holding(address, num * word_bytes, CUDA_ERROR_ILLEGAL_ADDRESS, "cuMemset");
+      for (std::size_t i = 0; i < num; ++i)
+        std::memcpy(reinterpret_cast<void*>(address + i * word_bytes), &value, word_bytes);  // little-endian
+    });
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+// It waits for no stream that does not wait for the default one, and there are no others.
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, std::size_t num_bytes) {
+  return call([&] {
+    current_context();
+    const Copy copy{.to = of_device(to), .from = of_host(from), .row_bytes = num_bytes, .call = "cuMemcpyHtoD"};
+    check(copy, CUDA_ERROR_INVALID_VALUE);
+    run(copy);
+  });
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t num_bytes, CUstream stream) {
+  return copy_bytes(stream, {.address = to}, {.address = from}, num_bytes, "cuMemcpyAsync");
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t num_bytes, CUstream stream) {
+  return copy_bytes(stream, of_device(to), of_host(from), num_bytes, "cuMemcpyHtoDAsync");
+}
+
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t num_bytes, CUstream stream) {
+  return copy_bytes(stream, of_host(to), of_device(from), num_bytes, "cuMemcpyDtoHAsync");
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t num_bytes,
+                           CUstream stream) {
+  return copy_bytes(stream, of_device(to), of_device(from), num_bytes, "cuMemcpyPeerAsync");
+}
+
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* given, CUstream stream) {
+  return call([&] {
+    copy_in(stream_of(stream), {.to = area_of(given->dstMemoryType, given->dstDevice, given->dstHost,
+                                              given->dstXInBytes, given->dstY, given->dstPitch),
+                                .from = area_of(given->srcMemoryType, given->srcDevice, given->srcHost,
+                                                given->srcXInBytes, given->srcY, given->srcPitch),
+                                .row_bytes = given->WidthInBytes,
+                                .rows = given->Height,
+                                .call = "cuMemcpy2DAsync"});
+  });
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, std::size_t num, CUstream stream) {
+  return fill(address, value, num, 1, stream);
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr address, unsigned value, std::size_t num, CUstream stream) {
+  return fill(address, value, num, 4, stream);
+}
+
+}  // extern "C"
+
+}  // namespace spscope::fake_cuda

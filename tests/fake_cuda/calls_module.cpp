@@ -1,0 +1,162 @@
+// Modules and launches of the fake CUDA driver. An image is only looked at to see that it is one; its kernels are found
+// by name among those that were compiled for the host.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstring>
+#include <vector>
+
+#include "tests/fake_cuda/fake.h"
+
+namespace spscope::fake_cuda {
+namespace {
+
+constexpr std::uint32_t kFatbinMark = 0xba55ed50, kElfMark = 0x464c457f;
+
+struct Launch {
+  CUfunc_st* function = nullptr;
+  Extent grid, block;
+  std::size_t shared_bytes = 0;
+  std::vector<std::byte> argument = {};
+  Failure failure = Failure::kNone;
+};
+
+void require_possible(const Launch& launch) {
+  const auto refuse = [&](const char* what) {
+    throw Fault{CUDA_ERROR_INVALID_VALUE, fmt::format("launch of {}: {}", launch.function->name, what)};
+  };
+  const auto& [gx, gy, gz] = launch.grid;
+  const auto& [bx, by, bz] = launch.block;
+  if (gx == 0 || gy == 0 || gz == 0 || gx > 0x7fffffffU || gy > 65535 || gz > 65535) refuse("the grid is impossible");
+  if (bx * by * bz == 0 || bx > 1024 || by > 1024 || bz > 64 || bx * by * bz > 1024) refuse("the block is impossible");
+  if (launch.shared_bytes > launch.function->max_shared_bytes)
+    refuse("it asks for more shared memory than cuFuncSetAttribute() allowed");
+}
+
+void require_no_failure(const Launch& launch, CUctx_st& context) {
+  const std::string& name = launch.function->name;
+  switch (launch.failure) {
+    case Failure::kFail:
+      throw Fault{CUDA_ERROR_LAUNCH_FAILED, fmt::format("planted: {} fails", name)};
+    case Failure::kLose:
+      throw Fault{CUDA_ERROR_ECC_UNCORRECTABLE, fmt::format("planted: device {} is lost in {}", context.device, name)};
+    case Failure::kHang:
+      wait_until(context, [] { return false; });
+      return;
+    case Failure::kKill:
+      std::raise(SIGKILL);
+      return;
+    case Failure::kNone:
+    case Failure::kRefuse:
+      return;
+  }
+}
+
+void run(Launch& launch, CUctx_st& context) {
+  require_no_failure(launch, context);
+  try {
+    launch.function->kernel.run(launch.grid, launch.block, launch.shared_bytes, launch.argument.data());
+  } catch (const std::runtime_error& error) {
+    throw Fault{CUDA_ERROR_LAUNCH_FAILED, fmt::format("{}: {}", launch.function->name, error.what())};
+  }
+  try {
+    fake().allocations.check_guards();
+  } catch (const Fault& fault) {
+    throw Fault{fault.result, fmt::format("after {}: {}", launch.function->name, fault.words)};
+  }
+}
+
+CUfunc_st& function_of(CUfunction handle) {
+  const std::lock_guard lock(fake().mutex);
+  for (const auto& module : fake().modules)
+    for (const auto& function : module->functions)
+      if (function.get() == handle && !module->unloaded) {
+        require_sound(*module->context);
+        return *function;
+      }
+  throw Fault{CUDA_ERROR_INVALID_HANDLE, "a handle is of no kernel, or of one that was unloaded"};
+}
+
+CUmod_st& module_of(CUmodule handle) {
+  for (const auto& module : fake().modules)
+    if (module.get() == handle && !module->unloaded) {
+      require_sound(*module->context);
+      return *module;
+    }
+  throw Fault{CUDA_ERROR_INVALID_HANDLE, "a handle is of no module, or of one that was unloaded"};
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuModuleLoadData(CUmodule* made, const void* image) {
+  return call([&] {
+    auto module = std::make_unique<CUmod_st>();
+    module->context = &current_context();
+    std::uint32_t mark = 0;
+    std::memcpy(&mark, image, sizeof mark);
+    if (mark != kFatbinMark && mark != kElfMark)
+      throw Fault{CUDA_ERROR_INVALID_IMAGE, "cuModuleLoadData of something that is no image"};
+    *made = module.get();
+    const std::lock_guard lock(fake().mutex);
+    fake().modules.push_back(std::move(module));
+  });
+}
+
+CUresult cuModuleUnload(CUmodule handle) {
+  return call([&] {
+    const std::lock_guard lock(fake().mutex);
+    module_of(handle).unloaded = true;
+  });
+}
+
+CUresult cuModuleGetFunction(CUfunction* made, CUmodule handle, const char* name) {
+  return call([&] {
+    const std::optional<Kernel> kernel = find_kernel(name);
+    if (!kernel) throw Fault{CUDA_ERROR_NOT_FOUND, fmt::format("there is no kernel {}", name)};
+    const std::lock_guard lock(fake().mutex);
+    CUmod_st& module = module_of(handle);
+    auto function = std::make_unique<CUfunc_st>();
+    function->module = &module;
+    function->name = name;
+    function->kernel = *kernel;
+    *made = function.get();
+    module.functions.push_back(std::move(function));
+  });
+}
+
+CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
+  return call([&] {
+    CUfunc_st& function = function_of(handle);
+    int most = 0;
+    cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0);
+    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > most)
+      throw Fault{CUDA_ERROR_INVALID_VALUE, fmt::format("cuFuncSetAttribute of {}: {}", function.name, value)};
+    const std::lock_guard lock(fake().mutex);
+    function.max_shared_bytes = std::max(49152U, static_cast<unsigned>(value));
+  });
+}
+
+CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                        unsigned shared_bytes, CUstream into, void** arguments, void** extra) {
+  return call([&] {
+    CUfunc_st& function = function_of(handle);
+    CUstream_st& stream = stream_of(into);
+    if (extra != nullptr || arguments == nullptr || function.module->context != stream.context)
+      throw Fault{CUDA_ERROR_INVALID_VALUE, "launch of " + function.name + " without arguments, or on another device"};
+    Launch launch{.function = &function, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared_bytes = shared_bytes};
+    require_possible(launch);
+    ++fake().num_launches;
+    launch.failure = next_failure(fake().settings, function.name, stream.context->device);
+    if (launch.failure == Failure::kRefuse)
+      throw Fault{CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, fmt::format("planted: {} is refused", function.name)};
+    const auto* const argument = static_cast<const std::byte*>(arguments[0]);
+    launch.argument.assign(argument, argument + function.kernel.argument_bytes);
+    enqueue(stream, [launch, &context = *stream.context]() mutable { run(launch, context); });
+  });
+}
+
+}  // extern "C"
+
+}  // namespace spscope::fake_cuda

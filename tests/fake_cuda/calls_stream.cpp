@@ -1,0 +1,202 @@
+// Streams, events, and the values that streams write and wait for, of the fake CUDA driver.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "tests/fake_cuda/fake.h"
+
+namespace spscope::fake_cuda {
+namespace {
+
+using Word = std::atomic_ref<std::uint32_t>;
+
+std::shared_ptr<Queue> queue_for(FakeDriver& driver, int number) {
+  const unsigned seed = driver.settings.jitter == 0 ? 0 : driver.settings.jitter + static_cast<unsigned>(number);
+  if (driver.settings.queues == 0) return Queue::start(seed);
+  while (static_cast<int>(driver.queues.size()) < driver.settings.queues) driver.queues.push_back(Queue::start(seed));
+  return driver.queues[static_cast<std::size_t>(number % driver.settings.queues)];
+}
+
+std::uint32_t& word_at(CUdeviceptr address, CUresult result, const char* what) {
+  if (address % 4 != 0) throw Fault{CUDA_ERROR_INVALID_VALUE, fmt::format("{} of a word that is not aligned", what)};
+  fake().allocations.holding(address, 4, result, what);
+  return *reinterpret_cast<std::uint32_t*>(address);
+}
+
+bool is_reached(std::uint32_t found, std::uint32_t value, unsigned how) {
+  switch (how) {
+    case CU_STREAM_WAIT_VALUE_GEQ:
+      return static_cast<std::int32_t>(found - value) >= 0;
+    case CU_STREAM_WAIT_VALUE_EQ:
+      return found == value;
+    case CU_STREAM_WAIT_VALUE_AND:
+      return (found & value) != 0;
+    default:
+      throw Fault{CUDA_ERROR_NOT_SUPPORTED, fmt::format("cuStreamWaitValue32 with flags {}", how)};
+  }
+}
+
+std::shared_ptr<Record> last_record(CUevent handle) {
+  CUevent_st& event = event_of(handle);
+  const std::lock_guard lock(fake().mutex);
+  return event.last;
+}
+
+bool is_done(Record& record) {
+  const std::lock_guard lock(record.mutex);
+  return record.done;
+}
+
+void wait_done(const CUctx_st& context, Record& record) {
+  std::unique_lock lock(record.mutex);
+  while (!record.done) {
+    require_sound(context);
+    record.reached.wait_for(lock, std::chrono::milliseconds(5));
+  }
+}
+
+std::int64_t time_of(CUevent handle) {
+  if (!event_of(handle).timed) throw Fault{CUDA_ERROR_INVALID_HANDLE, "the time of an event without timing"};
+  const std::shared_ptr<Record> record = last_record(handle);
+  if (record == nullptr) throw Fault{CUDA_ERROR_INVALID_HANDLE, "the time of an event that was not recorded"};
+  const std::lock_guard lock(record->mutex);
+  if (!record->done) throw Fault{CUDA_ERROR_NOT_READY, ""};
+  return record->time_ns;
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuStreamCreateWithPriority(CUstream* made, unsigned flags, int) {
+  return call([&] {
+    CUctx_st& context = current_context();
+    if (flags != CU_STREAM_NON_BLOCKING)
+      throw Fault{CUDA_ERROR_NOT_SUPPORTED, "a stream that waits for the default stream"};
+    FakeDriver& driver = fake();
+    const std::lock_guard lock(driver.mutex);
+    auto stream = std::make_unique<CUstream_st>();
+    stream->context = &context;
+    stream->number = static_cast<int>(driver.streams.size()) + 1;
+    stream->queue = queue_for(driver, stream->number);
+    *made = stream.get();
+    driver.streams.push_back(std::move(stream));
+  });
+}
+
+CUresult cuStreamDestroy(CUstream handle) {
+  return call([&] {
+    CUstream_st& stream = stream_of(handle);
+    const std::lock_guard lock(fake().mutex);
+    stream.destroyed = true;
+    if (fake().settings.queues == 0) stream.queue->close();
+  });
+}
+
+CUresult cuStreamQuery(CUstream handle) {
+  return call([&] {
+    if (!is_idle(stream_of(handle))) throw Fault{CUDA_ERROR_NOT_READY, ""};
+  });
+}
+
+CUresult cuStreamSynchronize(CUstream handle) {
+  return call([&] {
+    CUstream_st& stream = stream_of(handle);
+    wait_for(stream);
+    fake().allocations.check_guards();
+  });
+}
+
+CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
+  return call([&] {
+    CUstream_st& stream = stream_of(handle);
+    const std::shared_ptr<Record> record = last_record(event);
+    if (record == nullptr) return;
+    enqueue(stream, [&context = *stream.context, record] { wait_done(context, *record); });
+  });
+}
+
+CUresult cuStreamWriteValue32(CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags) {
+  return call([&] {
+    CUstream_st& stream = stream_of(handle);
+    if (flags != CU_STREAM_WRITE_VALUE_DEFAULT)
+      throw Fault{CUDA_ERROR_NOT_SUPPORTED, "cuStreamWriteValue32 with flags"};
+    word_at(address, CUDA_ERROR_INVALID_VALUE, "cuStreamWriteValue32");
+    enqueue(stream, [=] { Word(word_at(address, CUDA_ERROR_ILLEGAL_ADDRESS, "cuStreamWriteValue32")).store(value); });
+  });
+}
+
+CUresult cuStreamWaitValue32(CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags) {
+  return call([&] {
+    CUstream_st& stream = stream_of(handle);
+    is_reached(0, value, flags);
+    word_at(address, CUDA_ERROR_INVALID_VALUE, "cuStreamWaitValue32");
+    enqueue(stream, [=, &context = *stream.context] {
+      wait_until(context, [=] {
+        return is_reached(Word(word_at(address, CUDA_ERROR_ILLEGAL_ADDRESS, "cuStreamWaitValue32")).load(), value,
+                          flags);
+      });
+    });
+  });
+}
+
+CUresult cuEventCreate(CUevent* made, unsigned flags) {
+  return call([&] {
+    auto event = std::make_unique<CUevent_st>();
+    event->context = &current_context();
+    event->timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
+    *made = event.get();
+    const std::lock_guard lock(fake().mutex);
+    fake().events.push_back(std::move(event));
+  });
+}
+
+CUresult cuEventDestroy(CUevent handle) {
+  return call([&] {
+    CUevent_st& event = event_of(handle);
+    const std::lock_guard lock(fake().mutex);
+    event.destroyed = true;
+  });
+}
+
+CUresult cuEventRecord(CUevent handle, CUstream into) {
+  return call([&] {
+    CUevent_st& event = event_of(handle);
+    CUstream_st& stream = stream_of(into);
+    if (event.context != stream.context)
+      throw Fault{CUDA_ERROR_INVALID_HANDLE, "an event is recorded in a stream of another device"};
+    const auto record = std::make_shared<Record>();
+    {
+      const std::lock_guard lock(fake().mutex);
+      event.last = record;
+    }
+    enqueue(stream, [record] {
+      const std::lock_guard lock(record->mutex);
+      record->time_ns = now_ns();
+      record->done = true;
+      record->reached.notify_all();
+    });
+  });
+}
+
+CUresult cuEventQuery(CUevent handle) {
+  return call([&] {
+    const std::shared_ptr<Record> record = last_record(handle);
+    if (record != nullptr && !is_done(*record)) throw Fault{CUDA_ERROR_NOT_READY, ""};
+  });
+}
+
+CUresult cuEventSynchronize(CUevent handle) {
+  return call([&] {
+    if (const std::shared_ptr<Record> record = last_record(handle)) wait_done(*event_of(handle).context, *record);
+  });
+}
+
+CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
+  return call([&] { *milliseconds = static_cast<float>(static_cast<double>(time_of(end) - time_of(begin)) / 1e6); });
+}
+
+}  // extern "C"
+
+}  // namespace spscope::fake_cuda

@@ -1,0 +1,15 @@
+// Calls that only the fake CUDA driver has, and FakeCuda: how tests in its process make them.
+#pragma once
+
+extern "C" {
+
+// Forgets everything and begins again with these settings (settings.h). Handles of before are unusable.
+void spscope_fake_cuda_reset(const char* settings);
+// What went wrong first since the last reset, in words; "" when nothing did.
+const char* spscope_fake_cuda_fault();
+// How many kernels were launched since the last reset.
+long long spscope_fake_cuda_launches();
+// How many allocations, streams and events were made since the last reset.
+long long spscope_fake_cuda_made();
+
+}  // extern "C"

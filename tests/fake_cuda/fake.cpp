@@ -1,0 +1,115 @@
+#include "tests/fake_cuda/fake.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "tests/fake_cuda/control.h"
+
+namespace spscope::fake_cuda {
+namespace {
+
+std::unique_ptr<FakeDriver> make_driver(std::string_view settings) {
+  auto driver = std::make_unique<FakeDriver>(read_settings(settings));
+  for (int device = 0; device < driver->settings.devices; ++device) {
+    driver->contexts.push_back(std::make_unique<CUctx_st>());
+    driver->contexts.back()->driver = driver.get();
+    driver->contexts.back()->device = device;
+  }
+  return driver;
+}
+
+// Threads of streams may outlive everything else, so that no driver is ever destroyed.
+std::atomic<FakeDriver*>& current_driver() {
+  static std::atomic<FakeDriver*> driver = [] {
+    const char* const settings = std::getenv("SPSCOPE_FAKE_CUDA");
+    return make_driver(settings == nullptr ? "" : settings).release();
+  }();
+  return driver;
+}
+
+template <typename Handle>
+Handle& known(const std::vector<std::unique_ptr<Handle>>& handles, const Handle* handle, const char* what) {
+  const std::lock_guard lock(fake().mutex);
+  for (const auto& each : handles) {
+    if (each.get() != handle || each->destroyed) continue;
+    require_sound(*each->context);
+    return *each;
+  }
+  throw Fault{CUDA_ERROR_INVALID_HANDLE, std::string("a handle is of no ") + what + ", or of a destroyed one"};
+}
+
+}  // namespace
+
+FakeDriver& fake() { return *current_driver(); }
+
+void start_again(std::string_view settings) {
+  FakeDriver& before = fake();
+  for (const auto& context : before.contexts) {
+    int none = CUDA_SUCCESS;
+    context->failed.compare_exchange_strong(none, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  }
+  auto after = make_driver(settings);
+  after->initialised = before.initialised.load();
+  after->before = &before;
+  current_driver() = after.release();
+}
+
+void report(const Fault& fault) {
+  if (fault.words.empty()) return;
+  FakeDriver& driver = fake();
+  const std::lock_guard lock(driver.mutex);
+  if (!driver.fault.empty()) return;
+  driver.fault = fault.words;
+  std::cerr << "fake CUDA driver: " + fault.words + "\n";
+}
+
+void fail(CUctx_st& context, const Fault& fault) {
+  int none = CUDA_SUCCESS;
+  if (context.failed.compare_exchange_strong(none, fault.result)) report(fault);
+}
+
+void require_sound(const CUctx_st& context) {
+  if (const int failed = context.failed.load(); failed != CUDA_SUCCESS) throw Fault{static_cast<CUresult>(failed), ""};
+}
+
+std::vector<CUctx_st*>& context_stack() {
+  thread_local std::vector<CUctx_st*> stack;
+  return stack;
+}
+
+CUctx_st& current_context() {
+  if (context_stack().empty()) throw Fault{CUDA_ERROR_INVALID_CONTEXT, "a call without a current context"};
+  require_sound(*context_stack().back());
+  return *context_stack().back();
+}
+
+CUstream_st& stream_of(CUstream handle) { return known(fake().streams, handle, "stream"); }
+
+CUevent_st& event_of(CUevent handle) { return known(fake().events, handle, "event"); }
+
+CUresult call(const std::function<void()>& work) {
+  try {
+    if (!fake().initialised) throw Fault{CUDA_ERROR_NOT_INITIALIZED, "a call before cuInit()"};
+    work();
+    return CUDA_SUCCESS;
+  } catch (const Fault& fault) {
+    report(fault);
+    return fault.result;
+  }
+}
+
+}  // namespace spscope::fake_cuda
+
+void spscope_fake_cuda_reset(const char* settings) { spscope::fake_cuda::start_again(settings); }
+
+const char* spscope_fake_cuda_fault() { return spscope::fake_cuda::fake().fault.c_str(); }
+
+long long spscope_fake_cuda_launches() { return spscope::fake_cuda::fake().num_launches; }
+
+long long spscope_fake_cuda_made() {
+  spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
+  const std::lock_guard lock(driver.mutex);
+  return driver.allocations.made() + static_cast<long long>(driver.streams.size() + driver.events.size());
+}

@@ -1,0 +1,116 @@
+// State of the fake CUDA driver: contexts, streams, events, modules. Handles of <cuda.h> are these structs; none is
+// ever given back to the allocator, so that a handle that was destroyed is known as such.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/fake_cuda/allocations.h"
+#include "tests/fake_cuda/kernels.h"
+#include "tests/fake_cuda/queue.h"
+#include "tests/fake_cuda/settings.h"
+
+namespace spscope::fake_cuda {
+struct FakeDriver;
+}
+
+// The primary context of a device.
+struct CUctx_st {
+  spscope::fake_cuda::FakeDriver* driver = nullptr;
+  int device = 0;
+  int users = 0;
+  std::atomic<int> failed = CUDA_SUCCESS;  // once set, every call returns it and no work is done any more
+  std::set<int> peers;
+};
+
+struct CUstream_st {
+  CUctx_st* context = nullptr;
+  std::shared_ptr<spscope::fake_cuda::Queue> queue;
+  int number = 0;  // counted from 1
+  bool destroyed = false;
+  std::mutex mutex;  // of both counts
+  std::condition_variable ended;
+  std::int64_t num_enqueued = 0, num_ended = 0;
+};
+
+namespace spscope::fake_cuda {
+
+// One cuEventRecord().
+struct Record {
+  std::mutex mutex;
+  std::condition_variable reached;
+  bool done = false;
+  std::int64_t time_ns = 0;
+};
+
+}  // namespace spscope::fake_cuda
+
+struct CUevent_st {
+  CUctx_st* context = nullptr;
+  bool timed = false, destroyed = false;
+  std::shared_ptr<spscope::fake_cuda::Record> last;  // nullptr: never recorded
+};
+
+struct CUmod_st {
+  CUctx_st* context = nullptr;
+  bool unloaded = false;
+  std::vector<std::unique_ptr<CUfunc_st>> functions;
+};
+
+struct CUfunc_st {
+  CUmod_st* module = nullptr;
+  std::string name;
+  spscope::fake_cuda::Kernel kernel;
+  unsigned max_shared_bytes = 49152;
+};
+
+namespace spscope::fake_cuda {
+
+struct FakeDriver {
+  explicit FakeDriver(Settings given) : settings(std::move(given)) {}
+
+  Settings settings;
+  FakeDriver* before = nullptr;  // the one that a reset ended
+  std::atomic<bool> initialised = false;
+  Allocations allocations;
+  std::atomic<std::int64_t> num_launches = 0;
+  std::mutex mutex;  // of what follows, and of what handles say of themselves
+  std::vector<std::unique_ptr<CUctx_st>> contexts;
+  std::vector<std::unique_ptr<CUstream_st>> streams;
+  std::vector<std::unique_ptr<CUevent_st>> events;
+  std::vector<std::unique_ptr<CUmod_st>> modules;
+  std::vector<std::shared_ptr<Queue>> queues;  // that streams share, with Settings::queues
+  std::string fault;                           // the first one, in words
+};
+
+FakeDriver& fake();
+// Contexts of before fail from now on.
+void start_again(std::string_view settings);
+
+// Prints the fault and keeps it if it is the first one; it has no words when it is part of what the driver is for.
+void report(const Fault& fault);
+// The context is unusable from now on.
+void fail(CUctx_st& context, const Fault& fault);
+// Throws Fault once the context has failed.
+void require_sound(const CUctx_st& context);
+
+// The current context of this thread. Throws Fault.
+CUctx_st& current_context();
+std::vector<CUctx_st*>& context_stack();
+
+// Of a handle, in the current context or another one. Throws Fault.
+CUstream_st& stream_of(CUstream handle);
+CUevent_st& event_of(CUevent handle);
+
+// What each call does around its work: results of Faults, and of a driver that has not been initialised.
+CUresult call(const std::function<void()>& work);
+
+}  // namespace spscope::fake_cuda

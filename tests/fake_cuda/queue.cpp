@@ -1,0 +1,117 @@
+#include "tests/fake_cuda/queue.h"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "tests/fake_cuda/fake.h"
+
+namespace spscope::fake_cuda {
+
+using namespace std::chrono_literals;
+
+std::shared_ptr<Queue> Queue::start(unsigned jitter_seed) {
+  auto queue = std::make_shared<Queue>();
+  std::thread([queue, jitter_seed] { queue->work(jitter_seed); }).detach();
+  return queue;
+}
+
+void Queue::push(std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(work));
+  changed_.notify_one();
+}
+
+void Queue::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  changed_.notify_one();
+}
+
+void Queue::work(unsigned jitter_seed) {
+  std::minstd_rand random(jitter_seed);
+  while (true) {
+    std::function<void()> next;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return closed_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      next = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    if (jitter_seed != 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
+    next();
+  }
+}
+
+namespace {
+
+void run_in(CUstream_st& stream, std::int64_t index, const std::function<void()>& work) {
+  CUctx_st& context = *stream.context;
+  const Settings& settings = context.driver->settings;
+  if (context.failed.load() != CUDA_SUCCESS) return;
+  try {
+    if (stream.number == settings.stalled_stream && index >= settings.stall_after)
+      wait_until(context, [] { return false; });
+    work();
+  } catch (const Fault& fault) {
+    fail(context, fault);
+  }
+}
+
+}  // namespace
+
+void enqueue(CUstream_st& stream, std::function<void()> work) {
+  std::int64_t index = 0;
+  {
+    const std::lock_guard lock(stream.mutex);
+    index = stream.num_enqueued++;
+  }
+  stream.queue->push([&stream, index, work = std::move(work)] {
+    run_in(stream, index, work);
+    const std::lock_guard lock(stream.mutex);
+    ++stream.num_ended;
+    stream.ended.notify_all();
+  });
+}
+
+void wait_for(CUstream_st& stream) {
+  std::unique_lock lock(stream.mutex);
+  const std::int64_t target = stream.num_enqueued;
+  while (stream.num_ended < target) {
+    require_sound(*stream.context);
+    stream.ended.wait_for(lock, 5ms);
+  }
+  require_sound(*stream.context);
+}
+
+bool is_idle(CUstream_st& stream) {
+  const std::lock_guard lock(stream.mutex);
+  return stream.num_ended == stream.num_enqueued;
+}
+
+void wait_for_all(CUctx_st& context) {
+  std::vector<CUstream_st*> streams;
+  {
+    const std::lock_guard lock(context.driver->mutex);
+    for (const auto& stream : context.driver->streams)
+      if (stream->context == &context) streams.push_back(stream.get());
+  }
+  for (CUstream_st* const stream : streams) wait_for(*stream);
+}
+
+void wait_until(const CUctx_st& context, const std::function<bool()>& reached) {
+  for (auto pause = 5us; !reached(); pause = std::min(2 * pause, 500us)) {
+    require_sound(context);
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace spscope::fake_cuda

@@ -1,0 +1,125 @@
+// Every strategy on emulated GPUs: results equal the reference, the bytes that copy engines move are those of the plan,
+// memory is within memory_bound(), nothing is written around an allocation, and a repeat takes no memory.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "backend/execute/execute.h"
+#include "backend/execute/reference/reference.h"
+#include "backend/plan/plan_builder.h"
+#include "backend/schedule/memory.h"
+#include "backend/strategies/strategy.h"
+#include "tests/conformance/settings.h"
+#include "tests/fake_cuda/fake_cuda.h"
+#include "tests/gpu_ranks/small_workloads.h"
+
+namespace spscope {
+namespace {
+
+using fake_cuda::FakeCuda;
+
+ExecuteOptions gpu_options() {
+  ExecuteOptions options;
+  options.device = "cuda";
+  options.poison = true;
+  options.repeats = 2;
+  return options;
+}
+
+void expect_times(const Plan& plan, const Timeline& timeline) {
+  for (std::size_t id = 0; id < plan.ops.size(); ++id) {
+    const OpTimes& t = timeline.ops[id];
+    EXPECT_LE(t.post_ns, t.begin_ns) << id;
+    EXPECT_LE(t.begin_ns, t.end_ns) << id;
+    for (OpId d : plan.deps(plan.ops[id])) EXPECT_LE(timeline.ops[static_cast<std::size_t>(d)].end_ns, t.begin_ns);
+  }
+}
+
+// The first repeat may allocate, too: all memory is taken before it.
+void expect_right(const Plan& plan, const Request& request, const Activations& activations, const Reference& reference,
+                  const std::string& gpus) {
+  const FakeCuda fake(gpus);
+  ExecuteOptions options = gpu_options();
+  std::vector<long long> allocations;
+  options.on_run = [&](int, int) { allocations.push_back(fake.made()); };
+  const ExecuteResult result = execute(plan, request, activations, options);
+  EXPECT_EQ(reference.check(result.outputs).verdict, Verdict::kPassed);
+  EXPECT_EQ(result.traffic.sent, bytes_sent(plan));
+  EXPECT_EQ(result.traffic.received, bytes_received(plan));
+  const std::vector<std::int64_t> bound = memory_bound(plan);
+  for (std::size_t rank = 0; rank < bound.size(); ++rank) EXPECT_LE(result.peak_bytes[rank], bound[rank]) << rank;
+  EXPECT_EQ(result.timelines.size(), 2u);
+  for (const Timeline& timeline : result.timelines) expect_times(plan, timeline);
+  EXPECT_EQ(allocations.front(), allocations.back());
+  EXPECT_EQ(fake.fault(), "");
+}
+
+// Emulated kernels are slow: all strategies as they are by default, and a third of their other settings.
+bool runs(const Strategy& strategy, const Parameters& setting, int number) {
+  return setting == Parameters(strategy.parameters()) || number % 3 == 0;
+}
+
+class GpuConformance : public testing::TestWithParam<Workload> {};
+
+TEST_P(GpuConformance, RunsEqualTheReference) {
+  const Workload& workload = GetParam();
+  const Pattern& pattern = *find_pattern("sparge");
+  int number = 0, plans = 0;
+  for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
+    const Request whole = make_request(workload, pattern, 1, dtype);
+    const Activations activations = generate_activations(whole, 11);
+    const Reference reference(whole, activations, VerifyExtent::kFull, 0);
+    for (const int ranks : dtype == Dtype::kFp32 ? std::vector{1, 3, 8} : std::vector{2, 4}) {
+      Request request = make_request(workload, pattern, ranks, dtype);
+      define_outputs(request);
+      for (const Strategy& strategy : strategies()) {
+        for (const Parameters& setting : settings_to_run(strategy, request, false)) {
+          if (!runs(strategy, setting, number++)) continue;
+          const Plan plan = make_plan(strategy, request, setting);
+          if (!cannot_execute(plan, gpu_options()).empty()) continue;
+          // Streams of their own, and all in one queue of the hardware, on one GPU or on two.
+          const char* const gpus[] = {"", "queues=1 jitter=3", "devices=2 jitter=5", "devices=3 capability=8.0"};
+          const char* const chosen = gpus[plans++ % 4];
+          SCOPED_TRACE(std::string(strategy.name) + ":" + setting.str() + " on " + std::to_string(ranks) + " ranks, " +
+                       std::string(dtype_name(dtype)) + " " + chosen);
+          expect_right(plan, request, activations, reference, chosen);
+        }
+      }
+    }
+  }
+  EXPECT_GT(plans, 30);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GpuConformance, testing::ValuesIn(kSmallWorkloads),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// Keys pulled by all; pushed to all, ordered by signals or by a barrier. No strategy does so in attention.
+TEST(GpuConformance, OneSidedMovesEqualTheReference) {
+  const Workload& workload = kSmallWorkloads[0];
+  for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
+    const Request request = make_request(workload, *find_pattern("sparge"), 3, dtype);
+    const Activations activations = generate_activations(request, 5);
+    const Reference reference(request, activations, VerifyExtent::kFull, 0);
+    for (const bool pull : {true, false})
+      for (const bool barrier : {true, false}) {
+        SCOPED_TRACE(std::string(pull ? "pull" : "push") + (barrier ? " with a barrier" : " with signals"));
+        PlanBuilder b(request);
+        const std::vector<SetId> parts = b.sets().even(request.all_inner(), request.ranks);
+        const Placement rows = b.place([&](int rank) {
+          return BoxList{{request.all_heads(), request.all_outer(), parts[static_cast<std::size_t>(rank)]}};
+        });
+        const Placement everywhere = b.place([&](int) { return BoxList{request.whole()}; });
+        auto [q, kv] = b.input_qkv(rows);
+        kv = b.local("copy", {&kv, 1});
+        if (barrier && pull) b.barrier();
+        const Move move = pull ? b.pull(kv, everywhere) : b.push(kv, everywhere);
+        if (barrier && !pull) b.barrier();
+        b.output(b.attend_all(q, b.wait(move)), rows);
+        expect_right(b.take(), request, activations, reference, "devices=2 jitter=9");
+      }
+  }
+}
+
+}  // namespace
+}  // namespace spscope

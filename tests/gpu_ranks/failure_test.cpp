@@ -1,0 +1,170 @@
+// GPU ranks that fail: the rank and the op are named, whoever noticed, and the run ends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "backend/execute/execute.h"
+#include "backend/execute/reference/reference.h"
+#include "backend/strategies/strategy.h"
+#include "tests/fake_cuda/fake_cuda.h"
+#include "tests/gpu_ranks/small_workloads.h"
+
+namespace spscope {
+namespace {
+
+using fake_cuda::FakeCuda;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+struct RingOf4 {
+  Request request = make_request(kSmallWorkloads[0], *find_pattern("sparge"), 4, Dtype::kFp32);
+  Plan plan = make_plan(*find_strategy("ring"), request, Parameters(find_strategy("ring")->parameters()));
+  Activations activations = generate_activations(request, 1);
+
+  OpId find_op(PostKind kind, int rank) const {
+    for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id)
+      if (const Op& op = plan.ops[static_cast<std::size_t>(id)]; op.rank == rank && plan.kind_of(op) == kind) return id;
+    return kNone;
+  }
+  Error error(ExecuteOptions options = {}) const {
+    options.device = "cuda";
+    try {
+      execute(plan, request, activations, options);
+    } catch (const Error& error) {
+      return error;
+    }
+    return {ErrorCode::kInternal, "nothing was thrown"};
+  }
+};
+
+void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+// A thread that was left behind lets go of its GPUs once they have failed.
+void let_go() {
+  const FakeCuda next;
+  sleep_ms(300);
+}
+
+// The first launch of attention is that of the first rank: ops are enqueued in the order of the plan.
+TEST(GpuFailure, ALaunchThatIsRefusedNamesRankAndOp) {
+  const FakeCuda fake("refuse=spscope_attend*:1");
+  const RingOf4 ring;
+  const Error error = ring.error();
+  EXPECT_EQ(error.code(), ErrorCode::kRankFailed);
+  EXPECT_THAT(error.what(),
+              MatchesRegex("rank 0 failed in attend op " + std::to_string(ring.find_op(PostKind::kAttend, 0)) +
+                           " \\(sequence [0-9]+, lane 0\\): cuLaunchKernel of spscope_attend.*"));
+}
+
+TEST(GpuFailure, AKernelThatFailsWhileItRunsNamesRankAndOp) {
+  const RingOf4 ring;
+  const FakeCuda fake("fail=spscope_attend*:3");
+  const Error error = ring.error();
+  EXPECT_EQ(error.code(), ErrorCode::kRankFailed);
+  EXPECT_THAT(error.what(), MatchesRegex("rank [0-3] failed in attend op [0-9]+ \\(sequence [0-9]+, lane 0\\): .*"));
+}
+
+TEST(GpuFailure, AGpuThatIsLostNamesRankAndOp) {
+  const RingOf4 ring;
+  const FakeCuda fake("devices=4 lose=2:1");
+  ExecuteOptions options;
+  options.grace_seconds = 0.2;  // streams of other GPUs wait for it for ever
+  const Error error = ring.error(options);
+  EXPECT_EQ(error.code(), ErrorCode::kRankFailed);
+  EXPECT_THAT(error.what(), HasSubstr("rank 2 failed in attend op "));
+  EXPECT_THAT(error.what(), HasSubstr("CUDA_ERROR_ECC_UNCORRECTABLE"));
+  let_go();
+}
+
+TEST(GpuFailure, FullMemoryNamesRankAndWhereItNeedsMost) {
+  const RingOf4 ring;
+  const FakeCuda fake("memory=20000");
+  const Error error = ring.error();
+  EXPECT_EQ(error.code(), ErrorCode::kDeviceMemory);
+  EXPECT_THAT(error.what(), MatchesRegex("rank [0-3]: cuMemAlloc of [0-9]+ bytes on device 0: CUDA_ERROR_OUT_OF_MEMORY"
+                                         ".* \\(most of its memory is in use in [a-z]+ op [0-9]+ .*"));
+}
+
+TEST(GpuFailure, AKernelThatHangsIsNamedBeforeThoseThatWaitForIt) {
+  const RingOf4 ring;
+  const FakeCuda fake("hang=spscope_attend*:2");
+  ExecuteOptions options;
+  options.watchdog_seconds = 1;
+  options.grace_seconds = 0.2;
+  const Error error = ring.error(options);
+  EXPECT_EQ(error.code(), ErrorCode::kRankHung);
+  EXPECT_THAT(error.what(), MatchesRegex("rank [0-3] made no progress for 1\\.[0-9] s in attend op [0-9]+ .*"));
+  let_go();
+}
+
+TEST(GpuFailure, AHangBeforeAnOpIsToldFromThoseThatWaitForIt) {
+  const RingOf4 ring;
+  const FakeCuda fake;
+  const OpId victim = ring.find_op(PostKind::kExchange, 3);
+  ExecuteOptions options;
+  options.watchdog_seconds = 1;
+  options.before_op = [&](OpId id, const std::atomic<bool>& stopping) {
+    while (id == victim && !stopping) sleep_ms(1);
+  };
+  const Error error = ring.error(options);
+  EXPECT_EQ(error.code(), ErrorCode::kRankHung);
+  EXPECT_THAT(error.what(), HasSubstr("rank 3 made no progress for "));
+  EXPECT_THAT(error.what(), HasSubstr("in exchange op " + std::to_string(victim) + " (sequence 0, lane 1, peer ranks"));
+}
+
+TEST(GpuFailure, ARankThatThrowsIsNamedWithOpPeerSequenceAndBytes) {
+  const RingOf4 ring;
+  const FakeCuda fake;
+  const OpId victim = ring.find_op(PostKind::kExchange, 2);
+  ExecuteOptions options;
+  options.before_op = [&](OpId id, const auto&) {
+    if (id == victim) throw std::runtime_error("link down");
+  };
+  const Error error = ring.error(options);
+  EXPECT_EQ(error.code(), ErrorCode::kRankFailed);
+  EXPECT_THAT(error.what(), MatchesRegex("rank 2 failed in exchange op [0-9]+ \\(sequence 0, lane 1, peer ranks 1, 3, "
+                                         "[0-9]+ bytes\\): link down"));
+}
+
+TEST(GpuFailure, AnInterruptStopsTheRun) {
+  const RingOf4 ring;
+  const FakeCuda fake;
+  std::atomic<bool> interrupt{false};
+  ExecuteOptions options;
+  options.interrupt = &interrupt;
+  options.repeats = 1000000;
+  std::thread user([&] {
+    sleep_ms(100);
+    interrupt = true;
+  });
+  const Error error = ring.error(options);
+  user.join();
+  EXPECT_EQ(error.code(), ErrorCode::kInterrupted);
+}
+
+TEST(GpuFailure, WholeLayersAndSumsAreRefusedWithTheWayOn) {
+  const Workload layer{.name = "layer",
+                       .heads = 4,
+                       .head_dim = 8,
+                       .grid = {2, 3, 7},
+                       .block = 8,
+                       .block_of_layer = LayerBlock::kWan,
+                       .context_tokens = 5};
+  const Request request = make_request(layer, *find_pattern("dense"), 2, Dtype::kFp32);
+  const Strategy& megatron = *find_strategy("megatron_tp");
+  ExecuteOptions options;
+  options.device = "cuda";
+  std::string all;
+  for (const Problem& problem :
+       cannot_execute(make_plan(megatron, request, Parameters(megatron.parameters())), options)) {
+    EXPECT_THAT(problem.hint, HasSubstr("run.scope = \"attention\""));
+    all += problem.message + "\n";
+  }
+  EXPECT_THAT(all, HasSubstr("run attention alone, and have no kernel \"wq"));
+  EXPECT_THAT(all, HasSubstr("do not add shares of sums"));
+}
+
+}  // namespace
+}  // namespace spscope

@@ -1,0 +1,297 @@
+// The emulated device: that its twins compute what the PTX manual says, and that it reports what a device would not
+// survive, or would do differently each time.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/device.h"
+#include "kernels/cuda/emulation/kernel.h"
+#include "tests/unit/kernels_cuda/device_array.h"
+
+namespace spscope::kernels::cuda {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Numbers {
+  float* out = nullptr;
+};
+
+constexpr std::size_t kSharedBytes = 4096;
+
+// Runs `body(parameters)` as a kernel; "" or what went wrong.
+template <void (*kBody)(const Numbers&)>
+std::string run(int threads, float* out = nullptr) {
+  const EmulatedKernel kernel{"test", 256, sizeof(Numbers),
+                              [](void** arguments) { kBody(*static_cast<const Numbers*>(arguments[0])); }};
+  try {
+    launch(kernel, 1, threads, kSharedBytes, Numbers{out});
+  } catch (const EmulationFault& fault) {
+    return fault.what();
+  }
+  return "";
+}
+
+// -- order
+
+void exchange_with_barrier(const Numbers& numbers) {
+  store_shared(4u * thread_index(), static_cast<float>(thread_index()));
+  sync_block();
+  numbers.out[thread_index()] = load_shared<float>(4u * (63 - thread_index()));
+}
+TEST(Emulation, BarrierOrdersWritesAndReads) {
+  std::vector<float> out(64);
+  EXPECT_EQ(run<exchange_with_barrier>(64, out.data()), "");
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(out[i], 63 - i);
+}
+
+void exchange_without_barrier(const Numbers&) {
+  store_shared(4u * thread_index(), 1.0f);
+  sync_warp();
+  load_shared<float>(4u * (63 - thread_index()));
+}
+TEST(Emulation, ReportsAReadThatNoBarrierOrders) {
+  const std::string what = run<exchange_without_barrier>(64);
+  EXPECT_TRUE(what.find("without a barrier") != what.npos || what.find("nothing was written") != what.npos) << what;
+}
+
+void planted_race(const Numbers&) {
+  if (thread_index() == 0) store_shared(0, 1.0f);
+  sync_block();
+  load_shared<float>(0);
+  if (thread_index() == 40) store_shared(0, 2.0f);
+}
+TEST(Emulation, ReportsAWriteAfterReadsThatNoBarrierOrders) {
+  EXPECT_THAT(run<planted_race>(64), HasSubstr("thread 40: byte 0 of shared memory is written, and thread"));
+}
+
+void two_writers(const Numbers&) {
+  if (thread_index() % 32 == 0) store_shared(8, static_cast<float>(thread_index()));
+}
+TEST(Emulation, ReportsTwoWritersOfOneWord) {
+  EXPECT_THAT(run<two_writers>(64), HasSubstr("is written, and thread 0 wrote it without a barrier"));
+}
+
+void halves_of_a_word(const Numbers&) { store_shared(2u * thread_index(), Bf16{1}); }
+TEST(Emulation, NeighboursInAWordAreNoRace) { EXPECT_EQ(run<halves_of_a_word>(64), ""); }
+
+void warp_order_is_not_block_order(const Numbers&) {
+  if (thread_index() == 3) store_shared(0, 1.0f);
+  sync_warp();
+  if (thread_index() == 9) load_shared<float>(0);   // the same warp: ordered
+  if (thread_index() == 40) load_shared<float>(0);  // another one: not
+}
+TEST(Emulation, WarpBarrierOrdersItsOwnWarpOnly) {
+  EXPECT_THAT(run<warp_order_is_not_block_order>(64), HasSubstr("thread 40: byte 0"));
+}
+
+void read_what_nobody_wrote(const Numbers&) { load_shared<float>(128); }
+TEST(Emulation, ReportsReadsOfWhatNobodyWrote) {
+  EXPECT_THAT(run<read_what_nobody_wrote>(32), HasSubstr("nothing was written there"));
+}
+
+void beyond_shared(const Numbers&) { store_shared(kSharedBytes - 2, 1.0f); }
+void misaligned_shared(const Numbers&) { store_shared(2, 1.0f); }
+TEST(Emulation, ReportsSharedAddressesOutOfPlace) {
+  EXPECT_THAT(run<beyond_shared>(32), HasSubstr("bytes 4094 to 4097 of shared memory, which has 4096"));
+  EXPECT_THAT(run<misaligned_shared>(32), HasSubstr("at 2, which is not a multiple of 4"));
+}
+
+void beyond_global(const Numbers& numbers) { store_global(numbers.out + thread_index(), 1.0f); }
+TEST(Emulation, ReportsDeviceMemoryThatIsNotAnnounced) {
+  DeviceArray<float> out(32, 0.0f);
+  EXPECT_EQ(run<beyond_global>(32, out.data()), "");
+  EXPECT_THAT(run<beyond_global>(64, out.data()), HasSubstr("thread 32: 4 bytes at"));
+}
+
+// -- waiting
+
+void half_the_block_waits(const Numbers&) {
+  if (thread_index() < 32) sync_block();
+  if (thread_index() >= 32) sync_warp();
+  if (thread_index() == 63) return;
+  if (thread_index() >= 32) sync_warp();
+}
+TEST(Emulation, ReportsDeadlock) {
+  const std::string what = run<half_the_block_waits>(64);
+  EXPECT_THAT(what, HasSubstr("deadlock"));
+  EXPECT_THAT(what, HasSubstr("threads 0 to 31 wait in sync_block"));
+  EXPECT_THAT(what, HasSubstr("threads 32 to 62 wait for their warp in sync_warp"));
+}
+
+void lanes_disagree(const Numbers&) {
+  if (thread_index() < 16)
+    sync_warp();
+  else
+    shuffle_xor(1, 1);
+}
+TEST(Emulation, ReportsLanesThatDoDifferentThings) {
+  EXPECT_THAT(run<lanes_disagree>(32), HasSubstr("while other lanes of its warp do"));
+}
+
+// -- asynchronous copies
+
+struct alignas(16) Source {
+  float x[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+};
+const Source kSource;
+class EmulatedCopy : public ::testing::Test {
+ protected:
+  EmulatedCopy() { announce_device_memory(&kSource, sizeof(kSource)); }
+  ~EmulatedCopy() override { retract_device_memory(&kSource); }
+};
+
+// Thread 0 copies 16 bytes in a first group and 16 in a second one, thread 1 zeros.
+template <int kPending, bool kMeets, int kRead>
+void copy_and_read(const Numbers& numbers) {
+  if (thread_index() == 0) copy_async(0, kSource.x + 4, 16);
+  if (thread_index() == 1) copy_async(16, kSource.x, 0);
+  copy_async_commit();
+  if (thread_index() == 0) copy_async(32, kSource.x + 8, 16);
+  copy_async_commit();
+  copy_async_wait<kPending>();
+  if constexpr (kMeets) sync_block();
+  if (thread_index() == 2)
+    for (int i = 0; i < kRead; ++i) numbers.out[i] = load_shared<float>(4u * i);
+}
+TEST_F(EmulatedCopy, CopiesArriveWithTheirGroup) {
+  std::vector<float> out(12, -1);
+  EXPECT_EQ((run<copy_and_read<1, true, 8>>(32, out.data())), "");
+  EXPECT_THAT(std::vector<float>(out.begin(), out.begin() + 8), ::testing::ElementsAre(4, 5, 6, 7, 0, 0, 0, 0));
+  EXPECT_EQ((run<copy_and_read<0, true, 12>>(32, out.data())), "");
+  EXPECT_EQ(out[8], 8);
+}
+TEST_F(EmulatedCopy, ReportsReadsOfCopiesUnderWay) {
+  std::vector<float> out(12, -1);
+  EXPECT_THAT((run<copy_and_read<1, true, 12>>(32, out.data())), HasSubstr("the copy was not waited for"));
+  EXPECT_THAT((run<copy_and_read<0, false, 8>>(32, out.data())), HasSubstr("without a barrier between them"));
+}
+
+void copy_over_what_is_read(const Numbers&) {
+  if (thread_index() == 0) store_shared(0, kSource);
+  sync_block();
+  if (thread_index() == 1) load_shared<float>(4);
+  if (thread_index() == 2) copy_async(0, kSource.x, 16);
+}
+TEST_F(EmulatedCopy, ReportsCopiesOverWhatOthersStillRead) {
+  EXPECT_THAT(run<copy_over_what_is_read>(32), HasSubstr("thread 1 read it without a barrier"));
+}
+
+// -- mbarrier
+
+// 32 producers arrive, thread 40 waits and reads what they wrote; kWaits says for which parity.
+template <int kParity>
+void produce_and_consume(const Numbers& numbers) {
+  if (thread_index() == 0) mbarrier_init(1024, 32);
+  sync_block();
+  if (thread_index() < 32) {
+    store_shared(4u * thread_index(), static_cast<float>(thread_index()));
+    mbarrier_arrive(1024);
+  }
+  if (thread_index() == 40) {
+    mbarrier_wait(1024, kParity);
+    for (int i = 0; i < 32; ++i) numbers.out[0] += load_shared<float>(4u * i);
+  }
+}
+TEST(Emulation, MbarrierOrdersArrivalsBeforeWaiters) {
+  float sum = 0;
+  EXPECT_EQ(run<produce_and_consume<0>>(64, &sum), "");
+  EXPECT_EQ(sum, 31 * 32 / 2);
+}
+// The phase before the first counts as ended, so that the wait returns at once, before the producers are done.
+TEST(Emulation, ReportsWaitsForTheWrongPhase) {
+  float sum = 0;
+  const std::string what = run<produce_and_consume<1>>(64, &sum);
+  EXPECT_TRUE(what.find("without a barrier") != what.npos || what.find("deadlock") != what.npos) << what;
+}
+
+// -- matrices, by the figures of the PTX manual
+
+void load_two_ways(const Numbers& numbers) {
+  // Matrix i has in row r, column c the number 64 i + 8 r + c, as a bf16's bits; rows are 16 bytes.
+  for (int i = thread_index(); i < 256; i += 32) store_shared(2u * i, Bf16{static_cast<std::uint16_t>(i)});
+  sync_warp();
+  std::uint32_t plain[4], transposed[4];
+  ldmatrix(plain, 16u * thread_index());
+  ldmatrix_transposed(transposed, 16u * thread_index());
+  for (int m = 0; m < 4; ++m) {
+    float* const out = numbers.out + (thread_index() * 4 + m) * 4;
+    for (int half = 0; half < 2; ++half) {
+      out[half] = static_cast<float>(plain[m] >> (16 * half) & 0xffff);
+      out[2 + half] = static_cast<float>(transposed[m] >> (16 * half) & 0xffff);
+    }
+  }
+}
+TEST(Emulation, LdmatrixGivesTheManualsFragments) {
+  std::vector<float> out(32 * 16);
+  ASSERT_EQ(run<load_two_ways>(32, out.data()), "");
+  const auto of = [&](int lane, int matrix) {
+    const auto* const from = out.data() + (lane * 4 + matrix) * 4;
+    return std::vector<float>(from, from + 4);
+  };
+  // "T6: row 1, columns 4, 5", and transposed rows 4, 5 of column 1.
+  EXPECT_THAT(of(6, 0), ::testing::ElementsAre(12, 13, 33, 41));
+  EXPECT_THAT(of(31, 3), ::testing::ElementsAre(192 + 62, 192 + 63, 192 + 55, 192 + 63));
+  EXPECT_THAT(of(0, 2), ::testing::ElementsAre(128, 129, 128, 136));
+}
+
+// A has 1 at (row, k) alone and B has 1 at (k, column) alone, written into the registers that the manual's table names;
+// then C has 1 at (row, column) alone.
+struct OneProduct {
+  int row, k, column;
+};
+OneProduct one;
+void multiply_one(const Numbers& numbers) {
+  const std::uint32_t bf16_one = 0x3f80;
+  std::uint32_t a[4] = {}, b[2] = {};
+  float c[4] = {};
+  // groupID = lane >> 2; for a_i: row = groupID for 0 <= i < 2 || 4 <= i < 6, else groupID + 8;
+  // column = (lane % 4) * 2 + (i & 1) for i < 4, else + 8. b_i: row = (lane % 4) * 2 + (i & 1), + 8 for i >= 2; column
+  // = groupID. c_i: row = groupID for i < 2, else groupID + 8; column = (lane % 4) * 2 + (i & 1).
+  const int lane = thread_index(), group = lane >> 2;
+  for (int i = 0; i < 8; ++i) {
+    const int row = i < 2 || (4 <= i && i < 6) ? group : group + 8, column = lane % 4 * 2 + (i & 1) + (i < 4 ? 0 : 8);
+    if (row == one.row && column == one.k) a[i / 2] |= bf16_one << (16 * (i & 1));
+  }
+  for (int i = 0; i < 4; ++i)
+    if (lane % 4 * 2 + (i & 1) + (i >= 2 ? 8 : 0) == one.k && group == one.column)
+      b[i / 2] |= bf16_one << (16 * (i & 1));
+  mma(c, a, b[0], b[1]);
+  for (int i = 0; i < 4; ++i) {
+    const int row = i < 2 ? group : group + 8;
+    numbers.out[row * 8 + lane % 4 * 2 + (i & 1)] = c[i];
+  }
+}
+TEST(Emulation, MmaMultipliesTheManualsFragments) {
+  const OneProduct products[] = {{0, 0, 0}, {3, 5, 6}, {11, 12, 1}, {15, 9, 7}, {8, 2, 4}, {7, 15, 0}};
+  for (const OneProduct& product : products) {
+    one = product;
+    std::vector<float> out(16 * 8, -1), expected(16 * 8, 0);
+    expected[static_cast<std::size_t>(product.row * 8 + product.column)] = 1;
+    ASSERT_EQ(run<multiply_one>(32, out.data()), "");
+    EXPECT_EQ(out, expected) << product.row << " " << product.k << " " << product.column;
+  }
+}
+
+// -- bank conflicts
+
+template <int kStride>
+void read_column(const Numbers&) {
+  for (int i = thread_index(); i < 1024; i += 32) store_shared(4u * i, 0.0f);
+  sync_warp();
+  load_shared<float>(4u * kStride * (thread_index() % (1024 / kStride)));
+}
+TEST(Emulation, CountsBankConflicts) {
+  take_bank_conflicts();
+  EXPECT_EQ(run<read_column<1>>(32), "");
+  EXPECT_EQ(take_bank_conflicts(), 0);
+  EXPECT_EQ(run<read_column<2>>(32), "");
+  EXPECT_EQ(take_bank_conflicts(), 1);
+  EXPECT_EQ(run<read_column<32>>(32), "");
+  EXPECT_EQ(take_bank_conflicts(), 31);
+}
+
+}  // namespace
+}  // namespace spscope::kernels::cuda
