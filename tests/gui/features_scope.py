@@ -189,3 +189,14 @@ def details_follow_what_is_shown(world):
     details = " ".join(i["text"] for i in window.items if i["path"].startswith("details/"))
     assert "being read" not in details and "on the critical path of" in details, details
     window.close()
+
+
+def strategies_stand_along_the_file(world):
+    """Each strategy where its layer passes are, those that follow each other as one."""
+    window = world.open(f"{world.demo}#timeline?time=file")
+    marks = [i for i in window.items if "/strategy " in i["path"] and i["kind"] == "mark"]
+    rows = world.sql(world.demo, "select strategy.id, begin_ns from repeat join run using (run_id) join strategy using (strategy_id) order by begin_ns")
+    wanted = [s for n, (s, _) in enumerate(rows) if n == 0 or rows[n - 1][0] != s]
+    told = [i["path"].rsplit(" ", 2)[1] for i in sorted(marks, key=lambda i: i["rect"][0])]
+    assert told == wanted, (told, wanted)
+    window.close()

@@ -61,6 +61,7 @@ class FileTime {
   void toolbar(Ui& ui, Session& session);
   void draw_band(Ui& ui, Session& session, Band& band, float room);
   void draw_head(Ui& ui, Session& session, Band& band);
+  void draw_strategies(Ui& ui, const Band& band);
   void draw_passes(Ui& ui, Session& session, const Band& band);
   void draw_overview(Ui& ui, Session& session, const Rect& rect);
   void draw_rows(Ui& ui, Session& session, Band& band, float room);

@@ -20,10 +20,11 @@ constexpr int kMostSpans = 10'000;   // rectangles of a draw list
 constexpr float kLabelHeight = 14;   // of the label of a rank, in the design's pixels
 constexpr float kTargetHeight = 10;  // lower rows are chosen in their gutter together
 constexpr float kPassHeight = 20;    // of the layer passes
-constexpr float kLeastPass = 4;      // passes are marked at most so densely
-constexpr float kLeastLabel = 24;    // a narrower box of a pass has no room for a part of its strategy's name
-constexpr int kOverviewRows = 10;    // ranks of the minimap
-constexpr float kDimmed = 0.72F;     // opacity of what covers rows that are not meant
+constexpr float kStrategyHeight = 18;
+constexpr float kLeastPass = 4;    // passes are marked at most so densely
+constexpr float kLeastLabel = 20;  // a narrower box has no room for a part of a name
+constexpr int kOverviewRows = 10;  // ranks of the minimap
+constexpr float kDimmed = 0.72F;   // opacity of what covers rows that are not meant
 
 // The right end of what had not ended when recording stopped: teeth of the colour behind it.
 void tear(Ui& ui, const Rect& rect) {
@@ -112,6 +113,32 @@ void FileTime::draw_head(Ui& ui, Session& session, Band& band) {
   }
 }
 
+// Which strategy runs when: passes that follow each other as one.
+void FileTime::draw_strategies(Ui& ui, const Band& band) {
+  const TimeAxis& axis = time_.axis;
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const float left_end = axis.left(), right_end = left_end + axis.width(), height = ui.px(kStrategyHeight);
+  ui.text_at(from.x + ui.px(8), from.y + ui.px(3), "strategies",
+             {.face = Face::kSmall, .ink = Token::kMuted, .max_width = left_end - from.x - ui.px(12)});
+  ImGui::PushClipRect({left_end, from.y}, {right_end, from.y + height}, true);
+  const std::vector<PassMark>& passes = band.times->passes;
+  for (std::size_t i = 0, next = 0; i < passes.size(); i = next) {
+    next = i + 1;
+    while (next < passes.size() && passes[next].strategy_id == passes[i].strategy_id) ++next;
+    const float left = std::max(left_end, axis.x(shown_ns(band, passes[i].begin_ns)));
+    const float right = std::min(right_end, axis.x(shown_ns(band, passes[next - 1].end_ns)));
+    if (right - left < ui.px(kLeastPass)) continue;
+    const Rect box{left, from.y + 1, right - 1, from.y + height - 1};
+    ui.fill(box, ui.color(Token::kRaised));
+    if (box.width() >= ui.px(kLeastLabel))
+      ui.text_at(left + ui.px(3), box.top + ui.px(2), passes[i].label,
+                 {.face = Face::kSmall, .max_width = box.width() - ui.px(4)}, ui.theme().color(Token::kRaised));
+    ui.mark(fmt::format("strategy {} {}", passes[i].strategy_id, i), box, passes[i].label);
+  }
+  ImGui::PopClipRect();
+  ImGui::Dummy({right_end - from.x, height});
+}
+
 void FileTime::draw_passes(Ui& ui, Session& session, const Band& band) {
   const TimeAxis& axis = time_.axis;
   const ImVec2 from = ImGui::GetCursorScreenPos();
@@ -136,8 +163,8 @@ void FileTime::draw_passes(Ui& ui, Session& session, const Band& band) {
     ui.fill({left, box.top, left + std::max(1.F, ui.px(1)), box.bottom}, ui.color(Token::kEdge));
     const float room = std::min(box.right, strip.right) - std::max(box.left, strip.left) - ui.px(8);
     std::string text = fmt::format("{}, layer {}, step {}", pass.label, pass.layer, pass.step);
-    if (ui.text_width(text, Face::kSmall) > room) text = pass.label;
-    if (ui.text_width(text, Face::kSmall) <= room || room >= ui.px(kLeastLabel)) {
+    if (ui.text_width(text, Face::kSmall) > room) text = fmt::format("layer {}, step {}", pass.layer, pass.step);
+    if (ui.text_width(text, Face::kSmall) <= room) {
       ui.text_at(std::max(box.left, strip.left) + ui.px(4), box.top + ui.px(2), text,
                  {.face = Face::kSmall, .max_width = room},
                  ui.theme().color(is_chosen ? Token::kSelected : Token::kRaised));
@@ -168,8 +195,9 @@ void FileTime::draw_band(Ui& ui, Session& session, Band& band, float room) {
   const Ui::Scope inside = ui.scope("file " + band.open->name);
   draw_head(ui, session, band);
   if (!band.times || !band.times->why_none.empty()) return;
+  draw_strategies(ui, band);
   draw_passes(ui, session, band);
-  draw_rows(ui, session, band, room - ui.px(26 + kPassHeight + 10));
+  draw_rows(ui, session, band, room - ui.px(26 + kStrategyHeight + kPassHeight + 10));
   ImGui::Dummy({0, ui.px(8)});
 }
 

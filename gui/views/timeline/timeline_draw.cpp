@@ -84,7 +84,7 @@ void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
       if (other.band != nullptr) all.push_back({&other.chosen, other.band->makespan_ns});
     words = band_words({&shown.chosen, shown.band->makespan_ns}, all);
     if (shown.band->begin_ns < 0)
-      words += fmt::format("; its first rank begins {} before 0, while others end the layer pass before",
+      words += fmt::format("; its first rank begins {} earlier, beside the pass before",
                            duration_text(static_cast<double>(-shown.band->begin_ns)));
   } else if (words.empty()) {
     words = "loading";
