@@ -85,9 +85,16 @@ class App:
             time.sleep(0.005)
         raise RuntimeError(f"no such frame in {TIMEOUT_S} s; the newest: {self.frames[-1:]}")
 
-    def at_rest(self, since=0):
-        """The first frame that shows all that was asked for."""
-        return self.wait(lambda f: not f.busy and f.ready > 0, since)
+    def at_rest(self, condition=lambda f: True, since=0):
+        """The first frame that shows all that was asked for: the one after it asks nothing more."""
+        calm = lambda f: not f.busy and f.ready > 0 and condition(f)
+        number = since
+        while True:
+            shown = self.wait(calm, number)
+            number = self.frames.index(shown, number) + 1
+            after = self.wait(lambda f: True, number)
+            if calm(after) and after.answered == shown.answered:
+                return shown
 
     # -- input
 
@@ -109,7 +116,7 @@ class App:
         """Gives input that asks something; milliseconds until a frame shows the answer."""
         before = self.read()[-1]
         at_ns = self.give(*lines)
-        shown = self.wait(lambda f: not f.busy and f.answered > before.answered and f.actions > before.actions, len(self.frames))
+        shown = self.at_rest(lambda f: f.answered > before.answered and f.actions > before.actions, len(self.frames))
         time.sleep(0.3)  # the frames after it
         return (shown.end_ns - at_ns) * 1e-6
 

@@ -5,6 +5,8 @@
 #include <GL/glext.h>
 #include <png.h>
 
+#include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "backend/base/error.h"
@@ -24,6 +26,21 @@ void unbind_sampler() {
   glGetIntegerv(GL_MAJOR_VERSION, &major);
   glGetIntegerv(GL_MINOR_VERSION, &minor);
   if (major * 10 + minor >= 33) glBindSampler(0, 0);  // samplers are there since OpenGL 3.3
+}
+
+void clear_clip(const ImDrawList*, const ImDrawCmd* command) {
+  const ImVec2 origin = ImGui::GetDrawData()->DisplayPos;
+  const float height = ImGui::GetDrawData()->DisplaySize.y;
+  // The pixels whose middle lies inside, as those of a rectangle; rows count from the foot.
+  const auto pixel = [](float at) { return static_cast<GLint>(std::ceil(at - 0.5F)); };
+  const GLint left = pixel(command->ClipRect.x - origin.x), right = pixel(command->ClipRect.z - origin.x);
+  const GLint top = pixel(command->ClipRect.y - origin.y), bottom = pixel(command->ClipRect.w - origin.y);
+  if (left >= right || top >= bottom) return;
+  const ImVec4 color =
+      ImGui::ColorConvertU32ToFloat4(static_cast<ImU32>(reinterpret_cast<std::uintptr_t>(command->UserCallbackData)));
+  glScissor(left, static_cast<GLint>(height) - bottom, right - left, bottom - top);
+  glClearColor(color.x, color.y, color.z, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
 }
 
 }  // namespace
@@ -47,6 +64,12 @@ void Renderer::draw(int width, int height, unsigned page) {
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
 }
 
+void fill_opaque(ImDrawList& list, float left, float top, float right, float bottom, unsigned color) {
+  // A callback is told the clip of its place.
+  list.PushClipRect({left, top}, {right, bottom}, true);
+  list.AddCallback(clear_clip, reinterpret_cast<void*>(static_cast<std::uintptr_t>(color)));
+  list.PopClipRect();
+}
 void begin_opaque(ImDrawList& list) {
   list.AddCallback([](const ImDrawList*, const ImDrawCmd*) { glDisable(GL_BLEND); }, nullptr);
 }

@@ -23,8 +23,11 @@ class Renderer {
   void draw(int width, int height, unsigned page);
 };
 
-// What is drawn between the two replaces what is there and is not blended with it, which in software takes a multiple
-// of the time. For whole areas of one opaque colour, and for pictures without see-through pixels.
+// In software, blending takes a multiple of the time of all else, and so does a shader for one colour.
+//
+// A rectangle of one opaque colour, inside the clip of the list.
+void fill_opaque(ImDrawList& list, float left, float top, float right, float bottom, unsigned color);
+// What is drawn between the two replaces what is there: pictures without see-through pixels.
 void begin_opaque(ImDrawList& list);
 void end_opaque(ImDrawList& list);
 

@@ -1,8 +1,15 @@
 #include "gui/session/workers.h"
 
+#include <sys/resource.h>
+
 #include <utility>
 
 namespace spscope::gui {
+namespace {
+
+constexpr int kNicer = 10;
+
+}  // namespace
 
 StoreReader& Readers::of(const std::string& path, int generation) {
   Open& open = open_[path];
@@ -46,6 +53,8 @@ int Workers::busy() const {
 }
 
 void Workers::run() {
+  // The thread that draws comes first. On Linux this is of the calling thread alone.
+  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kNicer);
   Readers readers;
   while (true) {
     Question question;

@@ -84,9 +84,8 @@ void Ui::fill(const Rect& r, unsigned color, float rounding) const {
   const Rect visible = common_part(r, clip());
   const bool opaque = rounding <= 0 && color >> IM_COL32_A_SHIFT == 0xff && visible.width() > 0 &&
                       visible.width() * visible.height() >= kLargeArea;
-  if (opaque) begin_opaque(draw_list());
+  if (opaque) return fill_opaque(draw_list(), r.left, r.top, r.right, r.bottom, color);
   draw_list().AddRectFilled(top_left(r), bottom_right(r), color, rounding);
-  if (opaque) end_opaque(draw_list());
 }
 void Ui::outline(const Rect& r, unsigned color, float rounding, float thickness) const {
   draw_list().AddRect(top_left(r), bottom_right(r), color, rounding, 0, thickness);
