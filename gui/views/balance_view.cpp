@@ -111,8 +111,12 @@ class BalanceView final : public View {
           edit["edit"] = time_edit_key(r.edit);
           edit["rank"] = r.edit.rank;
           edit["makespan_ns"] = r.makespan_ns;
+          edit["change_ns"] = r.change_ns;
           one["what_if"].push_back(std::move(edit));
         }
+        one["makespan_ns"] = e->makespan_ns;
+        one["repeat"] = e->repeat;
+        one["unchanged"] = unchanged_text(*e);
         one["stragglers"] = Json::array();
         for (const Straggler& x : e->stragglers) {
           Json straggler = Json::object();
@@ -146,15 +150,22 @@ class BalanceView final : public View {
     pass_ = session.pass();
     if (!pass_) return;
     std::set<int> files;
-    for (const Chosen& c : chosen)
-      if (files.insert(c.key.file).second)
-        explained_[c.key.file].ask(
-            session.workers(), fmt::format("{} {} {} {}", c.file->path, c.file->generation, pass_->layer, pass_->step),
-            [path = c.file->path, generation = c.file->generation, pass = *pass_](Readers& readers, const Cancelled&,
-                                                                                  QueryProgress&) {
-              return explain(readers.of(path, generation),
-                             {.layer = pass.layer, .denoise_step = pass.step, .strategy = "", .edits = true});
-            });
+    for (const Chosen& c : chosen) {
+      const auto content = c.file->slot->share();
+      if (!content || !files.insert(c.key.file).second) continue;
+      const ExplainRequest request{.layer = pass_->layer,
+                                   .denoise_step = pass_->step,
+                                   .repeat = session.scope().repeat,
+                                   .strategy = "",
+                                   .edits = true};
+      explained_[c.key.file].ask(session.workers(),
+                                 fmt::format("{} {} {} {} {}", c.file->path, c.file->generation, pass_->layer,
+                                             pass_->step, request.repeat.value_or(-1)),
+                                 [path = c.file->path, generation = c.file->generation, content, request](
+                                     Readers& readers, const Cancelled&, QueryProgress&) {
+                                   return explain(readers.of(path, generation), content->comparisons, request);
+                                 });
+    }
     std::erase_if(explained_, [&](const auto& row) { return !files.contains(row.first); });
   }
 
@@ -197,16 +208,20 @@ class BalanceView final : public View {
       return;
     }
     const StrategyExplanation& e = *explanation_of(*of);
-    ui.text(fmt::format("{}, layer {}, denoise step {}: scheduled anew on the model of the cluster with one thing "
+    ui.text(fmt::format("{}, layer {}, denoise step {}, {}: scheduled anew on the model of the cluster with one thing "
                         "changed. All of this is modelled.",
-                        of->label, pass_->layer, pass_->step),
+                        of->label, pass_->layer, pass_->step,
+                        session.scope().repeat ? fmt::format("repeat {}", e.repeat) : "median repeat"),
             {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
+    if (const std::string note = unchanged_text(e); !note.empty())
+      ui.text(note, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
     double most = static_cast<double>(e.makespan_ns);
     for (const EditResult& r : e.edits) most = std::max(most, static_cast<double>(r.makespan_ns));
     const float label_width = std::min(ui.px(300), ui.width_left() * 0.4F), value_width = ui.px(190),
                 height = ui.px(24);
     const float track = std::max(ui.px(60), ui.width_left() - label_width - value_width);
-    const auto row = [&](const std::string& name, std::int64_t ns, bool ghost) {
+    // `change_ns`: against the ghost of nothing changed, for what is stored need not be one schedule of the model.
+    const auto row = [&](const std::string& name, std::int64_t ns, bool ghost, std::int64_t change_ns) {
       const ImVec2 from = ImGui::GetCursorScreenPos();
       const Rect bar{from.x + label_width, from.y + ui.px(4),
                      from.x + label_width + static_cast<float>(static_cast<double>(ns) / most) * track,
@@ -220,18 +235,18 @@ class BalanceView final : public View {
         if (e.provenance.network == Source::kModelled) ui.hatch(bar, ui.color(Token::kSurface, 0.28F));
       }
       ui.mark(name, bar, fmt::format("{}", ns));
-      const double change = static_cast<double>(ns - e.makespan_ns);
-      const std::string by =
-          ghost && change != 0 ? fmt::format(" ({}{})", change < 0 ? "−" : "+", duration_text(std::abs(change))) : "";
+      const std::string by = change_ns != 0 ? fmt::format(" ({}{})", change_ns < 0 ? "−" : "+",
+                                                          duration_text(std::abs(static_cast<double>(change_ns))))
+                                            : "";
       ui.text_at(from.x + ui.width_left() - value_width, from.y + ui.px(4), duration_text(static_cast<double>(ns)) + by,
                  {.face = Face::kMono, .max_width = value_width, .right = true});
       ImGui::Dummy({ui.width_left(), height});
     };
-    row("as it is", e.makespan_ns, false);
+    row("as it is", e.makespan_ns, false, 0);
     for (const EditResult& r : e.edits)
       if (r.edit.kind != TimeEditKind::kNone || r.makespan_ns != e.makespan_ns)
         row(r.edit.kind == TimeEditKind::kNone ? "scheduled anew, nothing changed" : time_edit_text(r.edit),
-            r.makespan_ns, true);
+            r.makespan_ns, true, r.change_ns);
   }
 
   // Rank by rank, what makes it slow: more tiles, or slower ones.
