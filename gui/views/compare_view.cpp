@@ -22,9 +22,12 @@ namespace {
 
 // Why the times of two strategies do not compare; "" when they do.
 std::string why_not(const Chosen& a, const Chosen& b) {
-  if (a.comparison != b.comparison)
+  if (a.comparison != b.comparison) {
     if (const std::string what = difference(a.comparison->workload, b.comparison->workload); !what.empty())
       return "they ran different workloads: " + what;
+    if (!same_strategy(*a.strategy, *b.strategy) && a.strategy->mode == b.strategy->mode)
+      return "of two runs a strategy compares with the same one, of the same parameters";
+  }
   if (a.strategy->mode != b.strategy->mode)
     return fmt::format("one was {}, the other {}", mode_word(a.strategy->mode), mode_word(b.strategy->mode));
   for (const Chosen* c : {&a, &b}) {
@@ -38,29 +41,49 @@ std::string why_not(const Chosen& a, const Chosen& b) {
 struct Verdict {
   std::string words;
   BannerTone tone = BannerTone::kNote;
+  std::string unmeasured = {};  // why no measurement supports it
 };
+
+// As `spscope compare` does. REQUIRES: the same strategy of two runs, which compare.
+Verdict verdict_on_runs(const Chosen& a, const Chosen& b) {
+  const Change change = change_of(*a.comparison, *b.comparison, *a.strategy, *b.strategy, 0);
+  if (!change.slower_by) return {"The times do not show which is faster.", BannerTone::kWarning};
+  return {fmt::format("{} is {}.", b.label, change_words(change)),
+          change.within_spread ? BannerTone::kNote : BannerTone::kDone};
+}
+
 // REQUIRES: they compare.
 Verdict verdict_on(const Chosen& a, const Chosen& b) {
+  if (a.comparison != b.comparison) return verdict_on_runs(a, b);
   const ModeGroup pair{a.strategy->mode, a.comparison, {a.strategy, b.strategy}};
   const Judgement judgement = judge(pair);
   if (judgement.foreign) return {sentence(foreign_compute_note(pair)), BannerTone::kWarning};
   if (judgement.empty_masks) return {"Nothing is attended: the times compare nothing.", BannerTone::kWarning};
   const std::string& first = judgement.ranked.empty() || judgement.ranked.front() == a.strategy ? a.label : b.label;
+  const std::string mark = support_mark(judgement);
   switch (judgement.lead) {
     case Lead::kClear:
-      return {first + " is faster" + support_mark(judgement) + ".", BannerTone::kDone};
+      return {first + " is faster" + mark + ".", BannerTone::kDone, unmeasured_sentence(judgement)};
     case Lead::kTied:
       return {"Equally fast: the difference is within the spread of the repeats.", BannerTone::kNote};
     case Lead::kTooClose:
-      return {fmt::format("Too close to call: the difference is within the error of the model ({}).",
-                          judgement.error ? percent_text(judgement.error->median) : "not measured"),
-              BannerTone::kNote};
+      return {fmt::format("Too close to call{}: the difference is within the error of the model ({}).", mark,
+                          percent_text(judgement.error->median)),
+              BannerTone::kNote, unmeasured_sentence(judgement)};
     case Lead::kDepends:
-      return {"It depends on the host: within the range of the network's numbers either is faster.", BannerTone::kNote};
+      return {fmt::format("It depends on the host{}: within the range of the network's numbers either is faster.", mark),
+              BannerTone::kNote, unmeasured_sentence(judgement)};
     case Lead::kUnknown:
       break;
   }
   return {"The times do not show which is faster.", BannerTone::kWarning};
+}
+
+// "31.2 ms ± 0.4 ms", with the spread of its repeats where there are several.
+std::string time_with_spread(const Chosen& c) {
+  const StrategyResult& s = *c.strategy;
+  return duration_text(static_cast<double>(*s.makespan_ns)) +
+         (s.makespan_spread_ns ? " ± " + duration_text(static_cast<double>(*s.makespan_spread_ns)) : "");
 }
 
 class CompareView final : public View {
@@ -106,6 +129,8 @@ class CompareView final : public View {
     }
     const Verdict verdict = verdict_on(a, b);
     ui.banner("verdict", verdict.tone, verdict.words);
+    ui.text(fmt::format("{}: {}. {}: {}.", a.label, time_with_spread(a), b.label, time_with_spread(b)), {.wrap = true});
+    if (!verdict.unmeasured.empty()) ui.text(verdict.unmeasured, {.ink = Token::kMuted, .wrap = true});
     if (const auto reason = slower_reason(a, b); reason && verdict.tone != BannerTone::kWarning)
       ui.text(*reason, {.max_width = std::min(ui.width_left(), ui.px(980)), .wrap = true});
     ui.space(6);
@@ -133,7 +158,9 @@ class CompareView final : public View {
     json["to"] = b.key.id;
     json["not_comparable"] = why_not(a, b);
     if (!why_not(a, b).empty()) return json;
-    json["verdict"] = verdict_on(a, b).words;
+    const Verdict verdict = verdict_on(a, b);
+    json["verdict"] = verdict.words;
+    json["unmeasured"] = verdict.unmeasured;
     json["from_ns"] = *a.strategy->makespan_ns;
     json["to_ns"] = *b.strategy->makespan_ns;
     if (const auto fall = waterfall(*a.strategy, *b.strategy))
@@ -155,7 +182,11 @@ class CompareView final : public View {
     const auto ns = [](const Chosen& c) { return c.strategy->makespan_ns.value_or(INT64_MAX); };
     const int fastest = static_cast<int>(std::ranges::min_element(all, {}, ns) - all.begin());
     const int from = index(from_).value_or(fastest);
-    const int other = from == 0 ? 1 : 0;
+    // The first that compares with it.
+    const auto compares = std::ranges::find_if(all, [&](const Chosen& c) {
+      return c.key != all[static_cast<std::size_t>(from)].key && why_not(all[static_cast<std::size_t>(from)], c).empty();
+    });
+    const int other = compares != all.end() ? static_cast<int>(compares - all.begin()) : from == 0 ? 1 : 0;
     const int selected = index(session.selection().strategy).value_or(other);
     return {from, index(to_).value_or(selected == from ? other : selected)};
   }
