@@ -63,6 +63,16 @@ void copy(const Table& table, const std::vector<int>& rows, const std::vector<in
   ImGui::SetClipboardText(copied_text(table, rows, columns, format).c_str());
 }
 
+// Of many rows the text is made by a worker, and copied when it is there.
+void copy_all(const Table& table, const TableState& state, const std::vector<int>& rows,
+              const std::vector<int>& columns, CopyFormat format) {
+  if (state.kept && rows.size() > KeptTable::kManyRows) {
+    state.kept->copy(rows, columns, format);
+  } else {
+    copy(table, rows, columns, format);
+  }
+}
+
 bool copy_menu(Ui& ui, const Table& table, const TableState& state, const std::vector<int>& rows,
                const std::vector<int>& columns) {
   bool open = true;
@@ -75,7 +85,7 @@ bool copy_menu(Ui& ui, const Table& table, const TableState& state, const std::v
       open = false;
     }
     if (ui.button("all " + name, "Copy all as " + name, {.quiet = true, .width = ui.px(210), .left = true})) {
-      copy(table, rows, columns, format);
+      copy_all(table, state, rows, columns, format);
       open = false;
     }
   }
@@ -198,11 +208,12 @@ std::string metric_tip(const Column& column) {
   return {};
 }
 
-TableHit show_table(Ui& ui, std::string_view name, const Table& table, TableState& state, const TableOptions& options) {
-  const Ui::Scope inside = ui.scope(name);
+namespace {
+
+TableHit show_rows(Ui& ui, const Table& table, const std::vector<int>& rows, TableState& state,
+                   const TableOptions& options) {
   TableHit result;
   if (!table.caption.empty()) ui.text(table.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
-  const std::vector<int> rows = sorted_rows(table, filtered_rows(table, state.filter), state.sort, state.descending);
   const float available = ui.width_left() - ui.theme().px(16);
   const Layout layout = layout_of(ui, table, state, available);
   if (options.filter) tools(ui, table, state, rows, layout.columns);
@@ -231,6 +242,22 @@ TableHit show_table(Ui& ui, std::string_view name, const Table& table, TableStat
           });
   for (const Table::Note& note : table.notes) ui.note(note.text);
   return result;
+}
+
+}  // namespace
+
+TableHit show_table(Ui& ui, std::string_view name, const Table& table, TableState& state, const TableOptions& options) {
+  const Ui::Scope inside = ui.scope(name);
+  const std::vector<int> rows = sorted_rows(table, filtered_rows(table, state.filter), state.sort, state.descending);
+  return show_rows(ui, table, rows, state, options);
+}
+
+TableHit show_table(Ui& ui, std::string_view name, const std::shared_ptr<const Table>& table, TableState& state,
+                    Workers& workers, const TableOptions& options) {
+  const Ui::Scope inside = ui.scope(name);
+  if (!state.kept || state.kept->table != table) state.kept = std::make_shared<KeptTable>(table, workers);
+  if (const auto text = state.kept->take_copied()) ImGui::SetClipboardText(text->c_str());
+  return show_rows(ui, *table, state.kept->rows(state.sort, state.descending, state.filter), state, options);
 }
 
 }  // namespace spscope::gui
