@@ -56,6 +56,8 @@ class App {
   void keys_page(Ui& ui);
   void run(Command command, Ui& ui);
   void banners(Ui& ui);
+  // What the report says before any number of a workload.
+  static void warn(Ui& ui, const Comparison& comparison);
   void ask_views_to_quit();
   View& view();
 
