@@ -21,6 +21,11 @@ std::string settings_folder() {
   return {};
 }
 
+std::string gtk_theme() {
+  const char* const theme = std::getenv("GTK_THEME");
+  return theme != nullptr ? theme : "";
+}
+
 bool started_by_mpi() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
     if (std::getenv(name) != nullptr) return true;

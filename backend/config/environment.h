@@ -20,6 +20,9 @@ bool first_of_others();
 // Where programs keep settings of the user: $XDG_CONFIG_HOME, else .config in $HOME; "" when neither is a whole path.
 std::string settings_folder();
 
+// The theme that the user asks programs with windows for, $GTK_THEME: "Adwaita:dark"; "" when it is not set.
+std::string gtk_theme();
+
 // Whether $TERM says that the terminal knows no escape sequences.
 bool terminal_is_dumb();
 // Whether the user asks for output without colours: $NO_COLOR is set and not empty (no-color.org).

@@ -4,6 +4,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "backend/analysis/mode_group.h"
 #include "backend/report/headline.h"
@@ -46,15 +47,18 @@ void set_style(const Theme& theme) {
 
 }  // namespace
 
-App::App(Settings settings, std::function<void()> wake)
-    : session_(std::move(settings), kWorkers, std::move(wake)), keys_(session_.settings().keys) {
+App::App(Settings settings, std::function<void()> wake, std::optional<int> answers)
+    : session_(std::move(settings), answers ? 1 : kWorkers, std::move(wake),
+               answers.value_or(std::numeric_limits<int>::max())),
+      keys_(session_.settings().keys) {
   for (const ViewRow& row : view_rows()) views_.emplace(row.id, row.make());
+  for (const CommandRow& row : command_rows()) key_texts_.push_back(keys_.keys_of(row.command));
 }
 
 App::~App() = default;
 
 Theme App::theme(float monitor_scale) const {
-  return {.appearance = session_.settings().dark.value_or(true) ? Appearance::kDark : Appearance::kLight,
+  return {.appearance = session_.settings().is_dark() ? Appearance::kDark : Appearance::kLight,
           .scale = static_cast<float>(std::clamp(monitor_scale * session_.settings().user_scale, 0.5, 4.0))};
 }
 
@@ -111,6 +115,7 @@ bool App::frame(const Theme& theme, float width, float height, std::span<const K
   if (dump != nullptr) dump->clear();
   Texture::keep_filters();
   Ui ui(theme, fonts_, dump);
+  ui.name_keys(key_texts_);
   push_font(fonts_.font(Face::kBody));
   ImGui::SetNextWindowPos({0, 0});
   ImGui::SetNextWindowSize({width, height});
@@ -291,7 +296,7 @@ void App::run(Command command, Ui& ui) {
       settings().table = !settings().table;
       return;
     case Command::kTheme:
-      settings().dark = !settings().dark.value_or(true);
+      settings().dark = !settings().is_dark();
       return;
     case Command::kMotion:
       settings().less_motion = !settings().less_motion;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "gui/app/key_map.h"
 #include "gui/session/session.h"
@@ -20,7 +21,8 @@ namespace spscope::gui {
 
 class App {
  public:
-  App(Settings settings, std::function<void()> wake);
+  // `answers`: how many questions are answered, one after the other; absent: all.
+  App(Settings settings, std::function<void()> wake, std::optional<int> answers = {});
   ~App();
 
   Session& session() { return session_; }
@@ -54,6 +56,7 @@ class App {
   void status_line(Ui& ui);
   void palette(Ui& ui);
   void keys_page(Ui& ui);
+  void menu(Ui& ui);
   void run(Command command, Ui& ui);
   void banners(Ui& ui);
   // What the report says before any number of a workload.
@@ -63,6 +66,7 @@ class App {
 
   Session session_;
   KeyMap keys_;
+  std::vector<std::string> key_texts_;  // by command
   Fonts fonts_;
   std::map<std::string, std::unique_ptr<View>, std::less<>> views_;
   bool full_view_ = false, quit_asked_ = false, quit_ = false;

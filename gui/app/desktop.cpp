@@ -9,8 +9,10 @@
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "backend/base/whole_file.h"
+#include "backend/config/environment.h"
 #include "gui/app/app.h"
 #include "gui/app/frame_times.h"
+#include "gui/launch/desktop_theme.h"
 #include "gui/platform/renderer.h"
 #include "gui/platform/window.h"
 
@@ -84,7 +86,8 @@ class Desktop {
   std::optional<double> wait_time(int due) {
     if (due > 0 || !window_.input().empty()) return 0;
     double most = kLookEvery;
-    if (app_.session().any_loading() || app_.session().workers().busy() > 0) most = 0.3;  // words come after 0.3 s
+    if (app_.session().any_loading() || app_.session().workers().busy() > 0)
+      most = 0.1;  // old rows are dimmed after 0.1 s, words come after 0.3 s
     if (const auto next = app_.next_frame_s()) most = std::min(most, *next);
     return most;
   }
@@ -182,6 +185,8 @@ int run_desktop(const Options& options) {
   const std::string path = options.settings.value_or(settings_path());
   Settings settings = load_settings(path);
   if (options.dark) settings.dark = options.dark;
+  // Without settings a window is the same on every desktop.
+  if (!path.empty() && !settings.dark) settings.desktop_dark = desktop_is_dark(settings_folder()).value_or(true);
   Desktop desktop(options, std::move(settings));
   desktop.run(path);
   desktop.save(path);

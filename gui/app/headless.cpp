@@ -17,6 +17,8 @@ namespace {
 
 // Frames after the last change, for layouts that follow from the one before.
 constexpr int kSettling = 4;
+// After which a question that is not answered shows words, and a little more.
+constexpr std::chrono::milliseconds kWordsCome{800};
 
 struct Context {
   Context() {
@@ -47,7 +49,8 @@ int run_headless(const Options& options) {
   }
   Settings settings = options.settings && !options.settings->empty() ? load_settings(*options.settings) : Settings{};
   if (options.dark) settings.dark = options.dark;
-  App app(std::move(settings), [] {});
+  App app(
+      std::move(settings), [] {}, options.answers);
   app.session().go(options.link);
   const Theme theme = app.theme(static_cast<float>(options.scale));
   UiDump dump;
@@ -62,7 +65,11 @@ int run_headless(const Options& options) {
     const int answered = app.session().workers().answered();
     const bool again = app.frame(theme, io.DisplaySize.x, io.DisplaySize.y, {}, &dump);
     ImGui::Render();
-    if (app.session().workers().busy() > 0 || app.session().workers().answered() != answered) {
+    if (app.session().workers().is_exhausted() && app.session().workers().busy() > 0) {
+      // Words come over what takes long.
+      std::this_thread::sleep_for(kWordsCome / kSettling);
+      ++quiet;
+    } else if (app.session().workers().busy() > 0 || app.session().workers().answered() != answered) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
       quiet = 0;
     } else {

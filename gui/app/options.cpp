@@ -72,6 +72,9 @@ Options parse_options(const std::vector<std::string>& arguments) {
       if (!scale || *scale < 0.5 || *scale > 4) refuse("--scale " + arguments[i] + " is not a number from 0.5 to 4");
       options.scale = *scale;
       options.scale_given = true;
+    } else if (argument == "--answers") {
+      options.answers = number_of<int>(value());
+      if (!options.answers || *options.answers < 0) refuse("--answers " + arguments[i] + " is not a whole number");
     } else if (argument == "--theme") {
       const std::string& theme = value();
       if (theme != "dark" && theme != "light") refuse("--theme " + theme + " is neither dark nor light");
@@ -120,6 +123,7 @@ A link is a place in the window: RUN.db#timeline?s=dbsp&layer=3&step=1&t=1.2ms..
   --size WxH                      pixels, 1440x900 unless given
   --scale N                       size of texts and controls, 0.5 to 4
   --theme dark|light
+  --answers N                     without a display: what is shown after N answered questions, while others are asked
   --settings FILE                 settings from there; "" for none
   --version, --help
 

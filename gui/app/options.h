@@ -21,6 +21,7 @@ struct Options {
   bool scale_given = false;
   std::optional<bool> dark;
   std::optional<std::string> frame_times;  // a file: a line for each frame of a window
+  std::optional<int> answers;              // so many questions are answered: what is shown while the others are asked
   std::optional<std::string> settings;     // another file of settings; "" for none
   bool help = false, version = false;
 

@@ -19,10 +19,51 @@ void App::rail(Ui& ui, float width, float height) {
     for (const ViewRow& row : view_rows()) {
       ImGui::SetCursorPosX(ui.px(8));
       const bool here = session_.view() == row.id;
-      if (ui.button(row.id, row.title, {.quiet = true, .selected = here, .width = width - ui.px(16), .left = true}))
+      const auto number = static_cast<int>(&row - view_rows().data());  // Start, then in the order of their keys
+      const auto command =
+          number == 0 ? Command::kStart : static_cast<Command>(static_cast<int>(Command::kView1) + number - 1);
+      const std::string tip = key_tip(ui, row.title, command);
+      if (ui.button(row.id, row.title,
+                    {.quiet = true, .selected = here, .tooltip = tip, .width = width - ui.px(16), .left = true}))
         session_.show(std::string(row.id));
     }
+    ImGui::SetCursorPos({ui.px(8), std::max(ImGui::GetCursorPosY(), height - ui.theme().target() - ui.px(8))});
+    if (ui.button("menu", "Menu",
+                  {.quiet = true,
+                   .tooltip = "All that can be done, with its keys",
+                   .width = width - ui.px(16),
+                   .left = true}))
+      ui.open_popup("commands");
+    menu(ui);
     ImGui::PopStyleVar();
+  });
+}
+
+// The commands that are not views, which the rail has, nor of one view.
+void App::menu(Ui& ui) {
+  ui.popup("commands", [&] {
+    float words = 0, keys = 0;
+    const auto is_here = [](const CommandRow& row) {
+      return row.group == CommandGroup::app && !(row.command >= Command::kView1 && row.command <= Command::kStart);
+    };
+    for (const CommandRow& row : command_rows()) {
+      if (!is_here(row)) continue;
+      words = std::max(words, ui.text_width(row.title));
+      keys = std::max(keys, ui.text_width(ui.keys(static_cast<std::size_t>(row.command)), Face::kSmall));
+    }
+    for (const CommandRow& row : command_rows()) {
+      if (!is_here(row)) continue;
+      const ImVec2 from = ImGui::GetCursorScreenPos();
+      const float width = words + keys + ui.px(40);
+      if (ui.button(row.id, row.title, {.quiet = true, .width = width, .left = true})) {
+        pending_ = row.command;
+        ui.again();
+        return false;
+      }
+      ui.text_at(from.x, from.y + ui.px(5), ui.keys(static_cast<std::size_t>(row.command)),
+                 {.face = Face::kSmall, .ink = Token::kMuted, .max_width = width - ui.px(6), .right = true});
+    }
+    return true;
   });
 }
 

@@ -67,8 +67,9 @@ struct Notice {
 
 class Session {
  public:
-  Session(Settings settings, int threads, std::function<void()> wake)
-      : settings_(std::move(settings)), workers_(threads, std::move(wake)) {}
+  // `threads`, `wake` and `most_answers`: of the workers.
+  Session(Settings settings, int threads, std::function<void()> wake, int most_answers)
+      : settings_(std::move(settings)), workers_(threads, std::move(wake), most_answers) {}
 
   Settings& settings() { return settings_; }
   const Settings& settings() const { return settings_; }

@@ -11,7 +11,8 @@ namespace spscope::gui {
 
 struct Settings {
   std::string folder;        // where they are kept, with what else is; "": nowhere
-  std::optional<bool> dark;  // absent: as the system says
+  std::optional<bool> dark;  // absent: as the desktop says
+  bool desktop_dark = true;  // what that is; not kept
   double user_scale = 1;     // times that of the monitor, 0.5 to 3
   int width = 1440, height = 900;
   float details_width = 320, table_height = 260;  // in the design's pixels
@@ -22,6 +23,7 @@ struct Settings {
   std::vector<std::string> used_hints;      // hints that have done their work
   std::vector<std::string> run_folders;     // that runs were written to, the last one first
 
+  bool is_dark() const { return dark.value_or(desktop_dark); }
   void add_recent(const std::string& path);
   void add_run_folder(const std::string& folder);
 };

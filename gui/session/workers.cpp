@@ -15,7 +15,8 @@ StoreReader& Readers::of(const std::string& path, int generation) {
   return *open.reader;
 }
 
-Workers::Workers(int threads, std::function<void()> wake) : wake_(std::move(wake)) {
+Workers::Workers(int threads, std::function<void()> wake, int most_answers)
+    : wake_(std::move(wake)), most_answers_(most_answers) {
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
 }
 
@@ -50,7 +51,7 @@ void Workers::run() {
     Question question;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
+      changed_.wait(lock, [&] { return stopping_ || (!waiting_.empty() && !is_exhausted()); });
       if (stopping_) return;
       question = std::move(waiting_.back());
       waiting_.pop_back();

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -40,8 +41,9 @@ class Readers {
 
 class Workers {
  public:
-  // `wake` is called by a worker after each question, to have the window draw what came.
-  Workers(int threads, std::function<void()> wake);
+  // `wake` is called by a worker after each question, to have the window draw what came. Of more than `most_answers`
+  // questions the others wait for ever, as if they took long: to see what is shown meanwhile.
+  Workers(int threads, std::function<void()> wake, int most_answers = std::numeric_limits<int>::max());
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -52,6 +54,8 @@ class Workers {
   int busy() const;
   // Questions answered since the start.
   int answered() const { return answered_; }
+  // Whether no other one will be answered.
+  bool is_exhausted() const { return answered_ >= most_answers_; }
   // The frame that is being drawn, from 1; 0 where there are no frames. Of the thread that draws.
   int frame() const { return frame_; }
   void begin_frame() { ++frame_; }
@@ -64,6 +68,7 @@ class Workers {
   void run();
 
   std::function<void()> wake_;
+  int most_answers_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Question> waiting_;

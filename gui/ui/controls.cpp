@@ -36,7 +36,8 @@ Look look_of(const ButtonStyle& style, const Hit& hit) {
 }  // namespace
 
 bool Ui::button(std::string_view name, std::string_view label, const ButtonStyle& style) {
-  const float padding = px(style.quiet ? 8 : 12), height = theme_.target() + px(style.quiet ? 0 : 4);
+  const float padding = px(style.quiet ? 8 : 12),
+              height = style.left && style.quiet ? theme_.target() : theme_.control();
   const float most = std::max(width_left(), px(40));
   const float width = style.width > 0 ? style.width : std::min(text_width(shown(label)) + 2 * padding + 1, most);
   const Rect rect = area(width, height);
@@ -49,7 +50,7 @@ bool Ui::button(std::string_view name, std::string_view label, const ButtonStyle
                           .disabled = !style.disabled_why.empty()});
   const Look look = look_of(style, hit);
   if (look.filled) fill(rect, color(look.back), px(5));
-  if (!style.quiet && !style.primary) outline(rect, color(Token::kEdge, 0.7F), px(5));
+  if (!style.quiet && (!style.primary || !style.disabled_why.empty())) outline(rect, color(Token::kEdge, 0.7F), px(5));
   const float inner = width - 2 * padding, wide = std::min(text_width(shown(label)), inner);
   const float x = rect.left + (style.left ? padding : std::max(padding, (width - wide) / 2));
   text_at(x, rect.top + (height - fonts_.size(Face::kBody)) / 2 - px(1), label,
@@ -74,7 +75,7 @@ bool Ui::link(std::string_view name, std::string_view label, const TextStyle& st
 }
 
 bool Ui::checkbox(std::string_view name, std::string_view label, bool& on, std::string_view tip) {
-  const float side = px(16), gap = px(8), height = theme_.target();
+  const float side = px(16), gap = px(8), height = theme_.control();
   const Rect rect =
       area(std::min(side + gap + text_width(shown(label)) + px(4), std::max(width_left(), px(40))), height);
   const Hit hit = target(
@@ -105,7 +106,7 @@ bool Ui::choice(std::string_view name, std::span<const std::string> options, int
     for (const std::string& option : options) width = std::max(width, text_width(shown(option)));
     width = std::min(width + px(38), px(260));
   }
-  const float height = theme_.target() + px(4), padding = px(10);
+  const float height = theme_.control(), padding = px(10);
   const Rect rect = area(width, height);
   const Hit hit = target(name, rect, {.kind = "choice", .text = label, .tooltip = tip, .value = label});
   fill(rect, color(hit.hovered ? Token::kHover : Token::kRaised), px(5));
@@ -159,7 +160,7 @@ static int completed(ImGuiInputTextCallbackData* data) {
 bool Ui::field(std::string_view name, std::string& value, const FieldStyle& style) {
   const float width = style.width > 0 ? style.width : width_left();
   const float height =
-      style.lines > 1 ? px(8) + static_cast<float>(style.lines) * line_height(Face::kMono) : theme_.target() + px(4);
+      style.lines > 1 ? px(8) + static_cast<float>(style.lines) * line_height(Face::kMono) : theme_.control();
   const Rect rect = area(width, height);
   ImGui::PushID(path_.c_str(), path_.c_str() + path_.size());
   ImGui::PushID(reinterpret_cast<const void*>(std::hash<std::string_view>()(name)));
@@ -169,7 +170,7 @@ bool Ui::field(std::string_view name, std::string& value, const FieldStyle& styl
   ImGui::PushStyleColor(ImGuiCol_TextSelectedBg, color(Token::kAccent, 0.35F));
   ImGui::PushStyleColor(ImGuiCol_TextDisabled, color(Token::kMuted));
   ImGui::PushStyleVar(ImGuiStyleVar_FrameRounding, px(5));
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {px(8), (theme_.target() + px(4) - ImGui::GetFontSize()) / 2});
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {px(8), (theme_.control() - ImGui::GetFontSize()) / 2});
   if (style.focus) ImGui::SetKeyboardFocusHere();
   bool changed = false;
   if (style.lines > 1) {
@@ -187,6 +188,10 @@ bool Ui::field(std::string_view name, std::string& value, const FieldStyle& styl
   ImGui::PopFont();
   ImGui::PopID();
   ImGui::PopID();
+  if (style.lines > 1 && value.empty() && !active)
+    text_at(rect.left + px(8), rect.top + px(8), style.hint,
+            {.face = style.mono ? Face::kMono : Face::kBody, .ink = Token::kMuted, .max_width = width - px(16)},
+            theme_.color(Token::kRaised));
   const Token edge = !style.problem.empty() ? Token::kWarn : active ? Token::kAccent : Token::kEdge;
   outline(rect, color(edge, active || !style.problem.empty() ? 1 : 0.7F), px(5), active ? px(2) : 1);
   UiItem item;
@@ -202,7 +207,7 @@ bool Ui::field(std::string_view name, std::string& value, const FieldStyle& styl
 }
 
 bool Ui::slider(std::string_view name, int& value, int least, int most, float width) {
-  const float height = theme_.target();
+  const float height = theme_.control();
   const Rect rect = area(width, height);
   const Hit hit = target(name, rect, {.kind = "slider", .value = fmt::format("{}", value)});
   const float from = rect.left + px(8), to = rect.right - px(8), middle = rect.top + height / 2;

@@ -92,22 +92,54 @@ bool copy_menu(Ui& ui, const Table& table, const TableState& state, const std::v
   return open;
 }
 
+void columns_menu(Ui& ui, const Table& table, TableState& state) {
+  for (std::size_t c = 1; c < table.columns.size(); ++c) {
+    const std::string& heading = table.columns[c].heading;
+    bool visible = !state.hidden.contains(heading);
+    if (!ui.checkbox(heading, heading.empty() ? "(no heading)" : heading, visible)) continue;
+    if (visible) {
+      state.hidden.erase(heading);
+    } else {
+      state.hidden.insert(heading);
+    }
+  }
+}
+
+// The caption, and a button behind which all tools are.
+void caption(Ui& ui, const Table& table, TableState& state, const std::vector<int>& rows,
+             const std::vector<int>& columns, Tools tools) {
+  if (tools == Tools::kShown) {
+    if (!table.caption.empty()) ui.text(table.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
+    return;
+  }
+  const bool filtered = rows.size() < table.rows.size();
+  const std::string label = filtered ? fmt::format("{} of {} rows", rows.size(), table.rows.size()) : "Table…";
+  // At the right end, where it is in nobody's way.
+  const float left = ImGui::GetCursorPosX(), button = ui.text_width(label) + ui.px(17);
+  const float room = std::max(ui.px(80), ui.width_left() - button - ui.px(8));
+  if (!table.caption.empty()) {
+    ui.text(table.caption, {.face = Face::kSmall, .ink = Token::kMuted, .max_width = room, .beside = true});
+    ImGui::SameLine(0, 0);
+  }
+  ImGui::SetCursorPosX(left + room + ui.px(8));
+  if (ui.button("tools", label, {.quiet = true, .selected = filtered, .tooltip = "Filter rows, hide columns, copy"}))
+    ui.open_popup("tools menu");
+  ui.popup("tools menu", [&] {
+    ui.field("filter", state.filter, {.width = ui.px(210), .hint = "Filter rows"});
+    if (!copy_menu(ui, table, state, rows, columns)) return false;
+    ui.text("Columns", {.face = Face::kBold, .ink = Token::kMuted});
+    columns_menu(ui, table, state);
+    return true;
+  });
+}
+
 void tools(Ui& ui, const Table& table, TableState& state, const std::vector<int>& rows,
            const std::vector<int>& columns) {
   ui.field("filter", state.filter, {.width = std::min(ui.px(220), ui.width_left() * 0.4F), .hint = "Filter rows"});
   ui.same_line();
   if (ui.button("columns", "Columns", {.quiet = true})) ui.open_popup("columns menu");
   ui.popup("columns menu", [&] {
-    for (std::size_t c = 1; c < table.columns.size(); ++c) {
-      const std::string& heading = table.columns[c].heading;
-      bool visible = !state.hidden.contains(heading);
-      if (!ui.checkbox(heading, heading.empty() ? "(no heading)" : heading, visible)) continue;
-      if (visible) {
-        state.hidden.erase(heading);
-      } else {
-        state.hidden.insert(heading);
-      }
-    }
+    columns_menu(ui, table, state);
     return true;
   });
   ui.same_line();
@@ -116,7 +148,7 @@ void tools(Ui& ui, const Table& table, TableState& state, const std::vector<int>
   ui.same_line();
   const bool all = rows.size() == table.rows.size();
   ui.text(all ? fmt::format("{} rows", rows.size()) : fmt::format("{} of {} rows", rows.size(), table.rows.size()),
-          {.face = Face::kSmall, .ink = Token::kMuted});
+          {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
 }
 
 void headings(Ui& ui, const Table& table, TableState& state, const Layout& layout) {
@@ -213,10 +245,10 @@ namespace {
 TableHit show_rows(Ui& ui, const Table& table, const std::vector<int>& rows, TableState& state,
                    const TableOptions& options) {
   TableHit result;
-  if (!table.caption.empty()) ui.text(table.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
   const float available = ui.width_left() - ui.theme().px(16);
   const Layout layout = layout_of(ui, table, state, available);
-  if (options.filter) tools(ui, table, state, rows, layout.columns);
+  caption(ui, table, state, rows, layout.columns, options.tools);
+  if (options.tools == Tools::kShown) tools(ui, table, state, rows, layout.columns);
   if (state.selected >= 0 && state.selected < static_cast<int>(table.rows.size()) && ui.take_copy())
     copy(table, {state.selected}, layout.columns, CopyFormat::kTsv);
   const float row_height = ui.px(28);

@@ -63,9 +63,13 @@ struct TableState {
   std::shared_ptr<KeptTable> kept = {};
 };
 
+// The field that filters, the columns and what copies: in a line of their own, or behind a button of the table's
+// caption.
+enum class Tools { kShown, kFolded };
+
 struct TableOptions {
-  bool filter = true;  // with a field above
-  float height = 0;    // 0: what is left of the pane; below 0: as high as its rows
+  Tools tools = Tools::kShown;
+  float height = 0;  // 0: what is left of the pane; below 0: as high as its rows
   std::string_view row_tooltip = {};
 };
 

@@ -37,6 +37,8 @@ struct Theme {
   float px(float design) const { return design * scale; }
   // The least height and width of what can be clicked.
   float target() const { return px(24); }
+  // The height of buttons, fields and choices, which stand beside each other.
+  float control() const { return px(28); }
 };
 
 }  // namespace spscope::gui

@@ -90,6 +90,10 @@ void Ui::hatch(const Rect& r, unsigned color) const {
     list.AddLine(at(x, r.bottom), at(x + height, r.top), color, std::max(1.0F, px(1.2F)));
   list.PopClipRect();
 }
+void Ui::dim(const Rect& rect) {
+  fill(rect, color(back_, 0.55F));
+  mark("dimmed", rect);
+}
 Rect Ui::clip() const {
   const ImDrawList& list = draw_list();
   const ImVec2 low = list.GetClipRectMin(), high = list.GetClipRectMax();
@@ -182,9 +186,11 @@ void Ui::text(std::string_view raw, const TextStyle& style) {
   TextStyle limited = style;
   if (limited.max_width <= 0) limited.max_width = width_left();
   if (!style.wrap) {
-    const Rect drawn = text_at(from.x, from.y + px(2), raw, limited);
+    const float high = style.beside ? theme_.control() : line_height(style.face);
+    const float top = style.beside ? (high - fonts_.size(style.face)) / 2 - px(1) : px(2);
+    const Rect drawn = text_at(from.x, from.y + top, raw, limited);
     const float width = style.right ? limited.max_width : drawn.width();
-    ImGui::Dummy(at(width, line_height(style.face)));
+    ImGui::Dummy(at(width, high));
     return;
   }
   const std::string whole = shown(raw);
@@ -208,8 +214,9 @@ void Ui::text(std::string_view raw, const TextStyle& style) {
 }
 
 void Ui::heading(std::string_view text) {
+  // Nearer to what it is of than to what is above.
+  if (ImGui::GetCursorPosY() > px(16)) space(8);
   this->text(text, {.face = Face::kBold});
-  space(2);
 }
 
 Hit Ui::target(std::string_view name, const Rect& rect, const TargetStyle& style) {

@@ -29,6 +29,7 @@ struct TextStyle {
   float max_width = 0;  // 0: what is left of the pane
   bool wrap = false;    // breaks lines instead of cutting
   bool right = false;   // aligned to the right edge of max_width
+  bool beside = false;  // in a line with controls: as high as they are, in the middle
   std::string_view tooltip = {};
 };
 
@@ -157,7 +158,15 @@ class Ui {
   void outline(const Rect& rect, unsigned color, float rounding = 0, float thickness = 1) const;
   // Slanted lines: times that come from a model.
   void hatch(const Rect& rect, unsigned color) const;
+  // What is older than what was asked for, until that is there: it is covered in part by the colour behind it.
+  void dim(const Rect& rect);
   Rect clip() const;
+
+  // The keys of each command, by its number, for tooltips; must live as long as this.
+  void name_keys(std::span<const std::string> keys) { keys_ = keys; }
+  std::string_view keys(std::size_t command) const {
+    return command < keys_.size() ? std::string_view(keys_[command]) : std::string_view();
+  }
 
   // The user copies what is selected: the first that has a selection takes it.
   void ask_copy() { copy_asked_ = true; }
@@ -175,6 +184,7 @@ class Ui {
   const Theme& theme_;
   Fonts& fonts_;
   UiDump* dump_;
+  std::span<const std::string> keys_;
   std::string path_;
   Token back_ = Token::kPage;
   int layer_ = 0;

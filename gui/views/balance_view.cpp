@@ -330,7 +330,7 @@ class BalanceView final : public View {
     if (layers.size() * steps.size() < 2) return;
     std::vector<std::string> titles;
     for (const MapFigure& f : kFigures) titles.emplace_back(f.title);
-    ui.text("Layers down, denoise steps across:", {.ink = Token::kMuted, .max_width = ui.px(270)});
+    ui.text("Layers down, denoise steps across:", {.ink = Token::kMuted, .max_width = ui.px(270), .beside = true});
     ui.same_line();
     ui.choice("figure", titles, figure_, ui.px(210));
     const MapFigure& figure = kFigures[figure_];

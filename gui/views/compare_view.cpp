@@ -101,11 +101,11 @@ class CompareView final : public View {
     auto [from, to] = picked(session, all);
     std::vector<std::string> labels;
     for (const Chosen& c : all) labels.push_back(c.label);
-    ui.text("From", {.ink = Token::kMuted, .max_width = ui.px(44)});
+    ui.text("From", {.ink = Token::kMuted, .max_width = ui.px(44), .beside = true});
     ui.same_line();
     bool changed = ui.choice("from", labels, from, ui.px(220));
     ui.same_line();
-    ui.text("to", {.ink = Token::kMuted, .max_width = ui.px(24)});
+    ui.text("to", {.ink = Token::kMuted, .max_width = ui.px(24), .beside = true});
     ui.same_line();
     changed |= ui.choice("to", labels, to, ui.px(220));
     ui.same_line();
@@ -118,6 +118,7 @@ class CompareView final : public View {
     if (changed) {
       from_ = a.key;
       to_ = b.key;
+      chosen_for_ = session.selection().strategy;
     }
     if (from == to) {
       ui.note("Choose two different strategies.");
@@ -136,6 +137,7 @@ class CompareView final : public View {
     ui.space(6);
     draw_waterfall(ui, session, a, b);
     ui.space(8);
+    draw_others(ui, session, all, a);
     draw_passes(ui, session, a, b);
     ui.space(8);
     draw_events(ui, session, a, b);
@@ -161,6 +163,16 @@ class CompareView final : public View {
     const Verdict verdict = verdict_on(a, b);
     json["verdict"] = verdict.words;
     json["unmeasured"] = verdict.unmeasured;
+    for (const Chosen& c : all) {
+      if (c.key == a.key) continue;
+      Json other = Json::object();
+      other["to"] = c.key.id;
+      other["file"] = c.file->name;
+      other["to_ns"] = c.strategy->makespan_ns ? Json(*c.strategy->makespan_ns) : Json();
+      other["not_comparable"] = why_not(a, c);
+      if (why_not(a, c).empty()) other["verdict"] = verdict_on(a, c).words;
+      json["others"].push_back(std::move(other));
+    }
     json["from_ns"] = *a.strategy->makespan_ns;
     json["to_ns"] = *b.strategy->makespan_ns;
     if (const auto fall = waterfall(*a.strategy, *b.strategy))
@@ -181,14 +193,15 @@ class CompareView final : public View {
     };
     const auto ns = [](const Chosen& c) { return c.strategy->makespan_ns.value_or(INT64_MAX); };
     const int fastest = static_cast<int>(std::ranges::min_element(all, {}, ns) - all.begin());
-    const int from = index(from_).value_or(fastest);
+    const bool holds = chosen_for_ == session.selection().strategy;  // another selection is another question
+    const int from = (holds ? index(from_) : std::nullopt).value_or(fastest);
     // The first that compares with it.
     const auto compares = std::ranges::find_if(all, [&](const Chosen& c) {
       return c.key != all[static_cast<std::size_t>(from)].key && why_not(all[static_cast<std::size_t>(from)], c).empty();
     });
     const int other = compares != all.end() ? static_cast<int>(compares - all.begin()) : from == 0 ? 1 : 0;
     const int selected = index(session.selection().strategy).value_or(other);
-    return {from, index(to_).value_or(selected == from ? other : selected)};
+    return {from, (holds ? index(to_) : std::nullopt).value_or(selected == from ? other : selected)};
   }
 
   static std::optional<std::string> slower_reason(const Chosen& a, const Chosen& b) {
@@ -222,6 +235,41 @@ class CompareView final : public View {
     if (document_.draw(ui, "waterfall", *fall)) show_both(session, a, b, {});
   }
 
+  // All of the chosen ones against the first, where there are more than two: a row leads to its waterfall.
+  void draw_others(Ui& ui, const Session& session, const std::vector<Chosen>& all, const Chosen& a) {
+    if (all.size() < 3) return;
+    if (others_of_ != a.key || others_revision_ != session.revision()) {
+      others_of_ = a.key;
+      others_revision_ = session.revision();
+      list_others(all, a);
+    }
+    const TableHit hit = show_table(ui, "others", others_table_, others_state_,
+                                    {.tools = Tools::kFolded, .height = others_.size() > 8 ? ui.px(240) : -1});
+    ui.space(8);
+    if (!hit.clicked) return;
+    from_ = a.key;
+    to_ = others_[static_cast<std::size_t>(*hit.clicked)];
+    chosen_for_ = session.selection().strategy;
+    ui.again();
+  }
+
+  void list_others(const std::vector<Chosen>& all, const Chosen& a) {
+    others_.clear();
+    others_table_ = {};
+    others_table_.caption = fmt::format("All against {}", a.label);
+    others_table_.columns = {text_column("strategy"), number_column("makespan", "makespan", 0),
+                             number_column("difference", "", 0), text_column("verdict")};
+    for (const Chosen& c : all) {
+      if (c.key == a.key) continue;
+      const std::string why = why_not(a, c);
+      const auto both = why.empty() ? std::optional(*c.strategy->makespan_ns - *a.strategy->makespan_ns) : std::nullopt;
+      others_table_.rows.push_back(
+          {{text_cell(c.label), duration_cell(c.strategy->makespan_ns, c.strategy->makespan_spread_ns),
+            duration_cell(both), text_cell(why.empty() ? verdict_on(a, c).words : "Not comparable: " + why + ".")}});
+      others_.push_back(c.key);
+    }
+  }
+
   void draw_passes(Ui& ui, Session& session, const Chosen& a, const Chosen& b) {
     if (const std::pair now{a.strategy->by_layer.data(), b.strategy->by_layer.data()};
         passes_of_ != now || passes_revision_ != session.revision()) {
@@ -230,7 +278,7 @@ class CompareView final : public View {
       list_passes(a, b);
     }
     const TableHit hit = show_table(ui, "passes", passes_table_, passes_state_,
-                                    {.filter = false, .height = passes_.size() > 12 ? ui.px(320) : -1});
+                                    {.tools = Tools::kFolded, .height = passes_.size() > 12 ? ui.px(320) : -1});
     if (hit.clicked) show_both(session, a, b, passes_[static_cast<std::size_t>(*hit.clicked)]);
   }
 
@@ -267,7 +315,7 @@ class CompareView final : public View {
     const auto pass = session.pass();
     events_table_.caption =
         fmt::format("By event, mean over ranks, in layer {} of denoise step {}", pass->layer, pass->step);
-    show_table(ui, "events", events_table_, events_state_, {.filter = false, .height = -1});
+    show_table(ui, "events", events_table_, events_state_, {.tools = Tools::kFolded, .height = -1});
   }
 
   void list_events(const Chosen& a, const Chosen& b) {
@@ -283,14 +331,17 @@ class CompareView final : public View {
                                      cell(Hint::kDuration, ns.second - ns.first)}});
   }
 
-  std::optional<StrategyKey> from_, to_;  // what was chosen here
+  std::optional<StrategyKey> from_, to_, chosen_for_;  // what was chosen here, and which strategy was selected then
   DocumentView document_;
-  Table passes_table_, events_table_;
+  Table passes_table_, events_table_, others_table_;
+  std::vector<StrategyKey> others_;  // of the rows of others_table_
+  std::optional<StrategyKey> others_of_;
+  int others_revision_ = -1;
   std::vector<LayerPass> passes_;  // of the rows of passes_table_
   std::pair<const LayerResult*, const LayerResult*> passes_of_;
   int passes_revision_ = -1;
   std::pair<std::shared_ptr<const PassData>, std::shared_ptr<const PassData>> events_of_;
-  TableState passes_state_, events_state_;
+  TableState passes_state_, events_state_, others_state_;
 };
 
 }  // namespace

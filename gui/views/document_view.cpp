@@ -1,6 +1,7 @@
 #include "gui/views/document_view.h"
 
 #include <fmt/format.h>
+#include <imgui.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,13 @@
 
 namespace spscope::gui {
 namespace {
+
+// Of charts of more bars or rows only those near what can be seen are drawn.
+constexpr std::size_t kAllDrawn = 64;
+bool is_far(const Ui& ui, const Rect& rect) {
+  const Rect seen = ui.clip();
+  return rect.bottom < seen.top - seen.height() || rect.top > seen.bottom + seen.height();
+}
 
 std::optional<Subject> draw_paragraph(Ui& ui, const Paragraph& p) {
   const float width = std::min(ui.width_left(), ui.px(980));
@@ -147,6 +155,10 @@ std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBar
     const StackedBars::Bar& bar = chart.bars[b];
     const ImVec2 from = ImGui::GetCursorScreenPos();
     const Rect row{from.x, from.y, from.x + ui.width_left(), from.y + height};
+    if (chart.bars.size() > kAllDrawn && is_far(ui, row)) {
+      ImGui::Dummy({row.width(), height + gap});
+      continue;
+    }
     const Hit hit = ui.target("bar " + bar.label, row,
                               {.kind = "bar", .text = bar.label, .value = fmt::format("{}", total_of(bar))});
     if (hit.hovered) ui.fill(row, ui.color(Token::kHover));
@@ -312,6 +324,10 @@ std::optional<Subject> draw_bands(Ui& ui, const TimelineBands& bands) {
       const ImVec2 at = ImGui::GetCursorScreenPos();
       const float height = band.rows.size() > 16 ? ui.px(4) : ui.px(20);
       const Rect place{at.x, at.y, at.x + label_width + track, at.y + height};
+      if (band.rows.size() > kAllDrawn && is_far(ui, place)) {
+        ImGui::SetCursorScreenPos({at.x, at.y + height});
+        continue;
+      }
       const Hit hit = ui.target(band.label + " " + row.label, place,
                                 {.kind = "row", .text = row.label, .small = height < ui.px(20)});
       if (height >= ui.px(14))
@@ -380,8 +396,8 @@ std::optional<Subject> DocumentView::draw(Ui& ui, std::string_view name, const B
   if (const auto* bands = std::get_if<TimelineBands>(&block)) return draw_bands(ui, *bands);
   if (const auto* grid = std::get_if<HeadGrid>(&block)) draw_heads(ui, *grid, heads_);
   if (const auto* table = std::get_if<Table>(&block)) {
-    const TableHit hit =
-        show_table(ui, "table", *table, tables_[ui.path()], {.filter = table->rows.size() > 12, .height = -1});
+    const TableHit hit = show_table(ui, "table", *table, tables_[ui.path()],
+                                    {.tools = table->rows.size() > 12 ? Tools::kShown : Tools::kFolded, .height = -1});
     if (hit.clicked) return table->rows[static_cast<std::size_t>(*hit.clicked)].of;
   }
   return std::nullopt;

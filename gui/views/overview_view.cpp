@@ -133,7 +133,7 @@ class OverviewView final : public View {
     ui.text("Makespans", {.face = Face::kTitle});
     for (const auto& [workload, table] : tables) {
       const std::string name = fmt::format("makespans {}", static_cast<std::int64_t>(workload));
-      show_table(ui, name, table, early_[file.path + name], {.filter = false, .height = -1});
+      show_table(ui, name, table, early_[file.path + name], {.tools = Tools::kFolded, .height = -1});
     }
     ui.note("Why they differ, and how far to trust it, is told once the whole file was read.");
   }
@@ -183,8 +183,7 @@ class OverviewView final : public View {
 
   // The next step for somebody who opened a file for the first time, until it was taken.
   static void draw_hint(Ui& ui, Session& session, const Comparison& c) {
-    std::vector<std::string>& used = session.settings().used_hints;
-    if (std::ranges::find(used, "overview") != used.end()) return;
+    if (took_hint(session, "overview")) return;
     // Of the strategy that loses most by waiting.
     const StrategyResult* waits = nullptr;
     std::optional<Reason> why;
@@ -199,8 +198,7 @@ class OverviewView final : public View {
     }
     if (waits == nullptr) return;
     const std::string words = fmt::format("Next: see how {} waits for rank {}.", waits->label, why->late->rank);
-    if (!ui.banner("hint", BannerTone::kNote, words, "Show me")) return;
-    used.emplace_back("overview");
+    if (!spscope::gui::draw_hint(ui, session, "overview", words, "Show me")) return;
     for (const Chosen& chosen : session.all_strategies())
       if (chosen.strategy == waits) {
         show_late_rank(session, chosen, why->late->rank);

@@ -47,7 +47,7 @@ class ReportView final : public View {
  private:
   void draw_sections(Ui& ui) {
     const Ui::Scope inside = ui.scope("sections");
-    ui.text("Sections", {.ink = Token::kMuted, .max_width = ui.px(70)});
+    ui.text("Sections", {.ink = Token::kMuted, .max_width = ui.px(70), .beside = true});
     for (const SectionRow& row : report_sections()) {
       ui.same_line();
       const std::string title(row.title);

@@ -51,11 +51,11 @@ class SqlView final : public View {
       ui.same_line();
       if (ui.button("cancel", "Cancel")) answer_.cancel();
       ui.same_line();
-      ui.text(fmt::format("asked {:.0f} s ago", answer_.loading_s()), {.ink = Token::kMuted});
+      ui.text(fmt::format("asked {:.0f} s ago", answer_.loading_s()), {.ink = Token::kMuted, .beside = true});
     }
     ui.same_line();
     ui.text("Ctrl+Enter asks. One question that only reads; the file is not changed.",
-            {.face = Face::kSmall, .ink = Token::kMuted});
+            {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
     if (const Error* error = answer_.error()) draw_error(ui, "error", *error);
     if (const Answer* answer = answer_.value()) {
       if (table_ != answer->table) {
@@ -65,8 +65,10 @@ class SqlView final : public View {
       ui.text(fmt::format("{} rows in {:.2f} s{}", table_->rows.size(), answer->seconds,
                           answer->truncated ? ", cut: the answer is larger than what is shown" : ""),
               {.face = Face::kSmall, .ink = Token::kMuted});
+      const ImVec2 from = ImGui::GetCursorScreenPos();
       const TableHit hit = show_table(ui, "answer", table_, state_, session.workers(),
                                       {.row_tooltip = leads_somewhere() ? "Double click: its timeline" : ""});
+      if (is_slow(answer_)) ui.dim({from.x, from.y, from.x + ui.width_left(), ImGui::GetCursorScreenPos().y});
       if (hit.activated) follow(session, file, *hit.activated);
       go_to_place(session);
     }

@@ -38,6 +38,28 @@ void draw_error(Ui& ui, std::string_view name, const Error& error) {
   if (ui.banner("error", BannerTone::kError, words, "Copy")) ImGui::SetClipboardText(render(error).c_str());
 }
 
+void flow(Ui& ui, float design) {
+  ui.same_line();
+  if (ui.width_left() < ui.px(design)) ImGui::NewLine();
+}
+
+bool took_hint(const Session& session, std::string_view id) {
+  return std::ranges::find(session.settings().used_hints, id) != session.settings().used_hints.end();
+}
+void take_hint(Session& session, std::string_view id) {
+  if (!took_hint(session, id)) session.settings().used_hints.emplace_back(id);
+}
+bool draw_hint(Ui& ui, Session& session, std::string_view id, std::string_view words, std::string_view action) {
+  if (took_hint(session, id) || !ui.banner("hint", BannerTone::kNote, words, action)) return false;
+  take_hint(session, id);
+  return true;
+}
+
+std::string key_tip(const Ui& ui, std::string_view words, Command command) {
+  const std::string_view keys = ui.keys(static_cast<std::size_t>(command));
+  return keys.empty() ? std::string(words) : fmt::format("{} ({})", words, keys);
+}
+
 std::optional<LayerPass> slowest_pass_of(const StrategyResult& strategy) {
   const LayerResult* slowest = nullptr;
   for (const LayerResult& layer : strategy.by_layer)

@@ -62,8 +62,23 @@ const ViewRow* find_view(std::string_view id);
 bool draw_instead(Ui& ui, Session& session);
 // An error with its number, how to mend it, and Copy.
 void draw_error(Ui& ui, std::string_view name, const Error& error);
+// Like same_line, but on a new line when less than `design` pixels are left.
+void flow(Ui& ui, float design);
+// The next step for somebody who sees the window for the first time, in a line with a button; nothing once it was
+// taken. True when the button is pressed.
+bool draw_hint(Ui& ui, Session& session, std::string_view id, std::string_view words, std::string_view action);
+// Whether a hint was taken, and that it is, by its button or otherwise.
+bool took_hint(const Session& session, std::string_view id);
+void take_hint(Session& session, std::string_view id);
+// What a control does with the keys that do the same: "Zoom in (W)".
+std::string key_tip(const Ui& ui, std::string_view words, Command command);
 // The layer pass in which a strategy took longest; nothing when it has no times.
 std::optional<LayerPass> slowest_pass_of(const StrategyResult& strategy);
+// Whether a question has taken so long that the old answer is shown dimmed: a shorter time would flicker.
+template <typename T>
+bool is_slow(QuerySlot<T>& slot) {
+  return slot.loading() && slot.loading_s() >= 0.1;
+}
 // Words over old rows while a question takes longer than 0.3 s; with Cancel.
 template <typename T>
 void draw_loading(Ui& ui, std::string_view name, QuerySlot<T>& slot, std::string_view words) {

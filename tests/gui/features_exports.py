@@ -2,8 +2,10 @@
 import shutil
 import struct
 import subprocess
+import zlib
 
 from drop import Drag
+from window import Display, Window
 
 
 def dropped_files(world):
@@ -94,3 +96,75 @@ def _range(world, window, range_ns):
     other.click("form/Range as a store")
     assert other.item("export/write")["disabled"] and other.says("No range is selected")
     other.close()
+
+
+def _pixels_of_screen(path, width, height):
+    """Rows of R, G, B bytes of the top left of a screen that Xvfb keeps in a file: XWD, 32 bits a pixel, B G R X."""
+    data = path.read_bytes()
+    header = struct.unpack(">25I", data[:100])
+    begin, line, bits, colors = header[0] + 12 * header[19], header[12], header[11], header[19]
+    assert bits == 32 and colors >= 0
+    rows = []
+    for y in range(height):
+        row = data[begin + y * line:begin + y * line + 4 * width]
+        rgb = bytearray(3 * width)
+        rgb[0::3], rgb[1::3], rgb[2::3] = row[2::4], row[1::4], row[0::4]
+        rows.append(bytes(rgb))
+    return rows
+
+
+def _pixels_of_png(path):
+    """Rows of R, G, B bytes of a PNG of 8 bits a channel."""
+    data, place, packed = path.read_bytes(), 8, b""
+    while place < len(data):
+        length, kind = struct.unpack(">I4s", data[place:place + 8])
+        body = data[place + 8:place + 8 + length]
+        if kind == b"IHDR":
+            width, height, depth, color = struct.unpack(">IIBB", body[:10])
+        if kind == b"IDAT":
+            packed += body
+        place += 12 + length
+    channels = {2: 3, 6: 4}[color]
+    assert depth == 8
+    raw, line, before, rows = zlib.decompress(packed), channels * width, bytearray(channels * width), []
+    for y in range(height):
+        method, row = raw[y * (line + 1)], bytearray(raw[y * (line + 1) + 1:(y + 1) * (line + 1)])
+        for i in range(line):
+            left, up = row[i - channels] if i >= channels else 0, before[i]
+            corner = before[i - channels] if i >= channels else 0
+            if method == 1:
+                row[i] = (row[i] + left) & 255
+            elif method == 2:
+                row[i] = (row[i] + up) & 255
+            elif method == 3:
+                row[i] = (row[i] + (left + up) // 2) & 255
+            elif method == 4:
+                nearest = min((left, up, corner), key=lambda v, p=left + up - corner: abs(p - v))
+                row[i] = (row[i] + nearest) & 255
+        before = row
+        if channels == 4:
+            rgb = bytearray(3 * width)
+            rgb[0::3], rgb[1::3], rgb[2::3] = row[0::4], row[1::4], row[2::4]
+            row = rgb
+        rows.append(bytes(row))
+    return rows
+
+
+def link_gives_the_picture(world):
+    """A link from the window gives the picture that is on the screen, but for what its OpenGL rounds otherwise."""
+    size, folder = (800, 600), world.folder / "screen"
+    folder.mkdir()
+    with Display((1000, 700), options=["-fbdir", str(folder)]) as display:
+        window = Window(display, world.program, f"{world.demo}#timeline", size=size, folder=world.folder / "pictured")
+        window.click("band ulysses/rank 3", "row")
+        window.press("Shift+W", "F")
+        before = window.read()
+        window._xdotool("mousemove", 950, 650)  # nothing is under the pointer
+        window.settle(before)
+        link, picture = window.link, world.folder / "linked.png"
+        screen = _pixels_of_screen(folder / "Xvfb_screen0", *size)
+        window.kill()
+    subprocess.run([world.program, "--settings", "", "--screenshot", "timeline", "--size", "800x600", "-o", picture, link], check=True, env=world.no_display())
+    other = sum(1 for a, b in zip(screen, _pixels_of_png(picture)) if a != b and
+                sum(abs(x - y) > 24 for x, y in zip(a, b)) > 3 * size[0] // 100)
+    assert other <= size[1] // 100, f"{other} of {size[1]} rows differ"

@@ -150,7 +150,10 @@ def error_state(world):
     assert "SPS" in words and "broken.db" in words, window.texts()
     window.click("error/action")
     window.click("rail/views/start")
-    window.click("new run" if window.has("rail/views/run") else "browse")
+    window.click("start/main/browse")
+    copied = window.clipboard("browser/path")
+    assert "SPS-" in copied and "broken.db" in copied, copied
+    window.click("new run")
     window.close()
 
 
@@ -223,26 +226,13 @@ def loading_state(world):
     window.click("sql/main/ask", rest=False)
     window.wait_for(lambda s: any("asked" in i["text"] and "ago" in i["text"] for i in s["items"]), "words of the question under way")
     assert window.view["columns"] == ["seven"], "the old rows stay"
+    window.wait_for(lambda s: any(i["path"].endswith("/dimmed") for i in s["items"]), "and are dimmed")
     window.click("sql/main/cancel", rest=False)
     window.wait_for(lambda s: not s["busy"], "the question ends")
 
 
 # Minutes of counting.
 LONG_QUESTION = "with recursive n(i) as (select 1 union all select i + 1 from n limit 4000000000) select sum(i) from n"
-
-
-def partly_there(world):
-    """Of an oversubscribed run the report's words are shown, and no winner."""
-    path = world.folder / "oversubscribed.db"
-    shutil.copy(world.demo, path)
-    store = sqlite3.connect(path)
-    store.execute("update run set timing = 1")
-    store.commit()
-    store.close()
-    window = world.open(path)
-    said = " ".join(i["text"] for i in window.items if "/warning" in i["path"] or "/nothing" in i["path"] or "block" in i["path"])
-    assert "cores" in said, window.texts()[:30]
-    window.close()
 
 
 def settings_are_kept(world):

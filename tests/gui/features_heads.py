@@ -21,10 +21,17 @@ def _in_reading_order(window):
     return [int(i["text"].split()[1]) for i in sorted(shown, key=lambda i: (round(i["rect"][1]), i["rect"][0]))]
 
 
+def _tiles_of_heads(world):
+    """Active tiles of each head of the pass that is shown first, by the command line."""
+    info = world.json_of("mask", "info", world.demo, "--json")
+    return [density * info["blocks"] ** 2 for density in info["head_density"]]
+
+
 def heads_sorted(world):
     window = world.window("heads")
     density, owner = window.view["density"], window.view["owner_of_head"]
-    for order, key in (("by density", lambda h: -density[h]), ("by owner", lambda h: owner[h]), ("by head", lambda h: h)):
+    tiles = _tiles_of_heads(world)
+    for order, key in (("by density", lambda h: -density[h]), ("by tiles", lambda h: -tiles[h]), ("by owner", lambda h: owner[h]), ("by head", lambda h: h)):
         window.click("heads/main/order", "choice")
         window.click("order/" + order)
         shown = _in_reading_order(window)
@@ -76,6 +83,44 @@ def heads_owners(world):
     window.click("heads/main/owner", "checkbox")
 
 
+REPLICATED = """[model]
+preset = "flux.1-dev"
+grid = [1, 32, 32]
+text_tokens = 256
+[mask]
+pattern = "sparge"
+density = 0.4
+[cluster]
+preset = "h100x8"
+ranks = 4
+[run]
+mode = "simulate"
+strategies = ["allgather_kv"]
+layers = 1
+text = "replicate"
+"""
+
+
+def heads_owners_with_replicas(world):
+    """Where every rank holds all of the text, its rows are computed by all of them: 4 of 20 blocks, behind the 16 of the
+    picture, of which a rank has 4."""
+    path, blocks, text, ranks = world.run("replicated.db", REPLICATED), 20, 4, 4
+    window = world.open(f"{path}#heads?head=3")
+    window.wait_for(lambda s: s["view"].get("strategies") and not s["busy"], "the owners")
+    one, = window.view["strategies"]
+    assert window.view["blocks"] == blocks and one["redundant"] == text * blocks, one
+    whole = world.json_of("mask", "info", path, "--json")["owners"][0]
+    assert whole["redundant"] == text * blocks * 24, whole
+    for q, owners in ((2, [0]), (7, [1]), (17, list(range(ranks)))):
+        window.click("panel allgather_kv/picture", at=(3.5 / blocks, (q + 0.5) / blocks))
+        assert f"tile={q},3" in window.link or f"tile={q}%2C3" in window.link, window.link
+        told = window.view["strategies"][0]["owners"]
+        assert [o["rank"] for o in told] == owners and all(abs(o["area"] - 1) < 1e-6 for o in told), (q, told)
+        said = [i["text"] for i in window.items if i["path"].startswith("details/") and i["kind"] == "link"]
+        assert len(said) == len(owners) and all(f"rank {r}, ring step" in t for r, t in zip(owners, said)), said
+    window.close()
+
+
 def heads_tile_and_its_event(world):
     """A tile says its owners under each strategy, with one cursor, and leads to the event that computes it."""
     window = world.window("heads")
@@ -101,6 +146,21 @@ def balance_what_if(world):
     assert len(edits) >= 4 and edits["no latency"] <= edits["as it is"] >= edits["links inside nodes twice as fast"], edits
     stored = world.sql(world.demo, "select makespan_ns from repeat join run using (run_id) where layer = 0 and denoise_step = 0")
     assert (edits["as it is"],) in stored, (edits, stored)
+
+
+def hints_lead_on(world):
+    """A line names the next step of the way from the overview to the comparison, each until it was taken."""
+    settings = world.folder / "way.json"
+    window = world.open(world.demo, "--settings", settings)
+    for view, words in (("timeline", "Next: see which heads make rank "), ("heads", "Next: see what "), ("compare", None)):
+        window.click("hint/action")
+        window.wait_for(lambda s: f"#{view}" in s["link"] and not s["busy"], view)
+        assert words is None or any(t.startswith(words) for t in window.texts()), window.texts()[:40]
+    for view in ("overview", "timeline", "heads"):
+        window.click("rail/views/" + view)
+        assert not window.has("hint/action"), view
+    window.close()
+    assert json.loads(settings.read_text())["used_hints"] == ["overview", "timeline", "heads"]
 
 
 def sixty_seconds(world):
@@ -130,5 +190,11 @@ def sixty_seconds(world):
     mine = [d for d, o in zip(density, owner) if o == int(rank)]
     assert mine and sum(mine) / len(mine) > mean, "the heads of the late rank are denser than the mean"
     assert owner[window.view["head"]] == int(rank), "one of its heads is shown large"
+    said = " ".join(i["text"] for i in window.items if i["path"].startswith("details/"))
+    assert f"others wait for rank {rank}" in said and "more tiles than the mean" in said, said
+    window.click("details/pane/compare")
+    clicks += 1
+    assert "#compare" in window.link and window.view["to"] == window.link.split("of=")[1].split("&")[0], window.link
+    assert window.view["from_ns"] < window.view["to_ns"]
     assert clicks <= 5 and "heads" in {v[0] for v in views()}
     window.close()

@@ -1,5 +1,6 @@
 """The timeline of whole files, filters of rows, and what pointing at a rank does: gui.md 2 and 4. Numbers are compared
 with brute force over the events that the command line gives."""
+import json
 import shutil
 import sqlite3
 
@@ -291,4 +292,65 @@ def timeline_brush(world):
     assert slowest and max(durations.values()) == durations[slowest[0]] and len(slowest) <= len(wanted)
     window.click("details/pane/clear")
     assert "brush" not in window.view and not window.has("tab/Selected durations")
+    window.close()
+
+
+def measure_snaps(world):
+    """What is measured begins and ends at the edges of the events that are near: the times of the file."""
+    window = world.open(f"{world.demo}#timeline?s=ulysses")
+    window.press("Home")
+    mark = max((i for i in window.items if "/band ulysses/rank 3 op " in i["path"] and i["text"] == "attend"), key=lambda i: i["rect"][2] - i["rect"][0])
+    op = int(mark["path"].split(" op ")[1].split()[0])
+    (begin, end), = world.sql(
+        world.demo, "select event.begin_ns - repeat.begin_ns, event.end_ns - repeat.begin_ns from event join run using (run_id) "
+        "join repeat on repeat.run_id = run.run_id join strategy using (strategy_id) where strategy.id = 'ulysses' and "
+        f"run.layer = {window.view['layer']} and run.denoise_step = {window.view['denoise_step']} and op_id = {op}")
+    left, top, right, bottom = mark["rect"]
+    y = (top + bottom) / 2
+    window.drag((left + 4, y), (right - 4, y), keys=["ctrl"])
+    a, b = window.link.split("t=")[1].split("&")[0].split("..")
+    assert (_ns(a), _ns(b)) == (begin, end), (a, b, begin, end)
+    window.close()
+
+
+def timeline_groups(world):
+    """The events of a name by rank and by ring step: of each as many as the file has."""
+    window = world.open(f"{world.demo}#timeline?s=ring&of=ring&name=attend")
+    where = (f"from event join run using (run_id) join strategy using (strategy_id) where strategy.id = 'ring' and run.layer = {window.view['layer']} "
+             f"and run.denoise_step = {window.view['denoise_step']} and event.name = 'attend'")
+    rows = lambda table: [i["text"] for i in window.items if f"/{table}/rows/row " in i["path"] and i["kind"] == "row"]
+    window.click("tab/By rank")
+    shown = rows("ranks")  # those that can be seen
+    assert shown and shown == [f"rank {r}" for r, in world.sql(world.demo, f"select distinct rank {where} order by 1")][:len(shown)]
+    window.click("ranks/copy")
+    window.click("copy menu/all JSON")
+    told = {r["rank"]: (r["count"], r["total_ns"]) for r in json.loads(window.clipboard("ranks/filter"))}
+    assert told == {f"rank {r}": (n, ns) for r, n, ns in world.sql(world.demo, f"select rank, count(*), sum(end_ns - begin_ns) {where} group by rank")}
+    window.click("tab/By ring step")
+    shown = rows("ring steps")
+    assert shown and shown == [f"ring step {n}" for n in range(8)][:len(shown)], shown
+    window.click("ring steps/copy")
+    window.click("copy menu/all JSON")
+    told = json.loads(window.clipboard("ring steps/filter"))
+    assert len(told) == 8 and all(r["count"] == 8 for r in told) and sum(r["total_ns"] for r in told) == world.sql(world.demo, f"select sum(end_ns - begin_ns) {where}")[0][0]
+    window.close()
+
+
+def timeline_of_file_groups(world):
+    """Of whole files: by layer, denoise step and ring step, with the counts of the store."""
+    window = world.open(f"{world.demo}#timeline?time=file&name=attend")
+    for tab, column, label in (("By layer", "layer", "layer"), ("By step", "denoise_step", "denoise step")):
+        window.click("tab/" + tab)
+        window.wait_for(lambda s: window.has("groups/filter") and not s["busy"] and window.says(f"{label} 0"), tab)
+        window.click("groups/copy")
+        window.click("copy menu/all JSON")
+        told = {next(iter(r.values())): r["count"] for r in json.loads(window.clipboard("groups/filter"))}
+        wanted = world.sql(world.demo, f"select {column}, count(*) from event join run using (run_id) where event.name = 'attend' group by 1")
+        assert told == {f"{label} {key}": count for key, count in wanted}, (told, wanted)
+    window.click("tab/By ring step")
+    window.wait_for(lambda s: window.has("groups/filter") and not s["busy"] and window.says("ring step 1"), "ring steps")
+    window.click("groups/copy")
+    window.click("copy menu/all JSON")
+    told = json.loads(window.clipboard("groups/filter"))
+    assert len(told) == 8 and sum(r["count"] for r in told) == sum(count for _, count in wanted), (told, wanted)
     window.close()

@@ -4,7 +4,7 @@ import time
 import shutil
 import subprocess
 
-from world import DEMO, axis, select_op
+from world import DEMO, axis, select_op, views
 
 
 # -- Start
@@ -477,6 +477,10 @@ def screenshot_without_display(world):
                        check=True, env=world.no_display())
         pictures.append(path.read_bytes())
     assert pictures[0] == pictures[1] and pictures[0].startswith(b"\x89PNG") and len(pictures[0]) > 10000
+    for view, _, _ in views():
+        dumps = [subprocess.run([world.program, "--settings", "", "--view-dump", view, world.demo], check=True, capture_output=True,
+                                env=world.no_display()).stdout for _ in range(2)]
+        assert dumps[0] == dumps[1] and (dumps[0].strip() or view == "start"), view
 
 
 def view_dump_equals_window(world):

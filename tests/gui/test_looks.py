@@ -1,6 +1,6 @@
 """The looks of every view and state in dark and light, in three sizes and at three scales, from the dump of frames that
-are made without a display; and of popups, dialogs and the loading state from a real window. Each violation is printed
-with where it was found. Usage: test_looks.py FOLDER_OF_PROGRAMS [--only STATE]
+are made without a display; and of popups, dialogs, a question under way and a run that goes on from a real window. Each
+violation is printed with where it was found. Usage: test_looks.py FOLDER_OF_PROGRAMS [--only STATE]
 """
 import argparse
 import collections
@@ -14,18 +14,36 @@ from concurrent.futures import ThreadPoolExecutor
 
 from looks import violations
 from window import SKIPPED, missing
-from world import DEMO, STRATEGIES, World, views
+from run_place import live, place_of, start_run
+from world import World, views
 
 THEMES, SIZES, SCALES = ("dark", "light"), ("1280x720", "1920x1080", "3840x2160"), (1, 1.5, 2)
 MATRIX = list(itertools.product(THEMES, SIZES, SCALES))
 # For states that differ from the demo in few widgets: each theme, size and scale, and the tightest of all.
 FEW = [("dark", "1280x720", 1), ("light", "1280x720", 2), ("dark", "1920x1080", 1.5), ("light", "3840x2160", 2)]
-# As many ranks as are planned, scheduled and shown in some 10 s on 2 cores; a run of 4,096 takes minutes.
-MANY_RANKS = 128
+# Scheduled in some 10 s: a message to 63 others, and 64 ring steps.
+MANY = """[model]
+preset = "wan-mini"
+heads = 64
+head_dim = 16
+hidden = 1024
+grid = [16, 32, 32]
+[mask]
+pattern = "dense"
+[cluster]
+preset = "ndr-h100-xN"
+ranks = 4096
+[run]
+mode = "simulate"
+strategies = ["usp:ulysses=64,ring=64"]
+layers = 1
+"""
+# Answers that are enough to know the file, and none of what the views ask then.
+FILE_KNOWN = 2
 
 
 def stored(world):
-    """The arguments and the combinations of each state."""
+    """The arguments and the combinations of each state; arguments that begin with -- are options."""
     long_name = world.folder / ("r" * 200 + ".db")
     shutil.copy(world.demo, long_name)
     store = sqlite3.connect(long_name)
@@ -39,22 +57,24 @@ def stored(world):
     store.execute("create table bird (name text)")
     store.commit()
     store.close()
-    many = world.run("many.db", DEMO.replace('preset = "h100x8"', f'preset = "ndr-h100-x64"\nranks = {MANY_RANKS}')
-                     .replace("layers = 2", "layers = 1").replace("denoise_steps = 3", "denoise_steps = 1").replace(STRATEGIES, '["ring", "usp"]'))
+    many = world.run("many.db", MANY)
     return {"demo": ([world.demo], MATRIX), "no file": ([], MATRIX), "long names": ([long_name], MATRIX),
             "failed": ([broken], FEW), "foreign": ([foreign], FEW), "missing file": ([world.folder / "nowhere.db"], FEW),
-            "several files": ([world.demo, long_name, foreign], FEW), f"{MANY_RANKS} ranks": ([many], FEW[:2]),
+            "several files": ([world.demo, long_name, foreign], FEW), "4,096 ranks": ([many], FEW[:1]),
+            "loading": ([world.demo, "--answers", 0], FEW), "loading a layer pass": ([world.demo, "--answers", FILE_KNOWN], FEW),
             "selected": ([f"{world.demo}?of=ulysses&rank=3&op=40&t=2ms..9ms&name=attend"], FEW),
             "whole files": ([f"{world.demo}?time=file&of=ulysses&rank=3&op=40&name=attend", long_name], FEW),
-            f"whole file of {MANY_RANKS} ranks": ([f"{many}?time=file"], FEW[:2])}
+            "whole file of 4,096 ranks": ([f"{many}?time=file"], FEW[:2])}
 
 
 def dump(world, view, arguments, theme, size, scale):
     """`arguments`: files, of which the first may have parts of a link behind it."""
+    options = [str(a) for a in arguments[1:]] if "--answers" in arguments else []
+    arguments = arguments[:1] if options else arguments
     first, _, parts = str(arguments[0] if arguments else "").partition("?")
     files = [first, *map(str, arguments[1:])] if arguments else []
     places = [f"{files[0]}#{view}?{parts}", *files[1:]] if parts else [*files, f"#{view}"]
-    command = [world.program, "--settings", "", "--ui-dump", "-", "--size", size, "--scale", str(scale), "--theme", theme, *places]
+    command = [world.program, "--settings", "", "--ui-dump", "-", "--size", size, "--scale", str(scale), "--theme", theme, *options, *places]
     done = subprocess.run(command, capture_output=True, text=True, env=world.no_display())
     return json.loads(done.stdout) if done.returncode == 0 and not done.stderr else f"ended with {done.returncode}: {done.stderr.strip()}"
 
@@ -98,6 +118,10 @@ def in_window(world, found):
             window.press(key)
             judge(f"{what}, {theme}")
             window.press("Escape")
+        for name in ("rail/views/menu", "table/tools"):
+            window.click(name)
+            judge(f"{name}, {theme}")
+            window.press("Escape")
         for name in ("scope/strategies", "scope/layer", "scope/step"):
             window.click(name)
             judge(f"{name}, {theme}")
@@ -118,6 +142,15 @@ def in_window(world, found):
         window.wait_for(lambda s: not s["busy"], "it ends")
         window.press("Ctrl+Shift+L")
     window.close()
+    with place_of(world, "looks") as place:
+        window = place.window()
+        start_run(window, "steps", "looks.db")
+        live(window, 500)
+        for theme in ("first theme", "other theme"):
+            judge(f"a run that goes on, {theme}")
+            window.press("Ctrl+Shift+L", rest=False)
+        window.click("shown/stop", rest=False)
+        place.none_is_left()
     return frames
 
 

@@ -39,9 +39,9 @@ def keysym(press):
 
 
 class Display:
-    def __init__(self, size=(1920, 1080), manager=None):
+    def __init__(self, size=(1920, 1080), manager=None, options=()):
         read_end, write_end = os.pipe()
-        command = ["Xvfb", "-displayfd", str(write_end), "-screen", "0", f"{size[0]}x{size[1]}x24", "-noreset", "-r", "-nolisten", "tcp"]
+        command = ["Xvfb", "-displayfd", str(write_end), "-screen", "0", f"{size[0]}x{size[1]}x24", "-noreset", "-r", "-nolisten", "tcp", *options]
         self.server = subprocess.Popen(command, pass_fds=[write_end], stderr=subprocess.DEVNULL)
         os.close(write_end)
         with os.fdopen(read_end) as number:

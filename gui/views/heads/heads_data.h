@@ -14,15 +14,16 @@
 namespace spscope::gui {
 
 // All heads of one layer pass, as the file has them.
-struct HeadPictures {
+struct HeadPictures {                        // without thumbnails where the file has lost them
   std::vector<DensityThumbnail> thumbnails;  // by head
   std::vector<double> density;               // by head, of the thumbnail: 0 to 1
   MaskRecord record;
   bool both_axes = false;  // the model attends along space and along time, each with masks of its own
 };
-// Absent when there is no mask of this axis. Throws Error.
+// Absent when there is no mask of this axis. `make_lost`: thumbnails that the file has lost are made from the mask,
+// which takes as long as its recipe. Throws Error.
 std::optional<HeadPictures> load_pictures(const StoreReader& reader, WorkloadId workload, int layer, int step,
-                                          AttendedAxis axis);
+                                          AttendedAxis axis, bool make_lost);
 
 // The owners of one head under one strategy.
 struct OwnedHead {
@@ -31,6 +32,8 @@ struct OwnedHead {
   std::shared_ptr<const TileOwners> tiles;
   std::vector<double> by_rank;  // active tiles of this head, by area
 };
+// Active tiles of each head.
+std::vector<std::int64_t> tiles_by_head(const BlockMask& mask);
 OwnedHead own_head(std::shared_ptr<const Plan> plan, AttendedAxis axis, const BlockMask& mask, int head);
 
 }  // namespace spscope::gui

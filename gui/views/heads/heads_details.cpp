@@ -3,11 +3,61 @@
 
 #include <algorithm>
 
+#include "backend/analysis/reason.h"
 #include "backend/base/number_text.h"
 #include "gui/imgui_compat.h"
 #include "gui/views/heads/heads_view.h"
 
 namespace spscope::gui {
+
+namespace {
+
+// The strategy that the selected one is compared with: the fastest of its workload; nothing when it is that itself.
+std::optional<Chosen> faster_one(const Session& session, const Chosen& of) {
+  std::optional<Chosen> best;
+  for (Chosen& c : session.chosen())
+    if (c.comparison == of.comparison && c.strategy->makespan_ns &&
+        (!best || *c.strategy->makespan_ns < *best->strategy->makespan_ns))
+      best = std::move(c);
+  return best && best->key != of.key ? best : std::nullopt;
+}
+
+void compare(Session& session) {
+  take_hint(session, "heads");
+  session.show("compare");
+}
+
+}  // namespace
+
+void HeadsView::draw_next_step(Ui& ui, Session& session) {
+  const auto& key = session.selection().strategy;
+  const auto chosen = key ? session.find(*key) : std::nullopt;
+  const auto faster = chosen ? faster_one(session, *chosen) : std::nullopt;
+  if (!faster) return;
+  const std::string words = fmt::format("Next: see what {} takes longer for than {}.", chosen->label, faster->label);
+  if (draw_hint(ui, session, "heads", words, "Compare")) compare(session);
+}
+
+// What the selected rank has more of than others, where others wait for it.
+void HeadsView::draw_late_rank(Ui& ui, Session& session) {
+  const Selection& s = session.selection();
+  const auto chosen = s.strategy ? session.find(*s.strategy) : std::nullopt;
+  if (!chosen) return;
+  const auto late = late_rank(*chosen->strategy);
+  if (late && s.rank == late->rank) {
+    std::string words = fmt::format("Under {} others wait for rank {}", chosen->label, late->rank);
+    if (late->more_tiles > 0)
+      words += fmt::format(", which has {} more tiles than the mean", percent_text(late->more_tiles));
+    if (!late->heads.empty()) words += fmt::format("; its heads are {}", late->heads);
+    ui.text(words + ".", {.wrap = true});
+  }
+  if (const auto faster = faster_one(session, *chosen)) {
+    ui.space(2);
+    if (ui.button("compare", "Compare with " + faster->label, {.tooltip = "What the difference consists of"}))
+      compare(session);
+  }
+  ui.space(6);
+}
 
 void HeadsView::draw_details(Ui& ui, Session& session) {
   const auto* pictures = pictures_.value();
@@ -15,6 +65,7 @@ void HeadsView::draw_details(Ui& ui, Session& session) {
     ui.note("No mask is shown.");
     return;
   }
+  draw_late_rank(ui, session);
   const int h = head(session);
   ui.text(fmt::format("head {}", h), {.face = Face::kBold});
   if (static_cast<std::size_t>(h) < (*pictures)->density.size())

@@ -89,10 +89,11 @@ void HeadsView::ask(Session& session) {
     if (session.selection().strategy == c.key) of = &c;
   const AttendedAxis axis = spatial_ ? AttendedAxis::kInner : AttendedAxis::kOuter;
   const auto at_step = [&](int step) {
-    return [path = of->file->path, generation = of->file->generation, workload = of->comparison->workload.workload_id,
-            layer = pass->layer, step, axis](Readers& readers, const Cancelled&, QueryProgress&) {
-      return load_pictures(readers.of(path, generation), workload, layer, step, axis);
-    };
+    return
+        [path = of->file->path, generation = of->file->generation, workload = of->comparison->workload.workload_id,
+         layer = pass->layer, step, axis, make_lost = make_lost_](Readers& readers, const Cancelled&, QueryProgress&) {
+          return load_pictures(readers.of(path, generation), workload, layer, step, axis, make_lost);
+        };
   };
   const auto mask_at = [&](int step) {
     return [path = of->file->path, generation = of->file->generation, workload = of->comparison->workload.workload_id,
@@ -103,8 +104,8 @@ void HeadsView::ask(Session& session) {
     };
   };
   const std::string key =
-      fmt::format("{} {} {} {} {}", of->file->path, of->file->generation,
-                  static_cast<std::int64_t>(of->comparison->workload.workload_id), pass->layer, spatial_);
+      fmt::format("{} {} {} {} {} {}", of->file->path, of->file->generation,
+                  static_cast<std::int64_t>(of->comparison->workload.workload_id), pass->layer, spatial_, make_lost_);
   pictures_.ask(session.workers(), fmt::format("{} {}", key, pass->step), at_step(pass->step));
   mask_.ask(session.workers(), fmt::format("{} {}", key, pass->step), mask_at(pass->step));
   if (difference_) {
@@ -112,6 +113,9 @@ void HeadsView::ask(Session& session) {
     other_mask_.ask(session.workers(), fmt::format("{} {}", key, other_step_), mask_at(other_step_));
   }
   const auto mask = mask_.current() ? mask_.share() : nullptr;
+  if (mask && order_ == Order::kTiles)
+    tiles_.ask(session.workers(), fmt::format("{}", static_cast<const void*>(mask.get())),
+               [mask](Readers&, const Cancelled&, QueryProgress&) { return tiles_by_head(*mask); });
   const int shown_head = head(session);
   for (const Chosen& c : chosen) {
     if (c.comparison != of->comparison) continue;
@@ -133,26 +137,29 @@ void HeadsView::ask(Session& session) {
   }
 }
 
-void HeadsView::move_step(Session& session, int by) {
-  std::set<int> steps;
-  for (const LayerPass& p : session.passes()) steps.insert(p.step);
+void HeadsView::move(Session& session, int by) {
+  std::set<int> all;
+  for (const LayerPass& p : session.passes()) all.insert(along_layers_ ? p.layer : p.step);
   const auto pass = session.pass();
-  if (!pass || steps.empty()) return;
-  auto at = steps.find(pass->step);
-  Scope scope = session.scope();
-  if (at == steps.end() || (by > 0 && std::next(at) == steps.end())) {
-    scope.step = *steps.begin();
+  if (!pass || all.empty()) return;
+  const auto now = all.find(along_layers_ ? pass->layer : pass->step);
+  std::optional<int> next;
+  if (now == all.end() || (by > 0 && std::next(now) == all.end())) {
+    next = *all.begin();
   } else if (by > 0) {
-    scope.step = *std::next(at);
-  } else if (at != steps.begin()) {
-    scope.step = *std::prev(at);
+    next = *std::next(now);
+  } else if (now != all.begin()) {
+    next = *std::prev(now);
   }
+  if (!next) return;
+  Scope scope = session.scope();
+  (along_layers_ ? scope.layer : scope.step) = next;
   session.set_scope(scope);
 }
 
 void HeadsView::play(Session& session) {
   if (session.settings().less_motion) {
-    move_step(session, 1);
+    move(session, 1);
   } else {
     playing_ = !playing_;
   }
@@ -164,10 +171,10 @@ bool HeadsView::run(Command command, Ui&, Session& session) {
       play(session);
       return true;
     case Command::kNextEvent:
-      move_step(session, 1);
+      move(session, 1);
       return true;
     case Command::kPreviousEvent:
-      move_step(session, -1);
+      move(session, -1);
       return true;
     case Command::kNextRank:
     case Command::kPreviousRank: {
@@ -189,11 +196,12 @@ void HeadsView::draw(Ui& ui, Session& session) {
     const double now = static_cast<double>(now_ns()) * 1e-9;
     if (now - last_step_s_ >= 0.5 && pictures_.current()) {
       last_step_s_ = now;
-      move_step(session, 1);
+      move(session, 1);
     }
   }
   cursor_ = std::exchange(next_cursor_, std::nullopt);
   ask(session);
+  if (took_hint(session, "timeline")) draw_next_step(ui, session);
   toolbar(ui, session);
   if (const Error* error = pictures_.error()) draw_error(ui, "failed", *error);
   const auto* pictures = pictures_.value();
@@ -207,18 +215,29 @@ void HeadsView::draw(Ui& ui, Session& session) {
     return;
   }
   const float left = std::clamp(ui.width_left() * 0.3F, ui.px(180), ui.px(330)), height = ui.height_left();
-  ui.pane("grid", {.width = left, .height = height, .back = Token::kSurface, .padded = false},
-          [&] { draw_grid(ui, session, left - ui.px(16)); });
+  ui.pane("grid", {.width = left, .height = height, .back = Token::kSurface, .padded = false}, [&] {
+    draw_grid(ui, session, left - ui.px(16));
+    if (is_slow(pictures_)) ui.dim(ui.clip());
+  });
   ui.same_line(12);
-  ui.pane("panels", {.height = height, .back = Token::kSurface, .padded = false}, [&] { draw_panels(ui, session); });
+  ui.pane("panels", {.height = height, .back = Token::kSurface, .padded = false}, [&] {
+    draw_panels(ui, session);
+    if (is_slow(mask_) && mask_.value() != nullptr) ui.dim(ui.clip());
+  });
 }
 
 void HeadsView::toolbar(Ui& ui, Session& session) {
-  static const std::vector<std::string> kOrders = {"by head", "by density", "by owner"};
+  static const std::vector<std::string> kOrders = {"by head", "by density", "by tiles", "by owner"};
   int order = static_cast<int>(order_);
   if (ui.choice("order", kOrders, order, ui.px(120), "Order of the heads")) order_ = static_cast<Order>(order);
   ui.same_line();
-  ui.checkbox("owner", "Owners", owner_overlay_, "Colour each tile by the rank that computes it");
+  ui.checkbox("owner", "Owners", owner_overlay_, "Colour each tile by the rank that computes it, or by its ring step");
+  if (owner_overlay_) {
+    static const std::vector<std::string> kBy = {"rank", "ring step"};
+    int by = by_ring_step_ ? 1 : 0;
+    ui.same_line(4);
+    if (ui.choice("owner by", kBy, by, ui.px(100), "What the colours of tiles say")) by_ring_step_ = by == 1;
+  }
   std::set<int> layers, steps;
   for (const LayerPass& p : session.passes()) {
     layers.insert(p.layer);
@@ -229,8 +248,9 @@ void HeadsView::toolbar(Ui& ui, Session& session) {
   const auto slide = [&](const char* name, const std::set<int>& all, int now) -> std::optional<int> {
     if (all.size() < 2) return std::nullopt;
     int place = static_cast<int>(std::distance(all.begin(), all.find(now)));
-    ui.same_line(14);
-    ui.text(fmt::format("{} {}", name, now), {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.px(110)});
+    flow(ui, 240);
+    ui.text(fmt::format("{} {}", name, now),
+            {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.px(110), .beside = true});
     ui.same_line();
     if (!ui.slider(name, place, 0, static_cast<int>(all.size()) - 1, ui.px(110))) return std::nullopt;
     return *std::next(all.begin(), place);
@@ -239,16 +259,28 @@ void HeadsView::toolbar(Ui& ui, Session& session) {
   if (const auto layer = slide("layer", layers, pass->layer)) scope.layer = layer;
   if (const auto step = slide("denoise step", steps, pass->step)) scope.step = step;
   session.set_scope(scope);
-  if (steps.size() > 1) {
-    ui.same_line();
+  if (layers.size() > 1 || steps.size() > 1) {
+    along_layers_ = steps.size() < 2 || (along_layers_ && layers.size() > 1);
+    flow(ui, 150);
     const bool stills = session.settings().less_motion;
+    const std::string tip = key_tip(
+        ui, fmt::format("{} {}", stills ? "The next of the" : "Play the", along_layers_ ? "layers" : "denoise steps"),
+        Command::kPlay);
     if (ui.button("play",
-                  stills     ? "Next step"
-                  : playing_ ? "Stop"
-                             : "Play",
-                  {.tooltip = stills ? "The next denoise step (Space)" : "Play the denoise steps (Space)"}))
+                  !stills         ? (playing_ ? "Stop" : "Play")
+                  : along_layers_ ? "Next layer"
+                                  : "Next step",
+                  {.tooltip = tip}))
       play(session);
-    ui.same_line();
+    if (layers.size() > 1 && steps.size() > 1) {
+      static const std::vector<std::string> kAlong = {"steps", "layers"};
+      int along = along_layers_ ? 1 : 0;
+      ui.same_line(4);
+      if (ui.choice("along", kAlong, along, ui.px(84), "What is played")) along_layers_ = along == 1;
+    }
+  }
+  if (steps.size() > 1) {
+    flow(ui, 240);
     ui.checkbox("difference", "Difference to step", difference_);
     if (difference_) {
       std::vector<std::string> texts;
@@ -263,7 +295,7 @@ void HeadsView::toolbar(Ui& ui, Session& session) {
   if (both) {
     static const std::vector<std::string> kAxes = {"spatial", "temporal"};
     int axis = spatial_ ? 0 : 1;
-    ui.same_line();
+    flow(ui, 160);
     if (ui.segments("axis", kAxes, axis)) spatial_ = axis == 0;
   }
 }
@@ -277,6 +309,10 @@ std::vector<int> HeadsView::ordered(const Session& session) const {
   if (order_ == Order::kDensity)
     std::ranges::stable_sort(heads, std::greater<>(),
                              [&](int h) { return (*pictures)->density[static_cast<std::size_t>(h)]; });
+  if (order_ == Order::kTiles)
+    if (const auto* tiles = const_cast<HeadsView*>(this)->tiles_.value();
+        tiles != nullptr && tiles->size() == heads.size())
+      std::ranges::stable_sort(heads, std::greater<>(), [&](int h) { return (*tiles)[static_cast<std::size_t>(h)]; });
   if (order_ == Order::kOwner)
     std::ranges::stable_sort(heads, {}, [&](int h) {
       return static_cast<std::size_t>(h) < owners.size() ? owners[static_cast<std::size_t>(h)] : -1;
@@ -312,7 +348,11 @@ void HeadsView::make_atlas(const HeadPictures& pictures, Appearance appearance) 
 void HeadsView::draw_grid(Ui& ui, Session& session, float width) {
   const HeadPictures& pictures = **pictures_.value();
   if (pictures.thumbnails.empty()) {
-    ui.note("The thumbnails are lost in this file. The large picture is made from the mask itself.");
+    if (ui.empty_state("lost",
+                       "The file has lost its thumbnails. They can be made from the masks, which takes a moment each.",
+                       "Make them"))
+      make_lost_ = true;
+    draw_loading(ui, "making thumbnails", pictures_, "Making the thumbnails of this layer pass");
     return;
   }
   make_atlas(pictures, ui.theme().appearance);
@@ -403,6 +443,10 @@ void HeadsView::make_picture(Ui& ui, const Panel& panel, int h, const std::strin
   const Rgb redundant = ui.theme().color(Token::kRedundant), surface = ui.theme().color(Token::kSurface);
   std::vector<std::uint32_t> texels(static_cast<std::size_t>(blocks) * static_cast<std::size_t>(blocks), texel(empty));
   const bool owners = owner_overlay_ && panel.owned != nullptr && panel.owned->owners.blocks == blocks;
+  double last_step = 0;  // of a ring
+  if (owners)
+    for (const Post& post : panel.owned->plan->posts)
+      last_step = std::max(last_step, static_cast<double>(post.ring_step));
   for (int q = 0; q < blocks; ++q)
     for (int k = 0; k < blocks; ++k) {
       const bool on = mask->active(h, q, k), was = other && other->coarse_blocks() == blocks && other->active(h, q, k);
@@ -420,7 +464,11 @@ void HeadsView::make_picture(Ui& ui, const Panel& panel, int h, const std::strin
       if (owners) {
         const OpId op = panel.owned->owners.op[i];
         const std::uint8_t marks = panel.owned->owners.marks[i];
-        if (op != kNone) color = rank_color(panel.owned->plan->ops[static_cast<std::size_t>(op)].rank);
+        if (op != kNone) {
+          const Op& owner = panel.owned->plan->ops[static_cast<std::size_t>(op)];
+          color = by_ring_step_ ? density_color(panel.owned->plan->post_of(owner).ring_step / std::max(1.0, last_step))
+                                : rank_color(owner.rank);
+        }
         if ((marks & HeadOwners::kMoved) != 0) color = blended(color, surface, 0.6);
         if ((marks & HeadOwners::kRedundant) != 0) color = redundant;
       }
@@ -447,8 +495,8 @@ void HeadsView::draw_panel(Ui& ui, Session& session, const Panel& panel, float s
   ui.fill(picture, ui.color(Token::kEmpty));
   if (mask && h < mask->heads()) {
     const std::string key =
-        fmt::format("{} {} {} {} {} {} {}", h, static_cast<const void*>(mask.get()),
-                    static_cast<const void*>(panel.owned), owner_overlay_, difference_,
+        fmt::format("{} {} {} {} {} {} {} {}", h, static_cast<const void*>(mask.get()),
+                    static_cast<const void*>(panel.owned), owner_overlay_, by_ring_step_, difference_,
                     static_cast<const void*>(other_mask_.share().get()), static_cast<int>(ui.theme().appearance));
     make_picture(ui, panel, h, key);
     if (const Texture& t = large_[panel.chosen.key.id].second; t.name() != 0)

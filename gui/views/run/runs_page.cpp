@@ -260,7 +260,7 @@ void RunsPage::draw_live(Ui& ui, const WatchedRun& seen) {
                       count_text(static_cast<double>(seen.committed)), count_text(static_cast<double>(seen.dropped))),
           {.ink = Token::kMuted});
   live_.draw(ui, seen.out, &seen);
-  show_table(ui, "ranks", ranks_table(seen), ranks_, {.filter = false});
+  show_table(ui, "ranks", ranks_table(seen), ranks_, {.tools = Tools::kFolded});
 }
 
 }  // namespace spscope::gui

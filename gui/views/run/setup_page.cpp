@@ -267,7 +267,7 @@ void SetupPage::draw_key(Ui& ui, RunPages& pages, const std::string& key, const 
     ImGui::SetCursorPosY(top + ui.px(6));
     ui.text(words, {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.width_left(), .tooltip = words});
   }
-  ImGui::SetCursorPosY(top + ui.theme().target() + ui.px(4) + ImGui::GetStyle().ItemSpacing.y);
+  ImGui::SetCursorPosY(top + ui.theme().control() + ImGui::GetStyle().ItemSpacing.y);
   if (!problem.empty()) {
     ImGui::SetCursorPosX(left + ui.px(kKeyWidth) + gap);
     ui.text(problem, {.face = Face::kSmall, .ink = Token::kWarn, .max_width = ui.width_left(), .wrap = true});

@@ -82,7 +82,7 @@ void SetupPage::draw_strategies(Ui& ui, RunPages& pages) {
     ui.same_line(14);
     ui.text(fmt::format("Planned: {} layer pass{} of the first denoise step", answer->layer_passes,
                         answer->layer_passes == 1 ? "" : "es"),
-            {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.width_left()});
+            {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.width_left(), .beside = true});
   }
   draw_loading(ui, "planning", pages.plan, "Planning…");
   const std::vector<Problem> found = problems(pages);
@@ -149,7 +149,7 @@ void SetupPage::draw_strategy(Ui& ui, RunPages& pages, const CatalogRow& row) {
                   {.quiet = true, .selected = unfolded_ == row.name, .tooltip = "Parameters of " + row.name}))
       unfolded_ = unfolded_ == row.name ? "" : row.name;
   }
-  end_row(ui, top, ui.theme().target());
+  end_row(ui, top, ui.theme().control());
   if (s != nullptr && on) draw_reasons(ui, *s, ui.px(26), Token::kWarn);
   const bool faulty = std::ranges::any_of(problems(pages), [&](const Problem& problem) {
     return std::ranges::find(row.parameters, problem.field, &CatalogParameter::key) != row.parameters.end();
@@ -188,7 +188,7 @@ void SetupPage::draw_setting(Ui& ui, RunPages& pages, const std::string& text) {
     pages.form.set_strategies(chosen);
     return;
   }
-  end_row(ui, top, ui.theme().target() + ui.px(4));
+  end_row(ui, top, ui.theme().control());
   if (s != nullptr) draw_reasons(ui, *s, ui.px(26), Token::kWarn);
 }
 

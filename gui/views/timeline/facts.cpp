@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backend/base/number_text.h"
+#include "backend/report/section.h"
 #include "gui/session/link.h"
 
 namespace spscope::gui {
@@ -16,6 +17,24 @@ void fact(Ui& ui, std::string_view name, const std::string& value) {
   ui.text(name, {.ink = Token::kMuted, .max_width = ui.px(116)});
   ImGui::SameLine(ui.px(140));
   ui.text(value, {.face = Face::kMono});
+}
+
+Row statistics_row(std::string what, const DurationStatistics& s) {
+  return {{text_cell(std::move(what)), cell(Hint::kCount, static_cast<double>(s.count)), duration_cell(s.total_ns),
+           cell(Hint::kDuration, s.mean_ns), duration_cell(s.median_ns), duration_cell(s.p90_ns),
+           duration_cell(s.p99_ns), cell(Hint::kDuration, s.deviation_ns)}};
+}
+Table statistics_table(const std::string& what) {
+  Table table;
+  table.columns = {text_column(what),
+                   number_column("count", "", 0),
+                   number_column("total", "", 0),
+                   number_column("mean", "", 0),
+                   number_column("median", "", 0),
+                   number_column("P90", "", 0),
+                   number_column("P99", "", 0),
+                   number_column("deviation", "", 0)};
+  return table;
 }
 
 Rect draw_statistics(Ui& ui, const std::string& name, const DurationStatistics& s) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "backend/report/document.h"
 #include "backend/store/name_statistics.h"
 #include "gui/ui/ui.h"
 
@@ -11,6 +12,9 @@ namespace spscope::gui {
 
 std::string duration(std::int64_t ns);
 void fact(Ui& ui, std::string_view name, const std::string& value);
+// A table of statistics of durations, a row each: of ranks, of layer passes.
+Table statistics_table(const std::string& what);
+Row statistics_row(std::string what, const DurationStatistics& s);
 // REQUIRES: of at least one event. Where the bins of the histogram stand, one beside the other from its left to its
 // right.
 Rect draw_statistics(Ui& ui, const std::string& name, const DurationStatistics& s);

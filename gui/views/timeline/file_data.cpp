@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "gui/views/timeline/strip_picture.h"
 
@@ -40,6 +41,18 @@ void add_ranks(const StoreReader& reader, FileTimes& times) {
   }
 }
 
+void add_missing(const StoreReader& reader, FileTimes& times) {
+  std::map<TrackId, int> rank_of;
+  for (const Track& track : reader.events().tracks())
+    if (track.rank) rank_of[track.track_id] = *track.rank;
+  for (const LedgerRecord& row : reader.events().ledger()) {
+    const auto rank = rank_of.find(row.track_id);
+    if (rank == rank_of.end() || row.sent <= row.stored) continue;
+    const auto place = std::ranges::find(times.ranks, rank->second, &FileRank::rank);
+    if (place != times.ranks.end()) place->missing += row.sent - row.stored;
+  }
+}
+
 void add_passes(const StoreReader& reader, FileTimes& times) {
   for (const StrategyRecord& strategy : reader.strategies())
     for (const RunRecord& run : reader.runs(strategy.strategy_id))
@@ -72,6 +85,7 @@ FileTimes load_file_times(const StoreReader& reader) {
   add_ranks(reader, times);
   if (times.ranks.empty())
     times.why_none = "the file has no pyramids of its ranks, from which the time of a whole file is drawn";
+  add_missing(reader, times);
   add_passes(reader, times);
   return times;
 }
@@ -103,6 +117,26 @@ FileEvents load_file_events(const StoreReader& reader, const std::vector<FileRan
   }
   for (const FileRank& rank : ranks) found.rows.push_back(settled(std::move(claims[rank.rank])));
   return found;
+}
+
+std::function<std::optional<std::int64_t>(RunId, std::int64_t)> group_of_events(const StoreReader& reader,
+                                                                                EventGroup group) {
+  auto runs = std::make_shared<std::map<RunId, RunRecord>>();
+  for (const StrategyRecord& strategy : reader.strategies())
+    for (const RunRecord& run : reader.runs(strategy.strategy_id)) runs->emplace(run.run_id, run);
+  // Layer passes share plans: each is read once.
+  auto plans = std::make_shared<std::map<PlanId, std::shared_ptr<const Plan>>>();
+  return [&reader, group, runs, plans](RunId id, std::int64_t op) -> std::optional<std::int64_t> {
+    const auto run = runs->find(id);
+    if (run == runs->end()) return std::nullopt;
+    if (group == EventGroup::kLayer) return run->second.layer;
+    if (group == EventGroup::kStep) return run->second.denoise_step;
+    if (!run->second.plan_id) return std::nullopt;
+    std::shared_ptr<const Plan>& plan = (*plans)[*run->second.plan_id];
+    if (!plan) plan = std::make_shared<const Plan>(reader.plan(*run->second.plan_id));
+    if (op < 0 || op >= std::ssize(plan->ops)) return std::nullopt;
+    return plan->post_of(plan->ops[static_cast<std::size_t>(op)]).ring_step;
+  };
 }
 
 EventWindow steady_window(std::int64_t begin_ns, std::int64_t end_ns) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,7 +24,8 @@ struct PassMark {
 
 struct FileRank {
   int rank = 0;
-  int node = -1;  // below 0: not known
+  int node = -1;             // below 0: not known
+  std::int64_t missing = 0;  // events of it that are not in the file
   // Over the whole file, summed over the lanes of the rank.
   std::int64_t compute_ns = 0, wait_ns = 0, wire_ns = 0, other_ns = 0;
 };
@@ -50,6 +52,12 @@ struct FileEvents {
 };
 FileEvents load_file_events(const StoreReader& reader, const std::vector<FileRank>& ranks, EventWindow window,
                             std::int64_t recorded_until_ns);
+
+// The group of an op of a run: its layer, its denoise step, or its ring step by the plan of the run.
+enum class EventGroup { kLayer, kStep, kRingStep };
+// For NameQuery::group_of. `reader` must live as long.
+std::function<std::optional<std::int64_t>(RunId, std::int64_t)> group_of_events(const StoreReader& reader,
+                                                                                EventGroup group);
 
 // A window around [begin, end) that stays the same while these move a little, so that not each step asks anew.
 EventWindow steady_window(std::int64_t begin_ns, std::int64_t end_ns);

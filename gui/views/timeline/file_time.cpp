@@ -247,6 +247,12 @@ bool FileTime::run(Command command, Session& session) {
   }
 }
 
+const std::vector<TimeSpan>* FileTime::spans_at(const Band& band, float y) {
+  if (!band.events || band.row_height <= 0 || y < band.top) return nullptr;
+  const auto at = static_cast<std::size_t>((y - band.top) / band.row_height);
+  return at < band.rows.size() ? &band.events->rows[static_cast<std::size_t>(band.rows[at])] : nullptr;
+}
+
 void FileTime::toolbar(Ui& ui, Session& session) {
   draw_time_mode(ui, session);
   flow(ui, 190);
@@ -254,8 +260,8 @@ void FileTime::toolbar(Ui& ui, Session& session) {
   flow(ui, 120);
   rows_.draw(ui);
   flow(ui, 180);
-  if (ui.field("find", find_,
-               {.width = ui.px(180), .hint = "Find an event (Ctrl+F)", .focus = std::exchange(focus_find_, false)}) &&
+  const std::string hint = key_tip(ui, "Find an event", Command::kFind);
+  if (ui.field("find", find_, {.width = ui.px(180), .hint = hint, .focus = std::exchange(focus_find_, false)}) &&
       find_.empty()) {
     Selection s = session.selection();
     s.name.clear();
@@ -295,7 +301,12 @@ void FileTime::draw(Ui& ui, Session& session) {
   ui.pane("bands", {.height = ui.height_left(), .back = Token::kSurface, .padded = false}, [&] {
     const ImVec2 top = ImGui::GetCursorScreenPos();
     const Rect area{time_.axis.left(), ui.clip().top, time_.axis.left() + time_.axis.width(), ui.clip().bottom};
-    time_.take_pointer(ui, session, area);
+    time_.take_pointer(ui, session, area, [&](std::int64_t ns, std::int64_t most) {
+      for (const Band* band : shown_)
+        if (const auto* spans = spans_at(*band, ImGui::GetMousePos().y))
+          return nearest_edge(*spans, ns + band->times->zero_ns, most) - band->times->zero_ns;
+      return ns;
+    });
     ImGui::SetCursorScreenPos(top);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
     for (Band* band : shown_) draw_band(ui, session, *band, room);

@@ -22,9 +22,11 @@ class FileTime {
  public:
   explicit FileTime(RowChoice& rows) : rows_(rows) {}
 
+  // Events by name, and those of a name by what they are of.
+  enum class Tab { kNames, kRanks, kPasses, kLayers, kSteps, kRingSteps };
+
   void draw(Ui& ui, Session& session);
-  // Events by name, and those of a name by rank or by layer pass.
-  void draw_table(Ui& ui, Session& session, int table);
+  void draw_table(Ui& ui, Session& session, Tab tab);
   void draw_details(Ui& ui, Session& session);
   bool run(Command command, Session& session);
   Json dump(Session& session);
@@ -54,6 +56,8 @@ class FileTime {
   void take_bands(Session& session);
   void take_rows(Band& band) const;
   void ask_events(Session& session, Band& band);
+  // What the rank whose row is at a height of the screen did; nullptr where there is no row, or no events are drawn.
+  static const std::vector<TimeSpan>* spans_at(const Band& band, float y);
   void toolbar(Ui& ui, Session& session);
   void draw_band(Ui& ui, Session& session, Band& band, float room);
   void draw_head(Ui& ui, Session& session, Band& band);
@@ -79,7 +83,9 @@ class FileTime {
   Place selected(Session& session);
   // The layer pass of the scope that the file holds; nullptr when it does not.
   const PassMark* pass_of_scope(Session& session, const Band& band) const;
+  // Of the selected name in the selected time, with the groups of a tab.
   const NameStatistics* statistics(Session& session);
+  void draw_groups(Ui& ui, const NameStatistics& found);
   void show_pass(Session& session, const Band& band, const PassMark& pass) const;
   static std::string pass_words(const PassMark& pass);
   static Json piece_json(const Band& band, const StripPiece& piece);
@@ -99,7 +105,8 @@ class FileTime {
   std::string find_;
   QuerySlot<std::vector<NameCount>> names_;
   QuerySlot<NameStatistics> statistics_;
-  TableState names_state_, by_rank_state_, by_pass_state_;
+  TableState names_state_, by_rank_state_, by_pass_state_, by_group_state_;
+  Tab tab_ = Tab::kNames;  // whose table was drawn last
 };
 
 // Layer pass, or whole files: a choice of all timelines.

@@ -16,24 +16,6 @@ namespace {
 // Rows whose bytes are in the dump; of more ranks their sums only.
 constexpr std::size_t kDumpedRows = 64;
 
-Row statistics_row(std::string what, const DurationStatistics& s) {
-  return {{text_cell(std::move(what)), cell(Hint::kCount, static_cast<double>(s.count)), duration_cell(s.total_ns),
-           cell(Hint::kDuration, s.mean_ns), duration_cell(s.median_ns), duration_cell(s.p90_ns),
-           duration_cell(s.p99_ns), cell(Hint::kDuration, s.deviation_ns)}};
-}
-Table statistics_table(const std::string& what) {
-  Table table;
-  table.columns = {text_column(what),
-                   number_column("count", "", 0),
-                   number_column("total", "", 0),
-                   number_column("mean", "", 0),
-                   number_column("median", "", 0),
-                   number_column("P90", "", 0),
-                   number_column("P99", "", 0),
-                   number_column("deviation", "", 0)};
-  return table;
-}
-
 }  // namespace
 
 void FileTime::show_pass(Session& session, const Band& band, const PassMark& pass) const {
@@ -83,6 +65,7 @@ void FileTime::rank_details(Ui& ui, const Band& band, int rank) const {
   fact(ui, "late peer", duration(found->wait_ns));
   fact(ui, "wire", duration(found->wire_ns));
   fact(ui, "other", duration(found->other_ns));
+  if (found->missing > 0) fact(ui, "missing events", count_text(static_cast<double>(found->missing)));
 }
 
 void FileTime::draw_details(Ui& ui, Session& session) {
@@ -122,21 +105,37 @@ const NameStatistics* FileTime::statistics(Session& session) {
   if (band == nullptr || s.name.empty()) return nullptr;
   NameQuery query{.name = s.name};
   if (s.time) query.window = {band->times->zero_ns + s.time->begin_ns, band->times->zero_ns + s.time->end_ns};
+  const std::optional<EventGroup> group = tab_ == Tab::kLayers      ? std::optional(EventGroup::kLayer)
+                                          : tab_ == Tab::kSteps     ? std::optional(EventGroup::kStep)
+                                          : tab_ == Tab::kRingSteps ? std::optional(EventGroup::kRingStep)
+                                                                    : std::nullopt;
   statistics_.ask(session.workers(),
-                  fmt::format("{}\n{}\n{}\n{} {}", band->open->path, band->open->generation, s.name,
-                              query.window.begin_ns, query.window.end_ns),
-                  [path = band->open->path, generation = band->open->generation, query](
+                  fmt::format("{}\n{}\n{}\n{} {} {}", band->open->path, band->open->generation, s.name,
+                              query.window.begin_ns, query.window.end_ns, group ? static_cast<int>(*group) : -1),
+                  [path = band->open->path, generation = band->open->generation, query, group](
                       Readers& readers, const Cancelled&, QueryProgress&) {
-                    return readers.of(path, generation).name_statistics(query);
+                    const StoreReader& reader = readers.of(path, generation);
+                    NameQuery grouped = query;
+                    if (group) grouped.group_of = group_of_events(reader, *group);
+                    return reader.name_statistics(grouped);
                   });
   return statistics_.current() ? statistics_.value() : nullptr;
 }
 
-void FileTime::draw_table(Ui& ui, Session& session, int table) {
+void FileTime::draw_groups(Ui& ui, const NameStatistics& found) {
+  const char* const what = tab_ == Tab::kLayers ? "layer" : tab_ == Tab::kSteps ? "denoise step" : "ring step";
+  if (found.by_group.empty()) return ui.note(fmt::format("No event of this name has a {}.", what));
+  Table groups = statistics_table(what);
+  for (const auto& [key, s] : found.by_group) groups.rows.push_back(statistics_row(fmt::format("{} {}", what, key), s));
+  show_table(ui, "groups", groups, by_group_state_);
+}
+
+void FileTime::draw_table(Ui& ui, Session& session, Tab tab) {
+  tab_ = tab;
   const Selection& selection = session.selection();
   const Band* band = band_of(selection);
   if (band == nullptr) return;
-  if (table == 0) {
+  if (tab == Tab::kNames) {
     names_.ask(session.workers(), fmt::format("{}\n{}\n{}", band->open->path, band->open->generation, find_),
                [path = band->open->path, generation = band->open->generation, text = find_](
                    Readers& readers, const Cancelled&, QueryProgress&) {
@@ -149,7 +148,7 @@ void FileTime::draw_table(Ui& ui, Session& session, int table) {
     found.columns = {text_column("event"), number_column("count in the file", "", 0)};
     for (const NameCount& name : *names)
       found.rows.push_back({{text_cell(name.name), cell(Hint::kCount, static_cast<double>(name.count))}});
-    const TableHit hit = spscope::gui::show_table(ui, "events", found, names_state_);
+    const TableHit hit = show_table(ui, "events", found, names_state_);
     if (!hit.clicked) return;
     Selection s = selection;
     s.name = (*names)[static_cast<std::size_t>(*hit.clicked)].name;
@@ -161,17 +160,18 @@ void FileTime::draw_table(Ui& ui, Session& session, int table) {
   const NameStatistics* found = statistics(session);
   draw_loading(ui, "statistics", statistics_, "Reading the events of the name");
   if (found == nullptr) return;
-  if (table == 1) {
+  if (tab == Tab::kRanks) {
     Table ranks = statistics_table("rank");
     std::vector<int> numbers;
     for (const auto& [rank, s] : found->by_rank) {
       ranks.rows.push_back(statistics_row(fmt::format("rank {}", rank), s));
       numbers.push_back(rank);
     }
-    const TableHit hit = spscope::gui::show_table(ui, "ranks", ranks, by_rank_state_);
+    const TableHit hit = show_table(ui, "ranks", ranks, by_rank_state_);
     if (hit.clicked) select_rank(session, *band, numbers[static_cast<std::size_t>(*hit.clicked)]);
     return;
   }
+  if (tab != Tab::kPasses) return draw_groups(ui, *found);
   Table passes = statistics_table("layer pass");
   std::vector<const PassMark*> marks;
   for (const auto& [run, s] : found->by_run) {
@@ -181,8 +181,7 @@ void FileTime::draw_table(Ui& ui, Session& session, int table) {
         marks.back() == nullptr ? "none" : fmt::format("{}, layer {}, step {}", mark->label, mark->layer, mark->step),
         s));
   }
-  const TableHit hit =
-      spscope::gui::show_table(ui, "passes", passes, by_pass_state_, {.row_tooltip = "Double click: show it alone"});
+  const TableHit hit = show_table(ui, "passes", passes, by_pass_state_, {.row_tooltip = "Double click: show it alone"});
   if (hit.activated && marks[static_cast<std::size_t>(*hit.activated)] != nullptr)
     show_pass(session, *band, *marks[static_cast<std::size_t>(*hit.activated)]);
 }

@@ -22,6 +22,25 @@ constexpr float kLeastPass = 4;      // passes are marked at most so densely
 constexpr int kOverviewRows = 10;    // ranks of the minimap
 constexpr float kDimmed = 0.72F;     // opacity of what covers rows that are not meant
 
+// The right end of what had not ended when recording stopped: teeth of the colour behind it.
+void tear(Ui& ui, const Rect& rect) {
+  const float tooth = std::min(ui.px(5), rect.width() / 2);
+  for (float y = rect.top; y < rect.bottom; y += tooth)
+    ui.draw_list().AddTriangleFilled({rect.right + 1, y}, {rect.right - tooth, y + tooth / 2},
+                                     {rect.right + 1, y + tooth}, ui.color(ui.back()));
+  ui.mark("torn", {rect.right - tooth, rect.top, rect.right, rect.bottom});
+}
+
+// Before the row of a rank of which events are missing in the file: a broken line.
+void gap_mark(Ui& ui, const Rect& row, std::int64_t missing) {
+  const float x = row.right - ui.px(10), high = std::min(row.height(), ui.px(16)),
+              top = row.top + (row.height() - high) / 2;
+  const ImVec2 zigzag[] = {
+      {x + ui.px(4), top}, {x, top + high * 0.35F}, {x + ui.px(6), top + high * 0.65F}, {x + ui.px(2), top + high}};
+  ui.draw_list().AddPolyline(zigzag, 4, ui.color(Token::kWarn), 0, ui.px(1.5F));
+  ui.mark("gap", {x, top, x + ui.px(6), top + high}, fmt::format("{}", missing), false, ui.theme().color(Token::kWarn));
+}
+
 // Of rows so high, every how manieth is labelled.
 int label_step(float height, float least) {
   int step = 1;
@@ -230,7 +249,11 @@ void FileTime::draw_labels(Ui& ui, Session& session, const Band& band, const Rec
     const bool pointed = each ? hit.hovered : hit.hovered && row.holds(ImGui::GetMousePos().x, ImGui::GetMousePos().y);
     if (pointed) pointed_ = rank;
     if (pointed && hit.clicked) select_rank(session, band, rank);
-    if (pointed && !each) ui.tooltip(label);
+    const std::int64_t missing = band.times->ranks[static_cast<std::size_t>(band.rows[i])].missing;
+    const std::string lost =
+        missing > 0 ? fmt::format("{} events of it are not in the file", count_text(static_cast<double>(missing))) : "";
+    if (missing > 0 && row.height() >= ui.px(6)) gap_mark(ui, row, missing);
+    if (pointed && (!each || missing > 0)) ui.tooltip(missing > 0 ? fmt::format("{}: {}", label, lost) : label);
     if (!selected && (i % static_cast<std::size_t>(step) != 0 || !(step == 1 || far_from_chosen(i)))) continue;
     if (row.top + ui.px(kLabelHeight) > clip.bottom + ui.px(4)) continue;
     const float high = std::max(row.height(), ui.px(kLabelHeight));
@@ -299,6 +322,7 @@ void FileTime::draw_event(Ui& ui, const Band& band, const Selection& selection, 
   const RankEvent& event = band.events->events[static_cast<std::size_t>(span.op)];
   const std::string& name = band.events->name(event);
   draw_time(ui, rect, part, (event.span.flags & kEventModelled) != 0 && rect.height() >= ui.px(8));
+  if (event.span.end_ns == kNeverEnded) tear(ui, rect);
   if (!selection.name.empty() && name == selection.name && !selection.op)
     ui.outline(rect, ui.color(Token::kInk, 0.75F), 0, ui.px(1));
   if (rect.width() >= ui.px(24) && rect.height() >= ui.px(13)) {

@@ -74,7 +74,7 @@ void RowFilterField::draw(Ui& ui) {
   }
   if (problem_.empty()) return;
   ui.same_line();
-  ui.text(problem_, {.face = Face::kSmall, .ink = Token::kWarn, .max_width = ui.width_left()});
+  ui.text(problem_, {.face = Face::kSmall, .ink = Token::kWarn, .max_width = ui.width_left(), .beside = true});
 }
 
 void RowChoice::draw(Ui& ui) {

@@ -15,37 +15,33 @@ namespace spscope::gui {
 namespace {
 
 constexpr float kGutter = 150;  // for the names of rows
+constexpr float kSnap = 6;      // what is measured begins and ends at edges of events so near
 // Going to a time while all is shown zooms in so far: else nothing would move.
 constexpr double kGoToShare = 1.0 / 16;
 
 }  // namespace
 
-void flow(Ui& ui, float design) {
-  ui.same_line();
-  if (ui.width_left() < ui.px(design)) ImGui::NewLine();
-}
-
 void TimeArea::buttons(Ui& ui) {
-  if (ui.button("zoom out", "−", {.tooltip = "Zoom out (S)"})) axis.zoom(1.6);
+  if (ui.button("zoom out", "−", {.tooltip = key_tip(ui, "Zoom out", Command::kZoomOut)})) axis.zoom(1.6);
   ui.same_line(4);
-  if (ui.button("zoom in", "+", {.tooltip = "Zoom in (W)"})) axis.zoom(1 / 1.6);
+  if (ui.button("zoom in", "+", {.tooltip = key_tip(ui, "Zoom in", Command::kZoomIn)})) axis.zoom(1 / 1.6);
   ui.same_line(4);
-  if (ui.button("all", "All", {.tooltip = "Show all (Home)"})) axis.show_all();
+  if (ui.button("all", "All", {.tooltip = key_tip(ui, "Show all", Command::kAll)})) axis.show_all();
   ui.same_line(4);
-  if (ui.button(
-          "range", "Range",
-          {.selected = selecting_, .tooltip = "Drag over the rows to select a range of time (R, or Ctrl and drag)"}))
-    selecting_ = !selecting_;
+  const std::string tip =
+      key_tip(ui, "Drag over the rows to select a range of time, or Ctrl and drag", Command::kSelectRange);
+  if (ui.button("range", "Range", {.selected = selecting_, .tooltip = tip})) selecting_ = !selecting_;
 }
 
 void TimeArea::time_field(Ui& ui) {
   const bool focus = std::exchange(focus_time_, false);
-  if (ui.field("go to time", time_text_, {.width = ui.px(120), .hint = "Time (Ctrl+G)", .mono = true, .focus = focus}))
+  const std::string hint = key_tip(ui, "Time", Command::kGoToTime);
+  if (ui.field("go to time", time_text_, {.width = ui.px(120), .hint = hint, .mono = true, .focus = focus}))
     time_problem_.clear();
   if (ImGui::IsItemDeactivated() && key_pressed(Key::kEnter)) go_to_time();
   if (time_problem_.empty()) return;
   flow(ui, 200);
-  ui.text(time_problem_, {.face = Face::kSmall, .ink = Token::kWarn, .max_width = ui.width_left()});
+  ui.text(time_problem_, {.face = Face::kSmall, .ink = Token::kWarn, .max_width = ui.width_left(), .beside = true});
 }
 
 void TimeArea::go_to_time() {
@@ -104,7 +100,7 @@ void TimeArea::minimap(Ui& ui, const std::function<void(const Rect&)>& paint) {
   ImGui::Dummy({0, ui.px(18)});
 }
 
-void TimeArea::take_pointer(Ui& ui, Session& session, const Rect& area) {
+void TimeArea::take_pointer(Ui& ui, Session& session, const Rect& area, const Snap& snapped) {
   const ImGuiIO& io = ImGui::GetIO();
   begin_overlapped();
   const Hit hit = ui.target("area", area, {.kind = "area", .ring = false});
@@ -115,7 +111,9 @@ void TimeArea::take_pointer(Ui& ui, Session& session, const Rect& area) {
   if (io.MouseWheel != 0 && io.KeyShift) axis.pan(-0.1 * io.MouseWheel);
   if (io.MouseWheelH != 0) axis.pan(-0.1 * io.MouseWheelH);
   if (hit.held && (io.KeyCtrl || selecting_ || dragged_)) {
-    const auto at = static_cast<std::int64_t>(std::clamp(axis.ns(x), 0.0, static_cast<double>(axis.extent_ns())));
+    const auto most = static_cast<std::int64_t>(axis.ns_per_pixel() * static_cast<double>(ui.px(kSnap)));
+    const auto at =
+        snapped(static_cast<std::int64_t>(std::clamp(axis.ns(x), 0.0, static_cast<double>(axis.extent_ns()))), most);
     if (!dragged_) dragged_ = TimeRange{at, at};
     dragged_->end_ns = at;
   } else if (hit.dragged) {

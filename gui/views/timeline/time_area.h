@@ -29,7 +29,9 @@ class TimeArea {
   void minimap(Ui& ui, const std::function<void(const Rect&)>& paint);
   // Where a time is on the minimap.
   float minimap_x(const Rect& rect, double ns) const;
-  void take_pointer(Ui& ui, Session& session, const Rect& area);
+  // `snapped`: the nearest edge of what is under the pointer to a time, at most so far away, else the time itself.
+  using Snap = std::function<std::int64_t(std::int64_t ns, std::int64_t most_ns)>;
+  void take_pointer(Ui& ui, Session& session, const Rect& area, const Snap& snapped);
   // The range that is selected or being dragged, and the time that was gone to.
   void draw_marks(Ui& ui, const Rect& area, const std::optional<TimeRange>& selected) const;
   bool run(Command command);
@@ -46,8 +48,5 @@ class TimeArea {
   std::string time_text_, time_problem_;
   std::optional<std::int64_t> gone_to_ns_;
 };
-
-// Like same_line, but on a new line when less than `design` pixels are left.
-void flow(Ui& ui, float design);
 
 }  // namespace spscope::gui

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <iterator>
 
 namespace spscope::gui {
 namespace {
@@ -41,6 +43,24 @@ std::vector<TimeSpan> settled(std::vector<TimeClaim> claims) {
     }
   }
   return spans;
+}
+
+std::int64_t nearest_edge(const std::vector<TimeSpan>& spans, std::int64_t ns, std::int64_t most_ns) {
+  std::int64_t nearest = ns, distance = most_ns + 1;
+  const auto look = [&](std::int64_t edge) {
+    if (std::abs(edge - ns) >= distance) return;
+    distance = std::abs(edge - ns);
+    nearest = edge;
+  };
+  // Spans do not overlap: the edges around a time are those of the first that ends behind it and of the one before.
+  const auto at = std::ranges::lower_bound(spans, ns, {}, &TimeSpan::end_ns);
+  if (at != spans.begin()) look(std::prev(at)->end_ns);
+  if (at != spans.end()) {
+    look(at->begin_ns);
+    look(at->end_ns);
+    if (std::next(at) != spans.end()) look(std::next(at)->begin_ns);
+  }
+  return nearest;
 }
 
 std::vector<PixelCell> fold_row(const std::vector<TimeSpan>& spans, double begin_ns, double end_ns, int columns) {

@@ -28,6 +28,9 @@ struct TimeClaim {
 // ones the first that began, then the lower op. In order of time, without overlap.
 std::vector<TimeSpan> settled(std::vector<TimeClaim> claims);
 
+// The begin or end of a span that is nearest to a time, at most so far away; else the time itself. Of a row in order.
+std::int64_t nearest_edge(const std::vector<TimeSpan>& spans, std::int64_t ns, std::int64_t most_ns);
+
 // A row as pixels. REQUIRES: columns > 0 and begin_ns < end_ns.
 std::vector<PixelCell> fold_row(const std::vector<TimeSpan>& spans, double begin_ns, double end_ns, int columns);
 

@@ -5,31 +5,43 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "backend/base/number_text.h"
 #include "backend/plan/op_bytes.h"
 #include "backend/store/name_statistics.h"
+#include "gui/views/document_view.h"
 #include "gui/views/timeline/facts.h"
 #include "gui/views/timeline/timeline_view.h"
 
 namespace spscope::gui {
 namespace {
 
-constexpr int kDurationsTab = 3;  // after those that are always there
+// The tabs of a layer pass; that of durations is there while some are selected.
+enum Tab : int { kNamesTab, kRanksTab, kRingStepsTab, kMatrixTab, kBookmarksTab, kDurationsTab };
+constexpr int kFileBookmarksTab = static_cast<int>(FileTime::Tab::kRingSteps) + 1;
 
-// Of the events of a name that lie in the range, over all ranks.
-DurationStatistics statistics_of(const Band& band, int name, const std::optional<TimeRange>& range,
-                                 std::optional<int> rank = {}) {
-  std::vector<std::int64_t> list;
+// Of the events of a name that lie in the range, by a group of their ops.
+template <typename Group>
+std::map<int, DurationStatistics> statistics_by(const Band& band, int name, const std::optional<TimeRange>& range,
+                                                Group group) {
+  std::map<int, std::vector<std::int64_t>> lists;
   const Plan& plan = *band.pass->plan;
   for (std::size_t op = 0; op < plan.ops.size(); ++op) {
-    if (band.name_of[op] != name || (rank && plan.ops[op].rank != *rank)) continue;
+    if (band.name_of[op] != name) continue;
     const OpTimes& t = band.pass->timeline->ops[op];
     if (range && (t.end_ns <= range->begin_ns || t.begin_ns >= range->end_ns)) continue;
-    list.push_back(t.end_ns - t.begin_ns);
+    lists[group(plan.ops[op])].push_back(t.end_ns - t.begin_ns);
   }
-  return duration_statistics(list);
+  std::map<int, DurationStatistics> found;
+  for (auto& [key, list] : lists) found.emplace(key, duration_statistics(list));
+  return found;
+}
+// Over all ranks.
+DurationStatistics statistics_of(const Band& band, int name, const std::optional<TimeRange>& range) {
+  const auto all = statistics_by(band, name, range, [](const Op&) { return 0; });
+  return all.empty() ? DurationStatistics() : all.begin()->second;
 }
 
 PassMatrix load_matrix(Readers& readers, const std::string& path, int generation, const std::string& id,
@@ -111,12 +123,11 @@ void TimelineView::op_details(Ui& ui, Session& session, const Shown& shown, OpId
             {.wrap = true});
     if (ui.button("go to late rank", fmt::format("Go to rank {}", rank))) select_op(session, shown, late);
     if (ui.button("why", fmt::format("Why is rank {} late? Its heads", rank), {.primary = true})) {
-      Link link = session.here();
-      link.view = "heads";
-      link.selection.strategy = shown.chosen.key;
-      link.selection.rank = rank;
-      link.selection.op.reset();
-      session.go(link);
+      Selection s = session.selection();
+      s.strategy = shown.chosen.key;
+      s.rank = rank;
+      session.select(s);
+      show_heads(session);
     }
   }
   int listed = 0;
@@ -162,11 +173,7 @@ void TimelineView::rank_details(Ui& ui, Session& session, const Shown& shown, in
       session.select(s);
     }
   }
-  if (ui.button("heads", "Why? Its heads", {.primary = true})) {
-    Link link = session.here();
-    link.view = "heads";
-    session.go(link);
-  }
+  if (ui.button("heads", "Why? Its heads", {.primary = true})) show_heads(session);
 }
 
 void TimelineView::draw_histogram(Ui& ui, Session& session, const Shown& shown, const std::string& name) {
@@ -196,6 +203,12 @@ void TimelineView::draw_details(Ui& ui, Session& session) {
     ui.note(
         "Select a rank or an operation. The line at the foot of the rows is the critical path: what the makespan is "
         "made of.");
+    const RunProvenance& from = shown->band->pass->run.provenance;
+    const bool compute = from.compute == Source::kModelled, network = from.network == Source::kModelled;
+    StackedBars legend;
+    legend.parts = {{"compute", "", compute}, {"late peer", "", network}, {"wire", "", network}};
+    draw_legend(ui, legend);
+    ui.space(4);
     fact(ui, "compute", duration(shown->band->path.of(PathShare::kCompute)));
     fact(ui, "transfers", duration(shown->band->path.of(PathShare::kWire)));
     fact(ui, "gaps", duration(shown->band->path.of(PathShare::kIdle)));
@@ -252,7 +265,8 @@ void TimelineView::draw_matrix(Ui& ui, Session& session) {
   static const std::vector<std::string> kParts = {"compute", "late peer", "excess"};
   ui.segments("part", kParts, matrix_part_);
   ui.same_line(16);
-  ui.text(shown->chosen.label + ": ranks down, layer passes across", {.face = Face::kSmall, .ink = Token::kMuted});
+  ui.text(shown->chosen.label + ": ranks down, layer passes across",
+          {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
   draw_loading(ui, "loading", matrix_, "Reading all layer passes");
   const PassMatrix* matrix = matrix_.value();
   if (matrix == nullptr || matrix->passes.empty()) return;
@@ -304,7 +318,7 @@ void TimelineView::draw_matrix(Ui& ui, Session& session) {
 
 void TimelineView::draw_statistics_of_names(Ui& ui, Session& session) {
   const Table table = statistics_table(session);
-  const TableHit hit = spscope::gui::show_table(ui, "events", table, statistics_);
+  const TableHit hit = show_table(ui, "events", table, statistics_);
   if (!hit.clicked) return;
   Selection s = session.selection();
   const Row& row = table.rows[static_cast<std::size_t>(*hit.clicked)];
@@ -315,9 +329,45 @@ void TimelineView::draw_statistics_of_names(Ui& ui, Session& session) {
   session.select(s);
 }
 
+// The events of the selected name by rank, or by ring step.
+void TimelineView::draw_groups(Ui& ui, Session& session, bool by_rank) {
+  const Selection& selection = session.selection();
+  const Shown* shown = shown_of(selection);
+  if (shown == nullptr || selection.name.empty()) return ui.note("Select a name under Events by name.");
+  const auto name = std::ranges::lower_bound(shown->band->names, selection.name);
+  if (name == shown->band->names.end() || *name != selection.name)
+    return ui.note(fmt::format("{} has no events of this name in the layer pass.", shown->chosen.label));
+  const Plan& plan = *shown->band->pass->plan;
+  const auto found = statistics_by(*shown->band, static_cast<int>(name - shown->band->names.begin()), selection.time,
+                                   [&](const Op& op) { return by_rank ? op.rank : plan.post_of(op).ring_step; });
+  Table table = spscope::gui::statistics_table(by_rank ? "rank" : "ring step");
+  std::vector<int> keys;
+  for (const auto& [key, s] : found) {
+    table.rows.push_back(statistics_row(fmt::format("{} {}", by_rank ? "rank" : "ring step", key), s));
+    keys.push_back(key);
+  }
+  const TableHit hit = show_table(ui, by_rank ? "ranks" : "ring steps", table, by_rank ? by_rank_ : by_ring_step_);
+  if (!hit.clicked || !by_rank) return;
+  Selection s = selection;
+  s.strategy = shown->chosen.key;
+  s.rank = keys[static_cast<std::size_t>(*hit.clicked)];
+  s.op.reset();
+  session.select(s);
+}
+
+void TimelineView::bookmark(Session& session) {
+  const TimeAxis& axis = session.scope().whole_file ? file_.axis() : time_.axis;
+  Link link = session.here();
+  link.selection.time = TimeRange{std::llround(axis.begin_ns()), std::llround(axis.end_ns())};
+  bookmarks_.push_back(std::move(link));
+  tab_ = kBookmarksTab;
+  file_tab_ = kFileBookmarksTab;
+}
+
 void TimelineView::draw_bookmarks(Ui& ui, Session& session) {
-  if (bookmarks_.empty()) return ui.note("No bookmarks. M keeps the place that is on the screen.");
-  const TableHit hit = spscope::gui::show_table(ui, "bookmarks", bookmarks_table(), bookmarks_state_);
+  if (bookmarks_.empty())
+    return ui.note(key_tip(ui, "No bookmarks. One keeps the place that is on the screen", Command::kBookmark) + ".");
+  const TableHit hit = show_table(ui, "bookmarks", bookmarks_table(), bookmarks_state_);
   if (!hit.clicked) return;
   const Link link = bookmarks_[static_cast<std::size_t>(*hit.clicked)];
   session.go(link);
@@ -332,18 +382,20 @@ void TimelineView::draw_durations(Ui& ui, Session& session) {
 }
 
 void TimelineView::draw_table(Ui& ui, Session& session) {
-  static const std::vector<std::string> kTabs = {"Events by name", "Ranks and layer passes", "Bookmarks"};
-  static const std::vector<std::string> kFileTabs = {"Events by name", "By rank", "By layer pass", "Bookmarks"};
+  static const std::vector<std::string> kTabs = {"Events by name", "By rank", "By ring step", "Ranks and layer passes",
+                                                 "Bookmarks"};
+  static const std::vector<std::string> kFileTabs = {"Events by name", "By rank",      "By layer pass", "By layer",
+                                                     "By step",        "By ring step", "Bookmarks"};
   const bool whole_file = session.scope().whole_file;
   std::vector<std::string> tabs = whole_file ? kFileTabs : kTabs;
   if (!whole_file && brush_.active()) tabs.emplace_back("Selected durations");
   if (!whole_file) tab_ = std::min(tab_, static_cast<int>(tabs.size()) - 1);
   ui.segments("tab", tabs, whole_file ? file_tab_ : tab_);
-  if (session.selection().time && (whole_file ? file_tab_ < 3 : tab_ == 0)) {
-    ui.same_line(16);
+  if (session.selection().time && (whole_file ? file_tab_ < kFileBookmarksTab : tab_ < kMatrixTab)) {
+    flow(ui, 260);
     const TimeRange range = *session.selection().time;
     ui.text(fmt::format("in {}..{}", time_text(range.begin_ns), time_text(range.end_ns)),
-            {.face = Face::kSmall, .ink = Token::kMuted});
+            {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
     ui.same_line();
     if (ui.button("whole", whole_file ? "Whole file" : "Whole pass", {.quiet = true})) {
       Selection s = session.selection();
@@ -351,9 +403,10 @@ void TimelineView::draw_table(Ui& ui, Session& session) {
       session.select(s);
     }
   }
-  if (whole_file ? file_tab_ == 3 : tab_ == 2) return draw_bookmarks(ui, session);
-  if (whole_file) return file_.draw_table(ui, session, file_tab_);
-  if (tab_ == 0) return draw_statistics_of_names(ui, session);
+  if (whole_file ? file_tab_ == kFileBookmarksTab : tab_ == kBookmarksTab) return draw_bookmarks(ui, session);
+  if (whole_file) return file_.draw_table(ui, session, static_cast<FileTime::Tab>(file_tab_));
+  if (tab_ == kNamesTab) return draw_statistics_of_names(ui, session);
+  if (tab_ == kRanksTab || tab_ == kRingStepsTab) return draw_groups(ui, session, tab_ == kRanksTab);
   if (tab_ == kDurationsTab) return draw_durations(ui, session);
   draw_matrix(ui, session);
 }
@@ -398,6 +451,12 @@ Json TimelineView::dump(Session& session) {
         one["end_ns"] = step.end_ns;
         band["critical_path"].push_back(std::move(one));
       }
+      band["waits"] = Json::array();
+      for (const RankWait& wait : shown.band->pass->detail.waits)
+        band["waits"].push_back({{"rank", wait.rank},
+                                 {"late_rank", wait.late_rank},
+                                 {"collective", wait.collective},
+                                 {"wait_ns", wait.wait_ns}});
       const Selection& s = session.selection();
       if (s.strategy == shown.chosen.key && s.op && static_cast<std::size_t>(*s.op) < shown.band->name_of.size()) {
         Json op = Json::object();
@@ -406,6 +465,13 @@ Json TimelineView::dump(Session& session) {
         op["slack_ns"] = shown.band->slack_ns[static_cast<std::size_t>(*s.op)];
         const OpId late = shown.band->late_partner(*s.op);
         if (late != kNone) op["late_rank"] = shown.band->pass->plan->ops[static_cast<std::size_t>(late)].rank;
+        op["arrows"] = Json::array();
+        for (const Arrow& arrow : arrows(shown, s))
+          op["arrows"].push_back({{"from_rank", arrow.from_rank},
+                                  {"to_rank", arrow.to_rank},
+                                  {"from_ns", arrow.from_ns},
+                                  {"to_ns", arrow.to_ns},
+                                  {"to_late", arrow.to_late}});
         band["selected"] = std::move(op);
       }
     }

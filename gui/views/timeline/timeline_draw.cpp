@@ -112,6 +112,7 @@ void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
   if (end > time_.axis.left() && end < right)
     ui.fill({end, from.y + head, end + std::max(1.F, ui.px(1)), ImGui::GetCursorScreenPos().y},
             ui.color(Token::kInk, 0.7F));
+  if (shown.old) ui.dim({from.x, from.y + head, right, ImGui::GetCursorScreenPos().y});
   ImGui::Dummy({0, ui.px(8)});
 }
 
@@ -264,36 +265,40 @@ void TimelineView::draw_path(Ui& ui, const Shown& shown) {
   }
 }
 
-void TimelineView::draw_links(Ui& ui, const Shown& shown, const Selection& selection) {
-  if (selection.strategy != shown.chosen.key || !selection.op) return;
-  const Plan& plan = *shown.band->pass->plan;
-  if (static_cast<std::size_t>(*selection.op) >= plan.ops.size()) return;
+std::vector<TimelineView::Arrow> TimelineView::arrows(const Shown& shown, const Selection& selection) {
+  std::vector<Arrow> list;
+  if (shown.band == nullptr || selection.strategy != shown.chosen.key || !selection.op) return list;
+  const Band& band = *shown.band;
+  const Plan& plan = *band.pass->plan;
+  if (static_cast<std::size_t>(*selection.op) >= plan.ops.size()) return list;
   const Op& op = plan.ops[static_cast<std::size_t>(*selection.op)];
-  if (!communicates(plan.kind_of(op))) return;
+  if (!communicates(plan.kind_of(op))) return list;
+  for (const MessageId id : plan.messages_of(op)) {
+    const Message& m = plan.messages[static_cast<std::size_t>(id)];
+    const OpId from = band.op_of(op.post, m.src), to = band.op_of(op.post, m.dst);
+    if (m.src == m.dst || from == kNone || to == kNone) continue;
+    list.push_back({m.src, m.dst, band.times(from).begin_ns, band.times(to).end_ns, false});
+    if (std::ssize(list) == kMostMessages) break;
+  }
+  // From the wait to the rank that came last.
+  if (const OpId late = band.late_partner(*selection.op); late != kNone)
+    list.push_back({op.rank, plan.ops[static_cast<std::size_t>(late)].rank, band.times(*selection.op).begin_ns,
+                    band.times(late).post_ns, true});
+  return list;
+}
+
+void TimelineView::draw_links(Ui& ui, const Shown& shown, const Selection& selection) {
   const auto middle = [&](int rank) -> std::optional<float> {
     const auto row = drawn_.find({shown.chosen.key.id, rank});
     if (row == drawn_.end()) return std::nullopt;
     return (row->second.top + row->second.bottom) / 2;
   };
-  int drawn = 0;
-  for (const MessageId id : plan.messages_of(op)) {
-    const Message& m = plan.messages[static_cast<std::size_t>(id)];
-    if (m.src == m.dst || drawn++ >= kMostMessages) continue;
-    const OpId from = shown.band->op_of(op.post, m.src), to = shown.band->op_of(op.post, m.dst);
-    const auto y0 = middle(m.src), y1 = middle(m.dst);
-    if (!y0 || !y1 || from == kNone || to == kNone) continue;
-    arrow(ui, time_.axis.x(static_cast<double>(shown.band->times(from).begin_ns)), *y0,
-          time_.axis.x(static_cast<double>(shown.band->times(to).end_ns)), *y1, ui.color(Token::kInk, 0.6F),
-          ui.px(1.2F));
+  for (const Arrow& each : arrows(shown, selection)) {
+    const auto y0 = middle(each.from_rank), y1 = middle(each.to_rank);
+    if (!y0 || !y1) continue;
+    arrow(ui, time_.axis.x(static_cast<double>(each.from_ns)), *y0, time_.axis.x(static_cast<double>(each.to_ns)), *y1,
+          each.to_late ? ui.color(Token::kLate) : ui.color(Token::kInk, 0.6F), ui.px(each.to_late ? 2 : 1.2F));
   }
-  // From the wait to the rank that came last.
-  const OpId late = shown.band->late_partner(*selection.op);
-  if (late == kNone) return;
-  const int late_rank = plan.ops[static_cast<std::size_t>(late)].rank;
-  const auto y0 = middle(op.rank), y1 = middle(late_rank);
-  if (y0 && y1)
-    arrow(ui, time_.axis.x(static_cast<double>(shown.band->times(*selection.op).begin_ns)), *y0,
-          time_.axis.x(static_cast<double>(shown.band->times(late).post_ns)), *y1, ui.color(Token::kLate), ui.px(2));
 }
 
 }  // namespace spscope::gui

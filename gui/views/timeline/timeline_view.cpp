@@ -7,6 +7,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "backend/analysis/reason.h"
 #include "backend/base/number_text.h"
 #include "backend/report/section.h"
 
@@ -29,26 +30,28 @@ void TimelineView::take_bands(Session& session) {
     Shown shown;
     Session::PassSlot& pass = session.pass_data(chosen);
     const auto data = pass.share();
+    auto& slot = slots_[fmt::format("{} {}", chosen.file->path, chosen.key.id)];
+    if (!slot) slot = std::make_unique<QuerySlot<Band>>();
     if (const Error* error = pass.error()) {
       shown.problem = sentence(error->what());
     } else if (data && !data->timeline) {
       shown.problem = sentence(data->why_no_timeline);
       shown.other_repeat = nearest_repeat(*data);
-    } else if (data) {
-      auto& slot = slots_[fmt::format("{} {}", chosen.file->path, chosen.key.id)];
-      if (!slot) slot = std::make_unique<QuerySlot<Band>>();
-      slot->ask(session.workers(), fmt::format("{}", static_cast<const void*>(data.get())),
-                [data](Readers&, const Cancelled&, QueryProgress&) { return make_band(data); });
-      shown.slot = slot.get();
+    } else {
+      if (data)
+        slot->ask(session.workers(), fmt::format("{}", static_cast<const void*>(data.get())),
+                  [data](Readers&, const Cancelled&, QueryProgress&) { return make_band(data); });
+      // The rows of the layer pass before stay until those of this one are there.
       shown.band = slot->value();
+      shown.old = is_slow(pass) || (data && is_slow(*slot));
+      shown.reads = !data || !slot->current();
     }
     if (shown.band != nullptr) extent = std::max(extent, shown.band->makespan_ns);
     shown.chosen = std::move(chosen);
     shown_.push_back(std::move(shown));
   }
   if (extent > 0) time_.axis.set_extent(extent);
-  const bool all_there =
-      std::ranges::all_of(shown_, [](const Shown& s) { return s.band != nullptr || !s.problem.empty(); });
+  const bool all_there = std::ranges::all_of(shown_, [](const Shown& s) { return !s.reads; });
   if (!fitted_ && all_there && extent > 0) {
     fitted_ = true;
     if (const auto& time = session.selection().time)
@@ -87,8 +90,8 @@ std::vector<const BandRow*> TimelineView::rows_of(const Shown& shown) const {
 void TimelineView::draw(Ui& ui, Session& session) {
   if (session.scope().whole_file) return file_.draw(ui, session);
   take_bands(session);
+  draw_next_step(ui, session);
   toolbar(ui, session);
-  drawn_.clear();
   hovered_.reset();
   pointed_.reset();
   spans_drawn_ = 0;
@@ -98,7 +101,14 @@ void TimelineView::draw(Ui& ui, Session& session) {
   ui.pane("bands", {.height = ui.height_left(), .back = Token::kSurface, .padded = false}, [&] {
     const ImVec2 top = ImGui::GetCursorScreenPos();
     const Rect area{time_.axis.left(), ui.clip().top, time_.axis.left() + time_.axis.width(), ui.clip().bottom};
-    time_.take_pointer(ui, session, area);
+    // Rows stand where they stood in the frame before; their bands live as long.
+    time_.take_pointer(ui, session, area, [&](std::int64_t ns, std::int64_t most) {
+      const float y = ImGui::GetMousePos().y;
+      const auto row = std::ranges::find_if(
+          drawn_, [y](const auto& drawn) { return drawn.second.top <= y && y < drawn.second.bottom; });
+      return row != drawn_.end() ? nearest_edge(row->second.row->spans, ns, most) : ns;
+    });
+    drawn_.clear();
     ImGui::SetCursorScreenPos(top);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
     for (Shown& shown : shown_) draw_band(ui, session, shown);
@@ -120,6 +130,25 @@ void TimelineView::draw(Ui& ui, Session& session) {
   if (hovered_) op_tip(ui, *hovered_->first, hovered_->second);
 }
 
+void TimelineView::show_heads(Session& session) {
+  take_hint(session, "timeline");
+  Link link = session.here();
+  link.view = "heads";
+  link.selection.op.reset();
+  session.go(link);
+}
+
+// For somebody whom the hint of the overview has led to the late rank.
+void TimelineView::draw_next_step(Ui& ui, Session& session) {
+  const Selection& s = session.selection();
+  if (!took_hint(session, "overview") || !s.strategy || !s.rank) return;
+  const auto chosen = session.find(*s.strategy);
+  const auto late = chosen ? late_rank(*chosen->strategy) : std::nullopt;
+  if (!late || late->rank != *s.rank) return;
+  const std::string words = fmt::format("Next: see which heads make rank {} of {} late.", late->rank, chosen->label);
+  if (draw_hint(ui, session, "timeline", words, "Why?")) show_heads(session);
+}
+
 void TimelineView::toolbar(Ui& ui, Session& session) {
   draw_time_mode(ui, session);
   flow(ui, 190);
@@ -133,16 +162,16 @@ void TimelineView::toolbar(Ui& ui, Session& session) {
   flow(ui, 120);
   time_.time_field(ui);
   bool loading = false;
-  for (const Shown& shown : shown_) loading |= shown.band == nullptr && shown.problem.empty();
+  for (const Shown& shown : shown_) loading |= shown.reads;
   if (loading) {
     ui.same_line();
-    ui.text("loading", {.face = Face::kSmall, .ink = Token::kMuted});
+    ui.text("loading", {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
   }
 }
 
 void TimelineView::find_field(Ui& ui, Session& session) {
-  if (ui.field("find", find_,
-               {.width = ui.px(180), .hint = "Find an event (Ctrl+F)", .focus = std::exchange(focus_find_, false)})) {
+  const std::string hint = key_tip(ui, "Find an event", Command::kFind);
+  if (ui.field("find", find_, {.width = ui.px(180), .hint = hint, .focus = std::exchange(focus_find_, false)})) {
     Selection s = session.selection();
     s.name.clear();
     for (const Shown& shown : shown_)
@@ -202,15 +231,6 @@ void TimelineView::fit(const Selection& s, bool toggles) {
   if (!range && s.op && shown != nullptr && static_cast<std::size_t>(*s.op) < shown->band->name_of.size())
     range = TimeRange{shown->band->times(*s.op).post_ns, shown->band->times(*s.op).end_ns};
   time_.fit(range, toggles);
-}
-
-void TimelineView::bookmark(Session& session) {
-  const TimeAxis& axis = session.scope().whole_file ? file_.axis() : time_.axis;
-  Link link = session.here();
-  link.selection.time = TimeRange{std::llround(axis.begin_ns()), std::llround(axis.end_ns())};
-  bookmarks_.push_back(std::move(link));
-  tab_ = 2;
-  file_tab_ = 3;
 }
 
 bool TimelineView::run(Command command, Ui&, Session& session) {

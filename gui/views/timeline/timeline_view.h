@@ -41,8 +41,9 @@ class TimelineView final : public View {
  private:
   struct Shown {  // a band on the screen
     Chosen chosen;
-    QuerySlot<Band>* slot = nullptr;
-    const Band* band = nullptr;       // nullptr while it loads
+    const Band* band = nullptr;       // nullptr while the first one loads
+    bool reads = false;               // that of this layer pass is being read
+    bool old = false;                 // for so long that `band`, of another one, is dimmed
     std::string problem;              // why there is none
     std::optional<int> other_repeat;  // the nearest one that has a timeline, where this one has none
   };
@@ -52,6 +53,9 @@ class TimelineView final : public View {
   };
 
   void take_bands(Session& session);
+  void draw_next_step(Ui& ui, Session& session);
+  // Of what is selected.
+  void show_heads(Session& session);
   void toolbar(Ui& ui, Session& session);
   void find_field(Ui& ui, Session& session);
   void paint_minimap(Ui& ui, const Rect& rect);
@@ -59,6 +63,14 @@ class TimelineView final : public View {
   void draw_row(Ui& ui, Session& session, const Shown& shown, const BandRow& row, float height);
   void paint_spans(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place, const Selection& selection);
   void paint_pixels(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place);
+  // From one moment of a rank to one of another: a message of the selected operation, or from its wait to the rank that
+  // came last.
+  struct Arrow {
+    int from_rank = 0, to_rank = 0;
+    std::int64_t from_ns = 0, to_ns = 0;
+    bool to_late = false;
+  };
+  static std::vector<Arrow> arrows(const Shown& shown, const Selection& selection);
   void draw_links(Ui& ui, const Shown& shown, const Selection& selection);
   void draw_path(Ui& ui, const Shown& shown);
   void draw_dimmed(Ui& ui);
@@ -80,6 +92,7 @@ class TimelineView final : public View {
   void draw_matrix(Ui& ui, Session& session);
   static std::string key_of(const Shown& shown) { return shown.chosen.file->path + " " + shown.chosen.key.id; }
   void draw_durations(Ui& ui, Session& session);
+  void draw_groups(Ui& ui, Session& session, bool by_rank);
   void draw_histogram(Ui& ui, Session& session, const Shown& shown, const std::string& name);
 
   TimeArea time_;
@@ -99,7 +112,7 @@ class TimelineView final : public View {
   int spans_drawn_ = 0;
   std::optional<std::pair<const Shown*, OpId>> hovered_;
   DurationBrush brush_;
-  TableState statistics_, bookmarks_state_, matrix_state_;
+  TableState statistics_, bookmarks_state_, by_rank_, by_ring_step_;
   std::vector<Link> bookmarks_;
 };
 

@@ -1,0 +1,256 @@
+// --view-dump of runs whose times are planted: the critical path, arrows, the late rank and whom it held up, and what
+// makes a straggler, all worked out by hand.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "backend/store/store_writer.h"
+#include "gui/app/headless.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/unit/analysis/two_ranks.h"
+
+namespace spscope::gui {
+namespace {
+
+using nlohmann::json;
+
+// Two heads, four blocks of one token. All of head 0 is active, of head 1 only its diagonal: 16 tiles and 4.
+Request uneven_heads() {
+  BlockMask mask(2, BlockMask::uniform_starts(4, 1));
+  for (int q = 0; q < 4; ++q)
+    for (int k = 0; k < 4; ++k)
+      if (q == k) {
+        mask.set(0, q, k);
+        mask.set(1, q, k);
+      } else {
+        mask.set(0, q, k);
+      }
+  return Request::attention(2, 2, 2, std::move(mask));
+}
+
+// Ulysses on it: rank 0 has head 0, rank 1 has head 1. Exchanges take 20 ns from when the last rank posts, an attend
+// 10 ns a tile, the rest nothing.
+Timeline paced_by_tiles(const Plan& plan) {
+  Timeline timeline;
+  timeline.ops.resize(plan.ops.size());
+  std::vector<std::int64_t> now(static_cast<std::size_t>(plan.ranks), 0);  // of each rank
+  std::vector<std::vector<std::size_t>> of_post(plan.posts.size());
+  for (std::size_t op = 0; op < plan.ops.size(); ++op)
+    of_post[static_cast<std::size_t>(plan.ops[op].post)].push_back(op);
+  for (std::size_t post = 0; post < plan.posts.size(); ++post) {
+    const bool moves = communicates(plan.posts[post].kind);
+    std::int64_t last = 0;
+    for (const std::size_t op : of_post[post]) last = std::max(last, now[static_cast<std::size_t>(plan.ops[op].rank)]);
+    for (const std::size_t op : of_post[post]) {
+      std::int64_t& clock = now[static_cast<std::size_t>(plan.ops[op].rank)];
+      const std::int64_t begin = moves ? last : clock;
+      const std::int64_t takes = moves ? 20
+                                 : plan.posts[post].kind == PostKind::kAttend
+                                     ? static_cast<std::int64_t>(10 * plan.ops[op].tiles)
+                                     : 0;
+      timeline.ops[op] = {clock, begin, begin + takes};
+      clock = begin + takes;
+    }
+  }
+  return timeline;
+}
+
+class PlantedDump : public ::testing::Test {
+ protected:
+  void store(const std::string& name, const Request& request, const Plan& plan, const Timeline& timeline,
+             const std::vector<double>& tiles, const std::function<void(EventWriter&, RunId)>& more = {}) {
+    StoreWriter writer(path_, {.force = true, .tool_version = "9.9"});
+    WorkloadRecord workload;
+    workload.model = "wan-mini";
+    workload.pattern = "planted";
+    workload.config_hash = "00ff";
+    workload.tokens = workload.blocks = 4;
+    workload.heads = request.heads;
+    workload.ranks = plan.ranks;
+    workload.model_layers = workload.layers = workload.denoise_steps = 1;
+    workload.cluster = "local";
+    const WorkloadId id = writer.add_workload(workload);
+    writer.place_mask(
+        id, {0, 0, AttendedAxis::kInner, writer.add_mask(request.executed_mask(AttendedAxis::kInner).mask(), "")});
+    StrategyRecord strategy;
+    strategy.workload_id = id;
+    strategy.id = strategy.name = strategy.label = name;
+    strategy.meshes = {{name == "ring" ? 1 : 2, name == "ring" ? 2 : 1}};
+    strategy.mode = RunMode::kSimulate;
+    RunRecord run;
+    run.strategy_id = writer.add_strategy(strategy);
+    run.plan_id = writer.add_plan(plan);
+    const RunId run_id = writer.add_run(run);
+    std::vector<RankUsage> usage;
+    for (std::size_t rank = 0; rank < tiles.size(); ++rank)
+      usage.push_back({.rank = static_cast<int>(rank), .tiles = tiles[rank]});
+    writer.add_usage(run_id, usage);
+    writer.add_repeat(run_id, {.makespan_ns = timeline.makespan_ns()}, plan, timeline, run.provenance);
+    if (more) more(writer.events(), run_id);
+    writer.finish();
+  }
+
+  // What the program prints for these options and a link to a place of the file.
+  json printed(std::vector<std::string> options, const std::string& place) {
+    options.insert(options.end(), {"--settings", "", path_ + "#" + place});
+    ::testing::internal::CaptureStdout();
+    const int code = run_headless(parse_options(options));
+    const std::string text = ::testing::internal::GetCapturedStdout();
+    EXPECT_EQ(code, 0);
+    return json::parse(text);
+  }
+  json dump(const std::string& view, const std::string& place = "") {
+    return printed({"--view-dump", view}, view + "?" + place);
+  }
+  // All that a view says, to see why it has no numbers.
+  std::string words(const std::string& view) {
+    std::string all;
+    for (const json& item : printed({"--ui-dump", "-"}, view))
+      if (item.at("kind") == "text") all += item.at("text").get<std::string>() + "\n";
+    return all;
+  }
+
+  TemporaryFolder folder_;
+  std::string path_ = folder_.file("planted.db");
+};
+
+OpId op_named(const Plan& plan, int rank, PostKind kind, int ring_step) {
+  for (std::size_t op = 0; op < plan.ops.size(); ++op)
+    if (const Post& post = plan.post_of(plan.ops[op]);
+        plan.ops[op].rank == rank && post.kind == kind && post.ring_step == ring_step)
+      return static_cast<OpId>(op);
+  return kNone;
+}
+
+// The ring of two_ranks.h: rank 1 posts 10 ns late and attends longer, though it has 3 tiles and rank 0 has 5.
+TEST_F(PlantedDump, RingThatWaitsForASlowRank) {
+  const Request request = testing::two_rank_request();
+  const Plan plan = testing::two_rank_ring(request);
+  store("ring", request, plan, testing::two_rank_times(plan), {5, 3});
+  const OpId exchange = op_named(plan, 0, PostKind::kExchange, 0) != kNone ? op_named(plan, 0, PostKind::kExchange, 0)
+                                                                           : op_named(plan, 0, PostKind::kExchange, 1);
+  ASSERT_NE(exchange, kNone);
+  ASSERT_EQ(dump("timeline").at("bands").size(), 1u) << words("timeline");
+  const json band = dump("timeline", "of=ring&rank=0&op=" + std::to_string(exchange)).at("bands").at(0);
+  EXPECT_EQ(band.at("makespan_ns"), 120);
+  // Rank 0 computes 6 + 30 + 10; it waits from 0 to 10, of which it computes 6; data moves from 10 to 50.
+  const json& ranks = band.at("ranks");
+  EXPECT_EQ(ranks.at(0).at("compute_ns"), 46);
+  EXPECT_EQ(ranks.at(0).at("wait_late_peer_ns"), 4);
+  EXPECT_EQ(ranks.at(0).at("wire_ns"), 40);
+  // Rank 1 computes 20 + 60 + 10, over half of the time that data moves.
+  EXPECT_EQ(ranks.at(1).at("compute_ns"), 90);
+  EXPECT_EQ(ranks.at(1).at("wait_late_peer_ns"), 0);
+  EXPECT_EQ(ranks.at(1).at("wire_ns"), 20);
+  // The path ends with rank 1: its keys come at 50, it attends until 110 and finishes at 120.
+  const json& path = band.at("critical_path");
+  ASSERT_GE(path.size(), 3u);
+  std::int64_t reached = 0;
+  for (const json& step : path) {
+    EXPECT_EQ(step.at("begin_ns"), reached);
+    reached = step.at("end_ns");
+  }
+  EXPECT_EQ(reached, 120);
+  const json &finish = path.at(path.size() - 1), &attend = path.at(path.size() - 2), &move = path.at(path.size() - 3);
+  EXPECT_EQ(finish.at("rank"), 1);
+  EXPECT_EQ(finish.at("begin_ns"), 110);
+  EXPECT_EQ(attend.at("rank"), 1);
+  EXPECT_EQ(attend.at("share"), "compute");
+  EXPECT_EQ(attend.at("begin_ns"), 50);
+  EXPECT_EQ(move.at("share"), "wire");
+  EXPECT_EQ(move.at("begin_ns"), 10);
+  // The late rank, and whom it holds up: 4 ns, since the rest of the wait is computed away.
+  EXPECT_EQ(band.at("selected").at("late_rank"), 1);
+  std::int64_t waited = 0;
+  for (const json& wait : band.at("waits")) {
+    if (wait.at("collective") == "end") continue;
+    EXPECT_EQ(wait.at("rank"), 0);
+    EXPECT_EQ(wait.at("late_rank"), 1);
+    waited += wait.at("wait_ns").get<std::int64_t>();
+  }
+  EXPECT_EQ(waited, 4);
+  // Keys go both ways, from where the exchange begins to where it ends, and the wait leads to the post of rank 1.
+  const json arrows = band.at("selected").at("arrows");
+  ASSERT_EQ(arrows.size(), 3u) << arrows.dump();
+  EXPECT_NE(std::ranges::find(
+                arrows, json{{"from_rank", 0}, {"to_rank", 1}, {"from_ns", 10}, {"to_ns", 50}, {"to_late", false}}),
+            arrows.end());
+  EXPECT_NE(std::ranges::find(
+                arrows, json{{"from_rank", 1}, {"to_rank", 0}, {"from_ns", 10}, {"to_ns", 50}, {"to_late", false}}),
+            arrows.end());
+  EXPECT_EQ(arrows.at(2), (json{{"from_rank", 0}, {"to_rank", 1}, {"from_ns", 10}, {"to_ns", 10}, {"to_late", true}}));
+  // Of rank 1: compute 90, 22 above the mean of 68; attention 80, mean 58; 3 tiles, mean 4. Fewer tiles take
+  // (3 - 4) 58 / 4 = -14.5 ns more, slower ones the rest of 80 - 58.
+  const json straggler = dump("balance").at(0).at("stragglers").at(0);
+  EXPECT_EQ(straggler.at("rank"), 1);
+  EXPECT_EQ(straggler.at("excess_ns"), 22);
+  EXPECT_NEAR(straggler.at("more_tiles_ns").get<double>(), -14.5, 0.51);
+  EXPECT_NEAR(straggler.at("slower_tiles_ns").get<double>(), 36.5, 0.51);
+  EXPECT_EQ(straggler.at("other_ns"), 0);
+  // Each tile of the head is attended once: rows 0 and 1 by rank 0, with the keys of rank 1 in ring step 1.
+  for (const auto& [tile, rank, step] : {std::tuple("0,0", 0, 0), {"0,2", 0, 1}, {"2,0", 1, 1}, {"2,2", 1, 0}}) {
+    const json heads = dump("heads", std::string("of=ring&head=0&tile=") + tile);
+    const json& owners = heads.at("strategies").at(0).at("owners");
+    ASSERT_EQ(owners.size(), 1u) << tile;
+    EXPECT_EQ(owners.at(0).at("rank"), rank) << tile;
+    EXPECT_EQ(owners.at(0).at("ring_step"), step) << tile;
+    EXPECT_EQ(heads.at("strategies").at(0).at("tiles_by_rank"), (json{5, 3}));
+  }
+}
+
+// Rank 0 has 16 tiles and rank 1 has 4: it computes 160 ns and the mean is 100, all of it by tiles.
+TEST_F(PlantedDump, UlyssesThatWaitsForTheRankWithMoreTiles) {
+  const Request request = uneven_heads();
+  const Strategy& ulysses = *find_strategy("ulysses");
+  const Plan plan = make_plan(ulysses, request, Parameters(ulysses.parameters()));
+  const Timeline timeline = paced_by_tiles(plan);
+  store("ulysses", request, plan, timeline, {16, 4});
+  const json balance = dump("balance").at(0);
+  ASSERT_EQ(balance.at("stragglers").size(), 1u);
+  const json& straggler = balance.at("stragglers").at(0);
+  EXPECT_EQ(straggler.at("rank"), 0);
+  EXPECT_EQ(straggler.at("excess_ns"), 60);
+  EXPECT_EQ(straggler.at("more_tiles_ns"), 60);
+  EXPECT_EQ(straggler.at("slower_tiles_ns"), 0);
+  EXPECT_EQ(straggler.at("other_ns"), 0);
+  EXPECT_EQ(straggler.at("held_up_ns"), 120) << "rank 1 waits for it from 40 to 160 ns of its attend";
+  const json band = dump("timeline").at("bands").at(0);
+  EXPECT_EQ(band.at("ranks").at(1).at("wait_late_peer_ns"), 120);
+  for (const json& wait : band.at("waits")) {
+    EXPECT_EQ(wait.at("rank"), 1);
+    EXPECT_EQ(wait.at("late_rank"), 0);
+  }
+  EXPECT_EQ(dump("heads", "of=ulysses&head=0").at("strategies").at(0).at("tiles_by_rank"), (json{16, 0}));
+  EXPECT_EQ(dump("heads", "of=ulysses&head=1").at("strategies").at(0).at("tiles_by_rank"), (json{0, 4}));
+}
+
+// An event that had not ended has a torn end, and a rank of which 7 events were dropped a mark of the gap.
+TEST_F(PlantedDump, UnfinishedEventsAreTornAndMissingOnesMarked) {
+  const Request request = testing::two_rank_request();
+  const Plan plan = testing::two_rank_ring(request);
+  store("ring", request, plan, testing::two_rank_times(plan), {5, 3}, [](EventWriter& events, RunId run) {
+    const TrackId track = events.track(1, 0, 1);
+    SpanEvent event;
+    event.begin_ns = events.last_end_ns() + 10;
+    event.end_ns = kNeverEnded;
+    event.flags = kEventUnfinished;
+    event.name = events.name("attend");
+    events.append(run, track, std::span<const SpanEvent>(&event, 1));
+    events.count_dropped(track, 7);
+  });
+  std::vector<std::string> torn, gaps;
+  for (const json& item : printed({"--ui-dump", "-"}, "timeline?time=file")) {
+    const std::string path = item.at("path");
+    if (path.ends_with("/torn")) torn.push_back(path);
+    if (path.ends_with("/gap")) gaps.push_back(item.at("text"));
+  }
+  EXPECT_EQ(torn.size(), 1u);
+  EXPECT_EQ(gaps, std::vector<std::string>{"7"});
+}
+
+}  // namespace
+}  // namespace spscope::gui
