@@ -21,6 +21,8 @@ const std::vector<int>& KeptTable::rows(int sort, bool descending, const std::st
     };
     if (table->rows.size() <= kManyRows) {
       few_ = ordered({});
+    } else if (sort < 0 && filter.empty()) {
+      many_.forget();
     } else {
       many_.ask(workers_, key_,
                 [ordered](Readers&, const Cancelled& cancelled, QueryProgress&) { return ordered(cancelled); });

@@ -48,7 +48,7 @@ class KeptTable {
  private:
   Workers& workers_;
   std::string key_;
-  std::vector<int> few_;
+  std::vector<int> few_;  // the order; of many rows as they are given
   QuerySlot<std::vector<int>> many_;
   QuerySlot<std::string> text_;
   int copies_ = 0, copied_ = 0;

@@ -9,6 +9,7 @@
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/mode_group.h"
 #include "backend/analysis/name_means.h"
+#include "backend/analysis/pass_changes.h"
 #include "backend/analysis/regression.h"
 #include "backend/base/number_text.h"
 #include "backend/report/conclusion.h"
@@ -289,17 +290,11 @@ class CompareView final : public View {
     passes_table_.columns = {number_column("denoise step", "", 0),  number_column("layer", "", 0),
                              number_column(a.label, "makespan", 0), number_column(b.label, "makespan", 0),
                              number_column("difference", "", 0),    number_column("ratio", "", 0)};
-    std::map<std::pair<int, int>, std::int64_t> of_b;
-    for (const LayerResult& y : b.strategy->by_layer)
-      if (y.makespan_ns) of_b[{y.denoise_step, y.layer}] = *y.makespan_ns;
-    for (const LayerResult& x : a.strategy->by_layer) {
-      const auto y = of_b.find({x.denoise_step, x.layer});
-      if (y == of_b.end() || !x.makespan_ns) continue;
-      passes_table_.rows.push_back(
-          {{cell(Hint::kCount, x.denoise_step), cell(Hint::kCount, x.layer), duration_cell(x.makespan_ns),
-            duration_cell(y->second), cell(Hint::kDuration, static_cast<double>(y->second - *x.makespan_ns)),
-            cell(Hint::kRatio, static_cast<double>(y->second) / static_cast<double>(*x.makespan_ns))}});
-      passes_.push_back({x.layer, x.denoise_step});
+    for (const PassChange& c : pass_changes(*a.strategy, *b.strategy)) {
+      passes_table_.rows.push_back({{cell(Hint::kCount, c.denoise_step), cell(Hint::kCount, c.layer),
+                                     duration_cell(c.from_ns), duration_cell(c.to_ns), duration_cell(c.change_ns),
+                                     cell(Hint::kRatio, c.ratio)}});
+      passes_.push_back({c.layer, c.denoise_step});
     }
   }
 

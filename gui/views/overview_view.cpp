@@ -165,8 +165,6 @@ class OverviewView final : public View {
 
   void draw_comparison(Ui& ui, Session& session, int file, const Comparison& c) {
     ui.text(workload_line(c.workload, executes(c)), {.face = Face::kTitle});
-    if (const std::string none = nothing_finished_text(c); !none.empty())
-      ui.banner("nothing", BannerTone::kWarning, sentence(none));
     draw_hint(ui, session, c);
     const Section section = make_section("summary", {.comparison = c});
     std::set<std::string> said;  // above the view
