@@ -63,6 +63,7 @@ class Explaining {
     add_timeline(stored, plan, *timeline, models);
     const bool scheduled = run->provenance.network == Source::kModelled;
     e.lead_ns = scheduled ? repeat->lead_ns : 0;
+    e.zero_ns = makespan_begin_ns(*timeline, run->provenance, *repeat);
     add_path(e, plan, *timeline, models);
     const bool goes_on = scheduled && std::next(run) != runs.end() && std::next(run)->denoise_step == place_.second;
     add_waits(e, stored, goes_on);

@@ -63,6 +63,7 @@ struct StrategyExplanation {
   int repeat = 0;
   // From the zero of the timeline to the end of the layer pass before; what the path has before that is not this one's.
   std::int64_t lead_ns = 0;
+  std::int64_t zero_ns = 0;  // of the timeline: where the makespan begins
 
   CriticalPath path;
   TimeTerms path_terms;                // from lead_ns on; the sum is makespan_ns

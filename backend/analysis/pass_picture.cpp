@@ -83,17 +83,21 @@ std::optional<StrategyBand> band_of(const StoreReader& reader, const StrategyRes
     if (run.layer != picture.layer || run.denoise_step != picture.denoise_step || !run.plan_id) continue;
     const auto repeat = median_repeat(reader.repeats(run.run_id));
     const auto timeline = repeat ? reader.timeline(run.run_id, repeat->repeat) : std::nullopt;
-    if (!timeline) return std::nullopt;
+    if (!timeline || timeline->ops.empty()) return std::nullopt;
     const Plan plan = reader.plan(*run.plan_id);
     const std::vector<std::vector<ActivitySpan>> all = activities(plan, *timeline);
-    StrategyBand band{strategy.id, timeline->makespan_ns(), {}, {}};
+    const std::int64_t first_ns = std::ranges::min_element(timeline->ops, {}, &OpTimes::post_ns)->post_ns;
+    const std::int64_t from_ns = first_ns - makespan_begin_ns(*timeline, run.provenance, *repeat);
+    StrategyBand band{strategy.id, repeat->makespan_ns, {}, {}};
     const auto layer = std::ranges::find_if(strategy.by_layer, [&](const LayerResult& l) {
       return l.layer == picture.layer && l.denoise_step == picture.denoise_step;
     });
     const int slowest = layer != strategy.by_layer.end() ? layer->slowest_rank.value_or(0) : 0;
     for (const int rank : some_of(plan.ranks, kMostRanks, slowest)) {
       band.ranks.push_back(rank);
-      band.spans.push_back(coarser(all[static_cast<std::size_t>(rank)], kMostSpans));
+      std::vector<ActivitySpan>& spans =
+          band.spans.emplace_back(coarser(all[static_cast<std::size_t>(rank)], kMostSpans));
+      for (ActivitySpan& span : spans) span.begin_ns += from_ns, span.end_ns += from_ns;
     }
     return band;
   }

@@ -14,15 +14,16 @@
 
 namespace spscope {
 
-// [begin_ns, end_ns) of one rank, from the begin of the timeline.
+// [begin_ns, end_ns) of one rank.
 struct ActivitySpan {
   std::int64_t begin_ns = 0, end_ns = 0;
   TimeColumn column = TimeColumn::kOther;
   friend bool operator==(const ActivitySpan&, const ActivitySpan&) = default;
 };
 
-// What each rank did, by rank: spans in order of time that cover [0, timeline.makespan_ns()) without overlap or gap;
-// neighbours differ. Their lengths by column add up to those of rank_times(). REQUIRES: a timeline of this plan.
+// What each rank did, by rank, from the first post of any: spans in order of time that cover [0,
+// timeline.makespan_ns()) without overlap or gap; neighbours differ. Their lengths by column add up to those of
+// rank_times(). REQUIRES: a timeline of this plan.
 std::vector<std::vector<ActivitySpan>> activities(const Plan& plan, const Timeline& timeline);
 
 // At most `most` spans: of that many equal buckets of time, each is what took most of it.
@@ -31,8 +32,9 @@ std::vector<ActivitySpan> coarser(const std::vector<ActivitySpan>& spans, std::i
 struct StrategyBand {
   std::string strategy;  // StrategyResult::id
   std::int64_t makespan_ns = 0;
-  std::vector<int> ranks;                        // those that are shown, ascending
-  std::vector<std::vector<ActivitySpan>> spans;  // one list for each of them
+  std::vector<int> ranks;  // those that are shown, ascending
+  // One list for each of them, from where the makespan begins: below 0 is beside the end of the layer pass before.
+  std::vector<std::vector<ActivitySpan>> spans;
 };
 
 struct HeadPicture {

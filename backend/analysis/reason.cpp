@@ -111,7 +111,7 @@ std::string cause_text(const Reason& reason, const StrategyResult& slower, const
     case Cause::kKernels:
       return "in the other kernels of the layer";
     case Cause::kSlowdown:
-      return "in kernels beside hops of the same rank, which slow them by a fitted factor (compute_slowdown)";
+      return "because sending and receiving slow the kernels beside them (a fitted factor, compute_slowdown)";
     case Cause::kLateRank:
       return "waiting for late ranks";
     case Cause::kLatency:

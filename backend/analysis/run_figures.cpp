@@ -291,6 +291,12 @@ std::optional<RepeatRecord> median_repeat(std::span<const RepeatRecord> repeats)
   return by_makespan(repeats)[median_index(repeats.size())];
 }
 
+std::int64_t makespan_begin_ns(const Timeline& timeline, const RunProvenance& provenance, const RepeatRecord& repeat) {
+  if (provenance.network == Source::kModelled) return repeat.lead_ns;
+  const auto first = std::ranges::min_element(timeline.ops, {}, &OpTimes::post_ns);
+  return first != timeline.ops.end() ? first->post_ns : 0;
+}
+
 std::optional<std::int64_t> half_interquartile_range(std::span<const RepeatRecord> repeats) {
   if (repeats.size() < 2) return std::nullopt;
   std::vector<std::int64_t> makespans;

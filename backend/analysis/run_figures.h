@@ -16,6 +16,11 @@ namespace spscope {
 // result belongs to one actual repeat. Absent when there are none.
 std::optional<RepeatRecord> median_repeat(std::span<const RepeatRecord> repeats);
 
+// When the makespan of a repeat begins, on the clock of its timeline: where it has one, its last op ends a makespan
+// later. Of a pass that was scheduled after others (schedule/layer_passes.h) that is the end of the pass before: what
+// ranks do earlier is beside that one. Else it is the first post.
+std::int64_t makespan_begin_ns(const Timeline& timeline, const RunProvenance& provenance, const RepeatRecord& repeat);
+
 // Half the distance between the quartiles, linearly interpolated, rounded to nanoseconds; absent for fewer than two.
 std::optional<std::int64_t> half_interquartile_range(std::span<const RepeatRecord> repeats);
 

@@ -120,7 +120,8 @@ struct Waterfall {
   double scale_ns = 0;  // full length of the axis; 0: the longest bar
 };
 
-// What each rank did when: a band a strategy, each from its own zero on one axis.
+// What each rank did when: a band a strategy, each from its own zero on one axis. Spans below 0 are beside the layer
+// pass before.
 struct TimelineBands {
   struct Span {
     double begin_ns = 0, end_ns = 0;
@@ -140,6 +141,8 @@ struct TimelineBands {
   std::string caption;
   std::vector<StackedBars::Part> parts;
   std::vector<Band> bands;
+  // Of the axis that holds all spans and lengths: begin_ns <= 0 < end_ns.
+  Span axis() const;
 };
 
 struct Facts {

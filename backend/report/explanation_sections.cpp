@@ -91,11 +91,12 @@ Paragraph path_paragraph(const StrategyExplanation& e) {
 
 Table steps_table(const StrategyExplanation& e) {
   Table table;
-  table.caption = "Longest steps of the critical path";
+  table.caption = "Longest steps of the critical path, from where the makespan begins";
   table.columns = {text_column("op"), {"rank"}, {"begins at"}, {"takes"}, text_column("is"), text_column("began when")};
   for (const NamedStep& s : e.top_steps)
     table.rows.push_back(
-        {{text_cell(s.name), text_cell(std::to_string(s.rank)), duration_cell(s.begin_ns), duration_cell(s.ns()),
+        {{text_cell(s.name), text_cell(std::to_string(s.rank)), duration_cell(s.begin_ns - e.zero_ns),
+          duration_cell(s.ns()),
           text_cell(s.share == PathShare::kIdle ? "gap before it" : std::string(path_share_name(s.share))),
           text_cell(why_text(s))}});
   return table;
@@ -176,19 +177,26 @@ void add_edits(const StrategyExplanation& e, Section& section) {
     section.blocks.push_back(Paragraph{std::move(note), Tone::kNote});
 }
 
-// What the whole run says, and what this layer pass does.
-void add_reasons(const Explanation& explanation, const StrategyExplanation& e, Section& section) {
+// What the whole run says, of a strategy that ran several layer passes.
+void add_reason_of_run(const Explanation& explanation, const StrategyExplanation& e, Section& section) {
+  const StrategyResult* result = explanation.comparison.find(e.id);
+  if (result == nullptr || result->by_layer.size() < 2) return;
   for (const ModeGroup& group : by_mode(explanation.comparison)) {
     if (group.mode != explanation.mode) continue;
     const Judgement judgement = judge(group);
-    const StrategyResult* result = explanation.comparison.find(e.id);
-    const std::optional<Reason> reason = result != nullptr ? judgement.reason(*result) : std::nullopt;
-    if (reason)
-      section.blocks.push_back(Paragraph{sentence((result->by_layer.size() > 1 ? "In all layer passes " : "") +
-                                                  reason_text(*reason, *result, *judgement.ranked.front())),
-                                         Tone::kReason});
+    if (const std::optional<Reason> reason = judgement.reason(*result))
+      section.blocks.push_back(Paragraph{
+          "In all layer passes " + reason_text(*reason, *result, *judgement.ranked.front()) + ".", Tone::kReason});
   }
-  if (e.reason) section.blocks.push_back(Paragraph{sentence(pass_reason_text(*e.reason, e.label)), Tone::kReason});
+}
+
+// The edit that would help a strategy most; "" where none helps by a hundredth.
+std::string help_text(const StrategyExplanation& e) {
+  if (e.edits.empty()) return "";
+  const EditResult& best = *std::ranges::min_element(e.edits, {}, &EditResult::makespan_ns);
+  const std::int64_t saved_ns = e.edits.front().makespan_ns - best.makespan_ns;
+  if (saved_ns * 100 < e.edits.front().makespan_ns) return "";
+  return fmt::format("What if {}: {} less (modelled).", time_edit_text(best.edit), time_text(saved_ns));
 }
 
 // Which is fastest in this layer pass, as far as these times show it; "" for one strategy without a time.
@@ -215,6 +223,20 @@ std::string winner_text(const Explanation& explanation) {
   return "";
 }
 
+// Last, where a prompt shows it: who is fastest, why each of the others is not, and what would help it.
+Section in_short(const Explanation& explanation) {
+  Section section{"in-short", "In short", {}};
+  if (std::string words = winner_text(explanation); !words.empty())
+    section.blocks.push_back(Paragraph{std::move(words), Tone::kConclusion});
+  for (const StrategyExplanation& e : explanation.strategies) {
+    if (!e.missing.empty()) continue;
+    const std::string why = e.reason ? pass_reason_text(*e.reason, e.label) + "." : e.label + ":";
+    const std::string help = help_text(e);
+    if (e.reason || !help.empty()) section.blocks.push_back(Paragraph{help.empty() ? why : why + " " + help, Tone::kReason});
+  }
+  return section;
+}
+
 }  // namespace
 
 std::vector<Section> explanation_sections(const Explanation& explanation) {
@@ -227,8 +249,6 @@ std::vector<Section> explanation_sections(const Explanation& explanation) {
   for (Sentence& warning : headline_warnings(explanation.comparison))
     pass.blocks.push_back(paragraph(std::move(warning), Tone::kWarning));
   pass.blocks.push_back(overview(explanation));
-  if (std::string words = winner_text(explanation); !words.empty())
-    pass.blocks.push_back(Paragraph{std::move(words), Tone::kConclusion});
   sections.push_back(std::move(pass));
   for (const StrategyExplanation& e : explanation.strategies) {
     Section section{"strategy-" + e.id, e.label, {}};
@@ -237,7 +257,7 @@ std::vector<Section> explanation_sections(const Explanation& explanation) {
       sections.push_back(std::move(section));
       continue;
     }
-    add_reasons(explanation, e, section);
+    add_reason_of_run(explanation, e, section);
     section.blocks.push_back(terms_table(e));
     section.blocks.push_back(path_paragraph(e));
     section.blocks.push_back(steps_table(e));
@@ -246,6 +266,7 @@ std::vector<Section> explanation_sections(const Explanation& explanation) {
     add_edits(e, section);
     sections.push_back(std::move(section));
   }
+  if (Section last = in_short(explanation); !last.blocks.empty()) sections.push_back(std::move(last));
   return sections;
 }
 

@@ -85,6 +85,7 @@ th, td { padding: .42rem .5rem; border-bottom: 1px solid var(--rule); text-align
 th { position: relative; color: var(--muted); font-size: .8rem; font-weight: 600; line-height: 1.3; vertical-align: bottom; white-space: normal; }
 th a { color: inherit; text-decoration: underline dotted; }
 th.left, td.left { text-align: left; }
+:where(:not(.left)) + th.left, :where(:not(.left)) + td.left { padding-left: 1.2rem; }
 th:first-child, td:first-child { padding-left: .5rem; }
 tbody tr:last-child td { border-bottom: 0; }
 tr.best td { background: var(--best); font-weight: 600; }
@@ -158,8 +159,8 @@ ol.heads svg { width: 64px; height: 64px; overflow: hidden; outline: 1px solid v
 ol.heads small { color: var(--muted); font-size: .95em; }
 .scrubbed .step .head { display: none; }
 .scale { display: flex; align-items: center; gap: 0; margin: 0; color: var(--muted); font-size: .78rem; }
-.scale span { margin: 0 .5rem; } .scale span:first-child { margin-left: 0; }
-.scale i { width: 14px; height: 12px; } .scale i.empty { outline: 1px solid var(--rule); }
+.scale span { margin: 0 .5rem; white-space: nowrap; } .scale span:first-child { margin-left: 0; }
+.scale i { flex: 0 1 14px; height: 12px; } .scale i.empty { outline: 1px solid var(--rule); }
 a.named, span.named { color: inherit; text-decoration: underline; text-decoration-color: var(--accent); text-decoration-thickness: 1.5px; }
 a.named:hover, a.named.lit { background: var(--best); }
 button.sort { margin: 0 0 0 .2rem; padding: 0 .1rem; border: 0; background: none; color: inherit; font: inherit; opacity: .55; cursor: pointer; }
@@ -217,9 +218,10 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
   body { padding: 0; font-size: 1rem; }
   main, header.page, footer { max-width: none; }
   nav, .tools, button.sort { display: none; }
+  .scrubbed .step .head { display: block; }
   section { padding: 0 0 .5rem; border: 0; }
   table, figure, article, dl { break-inside: avoid; }
-  h2, h3, caption { break-after: avoid; }
+  h2, h3, caption, h3 + p { break-after: avoid; }
   .scroll { overflow: visible; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }

@@ -15,8 +15,10 @@ namespace {
 
 constexpr std::size_t kLongText = 60;  // cells above it may break their lines
 
-// Windows below one of these widths, in px, show a table of the class stack-WIDTH as cards.
+// Windows below one of these widths, in px, show a table of the class stack-WIDTH as cards. Paper is narrower by its
+// font; A4 and Letter, 717 and 739 px inside their margins, show every table as one.
 constexpr std::array<int, 5> kStackBelow = {420, 500, 640, 860, 960};
+constexpr int kShownPx = 15, kPrintedPx = 11;
 
 int longest_word(std::string_view text) {
   int longest = 0;
@@ -97,7 +99,7 @@ std::string html_table(const Table& table) {
 }
 
 std::string html_table_style() {
-  constexpr std::string_view kStacked = R"css(@media screen and (max-width: {0}px) {{
+  constexpr std::string_view kStacked = R"css(@media screen and (max-width: {0}px), print and (max-width: {2}px) {{
   .stack-{1} thead {{ display: none; }}
   .stack-{1}, .stack-{1} caption, .stack-{1} tbody {{ display: block; }}
   .stack-{1} tr {{
@@ -117,7 +119,8 @@ std::string html_table_style() {
 }}
 )css";
   std::string style;
-  for (const int below : kStackBelow) style += fmt::format(fmt::runtime(kStacked), below - 1, below);
+  for (const int below : kStackBelow)
+    style += fmt::format(fmt::runtime(kStacked), below - 1, below, below * kPrintedPx / kShownPx - 1);
   return style;
 }
 

@@ -12,24 +12,35 @@ namespace {
 constexpr int kRowHeight = 14, kBarHeight = 11;  // px
 constexpr double kThinnest = 0.02;               // percent of the axis: thinner spans cannot be seen
 
+double percent_of(const TimelineBands::Span& axis, double ns) {
+  return 100 * (ns - axis.begin_ns) / (axis.end_ns - axis.begin_ns);
+}
+
+std::string signed_duration(double ns) { return (ns < 0 ? "−" : "") + duration_text(std::abs(ns)); }
+
+// Where a makespan begins or ends.
+std::string border(double percent, std::size_t height) {
+  return fmt::format("<line class=\"end\" x1=\"{0:.3f}%\" x2=\"{0:.3f}%\" y1=\"0\" y2=\"{1}\"/>", percent, height);
+}
+
 std::string span_marks(const TimelineBands& bands, const TimelineBands::Band& band, const TimelineBands::Row& row,
-                       double top, double axis_ns) {
+                       double top, const TimelineBands::Span& axis) {
   std::string text;
   for (const TimelineBands::Span& span : row.spans) {
-    const double x = 100 * span.begin_ns / axis_ns, width = 100 * (span.end_ns - span.begin_ns) / axis_ns;
+    const double x = percent_of(axis, span.begin_ns), width = percent_of(axis, span.end_ns) - x;
     if (width < kThinnest) continue;
     const std::string place =
         fmt::format("x=\"{:.2f}%\" y=\"{}\" width=\"{:.2f}%\" height=\"{}\"", x, top, width, kBarHeight);
     text += fmt::format(
         "<rect class=\"part{}\" {}><title>{}</title></rect>", span.part, place,
         html_escaped(fmt::format("{}, {}: {} {}, from {} on", band.label, row.label, bands.parts[span.part].name,
-                                 duration_text(span.end_ns - span.begin_ns), duration_text(span.begin_ns))));
+                                 duration_text(span.end_ns - span.begin_ns), signed_duration(span.begin_ns))));
     if (bands.parts[span.part].modelled) text += fmt::format("<rect class=\"hatch\" {}/>", place);
   }
   return text;
 }
 
-std::string band_html(const TimelineBands& bands, const TimelineBands::Band& band, double axis_ns) {
+std::string band_html(const TimelineBands& bands, const TimelineBands::Band& band, const TimelineBands::Span& axis) {
   const std::size_t height = band.rows.size() * kRowHeight;
   std::string names, rows;
   for (std::size_t i = 0; i < band.rows.size(); ++i) {
@@ -37,28 +48,27 @@ std::string band_html(const TimelineBands& bands, const TimelineBands::Band& ban
     const double top = static_cast<double>(i * kRowHeight);
     names += fmt::format("<text x=\"100%\" y=\"{}\"{}>{}</text>", top + kBarHeight / 2.0, html_subject(row.of),
                          html_escaped(row.label));
-    rows += fmt::format("<g{}>{}</g>", html_subject(row.of), span_marks(bands, band, row, top, axis_ns));
+    rows += fmt::format("<g{}>{}</g>", html_subject(row.of), span_marks(bands, band, row, top, axis));
   }
   return fmt::format(
       "<div class=\"band\"><p class=\"head\"{}><b>{}</b> {}</p><svg class=\"names\" height=\"{}\" aria-hidden=\"true\">"
-      "{}</svg><div class=\"pan\"><svg class=\"lanes\" height=\"{}\" role=\"img\" aria-label=\"{}\">{}<line "
-      "class=\"end\" "
-      "x1=\"{:.3f}%\" x2=\"{:.3f}%\" y1=\"0\" y2=\"{}\"/></svg></div></div>\n",
+      "{}</svg><div class=\"pan\"><svg class=\"lanes\" height=\"{}\" role=\"img\" aria-label=\"{}\">{}{}{}</svg>"
+      "</div></div>\n",
       html_subject(band.of), html_escaped(band.label), duration_text(band.length_ns), height, names, height,
       html_escaped(fmt::format("{}: what each rank did in {}", band.label, duration_text(band.length_ns))), rows,
-      100 * band.length_ns / axis_ns, 100 * band.length_ns / axis_ns, height);
+      axis.begin_ns < 0 ? border(percent_of(axis, 0), height) : "", border(percent_of(axis, band.length_ns), height));
 }
 
 }  // namespace
 
 std::string html_timeline(const TimelineBands& bands) {
-  double axis_ns = 1;
-  for (const TimelineBands::Band& band : bands.bands) axis_ns = std::max(axis_ns, band.length_ns);
-  std::string text = fmt::format("<figure class=\"timeline\" data-axis-ns=\"{:.0f}\"><figcaption>{}</figcaption>{}\n",
-                                 axis_ns, html_escaped(bands.caption), html_legend(bands.parts, true));
-  for (const TimelineBands::Band& band : bands.bands) text += band_html(bands, band, axis_ns);
-  return text +
-         fmt::format("<p class=\"axis-ends\"><span>0</span><span>{}</span></p></figure>\n", duration_text(axis_ns));
+  const TimelineBands::Span axis = bands.axis();
+  std::string text = fmt::format(
+      "<figure class=\"timeline\"><figcaption>{}{}</figcaption>{}\n", html_escaped(bands.caption),
+      axis.begin_ns < 0 ? ". Before 0 the layer pass before still runs." : "", html_legend(bands.parts, true));
+  for (const TimelineBands::Band& band : bands.bands) text += band_html(bands, band, axis);
+  return text + fmt::format("<p class=\"axis-ends\"><span>{}</span><span>{}</span></p></figure>\n",
+                            axis.begin_ns < 0 ? signed_duration(axis.begin_ns) : "0", duration_text(axis.end_ns));
 }
 
 std::string html_chart(const Waterfall& chart) {

@@ -106,6 +106,15 @@ std::string common_text(std::span<const Job* const> jobs) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// Of a table that is the sweep's own: each row that cannot be read, with its line.
+Error damaged_rows(const Error& error) {
+  std::vector<Problem> problems = error.problems();
+  for (Problem& problem : problems)
+    problem.hint =
+        "delete that line with the others of the same values, which then run again, or begin anew with --force";
+  return Error(std::move(problems));
+}
+
 }  // namespace
 
 std::vector<SweepAxis> sweep_axes(std::span<const std::string> texts) {
@@ -180,6 +189,7 @@ void SweepTable::resume(const std::string& path, std::span<const SweepCell> cell
   if (!text) throw text.error();
   // A last line without an end was cut.
   const Result<CsvTable> table = parse_csv(std::string_view(*text).substr(0, text->rfind('\n') + 1), path);
+  if (!table && text->starts_with(header())) throw damaged_rows(table.error());
   const std::vector<std::string> wanted = parse_csv(header(), path)->columns;
   if (!table || table->columns != wanted)
     throw Error(ErrorCode::kUsage,

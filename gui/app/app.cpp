@@ -18,6 +18,20 @@ constexpr float kRailWidth = 118, kStatusHeight = 30, kLeastView = 230, kLeastTa
 // Threads that answer questions: one more than a laptop has cores to spare would slow the runs that are watched.
 constexpr int kWorkers = 2;
 
+// Round ones; settings may hold others.
+constexpr double kScales[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3};
+double next_scale(double now, int direction) {
+  constexpr double kSame = 1e-3;
+  if (direction > 0) {
+    const auto* larger = std::ranges::find_if(kScales, [&](double s) { return s > now + kSame; });
+    return larger != std::end(kScales) ? *larger : kScales[std::size(kScales) - 1];
+  }
+  double smaller = kScales[0];
+  for (const double s : kScales)
+    if (s < now - kSame) smaller = s;
+  return smaller;
+}
+
 void set_style(const Theme& theme) {
   ImGuiStyle& style = ImGui::GetStyle();
   const auto color = [&](Token token, float opacity = 1) {
@@ -101,11 +115,24 @@ Json App::view_dump(std::string_view name) {
 }
 
 void App::drop(const std::vector<std::string>& paths) {
+  if (paths.size() == 1)
+    return session_.go_to_file(paths.front(), session_.view() == "start" ? "overview" : session_.view());
   Link link = session_.here();
   link.files.insert(link.files.end(), paths.begin(), paths.end());
   if (link.view == "start") link.view.clear();
-  for (const std::string& path : paths) settings().add_recent(path);
+  link.scope.file.reset();
   session_.go(link);
+}
+
+void App::take_read_files() {
+  std::set<std::string> now;
+  for (const auto& file : session_.files()) {
+    if (file->content() == nullptr) continue;
+    now.insert(file->path);
+    if (!read_.contains(file->path)) settings().add_recent(file->path);
+  }
+  read_ = std::move(now);
+  session_.settle_names();
 }
 
 bool App::frame(const Theme& theme, float width, float height, std::span<const KeyPress> presses, UiDump* dump) {
@@ -129,6 +156,7 @@ bool App::frame(const Theme& theme, float width, float height, std::span<const K
         row != nullptr && (!press.repeat || row->group == CommandGroup::time))
       run(row->command, ui);
   if (pending_) run(*std::exchange(pending_, std::nullopt), ui);
+  take_read_files();
   for (const auto& [id, each] : views_) each->tick(session_);
   ask_views_to_quit();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
@@ -209,6 +237,13 @@ void App::details_pane(Ui& ui, float height) {
   const Ui::Scope inside = ui.scope("details");
   ui.pane("pane", {.width = ui.width_left(), .height = height, .back = Token::kRaised}, [&] {
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ui.px(8), ui.px(5)));
+    // Of something else the details are read from their top.
+    const std::string of =
+        session_.view() + " " + link_text({.files = {}, .view = "", .scope = {}, .selection = session_.selection()});
+    if (std::exchange(details_of_, of) != of) {
+      ImGui::SetScrollY(0);
+      ui.again();
+    }
     ui.heading("Details");
     bool ready = false;
     for (const auto& file : session_.files()) ready |= file->content() != nullptr;
@@ -253,14 +288,15 @@ void App::run(Command command, Ui& ui) {
     if (index < view_rows().size()) session_.show(std::string(view_rows()[index].id));
     return;
   }
-  const double step = 1.1;
   switch (command) {
     case Command::kOpenFile:
+      session_.show("start");
+      break;  // the view asks for the path
     case Command::kStart:
       session_.show("start");
       return;
     case Command::kCloseFile:
-      if (!session_.files().empty()) session_.close(static_cast<int>(session_.files().size()) - 1);
+      session_.close(session_.scope().file.value_or(static_cast<int>(session_.files().size()) - 1));
       return;
     case Command::kReload:
       for (std::size_t i = 0; i < session_.files().size(); ++i) session_.reload(static_cast<int>(i));
@@ -303,10 +339,10 @@ void App::run(Command command, Ui& ui) {
       session_.notice(settings().less_motion ? "Nothing moves by itself now." : "What plays moves by itself again.");
       return;
     case Command::kScaleUp:
-      settings().user_scale = std::min(3.0, settings().user_scale * step);
+      settings().user_scale = next_scale(settings().user_scale, 1);
       return;
     case Command::kScaleDown:
-      settings().user_scale = std::max(0.5, settings().user_scale / step);
+      settings().user_scale = next_scale(settings().user_scale, -1);
       return;
     case Command::kScaleReset:
       settings().user_scale = 1;

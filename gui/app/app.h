@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,6 +62,8 @@ class App {
   void banners(Ui& ui);
   // What the report says before any number of a workload.
   static void warn(Ui& ui, const Comparison& comparison);
+  // Of files that have been read since the last frame: they count as recent, and links to them can be understood.
+  void take_read_files();
   void ask_views_to_quit();
   View& view();
 
@@ -75,6 +78,8 @@ class App {
   std::string palette_text_;
   int palette_at_ = 0;
   std::optional<Command> pending_;
+  std::string details_of_;      // what the details were about in the last frame
+  std::set<std::string> read_;  // paths of the open files with content
 };
 
 }  // namespace spscope::gui

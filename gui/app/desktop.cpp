@@ -44,7 +44,6 @@ class Desktop {
     if (options.frame_times) frame_times_.emplace(*options.frame_times);
     saved_folders_ = app_.settings().run_folders;
     app_.session().go(options.link);
-    for (const std::string& path : options.link.files) app_.settings().add_recent(path);
   }
 
   // `path`: of the settings.

@@ -59,7 +59,11 @@ void App::palette(Ui& ui) {
     for (const ViewRow& row : view_rows())
       entries.push_back({fmt::format("view {}", row.title), "", [this, &row] { session_.show(std::string(row.id)); }});
     for (std::size_t f = 0; f < session_.files().size(); ++f)
-      entries.push_back({"file " + session_.files()[f]->path, "", [this] { session_.show("overview"); }});
+      entries.push_back({"file " + session_.files()[f]->path, "", [this, f] {
+                           session_.look_at(session_.files().size() > 1 ? std::optional(static_cast<int>(f))
+                                                                        : std::nullopt);
+                           session_.show("overview");
+                         }});
     int ranks = 0;
     for (const Chosen& c : session_.all_strategies()) {
       ranks = std::max(ranks, c.comparison->workload.ranks);
@@ -93,6 +97,8 @@ void App::palette(Ui& ui) {
                 "question", palette_text_,
                 {.hint = palette_ == Palette::kCommands ? "Command" : "Rank, layer, strategy or file", .focus = focus}))
           palette_at_ = 0;
+        // The field takes this key, too: once is enough for both.
+        if (key_pressed(Key::kEscape)) return false;
         if (key_pressed(Key::kDown)) ++palette_at_;
         if (key_pressed(Key::kUp)) --palette_at_;
         palette_at_ = std::clamp(palette_at_, 0, std::max(0, static_cast<int>(found.size()) - 1));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <algorithm>
 #include <set>
 
 #include "backend/analysis/mode_group.h"
@@ -53,12 +54,16 @@ void App::menu(Ui& ui) {
     }
     for (const CommandRow& row : command_rows()) {
       if (!is_here(row)) continue;
+      if (row.command == Command::kScaleUp)
+        ui.text(fmt::format("Size of texts and controls: {:.0f} %", 100 * settings().user_scale),
+                {.face = Face::kSmall, .ink = Token::kMuted});
       const ImVec2 from = ImGui::GetCursorScreenPos();
       const float width = words + keys + ui.px(40);
       if (ui.button(row.id, row.title, {.quiet = true, .width = width, .left = true})) {
         pending_ = row.command;
         ui.again();
-        return false;
+        // Sizes are tried one after the other.
+        return row.command == Command::kScaleUp || row.command == Command::kScaleDown;
       }
       ui.text_at(from.x, from.y + ui.px(5), ui.keys(static_cast<std::size_t>(row.command)),
                  {.face = Face::kSmall, .ink = Token::kMuted, .max_width = width - ui.px(6), .right = true});

@@ -13,18 +13,19 @@ namespace {
 constexpr float kTopHeight = 44;
 
 // The values of one part of the layer pass as a choice: "slowest" first.
+// `now`: what is looked at.
 struct PassChoice {
   std::vector<std::string> texts;
   std::vector<std::optional<int>> values;
   int index = 0;
 };
-PassChoice pass_choice(const std::set<int>& all, std::optional<int> chosen, std::optional<int> slowest,
+PassChoice pass_choice(const std::set<int>& all, std::optional<int> chosen, int slowest, int now,
                        std::string_view what) {
   PassChoice choice;
-  choice.texts.push_back(slowest ? fmt::format("{} {} (slowest)", what, *slowest) : std::string(what));
+  choice.texts.push_back(fmt::format("{} {} (slowest)", what, slowest));
   choice.values.emplace_back();
   for (const int value : all) {
-    if (chosen == value) choice.index = static_cast<int>(choice.values.size());
+    if ((chosen == value || now != slowest) && now == value) choice.index = static_cast<int>(choice.values.size());
     choice.texts.push_back(fmt::format("{} {}", what, value));
     choice.values.emplace_back(value);
   }
@@ -53,12 +54,24 @@ void App::file_tabs(Ui& ui) {
     const Ui::Scope inside = ui.scope(fmt::format("file {}", i));
     const float width = std::min(ui.text_width(shown(files[i]->name)) + ui.px(26), ui.px(190));
     const std::string tip = files[i]->path;
-    if (ui.button("tab", files[i]->name, {.tooltip = tip, .width = width})) session_.show("overview");
+    // With several files a tab looks at its file alone, in the view that is shown.
+    const bool only = files.size() > 1 && session_.scope().file == static_cast<int>(i);
+    if (ui.button("tab", files[i]->name, {.selected = only, .tooltip = tip, .width = width})) {
+      const ViewRow* row = find_view(session_.view());
+      if (files.size() > 1) session_.look_at(static_cast<int>(i));
+      if (files.size() < 2 || row == nullptr || !row->needs_file) session_.show("overview");
+    }
     ui.same_line(2);
     if (ui.button("close", "×", {.quiet = true, .tooltip = "Close this file"})) closed = static_cast<int>(i);
     ui.same_line(6);
   }
   if (closed >= 0) session_.close(closed);
+  if (files.size() > 1) {
+    if (ui.button("all files", "All files",
+                  {.selected = !session_.scope().file, .tooltip = "What all open files hold, side by side"}))
+      session_.look_at(std::nullopt);
+    ui.same_line(6);
+  }
   if (ui.button("open", "+", {.tooltip = "Open another file, or start a run"})) session_.show("start");
   ui.same_line(16);
 }
@@ -73,6 +86,7 @@ void App::strategies_menu(Ui& ui) {
   }
   const std::vector<Chosen> all = session_.all_strategies();
   for (const Chosen& c : all) {
+    if (!session_.in_scope(c.key.file)) continue;
     bool on = scope.strategies.empty() || std::ranges::find(scope.strategies, c.key) != scope.strategies.end();
     if (!c.strategy->legal()) {
       ui.text(c.label + " cannot run: " + c.strategy->reason(),
@@ -82,7 +96,7 @@ void App::strategies_menu(Ui& ui) {
     if (!ui.checkbox(fmt::format("{} {}", c.key.file, c.key.id), c.label, on)) continue;
     if (scope.strategies.empty())
       for (const Chosen& other : all)
-        if (other.strategy->legal()) scope.strategies.push_back(other.key);
+        if (other.strategy->legal() && session_.in_scope(other.key.file)) scope.strategies.push_back(other.key);
     if (on) {
       scope.strategies.push_back(c.key);
     } else {
@@ -95,7 +109,9 @@ void App::strategies_menu(Ui& ui) {
 
 void App::scope_line(Ui& ui) {
   const Ui::Scope inside = ui.scope("scope");
-  const std::size_t chosen = session_.chosen().size(), all = session_.all_strategies().size();
+  std::vector<Chosen> all_of_scope = session_.all_strategies();
+  std::erase_if(all_of_scope, [&](const Chosen& c) { return !session_.in_scope(c.key.file); });
+  const std::size_t chosen = session_.chosen().size(), all = all_of_scope.size();
   if (ui.button("strategies", fmt::format("{} of {} strategies", chosen, all),
                 {.tooltip = "Which strategies all views show"}))
     ui.open_popup("strategies menu");
@@ -104,16 +120,21 @@ void App::scope_line(Ui& ui) {
     return true;
   });
   const std::vector<LayerPass> passes = session_.passes();
-  const auto slowest = session_.slowest_pass();
-  if (!slowest) return;
+  const auto slowest = session_.slowest_pass(), now = session_.pass();
+  if (!slowest || !now) return;
+  if (session_.view() == "overview" || session_.view() == "report") {
+    ui.same_line();
+    ui.text("all layer passes", {.ink = Token::kMuted, .tooltip = "The figures of this view are of all layer passes"});
+    return;
+  }
   std::set<int> layers, steps;
   for (const LayerPass& pass : passes) {
     layers.insert(pass.layer);
     steps.insert(pass.step);
   }
   Scope scope = session_.scope();
-  PassChoice layer = pass_choice(layers, scope.layer, slowest->layer, "layer");
-  PassChoice step = pass_choice(steps, scope.step, slowest->step, "denoise step");
+  PassChoice layer = pass_choice(layers, scope.layer, slowest->layer, now->layer, "layer");
+  PassChoice step = pass_choice(steps, scope.step, slowest->step, now->step, "denoise step");
   ui.same_line();
   if (ui.choice("layer", layer.texts, layer.index, ui.px(150)))
     scope.layer = layer.values[static_cast<std::size_t>(layer.index)];

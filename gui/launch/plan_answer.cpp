@@ -14,12 +14,12 @@ std::optional<double> number_at(const Json& object, std::string_view key) {
   return value != nullptr && value->is_number() ? std::optional(value->number()) : std::nullopt;
 }
 
-std::optional<double> largest(const Json* list) {
-  std::optional<double> most;
-  if (list != nullptr && list->is_array())
-    for (const Json& value : *list)
-      if (value.is_number() && (!most || value.number() > *most)) most = value.number();
-  return most;
+std::optional<double> mean_of(const Json* list) {
+  if (list == nullptr || !list->is_array()) return std::nullopt;
+  double sum = 0;
+  int count = 0;
+  for (const Json& value : *list) sum += value.number(), ++count;
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
 std::vector<Problem> problems_of(const Json* list) {
@@ -75,7 +75,7 @@ PlannedStrategy planned_of(const Json& one) {
   if (!strategy.legal) return strategy;
   strategy.imbalance = number_at(one, "imbalance_ratio");
   strategy.makespan_ns = number_at(one, "makespan_ns");
-  strategy.sent_bytes = largest(one.find("bytes_sent"));
+  strategy.sent_bytes = mean_of(one.find("bytes_sent"));
   return strategy;
 }
 

@@ -22,7 +22,7 @@ struct PlannedStrategy {
   std::vector<Problem> problems;  // why it is not legal
   // Over the layer passes that were planned; nothing where the program gives none.
   std::optional<double> imbalance, makespan_ns;
-  std::optional<double> sent_bytes;    // by the rank that sends most
+  std::optional<double> sent_bytes;    // mean over ranks
   std::optional<double> memory_bytes;  // of the rank that needs most: activations, weights, staging, reserved
   std::optional<double> memory_limit_bytes;
 };

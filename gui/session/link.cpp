@@ -70,7 +70,8 @@ Error bad(std::string_view key, std::string_view value, std::string_view wanted)
 
 // Sets one part of the link; an error when its value makes no sense.
 std::optional<Error> set_part(Link& link, std::string_view key, std::string_view value) {
-  const std::array<std::pair<std::string_view, std::optional<int>*>, 6> numbers = {{{"layer", &link.scope.layer},
+  const std::array<std::pair<std::string_view, std::optional<int>*>, 7> numbers = {{{"file", &link.scope.file},
+                                                                                    {"layer", &link.scope.layer},
                                                                                     {"step", &link.scope.step},
                                                                                     {"repeat", &link.scope.repeat},
                                                                                     {"rank", &link.selection.rank},
@@ -104,7 +105,7 @@ std::optional<Error> set_part(Link& link, std::string_view key, std::string_view
     link.selection.tile = {*q, *k};
   } else {
     return Error(ErrorCode::kUsage, fmt::format("the link has a part \"{}\" that is not known", key),
-                 "parts are s, layer, step, repeat, time, t, of, rank, op, head, tile and name");
+                 "parts are file, s, layer, step, repeat, time, t, of, rank, op, head, tile and name");
   }
   return std::nullopt;
 }
@@ -153,6 +154,7 @@ std::string link_text(const Link& link) {
   const auto number = [&](std::string_view key, std::optional<int> value) {
     if (value) part(key, fmt::format("{}", *value));
   };
+  number("file", link.scope.file);
   std::string keys;
   for (const StrategyKey& key : link.scope.strategies) keys += (keys.empty() ? "" : ",") + key_text(key);
   if (!keys.empty()) part("s", keys);

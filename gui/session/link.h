@@ -2,9 +2,11 @@
 //
 //   RUN.db#timeline?s=dbsp&layer=3&step=1&t=1.2ms..1.9ms&rank=5&op=12
 //   RUN.db#timeline?time=file&t=10s..12s      the time of whole files instead of that of a layer pass
+//   RUN.db,OTHER.db#timeline?file=1           of several files only the second
 //
 // Several files stand before the # with commas between. Of each name, the characters % , # ? & = + and blanks are
-// written as %XX. Strategies of other files than the first have its number before them: s=dbsp,1:dbsp.
+// written as %XX. Strategies of other files than the first have its number before them: s=dbsp,1:dbsp. Both
+// their ids and their labels are taken: s=ring%20r8.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +32,10 @@ struct StrategyKey {
   friend auto operator<=>(const StrategyKey&, const StrategyKey&) = default;
 };
 
-// The layer pass that is looked at. Layer and denoise step: those of the slowest pass where absent; the repeat with the
-// median makespan where absent.
+// The layer pass that is looked at. Layer and denoise step: those of the slowest pass where absent, or where no chosen
+// strategy has run them; the repeat with the median makespan where absent.
 struct Scope {
+  std::optional<int> file;              // the only one that is looked at; absent: all that are open
   std::vector<StrategyKey> strategies;  // empty: all
   std::optional<int> layer, step, repeat;
   bool whole_file = false;  // timelines show the time of files, not that of one layer pass

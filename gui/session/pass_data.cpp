@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "backend/analysis/run_figures.h"
 
@@ -23,6 +24,13 @@ std::string why_none(const PassData& pass) {
 }
 
 }  // namespace
+
+void take_timeline(PassData& pass, Timeline stored) {
+  const std::int64_t zero_ns = makespan_begin_ns(stored, pass.run.provenance, pass.repeat);
+  for (OpTimes& t : stored.ops) t.post_ns -= zero_ns, t.begin_ns -= zero_ns, t.end_ns -= zero_ns;
+  pass.zero_ns = zero_ns;
+  pass.timeline = std::move(stored);
+}
 
 PassData load_pass(const StoreReader& reader, const std::string& strategy_id, int layer, int denoise_step,
                    std::optional<int> repeat) {
@@ -58,6 +66,7 @@ PassData load_pass(const StoreReader& reader, const std::string& strategy_id, in
   TimeModels models;
   models.nodes = reader.nodes_of_ranks(strategy);
   pass.detail = time_detail(*pass.plan, *pass.timeline, models);
+  take_timeline(pass, *std::exchange(pass.timeline, std::nullopt));
   return pass;
 }
 

@@ -46,6 +46,12 @@ std::string pass_key(const OpenFile& file, const std::string& id, LayerPass pass
 
 }  // namespace
 
+bool has_run(const StrategyResult& strategy, LayerPass pass) {
+  return std::ranges::any_of(strategy.by_layer, [&](const LayerResult& layer) {
+    return layer.layer == pass.layer && layer.denoise_step == pass.step;
+  });
+}
+
 const std::vector<StrategyMakespan>* OpenFile::early() const {
   constexpr double kAtOnceS = 0.3;  // of smaller files the content comes before anybody has read them
   if (content() != nullptr || (slot->loading() && slot->loading_s() < kAtOnceS)) return nullptr;
@@ -62,6 +68,9 @@ void Session::open(const std::string& path) {
   const std::string whole = whole_path(path);
   for (const auto& file : files_)
     if (file->path == whole) return;
+  // One that could not be read has said why: it is in the way of the next one.
+  for (int i = static_cast<int>(files_.size()) - 1; i >= 0; --i)
+    if (files_[static_cast<std::size_t>(i)]->state() == FileState::kFailed) close(i);
   auto file = std::make_unique<OpenFile>();
   file->path = whole;
   file->name = std::filesystem::path(whole).filename().string();
@@ -96,6 +105,13 @@ void Session::reload(int index) {
 
 void Session::close(int index) {
   if (index < 0 || index >= static_cast<int>(files_.size())) return;
+  forget(index);
+  back_.clear();
+  forward_.clear();
+  if (files_.empty()) view_ = "start";
+}
+
+void Session::forget(int index) {
   files_.erase(files_.begin() + index);
   const auto keep = [&](StrategyKey& key) {
     if (key.file == index) return false;
@@ -104,10 +120,22 @@ void Session::close(int index) {
   };
   std::erase_if(scope_.strategies, [&](StrategyKey& key) { return !keep(key); });
   if (selection_.strategy && !keep(*selection_.strategy)) selection_ = {};
-  back_.clear();
-  forward_.clear();
+  if (scope_.file == index || files_.size() < 2) {
+    scope_.file.reset();
+  } else if (scope_.file && *scope_.file > index) {
+    --*scope_.file;
+  }
+  // A layer pass of the file that went may be in none of the others.
+  const std::vector<LayerPass> left = passes();
+  const auto is_left = [&](const LayerPass& p) {
+    return (!scope_.layer || *scope_.layer == p.layer) && (!scope_.step || *scope_.step == p.step);
+  };
+  if (!any_loading() && std::ranges::none_of(left, is_left)) {
+    scope_.layer.reset();
+    scope_.step.reset();
+    scope_.repeat.reset();
+  }
   ++revision_;
-  if (files_.empty()) view_ = "start";
 }
 
 bool Session::any_loading() const {
@@ -137,6 +165,45 @@ void Session::set_scope(Scope scope) {
   ++revision_;
 }
 
+void Session::look_at(std::optional<int> file) {
+  if (file == scope_.file) return;
+  remember();
+  scope_.file = file;
+  std::erase_if(scope_.strategies, [&](const StrategyKey& key) { return key.file != file; });
+  if (file && selection_.strategy && selection_.strategy->file != *file) selection_ = {};
+  ++revision_;
+}
+
+StrategyKey Session::settled(StrategyKey key) {
+  if (key.file < 0 || static_cast<std::size_t>(key.file) >= files_.size()) return key;
+  const OpenFile& file = *files_[static_cast<std::size_t>(key.file)];
+  if (file.content() == nullptr) return key;
+  std::string known;
+  for (const Comparison& comparison : file.content()->comparisons)
+    for (const StrategyResult& strategy : comparison.strategies) {
+      if (strategy.id == key.id) return key;
+      if (strategy.label == key.id) return {key.file, strategy.id};
+      known += (known.empty() ? "" : ", ") + strategy.id;
+    }
+  notice(fmt::format("{} has no strategy \"{}\", but {}", file.name, key.id, known.empty() ? "none" : known), true);
+  return {key.file, ""};
+}
+
+void Session::settle_names() {
+  bool changed = false;
+  const auto settle = [&](StrategyKey& key) {
+    StrategyKey now = settled(key);
+    if (now == key) return;
+    key = std::move(now);
+    changed = true;
+  };
+  for (StrategyKey& key : scope_.strategies) settle(key);
+  std::erase_if(scope_.strategies, [](const StrategyKey& key) { return key.id.empty(); });
+  if (selection_.strategy) settle(*selection_.strategy);
+  if (selection_.strategy && selection_.strategy->id.empty()) selection_.strategy.reset();
+  if (changed) ++revision_;
+}
+
 std::vector<Chosen> Session::all_strategies() const {
   std::vector<Chosen> all;
   for (std::size_t f = 0; f < files_.size(); ++f) {
@@ -155,7 +222,7 @@ std::vector<Chosen> Session::all_strategies() const {
 std::vector<Chosen> Session::chosen() const {
   std::vector<Chosen> all = all_strategies();
   std::erase_if(all, [&](const Chosen& c) {
-    if (!c.strategy->legal()) return true;
+    if (!c.strategy->legal() || !in_scope(c.key.file)) return true;
     return !scope_.strategies.empty() && std::ranges::find(scope_.strategies, c.key) == scope_.strategies.end();
   });
   return all;
@@ -192,7 +259,29 @@ std::optional<LayerPass> Session::slowest_pass() const {
 std::optional<LayerPass> Session::pass() const {
   const auto slowest = slowest_pass();
   if (!slowest) return std::nullopt;
-  return LayerPass{scope_.layer.value_or(slowest->layer), scope_.step.value_or(slowest->step)};
+  if (!scope_.layer && !scope_.step) return slowest;
+  const std::vector<Chosen> list = chosen();
+  // The first pass with these parts.
+  const auto ran = [&](std::optional<int> layer, std::optional<int> step) -> std::optional<LayerPass> {
+    for (const Chosen& c : list)
+      for (const LayerResult& l : c.strategy->by_layer)
+        if (layer.value_or(l.layer) == l.layer && step.value_or(l.denoise_step) == l.denoise_step)
+          return LayerPass{l.layer, l.denoise_step};
+    return std::nullopt;
+  };
+  // What no chosen strategy has run counts as not said.
+  const auto layer = ran(scope_.layer, {}) ? scope_.layer : std::nullopt;
+  const auto step = ran(layer, scope_.step) ? scope_.step : std::nullopt;
+  const auto wanted = ran(layer.value_or(slowest->layer), step.value_or(slowest->step));
+  // Where files differ the slowest pass may have the other part of another one.
+  return wanted ? wanted : ran(layer, step);
+}
+
+std::vector<Chosen> Session::chosen_in_pass() const {
+  std::vector<Chosen> list = chosen();
+  const auto at = pass();
+  std::erase_if(list, [&](const Chosen& c) { return !at || !has_run(*c.strategy, *at); });
+  return list;
 }
 
 Session::PassSlot& Session::pass_data(const Chosen& chosen) { return pass_data(chosen, pass().value_or(LayerPass{})); }
@@ -231,9 +320,9 @@ Link Session::here() const {
 }
 
 void Session::restore(const Link& link) {
+  for (const std::string& path : link.files) open(path);
   std::vector<int> place;  // of each file of the link among the open ones
   for (const std::string& path : link.files) {
-    open(path);
     const std::string whole = whole_path(path);
     place.push_back(
         static_cast<int>(std::ranges::find(files_, whole, [](const auto& f) { return f->path; }) - files_.begin()));
@@ -248,6 +337,11 @@ void Session::restore(const Link& link) {
     view_ = "overview";
   }
   scope_ = link.scope;
+  if (scope_.file) {
+    const auto file = static_cast<std::size_t>(*scope_.file);
+    if (file < place.size()) scope_.file = place[file];
+    if (static_cast<std::size_t>(*scope_.file) >= files_.size() || files_.size() < 2) scope_.file.reset();
+  }
   for (StrategyKey& key : scope_.strategies) key = placed(key);
   selection_ = link.selection;
   if (selection_.strategy) selection_.strategy = placed(*selection_.strategy);
@@ -263,6 +357,19 @@ void Session::remember() {
 void Session::go(const Link& link) {
   remember();
   restore(link);
+}
+
+void Session::go_to_file(const std::string& path, const std::string& view) {
+  Link link = here();
+  const std::string whole = whole_path(path);
+  const auto known = std::ranges::find(link.files, whole);
+  const int number = static_cast<int>(known - link.files.begin());
+  if (known == link.files.end()) link.files.push_back(whole);
+  link.view = view;
+  link.scope = {};
+  link.scope.file = number;
+  link.selection = {};
+  go(link);
 }
 
 void Session::show(const std::string& view) {

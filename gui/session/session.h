@@ -58,6 +58,7 @@ struct LayerPass {
   int layer = 0, step = 0;
   friend auto operator<=>(const LayerPass&, const LayerPass&) = default;
 };
+bool has_run(const StrategyResult& strategy, LayerPass pass);
 
 struct Notice {
   std::string text;
@@ -86,14 +87,22 @@ class Session {
   // -- scope
   const Scope& scope() const { return scope_; }
   void set_scope(Scope scope);
+  // Looks at one file, or at all.
+  void look_at(std::optional<int> file);
+  // Whether a file is looked at.
+  bool in_scope(int file) const { return !scope_.file || *scope_.file == file; }
+  // Strategies that a link names by their labels become those, unknown ones are said; of files that were read.
+  void settle_names();
   // Strategies of all ready files, legal and with times first come those of the first file.
   std::vector<Chosen> all_strategies() const;
   std::vector<Chosen> chosen() const;
   std::optional<Chosen> find(const StrategyKey& key) const;
   // Layer passes that any chosen strategy has run, by denoise step and layer.
   std::vector<LayerPass> passes() const;
-  // The one that is looked at: of the scope, else the slowest. Absent without any.
+  // The one that is looked at: of the scope where a chosen strategy has run it, else the slowest. Absent without any.
   std::optional<LayerPass> pass() const;
+  // Chosen strategies that have run it.
+  std::vector<Chosen> chosen_in_pass() const;
   std::optional<LayerPass> slowest_pass() const;
   // Of a chosen strategy in the layer pass that is looked at; asks for it where it is not there yet.
   using PassSlot = QuerySlot<PassData>;
@@ -107,6 +116,8 @@ class Session {
   Link here() const;
   // Opens the files that are not open, then goes there.
   void go(const Link& link);
+  // Opens a file and looks at it, at all of it.
+  void go_to_file(const std::string& path, const std::string& view = "overview");
   void show(const std::string& view);
   void go_back();
   void go_forward();
@@ -127,6 +138,8 @@ class Session {
   int revision() const { return revision_; }
 
  private:
+  void forget(int file);
+  StrategyKey settled(StrategyKey key);
   void remember();
   void restore(const Link& link);
 

@@ -20,7 +20,7 @@ struct Settings {
   bool less_motion = false;                 // nothing moves by itself
   std::vector<std::string> recent;          // files, the last one opened first
   std::map<std::string, std::string> keys;  // of commands that have other keys than those of commands.def
-  std::vector<std::string> used_hints;      // hints that have done their work
+  std::vector<std::string> used_hints;      // hints that have done their work, each for the files that were open
   std::vector<std::string> run_folders;     // that runs were written to, the last one first
 
   bool is_dark() const { return dark.value_or(desktop_dark); }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "backend/report/format.h"
 #include "backend/report/metrics.h"
@@ -147,7 +148,8 @@ void tools(Ui& ui, const Table& table, TableState& state, const std::vector<int>
   ui.popup("copy menu", [&] { return copy_menu(ui, table, state, rows, columns); });
   ui.same_line();
   const bool all = rows.size() == table.rows.size();
-  ui.text(all ? fmt::format("{} rows", rows.size()) : fmt::format("{} of {} rows", rows.size(), table.rows.size()),
+  const char* const unit = table.rows.size() == 1 ? "row" : "rows";
+  ui.text(all ? fmt::format("{} {}", rows.size(), unit) : fmt::format("{} of {} {}", rows.size(), table.rows.size(), unit),
           {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
 }
 
@@ -263,6 +265,11 @@ TableHit show_rows(Ui& ui, const Table& table, const std::vector<int>& rows, Tab
            .padded = false,
            .scroll_x = layout.total > available + 1},
           [&] {
+            // A shorter list is looked at from its top: what the longer one had there is gone.
+            if (rows.size() < std::exchange(state.rows, rows.size())) {
+              ImGui::SetScrollY(0);
+              ui.again();
+            }
             ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
             headings(ui, table, state, layout);
             ImGuiListClipper clipper;

@@ -60,6 +60,7 @@ struct TableState {
   std::string filter;
   std::set<std::string> hidden;  // headings
   int selected = -1;             // row of the table
+  std::size_t rows = 0;          // that the last frame showed
   std::shared_ptr<KeptTable> kept = {};
 };
 

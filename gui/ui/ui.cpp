@@ -299,6 +299,14 @@ bool Ui::begin_popup(std::string_view name, bool centered, float width) {
   if (!ImGui::IsPopupOpen(id.c_str())) return false;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   if (centered) ImGui::SetNextWindowPos(at(display.x / 2, display.y * 0.18F), ImGuiCond_Always, at(0.5F, 0));
+  if (!centered) {
+    const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
+    const bool above = low.y > display.y - high.y, left = low.x > display.x * 0.7F;
+    const float room = above ? low.y - px(8) : display.y - high.y - px(8);
+    ImGui::SetNextWindowPos(at(left ? high.x : low.x, above ? low.y - px(2) : high.y + px(2)), ImGuiCond_Appearing,
+                            at(left ? 1 : 0, above ? 1 : 0));
+    ImGui::SetNextWindowSizeConstraints(at(0, 0), at(display.x - px(16), room));
+  }
   if (width > 0)
     ImGui::SetNextWindowSizeConstraints(at(std::min(width, display.x - px(24)), 0),
                                         at(std::min(width, display.x - px(24)), display.y * 0.8F));

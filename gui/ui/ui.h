@@ -149,7 +149,8 @@ class Ui {
   bool is_dumped() const { return dump_ != nullptr; }
   void tooltip(const std::function<void()>& content);
   void tooltip(std::string_view text);
-  // A menu or dialog at the pointer or in the middle. `content` returns false to close it.
+  // A menu at the control before it, below or where there is more room; or a dialog in the middle. `content` returns
+  // false to close it.
   void open_popup(std::string_view name);
   bool popup(std::string_view name, const std::function<bool()>& content, bool centered = false, float width = 0);
 

@@ -152,7 +152,7 @@ class BalanceView final : public View {
     std::set<int> files;
     for (const Chosen& c : chosen) {
       const auto content = c.file->slot->share();
-      if (!content || !files.insert(c.key.file).second) continue;
+      if (!content || !has_run(*c.strategy, *pass_) || !files.insert(c.key.file).second) continue;
       const ExplainRequest request{.layer = pass_->layer,
                                    .denoise_step = pass_->step,
                                    .repeat = session.scope().repeat,

@@ -176,6 +176,10 @@ class CompareView final : public View {
     }
     json["from_ns"] = *a.strategy->makespan_ns;
     json["to_ns"] = *b.strategy->makespan_ns;
+    json["passes"] = Json::array();
+    for (const PassChange& c : pass_changes(*a.strategy, *b.strategy))
+      json["passes"].push_back(
+          {{"layer", c.layer}, {"denoise_step", c.denoise_step}, {"from_ns", c.from_ns}, {"to_ns", c.to_ns}});
     if (const auto fall = waterfall(*a.strategy, *b.strategy))
       for (const Waterfall::Step& step : fall->steps) {
         json[step.name] = static_cast<std::int64_t>(step.delta_ns);
@@ -209,13 +213,15 @@ class CompareView final : public View {
     const bool b_slower = b.strategy->makespan_ns > a.strategy->makespan_ns;
     const Chosen &slow = b_slower ? b : a, &fast = b_slower ? a : b;
     const auto reason = reason_for(*slow.strategy, *fast.strategy);
-    return reason ? std::optional(sentence(reason_text(*reason, *slow.strategy, *fast.strategy))) : std::nullopt;
+    return reason ? std::optional(reason_text(*reason, *slow.strategy, *fast.strategy) + ".") : std::nullopt;
   }
 
   static void show_both(Session& session, const Chosen& a, const Chosen& b, std::optional<LayerPass> pass) {
     Link link = session.here();
     link.view = "timeline";
     link.scope.strategies = {a.key, b.key};
+    link.selection = {};
+    link.selection.strategy = b.key;
     if (pass) {
       link.scope.layer = pass->layer;
       link.scope.step = pass->step;
@@ -301,6 +307,7 @@ class CompareView final : public View {
   // What the ranks do longer, by name of event, in the layer pass that is looked at.
   void draw_events(Ui& ui, Session& session, const Chosen& a, const Chosen& b) {
     Session::PassSlot &of_a = session.pass_data(a), &of_b = session.pass_data(b);
+    if (const auto pass = session.pass(); !pass || !has_run(*a.strategy, *pass) || !has_run(*b.strategy, *pass)) return;
     const auto first = of_a.share(), second = of_b.share();
     if (!of_a.current() || !of_b.current() || !first->timeline || !second->timeline) return;
     if (events_of_ != std::pair(first, second)) {

@@ -315,8 +315,7 @@ std::optional<Subject> draw_waterfall(Ui& ui, const Waterfall& fall) {
 std::optional<Subject> draw_bands(Ui& ui, const TimelineBands& bands) {
   std::optional<Subject> result;
   if (!bands.caption.empty()) ui.text(bands.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
-  double longest = 1;
-  for (const TimelineBands::Band& band : bands.bands) longest = std::max(longest, band.length_ns);
+  const TimelineBands::Span axis = bands.axis();
   const float label_width = ui.px(90), track = std::max(ui.px(80), ui.width_left() - label_width - ui.px(8));
   for (const TimelineBands::Band& band : bands.bands) {
     ui.text(band.label + ", " + duration_text(band.length_ns), {.face = Face::kBold});
@@ -335,8 +334,10 @@ std::optional<Subject> draw_bands(Ui& ui, const TimelineBands& bands) {
                    {.face = Face::kSmall, .ink = Token::kMuted, .max_width = label_width});
       for (const TimelineBands::Span& span : row.spans) {
         if (span.part == 3) continue;
-        const float left = at.x + label_width + static_cast<float>(span.begin_ns / longest) * track;
-        const float right = at.x + label_width + static_cast<float>(span.end_ns / longest) * track;
+        const auto x = [&](double ns) {
+          return at.x + label_width + static_cast<float>((ns - axis.begin_ns) / (axis.end_ns - axis.begin_ns)) * track;
+        };
+        const float left = x(span.begin_ns), right = x(span.end_ns);
         draw_time(ui, {left, at.y + 1, std::max(left + 1, right), at.y + height - 1}, span.part,
                   bands.parts.size() > span.part && bands.parts[span.part].modelled && height > ui.px(8));
       }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "backend/base/number_text.h"
+#include "gui/imgui_compat.h"
 
 namespace spscope::gui {
 namespace {
@@ -70,10 +72,12 @@ std::optional<std::string> FileBrowser::draw(Ui& ui) {
            {.width = std::min(ui.px(620), ui.width_left() - ui.px(90)),
             .hint = "Path; Tab completes it",
             .mono = true,
+            .focus = std::exchange(focus_, false),
             .complete = [this](const std::string& text) { return completed(text); }});
+  const bool by_key = ImGui::IsItemDeactivated() && key_pressed(Key::kEnter);
   ui.same_line();
   std::error_code ignored;
-  const bool entered = ui.button("open", "Open", {.primary = true});
+  const bool entered = ui.button("open", "Open", {.primary = true}) || by_key;
   if (entered) {
     if (fs::is_directory(typed_, ignored)) {
       enter(typed_);

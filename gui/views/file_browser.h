@@ -17,6 +17,8 @@ class FileBrowser {
   // The file that was chosen.
   std::optional<std::string> draw(Ui& ui);
   const std::string& folder() const { return folder_; }
+  // The keyboard goes to the field of the path.
+  void focus() { focus_ = true; }
 
  private:
   struct Entry {
@@ -31,7 +33,7 @@ class FileBrowser {
 
   std::string ending_, folder_, typed_, problem_;
   std::vector<Entry> entries_;
-  bool listed_ = false;
+  bool listed_ = false, focus_ = false;
 };
 
 }  // namespace spscope::gui

@@ -28,6 +28,7 @@ class OverviewView final : public View {
  public:
   void draw(Ui& ui, Session& session) override {
     for (std::size_t f = 0; f < session.files().size(); ++f) {
+      if (!session.in_scope(static_cast<int>(f))) continue;
       const FileContent* content = session.files()[f]->content();
       const Ui::Scope inside = ui.scope(fmt::format("file {}", f));
       if (content == nullptr) {
@@ -44,6 +45,7 @@ class OverviewView final : public View {
 
   void draw_early(Ui& ui, Session& session) override {
     for (std::size_t f = 0; f < session.files().size(); ++f) {
+      if (!session.in_scope(static_cast<int>(f))) continue;
       const Ui::Scope inside = ui.scope(fmt::format("file {}", f));
       draw_makespans(ui, *session.files()[f]);
     }
@@ -59,7 +61,7 @@ class OverviewView final : public View {
     ui.text(chosen->label, {.face = Face::kBold});
     const Judgement judgement = judgement_of(*chosen);
     if (const auto reason = judgement.reason(*chosen->strategy); reason && !judgement.ranked.empty()) {
-      ui.text(sentence(reason_text(*reason, *chosen->strategy, *judgement.ranked.front())), {.wrap = true});
+      ui.text(reason_text(*reason, *chosen->strategy, *judgement.ranked.front()) + ".", {.wrap = true});
       ui.space(4);
       if (reason->late) {
         if (ui.button("why", fmt::format("Why is rank {} late?", reason->late->rank), {.primary = true}))
@@ -165,7 +167,7 @@ class OverviewView final : public View {
 
   void draw_comparison(Ui& ui, Session& session, int file, const Comparison& c) {
     ui.text(workload_line(c.workload, executes(c)), {.face = Face::kTitle});
-    draw_hint(ui, session, c);
+    draw_hint(ui, session, c, ui.path());
     const Section section = make_section("summary", {.comparison = c});
     std::set<std::string> said;  // above the view
     for (const ModeGroup& group : by_mode(c))
@@ -180,8 +182,9 @@ class OverviewView final : public View {
   }
 
   // The next step for somebody who opened a file for the first time, until it was taken.
-  static void draw_hint(Ui& ui, Session& session, const Comparison& c) {
-    if (took_hint(session, "overview")) return;
+  void draw_hint(Ui& ui, Session& session, const Comparison& c, const std::string& place) {
+    const bool taken = took_hint(session, "overview");
+    if (taken && !hint_heights_.contains(place)) return;
     // Of the strategy that loses most by waiting.
     const StrategyResult* waits = nullptr;
     std::optional<Reason> why;
@@ -195,8 +198,18 @@ class OverviewView final : public View {
         }
     }
     if (waits == nullptr) return;
+    const float top = ImGui::GetCursorPosY();
+    if (taken) {
+      // Its place is kept while the window is open: nothing moves under the pointer.
+      ui.banner("hint", BannerTone::kNote,
+                fmt::format("Seen: how {} waits for rank {}. Its heads say why.", waits->label, why->late->rank));
+      ImGui::SetCursorPosY(std::max(ImGui::GetCursorPosY(), top + hint_heights_[place]));
+      return;
+    }
     const std::string words = fmt::format("Next: see how {} waits for rank {}.", waits->label, why->late->rank);
-    if (!spscope::gui::draw_hint(ui, session, "overview", words, "Show me")) return;
+    const bool pressed = spscope::gui::draw_hint(ui, session, "overview", words, "Show me");
+    hint_heights_[place] = ImGui::GetCursorPosY() - top;
+    if (!pressed) return;
     for (const Chosen& chosen : session.all_strategies())
       if (chosen.strategy == waits) {
         show_late_rank(session, chosen, why->late->rank);
@@ -205,7 +218,8 @@ class OverviewView final : public View {
   }
 
   DocumentView blocks_;
-  std::map<std::string, TableState> early_;  // by file and workload
+  std::map<std::string, TableState> early_;    // by file and workload
+  std::map<std::string, float> hint_heights_;  // of hints that this window has shown, by where they stand
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ class ReportView final : public View {
     ui.space(6);
     for (std::size_t f = 0; f < session.files().size(); ++f) {
       const FileContent* content = session.files()[f]->content();
-      if (content == nullptr) continue;
+      if (content == nullptr || !session.in_scope(static_cast<int>(f))) continue;
       const Ui::Scope inside = ui.scope(fmt::format("file {}", f));
       draw_report(ui, session, static_cast<int>(f));
     }

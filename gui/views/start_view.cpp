@@ -29,7 +29,7 @@ class StartView final : public View {
             {.primary = true,
              .tooltip = "Wan2.1-14B with sparse attention under five strategies on 8 GPUs: 6 layer passes, simulated",
              .disabled_why = demo.empty() ? "demo.db is not installed beside this program" : ""}))
-      open(session, demo);
+      session.go_to_file(demo);
     ui.same_line();
     if (ui.button("new run", "New run", {.tooltip = "Choose a model, a cluster and strategies, and run them"}))
       session.show("run");
@@ -41,7 +41,7 @@ class StartView final : public View {
     if (browsing_) {
       if (const auto chosen = browser_.draw(ui)) {
         browsing_ = false;
-        open(session, *chosen);
+        session.go_to_file(*chosen);
       }
       ui.space(10);
     }
@@ -54,6 +54,13 @@ class StartView final : public View {
     ui.text(line, {.face = Face::kMono});
     ui.same_line();
     if (ui.button("copy line", "Copy", {.quiet = true})) ImGui::SetClipboardText(line.c_str());
+  }
+
+  bool run(Command command, Ui&, Session&) override {
+    if (command != Command::kOpenFile) return false;
+    browsing_ = true;
+    browser_.focus();
+    return true;
   }
 
   // One that goes on may end.
@@ -71,14 +78,6 @@ class StartView final : public View {
   }
 
  private:
-  static void open(Session& session, const std::string& path) {
-    Link link = session.here();
-    link.files.push_back(path);
-    link.view = "overview";
-    session.settings().add_recent(path);
-    session.go(link);
-  }
-
   static void draw_recent(Ui& ui, Session& session) {
     ui.heading("Recent files");
     const std::vector<std::string> files = session.settings().recent;
@@ -92,7 +91,7 @@ class StartView final : public View {
         continue;
       }
       if (ui.link(path, name, {.ink = Token::kAccent, .max_width = ui.px(300)})) {
-        open(session, path);
+        session.go_to_file(path);
         return;
       }
       ui.same_line();

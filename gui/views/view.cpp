@@ -43,11 +43,27 @@ void flow(Ui& ui, float design) {
   if (ui.width_left() < ui.px(design)) ImGui::NewLine();
 }
 
+namespace {
+
+// Hints are given anew for other files.
+std::string hint_name(const Session& session, std::string_view id) {
+  std::string name(id);
+  for (const auto& file : session.files()) name += " " + file->path;
+  return name;
+}
+
+}  // namespace
+
 bool took_hint(const Session& session, std::string_view id) {
-  return std::ranges::find(session.settings().used_hints, id) != session.settings().used_hints.end();
+  const std::vector<std::string>& used = session.settings().used_hints;
+  return std::ranges::find(used, hint_name(session, id)) != used.end();
 }
 void take_hint(Session& session, std::string_view id) {
-  if (!took_hint(session, id)) session.settings().used_hints.emplace_back(id);
+  constexpr std::size_t kMostKept = 100;
+  if (took_hint(session, id)) return;
+  std::vector<std::string>& used = session.settings().used_hints;
+  if (used.size() >= kMostKept) used.erase(used.begin());
+  used.push_back(hint_name(session, id));
 }
 bool draw_hint(Ui& ui, Session& session, std::string_view id, std::string_view words, std::string_view action) {
   if (took_hint(session, id) || !ui.banner("hint", BannerTone::kNote, words, action)) return false;
@@ -75,6 +91,7 @@ bool draw_instead(Ui& ui, Session& session) {
   }
   bool ready = false;
   for (std::size_t i = 0; i < session.files().size(); ++i) {
+    if (!session.in_scope(static_cast<int>(i))) continue;
     const OpenFile& file = *session.files()[i];
     const Ui::Scope inside = ui.scope(file.name);
     ready |= file.content() != nullptr;
@@ -83,13 +100,18 @@ bool draw_instead(Ui& ui, Session& session) {
         session.reload(static_cast<int>(i));
     } else if (const Error* error = file.error()) {
       draw_error(ui, "failed", *error);
+      if (ui.button("close", "Close " + file.name)) {
+        session.close(static_cast<int>(i));
+        return true;
+      }
     } else if (file.content() == nullptr) {
       draw_loading(ui, "loading", *file.slot, "Reading " + file.name);
     }
   }
   if (!ready) return true;
   if (!session.chosen().empty()) return false;
-  if (session.all_strategies().empty()) {
+  const std::vector<Chosen> all = session.all_strategies();
+  if (std::ranges::none_of(all, [&](const Chosen& c) { return session.in_scope(c.key.file); })) {
     ui.empty_state("no strategies", "The file holds no strategies: its run ended before the first one was planned.");
   } else if (ui.empty_state("none chosen", "None of the chosen strategies can run. Choose others in the line above.",
                             "Show all strategies")) {

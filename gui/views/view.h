@@ -64,7 +64,7 @@ bool draw_instead(Ui& ui, Session& session);
 void draw_error(Ui& ui, std::string_view name, const Error& error);
 // Like same_line, but on a new line when less than `design` pixels are left.
 void flow(Ui& ui, float design);
-// The next step for somebody who sees the window for the first time, in a line with a button; nothing once it was
+// The next step for somebody who sees these files for the first time, in a line with a button; nothing once it was
 // taken. True when the button is pressed.
 bool draw_hint(Ui& ui, Session& session, std::string_view id, std::string_view words, std::string_view action);
 // Whether a hint was taken, and that it is, by its button or otherwise.

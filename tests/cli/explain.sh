@@ -7,7 +7,7 @@
 expect_exit 0 run "${small[@]}" --set run.denoise_steps=1 --set cluster.ranks=3 -s ulysses -s ring -o executed.db
 expect_exit 0 explain executed.db
 expect_out 'Layer 0, denoise step 0, executed' 'ulysses u3' 'ring r3' 'Longest steps of the critical path' \
-  'What if: the plan scheduled anew, modelled' 'the network is modelled here and was measured there'
+  'What if: the plan scheduled anew, modelled' 'the network is modelled here and was measured there' 'In short' 'What if '
 expect_width 120
 expect_exit 0 explain executed.db --json
 expect_json "d['mode'] == 'executed' and len(d['strategies']) == 2" \

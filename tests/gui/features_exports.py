@@ -152,19 +152,19 @@ def _pixels_of_png(path):
 
 def link_gives_the_picture(world):
     """A link from the window gives the picture that is on the screen, but for what its OpenGL rounds otherwise."""
-    size, folder = (800, 600), world.folder / "screen"
+    size, folder = (1100, 800), world.folder / "screen"
     folder.mkdir()
-    with Display((1000, 700), options=["-fbdir", str(folder)]) as display:
+    with Display((1200, 900), options=["-fbdir", str(folder)]) as display:
         window = Window(display, world.program, f"{world.demo}#timeline", size=size, folder=world.folder / "pictured")
         window.click("band ulysses/rank 3", "row")
         window.press("Shift+W", "F")
         before = window.read()
-        window._xdotool("mousemove", 950, 650)  # nothing is under the pointer
+        window._xdotool("mousemove", 1150, 850)  # nothing is under the pointer
         window.settle(before)
         link, picture = window.link, world.folder / "linked.png"
         screen = _pixels_of_screen(folder / "Xvfb_screen0", *size)
         window.kill()
-    subprocess.run([world.program, "--settings", "", "--screenshot", "timeline", "--size", "800x600", "-o", picture, link], check=True, env=world.no_display())
+    subprocess.run([world.program, "--settings", "", "--screenshot", "timeline", "--size", "1100x800", "-o", picture, link], check=True, env=world.no_display())
     other = sum(1 for a, b in zip(screen, _pixels_of_png(picture)) if a != b and
                 sum(abs(x - y) > 24 for x, y in zip(a, b)) > 3 * size[0] // 100)
     assert other <= size[1] // 100, f"{other} of {size[1]} rows differ"

@@ -1,9 +1,14 @@
 """Features of the view Run, the page of runs, and of what the page Start knows of them: runs that wait, go on, are
 stopped, die and are recovered. They are those of the real program, started by the window or found by it.
 """
+import json
 import os
 import resource
+import shutil
 import signal
+import statistics
+import subprocess
+import time
 from pathlib import Path
 
 from run_place import committed_in, ended, events_of, live, place_of, run_of, start_run, take, type_into, until
@@ -55,6 +60,7 @@ def run_running(world):
         window = place.window()
         number = start_run(window, "one", "threads.db")
         _follows(window, number)
+        _within_a_second(world, window, place.output("threads.db"))
         # The picture stands still, and follows again.
         window.click("live/zoom in", rest=False)
         window.wait_for(lambda s: (t := s["view"]["timeline"]) and t["end_ns"] - t["begin_ns"] < 0.7 * t["newest_ns"], "closer")
@@ -88,9 +94,21 @@ def run_running(world):
         window.click("actions/start", rest=False)
         number = window.wait_for(lambda s: len(s["view"]["queue"]) == 2 and s["view"]["queue"][1]["number"], "the run over MPI")
         _follows(window, number)
+        _within_a_second(world, window, place.output("mpi.db"))
         window.click("shown/stop", rest=False)
         ended(window, number, "stopped")
     return None
+
+
+def _within_a_second(world, window, out):
+    """What the ranks had recorded at some moment, by their own counts, is on the screen a second later."""
+    waited = []
+    for _ in range(5):
+        recorded = world.json_of("watch", out, "--once", "--json")["events"]
+        begin = time.monotonic()
+        live(window, recorded)
+        waited.append(time.monotonic() - begin)
+    assert statistics.median(waited) < 1, waited
 
 
 def _follows(window, number):
@@ -119,21 +137,35 @@ def run_stop(world):
         window.wait_for(lambda s: window.has("shown/open"), "Open")
         assert events_of(world, place.output("kept.db")) > 0
         assert not Path(f"/proc/{child[0]}").exists()
-        # In each phase that is seen: it ends by itself, says why, and leaves no folder behind.
-        seen = set()
-        for phase, preset in (("input", "steps"), ("plan", "one"), ("run", "one")):
-            number = start_run(window, preset, f"{phase}-{preset}.db")
-            window.wait_for(lambda s: run_of(s, number)["state"] == "running", "it goes on")
-            if phase == "run":
-                window.wait_for(lambda s: (p := run_of(s, number)["progress"]) and p["phase"] == "run", phase)
-            elif phase == "plan":
-                window.wait_for(lambda s: run_of(s, number)["progress"], phase)
+        # In each phase: it ends by itself, says why, and keeps the layer passes that were complete.
+        for phase in ("input", "reference", "plan", "run", "check"):
+            number = start_run(window, "checked", f"{phase}.db")
+            child = _hold_in(world, place, phase, f"{phase}.db")
             window.click("shown/stop", rest=False)
+            window.wait_for(lambda s: run_of(s, number)["state"] == "stopping", "it is asked to stop")
+            os.kill(child, signal.SIGCONT)
             run = ended(window, number, "stopped")
-            seen.add((run["progress"] or {}).get("phase"))
             assert run["why"], run
             place.none_is_left()
         assert not [f for f in place.scratch.iterdir() if f.is_dir()], list(place.scratch.iterdir())
+        # While it merges, and then at once: either the file is whole, or Recover makes it.
+        number = start_run(window, "steps", "merge.db")
+        live(window, 2000)
+        child, = place.processes()
+        window.click("shown/stop", rest=False)
+        _hold_in(world, place, "merge", "merge.db")
+        window.wait_for(lambda s: window.has("shown/stop now") and not window.item("shown/stop now")["disabled"], "Stop now, a second later")
+        window.click("shown/stop now", rest=False)
+        os.kill(child[0], signal.SIGCONT)
+        ended(window, number, "stopped")
+        place.none_is_left()
+        if not place.output("merge.db").exists():
+            committed = committed_in(place)
+            window.wait_for(lambda s: window.has("shown/recover"), "Recover")
+            window.click("shown/recover", rest=False)
+            window.wait_for(lambda s: s["view"]["queue"][-1]["state"] == "done", "the recovered file")
+            assert events_of(world, place.output("merge.db")) == committed
+        assert events_of(world, place.output("merge.db")) > 0
         # Stop now: it ends without the merge; what was recorded is there, and Recover makes a file of it.
         number = start_run(window, "one", "now.db")
         live(window, 2000)
@@ -144,6 +176,21 @@ def run_stop(world):
         window.click("shown/stop now", rest=False)
         os.kill(child[0], signal.SIGCONT)
         ended(window, number, "stopped")
+
+
+def _hold_in(world, place, phase, name):
+    """Lets the run go on in steps of milliseconds until it is in a phase, and leaves it stopped by a signal; its process."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if processes := place.processes():
+            child = processes[0][0]
+            os.kill(child, signal.SIGSTOP)
+            seen = subprocess.run([world.spscope, "watch", place.output(name), "--once", "--json"], capture_output=True, text=True).stdout
+            if seen and (json.loads(seen).get("progress") or {}).get("phase") == phase:
+                return child
+            os.kill(child, signal.SIGCONT)
+        time.sleep(0.002)
+    raise AssertionError(f"{name} was not seen in the phase {phase}")
 
 
 def run_closing(world):
@@ -216,6 +263,42 @@ def run_recover(world):
         window.wait_for(lambda s: "up to then are kept" in " ".join(window.texts()), "what is kept")
         window.wait_for(lambda s: window.has("shown/open"), "Open")
         assert events_of(world, place.output("full.db")) > 0
+
+
+def run_disk_full(world):
+    if shutil.which("nsenter") is None or subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode != 0:
+        return "mounting a small disk needs root"
+    with place_of(world, "run disk full") as place:
+        # A disk of its own for the outputs, which the window and its children see.
+        full = place.folder / "full"
+        full.mkdir()
+        on_small_disk = place.folder / "on-small-disk"
+        on_small_disk.write_text("#!/bin/sh\nexec unshare --mount sh -c 'mount -t tmpfs -o size=64k tmpfs \"$0\" && exec \"$@\"' "
+                                 f'"{full}" "{world.program}" "$@"\n', encoding="utf-8")
+        on_small_disk.chmod(0o755)
+        window = place.window(program=on_small_disk)
+        number = start_run(window, "done", str(full / "kept.db"))
+        run = ended(window, number, "failed")
+        assert run["why"].startswith("SPS-154") and "kept.db" in run["why"], run
+        committed = committed_in(place)
+        assert committed > 0
+        # There is still no room: said again, and nothing is lost by trying.
+        window.wait_for(lambda s: window.has("shown/recover"), "Recover")
+        window.click("shown/recover", rest=False)
+        run = ended(window, 2, "failed")
+        assert "SPS-154" in run["why"] and committed_in(place) == committed, run
+        inside = [f"--mount=/proc/{window.process.pid}/ns/mnt", "--"]
+        subprocess.run(["nsenter", *inside, "mount", "-o", "remount,size=8m", full], check=True)
+        window.click(f"list/run {number}", rest=False)
+        window.wait_for(lambda s: window.has("shown/recover"), "Recover of what the run left")
+        window.click("shown/recover", rest=False)
+        ended(window, 3, "done")
+        kept = place.folder / "kept.db"
+        subprocess.run(["nsenter", *inside, "cp", full / "kept.db", kept], check=True)
+        assert events_of(world, kept) == committed
+        window.click("shown/open", rest=False)
+        window.wait_for(lambda s: "kept.db#overview" in s["link"], "the recovered file")
+    return None
 
 
 # -- what the page Start knows of runs

@@ -43,7 +43,8 @@ def partly_there(world):
     files = {"interrupted": _changed(world, "interrupted.db", "update workload set denoise_steps = denoise_steps + 2"),
              "not in the file": _changed(world, "missing.db", "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1"),
              "cores": _changed(world, "oversubscribed.db", "update run set timing = 1"),
-             "spread": _changed(world, "disturbed.db", "update repeat set makespan_ns = makespan_ns * (1 + repeat)", of=measured),
+             "spread": _changed(world, "disturbed.db", "update repeat set makespan_ns = makespan_ns * (1 + repeat)",
+                                "update run set timing = 0", of=measured),
              "than the cost model": world.run("projected.db", PROJECTED)}
     for words, path in files.items():
         window = world.open(path)
@@ -249,3 +250,15 @@ def compare_leads_to_both_bands(world):
     window.click(row["path"], "row")
     step, layer = world.sql(world.demo, "select distinct denoise_step, layer from run order by 1, 2")[2]
     assert f"layer={layer}" in window.link and f"step={step}" in window.link and len(window.view["bands"]) == 2, window.link
+
+
+def timeline_marks_missing_events(world):
+    """Before the row of a rank of which events are missing stands a mark, and pointing at it says how many."""
+    path = _changed(world, "gap.db", "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1")
+    (rank,), = world.sql(path, "select rank from track where track_id = 1")
+    window = world.open(f"{path}#timeline?time=file")
+    window.wait_for(lambda s: window.has(f"file gap.db/rank {rank}", "row") and not s["busy"], "the rows")
+    assert [i["text"] for i in window.items if i["path"].endswith("/gap")] == ["12"]
+    window.hover(f"file gap.db/rank {rank}", "row")
+    assert any("12 events of it are not in the file" in i["text"] for i in window.items if i["layer"] == 2)
+    window.close()

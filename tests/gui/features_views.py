@@ -170,7 +170,7 @@ def timeline_critical_path(world):
     for band in window.view["bands"]:
         steps = band["critical_path"]
         assert steps and all(a["end_ns"] == b["begin_ns"] for a, b in zip(steps, steps[1:]))
-        assert steps[-1]["end_ns"] - steps[0]["begin_ns"] == band["makespan_ns"]
+        assert steps[-1]["end_ns"] == band["makespan_ns"] and steps[0]["begin_ns"] == -band["zero_ns"]
     window.click("timeline/main/critical path")
     assert not window.item("timeline/main/critical path")["selected"]
     window.click("timeline/main/critical path")
@@ -178,7 +178,7 @@ def timeline_critical_path(world):
 
 def timeline_orders_rows(world):
     window = world.window("timeline")
-    compute = {r["rank"]: r["compute_ns"] for r in window.view["bands"][0]["ranks"]}
+    compute = {r["rank"]: r["compute_ns"] for b in window.view["bands"] if b["strategy"] == "ulysses" for r in b["ranks"]}
     window.click("timeline/main/order", "choice")
     window.click("order/by compute")
     rows = sorted((i["rect"][1], int(i["text"].split()[1])) for i in window.items if "/band ulysses/rank " in i["path"] and i["kind"] == "row")
@@ -385,6 +385,27 @@ def compare_swaps(world):
     window.click("compare/main/swap")
     assert (window.view["from"], window.view["to"]) == (before["to"], before["from"])
     window.click("compare/main/swap")
+
+
+def compare_aligns_layer_passes(world):
+    """Those of one file with those of another, which has its own times for them."""
+    other = world.run("eager.db", DEMO.replace("[run]\n", '[run]\nimplementation = "eager"\n'))
+    window = world.open(world.demo, other)
+    window.click("rail/views/compare")
+    window.click("compare/main/to", "choice")
+    of = window.item("compare/main/from", "choice")["value"].split(" · ")[1]
+    options = [i for i in window.items if i["layer"] == 1 and i["kind"] == "button" and not i["text"].endswith(of)]
+    window.click(options[0]["path"])
+    step = window.view
+    told = {}
+    for path in (world.demo, other):
+        label = window.item("compare/main/from" if of.endswith(path.name) else "compare/main/to", "choice")["value"].split(" · ")[0]
+        one = next(s for s in world.json_of("compare", path, "--json")["strategies"] if s["label"] == label)
+        told[of.endswith(path.name)] = {(p["layer"], p["denoise_step"]): p["makespan_ns"] for p in one["by_layer"]}
+    assert len(told[True]) == 6 and told[True] != told[False]
+    assert {(p["layer"], p["denoise_step"]): (p["from_ns"], p["to_ns"]) for p in step["passes"]} == \
+        {place: (ns, told[False][place]) for place, ns in told[True].items()}, step["passes"]
+    window.close()
 
 
 def compare_refuses_other_workloads(world):

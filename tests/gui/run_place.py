@@ -10,16 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 # Presets of one's own. `done`: ends by itself in a moment; `steps`: goes on for minutes and completes a layer pass every
-# few milliseconds; `one`: goes on for minutes within one layer pass.
+# few milliseconds; `checked`: the same, and compares each output with a reference; `one`: goes on for minutes within one layer pass.
 BASE = '[model]\npreset = "wan-mini"\ngrid = [3, 6, 7]\nheads = 4\nhead_dim = 8\n[mask]\npattern = "sparge"\ndensity = 0.4\nblock = 16\n'
 PRESETS = {
     "done": f'# Done at once. A small run.\n{BASE}[cluster]\npreset = "local"\nranks = 2\n[run]\nstrategies = ["ring", "ulysses"]\nrepeats = 2\n',
     "steps": f'# Many steps. It goes on.\n{BASE}[cluster]\npreset = "local"\nranks = 2\n[run]\nstrategies = ["ring"]\nverify = "off"\n'
              'repeats = 1\nwarmup = 0\ndenoise_steps = 5000\n',
+    "checked": f'# Each output is checked. It goes on.\n{BASE}[cluster]\npreset = "local"\nranks = 2\n[run]\nstrategies = ["ring"]\n'
+               'repeats = 1\nwarmup = 0\ndenoise_steps = 5000\n',
     "one": f'# One pass. It goes on.\n{BASE}[cluster]\npreset = "local"\nranks = 2\n[run]\nstrategies = ["ring"]\nverify = "off"\n'
            'repeats = 100000\n',
 }
-TITLES = {"done": "Done at once", "steps": "Many steps", "one": "One pass"}
+TITLES = {"done": "Done at once", "steps": "Many steps", "checked": "Each output is checked", "one": "One pass"}
 
 
 class Place:
@@ -37,8 +39,8 @@ class Place:
         self.settings = self.config / "spscope/desktop.json"
         self.windows, self.children = [], []
 
-    def window(self, link="#run"):
-        window = self.world.open("--settings", self.settings, link, folder=self.folder / "here", environment=self.environment)
+    def window(self, link="#run", **more):
+        window = self.world.open("--settings", self.settings, link, folder=self.folder / "here", environment=self.environment, **more)
         self.windows.append(window)
         if link == "#run":
             window.wait_for(lambda s: s["view"].get("planned"), "the plan of the first preset")

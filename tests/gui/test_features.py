@@ -17,7 +17,7 @@ from world import World, commands
 
 HERE = Path(__file__).resolve().parent
 MODULES = ("features_frame", "features_pointer", "features_views", "features_timeline", "features_heads",
-           "features_stored", "features_states", "features_exports", "features_run", "features_runs")
+           "features_stored", "features_states", "features_exports", "features_run", "features_runs", "features_scope")
 
 
 def read_rows(text):
@@ -90,6 +90,7 @@ def main():
             world.close_shared()
         except AssertionError as fault:
             faults.append(f"the shared window: {fault}")
+        faults += [f"the app changed {name}" for name in world.changed_runs()]
     print(f"{done} features passed")
     for line in skipped:
         print(f"skipped: {line}")

@@ -77,7 +77,7 @@ class Display:
 
 
 class Window:
-    def __init__(self, display, program, *arguments, size=(1440, 900), folder=None, environment=None):
+    def __init__(self, display, *arguments, program, size=(1440, 900), folder=None, environment=None):
         self.display = display
         self.folder = Path(folder or tempfile.mkdtemp(prefix="spscope-window-"))
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
 """What the tests of the window share: the programs, stored runs that they make in a second, and a window on the demo
 that many tests use one after the other.
 """
+import hashlib
 import json
 import os
 import subprocess
@@ -35,6 +36,7 @@ class World:
         self.display = Display((1920, 1080), manager)
         self.size = size
         self._shared = None
+        self._digests = {}
 
     def close(self):
         for window in [self._shared] if self._shared else []:
@@ -58,7 +60,12 @@ class World:
             config.write_text(text, encoding="utf-8")
             made = subprocess.run([self.spscope, "run", config, "--set", f"run.output={path}", *arguments], capture_output=True, text=True)
             assert made.returncode == 0, made.stderr
+            self._digests[path] = hashlib.sha256(path.read_bytes()).digest()
         return path
+
+    def changed_runs(self):
+        """Stored runs that are not, byte for byte, what the program made: the app only reads."""
+        return [path.name for path, digest in self._digests.items() if hashlib.sha256(path.read_bytes()).digest() != digest]
 
     @property
     def demo(self):
@@ -85,7 +92,7 @@ class World:
 
     def open(self, *arguments, **more):
         """A window of its own; the caller closes it."""
-        return Window(self.display, self.program, *arguments, **{"size": self.size, **more})
+        return Window(self.display, *arguments, **{"program": self.program, "size": self.size, **more})
 
     def window(self, view="overview"):
         """A new window with the demo open in a view: what tests before it did does not show. It ends with the next."""

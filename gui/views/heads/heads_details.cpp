@@ -72,6 +72,12 @@ void HeadsView::draw_late_rank(Ui& ui, Session& session) {
   ui.space(6);
 }
 
+bool HeadsView::attended(int head, std::pair<int, int> tile) {
+  const StepMask* step = mask_.current() ? mask_.value() : nullptr;
+  return step != nullptr && head < step->mask.heads() && tile.first < step->mask.coarse_blocks() &&
+         tile.second < step->mask.coarse_blocks() && step->mask.active(head, tile.first, tile.second);
+}
+
 void HeadsView::draw_details(Ui& ui, Session& session) {
   const auto* pictures = pictures_.value();
   if (pictures == nullptr || !*pictures) {
@@ -92,14 +98,13 @@ void HeadsView::draw_details(Ui& ui, Session& session) {
   const auto tile = cursor_ ? cursor_ : session.selection().tile;
   if (tile) {
     ui.space(6);
-    const auto mask = mask_.current() ? mask_.share() : nullptr;
-    const bool on = mask && tile->first < mask->mask.coarse_blocks() && tile->second < mask->mask.coarse_blocks() &&
-                    h < mask->mask.heads() && mask->mask.active(h, tile->first, tile->second);
+    const bool on = attended(h, *tile);
     ui.text(fmt::format("Tile: queries {}, keys {}{}", tile->first, tile->second, on ? "" : " (not attended)"),
             {.face = Face::kBold, .wrap = true});
     for (const Panel& panel : panels_) {
       const OwnedHead* owned = panel.owned();
-      if (owned == nullptr || tile->first >= owned->owners.blocks || tile->second >= owned->owners.blocks) continue;
+      if (!on || owned == nullptr || tile->first >= owned->owners.blocks || tile->second >= owned->owners.blocks)
+        continue;
       for (const TileOwner& owner : owned->tiles->owners(h, tile->first, tile->second)) {
         const std::string words = fmt::format(
             "{}: rank {}, ring step {}{}{}", panel.chosen.label, owner.rank, owner.ring_step,
@@ -176,7 +181,7 @@ Json HeadsView::dump(Session& session) {
     one["moved"] = moved;
     one["shared"] = shared;
     if (const auto& tile = session.selection().tile;
-        tile && tile->first < owned->owners.blocks && tile->second < owned->owners.blocks) {
+        tile && attended(h, *tile) && tile->first < owned->owners.blocks && tile->second < owned->owners.blocks) {
       one["owners"] = Json::array();
       for (const TileOwner& owner : owned->tiles->owners(h, tile->first, tile->second)) {
         Json row = Json::object();

@@ -24,7 +24,7 @@ const Chosen& shown_of(const Session& session, const std::vector<Chosen>& chosen
 
 void HeadsView::ask(Session& session) {
   panels_.clear();
-  const std::vector<Chosen> chosen = session.chosen();
+  const std::vector<Chosen> chosen = session.chosen_in_pass();
   const auto pass = session.pass();
   if (chosen.empty() || !pass) return;
   const Chosen& of = shown_of(session, chosen);

@@ -57,6 +57,8 @@ class HeadsView final : public View {
   // By head; empty until the mask of the layer pass is there.
   const std::vector<double>& exact_density();
   std::vector<int> ordered();
+  // Whether a tile of the shown mask is active.
+  bool attended(int head, std::pair<int, int> tile);
 
   QuerySlot<std::optional<HeadPictures>> pictures_, other_pictures_;
   QuerySlot<StepMask> mask_, other_mask_;

@@ -16,14 +16,6 @@ namespace {
 
 constexpr float kListWidth = 250;
 
-void open_result(Session& session, const std::string& path) {
-  Link link = session.here();
-  if (std::ranges::find(link.files, path) == link.files.end()) link.files.push_back(path);
-  link.view = "overview";
-  session.settings().add_recent(path);
-  session.go(link);
-}
-
 void draw_listing(Ui& ui, const std::string& text) {
   ui.pane("printed", {.height = ui.height_left(), .back = Token::kRaised, .scroll_x = true}, [&] {
     std::istringstream lines(text);
@@ -118,7 +110,7 @@ void RunsPage::draw(Ui& ui, Session& session, RunPages& pages) {
     if (!found_out_.empty() && std::filesystem::exists(found_out_, fault)) {
       ui.text(std::filesystem::path(found_out_).filename().string(), {.face = Face::kTitle});
       ui.note("The run has ended. It is kept in " + found_out_);
-      if (ui.button("open", "Open", {.primary = true})) open_result(session, found_out_);
+      if (ui.button("open", "Open", {.primary = true})) session.go_to_file(found_out_);
       return;
     }
     if (ui.empty_state("none", "No run is chosen. What you start is listed here, with what its ranks do.",
@@ -208,7 +200,7 @@ void RunsPage::draw_run(Ui& ui, Session& session, RunPages& pages, const QueuedR
   if (run.state == RunState::kCancelled) ui.note("It was cancelled before it began.");
   if (kept && run.out.ends_with(".db") &&
       ui.button("open", run.state == RunState::kDone ? "Open" : "Open what was kept", {.primary = true}))
-    open_result(session, run.out);
+    session.go_to_file(run.out);
   if (left) {
     ui.note("What the run recorded is still there. Recover makes a file of it.");
     if (ui.button("recover", "Recover", {.primary = !kept})) return recover(pages, run.out);

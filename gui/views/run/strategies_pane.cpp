@@ -43,7 +43,7 @@ void draw_figures(Ui& ui, const Figures& at, const PlannedStrategy& s) {
     return value ? form(*value) : std::string("–");
   };
   column(0, text(s.imbalance, ratio_text), "busiest rank to mean, of attention work");
-  column(1, text(s.sent_bytes, bytes_text), "by the rank that sends most");
+  column(1, text(s.sent_bytes, bytes_text), "mean over ranks, as in the summary of a run");
   column(2, text(s.memory_bytes, binary_bytes_text),
          s.memory_limit_bytes ? fmt::format("of {} a rank of the cluster has", binary_bytes_text(*s.memory_limit_bytes))
                               : "of the rank that needs most");

@@ -13,25 +13,28 @@ constexpr double kLeastSpan = 20;  // ns on the screen
 
 }  // namespace
 
-void TimeAxis::set_extent(std::int64_t end_ns) {
-  if (end_ns == extent_) return;
+void TimeAxis::set_extent(std::int64_t first_ns, std::int64_t end_ns) {
+  if (first_ns == first_ && end_ns == extent_) return;
   const bool all = extent_ == 0 || shows_all();
+  first_ = first_ns;
   extent_ = end_ns;
   if (all) show_all();
 }
 
+double TimeAxis::whole_ns() const { return std::max(kLeastSpan, static_cast<double>(extent_ - first_) * 1.02); }
+
 void TimeAxis::show(double begin, double end) {
-  const double most = std::max(kLeastSpan, static_cast<double>(extent_) * 1.02);
+  const double first = static_cast<double>(first_), most = whole_ns();
   const double span = std::clamp(end - begin, kLeastSpan, most);
   if (end - begin != span) {
     const double middle = (begin + end) / 2;
     begin = middle - span / 2;
   }
-  begin_ = std::clamp(begin, 0.0, std::max(0.0, most - span));
+  begin_ = std::clamp(begin, first, first + std::max(0.0, most - span));
   end_ = begin_ + span;
 }
 
-void TimeAxis::show_all() { show(0, static_cast<double>(extent_) * 1.02); }
+void TimeAxis::show_all() { show(static_cast<double>(first_), static_cast<double>(first_) + whole_ns()); }
 
 void TimeAxis::zoom(double factor, float x) {
   const double fixed = ns(x);
@@ -50,8 +53,10 @@ std::vector<TimeAxis::Tick> TimeAxis::ticks(float least_px) const {
   const auto& unit = *std::ranges::find_if(kUnits, [&](const auto& u) { return end_ >= u.first || u.first == 1; });
   const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step / unit.first) - 1e-9)), 0, 9);
   std::vector<Tick> ticks;
-  for (double t = std::ceil(begin_ / step) * step; t <= end_; t += step)
+  for (double n = std::ceil(begin_ / step); n * step <= end_; ++n) {
+    const double t = n * step + 0.0;  // never -0
     ticks.push_back({t, fmt::format("{:.{}f} {}", t / unit.first, decimals, unit.second)});
+  }
   return ticks;
 }
 

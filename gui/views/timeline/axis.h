@@ -11,15 +11,19 @@ namespace spscope::gui {
 
 class TimeAxis {
  public:
-  // All that there is, from 0. The first time, and when all was shown, all is shown.
-  void set_extent(std::int64_t end_ns);
+  // All that there is, with first_ns <= 0. The first time, and when all was shown, all is shown.
+  void set_extent(std::int64_t first_ns, std::int64_t end_ns);
+  void set_extent(std::int64_t end_ns) { set_extent(0, end_ns); }
   void place(float left, float width) {
     left_ = left;
     width_ = width;
   }
   double begin_ns() const { return begin_; }
   double end_ns() const { return end_; }
+  std::int64_t first_ns() const { return first_; }
   std::int64_t extent_ns() const { return extent_; }
+  // Of all that can be shown: a margin is behind the end.
+  double whole_ns() const;
   float left() const { return left_; }
   float width() const { return width_; }
   float x(double ns) const { return left_ + static_cast<float>((ns - begin_) / (end_ - begin_)) * width_; }
@@ -28,7 +32,7 @@ class TimeAxis {
 
   void show(double begin_ns, double end_ns);
   void show_all();
-  bool shows_all() const { return begin_ <= 0 && end_ >= static_cast<double>(extent_); }
+  bool shows_all() const { return begin_ <= static_cast<double>(first_) && end_ >= static_cast<double>(extent_); }
   // Factor below 1: closer. The time at `x` stays where it is.
   void zoom(double factor, float x);
   void zoom(double factor) { zoom(factor, left_ + width_ / 2); }
@@ -43,7 +47,7 @@ class TimeAxis {
 
  private:
   double begin_ = 0, end_ = 1;
-  std::int64_t extent_ = 0;
+  std::int64_t first_ = 0, extent_ = 0;
   float left_ = 0, width_ = 1;
 };
 

@@ -12,6 +12,13 @@ constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
+std::int64_t Band::path_ns(PathShare share) const {
+  std::int64_t sum = 0;
+  for (const PathStep& step : path.steps)
+    if (step.share == share) sum += std::max<std::int64_t>(0, step.end_ns) - std::max<std::int64_t>(0, step.begin_ns);
+  return sum;
+}
+
 OpId Band::late_partner(OpId op) const {
   OpId late = kNone;
   partners->for_each(op, [&](OpId partner) {
@@ -34,6 +41,11 @@ Band make_band(std::shared_ptr<const PassData> pass) {
   const Plan& plan = *band.pass->plan;
   const Timeline& timeline = *band.pass->timeline;
   band.makespan_ns = band.pass->repeat.makespan_ns;
+  band.end_ns = band.makespan_ns;
+  for (const OpTimes& t : timeline.ops) {
+    band.begin_ns = std::min(band.begin_ns, t.post_ns);
+    band.end_ns = std::max(band.end_ns, t.end_ns);
+  }
   std::vector<std::vector<std::vector<TimeClaim>>> claims(at(plan.ranks),
                                                           std::vector<std::vector<TimeClaim>>(at(plan.lanes)));
   std::map<std::string, int> known;
@@ -69,7 +81,9 @@ Band make_band(std::shared_ptr<const PassData> pass) {
     band.ranks.push_back({rank, -1, settled(std::move(all))});
     band.lanes.push_back(std::move(lanes));
   }
-  band.path = critical_path(plan, timeline);
+  // A schedule begins at the zero of its stored timeline, also where a host issues the first operation later.
+  const bool scheduled = band.pass->run.provenance.network == Source::kModelled;
+  band.path = critical_path(plan, timeline, scheduled ? -band.pass->zero_ns : INT64_MAX);
   band.slack_ns = op_slack(plan, timeline);
   band.partners = std::make_shared<const Partners>(plan);
   band.ops_of_post.resize(plan.posts.size());

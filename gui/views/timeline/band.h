@@ -31,12 +31,16 @@ struct Band {
   std::vector<std::int64_t> slack_ns;  // by OpId
   std::shared_ptr<const Partners> partners;
   std::vector<std::vector<OpId>> ops_of_post;  // sorted by rank
-  std::int64_t zero_ns = 0, makespan_ns = 0;
+  std::int64_t makespan_ns = 0;
+  // Of all that is drawn: before 0 what runs beside the layer pass before, and nothing ends after end_ns.
+  std::int64_t begin_ns = 0, end_ns = 0;
 
   const OpTimes& times(OpId op) const { return pass->timeline->ops[static_cast<std::size_t>(op)]; }
   const std::string& name(OpId op) const {
     return names[static_cast<std::size_t>(name_of[static_cast<std::size_t>(op)])];
   }
+  // Of the critical path, without what runs beside the layer pass before: the shares add up to the makespan.
+  std::int64_t path_ns(PathShare share) const;
   // The partner that posted last; kNone when the op waited for nobody.
   OpId late_partner(OpId op) const;
   // The operation of a rank in a post; kNone when it has none.

@@ -49,7 +49,7 @@ void FileTime::take_bands(Session& session) {
   const auto& files = session.files();
   for (std::size_t f = 0; f < files.size(); ++f) {
     const OpenFile& file = *files[f];
-    if (file.content() == nullptr) continue;
+    if (file.content() == nullptr || !session.in_scope(static_cast<int>(f))) continue;
     auto& band = bands_[{file.path, file.generation}];
     if (!band) band = std::make_unique<Band>();
     band->file = static_cast<int>(f);

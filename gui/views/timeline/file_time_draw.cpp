@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 #include "backend/base/number_text.h"
 #include "gui/views/document_view.h"
@@ -19,6 +21,7 @@ constexpr float kLabelHeight = 14;   // of the label of a rank, in the design's 
 constexpr float kTargetHeight = 10;  // lower rows are chosen in their gutter together
 constexpr float kPassHeight = 20;    // of the layer passes
 constexpr float kLeastPass = 4;      // passes are marked at most so densely
+constexpr float kLeastLabel = 24;    // a narrower box of a pass has no room for a part of its strategy's name
 constexpr int kOverviewRows = 10;    // ranks of the minimap
 constexpr float kDimmed = 0.72F;     // opacity of what covers rows that are not meant
 
@@ -81,9 +84,12 @@ void FileTime::draw_head(Ui& ui, Session& session, Band& band) {
              {.face = Face::kBold, .max_width = axis.left() - from.x - ui.px(10)}, behind);
   std::string words = "reading the times of the file";
   if (band.times && band.times->why_none.empty()) {
-    words = fmt::format("{}, {} ranks, {} layer passes", duration(band.times->end_ns - band.times->zero_ns),
-                        count_text(static_cast<double>(band.times->ranks.size())),
-                        count_text(static_cast<double>(band.times->passes.size())));
+    std::set<std::string> strategies;
+    for (const PassMark& pass : band.times->passes) strategies.insert(pass.strategy_id);
+    words =
+        fmt::format("{}, {} ranks, {} strateg{}, {} layer passes", duration(band.times->end_ns - band.times->zero_ns),
+                    count_text(static_cast<double>(band.times->ranks.size())), strategies.size(),
+                    strategies.size() == 1 ? "y" : "ies", count_text(static_cast<double>(band.times->passes.size())));
     if (band.rows.size() < band.times->ranks.size())
       words += fmt::format(", {} shown", count_text(static_cast<double>(band.rows.size())));
     if (band.events_slot.error() == nullptr && band.events_slot.value() != nullptr &&
@@ -131,7 +137,7 @@ void FileTime::draw_passes(Ui& ui, Session& session, const Band& band) {
     const float room = std::min(box.right, strip.right) - std::max(box.left, strip.left) - ui.px(8);
     std::string text = fmt::format("{}, layer {}, step {}", pass.label, pass.layer, pass.step);
     if (ui.text_width(text, Face::kSmall) > room) text = pass.label;
-    if (ui.text_width(text, Face::kSmall) <= room) {
+    if (ui.text_width(text, Face::kSmall) <= room || room >= ui.px(kLeastLabel)) {
       ui.text_at(std::max(box.left, strip.left) + ui.px(4), box.top + ui.px(2), text,
                  {.face = Face::kSmall, .max_width = room},
                  ui.theme().color(is_chosen ? Token::kSelected : Token::kRaised));
@@ -322,7 +328,8 @@ void FileTime::draw_event(Ui& ui, const Band& band, const Selection& selection, 
   const RankEvent& event = band.events->events[static_cast<std::size_t>(span.op)];
   const std::string& name = band.events->name(event);
   draw_time(ui, rect, part, (event.span.flags & kEventModelled) != 0 && rect.height() >= ui.px(8));
-  if (event.span.end_ns == kNeverEnded) tear(ui, rect);
+  // Not where something else takes over meanwhile.
+  if (event.span.end_ns == kNeverEnded && span.end_ns >= band.times->end_ns) tear(ui, rect);
   if (!selection.name.empty() && name == selection.name && !selection.op)
     ui.outline(rect, ui.color(Token::kInk, 0.75F), 0, ui.px(1));
   if (rect.width() >= ui.px(24) && rect.height() >= ui.px(13)) {

@@ -48,8 +48,9 @@ void TimeArea::go_to_time() {
   const auto ns = parse_time(time_text_);
   if (!ns) {
     time_problem_ = fmt::format("\"{}\" is no time: write 1.2ms, 35us or 2s", time_text_);
-  } else if (*ns < 0 || *ns > axis.extent_ns()) {
-    time_problem_ = fmt::format("{} is outside: the timeline ends at {}", time_text(*ns), time_text(axis.extent_ns()));
+  } else if (*ns < axis.first_ns() || *ns > axis.extent_ns()) {
+    time_problem_ = fmt::format("{} is outside: the timeline is from {} to {}", time_text(*ns),
+                                time_text(axis.first_ns()), time_text(axis.extent_ns()));
   } else {
     const double span = (axis.end_ns() - axis.begin_ns()) * (axis.shows_all() ? kGoToShare : 1);
     axis.show(static_cast<double>(*ns) - span / 2, static_cast<double>(*ns) + span / 2);
@@ -77,7 +78,7 @@ void TimeArea::ruler(Ui& ui) {
 }
 
 float TimeArea::minimap_x(const Rect& rect, double ns) const {
-  return rect.left + static_cast<float>(ns / (static_cast<double>(axis.extent_ns()) * 1.02)) * rect.width();
+  return rect.left + static_cast<float>((ns - static_cast<double>(axis.first_ns())) / axis.whole_ns()) * rect.width();
 }
 
 void TimeArea::minimap(Ui& ui, const std::function<void(const Rect&)>& paint) {
@@ -92,8 +93,8 @@ void TimeArea::minimap(Ui& ui, const std::function<void(const Rect&)>& paint) {
   ui.outline({minimap_x(rect, axis.begin_ns()), rect.top, minimap_x(rect, axis.end_ns()), rect.bottom},
              ui.color(Token::kAccent), ui.px(3), ui.px(1.5F));
   if (hit.held) {
-    const double all = static_cast<double>(axis.extent_ns()) * 1.02;
-    const double middle = static_cast<double>((ImGui::GetMousePos().x - rect.left) / rect.width()) * all;
+    const double middle = static_cast<double>(axis.first_ns()) +
+                          static_cast<double>((ImGui::GetMousePos().x - rect.left) / rect.width()) * axis.whole_ns();
     const double half = (axis.end_ns() - axis.begin_ns()) / 2;
     axis.show(middle - half, middle + half);
   }
@@ -112,8 +113,9 @@ void TimeArea::take_pointer(Ui& ui, Session& session, const Rect& area, const Sn
   if (io.MouseWheelH != 0) axis.pan(-0.1 * io.MouseWheelH);
   if (hit.held && (io.KeyCtrl || selecting_ || dragged_)) {
     const auto most = static_cast<std::int64_t>(axis.ns_per_pixel() * static_cast<double>(ui.px(kSnap)));
-    const auto at =
-        snapped(static_cast<std::int64_t>(std::clamp(axis.ns(x), 0.0, static_cast<double>(axis.extent_ns()))), most);
+    const auto at = snapped(static_cast<std::int64_t>(std::clamp(axis.ns(x), static_cast<double>(axis.first_ns()),
+                                                                 static_cast<double>(axis.extent_ns()))),
+                            most);
     if (!dragged_) dragged_ = TimeRange{at, at};
     dragged_->end_ns = at;
   } else if (hit.dragged) {
@@ -183,7 +185,8 @@ bool TimeArea::run(Command command) {
 
 void TimeArea::fit(const std::optional<TimeRange>& range, bool toggles) {
   const double margin = range ? static_cast<double>(range->end_ns - range->begin_ns) * 0.05 + 1 : 0;
-  const double begin = range ? std::max(0.0, static_cast<double>(range->begin_ns) - margin) : 0;
+  const double begin =
+      range ? std::max(static_cast<double>(axis.first_ns()), static_cast<double>(range->begin_ns) - margin) : 0;
   if (!range || (toggles && std::abs(axis.begin_ns() - begin) < axis.ns_per_pixel())) {
     axis.show_all();
   } else {

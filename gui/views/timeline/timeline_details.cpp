@@ -182,10 +182,16 @@ void TimelineView::draw_histogram(Ui& ui, Session& session, const Shown& shown, 
 
 void TimelineView::draw_details(Ui& ui, Session& session) {
   if (session.scope().whole_file) return file_.draw_details(ui, session);
-  const Selection& s = session.selection();
+  Selection s = session.selection();
+  // What is selected of a strategy without a band cannot be told.
+  const bool is_shown =
+      !s.strategy || std::ranges::any_of(shown_, [&](const Shown& one) { return one.chosen.key == *s.strategy; });
+  if (!is_shown) s = {};
   const Shown* shown = shown_of(s);
   if (shown == nullptr) {
-    ui.note("The timeline is being read.");
+    const bool loading =
+        std::ranges::any_of(shown_, [](const Shown& one) { return one.band == nullptr && one.problem.empty(); });
+    ui.note(loading ? "The timeline is being read." : "The file keeps no timeline of what is selected.");
     return;
   }
   const auto ops = shown->band->name_of.size();
@@ -203,9 +209,9 @@ void TimelineView::draw_details(Ui& ui, Session& session) {
     legend.parts = {{"compute", "", compute}, {"late peer", "", network}, {"wire", "", network}};
     draw_legend(ui, legend);
     ui.space(4);
-    fact(ui, "compute", duration(shown->band->path.of(PathShare::kCompute)));
-    fact(ui, "transfers", duration(shown->band->path.of(PathShare::kWire)));
-    fact(ui, "gaps", duration(shown->band->path.of(PathShare::kIdle)));
+    fact(ui, "compute", duration(shown->band->path_ns(PathShare::kCompute)));
+    fact(ui, "transfers", duration(shown->band->path_ns(PathShare::kWire)));
+    fact(ui, "gaps", duration(shown->band->path_ns(PathShare::kIdle)));
     ui.text("on the critical path of " + shown->chosen.label, {.face = Face::kSmall, .ink = Token::kMuted});
   }
   if (!s.name.empty()) {
@@ -423,6 +429,9 @@ Json TimelineView::dump(Session& session) {
     band["problem"] = shown.problem;
     if (shown.band != nullptr) {
       band["makespan_ns"] = shown.band->makespan_ns;
+      band["zero_ns"] = shown.band->pass->zero_ns;  // on the clock of `spscope explain`
+      band["begin_ns"] = shown.band->begin_ns;
+      band["end_ns"] = shown.band->end_ns;
       band["ranks"] = Json::array();
       for (const BandRow& row : shown.band->ranks) {
         std::int64_t sums[4] = {0, 0, 0, 0};

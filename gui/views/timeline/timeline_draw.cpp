@@ -46,11 +46,15 @@ void TimelineView::paint_minimap(Ui& ui, const Rect& rect) {
   const float step = (rect.height() - ui.px(2)) / static_cast<float>(std::max<std::size_t>(1, shown_.size()));
   for (const Shown& shown : shown_) {
     if (shown.band != nullptr)
-      ui.fill({rect.left, y, time_.minimap_x(rect, static_cast<double>(shown.band->makespan_ns)),
+      ui.fill({time_.minimap_x(rect, 0), y, time_.minimap_x(rect, static_cast<double>(shown.band->makespan_ns)),
                y + std::max(1.F, step - 1)},
               ui.color(Token::kCompute, 0.6F));
     y += step;
   }
+}
+
+std::string TimelineView::name_of(const StrategyKey& key) {
+  return key.file == 0 ? key.id : fmt::format("{}:{}", key.file, key.id);
 }
 
 // While the pointer is over the label of a rank, the rows of all others are dim.
@@ -60,12 +64,12 @@ void TimelineView::draw_dimmed(Ui& ui) {
     if (key.second == *pointed_) continue;
     const Rect rect{time_.axis.left(), row.top, time_.axis.left() + time_.axis.width(), row.bottom};
     ui.fill(rect, ui.color(Token::kSurface, kDimmed));
-    ui.mark(fmt::format("dim {} rank {}", key.first, key.second), rect);
+    ui.mark(fmt::format("dim {} rank {}", name_of(key.first), key.second), rect);
   }
 }
 
 void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
-  const Ui::Scope inside = ui.scope("band " + shown.chosen.key.id);
+  const Ui::Scope inside = ui.scope("band " + name_of(shown.chosen.key));
   const TimeAxis& axis = time_.axis;
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const float right = time_.axis.left() + time_.axis.width(), head = ui.px(26);
@@ -79,6 +83,9 @@ void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
     for (const Shown& other : shown_)
       if (other.band != nullptr) all.push_back({&other.chosen, other.band->makespan_ns});
     words = band_words({&shown.chosen, shown.band->makespan_ns}, all);
+    if (shown.band->begin_ns < 0)
+      words += fmt::format("; its first rank begins {} before 0, while others end the layer pass before",
+                           duration_text(static_cast<double>(-shown.band->begin_ns)));
   } else if (words.empty()) {
     words = "loading";
   }
@@ -103,17 +110,40 @@ void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
       std::clamp(room / static_cast<float>(std::max<std::size_t>(1, rows.size())), std::max(1.F, ui.px(1)), ui.px(22));
   for (const BandRow* row : rows) {
     draw_row(ui, session, shown, *row, height);
-    if (!unfolded_.contains({shown.chosen.key.id, row->rank})) continue;
+    if (!unfolded_.contains({shown.chosen.key, row->rank})) continue;
     for (const BandRow& lane : shown.band->lanes[static_cast<std::size_t>(row->rank)])
       draw_row(ui, session, shown, lane, ui.px(18));
   }
-  // Where the strategy ends.
-  const float end = time_.axis.x(static_cast<double>(shown.band->makespan_ns));
-  if (end > time_.axis.left() && end < right)
-    ui.fill({end, from.y + head, end + std::max(1.F, ui.px(1)), ImGui::GetCursorScreenPos().y},
-            ui.color(Token::kInk, 0.7F));
+  // Where the makespan ends; and where it begins, if there is something before.
+  const auto border = [&](const char* name, double ns) {
+    const float x = time_.axis.x(ns);
+    const Rect line{x, from.y + head, x + std::max(1.F, ui.px(1)), ImGui::GetCursorScreenPos().y};
+    if (x <= time_.axis.left() || x >= right) return;
+    ui.fill(line, ui.color(Token::kInk, 0.7F));
+    ui.mark(name, line);
+  };
+  border("end", static_cast<double>(shown.band->makespan_ns));
+  if (shown.band->begin_ns < 0) border("begin", 0);
   if (shown.old) ui.dim({from.x, from.y + head, right, ImGui::GetCursorScreenPos().y});
   ImGui::Dummy({0, ui.px(8)});
+}
+
+// Strategies that have no band: said once, with a way to where they have one.
+void TimelineView::draw_elsewhere(Ui& ui, Session& session) {
+  const auto pass = session.pass();
+  if (elsewhere_.empty() || !pass) return;
+  std::string labels;
+  for (const Chosen& c : elsewhere_) labels += (labels.empty() ? "" : ", ") + c.label;
+  const Ui::Scope inside = ui.scope("elsewhere");
+  ui.text(fmt::format("Not run in layer {} of denoise step {}: {}.", pass->layer, pass->step, labels),
+          {.ink = Token::kMuted, .wrap = true});
+  const auto slowest = slowest_pass_of(*elsewhere_.front().strategy);
+  if (!slowest || !ui.button("show", fmt::format("Show {} in its slowest layer pass", elsewhere_.front().label)))
+    return;
+  Scope scope = session.scope();
+  scope.layer = slowest->layer;
+  scope.step = slowest->step;
+  session.set_scope(std::move(scope));
 }
 
 void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const BandRow& row, float height) {
@@ -123,11 +153,11 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
   const Selection& selection = session.selection();
   const bool same_band = selection.strategy == shown.chosen.key;
   const bool selected = same_band && selection.rank == row.rank;
-  if (row.lane < 0) drawn_[{shown.chosen.key.id, row.rank}] = {whole.top, whole.bottom, &row};
+  if (row.lane < 0) drawn_[{shown.chosen.key, row.rank}] = {whole.top, whole.bottom, &row};
   if (whole.bottom < ui.clip().top || whole.top > ui.clip().bottom) return;
   const bool readable = height >= ui.px(13);
   const Rect gutter{whole.left, whole.top, time_.axis.left() - ui.px(4), whole.bottom};
-  const std::pair key{shown.chosen.key.id, row.rank};
+  const std::pair key{shown.chosen.key, row.rank};
   if (selected) ui.fill(gutter, ui.color(Token::kSelected));
   const std::string label = row.lane < 0    ? fmt::format("rank {}", row.rank)
                             : row.lane == 0 ? "compute lane"
@@ -238,7 +268,7 @@ void TimelineView::paint_pixels(Ui& ui, const Shown& shown, const BandRow& row, 
     const float share = cell.busy == 0 ? 0 : 0.35F + 0.65F * cell.busy;
     texels.push_back(texel(ui.theme().color(part_token(static_cast<std::size_t>(cell.part))), under, share));
   }
-  Texture& texture = pixels_[fmt::format("{} {} {}", shown.chosen.key.id, row.rank, row.lane)];
+  Texture& texture = pixels_[fmt::format("{} {} {}", name_of(shown.chosen.key), row.rank, row.lane)];
   texture.set(columns, 1, texels);
   if (texture.name() != 0)
     ui.draw_list().AddImage(texture_id(texture.name()), {place.left, place.top}, {place.right, place.bottom});
@@ -247,14 +277,15 @@ void TimelineView::paint_pixels(Ui& ui, const Shown& shown, const BandRow& row, 
 void TimelineView::draw_path(Ui& ui, const Shown& shown) {
   ImDrawList& list = ui.draw_list();
   const unsigned color = ui.color(Token::kInk, 0.9F);
-  std::optional<ImVec2> before;
+  std::optional<ImVec2> first, before;
   for (const PathStep& step : shown.band->path.steps) {
-    const auto row = drawn_.find({shown.chosen.key.id, step.rank});
+    const auto row = drawn_.find({shown.chosen.key, step.rank});
     if (row == drawn_.end()) continue;
     const float y = row->second.bottom - ui.px(3);
     const ImVec2 a{time_.axis.x(static_cast<double>(step.begin_ns)), y},
         b{time_.axis.x(static_cast<double>(step.end_ns)), y};
     if (before) list.AddLine(*before, a, color, ui.px(1.5F));
+    if (!first) first = a;
     if (step.share == PathShare::kIdle) {
       for (float x = a.x; x < b.x; x += ui.px(6))
         list.AddLine({x, y}, {std::min(x + ui.px(3), b.x), y}, color, ui.px(1.5F));
@@ -263,6 +294,7 @@ void TimelineView::draw_path(Ui& ui, const Shown& shown) {
     }
     before = b;
   }
+  if (first) ui.mark("critical path " + name_of(shown.chosen.key), {first->x, first->y - 1, before->x, before->y + 1});
 }
 
 std::vector<TimelineView::Arrow> TimelineView::arrows(const Shown& shown, const Selection& selection) {
@@ -289,7 +321,7 @@ std::vector<TimelineView::Arrow> TimelineView::arrows(const Shown& shown, const 
 
 void TimelineView::draw_links(Ui& ui, const Shown& shown, const Selection& selection) {
   const auto middle = [&](int rank) -> std::optional<float> {
-    const auto row = drawn_.find({shown.chosen.key.id, rank});
+    const auto row = drawn_.find({shown.chosen.key, rank});
     if (row == drawn_.end()) return std::nullopt;
     return (row->second.top + row->second.bottom) / 2;
   };

@@ -25,8 +25,19 @@ std::optional<int> nearest_repeat(const PassData& pass) {
 
 void TimelineView::take_bands(Session& session) {
   shown_.clear();
-  std::int64_t extent = 0;
-  for (Chosen& chosen : session.chosen()) {
+  elsewhere_.clear();
+  std::int64_t first = 0, extent = 0;
+  const auto pass_now = session.pass();
+  std::vector<Chosen> all = session.chosen();
+  // The fastest first, as in the tables, file by file.
+  std::ranges::stable_sort(all, {}, [](const Chosen& c) {
+    return std::tuple(c.key.file, c.comparison, c.strategy->makespan_ns.value_or(INT64_MAX));
+  });
+  for (Chosen& chosen : all) {
+    if (pass_now && !has_run(*chosen.strategy, *pass_now)) {
+      elsewhere_.push_back(std::move(chosen));
+      continue;
+    }
     Shown shown;
     Session::PassSlot& pass = session.pass_data(chosen);
     const auto data = pass.share();
@@ -46,11 +57,14 @@ void TimelineView::take_bands(Session& session) {
       shown.old = is_slow(pass) || (data && is_slow(*slot));
       shown.reads = !data || !slot->current();
     }
-    if (shown.band != nullptr) extent = std::max(extent, shown.band->makespan_ns);
+    if (shown.band != nullptr) {
+      first = std::min(first, shown.band->begin_ns);
+      extent = std::max(extent, shown.band->end_ns);
+    }
     shown.chosen = std::move(chosen);
     shown_.push_back(std::move(shown));
   }
-  if (extent > 0) time_.axis.set_extent(extent);
+  if (extent > 0) time_.axis.set_extent(first, extent);
   const bool all_there = std::ranges::all_of(shown_, [](const Shown& s) { return !s.reads; });
   if (!fitted_ && all_there && extent > 0) {
     fitted_ = true;
@@ -76,7 +90,7 @@ std::vector<const BandRow*> TimelineView::rows_of(const Shown& shown) const {
   const RankTimes& times = shown.band->pass->times;
   const auto key = [&](const BandRow* row) {
     const auto rank = static_cast<std::size_t>(row->rank);
-    const bool pinned = pinned_.contains({shown.chosen.key.id, row->rank});
+    const bool pinned = pinned_.contains({shown.chosen.key, row->rank});
     std::int64_t by = row->rank;
     if (rows_.order == RowOrder::kCompute) by = -times.compute_ns[rank];
     if (rows_.order == RowOrder::kWait) by = -times.wait_late_peer_ns[rank];
@@ -99,6 +113,14 @@ void TimelineView::draw(Ui& ui, Session& session) {
   time_.minimap(ui, [&](const Rect& rect) { paint_minimap(ui, rect); });
   time_.ruler(ui);
   ui.pane("bands", {.height = ui.height_left(), .back = Token::kSurface, .padded = false}, [&] {
+    std::vector<StrategyKey> now;
+    for (const Shown& shown : shown_) now.push_back(shown.chosen.key);
+    // Other bands are looked at from their top.
+    if (now != shown_before_) {
+      ImGui::SetScrollY(0);
+      ui.again();
+    }
+    shown_before_ = std::move(now);
     const ImVec2 top = ImGui::GetCursorScreenPos();
     const Rect area{time_.axis.left(), ui.clip().top, time_.axis.left() + time_.axis.width(), ui.clip().bottom};
     // Rows stand where they stood in the frame before; their bands live as long.
@@ -112,6 +134,7 @@ void TimelineView::draw(Ui& ui, Session& session) {
     ImGui::SetCursorScreenPos(top);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
     for (Shown& shown : shown_) draw_band(ui, session, shown);
+    draw_elsewhere(ui, session);
     ImGui::PopStyleVar();
     ImGui::PushClipRect({area.left, area.top}, {area.right, area.bottom}, true);
     for (const Shown& shown : shown_) {
@@ -119,7 +142,7 @@ void TimelineView::draw(Ui& ui, Session& session) {
       if (path_) draw_path(ui, shown);
       draw_links(ui, shown, session.selection());
       brush_.light(ui, time_.axis, *shown.band, key_of(shown), [&](int rank) -> std::optional<std::pair<float, float>> {
-        const auto row = drawn_.find({shown.chosen.key.id, rank});
+        const auto row = drawn_.find({shown.chosen.key, rank});
         return row != drawn_.end() ? std::optional(std::pair(row->second.top, row->second.bottom)) : std::nullopt;
       });
     }
@@ -260,7 +283,7 @@ bool TimelineView::run(Command command, Ui&, Session& session) {
       return true;
     case Command::kPin:
       if (s.strategy && s.rank) {
-        const std::pair key{s.strategy->id, *s.rank};
+        const std::pair key{*s.strategy, *s.rank};
         if (pinned_.erase(key) == 0) pinned_.insert(key);
       }
       return true;

@@ -60,6 +60,7 @@ class TimelineView final : public View {
   void find_field(Ui& ui, Session& session);
   void paint_minimap(Ui& ui, const Rect& rect);
   void draw_band(Ui& ui, Session& session, Shown& shown);
+  void draw_elsewhere(Ui& ui, Session& session);
   void draw_row(Ui& ui, Session& session, const Shown& shown, const BandRow& row, float height);
   void paint_spans(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place, const Selection& selection);
   void paint_pixels(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place);
@@ -90,6 +91,8 @@ class TimelineView final : public View {
   void draw_statistics_of_names(Ui& ui, Session& session);
   void bookmark(Session& session);
   void draw_matrix(Ui& ui, Session& session);
+  // Unique among open files: "ulysses", of the second file "1:ulysses".
+  static std::string name_of(const StrategyKey& key);
   static std::string key_of(const Shown& shown) { return shown.chosen.file->path + " " + shown.chosen.key.id; }
   void draw_durations(Ui& ui, Session& session);
   void draw_groups(Ui& ui, Session& session, bool by_rank);
@@ -100,8 +103,10 @@ class TimelineView final : public View {
   std::map<std::string, std::unique_ptr<QuerySlot<Band>>> slots_;
   QuerySlot<PassMatrix> matrix_;
   std::map<std::string, Texture> pixels_;
-  std::map<std::pair<std::string, int>, DrawnRow> drawn_;  // of this frame, by strategy and rank
-  std::set<std::pair<std::string, int>> unfolded_, pinned_;
+  std::vector<Chosen> elsewhere_;                          // that have not run this layer pass
+  std::map<std::pair<StrategyKey, int>, DrawnRow> drawn_;  // of this frame, by strategy and rank
+  std::set<std::pair<StrategyKey, int>> unfolded_, pinned_;
+  std::vector<StrategyKey> shown_before_;  // in the last frame
   RowChoice rows_;
   FileTime file_{rows_};
   bool path_ = true, fitted_ = false;

@@ -24,6 +24,15 @@ TEST(Median, IsARepeatThatHappened) {
   EXPECT_FALSE(median_repeat({}).has_value());
 }
 
+TEST(RunFigures, AMakespanBeginsWhereThePassBeforeEndedOrAtTheFirstPost) {
+  Timeline timeline;
+  timeline.ops = {{800, 900, 1000}, {850, 850, 3100}};
+  const RepeatRecord repeat{.makespan_ns = 2300, .lead_ns = 40};
+  EXPECT_EQ(makespan_begin_ns(timeline, {Source::kMeasured, Source::kMeasured}, repeat), 800);
+  EXPECT_EQ(makespan_begin_ns(timeline, {Source::kModelled, Source::kModelled}, repeat), 40);
+  EXPECT_EQ(makespan_begin_ns({}, {Source::kMeasured, Source::kMeasured}, repeat), 0);
+}
+
 // Sorted 120, 124, 132: the quartiles lie half way, at 122 and 128.
 TEST(Spread, IsHalfTheDistanceOfTheQuartiles) {
   EXPECT_EQ(half_interquartile_range(repeats({132, 120, 124})), 3);

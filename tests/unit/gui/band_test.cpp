@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "backend/base/rng.h"
+#include "backend/schedule/layer_passes.h"
 #include "backend/schedule/schedule.h"
 #include "tests/support/plan_library.h"
 #include "tests/unit/schedule/schedule_cases.h"
@@ -56,6 +57,47 @@ TEST(Band, SumsOfRowsAreTheTimesOfRanks) {
       ASSERT_EQ(sums[3], 0);
     }
   });
+}
+
+// Layer passes one after the other, which overlap: each is drawn whole, from where its makespan begins.
+TEST(Band, PassesOfAScheduleAreDrawnFromTheirMakespans) {
+  Rng rng(201);
+  int overlapping = 0;
+  for (const testing::PlanCase& one : testing::plan_cases()) {
+    SCOPED_TRACE(one.name);
+    const auto plan =
+        std::make_shared<const Plan>(testing::build(one.plan, testing::layer_request(one.shape, one.kind)));
+    std::vector<std::vector<std::int64_t>> durations;
+    for (int i = 0; i < 3; ++i) durations.push_back(testing::random_durations(*plan, rng));
+    std::vector<spscope::LayerPass> passes;
+    for (const auto& ns : durations) passes.push_back({.plan = plan.get(), .compute_ns = ns});
+    const Network network = testing::random_network(plan->ranks, rng);
+    std::int64_t ended_ns = 0;  // of the pass before, on the clock of all
+    for (const ScheduledPass& made : schedule_passes(passes, network).passes) {
+      auto pass = std::make_shared<PassData>();
+      pass->run.provenance.network = Source::kModelled;
+      pass->repeat.makespan_ns = made.makespan_ns;
+      pass->repeat.lead_ns = made.lead_ns;
+      pass->plan = plan;
+      take_timeline(*pass, made.timeline);
+      const Band band = make_band(pass);
+      std::int64_t first = 0, last = 0;
+      for (const BandRow& row : band.ranks)
+        for (const TimeSpan& span : row.spans) {
+          first = std::min(first, span.begin_ns);
+          last = std::max(last, span.end_ns);
+        }
+      ASSERT_LE(band.begin_ns, first);
+      ASSERT_EQ(last, made.makespan_ns);
+      ASSERT_EQ(band.end_ns, made.makespan_ns);
+      ASSERT_GE(band.begin_ns, -ended_ns);
+      ASSERT_EQ(band.path_ns(PathShare::kCompute) + band.path_ns(PathShare::kWire) + band.path_ns(PathShare::kIdle),
+                made.makespan_ns);
+      overlapping += band.begin_ns < 0 ? 1 : 0;
+      ended_ns += made.makespan_ns;
+    }
+  }
+  EXPECT_GT(overlapping, 10);
 }
 
 // Of each moment of a lane, by looking at all of its ops.

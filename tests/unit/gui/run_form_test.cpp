@@ -109,6 +109,21 @@ TEST(RunForm, FaultsStandBesideTheirKeyAndTheTextStays) {
   EXPECT_EQ(form.problems()[0].field, "run.layers");
 }
 
+// Whatever key is wrong, its problem is one of that key, under which the form shows it.
+TEST(RunForm, AFaultOfAnyKeyIsOneOfThatKey) {
+  std::set<std::string_view> take_any_text;
+  for (const FieldRow& row : config_fields()) {
+    RunForm form;
+    form.set(row.name, "?!");
+    if (form.problems().empty()) take_any_text.insert(row.name);
+    for (const Problem& problem : form.problems()) EXPECT_EQ(problem.field, row.name) << problem.message;
+  }
+  // Paths, and names of which only the program has the list: it says what is wrong with them.
+  EXPECT_EQ(take_any_text,
+            (std::set<std::string_view>{"mask.counts", "mask.file", "mask.pattern", "model.activations", "run.backend",
+                                        "run.comm", "run.device", "run.output", "run.scratch", "run.strategies"}));
+}
+
 TEST(RunForm, NamesAreThoseOfTheProgram) {
   RunForm form;
   form.set_strategies({"rng"});

@@ -233,5 +233,24 @@ TEST(Metrics, EachHasAHeadingInTheDocs) {
     EXPECT_TRUE(has(docs.str(), "\n## " + metric.title + "\n")) << metric.title;
 }
 
+// A band with what runs beside the layer pass before: 0 is where the makespan begins, and lines stand at both its ends.
+TEST(Page, TimelinesCountFromWhereMakespansBegin) {
+  TimelineBands bands;
+  bands.caption = "Layer 1";
+  bands.parts.emplace_back().name = "compute";
+  bands.bands = {{"ring r2", 80, {{"rank 0", {{-20, 30, 0}}, {}}, {"rank 1", {{0, 80, 0}}, {}}}, {}},
+                 {"dbsp r2", 60, {{"rank 0", {{0, 60, 0}}, {}}}, {}}};
+  const TimelineBands::Span axis = bands.axis();
+  EXPECT_EQ(axis.begin_ns, -20);
+  EXPECT_EQ(axis.end_ns, 80);
+  const std::string page = html_timeline(bands);
+  EXPECT_NE(page.find("<b>ring r2</b> 80 ns"), std::string::npos) << page;
+  EXPECT_NE(page.find("x=\"0.00%\" y=\"0\" width=\"50.00%\""), std::string::npos) << "[-20, 30) of 100 ns";
+  EXPECT_NE(page.find("x=\"20.00%\" y=\"0\" width=\"60.00%\""), std::string::npos) << "[0, 60) of 100 ns";
+  EXPECT_NE(page.find("x1=\"20.000%\" x2=\"20.000%\""), std::string::npos) << "where makespans begin";
+  EXPECT_NE(page.find("x1=\"80.000%\" x2=\"80.000%\""), std::string::npos) << "where dbsp ends";
+  EXPECT_NE(page.find("<span>−20 ns</span><span>80 ns</span>"), std::string::npos) << page;
+}
+
 }  // namespace
 }  // namespace spscope

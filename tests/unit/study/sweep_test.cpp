@@ -115,6 +115,18 @@ TEST(Sweep, GoesOnFromItsOwnTableOnly) {
   SweepTable cut(axes, "v");
   cut.resume(path, cells);
   EXPECT_FALSE(cut.has(cells[0]));
+  // One in the middle that lost a cell is named by its line.
+  std::string damaged = table.csv(cells);
+  damaged.erase(damaged.find(',', damaged.find('\n')), 1);
+  std::ofstream(path) << damaged;
+  try {
+    cut.resume(path, cells);
+    ADD_FAILURE() << "a damaged row is read";
+  } catch (const Error& error) {
+    ASSERT_EQ(error.problems().size(), 1u);
+    EXPECT_EQ(error.problems()[0].place.line, 2);
+    EXPECT_THAT(error.problems()[0].hint, testing::HasSubstr("delete that line"));
+  }
 }
 
 TEST(Sweep, DrawsAFigureForEachCombinationOfTheOtherAxes) {
