@@ -85,8 +85,8 @@ struct StrategyExplanation {
   std::string edits_missing;
 };
 
-// "Scheduled anew and unchanged it takes 1.20 ms, stored are 1.22 ms: the stored passes were not one schedule."; "" where
-// they are equal, or nothing was scheduled.
+// "Scheduled anew and unchanged it takes 1.20 ms, stored are 1.22 ms: the stored passes were not one schedule."; ""
+// where they are equal, or nothing was scheduled.
 std::string unchanged_text(const StrategyExplanation& explanation);
 
 struct Explanation {

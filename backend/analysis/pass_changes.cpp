@@ -13,7 +13,8 @@ std::vector<PassChange> pass_changes(const StrategyResult& from, const StrategyR
   for (const LayerResult& pass : from.by_layer) {
     const auto found = of_to.find({pass.denoise_step, pass.layer});
     if (found == of_to.end() || !pass.makespan_ns) continue;
-    PassChange change{pass.layer, pass.denoise_step, *pass.makespan_ns, found->second, found->second - *pass.makespan_ns, {}};
+    PassChange change{
+        pass.layer, pass.denoise_step, *pass.makespan_ns, found->second, found->second - *pass.makespan_ns, {}};
     if (change.from_ns > 0) change.ratio = static_cast<double>(change.to_ns) / static_cast<double>(change.from_ns);
     changes.push_back(change);
   }

@@ -143,8 +143,7 @@ Change change_of(const Comparison& before, const Comparison& after, const Strate
     return change;
   }
   const std::int64_t longer_ns = *is.makespan_ns - *was.makespan_ns;
-  if (*was.makespan_ns > 0)
-    change.slower_by = static_cast<double>(longer_ns) / static_cast<double>(*was.makespan_ns);
+  if (*was.makespan_ns > 0) change.slower_by = static_cast<double>(longer_ns) / static_cast<double>(*was.makespan_ns);
   if (was.terms && is.terms) {
     const TimeTerms terms = *is.terms - *was.terms;
     change.parts_ns.emplace();
@@ -156,8 +155,7 @@ Change change_of(const Comparison& before, const Comparison& after, const Strate
   if (change.slower_by.value_or(0) <= limit) return change;
   change.regression = !change.within_spread;
   change.note = change.regression ? "slower" : "within the spread of its repeats";
-  if (const auto reason = reason_for(is, was); change.regression && reason)
-    change.why = reason_text(*reason, is, was);
+  if (const auto reason = reason_for(is, was); change.regression && reason) change.why = reason_text(*reason, is, was);
   return change;
 }
 

@@ -41,8 +41,8 @@ std::string why_not_comparable(const Comparison& before, const Comparison& after
 // Whether a strategy of one run is that of another: same name, parameters and mode.
 bool same_strategy(const StrategyResult& a, const StrategyResult& b);
 
-// From `was`, a strategy of `before`, to the same one of `after`; `limit` as in changes(). The error of ratios of a model
-// (ratio_error.h) is that of two different strategies and says nothing here.
+// From `was`, a strategy of `before`, to the same one of `after`; `limit` as in changes(). The error of ratios of a
+// model (ratio_error.h) is that of two different strategies and says nothing here.
 Change change_of(const Comparison& before, const Comparison& after, const StrategyResult& was, const StrategyResult& is,
                  double limit);
 // What the times say: "slower by 3.2 %", "faster by 3.2 %", "as fast: 0.4 % more is within the spread of the repeats".

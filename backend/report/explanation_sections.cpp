@@ -232,7 +232,8 @@ Section in_short(const Explanation& explanation) {
     if (!e.missing.empty()) continue;
     const std::string why = e.reason ? pass_reason_text(*e.reason, e.label) + "." : e.label + ":";
     const std::string help = help_text(e);
-    if (e.reason || !help.empty()) section.blocks.push_back(Paragraph{help.empty() ? why : why + " " + help, Tone::kReason});
+    if (e.reason || !help.empty())
+      section.blocks.push_back(Paragraph{help.empty() ? why : why + " " + help, Tone::kReason});
   }
   return section;
 }

@@ -268,7 +268,8 @@ void App::banners(Ui& ui) {
     }
     // A report tells them itself.
     const ViewRow* row = find_view(session_.view());
-    if (file.content() == nullptr || row == nullptr || !row->needs_file || row->id == "report") continue;
+    if (row == nullptr || !row->needs_file || row->id == "report") continue;
+    if (file.content() == nullptr || !session_.in_scope(static_cast<int>(i))) continue;
     const Ui::Scope inside = ui.scope(fmt::format("warnings {}", i));
     for (const Comparison& comparison : file.content()->comparisons) warn(ui, comparison);
   }

@@ -149,8 +149,9 @@ void tools(Ui& ui, const Table& table, TableState& state, const std::vector<int>
   ui.same_line();
   const bool all = rows.size() == table.rows.size();
   const char* const unit = table.rows.size() == 1 ? "row" : "rows";
-  ui.text(all ? fmt::format("{} {}", rows.size(), unit) : fmt::format("{} of {} {}", rows.size(), table.rows.size(), unit),
-          {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
+  ui.text(
+      all ? fmt::format("{} {}", rows.size(), unit) : fmt::format("{} of {} {}", rows.size(), table.rows.size(), unit),
+      {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
 }
 
 void headings(Ui& ui, const Table& table, TableState& state, const Layout& layout) {

@@ -31,8 +31,8 @@ std::vector<int> filtered_rows(const Table& table, const std::string& filter, co
 // The definition of what a column shows; "" where there is none.
 std::string metric_tip(const Column& column);
 
-// A table that does not change, its rows in the order that was asked for last, and its text on the way to the clipboard.
-// Of many rows both are made by workers.
+// A table that does not change, its rows in the order that was asked for last, and its text on the way to the
+// clipboard. Of many rows both are made by workers.
 class KeptTable {
  public:
   static constexpr std::size_t kManyRows = 10'000;

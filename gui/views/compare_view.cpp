@@ -72,8 +72,9 @@ Verdict verdict_on(const Chosen& a, const Chosen& b) {
                           percent_text(judgement.error->median)),
               BannerTone::kNote, unmeasured_sentence(judgement)};
     case Lead::kDepends:
-      return {fmt::format("It depends on the host{}: within the range of the network's numbers either is faster.", mark),
-              BannerTone::kNote, unmeasured_sentence(judgement)};
+      return {
+          fmt::format("It depends on the host{}: within the range of the network's numbers either is faster.", mark),
+          BannerTone::kNote, unmeasured_sentence(judgement)};
     case Lead::kUnknown:
       break;
   }
@@ -202,7 +203,8 @@ class CompareView final : public View {
     const int from = (holds ? index(from_) : std::nullopt).value_or(fastest);
     // The first that compares with it.
     const auto compares = std::ranges::find_if(all, [&](const Chosen& c) {
-      return c.key != all[static_cast<std::size_t>(from)].key && why_not(all[static_cast<std::size_t>(from)], c).empty();
+      return c.key != all[static_cast<std::size_t>(from)].key &&
+             why_not(all[static_cast<std::size_t>(from)], c).empty();
     });
     const int other = compares != all.end() ? static_cast<int>(compares - all.begin()) : from == 0 ? 1 : 0;
     const int selected = index(session.selection().strategy).value_or(other);
@@ -297,9 +299,9 @@ class CompareView final : public View {
                              number_column(a.label, "makespan", 0), number_column(b.label, "makespan", 0),
                              number_column("difference", "", 0),    number_column("ratio", "", 0)};
     for (const PassChange& c : pass_changes(*a.strategy, *b.strategy)) {
-      passes_table_.rows.push_back({{cell(Hint::kCount, c.denoise_step), cell(Hint::kCount, c.layer),
-                                     duration_cell(c.from_ns), duration_cell(c.to_ns), duration_cell(c.change_ns),
-                                     cell(Hint::kRatio, c.ratio)}});
+      passes_table_.rows.push_back(
+          {{cell(Hint::kCount, c.denoise_step), cell(Hint::kCount, c.layer), duration_cell(c.from_ns),
+            duration_cell(c.to_ns), duration_cell(c.change_ns), cell(Hint::kRatio, c.ratio)}});
       passes_.push_back({c.layer, c.denoise_step});
     }
   }

@@ -66,13 +66,15 @@ class ReportView final : public View {
   ReportInput input_of(Session& session) {
     ReportInput input;
     input.hidden = hidden_;
-    for (const auto& file : session.files()) {
-      const auto content = file->slot->share();
-      if (!content) continue;
-      QuerySlot<Illustrated>& slot = illustrated(session, *file, content);
+    for (std::size_t f = 0; f < session.files().size(); ++f) {
+      const OpenFile& file = *session.files()[f];
+      const auto content = file.slot->share();
+      if (!content || !session.in_scope(static_cast<int>(f))) continue;
+      QuerySlot<Illustrated>& slot = illustrated(session, file, content);
       input.reading |= slot.loading();
       const auto document = slot.current() ? slot.share() : nullptr;
-      input.files.push_back({content, document ? std::shared_ptr<const PassPictures>(document, &document->pictures) : nullptr});
+      input.files.push_back(
+          {content, document ? std::shared_ptr<const PassPictures>(document, &document->pictures) : nullptr});
     }
     return input;
   }
@@ -85,15 +87,15 @@ class ReportView final : public View {
   QuerySlot<Illustrated>& illustrated(Session& session, const OpenFile& file,
                                       const std::shared_ptr<const FileContent>& content) {
     QuerySlot<Illustrated>& slot = documents_[file.path].illustrated;
-    slot.ask(session.workers(), key_of(file),
-             [path = file.path, generation = file.generation, content](Readers& readers, const Cancelled&, QueryProgress&) {
-               const StoreReader& reader = readers.of(path, generation);
-               Illustrated made;
-               for (const Comparison& c : content->comparisons)
-                 made.pictures.push_back(slowest_pass_picture(reader, c));
-               made.report = make_report(content->comparisons, made.pictures);
-               return made;
-             });
+    slot.ask(
+        session.workers(), key_of(file),
+        [path = file.path, generation = file.generation, content](Readers& readers, const Cancelled&, QueryProgress&) {
+          const StoreReader& reader = readers.of(path, generation);
+          Illustrated made;
+          for (const Comparison& c : content->comparisons) made.pictures.push_back(slowest_pass_picture(reader, c));
+          made.report = make_report(content->comparisons, made.pictures);
+          return made;
+        });
     return slot;
   }
   static std::string key_of(const OpenFile& file) { return fmt::format("{} {}", file.path, file.generation); }
@@ -104,9 +106,8 @@ class ReportView final : public View {
     QuerySlot<Illustrated>& whole = illustrated(session, file, content);
     if (whole.current()) return &whole.value()->report;
     QuerySlot<Report>& text = documents_[file.path].text;
-    text.ask(session.workers(), key_of(file), [content](Readers&, const Cancelled&, QueryProgress&) {
-      return make_report(content->comparisons);
-    });
+    text.ask(session.workers(), key_of(file),
+             [content](Readers&, const Cancelled&, QueryProgress&) { return make_report(content->comparisons); });
     return text.value();
   }
 

@@ -59,8 +59,8 @@ struct HeadColors {
   bool owners = true;         // by who computes them
   bool by_ring_step = false;  // and not by rank
 };
-// One head large, as texels in the order R, G, B, A: its tiles, and beside and below them bars of how many are active in
-// each row and column.
+// One head large, as texels in the order R, G, B, A: its tiles, and beside and below them bars of how many are active
+// in each row and column.
 struct LargeHead {
   static constexpr int kBar = 16;  // texels of the longest bar: a whole row
   std::optional<OwnedHead> owned;  // absent without a plan

@@ -105,7 +105,8 @@ void HeadsView::draw_grid(Ui& ui, Session& session, float width) {
     const auto index = static_cast<std::size_t>(h);
     const std::string share = index < density.size() ? percent_text(density[index]) : "";
     static const std::vector<int> kNobody;
-    const std::vector<int>& owners = ranks != nullptr && index < ranks->of_head.size() ? ranks->of_head[index] : kNobody;
+    const std::vector<int>& owners =
+        ranks != nullptr && index < ranks->of_head.size() ? ranks->of_head[index] : kNobody;
     const bool of_rank = session.selection().rank && std::ranges::binary_search(owners, *session.selection().rank);
     const Hit hit = ui.target(fmt::format("head {}", h), {x, y, x + side, y + side + label},
                               {.kind = "picture",
