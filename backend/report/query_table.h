@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/report/document.h"
-#include "backend/store/sqlite/query.h"
+#include "backend/store/store_reader.h"
 
 namespace spscope {
 

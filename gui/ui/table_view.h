@@ -2,7 +2,7 @@
 // columns hidden, rows selected and copied. Only the rows that can be seen are drawn.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,7 +10,6 @@
 
 #include "backend/base/cancel_token.h"
 #include "backend/report/document.h"
-#include "gui/session/query_slot.h"
 #include "gui/ui/ui.h"
 
 namespace spscope::gui {
@@ -31,29 +30,6 @@ std::vector<int> filtered_rows(const Table& table, const std::string& filter, co
 // The definition of what a column shows; "" where there is none.
 std::string metric_tip(const Column& column);
 
-// A table that does not change, its rows in the order that was asked for last, and its text on the way to the
-// clipboard. Of many rows both are made by workers.
-class KeptTable {
- public:
-  static constexpr std::size_t kManyRows = 10'000;
-  KeptTable(std::shared_ptr<const Table> table, Workers& workers);
-  // While another order is being made, the one before; at first all rows as given.
-  const std::vector<int>& rows(int sort, bool descending, const std::string& filter);
-  void copy(std::vector<int> rows, std::vector<int> columns, CopyFormat format);
-  // Text that is ready to be copied, once.
-  std::optional<std::string> take_copied();
-
-  const std::shared_ptr<const Table> table;
-
- private:
-  Workers& workers_;
-  std::string key_;
-  std::vector<int> few_;  // the order; of many rows as they are given
-  QuerySlot<std::vector<int>> many_;
-  QuerySlot<std::string> text_;
-  int copies_ = 0, copied_ = 0;
-};
-
 struct TableState {
   int sort = -1;  // column; -1: as given
   bool descending = false;
@@ -61,7 +37,6 @@ struct TableState {
   std::set<std::string> hidden;  // headings
   int selected = -1;             // row of the table
   std::size_t rows = 0;          // that the last frame showed
-  std::shared_ptr<KeptTable> kept = {};
 };
 
 // The field that filters, the columns and what copies: in a line of their own, or behind a button of the table's
@@ -72,6 +47,8 @@ struct TableOptions {
   Tools tools = Tools::kShown;
   float height = 0;  // 0: what is left of the pane; below 0: as high as its rows
   std::string_view row_tooltip = {};
+  // Copies rows and columns in place of the clipboard; absent: the clipboard takes them at once.
+  std::function<void(const std::vector<int>& rows, const std::vector<int>& columns, CopyFormat)> copy = {};
 };
 
 struct TableHit {
@@ -80,8 +57,8 @@ struct TableHit {
 
 TableHit show_table(Ui& ui, std::string_view name, const Table& table, TableState& state,
                     const TableOptions& options = {});
-// The same of a table of any number of rows, which does not change.
-TableHit show_table(Ui& ui, std::string_view name, const std::shared_ptr<const Table>& table, TableState& state,
-                    Workers& workers, const TableOptions& options = {});
+// The same with rows in an order that is kept by the caller (gui/views/kept_table.h).
+TableHit show_rows(Ui& ui, std::string_view name, const Table& table, const std::vector<int>& rows, TableState& state,
+                   const TableOptions& options = {});
 
 }  // namespace spscope::gui

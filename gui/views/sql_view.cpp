@@ -11,7 +11,7 @@
 #include "backend/report/query_table.h"
 #include "gui/imgui_compat.h"
 #include "gui/session/stored_questions.h"
-#include "gui/ui/table_view.h"
+#include "gui/views/kept_table.h"
 #include "gui/views/view.h"
 
 namespace spscope::gui {
@@ -58,16 +58,16 @@ class SqlView final : public View {
             {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
     if (const Error* error = answer_.error()) draw_error(ui, "error", *error);
     if (const Answer* answer = answer_.value()) {
-      if (table_ != answer->table) {
-        table_ = answer->table;
+      if (kept_ == nullptr || kept_->table != answer->table) {
+        kept_ = std::make_unique<KeptTable>(answer->table, session.workers());
         state_ = {};
       }
-      ui.text(fmt::format("{} rows in {:.2f} s{}", table_->rows.size(), answer->seconds,
+      ui.text(fmt::format("{} rows in {:.2f} s{}", kept_->table->rows.size(), answer->seconds,
                           answer->truncated ? ", cut: the answer is larger than what is shown" : ""),
               {.face = Face::kSmall, .ink = Token::kMuted});
       const ImVec2 from = ImGui::GetCursorScreenPos();
-      const TableHit hit = show_table(ui, "answer", table_, state_, session.workers(),
-                                      {.row_tooltip = leads_somewhere() ? "Double click: its timeline" : ""});
+      const TableHit hit =
+          kept_->draw(ui, "answer", state_, {.row_tooltip = leads_somewhere() ? "Double click: its timeline" : ""});
       if (is_slow(answer_)) ui.dim({from.x, from.y, from.x + ui.width_left(), ImGui::GetCursorScreenPos().y});
       if (hit.activated) follow(session, file, *hit.activated);
       go_to_place(session);
@@ -141,8 +141,8 @@ class SqlView final : public View {
   }
 
   int column(std::string_view name) const {
-    const auto found = std::ranges::find(table_->columns, name, &Column::heading);
-    return found == table_->columns.end() ? -1 : static_cast<int>(found - table_->columns.begin());
+    const auto found = std::ranges::find(kept_->table->columns, name, &Column::heading);
+    return found == kept_->table->columns.end() ? -1 : static_cast<int>(found - kept_->table->columns.begin());
   }
   bool leads_somewhere() const {
     return column("rank") >= 0 || column("strategy_id") >= 0 || column("layer") >= 0 || column("run_id") >= 0;
@@ -152,7 +152,7 @@ class SqlView final : public View {
     const auto number = [&](std::string_view name) -> std::optional<int> {
       const int c = column(name);
       if (c < 0) return std::nullopt;
-      return place_in(table_->rows[static_cast<std::size_t>(row)].cells[static_cast<std::size_t>(c)]);
+      return place_in(kept_->table->rows[static_cast<std::size_t>(row)].cells[static_cast<std::size_t>(c)]);
     };
     Link link = session.here();
     link.view = "timeline";
@@ -210,7 +210,7 @@ class SqlView final : public View {
   QuerySlot<std::optional<RunPlace>> place_;
   std::optional<Link> wanted_;  // where a row leads, but for the place of its run
   std::string wanted_file_;
-  std::shared_ptr<const Table> table_;  // that is shown
+  std::unique_ptr<KeptTable> kept_;  // the answer that is shown
   TableState state_;
 };
 

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "backend/base/rng.h"
-#include "gui/ui/table_view.h"
+#include "gui/views/kept_table.h"
 
 namespace spscope::gui {
 namespace {

@@ -1,16 +1,25 @@
-// The order and the text of tables of any number of rows, without making a frame wait.
+#include "gui/views/kept_table.h"
+
 #include <fmt/format.h>
+#include <imgui.h>
 
 #include <numeric>
 #include <utility>
-
-#include "gui/ui/table_view.h"
 
 namespace spscope::gui {
 
 KeptTable::KeptTable(std::shared_ptr<const Table> given, Workers& workers)
     : table(std::move(given)), workers_(workers), few_(table->rows.size()) {
   std::iota(few_.begin(), few_.end(), 0);
+}
+
+TableHit KeptTable::draw(Ui& ui, std::string_view name, TableState& state, TableOptions options) {
+  if (const auto text = take_copied()) ImGui::SetClipboardText(text->c_str());
+  if (table->rows.size() > kManyRows)
+    options.copy = [this](const std::vector<int>& rows, const std::vector<int>& columns, CopyFormat format) {
+      copy(rows, columns, format);
+    };
+  return show_rows(ui, name, *table, rows(state.sort, state.descending, state.filter), state, options);
 }
 
 const std::vector<int>& KeptTable::rows(int sort, bool descending, const std::string& filter) {
