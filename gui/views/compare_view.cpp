@@ -13,6 +13,7 @@
 #include "backend/analysis/regression.h"
 #include "backend/base/number_text.h"
 #include "backend/report/conclusion.h"
+#include "backend/report/format.h"
 #include "backend/report/headline.h"
 #include "backend/report/section.h"
 #include "gui/views/document_view.h"
@@ -81,11 +82,9 @@ Verdict verdict_on(const Chosen& a, const Chosen& b) {
   return {"The times do not show which is faster.", BannerTone::kWarning};
 }
 
-// "31.2 ms ± 0.4 ms", with the spread of its repeats where there are several.
+// "31.2 ms ± 0.4", with the spread of its repeats where there are several.
 std::string time_with_spread(const Chosen& c) {
-  const StrategyResult& s = *c.strategy;
-  return duration_text(static_cast<double>(*s.makespan_ns)) +
-         (s.makespan_spread_ns ? " ± " + duration_text(static_cast<double>(*s.makespan_spread_ns)) : "");
+  return joined(cell_text(duration_cell(c.strategy->makespan_ns, c.strategy->makespan_spread_ns)));
 }
 
 class CompareView final : public View {
