@@ -23,8 +23,8 @@ TEST(SlowestPass, IsOfAllStrategiesTogether) {
   const std::vector<const StrategyResult*> both = {&a, &b}, one = {&a};
   EXPECT_EQ(slowest_pass(both), (PassPlace{.denoise_step = 0, .layer = 1}));
   EXPECT_EQ(slowest_pass(one), (PassPlace{.denoise_step = 0, .layer = 0}));
-  EXPECT_EQ(slowest_pass(both, {.layer = 0}), (PassPlace{.denoise_step = 0, .layer = 0}));
-  EXPECT_EQ(slowest_pass(both, {.denoise_step = 1}), (PassPlace{.denoise_step = 1, .layer = 0}));
+  EXPECT_EQ(slowest_pass(both, {.layer = 0, .denoise_step = {}}), (PassPlace{.denoise_step = 0, .layer = 0}));
+  EXPECT_EQ(slowest_pass(both, {.layer = {}, .denoise_step = 1}), (PassPlace{.denoise_step = 1, .layer = 0}));
   EXPECT_EQ(slowest_pass(both, {.layer = 1, .denoise_step = 1}), std::nullopt);
   EXPECT_EQ(slowest_pass({}), std::nullopt);
 }
