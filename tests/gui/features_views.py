@@ -70,15 +70,26 @@ def start_line_for_other_host(world):
 
 def start_demo_or_why_not(world):
     """The demo opens where it is installed; else the button says why it does not."""
-    window = world.open()
-    item = window.item("start/main/demo")
-    if item["disabled"]:
-        window.hover("start/main/demo")
-        assert any("demo.db" in i["text"] for i in window.items if i["layer"] == 2)
-    else:
-        window.click("start/main/demo")
-        window.wait_for(lambda s: "#overview" in s["link"] and not s["busy"], "the demo is open")
-    window.close()
+    for name in ("whole", "bare"):
+        program = world.folder / f"installed-{name}" / "bin" / world.program.name
+        program.parent.mkdir(parents=True)
+        shutil.copy(world.program, program)
+        demo = program.parents[1] / "share/spscope/demo.db"
+        if name == "whole":
+            demo.parent.mkdir(parents=True)
+            shutil.copy(world.demo, demo)
+        window = world.open(program=program)
+        if name == "whole":
+            window.click("start/main/demo")
+            window.wait_for(lambda s: "#overview" in s["link"] and not s["busy"], "the demo is open")
+            assert window.link.startswith(str(demo)) and window.item("scope/strategies")["text"] == "5 of 5 strategies", window.link
+        else:
+            assert window.item("start/main/demo")["disabled"]
+            window.hover("start/main/demo")
+            assert any("demo.db" in i["text"] for i in window.items if i["layer"] == 2), window.texts()
+            window.click("start/main/demo")
+            assert "#start" in window.link, window.link
+        window.close()
 
 
 # -- Overview
