@@ -117,7 +117,7 @@ def slowest_pass_first(world):
 
 
 def link_copied_and_taken(world):
-    window = world.window("timeline")
+    window = world.window("timeline?s=ulysses")
     window.click("band ulysses/rank 5", "row")
     window.press("Ctrl+L")
     link = window.link

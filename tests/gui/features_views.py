@@ -188,7 +188,7 @@ def timeline_critical_path(world):
 
 
 def timeline_orders_rows(world):
-    window = world.window("timeline")
+    window = world.window("timeline?s=ulysses")
     compute = {r["rank"]: r["compute_ns"] for b in window.view["bands"] if b["strategy"] == "ulysses" for r in b["ranks"]}
     window.click("timeline/main/order", "choice")
     window.click("order/by compute")
@@ -204,7 +204,7 @@ def timeline_orders_rows(world):
 
 
 def timeline_unfolds_lanes(world):
-    window = world.window("timeline")
+    window = world.window("timeline?s=ulysses")
     window.double_click("band ulysses/rank 0", kind="row")
     assert window.has("band ulysses/rank 0 lane 0"), "lanes are shown"
     time.sleep(0.5)  # else the clicks that follow are the third and the fourth
@@ -235,7 +235,7 @@ def timeline_minimap(world):
 
 
 def timeline_labels_from_24_px(world):
-    window = world.window("timeline")
+    window = world.window("timeline?s=ring")
     window.press("Home")
     marks = {i["path"]: i for i in window.items if i["kind"] == "mark" and "/band ring/rank 0 op" in i["path"]}
     texts = [i["rect"] for i in window.items if i["kind"] == "text" and i["path"].endswith("bands/band ring")]
@@ -259,7 +259,7 @@ def timeline_finds_a_name(world):
 
 
 def timeline_goes_to_the_late_rank(world):
-    window = world.window("timeline")
+    window = world.window("timeline?s=ulysses")
     window.press("Home")
     waits = [i for i in window.items if i["kind"] == "mark" and "/band ulysses/rank " in i["path"] and i["path"].endswith(" 1")]
     widest = max(waits, key=lambda i: i["rect"][2] - i["rect"][0])
