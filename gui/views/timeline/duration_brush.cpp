@@ -78,7 +78,7 @@ void DurationBrush::drag(Ui& ui, const Rect& area, const DurationStatistics& sta
   const float x = ImGui::GetMousePos().x;
   if (hit.held && held_at_ < 0 && hit.dragged) held_at_ = bin_at(x - ImGui::GetMouseDragDelta(0, 0).x);
   if (hit.held && held_at_ >= 0) {
-    const auto [low, high] = std::minmax(held_at_, bin_at(x));
+    const auto [low, high] = std::minmax({held_at_, bin_at(x)});  // values: of two it gives references
     durations_ = Durations{bins[static_cast<std::size_t>(low)].begin_ns, bins[static_cast<std::size_t>(high)].end_ns};
   }
   if (!hit.held && held_at_ < 0 && hit.clicked) clear();
