@@ -213,7 +213,7 @@ def _range(world, key):
 
 
 def _zoom_selection(world, key):
-    window = world.window("timeline")
+    window = world.window("timeline?s=ulysses")
     window.press("Home")
     select_op(window)
     before = axis(window)
@@ -230,7 +230,7 @@ def _zoom_selection(world, key):
 
 def _step(judge):
     def effect(world, key):
-        window = world.window("timeline")
+        window = world.window("timeline?s=ulysses")
         window.press("Home")
         select_op(window, rank=3)
         if key in ("Comma", "Shift+Comma"):

@@ -213,7 +213,7 @@ def timeline_unfolds_lanes(world):
 
 
 def timeline_hover_tells(world):
-    window = world.window("timeline")
+    window = world.window("timeline?s=ring")
     window.press("Home")
     mark = max((i for i in window.items if "band ring/rank 1 op" in i["path"] and i["text"] == "attend"), key=lambda i: i["rect"][2] - i["rect"][0])
     before = window.read()
@@ -271,7 +271,7 @@ def timeline_goes_to_the_late_rank(world):
 
 
 def timeline_messages_lead_on(world):
-    window = world.window("timeline")
+    window = world.window("timeline?s=ring")
     window.press("Home")
     select_op(window, "ring", 2, "exchange kv") if any("exchange kv" == i["text"] for i in window.items) else None
     message = next(i for i in window.items if i["path"].startswith("details/pane/message "))
