@@ -29,6 +29,16 @@ class Explaining {
   Explaining(const StoreReader& reader, const WorkloadRecord& workload, const ExplainRequest& request, Place place)
       : reader_(reader), workload_(workload), request_(request), place_(place), cluster_(stored_cluster(workload)) {}
 
+  // How long the layer pass takes in the repeat that is explained; absent when there is no such repeat.
+  std::optional<std::int64_t> makespan_ns(const StrategyResult& result) const {
+    for (const RunRecord& run : reader_.runs(result.strategy_id)) {
+      if (Place(run.layer, run.denoise_step) != place_) continue;
+      const auto repeat = repeat_of(reader_.repeats(run.run_id));
+      return repeat ? std::optional(repeat->makespan_ns) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
   StrategyExplanation strategy(const StrategyResult& result) {
     StrategyExplanation e;
     e.id = result.id;
@@ -41,9 +51,11 @@ class Explaining {
     StoredRun stored;
     stored.record = *run;
     stored.repeats = reader_.repeats(run->run_id);
-    const auto repeat = median_repeat(stored.repeats);
+    const auto repeat = repeat_of(stored.repeats);
+    if (!repeat && request_.repeat) return missing(std::move(e), fmt::format("it has no repeat {}", *request_.repeat));
     if (!repeat) return missing(std::move(e), "no time of it is kept");
     e.makespan_ns = repeat->makespan_ns;
+    e.repeat = repeat->repeat;
     const std::optional<Timeline> timeline = reader_.timeline(run->run_id, repeat->repeat);
     if (!timeline) return missing(std::move(e), "no timeline of it is kept, or events are missing");
     const Plan plan = reader_.plan(*run->plan_id);
@@ -61,6 +73,12 @@ class Explaining {
   }
 
  private:
+  std::optional<RepeatRecord> repeat_of(const std::vector<RepeatRecord>& repeats) const {
+    if (!request_.repeat) return median_repeat(repeats);
+    const auto found = std::ranges::find(repeats, *request_.repeat, &RepeatRecord::repeat);
+    return found == repeats.end() ? std::nullopt : std::optional(*found);
+  }
+
   static StrategyExplanation missing(StrategyExplanation e, std::string why) {
     e.missing = std::move(why);
     e.edits_missing = e.missing;
@@ -171,8 +189,9 @@ class Explaining {
     }
     for (const TimeEdit& edit : edits_of(e, stored)) {
       ScheduledPasses scheduled = rescheduled(stored, edit);
-      EditResult result{edit, scheduled.passes[own].makespan_ns, 0, std::move(scheduled.passes[own].timeline)};
+      EditResult result{edit, scheduled.passes[own].makespan_ns, 0, 0, std::move(scheduled.passes[own].timeline)};
       for (const ScheduledPass& pass : scheduled.passes) result.step_makespan_ns += pass.makespan_ns;
+      if (!e.edits.empty()) result.change_ns = result.makespan_ns - e.edits.front().makespan_ns;
       e.edits.push_back(std::move(result));
     }
   }
@@ -262,22 +281,17 @@ std::vector<const StrategyResult*> timed(const ModeGroup& group) {
   return list;
 }
 
-const LayerResult* layer_at(const StrategyResult& s, Place place) {
-  const auto found = std::ranges::find_if(
-      s.by_layer, [&](const LayerResult& layer) { return Place(layer.layer, layer.denoise_step) == place; });
-  return found == s.by_layer.end() ? nullptr : &*found;
-}
-
 // The fastest in this layer pass of those whose times compare; nullptr when they do not.
-const StrategyResult* fastest_at(const Judgement& judgement, Place place) {
+const StrategyResult* fastest_at(const Judgement& judgement, const Explaining& explaining) {
   const StrategyResult* fastest = nullptr;
   if (judgement.lead == Lead::kUnknown) return fastest;
-  const auto time = [&](const StrategyResult& s) {
-    const LayerResult* layer = layer_at(s, place);
-    return layer != nullptr ? layer->makespan_ns.value_or(INT64_MAX) : INT64_MAX;
-  };
-  for (const StrategyResult* s : judgement.ranked)
-    if (fastest == nullptr || time(*s) < time(*fastest)) fastest = s;
+  std::int64_t least_ns = INT64_MAX;
+  for (const StrategyResult* s : judgement.ranked) {
+    const auto ns = explaining.makespan_ns(*s);
+    if (!ns || (fastest != nullptr && *ns >= least_ns)) continue;
+    fastest = s;
+    least_ns = *ns;
+  }
   return fastest;
 }
 
@@ -320,13 +334,25 @@ std::string pass_reason_text(const PassReason& reason, const std::string& label)
                                                        : ", none of which is on the critical path");
 }
 
+std::string unchanged_text(const StrategyExplanation& explanation) {
+  if (explanation.edits.empty() || explanation.edits.front().makespan_ns == explanation.makespan_ns) return "";
+  return fmt::format("Scheduled anew and unchanged it takes {}, stored are {}: {}.",
+                     duration_text(static_cast<double>(explanation.edits.front().makespan_ns)),
+                     duration_text(static_cast<double>(explanation.makespan_ns)),
+                     explanation.provenance.network == Source::kMeasured
+                         ? "the network is modelled here and was measured there"
+                         : "the stored passes were not one schedule");
+}
+
 Explanation explain(const StoreReader& reader, const ExplainRequest& request) {
+  return explain(reader, compare_store(reader), request);
+}
+
+Explanation explain(const StoreReader& reader, std::span<const Comparison> comparisons, const ExplainRequest& request) {
   const std::vector<WorkloadRecord> workloads = reader.workloads();
-  std::vector<Comparison> comparisons = compare_store(reader);
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     Explanation explanation;
-    explanation.comparison = std::move(comparisons[i]);
-    for (const ModeGroup& group : by_mode(explanation.comparison)) {
+    for (const ModeGroup& group : by_mode(comparisons[i])) {
       const std::vector<const StrategyResult*> strategies = timed(group);
       if (strategies.empty()) continue;
       const bool known = request.strategy.empty() || std::ranges::any_of(strategies, [&](const StrategyResult* s) {
@@ -340,11 +366,12 @@ Explanation explain(const StoreReader& reader, const ExplainRequest& request) {
       }
       const Judgement judgement = judge(group);
       const Place place = chosen_place(strategies, request);
+      explanation.comparison = comparisons[i];
       explanation.mode = group.mode;
       std::tie(explanation.layer, explanation.denoise_step) = place;
-      const StrategyResult* fastest = fastest_at(judgement, place);
-      explanation.fastest = fastest != nullptr ? fastest->id : "";
       Explaining explaining(reader, workloads[i], request, place);
+      const StrategyResult* fastest = fastest_at(judgement, explaining);
+      explanation.fastest = fastest != nullptr ? fastest->id : "";
       for (const StrategyResult* s : strategies)
         if (request.strategy.empty() || is_called(*s, request.strategy) || s == fastest)
           explanation.strategies.push_back(explaining.strategy(*s));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ std::string pass_reason_text(const PassReason& reason, const std::string& label)
 struct EditResult {
   TimeEdit edit;
   std::int64_t makespan_ns = 0;       // of this layer pass, scheduled anew
+  std::int64_t change_ns = 0;         // against the edit kNone, also scheduled anew
   std::int64_t step_makespan_ns = 0;  // of all layer passes of its denoise step that the file holds
   Timeline timeline;                  // of this layer pass
 };
@@ -57,7 +59,8 @@ struct StrategyExplanation {
   std::string id, label;
   RunProvenance provenance;
   std::string missing;           // why there is nothing below: "no timeline of it is kept"; "": there is
-  std::int64_t makespan_ns = 0;  // of the layer pass, median repeat
+  std::int64_t makespan_ns = 0;  // of the layer pass, in this repeat
+  int repeat = 0;
   // From the zero of the timeline to the end of the layer pass before; what the path has before that is not this one's.
   std::int64_t lead_ns = 0;
   std::int64_t zero_ns = 0;  // of the timeline: where the makespan begins
@@ -82,6 +85,10 @@ struct StrategyExplanation {
   std::string edits_missing;
 };
 
+// "Scheduled anew and unchanged it takes 1.20 ms, stored are 1.22 ms: the stored passes were not one schedule."; ""
+// where they are equal, or nothing was scheduled.
+std::string unchanged_text(const StrategyExplanation& explanation);
+
 struct Explanation {
   Comparison comparison;  // of the workload; whole-run reasons are those of its Judgement
   RunMode mode = RunMode::kSimulate;
@@ -92,6 +99,7 @@ struct Explanation {
 
 struct ExplainRequest {
   std::optional<int> layer, denoise_step;  // absent: of the slowest layer pass of any strategy
+  std::optional<int> repeat;               // absent: of each strategy the one with the median makespan
   std::string strategy;                    // id, name or label of the only one to explain beside the fastest; "": all
   bool edits = true;                       // whether plans are scheduled anew
 };
@@ -99,5 +107,7 @@ struct ExplainRequest {
 // The first workload that has times, and of it the first mode. Throws Error: no workload, or no layer pass that every
 // strategy finished (kStoreCorrupt); there is no such layer pass or strategy (kUsage).
 Explanation explain(const StoreReader& reader, const ExplainRequest& request);
+// The same of what compare_store() gave for this file, which takes as long as reading it.
+Explanation explain(const StoreReader& reader, std::span<const Comparison> comparisons, const ExplainRequest& request);
 
 }  // namespace spscope

@@ -6,22 +6,11 @@
 #include <numeric>
 #include <tuple>
 
+#include "backend/analysis/over_ranks.h"
 #include "backend/base/number_text.h"
 
 namespace spscope {
 namespace {
-
-template <typename T>
-double mean_of(const std::vector<T>& by_rank) {
-  return by_rank.empty() ? 0
-                         : std::accumulate(by_rank.begin(), by_rank.end(), 0.0) / static_cast<double>(by_rank.size());
-}
-
-template <typename T>
-double above_mean(const std::vector<T>& by_rank, std::size_t rank) {
-  const double mean = mean_of(by_rank);
-  return rank < by_rank.size() && mean > 0 ? static_cast<double>(by_rank[rank]) / mean - 1 : 0;
-}
 
 double per_rank(std::int64_t sum, const StrategyResult& s) {
   return static_cast<double>(sum) / static_cast<double>(std::max<std::size_t>(1, s.times.compute_ns.size()));
@@ -38,7 +27,7 @@ std::string launches_text(const StrategyResult& s) {
 std::string bytes_instead(const std::vector<std::int64_t>& slower, const std::vector<std::int64_t>& faster,
                           double passes, const char* verb) {
   if (slower.empty()) return "";
-  const double bytes = mean_of(slower) / passes, instead = mean_of(faster) / passes;
+  const double bytes = mean_over_ranks(slower) / passes, instead = mean_over_ranks(faster) / passes;
   if (bytes <= 0) return "";
   if (bytes_text(bytes) == bytes_text(instead)) return fmt::format(", {} the same {} a rank", verb, bytes_text(bytes));
   if (bytes < instead)

@@ -4,19 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "backend/analysis/mode_group.h"
 #include "backend/analysis/reason.h"
 #include "backend/analysis/trust.h"
+#include "backend/base/number_text.h"
 
 namespace spscope {
 namespace {
 
-const StrategyResult* same_strategy(const Comparison& in, const StrategyResult& wanted) {
-  for (const StrategyResult& s : in.strategies)
-    if (s.name == wanted.name && s.parameters == wanted.parameters && s.mode == wanted.mode) return &s;
-  return nullptr;
+const StrategyResult* find_same(const Comparison& in, const StrategyResult& wanted) {
+  const auto found =
+      std::ranges::find_if(in.strategies, [&](const StrategyResult& s) { return same_strategy(s, wanted); });
+  return found == in.strategies.end() ? nullptr : &*found;
 }
 
 std::string machine_fact(const Comparison& c, const std::string& name) {
@@ -38,49 +40,6 @@ std::set<int> layers_of(const StrategyResult& s) {
   std::set<int> layers;
   for (const LayerResult& pass : s.by_layer) layers.insert(pass.layer);
   return layers;
-}
-
-Change change_of(const Comparison& first, const Comparison& last, const StrategyResult& before,
-                 const StrategyResult& after, double limit) {
-  Change change;
-  change.label = after.label;
-  change.label_before = before.label;
-  change.label_after = after.label;
-  change.before_ns = before.makespan_ns;
-  change.after_ns = after.makespan_ns;
-  const auto certain = [&](std::string why) {
-    change.regression = change.certain = true;
-    change.note = std::move(why);
-    return change;
-  };
-  if (before.legal() && !after.legal()) return certain("no longer legal: " + after.reason());
-  if (before.verify == "passed" && after.verify == "failed") return certain("its outputs are no longer right");
-  if (!before.makespan_ns || !after.makespan_ns) {
-    change.comparable = !before.makespan_ns;
-    if (!change.comparable) change.note = "it has no time in the later run";
-    return change;
-  }
-  if (std::string why = why_not_comparable(first, last, before, after); !why.empty()) {
-    change.comparable = false;
-    change.note = std::move(why);
-    return change;
-  }
-  const std::int64_t longer_ns = *after.makespan_ns - *before.makespan_ns;
-  if (*before.makespan_ns > 0)
-    change.slower_by = static_cast<double>(longer_ns) / static_cast<double>(*before.makespan_ns);
-  if (before.terms && after.terms) {
-    const TimeTerms terms = *after.terms - *before.terms;
-    change.parts_ns.emplace();
-    for (int i = 0; i < kNumTimeColumns; ++i)
-      (*change.parts_ns)[static_cast<std::size_t>(i)] = terms.of(static_cast<TimeColumn>(i));
-  }
-  const std::int64_t spread_ns = std::max(before.makespan_spread_ns.value_or(0), after.makespan_spread_ns.value_or(0));
-  if (change.slower_by.value_or(0) <= limit) return change;
-  change.regression = longer_ns > spread_ns;
-  change.note = change.regression ? "slower" : "within the spread of its repeats";
-  if (const auto reason = reason_for(after, before); change.regression && reason)
-    change.why = reason_text(*reason, after, before);
-  return change;
 }
 
 Change vanished_change(const StrategyResult& s) {
@@ -154,16 +113,71 @@ std::string why_not_comparable(const Comparison& before, const Comparison& after
   return "";
 }
 
+bool same_strategy(const StrategyResult& a, const StrategyResult& b) {
+  return a.name == b.name && a.parameters == b.parameters && a.mode == b.mode;
+}
+
+Change change_of(const Comparison& before, const Comparison& after, const StrategyResult& was, const StrategyResult& is,
+                 double limit) {
+  Change change;
+  change.label = is.label;
+  change.label_before = was.label;
+  change.label_after = is.label;
+  change.before_ns = was.makespan_ns;
+  change.after_ns = is.makespan_ns;
+  const auto certain = [&](std::string why) {
+    change.regression = change.certain = true;
+    change.note = std::move(why);
+    return change;
+  };
+  if (was.legal() && !is.legal()) return certain("no longer legal: " + is.reason());
+  if (was.verify == "passed" && is.verify == "failed") return certain("its outputs are no longer right");
+  if (!was.makespan_ns || !is.makespan_ns) {
+    change.comparable = !was.makespan_ns;
+    if (!change.comparable) change.note = "it has no time in the later run";
+    return change;
+  }
+  if (std::string why = why_not_comparable(before, after, was, is); !why.empty()) {
+    change.comparable = false;
+    change.note = std::move(why);
+    return change;
+  }
+  const std::int64_t longer_ns = *is.makespan_ns - *was.makespan_ns;
+  if (*was.makespan_ns > 0) change.slower_by = static_cast<double>(longer_ns) / static_cast<double>(*was.makespan_ns);
+  if (was.terms && is.terms) {
+    const TimeTerms terms = *is.terms - *was.terms;
+    change.parts_ns.emplace();
+    for (int i = 0; i < kNumTimeColumns; ++i)
+      (*change.parts_ns)[static_cast<std::size_t>(i)] = terms.of(static_cast<TimeColumn>(i));
+  }
+  const std::int64_t spread_ns = std::max(was.makespan_spread_ns.value_or(0), is.makespan_spread_ns.value_or(0));
+  change.within_spread = std::abs(longer_ns) <= spread_ns;
+  if (change.slower_by.value_or(0) <= limit) return change;
+  change.regression = !change.within_spread;
+  change.note = change.regression ? "slower" : "within the spread of its repeats";
+  if (const auto reason = reason_for(is, was); change.regression && reason) change.why = reason_text(*reason, is, was);
+  return change;
+}
+
+std::string change_words(const Change& change) {
+  const std::string by = percent_text(std::abs(*change.slower_by));
+  if (change.before_ns == change.after_ns) return "as fast, to the nanosecond";
+  if (change.within_spread)
+    return fmt::format("as fast: {} {} is within the spread of the repeats", by,
+                       *change.slower_by > 0 ? "more" : "less");
+  return fmt::format("{} by {}", *change.slower_by > 0 ? "slower" : "faster", by);
+}
+
 std::vector<Change> changes(const Comparison& before, const Comparison& after, double limit) {
   std::vector<Change> list;
   for (const StrategyResult& s : before.strategies) {
-    if (const StrategyResult* now = same_strategy(after, s))
+    if (const StrategyResult* now = find_same(after, s))
       list.push_back(change_of(before, after, s, *now, limit));
     else if (s.legal())
       list.push_back(vanished_change(s));
   }
   for (const StrategyResult& s : after.strategies) {
-    if (same_strategy(before, s)) continue;
+    if (find_same(before, s)) continue;
     Change change;
     change.label = change.label_after = s.label;
     change.after_ns = s.makespan_ns;

@@ -21,6 +21,7 @@ struct Change {
   std::optional<double> slower_by;  // (after - before) / before; negative: faster; absent when times are not comparable
   // After minus before of compute, late peer, wire and other, means over ranks, whose sum is after_ns - before_ns.
   std::optional<std::array<std::int64_t, kNumTimeColumns>> parts_ns;
+  bool within_spread = false;  // the makespans differ by no more than the larger spread of their repeats
   bool regression = false;
   bool certain = false;    // a regression that does not rest on times: it vanished, is illegal or wrong
   bool comparable = true;  // false: the times say nothing, for the reason in `note`
@@ -36,6 +37,17 @@ std::string difference(const Workload& a, const Workload& b);
 // measured on different processors. "" when they compare.
 std::string why_not_comparable(const Comparison& before, const Comparison& after, const StrategyResult& was,
                                const StrategyResult& is);
+
+// Whether a strategy of one run is that of another: same name, parameters and mode.
+bool same_strategy(const StrategyResult& a, const StrategyResult& b);
+
+// From `was`, a strategy of `before`, to the same one of `after`; `limit` as in changes(). The error of ratios of a
+// model (ratio_error.h) is that of two different strategies and says nothing here.
+Change change_of(const Comparison& before, const Comparison& after, const StrategyResult& was, const StrategyResult& is,
+                 double limit);
+// What the times say: "slower by 3.2 %", "faster by 3.2 %", "as fast: 0.4 % more is within the spread of the repeats".
+// REQUIRES: slower_by.
+std::string change_words(const Change& change);
 
 // One change for each strategy of `before` that can run or that `after` has too, in order of `before`, then one for
 // each that only `after` has. It is a regression when

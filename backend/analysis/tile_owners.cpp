@@ -111,6 +111,15 @@ HeadOwners TileOwners::of_head(int head) const {
   return owners;
 }
 
+std::vector<int> TileOwners::ranks(int head) const {
+  std::vector<int> ranks;
+  for (const Attend& a : attends_)
+    if (has_head(a, head)) ranks.push_back(a.rank);
+  std::ranges::sort(ranks);
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
 std::vector<std::int32_t> TileOwners::ranks_of_head(int head) const {
   std::vector<const Attend*> attends;
   for (const Attend& a : attends_)

@@ -57,6 +57,8 @@ class TileOwners {
   // By op. REQUIRES: a head and blocks of the mask.
   std::vector<TileOwner> owners(int head, std::int32_t q_block, std::int32_t k_block) const;
   HeadOwners of_head(int head) const;
+  // Those that attend a part of a head, ascending, whether its tiles are active or not.
+  std::vector<int> ranks(int head) const;
   // The rank that computes most of each tile of a head, over all of its ops, row by row: kNone where nobody does, and
   // kSeveralRanks where none does more than half of it.
   static constexpr std::int32_t kSeveralRanks = -2;

@@ -10,18 +10,19 @@
 namespace spscope {
 namespace {
 
-constexpr int kSlowest = -1, kMaxPlace = 9999;
+constexpr int kAbsent = -1, kMaxPlace = 9999;
 
 struct ExplainFlags {
   std::string file, strategy;
-  int layer = kSlowest, step = kSlowest;
+  int layer = kAbsent, step = kAbsent, repeat = kAbsent;
 };
 
 int run_explain(CommandContext& context, const ExplainFlags& flags) {
   ExplainRequest request;
   request.strategy = flags.strategy;
-  if (flags.layer != kSlowest) request.layer = flags.layer;
-  if (flags.step != kSlowest) request.denoise_step = flags.step;
+  if (flags.layer != kAbsent) request.layer = flags.layer;
+  if (flags.step != kAbsent) request.denoise_step = flags.step;
+  if (flags.repeat != kAbsent) request.repeat = flags.repeat;
   const StoreReader reader(flags.file);
   const Explanation explanation = explain(reader, request);
   if (context.json) {
@@ -56,6 +57,10 @@ Command declare_explain() {
       {.names = "--step",
        .help = "the denoise step; without it that of the slowest layer pass",
        .target = &flags->step,
+       .rule = IntegerBetween{0, kMaxPlace}},
+      {.names = "--repeat",
+       .help = "the repeat; without it of each strategy the one with the median makespan",
+       .target = &flags->repeat,
        .rule = IntegerBetween{0, kMaxPlace}},
   };
   command.action = [flags](CommandContext& context) { return run_explain(context, *flags); };

@@ -1,15 +1,14 @@
 // `spscope sql FILE QUERY`: the answer of one read-only question, as a table, CSV or JSON.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <ostream>
 
 #include "backend/base/json.h"
-#include "backend/base/utf8.h"
 #include "backend/cli/command.h"
 #include "backend/exchange/csv_text.h"
+#include "backend/report/query_table.h"
 #include "backend/report/render.h"
 #include "backend/store/store_reader.h"
 
@@ -20,32 +19,6 @@ struct SqlFlags {
   std::string file, query;
   bool csv = false;
 };
-
-// A table is for people: of a long text it shows the beginning, of a real 15 digits. --csv and --json give all of it.
-std::string cell_of(const std::string& value, ValueKind kind) {
-  constexpr std::size_t kMaxBytes = 400;
-  if (kind == ValueKind::kReal) return fmt::format("{:.15g}", std::strtod(value.c_str(), nullptr));
-  if (value.size() <= kMaxBytes) return value;
-  return fmt::format("{}... ({} bytes)", first_characters(value, kMaxBytes), value.size());
-}
-
-Table table_of(const QueryResult& result) {
-  Table table;
-  for (std::size_t c = 0; c < result.columns.size(); ++c) {
-    const bool numbers =
-        std::ranges::none_of(result.kinds, [c](const auto& row) { return row[c] == ValueKind::kText; });
-    table.columns.push_back({result.columns[c], "", !numbers});
-  }
-  for (std::size_t r = 0; r < result.rows.size(); ++r) {
-    Row row;
-    for (std::size_t c = 0; c < result.columns.size(); ++c) {
-      const std::optional<std::string>& value = result.rows[r][c];
-      row.cells.push_back(text_cell(value ? cell_of(*value, result.kinds[r][c]) : "NULL"));
-    }
-    table.rows.push_back(std::move(row));
-  }
-  return table;
-}
 
 void print_csv(std::ostream& out, const QueryResult& result) {
   for (std::size_t c = 0; c < result.columns.size(); ++c) out << (c > 0 ? "," : "") << csv_field(result.columns[c]);
@@ -87,7 +60,7 @@ int ask(CommandContext& context, const SqlFlags& flags) {
   } else {
     TerminalStyle style;
     style.color = context.color;
-    context.out << render_terminal(table_of(result), style);
+    context.out << render_terminal(query_table(result, ValueTexts::kShort), style);
   }
   if (result.truncated)
     context.err << fmt::format("only the first {} rows are shown; LIMIT and OFFSET give the others\n",

@@ -73,6 +73,7 @@ Json edits_json(const StrategyExplanation& e) {
                     {"rank", edit.edit.kind == TimeEditKind::kRankAsMean ? Json(edit.edit.rank) : Json(nullptr)},
                     {"text", time_edit_text(edit.edit)},
                     {"makespan_ns", edit.makespan_ns},
+                    {"change_ns", edit.change_ns},
                     {"step_makespan_ns", edit.step_makespan_ns},
                     {"source", source_name(Source::kModelled)}});
   return list;
@@ -84,6 +85,7 @@ Json strategy_json(const StrategyExplanation& e) {
               {"missing", e.missing.empty() ? Json(nullptr) : Json(e.missing)},
               {"makespan_ns", e.makespan_ns}};
   if (!e.missing.empty()) return object;
+  object["repeat"] = e.repeat;
   object["provenance"] = {{"compute", source_name(e.provenance.compute)},
                           {"network", source_name(e.provenance.network)}};
   object["lead_ns"] = e.lead_ns;
@@ -96,6 +98,7 @@ Json strategy_json(const StrategyExplanation& e) {
   object["end_waits"] = waits_json(e.end_waits);
   object["stragglers"] = stragglers_json(e);
   object["edits"] = edits_json(e);
+  object["unchanged"] = unchanged_text(e).empty() ? Json(nullptr) : Json(unchanged_text(e));
   object["edits_missing"] = e.edits_missing.empty() ? Json(nullptr) : Json(e.edits_missing);
   return object;
 }

@@ -167,19 +167,14 @@ void add_edits(const StrategyExplanation& e, Section& section) {
   table.caption = "What if: the plan scheduled anew, modelled";
   table.columns = {text_column("edit"), {"layer pass", "makespan"}, {"change"}, {"its denoise step", "makespan"}};
   for (const EditResult& edit : e.edits) {
-    const double change = base_ns > 0 ? static_cast<double>(edit.makespan_ns) / static_cast<double>(base_ns) - 1 : 0;
+    const double change = base_ns > 0 ? static_cast<double>(edit.change_ns) / static_cast<double>(base_ns) : 0;
     table.rows.push_back({{text_cell(time_edit_text(edit.edit)), duration_cell(edit.makespan_ns),
                            text_cell(&edit == &e.edits.front() ? "" : fmt::format("{:+.1f} %", 100 * change)),
                            duration_cell(edit.step_makespan_ns)}});
   }
   section.blocks.push_back(std::move(table));
-  if (base_ns == e.makespan_ns) return;
-  section.blocks.push_back(Paragraph{
-      fmt::format("Scheduled anew and unchanged it takes {}, stored are {}: {}.", time_text(base_ns),
-                  time_text(e.makespan_ns),
-                  e.provenance.network == Source::kMeasured ? "the network is modelled here and was measured there"
-                                                            : "the stored passes were not one schedule"),
-      Tone::kNote});
+  if (std::string note = unchanged_text(e); !note.empty())
+    section.blocks.push_back(Paragraph{std::move(note), Tone::kNote});
 }
 
 // What the whole run says, of a strategy that ran several layer passes.
@@ -237,7 +232,8 @@ Section in_short(const Explanation& explanation) {
     if (!e.missing.empty()) continue;
     const std::string why = e.reason ? pass_reason_text(*e.reason, e.label) + "." : e.label + ":";
     const std::string help = help_text(e);
-    if (e.reason || !help.empty()) section.blocks.push_back(Paragraph{help.empty() ? why : why + " " + help, Tone::kReason});
+    if (e.reason || !help.empty())
+      section.blocks.push_back(Paragraph{help.empty() ? why : why + " " + help, Tone::kReason});
   }
   return section;
 }

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "backend/analysis/judgement.h"
 #include "backend/analysis/trust.h"
 #include "backend/report/format.h"
 
@@ -150,6 +151,27 @@ std::vector<Sentence> headline_warnings(const Comparison& comparison) {
                            .take());
   for (const ModeGroup& group : by_mode(comparison))
     if (std::string note = foreign_compute_note(group); !note.empty()) warnings.push_back({std::move(note)});
+  return warnings;
+}
+
+std::vector<std::string> timing_warnings(const ModeGroup& group) {
+  std::vector<std::string> warnings;
+  const bool is_checked = std::ranges::any_of(
+      group.strategies, [](const StrategyResult* s) { return s->verify == "passed" || s->verify == "failed"; });
+  if (std::ranges::any_of(group.strategies, [](const StrategyResult* s) { return oversubscribed(*s); }))
+    warnings.push_back(fmt::format(
+        "Timing is oversubscribed: the ranks share fewer {}, so their times do not compare and no speed-up "
+        "is given. {}run.mode = \"project\" gives times of this machine's compute on the cluster's "
+        "network, \"simulate\" models both.",
+        device_word(group) == "GPU" ? "GPUs" : "cores", is_checked ? "Numbers and bytes are checked; " : ""));
+  const Judgement judgement = judge(group);
+  if (judgement.empty_masks)
+    warnings.emplace_back(
+        "The masks have no active block: no query attends to a key, and every output is 0. No winner is named. Check "
+        "how the mask was made (spscope mask info FILE).");
+  if (!judgement.disturbance.empty())
+    warnings.push_back("Other programs disturbed this: run it again. No winner is named, since " +
+                       judgement.disturbance + ".");
   return warnings;
 }
 

@@ -188,25 +188,8 @@ void add_warnings(const ModeGroup& group, Section& section) {
                                              .add(" computed a wrong result; its times mean nothing.")
                                              .take(),
                                          Tone::kWarning));
-  const bool is_checked = std::ranges::any_of(
-      group.strategies, [](const StrategyResult* s) { return s->verify == "passed" || s->verify == "failed"; });
-  if (std::ranges::any_of(group.strategies, [](const StrategyResult* s) { return oversubscribed(*s); }))
-    section.blocks.push_back(Paragraph{
-        fmt::format("Timing is oversubscribed: the ranks share {}, so their times do not compare and no speed-up is "
-                    "given. {}run.mode = \"project\" gives times of this machine's compute on the "
-                    "cluster's network, \"simulate\" models both.",
-                    device_word(group) == "GPU" ? "fewer GPUs" : "fewer cores",
-                    is_checked ? "Numbers and bytes are checked; " : ""),
-        Tone::kWarning});
-  if (judge(group).empty_masks)
-    section.blocks.push_back(
-        Paragraph{"The masks have no active block: no query attends to a key, and every output is 0. No winner is "
-                  "named. Check how "
-                  "the mask was made (spscope mask info FILE).",
-                  Tone::kWarning});
-  if (const std::string why = judge(group).disturbance; !why.empty())
-    section.blocks.push_back(Paragraph{
-        "Other programs disturbed this: run it again. No winner is named, since " + why + ".", Tone::kWarning});
+  for (std::string& warning : timing_warnings(group))
+    section.blocks.push_back(Paragraph{std::move(warning), Tone::kWarning});
 }
 
 // Strategies that give some ranks more heads than others, one line for each degree.

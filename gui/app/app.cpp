@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/analysis/mode_group.h"
+#include "backend/report/headline.h"
 #include "gui/imgui_compat.h"
 #include "gui/platform/renderer.h"
 
@@ -265,7 +267,20 @@ void App::banners(Ui& ui) {
       if (ui.banner("changed", BannerTone::kWarning, file.name + ": " + file.changed + ".", gone ? "" : "Read again"))
         session_.reload(static_cast<int>(i));
     }
+    // A report tells them itself.
+    const ViewRow* row = find_view(session_.view());
+    if (row == nullptr || !row->needs_file || row->id == "report") continue;
+    if (file.content() == nullptr || !session_.in_scope(static_cast<int>(i))) continue;
+    const Ui::Scope inside = ui.scope(fmt::format("warnings {}", i));
+    for (const Comparison& comparison : file.content()->comparisons) warn(ui, comparison);
   }
+}
+
+void App::warn(Ui& ui, const Comparison& comparison) {
+  const auto say = [&](const std::string& text) { ui.banner("warning " + text, BannerTone::kWarning, text); };
+  for (const Sentence& warning : headline_warnings(comparison)) say(warning.text);
+  for (const ModeGroup& group : by_mode(comparison))
+    for (const std::string& warning : timing_warnings(group)) say(warning);
 }
 
 void App::run(Command command, Ui& ui) {

@@ -60,6 +60,8 @@ class App {
   void menu(Ui& ui);
   void run(Command command, Ui& ui);
   void banners(Ui& ui);
+  // What the report says before any number of a workload.
+  static void warn(Ui& ui, const Comparison& comparison);
   // Of files that have been read since the last frame: they count as recent, and links to them can be understood.
   void take_read_files();
   void ask_views_to_quit();

@@ -139,7 +139,8 @@ std::vector<int> sorted_rows(const Table& table, std::vector<int> rows, int colu
   if (column < 0 || column >= static_cast<int>(table.columns.size())) return rows;
   const auto before = [&](int a, int b) {
     const Cell &x = cell_of(table, a, column), &y = cell_of(table, b, column);
-    const bool numbers = x.hint != Hint::kText || y.hint != Hint::kText;
+    // Texts that read as numbers sort as those: answers of SQL.
+    const bool numbers = x.hint != Hint::kText || y.hint != Hint::kText || x.number || y.number;
     if (numbers) {
       if (x.number.has_value() != y.number.has_value()) return x.number.has_value();
       if (!x.number) return false;
@@ -152,7 +153,7 @@ std::vector<int> sorted_rows(const Table& table, std::vector<int> rows, int colu
   return rows;
 }
 
-std::vector<int> filtered_rows(const Table& table, const std::string& filter) {
+std::vector<int> filtered_rows(const Table& table, const std::string& filter, const CancelToken& cancelled) {
   std::vector<std::string> words;
   for (const char c : lower(filter)) {
     if (c == ' ') {
@@ -165,6 +166,8 @@ std::vector<int> filtered_rows(const Table& table, const std::string& filter) {
   std::erase(words, "");
   std::vector<int> rows;
   for (int row = 0; row < static_cast<int>(table.rows.size()); ++row) {
+    constexpr int kRowsAtOnce = 1024;
+    if (row % kRowsAtOnce == 0) cancelled.require_going();
     std::string all;
     if (!words.empty())
       for (const Cell& cell : table.rows[static_cast<std::size_t>(row)].cells)

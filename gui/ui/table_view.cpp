@@ -65,7 +65,7 @@ void copy(const Table& table, const std::vector<int>& rows, const std::vector<in
 }
 
 bool copy_menu(Ui& ui, const Table& table, const TableState& state, const std::vector<int>& rows,
-               const std::vector<int>& columns) {
+               const std::vector<int>& columns, const TableOptions& options) {
   bool open = true;
   const bool one = state.selected >= 0;
   for (int f = 0; f < 4; ++f) {
@@ -76,7 +76,7 @@ bool copy_menu(Ui& ui, const Table& table, const TableState& state, const std::v
       open = false;
     }
     if (ui.button("all " + name, "Copy all as " + name, {.quiet = true, .width = ui.px(210), .left = true})) {
-      copy(table, rows, columns, format);
+      (options.copy ? options.copy(rows, columns, format) : copy(table, rows, columns, format));
       open = false;
     }
   }
@@ -98,8 +98,8 @@ void columns_menu(Ui& ui, const Table& table, TableState& state) {
 
 // The caption, and a button behind which all tools are.
 void caption(Ui& ui, const Table& table, TableState& state, const std::vector<int>& rows,
-             const std::vector<int>& columns, Tools tools) {
-  if (tools == Tools::kShown) {
+             const std::vector<int>& columns, const TableOptions& options) {
+  if (options.tools == Tools::kShown) {
     if (!table.caption.empty()) ui.text(table.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
     return;
   }
@@ -117,15 +117,15 @@ void caption(Ui& ui, const Table& table, TableState& state, const std::vector<in
     ui.open_popup("tools menu");
   ui.popup("tools menu", [&] {
     ui.field("filter", state.filter, {.width = ui.px(210), .hint = "Filter rows"});
-    if (!copy_menu(ui, table, state, rows, columns)) return false;
+    if (!copy_menu(ui, table, state, rows, columns, options)) return false;
     ui.text("Columns", {.face = Face::kBold, .ink = Token::kMuted});
     columns_menu(ui, table, state);
     return true;
   });
 }
 
-void tools(Ui& ui, const Table& table, TableState& state, const std::vector<int>& rows,
-           const std::vector<int>& columns) {
+void tools(Ui& ui, const Table& table, TableState& state, const std::vector<int>& rows, const std::vector<int>& columns,
+           const TableOptions& options) {
   ui.field("filter", state.filter, {.width = std::min(ui.px(220), ui.width_left() * 0.4F), .hint = "Filter rows"});
   ui.same_line();
   if (ui.button("columns", "Columns", {.quiet = true})) ui.open_popup("columns menu");
@@ -135,12 +135,13 @@ void tools(Ui& ui, const Table& table, TableState& state, const std::vector<int>
   });
   ui.same_line();
   if (ui.button("copy", "Copy", {.quiet = true})) ui.open_popup("copy menu");
-  ui.popup("copy menu", [&] { return copy_menu(ui, table, state, rows, columns); });
+  ui.popup("copy menu", [&] { return copy_menu(ui, table, state, rows, columns, options); });
   ui.same_line();
   const bool all = rows.size() == table.rows.size();
   const char* const unit = table.rows.size() == 1 ? "row" : "rows";
-  ui.text(all ? fmt::format("{} {}", rows.size(), unit) : fmt::format("{} of {} {}", rows.size(), table.rows.size(), unit),
-          {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
+  ui.text(
+      all ? fmt::format("{} {}", rows.size(), unit) : fmt::format("{} of {} {}", rows.size(), table.rows.size(), unit),
+      {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
 }
 
 void headings(Ui& ui, const Table& table, TableState& state, const Layout& layout) {
@@ -232,14 +233,14 @@ std::string metric_tip(const Column& column) {
   return {};
 }
 
-TableHit show_table(Ui& ui, std::string_view name, const Table& table, TableState& state, const TableOptions& options) {
+TableHit show_rows(Ui& ui, std::string_view name, const Table& table, const std::vector<int>& rows, TableState& state,
+                   const TableOptions& options) {
   const Ui::Scope inside = ui.scope(name);
   TableHit result;
-  const std::vector<int> rows = sorted_rows(table, filtered_rows(table, state.filter), state.sort, state.descending);
   const float available = ui.width_left() - ui.theme().px(16);
   const Layout layout = layout_of(ui, table, state, available);
-  caption(ui, table, state, rows, layout.columns, options.tools);
-  if (options.tools == Tools::kShown) tools(ui, table, state, rows, layout.columns);
+  caption(ui, table, state, rows, layout.columns, options);
+  if (options.tools == Tools::kShown) tools(ui, table, state, rows, layout.columns, options);
   if (state.selected >= 0 && state.selected < static_cast<int>(table.rows.size()) && ui.take_copy())
     copy(table, {state.selected}, layout.columns, CopyFormat::kTsv);
   const float row_height = ui.px(28);
@@ -270,6 +271,12 @@ TableHit show_table(Ui& ui, std::string_view name, const Table& table, TableStat
           });
   for (const Table::Note& note : table.notes) ui.note(note.text);
   return result;
+}
+
+TableHit show_table(Ui& ui, std::string_view name, const Table& table, TableState& state, const TableOptions& options) {
+  return show_rows(ui, name, table,
+                   sorted_rows(table, filtered_rows(table, state.filter), state.sort, state.descending), state,
+                   options);
 }
 
 }  // namespace spscope::gui

@@ -2,11 +2,13 @@
 // columns hidden, rows selected and copied. Only the rows that can be seen are drawn.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "backend/base/cancel_token.h"
 #include "backend/report/document.h"
 #include "gui/ui/ui.h"
 
@@ -22,8 +24,8 @@ std::string copied_text(const Table& table, const std::vector<int>& rows, const 
 
 // Rows in the order of a column, those without a value last; equal ones stay in order.
 std::vector<int> sorted_rows(const Table& table, std::vector<int> rows, int column, bool descending);
-// Those in which every word of the filter is in some cell, whatever the case.
-std::vector<int> filtered_rows(const Table& table, const std::string& filter);
+// Those in which every word of the filter is in some cell, whatever the case. Throws Error (kCancelled).
+std::vector<int> filtered_rows(const Table& table, const std::string& filter, const CancelToken& cancelled = {});
 
 // The definition of what a column shows; "" where there is none.
 std::string metric_tip(const Column& column);
@@ -45,6 +47,8 @@ struct TableOptions {
   Tools tools = Tools::kShown;
   float height = 0;  // 0: what is left of the pane; below 0: as high as its rows
   std::string_view row_tooltip = {};
+  // Copies rows and columns in place of the clipboard; absent: the clipboard takes them at once.
+  std::function<void(const std::vector<int>& rows, const std::vector<int>& columns, CopyFormat)> copy = {};
 };
 
 struct TableHit {
@@ -53,5 +57,8 @@ struct TableHit {
 
 TableHit show_table(Ui& ui, std::string_view name, const Table& table, TableState& state,
                     const TableOptions& options = {});
+// The same with rows in an order that is kept by the caller (gui/views/kept_table.h).
+TableHit show_rows(Ui& ui, std::string_view name, const Table& table, const std::vector<int>& rows, TableState& state,
+                   const TableOptions& options = {});
 
 }  // namespace spscope::gui

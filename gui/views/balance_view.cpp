@@ -12,43 +12,18 @@
 #include "backend/base/number_text.h"
 #include "backend/report/metrics.h"
 #include "backend/report/section.h"
-#include "gui/imgui_compat.h"
-#include "gui/platform/renderer.h"
+#include "gui/views/balance_map.h"
 #include "gui/views/document_view.h"
 #include "gui/views/view.h"
 
 namespace spscope::gui {
 namespace {
 
-// A figure of a layer pass that the map shows.
-struct MapFigure {
-  const char* title;
-  std::optional<double> (*value)(const LayerResult&);
-  Hint hint;
-};
-constexpr MapFigure kFigures[] = {
-    {"imbalance ratio", [](const LayerResult& l) { return l.imbalance_ratio; }, Hint::kRatio},
-    {"barrier imbalance ratio", [](const LayerResult& l) { return l.barrier_imbalance_ratio; }, Hint::kRatio},
-    {"coupled imbalance ratio", [](const LayerResult& l) { return l.coupled_imbalance_ratio; }, Hint::kRatio},
-    {"makespan",
-     [](const LayerResult& l) {
-       return l.makespan_ns ? std::optional(static_cast<double>(*l.makespan_ns)) : std::nullopt;
-     },
-     Hint::kDuration},
-    {"density", [](const LayerResult& l) { return std::optional(l.density); }, Hint::kPercent},
-};
-
-std::string value_text(double value, Hint hint) {
-  return hint == Hint::kDuration  ? duration_text(value)
-         : hint == Hint::kPercent ? percent_text(value)
-                                  : ratio_text(value);
-}
-
 class BalanceView final : public View {
  public:
   void draw(Ui& ui, Session& session) override {
     const std::vector<Chosen> chosen = session.chosen();
-    draw_map(ui, session, chosen);
+    map_.draw(ui, session, chosen);
     ui.space(8);
     ask(session, chosen);
     draw_what_if(ui, session, chosen);
@@ -111,8 +86,12 @@ class BalanceView final : public View {
           edit["edit"] = time_edit_key(r.edit);
           edit["rank"] = r.edit.rank;
           edit["makespan_ns"] = r.makespan_ns;
+          edit["change_ns"] = r.change_ns;
           one["what_if"].push_back(std::move(edit));
         }
+        one["makespan_ns"] = e->makespan_ns;
+        one["repeat"] = e->repeat;
+        one["unchanged"] = unchanged_text(*e);
         one["stragglers"] = Json::array();
         for (const Straggler& x : e->stragglers) {
           Json straggler = Json::object();
@@ -125,14 +104,7 @@ class BalanceView final : public View {
           one["stragglers"].push_back(std::move(straggler));
         }
       }
-      one["map"] = Json::array();
-      for (const LayerResult& layer : c.strategy->by_layer) {
-        Json cell = Json::object();
-        cell["layer"] = layer.layer;
-        cell["denoise_step"] = layer.denoise_step;
-        cell["value"] = optional_json(kFigures[figure_].value(layer));
-        one["map"].push_back(std::move(cell));
-      }
+      one["map"] = map_.dump(*c.strategy);
       list.push_back(std::move(one));
     }
     return list;
@@ -146,15 +118,22 @@ class BalanceView final : public View {
     pass_ = session.pass();
     if (!pass_) return;
     std::set<int> files;
-    for (const Chosen& c : chosen)
-      if (has_run(*c.strategy, *pass_) && files.insert(c.key.file).second)
-        explained_[c.key.file].ask(
-            session.workers(), fmt::format("{} {} {} {}", c.file->path, c.file->generation, pass_->layer, pass_->step),
-            [path = c.file->path, generation = c.file->generation, pass = *pass_](Readers& readers, const Cancelled&,
-                                                                                  QueryProgress&) {
-              return explain(readers.of(path, generation),
-                             {.layer = pass.layer, .denoise_step = pass.step, .strategy = "", .edits = true});
-            });
+    for (const Chosen& c : chosen) {
+      const auto content = c.file->slot->share();
+      if (!content || !has_run(*c.strategy, *pass_) || !files.insert(c.key.file).second) continue;
+      const ExplainRequest request{.layer = pass_->layer,
+                                   .denoise_step = pass_->step,
+                                   .repeat = session.scope().repeat,
+                                   .strategy = "",
+                                   .edits = true};
+      explained_[c.key.file].ask(session.workers(),
+                                 fmt::format("{} {} {} {} {}", c.file->path, c.file->generation, pass_->layer,
+                                             pass_->step, request.repeat.value_or(-1)),
+                                 [path = c.file->path, generation = c.file->generation, content, request](
+                                     Readers& readers, const Cancelled&, QueryProgress&) {
+                                   return explain(readers.of(path, generation), content->comparisons, request);
+                                 });
+    }
     std::erase_if(explained_, [&](const auto& row) { return !files.contains(row.first); });
   }
 
@@ -197,16 +176,20 @@ class BalanceView final : public View {
       return;
     }
     const StrategyExplanation& e = *explanation_of(*of);
-    ui.text(fmt::format("{}, layer {}, denoise step {}: scheduled anew on the model of the cluster with one thing "
+    ui.text(fmt::format("{}, layer {}, denoise step {}, {}: scheduled anew on the model of the cluster with one thing "
                         "changed. All of this is modelled.",
-                        of->label, pass_->layer, pass_->step),
+                        of->label, pass_->layer, pass_->step,
+                        session.scope().repeat ? fmt::format("repeat {}", e.repeat) : "median repeat"),
             {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
+    if (const std::string note = unchanged_text(e); !note.empty())
+      ui.text(note, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
     double most = static_cast<double>(e.makespan_ns);
     for (const EditResult& r : e.edits) most = std::max(most, static_cast<double>(r.makespan_ns));
     const float label_width = std::min(ui.px(300), ui.width_left() * 0.4F), value_width = ui.px(190),
                 height = ui.px(24);
     const float track = std::max(ui.px(60), ui.width_left() - label_width - value_width);
-    const auto row = [&](const std::string& name, std::int64_t ns, bool ghost) {
+    // `change_ns`: against the ghost of nothing changed, for what is stored need not be one schedule of the model.
+    const auto row = [&](const std::string& name, std::int64_t ns, bool ghost, std::int64_t change_ns) {
       const ImVec2 from = ImGui::GetCursorScreenPos();
       const Rect bar{from.x + label_width, from.y + ui.px(4),
                      from.x + label_width + static_cast<float>(static_cast<double>(ns) / most) * track,
@@ -220,18 +203,18 @@ class BalanceView final : public View {
         if (e.provenance.network == Source::kModelled) ui.hatch(bar, ui.color(Token::kSurface, 0.28F));
       }
       ui.mark(name, bar, fmt::format("{}", ns));
-      const double change = static_cast<double>(ns - e.makespan_ns);
-      const std::string by =
-          ghost && change != 0 ? fmt::format(" ({}{})", change < 0 ? "−" : "+", duration_text(std::abs(change))) : "";
+      const std::string by = change_ns != 0 ? fmt::format(" ({}{})", change_ns < 0 ? "−" : "+",
+                                                          duration_text(std::abs(static_cast<double>(change_ns))))
+                                            : "";
       ui.text_at(from.x + ui.width_left() - value_width, from.y + ui.px(4), duration_text(static_cast<double>(ns)) + by,
                  {.face = Face::kMono, .max_width = value_width, .right = true});
       ImGui::Dummy({ui.width_left(), height});
     };
-    row("as it is", e.makespan_ns, false);
+    row("as it is", e.makespan_ns, false, 0);
     for (const EditResult& r : e.edits)
       if (r.edit.kind != TimeEditKind::kNone || r.makespan_ns != e.makespan_ns)
         row(r.edit.kind == TimeEditKind::kNone ? "scheduled anew, nothing changed" : time_edit_text(r.edit),
-            r.makespan_ns, true);
+            r.makespan_ns, true, r.change_ns);
   }
 
   // Rank by rank, what makes it slow: more tiles, or slower ones.
@@ -303,130 +286,10 @@ class BalanceView final : public View {
     if (ui.button("heads", "Its heads", {.primary = true})) go("heads");
   }
 
-  // Layers down, denoise steps across, a map a strategy.
-  void draw_map(Ui& ui, Session& session, const std::vector<Chosen>& chosen) {
-    const Ui::Scope inside = ui.scope("map");
-    std::set<int> layers, steps;
-    for (const Chosen& c : chosen)
-      for (const LayerResult& l : c.strategy->by_layer) {
-        layers.insert(l.layer);
-        steps.insert(l.denoise_step);
-      }
-    if (layers.size() * steps.size() < 2) return;
-    std::vector<std::string> titles;
-    for (const MapFigure& f : kFigures) titles.emplace_back(f.title);
-    ui.text("Layers down, denoise steps across:", {.ink = Token::kMuted, .max_width = ui.px(270), .beside = true});
-    ui.same_line();
-    ui.choice("figure", titles, figure_, ui.px(210));
-    const MapFigure& figure = kFigures[figure_];
-    MapScale scale{{layers.begin(), layers.end()}, {steps.begin(), steps.end()}};
-    for (const Chosen& c : chosen)
-      for (const LayerResult& l : c.strategy->by_layer)
-        if (const auto v = figure.value(l)) {
-          scale.low = std::min(scale.low, *v);
-          scale.high = std::max(scale.high, *v);
-        }
-    scale.side =
-        std::clamp(ui.px(180) / static_cast<float>(std::max(layers.size(), steps.size())), ui.px(4), ui.px(34));
-    scale.width = std::max(scale.side * static_cast<float>(steps.size()), ui.px(120));
-    scale.height = scale.side * static_cast<float>(layers.size());
-    std::erase_if(maps_,
-                  [&](const auto& row) { return std::ranges::find(chosen, row.first, &Chosen::key) == chosen.end(); });
-    const float right = ImGui::GetCursorScreenPos().x + ui.width_left();
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-      if (i > 0) {
-        ui.same_line(18);
-        if (ImGui::GetCursorScreenPos().x + scale.width > right) ImGui::NewLine();
-      }
-      draw_one_map(ui, session, chosen[i], figure, scale);
-    }
-    ui.space(4);
-    if (scale.high >= scale.low) draw_scale(ui, figure, scale.low, scale.high);
-  }
-
-  // Layers and denoise steps in order, and what the colours at both ends mean.
-  struct MapScale {
-    std::vector<int> layers, steps;
-    double low = 1e300, high = -1e300;
-    float side = 0, width = 0, height = 0;
-
-    std::size_t column(int step) const { return index(steps, step); }
-    std::size_t row(int layer) const { return index(layers, layer); }
-    static std::size_t index(const std::vector<int>& sorted, int value) {
-      return static_cast<std::size_t>(std::ranges::lower_bound(sorted, value) - sorted.begin());
-    }
-  };
-
-  // One texture, a texel a layer pass: there may be ten thousands of them.
-  void draw_one_map(Ui& ui, Session& session, const Chosen& c, const MapFigure& figure, const MapScale& scale) {
-    const ImVec2 from = ImGui::GetCursorScreenPos();
-    ui.text_at(from.x, from.y, c.label, {.face = Face::kSmall, .max_width = scale.width});
-    const float top = from.y + ui.px(20), side = scale.side;
-    const Rect area{from.x, top, from.x + side * static_cast<float>(scale.steps.size()), top + scale.height};
-    const Hit hit = ui.target(fmt::format("map {} {}", c.key.file, c.key.id), area,
-                              {.kind = "area", .text = c.label, .small = true, .ring = false});
-    const ImVec2 mouse = ImGui::GetMousePos();
-    const auto pointed_column = static_cast<std::size_t>(std::max(0.F, (mouse.x - area.left) / side));
-    const auto pointed_row = static_cast<std::size_t>(std::max(0.F, (mouse.y - area.top) / side));
-    std::vector<std::uint32_t> texels(scale.layers.size() * scale.steps.size(), 0);
-    const LayerResult* pointed = nullptr;
-    for (const LayerResult& l : c.strategy->by_layer) {
-      const auto value = figure.value(l);
-      if (!value) continue;
-      const std::size_t x = scale.column(l.denoise_step), y = scale.row(l.layer);
-      texels[y * scale.steps.size() + x] =
-          Ui::color(density_color(scale.high > scale.low ? (*value - scale.low) / (scale.high - scale.low) : 0));
-      if (hit.hovered && x == pointed_column && y == pointed_row) pointed = &l;
-      if (!ui.is_dumped()) continue;
-      const float left = area.left + static_cast<float>(x) * side, upper = area.top + static_cast<float>(y) * side;
-      ui.mark(fmt::format("cell {} {} {} {}", c.key.file, c.key.id, l.layer, l.denoise_step),
-              {left, upper, left + side, upper + side}, fmt::format("{}", *value));
-    }
-    Texture& texture = maps_[c.key];
-    texture.set(static_cast<int>(scale.steps.size()), static_cast<int>(scale.layers.size()), texels);
-    if (texture.name() != 0)
-      ui.draw_list().AddImage(texture_id(texture.name()), {area.left, area.top}, {area.right, area.bottom});
-    if (side > ui.px(6)) {
-      for (std::size_t i = 1; i < scale.steps.size(); ++i)
-        ui.fill({area.left + static_cast<float>(i) * side - 1, area.top, area.left + static_cast<float>(i) * side,
-                 area.bottom},
-                ui.color(Token::kSurface));
-      for (std::size_t i = 1; i < scale.layers.size(); ++i)
-        ui.fill({area.left, area.top + static_cast<float>(i) * side - 1, area.right,
-                 area.top + static_cast<float>(i) * side},
-                ui.color(Token::kSurface));
-    }
-    ImGui::Dummy({scale.width, scale.height + ui.px(22)});
-    if (pointed == nullptr) return;
-    ui.tooltip(fmt::format("{}, layer {}, denoise step {}: {} {}", c.label, pointed->layer, pointed->denoise_step,
-                           figure.title, value_text(*figure.value(*pointed), figure.hint)));
-    if (!hit.clicked) return;
-    Link link = session.here();
-    link.scope.layer = pointed->layer;
-    link.scope.step = pointed->denoise_step;
-    link.selection.strategy = c.key;
-    link.view = "timeline";
-    session.go(link);
-  }
-
-  static void draw_scale(Ui& ui, const MapFigure& figure, double low, double high) {
-    const ImVec2 from = ImGui::GetCursorScreenPos();
-    const float width = ui.px(160);
-    for (int i = 0; i < 32; ++i)
-      ui.fill({from.x + width * static_cast<float>(i) / 32, from.y + ui.px(4),
-               from.x + width * static_cast<float>(i + 1) / 32, from.y + ui.px(14)},
-              Ui::color(density_color(i / 31.0)));
-    ui.text_at(from.x + width + ui.px(8), from.y + ui.px(1),
-               value_text(low, figure.hint) + " to " + value_text(high, figure.hint),
-               {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.px(240)});
-    ImGui::Dummy({width + ui.px(250), ui.px(20)});
-  }
-
   DocumentView blocks_;
   std::optional<LayerPass> pass_;             // that is explained
   std::map<int, ExplanationSlot> explained_;  // by file
-  std::map<StrategyKey, Texture> maps_;
-  int figure_ = 0;
+  BalanceMap map_;
 };
 
 }  // namespace

@@ -9,9 +9,11 @@
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/mode_group.h"
 #include "backend/analysis/name_means.h"
+#include "backend/analysis/pass_changes.h"
 #include "backend/analysis/regression.h"
 #include "backend/base/number_text.h"
 #include "backend/report/conclusion.h"
+#include "backend/report/format.h"
 #include "backend/report/headline.h"
 #include "backend/report/section.h"
 #include "gui/views/document_view.h"
@@ -22,9 +24,12 @@ namespace {
 
 // Why the times of two strategies do not compare; "" when they do.
 std::string why_not(const Chosen& a, const Chosen& b) {
-  if (a.comparison != b.comparison)
+  if (a.comparison != b.comparison) {
     if (const std::string what = difference(a.comparison->workload, b.comparison->workload); !what.empty())
       return "they ran different workloads: " + what;
+    if (!same_strategy(*a.strategy, *b.strategy) && a.strategy->mode == b.strategy->mode)
+      return "of two runs a strategy compares with the same one, of the same parameters";
+  }
   if (a.strategy->mode != b.strategy->mode)
     return fmt::format("one was {}, the other {}", mode_word(a.strategy->mode), mode_word(b.strategy->mode));
   for (const Chosen* c : {&a, &b}) {
@@ -35,48 +40,51 @@ std::string why_not(const Chosen& a, const Chosen& b) {
   return why_not_comparable(*a.comparison, *b.comparison, *a.strategy, *b.strategy);
 }
 
-struct MatchedPass {
-  LayerPass pass;
-  std::int64_t from_ns = 0, to_ns = 0;
-};
-// The layer passes that both have times of, in the order of `a`.
-std::vector<MatchedPass> matched_passes(const Chosen& a, const Chosen& b) {
-  std::map<std::pair<int, int>, std::int64_t> of_b;
-  for (const LayerResult& y : b.strategy->by_layer)
-    if (y.makespan_ns) of_b[{y.denoise_step, y.layer}] = *y.makespan_ns;
-  std::vector<MatchedPass> passes;
-  for (const LayerResult& x : a.strategy->by_layer)
-    if (const auto y = of_b.find({x.denoise_step, x.layer}); y != of_b.end() && x.makespan_ns)
-      passes.push_back({{x.layer, x.denoise_step}, *x.makespan_ns, y->second});
-  return passes;
-}
-
 struct Verdict {
   std::string words;
   BannerTone tone = BannerTone::kNote;
+  std::string unmeasured = {};  // why no measurement supports it
 };
+
+// As `spscope compare` does. REQUIRES: the same strategy of two runs, which compare.
+Verdict verdict_on_runs(const Chosen& a, const Chosen& b) {
+  const Change change = change_of(*a.comparison, *b.comparison, *a.strategy, *b.strategy, 0);
+  if (!change.slower_by) return {"The times do not show which is faster.", BannerTone::kWarning};
+  return {fmt::format("{} is {}.", b.label, change_words(change)),
+          change.within_spread ? BannerTone::kNote : BannerTone::kDone};
+}
+
 // REQUIRES: they compare.
 Verdict verdict_on(const Chosen& a, const Chosen& b) {
+  if (a.comparison != b.comparison) return verdict_on_runs(a, b);
   const ModeGroup pair{a.strategy->mode, a.comparison, {a.strategy, b.strategy}};
   const Judgement judgement = judge(pair);
   if (judgement.foreign) return {sentence(foreign_compute_note(pair)), BannerTone::kWarning};
   if (judgement.empty_masks) return {"Nothing is attended: the times compare nothing.", BannerTone::kWarning};
   const std::string& first = judgement.ranked.empty() || judgement.ranked.front() == a.strategy ? a.label : b.label;
+  const std::string mark = support_mark(judgement);
   switch (judgement.lead) {
     case Lead::kClear:
-      return {first + " is faster" + support_mark(judgement) + ".", BannerTone::kDone};
+      return {first + " is faster" + mark + ".", BannerTone::kDone, unmeasured_sentence(judgement)};
     case Lead::kTied:
       return {"Equally fast: the difference is within the spread of the repeats.", BannerTone::kNote};
     case Lead::kTooClose:
-      return {fmt::format("Too close to call: the difference is within the error of the model ({}).",
-                          judgement.error ? percent_text(judgement.error->median) : "not measured"),
-              BannerTone::kNote};
+      return {fmt::format("Too close to call{}: the difference is within the error of the model ({}).", mark,
+                          percent_text(judgement.error->median)),
+              BannerTone::kNote, unmeasured_sentence(judgement)};
     case Lead::kDepends:
-      return {"It depends on the host: within the range of the network's numbers either is faster.", BannerTone::kNote};
+      return {
+          fmt::format("It depends on the host{}: within the range of the network's numbers either is faster.", mark),
+          BannerTone::kNote, unmeasured_sentence(judgement)};
     case Lead::kUnknown:
       break;
   }
   return {"The times do not show which is faster.", BannerTone::kWarning};
+}
+
+// "31.2 ms ± 0.4", with the spread of its repeats where there are several.
+std::string time_with_spread(const Chosen& c) {
+  return joined(cell_text(duration_cell(c.strategy->makespan_ns, c.strategy->makespan_spread_ns)));
 }
 
 class CompareView final : public View {
@@ -123,6 +131,8 @@ class CompareView final : public View {
     }
     const Verdict verdict = verdict_on(a, b);
     ui.banner("verdict", verdict.tone, verdict.words);
+    ui.text(fmt::format("{}: {}. {}: {}.", a.label, time_with_spread(a), b.label, time_with_spread(b)), {.wrap = true});
+    if (!verdict.unmeasured.empty()) ui.text(verdict.unmeasured, {.ink = Token::kMuted, .wrap = true});
     if (const auto reason = slower_reason(a, b); reason && verdict.tone != BannerTone::kWarning)
       ui.text(*reason, {.max_width = std::min(ui.width_left(), ui.px(980)), .wrap = true});
     ui.space(6);
@@ -151,7 +161,9 @@ class CompareView final : public View {
     json["to"] = b.key.id;
     json["not_comparable"] = why_not(a, b);
     if (!why_not(a, b).empty()) return json;
-    json["verdict"] = verdict_on(a, b).words;
+    const Verdict verdict = verdict_on(a, b);
+    json["verdict"] = verdict.words;
+    json["unmeasured"] = verdict.unmeasured;
     for (const Chosen& c : all) {
       if (c.key == a.key) continue;
       Json other = Json::object();
@@ -165,9 +177,9 @@ class CompareView final : public View {
     json["from_ns"] = *a.strategy->makespan_ns;
     json["to_ns"] = *b.strategy->makespan_ns;
     json["passes"] = Json::array();
-    for (const MatchedPass& m : matched_passes(a, b))
+    for (const PassChange& c : pass_changes(*a.strategy, *b.strategy))
       json["passes"].push_back(
-          {{"layer", m.pass.layer}, {"denoise_step", m.pass.step}, {"from_ns", m.from_ns}, {"to_ns", m.to_ns}});
+          {{"layer", c.layer}, {"denoise_step", c.denoise_step}, {"from_ns", c.from_ns}, {"to_ns", c.to_ns}});
     if (const auto fall = waterfall(*a.strategy, *b.strategy))
       for (const Waterfall::Step& step : fall->steps) {
         json[step.name] = static_cast<std::int64_t>(step.delta_ns);
@@ -188,7 +200,12 @@ class CompareView final : public View {
     const int fastest = static_cast<int>(std::ranges::min_element(all, {}, ns) - all.begin());
     const bool holds = chosen_for_ == session.selection().strategy;  // another selection is another question
     const int from = (holds ? index(from_) : std::nullopt).value_or(fastest);
-    const int other = from == 0 ? 1 : 0;
+    // The first that compares with it.
+    const auto compares = std::ranges::find_if(all, [&](const Chosen& c) {
+      return c.key != all[static_cast<std::size_t>(from)].key &&
+             why_not(all[static_cast<std::size_t>(from)], c).empty();
+    });
+    const int other = compares != all.end() ? static_cast<int>(compares - all.begin()) : from == 0 ? 1 : 0;
     const int selected = index(session.selection().strategy).value_or(other);
     return {from, (holds ? index(to_) : std::nullopt).value_or(selected == from ? other : selected)};
   }
@@ -280,12 +297,11 @@ class CompareView final : public View {
     passes_table_.columns = {number_column("denoise step", "", 0),  number_column("layer", "", 0),
                              number_column(a.label, "makespan", 0), number_column(b.label, "makespan", 0),
                              number_column("difference", "", 0),    number_column("ratio", "", 0)};
-    for (const MatchedPass& m : matched_passes(a, b)) {
+    for (const PassChange& c : pass_changes(*a.strategy, *b.strategy)) {
       passes_table_.rows.push_back(
-          {{cell(Hint::kCount, m.pass.step), cell(Hint::kCount, m.pass.layer), duration_cell(m.from_ns),
-            duration_cell(m.to_ns), cell(Hint::kDuration, static_cast<double>(m.to_ns - m.from_ns)),
-            cell(Hint::kRatio, static_cast<double>(m.to_ns) / static_cast<double>(m.from_ns))}});
-      passes_.push_back(m.pass);
+          {{cell(Hint::kCount, c.denoise_step), cell(Hint::kCount, c.layer), duration_cell(c.from_ns),
+            duration_cell(c.to_ns), duration_cell(c.change_ns), cell(Hint::kRatio, c.ratio)}});
+      passes_.push_back({c.layer, c.denoise_step});
     }
   }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -166,14 +167,14 @@ class OverviewView final : public View {
 
   void draw_comparison(Ui& ui, Session& session, int file, const Comparison& c) {
     ui.text(workload_line(c.workload, executes(c)), {.face = Face::kTitle});
-    for (const Sentence& warning : headline_warnings(c))
-      ui.banner("warning " + warning.text, BannerTone::kWarning, warning.text);
-    if (const std::string none = nothing_finished_text(c); !none.empty())
-      ui.banner("nothing", BannerTone::kWarning, sentence(none));
     draw_hint(ui, session, c, ui.path());
     const Section section = make_section("summary", {.comparison = c});
+    std::set<std::string> said;  // above the view
+    for (const ModeGroup& group : by_mode(c))
+      for (std::string& warning : timing_warnings(group)) said.insert(std::move(warning));
     int block_number = 0;
     for (const Block& block : section.blocks) {
+      if (const auto* p = std::get_if<Paragraph>(&block); p != nullptr && said.contains(p->text)) continue;
       const auto subject = blocks_.draw(ui, fmt::format("block {}", block_number++), block);
       if (!std::holds_alternative<Paragraph>(block)) ui.space(4);
       if (subject) follow(session, file, *subject);

@@ -82,7 +82,7 @@ std::vector<std::string> range_command(const std::string& program, const FileRan
   return command;
 }
 
-void ReportExport::draw(Ui& ui, Session& session, const std::function<Report()>& report) {
+void ReportExport::draw(Ui& ui, Session& session, const ReportInput& input) {
   const Ui::Scope inside = ui.scope("export");
   std::vector<std::string> titles;
   for (const ExportForm& form : kForms) titles.emplace_back(form.title);
@@ -104,13 +104,13 @@ void ReportExport::draw(Ui& ui, Session& session, const std::function<Report()>&
   ui.same_line();
   std::error_code unknown;
   if (ui.button("write", std::filesystem::exists(path_, unknown) ? "Replace" : "Export",
-                {.primary = true, .disabled_why = why_not(session, range)}))
-    write(ui, session, report);
+                {.primary = true, .disabled_why = why_not(session, input, range)}))
+    write(ui, session, input);
   options(ui);
   if (form_ == Form::kRange)
     ui.text(range ? range->words : "No range is selected: drag over the rows of the Timeline with Ctrl, or press R.",
             {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
-  take_child(ui);
+  take_written(ui);
   if (!problem_.empty()) ui.banner("problem", BannerTone::kError, problem_);
   if (!written_.empty()) ui.banner("written", BannerTone::kDone, "Wrote " + written_ + ".");
 }
@@ -125,38 +125,38 @@ void ReportExport::options(Ui& ui) {
   ui.segments("scale", kScales, scale_);
 }
 
-std::string ReportExport::why_not(Session& session, const std::optional<FileRange>& range) {
+std::string ReportExport::why_not(Session& session, const ReportInput& input, const std::optional<FileRange>& range) {
   if (session.files().empty() || session.files().front()->content() == nullptr) return "no file is open";
-  if (child_.loading()) return "the last one is still being written";
+  if (writer_.loading()) return "the last one is still being written";
+  if (form_ == Form::kHtml && input.reading) return "its timelines and heads are still being read";
   if (form_ == Form::kRange && !range) return "no range is selected on the Timeline";
   if (form_ == Form::kRange && spscope_program().empty())
     return "spscope is neither beside this program nor on the PATH";
   return "";
 }
 
-void ReportExport::write_document(const std::vector<Comparison>& comparisons, const Report& report) const {
-  if (form_ == Form::kCsv) {
-    std::filesystem::create_directories(path_);
-    for (const auto& [name, text] : render_csv(comparisons))
-      write_whole_file((std::filesystem::path(path_) / name).string(), text);
+// The result is that of a child that has done it.
+ChildResult ReportExport::write_document(const ReportInput& input, Form form, const std::string& path) {
+  if (form == Form::kCsv) {
+    std::filesystem::create_directories(path);
+    for (const auto& [name, text] : render_csv(input.comparisons()))
+      write_whole_file((std::filesystem::path(path) / name).string(), text);
   } else {
-    write_whole_file(path_, form_ == Form::kJson       ? render_json(comparisons)
-                            : form_ == Form::kMarkdown ? render_markdown(report)
-                                                       : render_html(report));
+    write_whole_file(path, form == Form::kJson       ? render_json(input.comparisons())
+                           : form == Form::kMarkdown ? render_markdown(input.report(false))
+                                                     : render_html(input.report(true)));
   }
+  return {};
 }
 
-void ReportExport::write(Ui& ui, Session& session, const std::function<Report()>& report) {
+void ReportExport::write(Ui& ui, Session& session, const ReportInput& input) {
   problem_ = written_ = "";
-  std::vector<Comparison> all;
   for (const auto& file : session.files()) {
     std::error_code unknown;
     if (path_ == file->path || std::filesystem::equivalent(path_, file->path, unknown)) {
       problem_ = "That is the stored run itself. Choose another name.";
       return;
     }
-    if (const FileContent* content = file->content())
-      all.insert(all.end(), content->comparisons.begin(), content->comparisons.end());
   }
   if (form_ == Form::kPicture) {
     Link link = session.here();
@@ -170,28 +170,30 @@ void ReportExport::write(Ui& ui, Session& session, const std::function<Report()>
     if (const auto range = selected_range(session))
       start(session, range_command(spscope_program(), *range, path_, std::filesystem::exists(path_, unknown)));
   } else {
-    const auto fault = failure_of([&] { write_document(all, report()); });
-    problem_ = fault ? fault->what() : "";
-    written_ = fault ? "" : path_;
+    writing_ = path_;
+    writer_.ask(session.workers(), fmt::format("{}", ++started_),
+                [input, form = form_, path = path_](Readers&, const Cancelled&, QueryProgress&) {
+                  return write_document(input, form, path);
+                });
   }
 }
 
 void ReportExport::start(Session& session, std::vector<std::string> command) {
   writing_ = path_;
-  child_.ask(session.workers(), fmt::format("{}", ++started_),
-             [command = std::move(command)](Readers&, const Cancelled& cancelled, QueryProgress&) {
-               return run_child(command, cancelled);
-             });
+  writer_.ask(session.workers(), fmt::format("{}", ++started_),
+              [command = std::move(command)](Readers&, const Cancelled& cancelled, QueryProgress&) {
+                return run_child(command, cancelled);
+              });
 }
 
-void ReportExport::take_child(Ui& ui) {
-  draw_loading(ui, "writing", child_, "Writing " + writing_);
+void ReportExport::take_written(Ui& ui) {
+  draw_loading(ui, "writing", writer_, "Writing " + writing_);
   if (writing_.empty()) return;
-  if (const Error* error = child_.error()) {
+  if (const Error* error = writer_.error()) {
     problem_ = error->what();
-  } else if (!child_.current() && !child_.was_cancelled()) {
+  } else if (!writer_.current() && !writer_.was_cancelled()) {
     return;
-  } else if (const ChildResult* result = child_.current() ? child_.value() : nullptr) {
+  } else if (const ChildResult* result = writer_.current() ? writer_.value() : nullptr) {
     const bool done = result->end.code == 0;
     (done ? written_ : problem_) = done ? writing_ : last_words(result->errors, 3);
   }

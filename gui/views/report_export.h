@@ -1,17 +1,16 @@
 // ReportExport: the line above a report that writes it to files: the document in each of its formats, its tables, a
-// picture of any view, and the selected range of time as a stored run of its own. Pictures are drawn and stored runs
-// written by children, so that the window goes on.
+// picture of any view, and the selected range of time as a stored run of its own. Documents are made and written by
+// workers, pictures and stored runs by children, so that the window goes on.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "backend/report/document.h"
 #include "gui/launch/child.h"
 #include "gui/session/session.h"
 #include "gui/ui/ui.h"
+#include "gui/views/report_input.h"
 
 namespace spscope::gui {
 
@@ -30,8 +29,7 @@ std::vector<std::string> range_command(const std::string& program, const FileRan
 
 class ReportExport {
  public:
-  // `report` makes the document of what is open.
-  void draw(Ui& ui, Session& session, const std::function<Report()>& report);
+  void draw(Ui& ui, Session& session, const ReportInput& input);
   // What was written last; "" for nothing.
   const std::string& written() const { return written_; }
 
@@ -39,16 +37,16 @@ class ReportExport {
   enum class Form { kHtml, kMarkdown, kJson, kCsv, kPicture, kRange };
 
   void options(Ui& ui);
-  void take_child(Ui& ui);
-  void write(Ui& ui, Session& session, const std::function<Report()>& report);
-  void write_document(const std::vector<Comparison>& comparisons, const Report& report) const;
+  void take_written(Ui& ui);
+  void write(Ui& ui, Session& session, const ReportInput& input);
+  static ChildResult write_document(const ReportInput& input, Form form, const std::string& path);
   void start(Session& session, std::vector<std::string> command);
-  std::string why_not(Session& session, const std::optional<FileRange>& range);
+  std::string why_not(Session& session, const ReportInput& input, const std::optional<FileRange>& range);
 
   Form form_ = Form::kHtml;
   int view_ = 1, scale_ = 0;  // of a picture: the row of its view, and 0 for 1x
   std::string path_, problem_, written_, writing_;
-  QuerySlot<ChildResult> child_;
+  QuerySlot<ChildResult> writer_;
   int started_ = 0;
 };
 

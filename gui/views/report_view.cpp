@@ -18,7 +18,7 @@ namespace {
 class ReportView final : public View {
  public:
   void draw(Ui& ui, Session& session) override {
-    export_.draw(ui, session, [&] { return whole_report(session); });
+    export_.draw(ui, session, input_of(session));
     ui.space(4);
     draw_sections(ui);
     ui.rule();
@@ -62,43 +62,63 @@ class ReportView final : public View {
     }
   }
 
-  Report whole_report(Session& session) {
-    if (session.files().size() == 1) return document_of(session, 0);
-    std::vector<Comparison> all;
-    for (const auto& file : session.files())
-      if (const FileContent* content = file->content())
-        all.insert(all.end(), content->comparisons.begin(), content->comparisons.end());
-    return make_report(all);
+  // What is exported, with the pictures of all files that are there.
+  ReportInput input_of(Session& session) {
+    ReportInput input;
+    input.hidden = hidden_;
+    for (std::size_t f = 0; f < session.files().size(); ++f) {
+      const OpenFile& file = *session.files()[f];
+      const auto content = file.slot->share();
+      if (!content || !session.in_scope(static_cast<int>(f))) continue;
+      QuerySlot<Illustrated>& slot = illustrated(session, file, content);
+      input.reading |= slot.loading();
+      const auto document = slot.current() ? slot.share() : nullptr;
+      input.files.push_back(
+          {content, document ? std::shared_ptr<const PassPictures>(document, &document->pictures) : nullptr});
+    }
+    return input;
   }
 
-  // The document of a file, with the pictures of its slowest layer passes as soon as they are there.
-  const Report& document_of(Session& session, int f) {
-    const OpenFile& file = *session.files()[static_cast<std::size_t>(f)];
-    Document& document = documents_[file.path];
-    const auto key = fmt::format("{} {}", file.path, file.generation);
-    document.pictures.ask(
-        session.workers(), key,
-        [path = file.path, generation = file.generation](Readers& readers, const Cancelled&, QueryProgress&) {
-          StoreReader& reader = readers.of(path, generation);
-          std::vector<std::optional<PassPicture>> pictures;
-          for (const Comparison& c : compare_store(reader)) pictures.push_back(slowest_pass_picture(reader, c));
-          return pictures;
+  // The pictures of the slowest layer passes of a file, and the document with them.
+  struct Illustrated {
+    PassPictures pictures;
+    Report report;
+  };
+  QuerySlot<Illustrated>& illustrated(Session& session, const OpenFile& file,
+                                      const std::shared_ptr<const FileContent>& content) {
+    QuerySlot<Illustrated>& slot = documents_[file.path].illustrated;
+    slot.ask(
+        session.workers(), key_of(file),
+        [path = file.path, generation = file.generation, content](Readers& readers, const Cancelled&, QueryProgress&) {
+          const StoreReader& reader = readers.of(path, generation);
+          Illustrated made;
+          for (const Comparison& c : content->comparisons) made.pictures.push_back(slowest_pass_picture(reader, c));
+          made.report = make_report(content->comparisons, made.pictures);
+          return made;
         });
-    const auto* pictures = document.pictures.value();
-    const std::string made = key + (pictures != nullptr ? " with pictures" : "");
-    if (document.made_of != made) {
-      document.made_of = made;
-      using Pictures = std::vector<std::optional<PassPicture>>;
-      document.report = make_report(file.content()->comparisons, pictures != nullptr ? *pictures : Pictures{});
-    }
-    return document.report;
+    return slot;
+  }
+  static std::string key_of(const OpenFile& file) { return fmt::format("{} {}", file.path, file.generation); }
+
+  // The document of a file: the text at first, with pictures as soon as they are there. nullptr: not yet.
+  const Report* document_of(Session& session, const OpenFile& file) {
+    const auto content = file.slot->share();
+    QuerySlot<Illustrated>& whole = illustrated(session, file, content);
+    if (whole.current()) return &whole.value()->report;
+    QuerySlot<Report>& text = documents_[file.path].text;
+    text.ask(session.workers(), key_of(file),
+             [content](Readers&, const Cancelled&, QueryProgress&) { return make_report(content->comparisons); });
+    return text.value();
   }
 
   void draw_report(Ui& ui, Session& session, int file) {
     int number = 0;
-    {
-      const Report& report = document_of(session, file);
-      for (const Part& part : report.parts) {
+    Document& document = documents_[session.files()[static_cast<std::size_t>(file)]->path];
+    const Report* report = document_of(session, *session.files()[static_cast<std::size_t>(file)]);
+    draw_loading(ui, "reading", document.illustrated, "Reading its timelines and heads");
+    if (const Error* error = document.illustrated.error()) draw_error(ui, "pictures", *error);
+    if (report != nullptr) {
+      for (const Part& part : report->parts) {
         const Ui::Scope inside = ui.scope(fmt::format("part {}", number++));
         ui.text(part.title, {.face = Face::kTitle});
         ui.text(part.subtitle, {.ink = Token::kMuted, .wrap = true});
@@ -117,18 +137,15 @@ class ReportView final : public View {
           }
         }
       }
-      if (!hidden_.contains(report.definitions.id)) {
-        ui.space(8);
-        ui.text(report.definitions.title, {.face = Face::kTitle});
-        for (const Block& block : report.definitions.blocks) blocks_.draw(ui, "definitions", block);
-      }
+      ui.space(8);
+      ui.text(report->definitions.title, {.face = Face::kTitle});
+      for (const Block& block : report->definitions.blocks) blocks_.draw(ui, "definitions", block);
     }
   }
 
   struct Document {
-    QuerySlot<std::vector<std::optional<PassPicture>>> pictures;
-    std::string made_of;
-    Report report;
+    QuerySlot<Report> text;
+    QuerySlot<Illustrated> illustrated;
   };
   std::map<std::string, Document> documents_;
   std::set<std::string> hidden_;

@@ -4,43 +4,29 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <charconv>
+#include <limits>
+#include <memory>
 
 #include "backend/analysis/comparison.h"
+#include "backend/report/query_table.h"
 #include "gui/imgui_compat.h"
 #include "gui/session/stored_questions.h"
-#include "gui/ui/table_view.h"
+#include "gui/views/kept_table.h"
 #include "gui/views/view.h"
 
 namespace spscope::gui {
 namespace {
 
 struct Answer {
-  QueryResult result;
+  std::shared_ptr<const Table> table;
+  bool truncated = false;
   double seconds = 0;
 };
 
-Table table_of(const QueryResult& result) {
-  Table table;
-  for (std::size_t c = 0; c < result.columns.size(); ++c) {
-    const bool numbers =
-        std::ranges::none_of(result.kinds, [c](const auto& row) { return row[c] == ValueKind::kText; });
-    table.columns.push_back({result.columns[c], "", !numbers});
-  }
-  for (std::size_t r = 0; r < result.rows.size(); ++r) {
-    Row row;
-    for (std::size_t c = 0; c < result.columns.size(); ++c) {
-      Cell one = text_cell(result.rows[r][c].value_or("NULL"));
-      double number = 0;
-      const std::string& text = one.text;
-      if (result.kinds[r][c] != ValueKind::kText && result.rows[r][c] &&
-          std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc())
-        one.number = number;
-      row.cells.push_back(std::move(one));
-    }
-    table.rows.push_back(std::move(row));
-  }
-  return table;
+// The place that a cell names; nothing when it is no such number.
+std::optional<int> place_in(const Cell& cell) {
+  if (!cell.number || !(*cell.number >= 0 && *cell.number <= std::numeric_limits<int>::max())) return std::nullopt;
+  return static_cast<int>(*cell.number);
 }
 
 class SqlView final : public View {
@@ -72,17 +58,16 @@ class SqlView final : public View {
             {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
     if (const Error* error = answer_.error()) draw_error(ui, "error", *error);
     if (const Answer* answer = answer_.value()) {
-      if (shown_ != answer) {
-        shown_ = answer;
-        table_ = table_of(answer->result);
+      if (kept_ == nullptr || kept_->table != answer->table) {
+        kept_ = std::make_unique<KeptTable>(answer->table, session.workers());
         state_ = {};
       }
-      ui.text(fmt::format("{} rows in {:.2f} s{}", answer->result.rows.size(), answer->seconds,
-                          answer->result.truncated ? ", cut: the answer is larger than what is shown" : ""),
+      ui.text(fmt::format("{} rows in {:.2f} s{}", kept_->table->rows.size(), answer->seconds,
+                          answer->truncated ? ", cut: the answer is larger than what is shown" : ""),
               {.face = Face::kSmall, .ink = Token::kMuted});
       const ImVec2 from = ImGui::GetCursorScreenPos();
-      const TableHit hit = show_table(ui, "answer", table_, state_,
-                                      {.row_tooltip = leads_somewhere() ? "Double click: its timeline" : ""});
+      const TableHit hit =
+          kept_->draw(ui, "answer", state_, {.row_tooltip = leads_somewhere() ? "Double click: its timeline" : ""});
       if (is_slow(answer_)) ui.dim({from.x, from.y, from.x + ui.width_left(), ImGui::GetCursorScreenPos().y});
       if (hit.activated) follow(session, file, *hit.activated);
       go_to_place(session);
@@ -110,8 +95,9 @@ class SqlView final : public View {
     json["question"] = text_;
     if (const Error* error = answer_.error()) json["error"] = error->what();
     if (const Answer* answer = answer_.value()) {
-      json["columns"] = answer->result.columns;
-      json["rows"] = static_cast<std::int64_t>(answer->result.rows.size());
+      json["columns"] = Json::array();
+      for (const Column& column : answer->table->columns) json["columns"].push_back(column.heading);
+      json["rows"] = static_cast<std::int64_t>(answer->table->rows.size());
     }
     return json;
   }
@@ -146,15 +132,17 @@ class SqlView final : public View {
                                                                                QueryProgress&) {
                   const std::int64_t began = now_ns();
                   Answer answer;
-                  answer.result = readers.of(path, generation).query(text);
+                  const QueryResult result = readers.of(path, generation).query(text);
+                  answer.table = std::make_shared<const Table>(query_table(result, ValueTexts::kWhole));
+                  answer.truncated = result.truncated;
                   answer.seconds = static_cast<double>(now_ns() - began) * 1e-9;
                   return answer;
                 });
   }
 
   int column(std::string_view name) const {
-    const auto found = std::ranges::find(table_.columns, name, &Column::heading);
-    return found == table_.columns.end() ? -1 : static_cast<int>(found - table_.columns.begin());
+    const auto found = std::ranges::find(kept_->table->columns, name, &Column::heading);
+    return found == kept_->table->columns.end() ? -1 : static_cast<int>(found - kept_->table->columns.begin());
   }
   bool leads_somewhere() const {
     return column("rank") >= 0 || column("strategy_id") >= 0 || column("layer") >= 0 || column("run_id") >= 0;
@@ -164,8 +152,7 @@ class SqlView final : public View {
     const auto number = [&](std::string_view name) -> std::optional<int> {
       const int c = column(name);
       if (c < 0) return std::nullopt;
-      const auto& value = table_.rows[static_cast<std::size_t>(row)].cells[static_cast<std::size_t>(c)].number;
-      return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
+      return place_in(kept_->table->rows[static_cast<std::size_t>(row)].cells[static_cast<std::size_t>(c)]);
     };
     Link link = session.here();
     link.view = "timeline";
@@ -223,8 +210,7 @@ class SqlView final : public View {
   QuerySlot<std::optional<RunPlace>> place_;
   std::optional<Link> wanted_;  // where a row leads, but for the place of its run
   std::string wanted_file_;
-  const Answer* shown_ = nullptr;
-  Table table_;
+  std::unique_ptr<KeptTable> kept_;  // the answer that is shown
   TableState state_;
 };
 

@@ -37,7 +37,8 @@ repeats = 2
 
 
 def partly_there(world):
-    """What is wrong with a run stands in banners, in the words of the report, and no winner is named where it names none."""
+    """What is wrong with a run stands in banners above each view, once, in the words of the report, and no winner is named
+    where it names none."""
     measured = world.run("measured.db", (ROOT / "samples/st-mini.toml").read_text(encoding="utf-8").replace("repeats = 5", "repeats = 3"))
     files = {"interrupted": _changed(world, "interrupted.db", "update workload set denoise_steps = denoise_steps + 2"),
              "not in the file": _changed(world, "missing.db", "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1"),
@@ -47,6 +48,10 @@ def partly_there(world):
              "than the cost model": world.run("projected.db", PROJECTED)}
     for words, path in files.items():
         window = world.open(path)
+        for view in ("timeline", "heads", "balance", "compare", "overview"):
+            window.click("rail/views/" + view)
+            told = {i["path"] for i in window.items if "/warning" in i["path"] and i["kind"] == "text" and words in i["text"]}
+            assert len(told) == 1, (view, words, told)
         report = subprocess.run([world.spscope, "report", path, "--format", "markdown"], capture_output=True, text=True, check=True).stdout
         plain = " ".join(report.replace("\\", "").replace("> ", " ").replace("*", "").split())
         lines = {}
@@ -89,12 +94,12 @@ def compare_has_all(world):
 
 def heads_make_lost_thumbnails(world):
     """Thumbnails that a file has lost are made from its masks: the same ones."""
-    before = world.window("heads").view["density"]
+    before = world.window("heads").view["thumbnail_sums"]
     window = world.open(f"{_changed(world, 'lost.db', 'delete from mask_thumbnail')}#heads")
-    assert window.says("has lost its thumbnails") and window.view["density"] == []
+    assert window.says("has lost its thumbnails") and window.view["thumbnail_sums"] == []
     window.click("lost/action")
-    window.wait_for(lambda s: s["view"]["density"] and not s["busy"], "the thumbnails")
-    assert window.view["density"] == before
+    window.wait_for(lambda s: s["view"]["thumbnail_sums"] and not s["busy"], "the thumbnails")
+    assert window.view["thumbnail_sums"] == before
     window.close()
 
 

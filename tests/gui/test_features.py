@@ -17,7 +17,8 @@ from world import World, commands
 
 HERE = Path(__file__).resolve().parent
 MODULES = ("features_frame", "features_pointer", "features_views", "features_timeline", "features_heads",
-           "features_stored", "features_states", "features_large", "features_exports", "features_run", "features_runs", "features_scope")
+           "features_stored", "features_verdicts", "features_states", "features_large", "features_exports", "features_run", "features_runs",
+           "features_scope")
 
 
 def read_rows(text):

@@ -22,6 +22,19 @@ std::optional<Chosen> faster_one(const Session& session, const Chosen& of) {
   return best && best->key != of.key ? best : std::nullopt;
 }
 
+// What the picture of a difference shows, counted in its texels.
+Json difference_json(const LargeHead& large, Appearance appearance) {
+  const auto count = [&](Token token) {
+    return static_cast<std::int64_t>(std::ranges::count(large.tiles, texel(token_color(token, appearance))));
+  };
+  const std::int64_t here = count(Token::kWire), there = count(Token::kLate), neither = count(Token::kEmpty);
+  Json json = Json::object();
+  json["only_here"] = here;
+  json["only_there"] = there;
+  json["both"] = static_cast<std::int64_t>(large.tiles.size()) - here - there - neither;
+  return json;
+}
+
 void compare(Session& session) {
   take_hint(session, "heads");
   session.show("compare");
@@ -59,6 +72,12 @@ void HeadsView::draw_late_rank(Ui& ui, Session& session) {
   ui.space(6);
 }
 
+bool HeadsView::attended(int head, std::pair<int, int> tile) {
+  const StepMask* step = mask_.current() ? mask_.value() : nullptr;
+  return step != nullptr && head < step->mask.heads() && tile.first < step->mask.coarse_blocks() &&
+         tile.second < step->mask.coarse_blocks() && step->mask.active(head, tile.first, tile.second);
+}
+
 void HeadsView::draw_details(Ui& ui, Session& session) {
   const auto* pictures = pictures_.value();
   if (pictures == nullptr || !*pictures) {
@@ -68,24 +87,25 @@ void HeadsView::draw_details(Ui& ui, Session& session) {
   draw_late_rank(ui, session);
   const int h = head(session);
   ui.text(fmt::format("head {}", h), {.face = Face::kBold});
-  if (static_cast<std::size_t>(h) < (*pictures)->density.size())
-    ui.text("density " + percent_text((*pictures)->density[static_cast<std::size_t>(h)]), {.wrap = true});
+  if (const auto& density = exact_density(); static_cast<std::size_t>(h) < density.size())
+    ui.text("density " + percent_text(density[static_cast<std::size_t>(h)]), {.wrap = true});
+  if (const HeadRanks* ranks = ranks_.value())
+    if (const std::string who = ranks_text(*ranks, static_cast<std::size_t>(h)); !who.empty())
+      ui.text("computed by " + who, {.wrap = true});
   ui.text(fmt::format("{} blocks of queries and of keys, {} tokens", (*pictures)->record.blocks,
                       count_text(static_cast<double>((*pictures)->record.tokens))),
           {.ink = Token::kMuted, .wrap = true});
   const auto tile = cursor_ ? cursor_ : session.selection().tile;
   if (tile) {
     ui.space(6);
-    const auto mask = mask_.current() ? mask_.share() : nullptr;
-    const bool on = mask && tile->first < mask->coarse_blocks() && tile->second < mask->coarse_blocks() &&
-                    h < mask->heads() && mask->active(h, tile->first, tile->second);
+    const bool on = attended(h, *tile);
     ui.text(fmt::format("Tile: queries {}, keys {}{}", tile->first, tile->second, on ? "" : " (not attended)"),
             {.face = Face::kBold, .wrap = true});
     for (const Panel& panel : panels_) {
-      if (!on || panel.owned == nullptr || tile->first >= panel.owned->owners.blocks ||
-          tile->second >= panel.owned->owners.blocks)
+      const OwnedHead* owned = panel.owned();
+      if (!on || owned == nullptr || tile->first >= owned->owners.blocks || tile->second >= owned->owners.blocks)
         continue;
-      for (const TileOwner& owner : panel.owned->tiles->owners(h, tile->first, tile->second)) {
+      for (const TileOwner& owner : owned->tiles->owners(h, tile->first, tile->second)) {
         const std::string words = fmt::format(
             "{}: rank {}, ring step {}{}{}", panel.chosen.label, owner.rank, owner.ring_step,
             owner.area < 0.999 ? ", " + percent_text(owner.area) + " of it" : "", owner.moved > 0 ? ", moved" : "");
@@ -101,21 +121,22 @@ void HeadsView::draw_details(Ui& ui, Session& session) {
     }
   }
   for (const Panel& panel : panels_) {
-    if (panel.owned == nullptr) continue;
+    const OwnedHead* owned = panel.owned();
+    if (owned == nullptr) continue;
     ui.space(6);
     ui.text("Tiles of this head by rank, " + panel.chosen.label,
             {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
-    const double most = std::max(1.0, *std::ranges::max_element(panel.owned->by_rank));
-    for (std::size_t r = 0; r < panel.owned->by_rank.size(); ++r) {
-      if (panel.owned->by_rank[r] <= 0) continue;
+    const double most = std::max(1.0, *std::ranges::max_element(owned->by_rank));
+    for (std::size_t r = 0; r < owned->by_rank.size(); ++r) {
+      if (owned->by_rank[r] <= 0) continue;
       const ImVec2 from = ImGui::GetCursorScreenPos();
       const float label = ui.px(52), room = std::max(ui.px(30), ui.width_left() - label - ui.px(84)),
-                  width = static_cast<float>(panel.owned->by_rank[r] / most) * room;
+                  width = static_cast<float>(owned->by_rank[r] / most) * room;
       ui.text_at(from.x, from.y, fmt::format("rank {}", r),
                  {.face = Face::kSmall, .ink = Token::kMuted, .max_width = label});
       ui.fill({from.x + label, from.y + ui.px(3), from.x + label + width, from.y + ui.px(13)},
               Ui::color(rank_color(static_cast<int>(r))));
-      ui.text_at(from.x + label + room + ui.px(4), from.y, count_text(panel.owned->by_rank[r]),
+      ui.text_at(from.x + label + room + ui.px(4), from.y, count_text(owned->by_rank[r]),
                  {.face = Face::kMono, .max_width = ui.px(78)});
       ImGui::Dummy({0, ui.px(17)});
     }
@@ -129,24 +150,29 @@ Json HeadsView::dump(Session& session) {
   const int h = head(session);
   json["axis"] = spatial_ ? "spatial" : "temporal";
   json["head"] = h;
-  json["order"] = ordered(session);
-  json["density"] = (*pictures)->density;
-  json["owner_of_head"] = owners_of_heads(session);
-  const auto mask = mask_.current() ? mask_.share() : nullptr;
-  if (mask && h < mask->heads()) {
-    json["blocks"] = mask->coarse_blocks();
-    const HeadLoads loads = head_loads(*mask, h);
-    json["row_loads"] = loads.rows;
-    json["column_loads"] = loads.columns;
+  json["order"] = ordered();
+  json["density"] = exact_density();
+  json["thumbnail_sums"] = (*pictures)->shade;
+  if (const HeadRanks* ranks = ranks_.value()) {
+    json["ranks_of_heads"] = Json::array();
+    for (const std::vector<int>& of_head : ranks->of_head) json["ranks_of_heads"].push_back(Json(of_head));
+  }
+  if (!panels_.empty() && panels_.front().large) {
+    const LargeHead& large = *panels_.front().large;
+    json["blocks"] = large.blocks;
+    json["row_loads"] = large.loads.rows;
+    json["column_loads"] = large.loads.columns;
+    if (difference_ && other_mask_.current()) json["difference"] = difference_json(large, appearance_);
   }
   json["strategies"] = Json::array();
   for (const Panel& panel : panels_) {
-    if (panel.owned == nullptr) continue;
+    const OwnedHead* owned = panel.owned();
+    if (owned == nullptr) continue;
     Json one = Json::object();
     one["strategy"] = panel.chosen.key.id;
-    one["tiles_by_rank"] = panel.owned->by_rank;
+    one["tiles_by_rank"] = owned->by_rank;
     std::int64_t redundant = 0, moved = 0, shared = 0;
-    for (const std::uint8_t m : panel.owned->owners.marks) {
+    for (const std::uint8_t m : owned->owners.marks) {
       redundant += (m & HeadOwners::kRedundant) != 0;
       moved += (m & HeadOwners::kMoved) != 0;
       shared += (m & HeadOwners::kShared) != 0;
@@ -155,11 +181,9 @@ Json HeadsView::dump(Session& session) {
     one["moved"] = moved;
     one["shared"] = shared;
     if (const auto& tile = session.selection().tile;
-        tile && mask && h < mask->heads() && tile->first < mask->coarse_blocks() &&
-        tile->second < mask->coarse_blocks() && mask->active(h, tile->first, tile->second) &&
-        tile->first < panel.owned->owners.blocks && tile->second < panel.owned->owners.blocks) {
+        tile && attended(h, *tile) && tile->first < owned->owners.blocks && tile->second < owned->owners.blocks) {
       one["owners"] = Json::array();
-      for (const TileOwner& owner : panel.owned->tiles->owners(h, tile->first, tile->second)) {
+      for (const TileOwner& owner : owned->tiles->owners(h, tile->first, tile->second)) {
         Json row = Json::object();
         row["op"] = owner.op;
         row["rank"] = owner.rank;

@@ -25,17 +25,26 @@ class HeadsView final : public View {
   enum class Order { kHead, kDensity, kTiles, kOwner };
   struct Panel {  // a large picture
     Chosen chosen;
-    QuerySlot<OwnedHead>* slot = nullptr;
-    const OwnedHead* owned = nullptr;
+    std::shared_ptr<const LargeHead> large;  // while another is being made the one before; absent without a mask
+    const OwnedHead* owned() const { return large && large->owned ? &*large->owned : nullptr; }
+  };
+  struct Textures {
+    std::shared_ptr<const LargeHead> of;
+    Texture tiles, row_bars, column_bars;
   };
   void ask(Session& session);
+  void ask_masks(Session& session, const Chosen& of, LayerPass pass, AttendedAxis axis);
+  Panel ask_panel(Session& session, const Chosen& chosen, LayerPass pass, AttendedAxis axis);
+  static std::string data_key(const Session& session, const Chosen& of, LayerPass pass);
+  // Of those that the selected rank attends, the densest.
+  void choose_first_head(const Session& session);
   void toolbar(Ui& ui, Session& session);
   void draw_grid(Ui& ui, Session& session, float width);
   void draw_panels(Ui& ui, Session& session);
   void draw_panel(Ui& ui, Session& session, const Panel& panel, float side);
-  static void draw_loads(Ui& ui, const Rect& picture, const BlockMask& mask, int head);
+  static void draw_tiles(Ui& ui, const Rect& picture, const Textures& textures);
+  const Textures& textures_of(const Panel& panel);
   void make_atlas(const HeadPictures& pictures, Appearance appearance);
-  void make_picture(Ui& ui, const Panel& panel, int head, const std::string& key);
   // To the next layer pass along the way that is played: denoise steps of a layer, or layers of a step; behind the last
   // is the first.
   void move(Session& session, int by);
@@ -44,19 +53,23 @@ class HeadsView final : public View {
   // From the selected strategy, which waits for the selected rank, on to its comparison with the fastest.
   static void draw_next_step(Ui& ui, Session& session);
   static void draw_late_rank(Ui& ui, Session& session);
-  int head(Session& session) const;
-  // The rank that computes most of a head under the selected strategy: from the heads of each rank in the results.
-  std::vector<int> owners_of_heads(const Session& session) const;
-  std::vector<int> ordered(const Session& session) const;
+  int head(const Session& session) const { return session.selection().head.value_or(first_head_); }
+  // By head; empty until the mask of the layer pass is there.
+  const std::vector<double>& exact_density();
+  std::vector<int> ordered();
+  // Whether a tile of the shown mask is active.
+  bool attended(int head, std::pair<int, int> tile);
 
   QuerySlot<std::optional<HeadPictures>> pictures_, other_pictures_;
-  QuerySlot<BlockMask> mask_, other_mask_;
-  QuerySlot<std::vector<std::int64_t>> tiles_;  // active ones by head
-  std::map<std::string, std::unique_ptr<QuerySlot<OwnedHead>>> owners_;
+  QuerySlot<StepMask> mask_, other_mask_;
+  QuerySlot<HeadRanks> ranks_;  // under the selected strategy
+  std::map<StrategyKey, std::unique_ptr<QuerySlot<LargeHead>>> large_;
   std::vector<Panel> panels_;
   Texture atlas_;
   std::string atlas_key_;
-  std::map<StrategyKey, std::pair<std::string, Texture>> large_;  // by strategy: what it shows
+  std::map<StrategyKey, Textures> textures_;
+  Appearance appearance_ = Appearance::kDark;
+  int first_head_ = 0;  // that is shown when none is selected
   Order order_ = Order::kHead;
   bool owner_overlay_ = true, spatial_ = true, difference_ = false, playing_ = false;
   bool by_ring_step_ = false;  // the colours of owned tiles, else by rank

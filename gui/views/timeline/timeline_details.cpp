@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 
+#include "backend/analysis/over_ranks.h"
 #include "backend/base/number_text.h"
 #include "backend/plan/op_bytes.h"
 #include "backend/store/name_statistics.h"
@@ -55,11 +55,8 @@ PassMatrix load_matrix(Readers& readers, const std::string& path, int generation
     if (!data || !data->timeline) continue;
     std::vector<RankPass> ranks;
     const auto& compute = data->times.compute_ns;
-    const double mean = static_cast<double>(std::accumulate(compute.begin(), compute.end(), std::int64_t{0})) /
-                        static_cast<double>(std::max<std::size_t>(1, compute.size()));
     for (std::size_t r = 0; r < compute.size(); ++r)
-      ranks.push_back(
-          {compute[r], data->times.wait_late_peer_ns[r], mean > 0 ? static_cast<double>(compute[r]) / mean - 1 : 0});
+      ranks.push_back({compute[r], data->times.wait_late_peer_ns[r], above_mean(compute, r)});
     matrix.passes.push_back(pass);
     matrix.ranks.push_back(std::move(ranks));
   }
@@ -155,10 +152,7 @@ void TimelineView::rank_details(Ui& ui, Session& session, const Shown& shown, in
   fact(ui, "wire", duration(pass.times.wire_ns[r]));
   fact(ui, "other", duration(pass.times.other_ns[r]));
   if (r < pass.usage.size()) fact(ui, "tiles", count_text(pass.usage[r].tiles));
-  const double mean = static_cast<double>(std::accumulate(pass.times.compute_ns.begin(), pass.times.compute_ns.end(),
-                                                          std::int64_t{0})) /
-                      static_cast<double>(pass.times.compute_ns.size());
-  if (mean > 0) fact(ui, "over the mean", percent_text(static_cast<double>(pass.times.compute_ns[r]) / mean - 1));
+  fact(ui, "over the mean", percent_text(above_mean(pass.times.compute_ns, r)));
   ui.space(4);
   std::int64_t for_it = 0;
   for (const RankWait& wait : pass.detail.waits) for_it += wait.late_rank == rank ? wait.wait_ns : 0;

@@ -54,6 +54,14 @@ TEST(Regression, FasterIsNone) {
   EXPECT_DOUBLE_EQ(*after(90, 3, 0).slower_by, -0.1);
 }
 
+TEST(Regression, WordsSayHowMuchAndWhetherThatIsADifference) {
+  EXPECT_EQ(change_words(after(106, 3, 0)), "slower by 6.0 %");
+  EXPECT_EQ(change_words(after(90, 3, 0)), "faster by 10.0 %");
+  EXPECT_EQ(change_words(after(106, 6, 0)), "as fast: 6.0 % more is within the spread of the repeats");
+  EXPECT_EQ(change_words(after(94, 6, 0)), "as fast: 6.0 % less is within the spread of the repeats");
+  EXPECT_EQ(change_words(after(100, 0, 0)), "as fast, to the nanosecond");
+}
+
 TEST(Regression, OversubscribedTimesDoNotCompare) {
   Comparison now = before();
   now.strategies[0].makespan_ns = 300;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "backend/analysis/plan_figures.h"
 #include "tests/unit/schedule/schedule_cases.h"
@@ -62,6 +63,9 @@ TEST_P(TilesOfEveryPlan, OwnersAreThoseThatCountingTokensFinds) {
       }
       const HeadOwners of_head = owners.of_head(head);
       std::vector<double> by_rank(at(plan_.ranks), 0);
+      std::set<int> ranks;
+      for (const auto& [tile, area] : counted) ranks.insert(plan_.ops[at(std::get<2>(tile))].rank);
+      EXPECT_EQ(owners.ranks(head), std::vector<int>(ranks.begin(), ranks.end()));
       for (std::int32_t q = 0; q < mask.blocks(); ++q)
         for (std::int32_t k = 0; k < mask.blocks(); ++k) {
           const double whole = static_cast<double>(mask.block(q).size()) * mask.block(k).size() * sequences;

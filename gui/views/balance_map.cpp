@@ -1,0 +1,174 @@
+#include "gui/views/balance_map.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "backend/base/number_text.h"
+#include "backend/report/document.h"
+#include "gui/imgui_compat.h"
+
+namespace spscope::gui {
+
+// A figure of a layer pass that the map shows.
+struct MapFigure {
+  const char* title;
+  std::optional<double> (*value)(const LayerResult&);
+  Hint hint;
+};
+
+namespace {
+
+constexpr MapFigure kFigures[] = {
+    {"imbalance ratio", [](const LayerResult& l) { return l.imbalance_ratio; }, Hint::kRatio},
+    {"barrier imbalance ratio", [](const LayerResult& l) { return l.barrier_imbalance_ratio; }, Hint::kRatio},
+    {"coupled imbalance ratio", [](const LayerResult& l) { return l.coupled_imbalance_ratio; }, Hint::kRatio},
+    {"makespan",
+     [](const LayerResult& l) {
+       return l.makespan_ns ? std::optional(static_cast<double>(*l.makespan_ns)) : std::nullopt;
+     },
+     Hint::kDuration},
+    {"density", [](const LayerResult& l) { return std::optional(l.density); }, Hint::kPercent},
+};
+
+std::string value_text(double value, Hint hint) {
+  return hint == Hint::kDuration  ? duration_text(value)
+         : hint == Hint::kPercent ? percent_text(value)
+                                  : ratio_text(value);
+}
+
+void draw_scale(Ui& ui, const MapFigure& figure, double low, double high) {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const float width = ui.px(160);
+  for (int i = 0; i < 32; ++i)
+    ui.fill({from.x + width * static_cast<float>(i) / 32, from.y + ui.px(4),
+             from.x + width * static_cast<float>(i + 1) / 32, from.y + ui.px(14)},
+            Ui::color(density_color(i / 31.0)));
+  ui.text_at(from.x + width + ui.px(8), from.y + ui.px(1),
+             value_text(low, figure.hint) + " to " + value_text(high, figure.hint),
+             {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.px(240)});
+  ImGui::Dummy({width + ui.px(250), ui.px(20)});
+}
+
+}  // namespace
+
+// Layers and denoise steps in order, and what the colours at both ends mean.
+struct BalanceMap::Scale {
+  std::vector<int> layers, steps;
+  double low = 1e300, high = -1e300;
+  float side = 0, width = 0, height = 0;
+
+  std::size_t column(int step) const { return index(steps, step); }
+  std::size_t row(int layer) const { return index(layers, layer); }
+  static std::size_t index(const std::vector<int>& sorted, int value) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(sorted, value) - sorted.begin());
+  }
+};
+
+// Layers down, denoise steps across, a map a strategy.
+void BalanceMap::draw(Ui& ui, Session& session, const std::vector<Chosen>& chosen) {
+  const Ui::Scope inside = ui.scope("map");
+  std::set<int> layers, steps;
+  for (const Chosen& c : chosen)
+    for (const LayerResult& l : c.strategy->by_layer) {
+      layers.insert(l.layer);
+      steps.insert(l.denoise_step);
+    }
+  if (layers.size() * steps.size() < 2) return;
+  std::vector<std::string> titles;
+  for (const MapFigure& f : kFigures) titles.emplace_back(f.title);
+  ui.text("Layers down, denoise steps across:", {.ink = Token::kMuted, .max_width = ui.px(270), .beside = true});
+  ui.same_line();
+  ui.choice("figure", titles, figure_, ui.px(210));
+  const MapFigure& figure = kFigures[figure_];
+  Scale scale{{layers.begin(), layers.end()}, {steps.begin(), steps.end()}};
+  for (const Chosen& c : chosen)
+    for (const LayerResult& l : c.strategy->by_layer)
+      if (const auto v = figure.value(l)) {
+        scale.low = std::min(scale.low, *v);
+        scale.high = std::max(scale.high, *v);
+      }
+  scale.side = std::clamp(ui.px(180) / static_cast<float>(std::max(layers.size(), steps.size())), ui.px(4), ui.px(34));
+  scale.width = std::max(scale.side * static_cast<float>(steps.size()), ui.px(120));
+  scale.height = scale.side * static_cast<float>(layers.size());
+  std::erase_if(maps_,
+                [&](const auto& row) { return std::ranges::find(chosen, row.first, &Chosen::key) == chosen.end(); });
+  const float right = ImGui::GetCursorScreenPos().x + ui.width_left();
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (i > 0) {
+      ui.same_line(18);
+      if (ImGui::GetCursorScreenPos().x + scale.width > right) ImGui::NewLine();
+    }
+    draw_one(ui, session, chosen[i], figure, scale);
+  }
+  ui.space(4);
+  if (scale.high >= scale.low) draw_scale(ui, figure, scale.low, scale.high);
+}
+
+// One texture, a texel a layer pass: there may be ten thousands of them.
+void BalanceMap::draw_one(Ui& ui, Session& session, const Chosen& c, const MapFigure& figure, const Scale& scale) {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  ui.text_at(from.x, from.y, c.label, {.face = Face::kSmall, .max_width = scale.width});
+  const float top = from.y + ui.px(20), side = scale.side;
+  const Rect area{from.x, top, from.x + side * static_cast<float>(scale.steps.size()), top + scale.height};
+  const Hit hit = ui.target(fmt::format("map {} {}", c.key.file, c.key.id), area,
+                            {.kind = "area", .text = c.label, .small = true, .ring = false});
+  const ImVec2 mouse = ImGui::GetMousePos();
+  const auto pointed_column = static_cast<std::size_t>(std::max(0.F, (mouse.x - area.left) / side));
+  const auto pointed_row = static_cast<std::size_t>(std::max(0.F, (mouse.y - area.top) / side));
+  std::vector<std::uint32_t> texels(scale.layers.size() * scale.steps.size(), 0);
+  const LayerResult* pointed = nullptr;
+  for (const LayerResult& l : c.strategy->by_layer) {
+    const auto value = figure.value(l);
+    if (!value) continue;
+    const std::size_t x = scale.column(l.denoise_step), y = scale.row(l.layer);
+    texels[y * scale.steps.size() + x] =
+        Ui::color(density_color(scale.high > scale.low ? (*value - scale.low) / (scale.high - scale.low) : 0));
+    if (hit.hovered && x == pointed_column && y == pointed_row) pointed = &l;
+    if (!ui.is_dumped()) continue;
+    const float left = area.left + static_cast<float>(x) * side, upper = area.top + static_cast<float>(y) * side;
+    ui.mark(fmt::format("cell {} {} {} {}", c.key.file, c.key.id, l.layer, l.denoise_step),
+            {left, upper, left + side, upper + side}, fmt::format("{}", *value));
+  }
+  Texture& texture = maps_[c.key];
+  texture.set(static_cast<int>(scale.steps.size()), static_cast<int>(scale.layers.size()), texels);
+  if (texture.name() != 0)
+    ui.draw_list().AddImage(texture_id(texture.name()), {area.left, area.top}, {area.right, area.bottom});
+  if (side > ui.px(6)) {
+    for (std::size_t i = 1; i < scale.steps.size(); ++i)
+      ui.fill({area.left + static_cast<float>(i) * side - 1, area.top, area.left + static_cast<float>(i) * side,
+               area.bottom},
+              ui.color(Token::kSurface));
+    for (std::size_t i = 1; i < scale.layers.size(); ++i)
+      ui.fill(
+          {area.left, area.top + static_cast<float>(i) * side - 1, area.right, area.top + static_cast<float>(i) * side},
+          ui.color(Token::kSurface));
+  }
+  ImGui::Dummy({scale.width, scale.height + ui.px(22)});
+  if (pointed == nullptr) return;
+  ui.tooltip(fmt::format("{}, layer {}, denoise step {}: {} {}", c.label, pointed->layer, pointed->denoise_step,
+                         figure.title, value_text(*figure.value(*pointed), figure.hint)));
+  if (!hit.clicked) return;
+  Link link = session.here();
+  link.scope.layer = pointed->layer;
+  link.scope.step = pointed->denoise_step;
+  link.selection.strategy = c.key;
+  link.view = "timeline";
+  session.go(link);
+}
+
+Json BalanceMap::dump(const StrategyResult& strategy) const {
+  Json map = Json::array();
+  for (const LayerResult& layer : strategy.by_layer) {
+    const auto value = kFigures[figure_].value(layer);
+    map.push_back(
+        {{"layer", layer.layer}, {"denoise_step", layer.denoise_step}, {"value", value ? Json(*value) : Json()}});
+  }
+  return map;
+}
+
+}  // namespace spscope::gui

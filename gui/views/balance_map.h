@@ -1,0 +1,29 @@
+// BalanceMap: a figure of all layer passes at once: layers down, denoise steps across, a map a strategy.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "gui/platform/renderer.h"
+#include "gui/views/view.h"
+
+namespace spscope::gui {
+
+struct MapFigure;
+
+class BalanceMap {
+ public:
+  // Nothing for one layer pass alone. A click on a cell goes to its timeline.
+  void draw(Ui& ui, Session& session, const std::vector<Chosen>& chosen);
+  // The figure of each layer pass of a strategy.
+  Json dump(const StrategyResult& strategy) const;
+
+ private:
+  struct Scale;
+  void draw_one(Ui& ui, Session& session, const Chosen& c, const MapFigure& figure, const Scale& scale);
+
+  std::map<StrategyKey, Texture> maps_;
+  int figure_ = 0;
+};
+
+}  // namespace spscope::gui
