@@ -13,6 +13,7 @@
 #include "backend/analysis/reason.h"
 #include "backend/analysis/run_figures.h"
 #include "backend/analysis/run_models.h"
+#include "backend/analysis/slowest_pass.h"
 #include "backend/base/number_text.h"
 #include "backend/store/timeline_events.h"
 
@@ -251,19 +252,10 @@ bool is_called(const StrategyResult& s, const std::string& text) {
   return s.id == text || s.name == text || s.label == text;
 }
 
-// The pass that takes longest under any strategy, of those that the request allows.
+// The slowest of those that the request allows.
 Place chosen_place(const std::vector<const StrategyResult*>& strategies, const ExplainRequest& request) {
-  std::optional<Place> chosen;
-  std::int64_t longest_ns = -1;
-  for (const StrategyResult* s : strategies)
-    for (const LayerResult& layer : s->by_layer) {
-      if (request.layer && layer.layer != *request.layer) continue;
-      if (request.denoise_step && layer.denoise_step != *request.denoise_step) continue;
-      if (layer.makespan_ns.value_or(0) <= longest_ns) continue;
-      longest_ns = layer.makespan_ns.value_or(0);
-      chosen = Place(layer.layer, layer.denoise_step);
-    }
-  if (chosen) return *chosen;
+  if (const auto slowest = slowest_pass(strategies, {request.layer, request.denoise_step}))
+    return {slowest->layer, slowest->denoise_step};
   const LayerResult& first = strategies.front()->by_layer.front();
   throw Error(ErrorCode::kUsage,
               fmt::format("the file has no layer pass{}{} that every strategy finished",

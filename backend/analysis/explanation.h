@@ -98,7 +98,7 @@ struct Explanation {
 };
 
 struct ExplainRequest {
-  std::optional<int> layer, denoise_step;  // absent: of the slowest layer pass of any strategy
+  std::optional<int> layer, denoise_step;  // absent: of the slowest layer pass (slowest_pass.h)
   std::optional<int> repeat;               // absent: of each strategy the one with the median makespan
   std::string strategy;                    // id, name or label of the only one to explain beside the fastest; "": all
   bool edits = true;                       // whether plans are scheduled anew

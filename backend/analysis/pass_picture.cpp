@@ -8,6 +8,7 @@
 #include <set>
 
 #include "backend/analysis/run_figures.h"
+#include "backend/analysis/slowest_pass.h"
 
 namespace spscope {
 namespace {
@@ -48,21 +49,6 @@ std::vector<ActivitySpan> spans_of(std::vector<Border> borders, std::int64_t mak
     active[static_cast<std::size_t>(border.column)] += border.change;
   }
   return spans;
-}
-
-struct Place {
-  int denoise_step = 0, layer = 0;
-  auto operator<=>(const Place&) const = default;
-};
-
-// The layer pass that all strategies together take longest for; the first of equal ones.
-std::optional<Place> slowest_pass(const Comparison& comparison) {
-  std::map<Place, std::int64_t> sums_ns;
-  for (const StrategyResult& s : comparison.strategies)
-    for (const LayerResult& layer : s.by_layer)
-      if (layer.makespan_ns) sums_ns[{layer.denoise_step, layer.layer}] += *layer.makespan_ns;
-  const auto slowest = std::ranges::max_element(sums_ns, {}, [](const auto& pass) { return pass.second; });
-  return slowest == sums_ns.end() ? std::nullopt : std::optional(slowest->first);
 }
 
 // All, or every so many of them and `always`.
@@ -194,7 +180,9 @@ std::vector<ActivitySpan> coarser(const std::vector<ActivitySpan>& spans, std::i
 }
 
 std::optional<PassPicture> slowest_pass_picture(const StoreReader& reader, const Comparison& comparison) {
-  const std::optional<Place> pass = slowest_pass(comparison);
+  std::vector<const StrategyResult*> strategies;
+  for (const StrategyResult& s : comparison.strategies) strategies.push_back(&s);
+  const std::optional<PassPlace> pass = slowest_pass(strategies);
   if (!pass) return std::nullopt;
   PassPicture picture;
   picture.layer = pass->layer;

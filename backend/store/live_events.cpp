@@ -30,7 +30,31 @@ struct CopiedChunk {
   std::vector<std::uint8_t> data;
 };
 
-// A track with its events as the shard has them: what is shown follows from them when the clock is known better.
+// Buckets of older events of a track: about as many as a picture has columns.
+constexpr std::int64_t kOlderBuckets = 1024;
+
+// Makes a level reach over [first_ns, last_ns], with wider buckets where they would be too many.
+void reach(LodLevel& level, std::int64_t first_ns, std::int64_t last_ns) {
+  int shift = 0;
+  if (!level.buckets.empty()) {
+    shift = level.shift;
+    first_ns = std::min(first_ns, lod_begin_ns(level.first_bucket, shift));
+    last_ns = std::max(last_ns, lod_begin_ns(level.first_bucket + std::ssize(level.buckets), shift) - 1);
+  }
+  while (lod_bucket(last_ns, shift) - lod_bucket(first_ns, shift) >= kOlderBuckets) ++shift;
+  LodLevel wider = make_lod_level(shift, first_ns, last_ns);
+  if (!level.buckets.empty())
+    wider.buckets =
+        lod_answer(level, shift, wider.first_bucket, wider.first_bucket + std::ssize(wider.buckets), last_ns);
+  level = std::move(wider);
+}
+
+template <typename List>
+void drop_first(List& list, std::ptrdiff_t count) {
+  list.erase(list.begin(), list.begin() + count);
+}
+
+// A track with its held events as the shard has them: what is shown follows from them when the clock is known better.
 struct RawTrack {
   LiveTrack shown;
   std::vector<SpanEvent> spans;  // names are those of LiveEvents
@@ -42,6 +66,10 @@ struct RawTrack {
     fit = better;
     shown.spans.clear();
     shown.collectives.clear();
+    shown.older_events = 0;
+    shown.older = {};
+    shown.first_ns = std::numeric_limits<std::int64_t>::max();
+    shown.last_ns = 0;
     spans_placed = collectives_placed = {};
   }
   // Puts what is new on the run clock.
@@ -50,20 +78,50 @@ struct RawTrack {
     for (std::size_t i = shown.spans.size(); i < spans.size(); ++i) {
       SpanEvent event = spans[i];
       spans_placed.place(line, shown.track.overlapping, event);
+      know(event);
       shown.spans.push_back(event);
     }
     for (std::size_t i = shown.collectives.size(); i < collectives.size(); ++i) {
       CollectiveEvent event = collectives[i];
       collectives_placed.place(line, shown.track.overlapping, event.span);
       put_transfer_on_run_clock(line, event);
+      know(event.span);
       shown.collectives.push_back(event);
     }
+  }
+  // Holds at most so many events, the newest.
+  void let_go_of_old(std::int64_t most) {
+    if (std::ssize(spans) + std::ssize(collectives) <= most) return;
+    show();
+    const std::ptrdiff_t old_spans = std::max<std::ptrdiff_t>(0, std::ssize(spans) - most / 4);
+    const std::ptrdiff_t old_collectives = std::max<std::ptrdiff_t>(0, std::ssize(collectives) - most / 4);
+    std::vector<LodEvent> events;
+    for (std::ptrdiff_t i = 0; i < old_spans; ++i) events.push_back({.span = shown.spans[static_cast<std::size_t>(i)]});
+    for (std::ptrdiff_t i = 0; i < old_collectives; ++i)
+      events.push_back(lod_event(shown.collectives[static_cast<std::size_t>(i)]));
+    reach(shown.older, shown.first_ns, std::max(shown.first_ns, shown.last_ns));
+    add_events(shown.older, events, shown.last_ns);
+    shown.older_events += std::ssize(events);
+    drop_first(spans, old_spans);
+    drop_first(shown.spans, old_spans);
+    drop_first(shown.span_runs, old_spans);
+    drop_first(collectives, old_collectives);
+    drop_first(shown.collectives, old_collectives);
+    drop_first(shown.collective_runs, old_collectives);
+  }
+
+ private:
+  void know(const SpanEvent& event) {
+    shown.first_ns = std::min(shown.first_ns, event.begin_ns);
+    shown.last_ns = std::max({shown.last_ns, event.begin_ns, event.end_ns == kNeverEnded ? 0 : event.end_ns});
   }
 };
 
 struct Shard {
   MergeSource source;  // its chunks are no more than the first moment of each track
   std::int64_t last_chunk = 0, last_string = -1;
+  std::int64_t events = 0;  // that were read
+  bool again = false;       // is to be read from its begin: its clock is known better, and not all events are held
   std::unordered_map<NameId, NameId> names;
   std::map<TrackId, RawTrack> tracks;
 };
@@ -159,18 +217,45 @@ struct LiveEvents::State {
   }
 
   // What was committed since the last time. A chunk that is damaged is passed over.
-  std::int64_t read(Shard& shard) {
-    std::int64_t events = 0;
+  void read(Shard& shard) {
     for (;;) {
       const CopiedChunks copied = copy_chunks(*shard.source.db, shard.last_chunk);
-      if (copied.last == shard.last_chunk) return events;
+      if (copied.last == shard.last_chunk) return;
       // Committed with the chunks or before them.
       read_tracks(shard);
       read_strings(shard);
       for (const CopiedChunk& chunk : copied.chunks)
-        static_cast<void>(failure_of([&] { events += add(shard, chunk); }));
+        static_cast<void>(failure_of([&] { shard.events += add(shard, chunk); }));
       shard.last_chunk = copied.last;
+      let_go_of_old();
     }
+  }
+
+  void let_go_of_old() {
+    std::int64_t held = 0, num_tracks = 0;
+    for (const Shard& shard : shards)
+      for (const auto& [id, track] : shard.tracks) {
+        held += std::ssize(track.spans) + std::ssize(track.collectives);
+        ++num_tracks;
+      }
+    if (held <= most_held) return;
+    set_clocks();  // older events are on the run clock
+    for (Shard& shard : shards)
+      for (auto& [id, track] : shard.tracks) track.let_go_of_old(most_held / num_tracks);
+  }
+
+  // The clock of a shard is known better than that of its older events.
+  void read_again(Shard& shard) {
+    shard.again = false;
+    shard.last_chunk = shard.events = 0;
+    for (auto& [id, track] : shard.tracks) {
+      track.restart(track.fit);
+      track.spans.clear();
+      track.collectives.clear();
+      track.shown.span_runs.clear();
+      track.shown.collective_runs.clear();
+    }
+    static_cast<void>(failure_of([&] { read(shard); }));
   }
 
   void open(const std::string& path) {
@@ -195,21 +280,27 @@ struct LiveEvents::State {
     for (Shard& shard : shards) sources.push_back(std::move(shard.source));
     Damage damage;
     damage.tolerant = true;
-    std::vector<std::pair<RawTrack*, std::optional<ClockFit>>> lines;
+    struct Line {
+      Shard* shard = nullptr;
+      RawTrack* track = nullptr;
+      std::optional<ClockFit> fit;
+    };
+    std::vector<Line> lines;
     const std::optional<Error> unread = failure_of([&] {
       const MergeClocks clocks(sources, damage);
       for (std::size_t i = 0; i < shards.size(); ++i)
         for (auto& [id, track] : shards[i].tracks) {
           const ClockFit* const fit = clocks.fit(sources[i], track.shown.track);
-          lines.emplace_back(&track, fit != nullptr ? std::optional(*fit) : std::nullopt);
+          lines.push_back({&shards[i], &track, fit != nullptr ? std::optional(*fit) : std::nullopt});
         }
     });
     for (std::size_t i = 0; i < shards.size(); ++i) shards[i].source = std::move(sources[i]);
     if (unread) return;
     bool changed = false;
-    for (auto& [track, fit] : lines) {
+    for (auto& [shard, track, fit] : lines) {
       if (same_line(track->fit, fit)) continue;
-      changed |= !track->shown.spans.empty() || !track->shown.collectives.empty();
+      changed |= track->shown.num_events() > 0;
+      shard->again |= track->shown.older_events > 0;
       track->restart(fit);
     }
     clock_changes += changed;
@@ -218,15 +309,11 @@ struct LiveEvents::State {
   void list_tracks() {
     tracks.clear();
     recorded_until_ns = 0;
-    const auto offer = [&](const SpanEvent& event) {
-      recorded_until_ns = std::max({recorded_until_ns, event.begin_ns, event.end_ns == kNeverEnded ? 0 : event.end_ns});
-    };
     for (Shard& shard : shards)
       for (auto& [id, track] : shard.tracks) {
         if (track.shown.track.kind == TrackKind::kCounter) continue;
         track.show();
-        for (const SpanEvent& event : track.shown.spans) offer(event);
-        for (const CollectiveEvent& event : track.shown.collectives) offer(event.span);
+        recorded_until_ns = std::max(recorded_until_ns, track.shown.last_ns);
         tracks.push_back(&track.shown);
       }
     std::stable_sort(tracks.begin(), tracks.end(), [](const LiveTrack* a, const LiveTrack* b) {
@@ -239,11 +326,11 @@ struct LiveEvents::State {
   std::vector<const LiveTrack*> tracks;
   std::vector<std::string> texts = {""};
   std::unordered_map<std::string, NameId> numbers = {{"", 0}};
-  std::int64_t recorded_until_ns = 0;
+  std::int64_t recorded_until_ns = 0, most_held = kMostHeld;
   int clock_changes = 0;
 };
 
-LiveEvents::LiveEvents() : state_(std::make_unique<State>()) {}
+LiveEvents::LiveEvents(std::int64_t most_held) : state_(std::make_unique<State>()) { state_->most_held = most_held; }
 LiveEvents::~LiveEvents() = default;
 LiveEvents::LiveEvents(LiveEvents&&) noexcept = default;
 LiveEvents& LiveEvents::operator=(LiveEvents&&) noexcept = default;
@@ -252,11 +339,18 @@ std::int64_t LiveEvents::poll(std::span<const std::string> shards) {
   for (const std::string& path : shards)
     if (std::ranges::none_of(state_->shards, [&](const Shard& shard) { return shard.source.path == path; }))
       state_->open(path);
-  std::int64_t events = 0;
-  for (Shard& shard : state_->shards) static_cast<void>(failure_of([&] { events += state_->read(shard); }));
+  const auto all = [&] {
+    std::int64_t events = 0;
+    for (const Shard& shard : state_->shards) events += shard.events;
+    return events;
+  };
+  const std::int64_t before = all();
+  for (Shard& shard : state_->shards) static_cast<void>(failure_of([&] { state_->read(shard); }));
   state_->set_clocks();
+  for (Shard& shard : state_->shards)
+    if (shard.again) state_->read_again(shard);
   state_->list_tracks();
-  return events;
+  return all() - before;
 }
 
 const std::vector<const LiveTrack*>& LiveEvents::tracks() const { return state_->tracks; }

@@ -66,6 +66,9 @@ App::App(Settings settings, std::function<void()> wake, std::optional<int> answe
                answers.value_or(std::numeric_limits<int>::max())),
       keys_(session_.settings().keys) {
   for (const ViewRow& row : view_rows()) views_.emplace(row.id, row.make());
+  session_.on_close([this](int file) {
+    for (const auto& [id, each] : views_) each->forget(file);
+  });
   for (const CommandRow& row : command_rows()) key_texts_.push_back(keys_.keys_of(row.command));
 }
 

@@ -55,7 +55,8 @@ struct ChildResult {
   ChildEnd end;
   std::string output, errors;
 };
-// Runs a child to its end, on a thread of a worker; stops it with SIGTERM when the question is cancelled.
+// Runs a child to its end, in a question of WorkKind::kChild; stops it with SIGTERM when the question is cancelled, as
+// when the window closes.
 ChildResult run_child(const std::vector<std::string>& arguments, const Cancelled& cancelled);
 
 // The last `count` lines of a text that are not JSON, as the program writes its progress.

@@ -34,6 +34,19 @@ void add_track(LodLevel& level, const LiveTrack& track, std::int64_t until_ns) {
   add_events(level, inside, until_ns);
 }
 
+// What is known of events that are no longer held. Closer than their buckets are, each is spread evenly.
+void add_older(LodLevel& level, const LodLevel& older, std::int64_t until_ns) {
+  const std::int64_t first = level.first_bucket, count = std::ssize(level.buckets);
+  const int closer = std::max(0, older.shift - level.shift);
+  const std::int64_t first_older = first >> closer, end_older = ((first + count - 1) >> closer) + 1;
+  const std::vector<LodBucket> answer = lod_answer(older, level.shift + closer, first_older, end_older, until_ns);
+  for (std::int64_t i = 0; i < count; ++i) {
+    LodBucket part = answer[static_cast<std::size_t>(((first + i) >> closer) - first_older)];
+    for (std::int64_t& busy_ns : part.busy_ns) busy_ns >>= closer;
+    merge_bucket(level.buckets[static_cast<std::size_t>(i)], part, until_ns);
+  }
+}
+
 }  // namespace
 
 LivePicture live_picture(const LiveEvents& events, const LiveWindow& window) {
@@ -43,10 +56,8 @@ LivePicture live_picture(const LiveEvents& events, const LiveWindow& window) {
   for (const LiveTrack* track : events.tracks()) {
     if (track->track.kind != TrackKind::kRankLane || !track->track.rank) continue;
     lanes[*track->track.rank].push_back(track);
-    picture.events += std::ssize(track->spans) + std::ssize(track->collectives);
-    for (const SpanEvent& event : track->spans) picture.first_ns = std::min(picture.first_ns, event.begin_ns);
-    for (const CollectiveEvent& event : track->collectives)
-      picture.first_ns = std::min(picture.first_ns, event.span.begin_ns);
+    picture.events += track->num_events();
+    picture.first_ns = std::min(picture.first_ns, track->first_ns);
   }
   if (picture.events == 0) return {};
   picture.until_ns = std::max(events.recorded_until_ns(), picture.first_ns + 1);
@@ -60,7 +71,10 @@ LivePicture live_picture(const LiveEvents& events, const LiveWindow& window) {
   std::map<NameId, NameId> places;
   for (const auto& [rank, tracks] : lanes) {
     LodLevel level = make_lod_level(picture.shift, begin, end);
-    for (const LiveTrack* track : tracks) add_track(level, *track, picture.until_ns);
+    for (const LiveTrack* track : tracks) {
+      if (track->older_events > 0) add_older(level, track->older, picture.until_ns);
+      add_track(level, *track, picture.until_ns);
+    }
     LiveStrip& strip = picture.ranks.emplace_back(LiveStrip{rank, lod_strip(level), {}});
     for (LodBucket& bucket : level.buckets) {
       if (bucket.longest) {

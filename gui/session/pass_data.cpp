@@ -36,7 +36,6 @@ PassData load_pass(const StoreReader& reader, const std::string& strategy_id, in
                    std::optional<int> repeat) {
   const std::vector<StrategyRecord> strategies = reader.strategies();
   const StrategyRecord& strategy = strategy_of(strategies, strategy_id);
-  PassData pass;
   const std::vector<RunRecord> runs = reader.runs(strategy.strategy_id);
   const auto run = std::ranges::find_if(
       runs, [&](const RunRecord& r) { return r.layer == layer && r.denoise_step == denoise_step; });
@@ -44,9 +43,15 @@ PassData load_pass(const StoreReader& reader, const std::string& strategy_id, in
     throw Error(ErrorCode::kUsage,
                 fmt::format("{} has not run layer {} of denoise step {}", strategy.label, layer, denoise_step),
                 "choose another layer pass in the line above");
-  pass.run = *run;
-  pass.usage = reader.usage(run->run_id);
-  pass.repeats = reader.repeats(run->run_id);
+  return load_pass(reader, strategy, *run, repeat);
+}
+
+PassData load_pass(const StoreReader& reader, const StrategyRecord& strategy, const RunRecord& run,
+                   std::optional<int> repeat) {
+  PassData pass;
+  pass.run = run;
+  pass.usage = reader.usage(run.run_id);
+  pass.repeats = reader.repeats(run.run_id);
   for (const RepeatRecord& r : pass.repeats)
     if (r.has_timeline) pass.repeats_with_timeline.push_back(r.repeat);
   const auto median = median_repeat(pass.repeats);
@@ -56,8 +61,8 @@ PassData load_pass(const StoreReader& reader, const std::string& strategy_id, in
   pass.repeat = *median;
   for (const RepeatRecord& r : pass.repeats)
     if (r.repeat == repeat) pass.repeat = r;
-  if (run->plan_id) pass.plan = std::make_shared<const Plan>(reader.plan(*run->plan_id));
-  if (pass.plan && pass.repeat.has_timeline) pass.timeline = reader.timeline(run->run_id, pass.repeat.repeat);
+  if (run.plan_id) pass.plan = std::make_shared<const Plan>(reader.plan(*run.plan_id));
+  if (pass.plan && pass.repeat.has_timeline) pass.timeline = reader.timeline(run.run_id, pass.repeat.repeat);
   if (!pass.timeline) {
     pass.why_no_timeline = why_none(pass);
     return pass;

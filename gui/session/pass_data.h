@@ -17,6 +17,7 @@
 namespace spscope::gui {
 
 struct PassData {
+  std::string key;  // says of which file, its generation, strategy, layer pass and repeat it is
   RunRecord run;
   std::vector<RepeatRecord> repeats;
   RepeatRecord repeat;               // the one that is shown
@@ -35,6 +36,9 @@ void take_timeline(PassData& pass, Timeline stored);
 
 // `repeat`: absent for the one with the median makespan. Throws Error: the strategy did not run this pass, or damage.
 PassData load_pass(const StoreReader& reader, const std::string& strategy_id, int layer, int denoise_step,
+                   std::optional<int> repeat);
+// Of a run of the strategy, for those who read many.
+PassData load_pass(const StoreReader& reader, const StrategyRecord& strategy, const RunRecord& run,
                    std::optional<int> repeat);
 
 }  // namespace spscope::gui

@@ -34,7 +34,7 @@ class QuerySlot {
   QuerySlot(const QuerySlot&) = delete;
   QuerySlot& operator=(const QuerySlot&) = delete;
 
-  void ask(Workers& workers, std::string key, Function function) {
+  void ask(Workers& workers, std::string key, Function function, WorkKind kind = WorkKind::kRead) {
     if (shared_ && shared_->key == key) return;
     cancel();
     workers_ = &workers;
@@ -42,7 +42,7 @@ class QuerySlot {
     shared_->key = std::move(key);
     shared_->asked_ns = now_ns();
     auto state = shared_;
-    workers.post(state->cancelled, [state, function = std::move(function)](Readers& readers) {
+    const auto work = [state, function = std::move(function)](Readers& readers) {
       auto answer =
           capture([&] { return std::make_shared<const T>(function(readers, state->cancelled, state->progress)); });
       const std::lock_guard lock(state->mutex);
@@ -52,7 +52,8 @@ class QuerySlot {
         state->error = answer.error();
       }
       state->done = true;
-    });
+    };
+    workers.post(state->cancelled, work, kind);
   }
   // Takes over what came, at most once a frame: what value() gave stays until the next frame has looked, so that views
   // may hold pointers into it for a frame.

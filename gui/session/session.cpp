@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "backend/analysis/slowest_pass.h"
 #include "backend/base/clock.h"
 
 namespace spscope::gui {
@@ -39,12 +40,28 @@ FileContent read_file(Readers& readers, const std::string& path, int generation,
   return {compare_store(reader, on_run), reader.file()};
 }
 
+// The end of a path that no other file has as its name: "run.db", "a/run.db", "x/a/run.db".
+std::string name_among(const std::vector<std::unique_ptr<OpenFile>>& files, const std::filesystem::path& path) {
+  std::filesystem::path name = path.filename(), rest = path.parent_path();
+  const auto is_taken = [&] {
+    return std::ranges::any_of(files, [&](const auto& file) { return file->name == name.string(); });
+  };
+  for (; is_taken(); rest = rest.parent_path()) name = rest.has_filename() ? rest.filename() / name : path;
+  return name.string();
+}
+
 std::string pass_key(const OpenFile& file, const std::string& id, LayerPass pass, std::optional<int> repeat) {
   return fmt::format("{}\n{}\n{}\n{} {} {}", file.path, file.generation, id, pass.layer, pass.step,
                      repeat.value_or(-1));
 }
 
 }  // namespace
+
+bool outlives(StrategyKey& key, int closed_file) {
+  if (key.file == closed_file) return false;
+  if (key.file > closed_file) --key.file;
+  return true;
+}
 
 bool has_run(const StrategyResult& strategy, LayerPass pass) {
   return std::ranges::any_of(strategy.by_layer, [&](const LayerResult& layer) {
@@ -73,10 +90,7 @@ void Session::open(const std::string& path) {
     if (files_[static_cast<std::size_t>(i)]->state() == FileState::kFailed) close(i);
   auto file = std::make_unique<OpenFile>();
   file->path = whole;
-  file->name = std::filesystem::path(whole).filename().string();
-  for (const auto& other : files_)
-    if (other->name == file->name)
-      file->name = (std::filesystem::path(whole).parent_path().filename() / file->name).string();
+  file->name = name_among(files_, whole);
   file->slot = std::make_unique<QuerySlot<FileContent>>();
   file->makespans = std::make_unique<QuerySlot<std::vector<StrategyMakespan>>>();
   files_.push_back(std::move(file));
@@ -85,7 +99,7 @@ void Session::open(const std::string& path) {
 
 void Session::reload(int index) {
   OpenFile& file = *files_[static_cast<std::size_t>(index)];
-  ++file.generation;
+  file.generation = ++generations_;
   ++revision_;
   file.identity = identity_of(file.path);
   file.changed.clear();
@@ -112,14 +126,12 @@ void Session::close(int index) {
 }
 
 void Session::forget(int index) {
+  const std::string path = files_[static_cast<std::size_t>(index)]->path;
   files_.erase(files_.begin() + index);
-  const auto keep = [&](StrategyKey& key) {
-    if (key.file == index) return false;
-    if (key.file > index) --key.file;
-    return true;
-  };
-  std::erase_if(scope_.strategies, [&](StrategyKey& key) { return !keep(key); });
-  if (selection_.strategy && !keep(*selection_.strategy)) selection_ = {};
+  workers_.let_go(path);
+  std::erase_if(passes_, [&](const auto& pass) { return pass.first.starts_with(path + "\n"); });
+  std::erase_if(scope_.strategies, [&](StrategyKey& key) { return !outlives(key, index); });
+  if (selection_.strategy && !outlives(*selection_.strategy, index)) selection_ = {};
   if (scope_.file == index || files_.size() < 2) {
     scope_.file.reset();
   } else if (scope_.file && *scope_.file > index) {
@@ -136,6 +148,7 @@ void Session::forget(int index) {
     scope_.repeat.reset();
   }
   ++revision_;
+  if (on_close_) on_close_(index);
 }
 
 bool Session::any_loading() const {
@@ -244,16 +257,10 @@ std::vector<LayerPass> Session::passes() const {
 }
 
 std::optional<LayerPass> Session::slowest_pass() const {
-  std::optional<LayerPass> slowest;
-  std::int64_t longest = -1;
-  for (const Chosen& c : chosen())
-    for (const LayerResult& layer : c.strategy->by_layer) {
-      const std::int64_t ns = layer.makespan_ns.value_or(0);
-      if (ns <= longest) continue;
-      longest = ns;
-      slowest = {layer.layer, layer.denoise_step};
-    }
-  return slowest;
+  std::vector<const StrategyResult*> strategies;
+  for (const Chosen& c : chosen()) strategies.push_back(c.strategy);
+  const auto slowest = spscope::slowest_pass(strategies);
+  return slowest ? std::optional(LayerPass{slowest->layer, slowest->denoise_step}) : std::nullopt;
 }
 
 std::optional<LayerPass> Session::pass() const {
@@ -297,9 +304,11 @@ Session::PassSlot& Session::pass_data(const Chosen& chosen, LayerPass pass) {
   if (!kept) kept = std::make_unique<Kept>();
   kept->used = ++uses_;
   kept->slot.ask(workers_, key,
-                 [path = chosen.file->path, generation = chosen.file->generation, id = chosen.key.id, pass,
+                 [key, path = chosen.file->path, generation = chosen.file->generation, id = chosen.key.id, pass,
                   repeat = scope_.repeat](Readers& readers, const Cancelled&, QueryProgress&) {
-                   return load_pass(readers.of(path, generation), id, pass.layer, pass.step, repeat);
+                   PassData data = load_pass(readers.of(path, generation), id, pass.layer, pass.step, repeat);
+                   data.key = key;
+                   return data;
                  });
   return kept->slot;
 }

@@ -30,7 +30,7 @@ enum class FileState { kLoading, kReady, kFailed, kGivenUp };
 struct OpenFile {
   std::string path;
   std::string name;    // short, unique among the open ones
-  int generation = 0;  // grows when the file is replaced on disk
+  int generation = 0;  // another one each time it is read, also after it was closed
   std::uint64_t identity = 0;
   std::string changed;  // what happened to the file on disk since it was read; "": nothing
   std::unique_ptr<QuerySlot<FileContent>> slot;
@@ -60,6 +60,9 @@ struct LayerPass {
 };
 bool has_run(const StrategyResult& strategy, LayerPass pass);
 
+// Whether a strategy is still there when a file was closed; it is given its new number.
+bool outlives(StrategyKey& key, int closed_file);
+
 struct Notice {
   std::string text;
   bool bad = false;
@@ -78,6 +81,8 @@ class Session {
   // -- files
   void open(const std::string& path);
   void close(int file);
+  // `forget`: called with the number of each file that is closed, for those who keep keys of strategies (outlives()).
+  void on_close(std::function<void(int file)> forget) { on_close_ = std::move(forget); }
   void reload(int file);
   const std::vector<std::unique_ptr<OpenFile>>& files() const { return files_; }
   bool any_loading() const;
@@ -103,6 +108,7 @@ class Session {
   std::optional<LayerPass> pass() const;
   // Chosen strategies that have run it.
   std::vector<Chosen> chosen_in_pass() const;
+  // Of the chosen strategies together (backend/analysis/slowest_pass.h).
   std::optional<LayerPass> slowest_pass() const;
   // Of a chosen strategy in the layer pass that is looked at; asks for it where it is not there yet.
   using PassSlot = QuerySlot<PassData>;
@@ -156,7 +162,8 @@ class Session {
   };
   std::map<std::string, std::unique_ptr<Kept>> passes_;
   std::int64_t uses_ = 0;
-  int revision_ = 0;
+  int revision_ = 0, generations_ = 0;
+  std::function<void(int)> on_close_;
   Workers workers_;  // last: its threads end before what they answer to
 };
 

@@ -24,46 +24,62 @@ StoreReader& Readers::of(const std::string& path, int generation) {
 
 Workers::Workers(int threads, std::function<void()> wake, int most_answers)
     : wake_(std::move(wake)), most_answers_(most_answers) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { run(WorkKind::kRead); });
+  threads_.emplace_back([this] { run(WorkKind::kChild); });
 }
 
 Workers::~Workers() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    for (const Question& question : waiting_) question.cancelled.cancel();
+    for (std::deque<Question>& questions : waiting_) {
+      for (const Question& question : questions) question.cancelled.cancel();
+      questions.clear();
+    }
     for (const auto& [thread, cancelled] : current_) cancelled.cancel();
-    waiting_.clear();
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Workers::post(Cancelled cancelled, std::function<void(Readers&)> work) {
+void Workers::post(Cancelled cancelled, std::function<void(Readers&)> work, WorkKind kind) {
   {
     const std::lock_guard lock(mutex_);
-    waiting_.push_back({std::move(cancelled), std::move(work)});
+    waiting_[static_cast<std::size_t>(kind)].push_back({std::move(cancelled), std::move(work)});
   }
-  changed_.notify_one();
+  changed_.notify_all();  // one that is woken may be of the other kind
+}
+
+void Workers::let_go(const std::string& path) {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_.push_back(path);
+  }
+  changed_.notify_all();
 }
 
 int Workers::busy() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<int>(waiting_.size()) + running_;
+  return static_cast<int>(waiting_[0].size() + waiting_[1].size()) + running_;
 }
 
-void Workers::run() {
+void Workers::run(WorkKind kind) {
   // The thread that draws comes first. On Linux this is of the calling thread alone.
   setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kNicer);
   Readers readers;
+  std::deque<Question>& waiting = waiting_[static_cast<std::size_t>(kind)];
+  std::size_t let_go = 0;  // so many of closed_
   while (true) {
     Question question;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return stopping_ || (!waiting_.empty() && !is_exhausted()); });
+      const auto may_answer = [&] { return !waiting.empty() && !is_exhausted(); };
+      changed_.wait(lock, [&] { return stopping_ || may_answer() || let_go < closed_.size(); });
       if (stopping_) return;
-      question = std::move(waiting_.back());
-      waiting_.pop_back();
+      while (let_go < closed_.size()) readers.open_.erase(closed_[let_go++]);
+      if (!may_answer()) continue;
+      question = std::move(waiting.back());
+      waiting.pop_back();
       ++running_;
       current_.emplace_back(std::this_thread::get_id(), question.cancelled);
     }

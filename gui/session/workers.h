@@ -1,7 +1,9 @@
 // Workers: threads that answer the questions of the window, so that it never waits for a file. Each has readers of its
-// own, since a StoreReader is for one thread. The newest question comes first: it is what the user looks at.
+// own, since a StoreReader is for one thread. The newest question comes first: it is what the user looks at. One thread
+// more does nothing but wait for programs, so that views are answered however long these take.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -39,6 +41,9 @@ class Readers {
   Cancelled cancelled_;  // of the question that is being answered
 };
 
+// What a question waits for: reading and computing, or a program that it starts.
+enum class WorkKind { kRead, kChild };
+
 class Workers {
  public:
   // `wake` is called by a worker after each question, to have the window draw what came. Of more than `most_answers`
@@ -48,8 +53,10 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // `work` runs on one of the threads, unless it is cancelled before it began.
-  void post(Cancelled cancelled, std::function<void(Readers&)> work);
+  // `work` runs on one of the threads of its kind, unless it is cancelled before it began.
+  void post(Cancelled cancelled, std::function<void(Readers&)> work, WorkKind kind = WorkKind::kRead);
+  // No thread keeps this file open any longer than it takes to end the question that it answers.
+  void let_go(const std::string& path);
   // Questions that are waiting or being answered.
   int busy() const;
   // Questions answered since the start.
@@ -65,13 +72,14 @@ class Workers {
     Cancelled cancelled;
     std::function<void(Readers&)> work;
   };
-  void run();
+  void run(WorkKind kind);
 
   std::function<void()> wake_;
   int most_answers_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Question> waiting_;
+  std::array<std::deque<Question>, 2> waiting_;  // by WorkKind
+  std::vector<std::string> closed_;              // paths, in the order in which they were let go
   int running_ = 0;
   std::atomic<int> answered_ = 0;
   bool stopping_ = false;

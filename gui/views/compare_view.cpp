@@ -150,6 +150,11 @@ class CompareView final : public View {
         "step or a layer pass to see both timelines there.");
   }
 
+  void forget(int closed_file) override {
+    for (std::optional<StrategyKey>* key : {&from_, &to_, &chosen_for_})
+      if (*key && !outlives(**key, closed_file)) key->reset();
+  }
+
   Json dump(Session& session) override {
     Json json = Json::object();
     const std::vector<Chosen> all = session.chosen();

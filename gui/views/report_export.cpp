@@ -180,10 +180,12 @@ void ReportExport::write(Ui& ui, Session& session, const ReportInput& input) {
 
 void ReportExport::start(Session& session, std::vector<std::string> command) {
   writing_ = path_;
-  writer_.ask(session.workers(), fmt::format("{}", ++started_),
-              [command = std::move(command)](Readers&, const Cancelled& cancelled, QueryProgress&) {
-                return run_child(command, cancelled);
-              });
+  writer_.ask(
+      session.workers(), fmt::format("{}", ++started_),
+      [command = std::move(command)](Readers&, const Cancelled& cancelled, QueryProgress&) {
+        return run_child(command, cancelled);
+      },
+      WorkKind::kChild);
 }
 
 void ReportExport::take_written(Ui& ui) {

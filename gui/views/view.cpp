@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "backend/analysis/slowest_pass.h"
 #include "backend/base/number_text.h"
 
 namespace spscope::gui {
@@ -77,10 +78,9 @@ std::string key_tip(const Ui& ui, std::string_view words, Command command) {
 }
 
 std::optional<LayerPass> slowest_pass_of(const StrategyResult& strategy) {
-  const LayerResult* slowest = nullptr;
-  for (const LayerResult& layer : strategy.by_layer)
-    if (layer.makespan_ns && (slowest == nullptr || *layer.makespan_ns > *slowest->makespan_ns)) slowest = &layer;
-  return slowest != nullptr ? std::optional(LayerPass{slowest->layer, slowest->denoise_step}) : std::nullopt;
+  const StrategyResult* alone = &strategy;
+  const auto slowest = slowest_pass({&alone, 1});
+  return slowest ? std::optional(LayerPass{slowest->layer, slowest->denoise_step}) : std::nullopt;
 }
 
 bool draw_instead(Ui& ui, Session& session) {

@@ -41,6 +41,8 @@ class View {
   virtual std::optional<double> next_frame_s() { return std::nullopt; }
   // Once a frame, also while another view is shown.
   virtual void tick(Session&) {}
+  // A file was closed: keys of strategies that the view keeps follow (outlives()).
+  virtual void forget(int /*closed_file*/) {}
   // Whether the window may close; asked again in each frame while it is kAsking: the view asks the user then.
   enum class Leave { kYes, kAsking, kNo };
   virtual Leave may_quit(Session&) { return Leave::kYes; }

@@ -155,7 +155,7 @@ def link_gives_the_picture(world):
     size, folder = (1100, 800), world.folder / "screen"
     folder.mkdir()
     with Display((1200, 900), options=["-fbdir", str(folder)]) as display:
-        window = Window(display, f"{world.demo}#timeline", program=world.program, size=size, folder=world.folder / "pictured")
+        window = Window(display, f"{world.demo}#timeline?s=ulysses", program=world.program, size=size, folder=world.folder / "pictured")
         window.click("band ulysses/rank 3", "row")
         window.press("Shift+W", "F")
         before = window.read()

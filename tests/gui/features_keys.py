@@ -272,7 +272,7 @@ def _bookmark(world, key):
 
 
 def _pin(world, key):
-    window = world.window("timeline")
+    window = world.window("timeline?s=ulysses")
     top = lambda: min((i["rect"][1], i["text"]) for i in window.items if "/band ulysses/rank " in i["path"] and i["kind"] == "row")[1]
     window.click("band ulysses/rank 5", "row")
     window.press(key)

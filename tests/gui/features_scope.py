@@ -60,6 +60,19 @@ def opening_a_file_goes_to_it(world):
     window.close()
 
 
+def a_closed_file_takes_its_pins_along(world):
+    """What is pinned belongs to a strategy of a file, also where a file before it is closed."""
+    window = world.open(f"{_own(world)},{world.demo}#timeline?layer=0&step=0&s=ring,1:ring")
+    pins = lambda: sorted((i["path"].rsplit("/", 1)[1], i["text"]) for i in window.items if i["text"].endswith(" (pinned)") and i["kind"] == "text")
+    for row in ("band ring/rank 3", "band 1:ring/rank 5"):
+        window.click(row, "row")
+        window.press("P")
+    assert pins() == [("band 1:ring", "rank 5 (pinned)"), ("band ring", "rank 3 (pinned)")], pins()
+    window.click("top/line/file 0/close")
+    assert _bands(window) == ["ring"] and pins() == [("band ring", "rank 5 (pinned)")], (_bands(window), pins())
+    window.close()
+
+
 def files_side_by_side_say_once_what_has_not_run(world):
     own = _own(world)
     window = world.open(f"{world.demo},{own}#timeline?layer=1&step=2")

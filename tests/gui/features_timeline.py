@@ -201,7 +201,7 @@ def _shown_ranks(window, prefix):
 
 
 def timeline_filters_rows(world):
-    window = world.window("timeline")
+    window = world.window("timeline?s=ulysses")
     for mode, prefix in (("pass", "/band ulysses/"), ("file", "/file demo.db/")):
         window.click("time/" + mode)
         window.wait_for(lambda s: _shown_ranks(window, prefix) == list(range(8)) and not s["busy"], "all rows")
@@ -220,7 +220,7 @@ def timeline_filters_rows(world):
 
 
 def rank_dims_others(world):
-    window = world.window("timeline")
+    window = world.window("timeline?s=ulysses")
     for mode, prefix in (("pass", "band ulysses/rank 3"), ("file", "file demo.db/rank 3")):
         window.click("time/" + mode)
         window.wait_for(lambda s: window.find(prefix, "row") and not s["busy"], "rows")

@@ -70,15 +70,26 @@ def start_line_for_other_host(world):
 
 def start_demo_or_why_not(world):
     """The demo opens where it is installed; else the button says why it does not."""
-    window = world.open()
-    item = window.item("start/main/demo")
-    if item["disabled"]:
-        window.hover("start/main/demo")
-        assert any("demo.db" in i["text"] for i in window.items if i["layer"] == 2)
-    else:
-        window.click("start/main/demo")
-        window.wait_for(lambda s: "#overview" in s["link"] and not s["busy"], "the demo is open")
-    window.close()
+    for name in ("whole", "bare"):
+        program = world.folder / f"installed-{name}" / "bin" / world.program.name
+        program.parent.mkdir(parents=True)
+        shutil.copy(world.program, program)
+        demo = program.parents[1] / "share/spscope/demo.db"
+        if name == "whole":
+            demo.parent.mkdir(parents=True)
+            shutil.copy(world.demo, demo)
+        window = world.open(program=program)
+        if name == "whole":
+            window.click("start/main/demo")
+            window.wait_for(lambda s: "#overview" in s["link"] and not s["busy"], "the demo is open")
+            assert window.link.startswith(str(demo)) and window.item("scope/strategies")["text"] == "5 of 5 strategies", window.link
+        else:
+            assert window.item("start/main/demo")["disabled"]
+            window.hover("start/main/demo")
+            assert any("demo.db" in i["text"] for i in window.items if i["layer"] == 2), window.texts()
+            window.click("start/main/demo")
+            assert "#start" in window.link, window.link
+        window.close()
 
 
 # -- Overview
@@ -177,7 +188,7 @@ def timeline_critical_path(world):
 
 
 def timeline_orders_rows(world):
-    window = world.window("timeline")
+    window = world.window("timeline?s=ulysses")
     compute = {r["rank"]: r["compute_ns"] for b in window.view["bands"] if b["strategy"] == "ulysses" for r in b["ranks"]}
     window.click("timeline/main/order", "choice")
     window.click("order/by compute")
@@ -193,7 +204,7 @@ def timeline_orders_rows(world):
 
 
 def timeline_unfolds_lanes(world):
-    window = world.window("timeline")
+    window = world.window("timeline?s=ulysses")
     window.double_click("band ulysses/rank 0", kind="row")
     assert window.has("band ulysses/rank 0 lane 0"), "lanes are shown"
     time.sleep(0.5)  # else the clicks that follow are the third and the fourth
@@ -224,7 +235,7 @@ def timeline_minimap(world):
 
 
 def timeline_labels_from_24_px(world):
-    window = world.window("timeline")
+    window = world.window("timeline?s=ring")
     window.press("Home")
     marks = {i["path"]: i for i in window.items if i["kind"] == "mark" and "/band ring/rank 0 op" in i["path"]}
     texts = [i["rect"] for i in window.items if i["kind"] == "text" and i["path"].endswith("bands/band ring")]
@@ -248,7 +259,7 @@ def timeline_finds_a_name(world):
 
 
 def timeline_goes_to_the_late_rank(world):
-    window = world.window("timeline")
+    window = world.window("timeline?s=ulysses")
     window.press("Home")
     waits = [i for i in window.items if i["kind"] == "mark" and "/band ulysses/rank " in i["path"] and i["path"].endswith(" 1")]
     widest = max(waits, key=lambda i: i["rect"][2] - i["rect"][0])

@@ -81,10 +81,12 @@ std::vector<std::string> options_of(const std::string& key, const Catalog& catal
 }  // namespace
 
 void SetupPage::ask(Session& session, RunPages& pages) {
-  pages.catalog.ask(session.workers(), "catalog",
-                    [program = pages.program](Readers&, const Cancelled& cancelled, QueryProgress&) {
-                      return read_catalog(program, cancelled);
-                    });
+  pages.catalog.ask(
+      session.workers(), "catalog",
+      [program = pages.program](Readers&, const Cancelled& cancelled, QueryProgress&) {
+        return read_catalog(program, cancelled);
+      },
+      WorkKind::kChild);
   if (pages.catalog.value() == nullptr) return;
   if (!pages.names_checked) {
     pages.names_checked = true;
@@ -98,15 +100,17 @@ void SetupPage::ask(Session& session, RunPages& pages) {
   if (pages.planned_revision == pages.form.revision()) return;
   pages.planned_revision = pages.form.revision();
   std::vector<std::string> words = plan_words(pages.program, pages.form, pages.known());
-  pages.plan.ask(session.workers(), fmt::format("{} {}", pages.form.revision(), shell_line(words)),
-                 [words, asked = planned_strategies(pages.form, pages.known())](Readers&, const Cancelled& cancelled,
-                                                                                QueryProgress&) {
-                   for (int waited = 0; waited < kPlanAfterMs && !cancelled.is_cancelled(); waited += 10)
-                     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-                   if (cancelled.is_cancelled()) return PlanAnswer{};
-                   const ChildResult result = run_child(words, cancelled);
-                   return read_plan(result.output, result.errors, asked);
-                 });
+  pages.plan.ask(
+      session.workers(), fmt::format("{} {}", pages.form.revision(), shell_line(words)),
+      [words, asked = planned_strategies(pages.form, pages.known())](Readers&, const Cancelled& cancelled,
+                                                                     QueryProgress&) {
+        for (int waited = 0; waited < kPlanAfterMs && !cancelled.is_cancelled(); waited += 10)
+          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        if (cancelled.is_cancelled()) return PlanAnswer{};
+        const ChildResult result = run_child(words, cancelled);
+        return read_plan(result.output, result.errors, asked);
+      },
+      WorkKind::kChild);
 }
 
 std::vector<Problem> SetupPage::problems(RunPages& pages) {

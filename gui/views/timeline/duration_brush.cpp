@@ -119,11 +119,11 @@ bool DurationBrush::over(Ui& ui, const Rect& area, const DurationStatistics& sta
 }
 
 void DurationBrush::find(const Band& band, const std::optional<TimeRange>& time) {
-  if (!active() || (durations_ == found_durations_ && of_ == band.pass.get())) return;
+  if (!active() || (durations_ == found_durations_ && of_ == band.pass->key)) return;
   const auto name = std::ranges::lower_bound(band.names, name_);
   if (name == band.names.end() || *name != name_) return;
   found_durations_ = durations_;
-  of_ = band.pass.get();
+  of_ = band.pass->key;
   events_ = events_of_durations(band, static_cast<int>(name - band.names.begin()), time, *durations_);
   by_time_ = events_;
   const Plan& plan = *band.pass->plan;
@@ -136,7 +136,7 @@ void DurationBrush::find(const Band& band, const std::optional<TimeRange>& time)
 
 void DurationBrush::light(Ui& ui, const TimeAxis& axis, const Band& band, const std::string& key,
                           const std::function<std::optional<std::pair<float, float>>(int rank)>& row) {
-  if (!active() || key != key_ || of_ != band.pass.get()) return;
+  if (!active() || key != key_ || of_ != band.pass->key) return;
   const Plan& plan = *band.pass->plan;
   const Ui::Scope inside = ui.scope("lit");
   int rank = -1, drawn = 0;

@@ -52,10 +52,10 @@ class DurationBrush {
   std::string key_, name_;
   std::optional<TimeRange> time_;
   std::optional<Durations> durations_, found_durations_;
-  const PassData* of_ = nullptr;  // that events_ are of
-  int held_at_ = -1;              // the bin where the drag began; -1: none
-  std::vector<OpId> events_;      // the longest first
-  std::vector<OpId> by_time_;     // by rank, then by begin
+  std::string of_;             // PassData::key of what events_ are of
+  int held_at_ = -1;           // the bin where the drag began; -1: none
+  std::vector<OpId> events_;   // the longest first
+  std::vector<OpId> by_time_;  // by rank, then by begin
   Table table_;
   TableState state_;
 };

@@ -22,47 +22,6 @@ namespace {
 enum Tab : int { kNamesTab, kRanksTab, kRingStepsTab, kMatrixTab, kBookmarksTab, kDurationsTab };
 constexpr int kFileBookmarksTab = static_cast<int>(FileTime::Tab::kRingSteps) + 1;
 
-// Of the events of a name that lie in the range, by a group of their ops.
-template <typename Group>
-std::map<int, DurationStatistics> statistics_by(const Band& band, int name, const std::optional<TimeRange>& range,
-                                                Group group) {
-  std::map<int, std::vector<std::int64_t>> lists;
-  const Plan& plan = *band.pass->plan;
-  for (std::size_t op = 0; op < plan.ops.size(); ++op) {
-    if (band.name_of[op] != name) continue;
-    const OpTimes& t = band.pass->timeline->ops[op];
-    if (range && (t.end_ns <= range->begin_ns || t.begin_ns >= range->end_ns)) continue;
-    lists[group(plan.ops[op])].push_back(t.end_ns - t.begin_ns);
-  }
-  std::map<int, DurationStatistics> found;
-  for (auto& [key, list] : lists) found.emplace(key, duration_statistics(list));
-  return found;
-}
-// Over all ranks.
-DurationStatistics statistics_of(const Band& band, int name, const std::optional<TimeRange>& range) {
-  const auto all = statistics_by(band, name, range, [](const Op&) { return 0; });
-  return all.empty() ? DurationStatistics() : all.begin()->second;
-}
-
-PassMatrix load_matrix(Readers& readers, const std::string& path, int generation, const std::string& id,
-                       const std::vector<LayerPass>& passes, const Cancelled& cancelled, QueryProgress& progress) {
-  PassMatrix matrix;
-  StoreReader& reader = readers.of(path, generation);
-  for (const LayerPass& pass : passes) {
-    cancelled.require_going();
-    progress.fraction = static_cast<double>(matrix.passes.size()) / static_cast<double>(passes.size());
-    const auto data = capture([&] { return load_pass(reader, id, pass.layer, pass.step, {}); });
-    if (!data || !data->timeline) continue;
-    std::vector<RankPass> ranks;
-    const auto& compute = data->times.compute_ns;
-    for (std::size_t r = 0; r < compute.size(); ++r)
-      ranks.push_back({compute[r], data->times.wait_late_peer_ns[r], above_mean(compute, r)});
-    matrix.passes.push_back(pass);
-    matrix.ranks.push_back(std::move(ranks));
-  }
-  return matrix;
-}
-
 }  // namespace
 
 void TimelineView::op_tip(Ui& ui, const Shown& shown, OpId id) {
@@ -171,10 +130,12 @@ void TimelineView::rank_details(Ui& ui, Session& session, const Shown& shown, in
 }
 
 void TimelineView::draw_histogram(Ui& ui, Session& session, const Shown& shown, const std::string& name) {
+  const auto bands = names_of_bands(session);
+  if (bands == nullptr) return;
+  const auto of_band = std::ranges::find(*bands, shown.band, &NamesOfBand::band);
   const auto found = std::ranges::lower_bound(shown.band->names, name);
-  if (found == shown.band->names.end() || *found != name) return;
-  const int number = static_cast<int>(found - shown.band->names.begin());
-  const DurationStatistics s = statistics_of(*shown.band, number, session.selection().time);
+  if (of_band == bands->end() || found == shown.band->names.end() || *found != name) return;
+  const DurationStatistics& s = of_band->by_name[static_cast<std::size_t>(found - shown.band->names.begin())];
   if (s.count == 0) return;
   const Rect bins = draw_statistics(ui, name, s);
   if (brush_.over(ui, bins, s, *shown.band, key_of(shown), name, session.selection().time)) tab_ = kDurationsTab;
@@ -221,25 +182,22 @@ void TimelineView::draw_details(Ui& ui, Session& session) {
   }
 }
 
-Table TimelineView::statistics_table(const Session& session) const {
-  Table table;
-  table.columns = {text_column("event"),          text_column("strategy"),      number_column("count", "", 0),
-                   number_column("total", "", 0), number_column("mean", "", 0), number_column("median", "", 0),
-                   number_column("P90", "", 0),   number_column("P99", "", 0),  number_column("deviation", "", 0)};
+std::shared_ptr<const std::vector<NamesOfBand>> TimelineView::names_of_bands(Session& session) {
+  const std::optional<TimeRange> range = session.selection().time;
+  std::string key = range ? fmt::format("{} {}", range->begin_ns, range->end_ns) : "whole";
+  std::vector<NamesOfBand> bands;
   for (const Shown& shown : shown_) {
     if (shown.band == nullptr) continue;
-    for (std::size_t n = 0; n < shown.band->names.size(); ++n) {
-      const std::string& name = shown.band->names[n];
-      if (!find_.empty() && name.find(find_) == std::string::npos) continue;
-      const DurationStatistics s = statistics_of(*shown.band, static_cast<int>(n), session.selection().time);
-      if (s.count == 0) continue;
-      table.rows.push_back(
-          {{text_cell(name), text_cell(shown.chosen.label), cell(Hint::kCount, static_cast<double>(s.count)),
-            duration_cell(s.total_ns), cell(Hint::kDuration, s.mean_ns), duration_cell(s.median_ns),
-            duration_cell(s.p90_ns), duration_cell(s.p99_ns), cell(Hint::kDuration, s.deviation_ns)}});
-    }
+    key += "\n" + shown.band->pass->key + "\n" + name_of(shown.chosen.key) + "\n" + shown.chosen.label;
+    bands.push_back({shown.chosen.key, shown.chosen.label, shown.band, {}});
   }
-  return table;
+  names_.ask(session.workers(), std::move(key),
+             [bands = std::move(bands), range](Readers&, const Cancelled& cancelled, QueryProgress&) {
+               std::vector<NamesOfBand> found = bands;
+               for (NamesOfBand& one : found) one.by_name = statistics_by_name(*one.band, range, cancelled);
+               return found;
+             });
+  return names_.share();
 }
 
 Table TimelineView::bookmarks_table() const {
@@ -251,81 +209,33 @@ Table TimelineView::bookmarks_table() const {
   return table;
 }
 
-void TimelineView::draw_matrix(Ui& ui, Session& session) {
-  const Shown* shown = shown_of(session.selection());
-  if (shown == nullptr) return;
-  std::vector<LayerPass> passes;
-  for (const LayerResult& layer : shown->chosen.strategy->by_layer) passes.push_back({layer.layer, layer.denoise_step});
-  matrix_.ask(session.workers(),
-              fmt::format("{} {} {}", shown->chosen.file->path, shown->chosen.file->generation, shown->chosen.key.id),
-              [path = shown->chosen.file->path, generation = shown->chosen.file->generation, id = shown->chosen.key.id,
-               passes](Readers& readers, const Cancelled& cancelled, QueryProgress& progress) {
-                return load_matrix(readers, path, generation, id, passes, cancelled, progress);
-              });
-  static const std::vector<std::string> kParts = {"compute", "late peer", "excess"};
-  ui.segments("part", kParts, matrix_part_);
-  ui.same_line(16);
-  ui.text(shown->chosen.label + ": ranks down, layer passes across",
-          {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
-  draw_loading(ui, "loading", matrix_, "Reading all layer passes");
-  const PassMatrix* matrix = matrix_.value();
-  if (matrix == nullptr || matrix->passes.empty()) return;
-  const auto value = [&](const RankPass& p) {
-    return matrix_part_ == 0   ? static_cast<double>(p.compute_ns)
-           : matrix_part_ == 1 ? static_cast<double>(p.wait_ns)
-                               : p.excess;
-  };
-  double most = 0;
-  for (const auto& ranks : matrix->ranks)
-    for (const RankPass& p : ranks) most = std::max(most, value(p));
-  const std::size_t num_ranks = matrix->ranks.front().size();
-  const ImVec2 from = ImGui::GetCursorScreenPos();
-  const float left = ui.px(64),
-              cell_width =
-                  std::clamp((ui.width_left() - left) / static_cast<float>(matrix->passes.size()), ui.px(3), ui.px(64));
-  const float cell_height = std::clamp(ui.height_left() / static_cast<float>(num_ranks + 1), ui.px(3), ui.px(24));
-  for (std::size_t r = 0; r < num_ranks && cell_height >= ui.px(12); ++r)
-    ui.text_at(from.x, from.y + static_cast<float>(r) * cell_height + ui.px(2), fmt::format("rank {}", r),
-               {.face = Face::kSmall, .ink = Token::kMuted, .max_width = left});
-  const Rect area{from.x + left, from.y, from.x + left + cell_width * static_cast<float>(matrix->passes.size()),
-                  from.y + cell_height * static_cast<float>(num_ranks)};
-  const Hit hit = ui.target("matrix", area, {.kind = "area", .ring = false});
-  for (std::size_t p = 0; p < matrix->passes.size(); ++p)
-    for (std::size_t r = 0; r < std::min(num_ranks, matrix->ranks[p].size()); ++r) {
-      const RankPass& cell = matrix->ranks[p][r];
-      const Rect rect{area.left + static_cast<float>(p) * cell_width, area.top + static_cast<float>(r) * cell_height,
-                      area.left + static_cast<float>(p + 1) * cell_width - 1,
-                      area.top + static_cast<float>(r + 1) * cell_height - 1};
-      ui.fill(rect, Ui::color(density_color(most > 0 ? std::max(0.0, value(cell)) / most : 0)));
-      ui.mark(fmt::format("cell {} {} rank {}", matrix->passes[p].layer, matrix->passes[p].step, r), rect,
-              fmt::format("{}", value(cell)));
-      const ImVec2 mouse = ImGui::GetMousePos();
-      if (!hit.hovered || !rect.holds(mouse.x, mouse.y)) continue;
-      ui.tooltip(fmt::format("rank {}, layer {}, denoise step {}: compute {} ({} over the mean), late peer {}", r,
-                             matrix->passes[p].layer, matrix->passes[p].step, duration(cell.compute_ns),
-                             percent_text(cell.excess), duration(cell.wait_ns)));
-      if (!hit.clicked) continue;
-      Link link = session.here();
-      link.scope.layer = matrix->passes[p].layer;
-      link.scope.step = matrix->passes[p].step;
-      link.selection.strategy = shown->chosen.key;
-      link.selection.rank = static_cast<int>(r);
-      link.selection.op.reset();
-      session.go(link);
+void TimelineView::list_names(const std::shared_ptr<const std::vector<NamesOfBand>>& bands) {
+  if (bands == listed_.bands && find_ == listed_.find) return;
+  listed_ = {.bands = bands, .find = find_, .table = statistics_table("event"), .keys = {}};
+  listed_.table.columns.insert(listed_.table.columns.begin() + 1, text_column("strategy"));
+  for (const NamesOfBand& one : *bands)
+    for (std::size_t n = 0; n < one.by_name.size(); ++n) {
+      const std::string& name = one.band->names[n];
+      if (one.by_name[n].count == 0 || name.find(find_) == std::string::npos) continue;
+      Row row = statistics_row(name, one.by_name[n]);
+      row.cells.insert(row.cells.begin() + 1, text_cell(one.label));
+      listed_.table.rows.push_back(std::move(row));
+      listed_.keys.push_back(one.key);
     }
-  ImGui::Dummy({area.right - from.x, area.height()});
 }
 
 void TimelineView::draw_statistics_of_names(Ui& ui, Session& session) {
-  const Table table = statistics_table(session);
-  const TableHit hit = show_table(ui, "events", table, statistics_);
+  const auto bands = names_of_bands(session);
+  draw_loading(ui, "counting", names_, "Adding up all events");
+  if (bands == nullptr) return;
+  list_names(bands);
+  const TableHit hit = show_table(ui, "events", listed_.table, statistics_);
   if (!hit.clicked) return;
+  const auto row = static_cast<std::size_t>(*hit.clicked);
   Selection s = session.selection();
-  const Row& row = table.rows[static_cast<std::size_t>(*hit.clicked)];
-  s.name = row.cells[0].text;
+  s.name = listed_.table.rows[row].cells[0].text;
   s.op.reset();
-  for (const Shown& shown : shown_)
-    if (shown.chosen.label == row.cells[1].text) s.strategy = shown.chosen.key;
+  s.strategy = listed_.keys[row];
   session.select(s);
 }
 
@@ -337,12 +247,21 @@ void TimelineView::draw_groups(Ui& ui, Session& session, bool by_rank) {
   const auto name = std::ranges::lower_bound(shown->band->names, selection.name);
   if (name == shown->band->names.end() || *name != selection.name)
     return ui.note(fmt::format("{} has no events of this name in the layer pass.", shown->chosen.label));
-  const Plan& plan = *shown->band->pass->plan;
-  const auto found = statistics_by(*shown->band, static_cast<int>(name - shown->band->names.begin()), selection.time,
-                                   [&](const Op& op) { return by_rank ? op.rank : plan.post_of(op).ring_step; });
-  Table table = spscope::gui::statistics_table(by_rank ? "rank" : "ring step");
+  const std::optional<TimeRange> range = selection.time;
+  groups_.ask(session.workers(),
+              fmt::format("{}\n{}\n{} {}", shown->band->pass->key, selection.name, by_rank,
+                          range ? fmt::format("{} {}", range->begin_ns, range->end_ns) : ""),
+              [band = shown->band, number = static_cast<int>(name - shown->band->names.begin()), range, by_rank](
+                  Readers&, const Cancelled& cancelled, QueryProgress&) {
+                const Plan& plan = *band->pass->plan;
+                const auto group = [&](const Op& op) { return by_rank ? op.rank : plan.post_of(op).ring_step; };
+                return statistics_by_group(*band, number, range, group, cancelled);
+              });
+  // Those of another name or group would be told as those of this one.
+  if (!groups_.current()) return draw_loading(ui, "counting", groups_, "Adding up all events");
+  Table table = statistics_table(by_rank ? "rank" : "ring step");
   std::vector<int> keys;
-  for (const auto& [key, s] : found) {
+  for (const auto& [key, s] : *groups_.value()) {
     table.rows.push_back(statistics_row(fmt::format("{} {}", by_rank ? "rank" : "ring step", key), s));
     keys.push_back(key);
   }
@@ -408,7 +327,7 @@ void TimelineView::draw_table(Ui& ui, Session& session) {
   if (tab_ == kNamesTab) return draw_statistics_of_names(ui, session);
   if (tab_ == kRanksTab || tab_ == kRingStepsTab) return draw_groups(ui, session, tab_ == kRanksTab);
   if (tab_ == kDurationsTab) return draw_durations(ui, session);
-  draw_matrix(ui, session);
+  if (const Shown* shown = shown_of(session.selection())) matrix_.draw(ui, session, shown->chosen);
 }
 
 Json TimelineView::dump(Session& session) {

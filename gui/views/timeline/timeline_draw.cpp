@@ -153,7 +153,7 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
   const Selection& selection = session.selection();
   const bool same_band = selection.strategy == shown.chosen.key;
   const bool selected = same_band && selection.rank == row.rank;
-  if (row.lane < 0) drawn_[{shown.chosen.key, row.rank}] = {whole.top, whole.bottom, &row};
+  if (row.lane < 0) drawn_[{shown.chosen.key, row.rank}] = {whole.top, whole.bottom, &row, shown.band};
   if (whole.bottom < ui.clip().top || whole.top > ui.clip().bottom) return;
   const bool readable = height >= ui.px(13);
   const Rect gutter{whole.left, whole.top, time_.axis.left() - ui.px(4), whole.bottom};

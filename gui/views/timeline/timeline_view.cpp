@@ -26,6 +26,10 @@ std::optional<int> nearest_repeat(const PassData& pass) {
 void TimelineView::take_bands(Session& session) {
   shown_.clear();
   elsewhere_.clear();
+  // Of files that were closed.
+  std::erase_if(slots_, [&](const auto& slot) {
+    return std::ranges::none_of(session.files(), [&](const auto& file) { return file->path == slot.first.first; });
+  });
   std::int64_t first = 0, extent = 0;
   const auto pass_now = session.pass();
   std::vector<Chosen> all = session.chosen();
@@ -41,7 +45,7 @@ void TimelineView::take_bands(Session& session) {
     Shown shown;
     Session::PassSlot& pass = session.pass_data(chosen);
     const auto data = pass.share();
-    auto& slot = slots_[fmt::format("{} {}", chosen.file->path, chosen.key.id)];
+    auto& slot = slots_[{chosen.file->path, chosen.key.id}];
     if (!slot) slot = std::make_unique<QuerySlot<Band>>();
     if (const Error* error = pass.error()) {
       shown.problem = sentence(error->what());
@@ -50,10 +54,10 @@ void TimelineView::take_bands(Session& session) {
       shown.other_repeat = nearest_repeat(*data);
     } else {
       if (data)
-        slot->ask(session.workers(), fmt::format("{}", static_cast<const void*>(data.get())),
+        slot->ask(session.workers(), data->key,
                   [data](Readers&, const Cancelled&, QueryProgress&) { return make_band(data); });
       // The rows of the layer pass before stay until those of this one are there.
-      shown.band = slot->value();
+      shown.band = slot->share();
       shown.old = is_slow(pass) || (data && is_slow(*slot));
       shown.reads = !data || !slot->current();
     }
@@ -123,7 +127,7 @@ void TimelineView::draw(Ui& ui, Session& session) {
     shown_before_ = std::move(now);
     const ImVec2 top = ImGui::GetCursorScreenPos();
     const Rect area{time_.axis.left(), ui.clip().top, time_.axis.left() + time_.axis.width(), ui.clip().bottom};
-    // Rows stand where they stood in the frame before; their bands live as long.
+    // Rows stand where they stood in the frame before.
     time_.take_pointer(ui, session, area, [&](std::int64_t ns, std::int64_t most) {
       const float y = ImGui::GetMousePos().y;
       const auto row = std::ranges::find_if(
@@ -293,6 +297,17 @@ bool TimelineView::run(Command command, Ui&, Session& session) {
     default:
       return false;
   }
+}
+
+void TimelineView::forget(int closed_file) {
+  for (auto* rows : {&unfolded_, &pinned_}) {
+    std::set<std::pair<StrategyKey, int>> left;
+    for (auto [key, rank] : *rows)
+      if (outlives(key, closed_file)) left.insert({key, rank});
+    *rows = std::move(left);
+  }
+  listed_ = {};
+  names_.forget();
 }
 
 std::unique_ptr<View> make_timeline_view() { return std::make_unique<TimelineView>(); }

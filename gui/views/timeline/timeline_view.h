@@ -11,23 +11,15 @@
 #include "gui/platform/renderer.h"
 #include "gui/ui/table_view.h"
 #include "gui/views/timeline/band.h"
+#include "gui/views/timeline/band_statistics.h"
 #include "gui/views/timeline/duration_brush.h"
 #include "gui/views/timeline/file_time.h"
+#include "gui/views/timeline/pass_matrix.h"
 #include "gui/views/timeline/row_filter.h"
 #include "gui/views/timeline/time_area.h"
 #include "gui/views/view.h"
 
 namespace spscope::gui {
-
-// The times of a rank in one layer pass, for the matrix of ranks and passes.
-struct RankPass {
-  std::int64_t compute_ns = 0, wait_ns = 0;
-  double excess = 0;  // of compute over the mean of its ranks: 0.31
-};
-struct PassMatrix {
-  std::vector<LayerPass> passes;
-  std::vector<std::vector<RankPass>> ranks;  // by pass, by rank
-};
 
 class TimelineView final : public View {
  public:
@@ -37,19 +29,21 @@ class TimelineView final : public View {
   void draw_details(Ui& ui, Session& session) override;
   bool run(Command command, Ui& ui, Session& session) override;
   Json dump(Session& session) override;
+  void forget(int closed_file) override;
 
  private:
   struct Shown {  // a band on the screen
     Chosen chosen;
-    const Band* band = nullptr;       // nullptr while the first one loads
-    bool reads = false;               // that of this layer pass is being read
-    bool old = false;                 // for so long that `band`, of another one, is dimmed
-    std::string problem;              // why there is none
-    std::optional<int> other_repeat;  // the nearest one that has a timeline, where this one has none
+    std::shared_ptr<const Band> band;  // nullptr while the first one loads
+    bool reads = false;                // that of this layer pass is being read
+    bool old = false;                  // for so long that `band`, of another one, is dimmed
+    std::string problem;               // why there is none
+    std::optional<int> other_repeat;   // the nearest one that has a timeline, where this one has none
   };
   struct DrawnRow {
     float top = 0, bottom = 0;
-    const BandRow* row = nullptr;
+    const BandRow* row = nullptr;  // of the band
+    std::shared_ptr<const Band> band;
   };
 
   void take_bands(Session& session);
@@ -85,12 +79,14 @@ class TimelineView final : public View {
   void step_rank(Session& session, int direction);
   const Shown* shown_of(const Selection& selection) const;
   std::vector<const BandRow*> rows_of(const Shown& shown) const;
-  Table statistics_table(const Session& session) const;
+  // Of all bands that are shown, in the selected range; of one before while that is being computed.
+  std::shared_ptr<const std::vector<NamesOfBand>> names_of_bands(Session& session);
+  // Once for each answer and each text in the field.
+  void list_names(const std::shared_ptr<const std::vector<NamesOfBand>>& bands);
   Table bookmarks_table() const;
   void draw_bookmarks(Ui& ui, Session& session);
   void draw_statistics_of_names(Ui& ui, Session& session);
   void bookmark(Session& session);
-  void draw_matrix(Ui& ui, Session& session);
   // Unique among open files: "ulysses", of the second file "1:ulysses".
   static std::string name_of(const StrategyKey& key);
   static std::string key_of(const Shown& shown) { return shown.chosen.file->path + " " + shown.chosen.key.id; }
@@ -100,8 +96,16 @@ class TimelineView final : public View {
 
   TimeArea time_;
   std::vector<Shown> shown_;
-  std::map<std::string, std::unique_ptr<QuerySlot<Band>>> slots_;
-  QuerySlot<PassMatrix> matrix_;
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<QuerySlot<Band>>> slots_;  // by path and strategy
+  MatrixPicture matrix_;
+  QuerySlot<std::vector<NamesOfBand>> names_;
+  struct ListedNames {
+    std::shared_ptr<const std::vector<NamesOfBand>> bands;
+    std::string find;
+    Table table;
+    std::vector<StrategyKey> keys;  // by row
+  } listed_;
+  QuerySlot<std::map<int, DurationStatistics>> groups_;
   std::map<std::string, Texture> pixels_;
   std::vector<Chosen> elsewhere_;                          // that have not run this layer pass
   std::map<std::pair<StrategyKey, int>, DrawnRow> drawn_;  // of this frame, by strategy and rank
@@ -113,7 +117,7 @@ class TimelineView final : public View {
   std::string find_;
   bool focus_find_ = false;
   std::optional<int> pointed_;  // the rank whose label the pointer is over
-  int tab_ = 0, file_tab_ = 0, matrix_part_ = 0;
+  int tab_ = 0, file_tab_ = 0;
   int spans_drawn_ = 0;
   std::optional<std::pair<const Shown*, OpId>> hovered_;
   DurationBrush brush_;

@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "backend/base/rng.h"
 #include "backend/schedule/layer_passes.h"
 #include "backend/schedule/schedule.h"
+#include "backend/store/timeline_events.h"
+#include "gui/views/timeline/band_statistics.h"
+#include "gui/views/timeline/pass_matrix.h"
 #include "tests/support/plan_library.h"
 #include "tests/unit/schedule/schedule_cases.h"
 
@@ -143,6 +147,63 @@ TEST(Band, TheLatePartnerPostedLast) {
       }
     }
   });
+}
+
+// Count, sum and longest of each name, of all events and of those in a range, by looking at each event.
+TEST(Band, StatisticsAreThoseOfTheEvents) {
+  Rng rng(9);
+  int partly = 0;
+  for_each_pass([&](const std::shared_ptr<const PassData>& pass) {
+    const Band band = make_band(pass);
+    const std::int64_t from = rng.below(band.makespan_ns + 1), length = 1 + rng.below(band.makespan_ns + 1);
+    for (const std::optional<TimeRange>& range :
+         {std::optional<TimeRange>(), std::optional(TimeRange{from, from + length})}) {
+      const std::vector<DurationStatistics> found = statistics_by_name(band, range, {});
+      ASSERT_EQ(found.size(), band.names.size());
+      for (std::size_t n = 0; n < band.names.size(); ++n) {
+        std::int64_t count = 0, total = 0, longest = 0, of_all = 0;
+        std::map<int, std::int64_t> by_rank;
+        for (std::size_t op = 0; op < pass->plan->ops.size(); ++op) {
+          if (op_name(*pass->plan, pass->plan->ops[op]) != band.names[n]) continue;
+          ++of_all;
+          const OpTimes& t = pass->timeline->ops[op];
+          if (range && !(t.begin_ns < range->end_ns && t.end_ns > range->begin_ns)) continue;
+          ++count;
+          total += t.end_ns - t.begin_ns;
+          longest = std::max(longest, t.end_ns - t.begin_ns);
+          by_rank[pass->plan->ops[op].rank] += t.end_ns - t.begin_ns;
+        }
+        ASSERT_EQ(found[n].count, count);
+        ASSERT_EQ(found[n].total_ns, total);
+        ASSERT_EQ(found[n].max_ns, longest);
+        partly += count > 0 && count < of_all ? 1 : 0;
+        const auto ranks =
+            statistics_by_group(band, static_cast<int>(n), range, [](const Op& op) { return op.rank; }, {});
+        ASSERT_EQ(ranks.size(), by_rank.size());
+        for (const auto& [rank, ns] : by_rank) ASSERT_EQ(ranks.at(rank).total_ns, ns);
+      }
+    }
+  });
+  EXPECT_GT(partly, 100);
+  const Cancelled cancelled;
+  cancelled.cancel();
+  EXPECT_THROW(statistics_by_name(make_band(pass_of(testing::plan_cases().front(), rng)), {}, cancelled), Error);
+}
+
+// Each pass is in one column, columns are in order and none is empty.
+TEST(PassColumns, ShareThePasses) {
+  Rng rng(10);
+  for (int i = 0; i < 500; ++i) {
+    const auto passes = static_cast<std::size_t>(1 + rng.below(12'000));
+    const PassColumns columns{passes, static_cast<std::size_t>(1 + rng.below(static_cast<std::int64_t>(passes)))};
+    ASSERT_EQ(columns.first(0), 0U);
+    ASSERT_EQ(columns.first(columns.columns), passes);
+    for (std::size_t c = 0; c < columns.columns; ++c) {
+      ASSERT_LT(columns.first(c), columns.first(c + 1));
+      ASSERT_EQ(columns.column(columns.first(c)), c);
+      ASSERT_EQ(columns.column(columns.first(c + 1) - 1), c);
+    }
+  }
 }
 
 TEST(FoldRow, EqualsCountingEachNanosecond) {

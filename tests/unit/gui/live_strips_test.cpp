@@ -69,6 +69,44 @@ TEST_F(LiveStripsOfRun, AWindowThatStandsStill) {
   expect_brute_force(behind);
 }
 
+// Of 15,000 events 2,000 are held, or fewer, however many there were: the picture of all is the same, and in the newest
+// part it is as close as ever.
+TEST_F(LiveStripsOfRun, ALongRunIsHeldInPart) {
+  LiveEvents few(2'000);
+  const auto held = [&] {
+    std::int64_t sum = 0;
+    for (const LiveTrack* track : few.tracks()) sum += std::ssize(track->spans) + std::ssize(track->collectives);
+    return sum;
+  };
+  ASSERT_EQ(few.poll(shards()), 15'000);
+  EXPECT_LE(held(), 2'000);
+  EXPECT_EQ(few.poll(shards()), 0);
+  for (const LiveTrack* track : few.tracks()) EXPECT_LE(track->older.buckets.size(), 1'024U);
+  const auto expect_same = [](const LivePicture& found, const LivePicture& wanted) {
+    EXPECT_EQ(found.events, wanted.events);
+    EXPECT_EQ(found.first_ns, wanted.first_ns);
+    EXPECT_EQ(found.until_ns, wanted.until_ns);
+    ASSERT_EQ(found.ranks.size(), wanted.ranks.size());
+    for (std::size_t r = 0; r < found.ranks.size(); ++r) EXPECT_EQ(found.ranks[r].strip, wanted.ranks[r].strip);
+  };
+  const LiveWindow all{.columns = 200};
+  expect_same(live_picture(few, all), live_picture(live_, all));
+  const LivePicture whole = live_picture(live_, all);
+  const auto length = static_cast<double>(whole.until_ns - whole.first_ns);
+  const LiveWindow newest{.span_ns = length / 200, .columns = 500};
+  expect_same(live_picture(few, newest), live_picture(live_, newest));
+  // Closer than what is known of old events: busy all the same, about as much.
+  const LiveWindow old{.follow = false, .begin_ns = length / 4, .span_ns = length / 50, .columns = 500};
+  const auto busy = [&](const LiveEvents& events) {
+    double sum = 0;
+    for (const LiveStrip& strip : live_picture(events, old).ranks)
+      for (const std::uint8_t byte : strip.strip) sum += byte & 15;
+    return sum;
+  };
+  ASSERT_GT(busy(live_), 0);
+  EXPECT_NEAR(busy(few) / busy(live_), 1, 0.25);
+}
+
 TEST(LivePicture, OfNoEventsIsEmpty) {
   const LivePicture picture = live_picture(LiveEvents(), {});
   EXPECT_EQ(picture.events, 0);

@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <csignal>
+#include <optional>
+
+#include "gui/launch/child.h"
 
 namespace spscope::gui {
 namespace {
@@ -207,6 +211,50 @@ TEST(QuerySlot, WorkersEndWhileQuestionsWait) {
   opener.join();
   EXPECT_FALSE(ran);
   EXPECT_TRUE(other.was_cancelled());
+}
+
+// However many programs are waited for, the only thread that reads is free.
+TEST(Workers, ChildrenDoNotKeepReadersBusy) {
+  Woken woken;
+  Door door;
+  Workers workers(1, [&] { woken.wake(); });
+  QuerySlot<int> plan, file_export, view;
+  const auto waits = [&door](Readers&, const Cancelled&, QueryProgress&) {
+    door.pass();
+    return 0;
+  };
+  plan.ask(workers, "plan", waits, WorkKind::kChild);
+  file_export.ask(workers, "export", waits, WorkKind::kChild);
+  door.await(1);
+  view.ask(workers, "view", gives(7));
+  woken.await(1);
+  ASSERT_NE(view.value(), nullptr);
+  EXPECT_EQ(*view.value(), 7);
+  EXPECT_EQ(workers.busy(), 2);
+  door.open();
+  woken.await(3);
+  EXPECT_TRUE(plan.current() && file_export.current());
+}
+
+// What closing the window does: a program that is waited for ends, and nobody waits for its own end.
+TEST(Workers, TheirEndStopsAChild) {
+  Door door;
+  std::optional<ChildEnd> end;
+  {
+    Workers workers(1, [] {});
+    const Cancelled cancelled;
+    workers.post(
+        cancelled,
+        [&](Readers&) {
+          door.pass();
+          end = run_child({"sleep", "100"}, cancelled).end;
+        },
+        WorkKind::kChild);
+    door.await(1);
+    door.open();
+  }
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->signal, SIGTERM);
 }
 
 }  // namespace
