@@ -54,7 +54,7 @@ class App:
 
     def __exit__(self, *_):
         if self._input:
-            self._input.stdin.close()
+            self._input.terminate()
             self._input.wait()
         App.driver = self._libraries()
         self.process.terminate()

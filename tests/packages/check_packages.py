@@ -27,6 +27,7 @@ NEEDS = ("hard", "optional", "test")
 IF_PRESENT = {"sudo": "without it scripts/setup installs nothing and says so",
               "apt-get": "scripts/setup says so on other systems", "apt-cache": "comes with apt-get",
               "nvcc": "scripts/setup cuda brings it, and without it there are no kernels for GPUs",
+              "cuobjdump": "scripts/setup cuda brings it, and tests/cuda_image skips its check without it",
               "clang-format": "tests/lint skips its check", "srun": "samples/slurm is for machines that have Slurm"}
 
 

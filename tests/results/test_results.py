@@ -42,7 +42,7 @@ class WellFormed(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.ids, self.links, self.tags, self.text = [], [], [], set(), []
+        self.open, self.ids, self.links, self.pictures, self.tags, self.text = [], [], [], [], set(), []
         self.feed(text)
         self.close()
 
@@ -55,7 +55,8 @@ class WellFormed(html.parser.HTMLParser):
         self.tags.add(tag)
         attrs = dict(attrs)
         self.ids += [attrs["id"]] if "id" in attrs else []
-        self.links += [attrs["href"]] if "href" in attrs else []
+        places = self.pictures if tag == "image" else self.links
+        places += [attrs["href"]] if "href" in attrs else []
 
     def handle_endtag(self, tag):
         expected = self.open.pop() if self.open else None
@@ -189,6 +190,7 @@ class Results(unittest.TestCase):
         self.assertEqual(parsed.open, [])
         self.assertEqual(len(parsed.ids), len(set(parsed.ids)))
         self.assertEqual([x for x in parsed.links if not x.startswith("#") or x[1:] not in parsed.ids], [])
+        self.assertEqual([x[:40] for x in parsed.pictures if not x.startswith("data:image/png;base64,")], [])
         self.assert_only_own_script(text)
         for s in json.loads(self.executed.stdout)["strategies"]:
             self.assertIn(s["label"], "".join(parsed.text))

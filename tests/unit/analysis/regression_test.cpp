@@ -56,7 +56,7 @@ TEST(Regression, FasterIsNone) {
 
 TEST(Regression, WordsSayHowMuchAndWhetherThatIsADifference) {
   EXPECT_EQ(change_words(after(106, 3, 0)), "slower by 6.0 %");
-  EXPECT_EQ(change_words(after(90, 3, 0)), "faster by 10.0 %");
+  EXPECT_EQ(change_words(after(90, 3, 0)), "faster by 10 %");
   EXPECT_EQ(change_words(after(106, 6, 0)), "as fast: 6.0 % more is within the spread of the repeats");
   EXPECT_EQ(change_words(after(94, 6, 0)), "as fast: 6.0 % less is within the spread of the repeats");
   EXPECT_EQ(change_words(after(100, 0, 0)), "as fast, to the nanosecond");
