@@ -149,8 +149,8 @@ def lost_plans(world):
     path = world.folder / "lost-plans.db"
     plan_lost(world, path)
     window = world.open(f"{path}#timeline")
-    words = " ".join(i["text"] for i in window.items if "/band " in i["path"] or "error" in i["path"])
-    assert "plan" in words or "SPS" in words or "damaged" in words or "match" in words, window.texts()
+    said = [i["text"] for i in window.items if i["path"].endswith("/failed/error")]
+    assert any(t.startswith("SPS-156: Cannot read a plan: its checksum is wrong. ") for t in said), (said, window.texts())
     window.close()
 
 
