@@ -124,7 +124,8 @@ void App::scope_line(Ui& ui) {
   if (!slowest || !now) return;
   if (session_.view() == "overview" || session_.view() == "report") {
     ui.same_line();
-    ui.text("all layer passes", {.ink = Token::kMuted, .tooltip = "The figures of this view are of all layer passes"});
+    ui.text("all layer passes",
+            {.ink = Token::kMuted, .beside = true, .tooltip = "The figures of this view are of all layer passes"});
     return;
   }
   std::set<int> layers, steps;
