@@ -6,7 +6,7 @@ from world import ROOT, views
 
 def heads_thumbnails(world):
     """All heads are there, each with its exact density; the mean is that of the layer pass."""
-    window = world.window("heads")
+    window = world.window("heads?layer=0&step=0")
     window.wait_for(lambda s: s["view"].get("density") and not s["busy"], "the masks")
     density = window.view["density"]
     (stored,), = world.sql(world.demo, "select density from run join strategy using (strategy_id) where strategy.id = 'ulysses' "
@@ -56,7 +56,7 @@ def heads_ranks(world):
 
 def heads_sorted(world):
     """By density, and by the ranks that compute the tiles of each head of dbsp, which deals heads out pass by pass."""
-    window = world.open(f"{world.demo}#heads?of=dbsp")
+    window = world.open(f"{world.demo}#heads?of=dbsp&layer=0&step=0")
     window.wait_for(lambda s: s["view"].get("density") and s["view"].get("ranks_of_heads") and not s["busy"], "the heads")
     density, owner = window.view["density"], {h: _ranks_of_tiles(world, h)["dbsp"] for h in SAMPLED}
     tiles = _tiles_of_heads(world)
@@ -82,7 +82,7 @@ def heads_one_large(world):
 
 
 def heads_slide_over_steps(world):
-    window = world.window("heads")
+    window = world.window("heads?layer=0&step=0")
     before = window.view["density"]
     window.click("heads/main/denoise step", "slider", at=(0.99, 0.5))
     assert "step=2" in window.link
@@ -93,7 +93,7 @@ def heads_slide_over_steps(world):
 
 
 def heads_difference(world):
-    window = world.window("heads")
+    window = world.window("heads?layer=0&step=0")
     window.click("heads/main/difference", "checkbox")
     window.click("heads/main/other step", "choice")
     window.click("other step/1")
