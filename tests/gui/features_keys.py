@@ -330,7 +330,7 @@ EFFECTS = {
     "kSelectRange": _range,
     "kZoomSelection": _zoom_selection,
     "kFitSelection": _zoom_selection,
-    "kAll": _time(lambda w: (_zoomed(w), _changed_axis(w, lambda b, e, x, y: x == 0 and y > e))[1]),
+    "kAll": _time(lambda w: (_zoomed(w), _changed_axis(w, lambda b, e, x, y: x <= 0 and y > e))[1]),
     "kPreviousEvent": _step(_same_row),
     "kNextEvent": _step(_same_row),
     "kPreviousSame": _step(_same_name),

@@ -64,7 +64,7 @@ def ctrl_drag_selects_range(world):
 
 
 def click_selects_an_event(world):
-    window = _home(world)
+    window = world.window("timeline?s=ulysses")
     op = select_op(window, rank=2)
     selected = next(b["selected"] for b in window.view["bands"] if "selected" in b)
     assert selected["op"] == op and selected["name"] == "attend"

@@ -332,6 +332,6 @@ def start_recover(world):
         window.wait_for(lambda s: window.has("found/recover"), "Recover")
         window.click("found/recover", rest=False)
         window.wait_for(lambda s: s["view"]["queue"] and s["view"]["queue"][0]["state"] == "done", "the recovered file")
-        assert events_of(world, out) == committed
+        assert events_of(world, out) == committed, (events_of(world, out), committed)
         window.click("shown/open", rest=False)
         window.wait_for(lambda s: "died.db#overview" in s["link"], "the recovered file is open")

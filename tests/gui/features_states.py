@@ -43,7 +43,7 @@ def partly_there(world):
     files = {"interrupted": _changed(world, "interrupted.db", "update workload set denoise_steps = denoise_steps + 2"),
              "not in the file": _changed(world, "missing.db", "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1"),
              "cores": _changed(world, "oversubscribed.db", "update run set timing = 1"),
-             "spread": _changed(world, "disturbed.db", "update repeat set makespan_ns = makespan_ns * (1 + repeat)",
+             "programs disturbed this": _changed(world, "disturbed.db", "update repeat set makespan_ns = makespan_ns * (1 + repeat)",
                                 "update run set timing = 0", of=measured),
              "than the cost model": world.run("projected.db", PROJECTED)}
     for words, path in files.items():
@@ -62,7 +62,7 @@ def partly_there(world):
         assert any(words in banner for banner in banners), (words, banners, window.texts()[:30])
         for banner in banners:
             assert banner.rstrip(".").lower()[1:] in plain.lower(), (banner, plain[:3000])
-        if words in ("cores", "spread"):
+        if words in ("cores", "programs disturbed this"):
             window.hover("rail/views/start")  # no row is pointed at
             rows = [i["back"] for i in window.items if i["path"].endswith("table/rows") and i["kind"] == "text"]
             told = world.json_of("report", path, "--json")

@@ -115,7 +115,7 @@ def reduced_motion(world):
     window.press("Ctrl+Shift+M")
     window.close()
     assert json.loads(settings.read_text())["less_motion"] is True
-    window = world.open(f"{world.demo}#heads", "--settings", settings)
+    window = world.open(f"{world.demo}#heads?layer=0&step=0", "--settings", settings)
     first = window.view["density"]
     for step in (1, 2, 0):
         window.press("Space")

@@ -151,7 +151,7 @@ def live(window, events=1):
 
 
 def events_of(world, path):
-    return world.sql(path, "SELECT count(*) FROM event")[0][0]
+    return world.sql(path, "SELECT count(*) FROM event WHERE NOT unfinished")[0][0]
 
 
 def committed_in(place):
