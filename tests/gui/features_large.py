@@ -102,8 +102,8 @@ def overview_progress(world):
     """Makespans of many layer passes are there at once and stay the same; how far the rest is, is told until it is there."""
     path = _many_passes(world)
     window = world.open(f"{path}#overview", rest=False)
-    early = window.wait_for(lambda s: _makespans(s["view"]), "makespans while the file is read")
-    assert window.state["busy"] and any("makespans " in i["path"] for i in window.items), "they are on the screen"
+    early = window.wait_for(lambda s: s["busy"] and any("makespans " in i["path"] for i in s["items"]) and _makespans(s["view"]),
+                            "makespans on the screen while the file is read")
     assert early == {strategy: (count, ns) for strategy, count, ns in world.sql(
         path, "select strategy.id, count(*), sum(makespan_ns) from repeat join run using (run_id) join strategy using (strategy_id) group by 1")}
     told = set()
