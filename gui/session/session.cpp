@@ -85,9 +85,6 @@ void Session::open(const std::string& path) {
   const std::string whole = whole_path(path);
   for (const auto& file : files_)
     if (file->path == whole) return;
-  // One that could not be read has said why: it is in the way of the next one.
-  for (int i = static_cast<int>(files_.size()) - 1; i >= 0; --i)
-    if (files_[static_cast<std::size_t>(i)]->state() == FileState::kFailed) close(i);
   auto file = std::make_unique<OpenFile>();
   file->path = whole;
   file->name = name_among(files_, whole);
@@ -369,6 +366,9 @@ void Session::go(const Link& link) {
 }
 
 void Session::go_to_file(const std::string& path, const std::string& view) {
+  // One that could not be read has said why: it is in the way of the next one.
+  for (int i = static_cast<int>(files_.size()) - 1; i >= 0; --i)
+    if (files_[static_cast<std::size_t>(i)]->state() == FileState::kFailed) close(i);
   Link link = here();
   const std::string whole = whole_path(path);
   const auto known = std::ranges::find(link.files, whole);

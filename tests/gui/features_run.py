@@ -151,24 +151,24 @@ def run_strategies(world):
         window.click("strategies/ring/parameters", rest=False)
         window.wait_for(lambda s: window.has("strategies/ring/strategy.ring.order/value"), "the order of ring")
         window.click("strategies/ring/strategy.ring.order/value")
-        window.click("strategy.ring.order/value/zigzag" if window.has("strategy.ring.order/value/zigzag") else "zigzag", rest=False)
-        window.wait_for(lambda s: "strategy.ring.order=zigzag" in s["view"]["command"], "the parameter in the command")
+        window.click("strategy.ring.order/value/cyclic", rest=False)
+        window.wait_for(lambda s: "strategy.ring.order=cyclic" in s["view"]["command"], "the parameter in the command")
         window.click("strategies/ring/add", rest=False)
         window.wait_for(lambda s: "ring:order=contiguous" in s["view"]["command"] and s["view"]["planned"] and
                         _planned(s, "ring:order=contiguous"), "the plan of a second setting")
-        said = _said(world, window, "ring", "ring:order=contiguous", "--set", "strategy.ring.order=zigzag")["strategies"]
+        said = _said(world, window, "ring", "ring:order=contiguous", "--set", "strategy.ring.order=cyclic")["strategies"]
         for text, one in zip(("ring", "ring:order=contiguous"), said):
             assert _planned(window.state, text)["imbalance_ratio"] == one["imbalance_ratio"], (text, one)
         # None is chosen: said, and nothing can be run.
-        window.click("setting 2/remove", rest=False)
+        window.click("setting 2/remove")
         for name in ("ring", "ulysses"):
-            window.click(f"strategies/{name}/chosen", rest=False)
+            window.click(f"strategies/{name}/chosen")
         window.wait_for(lambda s: window.item("actions/start")["disabled"] and window.says("no strategy is chosen"), "a reason")
         # All settings worth comparing: what the program chooses.
         window.click("strategies/all", rest=False)
         window.wait_for(lambda s: s["view"]["planned"] and s["view"]["strategies"] and s["view"]["strategies"][0]["asked"] == "all", "all", 60)
         labels = [s["label"] for s in window.view["strategies"]]
-        assert labels == [s["label"] for s in _said(world, window, "all", "--set", "strategy.ring.order=zigzag")["strategies"]]
+        assert labels == [s["label"] for s in _said(world, window, "all", "--set", "strategy.ring.order=cyclic")["strategies"]]
         assert all(label in window.texts() for label in labels)
 
 

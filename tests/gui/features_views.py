@@ -361,7 +361,9 @@ def compare_aligns_layer_passes(world):
     window.click("rail/views/compare")
     window.click("compare/main/to", "choice")
     of = window.item("compare/main/from", "choice")["value"].split(" · ")[1]
-    options = [i for i in window.items if i["layer"] == 1 and i["kind"] == "button" and not i["text"].endswith(of)]
+    name = window.item("compare/main/from", "choice")["value"].split(" · ")[0]  # another strategy of another file is refused
+    options = [i for i in window.items
+               if i["layer"] == 1 and i["kind"] == "button" and i["text"].startswith(name) and not i["text"].endswith(of)]
     window.click(options[0]["path"])
     step = window.view
     told = {}
@@ -381,7 +383,9 @@ def compare_refuses_other_workloads(world):
     window.click("rail/views/compare")
     window.click("compare/main/to", "choice")
     of = window.item("compare/main/from", "choice")["value"].split(" · ")[1]
-    options = [i for i in window.items if i["layer"] == 1 and i["kind"] == "button" and not i["text"].endswith(of)]
+    name = window.item("compare/main/from", "choice")["value"].split(" · ")[0]  # another strategy of another file is refused
+    options = [i for i in window.items
+               if i["layer"] == 1 and i["kind"] == "button" and i["text"].startswith(name) and not i["text"].endswith(of)]
     window.click(options[0]["path"])
     assert "different workloads" in window.view["not_comparable"], window.view
     assert window.says("Not comparable")

@@ -122,12 +122,8 @@ def in_window(world, found):
             window.click(name)
             judge(f"{name}, {theme}")
             window.press("Escape")
-        for name in ("scope/strategies", "scope/layer", "scope/step"):
-            window.click(name)
-            judge(f"{name}, {theme}")
-            window.press("Escape")
         window.click("rail/views/timeline")
-        for name in ("events/columns", "events/copy", "timeline/main/order"):
+        for name in ("scope/strategies", "scope/layer", "scope/step", "events/columns", "events/copy", "timeline/main/order"):
             window.click(name)
             judge(f"{name}, {theme}")
             window.press("Escape")
