@@ -145,8 +145,7 @@ std::int64_t parameter_bytes(const Plan& plan) {
   return sum * dtype_bytes(plan.dtype);
 }
 
-RowHomes row_homes(const Plan& plan) {
-  SetTable& sets = *plan.sets;
+RowHomes row_homes(const Plan& plan, SetTable& sets) {
   RowHomes homes;
   // Of a spatial-temporal layer, the attention along frames is spread over ranks.
   const bool outer =
@@ -183,7 +182,7 @@ RowHomes row_homes(const Plan& plan) {
 }
 
 double moved_fraction(const Plan& plan) {
-  const RowHomes homes = row_homes(plan);
+  const RowHomes homes = row_homes(plan, *plan.sets);
   std::int64_t moved = 0, rows = 0;
   for (std::size_t r = 0; r < homes.home.size(); ++r) {
     rows += plan.sets->size(homes.attended[r]);

@@ -41,7 +41,8 @@ struct RowHomes {
   AttendedAxis axis = AttendedAxis::kInner;  // along which rows are spread
   std::vector<SetId> attended, home;         // by rank, tokens of that axis
 };
-RowHomes row_homes(const Plan& plan);
+// The sets are of `sets`, to which those that are new are added: the plan's own table, or a copy of it.
+RowHomes row_homes(const Plan& plan, SetTable& sets);
 
 // Share of token rows that are attended on another rank than their home, 0 to 1.
 double moved_fraction(const Plan& plan);

@@ -28,13 +28,14 @@ TileOwners::TileOwners(const Plan& plan, AttendedAxis axis, std::span<const std:
   const bool inner = axis == AttendedAxis::kInner;
   const double sequences = inner ? plan.outer_tokens : plan.inner_tokens;
   num_sequences_ = sequences * plan.batch;
-  const RowHomes homes = row_homes(plan);
+  SetTable sets = *plan.sets;  // threads that look for owners share the plan, and new sets are made here
+  const RowHomes homes = row_homes(plan, sets);
   std::map<SetId, std::int32_t> known;
   const auto cover_of = [&](SetId tokens) {
     const auto [found, is_new] = known.try_emplace(tokens, static_cast<std::int32_t>(covers_.size()));
     if (!is_new) return found->second;
     Cover& cover = covers_.emplace_back();
-    for (const Span& span : plan.sets->spans(tokens))
+    for (const Span& span : sets.spans(tokens))
       for (std::int32_t b =
                static_cast<std::int32_t>(std::ranges::upper_bound(starts_, span.begin) - starts_.begin()) - 1;
            b < blocks() && starts_[at(b)] < span.end; ++b) {
@@ -52,12 +53,12 @@ TileOwners::TileOwners(const Plan& plan, AttendedAxis axis, std::span<const std:
     if (plan.kind_of(op) != PostKind::kAttend) continue;
     const Accumulator& acc = plan.accumulators[at(plan.post_of(op).acc)];
     if (acc.axis != axis || pass_of(plan, acc) != 0) continue;
-    const SetId moved = homes.axis == axis ? plan.sets->minus(op.q, homes.home[at(op.rank)]) : kEmptySet;
+    const SetId moved = homes.axis == axis ? sets.minus(op.q, homes.home[at(op.rank)]) : kEmptySet;
     attends_.push_back({id, op.rank, plan.post_of(op).ring_step, op.heads, cover_of(op.q), cover_of(op.k),
-                        cover_of(moved), static_cast<double>(plan.sets->size(op.seq)) / sequences});
+                        cover_of(moved), static_cast<double>(sets.size(op.seq)) / sequences});
     heads_.resize(std::max(heads_.size(), at(static_cast<std::int32_t>(op.heads)) + 1));
     std::vector<Span>& heads = heads_[static_cast<std::size_t>(op.heads)];
-    if (heads.empty()) heads.assign(plan.sets->spans(op.heads).begin(), plan.sets->spans(op.heads).end());
+    if (heads.empty()) heads.assign(sets.spans(op.heads).begin(), sets.spans(op.heads).end());
   }
 }
 

@@ -354,17 +354,22 @@ def compare_swaps(world):
     window.click("compare/main/swap")
 
 
+def _to_the_other_file(window):
+    """Compares a strategy with itself in the other file, since others of another file are refused; the file it is from."""
+    name, of = window.item("compare/main/from", "choice")["value"].split(" · ")
+    window.click("compare/main/to", "choice")
+    options = [i for i in window.items
+               if i["layer"] == 1 and i["kind"] == "button" and i["text"].startswith(name) and not i["text"].endswith(of)]
+    window.click(options[0]["path"])
+    return of
+
+
 def compare_aligns_layer_passes(world):
     """Those of one file with those of another, which has its own times for them."""
     other = world.run("eager.db", DEMO.replace("[run]\n", '[run]\nimplementation = "eager"\n'))
     window = world.open(world.demo, other)
     window.click("rail/views/compare")
-    window.click("compare/main/to", "choice")
-    of = window.item("compare/main/from", "choice")["value"].split(" · ")[1]
-    name = window.item("compare/main/from", "choice")["value"].split(" · ")[0]  # another strategy of another file is refused
-    options = [i for i in window.items
-               if i["layer"] == 1 and i["kind"] == "button" and i["text"].startswith(name) and not i["text"].endswith(of)]
-    window.click(options[0]["path"])
+    of = _to_the_other_file(window)
     step = window.view
     told = {}
     for path in (world.demo, other):
@@ -381,12 +386,7 @@ def compare_refuses_other_workloads(world):
     other = world.run("other-mask.db", _other_config())
     window = world.open(f"{world.demo}", other, "--theme", "dark")
     window.click("rail/views/compare")
-    window.click("compare/main/to", "choice")
-    of = window.item("compare/main/from", "choice")["value"].split(" · ")[1]
-    name = window.item("compare/main/from", "choice")["value"].split(" · ")[0]  # another strategy of another file is refused
-    options = [i for i in window.items
-               if i["layer"] == 1 and i["kind"] == "button" and i["text"].startswith(name) and not i["text"].endswith(of)]
-    window.click(options[0]["path"])
+    _to_the_other_file(window)
     assert "different workloads" in window.view["not_comparable"], window.view
     assert window.says("Not comparable")
     window.close()

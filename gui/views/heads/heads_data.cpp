@@ -42,16 +42,9 @@ StepMask::StepMask(BlockMask of) : mask(std::move(of)) {
   }
 }
 
-// Looking for owners adds to the table of sets, which threads with the same plan share: each has a table of its own.
-static Plan with_own_sets(Plan plan) {
-  plan.sets = std::make_shared<SetTable>(*plan.sets);
-  return plan;
-}
-
 HeadRanks ranks_of_heads(const Plan& plan, AttendedAxis axis) {
   const std::array<std::int32_t, 2> whole = {0, axis == AttendedAxis::kInner ? plan.inner_tokens : plan.outer_tokens};
-  const Plan own = with_own_sets(plan);
-  const TileOwners owners(own, axis, whole);
+  const TileOwners owners(plan, axis, whole);
   HeadRanks ranks{plan.ranks, {}};
   for (int head = 0; head < plan.num_columns[static_cast<int>(Axis::kHeads)]; ++head)
     ranks.of_head.push_back(owners.ranks(head));
@@ -70,7 +63,6 @@ std::string ranks_text(const HeadRanks& ranks, std::size_t head) {
 
 OwnedHead own_head(std::shared_ptr<const Plan> plan, AttendedAxis axis, const BlockMask& mask, int head) {
   OwnedHead owned;
-  plan = std::make_shared<const Plan>(with_own_sets(*plan));
   owned.tiles = std::make_shared<const TileOwners>(*plan, axis, mask.coarse_starts());
   owned.owners = owned.tiles->of_head(head);
   owned.by_rank = owned.tiles->tiles_by_rank(mask, head);

@@ -2,16 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/analysis/layer_result.h"
+
 namespace spscope {
 namespace {
 
-LayerResult pass(int layer, int denoise_step, std::optional<std::int64_t> makespan_ns) {
-  LayerResult result;
-  result.layer = layer;
-  result.denoise_step = denoise_step;
-  result.makespan_ns = makespan_ns;
-  return result;
-}
+using testing::pass;
 
 TEST(PassChanges, AreOfPassesOfWhichBothHaveTimes) {
   StrategyResult from, to;

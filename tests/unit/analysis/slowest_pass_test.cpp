@@ -4,16 +4,12 @@
 
 #include <vector>
 
+#include "tests/unit/analysis/layer_result.h"
+
 namespace spscope {
 namespace {
 
-LayerResult pass(int layer, int denoise_step, std::optional<std::int64_t> makespan_ns) {
-  LayerResult result;
-  result.layer = layer;
-  result.denoise_step = denoise_step;
-  result.makespan_ns = makespan_ns;
-  return result;
-}
+using testing::pass;
 
 // The longest single time is that of layer 0, the longest sum that of layer 1.
 TEST(SlowestPass, IsOfAllStrategiesTogether) {

@@ -30,7 +30,7 @@ struct Counted {
 };
 
 TEST_P(TilesOfEveryPlan, OwnersAreThoseThatCountingTokensFinds) {
-  const RowHomes homes = row_homes(plan_);
+  const RowHomes homes = row_homes(plan_, *plan_.sets);
   std::vector<double> tiles_of_rank(at(plan_.ranks), 0);
   for (const AttendedAxis axis : {AttendedAxis::kOuter, AttendedAxis::kInner}) {
     const bool used = std::ranges::any_of(plan_.accumulators, [&](const Accumulator& a) { return a.axis == axis; });
