@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <limits>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "backend/base/letter_case.h"
 #include "backend/base/nearest_name.h"
 
 namespace spscope {
@@ -46,8 +46,7 @@ int parse_bytes(std::string_view text, std::int64_t& count) {
   constexpr std::string_view kUnits = "kmgtpe";
   constexpr int kShift = 10;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), count);
-  std::string unit(end, text.data() + text.size());
-  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string unit = lower_case(std::string_view(end, text.data() + text.size()));
   unit.erase(0, std::min(unit.find_first_not_of(' '), unit.size()));
   if (code == std::errc::invalid_argument) return -1;
   if (code != std::errc()) count = std::numeric_limits<std::int64_t>::max();  // too large, whatever its unit

@@ -3,18 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
+#include "backend/base/letter_case.h"
 #include "backend/config/cluster.h"
 #include "backend/config/model.h"
 
 namespace spscope {
 namespace {
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 // Pixels of one token: VAE 8, patch 2.
 constexpr int kPixelsOfToken = 16;
@@ -34,7 +29,7 @@ std::string strategy_of(const TimingRow& row) {
 }  // namespace
 
 std::string gpu_of(const TimingRow& row) {
-  std::string gpu = lower(row.gpu.substr(0, row.gpu.find('/')));
+  std::string gpu = lower_case(row.gpu.substr(0, row.gpu.find('/')));
   if (gpu.starts_with("rtx")) gpu = gpu.substr(3);
   return gpu;
 }
@@ -48,7 +43,7 @@ std::string cluster_of(const TimingRow& row) {
 }
 
 ConfigKeys row_config(const TimingRow& row, const std::string& cluster) {
-  const std::string preset = lower(row.model);
+  const std::string preset = lower_case(row.model);
   const Model* model = find_model_preset(preset);
   const int frames_a_token = model != nullptr ? model->frames_per_token : 1;
   const int frames = 1 + ceil_div(row.frames - 1, frames_a_token);

@@ -193,10 +193,9 @@ void add_reason_of_run(const Explanation& explanation, const StrategyExplanation
 // The edit that would help a strategy most; "" where none helps by a hundredth.
 std::string help_text(const StrategyExplanation& e) {
   if (e.edits.empty()) return "";
-  const EditResult& best = *std::ranges::min_element(e.edits, {}, &EditResult::makespan_ns);
-  const std::int64_t saved_ns = e.edits.front().makespan_ns - best.makespan_ns;
-  if (saved_ns * 100 < e.edits.front().makespan_ns) return "";
-  return fmt::format("What if {}: {} less (modelled).", time_edit_text(best.edit), time_text(saved_ns));
+  const EditResult& best = *std::ranges::min_element(e.edits, {}, &EditResult::change_ns);
+  if (-best.change_ns * 100 < e.edits.front().makespan_ns) return "";
+  return fmt::format("What if {}: {} less (modelled).", time_edit_text(best.edit), time_text(-best.change_ns));
 }
 
 // Which is fastest in this layer pass, as far as these times show it; "" for one strategy without a time.

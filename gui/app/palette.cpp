@@ -3,9 +3,9 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
 
+#include "backend/base/letter_case.h"
 #include "gui/app/app.h"
 #include "gui/imgui_compat.h"
 
@@ -17,17 +17,11 @@ struct Entry {
   std::function<void()> act;
 };
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
 // Whether each word of the question begins a word of the text, or is in it.
 bool matches(const std::string& text, const std::string& question) {
-  const std::string whole = lower(text);
+  const std::string whole = lower_case(text);
   std::string word;
-  for (const char c : lower(question) + " ") {
+  for (const char c : lower_case(question) + " ") {
     if (c != ' ') {
       word += c;
       continue;

@@ -1,11 +1,11 @@
 #include "gui/launch/desktop_theme.h"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <csignal>
 #include <thread>
 
+#include "backend/base/letter_case.h"
 #include "backend/base/regular_file.h"
 #include "backend/base/result.h"
 #include "backend/config/environment.h"
@@ -16,12 +16,6 @@ namespace {
 
 constexpr std::size_t kMostBytes = 1 << 20;
 constexpr int kLooks = 60, kBetweenLooksMs = 5;  // at the child that answers
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -48,7 +42,7 @@ std::string scheme_of_gnome() {
 
 std::optional<bool> dark_by_theme_name(std::string_view name) {
   if (name.empty()) return std::nullopt;
-  return lower(name).find("dark") != std::string::npos;
+  return lower_case(name).find("dark") != std::string::npos;
 }
 
 std::optional<bool> dark_by_settings(std::string_view text) {
@@ -60,7 +54,7 @@ std::optional<bool> dark_by_settings(std::string_view text) {
     const std::size_t equals = line.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string_view key = trimmed(line.substr(0, equals)), value = trimmed(line.substr(equals + 1));
-    if (key == "gtk-application-prefer-dark-theme" && (value == "1" || lower(value) == "true")) return true;
+    if (key == "gtk-application-prefer-dark-theme" && (value == "1" || lower_case(value) == "true")) return true;
     if ((key == "gtk-theme-name" || key == "ColorScheme") && !by_name) by_name = dark_by_theme_name(value);
   }
   return by_name;

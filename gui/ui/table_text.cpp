@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "backend/base/json.h"
+#include "backend/base/letter_case.h"
 #include "backend/report/format.h"
 #include "gui/ui/table_view.h"
 
@@ -15,11 +15,6 @@ const Cell& cell_of(const Table& table, int row, int column) {
   static const Cell kNothing;
   const std::vector<Cell>& cells = table.rows[static_cast<std::size_t>(row)].cells;
   return static_cast<std::size_t>(column) < cells.size() ? cells[static_cast<std::size_t>(column)] : kNothing;
-}
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 std::string_view unit_of(Hint hint) {
@@ -155,7 +150,7 @@ std::vector<int> sorted_rows(const Table& table, std::vector<int> rows, int colu
 
 std::vector<int> filtered_rows(const Table& table, const std::string& filter, const CancelToken& cancelled) {
   std::vector<std::string> words;
-  for (const char c : lower(filter)) {
+  for (const char c : lower_case(filter)) {
     if (c == ' ') {
       words.emplace_back();
     } else {
@@ -171,7 +166,7 @@ std::vector<int> filtered_rows(const Table& table, const std::string& filter, co
     std::string all;
     if (!words.empty())
       for (const Cell& cell : table.rows[static_cast<std::size_t>(row)].cells)
-        all += lower(joined(cell_text(cell))) + '\n';
+        all += lower_case(joined(cell_text(cell))) + '\n';
     if (std::ranges::all_of(words, [&](const std::string& word) { return all.find(word) != std::string::npos; }))
       rows.push_back(row);
   }

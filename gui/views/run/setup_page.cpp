@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "backend/base/letter_case.h"
 #include "backend/base/nearest_name.h"
 #include "backend/base/whole_file.h"
 #include "backend/config/config_fields.h"
@@ -33,11 +34,7 @@ void flow(Ui& ui, std::string_view label) {
 bool is_basic(std::string_view key) { return std::ranges::find(kBasicKeys, key) != std::end(kBasicKeys); }
 
 bool has_words(std::string_view text, const std::string& words) {
-  const auto lower = [](unsigned char c) { return static_cast<char>(std::tolower(c)); };
-  std::string in(text), what(words);
-  std::ranges::transform(in, in.begin(), lower);
-  std::ranges::transform(what, what.begin(), lower);
-  return in.find(what) != std::string::npos;
+  return lower_case(text).find(lower_case(words)) != std::string::npos;
 }
 
 // "the density must be above 0: a share of all query-key pairs: 0.4"
