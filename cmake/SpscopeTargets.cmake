@@ -53,7 +53,8 @@ function(spscope_test name)
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${arg_SOURCES})
   add_executable(${name} ${sources})
-  target_link_libraries(${name} PRIVATE spscope_flags ${arg_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
+  # fmt, since the precompiled headers of tests are compiled with its definitions.
+  target_link_libraries(${name} PRIVATE spscope_flags ${arg_DEPS} fmt::fmt GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE SPSCOPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              SPSCOPE_BINARY_DIR="${PROJECT_BINARY_DIR}")
   if(SPSCOPE_USE_PCH)
