@@ -155,8 +155,11 @@ def events_of(world, path):
 
 
 def committed_in(place):
-    shards = [sqlite3.connect(f"file:{path}?mode=ro", uri=True) for path in place.scratch.glob("*/*.rank-*.db")]
-    count = sum(shard.execute("SELECT sum(count) FROM chunk").fetchone()[0] or 0 for shard in shards)
-    for shard in shards:
+    """Events in the shards of the runs in progress; a shard whose tables do not stand yet has none."""
+    count = 0
+    for path in place.scratch.glob("*/*.rank-*.db"):
+        shard = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        if shard.execute("SELECT 1 FROM sqlite_schema WHERE name = 'chunk'").fetchone():
+            count += shard.execute("SELECT sum(count) FROM chunk").fetchone()[0] or 0
         shard.close()
     return count
