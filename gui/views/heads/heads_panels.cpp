@@ -13,7 +13,7 @@ void HeadsView::draw_panels(Ui& ui, Session& session) {
   ui.text(fmt::format("head {}", h), {.face = Face::kBold, .max_width = ui.px(70)});
   ui.same_line();
   ui.text("queries down, keys across; bars: how much of each row and column is attended",
-          {.face = Face::kSmall, .ink = Token::kMuted, .beside = false});
+          {.face = Face::kSmall, .ink = Token::kMuted});
   if (const Error* error = mask_.error()) draw_error(ui, "mask", *error);
   if (!mask_.current())
     draw_loading(ui, "making", mask_, "Making the mask from its recipe; the picture shows its density meanwhile");

@@ -11,7 +11,8 @@ namespace {
 // The second attend of rank 1 takes 8 ns longer: 4 a rank. Keys move for 40 ns on either rank; the wait before is none
 // of it.
 TEST(NameChanges, AreOfMeansOverRanksWithoutWaits) {
-  const Plan plan = testing::two_rank_ring(testing::two_rank_request());
+  const Request request = testing::two_rank_request();
+  const Plan plan = testing::two_rank_ring(request);
   const std::vector<NameChange> changes =
       name_changes(plan, testing::two_rank_times(plan), plan, testing::two_rank_times(plan, 8));
   ASSERT_EQ(changes.size(), 3u);
