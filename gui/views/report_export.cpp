@@ -32,7 +32,7 @@ std::filesystem::path folder_beside(const std::string& run) {
   namespace fs = std::filesystem;
   std::error_code fault;
   std::vector<fs::path> folders;
-  if (run != demo_path()) folders.push_back(fs::absolute(run, fault).parent_path());
+  if (!fs::equivalent(run, demo_path(), fault)) folders.push_back(fs::absolute(run, fault).parent_path());
   folders.push_back(fs::current_path(fault));
   if (const char* home = std::getenv("HOME")) folders.emplace_back(home);
   for (const fs::path& folder : folders)
