@@ -72,11 +72,10 @@ void BalanceMap::draw_numbers(Ui& ui, const Rect& area, const Scale& scale) {
   for (std::size_t i = 0; i < scale.steps.size(); i += static_cast<std::size_t>(across))
     number(area.left + static_cast<float>(i) * scale.side + ui.px(1), area.top - line - ui.px(1),
            fmt::format("{}", scale.steps[i]));
-  number(area.left - scale.left, area.top - line - ui.px(1), "step");
   for (std::size_t i = 0; i < scale.layers.size(); i += static_cast<std::size_t>(down))
     number(area.left - scale.left,
            area.top + static_cast<float>(i) * scale.side + std::max(0.F, (scale.side - line) / 2),
-           fmt::format("layer {}", scale.layers[i]));
+           fmt::format("{}", scale.layers[i]));
 }
 
 // Layers down, denoise steps across, a map a strategy.
@@ -104,7 +103,7 @@ void BalanceMap::draw(Ui& ui, Session& session, const std::vector<Chosen>& chose
         scale.high = std::max(scale.high, *v);
       }
   scale.side = std::clamp(ui.px(180) / static_cast<float>(std::max(layers.size(), steps.size())), ui.px(4), ui.px(34));
-  scale.left = ui.text_width(fmt::format("layer {}", scale.layers.back()), Face::kSmall) + ui.px(6);
+  scale.left = ui.text_width(fmt::format("{}", scale.layers.back()), Face::kSmall) + ui.px(6);
   scale.width = std::max(scale.left + scale.side * static_cast<float>(steps.size()), ui.px(120));
   scale.height = scale.side * static_cast<float>(layers.size());
   std::erase_if(maps_,

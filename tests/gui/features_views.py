@@ -326,7 +326,7 @@ def balance_map_figures(world):
     window = world.window("balance")
     values = lambda: [c["value"] for one in window.view for c in one["map"]]
     before = values()
-    assert {"imbalance ratio", "step", "layer 0", "layer 1", f"{min(before):.3f}", f"{max(before):.3f}"} <= set(window.texts()), window.texts()
+    assert {"imbalance ratio", "0", "1", "2", f"{min(before):.3f}", f"{max(before):.3f}"} <= set(window.texts()), window.texts()
     window.click("map/figure", "choice")
     window.click("figure/density")
     assert values() != before and all(0 < v < 1 for v in values())
