@@ -51,7 +51,7 @@ class TimelineView final : public View {
   // Of what is selected.
   void show_heads(Session& session);
   void toolbar(Ui& ui, Session& session);
-  void find_field(Ui& ui, Session& session);
+  void find_field(Ui& ui, Session& session, float width);
   void paint_minimap(Ui& ui, const Rect& rect);
   void draw_band(Ui& ui, Session& session, Shown& shown);
   void draw_elsewhere(Ui& ui, Session& session);
