@@ -20,6 +20,8 @@ namespace {
 
 // The tabs of a layer pass; that of durations is there while some are selected.
 enum Tab : int { kNamesTab, kRanksTab, kRingStepsTab, kMatrixTab, kBookmarksTab, kDurationsTab };
+// Messages of the selected operation: those of all-to-alls of 128 ranks.
+constexpr int kMostListed = 256;
 constexpr int kFileBookmarksTab = static_cast<int>(FileTime::Tab::kRingSteps) + 1;
 
 }  // namespace
@@ -106,14 +108,14 @@ void TimelineView::op_details(Ui& ui, Session& session, const Shown& shown, OpId
     const Message& message = plan.messages[static_cast<std::size_t>(m)];
     if (message.src == message.dst) continue;
     if (listed++ == 0) ui.text("Messages", {.face = Face::kBold, .ink = Token::kMuted});
-    if (listed > 24) continue;
+    if (listed > kMostListed) continue;
     const int other = message.src == op.rank ? message.dst : message.src;
     const OpId twin = band.op_of(op.post, other);
     const std::string words = fmt::format("{} rank {}: {}", message.src == op.rank ? "to" : "from", other,
                                           bytes_text(static_cast<double>(message.bytes)));
     if (ui.link(fmt::format("message {}", m), words) && twin != kNone) select_op(session, shown, twin);
   }
-  if (listed > 24) ui.note(fmt::format("and {} more", listed - 24));
+  if (listed > kMostListed) ui.note(fmt::format("and {} more", listed - kMostListed));
 }
 
 void TimelineView::rank_details(Ui& ui, Session& session, const Shown& shown, int rank) {

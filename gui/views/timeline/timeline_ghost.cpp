@@ -74,11 +74,14 @@ void TimelineView::take_ghost(Session& session) {
   ghost_ = std::move(ghost);
 }
 
-void TimelineView::look_at_ghost(Ui& ui, Session& session) {
+void TimelineView::look_at_ghost(Ui& ui, Session& session, float band_top) {
+  constexpr float kFar = 0.7F;  // of the pane
   const auto is_there = [](const Shown& shown) { return !shown.reads; };
   if (ghost_before_ == session.scope().what_if || ghost_->shown.reads || !std::ranges::all_of(shown_, is_there)) return;
   ghost_before_ = session.scope().what_if;
-  ImGui::SetScrollFromPosY(ImGui::GetCursorScreenPos().y - ImGui::GetWindowPos().y, 0);
+  const float top = ImGui::GetCursorScreenPos().y, pane_top = ImGui::GetWindowPos().y;
+  const bool far = top - band_top > kFar * ImGui::GetWindowHeight();
+  ImGui::SetScrollFromPosY((far ? top : band_top) - pane_top, far ? 0.5F : 0);
   ui.again();
 }
 

@@ -143,10 +143,11 @@ void TimelineView::draw(Ui& ui, Session& session) {
     ImGui::SetCursorScreenPos(top);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
     for (Shown& shown : shown_) {
-      const bool with_ghost = has_ghost(shown);
-      if (with_ghost) look_at_ghost(ui, session);
+      const float band_top = ImGui::GetCursorScreenPos().y;
       draw_band(ui, session, shown);
-      if (with_ghost) draw_ghost(ui, session, shown);
+      if (!has_ghost(shown)) continue;
+      look_at_ghost(ui, session, band_top);
+      draw_ghost(ui, session, shown);
     }
     draw_elsewhere(ui, session);
     ImGui::PopStyleVar();

@@ -75,8 +75,8 @@ class TimelineView final : public View {
   void draw_rows(Ui& ui, Session& session, const Shown& shown, const std::vector<const BandRow*>& rows);
   void draw_ghost(Ui& ui, Session& session, const Shown& stored);
   void draw_ghost_head(Ui& ui, Session& session);
-  // Another one is looked at from the head of its band, at the cursor.
-  void look_at_ghost(Ui& ui, Session& session);
+  // Another one, at the cursor, is looked at from the head of its band, or from its own where that is far above.
+  void look_at_ghost(Ui& ui, Session& session, float band_top);
   void draw_gain(Ui& ui, float top, float bottom);
   // How long an operation takes and from when: as it was, or in the ghost. REQUIRES: the ghost is there.
   std::string ghost_words(OpId op, bool stored) const;
