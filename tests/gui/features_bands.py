@@ -162,12 +162,12 @@ def _behind_the_label(rect):
 
 def modelled_times_are_hatched(world):
     """Slanted lines over what a simulated run computed and moved, none over that of an executed one, which was measured;
-    and over all of a ghost, whatever it is of."""
+    and over those of a ghost."""
     path = world.run("executed.db", EXECUTED)
     strategy, = world.sql(path, "select id from strategy limit 1")[0]
     for place, scope, hatched in ((f"{world.demo}#timeline?s=ulysses", "band ulysses", True),
-                                  (f"{path}#timeline?layer=0&step=0&s={strategy}&whatif={strategy},none", f"band {strategy}", False),
-                                  (f"{path}#timeline?layer=0&step=0&s={strategy}&whatif={strategy},none", f"ghost {strategy}", True)):
+                                  (f"{path}#timeline?layer=0&step=0&s={strategy}", f"band {strategy}", False),
+                                  (f"{world.demo}#timeline?s=ulysses&whatif=ulysses,evenly_spread", "ghost ulysses", True)):
         with _screen(world, place, scope + str(hatched)) as screen:
             window = screen.window
             window.wait_for(lambda s: any(f"/{scope}/rank 0 op " in i["path"] for i in s["items"]) and not s["busy"], scope)
@@ -176,8 +176,8 @@ def modelled_times_are_hatched(world):
             window.click("timeline/main/critical path")  # its line lies over the rows
             left, top, right, bottom = _behind_the_label(_widest(window, f"/{scope}/rank 0 op ", 0, 2))
             rows = screen.pixels()
-            middle = round((top + bottom) / 2)
-            lines = [_line(rows, y, left + 2, right - 3) for y in (middle - 1, middle, middle + 1)]
+            above = round(top) + 3  # of the label
+            lines = [_line(rows, y, left + 2, right - 3) for y in (above - 1, above, above + 1)]
             if not hatched:
                 assert all(len(set(line)) == 1 for line in lines), [set(line) for line in lines]
                 continue
