@@ -6,7 +6,7 @@ import subprocess
 import zlib
 
 from drop import Drag
-from window import Display, Window
+from window import Display, Window, pixels_of_screen
 
 
 def dropped_files(world):
@@ -128,21 +128,6 @@ def _range(world, window, range_ns):
     other.close()
 
 
-def _pixels_of_screen(path, width, height):
-    """Rows of R, G, B bytes of the top left of a screen that Xvfb keeps in a file: XWD, 32 bits a pixel, B G R X."""
-    data = path.read_bytes()
-    header = struct.unpack(">25I", data[:100])
-    begin, line, bits, colors = header[0] + 12 * header[19], header[12], header[11], header[19]
-    assert bits == 32 and colors >= 0
-    rows = []
-    for y in range(height):
-        row = data[begin + y * line:begin + y * line + 4 * width]
-        rgb = bytearray(3 * width)
-        rgb[0::3], rgb[1::3], rgb[2::3] = row[2::4], row[1::4], row[0::4]
-        rows.append(bytes(rgb))
-    return rows
-
-
 def _pixels_of_png(path):
     """Rows of R, G, B bytes of a PNG of 8 bits a channel."""
     data, place, packed = path.read_bytes(), 8, b""
@@ -192,7 +177,7 @@ def link_gives_the_picture(world):
         window._xdotool("mousemove", 1150, 850)  # nothing is under the pointer
         window.settle(before)
         link, picture = window.link, world.folder / "linked.png"
-        screen = _pixels_of_screen(folder / "Xvfb_screen0", *size)
+        screen = pixels_of_screen(folder / "Xvfb_screen0", *size)
         window.kill()
     subprocess.run([world.program, "--settings", "", "--screenshot", "timeline", "--size", "1100x800", "-o", picture, link], check=True, env=world.no_display())
     other = sum(1 for a, b in zip(screen, _pixels_of_png(picture)) if a != b and

@@ -3,6 +3,8 @@ import json
 
 from world import ROOT, views
 
+EXECUTED = (ROOT / "samples/st-mini.toml").read_text(encoding="utf-8").replace("repeats = 5", "repeats = 3")
+
 
 def heads_thumbnails(world):
     """All heads are there, each with its exact density; the mean is that of the layer pass."""
@@ -203,7 +205,7 @@ def heads_tile_and_its_event(world):
 def balance_what_if(world):
     """Each edit is a ghost with its makespan and the change that `explain` gives, of a run whose stored makespan is none
     of the model's; that is said, too."""
-    path = world.run("executed.db", (ROOT / "samples/st-mini.toml").read_text(encoding="utf-8").replace("repeats = 5", "repeats = 3"))
+    path = world.run("executed.db", EXECUTED)
     for repeat in (None, 2):
         chosen = [] if repeat is None else ["--repeat", repeat]
         window = world.open(f"{path}#balance?layer=0&step=0" + ("" if repeat is None else f"&repeat={repeat}"))
