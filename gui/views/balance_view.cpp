@@ -249,9 +249,7 @@ class BalanceView final : public View {
       if (listed++ >= 6) break;
       const auto ms = [](std::int64_t ns) { return duration_text(static_cast<double>(ns)); };
       ui.text(fmt::format("rank {}: +{}", s.rank, ms(s.excess_ns)), {.face = Face::kBold, .wrap = true});
-      ui.text(fmt::format("{} by more tiles, {} by slower ones{}", ms(s.more_tiles_ns), ms(s.slower_tiles_ns),
-                          s.other_ns != 0 ? ", " + ms(s.other_ns) + " by other compute" : ""),
-              {.wrap = true});
+      ui.text(excess_text(s), {.wrap = true});
       if (!s.heads.empty())
         ui.text(fmt::format("heads {}{}", s.heads,
                             s.density && s.mean_density
@@ -279,10 +277,11 @@ class BalanceView final : public View {
     ui.text(fmt::format("In all layer passes others wait longest for rank {}: {} of all waiting.", late->rank,
                         percent_text(late->share)),
             {.wrap = true});
-    if (late->more_tiles != 0)
-      ui.text(fmt::format("It has {} more tiles than the mean", percent_text(late->more_tiles)), {.wrap = true});
-    if (late->more_compute != 0)
-      ui.text(fmt::format("and computes {} longer.", percent_text(late->more_compute)), {.wrap = true});
+    if (late->more_tiles != 0 || late->more_compute != 0)
+      ui.text(fmt::format("Against the mean of the ranks it has {} {} tiles and computes {} {}.",
+                          percent_text(std::abs(late->more_tiles)), late->more_tiles < 0 ? "fewer" : "more",
+                          percent_text(std::abs(late->more_compute)), late->more_compute < 0 ? "shorter" : "longer"),
+              {.wrap = true});
     if (!late->heads.empty()) ui.text("Its heads: " + late->heads, {.wrap = true});
     ui.space(4);
     int listed = 0;

@@ -1,4 +1,5 @@
 """Files that come into the window and go out of it: drops on it, and what Report exports. gui.md 4."""
+import os
 import shutil
 import struct
 import subprocess
@@ -60,6 +61,35 @@ def report_exports_rest(world):
     _pictures(world, window, place.replace("#report", "#timeline"))
     _range(world, window, range_ns)
     window.close()
+
+
+def report_export_is_the_users(world):
+    """A report of the installed demo goes to the folder of the user, not into that of the program; what was written opens
+    with the program of the desktop, and its path is copied."""
+    opened, programs = world.folder / "opened.txt", world.folder / "programs"
+    programs.mkdir()
+    (programs / "xdg-open").write_text(f'#!/bin/sh\nprintf %s "$1" >"{opened}.part" && mv "{opened}.part" "{opened}"\n', encoding="utf-8")
+    (programs / "xdg-open").chmod(0o755)
+    window = world.open("#start", environment={"PATH": f"{programs}:{os.environ['PATH']}"})
+    if window.item("start/main/demo")["disabled"]:
+        window.close()
+        return "this build has no demo.db"
+    window.click("start/main/demo")
+    window.wait_for(lambda s: "#overview" in s["link"] and not s["busy"], "the overview")
+    window.click("rail/views/report")
+    page = window.folder / "demo.html"
+    assert window.item("export/path")["value"] == str(page), window.item("export/path")
+    window.wait_for(lambda s: not s["busy"] and not window.item("export/write")["disabled"], "its pictures")
+    window.click("export/write")
+    window.wait_for(lambda s: not s["busy"] and window.says(f"Wrote {page}"), "it is written")
+    assert page.exists()
+    window.click("export/open written")
+    window.wait_for(lambda s: opened.exists(), "xdg-open")
+    assert opened.read_text() == str(page)
+    window.click("export/copy written")
+    assert window.clipboard("export/path") == str(page)
+    window.close()
+    return None
 
 
 def _pictures(world, window, place):

@@ -56,6 +56,27 @@ def heads_ranks(world):
         assert mine and dump["head"] == max(mine, key=lambda h: density[h]), (strategy, dump["head"], mine)
 
 
+def heads_scroll_to_the_late_rank(world):
+    """By *Its heads* of the rank that others wait for: all its heads are on the screen and lit, however far down they
+    stand; where every rank attends each head none is lit. The grid stays where it is scrolled to."""
+    window = world.open(f"{world.demo}#timeline?of=ulysses&layer=0&step=0&rank=7", size=(1280, 720))
+    window.click("details/pane/heads")
+    window.wait_for(lambda s: "#heads" in s["link"] and s["view"].get("ranks_of_heads") and s["view"]["density"] and not s["busy"], "its heads")
+    mine = {h for h, ranks in enumerate(window.view["ranks_of_heads"]) if 7 in ranks}
+
+    def lit():
+        return {int(i["text"]) for i in window.items if "/grid/of rank " in i["path"] and
+                i["rect"][1] >= i["clip"][1] - 1 and i["rect"][3] <= i["clip"][3] + 1}
+    assert mine == set(range(35, 40)) and lit() == mine, (mine, lit())
+    window.wheel("grid/head 38", up=True, times=30)
+    assert window.has("grid/head 0") and not lit(), "it scrolls away"
+    window.close()
+    dump = world.open(f"{world.demo}#heads?of=ring&layer=0&step=0&rank=7")
+    dump.wait_for(lambda s: s["view"].get("ranks_of_heads") and s["view"].get("density") and not s["busy"], "the heads")
+    assert not any("/grid/of rank " in i["path"] for i in dump.items)
+    dump.close()
+
+
 def heads_sorted(world):
     """By density, and by the ranks that compute the tiles of each head of dbsp, which deals heads out pass by pass."""
     window = world.open(f"{world.demo}#heads?of=dbsp&layer=0&step=0")

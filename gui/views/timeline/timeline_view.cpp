@@ -189,17 +189,18 @@ void TimelineView::draw_next_step(Ui& ui, Session& session) {
 }
 
 void TimelineView::toolbar(Ui& ui, Session& session) {
+  const bool narrow = TimeArea::is_narrow(ui);
   draw_time_mode(ui, session);
   flow(ui, 190);
   time_.buttons(ui);
-  flow(ui, 120);
+  flow(ui, 108);
   rows_.draw(ui);
-  flow(ui, 110);
-  ui.checkbox("critical path", "Critical path", path_, "The chain of operations that the makespan is made of");
-  flow(ui, 180);
-  find_field(ui, session);
-  flow(ui, 120);
-  time_.time_field(ui);
+  flow(ui, narrow ? 60 : 102);
+  ui.checkbox("critical path", narrow ? "Path" : "Critical path", path_,
+              "The chain of operations that the makespan is made of");
+  flow(ui, 100);
+  find_field(ui, session, TimeArea::find_width(ui, narrow));
+  time_.time_field(ui, narrow);
   bool loading = false;
   for (const Shown& shown : shown_) loading |= shown.reads;
   if (loading) {
@@ -208,9 +209,9 @@ void TimelineView::toolbar(Ui& ui, Session& session) {
   }
 }
 
-void TimelineView::find_field(Ui& ui, Session& session) {
-  const std::string hint = key_tip(ui, "Find an event", Command::kFind);
-  if (ui.field("find", find_, {.width = ui.px(180), .hint = hint, .focus = std::exchange(focus_find_, false)})) {
+void TimelineView::find_field(Ui& ui, Session& session, float width) {
+  const std::string hint = key_tip(ui, "Find", Command::kFind);
+  if (ui.field("find", find_, {.width = width, .hint = hint, .focus = std::exchange(focus_find_, false)})) {
     Selection s = session.selection();
     s.name.clear();
     for (const Shown& shown : shown_)

@@ -68,7 +68,7 @@ class TimelineView final : public View {
   // Of what is selected.
   void show_heads(Session& session);
   void toolbar(Ui& ui, Session& session);
-  void find_field(Ui& ui, Session& session);
+  void find_field(Ui& ui, Session& session, float width);
   void paint_minimap(Ui& ui, const Rect& rect);
   void draw_band(Ui& ui, Session& session, Shown& shown);
   // What a band and its ghost have: rows, and where the makespan ends.
