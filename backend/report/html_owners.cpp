@@ -94,8 +94,9 @@ std::string html_owner_defs(const HeadGrid& grid, const std::string& id) {
   for (std::size_t i = 0; i < grid.owners.size(); ++i) {
     text += fmt::format("<g id=\"{}-map{}\">", id, i);
     for (const auto& [rank, path] : areas(grid.owners[i]))
-      text += rank == HeadGrid::kSeveral ? fmt::format("<path fill=\"url(#{}-several)\" d=\"{}\"/>", id, path)
-                                         : fmt::format("<path class=\"rank{}\" d=\"{}\"/>", rank_color_index(rank), path);
+      text += rank == HeadGrid::kSeveral
+                  ? fmt::format("<path fill=\"url(#{}-several)\" d=\"{}\"/>", id, path)
+                  : fmt::format("<path class=\"rank{}\" d=\"{}\"/>", rank_color_index(rank), path);
     text += "</g>";
   }
   return text + "</defs></svg>\n";

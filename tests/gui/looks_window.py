@@ -75,6 +75,7 @@ def grown_file(looks):
     window = looks.open(path)
     grow(looks.world, path)
     window.wait_for(lambda s: window.has("changed/action"), "the file has grown")
+    window.wait_for(lambda s: not s["busy"], "what scrolls is known a frame later")
     looks.in_both_themes(window, "a file that has grown")
     window.close()
     path.unlink()
@@ -94,6 +95,7 @@ def running(looks):
         window.click("shown/stop", rest=False)
         place.none_is_left()
         window.wait_for(lambda s: window.has("shown/open"), "Open")
+        window.wait_for(lambda s: not s["busy"], "what scrolls is known a frame later")
         looks.in_both_themes(window, "a run that was stopped")
     shutil.rmtree(place.folder)
 

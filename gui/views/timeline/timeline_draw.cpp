@@ -215,7 +215,8 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
                    whole.bottom - (height > ui.px(6) ? 1.F : 0.F)};
   ImGui::PushClipRect({place.left, place.top}, {place.right, place.bottom}, true);
   const int visible = visible_spans(row);
-  const bool pixels = (lines_ && height < ui.px(4)) || spans_drawn_ + visible > kMostSpans || visible > static_cast<int>(place.width());
+  const bool pixels =
+      (lines_ && height < ui.px(4)) || spans_drawn_ + visible > kMostSpans || visible > static_cast<int>(place.width());
   if (pixels) {
     paint_pixels(ui, shown, row, place);
   } else {
