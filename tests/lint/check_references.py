@@ -6,7 +6,7 @@ from tree import SOURCES, Finding, comments, line_of
 RULES = {"links": "links and cited paths exist", "paths": "no paths of one machine",
          "versions": "what is said of other programs names a version, a paper or a page"}
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-CITED = re.compile(r"(?<![\w./<-])(?:backend|kernels|schemas|tests|samples|bench|scripts|docs|cmake)(?:/[\w.-]+)+(?![\w/<*{-])")
+CITED = re.compile(r"(?<![\w./<-])(?:backend|kernels|collectors|schemas|tests|samples|bench|scripts|docs|cmake)(?:/[\w.-]+)+(?![\w/<*{-])")
 # A source file by a shorter name, as docs cite it: `job/job.cpp`, `plan.h`.
 SHORT = re.compile(r"(?<![\w./<>*-])(?:[\w-]+/)*[a-z][\w-]*\.(?:cpp|h|def|inc|sql)(?![\w/])")
 MACHINE = re.compile(r"(?<![\w.])/(?:work|farm|root|home/\w+|Users)/")

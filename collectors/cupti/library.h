@@ -1,0 +1,71 @@
+// Library: NVIDIA's libcupti, opened at run time. It belongs to the process whose GPUs are watched and must be of the
+// same CUDA as its runtime: two of them in one process would fight over the driver. So the one that is mapped already
+// is taken, else the one that lies beside the process's runtime, and only then whichever the loader finds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/base/error.h"
+#include "collectors/cupti/records.h"
+
+namespace spscope::cupti {
+
+using CallbackFunction = void (*)(void* user, std::uint32_t domain, std::uint32_t id, const void* data);
+using TimestampFunction = std::uint64_t (*)();
+using RequestFunction = void (*)(std::uint8_t** buffer, std::size_t* num_bytes, std::size_t* max_records);
+using CompleteFunction = void (*)(void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t num_bytes,
+                                  std::size_t valid_bytes);
+
+// CUpti_SubscriberParams.
+struct SubscriberParameters {
+  std::size_t struct_bytes = sizeof(SubscriberParameters);
+  const char* name = nullptr;
+  char* other_name = nullptr;  // who holds CUPTI, when the call fails with kMultipleSubscribers
+  std::size_t other_name_bytes = 0;
+};
+
+struct Calls {
+#define CUPTI_CALL(name, arguments) int(*name) arguments = nullptr;
+#define CUPTI_CALL_SINCE CUPTI_CALL
+#include "collectors/cupti/calls.def"
+#undef CUPTI_CALL_SINCE
+#undef CUPTI_CALL
+};
+
+// Results of CUPTI that have a remedy of their own; others have a text of CUPTI's.
+inline constexpr int kSuccess = 0, kNotInitialized = 15, kHardwareBusy = 26, kVirtualized = 33,
+                     kInsufficientPrivileges = 35, kMultipleSubscribers = 39, kVirtualizedPrivileges = 40,
+                     kConfidentialComputing = 41, kMig = 43, kWsl = 45, kUnknown = 999;
+
+struct Library {
+  Calls calls;
+  std::string path;
+  std::uint32_t version = 0;  // 18 is 11.8, 28 is 12.9, 130001 is 13.0; 0: it did not tell, as 13.4 without a driver
+};
+
+// Paths and names to try, in order, for a process that has these libraries mapped.
+std::vector<std::string> library_candidates(std::span<const std::string> mapped);
+
+// The first that opens and has all calls. It stays open: CUPTI cannot be unloaded safely. Throws Error (kCannotCollect)
+// with the reason of each.
+Library open_library(std::span<const std::string> candidates);
+// Of this process, or the one at `path` unless it is "".
+Library open_library(const std::string& path = {});
+
+// How long the library's records are (records.h). Throws Error when it does not say. Needs no GPU; CUPTI 13.4 answers
+// only where there is a driver.
+RecordSizes ask_record_sizes(const Library& library);
+
+// What a call's result means and what to do, as one Error (kCannotCollect). `other` is who holds CUPTI, "" when
+// unknown.
+Error failure(const Library& library, std::string_view call, int result, std::string_view other = {});
+
+// Throws failure() unless the result is kSuccess.
+void check(const Library& library, std::string_view call, int result);
+
+}  // namespace spscope::cupti

@@ -1,0 +1,98 @@
+// Session: records what GPUs do for this process, from its making to stop().
+//
+// CUPTI writes records into buffers of a pool (buffer_pool.h) on threads of the program; one thread of the session
+// decodes them and hands each record to a sink. Kernels are recorded as they run, concurrently: the kind that makes the
+// GPU run one at a time is never enabled. Times are on the raw clock of the host (now_ns()), because CUPTI asks our
+// callback for it.
+//
+// Every record that CUPTI made is accounted for: sent = stored + dropped + unreadable (SessionLedger).
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "collectors/cupti/buffer_pool.h"
+#include "collectors/cupti/library.h"
+
+namespace spscope::cupti {
+
+struct SessionOptions {
+  std::string library = {};  // path; "": the one of the process (library.h)
+  PoolOptions pool = {};
+  std::chrono::milliseconds flush_every{100};  // records are handed over at least so often
+  bool markers = true;                         // NVTX
+};
+
+// Where records went. Counts of a stopped session grow when CUPTI gives buffers back late.
+struct SessionLedger {
+  DecodeCounts decoded;              // what decoded.decoded counts was handed to the sink, or dropped_by_sink
+  std::int64_t dropped_by_sink = 0;  // after the sink had failed
+  PoolCounts pool;
+  // By CUPTI itself, which had no buffer: by context and stream, as it counts them. CUPTI 6 and later count for all
+  // contexts together, as {null, 0}.
+  std::map<std::pair<void*, std::uint32_t>, std::int64_t> dropped_by_cupti;
+
+  std::int64_t stored() const { return decoded.decoded - dropped_by_sink; }
+  // Untimed records are dropped: an event without times has no place.
+  std::int64_t dropped() const;
+  std::int64_t unreadable() const { return decoded.unreadable; }
+  std::int64_t sent() const { return stored() + dropped() + unreadable(); }
+};
+
+// A kind of records that is not collected, and why: "nvtx markers: CUPTI ...".
+using SessionNote = std::string;
+
+class Session {
+ public:
+  // Starts recording. The sink is called on the session's thread, one record at a time; names in it are valid during
+  // the call. When it throws, no more records are handed over, later ones count as dropped, and stop() throws what it
+  // threw. Throws Error (kCannotCollect) when kernels cannot be recorded; nothing then stays enabled. One session at a
+  // time.
+  Session(const SessionOptions& options, RecordSink sink);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Ends recording: every buffer that CUPTI gives back when it is flushed is decoded. Work that has not ended by then
+  // counts as dropped, so synchronise before. Throws the sink's error. Does nothing when called again.
+  void stop();
+
+  SessionLedger ledger() const;
+  const std::vector<SessionNote>& notes() const { return notes_; }
+  const Library& library() const { return library_; }
+
+ private:
+  void subscribe();
+  void start();
+  void enable_all(bool markers);
+  bool enable(Kind kind, const char* what);
+  void enable_calls();
+  void end() noexcept;
+  void decode_until_drained();
+  void decode(const FilledBuffer& buffer);
+  void count_dropped(void* context, std::uint32_t stream);
+
+  const SessionOptions options_;
+  const RecordSink sink_;
+  const Library library_;
+  RecordSizes sizes_;
+  void* subscriber_ = nullptr;
+  BufferPool* pool_ = nullptr;  // callbacks.h: lives as long as the process
+  std::vector<Kind> enabled_;
+  std::vector<std::pair<Kind, std::uint32_t>> enabled_calls_;
+  std::vector<SessionNote> notes_;
+  mutable std::mutex mutex_;  // of what follows; not held while CUPTI is called, which takes locks of its own
+  SessionLedger ledger_;
+  std::optional<Error> sink_failure_;
+  std::mutex flush_mutex_;  // one flush at a time, so that none is under way when the queue is closed; of stopping_
+  bool stopping_ = false;
+  std::thread decoder_;
+};
+
+}  // namespace spscope::cupti

@@ -1,0 +1,58 @@
+#include "collectors/cupti/library.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "backend/base/result.h"
+#include "tests/support/temporary_folder.h"
+
+namespace spscope::cupti {
+namespace {
+
+using testing::HasSubstr;
+
+// An empty file with its folders.
+std::string file(const TemporaryFolder& folder, const std::string& path) {
+  std::filesystem::create_directories(std::filesystem::path(folder / path).parent_path());
+  return folder.write(path, "");
+}
+
+TEST(CuptiLibrary, TheOneThatIsMappedComesFirst) {
+  const std::vector<std::string> mapped = {"/lib/libc.so.6", "/cuda/lib64/libcudart.so.12", "/app/libcupti.so.12"};
+  const std::vector<std::string> candidates = library_candidates(mapped);
+  EXPECT_EQ(candidates.front(), "/app/libcupti.so.12");
+  EXPECT_EQ(candidates.back(), "libcupti.so") << "whatever the loader finds comes last";
+}
+
+TEST(CuptiLibrary, TheOneBesideTheRuntimeComesBeforeThoseOfTheLoader) {
+  const TemporaryFolder folder;
+  // NVIDIA's Python packages of CUDA 12, and a toolkit.
+  const std::string runtime = file(folder, "nvidia/cuda_runtime/lib/libcudart.so.12");
+  const std::string package = file(folder, "nvidia/cuda_cupti/lib/libcupti.so.12");
+  const std::string toolkit_runtime = file(folder, "cuda/lib64/libcudart.so.11.0");
+  const std::string toolkit = file(folder, "cuda/extras/CUPTI/lib64/libcupti.so.11.8");
+  const std::string packaged = file(folder, "dist/libcupti.so.13"),
+                    packaged_runtime = file(folder, "dist/libcudart.so.13");
+  EXPECT_EQ(library_candidates(std::vector{runtime}).front(), package);
+  EXPECT_EQ(library_candidates(std::vector{toolkit_runtime}).front(), toolkit);
+  EXPECT_EQ(library_candidates(std::vector{packaged_runtime}).front(), packaged);
+  EXPECT_EQ(library_candidates({}).front(), "libcupti.so.13");
+}
+
+TEST(CuptiLibrary, WithoutOneTheErrorSaysWhatWasTriedAndWhatToInstall) {
+  const TemporaryFolder folder;
+  const std::string not_a_library = folder.write("libcupti.so.13", "no ELF file");
+  const std::vector<std::string> candidates = {"/nowhere/libcupti.so.12", not_a_library, "libc.so.6"};
+  const std::optional<Error> error = failure_of([&] { (void)open_library(candidates); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::kCannotCollect);
+  EXPECT_THAT(error->what(), HasSubstr("/nowhere/libcupti.so.12"));
+  EXPECT_THAT(error->what(), HasSubstr(not_a_library));
+  EXPECT_THAT(error->what(), HasSubstr("libc.so.6: it has no cuptiGetVersion, so it is older than CUDA 11.7"));
+  EXPECT_THAT(error->hint(), HasSubstr("nvidia-cuda-cupti"));
+}
+
+}  // namespace
+}  // namespace spscope::cupti
