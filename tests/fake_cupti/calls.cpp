@@ -1,0 +1,178 @@
+// The entry points of libcupti that spscope calls. Signatures are checked by NVIDIA's headers.
+#include "tests/fake_cupti/fake.h"
+
+using spscope::fake_cupti::broke_rule;
+using spscope::fake_cupti::complete_current;
+using spscope::fake_cupti::Fake;
+using spscope::fake_cupti::fake;
+using spscope::fake_cupti::kVersion;
+using spscope::fake_cupti::planted;
+using spscope::fake_cupti::record_bytes;
+
+namespace {
+
+using Lock = std::lock_guard<std::mutex>;
+
+CUptiResult subscribe(CUpti_SubscriberHandle* subscriber, const char* call, CUpti_CallbackFunc callback) {
+  const CUptiResult result = planted(call);
+  if (result != CUPTI_SUCCESS) return result;
+  if (subscriber == nullptr || callback == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (fake().subscribed || !fake().settings.other.empty()) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  fake().subscribed = true;
+  *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&fake());
+  return CUPTI_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+CUptiResult cuptiGetVersion(std::uint32_t* version) {
+  *version = kVersion;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
+  switch (result) {
+    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+      *text = "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED";
+      break;
+    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+      *text = "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES";
+      break;
+    case CUPTI_ERROR_NOT_SUPPORTED:
+      *text = "CUPTI_ERROR_NOT_SUPPORTED";
+      break;
+    default:
+      return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void*) {
+  const Lock lock(fake().mutex);
+  return subscribe(subscriber, "cuptiSubscribe", callback);
+}
+
+#if SPSCOPE_FAKE_CUPTI == 13
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void*,
+                              CUpti_SubscriberParams* parameters) {
+  const Lock lock(fake().mutex);
+  if (parameters->structSize != sizeof *parameters) return CUPTI_ERROR_INVALID_PARAMETER;
+  const CUptiResult result = subscribe(subscriber, "cuptiSubscribe", callback);
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && parameters->oldSubscriberName != nullptr)
+    parameters->oldSubscriberName[fake().settings.other.copy(parameters->oldSubscriberName,
+                                                             parameters->oldSubscriberSize - 1)] = '\0';
+  return result;
+}
+
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId id, std::uint8_t enable) {
+  const Lock lock(fake().mutex);
+  if (enable != 0)
+    fake().calls.insert({CUPTI_ACTIVITY_KIND_RUNTIME, id});
+  else
+    fake().calls.erase({CUPTI_ACTIVITY_KIND_RUNTIME, id});
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId id, std::uint8_t enable) {
+  const Lock lock(fake().mutex);
+  if (enable != 0)
+    fake().calls.insert({CUPTI_ACTIVITY_KIND_DRIVER, id});
+  else
+    fake().calls.erase({CUPTI_ACTIVITY_KIND_DRIVER, id});
+  return CUPTI_SUCCESS;
+}
+#endif
+
+CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
+  const Lock lock(fake().mutex);
+  if (reinterpret_cast<Fake*>(subscriber) != &fake() || !fake().subscribed) return CUPTI_ERROR_INVALID_PARAMETER;
+  fake().subscribed = false;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, std::size_t* num_bytes, void* value) {
+  const Lock lock(fake().mutex);
+  // CUDA 11 has none of a higher number.
+  if (attribute != CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER || SPSCOPE_FAKE_CUPTI == 11)
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  if (*num_bytes != 1) return CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
+  const bool wanted = *static_cast<std::uint8_t*>(value) != 0;
+  if (fake().request != nullptr && wanted != fake().buffer_for_each_thread)
+    broke_rule("the attribute was changed after the callbacks were set");
+  fake().buffer_for_each_thread = wanted;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc callback) {
+  const Lock lock(fake().mutex);
+  if (!fake().kinds.empty()) broke_rule("the clock was set after a kind was enabled");
+  fake().timestamp = callback;
+  return planted("cuptiActivityRegisterTimestampCallback");
+}
+
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
+                                           CUpti_BuffersCallbackCompleteFunc complete) {
+  const Lock lock(fake().mutex);
+  fake().request = request;
+  fake().complete = complete;
+  return planted("cuptiActivityRegisterCallbacks");
+}
+
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
+  const Lock lock(fake().mutex);
+  CUptiResult result = planted("cuptiActivityEnable");
+  if (result == CUPTI_SUCCESS) result = planted("cuptiActivityEnable." + std::to_string(kind));
+  if (result != CUPTI_SUCCESS) return result;
+  if (record_bytes(kind) == 0) return CUPTI_ERROR_INVALID_KIND;
+  if (kind == CUPTI_ACTIVITY_KIND_KERNEL) broke_rule("kernels would run one at a time");
+  if (fake().timestamp == nullptr) broke_rule("a kind was enabled before the clock was set");
+  if (fake().buffer_for_each_thread) broke_rule("each thread of the program would take a buffer");
+  if (fake().request == nullptr) broke_rule("a kind was enabled before the callbacks were set");
+  fake().kinds.insert(kind);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
+  const Lock lock(fake().mutex);
+  fake().kinds.erase(kind);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityFlushPeriod(std::uint32_t) {
+  const Lock lock(fake().mutex);
+  return planted("cuptiActivityFlushPeriod");
+}
+
+CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
+  const Lock lock(fake().mutex);
+  if (flag != 0 && flag != CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) broke_rule("a flag that there is not");
+  if (fake().settings.late && fake().current.bytes != nullptr) fake().late.push_back(std::exchange(fake().current, {}));
+  complete_current();
+  return planted("cuptiActivityFlushAll");
+}
+
+CUptiResult cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t valid_bytes, CUpti_Activity** record) {
+  const Lock lock(fake().mutex);
+  if (fake().settings.silent) return CUPTI_ERROR_UNKNOWN;
+  std::size_t offset = 0;
+  if (*record != nullptr)
+    offset =
+        static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(*record) - buffer) + record_bytes((*record)->kind);
+  if (offset + sizeof(CUpti_Activity) > valid_bytes) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+  auto* const next = reinterpret_cast<CUpti_Activity*>(buffer + offset);
+  if (record_bytes(next->kind) == 0) return CUPTI_ERROR_INVALID_KIND;
+  if (offset + record_bytes(next->kind) > valid_bytes) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+  *record = next;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, std::uint32_t stream, std::size_t* dropped) {
+  const Lock lock(fake().mutex);
+  if (context != nullptr || stream != 0) return CUPTI_ERROR_INVALID_PARAMETER;
+  *dropped = std::exchange(fake().num_dropped, 0);
+  return CUPTI_SUCCESS;
+}
+
+}  // extern "C"

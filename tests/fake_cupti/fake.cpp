@@ -1,0 +1,87 @@
+#include "tests/fake_cupti/fake.h"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace spscope::fake_cupti {
+
+Fake& fake() {
+  static Fake* const state = std::make_unique<Fake>().release();  // callbacks may come while the process ends
+  return *state;
+}
+
+CUptiResult planted(const std::string& call) {
+  const auto found = fake().settings.failures.find(call);
+  return found == fake().settings.failures.end() ? CUPTI_SUCCESS : static_cast<CUptiResult>(found->second);
+}
+
+void broke_rule(const std::string& rule) {
+  if (fake().fault.empty()) fake().fault = rule;
+}
+
+std::size_t record_bytes(std::uint32_t kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return sizeof(Copy);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return sizeof(Memset);
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      return fake().settings.kernel_bytes != 0 ? fake().settings.kernel_bytes : sizeof(Kernel);
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+      return sizeof(CUpti_ActivityAPI);
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      return sizeof(CUpti_ActivityDevice5);
+    case CUPTI_ACTIVITY_KIND_MARKER:
+      return sizeof(CUpti_ActivityMarker2);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+      return sizeof(Overhead);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      return sizeof(PeerCopy);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+      return sizeof(Synchronization);
+    case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
+      return sizeof(CUpti_ActivityExternalCorrelation);
+    default:
+      return 0;
+  }
+}
+
+void write(const void* record, std::size_t num_bytes) {
+  Fake& f = fake();
+  ++f.num_made;
+  if (f.settings.drop > 0 && f.num_made % f.settings.drop == 0) {
+    ++f.num_dropped;
+    return;
+  }
+  if (f.current.bytes != nullptr && f.current.size - f.current.used < num_bytes) complete_current();
+  if (f.current.bytes == nullptr) {
+    std::size_t max_records = 0;
+    f.current = {};
+    f.request(&f.current.bytes, &f.current.size, &max_records);
+    if (reinterpret_cast<std::uintptr_t>(f.current.bytes) % 8 != 0) broke_rule("a buffer is not aligned to 8 bytes");
+  }
+  if (f.current.bytes == nullptr || f.current.size < num_bytes) {
+    ++f.num_dropped;
+    return;
+  }
+  f.current.last = f.current.used;
+  std::memcpy(f.current.bytes + f.current.used, record, num_bytes);
+  f.current.used += num_bytes;
+}
+
+void complete_current() {
+  Fake& f = fake();
+  Buffer full = std::exchange(f.current, {});
+  if (full.bytes == nullptr) return;
+  ++f.num_buffers;
+  if (f.settings.damage > 0 && full.used > 0 && f.num_buffers % f.settings.damage == 0) {
+    const std::uint32_t no_kind = 7777;
+    std::memcpy(full.bytes + full.last, &no_kind, sizeof no_kind);
+  }
+  if (f.complete != nullptr) f.complete(nullptr, 0, full.bytes, full.size, full.used);
+}
+
+}  // namespace spscope::fake_cupti

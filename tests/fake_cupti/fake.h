@@ -1,0 +1,82 @@
+// State of the fake CUPTI: who is subscribed, what is enabled, the buffer that is being written, counts.
+#pragma once
+
+#include <cupti.h>
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tests/fake_cupti/settings.h"
+
+namespace spscope::fake_cupti {
+
+// The records that CUPTI of each CUDA writes, by NVIDIA's headers; 11 is 11.7, 12 is 12.4 and 13 is 13.0.
+#if SPSCOPE_FAKE_CUPTI == 11
+inline constexpr std::uint32_t kVersion = 17;
+using Kernel = CUpti_ActivityKernel7;
+using Copy = CUpti_ActivityMemcpy5;
+using Synchronization = CUpti_ActivitySynchronization;
+using Overhead = CUpti_ActivityOverhead;
+#elif SPSCOPE_FAKE_CUPTI == 12
+inline constexpr std::uint32_t kVersion = 22;
+using Kernel = CUpti_ActivityKernel9;
+using Copy = CUpti_ActivityMemcpy5;
+using Synchronization = CUpti_ActivitySynchronization;
+using Overhead = CUpti_ActivityOverhead3;
+#else
+inline constexpr std::uint32_t kVersion = 130001;
+using Kernel = CUpti_ActivityKernel10;
+using Copy = CUpti_ActivityMemcpy6;
+using Synchronization = CUpti_ActivitySynchronization2;
+using Overhead = CUpti_ActivityOverhead3;
+#endif
+using PeerCopy = CUpti_ActivityMemcpyPtoP4;
+using Memset = CUpti_ActivityMemset4;
+
+struct Buffer {
+  std::uint8_t* bytes = nullptr;
+  std::size_t size = 0, used = 0, last = 0;  // last: where its last record begins
+};
+
+struct Fake {
+  std::mutex mutex;  // held while callbacks run, as CUPTI holds locks of its own
+  Settings settings;
+  bool subscribed = false;
+  std::set<std::uint32_t> kinds;
+  std::set<std::pair<int, std::uint32_t>> calls;  // domain and id
+  bool buffer_for_each_thread = SPSCOPE_FAKE_CUPTI == 13;
+  CUpti_BuffersCallbackRequestFunc request = nullptr;
+  CUpti_BuffersCallbackCompleteFunc complete = nullptr;
+  CUpti_TimestampCallbackFunc timestamp = nullptr;
+  Buffer current;
+  std::vector<Buffer> late;
+  std::int64_t num_made = 0, num_kernels = 0, num_buffers = 0;
+  std::size_t num_dropped = 0;  // since it was last asked for
+  std::uint32_t correlation = 0;
+  std::string fault;
+};
+
+Fake& fake();
+
+// The planted result of a call; CUPTI_SUCCESS when it works.
+CUptiResult planted(const std::string& call);
+// Keeps the first fault.
+void broke_rule(const std::string& rule);
+
+// How long the records of a kind are; 0: it does not know the kind. REQUIRES: the mutex is held.
+std::size_t record_bytes(std::uint32_t kind);
+// Into the current buffer, or counted as dropped.
+void write(const void* record, std::size_t num_bytes);
+// Gives the current buffer back.
+void complete_current();
+
+template <typename Record>
+void write(const Record& record) {
+  write(&record, sizeof record);
+}
+
+}  // namespace spscope::fake_cupti
