@@ -175,6 +175,17 @@ TEST_P(CuptiSession, WhatCuptiDropsIsCounted) {
   EXPECT_EQ(ledger.dropped(), fake_.made() / 7);
 }
 
+TEST_P(CuptiSession, WhatCuptiDropsIsCountedThoughNoBufferEverComes) {
+  fake_.reset("drop=1");
+  Sink sink;
+  Session session(options(), sink.function());
+  fake_.run(kAll, 3);
+  session.stop();
+  expect_all_accounted_for(session, sink);
+  EXPECT_EQ(session.ledger().dropped(), fake_.made());
+  EXPECT_GT(fake_.made(), 0);
+}
+
 TEST_P(CuptiSession, KernelsWithoutTimesAreDroppedAndCounted) {
   fake_.reset("untimed=4");
   Sink sink;
