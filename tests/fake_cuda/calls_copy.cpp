@@ -95,16 +95,6 @@ Area area_of(CUmemorytype type, CUdeviceptr device, const void* host, std::size_
 
 extern "C" {
 
-// It waits for no stream that does not wait for the default one, and there are no others.
-CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, std::size_t num_bytes) {
-  return call([&] {
-    current_context();
-    const Copy copy{.to = of_device(to), .from = of_host(from), .row_bytes = num_bytes, .call = "cuMemcpyHtoD"};
-    check(copy, CUDA_ERROR_INVALID_VALUE);
-    run(copy);
-  });
-}
-
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t num_bytes, CUstream stream) {
   return copy_bytes(stream, {.address = to}, {.address = from}, num_bytes, "cuMemcpyAsync");
 }
@@ -119,6 +109,7 @@ CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t num_bytes, CU
 
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* given, CUstream stream) {
   return call([&] {
+    if (!fake().settings.takes_pitches) throw Fault{CUDA_ERROR_INVALID_VALUE, ""};
     copy_in(stream_of(stream), {.to = area_of(given->dstMemoryType, given->dstDevice, given->dstHost,
                                               given->dstXInBytes, given->dstY, given->dstPitch),
                                 .from = area_of(given->srcMemoryType, given->srcDevice, given->srcHost,

@@ -136,6 +136,13 @@ CUresult cuDeviceGetPCIBusId(char* id, int room, CUdevice device) {
   return copy_text(fmt::format("0000:{:02X}:00.0", device + 1), id, room);
 }
 
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+  *uuid = {};
+  uuid->bytes[0] = static_cast<char>(1 + device);
+  uuid->bytes[1] = static_cast<char>(fake().settings.own_gpus);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   return call([&] {
     require_device(device);

@@ -182,7 +182,13 @@ CUresult cuEventSynchronize(CUevent handle) {
 }
 
 CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
-  return call([&] { *milliseconds = static_cast<float>(static_cast<double>(time_of(end) - time_of(begin)) / 1e6); });
+  return call([&] {
+    {
+      const std::lock_guard lock(fake().mutex);
+      if (fake().settings.unready > 0 && fake().settings.unready-- > 0) throw Fault{CUDA_ERROR_NOT_READY, ""};
+    }
+    *milliseconds = static_cast<float>(static_cast<double>(time_of(end) - time_of(begin)) / 1e6);
+  });
 }
 
 }  // extern "C"

@@ -29,6 +29,9 @@ GpuFacts facts_of(int index) {
   facts.name = text.data();
   check(driver().cuDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), device), "cuDeviceGetPCIBusId");
   facts.bus_id = text.data();
+  CUuuid uuid{};
+  check(driver().cuDeviceGetUuid(&uuid, device), "cuDeviceGetUuid");
+  facts.uuid.assign(uuid.bytes, sizeof uuid.bytes);
   facts.major = attribute_of(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   facts.minor = attribute_of(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   facts.num_sms = attribute_of(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);

@@ -16,6 +16,7 @@ struct GpuFacts {
   int num_sms = 0;
   std::int64_t memory_bytes = 0;
   std::string bus_id;
+  std::string uuid;  // 16 bytes: the same in every process, whichever GPUs it may use; of a MIG slice its own
 };
 // In the order of the driver. Throws Error.
 std::vector<GpuFacts> gpus();

@@ -153,9 +153,7 @@ void CudaRun::make_table(GpuRank& rank) {
     for (const OpId id : post)
       if (ops[at(id)].rank == rank.rank) make_op(id, table);
   rank.table = std::make_unique<DeviceMemory>(rank.gpu->context(), table.bytes().size());
-  const CurrentContext current(rank.gpu->context());
-  if (!table.bytes().empty())
-    check(driver().cuMemcpyHtoD(rank.table->address(), table.bytes().data(), table.bytes().size()), "cuMemcpyHtoD");
+  rank.table->write(table.bytes());
   for (CudaOp& op : ops)
     if (op.rank == rank.rank)
       for (Launch& launch : op.work.launches) LaunchTable::move_to(rank.table->address(), launch);

@@ -76,8 +76,7 @@ RankSteps::RankSteps(const Plan& plan, const Request& request, const Activations
     filled.insert(filled.end(), step.fills.begin(), step.fills.end());
   }
   table_ = std::make_unique<DeviceMemory>(gpu.context(), table.bytes().size());
-  if (!table.bytes().empty())
-    check(driver().cuMemcpyHtoD(table_->address(), table.bytes().data(), table.bytes().size()), "cuMemcpyHtoD");
+  table_->write(table.bytes());
   for (Step& step : steps_)
     for (Launch& launch : step.work.launches) LaunchTable::move_to(table_->address(), launch);
   inputs_ = std::make_unique<HostMirror>(gpu.context(), layout, std::move(filled));
