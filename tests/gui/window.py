@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -18,7 +19,9 @@ KEYS = {"Plus": "KP_Add", "Minus": "minus", "Equal": "equal", "Comma": "comma", 
         "LeftBracket": "bracketleft", "RightBracket": "bracketright", "PageUp": "Prior", "PageDown": "Next",
         "Enter": "Return", "Backspace": "BackSpace", "Space": "space", "?": "shift+slash"}
 MODIFIERS = {"Ctrl": "ctrl", "Shift": "shift", "Alt": "alt", "Super": "super"}
-TIMEOUT_S = 30
+# How much longer than usual things may take: builds with sanitizers are slower (test_sanitized.py).
+PATIENCE = float(os.environ.get("SPSCOPE_TEST_PATIENCE", "1"))
+TIMEOUT_S = 30 * PATIENCE
 
 
 def missing():
@@ -279,7 +282,7 @@ class Window:
         if self.process.poll() is None:
             self._xdotool("key", "ctrl+q")
             try:
-                self.process.wait(10)
+                self.process.wait(10 * PATIENCE)
             except subprocess.TimeoutExpired:
                 self.kill()
                 raise AssertionError("the app did not end after Ctrl+Q") from None
@@ -297,3 +300,18 @@ def seen(item):
     """The part of an item that is inside its clip: left, top, right, bottom."""
     rect, clip = item["rect"], item["clip"]
     return max(rect[0], clip[0]), max(rect[1], clip[1]), min(rect[2], clip[2]), min(rect[3], clip[3])
+
+
+def pixels_of_screen(path, width, height):
+    """Rows of R, G, B bytes of the top left of a screen that Xvfb keeps in a file: XWD, 32 bits a pixel, B G R X."""
+    data = path.read_bytes()
+    header = struct.unpack(">25I", data[:100])
+    begin, line, bits, colors = header[0] + 12 * header[19], header[12], header[11], header[19]
+    assert bits == 32 and colors >= 0
+    rows = []
+    for y in range(height):
+        row = data[begin + y * line:begin + y * line + 4 * width]
+        rgb = bytearray(3 * width)
+        rgb[0::3], rgb[1::3], rgb[2::3] = row[2::4], row[1::4], row[0::4]
+        rows.append(bytes(rgb))
+    return rows

@@ -10,6 +10,7 @@
 #include "gui/imgui_compat.h"
 #include "gui/views/document_view.h"
 #include "gui/views/timeline/band_words.h"
+#include "gui/views/timeline/time_spans.h"
 #include "gui/views/timeline/timeline_view.h"
 
 namespace spscope::gui {
@@ -18,16 +19,21 @@ namespace {
 // Rectangles of a draw list; rows beyond are textures.
 constexpr int kMostSpans = 10'000;
 constexpr int kMostMessages = 8;
+constexpr float kLabelHeight = 13;  // of the name of a rank, in the design's pixels
 // Opacity of what covers rows that are not meant.
 constexpr float kDimmed = 0.72F;
 
-std::uint32_t texel(Rgb over, Rgb under, float share) {
-  std::uint32_t out = 0xff000000;
-  for (const int shift : {16, 8, 0}) {
-    const float a = static_cast<float>(over >> shift & 0xff), b = static_cast<float>(under >> shift & 0xff);
-    out |= static_cast<std::uint32_t>(std::lround(b + (a - b) * share)) << (16 - shift);  // bytes in order: R, G, B, A
-  }
-  return out;
+// Of the colour of a part, what is behind the words of a ghost and what its pixels have of it.
+constexpr float kGhostFill = 0.14F, kGhostPixels = 0.5F;
+
+// A rectangle of time that would be: hollow, with slanted lines; late peer as it is everywhere.
+void draw_ghost_time(Ui& ui, const Rect& rect, std::size_t part) {
+  if (static_cast<TimePart>(part) == TimePart::kLatePeer) return draw_time(ui, rect, part, true);
+  const Token token = part_token(part);
+  ui.fill(rect, ui.color(token, rect.width() > ui.px(3) ? kGhostFill : kGhostPixels));
+  if (rect.width() <= ui.px(3)) return;
+  if (rect.height() >= ui.px(8)) ui.hatch(rect, ui.color(token, 0.3F));
+  ui.outline(rect, ui.color(part_edge_token(part)), 0, std::max(1.F, ui.px(1.2F)));
 }
 
 void arrow(Ui& ui, float x0, float y0, float x1, float y1, unsigned color, float thick) {
@@ -61,10 +67,10 @@ std::string TimelineView::name_of(const StrategyKey& key) {
 void TimelineView::draw_dimmed(Ui& ui) {
   if (!pointed_) return;
   for (const auto& [key, row] : drawn_) {
-    if (key.second == *pointed_) continue;
+    if (key.rank == *pointed_) continue;
     const Rect rect{time_.axis.left(), row.top, time_.axis.left() + time_.axis.width(), row.bottom};
     ui.fill(rect, ui.color(Token::kSurface, kDimmed));
-    ui.mark(fmt::format("dim {} rank {}", name_of(key.first), key.second), rect);
+    ui.mark(fmt::format("dim {}{} rank {}", key.ghost ? "ghost " : "", name_of(key.strategy), key.rank), rect);
   }
 }
 
@@ -103,12 +109,24 @@ void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
     ImGui::SetCursorScreenPos({from.x, ImGui::GetCursorScreenPos().y + ui.px(4)});
   }
   if (shown.band == nullptr) return;
-  const std::vector<const BandRow*> rows = rows_of(shown);
-  // 512 ranks fit one screen: rows shrink to a pixel or two.
-  const float room = std::max(ui.px(60), ui.clip().bottom - ui.clip().top - ui.px(40));
+  draw_rows(ui, session, shown, rows_of(shown));
+  ImGui::Dummy({0, has_ghost(shown) ? 0 : ui.px(8)});
+}
+
+void TimelineView::draw_rows(Ui& ui, Session& session, const Shown& shown, const std::vector<const BandRow*>& rows) {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const float right = time_.axis.left() + time_.axis.width();
+  // 512 ranks fit one screen: rows shrink to a pixel or two. A band and its ghost fit together.
+  const float room = std::max(ui.px(60), ui.clip().bottom - ui.clip().top - ui.px(40)) / (has_ghost(shown) ? 2 : 1);
   const float height =
       std::clamp(room / static_cast<float>(std::max<std::size_t>(1, rows.size())), std::max(1.F, ui.px(1)), ui.px(22));
+  std::int64_t visible = 0;
+  for (const BandRow* row : rows) visible += visible_spans(*row);
+  lines_ = visible > kMostSpans;
+  const int step = label_step(height, ui.px(kLabelHeight));
+  int number = 0;
   for (const BandRow* row : rows) {
+    if (step > 1 && number++ % step == 0) draw_label_beside_thin_rows(ui, *row);
     draw_row(ui, session, shown, *row, height);
     if (!unfolded_.contains({shown.chosen.key, row->rank})) continue;
     for (const BandRow& lane : shown.band->lanes[static_cast<std::size_t>(row->rank)])
@@ -117,15 +135,14 @@ void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
   // Where the makespan ends; and where it begins, if there is something before.
   const auto border = [&](const char* name, double ns) {
     const float x = time_.axis.x(ns);
-    const Rect line{x, from.y + head, x + std::max(1.F, ui.px(1)), ImGui::GetCursorScreenPos().y};
+    const Rect line{x, from.y, x + std::max(1.F, ui.px(1)), ImGui::GetCursorScreenPos().y};
     if (x <= time_.axis.left() || x >= right) return;
     ui.fill(line, ui.color(Token::kInk, 0.7F));
     ui.mark(name, line);
   };
   border("end", static_cast<double>(shown.band->makespan_ns));
   if (shown.band->begin_ns < 0) border("begin", 0);
-  if (shown.old) ui.dim({from.x, from.y + head, right, ImGui::GetCursorScreenPos().y});
-  ImGui::Dummy({0, ui.px(8)});
+  if (shown.old) ui.dim({from.x, from.y, right, ImGui::GetCursorScreenPos().y});
 }
 
 // Strategies that have no band: said once, with a way to where they have one.
@@ -146,6 +163,22 @@ void TimelineView::draw_elsewhere(Ui& ui, Session& session) {
   session.set_scope(std::move(scope));
 }
 
+// How many spans of a row lie in the time on the screen.
+int TimelineView::visible_spans(const BandRow& row) const {
+  const auto first = std::ranges::lower_bound(row.spans, time_.axis.begin_ns(), {},
+                                              [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
+  const auto last = std::ranges::lower_bound(row.spans, time_.axis.end_ns(), {},
+                                             [](const TimeSpan& s) { return static_cast<double>(s.begin_ns); });
+  return static_cast<int>(std::max<std::ptrdiff_t>(0, last - first));
+}
+
+// The name of a rank whose row has no room for it, at its top.
+void TimelineView::draw_label_beside_thin_rows(Ui& ui, const BandRow& row) const {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ui.text_at(at.x + ui.px(22), at.y, fmt::format("rank {}", row.rank),
+             {.face = Face::kSmall, .ink = Token::kMuted, .max_width = time_.axis.left() - at.x - ui.px(26)});
+}
+
 void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const BandRow& row, float height) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const Rect whole{from.x, from.y, time_.axis.left() + time_.axis.width(), from.y + height};
@@ -153,9 +186,9 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
   const Selection& selection = session.selection();
   const bool same_band = selection.strategy == shown.chosen.key;
   const bool selected = same_band && selection.rank == row.rank;
-  if (row.lane < 0) drawn_[{shown.chosen.key, row.rank}] = {whole.top, whole.bottom, &row, shown.band};
+  if (row.lane < 0) drawn_[row_key(shown, row.rank)] = {whole.top, whole.bottom, &row, shown.band};
   if (whole.bottom < ui.clip().top || whole.top > ui.clip().bottom) return;
-  const bool readable = height >= ui.px(13);
+  const bool readable = height >= ui.px(kLabelHeight);
   const Rect gutter{whole.left, whole.top, time_.axis.left() - ui.px(4), whole.bottom};
   const std::pair key{shown.chosen.key, row.rank};
   if (selected) ui.fill(gutter, ui.color(Token::kSelected));
@@ -190,12 +223,9 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
   const Rect place{time_.axis.left(), whole.top + (height > ui.px(6) ? 1.F : 0.F), whole.right,
                    whole.bottom - (height > ui.px(6) ? 1.F : 0.F)};
   ImGui::PushClipRect({place.left, place.top}, {place.right, place.bottom}, true);
-  const auto first = std::ranges::lower_bound(row.spans, time_.axis.begin_ns(), {},
-                                              [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
-  const auto last = std::ranges::lower_bound(row.spans, time_.axis.end_ns(), {},
-                                             [](const TimeSpan& s) { return static_cast<double>(s.begin_ns); });
-  const auto visible = static_cast<int>(std::max<std::ptrdiff_t>(0, last - first));
-  const bool pixels = spans_drawn_ + visible > kMostSpans || visible > static_cast<int>(place.width());
+  const int visible = visible_spans(row);
+  const bool pixels =
+      (lines_ && height < ui.px(4)) || spans_drawn_ + visible > kMostSpans || visible > static_cast<int>(place.width());
   if (pixels) {
     paint_pixels(ui, shown, row, place);
   } else {
@@ -228,8 +258,11 @@ void TimelineView::paint_spans(Ui& ui, const Shown& shown, const BandRow& row, c
     // A hair of space between operations that follow each other at once.
     const Rect rect{left, place.top, right - (right - left > ui.px(4) ? 1.F : 0.F), place.bottom};
     const Source source = span->part == TimePart::kCompute ? from.compute : from.network;
-    draw_time(ui, rect, static_cast<std::size_t>(span->part),
-              source == Source::kModelled && place.height() >= ui.px(8));
+    if (shown.ghost)
+      draw_ghost_time(ui, rect, static_cast<std::size_t>(span->part));
+    else
+      draw_time(ui, rect, static_cast<std::size_t>(span->part),
+                source == Source::kModelled && place.height() >= ui.px(8));
     const std::string& name = shown.band->name(span->op);
     const bool selected = here && selection.op == span->op;
     const bool twin = !here && selection.op && selection.rank == row.rank && name == selection.name;
@@ -241,11 +274,11 @@ void TimelineView::paint_spans(Ui& ui, const Shown& shown, const BandRow& row, c
     }
     const float width = right - left;
     if (width >= ui.px(24) && place.height() >= ui.px(13)) {
-      const Token ink =
-          span->part == TimePart::kLatePeer ? Token::kInk : on_part_token(static_cast<std::size_t>(span->part));
-      const Rgb back = span->part == TimePart::kLatePeer
-                           ? ui.theme().color(Token::kSurface)
-                           : ui.theme().color(part_token(static_cast<std::size_t>(span->part)));
+      const auto part = static_cast<std::size_t>(span->part);
+      const bool hollow = shown.ghost || span->part == TimePart::kLatePeer;
+      const Token ink = hollow ? Token::kInk : on_part_token(part);
+      const Rgb full = ui.theme().color(part_token(part)), surface = ui.theme().color(Token::kSurface);
+      const Rgb back = shown.ghost ? mixed(full, surface, kGhostFill) : hollow ? surface : full;
       const std::string words = span->part == TimePart::kLatePeer ? "wait: " + name : name;
       ui.text_at(left + ui.px(4), place.top + (place.height() - ui.line_height(Face::kSmall)) / 2 + ui.px(2), words,
                  {.face = Face::kSmall, .ink = ink, .max_width = width - ui.px(7)}, back);
@@ -266,10 +299,10 @@ void TimelineView::paint_pixels(Ui& ui, const Shown& shown, const BandRow& row, 
   std::vector<std::uint32_t> texels;
   texels.reserve(cells.size());
   for (const PixelCell& cell : cells) {
-    const float share = cell.busy == 0 ? 0 : 0.35F + 0.65F * cell.busy;
-    texels.push_back(texel(ui.theme().color(part_token(static_cast<std::size_t>(cell.part))), under, share));
+    const float share = (cell.busy == 0 ? 0 : 0.35F + 0.65F * cell.busy) * (shown.ghost ? kGhostPixels : 1);
+    texels.push_back(Ui::color(mixed(ui.theme().color(part_token(static_cast<std::size_t>(cell.part))), under, share)));
   }
-  Texture& texture = pixels_[fmt::format("{} {} {}", name_of(shown.chosen.key), row.rank, row.lane)];
+  Texture& texture = pixels_[fmt::format("{} {} {} {}", name_of(shown.chosen.key), row.rank, row.lane, shown.ghost)];
   texture.set(columns, 1, texels);
   if (texture.name() != 0)
     ui.draw_list().AddImage(texture_id(texture.name()), {place.left, place.top}, {place.right, place.bottom});
@@ -280,7 +313,7 @@ void TimelineView::draw_path(Ui& ui, const Shown& shown) {
   const unsigned color = ui.color(Token::kInk, 0.9F);
   std::optional<ImVec2> first, before;
   for (const PathStep& step : shown.band->path.steps) {
-    const auto row = drawn_.find({shown.chosen.key, step.rank});
+    const auto row = drawn_.find(row_key(shown, step.rank));
     if (row == drawn_.end()) continue;
     const float y = row->second.bottom - ui.px(3);
     const ImVec2 a{time_.axis.x(static_cast<double>(step.begin_ns)), y},
@@ -295,7 +328,9 @@ void TimelineView::draw_path(Ui& ui, const Shown& shown) {
     }
     before = b;
   }
-  if (first) ui.mark("critical path " + name_of(shown.chosen.key), {first->x, first->y - 1, before->x, before->y + 1});
+  if (first)
+    ui.mark((shown.ghost ? "ghost critical path " : "critical path ") + name_of(shown.chosen.key),
+            {first->x, first->y - 1, before->x, before->y + 1});
 }
 
 std::vector<TimelineView::Arrow> TimelineView::arrows(const Shown& shown, const Selection& selection) {
@@ -322,7 +357,7 @@ std::vector<TimelineView::Arrow> TimelineView::arrows(const Shown& shown, const 
 
 void TimelineView::draw_links(Ui& ui, const Shown& shown, const Selection& selection) {
   const auto middle = [&](int rank) -> std::optional<float> {
-    const auto row = drawn_.find({shown.chosen.key, rank});
+    const auto row = drawn_.find(row_key(shown, rank));
     if (row == drawn_.end()) return std::nullopt;
     return (row->second.top + row->second.bottom) / 2;
   };
