@@ -4,6 +4,8 @@
 //   devices=2             how many GPUs there are; 0: cuInit() finds none
 //   capability=8.0        their compute capability
 //   memory=1000000        bytes of each; cuMemAlloc() fails when they are taken
+//   sms=132               multiprocessors of each
+//   times=planted         everything takes the time that planted_times.h says, and kernels do not compute
 //   driver=12040          the version of the driver (12.4)
 //   peer=0                GPUs cannot reach each other's memory
 //   queues=1              all streams share so many hardware queues: what waits at the head of one holds up what is
@@ -38,6 +40,8 @@ struct Settings {
   int devices = 1;
   int major = 9, minor = 0;
   std::size_t memory_bytes = std::size_t{16} << 30;
+  int num_sms = 4;
+  bool planted_times = false;
   int driver_version = 0;  // 0: that of <cuda.h>
   bool peer = true;
   int queues = 0;       // 0: each stream has its own
