@@ -1,5 +1,5 @@
-// `spscope calibrate`: measures this machine or its GPU, prints what was found with its unit and how well the models fit, and
-// writes the profile for cluster.profile.
+// `spscope calibrate`: measures this machine or its GPU, prints what was found with its unit and how well the models
+// fit, and writes the profile for cluster.profile.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -131,10 +131,10 @@ void print_text(std::ostream& out, const Calibration& result) {
   }
   // One pair and channel is 4 FLOPs.
   const double attend_gflop_per_s = 4 / std::max(1e-12, result.preset.cost.attend_ns_per_pair_channel);
-  const std::string peak = is_gpu(result) ? ""
-                                          : fmt::format(", {:.2f} of the FMA peak of {:.1f}",
-                                                        attend_gflop_per_s / result.fma_gflop_per_s,
-                                                        result.fma_gflop_per_s);
+  const std::string peak = is_gpu(result)
+                               ? ""
+                               : fmt::format(", {:.2f} of the FMA peak of {:.1f}",
+                                             attend_gflop_per_s / result.fma_gflop_per_s, result.fma_gflop_per_s);
   out << fmt::format("\nattention on active tiles {:.1f} GFLOP/s{}; copy {:.1f} GB/s\n", attend_gflop_per_s, peak,
                      result.copy_gbps);
   const auto quality = [&](std::string_view name, const FitQuality& q) {

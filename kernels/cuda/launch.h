@@ -111,8 +111,8 @@ struct Copy {
   std::int32_t num_pieces, unused;
 };
 
-// Multiprocessors that blocks of a launch hold until the host writes to `release`. All of it is memory of the host. Each
-// block writes the number of its multiprocessor, from 1, to its place, and kHoldGaveUp once the limit has passed.
+// Multiprocessors that blocks of a launch hold until the host writes to `release`. All of it is memory of the host.
+// Each block writes the number of its multiprocessor, from 1, to its place, and kHoldGaveUp once the limit has passed.
 struct Hold {
   const std::uint32_t* release;
   std::uint32_t* places;

@@ -1,10 +1,10 @@
-// Times that the fake CUDA driver pretends with the setting times=planted: of a device on which everything takes exactly
-// what these numbers say, so that what is concluded from times can be compared with them.
+// Times that the fake CUDA driver pretends with the setting times=planted: of a device on which everything takes
+// exactly what these numbers say, so that what is concluded from times can be compared with them.
 //
 // Each stream has a clock. Attention takes kAttendLaunchNs, kAttendRowNs a query row and kAttendPairNs a pair and
-// channel, and while kernels hold SMs longer by the SMs that are left; other kernels take kMoveByteNs for each byte that
-// the cost model counts; a copy within and between devices kCopyNs and kCopyByteNs a byte. Nothing else takes time, and
-// but for spscope_hold nothing is computed.
+// channel, and while kernels hold SMs longer by the SMs that are left; other kernels take kMoveByteNs for each byte
+// that the cost model counts; a copy within and between devices kCopyNs and kCopyByteNs a byte. Nothing else takes
+// time, and but for spscope_hold nothing is computed.
 #pragma once
 
 #include <string_view>

@@ -29,7 +29,9 @@ Error failure_with(const CalibrateOptions& options) {
   return failure ? *failure : Error(ErrorCode::kUsage, "nothing failed", "");
 }
 
-void expect_about(double value, double expected, const char* what) { EXPECT_NEAR(value, expected, 1e-4 * expected) << what; }
+void expect_about(double value, double expected, const char* what) {
+  EXPECT_NEAR(value, expected, 1e-4 * expected) << what;
+}
 
 void expect_planted_costs(const Calibration& found) {
   const KernelCostProfile& cost = found.preset.cost;
@@ -93,6 +95,7 @@ TEST(GpuCalibrate, EmulatedKernelsGiveAProfileThatReadsBackEqual) {
   for (const ClusterFieldRow& field : cluster_fields()) {
     const bool given = preset.sources.contains(std::string(field.name));
     EXPECT_TRUE(given || (!field.required && field.ref(numbers) == field.ref(unset))) << field.name;
+    if (!given) continue;
     EXPECT_GE(field.ref(numbers), field.min) << field.name;
     EXPECT_LE(field.ref(numbers), field.max) << field.name;
   }
@@ -118,9 +121,12 @@ TEST(GpuCalibrate, WhatFailsIsNamedWithItsPart) {
     ErrorCode code;
     std::vector<std::string> words;
   } cases[] = {
-      {"times=planted refuse=spscope_attend_mma_64x64:5", ErrorCode::kDeviceFailed,
+      {"times=planted refuse=spscope_attend_mma_64x64:5",
+       ErrorCode::kDeviceFailed,
        {"spscope fake device", "attention kernel", "cuLaunchKernel of spscope_attend_mma_64x64", "OUT_OF_RESOURCES"}},
-      {"times=planted fail=spscope_merge:1", ErrorCode::kDeviceFailed, {"copies, merges and finishes", "LAUNCH_FAILED"}},
+      {"times=planted fail=spscope_merge:1",
+       ErrorCode::kDeviceFailed,
+       {"copies, merges and finishes", "LAUNCH_FAILED"}},
       {"times=planted fail=spscope_hold:2", ErrorCode::kDeviceFailed, {"attention on fewer SMs", "LAUNCH_FAILED"}},
       {"times=planted memory=3000000", ErrorCode::kDeviceMemory, {"attention kernel", "cuMemAlloc", "--tokens"}},
       {"times=planted devices=2 peer=0", ErrorCode::kNoDevice, {"GPU 0 cannot reach the memory of GPU 1"}},

@@ -25,10 +25,10 @@
 namespace spscope {
 
 struct CalibrateOptions {
-  std::string device = "cpu";                 // as run.device
-  Dtype dtype = Dtype::kFp32;                 // of q, k, v and o in memory
-  double seconds = 12;                        // how long measuring should take; every point is met three times at least
-  std::int32_t max_tokens = 0;                // of the longest attention, >= 128; 0: 2048, on a GPU 8192
+  std::string device = "cpu";   // as run.device
+  Dtype dtype = Dtype::kFp32;   // of q, k, v and o in memory
+  double seconds = 12;          // how long measuring should take; every point is met three times at least
+  std::int32_t max_tokens = 0;  // of the longest attention, >= 128; 0: 2048, on a GPU 8192
   // Of the largest exchange, one way; >= 16 KiB, the smallest. 0: 16 MiB, on a GPU 128 MiB or a share of its memory.
   std::int64_t max_message_bytes = 0;
   // SMs of a GPU that communication takes while it runs; 0: none, as copy engines; absent: an eighth, 16 at most.
@@ -72,8 +72,8 @@ NetworkCalibration calibrate_network(const CalibrateOptions& options = {});
 // All of it, and the memory of the machine: a row of executors.def for the CPU.
 Calibration calibrate_cpu(const CalibrateOptions& options);
 
-// By the first available row of the device that has `calibrate`. Throws Error: kCannotExecute when there is none, or why
-// it is not available; what fails on the device; kInterrupted.
+// By the first available row of the device that has `calibrate`. Throws Error: kCannotExecute when there is none, or
+// why it is not available; what fails on the device; kInterrupted.
 Calibration calibrate(const CalibrateOptions& options = {}, std::span<const Executor> rows = executors());
 
 }  // namespace spscope

@@ -24,9 +24,9 @@ Experiment make_experiment(int ranks, int head_dim, BlockMask mask, Dtype dtype,
   PlanBuilder builder(experiment.request);
   plan(builder);
   experiment.plan = builder.take();
-  experiment.activations = activations != nullptr ? std::move(activations)
-                                                  : std::make_shared<const Activations>(
-                                                        generate_activations(experiment.request, kSeed));
+  experiment.activations = activations != nullptr
+                               ? std::move(activations)
+                               : std::make_shared<const Activations>(generate_activations(experiment.request, kSeed));
   return experiment;
 }
 

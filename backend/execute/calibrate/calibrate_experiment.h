@@ -29,7 +29,7 @@ struct CalibrateSizes {
   std::vector<std::int32_t> blocks;  // of the masks of attention, tokens
   std::int32_t min_tokens = 0;       // of the shortest attention but for one that is little more than its launch
   std::int32_t max_tokens = 0;
-  std::int32_t long_tokens = 0;      // of copies, merges and finishes, beside those of max_tokens
+  std::int32_t long_tokens = 0;  // of copies, merges and finishes, beside those of max_tokens
 };
 CalibrateSizes cpu_sizes(const CalibrateOptions& options);
 

@@ -180,7 +180,8 @@ void add_gemms(Series& series, std::int32_t tokens, Dtype dtype) {
 
 Series gemm_series(const CalibrateOptions& options) {
   Series series;
-  for (std::int32_t tokens = kGemmTokens; tokens <= std::min(cpu_sizes(options).max_tokens, kMaxGemmTokens); tokens *= 2)
+  for (std::int32_t tokens = kGemmTokens; tokens <= std::min(cpu_sizes(options).max_tokens, kMaxGemmTokens);
+       tokens *= 2)
     add_gemms(series, tokens, options.dtype);
   return series;
 }
@@ -195,10 +196,9 @@ std::string fitted(const FitQuality& quality) {
 }  // namespace
 
 std::string attend_source(const CalibrateSizes& sizes, Dtype dtype, const FitQuality& quality) {
-  return fmt::format(
-      "measured: {} attention of {} to {} rows at 1 to all blocks of {}, head dim {} and {}; {}", dtype_name(dtype),
-      sizes.heads * kLeastTokens, sizes.heads * sizes.max_tokens, fmt::join(sizes.blocks, " and of "), kHeadDims[0],
-      kHeadDims[1], fitted(quality));
+  return fmt::format("measured: {} attention of {} to {} rows at 1 to all blocks of {}, head dim {} and {}; {}",
+                     dtype_name(dtype), sizes.heads * kLeastTokens, sizes.heads * sizes.max_tokens,
+                     fmt::join(sizes.blocks, " and of "), kHeadDims[0], kHeadDims[1], fitted(quality));
 }
 
 std::string move_source(const FitQuality& quality) {

@@ -18,7 +18,7 @@ constexpr int kHeadDim = 64;
 constexpr std::int32_t kMaxBlock = 256;
 constexpr std::int64_t kLeastMessageBytes = std::int64_t{16} << 10;
 constexpr std::int64_t kMessageBytes = std::int64_t{16} << 20;  // of the largest
-constexpr int kSizeFactor = 4;  // from one size of message to the next
+constexpr int kSizeFactor = 4;                                  // from one size of message to the next
 // Blocks of rows that each rank attends while k and v travel: some milliseconds, as long as the largest hop.
 constexpr std::int32_t kComputeBlocks = 8;
 constexpr double kLinkShare = 0.7;    // of the time to be spent

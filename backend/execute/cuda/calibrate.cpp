@@ -18,7 +18,8 @@ constexpr double kAttendShare = 0.4, kMoveShare = 0.15, kSlowdownShare = 0.15, k
 // Rows enough for several rounds of blocks on every SM of the largest GPUs.
 constexpr int kHeads = 16;
 constexpr std::int32_t kTokens = 8192, kLargestBlock = 128;
-constexpr std::int32_t kSlowdownBlock = 64, kSlowdownHeadDim = 128;  // the most blocks of the grid, the most of their work
+constexpr std::int32_t kSlowdownBlock = 64,
+                       kSlowdownHeadDim = 128;  // the most blocks of the grid, the most of their work
 // Communication libraries take some 6 to 24 of the 132 SMs of an H100.
 constexpr int kMostCommSms = 16, kShareOfSms = 8;
 constexpr std::int64_t kMessageBytes = std::int64_t{128} << 20, kShareOfMemory = 32;
@@ -122,8 +123,8 @@ void GpuCalibration::measure_kernels() {
     result_.attend = fit.quality;
   });
   const std::string attend = attend_source(sizes_, options_.dtype, result_.attend);
-  for (const char* const number : {"cost.attend_ns_per_launch", "cost.attend_ns_per_row",
-                                   "cost.attend_ns_per_pair_channel"})
+  for (const char* const number :
+       {"cost.attend_ns_per_launch", "cost.attend_ns_per_row", "cost.attend_ns_per_pair_channel"})
     set(number, attend);
   if (options_.dtype == Dtype::kBf16 && gpu_.compute_capability() >= kernels::cuda::kTensorCores) {
     cost.attend_head_dim_multiple = kHeadDimMultiple;
@@ -157,11 +158,11 @@ void GpuCalibration::measure_communication() {
       const Experiment attention =
           attend_experiment(mask_of_row_load(sizes_.heads, tokens, kSlowdownBlock, std::max(1, blocks / 4)),
                             kSlowdownHeadDim, options_.dtype);
-      network.compute_slowdown =
-          measure_slowdown(attention, comm_sms_, kSlowdownShare * options_.seconds, bench_);
-      slowdown = fmt::format("measured: {} attention of {} rows beside {} held SMs of {}, over its time alone; for "
-                             "communication by kernels on so many SMs",
-                             dtype_name(options_.dtype), sizes_.heads * tokens, comm_sms_, gpu_.facts().num_sms);
+      network.compute_slowdown = measure_slowdown(attention, comm_sms_, kSlowdownShare * options_.seconds, bench_);
+      slowdown = fmt::format(
+          "measured: {} attention of {} rows beside {} held SMs of {}, over its time alone; for "
+          "communication by kernels on so many SMs",
+          dtype_name(options_.dtype), sizes_.heads * tokens, comm_sms_, gpu_.facts().num_sms);
     });
   set("network.compute_slowdown", slowdown);
   const bool between = gpus().size() > 1;
@@ -181,11 +182,12 @@ void GpuCalibration::measure_communication() {
     result_.unmeasured = {"network.link_gbps", "network.intra_latency_ns"};
   }
   const std::string source =
-      peer.link ? fmt::format("measured: copy engines, 16 KiB to {} KiB both ways at once {}; off by {:.0f} % in the "
-                              "median and {:.0f} % at most",
-                              message_bytes() >> 10,
-                              between ? "between two GPUs" : "within one GPU, for ranks that share it: no link between GPUs",
-                              100 * peer.quality.median_relative_residual, 100 * peer.quality.max_relative_residual)
+      peer.link ? fmt::format(
+                      "measured: copy engines, 16 KiB to {} KiB both ways at once {}; off by {:.0f} % in the "
+                      "median and {:.0f} % at most",
+                      message_bytes() >> 10,
+                      between ? "between two GPUs" : "within one GPU, for ranks that share it: no link between GPUs",
+                      100 * peer.quality.median_relative_residual, 100 * peer.quality.max_relative_residual)
                 : "not measured: lost in noise";
   set("network.link_gbps", source);
   set("network.intra_latency_ns", source);
@@ -194,15 +196,15 @@ void GpuCalibration::measure_communication() {
 void GpuCalibration::measure_host() {
   measure("launches and memory", [&] {
     constexpr std::int32_t kTokensOfLaunch = 16;
-    const Experiment small = attend_experiment(mask_of_row_load(1, kTokensOfLaunch, kTokensOfLaunch, 1),
-                                               kSlowdownHeadDim, options_.dtype);
+    const Experiment small =
+        attend_experiment(mask_of_row_load(1, kTokensOfLaunch, kTokensOfLaunch, 1), kSlowdownHeadDim, options_.dtype);
     result_.preset.cost.host_ns_per_launch = measure_host_launch(small, kRestShare * options_.seconds, bench_);
     result_.copy_gbps = measure_memory_copy(bench_, message_bytes(), kRestShare * options_.seconds);
   });
   set("cost.host_ns_per_launch", "measured: enqueueing a kernel with its events and words");
   result_.preset.device.memory_gbps = 2 * result_.copy_gbps;
-  set("device.memory_gbps", fmt::format("measured: a copy of {} MiB within the GPU, bytes read and bytes written",
-                                        message_bytes() >> 20));
+  set("device.memory_gbps",
+      fmt::format("measured: a copy of {} MiB within the GPU, bytes read and bytes written", message_bytes() >> 20));
 }
 
 void GpuCalibration::describe() {

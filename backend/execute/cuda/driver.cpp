@@ -117,9 +117,10 @@ void check(CUresult result, std::string_view what) {
     throw Error(ErrorCode::kDeviceMemory, message,
                 "other processes may use the GPU (`nvidia-smi`); use more GPUs, fewer tokens or a smaller batch");
   if (result == CUDA_ERROR_NO_BINARY_FOR_GPU || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
-    throw Error(ErrorCode::kDeviceFailed, message,
-                "this build has kernels for GPUs of compute capability 8.0 and newer (`spscope doctor` shows the GPUs); "
-                "set CUDA_VISIBLE_DEVICES to such a one, or run.device = \"cpu\"");
+    throw Error(
+        ErrorCode::kDeviceFailed, message,
+        "this build has kernels for GPUs of compute capability 8.0 and newer (`spscope doctor` shows the GPUs); "
+        "set CUDA_VISIBLE_DEVICES to such a one, or run.device = \"cpu\"");
   throw Error(ErrorCode::kDeviceFailed, message,
               "a GPU that has failed once stays unusable for this process; `dmesg` may name a fault of the device");
 }

@@ -21,8 +21,8 @@ class Gate {
   std::uint32_t passes_ = 0;
 };
 
-// What is enqueued in these streams during its scope begins after it. A queue takes about a thousand pieces of work: with
-// more, it would wait for the host, and the host for it.
+// What is enqueued in these streams during its scope begins after it. A queue takes about a thousand pieces of work:
+// with more, it would wait for the host, and the host for it.
 class ClosedGate {
  public:
   explicit ClosedGate(Gate& gate) : gate_(gate), pass_(++gate.passes_) {}

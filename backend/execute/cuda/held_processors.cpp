@@ -30,8 +30,7 @@ HeldProcessors::HeldProcessors(Gpu& gpu, int count)
       current_(gpu.context()),
       stream_(gpu.context()),
       words_(gpu.context(), sizeof(std::uint32_t) * static_cast<std::size_t>(count + 1)),
-      launch_{kernels::cuda::choose_hold(gpu.facts().max_shared_bytes),
-              static_cast<unsigned>(count),
+      launch_{kernels::cuda::choose_hold(gpu.facts().max_shared_bytes), static_cast<unsigned>(count),
               kernels::cuda::Hold{reinterpret_cast<const std::uint32_t*>(words_.address()),
                                   reinterpret_cast<std::uint32_t*>(words_.address()) + 1, kLimitNs}} {
   gpu.load(launch_.kernel);
@@ -67,9 +66,10 @@ void HeldProcessors::end() {
   const std::set<std::uint32_t> different(places.begin(), places.end());
   if (different.size() == places.size() && !different.contains(0) && !different.contains(kernels::cuda::kHoldGaveUp))
     return;
-  throw Error(ErrorCode::kDeviceFailed,
-              fmt::format("{} SMs could not be held beside an attention: blocks shared them, or waited too long", count_),
-              "end other programs on the GPU (`nvidia-smi`), or try fewer with --comm-sms");
+  throw Error(
+      ErrorCode::kDeviceFailed,
+      fmt::format("{} SMs could not be held beside an attention: blocks shared them, or waited too long", count_),
+      "end other programs on the GPU (`nvidia-smi`), or try fewer with --comm-sms");
 }
 
 }  // namespace spscope::cuda

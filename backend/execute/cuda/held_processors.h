@@ -1,10 +1,10 @@
-// HeldProcessors: confines what a GPU computes to fewer of its multiprocessors (SMs), as a library of communication does
-// whose kernels copy.
+// HeldProcessors: confines what a GPU computes to fewer of its multiprocessors (SMs), as a library of communication
+// does whose kernels copy.
 //
 // A kernel of n blocks waits on the device (kernels/cuda/hold.cuh), each with all the shared memory that a block may
 // have, so that it is alone on its SM, and no block of attention, which needs shared memory, fits beside it. It was
-// chosen over a grid of attention that is limited to fewer SMs, since the kernels of runs have a block for each piece of
-// work, and over partitions of the driver (green contexts), which split a GPU by eights only.
+// chosen over a grid of attention that is limited to fewer SMs, since the kernels of runs have a block for each piece
+// of work, and over partitions of the driver (green contexts), which split a GPU by eights only.
 #pragma once
 
 #include <cuda.h>

@@ -1,5 +1,5 @@
-// RankSteps: the compute ops of one rank on a GPU, in program order and in an arena of their own, to be timed. Nothing is
-// communicated: what a message would bring is filled in from the layer's input before the op that needs it.
+// RankSteps: the compute ops of one rank on a GPU, in program order and in an arena of their own, to be timed. Nothing
+// is communicated: what a message would bring is filled in from the layer's input before the op that needs it.
 #pragma once
 
 #include <cuda.h>
