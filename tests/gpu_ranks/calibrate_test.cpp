@@ -11,7 +11,13 @@
 namespace spscope {
 namespace {
 
-using namespace fake_cuda;
+using fake_cuda::FakeCuda;
+using fake_cuda::kAttendLaunchNs;
+using fake_cuda::kAttendPairNs;
+using fake_cuda::kAttendRowNs;
+using fake_cuda::kCopyByteNs;
+using fake_cuda::kCopyNs;
+using fake_cuda::kMoveByteNs;
 
 CalibrateOptions short_calibration() {
   CalibrateOptions options;
