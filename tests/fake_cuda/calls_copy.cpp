@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tests/fake_cuda/fake.h"
+#include "tests/fake_cuda/planted_times.h"
 
 namespace spscope::fake_cuda {
 namespace {
@@ -67,6 +68,11 @@ void copy_in(CUstream_st& stream, const Copy& copy) {
   enqueue(stream, [copy, staged] {
     check(copy, CUDA_ERROR_ILLEGAL_ADDRESS);
     Copy now = copy;
+    // Planted are the times of copies within and between devices; what comes from the host is needed.
+    if (fake().settings.planted_times && copy.from.place == Place::kUnified) {
+      running_stream().planted_ns += kCopyNs + kCopyByteNs * static_cast<double>(copy.row_bytes * copy.rows);
+      return;
+    }
     if (staged != nullptr) now.from.address = reinterpret_cast<std::uintptr_t>(staged->data());
     run(now);
   });

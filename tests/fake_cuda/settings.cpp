@@ -53,6 +53,10 @@ bool set(Settings& settings, const std::string& key, const std::string& value) {
     settings.minor = std::stoi(value.substr(value.find('.') + 1));
   } else if (key == "memory") {
     settings.memory_bytes = std::stoull(value);
+  } else if (key == "sms") {
+    settings.num_sms = std::stoi(value);
+  } else if (key == "times" && value == "planted") {
+    settings.planted_times = true;
   } else if (key == "driver") {
     settings.driver_version = std::stoi(value);
   } else if (key == "peer") {

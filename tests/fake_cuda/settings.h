@@ -5,6 +5,8 @@
 //   own=1            each process of MPI sees GPUs of its own, as with one GPU a task in Slurm
 //   capability=8.0   their compute capability
 //   memory=1000000   bytes of each; cuMemAlloc() fails when they are taken
+//   sms=132          multiprocessors of each
+//   times=planted    everything takes the time that planted_times.h says, and kernels do not compute
 //   driver=12040     the version of the driver (12.4)
 //   peer=0           GPUs cannot reach each other's memory
 //   pitch=0          cuMemcpy2DAsync() refuses pitches, as it may within a device
@@ -43,6 +45,8 @@ struct Settings {
   int own_gpus = 0;  // of processes that see their own: 1 + the rank
   int major = 9, minor = 0;
   std::size_t memory_bytes = std::size_t{16} << 30;
+  int num_sms = 4;
+  bool planted_times = false;
   int driver_version = 0;  // 0: that of <cuda.h>
   bool peer = true, takes_pitches = true;
   int unready = 0;

@@ -14,6 +14,8 @@ struct GpuFacts {
   std::string name;
   int major = 0, minor = 0;  // compute capability
   int num_sms = 0;
+  std::int64_t max_shared_bytes = 0;        // of a block
+  int clock_mhz = 0, memory_clock_mhz = 0;  // the highest
   std::int64_t memory_bytes = 0;
   std::string bus_id;
   std::string uuid;  // 16 bytes: the same in every process, whichever GPUs it may use; of a MIG slice its own

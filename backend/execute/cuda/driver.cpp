@@ -100,9 +100,9 @@ const char* hint_of(CUresult result) {
              "to Default, or CUDA_VISIBLE_DEVICES to another GPU";
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
-      return "`spscope doctor` tells the driver and the GPUs: the kernels of this build need compute capability 8.0, "
-             "and "
-             "GPUs newer than the build need a driver that is at least as new as its compiler";
+      return "this build has kernels for GPUs of compute capability 8.0 and newer, and GPUs newer than the build need a "
+             "driver as new as its compiler: `spscope doctor` shows both; set CUDA_VISIBLE_DEVICES to another GPU, or "
+             "run.device = \"cpu\"";
     case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
     case CUDA_ERROR_TOO_MANY_PEERS:
       return "see `nvidia-smi topo -p2p r`, and set CUDA_VISIBLE_DEVICES to GPUs that reach each other, or to one of "
@@ -128,6 +128,8 @@ const Driver& driver() {
   if (!loaded.missing.message.empty()) throw Error(loaded.missing.code, loaded.missing.message, loaded.missing.hint);
   return loaded.driver;
 }
+
+std::string driver_version_text() { return version_text(driver().version); }
 
 std::string error_text(CUresult result) {
   const char* name = nullptr;

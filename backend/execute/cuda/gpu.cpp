@@ -12,13 +12,11 @@ namespace spscope::cuda {
 
 Gpu::Gpu(int device)
     : context_(device),
+      facts_(gpus()[static_cast<std::size_t>(device)]),
       module_(context_, kernels::cuda::kernel_image()),
       clock_(context_),
       start_(std::make_unique<Event>(context_, EventTiming::kTimed)),
-      spare_(std::make_unique<Event>(context_, EventTiming::kTimed)) {
-  const GpuFacts facts = gpus()[static_cast<std::size_t>(device)];
-  compute_capability_ = 10 * facts.major + facts.minor;
-}
+      spare_(std::make_unique<Event>(context_, EventTiming::kTimed)) {}
 
 void Gpu::load(const kernels::cuda::KernelChoice& kernel) {
   if (functions_.contains(kernel.name)) return;

@@ -155,7 +155,7 @@ void LaunchTable::move_to(CUdeviceptr address, Launch& launch) {
   const auto move_all = [&]<typename Argument>(Argument& argument) {
     if constexpr (std::is_same_v<Argument, kc::Attend>)
       move(argument.rows), move(argument.keys), move(argument.tiles);
-    else
+    else if constexpr (!std::is_same_v<Argument, kc::Hold>)
       move(argument.pieces);
   };
   std::visit(move_all, launch.argument);

@@ -38,7 +38,7 @@ struct OpPlan {
 OpPlan plan_op(const Plan& plan, const Request& request, CellFinder& finder, const DeviceSlots& slots, OpId op);
 
 using LaunchArgument = std::variant<kernels::cuda::Attend, kernels::cuda::Merge, kernels::cuda::Finish,
-                                    kernels::cuda::Clear, kernels::cuda::Copy>;
+                                    kernels::cuda::Clear, kernels::cuda::Copy, kernels::cuda::Hold>;
 
 // One kernel of an op. Until LaunchTable::move_to(), addresses in the argument are offsets in the table.
 struct Launch {

@@ -117,7 +117,8 @@ Executor executor_cuda_mpi() {
                            },
                        .cannot_run = cuda::cuda_cannot_run,
                        .prepare = cuda::prepare,
-                       .measure = cuda::measure});
+                       .measure = cuda::measure,
+                       .calibrate = nullptr});
 }
 
 }  // namespace spscope
