@@ -126,7 +126,7 @@ void GpuCalibration::measure_kernels() {
   for (const char* const number :
        {"cost.attend_ns_per_launch", "cost.attend_ns_per_row", "cost.attend_ns_per_pair_channel"})
     set(number, attend);
-  if (options_.dtype == Dtype::kBf16 && gpu_.compute_capability() >= kernels::cuda::kTensorCores) {
+  if (options_.dtype == Dtype::kBf16 && gpu_.facts().compute_capability() >= kernels::cuda::kTensorCores) {
     cost.attend_head_dim_multiple = kHeadDimMultiple;
     set("cost.attend_head_dim_multiple", "kernels of tensor cores are built for head dims in steps of 32 and 64",
         NumberOrigin::kAssumed);

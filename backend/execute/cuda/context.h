@@ -12,7 +12,8 @@ namespace spscope::cuda {
 
 struct GpuFacts {
   std::string name;
-  int major = 0, minor = 0;  // compute capability
+  int major = 0, minor = 0;                                      // compute capability
+  int compute_capability() const { return 10 * major + minor; }  // 90 for an H100
   int num_sms = 0;
   std::int64_t max_shared_bytes = 0;        // of a block
   int clock_mhz = 0, memory_clock_mhz = 0;  // the highest

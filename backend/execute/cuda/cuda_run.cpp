@@ -139,7 +139,7 @@ void CudaRun::make_op(OpId id, LaunchTable& table) {
     made.moves = std::make_unique<Event>(context, EventTiming::kTimed);
     made.taken = std::make_unique<Event>(context, EventTiming::kNone);
   } else {
-    made.work = make_work(program.plan(), plans[at(id)], slots, gpu.compute_capability(), table);
+    made.work = make_work(program.plan(), plans[at(id)], slots, gpu.facts(), table);
     for (const Launch& launch : made.work.launches) gpu.load(launch.kernel);
   }
   made.posted = std::make_unique<Event>(context, EventTiming::kTimed);

@@ -100,7 +100,8 @@ const char* hint_of(CUresult result) {
              "to Default, or CUDA_VISIBLE_DEVICES to another GPU";
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
-      return "this build has kernels for GPUs of compute capability 8.0 and newer, and GPUs newer than the build need a "
+      return "this build has kernels for GPUs of compute capability 8.0 and newer, and GPUs newer than the build need "
+             "a "
              "driver as new as its compiler: `spscope doctor` shows both; set CUDA_VISIBLE_DEVICES to another GPU, or "
              "run.device = \"cpu\"";
     case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:

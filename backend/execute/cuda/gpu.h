@@ -20,7 +20,6 @@ class Gpu {
 
   const CudaContext& context() const { return context_; }
   const GpuFacts& facts() const { return facts_; }
-  int compute_capability() const { return 10 * facts_.major + facts_.minor; }  // 90 for an H100
 
   // Before launches of the kernel. Not thread-safe. Throws Error.
   void load(const kernels::cuda::KernelChoice& kernel);

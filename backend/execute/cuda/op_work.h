@@ -75,8 +75,7 @@ class LaunchTable {
   std::vector<std::byte> bytes_;
 };
 
-// `compute_capability`: of the rank's device, 90 for an H100. REQUIRES: the arena of the rank is set.
-OpWork make_work(const Plan& plan, const OpPlan& op, const DeviceSlots& slots, int compute_capability,
-                 LaunchTable& table);
+// `gpu`: the rank's device. REQUIRES: the arena of the rank is set.
+OpWork make_work(const Plan& plan, const OpPlan& op, const DeviceSlots& slots, const GpuFacts& gpu, LaunchTable& table);
 
 }  // namespace spscope::cuda

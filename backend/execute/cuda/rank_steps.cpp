@@ -39,7 +39,7 @@ RankSteps::RankSteps(const Plan& plan, const Request& request, const Activations
   LaunchTable table;
   std::vector<SlotId> filled;
   for (Step& step : steps_) {
-    step.work = make_work(plan, plan_op(plan, request, finder, slots, step.op), slots, gpu.compute_capability(), table);
+    step.work = make_work(plan, plan_op(plan, request, finder, slots, step.op), slots, gpu.facts(), table);
     for (const Launch& launch : step.work.launches) gpu.load(launch.kernel);
     step.begin = std::make_unique<Event>(gpu.context(), EventTiming::kTimed);
     step.end = std::make_unique<Event>(gpu.context(), EventTiming::kTimed);
