@@ -25,8 +25,9 @@ endfunction()
 #   needs no MPI unless WITH_MPI says so. It brings its own part of the C++ library, since one call of the compiler's is too
 #   new for RHEL 9. scripts/bundle packs such programs.
 function(spscope_portable target)
-  target_link_options(${target} PRIVATE "LINKER:-rpath,$ORIGIN/../lib,--disable-new-dtags" -static-libstdc++)
-  set_target_properties(${target} PROPERTIES SKIP_BUILD_RPATH ON)
+  target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/backend/base/portable/arc4random.cpp")
+  target_link_options(${target} PRIVATE LINKER:--disable-new-dtags -static-libstdc++)
+  set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib")
   if(NOT "WITH_MPI" IN_LIST ARGN)
     set_target_properties(${target} PROPERTIES SPSCOPE_WITHOUT_MPI ON)
   endif()

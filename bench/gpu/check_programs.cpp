@@ -57,8 +57,8 @@ CheckResult check_run(const CheckContext& context) {
   run_kept(context, command, "run.txt", result);
   if (!result.faults.empty()) return result;
   const std::string report = run_kept(context, {spscope(context), "report", store}, "run-report.md", result);
-  if (result.faults.empty() && report.find("passed") == std::string::npos)
-    result.faults.emplace_back("the report does not say that outputs passed their check");
+  if (result.faults.empty() && report.find("| ok ") == std::string::npos)
+    result.faults.emplace_back("the report does not say that outputs equal the reference");
   return result;
 }
 
