@@ -190,7 +190,8 @@ class Explaining {
     }
     for (const TimeEdit& edit : edits_of(e, stored)) {
       ScheduledPasses scheduled = rescheduled(stored, edit);
-      EditResult result{edit, scheduled.passes[own].makespan_ns, 0, 0, std::move(scheduled.passes[own].timeline)};
+      ScheduledPass& of_edit = scheduled.passes[own];
+      EditResult result{edit, of_edit.makespan_ns, 0, 0, std::move(of_edit.timeline), of_edit.lead_ns};
       for (const ScheduledPass& pass : scheduled.passes) result.step_makespan_ns += pass.makespan_ns;
       if (!e.edits.empty()) result.change_ns = result.makespan_ns - e.edits.front().makespan_ns;
       e.edits.push_back(std::move(result));

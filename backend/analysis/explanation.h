@@ -53,6 +53,7 @@ struct EditResult {
   std::int64_t change_ns = 0;         // against the edit kNone, also scheduled anew
   std::int64_t step_makespan_ns = 0;  // of all layer passes of its denoise step that the file holds
   Timeline timeline;                  // of this layer pass
+  std::int64_t lead_ns = 0;           // from its zero to where the makespan begins
 };
 
 struct StrategyExplanation {

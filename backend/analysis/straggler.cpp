@@ -1,10 +1,14 @@
 #include "backend/analysis/straggler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
+
+#include "backend/base/number_text.h"
 
 namespace spscope {
 namespace {
@@ -32,6 +36,20 @@ std::vector<HeldUp> held_up_by(int rank, const Holds& holds) {
 }
 
 }  // namespace
+
+std::string excess_text(const Straggler& s) {
+  std::string text;
+  const auto add = [&](std::int64_t ns, std::string_view more, std::string_view less) {
+    if (ns == 0) return;
+    text += fmt::format("{}{}{} by {}", text.empty() ? "" : ", ", duration_text(std::abs(static_cast<double>(ns))),
+                        ns < 0 ? " less" : "", ns < 0 ? less : more);
+  };
+  add(s.more_tiles_ns, "more tiles", "fewer tiles");
+  const bool named = s.more_tiles_ns != 0;
+  add(s.slower_tiles_ns, named ? "slower ones" : "slower tiles", named ? "faster ones" : "faster tiles");
+  add(s.other_ns, "other compute", "other compute");
+  return text;
+}
 
 std::vector<Straggler> stragglers(const RankLoads& loads, std::span<const RankWait> waits) {
   std::vector<Straggler> list;

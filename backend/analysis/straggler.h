@@ -43,6 +43,10 @@ struct RankLoads {
   std::span<const double> tiles;
 };
 
+// What the excess of a rank consists of, each part as what it adds or takes off: "1.20 ms by more tiles, 36.5 us less
+// by faster ones".
+std::string excess_text(const Straggler& straggler);
+
 // The ranks with more compute than the mean, most first; `heads` and densities are left out.
 // REQUIRES: lists of equal length.
 std::vector<Straggler> stragglers(const RankLoads& loads, std::span<const RankWait> waits);

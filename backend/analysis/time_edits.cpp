@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -12,6 +13,10 @@
 
 namespace spscope {
 namespace {
+
+// By TimeEditKind.
+constexpr std::array<std::string_view, 6> kEditKeys = {"none",         "evenly_spread", "rank_as_mean",
+                                                       "faster_links", "faster_nics",   "no_latency"};
 
 constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
@@ -96,11 +101,15 @@ std::vector<std::int64_t> undisturbed_compute(const Plan& plan, const Timeline& 
   return compute_ns;
 }
 
-std::string time_edit_key(const TimeEdit& edit) {
-  static constexpr const char* keys[] = {"none",         "evenly_spread", "rank_as_mean",
-                                         "faster_links", "faster_nics",   "no_latency"};
-  return keys[static_cast<std::size_t>(edit.kind)];
+std::string time_edit_key(const TimeEdit& edit) { return std::string(kEditKeys[static_cast<std::size_t>(edit.kind)]); }
+
+std::optional<TimeEditKind> find_time_edit(std::string_view key) {
+  const auto found = std::ranges::find(kEditKeys, key);
+  if (found == kEditKeys.end()) return std::nullopt;
+  return static_cast<TimeEditKind>(found - kEditKeys.begin());
 }
+
+std::string time_edit_keys() { return fmt::format("{}", fmt::join(kEditKeys, ", ")); }
 
 std::string time_edit_text(const TimeEdit& edit) {
   switch (edit.kind) {

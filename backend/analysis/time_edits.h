@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/config/cluster.h"
@@ -36,7 +37,9 @@ struct TimeEdit {
   int rank = 0;  // of kRankAsMean
   friend bool operator==(const TimeEdit&, const TimeEdit&) = default;
 };
-std::string time_edit_key(const TimeEdit& edit);   // "rank_as_mean"
+std::string time_edit_key(const TimeEdit& edit);  // "rank_as_mean"
+std::optional<TimeEditKind> find_time_edit(std::string_view key);
+std::string time_edit_keys();                      // all of them, with commas between
 std::string time_edit_text(const TimeEdit& edit);  // "rank 3 attends as long as the mean"
 
 // The passes of a denoise step of one strategy, in order, and what their schedule rests on.

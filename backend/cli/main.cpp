@@ -74,6 +74,10 @@ Command declare_program(CommandContext& context) {
   program.summary =
       "which sequence-parallel strategy fits this model, this sparsity and this cluster, and what makes the "
       "others slower?";
+  program.text =
+      "To begin:\n"
+      "  spscope advise --model wan2.1-t2v-14b --cluster h100x8 --density 0.3   which strategy? modelled, in seconds\n"
+      "  spscope gui                                                            a window, with a demo to open\n";
   for (const CommandRow& row : commands()) {
     Command command = row.declare();
     command.name = row.name;

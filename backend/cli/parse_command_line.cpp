@@ -152,10 +152,11 @@ std::variant<ChosenCommand, int> parse_command_line(const Command& program, cons
   CLI::App app(program.summary, program.name);
   app.set_version_flag("--version", version);
   app.require_subcommand(1);
+  app.footer(program.text);
   app.formatter(std::make_shared<HelpFormat>(text_width()));
   for (const Command& command : program.commands) add_command(app, command);
   if (argc < 2) {  // nothing was asked: what can be
-    err << app.help() << "\nTo begin:\n  spscope advise --model wan2.1-t2v-14b --cluster h100x8 --density 0.3\n";
+    err << app.help();
     return kExitUsage;
   }
   const Place root{&app, &program, program.name};

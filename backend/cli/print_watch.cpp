@@ -30,12 +30,7 @@ std::string plans_text(const RunProgress& progress) {
   return fmt::format("{} of {} plans done", count_text(progress.done), count_text(progress.total));
 }
 
-std::string events_text(const WatchedRun& run) {
-  std::string text = fmt::format("{} events", count_text(static_cast<double>(run.sent)));
-  if (run.events_per_second) text += fmt::format(" ({}/s)", count_text(*run.events_per_second));
-  return text + fmt::format(", {} committed, {} dropped, {} shards", count_text(static_cast<double>(run.committed)),
-                            count_text(static_cast<double>(run.dropped)), run.shards);
-}
+std::string events_text(const WatchedRun& run) { return fmt::format("{}, {} shards", run.events_text(), run.shards); }
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "backend/base/clock.h"
+#include "backend/base/number_text.h"
 #include "backend/base/result.h"
 
 namespace spscope {
@@ -124,6 +125,15 @@ void RunWatch::put_first_cause_first(WatchedRun& seen) {
     later->is_consequence = true;
     later->message += fmt::format(": after rank {}", *first_gone_);
   }
+}
+
+std::string WatchedRun::events_text() const {
+  const auto number = [](std::int64_t count) { return count_text(static_cast<double>(count)); };
+  const std::string lost = dropped == 0 ? "none lost" : fmt::format("{} lost", number(dropped));
+  if (sent == 0) return fmt::format("{} events in its files, {}", number(committed), lost);
+  return fmt::format("{} events recorded{}, {} in its files, {}", number(sent),
+                     events_per_second ? fmt::format(" ({}/s)", count_text(*events_per_second)) : "",
+                     committed >= sent ? "all" : number(committed), lost);
 }
 
 std::string WatchedRun::failure() const {

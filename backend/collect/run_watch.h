@@ -30,6 +30,8 @@ std::string doing_text(const WatchedRank& rank);
 struct WatchedRun {
   std::string out, folder, state;       // state: running, merging, died, ended
   std::optional<RunProgress> progress;  // nothing on hosts other than that of rank 0
+  // Events: that ranks have recorded, that are in shards, that were lost. A scheduled run has no ranks that record: it
+  // writes its events itself, and `sent` stays 0.
   std::int64_t sent = 0, committed = 0, dropped = 0;
   std::optional<double> events_per_second;  // since the look before
   int shards = 0;
@@ -37,6 +39,8 @@ struct WatchedRun {
   std::vector<RankFinding> findings;  // the cause first
 
   bool is_over() const { return state == "ended" || state == "died"; }
+  // "8,688 events recorded (1,200/s), all of them in its files, none lost"
+  std::string events_text() const;
   // What is known to end the run: a rank that is gone, or what the run itself says. "": nothing.
   std::string failure() const;
 };

@@ -53,9 +53,10 @@ std::string to_toml(const RunConfig& config);
 std::string runnable_toml(RunConfig config);
 // Those keys: "mask.density", ...
 std::span<const std::string_view> keys_unused_beside_mask_file();
-// 16 hex digits. Equal for configs that ask for the same run: independent of key order and of where results go. How it
-// runs counts too (run.repeats, run.backend), so runs of one workload may differ in it. Keys at
-// their default do not enter, so a new key leaves all old hashes as they are; a default never changes.
+// 16 hex digits. Equal for configs that ask for the same run: independent of key order, of where results go and of the
+// folders of inputs, which count by their file names. How it runs counts too (run.repeats, run.backend), so runs of one
+// workload may differ in it. Keys at their default do not enter, so a new key leaves all old hashes as they are; a
+// default never changes.
 std::string config_hash(const RunConfig& config);
 
 }  // namespace spscope

@@ -75,8 +75,15 @@ std::string runnable_toml(RunConfig config) {
       config, [&](const FieldRow& row) { return !from_file || std::ranges::find(unused, row.name) == unused.end(); });
 }
 
-std::string config_hash(const RunConfig& config) {
-  RunConfig defaults;
+std::string config_hash(const RunConfig& of) {
+  RunConfig config = of, defaults;
+  // Where an input lies does not enter: a config in its folder and a command that names the same file by an absolute
+  // path ask for the same run, on any machine.
+  for (const FieldRow& row : config_fields()) {
+    if (row.role != FieldRole::kInputPath) continue;
+    std::string& path = *std::get<std::string*>(row.ref(config));
+    path = std::filesystem::path(path).filename().string();
+  }
   // The default before `all`: it stays the one that does not enter.
   defaults.run.strategies = {"ulysses", "ring", "usp:ulysses=2,ring=2"};
   const std::string text = config_toml(config, [&](const FieldRow& row) {

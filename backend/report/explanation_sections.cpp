@@ -134,9 +134,9 @@ Table stragglers_table(const StrategyExplanation& e) {
   table.caption = "Ranks that compute longer than the mean, and why";
   table.columns = {{"rank"},
                    {"excess", "compute"},
-                   {"more tiles"},
-                   {"slower tiles"},
-                   {"other"},
+                   {"by tiles"},
+                   {"by their speed"},
+                   {"by other"},
                    number_column("tiles", "tiles", 1),
                    number_column("mean", "tiles", 1),
                    text_column("heads"),

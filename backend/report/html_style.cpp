@@ -163,6 +163,8 @@ ol.heads small { color: var(--muted); font-size: .95em; }
 .scale i { flex: 0 1 14px; height: 12px; } .scale i.empty { outline: 1px solid var(--rule); }
 a.named, span.named { color: inherit; text-decoration: underline; text-decoration-color: var(--accent); text-decoration-thickness: 1.5px; }
 a.named:hover, a.named.lit { background: var(--best); }
+.sort-by { display: none; align-items: center; gap: .5rem; color: var(--muted); font-size: .84rem; }
+.sort-by select { min-width: 0; max-width: 16rem; padding: .25rem .4rem; border: 1px solid var(--rule); border-radius: 6px; background: var(--surface); color: inherit; font: inherit; }
 button.sort { margin: 0 0 0 .2rem; padding: 0 .1rem; border: 0; background: none; color: inherit; font: inherit; opacity: .55; cursor: pointer; }
 button.sort::before { content: "↕"; }
 /* In the space between columns, so that headings need no second line for it. */
@@ -217,7 +219,7 @@ footer { padding: .5rem .25rem; color: var(--muted); font-size: .82rem; }
   html { font-size: 11px; }
   body { padding: 0; font-size: 1rem; }
   main, header.page, footer { max-width: none; }
-  nav, .tools, button.sort { display: none; }
+  nav, .tools, .sort-by.sort-by.sort-by, button.sort { display: none; }
   .scrubbed .step .head { display: block; }
   section { padding: 0 0 .5rem; border: 0; }
   table, figure, article, dl { break-inside: avoid; }

@@ -99,8 +99,10 @@ std::string html_table(const Table& table) {
 }
 
 std::string html_table_style() {
+  // The choice to sort cards by stands before a table, and only where that is shown as cards.
   constexpr std::string_view kStacked = R"css(@media screen and (max-width: {0}px), print and (max-width: {2}px) {{
   .stack-{1} thead {{ display: none; }}
+  .sort-by:has(+ .stack-{1}) {{ display: flex; }}
   .stack-{1}, .stack-{1} caption, .stack-{1} tbody {{ display: block; }}
   .stack-{1} tr {{
     display: grid; grid-template-columns: repeat(auto-fill, minmax(5.4rem, 1fr)); gap: .3rem .75rem; padding: .6rem .5rem;

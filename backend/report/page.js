@@ -14,25 +14,32 @@
   for (const table of all("table")) {
     const body = table.tBodies[0];
     if (!body || body.rows.length < 3) continue;
-    all("th", table).forEach((heading, column) => {
+    const headings = all("th", table);
+    const choice = make("select", {}, make("option", { value: "", textContent: "as it was written", disabled: true, selected: true }));
+    const sort = (column, down) => {
+      headings.forEach((other) => other.removeAttribute("aria-sort"));
+      headings[column].setAttribute("aria-sort", down ? "descending" : "ascending");
+      choice.value = column + (down ? "d" : "u");
+      const value = (row) => row.cells[column]?.dataset.v ?? row.cells[column]?.textContent ?? "";
+      const compare = (a, b) => {
+        const x = value(a), y = value(b), numbers = x !== "" && y !== "" && !isNaN(x) && !isNaN(y);
+        if ((x === "") !== (y === "")) return x === "" ? 1 : -1;  // unknown ones last, either way
+        return (down ? -1 : 1) * (numbers ? x - y : x.localeCompare(y, "en", { numeric: true }));
+      };
+      const rows = [...body.rows], items = rows.filter((row) => !row.matches(".aside"));
+      body.append(...items.sort(compare), ...rows.filter((row) => row.matches(".aside")));
+    };
+    headings.forEach((heading, column) => {
       const name = heading.textContent;
       const button = make("button", { type: "button", className: "sort", title: "Sort by " + name });
       button.setAttribute("aria-label", "Sort by " + name);
       heading.append(button);
-      button.addEventListener("click", () => {
-        const down = heading.getAttribute("aria-sort") === "ascending";
-        all("th", table).forEach((other) => other.removeAttribute("aria-sort"));
-        heading.setAttribute("aria-sort", down ? "descending" : "ascending");
-        const value = (row) => row.cells[column]?.dataset.v ?? row.cells[column]?.textContent ?? "";
-        const compare = (a, b) => {
-          const x = value(a), y = value(b), numbers = x !== "" && y !== "" && !isNaN(x) && !isNaN(y);
-          if ((x === "") !== (y === "")) return x === "" ? 1 : -1;  // unknown ones last, either way
-          return (down ? -1 : 1) * (numbers ? x - y : x.localeCompare(y, "en", { numeric: true }));
-        };
-        const rows = [...body.rows], items = rows.filter((row) => !row.matches(".aside"));
-        body.append(...items.sort(compare), ...rows.filter((row) => row.matches(".aside")));
-      });
+      button.addEventListener("click", () => sort(column, heading.getAttribute("aria-sort") === "ascending"));
+      choice.append(make("option", { value: column + "u", textContent: name + " ↑" }), make("option", { value: column + "d", textContent: name + " ↓" }));
     });
+    // Cards, which have no headings, are sorted by a choice above them.
+    choice.addEventListener("change", () => sort(parseInt(choice.value), choice.value.endsWith("d")));
+    table.before(make("label", { className: "sort-by" }, "Sort by ", choice));
   }
 
   // -- what is of the strategy, and the rank, under the pointer or the focus stands out in every chart of its part

@@ -86,6 +86,11 @@ std::optional<Error> set_part(Link& link, std::string_view key, std::string_view
     for (const std::string_view id : split(value, ',')) link.scope.strategies.push_back(parse_key(id));
   } else if (key == "of") {
     link.selection.strategy = parse_key(value);
+  } else if (key == "whatif") {
+    const std::size_t comma = value.find(',');
+    const auto edit = comma == std::string_view::npos ? std::nullopt : find_time_edit(value.substr(comma + 1));
+    if (!edit) return bad(key, value, "a strategy, a comma and one of " + time_edit_keys());
+    link.scope.what_if = WhatIf{parse_key(value.substr(0, comma)), *edit};
   } else if (key == "name") {
     link.selection.name = unescaped(value);
   } else if (key == "t") {
@@ -105,7 +110,7 @@ std::optional<Error> set_part(Link& link, std::string_view key, std::string_view
     link.selection.tile = {*q, *k};
   } else {
     return Error(ErrorCode::kUsage, fmt::format("the link has a part \"{}\" that is not known", key),
-                 "parts are file, s, layer, step, repeat, time, t, of, rank, op, head, tile and name");
+                 "parts are file, s, layer, step, repeat, time, whatif, t, of, rank, op, head, tile and name");
   }
   return std::nullopt;
 }
@@ -162,6 +167,7 @@ std::string link_text(const Link& link) {
   number("step", link.scope.step);
   number("repeat", link.scope.repeat);
   if (link.scope.whole_file) part("time", "file");
+  if (const auto& w = link.scope.what_if) part("whatif", key_text(w->strategy) + "," + time_edit_key({w->edit}));
   const Selection& s = link.selection;
   if (s.time) part("t", time_text(s.time->begin_ns) + ".." + time_text(s.time->end_ns));
   if (s.strategy) part("of", key_text(*s.strategy));

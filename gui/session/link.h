@@ -3,6 +3,7 @@
 //   RUN.db#timeline?s=dbsp&layer=3&step=1&t=1.2ms..1.9ms&rank=5&op=12
 //   RUN.db#timeline?time=file&t=10s..12s      the time of whole files instead of that of a layer pass
 //   RUN.db,OTHER.db#timeline?file=1           of several files only the second
+//   RUN.db#timeline?whatif=ulysses,no_latency with the schedule of an edit below the band of a strategy
 //
 // Several files stand before the # with commas between. Of each name, the characters % , # ? & = + and blanks are
 // written as %XX. Strategies of other files than the first have its number before them: s=dbsp,1:dbsp. Both
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/analysis/time_edits.h"
 #include "backend/base/result.h"
 
 namespace spscope::gui {
@@ -32,13 +34,21 @@ struct StrategyKey {
   friend auto operator<=>(const StrategyKey&, const StrategyKey&) = default;
 };
 
+// What would be if one thing of a strategy were otherwise. Of kRankAsMean: the rank that computes longest.
+struct WhatIf {
+  StrategyKey strategy;
+  TimeEditKind edit = TimeEditKind::kNone;
+  friend bool operator==(const WhatIf&, const WhatIf&) = default;
+};
+
 // The layer pass that is looked at. Layer and denoise step: those of the slowest pass where absent, or where no chosen
 // strategy has run them; the repeat with the median makespan where absent.
 struct Scope {
   std::optional<int> file;              // the only one that is looked at; absent: all that are open
   std::vector<StrategyKey> strategies;  // empty: all
   std::optional<int> layer, step, repeat;
-  bool whole_file = false;  // timelines show the time of files, not that of one layer pass
+  std::optional<WhatIf> what_if;  // drawn beside the pass as it was
+  bool whole_file = false;        // timelines show the time of files, not that of one layer pass
   friend bool operator==(const Scope&, const Scope&) = default;
 };
 

@@ -60,7 +60,8 @@ class QuerySlot {
   void poll() {
     if (!shared_ || (polled_frame_ == workers_->frame() && polled_frame_ != 0)) return;
     polled_frame_ = workers_->frame();
-    before_.reset();
+    // What is large, as a table of a million rows, takes longer to free than a frame may.
+    if (before_) workers_->discard(std::exchange(before_, nullptr));
     const std::lock_guard lock(shared_->mutex);
     if (!shared_->done || shared_->cancelled.is_cancelled()) return;
     if (shared_->answer && answer_ != shared_->answer) {

@@ -69,6 +69,11 @@ bool has_run(const StrategyResult& strategy, LayerPass pass) {
   });
 }
 
+const StrategyExplanation* find_explained(const Explanation& all, const std::string& id) {
+  const auto found = std::ranges::find(all.strategies, id, &StrategyExplanation::id);
+  return found == all.strategies.end() || !found->missing.empty() ? nullptr : &*found;
+}
+
 const std::vector<StrategyMakespan>* OpenFile::early() const {
   constexpr double kAtOnceS = 0.3;  // of smaller files the content comes before anybody has read them
   if (content() != nullptr || (slot->loading() && slot->loading_s() < kAtOnceS)) return nullptr;
@@ -127,7 +132,9 @@ void Session::forget(int index) {
   files_.erase(files_.begin() + index);
   workers_.let_go(path);
   std::erase_if(passes_, [&](const auto& pass) { return pass.first.starts_with(path + "\n"); });
+  explained_.erase(path);
   std::erase_if(scope_.strategies, [&](StrategyKey& key) { return !outlives(key, index); });
+  if (scope_.what_if && !outlives(scope_.what_if->strategy, index)) scope_.what_if.reset();
   if (selection_.strategy && !outlives(*selection_.strategy, index)) selection_ = {};
   if (scope_.file == index || files_.size() < 2) {
     scope_.file.reset();
@@ -180,6 +187,7 @@ void Session::look_at(std::optional<int> file) {
   remember();
   scope_.file = file;
   std::erase_if(scope_.strategies, [&](const StrategyKey& key) { return key.file != file; });
+  if (file && scope_.what_if && scope_.what_if->strategy.file != *file) scope_.what_if.reset();
   if (file && selection_.strategy && selection_.strategy->file != *file) selection_ = {};
   ++revision_;
 }
@@ -209,6 +217,8 @@ void Session::settle_names() {
   };
   for (StrategyKey& key : scope_.strategies) settle(key);
   std::erase_if(scope_.strategies, [](const StrategyKey& key) { return key.id.empty(); });
+  if (scope_.what_if) settle(scope_.what_if->strategy);
+  if (scope_.what_if && scope_.what_if->strategy.id.empty()) scope_.what_if.reset();
   if (selection_.strategy) settle(*selection_.strategy);
   if (selection_.strategy && selection_.strategy->id.empty()) selection_.strategy.reset();
   if (changed) ++revision_;
@@ -310,6 +320,20 @@ Session::PassSlot& Session::pass_data(const Chosen& chosen, LayerPass pass) {
   return kept->slot;
 }
 
+Session::ExplanationSlot& Session::explanation(const Chosen& chosen) {
+  std::unique_ptr<ExplanationSlot>& slot = explained_[chosen.file->path];
+  if (!slot) slot = std::make_unique<ExplanationSlot>();
+  const LayerPass at = pass().value_or(LayerPass{});
+  const ExplainRequest request{
+      .layer = at.layer, .denoise_step = at.step, .repeat = scope_.repeat, .strategy = "", .edits = true};
+  slot->ask(workers_, pass_key(*chosen.file, "", at, scope_.repeat),
+            [path = chosen.file->path, generation = chosen.file->generation, content = chosen.file->slot->share(),
+             request](Readers& readers, const Cancelled&, QueryProgress&) {
+              return explain(readers.of(path, generation), content->comparisons, request);
+            });
+  return *slot;
+}
+
 void Session::select(Selection selection) {
   if (selection == selection_) return;
   selection_ = std::move(selection);
@@ -349,6 +373,7 @@ void Session::restore(const Link& link) {
     if (static_cast<std::size_t>(*scope_.file) >= files_.size() || files_.size() < 2) scope_.file.reset();
   }
   for (StrategyKey& key : scope_.strategies) key = placed(key);
+  if (scope_.what_if) scope_.what_if->strategy = placed(scope_.what_if->strategy);
   selection_ = link.selection;
   if (selection_.strategy) selection_.strategy = placed(*selection_.strategy);
   ++revision_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/analysis/comparison.h"
+#include "backend/analysis/explanation.h"
 #include "gui/session/link.h"
 #include "gui/session/pass_data.h"
 #include "gui/session/query_slot.h"
@@ -59,6 +60,9 @@ struct LayerPass {
   friend auto operator<=>(const LayerPass&, const LayerPass&) = default;
 };
 bool has_run(const StrategyResult& strategy, LayerPass pass);
+
+// What an explanation says of a strategy; nullptr where it says nothing of its times.
+const StrategyExplanation* find_explained(const Explanation& all, const std::string& id);
 
 // Whether a strategy is still there when a file was closed; it is given its new number.
 bool outlives(StrategyKey& key, int closed_file);
@@ -114,6 +118,10 @@ class Session {
   using PassSlot = QuerySlot<PassData>;
   PassSlot& pass_data(const Chosen& chosen);
   PassSlot& pass_data(const Chosen& chosen, LayerPass pass);
+  // What explains the layer pass that is looked at under all strategies of a file, with what edits would change; asks
+  // for it where it is not there yet. REQUIRES: a strategy of a file that was read.
+  using ExplanationSlot = QuerySlot<Explanation>;
+  ExplanationSlot& explanation(const Chosen& chosen);
 
   // -- selection, places, history
   const Selection& selection() const { return selection_; }
@@ -161,6 +169,7 @@ class Session {
     std::int64_t used = 0;
   };
   std::map<std::string, std::unique_ptr<Kept>> passes_;
+  std::map<std::string, std::unique_ptr<ExplanationSlot>> explained_;  // by path
   std::int64_t uses_ = 0;
   int revision_ = 0, generations_ = 0;
   std::function<void(int)> on_close_;

@@ -58,6 +58,23 @@ void Workers::let_go(const std::string& path) {
   changed_.notify_all();
 }
 
+void Workers::discard(std::shared_ptr<const void> answer) {
+  {
+    const std::lock_guard lock(mutex_);
+    discarded_.push_back(std::move(answer));
+  }
+  changed_.notify_all();
+}
+
+void Workers::free_discarded(std::unique_lock<std::mutex>& lock) {
+  while (!discarded_.empty()) {
+    std::vector<std::shared_ptr<const void>> old = std::exchange(discarded_, {});
+    lock.unlock();
+    old.clear();
+    lock.lock();
+  }
+}
+
 int Workers::busy() const {
   const std::lock_guard lock(mutex_);
   return static_cast<int>(waiting_[0].size() + waiting_[1].size()) + running_;
@@ -74,8 +91,9 @@ void Workers::run(WorkKind kind) {
     {
       std::unique_lock lock(mutex_);
       const auto may_answer = [&] { return !waiting.empty() && !is_exhausted(); };
-      changed_.wait(lock, [&] { return stopping_ || may_answer() || let_go < closed_.size(); });
+      changed_.wait(lock, [&] { return stopping_ || may_answer() || let_go < closed_.size() || !discarded_.empty(); });
       if (stopping_) return;
+      if (!may_answer()) free_discarded(lock);
       while (let_go < closed_.size()) readers.open_.erase(closed_[let_go++]);
       if (!may_answer()) continue;
       question = std::move(waiting.back());

@@ -57,6 +57,8 @@ class Workers {
   void post(Cancelled cancelled, std::function<void(Readers&)> work, WorkKind kind = WorkKind::kRead);
   // No thread keeps this file open any longer than it takes to end the question that it answers.
   void let_go(const std::string& path);
+  // Lets go of an answer on a thread that has no question to answer: freeing a large one takes longer than a frame.
+  void discard(std::shared_ptr<const void> answer);
   // Questions that are waiting or being answered.
   int busy() const;
   // Questions answered since the start.
@@ -73,13 +75,16 @@ class Workers {
     std::function<void(Readers&)> work;
   };
   void run(WorkKind kind);
+  // Frees what was discarded, outside of the lock.
+  void free_discarded(std::unique_lock<std::mutex>& lock);
 
   std::function<void()> wake_;
   int most_answers_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::array<std::deque<Question>, 2> waiting_;  // by WorkKind
-  std::vector<std::string> closed_;              // paths, in the order in which they were let go
+  std::vector<std::shared_ptr<const void>> discarded_;
+  std::vector<std::string> closed_;  // paths, in the order in which they were let go
   int running_ = 0;
   std::atomic<int> answered_ = 0;
   bool stopping_ = false;

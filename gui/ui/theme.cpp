@@ -37,6 +37,15 @@ Rgb token_color(Token token, Appearance appearance) {
   return appearance == Appearance::kLight ? row.light : row.dark;
 }
 
+Rgb mixed(Rgb over, Rgb under, float share) {
+  Rgb out = 0;
+  for (const int shift : {16, 8, 0}) {
+    const float a = static_cast<float>(over >> shift & 0xff), b = static_cast<float>(under >> shift & 0xff);
+    out |= static_cast<Rgb>(std::lround(b + (a - b) * share)) << shift;
+  }
+  return out;
+}
+
 double contrast(Rgb a, Rgb b) {
   const double x = luminance(a), y = luminance(b);
   return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);

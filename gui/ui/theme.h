@@ -24,6 +24,9 @@ Rgb token_color(Token token, Appearance appearance);
 // Contrast of two colours by WCAG 2 (section 1.4.3): 1 to 21.
 double contrast(Rgb a, Rgb b);
 
+// `share` of the first and the rest of the second.
+Rgb mixed(Rgb over, Rgb under, float share);
+
 // Of rank_colors.h.
 Rgb rank_color(int rank);
 // Density 0 to 1 in cividis (Nunez et al. 2018), from dark blue to yellow.

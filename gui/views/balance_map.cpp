@@ -4,6 +4,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 #include "backend/base/number_text.h"
 #include "backend/report/document.h"
 #include "gui/imgui_compat.h"
+#include "gui/views/color_scale.h"
 
 namespace spscope::gui {
 
@@ -41,19 +43,6 @@ std::string value_text(double value, Hint hint) {
                                   : ratio_text(value);
 }
 
-void draw_scale(Ui& ui, const MapFigure& figure, double low, double high) {
-  const ImVec2 from = ImGui::GetCursorScreenPos();
-  const float width = ui.px(160);
-  for (int i = 0; i < 32; ++i)
-    ui.fill({from.x + width * static_cast<float>(i) / 32, from.y + ui.px(4),
-             from.x + width * static_cast<float>(i + 1) / 32, from.y + ui.px(14)},
-            Ui::color(density_color(i / 31.0)));
-  ui.text_at(from.x + width + ui.px(8), from.y + ui.px(1),
-             value_text(low, figure.hint) + " to " + value_text(high, figure.hint),
-             {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.px(240)});
-  ImGui::Dummy({width + ui.px(250), ui.px(20)});
-}
-
 }  // namespace
 
 // Layers and denoise steps in order, and what the colours at both ends mean.
@@ -61,6 +50,7 @@ struct BalanceMap::Scale {
   std::vector<int> layers, steps;
   double low = 1e300, high = -1e300;
   float side = 0, width = 0, height = 0;
+  float left = 0;  // room for the numbers of layers
 
   std::size_t column(int step) const { return index(steps, step); }
   std::size_t row(int layer) const { return index(layers, layer); }
@@ -68,6 +58,25 @@ struct BalanceMap::Scale {
     return static_cast<std::size_t>(std::ranges::lower_bound(sorted, value) - sorted.begin());
   }
 };
+
+// Numbers of steps above and of layers at the left, as many as there is room for: the first in any case.
+void BalanceMap::draw_numbers(Ui& ui, const Rect& area, const Scale& scale) {
+  const float line = ui.line_height(Face::kSmall);
+  const auto every = [&](float needed) { return std::max(1, static_cast<int>(std::ceil(needed / scale.side))); };
+  const auto number = [&](float x, float y, const std::string& text) {
+    ui.text_at(x, y, text,
+               {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.text_width(text, Face::kSmall) + 2});
+  };
+  const auto widest = fmt::format("{}", scale.steps.back());
+  const int across = every(ui.text_width(widest, Face::kSmall) + ui.px(8)), down = every(line);
+  for (std::size_t i = 0; i < scale.steps.size(); i += static_cast<std::size_t>(across))
+    number(area.left + static_cast<float>(i) * scale.side + ui.px(1), area.top - line - ui.px(1),
+           fmt::format("{}", scale.steps[i]));
+  for (std::size_t i = 0; i < scale.layers.size(); i += static_cast<std::size_t>(down))
+    number(area.left - scale.left,
+           area.top + static_cast<float>(i) * scale.side + std::max(0.F, (scale.side - line) / 2),
+           fmt::format("{}", scale.layers[i]));
+}
 
 // Layers down, denoise steps across, a map a strategy.
 void BalanceMap::draw(Ui& ui, Session& session, const std::vector<Chosen>& chosen) {
@@ -81,7 +90,8 @@ void BalanceMap::draw(Ui& ui, Session& session, const std::vector<Chosen>& chose
   if (layers.size() * steps.size() < 2) return;
   std::vector<std::string> titles;
   for (const MapFigure& f : kFigures) titles.emplace_back(f.title);
-  ui.text("Layers down, denoise steps across:", {.ink = Token::kMuted, .max_width = ui.px(270), .beside = true});
+  ui.text("By layer (down) and denoise step (across):",
+          {.ink = Token::kMuted, .max_width = ui.px(300), .beside = true});
   ui.same_line();
   ui.choice("figure", titles, figure_, ui.px(210));
   const MapFigure& figure = kFigures[figure_];
@@ -93,7 +103,8 @@ void BalanceMap::draw(Ui& ui, Session& session, const std::vector<Chosen>& chose
         scale.high = std::max(scale.high, *v);
       }
   scale.side = std::clamp(ui.px(180) / static_cast<float>(std::max(layers.size(), steps.size())), ui.px(4), ui.px(34));
-  scale.width = std::max(scale.side * static_cast<float>(steps.size()), ui.px(120));
+  scale.left = ui.text_width(fmt::format("{}", scale.layers.back()), Face::kSmall) + ui.px(6);
+  scale.width = std::max(scale.left + scale.side * static_cast<float>(steps.size()), ui.px(120));
   scale.height = scale.side * static_cast<float>(layers.size());
   std::erase_if(maps_,
                 [&](const auto& row) { return std::ranges::find(chosen, row.first, &Chosen::key) == chosen.end(); });
@@ -106,15 +117,18 @@ void BalanceMap::draw(Ui& ui, Session& session, const std::vector<Chosen>& chose
     draw_one(ui, session, chosen[i], figure, scale);
   }
   ui.space(4);
-  if (scale.high >= scale.low) draw_scale(ui, figure, scale.low, scale.high);
+  if (scale.high >= scale.low)
+    draw_color_scale(ui, figure.title, value_text(scale.low, figure.hint), value_text(scale.high, figure.hint));
 }
 
 // One texture, a texel a layer pass: there may be ten thousands of them.
 void BalanceMap::draw_one(Ui& ui, Session& session, const Chosen& c, const MapFigure& figure, const Scale& scale) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   ui.text_at(from.x, from.y, c.label, {.face = Face::kSmall, .max_width = scale.width});
-  const float top = from.y + ui.px(20), side = scale.side;
-  const Rect area{from.x, top, from.x + side * static_cast<float>(scale.steps.size()), top + scale.height};
+  const float top = from.y + ui.px(38), side = scale.side;
+  const Rect area{from.x + scale.left, top, from.x + scale.left + side * static_cast<float>(scale.steps.size()),
+                  top + scale.height};
+  draw_numbers(ui, area, scale);
   const Hit hit = ui.target(fmt::format("map {} {}", c.key.file, c.key.id), area,
                             {.kind = "area", .text = c.label, .small = true, .ring = false});
   const ImVec2 mouse = ImGui::GetMousePos();
@@ -148,7 +162,7 @@ void BalanceMap::draw_one(Ui& ui, Session& session, const Chosen& c, const MapFi
           {area.left, area.top + static_cast<float>(i) * side - 1, area.right, area.top + static_cast<float>(i) * side},
           ui.color(Token::kSurface));
   }
-  ImGui::Dummy({scale.width, scale.height + ui.px(22)});
+  ImGui::Dummy({scale.width, scale.height + ui.px(40)});
   if (pointed == nullptr) return;
   ui.tooltip(fmt::format("{}, layer {}, denoise step {}: {} {}", c.label, pointed->layer, pointed->denoise_step,
                          figure.title, value_text(*figure.value(*pointed), figure.hint)));

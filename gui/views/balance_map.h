@@ -20,6 +20,7 @@ class BalanceMap {
 
  private:
   struct Scale;
+  static void draw_numbers(Ui& ui, const Rect& area, const Scale& scale);
   void draw_one(Ui& ui, Session& session, const Chosen& c, const MapFigure& figure, const Scale& scale);
 
   std::map<StrategyKey, Texture> maps_;

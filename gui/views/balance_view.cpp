@@ -111,54 +111,39 @@ class BalanceView final : public View {
   }
 
  private:
-  using ExplanationSlot = QuerySlot<Explanation>;
-
   // Of each file of the chosen strategies, the layer pass that is looked at.
   void ask(Session& session, const std::vector<Chosen>& chosen) {
+    explained_.clear();
     pass_ = session.pass();
     if (!pass_) return;
-    std::set<int> files;
-    for (const Chosen& c : chosen) {
-      const auto content = c.file->slot->share();
-      if (!content || !has_run(*c.strategy, *pass_) || !files.insert(c.key.file).second) continue;
-      const ExplainRequest request{.layer = pass_->layer,
-                                   .denoise_step = pass_->step,
-                                   .repeat = session.scope().repeat,
-                                   .strategy = "",
-                                   .edits = true};
-      explained_[c.key.file].ask(session.workers(),
-                                 fmt::format("{} {} {} {} {}", c.file->path, c.file->generation, pass_->layer,
-                                             pass_->step, request.repeat.value_or(-1)),
-                                 [path = c.file->path, generation = c.file->generation, content, request](
-                                     Readers& readers, const Cancelled&, QueryProgress&) {
-                                   return explain(readers.of(path, generation), content->comparisons, request);
-                                 });
-    }
-    std::erase_if(explained_, [&](const auto& row) { return !files.contains(row.first); });
+    for (const Chosen& c : chosen)
+      if (has_run(*c.strategy, *pass_) && !explained_.contains(c.key.file))
+        explained_[c.key.file] = &session.explanation(c);
   }
 
   // nullptr while the answer is that of another layer pass, and where there is none.
   const StrategyExplanation* explanation_of(const Chosen& chosen) {
     const auto slot = explained_.find(chosen.key.file);
-    const Explanation* all = slot != explained_.end() && slot->second.current() ? slot->second.value() : nullptr;
-    if (all == nullptr) return nullptr;
-    const auto found = std::ranges::find(all->strategies, chosen.key.id, &StrategyExplanation::id);
-    return found == all->strategies.end() || !found->missing.empty() ? nullptr : &*found;
+    if (slot == explained_.end() || !slot->second->current()) return nullptr;
+    return find_explained(*slot->second->value(), chosen.key.id);
   }
 
-  // The selected strategy, else the slowest that can be scheduled anew.
+  // The selected strategy, else that of the schedule in the timeline, else the slowest that can be scheduled anew.
   const Chosen* edited(const Session& session, const std::vector<Chosen>& chosen) {
     const Chosen* best = nullptr;
+    std::optional<StrategyKey> meant = session.selection().strategy;
+    if (!meant && session.scope().what_if) meant = session.scope().what_if->strategy;
     for (const Chosen& c : chosen) {
       const StrategyExplanation* e = explanation_of(c);
       if (e == nullptr || e->edits.empty()) continue;
-      if (session.selection().strategy == c.key) return &c;
+      if (meant == c.key) return &c;
       if (best == nullptr || e->makespan_ns > explanation_of(*best)->makespan_ns) best = &c;
     }
     return best;
   }
 
-  // What the layer pass would take if one thing were otherwise: ghosts beside the bar of what it takes.
+  // What the layer pass would take if one thing were otherwise: ghosts beside the bar of what it takes. A click on one
+  // draws its schedule.
   void draw_what_if(Ui& ui, Session& session, const std::vector<Chosen>& chosen) {
     const Ui::Scope inside = ui.scope("what if");
     if (!pass_) return;
@@ -166,9 +151,9 @@ class BalanceView final : public View {
     bool loading = false;
     for (auto& [file, slot] : explained_) {
       const std::string number = fmt::format("{}", file);
-      draw_loading(ui, "loading " + number, slot, "Scheduling the layer pass anew");
-      if (const Error* error = slot.error()) draw_error(ui, "failed " + number, *error);
-      loading |= slot.loading();
+      draw_loading(ui, "loading " + number, *slot, "Scheduling the layer pass anew");
+      if (const Error* error = slot->error()) draw_error(ui, "failed " + number, *error);
+      loading |= slot->loading();
     }
     const Chosen* of = edited(session, chosen);
     if (of == nullptr) {
@@ -177,7 +162,7 @@ class BalanceView final : public View {
     }
     const StrategyExplanation& e = *explanation_of(*of);
     ui.text(fmt::format("{}, layer {}, denoise step {}, {}: scheduled anew on the model of the cluster with one thing "
-                        "changed. All of this is modelled.",
+                        "changed. All of this is modelled. A click on one shows it in the timeline.",
                         of->label, pass_->layer, pass_->step,
                         session.scope().repeat ? fmt::format("repeat {}", e.repeat) : "median repeat"),
             {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
@@ -188,13 +173,34 @@ class BalanceView final : public View {
     const float label_width = std::min(ui.px(300), ui.width_left() * 0.4F), value_width = ui.px(190),
                 height = ui.px(24);
     const float track = std::max(ui.px(60), ui.width_left() - label_width - value_width);
+    // The one that is drawn in the timeline.
+    const auto& shown = session.scope().what_if;
+    std::optional<TimeEditKind> chosen_edit;
     // `change_ns`: against the ghost of nothing changed, for what is stored need not be one schedule of the model.
-    const auto row = [&](const std::string& name, std::int64_t ns, bool ghost, std::int64_t change_ns) {
+    const auto row = [&](const std::string& name, std::int64_t ns, std::optional<TimeEditKind> ghost,
+                         std::int64_t change_ns) {
       const ImVec2 from = ImGui::GetCursorScreenPos();
       const Rect bar{from.x + label_width, from.y + ui.px(4),
                      from.x + label_width + static_cast<float>(static_cast<double>(ns) / most) * track,
                      from.y + height - ui.px(4)};
-      ui.text_at(from.x, from.y + ui.px(4), name, {.max_width = label_width - ui.px(8)});
+      std::optional<Rgb> behind;
+      if (ghost) {
+        const Rect whole{from.x, from.y, from.x + ui.width_left(), from.y + height};
+        const bool selected = shown && shown->strategy == of->key && shown->edit == *ghost;
+        const Hit hit = ui.target("show " + name, whole,
+                                  {.kind = "row",
+                                   .text = name,
+                                   .tooltip = "Show this schedule in the timeline, below the pass as it was",
+                                   .selected = selected});
+        if (hit.clicked) chosen_edit = ghost;
+        if (hit.hovered || selected) {
+          const Token token = selected ? Token::kSelected : Token::kHover;
+          ui.fill(whole, ui.color(token));
+          behind = ui.theme().color(token);
+        }
+      }
+      ui.text_at(from.x + ui.px(4), from.y + ui.px(4), name,
+                 {.ink = ghost ? Token::kAccent : Token::kInk, .max_width = label_width - ui.px(12)}, behind);
       if (ghost) {
         ui.hatch(bar, ui.color(Token::kMuted, 0.7F));
         ui.outline(bar, ui.color(Token::kMuted), 0, ui.px(1));
@@ -207,14 +213,27 @@ class BalanceView final : public View {
                                                           duration_text(std::abs(static_cast<double>(change_ns))))
                                             : "";
       ui.text_at(from.x + ui.width_left() - value_width, from.y + ui.px(4), duration_text(static_cast<double>(ns)) + by,
-                 {.face = Face::kMono, .max_width = value_width, .right = true});
+                 {.face = Face::kMono, .max_width = value_width, .right = true}, behind);
+      ImGui::SetCursorScreenPos(from);
       ImGui::Dummy({ui.width_left(), height});
     };
-    row("as it is", e.makespan_ns, false, 0);
+    row("as it is", e.makespan_ns, std::nullopt, 0);
     for (const EditResult& r : e.edits)
       if (r.edit.kind != TimeEditKind::kNone || r.makespan_ns != e.makespan_ns)
         row(r.edit.kind == TimeEditKind::kNone ? "scheduled anew, nothing changed" : time_edit_text(r.edit),
-            r.makespan_ns, true, r.change_ns);
+            r.makespan_ns, r.edit.kind, r.change_ns);
+    if (chosen_edit) show_ghost(session, {of->key, *chosen_edit});
+  }
+
+  // The timeline, with the schedule of an edit below the band of the strategy.
+  static void show_ghost(Session& session, WhatIf what_if) {
+    Link link = session.here();
+    link.view = "timeline";
+    link.scope.whole_file = false;
+    if (link.selection.strategy != what_if.strategy) link.selection = {};
+    link.selection.strategy = what_if.strategy;
+    link.scope.what_if = std::move(what_if);
+    session.go(link);
   }
 
   // Rank by rank, what makes it slow: more tiles, or slower ones.
@@ -230,9 +249,7 @@ class BalanceView final : public View {
       if (listed++ >= 6) break;
       const auto ms = [](std::int64_t ns) { return duration_text(static_cast<double>(ns)); };
       ui.text(fmt::format("rank {}: +{}", s.rank, ms(s.excess_ns)), {.face = Face::kBold, .wrap = true});
-      ui.text(fmt::format("{} by more tiles, {} by slower ones{}", ms(s.more_tiles_ns), ms(s.slower_tiles_ns),
-                          s.other_ns != 0 ? ", " + ms(s.other_ns) + " by other compute" : ""),
-              {.wrap = true});
+      ui.text(excess_text(s), {.wrap = true});
       if (!s.heads.empty())
         ui.text(fmt::format("heads {}{}", s.heads,
                             s.density && s.mean_density
@@ -260,10 +277,11 @@ class BalanceView final : public View {
     ui.text(fmt::format("In all layer passes others wait longest for rank {}: {} of all waiting.", late->rank,
                         percent_text(late->share)),
             {.wrap = true});
-    if (late->more_tiles != 0)
-      ui.text(fmt::format("It has {} more tiles than the mean", percent_text(late->more_tiles)), {.wrap = true});
-    if (late->more_compute != 0)
-      ui.text(fmt::format("and computes {} longer.", percent_text(late->more_compute)), {.wrap = true});
+    if (late->more_tiles != 0 || late->more_compute != 0)
+      ui.text(fmt::format("Against the mean of the ranks it has {} {} tiles and computes {} {}.",
+                          percent_text(std::abs(late->more_tiles)), late->more_tiles < 0 ? "fewer" : "more",
+                          percent_text(std::abs(late->more_compute)), late->more_compute < 0 ? "shorter" : "longer"),
+              {.wrap = true});
     if (!late->heads.empty()) ui.text("Its heads: " + late->heads, {.wrap = true});
     ui.space(4);
     int listed = 0;
@@ -287,8 +305,8 @@ class BalanceView final : public View {
   }
 
   DocumentView blocks_;
-  std::optional<LayerPass> pass_;             // that is explained
-  std::map<int, ExplanationSlot> explained_;  // by file
+  std::optional<LayerPass> pass_;                       // that is explained
+  std::map<int, Session::ExplanationSlot*> explained_;  // by file
   BalanceMap map_;
 };
 

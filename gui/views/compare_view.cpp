@@ -4,7 +4,6 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <map>
 
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/mode_group.h"
@@ -322,7 +321,14 @@ class CompareView final : public View {
     }
     const auto pass = session.pass();
     events_table_.caption =
-        fmt::format("By event, mean over ranks, in layer {} of denoise step {}", pass->layer, pass->step);
+        fmt::format("By event, mean over ranks, in layer {} of denoise step {} alone", pass->layer, pass->step);
+    // What the steps of the waterfall and these rows have in common, and what not.
+    ui.text(
+        "One layer pass, where the steps above are of all. A transfer counts here from its first byte to its last, "
+        "also "
+        "while its rank computes; above, wire is only what ranks wait for with nothing to compute. So a transfer can "
+        "grow here and wire shrink there: more of it is hidden behind compute.",
+        {.face = Face::kSmall, .ink = Token::kMuted, .max_width = std::min(ui.width_left(), ui.px(980)), .wrap = true});
     show_table(ui, "events", events_table_, events_state_, {.tools = Tools::kFolded, .height = -1});
   }
 
@@ -330,13 +336,10 @@ class CompareView final : public View {
     events_table_ = {};
     events_table_.columns = {text_column("event"), number_column(a.label, "", 0), number_column(b.label, "", 0),
                              number_column("difference", "", 0)};
-    std::map<std::string, std::pair<double, double>> means;
     const auto& [first, second] = events_of_;
-    for (const auto& [name, ns] : mean_by_name(*first->plan, *first->timeline)) means[name].first = ns;
-    for (const auto& [name, ns] : mean_by_name(*second->plan, *second->timeline)) means[name].second = ns;
-    for (const auto& [name, ns] : means)
-      events_table_.rows.push_back({{text_cell(name), cell(Hint::kDuration, ns.first), cell(Hint::kDuration, ns.second),
-                                     cell(Hint::kDuration, ns.second - ns.first)}});
+    for (const NameChange& c : name_changes(*first->plan, *first->timeline, *second->plan, *second->timeline))
+      events_table_.rows.push_back({{text_cell(c.name), cell(Hint::kDuration, c.from_ns),
+                                     cell(Hint::kDuration, c.to_ns), cell(Hint::kDuration, c.change_ns)}});
   }
 
   std::optional<StrategyKey> from_, to_, chosen_for_;  // what was chosen here, and which strategy was selected then

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 #include <imgui.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 
+#include "backend/base/result.h"
 #include "backend/base/whole_file.h"
 #include "backend/report/render.h"
 #include "gui/session/installed_files.h"
@@ -22,6 +25,20 @@ struct ExportForm {
 constexpr ExportForm kForms[] = {
     {"HTML", ".html"},          {"Markdown", ".md"},           {"JSON", ".json"},
     {"CSV (a folder)", "-csv"}, {"Picture of a view", ".png"}, {"Range as a store", "-range.db"}};
+
+// Where a document goes if nobody says: beside the run, but not into the folder of the program, whose demo is a run,
+// too; else to the current folder, else home, whichever is the user's to write to.
+std::filesystem::path folder_beside(const std::string& run) {
+  namespace fs = std::filesystem;
+  std::error_code fault;
+  std::vector<fs::path> folders;
+  if (!fs::equivalent(run, demo_path(), fault)) folders.push_back(fs::absolute(run, fault).parent_path());
+  folders.push_back(fs::current_path(fault));
+  if (const char* home = std::getenv("HOME")) folders.emplace_back(home);
+  for (const fs::path& folder : folders)
+    if (!folder.empty() && access(folder.c_str(), W_OK) == 0) return folder;
+  return folders.front();
+}
 
 std::string own_program() {
   std::error_code fault;
@@ -87,8 +104,10 @@ void ReportExport::draw(Ui& ui, Session& session, const ReportInput& input) {
   std::vector<std::string> titles;
   for (const ExportForm& form : kForms) titles.emplace_back(form.title);
   int form = static_cast<int>(form_);
-  if (path_.empty() && !session.files().empty())
-    path_ = std::filesystem::path(session.files().front()->path).replace_extension("").string() + kForms[form].ending;
+  if (path_.empty() && !session.files().empty()) {
+    const std::filesystem::path run = session.files().front()->path;
+    path_ = (folder_beside(run.string()) / run.stem()).string() + kForms[form].ending;
+  }
   if (ui.choice("form", titles, form, ui.px(170))) {
     const std::string before = kForms[static_cast<int>(form_)].ending;
     if (path_.ends_with(before)) path_.resize(path_.size() - before.size());
@@ -112,7 +131,32 @@ void ReportExport::draw(Ui& ui, Session& session, const ReportInput& input) {
             {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
   take_written(ui);
   if (!problem_.empty()) ui.banner("problem", BannerTone::kError, problem_);
-  if (!written_.empty()) ui.banner("written", BannerTone::kDone, "Wrote " + written_ + ".");
+  if (!written_.empty()) draw_written(ui, session);
+}
+
+void ReportExport::draw_written(Ui& ui, Session& session) {
+  ui.banner("written", BannerTone::kDone, "Wrote " + written_ + ".");
+  const bool is_run = written_.ends_with(".db");
+  if (ui.button("open written", "Open",
+                {.tooltip = is_run ? "In this window" : "With the program of the desktop for such files"})) {
+    if (is_run) return session.go_to_file(written_);
+    // xdg-open hands the file over and ends; what it starts outlives this window.
+    if (const auto fault = failure_of([&] {
+          opener_ = std::make_unique<Child>(std::vector<std::string>{"xdg-open", written_});
+        }))
+      session.notice("No program opens files here (xdg-open): copy the path. " + std::string(fault->what()), true);
+  }
+  ui.same_line();
+  if (ui.button("copy written", "Copy path")) {
+    ImGui::SetClipboardText(written_.c_str());
+    session.notice("The path is copied.");
+  }
+  if (opener_) opener_->poll();  // no process is left that nobody waits for
+  if (opener_ && opener_->end()) {
+    if (opener_->end()->code != 0)
+      session.notice("xdg-open found no program for " + written_ + ": copy the path.", true);
+    opener_.reset();
+  }
 }
 
 void ReportExport::options(Ui& ui) {

@@ -3,6 +3,7 @@
 // workers, pictures and stored runs by children, so that the window goes on.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,7 @@ class ReportExport {
 
   void options(Ui& ui);
   void take_written(Ui& ui);
+  void draw_written(Ui& ui, Session& session);
   void write(Ui& ui, Session& session, const ReportInput& input);
   static ChildResult write_document(const ReportInput& input, Form form, const std::string& path);
   void start(Session& session, std::vector<std::string> command);
@@ -47,6 +49,7 @@ class ReportExport {
   int view_ = 1, scale_ = 0;  // of a picture: the row of its view, and 0 for 1x
   std::string path_, problem_, written_, writing_;
   QuerySlot<ChildResult> writer_;
+  std::unique_ptr<Child> opener_;  // that shows the file that was written
   int started_ = 0;
 };
 

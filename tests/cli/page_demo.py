@@ -102,6 +102,16 @@ def used(browser, page):
     assert (first, browser.tell(step)) == ("denoise step 0", "denoise step 1")
     browser.click("figure.masks .pick label:nth-of-type(5)")
     assert browser.tell(SHOWN.format("figure.masks .step:not([hidden]) use.own")) == 40
+    # Cards have no headings: they are sorted by the choice above, which a wide window does not show.
+    choice = "section[id$=summary] .sort-by select"
+    assert browser.tell(SHOWN.format(".sort-by select")) == 0
+    browser.open(page, 360)
+    assert browser.tell(SHOWN.format(choice)) == 1
+    browser.tell(f"document.querySelector('{choice}').focus()")
+    for times in (up, up[::-1]):
+        value = "1u" if times == up else "1d"
+        browser.tell(f"(s => {{ s.value = '{value}'; s.dispatchEvent(new Event('change')); }})(document.querySelector('{choice}'))")
+        assert browser.tell(TIMES) == times
     quiet(browser, "in use")
 
 

@@ -1,11 +1,12 @@
 """Files that come into the window and go out of it: drops on it, and what Report exports. gui.md 4."""
+import os
 import shutil
 import struct
 import subprocess
 import zlib
 
 from drop import Drag
-from window import Display, Window
+from window import Display, Window, pixels_of_screen
 
 
 def dropped_files(world):
@@ -62,6 +63,35 @@ def report_exports_rest(world):
     window.close()
 
 
+def report_export_is_the_users(world):
+    """A report of the installed demo goes to the folder of the user, not into that of the program; what was written opens
+    with the program of the desktop, and its path is copied."""
+    opened, programs = world.folder / "opened.txt", world.folder / "programs"
+    programs.mkdir()
+    (programs / "xdg-open").write_text(f'#!/bin/sh\nprintf %s "$1" >"{opened}.part" && mv "{opened}.part" "{opened}"\n', encoding="utf-8")
+    (programs / "xdg-open").chmod(0o755)
+    window = world.open("#start", environment={"PATH": f"{programs}:{os.environ['PATH']}"})
+    if window.item("start/main/demo")["disabled"]:
+        window.close()
+        return "this build has no demo.db"
+    window.click("start/main/demo")
+    window.wait_for(lambda s: "#overview" in s["link"] and not s["busy"], "the overview")
+    window.click("rail/views/report")
+    page = window.folder / "demo.html"
+    assert window.item("export/path")["value"] == str(page), window.item("export/path")
+    window.wait_for(lambda s: not s["busy"] and not window.item("export/write")["disabled"], "its pictures")
+    window.click("export/write")
+    window.wait_for(lambda s: not s["busy"] and window.says(f"Wrote {page}"), "it is written")
+    assert page.exists()
+    window.click("export/open written")
+    window.wait_for(lambda s: opened.exists(), "xdg-open")
+    assert opened.read_text() == str(page)
+    window.click("export/copy written")
+    assert window.clipboard("export/path") == str(page)
+    window.close()
+    return None
+
+
 def _pictures(world, window, place):
     window.click("export/form", "choice")
     window.click("form/Picture of a view")
@@ -96,21 +126,6 @@ def _range(world, window, range_ns):
     other.click("form/Range as a store")
     assert other.item("export/write")["disabled"] and other.says("No range is selected")
     other.close()
-
-
-def _pixels_of_screen(path, width, height):
-    """Rows of R, G, B bytes of the top left of a screen that Xvfb keeps in a file: XWD, 32 bits a pixel, B G R X."""
-    data = path.read_bytes()
-    header = struct.unpack(">25I", data[:100])
-    begin, line, bits, colors = header[0] + 12 * header[19], header[12], header[11], header[19]
-    assert bits == 32 and colors >= 0
-    rows = []
-    for y in range(height):
-        row = data[begin + y * line:begin + y * line + 4 * width]
-        rgb = bytearray(3 * width)
-        rgb[0::3], rgb[1::3], rgb[2::3] = row[2::4], row[1::4], row[0::4]
-        rows.append(bytes(rgb))
-    return rows
 
 
 def _pixels_of_png(path):
@@ -162,7 +177,7 @@ def link_gives_the_picture(world):
         window._xdotool("mousemove", 1150, 850)  # nothing is under the pointer
         window.settle(before)
         link, picture = window.link, world.folder / "linked.png"
-        screen = _pixels_of_screen(folder / "Xvfb_screen0", *size)
+        screen = pixels_of_screen(folder / "Xvfb_screen0", *size)
         window.kill()
     subprocess.run([world.program, "--settings", "", "--screenshot", "timeline", "--size", "1100x800", "-o", picture, link], check=True, env=world.no_display())
     other = sum(1 for a, b in zip(screen, _pixels_of_png(picture)) if a != b and

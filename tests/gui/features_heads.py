@@ -3,6 +3,8 @@ import json
 
 from world import ROOT, views
 
+EXECUTED = (ROOT / "samples/st-mini.toml").read_text(encoding="utf-8").replace("repeats = 5", "repeats = 3")
+
 
 def heads_thumbnails(world):
     """All heads are there, each with its exact density; the mean is that of the layer pass."""
@@ -52,6 +54,27 @@ def heads_ranks(world):
             assert ranks[head] == _ranks_of_tiles(world, head)[strategy], (strategy, head, ranks[head])
         mine = [h for h in range(len(density)) if rank in ranks[h]]
         assert mine and dump["head"] == max(mine, key=lambda h: density[h]), (strategy, dump["head"], mine)
+
+
+def heads_scroll_to_the_late_rank(world):
+    """By *Its heads* of the rank that others wait for: all its heads are on the screen and lit, however far down they
+    stand; where every rank attends each head none is lit. The grid stays where it is scrolled to."""
+    window = world.open(f"{world.demo}#timeline?of=ulysses&layer=0&step=0&rank=7", size=(1280, 720))
+    window.click("details/pane/heads")
+    window.wait_for(lambda s: "#heads" in s["link"] and s["view"].get("ranks_of_heads") and s["view"]["density"] and not s["busy"], "its heads")
+    mine = {h for h, ranks in enumerate(window.view["ranks_of_heads"]) if 7 in ranks}
+
+    def lit():
+        return {int(i["text"]) for i in window.items if "/grid/of rank " in i["path"] and
+                i["rect"][1] >= i["clip"][1] - 1 and i["rect"][3] <= i["clip"][3] + 1}
+    assert mine == set(range(35, 40)) and lit() == mine, (mine, lit())
+    window.wheel("grid/head 38", up=True, times=30)
+    assert window.has("grid/head 0") and not lit(), "it scrolls away"
+    window.close()
+    dump = world.open(f"{world.demo}#heads?of=ring&layer=0&step=0&rank=7")
+    dump.wait_for(lambda s: s["view"].get("ranks_of_heads") and s["view"].get("density") and not s["busy"], "the heads")
+    assert not any("/grid/of rank " in i["path"] for i in dump.items)
+    dump.close()
 
 
 def heads_sorted(world):
@@ -182,7 +205,7 @@ def heads_tile_and_its_event(world):
 def balance_what_if(world):
     """Each edit is a ghost with its makespan and the change that `explain` gives, of a run whose stored makespan is none
     of the model's; that is said, too."""
-    path = world.run("executed.db", (ROOT / "samples/st-mini.toml").read_text(encoding="utf-8").replace("repeats = 5", "repeats = 3"))
+    path = world.run("executed.db", EXECUTED)
     for repeat in (None, 2):
         chosen = [] if repeat is None else ["--repeat", repeat]
         window = world.open(f"{path}#balance?layer=0&step=0" + ("" if repeat is None else f"&repeat={repeat}"))

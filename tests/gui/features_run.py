@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 import subprocess
+import tomllib
 
 from run_place import PRESETS, TITLES, ended, place_of, take, type_into
 from world import ROOT
@@ -25,10 +26,13 @@ def run_presets(world):
             asked = shlex.split(window.view["command"])
             verb = next(line.split()[2] for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("#   spscope"))
             assert asked[1] == verb, (file.stem, asked)
-            # The command asks for the config of the file; inputs are absolute in it.
+            # What the planned figures are of: one step, and with a lag one of which nothing is known.
+            steps = tomllib.loads(file.read_text(encoding="utf-8"))["run"].get("denoise_steps", 1)
+            lags = "mask_lag = 1" in file.read_text(encoding="utf-8")
+            assert window.says("run.mask_lag = 1: in the first step no mask is known") == (lags and steps > 1), file.stem
+            # The command asks for the config of the file, whose inputs are absolute in it and relative in the file.
             short = ["--set", "run.layers=[0]", "--set", "run.denoise_steps=1"]
-            inputs = [word for setting in asked if setting.startswith("mask.file=/") for word in ("--set", setting)]
-            said = world.json_of("plan", world.binaries.parent / "share/spscope/presets" / file.name, "--json", *inputs, *short)
+            said = world.json_of("plan", world.binaries.parent / "share/spscope/presets" / file.name, "--json", *short)
             assert said["strategies"], file.stem
             options = [word for pair in zip(asked, asked[1:]) if pair[0] in ("-s", "--set") for word in pair]
             again = world.json_of("plan", "--json", *options, *short)

@@ -121,7 +121,7 @@ def _follows(window, number):
     window.wait_for(lambda s: (p := run_of(s, number)["progress"]) and p["phase"] == "run" and p["repeat"] > 0, "the phase run")
     window.wait_for(lambda s: any("running ring" in t and "plans done" in t for t in window.texts()), "progress in words")
     window.wait_for(lambda s: any(" left; " in t for t in window.texts()), "the time that is left")
-    window.wait_for(lambda s: any(t.endswith(" dropped") for t in window.texts()), "the counts of events")
+    window.wait_for(lambda s: any(" events recorded" in t and t.endswith(" in its files, none lost") for t in window.texts()), "the counts of events")
 
 
 def run_stop(world):
@@ -137,6 +137,18 @@ def run_stop(world):
         window.wait_for(lambda s: window.has("shown/open"), "Open")
         assert events_of(world, place.output("kept.db")) > 0
         assert not Path(f"/proc/{child[0]}").exists()
+        # It reads as what the user did, not as a fault, and goes on: what was kept stays, the rest is run again.
+        said = " ".join(i["text"] for i in window.items)
+        assert "You stopped this run. What was complete by then is kept" in said and "are kept" in said, said
+        assert "SPS-" not in said and "exit code" not in said, said
+        kept = place.output("kept.db").read_bytes()
+        window.click("shown/again", rest=False)
+        again = window.wait_for(lambda s: len(s["view"]["queue"]) == 2 and s["view"]["queue"][1], "the run anew")
+        assert again["out"] != run["out"] and again["command"].replace(again["out"], run["out"]) == run["command"], (again, run)
+        live(window, 50)
+        window.click("shown/stop", rest=False)
+        ended(window, again["number"], "stopped")
+        assert place.output("kept.db").read_bytes() == kept and events_of(world, again["out"]) > 0
         # In each phase: it ends by itself, says why, and keeps the layer passes that were complete.
         for phase in ("input", "reference", "plan", "run", "check"):
             number = start_run(window, "checked", f"{phase}.db")
@@ -248,12 +260,15 @@ def run_recover(world):
         committed = committed_in(place)
         assert committed >= seen, (committed, seen)
         window.wait_for(lambda s: window.has("shown/recover"), "Recover")
+        assert window.item("shown/recover to")["value"] == str(place.output("killed.db"))
+        elsewhere = place.folder / "elsewhere.db"  # as on a disk with room
+        type_into(window, "shown/recover to", str(elsewhere))
         window.click("shown/recover", rest=False)
         window.wait_for(lambda s: len(s["view"]["queue"]) == 2, "recover in the queue")
         ended(window, 2, "done")
-        assert events_of(world, place.output("killed.db")) == committed
+        assert events_of(world, elsewhere) == committed and not place.output("killed.db").exists()
         window.click("shown/open", rest=False)
-        window.wait_for(lambda s: "killed.db#overview" in s["link"], "the recovered file")
+        window.wait_for(lambda s: "elsewhere.db#overview" in s["link"], "the recovered file")
         window.click("rail/views/run", rest=False)
         # The disk is full: the child can write no file beyond some size. What was recorded until then is kept.
         resource.prlimit(window.process.pid, resource.RLIMIT_FSIZE, (3_000_000, 3_000_000))

@@ -286,6 +286,8 @@ def timeline_matrix(world):
     window.wait_for(lambda s: any("/cell " in i["path"] for i in s["items"]), "the matrix")
     cells = [i for i in window.items if "/cell " in i["path"]]
     assert len(cells) == 6 * 8, len(cells)
+    # Columns are named, and the colours have ends with units: the longest compute of a rank is the brightest.
+    assert {"0/0", "1/2", "compute", "0 ns"} <= set(window.texts()), window.texts()
     cell = next(i for i in cells if i["path"].endswith("cell 1 2 rank 5"))
     window.click(cell["path"])
     assert all(part in window.link for part in ("layer=1", "step=2", "rank=5")), window.link
@@ -324,6 +326,7 @@ def balance_map_figures(world):
     window = world.window("balance")
     values = lambda: [c["value"] for one in window.view for c in one["map"]]
     before = values()
+    assert {"imbalance ratio", "0", "1", "2", f"{min(before):.3f}", f"{max(before):.3f}"} <= set(window.texts()), window.texts()
     window.click("map/figure", "choice")
     window.click("figure/density")
     assert values() != before and all(0 < v < 1 for v in values())
@@ -533,3 +536,20 @@ def command_line_has_no_display_library(world):
     named = [line for line in libraries.splitlines() if any(n in line for n in ("libGL", "libEGL", "libX11", "libglfw", "imgui", "wayland"))]
     assert not named, named
     assert "libglfw" in subprocess.run(["ldd", world.program], capture_output=True, text=True, check=True).stdout
+
+
+def toolbars_fit_in_a_line(world):
+    """In small windows the controls of Timeline and Heads stand in one line; the field of a time comes with its command."""
+    for size, rows in (((1440, 900), {"timeline": ("zoom out", "critical path", "find", "go to time"), "heads": ("order", "along", "difference")}),
+                       ((1280, 800), {"timeline": ("zoom out", "critical path", "find"), "heads": ("order", "along", "difference")})):
+        for view, names in rows.items():
+            window = world.open(f"{world.demo}#{view}", size=size)
+            window.wait_for(lambda s: not s["busy"], "the view")
+            middles = [sum(window.item(f"{view}/main/{name}")["rect"][1::2]) / 2 for name in names]
+            assert max(middles) - min(middles) < 8, (size, view, names, middles)
+            if view == "timeline" and size[0] == 1280:
+                assert not window.has("go to time")
+                window.press("Ctrl+G")
+                window.type("1ms")
+                assert window.item("go to time")["value"] == "1ms"
+            window.close()

@@ -16,7 +16,7 @@ from window import SKIPPED, missing
 from world import World, commands
 
 HERE = Path(__file__).resolve().parent
-MODULES = ("features_frame", "features_pointer", "features_views", "features_timeline", "features_heads",
+MODULES = ("features_frame", "features_pointer", "features_views", "features_timeline", "features_bands", "features_heads",
            "features_stored", "features_verdicts", "features_states", "features_large", "features_exports", "features_run", "features_runs",
            "features_scope")
 

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -297,3 +298,18 @@ def seen(item):
     """The part of an item that is inside its clip: left, top, right, bottom."""
     rect, clip = item["rect"], item["clip"]
     return max(rect[0], clip[0]), max(rect[1], clip[1]), min(rect[2], clip[2]), min(rect[3], clip[3])
+
+
+def pixels_of_screen(path, width, height):
+    """Rows of R, G, B bytes of the top left of a screen that Xvfb keeps in a file: XWD, 32 bits a pixel, B G R X."""
+    data = path.read_bytes()
+    header = struct.unpack(">25I", data[:100])
+    begin, line, bits, colors = header[0] + 12 * header[19], header[12], header[11], header[19]
+    assert bits == 32 and colors >= 0
+    rows = []
+    for y in range(height):
+        row = data[begin + y * line:begin + y * line + 4 * width]
+        rgb = bytearray(3 * width)
+        rgb[0::3], rgb[1::3], rgb[2::3] = row[2::4], row[1::4], row[0::4]
+        rows.append(bytes(rgb))
+    return rows

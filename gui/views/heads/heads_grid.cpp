@@ -26,6 +26,32 @@ void draw_ranks(Ui& ui, const Rect& bar, const std::vector<int>& ranks) {
 
 }  // namespace
 
+void HeadsView::scroll_to_shown(const Session& session, const std::vector<int>& heads, int columns, float row_height) {
+  // Once a choice, when it is known who attends what: the user may scroll away from it.
+  const auto& selected = session.selection();
+  const std::string place =
+      fmt::format("{} {} {} {}", head(session), selected.rank.value_or(-1), columns, static_cast<int>(order_));
+  if (place == scrolled_to_ || !mask_.current() || (selected.rank && !ranks_.current())) return;
+  scrolled_to_ = place;
+  const HeadRanks* ranks = selected.rank ? ranks_.value() : nullptr;
+  int first = -1, last = -1, shown = 0;  // rows: of the heads of the selected rank, and of the one that is large
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    const int row = static_cast<int>(i) / columns;
+    const auto h = static_cast<std::size_t>(heads[i]);
+    if (heads[i] == head(session)) shown = row;
+    if (ranks == nullptr || h >= ranks->of_head.size() ||
+        !std::ranges::binary_search(ranks->of_head[h], *selected.rank))
+      continue;
+    if (first < 0) first = row;
+    last = row;
+  }
+  const float room = ImGui::GetWindowHeight(), now = ImGui::GetScrollY();
+  if (first < 0 || static_cast<float>(last + 1 - first) * row_height > room || shown < first || shown > last)
+    first = last = shown;
+  const float top = static_cast<float>(first) * row_height, bottom = static_cast<float>(last + 1) * row_height;
+  if (top < now || bottom > now + room) ImGui::SetScrollY(std::max(0.F, (top + bottom - room) / 2));
+}
+
 std::vector<int> HeadsView::ordered() {
   const auto* pictures = pictures_.value();
   if (pictures == nullptr || !*pictures) return {};
@@ -95,6 +121,7 @@ void HeadsView::draw_grid(Ui& ui, Session& session, float width) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const int shown = head(session);
   const std::vector<int> heads = ordered();
+  scroll_to_shown(session, heads, columns, side + label + gap);
   for (std::size_t i = 0; i < heads.size(); ++i) {
     const int h = heads[i];
     const auto column = static_cast<float>(i % static_cast<std::size_t>(columns)),
@@ -107,7 +134,9 @@ void HeadsView::draw_grid(Ui& ui, Session& session, float width) {
     static const std::vector<int> kNobody;
     const std::vector<int>& owners =
         ranks != nullptr && index < ranks->of_head.size() ? ranks->of_head[index] : kNobody;
-    const bool of_rank = session.selection().rank && std::ranges::binary_search(owners, *session.selection().rank);
+    // Where every rank attends each head, none is one's own.
+    const bool of_rank = session.selection().rank && ranks != nullptr && static_cast<int>(owners.size()) < ranks->all &&
+                         std::ranges::binary_search(owners, *session.selection().rank);
     const Hit hit = ui.target(fmt::format("head {}", h), {x, y, x + side, y + side + label},
                               {.kind = "picture",
                                .text = fmt::format("head {}", h),
@@ -124,6 +153,7 @@ void HeadsView::draw_grid(Ui& ui, Session& session, float width) {
     } else if (of_rank) {
       ui.outline(picture, ui.color(Token::kInk), 0, ui.px(2));
     }
+    if (of_rank) ui.mark(fmt::format("of rank {}", h), picture, fmt::format("{}", h));
     draw_ranks(ui, {x, y + side + ui.px(4), x + ui.px(4), y + side + label - ui.px(2)}, owners);
     ui.text_at(x + ui.px(7), y + side + ui.px(3), fmt::format("{}  {}", h, share),
                {.face = Face::kSmall, .ink = h == shown ? Token::kInk : Token::kMuted, .max_width = side - ui.px(6)});

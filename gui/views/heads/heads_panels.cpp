@@ -10,7 +10,10 @@ namespace spscope::gui {
 
 void HeadsView::draw_panels(Ui& ui, Session& session) {
   const int h = head(session);
-  ui.text(fmt::format("head {}", h), {.face = Face::kBold});
+  ui.text(fmt::format("head {}", h), {.face = Face::kBold, .max_width = ui.px(70)});
+  ui.same_line();
+  ui.text("queries down, keys across; bars: how much of each row and column is attended",
+          {.face = Face::kSmall, .ink = Token::kMuted});
   if (const Error* error = mask_.error()) draw_error(ui, "mask", *error);
   if (!mask_.current())
     draw_loading(ui, "making", mask_, "Making the mask from its recipe; the picture shows its density meanwhile");

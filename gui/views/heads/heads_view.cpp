@@ -205,9 +205,10 @@ void HeadsView::draw(Ui& ui, Session& session) {
 }
 
 void HeadsView::toolbar(Ui& ui, Session& session) {
+  const float slider_width = ui.px(ui.width_left() < ui.px(940) ? 60 : 100);
   static const std::vector<std::string> kOrders = {"by head", "by density", "by tiles", "by owner"};
   int order = static_cast<int>(order_);
-  if (ui.choice("order", kOrders, order, ui.px(120), "Order of the heads")) order_ = static_cast<Order>(order);
+  if (ui.choice("order", kOrders, order, ui.px(112), "Order of the heads")) order_ = static_cast<Order>(order);
   ui.same_line();
   ui.checkbox("owner", "Owners", owner_overlay_, "Colour each tile by the rank that computes it, or by its ring step");
   if (owner_overlay_) {
@@ -226,11 +227,15 @@ void HeadsView::toolbar(Ui& ui, Session& session) {
   const auto slide = [&](const char* name, const std::set<int>& all, int now) -> std::optional<int> {
     if (all.size() < 2) return std::nullopt;
     int place = static_cast<int>(std::distance(all.begin(), all.find(now)));
-    flow(ui, 240);
-    ui.text(fmt::format("{} {}", name, now),
-            {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.px(110), .beside = true});
+    flow(ui, 150);
+    // The line above names both in full; the bar stays in one line in a small window.
+    const std::string words = fmt::format("{} {}", std::string_view(name).ends_with("step") ? "step" : name, now);
+    ui.text(words, {.face = Face::kSmall,
+                    .ink = Token::kMuted,
+                    .max_width = ui.text_width(words, Face::kSmall) + 2,
+                    .beside = true});
     ui.same_line();
-    if (!ui.slider(name, place, 0, static_cast<int>(all.size()) - 1, ui.px(110))) return std::nullopt;
+    if (!ui.slider(name, place, 0, static_cast<int>(all.size()) - 1, slider_width)) return std::nullopt;
     return *std::next(all.begin(), place);
   };
   Scope scope = session.scope();
@@ -258,8 +263,8 @@ void HeadsView::toolbar(Ui& ui, Session& session) {
     }
   }
   if (steps.size() > 1) {
-    flow(ui, 240);
-    ui.checkbox("difference", "Difference to step", difference_);
+    flow(ui, difference_ ? 190 : 110);
+    ui.checkbox("difference", "Difference", difference_, "To the masks of another denoise step");
     if (difference_) {
       std::vector<std::string> texts;
       for (const int s : steps) texts.push_back(fmt::format("{}", s));

@@ -39,6 +39,8 @@ class HeadsView final : public View {
   // Of those that the selected rank attends, the densest.
   void choose_first_head(const Session& session);
   void toolbar(Ui& ui, Session& session);
+  // To the heads of the selected rank where they fit the pane, else to the one that is shown large.
+  void scroll_to_shown(const Session& session, const std::vector<int>& heads, int columns, float row_height);
   void draw_grid(Ui& ui, Session& session, float width);
   void draw_panels(Ui& ui, Session& session);
   void draw_panel(Ui& ui, Session& session, const Panel& panel, float side);
@@ -67,6 +69,7 @@ class HeadsView final : public View {
   std::vector<Panel> panels_;
   Texture atlas_;
   std::string atlas_key_;
+  std::string scrolled_to_;  // the choice that the grid was scrolled to
   std::map<StrategyKey, Textures> textures_;
   Appearance appearance_ = Appearance::kDark;
   int first_head_ = 0;  // that is shown when none is selected

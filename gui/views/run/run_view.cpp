@@ -254,13 +254,30 @@ std::string free_output(const RunQueue& queue, Verb verb) {
   }
 }
 
-void recover(RunPages& pages, const std::string& out) {
+std::string recovered_path(const std::string& out) {
   std::error_code fault;
-  const bool there = std::filesystem::exists(out, fault);
   const std::filesystem::path path(out);
-  const std::string to = there ? (path.parent_path() / (path.stem().string() + "-recovered.db")).string() : out;
-  pages.shown = pages.queue.add("recover " + path.filename().string(), {pages.program, "recover", out, "-o", to}, to);
+  if (!std::filesystem::exists(path, fault)) return out;
+  return (path.parent_path() / (path.stem().string() + "-recovered.db")).string();
+}
+
+void recover(RunPages& pages, const std::string& out, const std::string& to) {
+  const std::string name = std::filesystem::path(out).filename().string();
+  pages.shown = pages.queue.add("recover " + name, {pages.program, "recover", out, "-o", to}, to);
   pages.on_runs = true;
+}
+
+void run_again(RunPages& pages, const QueuedRun& run) {
+  std::vector<std::string> words = run.words;
+  std::string out = run.out, title = run.title;
+  const auto flag = std::ranges::find(words, "-o");
+  std::error_code fault;
+  if (!out.empty() && flag != words.end() && std::next(flag) != words.end() && std::filesystem::exists(out, fault)) {
+    const bool is_sweep = words.size() > 1 && words[1] == "sweep";
+    out = *std::next(flag) = free_output(pages.queue, is_sweep ? Verb::kSweep : Verb::kRun);
+    title = std::filesystem::path(out).filename().string();
+  }
+  pages.shown = pages.queue.add(title, std::move(words), out);
 }
 
 std::unique_ptr<View> make_run_view() { return std::make_unique<RunView>(); }

@@ -97,11 +97,14 @@ class RunsPage {
   void draw_list(Ui& ui, Session& session, RunPages& pages);
   void draw_run(Ui& ui, Session& session, RunPages& pages, const QueuedRun& run);
   void draw_found(Ui& ui, Session& session, RunPages& pages, const FoundRun& run);
+  // Whether Recover was pressed: the list of runs is another one.
+  bool draw_recover(Ui& ui, RunPages& pages, const std::string& out, bool primary);
   void draw_live(Ui& ui, const WatchedRun& seen);
   void look(Session& session, const std::string& out);
 
   RunFinder finder_;
-  std::string found_out_;  // output of the found run that is looked at
+  std::string found_out_;                // output of the found run that is looked at
+  std::string recover_of_, recover_to_;  // the run whose recovery has a path in the field, and that path
   LiveWatch watch_;
   LivePane live_;
   TableState ranks_;
@@ -109,7 +112,11 @@ class RunsPage {
 
 // "/here/run-2.db": a file that is not there and that no run of the queue will write.
 std::string free_output(const RunQueue& queue, Verb verb);
+// Where a run is recovered to if nobody says: its output, or a file beside it where that is there.
+std::string recovered_path(const std::string& out);
 // Adds `spscope recover` of a run to the queue and shows it.
-void recover(RunPages& pages, const std::string& out);
+void recover(RunPages& pages, const std::string& out, const std::string& to);
+// Adds the command of a run that has ended once more; what it kept stays.
+void run_again(RunPages& pages, const QueuedRun& run);
 
 }  // namespace spscope::gui

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "backend/base/clock.h"
+#include "backend/base/error.h"
 #include "backend/base/number_text.h"
 #include "gui/views/run/run_view.h"
 
@@ -54,14 +55,32 @@ void draw_notes(Ui& ui, const QueuedRun& run) {
 }
 
 // Why a run failed: the first line stands out, what else the program said follows as it said it.
-void draw_failure(Ui& ui, const QueuedRun& run, BannerTone tone) {
+void draw_failure(Ui& ui, const QueuedRun& run) {
   std::istringstream lines(run.why);
   std::string line;
   std::getline(lines, line);
-  ui.banner("why", tone, run.hint.empty() ? sentence(line) : sentence(line) + " " + sentence(run.hint));
+  ui.banner("why", BannerTone::kError, run.hint.empty() ? sentence(line) : sentence(line) + " " + sentence(run.hint));
   while (std::getline(lines, line)) ui.text(line, {.face = Face::kMono, .wrap = true});
   draw_notes(ui, run);
   if (run.end && run.end->signal == 0) ui.note(fmt::format("spscope ended with {}.", end_text(*run.end)));
+}
+
+// A run that the user stopped did what was asked: what it kept, in words, and no fault.
+void draw_stopped(Ui& ui, const QueuedRun& run, bool kept, bool left) {
+  std::string text = "You stopped this run. ";
+  if (kept) {
+    text += "What was complete by then is kept: open it, or run it again for the whole.";
+  } else if (left) {
+    text += "It ended before its file was made: recover what it recorded, or run it again.";
+  } else if (run.out.empty()) {
+    text += "Its result would only have been shown here.";
+  } else {
+    text += "No layer pass was complete, so nothing was kept: run it again.";
+  }
+  ui.banner("why", BannerTone::kNote, text);
+  // Whatever else went wrong on the way: that it was stopped is said.
+  if (!run.why.starts_with(error_id(ErrorCode::kInterrupted))) ui.text(run.why, {.face = Face::kMono, .wrap = true});
+  draw_notes(ui, run);
 }
 
 // The command as a user types it.
@@ -194,8 +213,8 @@ void RunsPage::draw_run(Ui& ui, Session& session, RunPages& pages, const QueuedR
     if (ui.button("cancel", "Cancel", {})) pages.queue.stop(run.number);
     return;
   }
-  if (run.state == RunState::kFailed) draw_failure(ui, run, BannerTone::kError);
-  if (run.state == RunState::kStopped) draw_failure(ui, run, BannerTone::kNote);
+  if (run.state == RunState::kFailed) draw_failure(ui, run);
+  if (run.state == RunState::kStopped) draw_stopped(ui, run, kept, left);
   if (run.state == RunState::kDone) draw_notes(ui, run);
   if (run.state == RunState::kCancelled) ui.note("It was cancelled before it began.");
   if (kept && run.out.ends_with(".db") &&
@@ -203,13 +222,43 @@ void RunsPage::draw_run(Ui& ui, Session& session, RunPages& pages, const QueuedR
     session.go_to_file(run.out);
   if (left) {
     ui.note("What the run recorded is still there. Recover makes a file of it.");
-    if (ui.button("recover", "Recover", {.primary = !kept})) return recover(pages, run.out);
+    if (draw_recover(ui, pages, run.out, !kept)) return;
   }
   if (kept || left) ui.same_line();
+  if (run.state != RunState::kDone) {
+    if (ui.button("again", "Run again", {.tooltip = "The same command, to a file of its own"}))
+      return run_again(pages, run);
+    ui.same_line();
+  }
   if (ui.button("remove", "Remove from the list", {.quiet = true})) return pages.queue.remove(run.number);
   if (kept) ui.note("Kept in " + run.out);
   ui.space(6);
   if (!run.printed.empty()) draw_listing(ui, run.printed);
+}
+
+bool RunsPage::draw_recover(Ui& ui, RunPages& pages, const std::string& out, bool primary) {
+  if (recover_of_ != out) {
+    recover_of_ = out;
+    recover_to_ = recovered_path(out);
+  }
+  ui.field("recover to", recover_to_,
+           {.width = std::clamp(ui.width_left() - ui.px(110), ui.px(160), ui.px(460)),
+            .hint = "Where to write it",
+            .mono = true});
+  ui.same_line();
+  std::error_code fault;
+  const std::string taken = recover_to_.empty()                           ? "no file is named"
+                            : std::filesystem::exists(recover_to_, fault) ? "there is such a file: choose another name"
+                                                                          : "";
+  const std::string to = recover_to_;
+  if (!ui.button("recover", "Recover",
+                 {.primary = primary,
+                  .tooltip = "To another disk where this one is full; what the run recorded is not touched",
+                  .disabled_why = taken}))
+    return false;
+  recover_of_.clear();
+  recover(pages, out, std::filesystem::absolute(to).lexically_normal().string());
+  return true;
 }
 
 void RunsPage::draw_found(Ui& ui, Session& session, RunPages& pages, const FoundRun& run) {
@@ -224,7 +273,7 @@ void RunsPage::draw_found(Ui& ui, Session& session, RunPages& pages, const Found
   if (run.state == CollectorState::kEnded) {
     ui.banner("died", BannerTone::kWarning,
               "Its process ended before the run was merged. Every event that it had committed is still there.");
-    if (ui.button("recover", "Recover", {.primary = true})) recover(pages, run.note.out);
+    draw_recover(ui, pages, run.note.out, true);
     return;
   }
   look(session, run.note.out);
@@ -247,10 +296,8 @@ void RunsPage::draw_live(Ui& ui, const WatchedRun& seen) {
   for (std::size_t i = 0; i < std::min(seen.findings.size(), kMostFindings); ++i)
     ui.banner(fmt::format("finding {}", i), seen.findings[i].fault() ? BannerTone::kError : BannerTone::kNote,
               seen.findings[i].message);
-  ui.text(fmt::format("{} events{}, {} committed, {} dropped", count_text(static_cast<double>(seen.sent)),
-                      seen.events_per_second ? fmt::format(" ({}/s)", count_text(*seen.events_per_second)) : "",
-                      count_text(static_cast<double>(seen.committed)), count_text(static_cast<double>(seen.dropped))),
-          {.ink = Token::kMuted});
+  ui.text(seen.events_text(), {.ink = Token::kMuted,
+                               .tooltip = "What is in the files of the run survives whatever happens to its process"});
   live_.draw(ui, seen.out, &seen);
   show_table(ui, "ranks", ranks_table(seen), ranks_, {.tools = Tools::kFolded});
 }

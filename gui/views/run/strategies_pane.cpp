@@ -56,6 +56,16 @@ std::string reason_of(const PlannedStrategy& s) {
   return problem.hint.empty() ? problem.message : problem.message + " – " + problem.hint;
 }
 
+// What the figures of the first denoise step do not show of a run of several; "" for a run of one.
+std::string later_steps_text(const RunConfig& config) {
+  if (config.run.denoise_steps < 2) return "";
+  if (config.run.mask_lag == 0) return "Later steps have masks of their own, and other figures.";
+  return fmt::format(
+      "run.mask_lag = {}: in the first step no mask is known, so what follows the mask divides evenly here. From the "
+      "second on it goes by the mask of the step before, and the run has other figures.",
+      config.run.mask_lag);
+}
+
 // What stands beside each other in a row has several heights: the next row begins below the tallest.
 void end_row(Ui& ui, float top, float height) { ImGui::SetCursorPosY(top + height + ui.px(5)); }
 
@@ -83,6 +93,8 @@ void SetupPage::draw_strategies(Ui& ui, RunPages& pages) {
     ui.text(fmt::format("Planned: {} layer pass{} of the first denoise step", answer->layer_passes,
                         answer->layer_passes == 1 ? "" : "es"),
             {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.width_left(), .beside = true});
+    if (const std::string later = later_steps_text(pages.form.config()); !later.empty())
+      ui.text(later, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
   }
   draw_loading(ui, "planning", pages.plan, "Planning…");
   const std::vector<Problem> found = problems(pages);

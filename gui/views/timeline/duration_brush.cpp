@@ -8,6 +8,7 @@
 
 #include "backend/base/number_text.h"
 #include "backend/report/section.h"
+#include "gui/views/timeline/facts.h"
 
 namespace spscope::gui {
 namespace {
@@ -22,8 +23,8 @@ Table table_of(const Band& band, const std::vector<OpId>& events, const std::str
   const Plan& plan = *band.pass->plan;
   Table table;
   table.caption =
-      fmt::format("{} of {}, from {} to less than {}{}", events.size(), name, time_text(durations.begin_ns),
-                  time_text(durations.end_ns),
+      fmt::format("{} of {}, from {} to less than {}{}", events.size(), name, duration(durations.begin_ns),
+                  duration(durations.end_ns),
                   events.size() > kMostListed ? fmt::format("; the longest {} are listed", kMostListed) : "");
   table.columns = {text_column("event"),          number_column("op", "", 0),       number_column("rank", "", 0),
                    number_column("begin", "", 0), number_column("duration", "", 0), number_column("ring step", "", 0),
@@ -112,8 +113,8 @@ bool DurationBrush::over(Ui& ui, const Rect& area, const DurationStatistics& sta
   const auto before = found_durations_;
   find(band, time);
   if (active())
-    ui.text(fmt::format("{} from {} to less than {}", events_.size(), time_text(durations_->begin_ns),
-                        time_text(durations_->end_ns)),
+    ui.text(fmt::format("{} from {} to less than {}", events_.size(), duration(durations_->begin_ns),
+                        duration(durations_->end_ns)),
             {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
   return found_durations_ && found_durations_ != before;
 }

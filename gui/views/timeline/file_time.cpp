@@ -254,21 +254,22 @@ const std::vector<TimeSpan>* FileTime::spans_at(const Band& band, float y) {
 }
 
 void FileTime::toolbar(Ui& ui, Session& session) {
+  const bool narrow = TimeArea::is_narrow(ui);
   draw_time_mode(ui, session);
   flow(ui, 190);
   time_.buttons(ui);
-  flow(ui, 120);
+  flow(ui, 108);
   rows_.draw(ui);
-  flow(ui, 180);
-  const std::string hint = key_tip(ui, "Find an event", Command::kFind);
-  if (ui.field("find", find_, {.width = ui.px(180), .hint = hint, .focus = std::exchange(focus_find_, false)}) &&
+  flow(ui, 100);
+  const float width = TimeArea::find_width(ui, narrow);
+  const std::string hint = key_tip(ui, "Find", Command::kFind);
+  if (ui.field("find", find_, {.width = width, .hint = hint, .focus = std::exchange(focus_find_, false)}) &&
       find_.empty()) {
     Selection s = session.selection();
     s.name.clear();
     session.select(s);
   }
-  flow(ui, 120);
-  time_.time_field(ui);
+  time_.time_field(ui, narrow);
 }
 
 void FileTime::draw(Ui& ui, Session& session) {

@@ -4,11 +4,13 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "backend/analysis/over_ranks.h"
 #include "backend/base/number_text.h"
 #include "gui/imgui_compat.h"
 #include "gui/session/pass_data.h"
+#include "gui/views/color_scale.h"
 #include "gui/views/document_view.h"
 #include "gui/views/timeline/facts.h"
 #include "gui/views/view.h"
@@ -33,6 +35,20 @@ void draw_grid(const Ui& ui, const Rect& area, std::size_t columns, float width,
     const float y = area.top + static_cast<float>(i) * height;
     ui.fill({area.left, y - 1, area.right, y}, ui.color(Token::kSurface));
   }
+}
+
+// "38/1" above as many columns as there is room for; of passes that share a column, the first.
+void name_columns(Ui& ui, const PassMatrix& matrix, const PassColumns& columns, float left, float top, float width) {
+  const auto name = [&](std::size_t column) {
+    const LayerPass& pass = matrix.passes[columns.first(column)];
+    return fmt::format("{}/{}", pass.layer, pass.step);
+  };
+  float widest = 0;
+  for (std::size_t c = 0; c < columns.columns; ++c) widest = std::max(widest, ui.text_width(name(c), Face::kSmall));
+  const auto every = static_cast<std::size_t>(std::max(1.F, std::ceil((widest + ui.px(8)) / width)));
+  for (std::size_t c = 0; c < columns.columns; c += every)
+    ui.text_at(left + static_cast<float>(c) * width, top, name(c),
+               {.face = Face::kSmall, .ink = Token::kMuted, .max_width = widest + 2});
 }
 
 }  // namespace
@@ -76,17 +92,25 @@ void MatrixPicture::paint(const std::shared_ptr<const PassMatrix>& matrix, const
   std::tuple now(matrix, part_, columns.columns);
   if (now == painted_) return;
   painted_ = std::move(now);
-  double most = 0;
+  most_ = 0;
   for (const auto& ranks : matrix->ranks)
-    for (const RankPass& pass : ranks) most = std::max(most, value(pass));
+    for (const RankPass& pass : ranks) most_ = std::max(most_, value(pass));
   const std::size_t num_ranks = matrix->ranks.front().size();
   std::vector<std::uint32_t> texels(columns.columns * num_ranks);
   for (std::size_t r = 0; r < num_ranks; ++r)
     for (std::size_t c = 0; c < columns.columns; ++c) {
       const double shown = value(matrix->ranks[shown_pass(*matrix, columns, c, r)][r]);
-      texels[r * columns.columns + c] = Ui::color(density_color(most > 0 ? shown / most : 0));
+      texels[r * columns.columns + c] = Ui::color(density_color(most_ > 0 ? shown / most_ : 0));
     }
   texture_.set(static_cast<int>(columns.columns), static_cast<int>(num_ranks), texels);
+}
+
+// What the colours of the part that is shown mean.
+void MatrixPicture::draw_scale(Ui& ui) const {
+  if (part_ == 2)
+    draw_color_scale(ui, "compute over the mean of the ranks", "0 % or less", percent_text(most_));
+  else
+    draw_color_scale(ui, part_ == 0 ? "compute" : "late peer", duration(0), duration_text(most_));
 }
 
 void MatrixPicture::draw(Ui& ui, Session& session, const Chosen& chosen) {
@@ -98,26 +122,29 @@ void MatrixPicture::draw(Ui& ui, Session& session, const Chosen& chosen) {
   static const std::vector<std::string> kParts = {"compute", "late peer", "excess"};
   ui.segments("part", kParts, part_);
   ui.same_line(16);
-  ui.text(chosen.label + ": ranks down, layer passes across",
+  ui.text(chosen.label + ": ranks down; layer passes across, named layer/denoise step",
           {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
   draw_loading(ui, "loading", slot_, "Reading all layer passes");
   // That of another strategy would lead to passes of this one.
   const std::shared_ptr<const PassMatrix> matrix = slot_.current() ? slot_.share() : nullptr;
   if (matrix == nullptr || matrix->passes.empty()) return;
   const std::size_t num_ranks = matrix->ranks.front().size();
-  const ImVec2 from = ImGui::GetCursorScreenPos();
   const float left = ui.px(64), room = std::max(ui.px(64), ui.width_left() - left);
   const PassColumns columns{matrix->passes.size(),
                             std::min(matrix->passes.size(), static_cast<std::size_t>(room / ui.px(3)))};
+  paint(matrix, columns);
+  draw_scale(ui);
+  const ImVec2 corner = ImGui::GetCursorScreenPos(), from{corner.x, corner.y + ui.px(18)};
   const float width = std::min(room / static_cast<float>(columns.columns), ui.px(64));
-  const float height = std::clamp(ui.height_left() / static_cast<float>(num_ranks + 1), ui.px(3), ui.px(24));
+  const float height =
+      std::clamp((ui.height_left() - ui.px(18)) / static_cast<float>(num_ranks + 1), ui.px(3), ui.px(24));
+  name_columns(ui, *matrix, columns, corner.x + left, corner.y, width);
   for (std::size_t r = 0; r < num_ranks && height >= ui.px(12); ++r)
     ui.text_at(from.x, from.y + static_cast<float>(r) * height + ui.px(2), fmt::format("rank {}", r),
                {.face = Face::kSmall, .ink = Token::kMuted, .max_width = left});
   const Rect area{from.x + left, from.y, from.x + left + width * static_cast<float>(columns.columns),
                   from.y + height * static_cast<float>(num_ranks)};
   const Hit hit = ui.target("matrix", area, {.kind = "area", .ring = false});
-  paint(matrix, columns);
   if (texture_.name() != 0)
     ui.draw_list().AddImage(texture_id(texture_.name()), {area.left, area.top}, {area.right, area.bottom});
   draw_grid(ui, area, columns.columns, width, num_ranks, height);
@@ -128,7 +155,7 @@ void MatrixPicture::draw(Ui& ui, Session& session, const Chosen& chosen) {
       ui.mark(fmt::format("cell {} {} rank {}", matrix->passes[p].layer, matrix->passes[p].step, r),
               {x, y, x + width - 1, y + height - 1}, fmt::format("{}", value(matrix->ranks[p][r])));
     }
-  ImGui::Dummy({area.right - from.x, area.height()});
+  ImGui::Dummy({area.right - from.x, area.height() + ui.px(18)});
   const ImVec2 mouse = ImGui::GetMousePos();
   if (!hit.hovered || !area.holds(mouse.x, mouse.y)) return;
   const std::size_t column = std::min(columns.columns - 1, static_cast<std::size_t>((mouse.x - area.left) / width));

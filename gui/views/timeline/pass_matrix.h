@@ -42,10 +42,12 @@ class MatrixPicture {
   // The one of a column that is seen: with the largest value.
   std::size_t shown_pass(const PassMatrix& matrix, const PassColumns& columns, std::size_t column,
                          std::size_t rank) const;
+  void draw_scale(Ui& ui) const;
   void paint(const std::shared_ptr<const PassMatrix>& matrix, const PassColumns& columns);
 
   QuerySlot<PassMatrix> slot_;
-  int part_ = 0;  // compute, late peer, excess
+  int part_ = 0;     // compute, late peer, excess
+  double most_ = 0;  // of it, that the last colour means
   // One texture, a texel a rank and column, and what it was painted from.
   Texture texture_;
   std::tuple<std::shared_ptr<const PassMatrix>, int, std::size_t> painted_;

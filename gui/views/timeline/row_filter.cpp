@@ -67,7 +67,7 @@ Result<RowFilter> parse_row_filter(std::string_view text) {
 }
 
 void RowFilterField::draw(Ui& ui) {
-  if (ui.field("rows", text_, {.width = ui.px(130), .hint = "Rows: 0-7, node 1"})) {
+  if (ui.field("rows", text_, {.width = ui.px(96), .hint = "Rows: 0-7"})) {
     auto filter = parse_row_filter(text_);
     problem_ = filter ? "" : sentence(std::string(filter.error().what()) + ": " + filter.error().hint());
     if (filter) filter_ = *std::move(filter);
@@ -80,8 +80,8 @@ void RowFilterField::draw(Ui& ui) {
 void RowChoice::draw(Ui& ui) {
   static const std::vector<std::string> kOrders = {"by rank", "by compute", "by waiting", "by node"};
   int index = static_cast<int>(order);
-  if (ui.choice("order", kOrders, index, ui.px(120), "Order of the rows")) order = static_cast<RowOrder>(index);
-  flow(ui, 130);
+  if (ui.choice("order", kOrders, index, ui.px(108), "Order of the rows")) order = static_cast<RowOrder>(index);
+  flow(ui, 96);
   filter.draw(ui);
 }
 

@@ -101,15 +101,6 @@ PixelCell fold_cell(std::span<const Share> shares, const std::vector<std::span<c
   return {static_cast<TimePart>(most), std::min(busy, 1.F)};
 }
 
-std::uint32_t mixed(Rgb over, Rgb under, float share) {
-  std::uint32_t out = 0xff000000;
-  for (const int shift : {16, 8, 0}) {
-    const float a = static_cast<float>(over >> shift & 0xff), b = static_cast<float>(under >> shift & 0xff);
-    out |= static_cast<std::uint32_t>(std::lround(b + (a - b) * share)) << (16 - shift);  // bytes in order: R, G, B, A
-  }
-  return out;
-}
-
 // Colours by part and by busy time in 255ths. Late peer is dotted: of three columns one is full and two are light.
 using Colors = std::array<std::array<std::uint32_t, 256>, kNumTimeParts>;
 struct Palette {
@@ -124,9 +115,10 @@ Palette make_palette(const Theme& theme) {
       const float share = busy == 0 ? 0 : 0.3F + 0.7F * static_cast<float>(busy) / 255;
       const Rgb color = theme.color(part_token(part));
       const auto b = static_cast<std::size_t>(busy);
-      palette.full[part][b] = mixed(color, under, share);
-      palette.light[part][b] = static_cast<TimePart>(part) == TimePart::kLatePeer ? mixed(color, under, share * 0.4F)
-                                                                                  : palette.full[part][b];
+      palette.full[part][b] = Ui::color(mixed(color, under, share));
+      palette.light[part][b] = static_cast<TimePart>(part) == TimePart::kLatePeer
+                                   ? Ui::color(mixed(color, under, share * 0.4F))
+                                   : palette.full[part][b];
     }
   return palette;
 }

@@ -15,7 +15,8 @@ namespace spscope::gui {
 namespace {
 
 constexpr float kGutter = 150;  // for the names of rows
-constexpr float kSnap = 6;      // what is measured begins and ends at edges of events so near
+constexpr float kTimeField = 120;
+constexpr float kSnap = 6;  // what is measured begins and ends at edges of events so near
 // Going to a time while all is shown zooms in so far: else nothing would move.
 constexpr double kGoToShare = 1.0 / 16;
 
@@ -33,11 +34,21 @@ void TimeArea::buttons(Ui& ui) {
   if (ui.button("range", "Range", {.selected = selecting_, .tooltip = tip})) selecting_ = !selecting_;
 }
 
-void TimeArea::time_field(Ui& ui) {
+bool TimeArea::is_narrow(const Ui& ui) { return ui.width_left() < ui.px(900); }
+
+float TimeArea::find_width(const Ui& ui, bool narrow) {
+  return std::clamp(ui.width_left() - (narrow ? 0 : ui.px(kTimeField + 8)), ui.px(100), ui.px(180));
+}
+
+void TimeArea::time_field(Ui& ui, bool narrow) {
   const bool focus = std::exchange(focus_time_, false);
+  if (focus) time_shown_ = true;
+  if (narrow && !time_shown_ && time_text_.empty()) return;
+  flow(ui, kTimeField);
   const std::string hint = key_tip(ui, "Time", Command::kGoToTime);
-  if (ui.field("go to time", time_text_, {.width = ui.px(120), .hint = hint, .mono = true, .focus = focus}))
+  if (ui.field("go to time", time_text_, {.width = ui.px(kTimeField), .hint = hint, .mono = true, .focus = focus}))
     time_problem_.clear();
+  if (ImGui::IsItemDeactivated()) time_shown_ = false;
   if (ImGui::IsItemDeactivated() && key_pressed(Key::kEnter)) go_to_time();
   if (time_problem_.empty()) return;
   flow(ui, 200);

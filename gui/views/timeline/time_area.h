@@ -19,8 +19,13 @@ class TimeArea {
 
   // Buttons to zoom, and to select a range.
   void buttons(Ui& ui);
+  // Whether the buttons of a timeline share a line so short that words in it are cut and the field of a time only comes
+  // with its command: in a window 1280 wide. Before the first button.
+  static bool is_narrow(const Ui& ui);
+  // Of a field to find names, in what is left of the line.
+  static float find_width(const Ui& ui, bool narrow);
   // The field of a time, and beside it why what it holds is none.
-  void time_field(Ui& ui);
+  void time_field(Ui& ui, bool narrow);
   // Leaves the gutter free for names of rows.
   void place(Ui& ui);
   void ruler(Ui& ui);
@@ -43,7 +48,7 @@ class TimeArea {
  private:
   void go_to_time();
 
-  bool selecting_ = false, focus_time_ = false;
+  bool selecting_ = false, focus_time_ = false, time_shown_ = false;
   std::optional<TimeRange> dragged_;
   std::string time_text_, time_problem_;
   std::optional<std::int64_t> gone_to_ns_;

@@ -20,6 +20,8 @@ namespace {
 
 // The tabs of a layer pass; that of durations is there while some are selected.
 enum Tab : int { kNamesTab, kRanksTab, kRingStepsTab, kMatrixTab, kBookmarksTab, kDurationsTab };
+// Messages of the selected operation: those of all-to-alls of 128 ranks.
+constexpr int kMostListed = 256;
 constexpr int kFileBookmarksTab = static_cast<int>(FileTime::Tab::kRingSteps) + 1;
 
 }  // namespace
@@ -29,8 +31,10 @@ void TimelineView::op_tip(Ui& ui, const Shown& shown, OpId id) {
   const Op& op = plan.ops[static_cast<std::size_t>(id)];
   const OpTimes& t = shown.band->times(id);
   const auto line = [&](const std::string& words) { ui.text(words, {.max_width = ui.px(460)}); };
+  const bool has_times = has_ghost(shown) && ghost_->answer != nullptr && !ghost_->shown.reads;
   ui.tooltip([&] {
     ui.text(shown.band->name(id), {.face = Face::kBold, .max_width = ui.px(460)});
+    if (shown.ghost && has_times) line("modelled: " + time_edit_text(ghost_->answer->edit));
     line(fmt::format("rank {}, {} from {}", op.rank, duration(t.end_ns - t.begin_ns), time_text(t.begin_ns)));
     if (t.begin_ns > t.post_ns)
       line(fmt::format("waited {} from {}", duration(t.begin_ns - t.post_ns), time_text(t.post_ns)));
@@ -44,6 +48,9 @@ void TimelineView::op_tip(Ui& ui, const Shown& shown, OpId id) {
                        bytes.peer >= 0 ? fmt::format(", peer rank {}", bytes.peer) : ""));
     if (const OpId late = shown.band->late_partner(id); late != kNone)
       line(fmt::format("rank {} came last", plan.ops[static_cast<std::size_t>(late)].rank));
+    if (!has_times) return;
+    line(shown.ghost ? "as it was: " + ghost_words(id, true)
+                     : fmt::format("{}: {}, modelled", time_edit_text(ghost_->answer->edit), ghost_words(id, false)));
   });
 }
 
@@ -71,6 +78,16 @@ void TimelineView::op_details(Ui& ui, Session& session, const Shown& shown, OpId
   const OpBytes bytes = op_bytes(plan, op);
   if (bytes.sent > 0) fact(ui, "sends", bytes_text(static_cast<double>(bytes.sent)));
   if (bytes.received > 0) fact(ui, "receives", bytes_text(static_cast<double>(bytes.received)));
+  if (has_ghost(shown) && ghost_->answer != nullptr && !ghost_->shown.reads) {
+    const OpTimes& edited = ghost_->answer->band->times(id);
+    ui.space(4);
+    ui.text("modelled: " + time_edit_text(ghost_->answer->edit),
+            {.face = Face::kBold, .ink = Token::kMuted, .wrap = true});
+    fact(ui, "begin", time_text(edited.begin_ns));
+    fact(ui, "end", time_text(edited.end_ns));
+    fact(ui, "duration", duration(edited.end_ns - edited.begin_ns));
+    if (edited.begin_ns > edited.post_ns) fact(ui, "waited before", duration(edited.begin_ns - edited.post_ns));
+  }
   ui.space(4);
   if (const OpId late = band.late_partner(id); late != kNone) {
     const int rank = plan.ops[static_cast<std::size_t>(late)].rank;
@@ -91,14 +108,14 @@ void TimelineView::op_details(Ui& ui, Session& session, const Shown& shown, OpId
     const Message& message = plan.messages[static_cast<std::size_t>(m)];
     if (message.src == message.dst) continue;
     if (listed++ == 0) ui.text("Messages", {.face = Face::kBold, .ink = Token::kMuted});
-    if (listed > 24) continue;
+    if (listed > kMostListed) continue;
     const int other = message.src == op.rank ? message.dst : message.src;
     const OpId twin = band.op_of(op.post, other);
     const std::string words = fmt::format("{} rank {}: {}", message.src == op.rank ? "to" : "from", other,
                                           bytes_text(static_cast<double>(message.bytes)));
     if (ui.link(fmt::format("message {}", m), words) && twin != kNone) select_op(session, shown, twin);
   }
-  if (listed > 24) ui.note(fmt::format("and {} more", listed - 24));
+  if (listed > kMostListed) ui.note(fmt::format("and {} more", listed - kMostListed));
 }
 
 void TimelineView::rank_details(Ui& ui, Session& session, const Shown& shown, int rank) {
@@ -330,6 +347,22 @@ void TimelineView::draw_table(Ui& ui, Session& session) {
   if (const Shown* shown = shown_of(session.selection())) matrix_.draw(ui, session, shown->chosen);
 }
 
+Json TimelineView::dump_ranks(const Band& band) {
+  Json ranks = Json::array();
+  for (const BandRow& row : band.ranks) {
+    std::int64_t sums[4] = {0, 0, 0, 0};
+    for (const TimeSpan& span : row.spans) sums[static_cast<int>(span.part)] += span.end_ns - span.begin_ns;
+    Json one = Json::object();
+    one["rank"] = row.rank;
+    one["compute_ns"] = sums[0];
+    one["wait_late_peer_ns"] = sums[1];
+    one["wire_ns"] = sums[2];
+    one["spans"] = static_cast<std::int64_t>(row.spans.size());
+    ranks.push_back(std::move(one));
+  }
+  return ranks;
+}
+
 Json TimelineView::dump(Session& session) {
   if (session.scope().whole_file) return file_.dump(session);
   Json json = Json::object();
@@ -351,18 +384,8 @@ Json TimelineView::dump(Session& session) {
       band["zero_ns"] = shown.band->pass->zero_ns;  // on the clock of `spscope explain`
       band["begin_ns"] = shown.band->begin_ns;
       band["end_ns"] = shown.band->end_ns;
-      band["ranks"] = Json::array();
-      for (const BandRow& row : shown.band->ranks) {
-        std::int64_t sums[4] = {0, 0, 0, 0};
-        for (const TimeSpan& span : row.spans) sums[static_cast<int>(span.part)] += span.end_ns - span.begin_ns;
-        Json one = Json::object();
-        one["rank"] = row.rank;
-        one["compute_ns"] = sums[0];
-        one["wait_late_peer_ns"] = sums[1];
-        one["wire_ns"] = sums[2];
-        one["spans"] = static_cast<std::int64_t>(row.spans.size());
-        band["ranks"].push_back(std::move(one));
-      }
+      band["ranks"] = dump_ranks(*shown.band);
+      if (has_ghost(shown) && ghost_->answer != nullptr) band["ghost"] = dump_ghost(session.selection());
       band["critical_path"] = Json::array();
       for (const PathStep& step : shown.band->path.steps) {
         Json one = Json::object();

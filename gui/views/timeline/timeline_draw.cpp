@@ -21,13 +21,17 @@ constexpr int kMostMessages = 8;
 // Opacity of what covers rows that are not meant.
 constexpr float kDimmed = 0.72F;
 
-std::uint32_t texel(Rgb over, Rgb under, float share) {
-  std::uint32_t out = 0xff000000;
-  for (const int shift : {16, 8, 0}) {
-    const float a = static_cast<float>(over >> shift & 0xff), b = static_cast<float>(under >> shift & 0xff);
-    out |= static_cast<std::uint32_t>(std::lround(b + (a - b) * share)) << (16 - shift);  // bytes in order: R, G, B, A
-  }
-  return out;
+// Of the colour of a part, what is behind the words of a ghost and what its pixels have of it.
+constexpr float kGhostFill = 0.14F, kGhostPixels = 0.5F;
+
+// A rectangle of time that would be: hollow, with slanted lines; late peer as it is everywhere.
+void draw_ghost_time(Ui& ui, const Rect& rect, std::size_t part) {
+  if (static_cast<TimePart>(part) == TimePart::kLatePeer) return draw_time(ui, rect, part, true);
+  const Token token = part_token(part);
+  ui.fill(rect, ui.color(token, rect.width() > ui.px(3) ? kGhostFill : kGhostPixels));
+  if (rect.width() <= ui.px(3)) return;
+  if (rect.height() >= ui.px(8)) ui.hatch(rect, ui.color(token, 0.3F));
+  ui.outline(rect, ui.color(part_edge_token(part)), 0, std::max(1.F, ui.px(1.2F)));
 }
 
 void arrow(Ui& ui, float x0, float y0, float x1, float y1, unsigned color, float thick) {
@@ -61,10 +65,10 @@ std::string TimelineView::name_of(const StrategyKey& key) {
 void TimelineView::draw_dimmed(Ui& ui) {
   if (!pointed_) return;
   for (const auto& [key, row] : drawn_) {
-    if (key.second == *pointed_) continue;
+    if (key.rank == *pointed_) continue;
     const Rect rect{time_.axis.left(), row.top, time_.axis.left() + time_.axis.width(), row.bottom};
     ui.fill(rect, ui.color(Token::kSurface, kDimmed));
-    ui.mark(fmt::format("dim {} rank {}", name_of(key.first), key.second), rect);
+    ui.mark(fmt::format("dim {}{} rank {}", key.ghost ? "ghost " : "", name_of(key.strategy), key.rank), rect);
   }
 }
 
@@ -103,9 +107,15 @@ void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
     ImGui::SetCursorScreenPos({from.x, ImGui::GetCursorScreenPos().y + ui.px(4)});
   }
   if (shown.band == nullptr) return;
-  const std::vector<const BandRow*> rows = rows_of(shown);
-  // 512 ranks fit one screen: rows shrink to a pixel or two.
-  const float room = std::max(ui.px(60), ui.clip().bottom - ui.clip().top - ui.px(40));
+  draw_rows(ui, session, shown, rows_of(shown));
+  ImGui::Dummy({0, has_ghost(shown) ? 0 : ui.px(8)});
+}
+
+void TimelineView::draw_rows(Ui& ui, Session& session, const Shown& shown, const std::vector<const BandRow*>& rows) {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const float right = time_.axis.left() + time_.axis.width();
+  // 512 ranks fit one screen: rows shrink to a pixel or two. A band and its ghost fit together.
+  const float room = std::max(ui.px(60), ui.clip().bottom - ui.clip().top - ui.px(40)) / (has_ghost(shown) ? 2 : 1);
   const float height =
       std::clamp(room / static_cast<float>(std::max<std::size_t>(1, rows.size())), std::max(1.F, ui.px(1)), ui.px(22));
   for (const BandRow* row : rows) {
@@ -117,15 +127,14 @@ void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
   // Where the makespan ends; and where it begins, if there is something before.
   const auto border = [&](const char* name, double ns) {
     const float x = time_.axis.x(ns);
-    const Rect line{x, from.y + head, x + std::max(1.F, ui.px(1)), ImGui::GetCursorScreenPos().y};
+    const Rect line{x, from.y, x + std::max(1.F, ui.px(1)), ImGui::GetCursorScreenPos().y};
     if (x <= time_.axis.left() || x >= right) return;
     ui.fill(line, ui.color(Token::kInk, 0.7F));
     ui.mark(name, line);
   };
   border("end", static_cast<double>(shown.band->makespan_ns));
   if (shown.band->begin_ns < 0) border("begin", 0);
-  if (shown.old) ui.dim({from.x, from.y + head, right, ImGui::GetCursorScreenPos().y});
-  ImGui::Dummy({0, ui.px(8)});
+  if (shown.old) ui.dim({from.x, from.y, right, ImGui::GetCursorScreenPos().y});
 }
 
 // Strategies that have no band: said once, with a way to where they have one.
@@ -153,7 +162,7 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
   const Selection& selection = session.selection();
   const bool same_band = selection.strategy == shown.chosen.key;
   const bool selected = same_band && selection.rank == row.rank;
-  if (row.lane < 0) drawn_[{shown.chosen.key, row.rank}] = {whole.top, whole.bottom, &row, shown.band};
+  if (row.lane < 0) drawn_[row_key(shown, row.rank)] = {whole.top, whole.bottom, &row, shown.band};
   if (whole.bottom < ui.clip().top || whole.top > ui.clip().bottom) return;
   const bool readable = height >= ui.px(13);
   const Rect gutter{whole.left, whole.top, time_.axis.left() - ui.px(4), whole.bottom};
@@ -228,8 +237,11 @@ void TimelineView::paint_spans(Ui& ui, const Shown& shown, const BandRow& row, c
     // A hair of space between operations that follow each other at once.
     const Rect rect{left, place.top, right - (right - left > ui.px(4) ? 1.F : 0.F), place.bottom};
     const Source source = span->part == TimePart::kCompute ? from.compute : from.network;
-    draw_time(ui, rect, static_cast<std::size_t>(span->part),
-              source == Source::kModelled && place.height() >= ui.px(8));
+    if (shown.ghost)
+      draw_ghost_time(ui, rect, static_cast<std::size_t>(span->part));
+    else
+      draw_time(ui, rect, static_cast<std::size_t>(span->part),
+                source == Source::kModelled && place.height() >= ui.px(8));
     const std::string& name = shown.band->name(span->op);
     const bool selected = here && selection.op == span->op;
     const bool twin = !here && selection.op && selection.rank == row.rank && name == selection.name;
@@ -241,11 +253,11 @@ void TimelineView::paint_spans(Ui& ui, const Shown& shown, const BandRow& row, c
     }
     const float width = right - left;
     if (width >= ui.px(24) && place.height() >= ui.px(13)) {
-      const Token ink =
-          span->part == TimePart::kLatePeer ? Token::kInk : on_part_token(static_cast<std::size_t>(span->part));
-      const Rgb back = span->part == TimePart::kLatePeer
-                           ? ui.theme().color(Token::kSurface)
-                           : ui.theme().color(part_token(static_cast<std::size_t>(span->part)));
+      const auto part = static_cast<std::size_t>(span->part);
+      const bool hollow = shown.ghost || span->part == TimePart::kLatePeer;
+      const Token ink = hollow ? Token::kInk : on_part_token(part);
+      const Rgb full = ui.theme().color(part_token(part)), surface = ui.theme().color(Token::kSurface);
+      const Rgb back = shown.ghost ? mixed(full, surface, kGhostFill) : hollow ? surface : full;
       const std::string words = span->part == TimePart::kLatePeer ? "wait: " + name : name;
       ui.text_at(left + ui.px(4), place.top + (place.height() - ui.line_height(Face::kSmall)) / 2 + ui.px(2), words,
                  {.face = Face::kSmall, .ink = ink, .max_width = width - ui.px(7)}, back);
@@ -266,10 +278,10 @@ void TimelineView::paint_pixels(Ui& ui, const Shown& shown, const BandRow& row, 
   std::vector<std::uint32_t> texels;
   texels.reserve(cells.size());
   for (const PixelCell& cell : cells) {
-    const float share = cell.busy == 0 ? 0 : 0.35F + 0.65F * cell.busy;
-    texels.push_back(texel(ui.theme().color(part_token(static_cast<std::size_t>(cell.part))), under, share));
+    const float share = (cell.busy == 0 ? 0 : 0.35F + 0.65F * cell.busy) * (shown.ghost ? kGhostPixels : 1);
+    texels.push_back(Ui::color(mixed(ui.theme().color(part_token(static_cast<std::size_t>(cell.part))), under, share)));
   }
-  Texture& texture = pixels_[fmt::format("{} {} {}", name_of(shown.chosen.key), row.rank, row.lane)];
+  Texture& texture = pixels_[fmt::format("{} {} {} {}", name_of(shown.chosen.key), row.rank, row.lane, shown.ghost)];
   texture.set(columns, 1, texels);
   if (texture.name() != 0)
     ui.draw_list().AddImage(texture_id(texture.name()), {place.left, place.top}, {place.right, place.bottom});
@@ -280,7 +292,7 @@ void TimelineView::draw_path(Ui& ui, const Shown& shown) {
   const unsigned color = ui.color(Token::kInk, 0.9F);
   std::optional<ImVec2> first, before;
   for (const PathStep& step : shown.band->path.steps) {
-    const auto row = drawn_.find({shown.chosen.key, step.rank});
+    const auto row = drawn_.find(row_key(shown, step.rank));
     if (row == drawn_.end()) continue;
     const float y = row->second.bottom - ui.px(3);
     const ImVec2 a{time_.axis.x(static_cast<double>(step.begin_ns)), y},
@@ -295,7 +307,9 @@ void TimelineView::draw_path(Ui& ui, const Shown& shown) {
     }
     before = b;
   }
-  if (first) ui.mark("critical path " + name_of(shown.chosen.key), {first->x, first->y - 1, before->x, before->y + 1});
+  if (first)
+    ui.mark((shown.ghost ? "ghost critical path " : "critical path ") + name_of(shown.chosen.key),
+            {first->x, first->y - 1, before->x, before->y + 1});
 }
 
 std::vector<TimelineView::Arrow> TimelineView::arrows(const Shown& shown, const Selection& selection) {
@@ -322,7 +336,7 @@ std::vector<TimelineView::Arrow> TimelineView::arrows(const Shown& shown, const 
 
 void TimelineView::draw_links(Ui& ui, const Shown& shown, const Selection& selection) {
   const auto middle = [&](int rank) -> std::optional<float> {
-    const auto row = drawn_.find({shown.chosen.key, rank});
+    const auto row = drawn_.find(row_key(shown, rank));
     if (row == drawn_.end()) return std::nullopt;
     return (row->second.top + row->second.bottom) / 2;
   };

@@ -68,6 +68,11 @@ void TimelineView::take_bands(Session& session) {
     shown.chosen = std::move(chosen);
     shown_.push_back(std::move(shown));
   }
+  take_ghost(session);
+  if (ghost_ && ghost_->shown.band != nullptr) {
+    first = std::min(first, ghost_->shown.band->begin_ns);
+    extent = std::max(extent, ghost_->shown.band->end_ns);
+  }
   if (extent > 0) time_.axis.set_extent(first, extent);
   const bool all_there = std::ranges::all_of(shown_, [](const Shown& s) { return !s.reads; });
   if (!fitted_ && all_there && extent > 0) {
@@ -137,7 +142,13 @@ void TimelineView::draw(Ui& ui, Session& session) {
     drawn_.clear();
     ImGui::SetCursorScreenPos(top);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
-    for (Shown& shown : shown_) draw_band(ui, session, shown);
+    for (Shown& shown : shown_) {
+      const float band_top = ImGui::GetCursorScreenPos().y;
+      draw_band(ui, session, shown);
+      if (!has_ghost(shown)) continue;
+      look_at_ghost(ui, session, band_top);
+      draw_ghost(ui, session, shown);
+    }
     draw_elsewhere(ui, session);
     ImGui::PopStyleVar();
     ImGui::PushClipRect({area.left, area.top}, {area.right, area.bottom}, true);
@@ -146,10 +157,11 @@ void TimelineView::draw(Ui& ui, Session& session) {
       if (path_) draw_path(ui, shown);
       draw_links(ui, shown, session.selection());
       brush_.light(ui, time_.axis, *shown.band, key_of(shown), [&](int rank) -> std::optional<std::pair<float, float>> {
-        const auto row = drawn_.find({shown.chosen.key, rank});
+        const auto row = drawn_.find(row_key(shown, rank));
         return row != drawn_.end() ? std::optional(std::pair(row->second.top, row->second.bottom)) : std::nullopt;
       });
     }
+    if (path_ && ghost_ && ghost_->shown.band != nullptr) draw_path(ui, ghost_->shown);
     draw_dimmed(ui);
     time_.draw_marks(ui, area, session.selection().time);
     ImGui::PopClipRect();
@@ -177,17 +189,18 @@ void TimelineView::draw_next_step(Ui& ui, Session& session) {
 }
 
 void TimelineView::toolbar(Ui& ui, Session& session) {
+  const bool narrow = TimeArea::is_narrow(ui);
   draw_time_mode(ui, session);
   flow(ui, 190);
   time_.buttons(ui);
-  flow(ui, 120);
+  flow(ui, 108);
   rows_.draw(ui);
-  flow(ui, 110);
-  ui.checkbox("critical path", "Critical path", path_, "The chain of operations that the makespan is made of");
-  flow(ui, 180);
-  find_field(ui, session);
-  flow(ui, 120);
-  time_.time_field(ui);
+  flow(ui, narrow ? 60 : 102);
+  ui.checkbox("critical path", narrow ? "Path" : "Critical path", path_,
+              "The chain of operations that the makespan is made of");
+  flow(ui, 100);
+  find_field(ui, session, TimeArea::find_width(ui, narrow));
+  time_.time_field(ui, narrow);
   bool loading = false;
   for (const Shown& shown : shown_) loading |= shown.reads;
   if (loading) {
@@ -196,9 +209,9 @@ void TimelineView::toolbar(Ui& ui, Session& session) {
   }
 }
 
-void TimelineView::find_field(Ui& ui, Session& session) {
-  const std::string hint = key_tip(ui, "Find an event", Command::kFind);
-  if (ui.field("find", find_, {.width = ui.px(180), .hint = hint, .focus = std::exchange(focus_find_, false)})) {
+void TimelineView::find_field(Ui& ui, Session& session, float width) {
+  const std::string hint = key_tip(ui, "Find", Command::kFind);
+  if (ui.field("find", find_, {.width = width, .hint = hint, .focus = std::exchange(focus_find_, false)})) {
     Selection s = session.selection();
     s.name.clear();
     for (const Shown& shown : shown_)

@@ -14,6 +14,7 @@
 #include "gui/views/timeline/band_statistics.h"
 #include "gui/views/timeline/duration_brush.h"
 #include "gui/views/timeline/file_time.h"
+#include "gui/views/timeline/ghost_band.h"
 #include "gui/views/timeline/pass_matrix.h"
 #include "gui/views/timeline/row_filter.h"
 #include "gui/views/timeline/time_area.h"
@@ -39,7 +40,22 @@ class TimelineView final : public View {
     bool old = false;                  // for so long that `band`, of another one, is dimmed
     std::string problem;               // why there is none
     std::optional<int> other_repeat;   // the nearest one that has a timeline, where this one has none
+    bool ghost = false;                // the schedule of an edit
   };
+  // The schedule of the edit of the scope, below the band of its strategy.
+  struct ShownGhost {
+    Shown shown;
+    Session::ExplanationSlot* asked = nullptr;
+    std::shared_ptr<const GhostBand> answer;  // what `shown` is of; nullptr while the first one loads
+    std::vector<TimeEdit> edits;              // what there is to choose from
+  };
+  struct RowKey {
+    StrategyKey strategy;
+    int rank = 0;
+    bool ghost = false;
+    friend auto operator<=>(const RowKey&, const RowKey&) = default;
+  };
+  static RowKey row_key(const Shown& shown, int rank) { return {shown.chosen.key, rank, shown.ghost}; }
   struct DrawnRow {
     float top = 0, bottom = 0;
     const BandRow* row = nullptr;  // of the band
@@ -47,13 +63,26 @@ class TimelineView final : public View {
   };
 
   void take_bands(Session& session);
+  void take_ghost(Session& session);
   void draw_next_step(Ui& ui, Session& session);
   // Of what is selected.
   void show_heads(Session& session);
   void toolbar(Ui& ui, Session& session);
-  void find_field(Ui& ui, Session& session);
+  void find_field(Ui& ui, Session& session, float width);
   void paint_minimap(Ui& ui, const Rect& rect);
   void draw_band(Ui& ui, Session& session, Shown& shown);
+  // What a band and its ghost have: rows, and where the makespan ends.
+  void draw_rows(Ui& ui, Session& session, const Shown& shown, const std::vector<const BandRow*>& rows);
+  void draw_ghost(Ui& ui, Session& session, const Shown& stored);
+  void draw_ghost_head(Ui& ui, Session& session);
+  // Another one, at the cursor, is looked at from the head of its band, or from its own where that is far above.
+  void look_at_ghost(Ui& ui, Session& session, float band_top);
+  void draw_gain(Ui& ui, float top, float bottom);
+  // How long an operation takes and from when: as it was, or in the ghost. REQUIRES: the ghost is there.
+  std::string ghost_words(OpId op, bool stored) const;
+  Json dump_ghost(const Selection& selection) const;
+  static Json dump_ranks(const Band& band);
+  bool has_ghost(const Shown& shown) const { return ghost_ && ghost_->shown.chosen.key == shown.chosen.key; }
   void draw_elsewhere(Ui& ui, Session& session);
   void draw_row(Ui& ui, Session& session, const Shown& shown, const BandRow& row, float height);
   void paint_spans(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place, const Selection& selection);
@@ -107,8 +136,11 @@ class TimelineView final : public View {
   } listed_;
   QuerySlot<std::map<int, DurationStatistics>> groups_;
   std::map<std::string, Texture> pixels_;
-  std::vector<Chosen> elsewhere_;                          // that have not run this layer pass
-  std::map<std::pair<StrategyKey, int>, DrawnRow> drawn_;  // of this frame, by strategy and rank
+  std::vector<Chosen> elsewhere_;     // that have not run this layer pass
+  std::map<RowKey, DrawnRow> drawn_;  // of this frame
+  QuerySlot<GhostBand> ghost_slot_;
+  std::optional<ShownGhost> ghost_;
+  std::optional<WhatIf> ghost_before_;  // in the last frame in which it was there
   std::set<std::pair<StrategyKey, int>> unfolded_, pinned_;
   std::vector<StrategyKey> shown_before_;  // in the last frame
   RowChoice rows_;

@@ -30,6 +30,20 @@ TEST(Stragglers, ExcessIsTilesSpeedAndOther) {
   EXPECT_EQ(s.held_up_ns, 90);
 }
 
+// Words and signs say the same: what is below 0 is less, by fewer or by faster ones.
+TEST(Stragglers, ExcessInWords) {
+  Straggler s;
+  s.more_tiles_ns = 1'200'000;
+  s.slower_tiles_ns = -36'500;
+  EXPECT_EQ(excess_text(s), "1.20 ms by more tiles, 36.5 us less by faster ones");
+  s.more_tiles_ns = -36'500;
+  s.slower_tiles_ns = 1'200'000;
+  s.other_ns = -5'000;
+  EXPECT_EQ(excess_text(s), "36.5 us less by fewer tiles, 1.20 ms by slower ones, 5.00 us less by other compute");
+  s.more_tiles_ns = 0;
+  EXPECT_EQ(excess_text(s), "1.20 ms by slower tiles, 5.00 us less by other compute");
+}
+
 TEST(Stragglers, AddUpAndAreNoneWithoutCompute) {
   EXPECT_TRUE(stragglers({}, {}).empty());
   Rng rng(4);

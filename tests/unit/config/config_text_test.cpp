@@ -304,6 +304,9 @@ TEST(ConfigHash, IgnoresOrderAndOutputsOnly) {
   }
   other.strategy_parameters["usp"]["ulysses"] = "8";
   EXPECT_NE(config_hash(other), before);
+  // The same file, named from the folder of the config and by its whole path.
+  EXPECT_EQ(hash("[mask]\nfile = \"../masks/m.npy\"\n"), hash("[mask]\nfile = \"/data/masks/m.npy\"\n"));
+  EXPECT_NE(hash("[mask]\nfile = \"../masks/m.npy\"\n"), hash("[mask]\nfile = \"../masks/n.npy\"\n"));
 }
 
 }  // namespace

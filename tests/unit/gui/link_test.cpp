@@ -36,6 +36,9 @@ Link random_link(Rng& rng) {
   link.scope.step = perhaps(rng);
   link.scope.repeat = perhaps(rng);
   link.scope.whole_file = rng.below(2) == 0;
+  if (rng.below(2) == 0)
+    link.scope.what_if =
+        WhatIf{{static_cast<int>(rng.below(3)), random_text(rng, 6, false)}, static_cast<TimeEditKind>(rng.below(6))};
   Selection& s = link.selection;
   if (rng.below(2) == 0) s.strategy = StrategyKey{static_cast<int>(rng.below(3)), random_text(rng, 6, false)};
   s.rank = perhaps(rng);
@@ -95,6 +98,9 @@ TEST(Link, ErrorsSayWhichPartIsWrongAndWhatItMayBe) {
       {"#timeline?time=later", {"time=later", "file or pass"}},
       {"#timeline?tile=1", {"tile=1", "block numbers"}},
       {"#timeline?tile=1,2,3", {"tile=1,2,3", "block numbers"}},
+      {"#timeline?whatif=evenly_spread",
+       {"whatif=evenly_spread", "a strategy, a comma and one of none, evenly_spread"}},
+      {"#timeline?whatif=ring,slower", {"whatif=ring,slower", "faster_links"}},
       {"#timeline?colour=red", {"colour", "not known"}},
       {"#timeline?layer", {"layer=", "whole number"}}};
   for (const auto& [text, words] : kCases) {

@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "backend/schedule/schedule.h"
 #include "backend/store/store_writer.h"
 #include "gui/app/headless.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/analysis/two_ranks.h"
+#include "tests/unit/schedule/schedule_cases.h"
 #include "tests/unit/store/two_ranks.h"
 
 namespace spscope::gui {
@@ -84,6 +86,8 @@ class PlantedDump : public ::testing::Test {
     workload.ranks = plan.ranks;
     workload.model_layers = workload.layers = workload.denoise_steps = 1;
     workload.cluster = "local";
+    workload.gpus_per_node = plan.ranks;
+    workload.cluster_toml = cluster_toml_;
     const WorkloadId id = writer.add_workload(workload);
     writer.place_mask(
         id, {0, 0, AttendedAxis::kInner, writer.add_mask(request.executed_mask(AttendedAxis::kInner).mask(), "")});
@@ -118,6 +122,7 @@ class PlantedDump : public ::testing::Test {
 
   TemporaryFolder folder_;
   std::string path_ = folder_.file("planted.db");
+  std::string cluster_toml_;
 };
 
 OpId op_named(const Plan& plan, int rank, PostKind kind, int ring_step) {
@@ -228,6 +233,74 @@ TEST_F(PlantedDump, UlyssesThatWaitsForTheRankWithMoreTiles) {
   }
   EXPECT_EQ(dump("heads", "of=ulysses&head=0").at("strategies").at(0).at("tiles_by_rank"), (json{16, 0}));
   EXPECT_EQ(dump("heads", "of=ulysses&head=1").at("strategies").at(0).at("tiles_by_rank"), (json{0, 4}));
+}
+
+// Of each rank of ulysses on uneven_heads(): when it attends, and when it posts the exchange that follows, which begins
+// when both have and takes 20 ns.
+struct AttendTimes {
+  std::int64_t begin_ns = 0, end_ns = 0;
+};
+
+// The same masks, as a schedule of a model: two exchanges of 20 ns one after the other, an attend of 10 ns a tile, and
+// an exchange of 20 ns. As it was, ranks attend 160 and 40 ns: until 200 and 80, so that the last exchange ends at 220.
+TEST_F(PlantedDump, GhostsOfUlysses) {
+  const Request request = uneven_heads();
+  const Strategy& ulysses = *find_strategy("ulysses");
+  const Plan plan = make_plan(ulysses, request, Parameters(ulysses.parameters()));
+  ClusterPreset cluster = *find_cluster_preset("local");
+  cluster.network = {.link_gbps = 1e5, .intra_latency_ns = 19};  // a few bytes take the rest of the 20th nanosecond
+  cluster.cost = {};
+  cluster_toml_ = cluster_toml(cluster);
+  const std::vector<std::int64_t> compute_ns = spscope::testing::attend_durations(
+      plan, [](const Op& op, const Post&) { return static_cast<std::int64_t>(10 * op.tiles); });
+  const Timeline timeline = schedule(plan, compute_ns, Network::of_cluster(cluster, 2, 0));
+  ASSERT_EQ(timeline.makespan_ns(), 220);
+  store("ulysses", request, plan, timeline, {16, 4});
+
+  struct Case {
+    const char* edit;
+    std::vector<AttendTimes> attends;
+    std::int64_t makespan_ns, late_peer_ns;  // of rank 1, before the last exchange
+  };
+  for (const Case& c : {Case{"none", {{40, 200}, {40, 80}}, 220, 120},
+                        {"evenly_spread", {{40, 140}, {40, 140}}, 160, 0},
+                        {"rank_as_mean", {{40, 140}, {40, 80}}, 160, 60},
+                        // Nothing is left of the messages but the begun nanosecond.
+                        {"no_latency", {{2, 162}, {2, 42}}, 163, 120}}) {
+    SCOPED_TRACE(c.edit);
+    const std::string place = std::string("whatif=ulysses,") + c.edit;
+    const json band = dump("timeline", place).at("bands").at(0), &ghost = band.at("ghost");
+    EXPECT_EQ(ghost.at("edit"), c.edit);
+    EXPECT_EQ(ghost.at("source"), "modelled");
+    EXPECT_EQ(ghost.at("makespan_ns"), c.makespan_ns);
+    EXPECT_EQ(ghost.at("change_ns"), c.makespan_ns - 220);
+    EXPECT_EQ(ghost.at("ranks").at(1).at("wait_late_peer_ns"), c.late_peer_ns);
+    EXPECT_EQ(band.at("makespan_ns"), 220) << "the pass as it was stays";
+    EXPECT_EQ(ghost.at("ranks") == band.at("ranks"), std::string_view(c.edit) == "none");
+    int attends = 0;
+    for (OpId op = 0; op < static_cast<OpId>(plan.ops.size()); ++op) {
+      const Op& of = plan.ops[static_cast<std::size_t>(op)];
+      const bool unchanged = std::string_view(c.edit) == "none", attends_keys = plan.kind_of(of) == PostKind::kAttend;
+      if (!unchanged && !attends_keys) continue;
+      const json selected =
+          dump("timeline", place + "&of=ulysses&op=" + std::to_string(op)).at("bands").at(0).at("ghost").at("selected");
+      const OpTimes& stored = timeline.ops[static_cast<std::size_t>(op)];
+      const json times{{"post_ns", stored.post_ns}, {"begin_ns", stored.begin_ns}, {"end_ns", stored.end_ns}};
+      EXPECT_EQ(selected.at("stored"), times) << op;
+      if (unchanged) {
+        EXPECT_EQ(selected.at("modelled"), times) << op;
+      }
+      if (!attends_keys) continue;
+      ++attends;
+      const AttendTimes& wanted = c.attends[static_cast<std::size_t>(of.rank)];
+      EXPECT_EQ(selected.at("modelled").at("begin_ns"), wanted.begin_ns) << op;
+      EXPECT_EQ(selected.at("modelled").at("end_ns"), wanted.end_ns) << op;
+    }
+    EXPECT_EQ(attends, 2);
+  }
+  // Ranks of one node have no links between nodes to be faster.
+  EXPECT_FALSE(dump("timeline", "whatif=ulysses,faster_nics").at("bands").at(0).contains("ghost"));
+  EXPECT_FALSE(dump("timeline").at("bands").at(0).contains("ghost"));
 }
 
 // An event that had not ended when recording stopped has a torn end, and no other one has.

@@ -6,7 +6,9 @@
 
 #include <condition_variable>
 #include <csignal>
+#include <future>
 #include <optional>
+#include <thread>
 
 #include "gui/launch/child.h"
 
@@ -76,6 +78,33 @@ TEST(QuerySlot, GivesTheAnswerOnceForAKey) {
   EXPECT_TRUE(slot.current());
   EXPECT_FALSE(slot.loading());
   EXPECT_EQ(asked, 1);
+}
+
+// An old answer, as a table of a million rows, is freed by a worker and not by the thread that draws.
+TEST(QuerySlot, FreesOldAnswersOnAWorker) {
+  struct Large {
+    explicit Large(std::promise<std::thread::id>* told) : freed_by(told) {}
+    Large(const Large&) = delete;
+    Large& operator=(const Large&) = delete;
+    Large(Large&& other) noexcept : freed_by(std::exchange(other.freed_by, nullptr)) {}
+    ~Large() {
+      if (freed_by != nullptr) freed_by->set_value(std::this_thread::get_id());
+    }
+    std::promise<std::thread::id>* freed_by;
+  };
+  std::promise<std::thread::id> first, second;
+  Woken woken;
+  Workers workers(1, [&] { woken.wake(); });
+  QuerySlot<Large> slot;
+  slot.ask(workers, "a", [&](Readers&, const Cancelled&, QueryProgress&) { return Large(&first); });
+  woken.await(1);
+  ASSERT_NE(slot.value(), nullptr);
+  slot.ask(workers, "b", [&](Readers&, const Cancelled&, QueryProgress&) { return Large(&second); });
+  woken.await(2);
+  slot.poll();  // takes the new one; what the old one gave may be used until the next frame
+  slot.poll();
+  EXPECT_NE(first.get_future().get(), std::this_thread::get_id());
+  EXPECT_EQ(workers.answered(), 2) << "to free is no answer";
 }
 
 TEST(QuerySlot, KeepsTheOldAnswerUntilTheNewOneIsThere) {

@@ -53,6 +53,23 @@ TEST(Session, WhoKeepsKeysIsToldOfEachClosedFile) {
   EXPECT_EQ(kept, (std::vector<StrategyKey>{{0, "ring"}}));
 }
 
+TEST(Session, WhatIfFollowsItsFile) {
+  const auto session = session_of({"/a.db", "/b.db", "/c.db"});
+  Scope scope;
+  scope.what_if = WhatIf{{2, "ring"}, TimeEditKind::kNoLatency};
+  session->set_scope(scope);
+  session->close(0);
+  EXPECT_EQ(session->scope().what_if, (WhatIf{{1, "ring"}, TimeEditKind::kNoLatency}));
+  session->look_at(1);
+  EXPECT_TRUE(session->scope().what_if.has_value());
+  session->look_at(0);
+  EXPECT_FALSE(session->scope().what_if.has_value());
+  session->go_back();
+  EXPECT_EQ(session->scope().what_if, (WhatIf{{1, "ring"}, TimeEditKind::kNoLatency}));
+  session->close(1);
+  EXPECT_FALSE(session->scope().what_if.has_value());
+}
+
 // What was read of a file before it was closed is not taken for what it is when it is opened again.
 TEST(Session, AFileThatIsOpenedAgainIsReadAgain) {
   const auto session = session_of({"/a.db"});
