@@ -15,10 +15,15 @@ std::string default_scratch_folder() {
   return "/tmp";
 }
 
+std::string home_folder() {
+  const char* const home = std::getenv("HOME");
+  return home != nullptr && *home == '/' ? home : "";
+}
+
 std::string settings_folder() {
   if (const char* folder = std::getenv("XDG_CONFIG_HOME"); folder && *folder == '/') return folder;
-  if (const char* home = std::getenv("HOME"); home && *home == '/') return std::string(home) + "/.config";
-  return {};
+  const std::string home = home_folder();
+  return home.empty() ? "" : home + "/.config";
 }
 
 std::string gtk_theme() {

@@ -17,6 +17,8 @@ bool started_beside_others();
 // Whether this is rank 0 of the processes that were started together; true when its rank is unknown.
 bool first_of_others();
 
+// $HOME; "" when it is no whole path.
+std::string home_folder();
 // Where programs keep settings of the user: $XDG_CONFIG_HOME, else .config in $HOME; "" when neither is a whole path.
 std::string settings_folder();
 

@@ -135,7 +135,7 @@ Table stragglers_table(const StrategyExplanation& e) {
   table.columns = {{"rank"},
                    {"excess", "compute"},
                    {"by tiles"},
-                   {"by their speed"},
+                   {"by speed"},
                    {"by other"},
                    number_column("tiles", "tiles", 1),
                    number_column("mean", "tiles", 1),

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 
 #include "backend/base/result.h"
 #include "backend/base/whole_file.h"
+#include "backend/config/environment.h"
 #include "backend/report/render.h"
 #include "gui/session/installed_files.h"
 #include "gui/views/view.h"
@@ -34,7 +34,7 @@ std::filesystem::path folder_beside(const std::string& run) {
   std::vector<fs::path> folders;
   if (!fs::equivalent(run, demo_path(), fault)) folders.push_back(fs::absolute(run, fault).parent_path());
   folders.push_back(fs::current_path(fault));
-  if (const char* home = std::getenv("HOME")) folders.emplace_back(home);
+  folders.emplace_back(home_folder());
   for (const fs::path& folder : folders)
     if (!folder.empty() && access(folder.c_str(), W_OK) == 0) return folder;
   return folders.front();

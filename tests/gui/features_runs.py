@@ -145,7 +145,8 @@ def run_stop(world):
         window.click("shown/again", rest=False)
         again = window.wait_for(lambda s: len(s["view"]["queue"]) == 2 and s["view"]["queue"][1], "the run anew")
         assert again["out"] != run["out"] and again["command"].replace(again["out"], run["out"]) == run["command"], (again, run)
-        live(window, 50)
+        window.wait_for(lambda s: window.has("shown/stop") and (p := run_of(s, again["number"])["progress"]) and p["done"] > 20,
+                        "layer passes of the run anew")
         window.click("shown/stop", rest=False)
         ended(window, again["number"], "stopped")
         assert place.output("kept.db").read_bytes() == kept and events_of(world, again["out"]) > 0

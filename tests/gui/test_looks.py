@@ -63,7 +63,7 @@ def stored(world):
             "several files": ([world.demo, long_name, foreign], FEW), "4,096 ranks": ([many], FEW[:1]),
             "loading": ([world.demo, "--answers", 0], FEW), "loading a layer pass": ([world.demo, "--answers", FILE_KNOWN], FEW),
             "selected": ([f"{world.demo}?of=ulysses&rank=3&op=40&t=2ms..9ms&name=attend"], FEW),
-            "what if": ([f"{world.demo}?whatif=ulysses,evenly_spread&of=ulysses&rank=3&op=40"], MATRIX),
+            "what if": ([f"{world.demo}?whatif=ulysses,evenly_spread&of=ulysses&rank=3&op=40"], FEW),
             "whole files": ([f"{world.demo}?time=file&of=ulysses&rank=3&op=40&name=attend", long_name], FEW),
             "whole file of 4,096 ranks": ([f"{many}?time=file"], FEW[:2])}
 
@@ -84,8 +84,8 @@ def headless(world, only, found):
     jobs = []
     for state, (arguments, combinations) in stored(world).items():
         if only in state:
-            jobs += [(state, view, arguments, *c) for view, *_ in views() if view == "timeline" or not state.startswith("whole file")
-                     for c in combinations]
+            only_timeline = state.startswith("whole file") or state == "what if"
+            jobs += [(state, view, arguments, *c) for view, *_ in views() if view == "timeline" or not only_timeline for c in combinations]
 
     def judge(job):
         state, view, arguments, theme, size, scale = job
