@@ -1,5 +1,6 @@
-// arc4random(), which the C++ library of portable programs (cmake/SpscopeTargets.cmake) calls in std::random_device, and
-// which glibc has from 2.36 on: with one of their own they start on older systems. spscope itself draws no such numbers.
+// arc4random(), which the C++ library of portable programs (cmake/SpscopeTargets.cmake) calls in std::random_device,
+// and which glibc has from 2.36 on: with one of their own they start on older systems. spscope itself draws no such
+// numbers.
 #include <sys/random.h>
 
 #include <cstdint>
