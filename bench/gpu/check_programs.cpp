@@ -68,7 +68,7 @@ CheckResult check_calibrate(const CheckContext& context) {
   std::vector<std::string> command = {spscope(context), "calibrate", "--device", "cuda",    "--dtype",
                                       "bf16",           "-o",        profile,    "--force", "--json"};
   if (context.tiny)
-    for (const char* word : {"--tokens", "64", "--seconds", "0.05"}) command.emplace_back(word);
+    for (const char* word : {"--tokens", "64", "--seconds", "1"}) command.emplace_back(word);
   const CommandEnd end = run_command(command, {.output = log, .error = context.out + "/calibrate.txt"});
   const std::optional<Json> said = Json::parse(text_of(log));
   if (end.exit_code != 0 || !said || !std::filesystem::exists(profile)) {

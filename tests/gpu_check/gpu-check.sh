@@ -47,7 +47,7 @@ expect 2 --fast
 
 # On the emulated driver.
 unset CUDA_VISIBLE_DEVICES
-export LD_LIBRARY_PATH=$FAKE_CUDA SPSCOPE_FAKE_CUDA=memory=60000000 PATH=$stubs:$PATH
+export LD_LIBRARY_PATH=$FAKE_CUDA SPSCOPE_FAKE_CUDA=memory=600000000 PATH=$stubs:$PATH
 # Every check, but calibrating where spscope cannot calibrate a GPU.
 only=() calibrates=--device
 "${GPU_CHECK%/*}/spscope" calibrate --help | grep -q -e --device || calibrates=''
