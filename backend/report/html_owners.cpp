@@ -50,8 +50,6 @@ std::map<std::int32_t, std::string> areas(const std::vector<std::int32_t>& map) 
   return paths;
 }
 
-int color_of(std::int32_t rank) { return rank % static_cast<int>(kRankColors.size()); }
-
 // "rank 3", "ranks 0–7", "ranks 1, 4", "9 ranks"
 std::string ranks_text(const std::vector<std::int32_t>& map) {
   const std::set<std::int32_t> all(map.begin(), map.end());
@@ -73,7 +71,7 @@ std::string legend(const HeadGrid& grid, const std::string& id) {
   for (const std::vector<std::int32_t>& map : grid.owners) ranks.insert(map.begin(), map.end());
   std::string text;
   for (const std::int32_t rank : ranks)
-    if (rank >= 0) text += fmt::format("<li><i class=\"rank{}\"></i>{}</li>", color_of(rank), rank);
+    if (rank >= 0) text += fmt::format("<li><i class=\"rank{}\"></i>{}</li>", rank_color_index(rank), rank);
   if (ranks.contains(HeadGrid::kSeveral))
     text += fmt::format(
         "<li><svg class=\"swatch\" aria-hidden=\"true\"><rect width=\"100%\" height=\"100%\" "
@@ -96,8 +94,9 @@ std::string html_owner_defs(const HeadGrid& grid, const std::string& id) {
   for (std::size_t i = 0; i < grid.owners.size(); ++i) {
     text += fmt::format("<g id=\"{}-map{}\">", id, i);
     for (const auto& [rank, path] : areas(grid.owners[i]))
-      text += rank == HeadGrid::kSeveral ? fmt::format("<path fill=\"url(#{}-several)\" d=\"{}\"/>", id, path)
-                                         : fmt::format("<path class=\"rank{}\" d=\"{}\"/>", color_of(rank), path);
+      text += rank == HeadGrid::kSeveral
+                  ? fmt::format("<path fill=\"url(#{}-several)\" d=\"{}\"/>", id, path)
+                  : fmt::format("<path class=\"rank{}\" d=\"{}\"/>", rank_color_index(rank), path);
     text += "</g>";
   }
   return text + "</defs></svg>\n";

@@ -79,6 +79,7 @@ void App::status_line(Ui& ui) {
           [&] {
             ImGui::SetCursorPos({ui.px(12), ui.px(5)});
             std::set<std::string> lines;
+            bool known = false;
             std::int64_t events = 0, missing = 0;
             for (const auto& file : session_.files()) {
               const FileContent* content = file->content();
@@ -87,12 +88,13 @@ void App::status_line(Ui& ui) {
                 for (const ModeGroup& group : by_mode(c))
                   if (const std::string line = provenance_line(group); !line.empty()) lines.insert(line);
               if (content->comparisons.empty()) continue;
+              known = true;
               events += content->comparisons.front().recording.events_stored;
               missing += content->comparisons.front().recording.events_missing();
             }
             std::string words;
             for (const std::string& line : lines) words += (words.empty() ? "" : "; ") + line;
-            if (!session_.files().empty())
+            if (known)
               words += fmt::format("{}{} events", words.empty() ? "" : " | ", count_text(static_cast<double>(events)));
             if (missing > 0) words += fmt::format(", {} missing", count_text(static_cast<double>(missing)));
             if (session_.files().empty()) words = "no file is open";

@@ -38,7 +38,9 @@ struct LivePicture {
   std::vector<LiveStrip> ranks;  // in order
   std::vector<std::string> names;
 
-  std::string_view name(const SpanEvent& event) const { return event.name < names.size() ? names[event.name] : ""; }
+  std::string_view name(const SpanEvent& event) const {
+    return event.name < names.size() ? std::string_view(names[event.name]) : std::string_view();
+  }
 };
 
 // What a window shows of the events that were read.

@@ -51,7 +51,7 @@ double contrast(Rgb a, Rgb b) {
   return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
 }
 
-Rgb rank_color(int rank) { return kRankColors[static_cast<std::size_t>(rank) % kRankColors.size()]; }
+Rgb rank_color(int rank) { return kRankColors[rank_color_index(rank)]; }
 
 Rgb density_color(double density) {
   const double at = std::clamp(density, 0.0, 1.0) * (kCividis.size() - 1);

@@ -1,24 +1,10 @@
 """What the window says of files that are not whole, of what is missing in them, and of the desktop it is on: gui.md 1
 to 3."""
 import json
-import shutil
-import sqlite3
 import subprocess
 
 from window import Display
 from world import ROOT, commands
-
-
-def _changed(world, name, *statements, of=None):
-    """A copy of a stored run, changed behind the program's back."""
-    path = world.folder / name
-    shutil.copy(of or world.demo, path)
-    store = sqlite3.connect(path)
-    for statement in statements:
-        store.execute(statement)
-    store.commit()
-    store.close()
-    return path
 
 
 PROJECTED = """[model]
@@ -40,11 +26,11 @@ def partly_there(world):
     """What is wrong with a run stands in banners above each view, once, in the words of the report, and no winner is named
     where it names none."""
     measured = world.run("measured.db", (ROOT / "samples/st-mini.toml").read_text(encoding="utf-8").replace("repeats = 5", "repeats = 3"))
-    files = {"interrupted": _changed(world, "interrupted.db", "update workload set denoise_steps = denoise_steps + 2"),
-             "not in the file": _changed(world, "missing.db", "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1"),
-             "cores": _changed(world, "oversubscribed.db", "update run set timing = 1"),
-             "programs disturbed this": _changed(world, "disturbed.db", "update repeat set makespan_ns = makespan_ns * (1 + repeat)",
-                                "update run set timing = 0", of=measured),
+    files = {"interrupted": world.changed_copy("interrupted.db", "update workload set denoise_steps = denoise_steps + 2"),
+             "not in the file": world.changed_copy("missing.db", "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1"),
+             "cores": world.changed_copy("oversubscribed.db", "update run set timing = 1"),
+             "programs disturbed this": world.changed_copy("disturbed.db", "update repeat set makespan_ns = makespan_ns * (1 + repeat)",
+                                                        "update run set timing = 0", of=measured),
              "than the cost model": world.run("projected.db", PROJECTED)}
     for words, path in files.items():
         window = world.open(path)
@@ -95,7 +81,7 @@ def compare_has_all(world):
 def heads_make_lost_thumbnails(world):
     """Thumbnails that a file has lost are made from its masks: the same ones."""
     before = world.window("heads").view["thumbnail_sums"]
-    window = world.open(f"{_changed(world, 'lost.db', 'delete from mask_thumbnail')}#heads")
+    window = world.open(f"{world.changed_copy('lost.db', 'delete from mask_thumbnail')}#heads")
     assert window.says("has lost its thumbnails") and window.view["thumbnail_sums"] == []
     window.click("lost/action")
     window.wait_for(lambda s: s["view"]["thumbnail_sums"] and not s["busy"], "the thumbnails")
@@ -259,7 +245,7 @@ def compare_leads_to_both_bands(world):
 
 def timeline_marks_missing_events(world):
     """Before the row of a rank of which events are missing stands a mark, and pointing at it says how many."""
-    path = _changed(world, "gap.db", "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1")
+    path = world.changed_copy("gap.db", "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1")
     (rank,), = world.sql(path, "select rank from track where track_id = 1")
     window = world.open(f"{path}#timeline?time=file")
     window.wait_for(lambda s: window.has(f"file gap.db/rank {rank}", "row") and not s["busy"], "the rows")

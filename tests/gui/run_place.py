@@ -9,6 +9,8 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+from window import TIMEOUT_S
+
 # Presets of one's own. `done`: ends by itself in a moment; `steps`: goes on for minutes and completes a layer pass every
 # few milliseconds; `checked`: the same, and compares each output with a reference; `one`: goes on for minutes within one layer pass.
 BASE = '[model]\npreset = "wan-mini"\ngrid = [3, 6, 7]\nheads = 4\nhead_dim = 8\n[mask]\npattern = "sparge"\ndensity = 0.4\nblock = 16\n'
@@ -39,8 +41,8 @@ class Place:
         self.settings = self.config / "spscope/desktop.json"
         self.windows, self.children = [], []
 
-    def window(self, link="#run", **more):
-        window = self.world.open("--settings", self.settings, link, folder=self.folder / "here", environment=self.environment, **more)
+    def window(self, link="#run", options=(), **more):
+        window = self.world.open("--settings", self.settings, link, *options, folder=self.folder / "here", environment=self.environment, **more)
         self.windows.append(window)
         if link == "#run":
             window.wait_for(lambda s: s["view"].get("planned"), "the plan of the first preset")
@@ -96,7 +98,7 @@ def place_of(world, name):
         place.close()
 
 
-def until(condition, what, timeout=30):
+def until(condition, what, timeout=TIMEOUT_S):
     end = time.monotonic() + timeout
     while time.monotonic() < end:
         if condition():
@@ -147,7 +149,7 @@ def ended(window, number, state):
 
 def live(window, events=1):
     """Waits until so many events of the run in progress are on the screen."""
-    return window.wait_for(lambda s: (t := s["view"]["timeline"]) and t["events"] >= events and t, f"{events} events on the screen", 60)
+    return window.wait_for(lambda s: (t := s["view"]["timeline"]) and t["events"] >= events and t, f"{events} events on the screen", 2 * TIMEOUT_S)
 
 
 def events_of(world, path):

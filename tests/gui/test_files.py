@@ -66,6 +66,18 @@ def plan_lost(world, path):
     store.close()
 
 
+def half(world, path):
+    """A copy that is still under way."""
+    whole = world.demo.read_bytes()
+    path.write_bytes(whole[:len(whole) // 2])
+
+
+def grow(world, path):
+    """The rest of that copy."""
+    with open(path, "ab") as more:
+        more.write(world.demo.read_bytes()[path.stat().st_size:])
+
+
 # What cannot be shown, and a word that the window says of it.
 UNREADABLE = {"truncated": truncated, "empty": empty, "no store": no_store, "foreign": foreign, "newer": newer, "folder": folder,
               "no right": no_right}
@@ -109,13 +121,11 @@ def locked(world):
 
 def growing(world):
     """A copy that is still under way: damaged at first, whole when it is read again."""
-    whole = world.demo.read_bytes()
     path = world.folder / "growing.db"
-    path.write_bytes(whole[:len(whole) // 2])
+    half(world, path)
     window = world.open(path)
     assert any("/failed/error" in i["path"] for i in window.items)
-    with open(path, "ab") as more:
-        more.write(whole[len(whole) // 2:])
+    grow(world, path)
     window.wait_for(lambda s: any("has changed on disk" in i["text"] for i in s["items"]), "the file has grown")
     window.click("changed/action")
     window.wait_for(lambda s: not s["busy"] and window.has("scope/strategies"), "the file is read")

@@ -19,7 +19,9 @@ KEYS = {"Plus": "KP_Add", "Minus": "minus", "Equal": "equal", "Comma": "comma", 
         "LeftBracket": "bracketleft", "RightBracket": "bracketright", "PageUp": "Prior", "PageDown": "Next",
         "Enter": "Return", "Backspace": "BackSpace", "Space": "space", "?": "shift+slash"}
 MODIFIERS = {"Ctrl": "ctrl", "Shift": "shift", "Alt": "alt", "Super": "super"}
-TIMEOUT_S = 30
+# How much longer than usual things may take: builds with sanitizers are slower (test_sanitized.py).
+PATIENCE = float(os.environ.get("SPSCOPE_TEST_PATIENCE", "1"))
+TIMEOUT_S = 30 * PATIENCE
 
 
 def missing():
@@ -280,7 +282,7 @@ class Window:
         if self.process.poll() is None:
             self._xdotool("key", "ctrl+q")
             try:
-                self.process.wait(10)
+                self.process.wait(10 * PATIENCE)
             except subprocess.TimeoutExpired:
                 self.kill()
                 raise AssertionError("the app did not end after Ctrl+Q") from None

@@ -4,6 +4,8 @@ that many tests use one after the other.
 import hashlib
 import json
 import os
+import shutil
+import sqlite3
 import subprocess
 import tempfile
 from pathlib import Path
@@ -28,12 +30,12 @@ denoise_steps = 3
 
 
 class World:
-    def __init__(self, binaries, size=(1440, 900), manager=None):
+    def __init__(self, binaries, size=(1440, 900), manager=None, screen=(1920, 1080)):
         self.binaries = Path(binaries).resolve()
         self.program, self.spscope = self.binaries / "spscope-gui", self.binaries / "spscope"
         self._folder = tempfile.TemporaryDirectory(prefix="spscope-gui-test-")
         self.folder = Path(self._folder.name)
-        self.display = Display((1920, 1080), manager)
+        self.display = Display(screen, manager)
         self.size = size
         self._shared = None
         self._digests = {}
@@ -61,6 +63,17 @@ class World:
             made = subprocess.run([self.spscope, "run", config, "--set", f"run.output={path}", *arguments], capture_output=True, text=True)
             assert made.returncode == 0, made.stderr
             self._digests[path] = hashlib.sha256(path.read_bytes()).digest()
+        return path
+
+    def changed_copy(self, name, *statements, of=None):
+        """A copy of a stored run, of the demo if of none, changed behind the program's back."""
+        path = self.folder / name
+        shutil.copy(of or self.demo, path)
+        store = sqlite3.connect(path)
+        for statement in statements:
+            store.execute(statement)
+        store.commit()
+        store.close()
         return path
 
     def changed_runs(self):

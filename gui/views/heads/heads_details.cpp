@@ -130,7 +130,7 @@ void HeadsView::draw_details(Ui& ui, Session& session) {
     for (std::size_t r = 0; r < owned->by_rank.size(); ++r) {
       if (owned->by_rank[r] <= 0) continue;
       const ImVec2 from = ImGui::GetCursorScreenPos();
-      const float label = ui.px(52), room = std::max(ui.px(30), ui.width_left() - label - ui.px(84)),
+      const float label = ui.px(60), room = std::max(ui.px(30), ui.width_left() - label - ui.px(84)),
                   width = static_cast<float>(owned->by_rank[r] / most) * room;
       ui.text_at(from.x, from.y, fmt::format("rank {}", r),
                  {.face = Face::kSmall, .ink = Token::kMuted, .max_width = label});

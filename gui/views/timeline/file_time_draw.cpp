@@ -12,6 +12,7 @@
 #include "gui/views/document_view.h"
 #include "gui/views/timeline/facts.h"
 #include "gui/views/timeline/file_time.h"
+#include "gui/views/timeline/time_spans.h"
 
 namespace spscope::gui {
 namespace {
@@ -43,13 +44,6 @@ void gap_mark(Ui& ui, const Rect& row, std::int64_t missing) {
       {x + ui.px(4), top}, {x, top + high * 0.35F}, {x + ui.px(6), top + high * 0.65F}, {x + ui.px(2), top + high}};
   ui.draw_list().AddPolyline(zigzag, 4, ui.color(Token::kWarn), 0, ui.px(1.5F));
   ui.mark("gap", {x, top, x + ui.px(6), top + high}, fmt::format("{}", missing), false, ui.theme().color(Token::kWarn));
-}
-
-// Of rows so high, every how manieth is labelled.
-int label_step(float height, float least) {
-  int step = 1;
-  while (static_cast<float>(step) * height < least) step *= 2;
-  return step;
 }
 
 }  // namespace

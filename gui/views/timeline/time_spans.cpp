@@ -92,4 +92,10 @@ void fold_row(std::span<const TimeSpan> spans, double begin_ns, double end_ns, s
   }
 }
 
+int label_step(float row_height, float label_height) {
+  int step = 1;
+  while (static_cast<float>(step) * row_height < label_height) step *= 2;
+  return step;
+}
+
 }  // namespace spscope::gui

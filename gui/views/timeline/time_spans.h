@@ -35,4 +35,7 @@ std::int64_t nearest_edge(const std::vector<TimeSpan>& spans, std::int64_t ns, s
 // A row as pixels, all of which are set. REQUIRES: `cells` is not empty and begin_ns < end_ns.
 void fold_row(std::span<const TimeSpan> spans, double begin_ns, double end_ns, std::span<PixelCell> cells);
 
+// Of rows so high: every how many-th has room for a name so high, a power of two.
+int label_step(float row_height, float label_height);
+
 }  // namespace spscope::gui

@@ -10,6 +10,7 @@
 #include "gui/imgui_compat.h"
 #include "gui/views/document_view.h"
 #include "gui/views/timeline/band_words.h"
+#include "gui/views/timeline/time_spans.h"
 #include "gui/views/timeline/timeline_view.h"
 
 namespace spscope::gui {
@@ -18,6 +19,7 @@ namespace {
 // Rectangles of a draw list; rows beyond are textures.
 constexpr int kMostSpans = 10'000;
 constexpr int kMostMessages = 8;
+constexpr float kLabelHeight = 13;  // of the name of a rank, in the design's pixels
 // Opacity of what covers rows that are not meant.
 constexpr float kDimmed = 0.72F;
 
@@ -118,7 +120,13 @@ void TimelineView::draw_rows(Ui& ui, Session& session, const Shown& shown, const
   const float room = std::max(ui.px(60), ui.clip().bottom - ui.clip().top - ui.px(40)) / (has_ghost(shown) ? 2 : 1);
   const float height =
       std::clamp(room / static_cast<float>(std::max<std::size_t>(1, rows.size())), std::max(1.F, ui.px(1)), ui.px(22));
+  std::int64_t visible = 0;
+  for (const BandRow* row : rows) visible += visible_spans(*row);
+  lines_ = visible > kMostSpans;
+  const int step = label_step(height, ui.px(kLabelHeight));
+  int number = 0;
   for (const BandRow* row : rows) {
+    if (step > 1 && number++ % step == 0) draw_label_beside_thin_rows(ui, *row);
     draw_row(ui, session, shown, *row, height);
     if (!unfolded_.contains({shown.chosen.key, row->rank})) continue;
     for (const BandRow& lane : shown.band->lanes[static_cast<std::size_t>(row->rank)])
@@ -155,6 +163,22 @@ void TimelineView::draw_elsewhere(Ui& ui, Session& session) {
   session.set_scope(std::move(scope));
 }
 
+// How many spans of a row lie in the time on the screen.
+int TimelineView::visible_spans(const BandRow& row) const {
+  const auto first = std::ranges::lower_bound(row.spans, time_.axis.begin_ns(), {},
+                                              [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
+  const auto last = std::ranges::lower_bound(row.spans, time_.axis.end_ns(), {},
+                                             [](const TimeSpan& s) { return static_cast<double>(s.begin_ns); });
+  return static_cast<int>(std::max<std::ptrdiff_t>(0, last - first));
+}
+
+// The name of a rank whose row has no room for it, at its top.
+void TimelineView::draw_label_beside_thin_rows(Ui& ui, const BandRow& row) const {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ui.text_at(at.x + ui.px(22), at.y, fmt::format("rank {}", row.rank),
+             {.face = Face::kSmall, .ink = Token::kMuted, .max_width = time_.axis.left() - at.x - ui.px(26)});
+}
+
 void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const BandRow& row, float height) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const Rect whole{from.x, from.y, time_.axis.left() + time_.axis.width(), from.y + height};
@@ -164,7 +188,7 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
   const bool selected = same_band && selection.rank == row.rank;
   if (row.lane < 0) drawn_[row_key(shown, row.rank)] = {whole.top, whole.bottom, &row, shown.band};
   if (whole.bottom < ui.clip().top || whole.top > ui.clip().bottom) return;
-  const bool readable = height >= ui.px(13);
+  const bool readable = height >= ui.px(kLabelHeight);
   const Rect gutter{whole.left, whole.top, time_.axis.left() - ui.px(4), whole.bottom};
   const std::pair key{shown.chosen.key, row.rank};
   if (selected) ui.fill(gutter, ui.color(Token::kSelected));
@@ -199,12 +223,9 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
   const Rect place{time_.axis.left(), whole.top + (height > ui.px(6) ? 1.F : 0.F), whole.right,
                    whole.bottom - (height > ui.px(6) ? 1.F : 0.F)};
   ImGui::PushClipRect({place.left, place.top}, {place.right, place.bottom}, true);
-  const auto first = std::ranges::lower_bound(row.spans, time_.axis.begin_ns(), {},
-                                              [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
-  const auto last = std::ranges::lower_bound(row.spans, time_.axis.end_ns(), {},
-                                             [](const TimeSpan& s) { return static_cast<double>(s.begin_ns); });
-  const auto visible = static_cast<int>(std::max<std::ptrdiff_t>(0, last - first));
-  const bool pixels = spans_drawn_ + visible > kMostSpans || visible > static_cast<int>(place.width());
+  const int visible = visible_spans(row);
+  const bool pixels =
+      (lines_ && height < ui.px(4)) || spans_drawn_ + visible > kMostSpans || visible > static_cast<int>(place.width());
   if (pixels) {
     paint_pixels(ui, shown, row, place);
   } else {

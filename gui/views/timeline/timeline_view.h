@@ -84,6 +84,8 @@ class TimelineView final : public View {
   static Json dump_ranks(const Band& band);
   bool has_ghost(const Shown& shown) const { return ghost_ && ghost_->shown.chosen.key == shown.chosen.key; }
   void draw_elsewhere(Ui& ui, Session& session);
+  void draw_label_beside_thin_rows(Ui& ui, const BandRow& row) const;
+  int visible_spans(const BandRow& row) const;
   void draw_row(Ui& ui, Session& session, const Shown& shown, const BandRow& row, float height);
   void paint_spans(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place, const Selection& selection);
   void paint_pixels(Ui& ui, const Shown& shown, const BandRow& row, const Rect& place);
@@ -151,6 +153,7 @@ class TimelineView final : public View {
   std::optional<int> pointed_;  // the rank whose label the pointer is over
   int tab_ = 0, file_tab_ = 0;
   int spans_drawn_ = 0;
+  bool lines_ = false;  // thin rows of the band are pixels, all of them: they would be too many rectangles
   std::optional<std::pair<const Shown*, OpId>> hovered_;
   DurationBrush brush_;
   TableState statistics_, bookmarks_state_, by_rank_, by_ring_step_;

@@ -113,5 +113,16 @@ TEST(LivePicture, OfNoEventsIsEmpty) {
   EXPECT_TRUE(picture.ranks.empty());
 }
 
+TEST(LivePicture, NamesLiveAsLongAsThePicture) {
+  LivePicture picture;
+  picture.names = {"attend"};
+  SpanEvent event{};
+  event.name = 0;
+  EXPECT_EQ(picture.name(event), "attend");
+  EXPECT_EQ(picture.name(event).data(), picture.names[0].data());  // no copy's, which is gone
+  event.name = 1;
+  EXPECT_EQ(picture.name(event), "");
+}
+
 }  // namespace
 }  // namespace spscope::gui

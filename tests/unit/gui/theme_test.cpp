@@ -72,11 +72,13 @@ TEST(Theme, MarksStandOutFromTheSurface) {
 
 TEST(Theme, RanksHaveEightColoursAndDensityGrowsLighter) {
   std::set<Rgb> colors;
-  for (int rank = 0; rank < 8; ++rank) {
-    colors.insert(rank_color(rank));
-    EXPECT_EQ(rank_color(rank), rank_color(rank + 8));
+  // The ranks of a node, and those of a ring of USP whose heads go over 2, 4, 8 or 64 ranks.
+  for (const int apart : {1, 2, 4, 8, 64}) {
+    colors.clear();
+    for (int n = 0; n < 8; ++n) colors.insert(rank_color(n * apart));
+    EXPECT_EQ(colors.size(), 8u) << apart;
   }
-  EXPECT_EQ(colors.size(), 8u);
+  for (int rank = 0; rank < 4096; ++rank) EXPECT_NE(rank_color(rank), rank_color(rank + 1)) << rank;
   double before = -1;
   for (int i = 0; i <= 100; ++i) {
     const double now = luminance(density_color(i / 100.0));

@@ -1,0 +1,59 @@
+"""The states whose looks are tested without a display: files that are whole, damaged, foreign, missing, being read, with
+long names and with 4,096 ranks; each with the combinations of theme, size and scale that every run of the tests looks at.
+"""
+import itertools
+
+from test_files import foreign, no_store, plan_lost, truncated
+
+THEMES, SIZES, SCALES = ("dark", "light"), ("1280x720", "1920x1080", "3840x2160"), (1, 1.5, 2)
+MATRIX = list(itertools.product(THEMES, SIZES, SCALES))
+# For states that differ from the demo in few widgets: each theme, size and scale, and the tightest of all.
+FEW = [("dark", "1280x720", 1), ("light", "1280x720", 2), ("dark", "1920x1080", 1.5), ("light", "3840x2160", 2)]
+TIGHTEST = FEW[1:2]
+# Scheduled in some 10 s: a message to 63 others, and 64 ring steps.
+MANY = """[model]
+preset = "wan-mini"
+heads = 64
+head_dim = 16
+hidden = 1024
+grid = [16, 32, 32]
+[mask]
+pattern = "dense"
+[cluster]
+preset = "ndr-h100-xN"
+ranks = 4096
+[run]
+mode = "simulate"
+strategies = ["usp:ulysses=64,ring=64"]
+layers = 1
+"""
+# Answers that are enough to know the file, and none of what the views ask then.
+FILE_KNOWN = 2
+
+
+def _made(world, name, make):
+    path = world.folder / name
+    make(world, path)
+    return path
+
+
+def stored_states(world):
+    """The arguments and the combinations of each state; arguments that begin with -- are options."""
+    long_name = world.changed_copy("r" * 200 + ".db",
+                                   "update strategy set label = substr(label || ' ' || replace(hex(zeroblob(150)), '00', 'Wg'), 1, 300)")
+    other = _made(world, "foreign.db", foreign)
+    many = world.run("many.db", MANY)
+    partly = world.changed_copy("partly.db", "update workload set denoise_steps = denoise_steps + 2", "update run set timing = 1",
+                                "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1")
+    return {"demo": ([world.demo], MATRIX), "no file": ([], MATRIX), "long names": ([long_name], MATRIX),
+            "failed": ([_made(world, "broken.db", no_store)], FEW), "foreign": ([other], FEW), "missing file": ([world.folder / "nowhere.db"], FEW),
+            "truncated": ([_made(world, "truncated.db", truncated)], TIGHTEST), "lost plans": ([_made(world, "plans.db", plan_lost)], TIGHTEST),
+            "lost thumbnails": ([world.changed_copy("thumbnails.db", "delete from mask_thumbnail")], TIGHTEST),
+            "no timeline": ([world.changed_copy("figures.db", "update repeat set has_timeline = 0")], TIGHTEST),
+            "partly there": ([partly], TIGHTEST), "one strategy": ([f"{world.demo}?s=ring"], TIGHTEST),
+            "several files": ([world.demo, long_name, other], FEW), "4,096 ranks": ([many], FEW[:1]),
+            "loading": ([world.demo, "--answers", 0], FEW), "loading a layer pass": ([world.demo, "--answers", FILE_KNOWN], FEW),
+            "selected": ([f"{world.demo}?of=ulysses&rank=3&op=40&t=2ms..9ms&name=attend"], FEW),
+            "what if": ([f"{world.demo}?whatif=ulysses,evenly_spread&of=ulysses&rank=3&op=40"], FEW),
+            "whole files": ([f"{world.demo}?time=file&of=ulysses&rank=3&op=40&name=attend", long_name], FEW),
+            "whole file of 4,096 ranks": ([f"{many}?time=file"], FEW[:2])}

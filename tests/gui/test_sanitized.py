@@ -1,0 +1,64 @@
+"""Windows of a build with sanitizers, and the runs that they start and follow: tests of test_features.py and test_files.py in
+which threads read files and shards while the window draws and input comes. Passes when these tests pass and no process, nor
+one that was killed, has left a report of a sanitizer.
+
+Usage: test_sanitized.py FOLDER_OF_PROGRAMS [--all]
+  --all   every timeline, all that cancels, follows, stops and recovers runs, and files that change: minutes, not in CI
+"""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from window import SKIPPED, missing
+
+HERE = Path(__file__).resolve().parent
+SHORT = ["loading_cancel", "sql_cancels", "timeline_find_field", "start_runs_going_on", "start_recover", "file_changes_are_told"]
+LONG = SHORT + ["timeline_", "rank_dims_others", "measure_snaps", "passes_that_overlap", "strategies_stand_along_the_file", "loading_state",
+                "overview_progress", "heads_one_large", "heads_slide_over_steps", "run_strategies", "run_queue", "run_running", "run_stop",
+                "run_closing", "run_recover", "report_exports_rest", "million_events_cost_little"]
+PATIENCE = "6"  # how much longer than usual a step may take
+
+
+def is_sanitized(program):
+    data = program.read_bytes()
+    return b"__tsan_init" in data or b"__asan_init" in data
+
+
+def environment(reports):
+    """Reports go to files: windows that tests kill have nobody who reads their standard error."""
+    common = f"log_path={reports}/report:exitcode=0"
+    return {**os.environ, "SPSCOPE_TEST_PATIENCE": PATIENCE,
+            "TSAN_OPTIONS": f"{common}:halt_on_error=0:second_deadlock_stack=1:suppressions={HERE / 'tsan.supp'}",
+            # Leaks are not looked for: those of Mesa's drivers, which are unloaded by then, have no name to leave them out by.
+            "ASAN_OPTIONS": f"{common}:detect_leaks=0", "UBSAN_OPTIONS": f"{common}:print_stacktrace=1"}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binaries", type=Path)
+    parser.add_argument("--all", action="store_true")
+    options = parser.parse_args()
+    if not is_sanitized(options.binaries / "spscope-gui"):
+        print(f"{options.binaries / 'spscope-gui'} is built without sanitizers: `scripts/build tsan --target spscope spscope-gui` builds one with")
+        return 1
+    if reason := missing():
+        print(f"skipped: {reason}")
+        return SKIPPED
+    names = ",".join(LONG if options.all else SHORT)
+    commands = [["test_features.py", options.binaries, "--only", names]] + ([["test_files.py", options.binaries]] if options.all else [])
+    with tempfile.TemporaryDirectory(prefix="spscope-reports-") as reports:
+        failed = 0
+        for script, *arguments in commands:
+            failed += subprocess.run([sys.executable, "-B", HERE / script, *arguments], env=environment(reports)).returncode != 0
+        found = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(Path(reports).iterdir())]
+    for report in found:
+        print(report)
+    print(f"{len(found)} processes with reports of a sanitizer, {failed} of {len(commands)} scripts failed")
+    return 1 if found or failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
