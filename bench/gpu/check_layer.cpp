@@ -1,0 +1,169 @@
+// The self-attention of a Wan2.1-1.3B layer of 32,760 tokens: its error beside that of PyTorch on the same input, what
+// `project` says of one rank beside what `execute` takes, and how long the GPU idles between ops.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+#include <vector>
+
+#include "backend/base/median.h"
+#include "backend/execute/execute.h"
+#include "backend/execute/measure.h"
+#include "backend/execute/reference/reference.h"
+#include "backend/schedule/schedule.h"
+#include "bench/gpu/all_checks.h"
+#include "bench/gpu/command.h"
+#include "bench/gpu/workload.h"
+
+namespace spscope::gpu_check {
+namespace {
+
+constexpr double kErrorOfPyTorch = 2, kProjectError = 0.05, kIdleShare = 0.02;
+
+ExecuteOptions on_gpu(int warmup, int repeats) {
+  ExecuteOptions options;
+  options.device = "cuda";
+  options.warmup = warmup;
+  options.repeats = repeats;
+  return options;
+}
+
+// A folder that goes with its files: four arrays of 100 MB.
+class Arrays {
+ public:
+  explicit Arrays(const std::string& folder) : folder_(folder) { std::filesystem::create_directories(folder_); }
+  ~Arrays() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  Arrays(const Arrays&) = delete;
+  Arrays& operator=(const Arrays&) = delete;
+
+  // bf16, [heads, tokens, head_dim].
+  void write(const char* name, const std::vector<float>& values) const {
+    std::vector<Bf16> stored;
+    for (const float value : values) stored.push_back(to_bf16(value));
+    const std::string path = folder_ + "/" + name + ".bf16";
+    std::ofstream file(path, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(stored.data()),
+               static_cast<std::streamsize>(stored.size() * sizeof(Bf16)));
+    if (!file.flush()) throw Error(ErrorCode::kOutputPlace, "\"" + path + "\" cannot be written");
+  }
+
+ private:
+  std::string folder_;
+};
+
+// What layer_error.py found.
+void add_comparison(const CheckContext& context, const Request& request, const std::string& folder,
+                    CheckResult& result) {
+  const std::string answer_file = context.out + "/layer_error.json", error_file = context.out + "/layer_error.txt";
+  const CommandEnd end =
+      run_command({context.python, context.scripts + "/layer_error.py", folder, std::to_string(request.heads),
+                   std::to_string(request.inner_tokens), std::to_string(request.head_dim)},
+                  {.output = answer_file, .error = error_file});
+  const std::optional<Json> answer = Json::parse(text_of(answer_file));
+  if (!end.found) {
+    result.skipped = "no comparison with PyTorch: there is no " + context.python;
+  } else if (end.exit_code != 0 || !answer) {
+    result.faults.push_back("layer_error.py failed: " + tail_of(error_file));
+  } else if (answer->contains("missing")) {
+    result.skipped = "no comparison with PyTorch: " + (*answer)["missing"].text();
+  } else {
+    const double ours = (*answer)["ours_rms"].number(), theirs = (*answer)["torch_rms"].number();
+    result.facts["peer"] = (*answer)["versions"].text();
+    result.figures.push_back({"error over PyTorch's", "", ours / theirs, Bound::kAtMost, kErrorOfPyTorch});
+    result.figures.push_back({"relative rms error", "", ours});
+    result.figures.push_back({"relative rms error of PyTorch", "", theirs});
+    result.figures.push_back(
+        {"largest error over PyTorch's", "", (*answer)["ours_largest"].number() / (*answer)["torch_largest"].number()});
+  }
+}
+
+// Share of the time from the first begin to the last end in which no op of any rank runs.
+double idle_share(const Timeline& timeline) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> busy;
+  for (const OpTimes& t : timeline.ops)
+    if (t.end_ns > t.begin_ns) busy.emplace_back(t.begin_ns, t.end_ns);
+  if (busy.empty()) return 1;
+  std::ranges::sort(busy);
+  std::int64_t idle_ns = 0, until = busy.front().first;
+  for (const auto& [begin, end] : busy) {
+    idle_ns += std::max<std::int64_t>(0, begin - until);
+    until = std::max(until, end);
+  }
+  return static_cast<double>(idle_ns) / static_cast<double>(until - busy.front().first);
+}
+
+double projected_ns(const Plan& plan, const Request& request, const Activations& activations) {
+  MeasureOptions options;
+  options.warmup = 2;
+  const auto ns = measure_compute(plan, request, activations, "cuda", options);
+  std::vector<std::int64_t> of_op;
+  for (std::size_t op = 0; op < plan.ops.size(); ++op) {
+    std::vector<std::int64_t> repeats;
+    for (const std::vector<std::int64_t>& repeat : ns) repeats.push_back(repeat[op]);
+    of_op.push_back(median(std::move(repeats)));
+  }
+  return static_cast<double>(schedule(plan, of_op, Network::instant(plan.ranks)).makespan_ns());
+}
+
+}  // namespace
+
+CheckResult check_layer_error(const CheckContext& context) {
+  const Request request = wan_request(1, context.tiny);
+  const Activations activations = generate_activations(request, 1);
+  const ExecuteResult run = execute(default_plan("single", request), request, activations, on_gpu(0, 1));
+  const Reference reference(request, activations, VerifyExtent::kSample, 1);
+  const Verification verification = reference.check(run.outputs);
+  CheckResult result;
+  result.facts["workload"] =
+      fmt::format("{} tokens, {} heads of {}, bf16", request.inner_tokens, request.heads, request.head_dim);
+  if (verification.verdict != Verdict::kPassed)
+    result.faults.push_back(fmt::format("a row differs from the reference by {:.3g}", verification.max_error));
+  result.figures = {{"largest error of a sampled row, squared", "", verification.max_error}};
+  const std::string folder = context.out + "/layer";
+  const Arrays arrays(folder);
+  const AttentionInput& input = activations.attentions.front();
+  arrays.write("q", input.q);
+  arrays.write("k", input.k);
+  arrays.write("v", input.v);
+  arrays.write("o", run.outputs.front().values);
+  add_comparison(context, request, folder, result);
+  return result;
+}
+
+CheckResult check_layer_project(const CheckContext& context) {
+  const Request request = wan_request(1, context.tiny);
+  const Activations activations = generate_activations(request, 1);
+  const Plan plan = default_plan("single", request);
+  std::vector<double> projected, executed;
+  for (int round = 0; round < (context.tiny ? 1 : 5); ++round) {
+    projected.push_back(projected_ns(plan, request, activations));
+    const ExecuteResult run = execute(plan, request, activations, on_gpu(2, 3));
+    executed.push_back(static_cast<double>(median(run.makespan_ns)));
+  }
+  CheckResult result;
+  result.figures = {
+      {"project against execute of one rank", "", std::abs(median(projected) / median(executed) - 1), Bound::kAtMost,
+       kProjectError},
+      {"projected", "ms", median(projected) * 1e-6},
+      {"executed", "ms", median(executed) * 1e-6},
+  };
+  // Of one rank there is one op; ranks of a ring have several, with messages between them.
+  for (const int ranks : {1, 2, 4, 8}) {
+    const Request shared = wan_request(ranks, context.tiny);
+    const Plan ring = default_plan(ranks == 1 ? "single" : "ring", shared);
+    const ExecuteResult run = execute(ring, shared, activations, on_gpu(2, 3));
+    std::vector<double> shares;
+    for (const Timeline& timeline : run.timelines) shares.push_back(idle_share(timeline));
+    result.figures.push_back({fmt::format("idle between ops, {} on {}", ranks == 1 ? "single" : "ring", ranks), "",
+                              median(std::move(shares)), Bound::kAtMost, kIdleShare});
+  }
+  return result;
+}
+
+}  // namespace spscope::gpu_check
