@@ -28,6 +28,18 @@ expect_gpu_run() { expect_exit "$1" run -s ring "${small[@]}" --set cluster.rank
 expect_gpu_run 0
 expect_exit 0 sql gpu.db "SELECT DISTINCT name FROM machine_fact WHERE name = 'GPU 0'" --csv
 expect_out 'GPU 0'
+timing_is() {
+  expect_exit 0 sql gpu.db "SELECT count(*) FROM run" --csv
+  local runs
+  runs=$(tail -1 "$out")
+  expect_exit 0 sql gpu.db "SELECT count(*) FROM run JOIN enum_name e ON e.kind = 'run.timing' AND e.value = run.timing WHERE e.name = '$1'" --csv
+  [ "$(tail -1 "$out")" = "$runs" ] || fail "the timing is not $1"
+}
+# Both are on GPU 0 as their processes count: on one GPU, or each on one of its own.
+timing_is oversubscribed
+rm gpu.db
+SPSCOPE_FAKE_CUDA='own=1' expect_gpu_run 0
+timing_is clean
 rm gpu.db
 SPSCOPE_FAKE_CUDA='kill=spscope_attend*:2 rank=1' expect_gpu_run 1
 expect_err 'SPS-120' 'rank 1' ' attend op ' 'signal 9'

@@ -24,6 +24,10 @@ class FakeCuda {
   long long made() const { return find<decltype(spscope_fake_cuda_made)>("spscope_fake_cuda_made")(); }
   long long launches() const { return find<decltype(spscope_fake_cuda_launches)>("spscope_fake_cuda_launches")(); }
 
+  long long launches_of(const char* kernel, unsigned blocks) const {
+    return find<decltype(spscope_fake_cuda_launches_of)>("spscope_fake_cuda_launches_of")(kernel, blocks);
+  }
+
  private:
   template <typename Function>
   Function* find(const char* name) const {

@@ -20,8 +20,7 @@ def parts(machine, checks, *outputs):
 def emulated(machine, checks):
     """All of it on the emulated driver: right, every limit of the issue there, none of them compared."""
     assert machine["fake"] and machine["gpu"] == "spscope fake device"
-    assert {name for name, check in checks.items() if check["status"] != "passed"} <= {"processes", "calibrate"}, checks
-    assert checks["calibrate"]["status"] in ("passed", "not run")
+    assert {name for name, check in checks.items() if check["status"] != "passed"} <= {"processes"}, checks
     figures = [(name, figure) for name, check in checks.items() for figure in check.get("figures", [])]
     assert {figure["verdict"] for _, figure in figures if "limit" in figure} == {"not compared: fake device"}
     limits = {(name, figure["limit"]) for name, figure in figures if "limit" in figure}
