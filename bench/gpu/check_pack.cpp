@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backend/base/median.h"
@@ -61,7 +62,7 @@ class PackBench {
         end_(gpu_.context(), cuda::EventTiming::kTimed) {
     const std::vector<kc::CopyPiece> pieces = pieces_of(shape, from_.address(), to_.address());
     table_ = std::make_unique<cuda::DeviceMemory>(gpu_.context(), pieces.size() * sizeof(kc::CopyPiece));
-    cuda::check(cuda::driver().cuMemcpyHtoD(table_->address(), pieces.data(), table_->num_bytes()), "cuMemcpyHtoD");
+    table_->write(std::as_bytes(std::span(pieces)));
     const auto count = static_cast<std::int32_t>(pieces.size());
     launch_ = {kc::choose_copy(), static_cast<unsigned>(count),
                kc::Copy{reinterpret_cast<const kc::CopyPiece*>(table_->address()), count, 0}};
@@ -82,7 +83,7 @@ class PackBench {
   bool is_right() {
     std::vector<std::uint32_t> words(from_.num_bytes() / sizeof(std::uint32_t));
     for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::uint32_t>(i);
-    cuda::check(cuda::driver().cuMemcpyHtoD(from_.address(), words.data(), from_.num_bytes()), "cuMemcpyHtoD");
+    from_.write(std::as_bytes(std::span(words)));
     pack_ms();
     cuda::check(cuda::driver().cuMemcpyDtoHAsync(words.data(), to_.address(), to_.num_bytes(), stream_.get()),
                 "cuMemcpyDtoHAsync");

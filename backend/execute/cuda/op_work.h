@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "backend/execute/cuda/context.h"
 #include "backend/execute/cuda/device_slots.h"
 #include "backend/execute/program/attend_tiles.h"
 #include "backend/execute/program/cell_pairs.h"
