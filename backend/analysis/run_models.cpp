@@ -7,7 +7,7 @@ namespace spscope {
 std::optional<ClusterPreset> stored_cluster(const WorkloadRecord& workload) {
   if (workload.cluster_toml.empty()) return std::nullopt;
   Result<ClusterPreset> cluster = parse_cluster(workload.cluster_toml, workload.cluster);
-  if (!cluster) return std::nullopt;
+  if (!cluster || (workload.ranks > workload.gpus_per_node && cluster->network.nic_gbps <= 0)) return std::nullopt;
   return std::move(*cluster);
 }
 

@@ -9,7 +9,8 @@
 
 namespace spscope {
 
-// The numbers that the file holds of its cluster; a file of another program may hold none that can be read.
+// The numbers that the file holds of its cluster; a file that is damaged or of another program may hold none that can be
+// read, or none of a network between its nodes.
 std::optional<ClusterPreset> stored_cluster(const WorkloadRecord& workload);
 
 // The network of plans of `ranks` ranks of the workload on a cluster.
