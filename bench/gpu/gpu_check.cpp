@@ -210,7 +210,7 @@ int run_all(const Flags& flags) {
   return stopping || count.failed > 0 || !machine.missing.empty() ? kExitFailed : kExitDone;
 }
 
-int run(std::span<char*> arguments) {
+int run(char** program_and_arguments, std::span<char*> arguments) {
   if (!arguments.empty() && (std::string_view(arguments[0]) == "--help" || std::string_view(arguments[0]) == "-h")) {
     std::cout << kUsage;
     return kExitDone;
@@ -221,6 +221,7 @@ int run(std::span<char*> arguments) {
     return kExitUsage;
   }
   if (flags.list) return list_checks(), kExitDone;
+  keep_first_gpu(program_and_arguments);
   return flags.check != nullptr ? run_alone(flags) : run_all(flags);
 }
 
@@ -229,7 +230,7 @@ int run(std::span<char*> arguments) {
 
 int main(int argc, char** argv) {
   try {
-    return spscope::gpu_check::run(std::span(argv + 1, argv + argc));
+    return spscope::gpu_check::run(argv, std::span(argv + 1, argv + argc));
   } catch (const spscope::Error& error) {
     std::cerr << "gpu-check: " << render(error) << "\n";
     return spscope::exit_code(error);

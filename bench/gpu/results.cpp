@@ -12,10 +12,10 @@ namespace spscope::gpu_check {
 namespace {
 
 // As the driver's tool shows it; "" without that tool.
-std::string nvidia_smi(const std::string& out) {
+std::string nvidia_smi(const Machine& machine, const std::string& out) {
   const std::string file = out + "/nvidia-smi.txt";
   const CommandEnd end =
-      run_command({"nvidia-smi", "-i", "0",
+      run_command({"nvidia-smi", "-i", machine.bus_id,
                    "--query-gpu=driver_version,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,power.limit,"
                    "temperature.gpu,ecc.mode.current,persistence_mode",
                    "--format=csv"},
@@ -27,13 +27,14 @@ Json machine_json(const Machine& machine, const std::string& out) {
   return {{"spscope", SPSCOPE_GPU_CHECK_VERSION},
           {"kernels", SPSCOPE_GPU_CHECK_COMPILER},
           {"gpu", machine.gpu},
+          {"uuid", machine.uuid},
           {"fake", machine.fake},
           {"compute_capability", machine.capability},
           {"multiprocessors", machine.num_sms},
           {"memory_bytes", machine.memory_bytes},
           {"driver", machine.driver},
           {"missing", machine.missing},
-          {"nvidia_smi", machine.fake ? std::string() : nvidia_smi(out)}};
+          {"nvidia_smi", machine.fake ? std::string() : nvidia_smi(machine, out)}};
 }
 
 // What two results must agree on to stand in one file.

@@ -51,6 +51,12 @@ export LD_LIBRARY_PATH=$FAKE_CUDA SPSCOPE_FAKE_CUDA=memory=600000000 PATH=$stubs
 expect 0 --tiny --python "$stubs/python-with-torch" --out fake
 judge fake emulated
 
+# Of several GPUs, checks and their peers see the first alone.
+printf '#!/usr/bin/env bash\necho "$CUDA_VISIBLE_DEVICES" >%q/seen\nexec %q "$@"\n' "$work" "$stubs/python-with-torch" >python
+chmod +x python
+SPSCOPE_FAKE_CUDA="devices=2 memory=600000000" expect 0 --tiny --only layer-error --python "$work/python" --out first
+judge first only_gpu "$(cat seen)"
+
 # What has passed is not run again; what failed is.
 SPSCOPE_FAKE_CUDA='fail=spscope_attend*:1' expect 1 --tiny --only measure --out fake
 judge fake failed measure CUDA_ERROR
