@@ -114,7 +114,7 @@ CheckResult check_sanitizer(const CheckContext& context, const std::string& tool
   for (const char* program : {"compute-sanitizer", "/usr/local/cuda/bin/compute-sanitizer"}) {
     used = program;
     end = run_command({program, "--tool", tool, "--error-exitcode", std::to_string(kSanitizerExit), context.self,
-                       "--check", "conformance-2", "--tiny", "--out", context.out + "/" + tool},
+                       "--check", "kernels", "--tiny", "--out", context.out + "/" + tool},
                       {.output = log});
     if (end.found) break;
   }
