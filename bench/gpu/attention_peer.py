@@ -4,13 +4,15 @@
     attention_peer.py HEADS TOKENS HEAD_DIM
 
 Prints one line of JSON: {"versions": ...}, or {"missing": why there is no such peer}. Then answers each line of its
-input with {"ms": median time of one dense forward pass in bf16, batch 1, between two events of the device}.
+input with {"ms": median time of one dense forward pass in bf16, batch 1, between two events of the device}, of passes
+back to back after a warm-up by time, as bench/gpu/rank_alone.h does on the other side.
 """
 import json
 import statistics
 import sys
+import time
 
-WARMUP, REPEATS = 3, 5
+WARMUP_S, LAUNCHES = 0.2, 8
 
 
 def say(**answer):
@@ -34,9 +36,13 @@ def make_attention(torch, heads, tokens, head_dim):
 
 
 def median_ms(torch, attend):
-    for _ in range(WARMUP):
+    end = time.monotonic() + WARMUP_S
+    while True:
         attend()
-    events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(REPEATS)]
+        torch.cuda.synchronize()
+        if time.monotonic() >= end:
+            break
+    events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(LAUNCHES)]
     for begin, end in events:
         begin.record()
         attend()
