@@ -20,7 +20,7 @@ def say(**answer):
 
 
 def make_attention(torch, heads, tokens, head_dim):
-    """Raises RuntimeError where PyTorch has no flash kernel for this device and shape."""
+    """Raises an exception where PyTorch has no flash kernel for this device and shape."""
     import torch.nn.functional as functional
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -55,13 +55,15 @@ def main():
     heads, tokens, head_dim = map(int, sys.argv[1:4])
     try:
         import torch
-    except ImportError as error:
+    except Exception as error:  # a broken installation fails in many ways
         return say(missing=f"{sys.executable} has no PyTorch ({error})")
-    if not torch.cuda.is_available():
-        return say(missing=f"PyTorch {torch.__version__} finds no GPU")
+    try:
+        torch.zeros(1, device="cuda")
+    except Exception as error:
+        return say(missing=f"PyTorch {torch.__version__} has no GPU: {error}")
     try:
         attend = make_attention(torch, heads, tokens, head_dim)
-    except (ImportError, RuntimeError) as error:
+    except Exception as error:
         return say(missing=f"PyTorch {torch.__version__} has no flash kernel here: {error}")
     say(versions=f"torch {torch.__version__}, CUDA {torch.version.cuda}, backend FLASH_ATTENTION, "
                  f"{torch.cuda.get_device_name()}")

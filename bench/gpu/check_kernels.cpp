@@ -45,7 +45,7 @@ Request request_of(Dtype dtype, int head_dim, bool long_blocks, bool tiny) {
     for (std::int32_t q = 0; q < mask.blocks(); ++q)
       for (std::int32_t k = 0; k < mask.blocks(); ++k)
         if ((head != 0 || q != 1) && (rng.below(2) == 0 || q == k)) mask.set(head, q, k);
-  Request request = Request::attention(1, kHeads, head_dim, std::move(mask), dtype);
+  Request request = Request::attention(1, heads, head_dim, std::move(mask), dtype);
   define_outputs(request);
   return request;
 }
