@@ -95,6 +95,11 @@ CheckResult check_processes(const CheckContext& context) {
     result.skipped = "this build has no gpu-processes: it was made without Open MPI";
     return result;
   }
+  const CommandEnd version = run_command({"mpirun", "--version"}, {.output = log, .timeout_s = 20});
+  if (version.found && text_of(log).find("Open MPI") == std::string::npos) {
+    result.skipped = "mpirun is not Open MPI's: " + tail_of(log, 100);
+    return result;
+  }
   const std::vector<std::string> command = {"mpirun",  "--allow-run-as-root",    "--oversubscribe", "-n", "2", program,
                                             "--every", context.tiny ? "40" : "1"};
   const CommandEnd end = run_command(command, {.output = log});

@@ -66,11 +66,22 @@ expect 0 --tiny --resume --out fake
 [ "$(grep -cE '^[a-z0-9-]+ +(passed|skipped|failed)' out)" -le 3 ] || fail "--resume runs what has passed"
 judge fake none_failed
 
-# Results of another driver are not mixed with these, and a missing PyTorch skips the comparison alone.
+grep -q '^| attention-8k | .*stub of PyTorch' fake/results.md || fail "facts in results.md"
+
+# Results of another driver are not mixed with these, and those without a GPU give way; a missing PyTorch skips the
+# comparison alone, and an mpirun of another MPI is none.
 SPSCOPE_FAKE_CUDA=driver=13990 expect 2 --tiny --only pack --out fake
 grep -q 'choose another --out' out || fail "results of another driver"
+expect 2 --only pack --out fake
+grep -q 'holds results of sizes "tiny", this is "full"' out || fail "results of other sizes"
+expect 0 --tiny --resume --only one-sided --out none
 expect 0 --tiny --only attention-8k --only layer-error --python "$PYTHON" --out bare
 judge bare skipped attention-8k PyTorch
 judge bare skipped layer-error PyTorch
 expect 0 --tiny --only attention-8k --python "$work/no-python" --out bare
 judge bare skipped attention-8k no-python
+mkdir other-mpi
+printf '#!/bin/sh\necho "HYDRA build details"\n' >other-mpi/mpirun
+chmod +x other-mpi/mpirun
+PATH=$work/other-mpi:$PATH expect 0 --tiny --only processes --out bare
+grep -qE "mpirun is not Open MPI's|without Open MPI" out || fail "an mpirun of another MPI"
