@@ -65,7 +65,9 @@ Results::Results(const std::string& out, const Machine& machine, bool tiny)
   const std::optional<Json> held = Json::parse(text_of(path));
   if (!held || !held->contains("machine") || !held->contains("checks"))
     throw Error(ErrorCode::kOutputPlace, fmt::format("\"{}\" is no result of gpu-check", path), "choose another --out");
-  if (const Json* const gpu = (*held)["machine"].find("gpu"); gpu != nullptr && gpu->text().empty()) return;
+  if (const Json* const gpu = (*held)["machine"].find("gpu");
+      gpu != nullptr && gpu->text().empty() && !machine.gpu.empty())
+    return;
   for (const char* key : kSame) {
     const Json* const before = (*held)["machine"].find(key);
     if (before == nullptr || before->text() != machine_[key].text())

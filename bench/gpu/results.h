@@ -10,7 +10,7 @@ namespace spscope::gpu_check {
 
 class Results {
  public:
-  // Reads what OUT holds already, unless that was without a GPU. Throws Error when that is no result of gpu-check, or one
+  // Reads what OUT holds already, unless that was without a GPU and here is one. Throws Error when that is no result of gpu-check, or one
   // of another GPU, driver, version or size.
   Results(const std::string& out, const Machine& machine, bool tiny);
 
