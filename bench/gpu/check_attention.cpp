@@ -79,8 +79,7 @@ CheckResult check_sparse(const CheckContext& context, int block) {
   AttentionBench dense_bench(dense, activations);
   std::vector<std::unique_ptr<AttentionBench>> benches;
   for (const double density : kDensities)
-    benches.push_back(
-        std::make_unique<AttentionBench>(sparse_request(heads, tokens, block, density), activations));
+    benches.push_back(std::make_unique<AttentionBench>(sparse_request(heads, tokens, block, density), activations));
   std::vector<std::vector<double>> ratios(benches.size());
   std::vector<double> dense_rates;
   for (int round = 0; round < num_rounds(context.tiny); ++round)

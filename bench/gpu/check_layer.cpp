@@ -130,8 +130,8 @@ double projected_ns(const Plan& plan, const Request& request, const Activations&
       schedule(plan, alone_ns(plan, request, activations), Network::instant(plan.ranks)).makespan_ns());
 }
 
-// The share of a run in which the GPU computes nothing, from what its ops take alone: their events in a run cannot tell,
-// as an op begins by them once the one before it has ended.
+// The share of a run in which the GPU computes nothing, from what its ops take alone: their events in a run cannot
+// tell, as an op begins by them once the one before it has ended.
 void add_idle(const Request& request, const Activations& activations, int rounds, CheckResult& result) {
   const Plan plan = plan_in_parts(request);
   const auto idle_share = [&](std::int64_t busy_ns, const ExecuteOptions& options) {

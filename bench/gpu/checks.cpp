@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "backend/config/environment.h"
 #include "backend/execute/cuda/context.h"
 #include "backend/execute/cuda/driver.h"
 #include "bench/gpu/all_checks.h"
@@ -66,7 +67,7 @@ void keep_first_gpu(char** arguments) {
   constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
   if (!cuda::driver_missing().message.empty() || cuda::gpus().size() < 2) return;
   const std::string uuid = uuid_text(cuda::gpus().front().uuid);
-  if (const char* const visible = std::getenv(kVisible); visible != nullptr && uuid == visible) return;
+  if (visible_gpus() == uuid) return;
   setenv(kVisible, uuid.c_str(), 1);
   execv("/proc/self/exe", arguments);
   throw Error(ErrorCode::kUnavailable, fmt::format("gpu-check cannot start itself again: {}", std::strerror(errno)),

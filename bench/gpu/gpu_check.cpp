@@ -153,8 +153,8 @@ Json run_apart(const Check& check, const Flags& flags, const CheckContext& conte
   CheckResult broken;
   hangs = end.hangs;
   if (end.hangs)
-    broken.faults.push_back(
-        fmt::format("it took more than {:.0f} s and cannot be ended: the driver hangs (`dmesg`, `nvidia-smi`)", limit_s));
+    broken.faults.push_back(fmt::format(
+        "it took more than {:.0f} s and cannot be ended: the driver hangs (`dmesg`, `nvidia-smi`)", limit_s));
   else if (end.timed_out)
     broken.faults.push_back(fmt::format("it took more than {:.0f} s and was stopped", limit_s));
   else if (std::optional<Json> result = Json::parse(text_of(answer)); result && result->contains("status"))

@@ -19,7 +19,9 @@ std::set<std::string> RankAlone::kernels() const {
   return names;
 }
 
-void RankAlone::wait() const { cuda::check(cuda::driver().cuStreamSynchronize(steps_.stream()), "cuStreamSynchronize"); }
+void RankAlone::wait() const {
+  cuda::check(cuda::driver().cuStreamSynchronize(steps_.stream()), "cuStreamSynchronize");
+}
 
 void RankAlone::warm_up() {
   const std::int64_t end_ns = now_ns() + static_cast<std::int64_t>(kWarmUpSeconds * 1e9);

@@ -52,7 +52,11 @@ expect 0 --tiny --python "$stubs/python-with-torch" --out fake
 judge fake emulated
 
 # Of several GPUs, checks and their peers see the first alone.
-printf '#!/usr/bin/env bash\necho "$CUDA_VISIBLE_DEVICES" >%q/seen\nexec %q "$@"\n' "$work" "$stubs/python-with-torch" >python
+cat >python <<END
+#!/usr/bin/env bash
+echo "\$CUDA_VISIBLE_DEVICES" >"$work/seen"
+exec "$stubs/python-with-torch" "\$@"
+END
 chmod +x python
 SPSCOPE_FAKE_CUDA="devices=2 memory=600000000" expect 0 --tiny --only layer-error --python "$work/python" --out first
 judge first only_gpu "$(cat seen)"

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "backend/base/median.h"
+#include "backend/config/environment.h"
 #include "backend/execute/cuda/calibrate_copies.h"
 #include "backend/execute/cuda/driver.h"
 #include "backend/execute/cuda/timed_experiment.h"
@@ -243,9 +243,8 @@ Calibration GpuCalibration::run() {
 
 Calibration calibrate(const CalibrateOptions& options) {
   // Each launch would wait for its end, behind a gate that opens after it.
-  if (const char* const blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
-      blocking != nullptr && std::string_view(blocking) != "" && std::string_view(blocking) != "0")
-    throw Error(ErrorCode::kUsage, fmt::format("CUDA_LAUNCH_BLOCKING={}: a GPU cannot be calibrated so", blocking),
+  if (launches_wait())
+    throw Error(ErrorCode::kUsage, "a GPU cannot be calibrated while CUDA_LAUNCH_BLOCKING is set",
                 "unset CUDA_LAUNCH_BLOCKING");
   return GpuCalibration(options).run();
 }
