@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "backend/base/json.h"
+#include "backend/base/whole_file.h"
 #include "backend/cli/calibrate_fit.h"
 #include "backend/cli/command.h"
 #include "backend/execute/calibrate/calibrate.h"
@@ -160,6 +161,16 @@ void warn_of_bad_fits(std::ostream& err, const Calibration& result) {
           name, 100 * quality->median_relative_residual, 100 * kBadFit);
 }
 
+// On one GPU the numbers of links are those of its memory.
+bool has_no_link(const Calibration& result) {
+  const auto origin = result.preset.origins.find("network.link_gbps");
+  return is_gpu(result) && origin != result.preset.origins.end() && origin->second == NumberOrigin::kAssumed;
+}
+
+constexpr std::string_view kNoLink =
+    "[network] has the speed of one GPU's memory, not of a link: replace it by that of your machine, or measure where "
+    "two GPUs reach each other";
+
 std::string machine_note(const Calibration& result, Dtype dtype) {
   std::string note = fmt::format("spscope calibrate, {}:", dtype_name(dtype));
   for (const MachineFact& fact : measured_machine(result))
@@ -184,8 +195,12 @@ int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
   if (context.progress) context.err << fmt::format("\r\033[K");
   result.preset.note = machine_note(result, options.dtype);
   warn_of_bad_fits(context.err, result);
+  if (has_no_link(result))
+    context.err << fmt::format("warning: {}\n  {}\n", kNoLink, result.preset.sources.at("network.link_gbps"));
   const bool complete = result.unmeasured.empty(), written = complete && !flags.output.empty();
-  if (written) write_profile(flags.output, result.preset);
+  if (written)
+    write_whole_file(flags.output,
+                     (has_no_link(result) ? fmt::format("# {}.\n", kNoLink) : "") + cluster_toml(result.preset));
   if (context.json)
     context.out << fmt::format("{}\n", to_json(result, flags, written ? flags.output : "").dump(2));
   else

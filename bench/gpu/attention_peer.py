@@ -4,13 +4,15 @@
     attention_peer.py HEADS TOKENS HEAD_DIM
 
 Prints one line of JSON: {"versions": ...}, or {"missing": why there is no such peer}. Then answers each line of its
-input with {"ms": median time of one dense forward pass in bf16, batch 1, between two events of the device}.
+input with {"ms": median time of one dense forward pass in bf16, batch 1, between two events of the device}, of passes
+back to back after a warm-up by time, as bench/gpu/rank_alone.h does on the other side.
 """
 import json
 import statistics
 import sys
+import time
 
-WARMUP, REPEATS = 3, 5
+WARMUP_S, LAUNCHES = 0.2, 8
 
 
 def say(**answer):
@@ -18,7 +20,7 @@ def say(**answer):
 
 
 def make_attention(torch, heads, tokens, head_dim):
-    """Raises RuntimeError where PyTorch has no flash kernel for this device and shape."""
+    """Raises an exception where PyTorch has no flash kernel for this device and shape."""
     import torch.nn.functional as functional
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -34,9 +36,13 @@ def make_attention(torch, heads, tokens, head_dim):
 
 
 def median_ms(torch, attend):
-    for _ in range(WARMUP):
+    end = time.monotonic() + WARMUP_S
+    while True:
         attend()
-    events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(REPEATS)]
+        torch.cuda.synchronize()
+        if time.monotonic() >= end:
+            break
+    events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(LAUNCHES)]
     for begin, end in events:
         begin.record()
         attend()
@@ -49,13 +55,15 @@ def main():
     heads, tokens, head_dim = map(int, sys.argv[1:4])
     try:
         import torch
-    except ImportError as error:
+    except Exception as error:  # a broken installation fails in many ways
         return say(missing=f"{sys.executable} has no PyTorch ({error})")
-    if not torch.cuda.is_available():
-        return say(missing=f"PyTorch {torch.__version__} finds no GPU")
+    try:
+        torch.zeros(1, device="cuda")
+    except Exception as error:
+        return say(missing=f"PyTorch {torch.__version__} has no GPU: {error}")
     try:
         attend = make_attention(torch, heads, tokens, head_dim)
-    except (ImportError, RuntimeError) as error:
+    except Exception as error:
         return say(missing=f"PyTorch {torch.__version__} has no flash kernel here: {error}")
     say(versions=f"torch {torch.__version__}, CUDA {torch.version.cuda}, backend FLASH_ATTENTION, "
                  f"{torch.cuda.get_device_name()}")

@@ -54,12 +54,16 @@ const Check* find_check(std::string_view name);
 
 // The first GPU and its driver. `missing` says why there is none.
 struct Machine {
-  std::string missing, gpu, capability, driver;
+  std::string missing, gpu, capability, driver, bus_id;
+  std::string uuid;  // as CUDA_VISIBLE_DEVICES takes it
   std::int64_t memory_bytes = 0;
   int num_sms = 0;
   bool fake = false;  // the driver of tests/fake_cuda: its times mean nothing
 };
 Machine read_machine();
+// Where there are several GPUs, leaves this program, which begins anew, and its children the first alone: ranks would
+// spread over all. Returns where that is so already. Throws Error.
+void keep_first_gpu(char** arguments);
 
 // "passed", "failed" or "skipped". Limits of a fake device are not looked at.
 std::string_view status_of(const CheckResult& result, bool fake);

@@ -1,8 +1,13 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 
+#include "backend/config/environment.h"
 #include "backend/execute/cuda/context.h"
 #include "backend/execute/cuda/driver.h"
 #include "bench/gpu/all_checks.h"
@@ -23,6 +28,19 @@ const Check* find_check(std::string_view name) {
   return found == checks().end() ? nullptr : &*found;
 }
 
+namespace {
+
+// "GPU-0123abcd-0123-0123-0123-0123456789ab".
+std::string uuid_text(const std::string& bytes) {
+  std::string text = "GPU";
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    text += fmt::format("{}{:02x}", i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                        static_cast<unsigned char>(bytes[i]));
+  return text;
+}
+
+}  // namespace
+
 Machine read_machine() {
   Machine machine;
   const Problem& missing = cuda::driver_missing();
@@ -34,12 +52,26 @@ Machine read_machine() {
   const int version = cuda::driver().version;
   machine.gpu = gpu.name;
   machine.capability = fmt::format("{}.{}", gpu.major, gpu.minor);
+  machine.bus_id = gpu.bus_id;
+  machine.uuid = uuid_text(gpu.uuid);
   machine.driver = fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
   machine.memory_bytes = gpu.memory_bytes;
   machine.num_sms = gpu.num_sms;
   void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   machine.fake = library != nullptr && dlsym(library, "spscope_fake_cuda_reset") != nullptr;
   return machine;
+}
+
+// The driver reads the variable only once in a process.
+void keep_first_gpu(char** arguments) {
+  constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
+  if (!cuda::driver_missing().message.empty() || cuda::gpus().size() < 2) return;
+  const std::string uuid = uuid_text(cuda::gpus().front().uuid);
+  if (visible_gpus() == uuid) return;
+  setenv(kVisible, uuid.c_str(), 1);
+  execv("/proc/self/exe", arguments);
+  throw Error(ErrorCode::kUnavailable, fmt::format("gpu-check cannot start itself again: {}", std::strerror(errno)),
+              fmt::format("set {}={}", kVisible, uuid));
 }
 
 namespace {

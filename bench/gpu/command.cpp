@@ -54,6 +54,17 @@ int start(const std::vector<std::string>& command, SpawnSetup& setup, pid_t& pid
   throw Error(ErrorCode::kUnavailable, fmt::format("\"{}\" cannot be started: {}", program, std::strerror(error)));
 }
 
+// Of a process that was killed. False: it has not ended within kDyingSeconds.
+bool wait_for_death(pid_t pid, int& status) {
+  constexpr double kDyingSeconds = 10;
+  const std::int64_t end_ns = now_ns() + static_cast<std::int64_t>(kDyingSeconds * 1e9);
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    if (now_ns() >= end_ns) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
 int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
 }  // namespace
@@ -80,7 +91,8 @@ CommandEnd run_command(const std::vector<std::string>& command, const CommandOpt
     end.timed_out = now_ns() >= end_ns;
     if (stopping || end.timed_out) {
       kill(options.own_group ? -pid : pid, SIGKILL);
-      waitpid(pid, &status, 0);
+      end.hangs = !wait_for_death(pid, status);
+      if (end.hangs) return end;
       break;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -12,6 +12,7 @@ struct CommandEnd {
   int exit_code = -1;  // 128 + N of a program that signal N ended
   bool found = true;   // false: there is no such program
   bool timed_out = false;
+  bool hangs = false;  // it was killed and is still there, as where a driver does not come back
 };
 
 struct CommandOptions {

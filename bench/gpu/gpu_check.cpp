@@ -34,7 +34,7 @@ results.md in DIR, by default gpu-check-results.
   --python     the interpreter whose PyTorch is the peer (python3); without PyTorch comparisons with it are skipped
   --tiny       sizes for emulated kernels; figures then say nothing
 
-Exit codes: 0 nothing failed, 1 a check failed or there is no GPU, 2 usage, 77 (--check) skipped
+Exit codes: 0 nothing failed, 1 a check failed, no time was left for one or there is no GPU, 2 usage, 77 (--check) skipped
 )";
 constexpr int kSkippedExit = 77;
 
@@ -139,9 +139,9 @@ int run_alone(const Flags& flags) {
   return status == "failed" ? kExitFailed : status == "skipped" ? kSkippedExit : kExitDone;
 }
 
-// In a process of its own.
+// In a process of its own. `hangs`: which cannot be ended.
 Json run_apart(const Check& check, const Flags& flags, const CheckContext& context, double limit_s,
-               const std::atomic<bool>& stopping) {
+               const std::atomic<bool>& stopping, bool& hangs) {
   const std::string name(check.name), folder = context.out + "/" + name, answer = folder + "/result.json";
   std::filesystem::create_directories(folder);
   std::filesystem::remove(answer);
@@ -151,7 +151,11 @@ Json run_apart(const Check& check, const Flags& flags, const CheckContext& conte
   const CommandEnd end = run_command(
       command, {.output = folder + "/log.txt", .timeout_s = limit_s, .own_group = true, .stopping = &stopping});
   CheckResult broken;
-  if (end.timed_out)
+  hangs = end.hangs;
+  if (end.hangs)
+    broken.faults.push_back(fmt::format(
+        "it took more than {:.0f} s and cannot be ended: the driver hangs (`dmesg`, `nvidia-smi`)", limit_s));
+  else if (end.timed_out)
     broken.faults.push_back(fmt::format("it took more than {:.0f} s and was stopped", limit_s));
   else if (std::optional<Json> result = Json::parse(text_of(answer)); result && result->contains("status"))
     return *std::move(result);
@@ -181,7 +185,8 @@ int run_all(const Flags& flags) {
   const auto passed_s = [&] { return static_cast<double>(now_ns() - begin_ns) * 1e-9; };
   const CheckContext context = context_of(flags);
   const Machine machine = read_machine();
-  Results results(context.out, machine);
+  Results results(context.out, machine, flags.tiny);
+  bool out_of_time = false, hangs = false;
   std::cout << (machine.missing.empty()
                     ? fmt::format("{}, compute capability {}, {}\n", machine.gpu, machine.capability, machine.driver)
                     : fmt::format("no GPU: {}\n", machine.missing));
@@ -192,25 +197,28 @@ int run_all(const Flags& flags) {
     double limit_s = timeout_s(*check);
     if (flags.parts > 0) limit_s = std::min(limit_s, kPartRoom - passed_s());
     if (!machine.missing.empty()) unmade.skipped = "not measured: no device";
-    if (limit_s < std::min(check->cost_s, timeout_s(*check)) / 2.0)
+    if (limit_s < std::min(check->cost_s, timeout_s(*check)) / 2.0) {
       unmade.skipped = "the time of this part is over: --resume runs it";
+      out_of_time = true;
+    }
     std::cout << fmt::format("{:<16} ", check->name) << std::flush;
     const double before_s = passed_s();
-    const Json result =
-        unmade.skipped.empty() ? run_apart(*check, flags, context, limit_s, stopping) : json_of(unmade, machine.fake);
+    const Json result = unmade.skipped.empty() ? run_apart(*check, flags, context, limit_s, stopping, hangs)
+                                               : json_of(unmade, machine.fake);
     if (stopping) break;
     results.add(*check, result, passed_s() - before_s);
     std::cout << fmt::format("{} ({:.1f} s){}{}\n", result["status"].text(), passed_s() - before_s,
                              result["reason"].text().empty() ? "" : ": ", result["reason"].text());
+    if (hangs) break;
   }
   const Results::Count count = results.count();
   std::cout << fmt::format("{}{} passed, {} failed, {} skipped, {} not run; {}/results.md\n",
                            stopping ? "\ninterrupted: " : "", count.passed, count.failed, count.skipped, count.not_run,
                            flags.out);
-  return stopping || count.failed > 0 || !machine.missing.empty() ? kExitFailed : kExitDone;
+  return stopping || out_of_time || count.failed > 0 || !machine.missing.empty() ? kExitFailed : kExitDone;
 }
 
-int run(std::span<char*> arguments) {
+int run(char** program_and_arguments, std::span<char*> arguments) {
   if (!arguments.empty() && (std::string_view(arguments[0]) == "--help" || std::string_view(arguments[0]) == "-h")) {
     std::cout << kUsage;
     return kExitDone;
@@ -221,6 +229,7 @@ int run(std::span<char*> arguments) {
     return kExitUsage;
   }
   if (flags.list) return list_checks(), kExitDone;
+  keep_first_gpu(program_and_arguments);
   return flags.check != nullptr ? run_alone(flags) : run_all(flags);
 }
 
@@ -229,7 +238,7 @@ int run(std::span<char*> arguments) {
 
 int main(int argc, char** argv) {
   try {
-    return spscope::gpu_check::run(std::span(argv + 1, argv + argc));
+    return spscope::gpu_check::run(argv, std::span(argv + 1, argv + argc));
   } catch (const spscope::Error& error) {
     std::cerr << "gpu-check: " << render(error) << "\n";
     return spscope::exit_code(error);

@@ -40,20 +40,32 @@ def errors(torch, q, k, v, outputs):
     return [(s / reference) ** 0.5 for s in squared], largest
 
 
+def attention(torch, q, k, v):
+    """PyTorch's, and the name of its backend: FlashAttention on a GPU, which PyTorch would not choose everywhere."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    backend = SDPBackend.FLASH_ATTENTION if q.is_cuda else SDPBackend.MATH
+    with sdpa_kernel(backend):
+        return torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None])[0], backend.name
+
+
 def main():
     folder, heads, tokens, head_dim = sys.argv[1], *map(int, sys.argv[2:5])
     device = sys.argv[5] if len(sys.argv) > 5 else "cuda"
     try:
         import torch
-    except ImportError as error:
+    except Exception as error:  # a broken installation fails in many ways
         return {"missing": f"{sys.executable} has no PyTorch ({error})"}
-    if device == "cuda" and not torch.cuda.is_available():
-        return {"missing": f"PyTorch {torch.__version__} finds no GPU"}
+    try:
+        if device == "cuda":
+            torch.zeros(1, device=device)
+    except Exception as error:
+        return {"missing": f"PyTorch {torch.__version__} has no GPU: {error}"}
     q, k, v, ours = (load(torch, folder, name, (heads, tokens, head_dim), device) for name in "qkvo")
-    theirs = torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None])[0]
+    theirs, backend = attention(torch, q, k, v)
     rms, largest = errors(torch, q, k, v, [ours, theirs])
     return {"ours_rms": rms[0], "torch_rms": rms[1], "ours_largest": largest[0], "torch_largest": largest[1],
-            "versions": f"torch {torch.__version__}, CUDA {torch.version.cuda}, scaled_dot_product_attention, {device}"}
+            "versions": f"torch {torch.__version__}, CUDA {torch.version.cuda}, backend {backend}, {device}"}
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ class AttentionPeer {
   AttentionPeer(const CheckContext& context, const Heads& heads, int tokens);
 
   const std::string& missing() const { return missing_; }    // why there is none; "" when it is ready
-  const std::string& versions() const { return versions_; }  // "torch 2.11.0, CUDA 13.0, flash"
+  const std::string& versions() const { return versions_; }  // "torch 2.11.0, CUDA 13.0, backend ..."
   // Milliseconds of its attention, the median of some launches after a warm-up. Throws Error.
   double run_ms();
 

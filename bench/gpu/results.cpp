@@ -4,18 +4,20 @@
 
 #include <filesystem>
 
+#include "backend/base/bytes.h"
 #include "backend/base/error.h"
 #include "backend/base/whole_file.h"
 #include "bench/gpu/command.h"
+#include "kernels/cuda/images.h"
 
 namespace spscope::gpu_check {
 namespace {
 
 // As the driver's tool shows it; "" without that tool.
-std::string nvidia_smi(const std::string& out) {
+std::string nvidia_smi(const Machine& machine, const std::string& out) {
   const std::string file = out + "/nvidia-smi.txt";
   const CommandEnd end =
-      run_command({"nvidia-smi", "-i", "0",
+      run_command({"nvidia-smi", "-i", machine.bus_id,
                    "--query-gpu=driver_version,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,power.limit,"
                    "temperature.gpu,ecc.mode.current,persistence_mode",
                    "--format=csv"},
@@ -23,21 +25,30 @@ std::string nvidia_smi(const std::string& out) {
   return end.found && end.exit_code == 0 ? tail_of(file, 2000) : std::string();
 }
 
-Json machine_json(const Machine& machine, const std::string& out) {
+// Of the kernels, which change between builds of one version.
+std::string image_hash() {
+  const auto image = kernels::cuda::kernel_image();
+  return fmt::format("{:08x}", crc32c({reinterpret_cast<const std::uint8_t*>(image.data()), image.size()}));
+}
+
+Json machine_json(const Machine& machine, const std::string& out, bool tiny) {
   return {{"spscope", SPSCOPE_GPU_CHECK_VERSION},
           {"kernels", SPSCOPE_GPU_CHECK_COMPILER},
+          {"image", image_hash()},
+          {"sizes", tiny ? "tiny" : "full"},
           {"gpu", machine.gpu},
+          {"uuid", machine.uuid},
           {"fake", machine.fake},
           {"compute_capability", machine.capability},
           {"multiprocessors", machine.num_sms},
           {"memory_bytes", machine.memory_bytes},
           {"driver", machine.driver},
           {"missing", machine.missing},
-          {"nvidia_smi", machine.fake ? std::string() : nvidia_smi(out)}};
+          {"nvidia_smi", machine.fake ? std::string() : nvidia_smi(machine, out)}};
 }
 
 // What two results must agree on to stand in one file.
-constexpr const char* kSame[] = {"spscope", "kernels", "gpu", "driver"};
+constexpr const char* kSame[] = {"spscope", "kernels", "image", "sizes", "gpu", "uuid", "driver"};
 
 std::string one_line(std::string text) {
   for (char& c : text)
@@ -47,12 +58,16 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-Results::Results(const std::string& out, const Machine& machine) : out_(out), machine_(machine_json(machine, out)) {
+Results::Results(const std::string& out, const Machine& machine, bool tiny)
+    : out_(out), machine_(machine_json(machine, out, tiny)) {
   const std::string path = out + "/results.json";
   if (!std::filesystem::exists(path)) return;
   const std::optional<Json> held = Json::parse(text_of(path));
   if (!held || !held->contains("machine") || !held->contains("checks"))
     throw Error(ErrorCode::kOutputPlace, fmt::format("\"{}\" is no result of gpu-check", path), "choose another --out");
+  if (const Json* const gpu = (*held)["machine"].find("gpu");
+      gpu != nullptr && gpu->text().empty() && !machine.gpu.empty())
+    return;
   for (const char* key : kSame) {
     const Json* const before = (*held)["machine"].find(key);
     if (before == nullptr || before->text() != machine_[key].text())
@@ -132,6 +147,11 @@ std::string Results::markdown() const {
                           figure["unit"].text(), maybe("limit"), maybe("verdict"));
     }
   }
+  text += "\n| check | facts |\n| --- | --- |\n";
+  for (const Check& check : checks())
+    if (const auto row = by_name_.find(std::string(check.name)); row != by_name_.end())
+      if (const Json& facts = row->second["facts"]; facts.begin() != facts.end())
+        text += fmt::format("| {} | {} |\n", check.name, one_line(facts.dump()));
   return text;
 }
 

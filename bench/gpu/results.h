@@ -10,9 +10,9 @@ namespace spscope::gpu_check {
 
 class Results {
  public:
-  // Reads what OUT holds already. Throws Error when that is no result of gpu-check, or one of another GPU, driver or
-  // version.
-  Results(const std::string& out, const Machine& machine);
+  // Reads what OUT holds already, unless that was without a GPU and here is one. Throws Error when that is no result of
+  // gpu-check, or one of another GPU, driver, version or size.
+  Results(const std::string& out, const Machine& machine, bool tiny);
 
   bool has_passed(const Check& check) const;
   // `result` as json_of() makes it. Written at once, so that nothing is lost when a later check is killed.

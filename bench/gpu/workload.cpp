@@ -4,9 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "backend/base/median.h"
 #include "backend/base/rng.h"
-#include "backend/execute/measure.h"
 #include "backend/strategies/strategy.h"
 
 namespace spscope::gpu_check {
@@ -56,17 +54,6 @@ double attention_flops(const Request& request) {
   const double pairs = static_cast<double>(request.heads) * request.inner_tokens * request.inner_tokens *
                        request.executed_mask().mask().density();
   return 4.0 * request.head_dim * pairs;
-}
-
-double kernel_ms(const Request& request, const Activations& activations) {
-  MeasureOptions options;
-  options.warmup = 3;
-  options.repeats = 5;
-  const auto ns = measure_compute(default_plan("single", request), request, activations, "cuda", options);
-  std::vector<double> ms;
-  for (const std::vector<std::int64_t>& repeat : ns)
-    ms.push_back(1e-6 * static_cast<double>(std::accumulate(repeat.begin(), repeat.end(), std::int64_t{0})));
-  return median(std::move(ms));
 }
 
 }  // namespace spscope::gpu_check

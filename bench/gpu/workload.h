@@ -3,6 +3,7 @@
 
 #include "backend/execute/activations.h"
 #include "backend/plan/request.h"
+#include "bench/gpu/rank_alone.h"
 
 namespace spscope::gpu_check {
 
@@ -24,8 +25,28 @@ Plan default_plan(const char* strategy, const Request& request);
 // Of the two products, 2 FLOPs a multiply-add.
 double attention_flops(const Request& request);
 
-// Milliseconds of the kernel that runs the request on one rank: the median of some launches between two events of the
-// device, after a warm-up.
-double kernel_ms(const Request& request, const Activations& activations);
+// The attention of a request on one rank, ready to be timed.
+class AttentionBench {
+ public:
+  // The activations outlive it. Throws Error.
+  AttentionBench(Request request, const Activations& activations)
+      : request_(std::move(request)), plan_(default_plan("single", request_)), rank_(plan_, request_, activations) {}
+
+  const Request& request() const { return request_; }
+  // Milliseconds: the median of launches back to back, each between two events of the device, after a warm-up. Throws
+  // Error.
+  double run_ms() {
+    rank_.warm_up();
+    return rank_.run_ms(kLaunches);
+  }
+  double tflop_per_s(double ms) const { return attention_flops(request_) / ms * 1e-9; }
+
+ private:
+  static constexpr int kLaunches = 8;  // as attention_peer.py
+
+  const Request request_;
+  const Plan plan_;
+  RankAlone rank_;
+};
 
 }  // namespace spscope::gpu_check

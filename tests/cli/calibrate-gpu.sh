@@ -34,6 +34,12 @@ expect_json 'd["device"] == "cuda"' 'd["machine"]["GPU"] == d["name"] == "spscop
   'abs(d["numbers"]["network.compute_slowdown"]["value"] - 132 / 116) < 1e-4' 'd["file"] == "gpu.toml"' \
   'd["fma_gflop_per_s"] is None' 'all(f["max_relative_residual"] < 1e-3 for f in d["fit"].values())'
 expect_files gpu.toml
+expect_err '[network] has the speed of one GPU'
+grep -q '^# \[network\] has the speed of one GPU' gpu.toml || fail 'gpu.toml does not say that it has no link'
+grep -q '^link_gbps = .*from = "assumed"' gpu.toml || fail 'the link of one GPU is not assumed'
+SPSCOPE_FAKE_CUDA='devices=2 sms=132 memory=1000000000 times=planted' expect_exit 0 "${short[@]}" -o two.toml
+! grep -q '^#' two.toml || fail 'the link of two GPUs is called none'
+rm two.toml
 expect_exit 0 "${short[@]}"
 expect_out 'GPU spscope fake device' 'compute beside an exchange takes' 'host, each launch' 'packing, each byte'
 expect_err 'nothing was written'

@@ -51,6 +51,16 @@ export LD_LIBRARY_PATH=$FAKE_CUDA SPSCOPE_FAKE_CUDA=memory=600000000 PATH=$stubs
 expect 0 --tiny --python "$stubs/python-with-torch" --out fake
 judge fake emulated
 
+# Of several GPUs, checks and their peers see the first alone.
+cat >python <<END
+#!/usr/bin/env bash
+echo "\$CUDA_VISIBLE_DEVICES" >"$work/seen"
+exec "$stubs/python-with-torch" "\$@"
+END
+chmod +x python
+SPSCOPE_FAKE_CUDA="devices=2 memory=600000000" expect 0 --tiny --only layer-error --python "$work/python" --out first
+judge first only_gpu "$(cat seen)"
+
 # What has passed is not run again; what failed is.
 SPSCOPE_FAKE_CUDA='fail=spscope_attend*:1' expect 1 --tiny --only measure --out fake
 judge fake failed measure CUDA_ERROR
@@ -60,11 +70,22 @@ expect 0 --tiny --resume --out fake
 [ "$(grep -cE '^[a-z0-9-]+ +(passed|skipped|failed)' out)" -le 3 ] || fail "--resume runs what has passed"
 judge fake none_failed
 
-# Results of another driver are not mixed with these, and a missing PyTorch skips the comparison alone.
+grep -q '^| attention-8k | .*stub of PyTorch' fake/results.md || fail "facts in results.md"
+
+# Results of another driver are not mixed with these, and those without a GPU give way; a missing PyTorch skips the
+# comparison alone, and an mpirun of another MPI is none.
 SPSCOPE_FAKE_CUDA=driver=13990 expect 2 --tiny --only pack --out fake
 grep -q 'choose another --out' out || fail "results of another driver"
+expect 2 --only pack --out fake
+grep -q 'holds results of sizes "tiny", this is "full"' out || fail "results of other sizes"
+expect 0 --tiny --resume --only one-sided --out none
 expect 0 --tiny --only attention-8k --only layer-error --python "$PYTHON" --out bare
 judge bare skipped attention-8k PyTorch
 judge bare skipped layer-error PyTorch
 expect 0 --tiny --only attention-8k --python "$work/no-python" --out bare
 judge bare skipped attention-8k no-python
+mkdir other-mpi
+printf '#!/bin/sh\necho "HYDRA build details"\n' >other-mpi/mpirun
+chmod +x other-mpi/mpirun
+PATH=$work/other-mpi:$PATH expect 0 --tiny --only processes --out bare
+grep -qE "mpirun is not Open MPI's|without Open MPI" out || fail "an mpirun of another MPI"

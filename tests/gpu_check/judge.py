@@ -44,6 +44,11 @@ def skipped(_, checks, name, words):
     assert checks[name]["figures"]
 
 
+def only_gpu(machine, _, visible):
+    assert re.fullmatch(r"GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", visible), visible
+    assert machine["uuid"] == visible
+
+
 def none_failed(_, checks):
     assert {check["status"] for check in checks.values()} <= {"passed", "skipped", "not run"}
 
@@ -52,7 +57,8 @@ def main(folder, judgement, *arguments):
     results = json.loads((Path(folder) / "results.json").read_text())
     assert results["schema_version"] == 1
     checks = {check["name"]: check for check in results["checks"]}
-    {f.__name__: f for f in (parts, emulated, failed, skipped, none_failed)}[judgement](results["machine"], checks, *arguments)
+    {f.__name__: f for f in (parts, emulated, failed, skipped, only_gpu, none_failed)}[judgement](
+        results["machine"], checks, *arguments)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The peers of gpu-check in Python, on an interpreter without PyTorch: they say so in the form that gpu-check reads."""
+"""The peers of gpu-check in Python, on an interpreter without PyTorch, and with ones that are broken: they say so in the
+form that gpu-check reads."""
 import json
 import subprocess
 import sys
@@ -23,6 +24,18 @@ class Peers(unittest.TestCase):
                     missing = self.answer(script, *arguments.split())["missing"]
                     self.assertIn(sys.executable, missing)
                     self.assertIn("no PyTorch", missing)
+
+    def test_a_broken_pytorch_is_named(self):
+        """When it is imported, and at its first call of CUDA."""
+        for text in ("raise OSError('libc10.so: undefined symbol')",
+                     "__version__ = '9'\ndef zeros(*_, **__): raise AssertionError('not compiled with CUDA')"):
+            with tempfile.TemporaryDirectory() as folder:
+                (Path(folder) / "torch.py").write_text(text)
+                for script, arguments in (("attention_peer.py", "12 8192 128"), ("layer_error.py", f"{folder} 12 32760 128")):
+                    with self.subTest(script=script, text=text):
+                        run = subprocess.run([sys.executable, "-S", PEERS / script, *arguments.split()], input="run\n",
+                                             capture_output=True, text=True, check=True, env={"PYTHONPATH": folder})
+                        self.assertIn(text.split("'")[-2], json.loads(run.stdout)["missing"])
 
 
 if __name__ == "__main__":

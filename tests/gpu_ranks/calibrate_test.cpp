@@ -135,7 +135,6 @@ TEST(GpuCalibrate, WhatFailsIsNamedWithItsPart) {
        {"copies, merges and finishes", "LAUNCH_FAILED"}},
       {"times=planted fail=spscope_hold:2", ErrorCode::kDeviceFailed, {"attention on fewer SMs", "LAUNCH_FAILED"}},
       {"times=planted memory=3000000", ErrorCode::kDeviceMemory, {"attention kernel", "cuMemAlloc", "--tokens"}},
-      {"times=planted devices=2 peer=0", ErrorCode::kNoDevice, {"GPU 0 cannot reach the memory of GPU 1"}},
       {"capability=7.5", ErrorCode::kDeviceFailed, {"NO_BINARY_FOR_GPU", "compute capability 8.0"}},
   };
   for (const auto& [settings, code, words] : cases) {
@@ -145,6 +144,35 @@ TEST(GpuCalibrate, WhatFailsIsNamedWithItsPart) {
     const std::string text = std::string(error.what()) + "; " + error.hint();
     for (const std::string& word : words) EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
   }
+}
+
+// Of one GPU, also where two do not reach each other, the link is the memory of the GPU: no measured number.
+TEST(GpuCalibrate, OnlyTwoGpusThatReachEachOtherHaveALink) {
+  const struct {
+    const char *settings, *words;
+    NumberOrigin origin;
+  } cases[] = {{"times=planted devices=2", "measured: copy engines", NumberOrigin::kMeasured},
+               {"times=planted devices=2 peer=0", "cannot reach each other's memory", NumberOrigin::kAssumed},
+               {"times=planted", "no link between GPUs", NumberOrigin::kAssumed}};
+  for (const auto& [settings, words, origin] : cases) {
+    const FakeCuda fake(settings);
+    const ClusterPreset preset = calibrate(short_calibration()).preset;
+    for (const char* const number : {"network.link_gbps", "network.intra_latency_ns"}) {
+      EXPECT_EQ(preset.origins.at(number), origin) << settings;
+      EXPECT_NE(preset.sources.at(number).find(words), std::string::npos) << preset.sources.at(number);
+    }
+    EXPECT_EQ(preset.network.provenance,
+              origin == NumberOrigin::kMeasured ? Provenance::kMeasured : Provenance::kAssumed);
+  }
+}
+
+TEST(GpuCalibrate, LaunchesThatWaitAreRefused) {
+  const FakeCuda fake("times=planted");
+  setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+  const Error error = failure_with(short_calibration());
+  unsetenv("CUDA_LAUNCH_BLOCKING");
+  EXPECT_EQ(error.code(), ErrorCode::kUsage);
+  EXPECT_EQ(error.hint(), "unset CUDA_LAUNCH_BLOCKING");
 }
 
 TEST(GpuCalibrate, SmsThatAreNotThereCannotBeTaken) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backend/base/median.h"
+#include "backend/config/environment.h"
 #include "backend/execute/cuda/calibrate_copies.h"
 #include "backend/execute/cuda/driver.h"
 #include "backend/execute/cuda/timed_experiment.h"
@@ -149,7 +150,6 @@ void GpuCalibration::measure_kernels() {
 
 void GpuCalibration::measure_communication() {
   NetworkProfile& network = result_.preset.network;
-  network.provenance = Provenance::kMeasured;
   network.compute_slowdown = 1;
   std::string slowdown = "copy engines take no SMs";
   if (comm_sms_ > 0)
@@ -165,10 +165,12 @@ void GpuCalibration::measure_communication() {
           dtype_name(options_.dtype), sizes_.heads * tokens, comm_sms_, gpu_.facts().num_sms);
     });
   set("network.compute_slowdown", slowdown);
-  const bool between = gpus().size() > 1;
+  std::unique_ptr<Gpu> second = gpus().size() > 1 ? std::make_unique<Gpu>(1) : nullptr;
+  const bool unreached = second != nullptr && !reach_each_other(gpu_, *second);
+  if (unreached) second.reset();
+  const bool between = second != nullptr;
   PeerCalibration peer;
   measure("copies between ranks", [&] {
-    const std::unique_ptr<Gpu> second = between ? std::make_unique<Gpu>(1) : nullptr;
     peer = measure_peer(bench_, between ? *second : gpu_, message_bytes(), kPeerShare * options_.seconds);
   });
   result_.link = peer.quality;
@@ -183,14 +185,19 @@ void GpuCalibration::measure_communication() {
   }
   const std::string source =
       peer.link ? fmt::format(
-                      "measured: copy engines, 16 KiB to {} KiB both ways at once {}; off by {:.0f} % in the "
+                      "{}: copy engines, 16 KiB to {} KiB both ways at once {}; off by {:.0f} % in the "
                       "median and {:.0f} % at most",
-                      message_bytes() >> 10,
-                      between ? "between two GPUs" : "within one GPU, for ranks that share it: no link between GPUs",
+                      between ? "measured" : "assumed, the speed of the GPU's memory", message_bytes() >> 10,
+                      between     ? "between two GPUs"
+                      : unreached ? "within one GPU, as GPU 0 and GPU 1 cannot reach each other's memory: no link"
+                                  : "within one GPU, for ranks that share it: no link between GPUs",
                       100 * peer.quality.median_relative_residual, 100 * peer.quality.max_relative_residual)
                 : "not measured: lost in noise";
-  set("network.link_gbps", source);
-  set("network.intra_latency_ns", source);
+  // Memory of one GPU is not what ranks on several reach.
+  const NumberOrigin origin = between ? NumberOrigin::kMeasured : NumberOrigin::kAssumed;
+  network.provenance = between ? Provenance::kMeasured : Provenance::kAssumed;
+  set("network.link_gbps", source, origin);
+  set("network.intra_latency_ns", source, origin);
 }
 
 void GpuCalibration::measure_host() {
@@ -234,6 +241,12 @@ Calibration GpuCalibration::run() {
 
 }  // namespace
 
-Calibration calibrate(const CalibrateOptions& options) { return GpuCalibration(options).run(); }
+Calibration calibrate(const CalibrateOptions& options) {
+  // Each launch would wait for its end, behind a gate that opens after it.
+  if (launches_wait())
+    throw Error(ErrorCode::kUsage, "a GPU cannot be calibrated while CUDA_LAUNCH_BLOCKING is set",
+                "unset CUDA_LAUNCH_BLOCKING");
+  return GpuCalibration(options).run();
+}
 
 }  // namespace spscope::cuda

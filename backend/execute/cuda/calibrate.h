@@ -8,7 +8,8 @@
 // pack_ns_per_byte is the time of the copies among them over the bytes copied, each read and written once. Matrix
 // products have no kernel here yet: gemm_ns_per_flop is modelled as attention's rate.
 //
-// Communication. link_gbps and intra_latency_ns: two ranks, on two GPUs where there are two, copy from each other at
+// Communication. link_gbps and intra_latency_ns: two ranks, on two GPUs where there are two that
+// reach each other (else on one, whose numbers are assumed), copy from each other at
 // once as `peer` does, from when both could post until each has what it waits for; fitted over sizes. compute_slowdown
 // is for communication by kernels, which takes n SMs (NCCL): the time of an attention beside n held SMs
 // (held_processors.h) over its time alone, medians, at least 1. Copy engines take no SM and send from where data lies:

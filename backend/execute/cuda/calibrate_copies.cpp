@@ -112,16 +112,11 @@ class Exchange {
 
 }  // namespace
 
+bool reach_each_other(const Gpu& one, const Gpu& two) {
+  return enable_peer_access(one.context(), two.context()) && enable_peer_access(two.context(), one.context());
+}
+
 PeerCalibration measure_peer(const Bench& bench, Gpu& other, std::int64_t max_message_bytes, double seconds) {
-  const auto require_access = [](const Gpu& from, const Gpu& to) {
-    if (!enable_peer_access(from.context(), to.context()))
-      throw Error(
-          ErrorCode::kNoDevice,
-          fmt::format("GPU {} cannot reach the memory of GPU {}", from.context().device(), to.context().device()),
-          "set CUDA_VISIBLE_DEVICES to one GPU, or to some that reach each other");
-  };
-  require_access(bench.gpu, other);
-  require_access(other, bench.gpu);
   Exchange exchange(bench, other, max_message_bytes);
   std::vector<std::int64_t> sizes;
   for (std::int64_t bytes = kLeastMessageBytes; bytes <= max_message_bytes; bytes *= kSizeFactor)

@@ -15,8 +15,11 @@ struct PeerCalibration {
   double host_ns_per_hop = 0;
 };
 
+// Whether copies of each reach memory of the other, which is enabled. Throws Error.
+bool reach_each_other(const Gpu& one, const Gpu& two);
+
 // Two ranks copy messages of 16 KiB to `max_message_bytes` from each other at once. `bench` has the first one's GPU;
-// `other` may be the same. Throws Error, also when GPUs do not reach each other.
+// `other` may be the same. Throws Error. REQUIRES: they reach each other.
 PeerCalibration measure_peer(const Bench& bench, Gpu& other, std::int64_t max_message_bytes, double seconds);
 
 // 10^9 bytes a second, each copied byte counted once. Throws Error.

@@ -62,6 +62,10 @@ void RankSteps::enqueue() const {
   }
 }
 
+void RankSteps::enqueue_work() const {
+  for (const Step& step : steps_) gpu_.enqueue(step.work, stream_.get());
+}
+
 std::vector<std::int64_t> RankSteps::wait() const {
   check(driver().cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
   std::vector<std::int64_t> ns;

@@ -37,6 +37,8 @@ class RankSteps {
 
   // Enqueues all steps, each between its two events. Throws Error.
   void enqueue() const;
+  // The same without fills and events, after enqueue(): what slots hold is there already. Throws Error.
+  void enqueue_work() const;
   // Nanoseconds of each step, once it has ended; 0 where there is nothing to compute. Throws Error.
   std::vector<std::int64_t> wait() const;
 
