@@ -112,8 +112,8 @@ struct ExplainRequest {
 Explanation explain(const StoreReader& reader, const ExplainRequest& request);
 // The same of what compare_store() gave for this file, which takes as long as reading it.
 Explanation explain(const StoreReader& reader, std::span<const Comparison> comparisons, const ExplainRequest& request);
-// Of the strategy with the id request.strategy what it says of kNone and of this edit, with their timelines, and nothing
-// that they do not rest on: no paths, and no reasons. Absent when it does not explain this strategy.
+// Of the strategy with the id request.strategy what it says of kNone and of this edit, with their timelines, and
+// nothing that they do not rest on: no paths, and no reasons. Absent when it does not explain this strategy.
 std::optional<StrategyExplanation> explain_edit(const StoreReader& reader, std::span<const Comparison> comparisons,
                                                 const ExplainRequest& request, TimeEditKind edit);
 

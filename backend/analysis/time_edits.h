@@ -54,8 +54,8 @@ struct EditablePasses {
   bool hosts = false;                       // compute was modelled, and hosts with it
 };
 
-// Schedules passes anew, edit by edit. REQUIRES: passes with timelines of their plans, all of as many ranks; they outlive
-// this.
+// Schedules passes anew, edit by edit. REQUIRES: passes with timelines of their plans, all of as many ranks; they
+// outlive this.
 class Rescheduler {
  public:
   explicit Rescheduler(const EditablePasses& stored);

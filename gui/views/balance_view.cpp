@@ -114,11 +114,16 @@ class BalanceView final : public View {
   // Of each file of the chosen strategies, the layer pass that is looked at.
   void ask(Session& session, const std::vector<Chosen>& chosen) {
     explained_.clear();
+    reads_again_ = false;
     pass_ = session.pass();
     if (!pass_) return;
-    for (const Chosen& c : chosen)
-      if (has_run(*c.strategy, *pass_) && !explained_.contains(c.key.file))
-        explained_[c.key.file] = &session.explanation(c);
+    for (const Chosen& c : chosen) {
+      if (!has_run(*c.strategy, *pass_) || explained_.contains(c.key.file)) continue;
+      if (Session::ExplanationSlot* slot = session.explanation(c))
+        explained_[c.key.file] = slot;
+      else
+        reads_again_ = true;
+    }
   }
 
   // nullptr while the answer is that of another layer pass, and where there is none.
@@ -157,7 +162,10 @@ class BalanceView final : public View {
     }
     const Chosen* of = edited(session, chosen);
     if (of == nullptr) {
-      if (!loading) ui.note("No strategy of this layer pass can be scheduled anew: its timelines are not kept.");
+      if (reads_again_)
+        ui.note("Schedules follow when the file was read again.");
+      else if (!loading)
+        ui.note("No strategy of this layer pass can be scheduled anew: its timelines are not kept.");
       return;
     }
     const StrategyExplanation& e = *explanation_of(*of);
@@ -307,6 +315,7 @@ class BalanceView final : public View {
   DocumentView blocks_;
   std::optional<LayerPass> pass_;                       // that is explained
   std::map<int, Session::ExplanationSlot*> explained_;  // by file
+  bool reads_again_ = false;                            // a file, which has none meanwhile
   BalanceMap map_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backend/base/result.h"
 #include "backend/schedule/schedule.h"
 #include "tests/unit/schedule/schedule_cases.h"
 
@@ -142,6 +143,23 @@ TEST(Edits, ChangeTheNetwork) {
                 static_cast<double>(latency_ns) + static_cast<double>(without_ns) / 2, 2);
     EXPECT_EQ(makespan(other), all_ns);
   }
+}
+
+// Also the schedule itself looks whether anybody still waits for it.
+TEST(Edits, EndOnceTheyAreCancelled) {
+  const Plan plan = testing::plan_of(Request::attention(64, 64, 1, testing::dense_mask(64, 64, 1)), "ulysses");
+  EditablePasses stored;
+  stored.cluster = *find_cluster_preset("local");
+  stored.gpus_per_node = 64;
+  const std::vector<std::int64_t> none(plan.ops.size(), 0);
+  stored.passes.push_back({plan, schedule(plan, none, Network::of_cluster(stored.cluster, 64, 64))});
+  const Rescheduler rescheduler(stored);
+  const CancelToken token;
+  EXPECT_GT(rescheduler.run({}, &token).passes.front().makespan_ns, 0);
+  token.cancel();
+  const auto cancelled = capture([&] { return rescheduler.run({}, &token); });
+  ASSERT_FALSE(cancelled);
+  EXPECT_EQ(cancelled.error().code(), ErrorCode::kCancelled);
 }
 
 }  // namespace
