@@ -114,7 +114,7 @@ class BalanceView final : public View {
   // Of each file of the chosen strategies, the layer pass that is looked at.
   void ask(Session& session, const std::vector<Chosen>& chosen) {
     explained_.clear();
-    reads_again_ = false;
+    why_none_ = "No strategy of this layer pass can be scheduled anew: its timelines are not kept.";
     pass_ = session.pass();
     if (!pass_) return;
     for (const Chosen& c : chosen) {
@@ -122,7 +122,7 @@ class BalanceView final : public View {
       if (Session::ExplanationSlot* slot = session.explanation(c))
         explained_[c.key.file] = slot;
       else
-        reads_again_ = true;
+        why_none_ = "Schedules follow when the file was read again.";
     }
   }
 
@@ -162,10 +162,7 @@ class BalanceView final : public View {
     }
     const Chosen* of = edited(session, chosen);
     if (of == nullptr) {
-      if (reads_again_)
-        ui.note("Schedules follow when the file was read again.");
-      else if (!loading)
-        ui.note("No strategy of this layer pass can be scheduled anew: its timelines are not kept.");
+      if (!loading) ui.note(why_none_);
       return;
     }
     const StrategyExplanation& e = *explanation_of(*of);
@@ -315,7 +312,7 @@ class BalanceView final : public View {
   DocumentView blocks_;
   std::optional<LayerPass> pass_;                       // that is explained
   std::map<int, Session::ExplanationSlot*> explained_;  // by file
-  bool reads_again_ = false;                            // a file, which has none meanwhile
+  std::string why_none_;                                // when nothing is scheduled anew
   BalanceMap map_;
 };
 
