@@ -385,7 +385,8 @@ Json TimelineView::dump(Session& session) {
       band["begin_ns"] = shown.band->begin_ns;
       band["end_ns"] = shown.band->end_ns;
       band["ranks"] = dump_ranks(*shown.band);
-      if (has_ghost(shown) && ghost_->answer != nullptr) band["ghost"] = dump_ghost(session.selection());
+      if (has_ghost(shown) && ghost_->answer != nullptr && !ghost_->shown.reads)
+        band["ghost"] = dump_ghost(session.selection());
       band["critical_path"] = Json::array();
       for (const PathStep& step : shown.band->path.steps) {
         Json one = Json::object();

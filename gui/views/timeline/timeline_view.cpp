@@ -324,6 +324,7 @@ void TimelineView::forget(int closed_file) {
   }
   listed_ = {};
   names_.forget();
+  ghost_slot_.forget();
 }
 
 std::unique_ptr<View> make_timeline_view() { return std::make_unique<TimelineView>(); }

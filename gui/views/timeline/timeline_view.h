@@ -45,7 +45,6 @@ class TimelineView final : public View {
   // The schedule of the edit of the scope, below the band of its strategy.
   struct ShownGhost {
     Shown shown;
-    Session::ExplanationSlot* asked = nullptr;
     std::shared_ptr<const GhostBand> answer;  // what `shown` is of; nullptr while the first one loads
     std::vector<TimeEdit> edits;              // what there is to choose from
   };
