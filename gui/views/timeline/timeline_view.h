@@ -147,7 +147,7 @@ class TimelineView final : public View {
   std::optional<ShownGhost> ghost_;
   std::optional<WhatIf> ghost_before_;  // in the last frame in which it was there
   std::set<std::pair<StrategyKey, int>> unfolded_, pinned_;
-  std::vector<StrategyKey> shown_before_;  // in the last frame
+  std::vector<StrategyKey> shown_before_;                 // in the last frame
   std::optional<std::pair<StrategyKey, int>> looked_at_;  // the selected rank that was in sight
   RowChoice rows_;
   FileTime file_{rows_};
