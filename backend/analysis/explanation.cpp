@@ -170,6 +170,8 @@ class Explaining {
                  int ranks) {
     constexpr std::size_t kMostOps = 4'000'000;  // of a denoise step; more take minutes and gigabytes
     if (!cluster_) return e.edits_missing = "the file does not hold the numbers of its cluster", void();
+    if (!joins_nodes(*cluster_, ranks, workload_.gpus_per_node))
+      return e.edits_missing = "the file holds no network between the nodes of its ranks", void();
     EditablePasses stored;
     stored.cluster = *cluster_;
     stored.gpus_per_node = workload_.gpus_per_node;

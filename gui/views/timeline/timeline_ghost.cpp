@@ -93,7 +93,8 @@ void TimelineView::draw_ghost_head(Ui& ui, Session& session) {
   const float base = from.y + (height - ui.line_height(Face::kBody)) / 2;
   ui.text_at(from.x + ui.px(6), base, "what if", {.face = Face::kBold, .max_width = left - from.x - ui.px(10)}, behind);
   const WhatIf& now = *session.scope().what_if;
-  const float control = from.y + (height - ui.theme().control()) / 2, remove = ui.px(90);
+  const bool narrow = time_.axis.width() < ui.px(200);
+  const float control = from.y + (height - ui.theme().control()) / 2, remove = ui.px(narrow ? 30 : 90);
   float x = left + ui.px(4);
   Scope scope = session.scope();
   if (!ghost_->edits.empty()) {
@@ -113,7 +114,8 @@ void TimelineView::draw_ghost_head(Ui& ui, Session& session) {
                                                    : "scheduling the denoise step anew";
   ui.text_at(x, base, words, {.ink = Token::kMuted, .max_width = right - remove - ui.px(16) - x}, behind);
   ImGui::SetCursorScreenPos({right - remove - ui.px(6), control});
-  if (ui.button("remove", "Remove", {.quiet = true, .tooltip = "Without this schedule", .width = remove}))
+  if (ui.button("remove", narrow ? "×" : "Remove",
+                {.quiet = true, .tooltip = "Without this schedule", .width = remove}))
     scope.what_if.reset();
   ImGui::SetCursorScreenPos(from);
   ImGui::Dummy({right - from.x, height});

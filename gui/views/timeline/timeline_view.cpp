@@ -212,17 +212,20 @@ void TimelineView::draw_next_step(Ui& ui, Session& session) {
 }
 
 void TimelineView::toolbar(Ui& ui, Session& session) {
-  const bool narrow = TimeArea::is_narrow(ui);
+  constexpr float kTiny = 330;  // a line of the toolbar that has no room for a third of it
+  const bool narrow = TimeArea::is_narrow(ui), tiny = ui.width_left() < ui.px(kTiny);
   draw_time_mode(ui, session);
   flow(ui, 190);
   time_.buttons(ui);
-  flow(ui, 108);
-  rows_.draw(ui);
   flow(ui, narrow ? 60 : 102);
   ui.checkbox("critical path", narrow ? "Path" : "Critical path", path_,
               "The chain of operations that the makespan is made of");
-  flow(ui, 100);
-  find_field(ui, session, TimeArea::find_width(ui, narrow));
+  flow(ui, 108);
+  rows_.draw(ui);
+  if (!tiny || focus_find_ || !find_.empty()) {  // Ctrl+F brings it
+    flow(ui, 100);
+    find_field(ui, session, TimeArea::find_width(ui, narrow));
+  }
   time_.time_field(ui, narrow);
   bool loading = false;
   for (const Shown& shown : shown_) loading |= shown.reads;
