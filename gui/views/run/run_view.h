@@ -2,6 +2,7 @@
 // that wait, go on or have ended.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
