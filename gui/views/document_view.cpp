@@ -260,7 +260,10 @@ void follow(Session& session, int file, const Subject& subject) {
   if (subject.denoise_step) link.scope.step = subject.denoise_step;
   const auto chosen = s.strategy ? session.find(*s.strategy) : std::nullopt;
   if (!subject.cause.empty() && chosen) {
-    keep_pass_of(session, *chosen->strategy, link.scope);
+    if (const auto pass = slowest_pass_of(*chosen->strategy)) {
+      link.scope.layer = pass->layer;
+      link.scope.step = pass->step;
+    }
     const auto late = subject.cause == cause_name(Cause::kLateRank) ? late_rank(*chosen->strategy) : std::nullopt;
     s.rank = late ? std::optional(late->rank) : std::nullopt;
   }
