@@ -282,11 +282,14 @@ class BalanceView final : public View {
     ui.text(fmt::format("In all layer passes others wait longest for rank {}: {} of all waiting.", late->rank,
                         percent_text(late->share)),
             {.wrap = true});
-    if (late->more_tiles != 0 || late->more_compute != 0)
-      ui.text(fmt::format("Against the mean of the ranks it has {} {} tiles and computes {} {}.",
-                          percent_text(std::abs(late->more_tiles)), late->more_tiles < 0 ? "fewer" : "more",
-                          percent_text(std::abs(late->more_compute)), late->more_compute < 0 ? "shorter" : "longer"),
-              {.wrap = true});
+    std::string more;
+    if (late->more_tiles != 0)
+      more = fmt::format("has {} {} tiles", percent_text(std::abs(late->more_tiles)),
+                         late->more_tiles < 0 ? "fewer" : "more");
+    if (late->more_compute != 0)
+      more += fmt::format("{}computes {} {}", more.empty() ? "" : " and ", percent_text(std::abs(late->more_compute)),
+                          late->more_compute < 0 ? "shorter" : "longer");
+    if (!more.empty()) ui.text("Against the mean of the ranks it " + more + ".", {.wrap = true});
     if (!late->heads.empty()) ui.text("Its heads: " + late->heads, {.wrap = true});
     ui.space(4);
     int listed = 0;

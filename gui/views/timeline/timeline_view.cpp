@@ -145,6 +145,7 @@ void TimelineView::draw(Ui& ui, Session& session) {
     for (Shown& shown : shown_) {
       const float band_top = ImGui::GetCursorScreenPos().y;
       draw_band(ui, session, shown);
+      look_at_selected(ui, session, shown, band_top);
       if (!has_ghost(shown)) continue;
       look_at_ghost(ui, session, band_top);
       draw_ghost(ui, session, shown);
@@ -167,6 +168,28 @@ void TimelineView::draw(Ui& ui, Session& session) {
     ImGui::PopClipRect();
   });
   if (hovered_) op_tip(ui, *hovered_->first, hovered_->second);
+}
+
+void TimelineView::look_at_selected(Ui& ui, const Session& session, const Shown& shown, float band_top) {
+  const Selection& s = session.selection();
+  if (!s.strategy || !s.rank) {
+    looked_at_.reset();
+    return;
+  }
+  const std::pair selected{*s.strategy, *s.rank};
+  const auto row = drawn_.find(row_key(shown, *s.rank));
+  // Bands above that are still read will be taller.
+  const auto reads = [](const Shown& each) { return each.reads; };
+  if (looked_at_ == selected || shown.chosen.key != *s.strategy || row == drawn_.end() ||
+      std::ranges::any_of(shown_, reads))
+    return;
+  looked_at_ = selected;
+  const auto [top, bottom] = std::pair(row->second.top, row->second.bottom);
+  if (top >= ui.clip().top && bottom <= ui.clip().bottom) return;
+  const float pane_top = ImGui::GetWindowPos().y;
+  const bool fits = bottom - band_top <= ImGui::GetWindowHeight();
+  ImGui::SetScrollFromPosY((fits ? band_top : (top + bottom) / 2) - pane_top, fits ? 0 : 0.5F);
+  ui.again();
 }
 
 void TimelineView::show_heads(Session& session) {
