@@ -20,6 +20,19 @@ function(spscope_cold target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
+# spscope_portable(TARGET [WITH_MPI]): the program can be moved to another machine with its libraries: it looks for them in
+#   the folder lib beside its own (with the old tag, which also holds for what those need), keeps no path of the build, and
+#   needs no MPI unless WITH_MPI says so. It brings its own part of the C++ library, since one call of the compiler's is too
+#   new for RHEL 9. scripts/bundle packs such programs.
+function(spscope_portable target)
+  target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/backend/base/portable/arc4random.cpp")
+  target_link_options(${target} PRIVATE LINKER:--disable-new-dtags -static-libstdc++)
+  set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib")
+  if(NOT "WITH_MPI" IN_LIST ARGN)
+    set_target_properties(${target} PROPERTIES SPSCOPE_WITHOUT_MPI ON)
+  endif()
+endfunction()
+
 # spscope_library(NAME [NO_PCH] [SOURCES glob...] [DEPS targets...] [PRIVATE_DEPS targets...])
 #   A static library `spscope_NAME` of every .cpp directly in the folder (or matched by SOURCES). NO_PCH is for libraries
 #   with compile flags of their own that change what a header means.

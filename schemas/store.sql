@@ -36,7 +36,7 @@ CREATE TABLE workload (
   workload_id INTEGER PRIMARY KEY,  -- key
   -- the whole config, every default filled in and input paths absolute: it can be run again
   config_toml TEXT NOT NULL CHECK (typeof(config_toml) = 'text'),
-  config_hash TEXT NOT NULL CHECK (typeof(config_hash) = 'text'),  -- hash of config_toml, in hexadecimal
+  config_hash TEXT NOT NULL CHECK (typeof(config_hash) = 'text'),  -- in hexadecimal; equal for configs that ask for the same run
   -- every number of network and kernel cost that modelled times rest on
   cluster_toml TEXT NOT NULL CHECK (typeof(cluster_toml) = 'text'),
   model TEXT NOT NULL CHECK (typeof(model) = 'text'),  -- name of the model preset

@@ -27,8 +27,15 @@ using Place = std::pair<int, int>;  // layer, denoise step
 // Reads what one layer pass of each strategy is explained with.
 class Explaining {
  public:
-  Explaining(const StoreReader& reader, const WorkloadRecord& workload, const ExplainRequest& request, Place place)
-      : reader_(reader), workload_(workload), request_(request), place_(place), cluster_(stored_cluster(workload)) {}
+  // `edit`: nothing but what that one needs.
+  Explaining(const StoreReader& reader, const WorkloadRecord& workload, const ExplainRequest& request, Place place,
+             std::optional<TimeEditKind> edit = std::nullopt)
+      : reader_(reader),
+        workload_(workload),
+        request_(request),
+        place_(place),
+        edit_(edit),
+        cluster_(stored_cluster(workload)) {}
 
   // How long the layer pass takes in the repeat that is explained; absent when there is no such repeat.
   std::optional<std::int64_t> makespan_ns(const StrategyResult& result) const {
@@ -57,19 +64,20 @@ class Explaining {
     if (!repeat) return missing(std::move(e), "no time of it is kept");
     e.makespan_ns = repeat->makespan_ns;
     e.repeat = repeat->repeat;
-    const std::optional<Timeline> timeline = reader_.timeline(run->run_id, repeat->repeat);
+    std::optional<Timeline> timeline = reader_.timeline(run->run_id, repeat->repeat);
     if (!timeline) return missing(std::move(e), "no timeline of it is kept, or events are missing");
-    const Plan plan = reader_.plan(*run->plan_id);
+    Plan plan = reader_.plan(*run->plan_id);
     const TimeModels models = models_of(workload_, result, *run, plan.ranks, cluster_);
     add_timeline(stored, plan, *timeline, models);
     const bool scheduled = run->provenance.network == Source::kModelled;
     e.lead_ns = scheduled ? repeat->lead_ns : 0;
     e.zero_ns = makespan_begin_ns(*timeline, run->provenance, *repeat);
-    add_path(e, plan, *timeline, models);
+    request_.cancelled.require_going();
+    if (!edit_) add_path(e, plan, *timeline, models);
     const bool goes_on = scheduled && std::next(run) != runs.end() && std::next(run)->denoise_step == place_.second;
     add_waits(e, stored, goes_on);
     add_stragglers(e, stored, plan, reader_.usage(run->run_id));
-    if (request_.edits) add_edits(e, runs, *run, repeat->repeat, plan.ranks);
+    if (request_.edits) add_edits(e, runs, *run, {std::move(plan), *std::move(timeline)});
     return e;
   }
 
@@ -127,6 +135,7 @@ class Explaining {
     std::vector<RankWait> waits = e.waits;
     waits.insert(waits.end(), e.end_waits.begin(), e.end_waits.end());
     e.stragglers = stragglers({stored.times.compute_ns, stored.attention_ns, tiles}, waits);
+    if (edit_) return;
     for (Straggler& s : e.stragglers) {
       s.heads = stored.heads_by_rank[at(s.rank)];
       if (s.heads.empty()) continue;
@@ -166,14 +175,16 @@ class Explaining {
   }
 
   // The passes that are one schedule with that of `run`: those of its denoise step, or of executed ones itself alone.
-  void add_edits(StrategyExplanation& e, const std::vector<RunRecord>& runs, const RunRecord& run, int repeat,
-                 int ranks) {
+  void add_edits(StrategyExplanation& e, const std::vector<RunRecord>& runs, const RunRecord& run,
+                 EditablePasses::Pass own_pass) {
     constexpr std::size_t kMostOps = 4'000'000;  // of a denoise step; more take minutes and gigabytes
     if (!cluster_) return e.edits_missing = "the file does not hold the numbers of its cluster", void();
+    if (!joins_nodes(*cluster_, own_pass.plan.ranks, workload_.gpus_per_node))
+      return e.edits_missing = "the file holds no network between the nodes of its ranks", void();
     EditablePasses stored;
     stored.cluster = *cluster_;
     stored.gpus_per_node = workload_.gpus_per_node;
-    stored.ranks_in_use = ranks * workload_.guidance * workload_.data_parallel;
+    stored.ranks_in_use = own_pass.plan.ranks * workload_.guidance * workload_.data_parallel;
     stored.hosts = run.provenance.compute == Source::kModelled;
     std::size_t own = 0, ops = 0;
     for (const RunRecord& other : runs) {
@@ -181,17 +192,26 @@ class Explaining {
       const bool together =
           run.provenance.network == Source::kModelled && other.finished && other.denoise_step == run.denoise_step;
       if (!same && !together) continue;
-      std::optional<Timeline> timeline = other.plan_id ? reader_.timeline(other.run_id, repeat) : std::nullopt;
+      std::optional<Timeline> timeline;
+      if (same)
+        timeline = std::move(own_pass.timeline);
+      else if (other.plan_id)
+        timeline = reader_.timeline(other.run_id, e.repeat);
       if (!timeline) return e.edits_missing = "a layer pass of its denoise step has no timeline", void();
       if (same) own = stored.passes.size();
       ops += timeline->ops.size();
       if (ops > kMostOps) return e.edits_missing = "its denoise step has too many operations", void();
-      stored.passes.push_back({reader_.plan(*other.plan_id), std::move(*timeline)});
+      stored.passes.push_back({same ? std::move(own_pass.plan) : reader_.plan(*other.plan_id), *std::move(timeline)});
     }
-    for (const TimeEdit& edit : edits_of(e, stored)) {
-      ScheduledPasses scheduled = rescheduled(stored, edit);
+    e.all_edits = edits_of(e, stored);
+    const Rescheduler rescheduler(stored);
+    for (const TimeEdit& edit : e.all_edits) {
+      if (edit_ && edit.kind != TimeEditKind::kNone && edit.kind != edit_) continue;
+      request_.cancelled.require_going();
+      ScheduledPasses scheduled = rescheduler.run(edit, &request_.cancelled);
       ScheduledPass& of_edit = scheduled.passes[own];
-      EditResult result{edit, of_edit.makespan_ns, 0, 0, std::move(of_edit.timeline), of_edit.lead_ns};
+      EditResult result{edit, of_edit.makespan_ns, 0, 0, {}, of_edit.lead_ns};
+      if (edit_) result.timeline = std::move(of_edit.timeline);
       for (const ScheduledPass& pass : scheduled.passes) result.step_makespan_ns += pass.makespan_ns;
       if (!e.edits.empty()) result.change_ns = result.makespan_ns - e.edits.front().makespan_ns;
       e.edits.push_back(std::move(result));
@@ -213,6 +233,7 @@ class Explaining {
   const WorkloadRecord& workload_;
   const ExplainRequest& request_;
   Place place_;
+  std::optional<TimeEditKind> edit_;
   std::optional<ClusterPreset> cluster_;
   std::optional<std::vector<double>> densities_;
 };
@@ -272,6 +293,24 @@ std::vector<const StrategyResult*> timed(const ModeGroup& group) {
   for (const StrategyResult* s : group.strategies)
     if (s->makespan_ns && !s->by_layer.empty()) list.push_back(s);
   return list;
+}
+
+// What is explained of a file: the first workload that has times, and of it the first mode.
+struct ExplainedMode {
+  WorkloadRecord workload;
+  ModeGroup group;
+  std::vector<const StrategyResult*> strategies;
+};
+ExplainedMode explained_mode(const StoreReader& reader, std::span<const Comparison> comparisons) {
+  const std::vector<WorkloadRecord> workloads = reader.workloads();
+  for (std::size_t i = 0; i < comparisons.size(); ++i)
+    for (ModeGroup& group : by_mode(comparisons[i]))
+      if (std::vector<const StrategyResult*> strategies = timed(group); !strategies.empty())
+        return {workloads[i], std::move(group), std::move(strategies)};
+  throw Error(ErrorCode::kStoreCorrupt,
+              fmt::format("\"{}\" holds no layer pass that every strategy finished, so there is nothing to explain",
+                          reader.path()),
+              "spscope doctor lists what is missing; spscope sql answers questions about events");
 }
 
 // The fastest in this layer pass of those whose times compare; nullptr when they do not.
@@ -342,41 +381,39 @@ Explanation explain(const StoreReader& reader, const ExplainRequest& request) {
 }
 
 Explanation explain(const StoreReader& reader, std::span<const Comparison> comparisons, const ExplainRequest& request) {
-  const std::vector<WorkloadRecord> workloads = reader.workloads();
-  for (std::size_t i = 0; i < comparisons.size(); ++i) {
-    Explanation explanation;
-    for (const ModeGroup& group : by_mode(comparisons[i])) {
-      const std::vector<const StrategyResult*> strategies = timed(group);
-      if (strategies.empty()) continue;
-      const bool known = request.strategy.empty() || std::ranges::any_of(strategies, [&](const StrategyResult* s) {
-                           return is_called(*s, request.strategy);
-                         });
-      if (!known) {
-        std::vector<std::string> ids;
-        for (const StrategyResult* s : strategies) ids.push_back(s->id);
-        throw Error(ErrorCode::kUsage, fmt::format("the file has no times of a strategy \"{}\"", request.strategy),
-                    fmt::format("it has {}", fmt::join(ids, ", ")));
-      }
-      const Judgement judgement = judge(group);
-      const Place place = chosen_place(strategies, request);
-      explanation.comparison = comparisons[i];
-      explanation.mode = group.mode;
-      std::tie(explanation.layer, explanation.denoise_step) = place;
-      Explaining explaining(reader, workloads[i], request, place);
-      const StrategyResult* fastest = fastest_at(judgement, explaining);
-      explanation.fastest = fastest != nullptr ? fastest->id : "";
-      for (const StrategyResult* s : strategies)
-        if (request.strategy.empty() || is_called(*s, request.strategy) || s == fastest)
-          explanation.strategies.push_back(explaining.strategy(*s));
-      if (fastest != nullptr) std::ranges::stable_sort(explanation.strategies, {}, &StrategyExplanation::makespan_ns);
-      add_reasons(explanation, judgement);
-      return explanation;
-    }
+  const ExplainedMode of = explained_mode(reader, comparisons);
+  const bool known = request.strategy.empty() || std::ranges::any_of(of.strategies, [&](const StrategyResult* s) {
+                       return is_called(*s, request.strategy);
+                     });
+  if (!known) {
+    std::vector<std::string> ids;
+    for (const StrategyResult* s : of.strategies) ids.push_back(s->id);
+    throw Error(ErrorCode::kUsage, fmt::format("the file has no times of a strategy \"{}\"", request.strategy),
+                fmt::format("it has {}", fmt::join(ids, ", ")));
   }
-  throw Error(ErrorCode::kStoreCorrupt,
-              fmt::format("\"{}\" holds no layer pass that every strategy finished, so there is nothing to explain",
-                          reader.path()),
-              "spscope doctor lists what is missing; spscope sql answers questions about events");
+  const Judgement judgement = judge(of.group);
+  const Place place = chosen_place(of.strategies, request);
+  Explanation explanation;
+  explanation.comparison = *of.group.of;
+  explanation.mode = of.group.mode;
+  std::tie(explanation.layer, explanation.denoise_step) = place;
+  Explaining explaining(reader, of.workload, request, place);
+  const StrategyResult* fastest = fastest_at(judgement, explaining);
+  explanation.fastest = fastest != nullptr ? fastest->id : "";
+  for (const StrategyResult* s : of.strategies)
+    if (request.strategy.empty() || is_called(*s, request.strategy) || s == fastest)
+      explanation.strategies.push_back(explaining.strategy(*s));
+  if (fastest != nullptr) std::ranges::stable_sort(explanation.strategies, {}, &StrategyExplanation::makespan_ns);
+  add_reasons(explanation, judgement);
+  return explanation;
+}
+
+std::optional<StrategyExplanation> explain_edit(const StoreReader& reader, std::span<const Comparison> comparisons,
+                                                const ExplainRequest& request, TimeEditKind edit) {
+  const ExplainedMode of = explained_mode(reader, comparisons);
+  const auto found = std::ranges::find(of.strategies, request.strategy, &StrategyResult::id);
+  if (found == of.strategies.end()) return std::nullopt;
+  return Explaining(reader, of.workload, request, chosen_place(of.strategies, request), edit).strategy(**found);
 }
 
 }  // namespace spscope

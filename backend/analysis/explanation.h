@@ -52,7 +52,7 @@ struct EditResult {
   std::int64_t makespan_ns = 0;       // of this layer pass, scheduled anew
   std::int64_t change_ns = 0;         // against the edit kNone, also scheduled anew
   std::int64_t step_makespan_ns = 0;  // of all layer passes of its denoise step that the file holds
-  Timeline timeline;                  // of this layer pass
+  Timeline timeline;                  // of this layer pass; of explain_edit() only, else empty
   std::int64_t lead_ns = 0;           // from its zero to where the makespan begins
 };
 
@@ -83,6 +83,7 @@ struct StrategyExplanation {
 
   // The first one is of the edit kNone. Empty, with the reason, where nothing can be scheduled anew.
   std::vector<EditResult> edits;
+  std::vector<TimeEdit> all_edits;  // that there are: of explain_edit() more than `edits`
   std::string edits_missing;
 };
 
@@ -103,6 +104,7 @@ struct ExplainRequest {
   std::optional<int> repeat;               // absent: of each strategy the one with the median makespan
   std::string strategy;                    // id, name or label of the only one to explain beside the fastest; "": all
   bool edits = true;                       // whether plans are scheduled anew
+  CancelToken cancelled;                   // then explaining ends soon, with an Error (kCancelled)
 };
 
 // The first workload that has times, and of it the first mode. Throws Error: no workload, or no layer pass that every
@@ -110,5 +112,9 @@ struct ExplainRequest {
 Explanation explain(const StoreReader& reader, const ExplainRequest& request);
 // The same of what compare_store() gave for this file, which takes as long as reading it.
 Explanation explain(const StoreReader& reader, std::span<const Comparison> comparisons, const ExplainRequest& request);
+// Of the strategy with the id request.strategy what it says of kNone and of this edit, with their timelines, and
+// nothing that they do not rest on: no paths, and no reasons. Absent when it does not explain this strategy.
+std::optional<StrategyExplanation> explain_edit(const StoreReader& reader, std::span<const Comparison> comparisons,
+                                                const ExplainRequest& request, TimeEditKind edit);
 
 }  // namespace spscope

@@ -129,20 +129,25 @@ std::string time_edit_text(const TimeEdit& edit) {
   return "no latency";
 }
 
-ScheduledPasses rescheduled(const EditablePasses& stored, const TimeEdit& edit) {
-  if (stored.passes.empty()) return {};
-  const bool scales = edit.kind == TimeEditKind::kEvenlySpread || edit.kind == TimeEditKind::kRankAsMean;
-  std::vector<std::vector<std::int64_t>> compute_ns;
-  std::vector<HostTimes> hosts;
+Rescheduler::Rescheduler(const EditablePasses& stored) : stored_(stored) {
   for (const EditablePasses::Pass& pass : stored.passes) {
-    compute_ns.push_back(undisturbed_compute(pass.plan, pass.timeline, stored.cluster.network.compute_slowdown));
-    if (scales) scale_attention(pass.plan, edit, compute_ns.back());
-    hosts.push_back(stored.hosts ? host_times(pass.plan, stored.cluster.cost) : HostTimes{});
+    compute_ns_.push_back(undisturbed_compute(pass.plan, pass.timeline, stored.cluster.network.compute_slowdown));
+    hosts_.push_back(stored.hosts ? host_times(pass.plan, stored.cluster.cost) : HostTimes{});
   }
+}
+
+ScheduledPasses Rescheduler::run(const TimeEdit& edit, const CancelToken* cancelled) const {
+  if (stored_.passes.empty()) return {};
+  std::vector<std::vector<std::int64_t>> edited_ns;
+  if (edit.kind == TimeEditKind::kEvenlySpread || edit.kind == TimeEditKind::kRankAsMean) {
+    edited_ns = compute_ns_;
+    for (std::size_t i = 0; i < edited_ns.size(); ++i) scale_attention(stored_.passes[i].plan, edit, edited_ns[i]);
+  }
+  const std::vector<std::vector<std::int64_t>>& compute_ns = edited_ns.empty() ? compute_ns_ : edited_ns;
   std::vector<LayerPass> passes;
-  for (std::size_t i = 0; i < stored.passes.size(); ++i)
-    passes.push_back({&stored.passes[i].plan, compute_ns[i], &hosts[i]});
-  return schedule_passes(passes, edited_network(stored, edit));
+  for (std::size_t i = 0; i < stored_.passes.size(); ++i)
+    passes.push_back({&stored_.passes[i].plan, compute_ns[i], &hosts_[i]});
+  return schedule_passes(passes, edited_network(stored_, edit), {}, cancelled);
 }
 
 }  // namespace spscope

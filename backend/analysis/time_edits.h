@@ -54,7 +54,18 @@ struct EditablePasses {
   bool hosts = false;                       // compute was modelled, and hosts with it
 };
 
-// REQUIRES: passes with timelines of their plans, all of as many ranks; a rank of the plans.
-ScheduledPasses rescheduled(const EditablePasses& stored, const TimeEdit& edit);
+// Schedules passes anew, edit by edit. REQUIRES: passes with timelines of their plans, all of as many ranks; they
+// outlive this.
+class Rescheduler {
+ public:
+  explicit Rescheduler(const EditablePasses& stored);
+  // Throws Error (kCancelled) soon after `cancelled`. REQUIRES: a rank of the plans.
+  ScheduledPasses run(const TimeEdit& edit, const CancelToken* cancelled = nullptr) const;
+
+ private:
+  const EditablePasses& stored_;
+  std::vector<std::vector<std::int64_t>> compute_ns_;  // undisturbed, of each pass
+  std::vector<HostTimes> hosts_;
+};
 
 }  // namespace spscope

@@ -1,5 +1,5 @@
-// `spscope calibrate`: measures this machine, prints what was found with its unit and how well the models fit, and
-// writes the profile for cluster.profile.
+// `spscope calibrate`: measures this machine or its GPU, prints what was found with its unit and how well the models
+// fit, and writes the profile for cluster.profile.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "backend/base/json.h"
+#include "backend/base/whole_file.h"
 #include "backend/cli/calibrate_fit.h"
 #include "backend/cli/command.h"
 #include "backend/execute/calibrate/calibrate.h"
@@ -17,8 +18,11 @@
 namespace spscope {
 namespace {
 
+constexpr int kAnEighth = -1;  // of the SMs
+
 struct CalibrateFlags {
-  std::string output, dtype = "fp32", fit, cluster;
+  std::string output, device = std::string(executors().front().device), dtype = "fp32", fit, cluster;
+  int tokens = 0, comm_sms = kAnEighth;
   double seconds = CalibrateOptions().seconds;
   bool force = false;
 };
@@ -32,10 +36,13 @@ constexpr ShownNumber kShown[] = {
     {"network.link_gbps", "exchange, one way of both at once", "GB/s", 1},
     {"network.intra_latency_ns", "exchange, each", "us", 1e-3},
     {"network.compute_slowdown", "compute beside an exchange takes", "times as long", 1},
+    {"cost.host_ns_per_launch", "host, each launch", "us", 1e-3},
+    {"cost.host_ns_per_hop", "host, each exchange", "us", 1e-3},
     {"cost.attend_ns_per_launch", "attention, each launch", "us", 1e-3},
     {"cost.attend_ns_per_row", "attention, each query row", "ns", 1},
     {"cost.attend_ns_per_pair_channel", "attention, each pair and channel", "ps", 1e3},
     {"cost.move_ns_per_byte", "copy, merge, finish, each byte", "ps", 1e3},
+    {"cost.pack_ns_per_byte", "packing, each byte", "ps", 1e3},
     {"cost.gemm_ns_per_flop", "matrix product, each FLOP", "ps", 1e3},
     {"device.memory_gbps", "memory, reads and writes", "GB/s", 1},
     {"device.memory_gib", "memory of a rank", "GiB", 1},
@@ -58,6 +65,16 @@ void check_output(const CalibrateFlags& flags) {
                 "--force replaces only a profile; choose another name");
 }
 
+bool is_gpu(const Calibration& result) { return !result.device.empty(); }
+
+// What the numbers are of: the GPU, or the machine that computed.
+std::vector<MachineFact> measured_machine(const Calibration& result) {
+  if (!is_gpu(result)) return machine_facts();
+  std::vector<MachineFact> facts;
+  for (const DeviceFact& fact : result.device) facts.push_back({fact.name, fact.value});
+  return facts;
+}
+
 double value_of(ClusterPreset preset, std::string_view name) {
   const auto fields = cluster_fields();
   return std::ranges::find(fields, name, &ClusterFieldRow::name)->ref(preset);
@@ -67,21 +84,31 @@ bool is_measured(const Calibration& result, std::string_view number) {
   return std::ranges::find(result.unmeasured, number) == result.unmeasured.end();
 }
 
+// Those that the device has.
+std::vector<ShownNumber> shown_numbers(const Calibration& result) {
+  std::vector<ShownNumber> shown;
+  std::ranges::copy_if(kShown, std::back_inserter(shown), [&](const ShownNumber& number) {
+    return result.preset.sources.contains(std::string(number.name));
+  });
+  return shown;
+}
+
 Json quality_json(const FitQuality& q) {
   return {{"points", q.num_samples},
           {"median_relative_residual", q.median_relative_residual},
           {"max_relative_residual", q.max_relative_residual}};
 }
 
-Json to_json(const Calibration& result, const std::string& output) {
+Json to_json(const Calibration& result, const CalibrateFlags& flags, const std::string& output) {
   Json machine, numbers;
-  for (const MachineFact& fact : machine_facts()) machine[fact.name] = fact.value;
-  for (const ShownNumber& number : kShown) {
+  for (const MachineFact& fact : measured_machine(result)) machine[fact.name] = fact.value;
+  for (const ShownNumber& number : shown_numbers(result)) {
     const std::string name(number.name);
     numbers[name] = {{"value", value_of(result.preset, name)}, {"source", result.preset.sources.at(name)}};
     if (!is_measured(result, name)) numbers[name]["value"] = nullptr;
   }
   return {{"schema_version", 1},
+          {"device", flags.device},
           {"machine", std::move(machine)},
           {"name", result.preset.name},
           {"note", result.preset.note},
@@ -90,14 +117,14 @@ Json to_json(const Calibration& result, const std::string& output) {
            {{"attend", quality_json(result.attend)},
             {"move", quality_json(result.move)},
             {"link", quality_json(result.link)}}},
-          {"fma_gflop_per_s", result.fma_gflop_per_s},
+          {"fma_gflop_per_s", is_gpu(result) ? Json() : Json(result.fma_gflop_per_s)},
           {"copy_gbps", result.copy_gbps},
           {"file", output}};
 }
 
 void print_text(std::ostream& out, const Calibration& result) {
   out << fmt::format("{}\n\n", result.preset.note);
-  for (const ShownNumber& number : kShown) {
+  for (const ShownNumber& number : shown_numbers(result)) {
     const double value = value_of(result.preset, number.name) * number.scale;
     const std::string shown =
         is_measured(result, number.name) ? fmt::format("{:.4g}", value) : std::string("unmeasured");
@@ -105,8 +132,11 @@ void print_text(std::ostream& out, const Calibration& result) {
   }
   // One pair and channel is 4 FLOPs.
   const double attend_gflop_per_s = 4 / std::max(1e-12, result.preset.cost.attend_ns_per_pair_channel);
-  out << fmt::format("\nattention on active tiles {:.1f} GFLOP/s, {:.2f} of the FMA peak of {:.1f}; copy {:.1f} GB/s\n",
-                     attend_gflop_per_s, attend_gflop_per_s / result.fma_gflop_per_s, result.fma_gflop_per_s,
+  const std::string peak = is_gpu(result)
+                               ? ""
+                               : fmt::format(", {:.2f} of the FMA peak of {:.1f}",
+                                             attend_gflop_per_s / result.fma_gflop_per_s, result.fma_gflop_per_s);
+  out << fmt::format("\nattention on active tiles {:.1f} GFLOP/s{}; copy {:.1f} GB/s\n", attend_gflop_per_s, peak,
                      result.copy_gbps);
   const auto quality = [&](std::string_view name, const FitQuality& q) {
     out << fmt::format("{:<20} {} points, off by {:.1f} % in the median, {:.1f} % at most\n", name, q.num_samples,
@@ -131,9 +161,19 @@ void warn_of_bad_fits(std::ostream& err, const Calibration& result) {
           name, 100 * quality->median_relative_residual, 100 * kBadFit);
 }
 
-std::string machine_note(Dtype dtype) {
+// On one GPU the numbers of links are those of its memory.
+bool has_no_link(const Calibration& result) {
+  const auto origin = result.preset.origins.find("network.link_gbps");
+  return is_gpu(result) && origin != result.preset.origins.end() && origin->second == NumberOrigin::kAssumed;
+}
+
+constexpr std::string_view kNoLink =
+    "[network] has the speed of one GPU's memory, not of a link: replace it by that of your machine, or measure where "
+    "two GPUs reach each other";
+
+std::string machine_note(const Calibration& result, Dtype dtype) {
   std::string note = fmt::format("spscope calibrate, {}:", dtype_name(dtype));
-  for (const MachineFact& fact : machine_facts())
+  for (const MachineFact& fact : measured_machine(result))
     note += fmt::format("{} {} {}", note.ends_with(':') ? "" : ",", fact.name, fact.value);
   return note;
 }
@@ -141,6 +181,9 @@ std::string machine_note(Dtype dtype) {
 int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
   check_output(flags);
   CalibrateOptions options;
+  options.device = flags.device;
+  options.max_tokens = flags.tokens;
+  if (flags.comm_sms != kAnEighth) options.comm_sms = flags.comm_sms;
   options.dtype = flags.dtype == "bf16" ? Dtype::kBf16 : Dtype::kFp32;
   options.seconds = flags.seconds;
   if (context.progress)
@@ -150,21 +193,25 @@ int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
     };
   Calibration result = calibrate(options);
   if (context.progress) context.err << fmt::format("\r\033[K");
-  result.preset.note = machine_note(options.dtype);
+  result.preset.note = machine_note(result, options.dtype);
   warn_of_bad_fits(context.err, result);
+  if (has_no_link(result))
+    context.err << fmt::format("warning: {}\n  {}\n", kNoLink, result.preset.sources.at("network.link_gbps"));
   const bool complete = result.unmeasured.empty(), written = complete && !flags.output.empty();
-  if (written) write_profile(flags.output, result.preset);
+  if (written)
+    write_whole_file(flags.output,
+                     (has_no_link(result) ? fmt::format("# {}.\n", kNoLink) : "") + cluster_toml(result.preset));
   if (context.json)
-    context.out << fmt::format("{}\n", to_json(result, written ? flags.output : "").dump(2));
+    context.out << fmt::format("{}\n", to_json(result, flags, written ? flags.output : "").dump(2));
   else
     print_text(context.out, result);
   if (!complete) {
+    const bool gpu = is_gpu(result);
     context.err << fmt::format(
-        "\ncould not measure {}: the times of exchanges between two threads do not follow from their bytes, or they "
-        "stopped all compute beside them; no profile is written\n  calibrate again on an idle machine with two free "
-        "cores, "
-        "or with a longer --seconds\n",
-        fmt::join(result.unmeasured, ", "));
+        "\ncould not measure {}: the times of exchanges between two {} do not follow from their bytes{}; no profile is "
+        "written\n  calibrate again on an idle {}, or with a longer --seconds\n",
+        fmt::join(result.unmeasured, ", "), gpu ? "ranks" : "threads",
+        gpu ? "" : ", or they stopped all compute beside them", gpu ? "GPU" : "machine with two free cores");
     return kExitFailed;
   }
   if (context.json) return kExitDone;
@@ -173,6 +220,14 @@ int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
   else
     context.out << fmt::format("\nwrote {}: --set cluster.profile={}\n", flags.output, flags.output);
   return kExitDone;
+}
+
+// Each once, in the order of the table.
+std::vector<std::string> devices() {
+  std::vector<std::string> names;
+  for (const Executor& row : executors())
+    if (std::ranges::find(names, row.device) == names.end()) names.emplace_back(row.device);
+  return names;
 }
 
 }  // namespace
@@ -194,6 +249,21 @@ Command declare_calibrate() {
       {.names = "--cluster",
        .help = "with --fit: preset or profile to start from; else what the table's gpu and interconnect name",
        .target = &flags->cluster},
+      {.names = "--device",
+       .help = "what is measured, as run.device; cuda: the first GPU",
+       .target = &flags->device,
+       .rule = OneOf{devices()},
+       .excludes = "--fit"},
+      {.names = "--tokens",
+       .help = "of the longest attention that is measured: at most 131072; 0: 2048, on a GPU 8192",
+       .target = &flags->tokens,
+       .rule = IntegerBetween{0, 131072},
+       .excludes = "--fit"},
+      {.names = "--comm-sms",
+       .help = "on a GPU: SMs that communication takes; 0: none, as copy engines; -1: an eighth of them, 16 at most",
+       .target = &flags->comm_sms,
+       .rule = IntegerBetween{kAnEighth, 1024},
+       .excludes = "--fit"},
       {.names = "--seconds",
        .help = "how long measuring should take: 1 to 3600",
        .target = &flags->seconds,

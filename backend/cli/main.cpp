@@ -131,6 +131,9 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   spscope::explain_bus_errors();
+  // 8 ranks of a GPU have up to 24 streams, and those that share one of its queues, of which there are 8 unless this
+  // asks for more, hold each other up. Before the driver starts and before any thread.
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   try {
     return spscope::run(argc, argv);
   } catch (const spscope::Error& error) {

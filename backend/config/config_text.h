@@ -56,7 +56,8 @@ std::span<const std::string_view> keys_unused_beside_mask_file();
 // 16 hex digits. Equal for configs that ask for the same run: independent of key order, of where results go and of the
 // folders of inputs, which count by their file names. How it runs counts too (run.repeats, run.backend), so runs of one
 // workload may differ in it. Keys at their default do not enter, so a new key leaves all old hashes as they are; a
-// default never changes.
+// default never changes: that of run.strategies is now "all", which enters, and the one before it does not. Hashes
+// written before inputs counted by their file names are others where an input was named with its folder.
 std::string config_hash(const RunConfig& config);
 
 }  // namespace spscope

@@ -80,4 +80,14 @@ double patience_seconds() {
   return seconds > 0 ? seconds : kSeconds;
 }
 
+bool launches_wait() {
+  const char* const value = std::getenv("CUDA_LAUNCH_BLOCKING");
+  return value != nullptr && *value && std::string_view(value) != "0";
+}
+
+std::string visible_gpus() {
+  const char* const value = std::getenv("CUDA_VISIBLE_DEVICES");
+  return value == nullptr ? "" : value;
+}
+
 }  // namespace spscope

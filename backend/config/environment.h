@@ -39,4 +39,9 @@ int pretended_ranks_per_node();
 // $SPSCOPE_PATIENCE_S (tests), else 60: seconds without any progress after which a run counts as hung and is stopped.
 double patience_seconds();
 
+// CUDA_LAUNCH_BLOCKING: each launch on a GPU waits for its end.
+bool launches_wait();
+// CUDA_VISIBLE_DEVICES; "" when it is not set.
+std::string visible_gpus();
+
 }  // namespace spscope

@@ -82,7 +82,9 @@ std::string config_hash(const RunConfig& of) {
   for (const FieldRow& row : config_fields()) {
     if (row.role != FieldRole::kInputPath) continue;
     std::string& path = *std::get<std::string*>(row.ref(config));
-    path = std::filesystem::path(path).filename().string();
+    std::filesystem::path named = std::filesystem::path(path).lexically_normal();
+    if (!named.has_filename()) named = named.parent_path();  // a folder, with a separator behind it
+    path = named.filename().string();
   }
   // The default before `all`: it stays the one that does not enter.
   defaults.run.strategies = {"ulysses", "ring", "usp:ulysses=2,ring=2"};

@@ -18,7 +18,8 @@ Executor cuda_threads_row(const CudaParts& parts) {
           .unavailable = parts.unavailable,
           .cannot_run = parts.cannot_run,
           .prepare = parts.prepare,
-          .measure = parts.measure};
+          .measure = parts.measure,
+          .calibrate = parts.calibrate};
 }
 
 Executor cuda_mpi_row(const CudaParts& parts) {
@@ -30,7 +31,8 @@ Executor cuda_mpi_row(const CudaParts& parts) {
           .unavailable = parts.unavailable,
           .cannot_run = parts.cannot_run,
           .prepare = parts.prepare,
-          .measure = parts.measure};
+          .measure = parts.measure,
+          .calibrate = parts.calibrate};
 }
 
 }  // namespace spscope

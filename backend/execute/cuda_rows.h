@@ -15,14 +15,11 @@ struct CudaParts {
   decltype(Executor::cannot_run) cannot_run;
   decltype(Executor::prepare) prepare;
   decltype(Executor::measure) measure;
+  decltype(Executor::calibrate) calibrate;
 };
 Executor cuda_threads_row(const CudaParts& parts);
 Executor cuda_mpi_row(const CudaParts& parts);
 
-// "CUDA driver" and "GPU 0": for people.
-struct DeviceFact {
-  std::string name, value;
-};
 // Driver and GPUs; nothing where there is no driver or the build has no kernels, which the rows say.
 std::vector<DeviceFact> cuda_facts();
 

@@ -84,7 +84,14 @@ class Execution {
   virtual void finish(ExecuteResult& result) = 0;
 };
 
+struct CalibrateOptions;
+struct Calibration;
 struct MeasureOptions;
+
+// "CUDA driver" and "GPU 0": for people.
+struct DeviceFact {
+  std::string name, value;
+};
 
 // One row of executors.def.
 struct Executor {
@@ -102,11 +109,18 @@ struct Executor {
   // REQUIRES: cannot_run() is empty. Throws Error: kActivations, kInterrupted.
   std::vector<std::vector<std::int64_t>> (*measure)(const Plan&, const Request&, const Activations&,
                                                     const MeasureOptions&);
+  // What a rank costs, for calibrate() (execute/calibrate/calibrate.h); nullptr: the device cannot tell it.
+  Calibration (*calibrate)(const CalibrateOptions&) = nullptr;
 };
 std::span<const Executor> executors();
 // The row of a pair among `rows`; nullptr: there is none.
 const Executor* find_executor(std::string_view device, std::string_view backend,
                               std::span<const Executor> rows = executors());
+
+// The first available row of the device that can do something, `done` ("measured") in words. Throws Error: why there is
+// none.
+const Executor& row_that_can(std::string_view device, std::string_view done, bool (*can)(const Executor&),
+                             std::span<const Executor> rows = executors());
 
 // What is wrong with the pair and run.comm of the options, whatever the plan; empty: nothing.
 std::vector<Problem> unknown_executor(const ExecuteOptions& options, std::span<const Executor> rows = executors());

@@ -44,6 +44,21 @@ const Executor* find_executor(std::string_view device, std::string_view backend,
   return found == rows.end() ? nullptr : &*found;
 }
 
+const Executor& row_that_can(std::string_view device, std::string_view done, bool (*can)(const Executor&),
+                             std::span<const Executor> rows) {
+  Problem why = {ErrorCode::kCannotExecute, "run.device",
+                 fmt::format("compute on the device \"{}\" cannot be {}", device, done),
+                 "use run.mode = execute or simulate"};
+  for (const Executor& row : rows) {
+    if (row.device != device) continue;
+    if (Problem missing = row.unavailable(); !missing.message.empty())
+      why = std::move(missing);
+    else if (can(row))
+      return row;
+  }
+  throw Error({why});
+}
+
 std::vector<Problem> unknown_executor(const ExecuteOptions& options, std::span<const Executor> rows) {
   const Executor* const executor = find_executor(options.device, options.backend, rows);
   if (executor == nullptr)
@@ -93,25 +108,15 @@ ExecuteResult execute(const Plan& plan, const Request& request, const Activation
 std::vector<std::vector<std::int64_t>> measure_compute(const Plan& plan, const Request& request,
                                                        const Activations& activations, std::string_view device,
                                                        const MeasureOptions& options, std::span<const Executor> rows) {
-  const Executor* row = nullptr;
-  Problem why = {ErrorCode::kCannotExecute, "run.device",
-                 fmt::format("compute on the device \"{}\" cannot be measured", device),
-                 "use run.mode = execute or simulate"};
-  for (const Executor& executor : rows) {
-    if (executor.device != device || row != nullptr) continue;
-    if (Problem missing = executor.unavailable(); !missing.message.empty())
-      why = std::move(missing);
-    else if (executor.measure != nullptr)
-      row = &executor;
-  }
-  if (row == nullptr) throw Error({why});
+  const auto can = [](const Executor& row) { return row.measure != nullptr; };
+  const Executor& row = row_that_can(device, "measured", can, rows);
   ExecuteOptions as_executed;
-  as_executed.device = row->device;
-  as_executed.backend = row->backend;
+  as_executed.device = row.device;
+  as_executed.backend = row.backend;
   as_executed.threads_per_rank = options.threads_per_rank;
-  if (std::vector<Problem> problems = row->cannot_run(plan, as_executed); !problems.empty())
+  if (std::vector<Problem> problems = row.cannot_run(plan, as_executed); !problems.empty())
     throw Error(std::move(problems));
-  return row->measure(plan, request, activations, options);
+  return row.measure(plan, request, activations, options);
 }
 
 }  // namespace spscope

@@ -99,7 +99,7 @@ std::vector<Sentence> about_plans(const ModeGroup& group) {
 }  // namespace
 
 std::string kind_of_times(const ModeGroup& group, const Judgement& judgement) {
-  if (judgement.foreign) return fmt::format("With this {}'s compute", device_word(group));
+  if (judgement.foreign) return fmt::format("With this {}'s compute", device_text(group));
   static constexpr std::string_view kinds[] = {"Measured", "With compute measured and the network modelled",
                                                "By the model"};
   return std::string(kinds[static_cast<std::size_t>(group.mode)]);

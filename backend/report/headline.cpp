@@ -87,6 +87,18 @@ std::string device_word(const ModeGroup& group) {
   return word;
 }
 
+std::string device_text(const ModeGroup& group) {
+  const std::string word = device_word(group);
+  if (word != "GPU") return word;
+  std::vector<std::string> names;
+  for (const MachineLine& line : group.of->machine) {
+    if (!line.name.starts_with("GPU ")) continue;
+    std::string name = line.value.substr(0, line.value.find(", compute capability"));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  }
+  return names.empty() ? word : fmt::format("{}", fmt::join(names, " and "));
+}
+
 std::string device_name(const std::string& cluster) {
   const std::size_t x = cluster.rfind('x');
   if (x == std::string::npos || x == 0 || x + 1 == cluster.size()) return cluster;
@@ -127,7 +139,7 @@ std::string foreign_compute_note(const ModeGroup& group) {
   return fmt::format(
       "compute is this {}'s, about {}x {} than the cost model of {}: communication counts for too {}; run.mode = "
       "\"simulate\" models both",
-      device_word(group), rounded(slower ? scale : 1 / scale), slower ? "slower" : "faster",
+      device_text(group), rounded(slower ? scale : 1 / scale), slower ? "slower" : "faster",
       device_name(group.of->workload.cluster), slower ? "little" : "much");
 }
 
@@ -198,8 +210,8 @@ std::string provenance_line(const ModeGroup& group) {
   const std::string outputs = unchecked(group) ? ", outputs not checked" : "";
   if (p->compute == Source::kModelled) return "compute modelled, network scheduled" + outputs;
   if (p->network == Source::kModelled)
-    return fmt::format("compute measured on {}, network scheduled{}", device_word(group), outputs);
-  return fmt::format("executed on {} ranks, times measured{}{}", device_word(group),
+    return fmt::format("compute measured on {}, network scheduled{}", device_text(group), outputs);
+  return fmt::format("executed on {} ranks, times measured{}{}", device_text(group),
                      counted(group) ? ", bytes counted" : "", outputs);
 }
 
@@ -214,9 +226,7 @@ Badges provenance_badges(const ModeGroup& group) {
   const bool is_gpu = device_word(group) == "GPU";
   const bool modelled_compute = p->compute == Source::kModelled, modelled_network = p->network == Source::kModelled;
   add(modelled_compute ? "compute modelled" : "compute measured",
-      modelled_compute ? "calculated from a cost profile"
-      : is_gpu         ? "timed on a GPU"
-                       : "timed on a processor",
+      modelled_compute ? "calculated from a cost profile" : "timed on " + (is_gpu ? device_text(group) : "a processor"),
       modelled_compute);
   add(modelled_network ? "network scheduled" : "network measured",
       modelled_network ? "calculated from the numbers of a cluster" : "timed while messages moved", modelled_network);

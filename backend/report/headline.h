@@ -25,6 +25,8 @@ std::vector<std::string> timing_warnings(const ModeGroup& group);
 std::string device_name(const std::string& cluster);
 // What the ranks of a mode compute on, as a reader writes it: "CPU", "GPU"; "" when nothing ran.
 std::string device_word(const ModeGroup& group);
+// The same, a GPU by its name: "NVIDIA H200".
+std::string device_text(const ModeGroup& group);
 // "compute measured on CPU, network scheduled"; "" when nothing ran.
 std::string provenance_line(const ModeGroup& group);
 // "compute is this CPU's, about 350x slower than the cost model of a800: ..."; "" when it is the cluster's own.

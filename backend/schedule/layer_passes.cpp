@@ -142,11 +142,12 @@ JoinedPasses join_passes(std::span<const LayerPass> passes, const RankLeads& lea
   return joined;
 }
 
-ScheduledPasses schedule_passes(std::span<const LayerPass> passes, const Network& network, const RankLeads& leads) {
+ScheduledPasses schedule_passes(std::span<const LayerPass> passes, const Network& network, const RankLeads& leads,
+                                const CancelToken* cancelled) {
   ScheduledPasses scheduled;
   if (passes.empty()) return scheduled;
   const JoinedPasses joined = join_passes(passes, leads);
-  const Timeline whole = schedule(joined.plan, joined.compute_ns, network, joined.issue_ns);
+  const Timeline whole = schedule(joined.plan, joined.compute_ns, network, joined.issue_ns, cancelled);
 
   RankLeads ends = leads;  // by rank, on the clock of the whole
   ends.resize(at(joined.plan.ranks), 0);

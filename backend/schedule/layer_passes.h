@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/base/cancel_token.h"
 #include "backend/plan/plan.h"
 #include "backend/plan/timeline.h"
 #include "backend/schedule/cost.h"
@@ -48,7 +49,8 @@ struct JoinedPasses {
 // The host of a rank goes on with the next pass when it has issued all of the one before.
 JoinedPasses join_passes(std::span<const LayerPass> passes, const RankLeads& leads);
 
-// REQUIRES: what schedule() requires of each pass; all plans are for network.ranks.
-ScheduledPasses schedule_passes(std::span<const LayerPass> passes, const Network& network, const RankLeads& leads = {});
+// REQUIRES: what schedule() requires of each pass; all plans are for network.ranks. `cancelled`: as there.
+ScheduledPasses schedule_passes(std::span<const LayerPass> passes, const Network& network, const RankLeads& leads = {},
+                                const CancelToken* cancelled = nullptr);
 
 }  // namespace spscope

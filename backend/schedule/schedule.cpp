@@ -40,7 +40,7 @@ class Engine {
  public:
   Engine(const Plan& plan, std::span<const std::int64_t> compute_ns, const Network& network,
          std::span<const std::int64_t> issue_ns);
-  Timeline run();
+  Timeline run(const CancelToken* cancelled);
 
  private:
   struct OpState {
@@ -192,7 +192,9 @@ void Engine::gather_meetings() {
   for (OpId id : members) meetings_.items[at(fill[at(ops_[at(id)].meeting)]++)] = id;
 }
 
-Timeline Engine::run() {
+Timeline Engine::run(const CancelToken* cancelled) {
+  constexpr std::int64_t kEventsPerLook = 4096;
+  std::int64_t handled = 0;
   for (OpId id = 0; id < static_cast<OpId>(ops_.size()); ++id)
     if (ops_[at(id)].unmet == 0) ready_.push_back(id);
   post_ready();
@@ -205,6 +207,7 @@ Timeline Engine::run() {
         std::pop_heap(events_.begin(), events_.end());
         events_.pop_back();
         handle(event);
+        if (++handled % kEventsPerLook == 0 && cancelled != nullptr) cancelled->require_going();
         post_ready();
       }
       settle_links();
@@ -440,8 +443,8 @@ std::int64_t exchange_copy_ns(const Plan& plan, const Op& op, const Network& net
 }
 
 Timeline schedule(const Plan& plan, std::span<const std::int64_t> compute_ns, const Network& network,
-                  std::span<const std::int64_t> issue_ns) {
-  return Engine(plan, compute_ns, network, issue_ns).run();
+                  std::span<const std::int64_t> issue_ns, const CancelToken* cancelled) {
+  return Engine(plan, compute_ns, network, issue_ns).run(cancelled);
 }
 
 }  // namespace spscope

@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <span>
 
+#include "backend/base/cancel_token.h"
 #include "backend/plan/plan.h"
 #include "backend/plan/timeline.h"
 #include "backend/schedule/network.h"
@@ -40,8 +41,8 @@ std::int64_t exchange_copy_ns(const Plan& plan, const Op& op, const Network& net
 
 // `compute_ns` is by OpId; its entries for communication are not read. Takes O(n log n) for n = ops + messages.
 // REQUIRES: verify(plan) is empty, compute_ns.size() == plan.ops.size(), durations >= 0, network.ranks == plan.ranks.
-// `issue_ns`, if not empty, is by OpId too.
+// `issue_ns`, if not empty, is by OpId too. Throws Error (kCancelled) some milliseconds after `cancelled`.
 Timeline schedule(const Plan& plan, std::span<const std::int64_t> compute_ns, const Network& network,
-                  std::span<const std::int64_t> issue_ns = {});
+                  std::span<const std::int64_t> issue_ns = {}, const CancelToken* cancelled = nullptr);
 
 }  // namespace spscope

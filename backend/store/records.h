@@ -48,7 +48,7 @@ struct MachineFact {
 struct WorkloadRecord {
   WorkloadId workload_id = {};          // given by the writer
   std::string config_toml;              // canonical: what was asked, every default filled in
-  std::string config_hash;              // of config_toml
+  std::string config_hash;              // equal for configs that ask for the same run (config_text.h)
   std::string cluster_toml;             // every number of network and kernel cost that modelled times rest on
   std::string model, pattern, cluster;  // names, for people
   std::string scope;                    // attention or layer

@@ -30,7 +30,7 @@ class QuerySlot {
   using Function = std::function<T(Readers&, const Cancelled&, QueryProgress&)>;
 
   QuerySlot() = default;
-  ~QuerySlot() { cancel(); }
+  ~QuerySlot() { forget(); }
   QuerySlot(const QuerySlot&) = delete;
   QuerySlot& operator=(const QuerySlot&) = delete;
 
@@ -38,6 +38,7 @@ class QuerySlot {
     if (shared_ && shared_->key == key) return;
     cancel();
     workers_ = &workers;
+    life_ = workers.life();
     shared_ = std::make_shared<Shared>();
     shared_->key = std::move(key);
     shared_->asked_ns = now_ns();
@@ -60,8 +61,7 @@ class QuerySlot {
   void poll() {
     if (!shared_ || (polled_frame_ == workers_->frame() && polled_frame_ != 0)) return;
     polled_frame_ = workers_->frame();
-    // What is large, as a table of a million rows, takes longer to free than a frame may.
-    if (before_) workers_->discard(std::exchange(before_, nullptr));
+    discard(std::exchange(before_, nullptr));
     const std::lock_guard lock(shared_->mutex);
     if (!shared_->done || shared_->cancelled.is_cancelled()) return;
     if (shared_->answer && answer_ != shared_->answer) {
@@ -107,8 +107,9 @@ class QuerySlot {
   }
   void forget() {
     cancel();
-    shared_.reset();
-    answer_.reset();
+    discard(std::exchange(answer_, nullptr));
+    discard(std::exchange(before_, nullptr));
+    discard(std::exchange(shared_, nullptr));
     answer_key_.clear();
   }
 
@@ -123,9 +124,15 @@ class QuerySlot {
     std::shared_ptr<const T> answer;
     std::optional<Error> error;
   };
+  // What is large, as a table of a million rows, takes longer to free than a frame may. A slot may outlive the workers.
+  void discard(std::shared_ptr<const void> old) {
+    if (old && !life_.expired()) workers_->discard(std::move(old));
+  }
+
   std::shared_ptr<Shared> shared_;
   Answer answer_, before_;
   Workers* workers_ = nullptr;
+  std::weak_ptr<const void> life_;  // of the workers
   int polled_frame_ = 0;
   std::string answer_key_;
 };

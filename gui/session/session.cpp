@@ -320,18 +320,25 @@ Session::PassSlot& Session::pass_data(const Chosen& chosen, LayerPass pass) {
   return kept->slot;
 }
 
-Session::ExplanationSlot& Session::explanation(const Chosen& chosen) {
+Session::ExplanationSlot* Session::explanation(const Chosen& chosen) {
   std::unique_ptr<ExplanationSlot>& slot = explained_[chosen.file->path];
   if (!slot) slot = std::make_unique<ExplanationSlot>();
+  if (!chosen.file->slot->current()) {
+    slot->forget();
+    return nullptr;
+  }
   const LayerPass at = pass().value_or(LayerPass{});
-  const ExplainRequest request{
-      .layer = at.layer, .denoise_step = at.step, .repeat = scope_.repeat, .strategy = "", .edits = true};
   slot->ask(workers_, pass_key(*chosen.file, "", at, scope_.repeat),
-            [path = chosen.file->path, generation = chosen.file->generation, content = chosen.file->slot->share(),
-             request](Readers& readers, const Cancelled&, QueryProgress&) {
+            [path = chosen.file->path, generation = chosen.file->generation, content = chosen.file->slot->share(), at,
+             repeat = scope_.repeat](Readers& readers, const Cancelled& cancelled, QueryProgress&) {
+              ExplainRequest request;
+              request.layer = at.layer;
+              request.denoise_step = at.step;
+              request.repeat = repeat;
+              request.cancelled = cancelled;
               return explain(readers.of(path, generation), content->comparisons, request);
             });
-  return *slot;
+  return slot.get();
 }
 
 void Session::select(Selection selection) {

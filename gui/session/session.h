@@ -119,9 +119,9 @@ class Session {
   PassSlot& pass_data(const Chosen& chosen);
   PassSlot& pass_data(const Chosen& chosen, LayerPass pass);
   // What explains the layer pass that is looked at under all strategies of a file, with what edits would change; asks
-  // for it where it is not there yet. REQUIRES: a strategy of a file that was read.
+  // for it where it is not there yet. nullptr while the file is read again: strategies are those of its old content.
   using ExplanationSlot = QuerySlot<Explanation>;
-  ExplanationSlot& explanation(const Chosen& chosen);
+  ExplanationSlot* explanation(const Chosen& chosen);
 
   // -- selection, places, history
   const Selection& selection() const { return selection_; }

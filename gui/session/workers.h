@@ -59,6 +59,8 @@ class Workers {
   void let_go(const std::string& path);
   // Lets go of an answer on a thread that has no question to answer: freeing a large one takes longer than a frame.
   void discard(std::shared_ptr<const void> answer);
+  // Ends with these workers.
+  std::weak_ptr<const void> life() const { return life_; }
   // Questions that are waiting or being answered.
   int busy() const;
   // Questions answered since the start.
@@ -78,6 +80,7 @@ class Workers {
   // Frees what was discarded, outside of the lock.
   void free_discarded(std::unique_lock<std::mutex>& lock);
 
+  std::shared_ptr<const void> life_ = std::make_shared<const char>();
   std::function<void()> wake_;
   int most_answers_;
   mutable std::mutex mutex_;

@@ -114,11 +114,16 @@ class BalanceView final : public View {
   // Of each file of the chosen strategies, the layer pass that is looked at.
   void ask(Session& session, const std::vector<Chosen>& chosen) {
     explained_.clear();
+    why_none_ = "No strategy of this layer pass can be scheduled anew: its timelines are not kept.";
     pass_ = session.pass();
     if (!pass_) return;
-    for (const Chosen& c : chosen)
-      if (has_run(*c.strategy, *pass_) && !explained_.contains(c.key.file))
-        explained_[c.key.file] = &session.explanation(c);
+    for (const Chosen& c : chosen) {
+      if (!has_run(*c.strategy, *pass_) || explained_.contains(c.key.file)) continue;
+      if (Session::ExplanationSlot* slot = session.explanation(c))
+        explained_[c.key.file] = slot;
+      else
+        why_none_ = "Schedules follow when the file was read again.";
+    }
   }
 
   // nullptr while the answer is that of another layer pass, and where there is none.
@@ -157,7 +162,7 @@ class BalanceView final : public View {
     }
     const Chosen* of = edited(session, chosen);
     if (of == nullptr) {
-      if (!loading) ui.note("No strategy of this layer pass can be scheduled anew: its timelines are not kept.");
+      if (!loading) ui.note(why_none_);
       return;
     }
     const StrategyExplanation& e = *explanation_of(*of);
@@ -277,11 +282,14 @@ class BalanceView final : public View {
     ui.text(fmt::format("In all layer passes others wait longest for rank {}: {} of all waiting.", late->rank,
                         percent_text(late->share)),
             {.wrap = true});
-    if (late->more_tiles != 0 || late->more_compute != 0)
-      ui.text(fmt::format("Against the mean of the ranks it has {} {} tiles and computes {} {}.",
-                          percent_text(std::abs(late->more_tiles)), late->more_tiles < 0 ? "fewer" : "more",
-                          percent_text(std::abs(late->more_compute)), late->more_compute < 0 ? "shorter" : "longer"),
-              {.wrap = true});
+    std::string more;
+    if (late->more_tiles != 0)
+      more = fmt::format("has {} {} tiles", percent_text(std::abs(late->more_tiles)),
+                         late->more_tiles < 0 ? "fewer" : "more");
+    if (late->more_compute != 0)
+      more += fmt::format("{}computes {} {}", more.empty() ? "" : " and ", percent_text(std::abs(late->more_compute)),
+                          late->more_compute < 0 ? "shorter" : "longer");
+    if (!more.empty()) ui.text("Against the mean of the ranks it " + more + ".", {.wrap = true});
     if (!late->heads.empty()) ui.text("Its heads: " + late->heads, {.wrap = true});
     ui.space(4);
     int listed = 0;
@@ -307,6 +315,7 @@ class BalanceView final : public View {
   DocumentView blocks_;
   std::optional<LayerPass> pass_;                       // that is explained
   std::map<int, Session::ExplanationSlot*> explained_;  // by file
+  std::string why_none_;                                // when nothing is scheduled anew
   BalanceMap map_;
 };
 

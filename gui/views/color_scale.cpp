@@ -2,11 +2,13 @@
 
 #include <imgui.h>
 
+#include <algorithm>
+
 namespace spscope::gui {
 
 void draw_color_scale(Ui& ui, std::string_view what, const std::string& low, const std::string& high) {
   constexpr int kShades = 32;
-  const float width = ui.px(160), top = ImGui::GetCursorScreenPos().y;
+  const float top = ImGui::GetCursorScreenPos().y;
   const auto text = [&](std::string_view words) {
     ui.text(words, {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.text_width(words, Face::kSmall) + 2});
     ui.same_line(8);
@@ -14,6 +16,8 @@ void draw_color_scale(Ui& ui, std::string_view what, const std::string& low, con
   text(what);
   text(low);
   const float left = ImGui::GetCursorScreenPos().x;
+  const float width =
+      std::clamp(ui.width_left() - ui.text_width(high, Face::kSmall) - ui.px(12), ui.px(24), ui.px(160));
   for (int i = 0; i < kShades; ++i)
     ui.fill({left + width * static_cast<float>(i) / kShades, top + ui.px(2),
              left + width * static_cast<float>(i + 1) / kShades, top + ui.px(13)},

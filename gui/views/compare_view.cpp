@@ -325,9 +325,8 @@ class CompareView final : public View {
     // What the steps of the waterfall and these rows have in common, and what not.
     ui.text(
         "One layer pass, where the steps above are of all. A transfer counts here from its first byte to its last, "
-        "also "
-        "while its rank computes; above, wire is only what ranks wait for with nothing to compute. So a transfer can "
-        "grow here and wire shrink there: more of it is hidden behind compute.",
+        "also while its rank computes; above, wire is only what ranks wait for with nothing to compute. So a transfer "
+        "can grow here and wire shrink there: more of it is hidden behind compute.",
         {.face = Face::kSmall, .ink = Token::kMuted, .max_width = std::min(ui.width_left(), ui.px(980)), .wrap = true});
     show_table(ui, "events", events_table_, events_state_, {.tools = Tools::kFolded, .height = -1});
   }

@@ -158,11 +158,13 @@ class OverviewView final : public View {
   }
 
   static void show_late_rank(Session& session, const Chosen& chosen, int rank) {
-    show_pass(session, chosen, "timeline");
-    Selection s = session.selection();
-    s.strategy = chosen.key;
-    s.rank = rank;
-    session.select(s);
+    Link link = session.here();
+    keep_pass_of(session, *chosen.strategy, link.scope);
+    link.selection.strategy = chosen.key;
+    link.selection.rank = rank;
+    link.selection.op.reset();
+    link.view = "timeline";
+    session.go(link);
   }
 
   void draw_comparison(Ui& ui, Session& session, int file, const Comparison& c) {

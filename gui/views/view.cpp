@@ -83,6 +83,15 @@ std::optional<LayerPass> slowest_pass_of(const StrategyResult& strategy) {
   return slowest ? std::optional(LayerPass{slowest->layer, slowest->denoise_step}) : std::nullopt;
 }
 
+void keep_pass_of(const Session& session, const StrategyResult& strategy, Scope& scope) {
+  const auto now = session.pass();
+  if (now && has_run(strategy, *now)) return;
+  if (const auto slowest = slowest_pass_of(strategy)) {
+    scope.layer = slowest->layer;
+    scope.step = slowest->step;
+  }
+}
+
 bool draw_instead(Ui& ui, Session& session) {
   if (session.files().empty()) {
     if (ui.empty_state("no file", "No file is open. Open the results of a run, or start one.", "Go to Start"))

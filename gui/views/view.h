@@ -76,6 +76,9 @@ void take_hint(Session& session, std::string_view id);
 std::string key_tip(const Ui& ui, std::string_view words, Command command);
 // The layer pass in which a strategy took longest; nothing when it has no times.
 std::optional<LayerPass> slowest_pass_of(const StrategyResult& strategy);
+// Of a strategy whose loss over all layer passes is to be seen in one: the pass that is looked at stays, as `spscope
+// explain` shows it, where the strategy has run it; else it is the strategy's slowest.
+void keep_pass_of(const Session& session, const StrategyResult& strategy, Scope& scope);
 // Whether a question has taken so long that the old answer is shown dimmed: a shorter time would flicker.
 template <typename T>
 bool is_slow(QuerySlot<T>& slot) {

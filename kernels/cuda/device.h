@@ -130,6 +130,31 @@ SPSCOPE_DEVICE void mma(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_
 // instead of once before the loop, to be kept in registers.
 SPSCOPE_DEVICE void forget_origin(std::uint32_t& x) { asm volatile("" : "+r"(x)); }
 
+// -- waiting for the host
+
+// The multiprocessor that runs the block.
+SPSCOPE_DEVICE int processor_index() {
+  int index;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(index));
+  return index;
+}
+SPSCOPE_DEVICE std::int64_t timer_ns() {
+  std::int64_t ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+}
+SPSCOPE_DEVICE void pause() { __nanosleep(500); }
+
+// Words that the host writes or reads while the kernel runs.
+SPSCOPE_DEVICE std::uint32_t load_from_host(const std::uint32_t* from) {
+  std::uint32_t word;
+  asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(word) : "l"(from) : "memory");
+  return word;
+}
+SPSCOPE_DEVICE void store_for_host(std::uint32_t* to, std::uint32_t word) {
+  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(to), "r"(word) : "memory");
+}
+
 // -- numbers
 
 SPSCOPE_DEVICE float infinity() { return __int_as_float(0x7f800000); }

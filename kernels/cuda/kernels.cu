@@ -1,6 +1,7 @@
 // The entry points of the image: one function for each row of kernels.def.
 #include "kernels/cuda/attend_mma.cuh"
 #include "kernels/cuda/attend_plain.cuh"
+#include "kernels/cuda/hold.cuh"
 #include "kernels/cuda/rows.cuh"
 
 #define SPSCOPE_KERNEL(name, Parameters, threads, blocks, ...)                                                    \

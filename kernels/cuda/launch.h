@@ -111,6 +111,16 @@ struct Copy {
   std::int32_t num_pieces, unused;
 };
 
+// Multiprocessors that blocks of a launch hold until the host writes to `release`. All of it is memory of the host.
+// Each block writes the number of its multiprocessor, from 1, to its place, and kHoldGaveUp once the limit has passed.
+struct Hold {
+  const std::uint32_t* release;
+  std::uint32_t* places;
+  std::int64_t limit_ns;
+};
+inline constexpr std::uint32_t kHoldGaveUp = 0xffffffff;
+inline constexpr int kHoldThreads = 32;
+
 // How much one piece should hold, for blocks of even work.
 inline constexpr std::int32_t kRowsOfPiece = 64;
 inline constexpr std::int64_t kBytesOfPiece = 64 << 10;

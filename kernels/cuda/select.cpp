@@ -5,13 +5,11 @@
 #include "backend/base/check.h"
 #include "kernels/attention.h"
 #include "kernels/cuda/attend_shape.h"
+#include "kernels/cuda/launch.h"
 #include "kernels/cuda/plain_shape.h"
 
 namespace spscope::kernels::cuda {
 namespace {
-
-// The oldest processor with bf16 in mma.sync, and with cp.async.
-constexpr int kTensorCores = 80;
 
 struct MmaKernel {
   const char* name;
@@ -59,5 +57,6 @@ KernelChoice choose_finish(Dtype dtype) {
 }
 KernelChoice choose_clear() { return rows_kernel("spscope_clear"); }
 KernelChoice choose_copy() { return rows_kernel("spscope_copy"); }
+KernelChoice choose_hold(std::int64_t shared_bytes) { return {"spscope_hold", kHoldThreads, shared_bytes}; }
 
 }  // namespace spscope::kernels::cuda

@@ -11,6 +11,9 @@
 
 namespace spscope::kernels::cuda {
 
+// The oldest processor with bf16 in mma.sync, and with cp.async, as a compute capability: 10 * major + minor.
+inline constexpr int kTensorCores = 80;
+
 struct KernelChoice {
   std::string name;  // of the function in the image
   std::int32_t threads = 0;
@@ -29,5 +32,7 @@ KernelChoice choose_merge();
 KernelChoice choose_finish(Dtype dtype);
 KernelChoice choose_clear();
 KernelChoice choose_copy();
+// `shared_bytes`: the most that a block may have on the device.
+KernelChoice choose_hold(std::int64_t shared_bytes);
 
 }  // namespace spscope::kernels::cuda

@@ -6,6 +6,7 @@
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi
 [ -n "${GPU_PROCESSES:-}" ] || skip "built without kernels for GPUs"
+export LD_LIBRARY_PATH=$FAKE_CUDA
 
 start_ranks 2 "$GPU_PROCESSES" --every 3
 [ "$code" -eq 0 ] || fail "two processes"
@@ -23,10 +24,22 @@ named=$(grep -cE 'rank 1 made no progress for .* in attend op ' "$out" || true)
 [ "$named" -ge 2 ] || fail "only $named processes name the rank with a kernel that hangs"
 
 # The page of a rank that is killed still says in which op it was.
-expect_gpu_run() { LD_LIBRARY_PATH=$FAKE_CUDA expect_exit "$1" run -s ring "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.mode=execute --launcher mpi --headless -o gpu.db; }
+expect_gpu_run() { expect_exit "$1" run -s ring "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.mode=execute --launcher mpi --headless -o gpu.db; }
 expect_gpu_run 0
 expect_exit 0 sql gpu.db "SELECT DISTINCT name FROM machine_fact WHERE name = 'GPU 0'" --csv
 expect_out 'GPU 0'
+timing_is() {
+  expect_exit 0 sql gpu.db "SELECT count(*) FROM run" --csv
+  local runs
+  runs=$(tail -1 "$out")
+  expect_exit 0 sql gpu.db "SELECT count(*) FROM run JOIN enum_name e ON e.kind = 'run.timing' AND e.value = run.timing WHERE e.name = '$1'" --csv
+  [ "$(tail -1 "$out")" = "$runs" ] || fail "the timing is not $1"
+}
+# Both are on GPU 0 as their processes count: on one GPU, or each on one of its own.
+timing_is oversubscribed
+rm gpu.db
+SPSCOPE_FAKE_CUDA='own=1' expect_gpu_run 0
+timing_is clean
 rm gpu.db
 SPSCOPE_FAKE_CUDA='kill=spscope_attend*:2 rank=1' expect_gpu_run 1
 expect_err 'SPS-120' 'rank 1' ' attend op ' 'signal 9'

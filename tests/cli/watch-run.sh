@@ -33,7 +33,7 @@ expect_width 60
 for rank in 0 1 2; do expect_out "! rank $rank is stopped"; done
 tr -s ' \n' ' ' <"$out" >joined
 mv joined "$out"
-expect_out "kill -CONT $pid" '0 dropped, 2 shards'
+expect_out "kill -CONT $pid" 'none lost, 2 shards'
 kill -CONT "$pid"
 
 "$SPSCOPE" watch kept.db --json --every 0.1 >looks 2>"$err" &

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tests/fake_cuda/fake.h"
+#include "tests/fake_cuda/planted_times.h"
 
 namespace spscope::fake_cuda {
 namespace {
@@ -67,6 +68,11 @@ void copy_in(CUstream_st& stream, const Copy& copy) {
   enqueue(stream, [copy, staged] {
     check(copy, CUDA_ERROR_ILLEGAL_ADDRESS);
     Copy now = copy;
+    // Planted are the times of copies within and between devices; what comes from the host is needed.
+    if (fake().settings.planted_times && copy.from.place == Place::kUnified) {
+      running_stream().planted_ns += kCopyNs + kCopyByteNs * static_cast<double>(copy.row_bytes * copy.rows);
+      return;
+    }
     if (staged != nullptr) now.from.address = reinterpret_cast<std::uintptr_t>(staged->data());
     run(now);
   });
@@ -95,16 +101,6 @@ Area area_of(CUmemorytype type, CUdeviceptr device, const void* host, std::size_
 
 extern "C" {
 
-// It waits for no stream that does not wait for the default one, and there are no others.
-CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, std::size_t num_bytes) {
-  return call([&] {
-    current_context();
-    const Copy copy{.to = of_device(to), .from = of_host(from), .row_bytes = num_bytes, .call = "cuMemcpyHtoD"};
-    check(copy, CUDA_ERROR_INVALID_VALUE);
-    run(copy);
-  });
-}
-
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t num_bytes, CUstream stream) {
   return copy_bytes(stream, {.address = to}, {.address = from}, num_bytes, "cuMemcpyAsync");
 }
@@ -119,6 +115,7 @@ CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t num_bytes, CU
 
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* given, CUstream stream) {
   return call([&] {
+    if (!fake().settings.takes_pitches) throw Fault{CUDA_ERROR_INVALID_VALUE, ""};
     copy_in(stream_of(stream), {.to = area_of(given->dstMemoryType, given->dstDevice, given->dstHost,
                                               given->dstXInBytes, given->dstY, given->dstPitch),
                                 .from = area_of(given->srcMemoryType, given->srcDevice, given->srcHost,

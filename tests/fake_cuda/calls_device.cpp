@@ -24,6 +24,7 @@ constexpr std::array kErrors = {
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid"),
+    SPSCOPE_ERROR_WORDS(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_INVALID_CONTEXT, "invalid device context"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_ECC_UNCORRECTABLE, "uncorrectable ECC error encountered"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "peer access is not supported between these two devices"),
@@ -63,7 +64,11 @@ int attribute_value(const Settings& settings, CUdevice_attribute attribute) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
       return settings.minor;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-      return 4;
+      return settings.num_sms;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+      return 1'980'000;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+      return 3'200'000;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
       return 1024;
     case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
@@ -134,6 +139,13 @@ CUresult cuDeviceGetName(char* name, int room, CUdevice) { return copy_text("sps
 
 CUresult cuDeviceGetPCIBusId(char* id, int room, CUdevice device) {
   return copy_text(fmt::format("0000:{:02X}:00.0", device + 1), id, room);
+}
+
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+  *uuid = {};
+  uuid->bytes[0] = static_cast<char>(1 + device);
+  uuid->bytes[1] = static_cast<char>(fake().settings.own_gpus);
+  return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {

@@ -2,11 +2,13 @@
 // by name among those that were compiled for the host.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <vector>
 
 #include "tests/fake_cuda/fake.h"
+#include "tests/fake_cuda/planted_times.h"
 
 namespace spscope::fake_cuda {
 namespace {
@@ -52,10 +54,21 @@ void require_no_failure(const Launch& launch, CUctx_st& context) {
   }
 }
 
+constexpr std::string_view kHold = "spscope_hold";
+
 void run(Launch& launch, CUctx_st& context) {
   require_no_failure(launch, context);
+  const int held = launch.function->name == kHold ? static_cast<int>(launch.grid.x) : 0;
+  if (fake().settings.planted_times && held == 0) {
+    const int sms = fake().settings.num_sms;
+    running_stream().planted_ns +=
+        planted_ns(launch.function->name, launch.argument.data()) * sms / std::max(1, sms - context.held_sms);
+    return;
+  }
+  context.held_sms += held;
   try {
     launch.function->kernel.run(launch.grid, launch.block, launch.shared_bytes, launch.argument.data());
+    context.held_sms -= held;
   } catch (const std::runtime_error& error) {
     throw Fault{CUDA_ERROR_LAUNCH_FAILED, fmt::format("{}: {}", launch.function->name, error.what())};
   }
@@ -98,6 +111,8 @@ CUresult cuModuleLoadData(CUmodule* made, const void* image) {
     std::memcpy(&mark, image, sizeof mark);
     if (mark != kFatbinMark && mark != kElfMark)
       throw Fault{CUDA_ERROR_INVALID_IMAGE, "cuModuleLoadData of something that is no image"};
+    constexpr int kOldest = 8;  // of the images that kernels/cuda/CMakeLists.txt makes
+    if (fake().settings.major < kOldest) throw Fault{CUDA_ERROR_NO_BINARY_FOR_GPU, ""};
     *made = module.get();
     const std::lock_guard lock(fake().mutex);
     fake().modules.push_back(std::move(module));
@@ -148,6 +163,10 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz
     Launch launch{.function = &function, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared_bytes = shared_bytes};
     require_possible(launch);
     ++fake().num_launches;
+    {
+      const std::lock_guard lock(fake().mutex);
+      ++fake().launches[{function.name, gx}];
+    }
     launch.failure = next_failure(fake().settings, function.name, stream.context->device);
     if (launch.failure == Failure::kRefuse)
       throw Fault{CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, fmt::format("planted: {} is refused", function.name)};

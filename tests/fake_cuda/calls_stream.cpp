@@ -51,7 +51,7 @@ void wait_done(const CUctx_st& context, Record& record) {
   }
 }
 
-std::int64_t time_of(CUevent handle) {
+double time_of(CUevent handle) {
   if (!event_of(handle).timed) throw Fault{CUDA_ERROR_INVALID_HANDLE, "the time of an event without timing"};
   const std::shared_ptr<Record> record = last_record(handle);
   if (record == nullptr) throw Fault{CUDA_ERROR_INVALID_HANDLE, "the time of an event that was not recorded"};
@@ -108,7 +108,10 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
     CUstream_st& stream = stream_of(handle);
     const std::shared_ptr<Record> record = last_record(event);
     if (record == nullptr) return;
-    enqueue(stream, [&context = *stream.context, record] { wait_done(context, *record); });
+    enqueue(stream, [&stream, record] {
+      wait_done(*stream.context, *record);
+      stream.planted_ns = std::max(stream.planted_ns, record->time_ns);
+    });
   });
 }
 
@@ -182,7 +185,13 @@ CUresult cuEventSynchronize(CUevent handle) {
 }
 
 CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
-  return call([&] { *milliseconds = static_cast<float>(static_cast<double>(time_of(end) - time_of(begin)) / 1e6); });
+  return call([&] {
+    {
+      const std::lock_guard lock(fake().mutex);
+      if (fake().settings.unready > 0 && fake().settings.unready-- > 0) throw Fault{CUDA_ERROR_NOT_READY, ""};
+    }
+    *milliseconds = static_cast<float>((time_of(end) - time_of(begin)) / 1e6);
+  });
 }
 
 }  // extern "C"

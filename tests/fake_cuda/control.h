@@ -9,6 +9,8 @@ void spscope_fake_cuda_reset(const char* settings);
 const char* spscope_fake_cuda_fault();
 // How many kernels were launched since the last reset.
 long long spscope_fake_cuda_launches();
+// The same, of a kernel whose grid has so many blocks.
+long long spscope_fake_cuda_launches_of(const char* kernel, unsigned blocks);
 // How many allocations, streams and events were made since the last reset.
 long long spscope_fake_cuda_made();
 

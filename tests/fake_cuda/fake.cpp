@@ -108,6 +108,13 @@ const char* spscope_fake_cuda_fault() { return spscope::fake_cuda::fake().fault.
 
 long long spscope_fake_cuda_launches() { return spscope::fake_cuda::fake().num_launches; }
 
+long long spscope_fake_cuda_launches_of(const char* kernel, unsigned blocks) {
+  spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
+  const std::lock_guard lock(driver.mutex);
+  const auto found = driver.launches.find({kernel, blocks});
+  return found == driver.launches.end() ? 0 : found->second;
+}
+
 long long spscope_fake_cuda_made() {
   spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
   const std::lock_guard lock(driver.mutex);

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -29,6 +30,7 @@ struct CUctx_st {
   int users = 0;
   std::atomic<int> failed = CUDA_SUCCESS;  // once set, every call returns it and no work is done any more
   std::set<int> peers;
+  std::atomic<int> held_sms = 0;  // by kernels that do nothing else
 };
 
 struct CUstream_st {
@@ -39,6 +41,7 @@ struct CUstream_st {
   std::mutex mutex;  // of both counts
   std::condition_variable ended;
   std::int64_t num_enqueued = 0, num_ended = 0;
+  double planted_ns = 0;  // its clock with Settings::planted_times, for the thread of its queue
 };
 
 namespace spscope::fake_cuda {
@@ -48,7 +51,7 @@ struct Record {
   std::mutex mutex;
   std::condition_variable reached;
   bool done = false;
-  std::int64_t time_ns = 0;
+  double time_ns = 0;
 };
 
 }  // namespace spscope::fake_cuda
@@ -83,6 +86,7 @@ struct FakeDriver {
   Allocations allocations;
   std::atomic<std::int64_t> num_launches = 0;
   std::mutex mutex;  // of what follows, and of what handles say of themselves
+  std::map<std::pair<std::string, unsigned>, std::int64_t> launches;  // by kernel and blocks of its grid
   std::vector<std::unique_ptr<CUctx_st>> contexts;
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::vector<std::unique_ptr<CUevent_st>> events;

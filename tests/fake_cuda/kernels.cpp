@@ -14,6 +14,7 @@ using kernels::cuda::Clear;
 using kernels::cuda::Copy;
 using kernels::cuda::EmulatedKernel;
 using kernels::cuda::Finish;
+using kernels::cuda::Hold;
 using kernels::cuda::Merge;
 
 struct Argument {

@@ -48,10 +48,16 @@ void Queue::work(unsigned jitter_seed) {
 
 namespace {
 
+CUstream_st*& running() {
+  thread_local CUstream_st* stream = nullptr;
+  return stream;
+}
+
 void run_in(CUstream_st& stream, std::int64_t index, const std::function<void()>& work) {
   CUctx_st& context = *stream.context;
   const Settings& settings = context.driver->settings;
   if (context.failed.load() != CUDA_SUCCESS) return;
+  running() = &stream;
   try {
     if (stream.number == settings.stalled_stream && index >= settings.stall_after)
       wait_until(context, [] { return false; });
@@ -109,9 +115,11 @@ void wait_until(const CUctx_st& context, const std::function<bool()>& reached) {
   }
 }
 
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+CUstream_st& running_stream() { return *running(); }
+
+double now_ns() {
+  if (running_stream().context->driver->settings.planted_times) return running_stream().planted_ns;
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace spscope::fake_cuda

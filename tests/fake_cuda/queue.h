@@ -42,6 +42,9 @@ void wait_for_all(CUctx_st& context);
 // For work that waits for somebody else: tries `reached` again and again. Throws Fault once the context has failed.
 void wait_until(const CUctx_st& context, const std::function<bool()>& reached);
 
-std::int64_t now_ns();
+// The stream whose work this thread does. REQUIRES: called by such work.
+CUstream_st& running_stream();
+// Of the running stream: planted or of the host.
+double now_ns();
 
 }  // namespace spscope::fake_cuda

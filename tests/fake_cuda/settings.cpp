@@ -46,15 +46,25 @@ bool plant(Settings& settings, const std::string& key, const std::string& value)
 bool set(Settings& settings, const std::string& key, const std::string& value) {
   if (key == "devices") {
     settings.devices = std::stoi(value);
+  } else if (key == "own") {
+    settings.own_gpus = value != "0" ? 1 + rank_of_process() : 0;
   } else if (key == "capability") {
     settings.major = std::stoi(value);
     settings.minor = std::stoi(value.substr(value.find('.') + 1));
   } else if (key == "memory") {
     settings.memory_bytes = std::stoull(value);
+  } else if (key == "sms") {
+    settings.num_sms = std::stoi(value);
+  } else if (key == "times" && value == "planted") {
+    settings.planted_times = true;
   } else if (key == "driver") {
     settings.driver_version = std::stoi(value);
   } else if (key == "peer") {
     settings.peer = value != "0";
+  } else if (key == "pitch") {
+    settings.takes_pitches = value != "0";
+  } else if (key == "unready") {
+    settings.unready = std::stoi(value);
   } else if (key == "queues") {
     settings.queues = std::stoi(value);
   } else if (key == "jitter") {

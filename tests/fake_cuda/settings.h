@@ -1,19 +1,25 @@
 // What the fake CUDA driver pretends to be and which failures it plants, from the environment variable
 // SPSCOPE_FAKE_CUDA or by spscope_fake_cuda_reset() (control.h). Settings are separated by spaces:
 //
-//   devices=2             how many GPUs there are; 0: cuInit() finds none
-//   capability=8.0        their compute capability
-//   memory=1000000        bytes of each; cuMemAlloc() fails when they are taken
-//   driver=12040          the version of the driver (12.4)
-//   peer=0                GPUs cannot reach each other's memory
-//   queues=1              all streams share so many hardware queues: what waits at the head of one holds up what is
-//   behind jitter=7              every piece of work begins up to 0.2 ms late, by a generator with this seed rank=1 the
-//   failures below happen only in the process of this MPI rank refuse=KERNEL:N       the N-th launch (from 1) of a
-//   kernel is refused by cuLaunchKernel(); a name may end with * fail=KERNEL:N         the N-th launch fails while it
-//   runs; as on a real GPU, the context is then unusable hang=KERNEL:N         the N-th launch never ends kill=KERNEL:N
-//   the process dies (SIGKILL) when the N-th launch runs: a dead peer for others lose=DEVICE:N         the GPU is lost
-//   at the N-th launch on it stall=STREAM:N        the STREAM-th stream that is made (from 1) does nothing after N
-//   pieces of work
+//   devices=2        how many GPUs there are; 0: cuInit() finds none
+//   own=1            each process of MPI sees GPUs of its own, as with one GPU a task in Slurm
+//   capability=8.0   their compute capability
+//   memory=1000000   bytes of each; cuMemAlloc() fails when they are taken
+//   sms=132          multiprocessors of each
+//   times=planted    everything takes the time that planted_times.h says, and kernels do not compute
+//   driver=12040     the version of the driver (12.4)
+//   peer=0           GPUs cannot reach each other's memory
+//   pitch=0          cuMemcpy2DAsync() refuses pitches, as it may within a device
+//   unready=N        the first N questions for the time of an event are answered by "not ready"
+//   queues=1         all streams share so many hardware queues: what waits at the head of one holds up what is behind
+//   jitter=7         every piece of work begins up to 0.2 ms late, by a generator with this seed
+//   rank=1           the failures below happen only in the process of this MPI rank
+//   refuse=KERNEL:N  the N-th launch (from 1) of a kernel is refused by cuLaunchKernel(); a name may end with *
+//   fail=KERNEL:N    the N-th launch fails while it runs; as on a real GPU, the context is then unusable
+//   hang=KERNEL:N    the N-th launch never ends
+//   kill=KERNEL:N    the process dies (SIGKILL) when the N-th launch runs: a dead peer for others
+//   lose=DEVICE:N    the GPU is lost at the N-th launch on it
+//   stall=STREAM:N   the STREAM-th stream that is made (from 1) does nothing after N pieces of work
 #pragma once
 
 #include <atomic>
@@ -36,10 +42,14 @@ struct PlantedFailure {
 
 struct Settings {
   int devices = 1;
+  int own_gpus = 0;  // of processes that see their own: 1 + the rank
   int major = 9, minor = 0;
   std::size_t memory_bytes = std::size_t{16} << 30;
+  int num_sms = 4;
+  bool planted_times = false;
   int driver_version = 0;  // 0: that of <cuda.h>
-  bool peer = true;
+  bool peer = true, takes_pitches = true;
+  int unready = 0;
   int queues = 0;       // 0: each stream has its own
   unsigned jitter = 0;  // 0: none
   int stalled_stream = 0, stall_after = 0;

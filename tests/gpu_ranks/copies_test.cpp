@@ -67,5 +67,23 @@ TEST(GpuLaunches, RowsThatAreAttendedOnceAreFinishedByTheSameKernel) {
   EXPECT_EQ(launches_of("ring"), 2 * 2 * 3);  // two steps and a finish
 }
 
+// What a driver may do that ours has not been seen to: both have a way out.
+TEST(GpuCopies, DriversThatRefusePitchesOrAnswerEarlyGiveTheSameResults) {
+  const Request request = make_request(kEven, *find_pattern("sparge"), 2, Dtype::kFp32);
+  const Plan plan = plan_of(request, "ulysses");
+  const Activations activations = generate_activations(request, 1);
+  const auto output = [&](const char* settings) {
+    const FakeCuda fake(settings);
+    ExecuteOptions options;
+    options.device = "cuda";
+    const ExecuteResult result = execute(plan, request, activations, options);
+    EXPECT_EQ(fake.fault(), "");
+    return result.outputs.front().values;
+  };
+  const auto expected = output("");
+  EXPECT_EQ(output("pitch=0"), expected);
+  EXPECT_EQ(output("unready=1"), expected);
+}
+
 }  // namespace
 }  // namespace spscope

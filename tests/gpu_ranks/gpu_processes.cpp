@@ -1,4 +1,4 @@
-// GPU ranks in processes of their own, on the fake CUDA driver. Started by MPI; rank 0 judges.
+// GPU ranks in processes of their own, on the fake CUDA driver or on real GPUs. Started by MPI; rank 0 judges.
 //
 //   mpirun -n N gpu_processes [--every N] [--hang | --fail]
 //

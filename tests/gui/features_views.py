@@ -4,6 +4,7 @@ import time
 import shutil
 import subprocess
 
+from window import seen
 from world import DEMO, axis, select_op, views
 
 
@@ -130,6 +131,27 @@ def overview_hint_leads_on(world):
     window.press("Alt+Left", "Alt+Left")
     window.click("rail/views/overview")
     assert not window.has("hint/action")
+    window.close()
+
+
+def overview_hint_shows_the_rank_in_the_slowest_pass(world):
+    """Show me in a small window: the band of the rank is scrolled to, in the layer pass that explain and the scope show,
+    though its strategy has a slower one; the user may scroll away; a rank selected elsewhere is scrolled to again."""
+    window = world.open(world.demo, size=(1100, 640))
+    window.click("hint/action")
+    window.wait_for(lambda s: "#timeline" in s["link"] and not s["busy"], "the timeline")
+    strategy, rank = (window.link.split(f"{part}=")[1].split("&")[0] for part in ("of", "rank"))
+    explained = world.json_of("explain", world.demo, "--json")
+    assert (window.view["layer"], window.view["denoise_step"]) == (explained["layer"], explained["denoise_step"]), window.link
+    slowest = world.sql(world.demo, "select layer, denoise_step from run join repeat using (run_id) join strategy using (strategy_id) "
+                        f"where strategy.id = '{strategy}' order by makespan_ns desc limit 1")[0]
+    assert slowest != (explained["layer"], explained["denoise_step"]), "the demo must have a slower pass of this strategy"
+    row = f"band {strategy}/rank {rank}"
+    assert window.find(row, "row") and seen(window.item(row, "row")) == tuple(window.item(row, "row")["rect"]), window.item(row, "row")
+    first = window.view["bands"][0]["strategy"]
+    assert not window.find(f"band {first}/rank 0", "row"), "the band does not fit below those before it"
+    window.wheel(row, up=True, times=60)
+    assert window.find(f"band {first}/rank 0", "row"), "it stays where the user scrolled"
     window.close()
 
 

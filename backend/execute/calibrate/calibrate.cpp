@@ -19,7 +19,12 @@ double memory_gib() {
 
 }  // namespace
 
-Calibration calibrate(const CalibrateOptions& options) {
+Calibration calibrate(const CalibrateOptions& options, std::span<const Executor> rows) {
+  const auto can = [](const Executor& row) { return row.calibrate != nullptr; };
+  return row_that_can(options.device, "calibrated", can, rows).calibrate(options);
+}
+
+Calibration calibrate_cpu(const CalibrateOptions& options) {
   CalibrateOptions part = options;
   part.seconds = kKernelShare * options.seconds;
   const KernelCalibration kernels = calibrate_kernels(part);

@@ -1,8 +1,9 @@
 // calibrate(): measures this machine and makes the cluster profile that `simulate` and `project` read: what the kernels
-// of one rank cost, and what the network between two threads carries.
+// of one rank cost, and what the network between two of them carries.
 //
-// Everything is measured by running small plans on the thread executor, so that a number means exactly what the cost
-// model and the schedule take it for. A point is the median of many runs; runs of all points take turns, so that a
+// On the CPU everything is measured by running small plans on the thread executor, so that a number means exactly what
+// the cost model and the schedule take it for. On a GPU the compute ops of the same plans run on the device alone
+// (execute/cuda/calibrate.h). A point is the median of many runs; runs of all points take turns, so that a
 // neighbour who comes and goes disturbs a few runs of every point and not all runs of one. How well the fitted model
 // describes its points is part of the result.
 #pragma once
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,14 +20,19 @@
 #include "backend/base/dtype.h"
 #include "backend/config/cluster.h"
 #include "backend/execute/calibrate/calibrate_fit.h"
+#include "backend/execute/execute.h"
 
 namespace spscope {
 
 struct CalibrateOptions {
-  Dtype dtype = Dtype::kFp32;                 // of q, k, v and o in memory
-  double seconds = 12;                        // how long measuring should take; every point is met three times at least
-  std::int32_t max_tokens = 2048;             // of the longest attention; >= 128
-  std::int64_t max_message_bytes = 16 << 20;  // of the largest exchange, one way; >= 16 KiB, the smallest
+  std::string device = "cpu";   // as run.device
+  Dtype dtype = Dtype::kFp32;   // of q, k, v and o in memory
+  double seconds = 12;          // how long measuring should take; every point is met three times at least
+  std::int32_t max_tokens = 0;  // of the longest attention, >= 128; 0: 2048, on a GPU 8192
+  // Of the largest exchange, one way; >= 16 KiB, the smallest. 0: 16 MiB, on a GPU 128 MiB or a share of its memory.
+  std::int64_t max_message_bytes = 0;
+  // SMs of a GPU that communication takes while it runs; 0: none, as copy engines; absent: an eighth, 16 at most.
+  std::optional<int> comm_sms;
   const std::atomic<bool>* interrupt = nullptr;          // set: throws Error(kInterrupted)
   std::function<void(std::string_view phase)> on_phase;  // before each part
 };
@@ -51,7 +58,8 @@ struct Calibration {
   ClusterPreset preset;  // "local"
   FitQuality attend, move, link;
   std::vector<std::string> unmeasured;        // of the network, as above: such a preset is no profile
-  double fma_gflop_per_s = 0, copy_gbps = 0;  // of one core; copied bytes are counted once
+  double fma_gflop_per_s = 0, copy_gbps = 0;  // of one core or GPU (fma: 0); copied bytes are counted once
+  std::vector<DeviceFact> device;             // of the GPU that was measured; empty: the CPU
 };
 
 // One rank, computing alone. Without oneDNN gemm_ns_per_flop is modelled as half of the peak.
@@ -61,7 +69,11 @@ KernelCalibration calibrate_kernels(const CalibrateOptions& options = {});
 // post it until the op that needs the data begins, wake-ups included: what schedule() puts between these two.
 NetworkCalibration calibrate_network(const CalibrateOptions& options = {});
 
-// All of it, and the memory of the machine.
-Calibration calibrate(const CalibrateOptions& options = {});
+// All of it, and the memory of the machine: a row of executors.def for the CPU.
+Calibration calibrate_cpu(const CalibrateOptions& options);
+
+// By the first available row of the device that has `calibrate`. Throws Error: kCannotExecute when there is none, or
+// why it is not available; what fails on the device; kInterrupted.
+Calibration calibrate(const CalibrateOptions& options = {}, std::span<const Executor> rows = executors());
 
 }  // namespace spscope

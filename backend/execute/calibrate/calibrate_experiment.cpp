@@ -16,14 +16,17 @@ constexpr int kLeastRounds = 3, kMostRounds = 40;
 }  // namespace
 
 Experiment make_experiment(int ranks, int head_dim, BlockMask mask, Dtype dtype,
-                           const std::function<void(PlanBuilder&)>& plan, const std::function<void(Request&)>& shape) {
+                           const std::function<void(PlanBuilder&)>& plan, const std::function<void(Request&)>& shape,
+                           std::shared_ptr<const Activations> activations) {
   const int heads = mask.heads();
   Experiment experiment{Request::attention(ranks, heads, head_dim, std::move(mask), dtype), {}, {}};
   if (shape) shape(experiment.request);
   PlanBuilder builder(experiment.request);
   plan(builder);
   experiment.plan = builder.take();
-  experiment.activations = generate_activations(experiment.request, kSeed);
+  experiment.activations = activations != nullptr
+                               ? std::move(activations)
+                               : std::make_shared<const Activations>(generate_activations(experiment.request, kSeed));
   return experiment;
 }
 
@@ -32,7 +35,7 @@ std::vector<Timeline> run_experiment(const Experiment& experiment, const Calibra
   run.warmup = 1;
   run.repeats = 2;
   run.interrupt = options.interrupt;
-  return execute(experiment.plan, experiment.request, experiment.activations, run).timelines;
+  return execute(experiment.plan, experiment.request, *experiment.activations, run).timelines;
 }
 
 void repeat_rounds(double seconds, const std::function<void()>& round) {

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "backend/execute/activations.h"
@@ -16,13 +18,27 @@ namespace spscope {
 struct Experiment {
   Request request;
   Plan plan;
-  Activations activations;
+  std::shared_ptr<const Activations> activations;  // those of equal shapes share them
 };
 
+inline constexpr int kTokensFactor = 4;  // from one length of attention to the next
+
+// What is measured on a kind of device.
+struct CalibrateSizes {
+  int heads = 1;
+  std::vector<std::int32_t> blocks;  // of the masks of attention, tokens
+  std::int32_t min_tokens = 0;       // of the shortest attention but for one that is little more than its launch
+  std::int32_t max_tokens = 0;
+  std::int32_t long_tokens = 0;  // of copies, merges and finishes, beside those of max_tokens
+};
+CalibrateSizes cpu_sizes(const CalibrateOptions& options);
+
 // One attention over `mask` on `ranks` ranks, planned by `plan`; `shape` may make the request one for a whole layer.
+// Without activations they are generated.
 Experiment make_experiment(int ranks, int head_dim, BlockMask mask, Dtype dtype,
                            const std::function<void(PlanBuilder&)>& plan,
-                           const std::function<void(Request&)>& shape = {});
+                           const std::function<void(Request&)>& shape = {},
+                           std::shared_ptr<const Activations> activations = nullptr);
 
 // Two timed runs after one that warms up.
 std::vector<Timeline> run_experiment(const Experiment& experiment, const CalibrateOptions& options);
@@ -44,15 +60,25 @@ struct Series {
 };
 
 // Attend ops of one rank; terms: launches, query rows, active pairs x head_dim.
-Series attend_series(const CalibrateOptions& options);
+Series attend_series(const CalibrateSizes& sizes, Dtype dtype);
 // Copies, merges and finishes of one rank; term: bytes read and written.
-Series move_series(const CalibrateOptions& options);
+Series move_series(const CalibrateSizes& sizes, Dtype dtype);
 
 // Matrix products of one rank; term: FLOPs.
 Series gemm_series(const CalibrateOptions& options);
 
 void run_series(Series& series, double seconds, const CalibrateOptions& options);
 LinearFit fit_series(const Series& series);
+
+// Source texts of the numbers of a fit to attend_series() or move_series().
+std::string attend_source(const CalibrateSizes& sizes, Dtype dtype, const FitQuality& quality);
+std::string move_source(const FitQuality& quality);
+
+// Every row of blocks of every head has `row_load` active blocks, chosen at random.
+BlockMask mask_of_row_load(int heads, std::int32_t tokens, std::int32_t block, int row_load);
+// A rank attends all of it and finishes.
+Experiment attend_experiment(BlockMask mask, int head_dim, Dtype dtype,
+                             std::shared_ptr<const Activations> activations = nullptr);
 
 // A ring of two ranks in which k and v make one hop after the attention of the rank's own keys, or beside it.
 enum class Hop { kAfterCompute, kBesideCompute };

@@ -15,22 +15,28 @@
 namespace spscope {
 namespace {
 
-constexpr std::int32_t kBlock = 64;
 constexpr std::int32_t kLeastTokens = 16;  // an attention that is little more than its launch
-constexpr int kHeads = 1;
 constexpr std::array kHeadDims = {64, 128};
 // Attention takes most of the time that is to be spent.
 constexpr double kAttendShare = 0.7, kGemmShare = 0.15;
-// Channels of the layer whose feed-forward network is measured, outside and inside.
-constexpr std::int32_t kHidden = 768, kFfn = 3072;
+// Matrix products: tokens of the shortest, and channels of the layer whose feed-forward network is measured, outside
+// and inside.
+constexpr std::int32_t kGemmTokens = 128, kMaxGemmTokens = 512, kHidden = 768, kFfn = 3072;
 
-// Every row of blocks of every head has `row_load` active blocks, chosen at random.
-BlockMask mask_of_row_load(std::int32_t tokens, int row_load) {
-  BlockMask mask(kHeads, BlockMask::uniform_starts(tokens, kBlock));
+}  // namespace
+
+CalibrateSizes cpu_sizes(const CalibrateOptions& options) {
+  constexpr std::int32_t kTokens = 2048;
+  const std::int32_t longest = options.max_tokens > 0 ? options.max_tokens : kTokens;
+  return {.heads = 1, .blocks = {64}, .min_tokens = 128, .max_tokens = longest, .long_tokens = 8 * longest};
+}
+
+BlockMask mask_of_row_load(int heads, std::int32_t tokens, std::int32_t block, int row_load) {
+  BlockMask mask(heads, BlockMask::uniform_starts(tokens, block));
   Rng rng(static_cast<std::uint64_t>(row_load));
   std::vector<std::int32_t> order(static_cast<std::size_t>(mask.blocks()));
   std::iota(order.begin(), order.end(), 0);
-  for (int head = 0; head < kHeads; ++head)
+  for (int head = 0; head < heads; ++head)
     for (std::int32_t q = 0; q < mask.blocks(); ++q)
       for (int i = 0; i < row_load; ++i) {
         std::swap(order[static_cast<std::size_t>(i)],
@@ -40,17 +46,35 @@ BlockMask mask_of_row_load(std::int32_t tokens, int row_load) {
   return mask;
 }
 
+Experiment attend_experiment(BlockMask mask, int head_dim, Dtype dtype,
+                             std::shared_ptr<const Activations> activations) {
+  const auto plan = [](PlanBuilder& b) {
+    const Placement rows = b.place([&](int) { return BoxList{b.request().whole()}; });
+    const auto [q, kv] = b.input_qkv(rows);
+    b.output(b.attend_all(q, kv), rows);
+  };
+  return make_experiment(1, head_dim, std::move(mask), dtype, plan, {}, std::move(activations));
+}
+
+namespace {
+
 // -- attention: launches, query rows, pairs x channels
 
-void add_attend(Series& series, std::int32_t tokens, int row_load, int head_dim, Dtype dtype) {
-  series.experiments.push_back(
-      make_experiment(1, head_dim, mask_of_row_load(tokens, row_load), dtype, [](PlanBuilder& b) {
-        const Placement rows = b.place([&](int) { return BoxList{b.request().whole()}; });
-        const auto [q, kv] = b.input_qkv(rows);
-        b.output(b.attend_all(q, kv), rows);
-      }));
-  const double rows = kHeads * static_cast<double>(tokens);
-  const double pairs = rows * row_load * std::min(tokens, kBlock);
+// Those of an earlier experiment with inputs of this shape; nullptr: there is none.
+std::shared_ptr<const Activations> activations_like(const Series& series, std::int32_t tokens, int head_dim) {
+  for (const Experiment& experiment : series.experiments)
+    if (experiment.activations->inner_tokens == tokens && experiment.activations->head_dim == head_dim)
+      return experiment.activations;
+  return nullptr;
+}
+
+// `block` divides the tokens, or is all of them.
+void add_attend(Series& series, const CalibrateSizes& sizes, std::int32_t tokens, std::int32_t block, int row_load,
+                int head_dim, Dtype dtype) {
+  series.experiments.push_back(attend_experiment(mask_of_row_load(sizes.heads, tokens, block, row_load), head_dim,
+                                                 dtype, activations_like(series, tokens, head_dim)));
+  const double rows = sizes.heads * static_cast<double>(tokens);
+  const double pairs = rows * row_load * std::min(tokens, block);
   for_each_op(series.experiments.back().plan, PostKind::kAttend, [&](OpId id, const Op&) {
     series.points.push_back({series.experiments.size() - 1, id, {1, rows, pairs * head_dim}, {}});
   });
@@ -58,16 +82,17 @@ void add_attend(Series& series, std::int32_t tokens, int row_load, int head_dim,
 
 }  // namespace
 
-Series attend_series(const CalibrateOptions& options) {
+Series attend_series(const CalibrateSizes& sizes, Dtype dtype) {
   Series series;
   for (int head_dim : kHeadDims) {
-    add_attend(series, kLeastTokens, 1, head_dim, options.dtype);
-    for (std::int32_t tokens = 2 * kBlock; tokens <= options.max_tokens; tokens *= 4) {
-      const int blocks = tokens / kBlock;
-      std::vector<int> loads = {1, std::max(1, blocks / 4), blocks};
-      loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
-      for (int row_load : loads) add_attend(series, tokens, row_load, head_dim, options.dtype);
-    }
+    add_attend(series, sizes, kLeastTokens, kLeastTokens, 1, head_dim, dtype);
+    for (std::int32_t tokens = sizes.min_tokens; tokens <= sizes.max_tokens; tokens *= kTokensFactor)
+      for (std::int32_t block : sizes.blocks) {
+        const int blocks = tokens / block;
+        std::vector<int> loads = {1, std::max(1, blocks / 4), blocks};
+        loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
+        for (int row_load : loads) add_attend(series, sizes, tokens, block, row_load, head_dim, dtype);
+      }
   }
   return series;
 }
@@ -100,10 +125,11 @@ void plan_moves(PlanBuilder& b) {
 
 // Bytes that each op of plan_moves reads and writes, as the cost model counts them: a merge reads rows and reads and
 // writes others, a finish reads unfinished rows and writes rows.
-void add_moves(Series& series, std::int32_t tokens, int head_dim, Dtype dtype) {
-  series.experiments.push_back(make_experiment(1, head_dim, mask_of_row_load(tokens, 1), dtype, plan_moves));
+void add_moves(Series& series, const CalibrateSizes& sizes, std::int32_t tokens, int head_dim, Dtype dtype) {
+  BlockMask mask = mask_of_row_load(sizes.heads, tokens, sizes.blocks.front(), 1);
+  series.experiments.push_back(make_experiment(1, head_dim, std::move(mask), dtype, plan_moves));
   const Plan& plan = series.experiments.back().plan;
-  const double rows = kHeads * static_cast<double>(tokens);
+  const double rows = sizes.heads * static_cast<double>(tokens);
   const double row_bytes = head_dim * static_cast<double>(dtype_bytes(dtype));
   const double unfinished_bytes = (head_dim + 2) * static_cast<double>(sizeof(float));
   const auto add = [&](OpId op, double bytes_a_row) {
@@ -119,10 +145,10 @@ void add_moves(Series& series, std::int32_t tokens, int head_dim, Dtype dtype) {
 
 }  // namespace
 
-Series move_series(const CalibrateOptions& options) {
+Series move_series(const CalibrateSizes& sizes, Dtype dtype) {
   Series series;
-  for (std::int32_t tokens : {options.max_tokens, 8 * options.max_tokens})
-    add_moves(series, tokens, kHeadDims.front(), options.dtype);
+  for (std::int32_t tokens : {sizes.max_tokens, sizes.long_tokens})
+    add_moves(series, sizes, tokens, kHeadDims.front(), dtype);
   return series;
 }
 
@@ -138,7 +164,7 @@ void add_gemms(Series& series, std::int32_t tokens, Dtype dtype) {
     request.kernels = {make_layer_kernel(request, "w1"), make_layer_kernel(request, "w2")};
   };
   series.experiments.push_back(make_experiment(
-      1, kHeadDims.front(), mask_of_row_load(tokens, 1), dtype,
+      1, kHeadDims.front(), mask_of_row_load(1, tokens, kGemmTokens / 2, 1), dtype,
       [](PlanBuilder& b) {
         const Placement rows = b.place([&](int) { return BoxList{b.request().whole(Axis::kHidden)}; });
         const ValueId x = b.input(kHiddenState, rows, Axis::kHidden);
@@ -154,27 +180,39 @@ void add_gemms(Series& series, std::int32_t tokens, Dtype dtype) {
 
 Series gemm_series(const CalibrateOptions& options) {
   Series series;
-  for (std::int32_t tokens = 2 * kBlock; tokens <= std::min(options.max_tokens, 512); tokens *= 2)
+  for (std::int32_t tokens = kGemmTokens; tokens <= std::min(cpu_sizes(options).max_tokens, kMaxGemmTokens);
+       tokens *= 2)
     add_gemms(series, tokens, options.dtype);
   return series;
 }
 
 namespace {
 
+std::string fitted(const FitQuality& quality) {
+  return fmt::format("medians of {} points, off by {:.0f} % in the median and {:.0f} % at most", quality.num_samples,
+                     100 * quality.median_relative_residual, 100 * quality.max_relative_residual);
+}
+
+}  // namespace
+
+std::string attend_source(const CalibrateSizes& sizes, Dtype dtype, const FitQuality& quality) {
+  return fmt::format("measured: {} attention of {} to {} rows at 1 to all blocks of {}, head dim {} and {}; {}",
+                     dtype_name(dtype), sizes.heads * kLeastTokens, sizes.heads * sizes.max_tokens,
+                     fmt::join(sizes.blocks, " and of "), kHeadDims[0], kHeadDims[1], fitted(quality));
+}
+
+std::string move_source(const FitQuality& quality) {
+  return fmt::format("measured: copies, merges and finishes; {}", fitted(quality));
+}
+
+namespace {
+
 NumberSources sources_of(const CalibrateOptions& options, const KernelCalibration& result) {
-  const auto fitted = [&](const FitQuality& q) {
-    return fmt::format("medians of {} points, off by {:.0f} % in the median and {:.0f} % at most", q.num_samples,
-                       100 * q.median_relative_residual, 100 * q.max_relative_residual);
-  };
-  const std::string attend = fmt::format(
-      "measured: {} attention of {} to {} rows at 1 to all blocks of {}, head dim "
-      "{} and {}; {}",
-      dtype_name(options.dtype), kHeads * kLeastTokens, kHeads * options.max_tokens, kBlock, kHeadDims[0], kHeadDims[1],
-      fitted(result.attend));
+  const std::string attend = attend_source(cpu_sizes(options), options.dtype, result.attend);
   return {{"cost.attend_ns_per_launch", attend},
           {"cost.attend_ns_per_row", attend},
           {"cost.attend_ns_per_pair_channel", attend},
-          {"cost.move_ns_per_byte", fmt::format("measured: copies, merges and finishes; {}", fitted(result.move))},
+          {"cost.move_ns_per_byte", move_source(result.move)},
           {"cost.gemm_ns_per_flop",
            result.gemm.num_samples > 0
                ? fmt::format("measured: {} products of {} by {} channels; {}", dtype_name(options.dtype), kHidden, kFfn,
@@ -189,11 +227,11 @@ KernelCalibration calibrate_kernels(const CalibrateOptions& options) {
   KernelCalibration result;
   if (options.on_phase) options.on_phase("attention kernel");
   result.fma_gflop_per_s = kernels::measure_fma_gflop_per_s();
-  Series attends = attend_series(options);
+  Series attends = attend_series(cpu_sizes(options), options.dtype);
   run_series(attends, kAttendShare * options.seconds, options);
   const LinearFit attend = fit_series(attends);
   if (options.on_phase) options.on_phase("copies, merges and finishes");
-  Series moves = move_series(options);
+  Series moves = move_series(cpu_sizes(options), options.dtype);
   run_series(moves, (1 - kAttendShare - kGemmShare) * options.seconds, options);
   const LinearFit move = fit_series(moves);
   double gemm_ns_per_flop = 0;

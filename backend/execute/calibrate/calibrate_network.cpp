@@ -17,12 +17,17 @@ namespace {
 constexpr int kHeadDim = 64;
 constexpr std::int32_t kMaxBlock = 256;
 constexpr std::int64_t kLeastMessageBytes = std::int64_t{16} << 10;
-constexpr int kSizeFactor = 4;  // from one size of message to the next
+constexpr std::int64_t kMessageBytes = std::int64_t{16} << 20;  // of the largest
+constexpr int kSizeFactor = 4;                                  // from one size of message to the next
 // Blocks of rows that each rank attends while k and v travel: some milliseconds, as long as the largest hop.
 constexpr std::int32_t kComputeBlocks = 8;
 constexpr double kLinkShare = 0.7;    // of the time to be spent
 constexpr int kMostAttempts = 3;      // each adds as many runs, so that a neighbour who came and went matters less
 constexpr double kMaxSlowdown = 100;  // of a cluster file; compute that slows by more was not seen to make progress
+
+std::int64_t largest_message(const CalibrateOptions& options) {
+  return options.max_message_bytes > 0 ? options.max_message_bytes : kMessageBytes;
+}
 
 // One head. In each half of the tokens `num_rows` blocks attend to themselves, and the first also to the first block of
 // the other half, so that what arrives is used.
@@ -96,7 +101,7 @@ struct LinkFit {
 
 LinkFit fit_link(const CalibrateOptions& options) {
   std::vector<Experiment> experiments;
-  for (std::int64_t bytes = kLeastMessageBytes; bytes <= options.max_message_bytes; bytes *= kSizeFactor)
+  for (std::int64_t bytes = kLeastMessageBytes; bytes <= largest_message(options); bytes *= kSizeFactor)
     experiments.push_back(ring_of_two(bytes, Hop::kAfterCompute, 1, options.dtype));
   std::vector<std::vector<double>> runs_ns(experiments.size());
   LinkFit found;
@@ -132,8 +137,8 @@ void add_compute_ends(const Experiment& experiment, const Timeline& timeline, Co
 
 // Absent when compute beside an exchange was not seen to make progress.
 std::optional<double> measure_slowdown(const CalibrateOptions& options) {
-  const Experiment after = ring_of_two(options.max_message_bytes, Hop::kAfterCompute, kComputeBlocks, options.dtype);
-  const Experiment beside = ring_of_two(options.max_message_bytes, Hop::kBesideCompute, kComputeBlocks, options.dtype);
+  const Experiment after = ring_of_two(largest_message(options), Hop::kAfterCompute, kComputeBlocks, options.dtype);
+  const Experiment beside = ring_of_two(largest_message(options), Hop::kBesideCompute, kComputeBlocks, options.dtype);
   ComputeEnds alone, disturbed;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     repeat_rounds((1 - kLinkShare) * options.seconds, [&] {
@@ -169,7 +174,7 @@ NetworkCalibration calibrate_network(const CalibrateOptions& options) {
   const std::string fitted = fmt::format(
       "measured: {} exchanges of 16 KiB to {} KiB between two threads, both ways at once; off by {:.0f} % in the "
       "median and {:.0f} % at most",
-      dtype_name(options.dtype), options.max_message_bytes >> 10, 100 * result.link.median_relative_residual,
+      dtype_name(options.dtype), largest_message(options) >> 10, 100 * result.link.median_relative_residual,
       100 * result.link.max_relative_residual);
   result.sources = {
       {"network.link_gbps", fitted},

@@ -2,6 +2,7 @@
 #include <array>
 #include <memory>
 
+#include "backend/execute/calibrate/calibrate.h"
 #include "backend/execute/cpu/cpu_device.h"
 #include "backend/execute/cpu/measure.h"
 #include "backend/execute/cpu/thread_communicator.h"
@@ -46,7 +47,8 @@ Executor executor_threads() {
           .unavailable = [] { return Problem(); },
           .cannot_run = cpu_cannot_run,
           .prepare = prepare,
-          .measure = measure_repeats};
+          .measure = measure_repeats,
+          .calibrate = calibrate_cpu};
 }
 
 }  // namespace spscope

@@ -3,18 +3,22 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 namespace spscope::cuda {
 namespace {
 
 namespace kc = kernels::cuda;
 
+// Pieces an SM whose order is by length alone: twice those that are resident at once, of which there are up to 4.
+constexpr int kTailOfSm = 8;
+
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // The arrays of one launch.
 class Pieces {
  public:
-  Pieces(const Plan& plan, const OpPlan& op, const DeviceSlots& slots, std::int32_t rows_per_block)
+  Pieces(const Plan& plan, const OpPlan& op, const DeviceSlots& slots, std::int32_t rows_per_block, int tail)
       : tiles_of_(*op.tiles),
         op_(op),
         slots_(slots),
@@ -22,7 +26,7 @@ class Pieces {
         batch_(plan.batch),
         rows_per_block_(rows_per_block) {
     for (const AttendTiles::Slab& slab : tiles_of_.slabs) add(slab);
-    sort();
+    sort(static_cast<std::size_t>(tail));
   }
 
   std::vector<kc::AttendRows> rows;
@@ -38,7 +42,7 @@ class Pieces {
   void add(const AttendTiles::Slab& slab);
   void add_keys(const AttendTiles::Slab& slab, const Where& where);
   void add_rows(const AttendTiles::Slab& slab, const Where& where, std::int64_t first_tile);
-  void sort();
+  void sort(std::size_t tail);
   const BufferLayout& layout_of(const AttendTiles::Holder& holder) const {
     return slots_.layout().buffer(holder.buffer);
   }
@@ -64,6 +68,7 @@ class Pieces {
   const int head_dim_, batch_;
   const std::int32_t rows_per_block_;
   std::vector<std::int64_t> num_keys_;  // by piece: that its rows meet
+  std::vector<std::size_t> groups_;     // the first piece of each head and sequence, in order
 };
 
 void Pieces::add_keys(const AttendTiles::Slab& slab, const Where& where) {
@@ -116,16 +121,24 @@ void Pieces::add(const AttendTiles::Slab& slab) {
     for (int entry = 0; entry < batch_; ++entry)
       for (std::size_t sequence = 0; sequence < slab.sequences.size(); ++sequence) {
         const Where where{head, sequence, entry};
+        groups_.push_back(rows.size());
         add_rows(slab, where, first_tile);
         add_keys(slab, where);
       }
   }
 }
 
-void Pieces::sort() {
+void Pieces::sort(std::size_t tail) {
   std::vector<std::size_t> order(rows.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return num_keys_[i] * rows[i].rows; });
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto longest_first = [&](std::size_t begin, std::size_t end) {
+    std::ranges::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(begin),
+                             order.begin() + static_cast<std::ptrdiff_t>(end), std::greater(),
+                             [&](std::size_t i) { return num_keys_[i] * rows[i].rows; });
+  };
+  for (std::size_t i = 0; i < groups_.size(); ++i)
+    longest_first(groups_[i], i + 1 < groups_.size() ? groups_[i + 1] : rows.size());
+  longest_first(rows.size() - std::min(tail, rows.size()), rows.size());
   std::vector<kc::AttendRows> sorted;
   for (const std::size_t i : order) sorted.push_back(rows[i]);
   rows = std::move(sorted);
@@ -133,14 +146,14 @@ void Pieces::sort() {
 
 }  // namespace
 
-Launch make_attend(const Plan& plan, const OpPlan& op, const DeviceSlots& slots, int compute_capability,
+Launch make_attend(const Plan& plan, const OpPlan& op, const DeviceSlots& slots, const GpuFacts& gpu,
                    LaunchTable& table) {
   std::int32_t longest = 1;
   for (const AttendTiles::Slab& slab : op.tiles->slabs)
     for (const AttendTiles::RowStretch& row : slab.rows) longest = std::max(longest, row.rows);
   const int head_dim = plan.tensor_width[static_cast<int>(Tensor::kQ)];
-  const kc::AttendChoice choice = kc::choose_attend(plan.dtype, head_dim, longest, compute_capability);
-  const Pieces pieces(plan, op, slots, choice.rows_per_block);
+  const kc::AttendChoice choice = kc::choose_attend(plan.dtype, head_dim, longest, gpu.compute_capability());
+  const Pieces pieces(plan, op, slots, choice.rows_per_block, kTailOfSm * gpu.num_sms);
   const auto count = static_cast<std::int32_t>(pieces.rows.size());
   const float scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_dim)));
   return {

@@ -29,9 +29,15 @@ GpuFacts facts_of(int index) {
   facts.name = text.data();
   check(driver().cuDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), device), "cuDeviceGetPCIBusId");
   facts.bus_id = text.data();
+  CUuuid uuid{};
+  check(driver().cuDeviceGetUuid(&uuid, device), "cuDeviceGetUuid");
+  facts.uuid.assign(uuid.bytes, sizeof uuid.bytes);
   facts.major = attribute_of(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   facts.minor = attribute_of(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   facts.num_sms = attribute_of(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  facts.max_shared_bytes = attribute_of(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  facts.clock_mhz = attribute_of(device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1000;
+  facts.memory_clock_mhz = attribute_of(device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) / 1000;
   std::size_t bytes = 0;
   check(driver().cuDeviceTotalMem(&bytes, device), "cuDeviceTotalMem");
   facts.memory_bytes = static_cast<std::int64_t>(bytes);

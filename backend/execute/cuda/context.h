@@ -12,10 +12,14 @@ namespace spscope::cuda {
 
 struct GpuFacts {
   std::string name;
-  int major = 0, minor = 0;  // compute capability
+  int major = 0, minor = 0;                                      // compute capability
+  int compute_capability() const { return 10 * major + minor; }  // 90 for an H100
   int num_sms = 0;
+  std::int64_t max_shared_bytes = 0;        // of a block
+  int clock_mhz = 0, memory_clock_mhz = 0;  // the highest
   std::int64_t memory_bytes = 0;
   std::string bus_id;
+  std::string uuid;  // 16 bytes: the same in every process, whichever GPUs it may use; of a MIG slice its own
 };
 // In the order of the driver. Throws Error.
 std::vector<GpuFacts> gpus();

@@ -2,6 +2,7 @@
 // the copy engines from arena to arena (`peer`).
 #include <memory>
 
+#include "backend/execute/cuda/calibrate.h"
 #include "backend/execute/cuda/cannot_run.h"
 #include "backend/execute/cuda/cuda_run.h"
 #include "backend/execute/cuda/driver.h"
@@ -70,7 +71,8 @@ Executor executor_cuda() {
   return cuda_threads_row({.unavailable = [] { return cuda::driver_missing(); },
                            .cannot_run = cuda::cuda_cannot_run,
                            .prepare = cuda::prepare,
-                           .measure = cuda::measure});
+                           .measure = cuda::measure,
+                           .calibrate = cuda::calibrate});
 }
 
 }  // namespace spscope

@@ -9,8 +9,7 @@ namespace spscope {
 
 std::vector<DeviceFact> cuda_facts() {
   if (!cuda::driver_missing().message.empty()) return {};
-  const int version = cuda::driver().version;
-  std::vector<DeviceFact> facts = {{"CUDA driver", fmt::format("{}.{}", version / 1000, version % 1000 / 10)}};
+  std::vector<DeviceFact> facts = {{"CUDA driver", cuda::driver_version_text()}};
   for (const cuda::GpuFacts& gpu : cuda::gpus())
     facts.push_back({fmt::format("GPU {}", facts.size() - 1),
                      fmt::format("{}, compute capability {}.{}, {} SMs, {:.1f} GiB, {}", gpu.name, gpu.major, gpu.minor,

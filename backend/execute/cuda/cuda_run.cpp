@@ -139,7 +139,7 @@ void CudaRun::make_op(OpId id, LaunchTable& table) {
     made.moves = std::make_unique<Event>(context, EventTiming::kTimed);
     made.taken = std::make_unique<Event>(context, EventTiming::kNone);
   } else {
-    made.work = make_work(program.plan(), plans[at(id)], slots, gpu.compute_capability(), table);
+    made.work = make_work(program.plan(), plans[at(id)], slots, gpu.facts(), table);
     for (const Launch& launch : made.work.launches) gpu.load(launch.kernel);
   }
   made.posted = std::make_unique<Event>(context, EventTiming::kTimed);
@@ -153,9 +153,7 @@ void CudaRun::make_table(GpuRank& rank) {
     for (const OpId id : post)
       if (ops[at(id)].rank == rank.rank) make_op(id, table);
   rank.table = std::make_unique<DeviceMemory>(rank.gpu->context(), table.bytes().size());
-  const CurrentContext current(rank.gpu->context());
-  if (!table.bytes().empty())
-    check(driver().cuMemcpyHtoD(rank.table->address(), table.bytes().data(), table.bytes().size()), "cuMemcpyHtoD");
+  rank.table->write(table.bytes());
   for (CudaOp& op : ops)
     if (op.rank == rank.rank)
       for (Launch& launch : op.work.launches) LaunchTable::move_to(rank.table->address(), launch);

@@ -7,7 +7,8 @@ namespace spscope::cuda {
 namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
-// Images of this build load in any driver of the same major version of CUDA, and in newer ones.
+// Machine code of this build loads in any driver of the same major version of CUDA, and in newer ones. Its PTX, which
+// GPUs newer than sm_100 run, needs a driver as new as the compiler: CUDA_ERROR_UNSUPPORTED_PTX_VERSION.
 constexpr int kOldestVersion = CUDA_VERSION / 1000 * 1000;
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
@@ -89,6 +90,36 @@ const LoadedDriver& loaded_driver() {
   return loaded;
 }
 
+// What mends a failed call; most results that are not named here come from a kernel or from the device.
+const char* hint_of(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      return "other processes may use the GPU (`nvidia-smi`); use more GPUs, fewer tokens or a smaller batch";
+    case CUDA_ERROR_DEVICE_UNAVAILABLE:
+      return "another process has the GPU for itself, or it takes none: see \"Compute M.\" of `nvidia-smi`, and set it "
+             "to Default, or CUDA_VISIBLE_DEVICES to another GPU";
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+      return "this build has kernels for GPUs of compute capability 8.0 and newer, and GPUs newer than the build need "
+             "a "
+             "driver as new as its compiler: `spscope doctor` shows both; set CUDA_VISIBLE_DEVICES to another GPU, or "
+             "run.device = \"cpu\"";
+    case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
+    case CUDA_ERROR_TOO_MANY_PEERS:
+      return "see `nvidia-smi topo -p2p r`, and set CUDA_VISIBLE_DEVICES to GPUs that reach each other, or to one of "
+             "them: ranks may share it";
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_CONTEXT:
+    case CUDA_ERROR_INVALID_HANDLE:
+    case CUDA_ERROR_NOT_SUPPORTED:
+    case CUDA_ERROR_NOT_PERMITTED:
+      return "the driver refuses the call: please report it, with what `spscope doctor` prints; run.device = \"cpu\" "
+             "runs the same plan";
+    default:
+      return "a GPU that has failed once stays unusable for this process; `dmesg` may name a fault of the device";
+  }
+}
+
 }  // namespace
 
 const Problem& driver_missing() { return loaded_driver().missing; }
@@ -98,6 +129,8 @@ const Driver& driver() {
   if (!loaded.missing.message.empty()) throw Error(loaded.missing.code, loaded.missing.message, loaded.missing.hint);
   return loaded.driver;
 }
+
+std::string driver_version_text() { return version_text(driver().version); }
 
 std::string error_text(CUresult result) {
   const char* name = nullptr;
@@ -110,12 +143,8 @@ std::string error_text(CUresult result) {
 
 void check(CUresult result, std::string_view what) {
   if (result == CUDA_SUCCESS) return;
-  const std::string message = fmt::format("{}: {}", what, error_text(result));
-  if (result == CUDA_ERROR_OUT_OF_MEMORY)
-    throw Error(ErrorCode::kDeviceMemory, message,
-                "other processes may use the GPU (`nvidia-smi`); use more GPUs, fewer tokens or a smaller batch");
-  throw Error(ErrorCode::kDeviceFailed, message,
-              "a GPU that has failed once stays unusable for this process; `dmesg` may name a fault of the device");
+  throw Error(result == CUDA_ERROR_OUT_OF_MEMORY ? ErrorCode::kDeviceMemory : ErrorCode::kDeviceFailed,
+              fmt::format("{}: {}", what, error_text(result)), hint_of(result));
 }
 
 }  // namespace spscope::cuda

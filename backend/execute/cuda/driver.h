@@ -6,6 +6,7 @@
 
 #include <cuda.h>
 
+#include <string>
 #include <string_view>
 
 #include "backend/base/error.h"
@@ -26,6 +27,9 @@ const Problem& driver_missing();
 
 // Ready to use: cuInit() has been called. Throws what driver_missing() says.
 const Driver& driver();
+
+// The newest CUDA that it knows, "13.2".
+std::string driver_version_text();
 
 // "CUDA_ERROR_ILLEGAL_ADDRESS, an illegal memory access was encountered"
 std::string error_text(CUresult result);

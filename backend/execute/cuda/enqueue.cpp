@@ -46,13 +46,15 @@ class Enqueuer {
   CudaRun& run_;
 };
 
-// The event or the word of a stage, on the op's stream.
+// The event and the word of a stage, on the op's stream. The word of a post comes first, so that the time until it is
+// seen by the host is not taken for time of the op; that of an end comes last: who sees it may read the event.
 void Enqueuer::reach(OpId id, OpStage stage) {
   CudaOp& of = op(id);
-  record(stage == OpStage::kPosted ? of.posted : stage == OpStage::kTaken ? of.taken : of.ended, of);
+  if (stage != OpStage::kPosted) record(stage == OpStage::kTaken ? of.taken : of.ended, of);
   check(driver().cuStreamWriteValue32(run_.stream_of(of), run_.words.address(id, stage), run_.epoch,
                                       CU_STREAM_WRITE_VALUE_DEFAULT),
         "cuStreamWriteValue32");
+  if (stage == OpStage::kPosted) record(of.posted, of);
 }
 
 void Enqueuer::wait(const CudaOp& waiting, OpId id, OpStage stage) {

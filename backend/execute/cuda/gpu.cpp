@@ -12,13 +12,11 @@ namespace spscope::cuda {
 
 Gpu::Gpu(int device)
     : context_(device),
+      facts_(gpus()[static_cast<std::size_t>(device)]),
       module_(context_, kernels::cuda::kernel_image()),
       clock_(context_),
       start_(std::make_unique<Event>(context_, EventTiming::kTimed)),
-      spare_(std::make_unique<Event>(context_, EventTiming::kTimed)) {
-  const GpuFacts facts = gpus()[static_cast<std::size_t>(device)];
-  compute_capability_ = 10 * facts.major + facts.minor;
-}
+      spare_(std::make_unique<Event>(context_, EventTiming::kTimed)) {}
 
 void Gpu::load(const kernels::cuda::KernelChoice& kernel) {
   if (functions_.contains(kernel.name)) return;
@@ -45,12 +43,14 @@ void Gpu::enqueue(const OpWork& work, CUstream stream) const {
   for (const Launch& one : work.launches) launch(one, stream);
 }
 
-// Of several tries the one that the host saw most closely: it may be kept from running meanwhile.
+// Of several tries the one that the host saw most closely: it may be kept from running meanwhile, and a GPU that
+// several processes share is with another one for milliseconds.
 void Gpu::start_clock() {
-  constexpr int kTries = 4;
+  constexpr int kTries = 100;
+  constexpr std::int64_t kClose = 30'000;  // ns; an idle GPU takes some 10 us
   const CurrentContext current(context_);
   std::int64_t closest_ns = std::numeric_limits<std::int64_t>::max();
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < kTries && closest_ns > kClose; ++i) {
     const std::int64_t before_ns = now_ns();
     check(driver().cuEventRecord(spare_->get(), clock_.get()), "cuEventRecord");
     check(driver().cuEventSynchronize(spare_->get()), "cuEventSynchronize");
@@ -64,7 +64,12 @@ void Gpu::start_clock() {
 
 std::int64_t Gpu::host_ns(const Event& event) const {
   float ms = 0;
-  check(driver().cuEventElapsedTime(&ms, start_->get(), event.get()), "cuEventElapsedTime");
+  CUresult result = driver().cuEventElapsedTime(&ms, start_->get(), event.get());
+  if (result == CUDA_ERROR_NOT_READY) {  // the word behind the event may be seen a moment before the event is
+    check(driver().cuEventSynchronize(event.get()), "cuEventSynchronize");
+    result = driver().cuEventElapsedTime(&ms, start_->get(), event.get());
+  }
+  check(result, "cuEventElapsedTime");
   return start_ns_ + std::llround(double{ms} * 1e6);
 }
 

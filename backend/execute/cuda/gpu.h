@@ -19,7 +19,7 @@ class Gpu {
   explicit Gpu(int device);  // throws Error
 
   const CudaContext& context() const { return context_; }
-  int compute_capability() const { return compute_capability_; }  // 90 for an H100
+  const GpuFacts& facts() const { return facts_; }
 
   // Before launches of the kernel. Not thread-safe. Throws Error.
   void load(const kernels::cuda::KernelChoice& kernel);
@@ -35,8 +35,8 @@ class Gpu {
 
  private:
   CudaContext context_;
+  GpuFacts facts_;
   Module module_;
-  int compute_capability_ = 0;
   std::map<std::string, CUfunction> functions_;
   Stream clock_;
   std::unique_ptr<Event> start_, spare_;

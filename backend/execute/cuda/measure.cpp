@@ -1,107 +1,11 @@
 #include "backend/execute/cuda/measure.h"
 
-#include <cmath>
-#include <memory>
-
-#include "backend/execute/cpu/copy.h"
-#include "backend/execute/cuda/driver.h"
-#include "backend/execute/cuda/gpu.h"
-#include "backend/execute/cuda/host_mirror.h"
+#include "backend/execute/cuda/rank_steps.h"
 
 namespace spscope::cuda {
 namespace {
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-// A compute op of the rank, and the slots that must be filled for it.
-struct Step {
-  OpId op = kNone;
-  std::vector<SlotId> fills;
-  OpWork work;
-  std::unique_ptr<Event> begin, end;
-};
-
-// The compute ops of one rank in program order, in an arena of its own.
-class RankSteps {
- public:
-  RankSteps(const Plan& plan, const Request& request, const Activations& activations, const MemoryLayout& layout,
-            DeviceSlots& slots, Gpu& gpu, int rank);
-
-  // Runs all steps once. Nanoseconds of each.
-  std::vector<std::int64_t> run();
-  const std::vector<Step>& steps() const { return steps_; }
-
- private:
-  void list(const Plan& plan, const MemoryLayout& layout, int rank);
-
-  const DeviceSlots& slots_;
-  const Gpu& gpu_;
-  const CurrentContext current_;
-  const Stream stream_;
-  std::vector<Step> steps_;
-  std::unique_ptr<DeviceMemory> arena_, table_;
-  std::unique_ptr<HostMirror> inputs_;
-};
-
-void RankSteps::list(const Plan& plan, const MemoryLayout& layout, int rank) {
-  std::vector<bool> there(layout.slots().size(), false);
-  for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id) {
-    const Op& op = plan.ops[at(id)];
-    if (op.rank != rank || communicates(plan.kind_of(op))) continue;
-    Step& step = steps_.emplace_back();
-    step.op = id;
-    const TouchedSlots touched = touched_slots(plan, layout, op);
-    for (const SlotId slot : touched.read) {
-      if (!there[at(slot)]) step.fills.push_back(slot);
-      there[at(slot)] = true;
-    }
-    for (const SlotId slot : touched.written) there[at(slot)] = true;
-  }
-}
-
-RankSteps::RankSteps(const Plan& plan, const Request& request, const Activations& activations,
-                     const MemoryLayout& layout, DeviceSlots& slots, Gpu& gpu, int rank)
-    : slots_(slots), gpu_(gpu), current_(gpu.context()), stream_(gpu.context()) {
-  list(plan, layout, rank);
-  arena_ = std::make_unique<DeviceMemory>(gpu.context(), static_cast<std::size_t>(slots.arena_bytes(rank)));
-  slots.set_arena(rank, arena_->address());
-  CellFinder finder(plan, layout);
-  LaunchTable table;
-  std::vector<SlotId> filled;
-  for (Step& step : steps_) {
-    step.work = make_work(plan, plan_op(plan, request, finder, slots, step.op), slots, gpu.compute_capability(), table);
-    for (const Launch& launch : step.work.launches) gpu.load(launch.kernel);
-    step.begin = std::make_unique<Event>(gpu.context(), EventTiming::kTimed);
-    step.end = std::make_unique<Event>(gpu.context(), EventTiming::kTimed);
-    filled.insert(filled.end(), step.fills.begin(), step.fills.end());
-  }
-  table_ = std::make_unique<DeviceMemory>(gpu.context(), table.bytes().size());
-  if (!table.bytes().empty())
-    check(driver().cuMemcpyHtoD(table_->address(), table.bytes().data(), table.bytes().size()), "cuMemcpyHtoD");
-  for (Step& step : steps_)
-    for (Launch& launch : step.work.launches) LaunchTable::move_to(table_->address(), launch);
-  inputs_ = std::make_unique<HostMirror>(gpu.context(), layout, std::move(filled));
-  for (const SlotId slot : inputs_->slots()) fill_slot(*inputs_, plan, activations, slot);
-}
-
-// All is enqueued before the host waits, so that the device never waits for the host between the events of an op.
-std::vector<std::int64_t> RankSteps::run() {
-  for (const Step& step : steps_) {
-    for (const SlotId slot : step.fills) inputs_->upload(slot, slots_, stream_.get());
-    check(driver().cuEventRecord(step.begin->get(), stream_.get()), "cuEventRecord");
-    gpu_.enqueue(step.work, stream_.get());
-    check(driver().cuEventRecord(step.end->get(), stream_.get()), "cuEventRecord");
-  }
-  check(driver().cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
-  std::vector<std::int64_t> ns;
-  for (const Step& step : steps_) {
-    float ms = 0;
-    if (!step.work.is_empty())
-      check(driver().cuEventElapsedTime(&ms, step.begin->get(), step.end->get()), "cuEventElapsedTime");
-    ns.push_back(std::llround(double{ms} * 1e6));
-  }
-  return ns;
-}
 
 }  // namespace
 
@@ -117,7 +21,9 @@ std::vector<std::vector<std::int64_t>> measure(const Plan& plan, const Request& 
     for (int pass = -options.warmup; pass < options.repeats; ++pass) {
       if (options.interrupt != nullptr && options.interrupt->load())
         throw Error(ErrorCode::kInterrupted, "the run was interrupted");
-      const std::vector<std::int64_t> ns = steps.run();
+      // All is enqueued before the host waits, so that the device never waits for the host between the events of an op.
+      steps.enqueue();
+      const std::vector<std::int64_t> ns = steps.wait();
       for (std::size_t i = 0; i < ns.size() && pass >= 0; ++i) result[at(pass)][at(steps.steps()[i].op)] = ns[i];
     }
     if (options.on_rank) options.on_rank(rank + 1, plan.ranks);

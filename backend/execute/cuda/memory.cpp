@@ -5,7 +5,9 @@
 
 #include <cstring>
 
+#include "backend/base/check.h"
 #include "backend/execute/cuda/driver.h"
+#include "backend/execute/cuda/stream.h"
 
 namespace spscope::cuda {
 namespace {
@@ -28,6 +30,17 @@ DeviceMemory::DeviceMemory(const CudaContext& context, std::size_t num_bytes)
 
 DeviceMemory::~DeviceMemory() {
   if (address_ != 0) release_in(context_, [&] { driver().cuMemFree(address_); });
+}
+
+// Not cuMemcpyHtoD(): it may return while bytes from pageable memory are still on their way, and no stream of ours
+// waits for the default one (CUDA Driver API, "API synchronization behavior").
+void DeviceMemory::write(std::span<const std::byte> bytes) const {
+  SPSCOPE_CHECK(bytes.size() <= num_bytes_);
+  if (bytes.empty()) return;
+  const Stream stream(context_);
+  const CurrentContext current(context_);
+  check(driver().cuMemcpyHtoDAsync(address_, bytes.data(), bytes.size(), stream.get()), "cuMemcpyHtoDAsync");
+  check(driver().cuStreamSynchronize(stream.get()), "cuStreamSynchronize");
 }
 
 CUipcMemHandle DeviceMemory::ipc_handle() const {

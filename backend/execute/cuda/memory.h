@@ -20,6 +20,9 @@ class DeviceMemory {
 
   CUdeviceptr address() const { return address_; }
   std::size_t num_bytes() const { return num_bytes_; }
+  // Copies to its begin, and returns when the bytes are there for every stream. Throws Error.
+  // REQUIRES: no more than num_bytes().
+  void write(std::span<const std::byte> bytes) const;
   // Opened by other processes of this host with IpcMemory. Throws Error.
   CUipcMemHandle ipc_handle() const;
 

@@ -155,13 +155,13 @@ void LaunchTable::move_to(CUdeviceptr address, Launch& launch) {
   const auto move_all = [&]<typename Argument>(Argument& argument) {
     if constexpr (std::is_same_v<Argument, kc::Attend>)
       move(argument.rows), move(argument.keys), move(argument.tiles);
-    else
+    else if constexpr (!std::is_same_v<Argument, kc::Hold>)
       move(argument.pieces);
   };
   std::visit(move_all, launch.argument);
 }
 
-OpWork make_work(const Plan& plan, const OpPlan& op, const DeviceSlots& slots, int compute_capability,
+OpWork make_work(const Plan& plan, const OpPlan& op, const DeviceSlots& slots, const GpuFacts& gpu,
                  LaunchTable& table) {
   OpWork work;
   if (op.is_empty) return work;
@@ -174,7 +174,7 @@ OpWork make_work(const Plan& plan, const OpPlan& op, const DeviceSlots& slots, i
   }
   if (op.clears != kNone) work.launches.push_back(make_clear(slots, op.clears, head_dim, table));
   if (op.tiles != nullptr)
-    work.launches.push_back(make_attend(plan, op, slots, compute_capability, table));
+    work.launches.push_back(make_attend(plan, op, slots, gpu, table));
   else if (post.kind == PostKind::kMerge)
     work.launches.push_back(make_merge(op, slots, head_dim, table));
   else if (post.kind == PostKind::kFinish && !gives_unfinished_rows(plan, post))

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "backend/execute/cuda/context.h"
 #include "backend/execute/cuda/device_slots.h"
 #include "backend/execute/program/attend_tiles.h"
 #include "backend/execute/program/cell_pairs.h"
@@ -38,7 +39,7 @@ struct OpPlan {
 OpPlan plan_op(const Plan& plan, const Request& request, CellFinder& finder, const DeviceSlots& slots, OpId op);
 
 using LaunchArgument = std::variant<kernels::cuda::Attend, kernels::cuda::Merge, kernels::cuda::Finish,
-                                    kernels::cuda::Clear, kernels::cuda::Copy>;
+                                    kernels::cuda::Clear, kernels::cuda::Copy, kernels::cuda::Hold>;
 
 // One kernel of an op. Until LaunchTable::move_to(), addresses in the argument are offsets in the table.
 struct Launch {
@@ -75,8 +76,7 @@ class LaunchTable {
   std::vector<std::byte> bytes_;
 };
 
-// `compute_capability`: of the rank's device, 90 for an H100. REQUIRES: the arena of the rank is set.
-OpWork make_work(const Plan& plan, const OpPlan& op, const DeviceSlots& slots, int compute_capability,
-                 LaunchTable& table);
+// `gpu`: the rank's device. REQUIRES: the arena of the rank is set.
+OpWork make_work(const Plan& plan, const OpPlan& op, const DeviceSlots& slots, const GpuFacts& gpu, LaunchTable& table);
 
 }  // namespace spscope::cuda

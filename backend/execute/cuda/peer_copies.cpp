@@ -65,7 +65,14 @@ void enqueue_copy(const PeerCopy& copy, CUstream stream) {
   rows.dstPitch = static_cast<std::size_t>(copy.to_pitch);
   rows.WidthInBytes = static_cast<std::size_t>(copy.width);
   rows.Height = static_cast<std::size_t>(copy.height);
-  check(driver().cuMemcpy2DAsync(&rows, stream), "cuMemcpy2DAsync");
+  const CUresult result = driver().cuMemcpy2DAsync(&rows, stream);
+  if (result != CUDA_ERROR_INVALID_VALUE) return check(result, "cuMemcpy2DAsync");
+  // Within a device, a driver may refuse pitches that are not of its own making (<cuda.h>, cuMemcpy2DAsync).
+  for (std::int64_t row = 0; row < copy.height; ++row)
+    check(driver().cuMemcpyAsync(copy.to + static_cast<CUdeviceptr>(row * copy.to_pitch),
+                                 copy.from + static_cast<CUdeviceptr>(row * copy.from_pitch),
+                                 static_cast<std::size_t>(copy.width), stream),
+          "cuMemcpyAsync");
 }
 
 }  // namespace spscope::cuda

@@ -20,7 +20,8 @@ CudaParts no_cuda_parts() {
   return {.unavailable = no_kernels,
           .cannot_run = [](const Plan&, const ExecuteOptions&) { return std::vector<Problem>(); },
           .prepare = prepare,
-          .measure = nullptr};
+          .measure = nullptr,
+          .calibrate = nullptr};
 }
 
 std::vector<DeviceFact> cuda_facts() { return {}; }

@@ -58,7 +58,7 @@ void HeadsView::draw_late_rank(Ui& ui, Session& session) {
   if (!chosen) return;
   const auto late = late_rank(*chosen->strategy);
   if (late && s.rank == late->rank) {
-    std::string words = fmt::format("Under {} others wait for rank {}", chosen->label, late->rank);
+    std::string words = fmt::format("In all layer passes under {} others wait for rank {}", chosen->label, late->rank);
     if (late->more_tiles > 0)
       words += fmt::format(", which has {} more tiles than the mean", percent_text(late->more_tiles));
     if (!late->heads.empty()) words += fmt::format("; its heads are {}", late->heads);

@@ -8,6 +8,7 @@
 
 #include "backend/base/number_text.h"
 #include "gui/imgui_compat.h"
+#include "gui/views/color_scale.h"
 #include "gui/views/heads/heads_view.h"
 
 namespace spscope::gui {
@@ -45,10 +46,11 @@ void HeadsView::scroll_to_shown(const Session& session, const std::vector<int>& 
     if (first < 0) first = row;
     last = row;
   }
-  const float room = ImGui::GetWindowHeight(), now = ImGui::GetScrollY();
+  const float room = ImGui::GetWindowHeight(), now = ImGui::GetScrollY(), above = ImGui::GetCursorPosY();
   if (first < 0 || static_cast<float>(last + 1 - first) * row_height > room || shown < first || shown > last)
     first = last = shown;
-  const float top = static_cast<float>(first) * row_height, bottom = static_cast<float>(last + 1) * row_height;
+  const float top = above + static_cast<float>(first) * row_height,
+              bottom = above + static_cast<float>(last + 1) * row_height;
   if (top < now || bottom > now + room) ImGui::SetScrollY(std::max(0.F, (top + bottom - room) / 2));
 }
 
@@ -115,6 +117,11 @@ void HeadsView::draw_grid(Ui& ui, Session& session, float width) {
   make_atlas(pictures, ui.theme().appearance);
   const std::vector<double>& density = exact_density();
   const HeadRanks* ranks = ranks_.value();
+  if (difference_)
+    ui.text("density: green grew, orange fell, since the other step",
+            {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
+  else
+    draw_color_scale(ui, "density", percent_text(0), percent_text(1));
   const float gap = ui.px(8), label = ui.px(18);
   const int columns = std::max(1, static_cast<int>((width + gap) / (ui.px(64) + gap)));
   const float side = std::floor((width - gap * static_cast<float>(columns - 1)) / static_cast<float>(columns));

@@ -62,6 +62,13 @@ void LivePane::draw(Ui& ui, const std::string& out, const WatchedRun* now) {
   const LivePicture* picture = out == strips_.out() ? strips_.seen() : nullptr;
   if (picture == nullptr) return;
   const Ui::Scope inside = ui.scope("live");
+  if (picture->events == 0) {
+    const bool plans = now != nullptr && now->progress && now->progress->phase == "plan";
+    ui.note(plans ? "Nothing to draw yet: the plans are being made, and no rank works."
+                  : "Nothing to draw yet: no rank has recorded an operation.");
+    ui.space(6);
+    return;
+  }
   const std::int64_t extent = picture->until_ns - picture->first_ns;
   const double begin = axis_.begin_ns(), end = axis_.end_ns();
   const bool all = axis_.extent_ns() == 0 || axis_.shows_all();

@@ -240,15 +240,24 @@ class RunView final : public View {
   enum class Quit { kNone, kAsking, kStopping, kLeave, kCancel } quit_ = Quit::kNone;
 };
 
+// Whether a run has left something there: its output, or what it recorded and did not merge.
+bool is_there(const std::string& out) {
+  std::error_code fault;
+  return std::filesystem::exists(out, fault) || std::filesystem::exists(collecting_path(out), fault);
+}
+
 }  // namespace
 
 std::string free_output(const RunQueue& queue, Verb verb) {
-  const char* ending = verb == Verb::kSweep ? ".csv" : ".db";
   std::error_code fault;
-  const std::filesystem::path folder = std::filesystem::current_path(fault);
+  return free_output(queue, verb, std::filesystem::current_path(fault));
+}
+
+std::string free_output(const RunQueue& queue, Verb verb, const std::filesystem::path& folder) {
+  const char* ending = verb == Verb::kSweep ? ".csv" : ".db";
   for (int number = 1;; ++number) {
     const std::string path = (folder / fmt::format("run-{}{}", number, ending)).string();
-    bool taken = std::filesystem::exists(path, fault) || std::filesystem::exists(collecting_path(path), fault);
+    bool taken = is_there(path);
     for (const QueuedRun& run : queue.runs()) taken |= run.out == path;
     if (!taken) return path;
   }
@@ -271,10 +280,9 @@ void run_again(RunPages& pages, const QueuedRun& run) {
   std::vector<std::string> words = run.words;
   std::string out = run.out, title = run.title;
   const auto flag = std::ranges::find(words, "-o");
-  std::error_code fault;
-  if (!out.empty() && flag != words.end() && std::next(flag) != words.end() && std::filesystem::exists(out, fault)) {
-    const bool is_sweep = words.size() > 1 && words[1] == "sweep";
-    out = *std::next(flag) = free_output(pages.queue, is_sweep ? Verb::kSweep : Verb::kRun);
+  if (!out.empty() && flag != words.end() && std::next(flag) != words.end() && is_there(out)) {
+    const Verb verb = words.size() > 1 && words[1] == "sweep" ? Verb::kSweep : Verb::kRun;
+    out = *std::next(flag) = free_output(pages.queue, verb, std::filesystem::path(out).parent_path());
     title = std::filesystem::path(out).filename().string();
   }
   pages.shown = pages.queue.add(title, std::move(words), out);

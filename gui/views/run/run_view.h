@@ -2,6 +2,7 @@
 // that wait, go on or have ended.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -112,11 +113,12 @@ class RunsPage {
 
 // "/here/run-2.db": a file that is not there and that no run of the queue will write.
 std::string free_output(const RunQueue& queue, Verb verb);
+std::string free_output(const RunQueue& queue, Verb verb, const std::filesystem::path& folder);
 // Where a run is recovered to if nobody says: its output, or a file beside it where that is there.
 std::string recovered_path(const std::string& out);
 // Adds `spscope recover` of a run to the queue and shows it.
 void recover(RunPages& pages, const std::string& out, const std::string& to);
-// Adds the command of a run that has ended once more; what it kept stays.
+// Adds the command of a run that has ended once more; what it kept or recorded stays, the new file lies beside it.
 void run_again(RunPages& pages, const QueuedRun& run);
 
 }  // namespace spscope::gui

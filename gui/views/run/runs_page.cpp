@@ -179,7 +179,7 @@ void RunsPage::draw_run(Ui& ui, Session& session, RunPages& pages, const QueuedR
     if (run.progress) {
       const RunProgress at = moved_on(*run.progress, now);
       ui.progress("progress", at.total > 0 ? std::optional(static_cast<double>(at.done) / at.total) : std::nullopt,
-                  fmt::format("{} – {}; {} of {} plans done", progress_text(at), time_text(at), at.done, at.total),
+                  fmt::format("{} for {}; {} of {} plans done", progress_text(at), time_text(at), at.done, at.total),
                   false);
     } else {
       ui.progress("progress", std::nullopt,
@@ -286,7 +286,7 @@ void RunsPage::draw_found(Ui& ui, Session& session, RunPages& pages, const Found
   ui.space(6);
   if (const WatchedRun* seen = watch_.seen(); seen != nullptr && seen->out == run.note.out) {
     if (seen->progress)
-      ui.text(fmt::format("{} – {}", progress_text(*seen->progress), time_text(*seen->progress)), {.wrap = true});
+      ui.text(fmt::format("{} for {}", progress_text(*seen->progress), time_text(*seen->progress)), {.wrap = true});
     draw_live(ui, *seen);
   }
 }

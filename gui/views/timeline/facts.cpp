@@ -13,6 +13,11 @@ namespace spscope::gui {
 
 std::string duration(std::int64_t ns) { return duration_text(static_cast<double>(ns)); }
 
+std::string moment(std::int64_t ns) {
+  std::string text = time_text(ns);
+  return text.insert(text.find_last_of("0123456789") + 1, " ");
+}
+
 void fact(Ui& ui, std::string_view name, const std::string& value) {
   ui.text(name, {.ink = Token::kMuted, .max_width = ui.px(116)});
   ImGui::SameLine(ui.px(140));

@@ -11,6 +11,8 @@
 namespace spscope::gui {
 
 std::string duration(std::int64_t ns);
+// "8.053098 ms": a moment in words to be read, exact as time_text(), which is what links and fields take.
+std::string moment(std::int64_t ns);
 void fact(Ui& ui, std::string_view name, const std::string& value);
 // A table of statistics of durations, a row each: of ranks, of layer passes.
 Table statistics_table(const std::string& what);

@@ -171,7 +171,7 @@ void FileTime::draw_passes(Ui& ui, Session& session, const Band& band) {
   if (pointed == nullptr) return;
   ui.tooltip(fmt::format("{}: {} from {}. Double click: show it alone", pass_words(*pointed),
                          duration(pointed->end_ns - pointed->begin_ns),
-                         time_text(pointed->begin_ns - band.times->zero_ns)));
+                         moment(pointed->begin_ns - band.times->zero_ns)));
   if (hit.double_clicked) return show_pass(session, band, *pointed);
   if (!hit.clicked) return;
   Scope scope = session.scope();
@@ -380,7 +380,7 @@ void FileTime::take_hover(Ui& ui, Session& session, const Band& band, const Rect
   if (!band.events) {
     if (clicked) select_rank(session, band, band.times->ranks[row].rank);
     ui.tooltip(fmt::format("rank {} at {}", band.times->ranks[row].rank,
-                           time_text(static_cast<std::int64_t>(time_.axis.ns(mouse.x)))));
+                           moment(static_cast<std::int64_t>(time_.axis.ns(mouse.x)))));
     return;
   }
   const std::vector<TimeSpan>& spans = band.events->rows[row];
@@ -399,10 +399,10 @@ void FileTime::event_tip(Ui& ui, const Place& place) const {
   ui.tooltip([&] {
     ui.text(place.band->events->name(event), {.face = Face::kBold, .max_width = ui.px(460)});
     const std::string length = span.end_ns == kNeverEnded ? "did not end" : duration(span.end_ns - span.begin_ns);
-    line(fmt::format("rank {}, lane {}, {} from {}", event.rank, event.lane, length, time_text(span.begin_ns - zero)));
+    line(fmt::format("rank {}, lane {}, {} from {}", event.rank, event.lane, length, moment(span.begin_ns - zero)));
     if (event.wait_begin_ns < event.wait_end_ns)
       line(fmt::format("waited {} from {}", duration(event.wait_end_ns - event.wait_begin_ns),
-                       time_text(event.wait_begin_ns - zero)));
+                       moment(event.wait_begin_ns - zero)));
     if (span.op_id >= 0) line(fmt::format("op {}", span.op_id));
     if (const PassMark* pass = place.band->times->pass_of(event.run, span.begin_ns)) line(pass_words(*pass));
   });

@@ -3,21 +3,38 @@
 #include <cstdlib>
 #include <utility>
 
+#include "backend/base/number_text.h"
 #include "gui/views/timeline/facts.h"
 
 namespace spscope::gui {
+namespace {
 
-GhostBand make_ghost_band(std::shared_ptr<const PassData> stored, const EditResult& result) {
-  auto pass = std::make_shared<PassData>();
-  pass->run = stored->run;
-  pass->run.provenance.compute = pass->run.provenance.network = Source::kModelled;
-  pass->repeat = stored->repeat;
-  pass->repeat.makespan_ns = result.makespan_ns;
-  pass->repeat.lead_ns = result.lead_ns;
-  pass->plan = stored->plan;
-  take_timeline(*pass, result.timeline);
+std::string why_no_edit(const std::optional<StrategyExplanation>& of) {
+  if (!of) return "This strategy is not among those that can be scheduled anew.";
+  if (!of->edits_missing.empty()) return sentence(of->edits_missing);
+  return "Nothing of this kind can be changed in this layer pass.";
+}
+
+}  // namespace
+
+GhostBand make_ghost_band(std::shared_ptr<const PassData> stored, std::optional<StrategyExplanation> explained,
+                          TimeEditKind edit) {
   GhostBand ghost;
   ghost.stored = std::move(stored);
+  if (explained) ghost.edits = explained->all_edits;
+  if (!explained || explained->edits.empty() || explained->edits.back().edit.kind != edit) {
+    ghost.problem = why_no_edit(explained);
+    return ghost;
+  }
+  EditResult& result = explained->edits.back();
+  auto pass = std::make_shared<PassData>();
+  pass->run = ghost.stored->run;
+  pass->run.provenance.compute = pass->run.provenance.network = Source::kModelled;
+  pass->repeat = ghost.stored->repeat;
+  pass->repeat.makespan_ns = result.makespan_ns;
+  pass->repeat.lead_ns = result.lead_ns;
+  pass->plan = ghost.stored->plan;
+  take_timeline(*pass, std::move(result.timeline));
   ghost.band = std::make_shared<const Band>(make_band(std::move(pass)));
   ghost.edit = result.edit;
   ghost.change_ns = result.change_ns;

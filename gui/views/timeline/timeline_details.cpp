@@ -35,9 +35,9 @@ void TimelineView::op_tip(Ui& ui, const Shown& shown, OpId id) {
   ui.tooltip([&] {
     ui.text(shown.band->name(id), {.face = Face::kBold, .max_width = ui.px(460)});
     if (shown.ghost && has_times) line("modelled: " + time_edit_text(ghost_->answer->edit));
-    line(fmt::format("rank {}, {} from {}", op.rank, duration(t.end_ns - t.begin_ns), time_text(t.begin_ns)));
+    line(fmt::format("rank {}, {} from {}", op.rank, duration(t.end_ns - t.begin_ns), moment(t.begin_ns)));
     if (t.begin_ns > t.post_ns)
-      line(fmt::format("waited {} from {}", duration(t.begin_ns - t.post_ns), time_text(t.post_ns)));
+      line(fmt::format("waited {} from {}", duration(t.begin_ns - t.post_ns), moment(t.post_ns)));
     if (op.tiles > 0)
       line(
           fmt::format("{} tiles, ring step {}", count_text(static_cast<double>(op.tiles)), plan.post_of(op).ring_step));
@@ -385,7 +385,8 @@ Json TimelineView::dump(Session& session) {
       band["begin_ns"] = shown.band->begin_ns;
       band["end_ns"] = shown.band->end_ns;
       band["ranks"] = dump_ranks(*shown.band);
-      if (has_ghost(shown) && ghost_->answer != nullptr) band["ghost"] = dump_ghost(session.selection());
+      if (has_ghost(shown) && ghost_->answer != nullptr && !ghost_->shown.reads)
+        band["ghost"] = dump_ghost(session.selection());
       band["critical_path"] = Json::array();
       for (const PathStep& step : shown.band->path.steps) {
         Json one = Json::object();

@@ -15,61 +15,51 @@ namespace {
 
 constexpr float kHeadHeight = 34;
 
-std::string why_no_edit(const StrategyExplanation* of) {
-  if (of == nullptr) return "This strategy is not among those that can be scheduled anew.";
-  if (!of->edits_missing.empty()) return sentence(of->edits_missing);
-  return "Nothing of this kind can be changed in this layer pass.";
-}
-
 }  // namespace
 
 void TimelineView::take_ghost(Session& session) {
   ghost_.reset();
   const auto& what_if = session.scope().what_if;
-  if (!what_if) {
-    ghost_slot_.forget();
-    ghost_before_.reset();
-    return;
-  }
-  const auto of = std::ranges::find(shown_, what_if->strategy,
-                                    [](const Shown& shown) -> const StrategyKey& { return shown.chosen.key; });
-  if (of == shown_.end() || !of->problem.empty()) return;
+  if (!what_if) ghost_before_.reset();
+  const auto of = std::ranges::find_if(
+      shown_, [&](const Shown& shown) { return what_if && shown.chosen.key == what_if->strategy; });
+  if (of == shown_.end() || !of->problem.empty()) return ghost_slot_.forget();
   ShownGhost ghost;
   Shown& shown = ghost.shown;
   shown.chosen = of->chosen;
   shown.ghost = true;
-  Session::ExplanationSlot& all = session.explanation(of->chosen);
+  const OpenFile& file = *of->chosen.file;
   const auto data = session.pass_data(of->chosen).share();
-  ghost.asked = &all;
-  if (const Error* error = all.error()) {
-    shown.problem = sentence(error->what());
-  } else if (data && all.current()) {
-    const auto explained = all.share();
-    const StrategyExplanation* e = find_explained(*explained, of->chosen.key.id);
-    if (e != nullptr)
-      for (const EditResult& result : e->edits) ghost.edits.push_back(result.edit);
-    const auto edit = std::ranges::find(ghost.edits, what_if->edit, &TimeEdit::kind);
-    if (edit == ghost.edits.end() || e->repeat != data->repeat.repeat) {
-      shown.problem = why_no_edit(e);
-    } else {
-      const EditResult* result = &e->edits[static_cast<std::size_t>(edit - ghost.edits.begin())];
-      ghost_slot_.ask(session.workers(), data->key + "\n" + time_edit_key(*edit),
-                      [data, explained, result](Readers&, const Cancelled&, QueryProgress&) {
-                        return make_ghost_band(data, *result);
-                      });
-      shown.reads = !ghost_slot_.current();
-      shown.old = is_slow(ghost_slot_);
-    }
+  if (data && file.slot->current()) {
+    ghost_slot_.ask(
+        session.workers(), data->key + "\n" + time_edit_key({what_if->edit}),
+        [data, content = file.slot->share(), path = file.path, generation = file.generation, id = of->chosen.key.id,
+         edit = what_if->edit](Readers& readers, const Cancelled& cancelled, QueryProgress&) {
+          ExplainRequest request;
+          request.layer = data->run.layer;
+          request.denoise_step = data->run.denoise_step;
+          request.repeat = data->repeat.repeat;
+          request.strategy = id;
+          request.cancelled = cancelled;
+          return make_ghost_band(data, explain_edit(readers.of(path, generation), content->comparisons, request, edit),
+                                 edit);
+        });
   } else {
-    shown.reads = true;
-    shown.old = is_slow(all);
+    ghost_slot_.forget();  // of another layer pass, or of what the file was before
   }
-  if (shown.problem.empty()) {
-    // That of the edit before stays until this one is there, not that of another strategy.
-    ghost.answer = ghost_slot_.share();
-    if (ghost.answer && ghost.answer->band->pass->run.strategy_id != of->chosen.strategy->strategy_id)
-      ghost.answer.reset();
-    if (ghost.answer) shown.band = ghost.answer->band;
+  shown.reads = !ghost_slot_.current();
+  shown.old = is_slow(ghost_slot_);
+  if (const Error* error = ghost_slot_.error()) shown.problem = sentence(error->what());
+  if (ghost_slot_.was_cancelled()) shown.problem = "Given up. Remove it and choose it again to have it scheduled.";
+  if (!shown.problem.empty()) shown.reads = false;
+  // That of the edit before stays until this one is there, not that of another strategy or file.
+  if (const auto answer = ghost_slot_.share(); answer && data && answer->is_of(*data)) {
+    ghost.edits = answer->edits;
+    if (!shown.reads && shown.problem.empty()) shown.problem = answer->problem;
+    if (shown.problem.empty() && answer->band) {
+      ghost.answer = answer;
+      shown.band = answer->band;
+    }
   }
   ghost_ = std::move(ghost);
 }
@@ -93,7 +83,8 @@ void TimelineView::draw_ghost_head(Ui& ui, Session& session) {
   const float base = from.y + (height - ui.line_height(Face::kBody)) / 2;
   ui.text_at(from.x + ui.px(6), base, "what if", {.face = Face::kBold, .max_width = left - from.x - ui.px(10)}, behind);
   const WhatIf& now = *session.scope().what_if;
-  const float control = from.y + (height - ui.theme().control()) / 2, remove = ui.px(90);
+  const bool narrow = time_.axis.width() < ui.px(200);
+  const float control = from.y + (height - ui.theme().control()) / 2, remove = ui.px(narrow ? 30 : 90);
   float x = left + ui.px(4);
   Scope scope = session.scope();
   if (!ghost_->edits.empty()) {
@@ -110,10 +101,11 @@ void TimelineView::draw_ghost_head(Ui& ui, Session& session) {
   std::string words = ghost_->shown.problem;
   if (words.empty())
     words = ghost_->answer && !ghost_->shown.reads ? "modelled: " + ghost_makespan_words(*ghost_->answer)
-                                                   : "scheduling the denoise step anew";
+                                                   : "scheduling the layer pass anew";
   ui.text_at(x, base, words, {.ink = Token::kMuted, .max_width = right - remove - ui.px(16) - x}, behind);
   ImGui::SetCursorScreenPos({right - remove - ui.px(6), control});
-  if (ui.button("remove", "Remove", {.quiet = true, .tooltip = "Without this schedule", .width = remove}))
+  if (ui.button("remove", narrow ? "×" : "Remove",
+                {.quiet = true, .tooltip = "Without this schedule", .width = remove}))
     scope.what_if.reset();
   ImGui::SetCursorScreenPos(from);
   ImGui::Dummy({right - from.x, height});
@@ -145,7 +137,7 @@ void TimelineView::draw_gain(Ui& ui, float top, float bottom) {
 void TimelineView::draw_ghost(Ui& ui, Session& session, const Shown& stored) {
   const Ui::Scope inside = ui.scope("ghost " + name_of(stored.chosen.key));
   draw_ghost_head(ui, session);
-  draw_loading(ui, "loading", *ghost_->asked, "Scheduling the denoise step anew");
+  draw_loading(ui, "loading", ghost_slot_, "Scheduling the layer pass anew");
   const Shown& shown = ghost_->shown;
   if (shown.band != nullptr && stored.band != nullptr) {
     // In the order of the band above, so that each row has its own below.

@@ -145,6 +145,7 @@ void TimelineView::draw(Ui& ui, Session& session) {
     for (Shown& shown : shown_) {
       const float band_top = ImGui::GetCursorScreenPos().y;
       draw_band(ui, session, shown);
+      look_at_selected(ui, session, shown, band_top);
       if (!has_ghost(shown)) continue;
       look_at_ghost(ui, session, band_top);
       draw_ghost(ui, session, shown);
@@ -169,6 +170,28 @@ void TimelineView::draw(Ui& ui, Session& session) {
   if (hovered_) op_tip(ui, *hovered_->first, hovered_->second);
 }
 
+void TimelineView::look_at_selected(Ui& ui, const Session& session, const Shown& shown, float band_top) {
+  const Selection& s = session.selection();
+  if (!s.strategy || !s.rank) {
+    looked_at_.reset();
+    return;
+  }
+  const std::pair selected{*s.strategy, *s.rank};
+  const auto row = drawn_.find(row_key(shown, *s.rank));
+  // Bands above that are still read will be taller.
+  const auto reads = [](const Shown& each) { return each.reads; };
+  if (looked_at_ == selected || shown.chosen.key != *s.strategy || row == drawn_.end() ||
+      std::ranges::any_of(shown_, reads))
+    return;
+  looked_at_ = selected;
+  const auto [top, bottom] = std::pair(row->second.top, row->second.bottom);
+  if (top >= ui.clip().top && bottom <= ui.clip().bottom) return;
+  const float pane_top = ImGui::GetWindowPos().y;
+  const bool fits = bottom - band_top <= ImGui::GetWindowHeight();
+  ImGui::SetScrollFromPosY((fits ? band_top : (top + bottom) / 2) - pane_top, fits ? 0 : 0.5F);
+  ui.again();
+}
+
 void TimelineView::show_heads(Session& session) {
   take_hint(session, "timeline");
   Link link = session.here();
@@ -189,17 +212,20 @@ void TimelineView::draw_next_step(Ui& ui, Session& session) {
 }
 
 void TimelineView::toolbar(Ui& ui, Session& session) {
-  const bool narrow = TimeArea::is_narrow(ui);
+  constexpr float kTiny = 330;  // a line of the toolbar that has no room for a third of it
+  const bool narrow = TimeArea::is_narrow(ui), tiny = ui.width_left() < ui.px(kTiny);
   draw_time_mode(ui, session);
   flow(ui, 190);
   time_.buttons(ui);
-  flow(ui, 108);
-  rows_.draw(ui);
   flow(ui, narrow ? 60 : 102);
   ui.checkbox("critical path", narrow ? "Path" : "Critical path", path_,
               "The chain of operations that the makespan is made of");
-  flow(ui, 100);
-  find_field(ui, session, TimeArea::find_width(ui, narrow));
+  flow(ui, 108);
+  rows_.draw(ui);
+  if (!tiny || focus_find_ || !find_.empty()) {  // Ctrl+F brings it
+    flow(ui, 100);
+    find_field(ui, session, TimeArea::find_width(ui, narrow));
+  }
   time_.time_field(ui, narrow);
   bool loading = false;
   for (const Shown& shown : shown_) loading |= shown.reads;
@@ -321,6 +347,7 @@ void TimelineView::forget(int closed_file) {
   }
   listed_ = {};
   names_.forget();
+  ghost_slot_.forget();
 }
 
 std::unique_ptr<View> make_timeline_view() { return std::make_unique<TimelineView>(); }

@@ -45,7 +45,6 @@ class TimelineView final : public View {
   // The schedule of the edit of the scope, below the band of its strategy.
   struct ShownGhost {
     Shown shown;
-    Session::ExplanationSlot* asked = nullptr;
     std::shared_ptr<const GhostBand> answer;  // what `shown` is of; nullptr while the first one loads
     std::vector<TimeEdit> edits;              // what there is to choose from
   };
@@ -83,6 +82,9 @@ class TimelineView final : public View {
   Json dump_ghost(const Selection& selection) const;
   static Json dump_ranks(const Band& band);
   bool has_ghost(const Shown& shown) const { return ghost_ && ghost_->shown.chosen.key == shown.chosen.key; }
+  // Another rank that was selected, in this view or before it: its row is scrolled to where it is out of sight, with
+  // the head of its band where both fit.
+  void look_at_selected(Ui& ui, const Session& session, const Shown& shown, float band_top);
   void draw_elsewhere(Ui& ui, Session& session);
   void draw_label_beside_thin_rows(Ui& ui, const BandRow& row) const;
   int visible_spans(const BandRow& row) const;
@@ -144,7 +146,8 @@ class TimelineView final : public View {
   std::optional<ShownGhost> ghost_;
   std::optional<WhatIf> ghost_before_;  // in the last frame in which it was there
   std::set<std::pair<StrategyKey, int>> unfolded_, pinned_;
-  std::vector<StrategyKey> shown_before_;  // in the last frame
+  std::vector<StrategyKey> shown_before_;                 // in the last frame
+  std::optional<std::pair<StrategyKey, int>> looked_at_;  // the selected rank that was in sight
   RowChoice rows_;
   FileTime file_{rows_};
   bool path_ = true, fitted_ = false;

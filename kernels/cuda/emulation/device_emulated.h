@@ -1,11 +1,14 @@
 // The functions of device.h on the host: the same declarations, with EmulatedBlock behind them. Included by device.h.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <thread>
 
 #include "backend/base/dtype.h"
 #include "kernels/cuda/emulation/block.h"
@@ -88,6 +91,23 @@ inline void mma(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0, st
 }
 
 inline void forget_origin(std::uint32_t&) {}
+
+// Blocks of a launch run one after the other, each as if on a multiprocessor of its own.
+inline int processor_index() { return EmulatedBlock::current().block(); }
+inline std::int64_t timer_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+inline void pause() { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
+
+inline std::uint32_t load_from_host(const std::uint32_t* from) {
+  EmulatedBlock::current().check_global(from, sizeof *from, alignof(std::uint32_t));
+  return std::atomic_ref(*const_cast<std::uint32_t*>(from)).load();
+}
+inline void store_for_host(std::uint32_t* to, std::uint32_t word) {
+  EmulatedBlock::current().check_global(to, sizeof *to, alignof(std::uint32_t));
+  std::atomic_ref(*to).store(word);
+}
 
 inline float infinity() { return std::numeric_limits<float>::infinity(); }
 inline float maximum(float a, float b) { return std::fmax(a, b); }

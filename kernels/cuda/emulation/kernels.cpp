@@ -5,6 +5,7 @@
 #include "kernels/cuda/attend_plain.cuh"
 #include "kernels/cuda/emulation/emulated.h"
 #include "kernels/cuda/emulation/kernel.h"
+#include "kernels/cuda/hold.cuh"
 #include "kernels/cuda/rows.cuh"
 
 namespace spscope::kernels::cuda {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backend/base/result.h"
 #include "backend/schedule/schedule.h"
 #include "tests/unit/schedule/schedule_cases.h"
 
@@ -63,7 +64,7 @@ TEST_P(EditsOfEveryPlan, NothingChangedGivesTheStoredTimes) {
   Rng rng(12);
   for (int trial = 0; trial < 5; ++trial) {
     const Stored stored = stored_passes(plan_, random_cluster(rng), static_cast<int>(1 + rng.below(plan_.ranks)), rng);
-    const ScheduledPasses again = rescheduled(stored.passes, {});
+    const ScheduledPasses again = Rescheduler(stored.passes).run({});
     ASSERT_EQ(again.passes.size(), stored.scheduled.passes.size());
     for (std::size_t p = 0; p < again.passes.size(); ++p) {
       const ScheduledPass &was = stored.scheduled.passes[p], &is = again.passes[p];
@@ -96,7 +97,7 @@ TEST(Edits, ScaleTheAttentionOfRanks) {
   stored.gpus_per_node = 4;
   const Network network = Network::of_cluster(stored.cluster, 4, 4);
   stored.passes.push_back({plan, schedule(plan, compute_ns, network)});
-  const auto makespan = [&](TimeEdit edit) { return rescheduled(stored, edit).passes.front().makespan_ns; };
+  const auto makespan = [&](TimeEdit edit) { return Rescheduler(stored).run(edit).passes.front().makespan_ns; };
   const std::int64_t moving_ns = makespan({}) - 1000;
   EXPECT_LE(moving_ns, 4) << "messages that take next to no time, rounded up";
   EXPECT_EQ(makespan({TimeEditKind::kEvenlySpread}), 400 + moving_ns);
@@ -113,7 +114,7 @@ TEST(Edits, SpreadTheAttentionOfEachRingStep) {
   const std::vector<std::int64_t> compute_ns = testing::attend_durations(
       plan, [](const Op& op, const Post& post) { return post.ring_step == op.rank ? 400 : 100; });
   stored.passes.push_back({plan, schedule(plan, compute_ns, Network::of_cluster(stored.cluster, 3, 3))});
-  const auto makespan = [&](TimeEdit edit) { return rescheduled(stored, edit).passes.front().makespan_ns; };
+  const auto makespan = [&](TimeEdit edit) { return Rescheduler(stored).run(edit).passes.front().makespan_ns; };
   EXPECT_NEAR(static_cast<double>(makespan({})), 800, 4);
   EXPECT_NEAR(static_cast<double>(makespan({TimeEditKind::kEvenlySpread})), 600, 4);
 }
@@ -130,7 +131,7 @@ TEST(Edits, ChangeTheNetwork) {
     stored.gpus_per_node = per_node;
     const std::vector<std::int64_t> none(plan.ops.size(), 0);
     stored.passes.push_back({plan, schedule(plan, none, Network::of_cluster(stored.cluster, 2, per_node))});
-    const auto makespan = [&](TimeEditKind kind) { return rescheduled(stored, {kind}).passes.front().makespan_ns; };
+    const auto makespan = [&](TimeEditKind kind) { return Rescheduler(stored).run({kind}).passes.front().makespan_ns; };
     const std::int64_t all_ns = makespan(TimeEditKind::kNone), without_ns = makespan(TimeEditKind::kNoLatency);
     const std::int64_t latency_ns = all_ns - without_ns;
     EXPECT_GT(without_ns, 0);
@@ -142,6 +143,23 @@ TEST(Edits, ChangeTheNetwork) {
                 static_cast<double>(latency_ns) + static_cast<double>(without_ns) / 2, 2);
     EXPECT_EQ(makespan(other), all_ns);
   }
+}
+
+// Also the schedule itself looks whether anybody still waits for it.
+TEST(Edits, EndOnceTheyAreCancelled) {
+  const Plan plan = testing::plan_of(Request::attention(64, 64, 1, testing::dense_mask(64, 64, 1)), "ulysses");
+  EditablePasses stored;
+  stored.cluster = *find_cluster_preset("local");
+  stored.gpus_per_node = 64;
+  const std::vector<std::int64_t> none(plan.ops.size(), 0);
+  stored.passes.push_back({plan, schedule(plan, none, Network::of_cluster(stored.cluster, 64, 64))});
+  const Rescheduler rescheduler(stored);
+  const CancelToken token;
+  EXPECT_GT(rescheduler.run({}, &token).passes.front().makespan_ns, 0);
+  token.cancel();
+  const auto cancelled = capture([&] { return rescheduler.run({}, &token); });
+  ASSERT_FALSE(cancelled);
+  EXPECT_EQ(cancelled.error().code(), ErrorCode::kCancelled);
 }
 
 }  // namespace

@@ -307,6 +307,11 @@ TEST(ConfigHash, IgnoresOrderAndOutputsOnly) {
   // The same file, named from the folder of the config and by its whole path.
   EXPECT_EQ(hash("[mask]\nfile = \"../masks/m.npy\"\n"), hash("[mask]\nfile = \"/data/masks/m.npy\"\n"));
   EXPECT_NE(hash("[mask]\nfile = \"../masks/m.npy\"\n"), hash("[mask]\nfile = \"../masks/n.npy\"\n"));
+  // A folder, however it is written, is not nothing.
+  for (const char* folder : {"../masks/", "masks/.", "/data/masks", "masks/steps/..//"})
+    EXPECT_EQ(hash(("[mask]\nfile = \"" + std::string(folder) + "\"\n").c_str()), hash("[mask]\nfile = \"masks\"\n"))
+        << folder;
+  EXPECT_NE(hash("[mask]\nfile = \"masks/\"\n"), hash(""));
 }
 
 }  // namespace

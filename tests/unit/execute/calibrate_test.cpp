@@ -173,7 +173,7 @@ std::vector<std::string> problems_of(const Experiment& experiment) {
 }
 
 TEST(CalibrateExperiments, AttendTermsAreThoseOfTheCostModel) {
-  const Series series = attend_series(short_calibration());
+  const Series series = attend_series(cpu_sizes(short_calibration()), Dtype::kFp32);
   ASSERT_GE(series.points.size(), 6u);
   for (const Point& point : series.points) {
     const Experiment& experiment = series.experiments[point.experiment];
@@ -187,10 +187,8 @@ TEST(CalibrateExperiments, AttendTermsAreThoseOfTheCostModel) {
 }
 
 TEST(CalibrateExperiments, MoveTermsAreThoseOfTheCostModelAndMeetEveryKind) {
-  CalibrateOptions options = short_calibration();
   for (Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
-    options.dtype = dtype;
-    const Series series = move_series(options);
+    const Series series = move_series(cpu_sizes(short_calibration()), dtype);
     std::vector<int> met(kNumPostKinds, 0);
     for (const Point& point : series.points) {
       const Plan& plan = series.experiments[point.experiment].plan;
@@ -219,7 +217,7 @@ TEST(CalibrateExperiments, ARingOfTwoSendsTheBytesThatWereAskedFor) {
 }
 
 TEST(CalibrateExperiments, PointsCollectARunOfEveryRound) {
-  Series series = move_series(short_calibration());
+  Series series = move_series(cpu_sizes(short_calibration()), Dtype::kFp32);
   run_series(series, 0, short_calibration());
   for (const Point& point : series.points) {
     EXPECT_EQ(point.runs_ns.size(), 6u);  // three rounds of two

@@ -3,14 +3,24 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "backend/analysis/explanation.h"
 #include "backend/schedule/schedule.h"
 #include "backend/store/store_writer.h"
 #include "gui/app/headless.h"
+#include "gui/session/session.h"
+#include "gui/views/timeline/ghost_band.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/analysis/two_ranks.h"
 #include "tests/unit/schedule/schedule_cases.h"
@@ -107,6 +117,22 @@ class PlantedDump : public ::testing::Test {
     writer.add_usage(run_id, usage);
     writer.add_repeat(run_id, {.makespan_ns = timeline.makespan_ns()}, plan, timeline, run.provenance);
     writer.finish();
+  }
+
+  // Ulysses on uneven_heads(), as a schedule of a model.
+  std::pair<Plan, Timeline> store_scheduled(std::int64_t tile_ns) {
+    const Request request = uneven_heads();
+    const Strategy& ulysses = *find_strategy("ulysses");
+    const Plan plan = make_plan(ulysses, request, Parameters(ulysses.parameters()));
+    ClusterPreset cluster = *find_cluster_preset("local");
+    cluster.network = {.link_gbps = 1e5, .intra_latency_ns = 19};  // a few bytes take the rest of the 20th nanosecond
+    cluster.cost = {};
+    cluster_toml_ = cluster_toml(cluster);
+    const std::vector<std::int64_t> compute_ns = spscope::testing::attend_durations(
+        plan, [&](const Op& op, const Post&) { return static_cast<std::int64_t>(tile_ns * op.tiles); });
+    const Timeline timeline = schedule(plan, compute_ns, Network::of_cluster(cluster, 2, 0));
+    store("ulysses", request, plan, timeline, {16, 4});
+    return {plan, timeline};
   }
 
   json dump(const std::string& view, const std::string& place = "") {
@@ -244,18 +270,8 @@ struct AttendTimes {
 // The same masks, as a schedule of a model: two exchanges of 20 ns one after the other, an attend of 10 ns a tile, and
 // an exchange of 20 ns. As it was, ranks attend 160 and 40 ns: until 200 and 80, so that the last exchange ends at 220.
 TEST_F(PlantedDump, GhostsOfUlysses) {
-  const Request request = uneven_heads();
-  const Strategy& ulysses = *find_strategy("ulysses");
-  const Plan plan = make_plan(ulysses, request, Parameters(ulysses.parameters()));
-  ClusterPreset cluster = *find_cluster_preset("local");
-  cluster.network = {.link_gbps = 1e5, .intra_latency_ns = 19};  // a few bytes take the rest of the 20th nanosecond
-  cluster.cost = {};
-  cluster_toml_ = cluster_toml(cluster);
-  const std::vector<std::int64_t> compute_ns = spscope::testing::attend_durations(
-      plan, [](const Op& op, const Post&) { return static_cast<std::int64_t>(10 * op.tiles); });
-  const Timeline timeline = schedule(plan, compute_ns, Network::of_cluster(cluster, 2, 0));
+  const auto [plan, timeline] = store_scheduled(10);
   ASSERT_EQ(timeline.makespan_ns(), 220);
-  store("ulysses", request, plan, timeline, {16, 4});
 
   struct Case {
     const char* edit;
@@ -301,6 +317,90 @@ TEST_F(PlantedDump, GhostsOfUlysses) {
   // Ranks of one node have no links between nodes to be faster.
   EXPECT_FALSE(dump("timeline", "whatif=ulysses,faster_nics").at("bands").at(0).contains("ghost"));
   EXPECT_FALSE(dump("timeline").at("bands").at(0).contains("ghost"));
+}
+
+// What one edit is asked alone for is what all are said to give; who does not want it any more has no answer.
+TEST_F(PlantedDump, OneEditAlone) {
+  store_scheduled(10);
+  const StoreReader reader(path_);
+  const std::vector<Comparison> comparisons = compare_store(reader);
+  ExplainRequest request;
+  request.strategy = "ulysses";
+  const Explanation all = explain(reader, comparisons, request);
+  ASSERT_EQ(all.strategies.size(), 1U);
+  const std::vector<EditResult>& edits = all.strategies.front().edits;
+  ASSERT_EQ(edits.size(), 5U);
+  for (const EditResult& wanted : edits) {
+    EXPECT_TRUE(wanted.timeline.ops.empty());
+    const auto alone = explain_edit(reader, comparisons, request, wanted.edit.kind);
+    ASSERT_TRUE(alone);
+    EXPECT_EQ(alone->all_edits.size(), edits.size());
+    EXPECT_EQ(alone->edits.size(), wanted.edit.kind == TimeEditKind::kNone ? 1U : 2U);
+    const EditResult& result = alone->edits.back();
+    EXPECT_EQ(result.edit, wanted.edit);
+    EXPECT_EQ(result.makespan_ns, wanted.makespan_ns);
+    EXPECT_EQ(result.change_ns, wanted.change_ns);
+    EXPECT_EQ(result.timeline.makespan_ns(), wanted.makespan_ns);
+  }
+  EXPECT_EQ(explain_edit(reader, comparisons, request, TimeEditKind::kFasterNics)->edits.size(), 1U);
+  request.cancelled.cancel();
+  const auto code_of = [](const auto& work) { return capture(work).error().code(); };
+  EXPECT_EQ(code_of([&] { return explain(reader, comparisons, request); }), ErrorCode::kCancelled);
+  EXPECT_EQ(code_of([&] { return explain_edit(reader, comparisons, request, TimeEditKind::kNone); }),
+            ErrorCode::kCancelled);
+}
+
+// Waits for an answer, as frames do.
+template <typename Ready>
+bool comes(Ready&& ready) {
+  for (int i = 0; i < 2000 && !ready(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return ready();
+}
+
+// While a file is read again its strategies are those that it had: nothing explains what it has by them.
+TEST_F(PlantedDump, NothingOldExplainsANewFile) {
+  store_scheduled(10);
+  Session session(
+      Settings{}, 1, [] {}, std::numeric_limits<int>::max());
+  session.open(path_);
+  const auto is_read = [&] { return session.files()[0]->slot->current(); };
+  const auto explained = [&] { return session.explanation(session.all_strategies().front()); };
+  const auto makespan_ns = [&] { return explained()->value()->strategies.front().makespan_ns; };
+  ASSERT_TRUE(comes(is_read));
+  ASSERT_TRUE(comes([&] { return explained()->current(); }));
+  EXPECT_EQ(makespan_ns(), 220);
+  store_scheduled(20);
+  std::atomic<bool> may_read = false;
+  session.workers().post({}, [&](Readers&) { may_read.wait(false); });  // on its only thread
+  session.reload(0);
+  ASSERT_FALSE(session.all_strategies().empty());
+  EXPECT_EQ(explained(), nullptr);
+  may_read = true;
+  may_read.notify_all();
+  ASSERT_TRUE(comes(is_read));
+  ASSERT_TRUE(comes([&] { return explained()->current(); }));
+  EXPECT_EQ(makespan_ns(), 380);
+}
+
+// Rows of files have the same numbers: a ghost is known by its file.
+TEST_F(PlantedDump, GhostsAreOfOneFile) {
+  store_scheduled(10);
+  const std::string other = folder_.file("other.db");
+  std::filesystem::copy_file(path_, other);
+  Session session(
+      Settings{}, 1, [] {}, std::numeric_limits<int>::max());
+  std::vector<std::shared_ptr<const PassData>> passes;
+  for (const std::string& path : {path_, other}) session.open(path);
+  ASSERT_TRUE(comes([&] { return session.all_strategies().size() == 2; }));
+  for (const Chosen& chosen : session.all_strategies()) {
+    ASSERT_TRUE(comes([&] { return session.pass_data(chosen).current(); }));
+    passes.push_back(session.pass_data(chosen).share());
+  }
+  ASSERT_EQ(passes[0]->run.strategy_id, passes[1]->run.strategy_id);
+  const GhostBand ghost = make_ghost_band(passes[0], std::nullopt, TimeEditKind::kNone);
+  EXPECT_EQ(ghost.problem, "This strategy is not among those that can be scheduled anew.");
+  EXPECT_TRUE(ghost.is_of(*passes[0]));
+  EXPECT_FALSE(ghost.is_of(*passes[1]));
 }
 
 // An event that had not ended when recording stopped has a torn end, and no other one has.

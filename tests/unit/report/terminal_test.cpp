@@ -152,6 +152,29 @@ TEST(Terminal, NoWinnerWhileANamedStrategyIsRefused) {
   EXPECT_FALSE(has(text, "* usp u2 r2"));
 }
 
+TEST(Terminal, ComputeOfAGpuIsCalledByItsName) {
+  Comparison c = sample_comparison();
+  c.machine = {{"CUDA driver", "13.0"},
+               {"GPU 0", "Example GPU, compute capability 9.0, 132 SMs, 80.0 GiB, 0000:01:00.0"},
+               {"GPU 1", "Example GPU, compute capability 9.0, 132 SMs, 80.0 GiB, 0000:02:00.0"}};
+  for (StrategyResult& s : c.strategies) {
+    s.device = "cuda";
+    if (s.legal()) s.compute_scale = 347;
+  }
+  const std::string text = unbroken(render_terminal(c));
+  EXPECT_TRUE(has(text, "compute measured on Example GPU, network scheduled"));
+  EXPECT_TRUE(has(text, "compute is this Example GPU's, about 350x slower"));
+  EXPECT_TRUE(has(text, "With this Example GPU's compute"));
+  for (StrategyResult& s : c.strategies) {
+    s.mode = RunMode::kExecute;
+    s.compute_scale.reset();
+    s.provenance = RunProvenance{Source::kMeasured, Source::kMeasured, Timing::kOversubscribed};
+  }
+  const std::string executed = unbroken(render_terminal(c));
+  EXPECT_TRUE(has(executed, "executed on Example GPU ranks"));
+  EXPECT_TRUE(has(executed, "Timing is oversubscribed: the ranks share fewer GPUs"));
+}
+
 TEST(Terminal, ComputeOfAnotherMachineNamesNoWinnerForTheCluster) {
   Comparison c = sample_comparison();
   for (StrategyResult& s : c.strategies)

@@ -2,6 +2,7 @@
 // and streams wait for words in memory that all share.
 #include <cstring>
 #include <memory>
+#include <set>
 
 #include "backend/base/result.h"
 #include "backend/execute/agree.h"
@@ -30,6 +31,7 @@ class CudaMpiExecution final : public mpi::MpiExecution {
   std::vector<std::int64_t> staging_peak_bytes() const override { return run_->staging_peak_bytes(); }
 
  private:
+  void find_shared_gpus();
   void open_arenas();
   void reset() override {}
   void fill() override { run_->start_repeat(); }
@@ -46,6 +48,13 @@ class CudaMpiExecution final : public mpi::MpiExecution {
   std::unique_ptr<RegisteredMemory> registered_;  // the words
   bool shares_gpus_ = false;
 };
+
+// By what the GPUs are: each process may see others, as with one GPU a task in Slurm.
+void CudaMpiExecution::find_shared_gpus() {
+  const int device = run_->ranks.front().gpu->context().device();
+  const std::vector<std::string> all = world().share_in_node(gpus()[static_cast<std::size_t>(device)].uuid);
+  shares_gpus_ = std::set<std::string>(all.begin(), all.end()).size() < all.size();
+}
 
 // Handles of all arenas, in the order of ranks: those of this node, which is the only one.
 void CudaMpiExecution::open_arenas() {
@@ -70,7 +79,6 @@ void CudaMpiExecution::open_arenas() {
 void CudaMpiExecution::allocate() {
   const Plan& plan = run_->program.plan();
   const int devices = static_cast<int>(gpus().size());
-  shares_gpus_ = world().size() > devices;
   NodeBoard board(plan, plan.ops.size() * sizeof(OpWord));
   share_board(world(), std::vector<std::int64_t>(static_cast<std::size_t>(world().size())), board);
   world().barrier();  // the board is clear
@@ -80,6 +88,7 @@ void CudaMpiExecution::allocate() {
         registered_ = std::make_unique<RegisteredMemory>(run_->ranks.front().gpu->context(), board.added);
         run_->words = OpWords({reinterpret_cast<OpWord*>(board.added.data()), plan.ops.size()}, registered_->address());
       }));
+  find_shared_gpus();
   open_arenas();
   throw_agreed(world(),
                failure_of([&] { run_->make_ops(activations_, node_sorter(world(), run_->options.ranks_per_node)); }));
@@ -108,7 +117,8 @@ Executor executor_cuda_mpi() {
                            },
                        .cannot_run = cuda::cuda_cannot_run,
                        .prepare = cuda::prepare,
-                       .measure = cuda::measure});
+                       .measure = cuda::measure,
+                       .calibrate = nullptr});
 }
 
 }  // namespace spscope

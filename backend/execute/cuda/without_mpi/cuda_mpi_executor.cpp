@@ -10,7 +10,8 @@ Executor executor_cuda_mpi() {
                        .cannot_run = cuda::cuda_cannot_run,
                        .prepare = [](const Plan&, const Request&, const Activations&, const ExecuteOptions&)
                            -> std::unique_ptr<Execution> { throw Error({mpi_unavailable()}); },
-                       .measure = nullptr});
+                       .measure = nullptr,
+                       .calibrate = nullptr});
 }
 
 }  // namespace spscope

@@ -1,0 +1,100 @@
+// The attention kernel for tensor cores (kernels/cuda/attend_mma.cuh): dense beside FlashAttention-2 of PyTorch, both
+// in turn on the same GPU, and sparse beside itself.
+#include <fmt/format.h>
+
+#include <memory>
+#include <vector>
+
+#include "backend/base/median.h"
+#include "bench/gpu/all_checks.h"
+#include "bench/gpu/peer.h"
+#include "bench/gpu/workload.h"
+
+namespace spscope::gpu_check {
+namespace {
+
+constexpr double kOfFlashAttention = 0.95, kOfDense = 0.85;
+constexpr double kDensities[] = {0.05, 0.1, 0.2, 0.4, 0.7};
+constexpr int kDenseBlock = 128;
+
+// A median each.
+int num_rounds(bool tiny) { return tiny ? 1 : 20; }
+
+// The ratio of a round is taken inside it, so that a clock that changes between rounds does not enter.
+void compare(AttentionPeer& peer, AttentionBench& bench, int rounds, CheckResult& result) {
+  std::vector<double> ours, theirs, ratios;
+  for (int round = 0; round < rounds; ++round) {
+    ours.push_back(bench.run_ms());
+    theirs.push_back(peer.run_ms());
+    ratios.push_back(theirs.back() / ours.back());
+  }
+  result.figures = {
+      {"rate over FlashAttention-2's", "", median(ratios), Bound::kAtLeast, kOfFlashAttention},
+      {"rate", "TFLOP/s", bench.tflop_per_s(median(ours))},
+      {"FlashAttention-2", "TFLOP/s", bench.tflop_per_s(median(theirs))},
+      {"time", "ms", median(ours)},
+  };
+}
+
+std::string workload_text(const Request& request) {
+  return fmt::format("{} tokens, {} heads of {}, bf16", request.inner_tokens, request.heads, request.head_dim);
+}
+
+}  // namespace
+
+CheckResult check_dense(const CheckContext& context, int tokens) {
+  const Heads heads = bench_heads(context.tiny);
+  if (context.tiny) tokens /= 128;
+  const Request request = dense_request(1, heads, tokens, kDenseBlock);
+  const Activations activations = generate_activations(request, 1);
+  AttentionBench bench(request, activations);
+  CheckResult result;
+  result.facts["workload"] = workload_text(request);
+  const auto alone = [&](const std::string& reason) {
+    result.skipped = "no comparison with FlashAttention-2: " + reason;
+    const double ms = bench.run_ms();
+    result.figures = {{"rate", "TFLOP/s", bench.tflop_per_s(ms)}, {"time", "ms", ms}};
+  };
+  std::unique_ptr<AttentionPeer> peer;
+  try {
+    peer = std::make_unique<AttentionPeer>(context, heads, tokens);
+  } catch (const Error& error) {
+    alone(error.what());
+    return result;
+  }
+  if (!peer->missing().empty()) {
+    alone(peer->missing());
+    return result;
+  }
+  result.facts["peer"] = peer->versions();
+  compare(*peer, bench, num_rounds(context.tiny), result);
+  return result;
+}
+
+CheckResult check_sparse(const CheckContext& context, int block) {
+  const Heads heads = bench_heads(context.tiny);
+  const int tokens = context.tiny ? 512 : 32768;
+  const Request dense = dense_request(1, heads, tokens, kDenseBlock);
+  const Activations activations = generate_activations(dense, 1);
+  AttentionBench dense_bench(dense, activations);
+  std::vector<std::unique_ptr<AttentionBench>> benches;
+  for (const double density : kDensities)
+    benches.push_back(std::make_unique<AttentionBench>(sparse_request(heads, tokens, block, density), activations));
+  std::vector<std::vector<double>> ratios(benches.size());
+  std::vector<double> dense_rates;
+  for (int round = 0; round < num_rounds(context.tiny); ++round)
+    for (std::size_t i = 0; i < benches.size(); ++i) {
+      dense_rates.push_back(dense_bench.tflop_per_s(dense_bench.run_ms()));
+      ratios[i].push_back(benches[i]->tflop_per_s(benches[i]->run_ms()) / dense_rates.back());
+    }
+  CheckResult result;
+  result.facts["workload"] = workload_text(dense) + ", equal rows, random blocks";
+  result.figures = {{"dense rate", "TFLOP/s", median(dense_rates)}};
+  for (std::size_t i = 0; i < benches.size(); ++i)
+    result.figures.push_back(
+        {fmt::format("rate at density {:.3g} over dense", benches[i]->request().executed_mask().mask().density()), "",
+         median(ratios[i]), Bound::kAtLeast, kOfDense});
+  return result;
+}
+
+}  // namespace spscope::gpu_check

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# gpu-check without a GPU, and all of it on the emulated driver with tiny sizes, with stubs of PyTorch and of
+# compute-sanitizer: parts, results, resuming, failures. Figures of the emulated driver are never compared with limits.
+set -euo pipefail
+: "${GPU_CHECK:?}" "${FAKE_CUDA:?}" "${SOURCE_DIR:?}" "${PYTHON:?}"
+work=$(mktemp -d)
+trap 'rm -rf -- "$work"' EXIT
+cd -- "$work"
+stubs=$SOURCE_DIR/tests/gpu_check/stubs
+code=0
+
+fail() {
+  echo "FAILED: $*"
+  cat out
+  exit 1
+}
+# expect CODE ARGUMENT...: gpu-check ends with the code.
+expect() {
+  local expected=$1
+  shift
+  code=0
+  "$GPU_CHECK" "$@" >out 2>&1 || code=$?
+  [ "$code" -eq "$expected" ] || fail "gpu-check $* ended with $code"
+}
+judge() { "$PYTHON" -B "$SOURCE_DIR/tests/gpu_check/judge.py" "$@" || fail "$*"; }
+
+# Without a GPU: parts are every check once, each within its time, and all are skipped.
+export CUDA_VISIBLE_DEVICES=
+expect 0 --list
+parts=$(sed -n 's/.*at least \([0-9]*\) parts.*/\1/p' out)
+[ "$parts" -gt 1 ] || fail "the number of parts"
+cp out list
+said=()
+for part in $(seq 1 "$parts"); do
+  expect 1 --part "$part/$parts" --out none
+  cp out "part-$part"
+  said+=("part-$part")
+done
+judge none parts "${said[@]}"
+grep -q '^| pack | skipped | 0.0 | not measured: no device |$' none/results.md || fail "results.md"
+expect 77 --check pack --out alone
+grep -q 'not measured: no device' out || fail "--check without a device"
+expect 2 --part "1/$((parts - 1))"
+expect 2 --part 0/9
+expect 2 --only nothing
+expect 2 --fast
+
+# On the emulated driver.
+unset CUDA_VISIBLE_DEVICES
+export LD_LIBRARY_PATH=$FAKE_CUDA SPSCOPE_FAKE_CUDA=memory=600000000 PATH=$stubs:$PATH
+expect 0 --tiny --python "$stubs/python-with-torch" --out fake
+judge fake emulated
+
+# Of several GPUs, checks and their peers see the first alone.
+cat >python <<END
+#!/usr/bin/env bash
+echo "\$CUDA_VISIBLE_DEVICES" >"$work/seen"
+exec "$stubs/python-with-torch" "\$@"
+END
+chmod +x python
+SPSCOPE_FAKE_CUDA="devices=2 memory=600000000" expect 0 --tiny --only layer-error --python "$work/python" --out first
+judge first only_gpu "$(cat seen)"
+
+# What has passed is not run again; what failed is.
+SPSCOPE_FAKE_CUDA='fail=spscope_attend*:1' expect 1 --tiny --only measure --out fake
+judge fake failed measure CUDA_ERROR
+STUB_ERRORS=1 expect 1 --tiny --only racecheck --out fake
+judge fake failed racecheck "it found errors"
+expect 0 --tiny --resume --out fake
+[ "$(grep -cE '^[a-z0-9-]+ +(passed|skipped|failed)' out)" -le 3 ] || fail "--resume runs what has passed"
+judge fake none_failed
+
+grep -q '^| attention-8k | .*stub of PyTorch' fake/results.md || fail "facts in results.md"
+
+# Results of another driver are not mixed with these, and those without a GPU give way; a missing PyTorch skips the
+# comparison alone, and an mpirun of another MPI is none.
+SPSCOPE_FAKE_CUDA=driver=13990 expect 2 --tiny --only pack --out fake
+grep -q 'choose another --out' out || fail "results of another driver"
+expect 2 --only pack --out fake
+grep -q 'holds results of sizes "tiny", this is "full"' out || fail "results of other sizes"
+expect 0 --tiny --resume --only one-sided --out none
+expect 0 --tiny --only attention-8k --only layer-error --python "$PYTHON" --out bare
+judge bare skipped attention-8k PyTorch
+judge bare skipped layer-error PyTorch
+expect 0 --tiny --only attention-8k --python "$work/no-python" --out bare
+judge bare skipped attention-8k no-python
+mkdir other-mpi
+printf '#!/bin/sh\necho "HYDRA build details"\n' >other-mpi/mpirun
+chmod +x other-mpi/mpirun
+PATH=$work/other-mpi:$PATH expect 0 --tiny --only processes --out bare
+grep -qE "mpirun is not Open MPI's|without Open MPI" out || fail "an mpirun of another MPI"

@@ -1,0 +1,65 @@
+"""Judges results.json of gpu-check: `judge.py FOLDER JUDGEMENT [argument...]`, for gpu-check.sh. Exit 1 when one fails."""
+import json
+import re
+import sys
+from pathlib import Path
+
+DENSE = ("attention-8k", "attention-16k", "attention-32k", "attention-64k")
+
+
+def parts(machine, checks, *outputs):
+    """No device: what each part printed is every check once, each part within its time, and all are skipped."""
+    ran = [re.findall(r"^([a-z0-9-]+) +skipped", Path(output).read_text(), re.MULTILINE) for output in outputs]
+    assert sorted(sum(ran, [])) == sorted(checks), ran
+    assert all(0 < sum(checks[name]["cost_s"] for name in part) <= 480 for part in ran), ran
+    assert machine["gpu"] == "" and machine["missing"]
+    for check in checks.values():
+        assert check["status"] == "skipped" and check["reason"].startswith("not measured: no device"), check
+
+
+def emulated(machine, checks):
+    """All of it on the emulated driver: right, every limit of the issue there, none of them compared."""
+    assert machine["fake"] and machine["gpu"] == "spscope fake device"
+    assert {name for name, check in checks.items() if check["status"] != "passed"} <= {"processes"}, checks
+    figures = [(name, figure) for name, check in checks.items() for figure in check.get("figures", [])]
+    assert {figure["verdict"] for _, figure in figures if "limit" in figure} == {"not compared: fake device"}
+    limits = {(name, figure["limit"]) for name, figure in figures if "limit" in figure}
+    assert {(name, "at least 0.95") for name in DENSE} <= limits
+    assert {(name, "at least 0.85") for name in ("sparse-64", "sparse-128", "pack")} <= limits
+    assert {("layer-error", "at most 2"), ("layer-project", "at most 0.05"), ("layer-project", "at most 0.02")} <= limits
+    assert all(checks[name]["facts"]["peer"] == "stub of PyTorch" for name in DENSE)
+    error = {figure["name"]: figure["value"] for figure in checks["layer-error"]["figures"]}
+    assert abs(error["error over PyTorch's"] - 1.5) < 1e-12
+    assert 0 < error["largest error of a sampled row, squared"] < 5e-5
+    assert all(figure["value"] > 0 for figure in checks["sparse-64"]["figures"])
+
+
+def failed(_, checks, name, words):
+    assert checks[name]["status"] == "failed" and words in checks[name]["reason"], checks[name]
+
+
+def skipped(_, checks, name, words):
+    """It gives figures of its own all the same."""
+    assert checks[name]["status"] == "skipped" and words in checks[name]["reason"], checks[name]
+    assert checks[name]["figures"]
+
+
+def only_gpu(machine, _, visible):
+    assert re.fullmatch(r"GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", visible), visible
+    assert machine["uuid"] == visible
+
+
+def none_failed(_, checks):
+    assert {check["status"] for check in checks.values()} <= {"passed", "skipped", "not run"}
+
+
+def main(folder, judgement, *arguments):
+    results = json.loads((Path(folder) / "results.json").read_text())
+    assert results["schema_version"] == 1
+    checks = {check["name"]: check for check in results["checks"]}
+    {f.__name__: f for f in (parts, emulated, failed, skipped, only_gpu, none_failed)}[judgement](
+        results["machine"], checks, *arguments)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
