@@ -251,8 +251,9 @@ Hit Ui::target(std::string_view name, const Rect& rect, const TargetStyle& style
     hit.right_clicked = hit.hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Right);
     hit.clicked = pressed && !ImGui::IsMouseReleased(ImGuiMouseButton_Right);
     hit.double_clicked = hit.hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
+    // In the frame of the press the pointer came from elsewhere.
     const ImVec2 moved = ImGui::GetIO().MouseDelta;
-    hit.dragged = hit.held && (moved.x != 0 || moved.y != 0);
+    hit.dragged = hit.held && !ImGui::IsItemActivated() && (moved.x != 0 || moved.y != 0);
     hit.drag_x = hit.dragged ? moved.x : 0;
     hit.drag_y = hit.dragged ? moved.y : 0;
   }

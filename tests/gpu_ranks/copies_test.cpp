@@ -1,9 +1,12 @@
-// What is enqueued for GPU ranks, beside that its results are right: as few copies as rows with a pitch allow, and no
-// kernel for rows that the attention kernel finishes.
+// What is enqueued for GPU ranks, beside that its results are right: as few copies as rows with a pitch allow, no
+// kernel for rows that the attention kernel finishes, and blocks in the order that keeps keys in the cache.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <span>
+#include <stdexcept>
 
+#include "backend/execute/cuda/op_work.h"
 #include "backend/execute/cuda/peer_copies.h"
 #include "backend/execute/execute.h"
 #include "backend/plan/plan_access.h"
@@ -65,6 +68,48 @@ TEST(GpuLaunches, RowsThatAreAttendedOnceAreFinishedByTheSameKernel) {
   };
   EXPECT_EQ(launches_of("ulysses"), 2 * 2);   // an attend for each rank and repeat
   EXPECT_EQ(launches_of("ring"), 2 * 2 * 3);  // two steps and a finish
+}
+
+// Of a head the stretches with the most keys, one head after the other; of the last ones, of all heads, likewise.
+TEST(GpuLaunches, BlocksOfAHeadFollowEachOther) {
+  namespace kc = kernels::cuda;
+  constexpr Workload kLong{.name = "long", .heads = 4, .head_dim = 8, .grid = {1, 16, 16}, .block = 8};
+  const Request request = make_request(kLong, *find_pattern("sparge"), 1, Dtype::kFp32);
+  const Plan plan = plan_of(request, "single");
+  const MemoryLayout layout(plan);
+  cuda::DeviceSlots slots(plan, layout);
+  slots.set_arena(0, CUdeviceptr{1} << 32);
+  CellFinder finder(plan, layout);
+  cuda::GpuFacts gpu;
+  gpu.major = 9, gpu.num_sms = 4;
+  const std::size_t tail = 8 * 4;
+  std::vector<std::byte> table_bytes;
+  const auto attend = [&] {
+    cuda::LaunchTable table;
+    for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id)
+      if (plan.kind_of(plan.ops[static_cast<std::size_t>(id)]) == PostKind::kAttend) {
+        const cuda::OpWork work =
+            cuda::make_work(plan, cuda::plan_op(plan, request, finder, slots, id), slots, gpu, table);
+        table_bytes.assign(table.bytes().begin(), table.bytes().end());
+        return std::get<kc::Attend>(work.launches.front().argument);
+      }
+    throw std::runtime_error("the plan attends nothing");
+  }();
+  const auto* const rows =
+      reinterpret_cast<const kc::AttendRows*>(table_bytes.data() + reinterpret_cast<std::uintptr_t>(attend.rows));
+  const std::span pieces(rows, static_cast<std::size_t>(attend.num_rows));
+  ASSERT_GT(pieces.size(), 3 * tail);
+  const auto head = pieces.first(pieces.size() - tail);
+  const auto longest_first = [](const kc::AttendRows& a, const kc::AttendRows& b) {
+    return a.num_tiles * a.rows > b.num_tiles * b.rows;  // blocks are of one length
+  };
+  for (std::size_t i = 1; i < head.size(); ++i) {
+    EXPECT_GE(head[i].first_key, head[i - 1].first_key) << "the keys of a head come once";
+    const bool same_head = head[i].first_key == head[i - 1].first_key;
+    EXPECT_FALSE(same_head && longest_first(head[i], head[i - 1])) << i;
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(pieces.last(tail), longest_first));
+  EXPECT_FALSE(std::ranges::is_sorted(pieces, longest_first)) << "all have one length, or the heads are mixed";
 }
 
 // What a driver may do that ours has not been seen to: both have a way out.

@@ -48,6 +48,17 @@ def table_splitter(world):
     _splitter(world.window("timeline"), "table splitter", False)
 
 
+def a_fast_press_moves_nothing(world):
+    """The way to a splitter is no part of its drag, also where the press comes in the same frame."""
+    window = world.window("timeline")
+    item = window.item("details splitter", "splitter")
+    left, top, right, bottom = item["rect"]
+    for away in (200, 400, 600):
+        window.hover_at(away, 300)
+        window.press_at((left + right) / 2, (top + bottom) / 2)
+        assert window.item("details splitter", "splitter")["rect"] == item["rect"], away
+
+
 def panes_fold(world):
     window = world.window("timeline")
     for key, name in (("Ctrl+Shift+D", "details splitter"), ("Ctrl+Shift+T", "table splitter")):

@@ -100,10 +100,9 @@ const char* hint_of(CUresult result) {
              "to Default, or CUDA_VISIBLE_DEVICES to another GPU";
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
-      return "this build has kernels for GPUs of compute capability 8.0 and newer, and GPUs newer than the build need "
-             "a "
-             "driver as new as its compiler: `spscope doctor` shows both; set CUDA_VISIBLE_DEVICES to another GPU, or "
-             "run.device = \"cpu\"";
+      return "this build has kernels for GPUs of compute capability 8.0 and newer, and GPUs newer than the build "
+             "need a driver as new as its compiler: `spscope doctor` shows both; set CUDA_VISIBLE_DEVICES to another "
+             "GPU, or run.device = \"cpu\"";
     case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
     case CUDA_ERROR_TOO_MANY_PEERS:
       return "see `nvidia-smi topo -p2p r`, and set CUDA_VISIBLE_DEVICES to GPUs that reach each other, or to one of "

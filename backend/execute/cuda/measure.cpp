@@ -21,7 +21,7 @@ std::vector<std::vector<std::int64_t>> measure(const Plan& plan, const Request& 
     for (int pass = -options.warmup; pass < options.repeats; ++pass) {
       if (options.interrupt != nullptr && options.interrupt->load())
         throw Error(ErrorCode::kInterrupted, "the run was interrupted");
-      // All is enqueued before the host waits, so that the device never waits for the host between the events of an op.
+      // All is enqueued before the host waits. Ops that are shorter than their launch may still wait for the host.
       steps.enqueue();
       const std::vector<std::int64_t> ns = steps.wait();
       for (std::size_t i = 0; i < ns.size() && pass >= 0; ++i) result[at(pass)][at(steps.steps()[i].op)] = ns[i];

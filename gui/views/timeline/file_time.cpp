@@ -254,14 +254,18 @@ const std::vector<TimeSpan>* FileTime::spans_at(const Band& band, float y) {
 }
 
 void FileTime::toolbar(Ui& ui, Session& session) {
-  const bool narrow = TimeArea::is_narrow(ui);
+  const bool narrow = TimeArea::is_narrow(ui), tiny = TimeArea::is_tiny(ui);
   draw_time_mode(ui, session);
   flow(ui, 190);
   time_.buttons(ui);
   flow(ui, 108);
   rows_.draw(ui);
+  if (!tiny || focus_find_ || !find_.empty()) find_field(ui, session, TimeArea::find_width(ui, narrow));
+  time_.time_field(ui, narrow);
+}
+
+void FileTime::find_field(Ui& ui, Session& session, float width) {
   flow(ui, 100);
-  const float width = TimeArea::find_width(ui, narrow);
   const std::string hint = key_tip(ui, "Find", Command::kFind);
   if (ui.field("find", find_, {.width = width, .hint = hint, .focus = std::exchange(focus_find_, false)}) &&
       find_.empty()) {
@@ -269,7 +273,6 @@ void FileTime::toolbar(Ui& ui, Session& session) {
     s.name.clear();
     session.select(s);
   }
-  time_.time_field(ui, narrow);
 }
 
 void FileTime::draw(Ui& ui, Session& session) {

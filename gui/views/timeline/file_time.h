@@ -59,6 +59,7 @@ class FileTime {
   // What the rank whose row is at a height of the screen did; nullptr where there is no row, or no events are drawn.
   static const std::vector<TimeSpan>* spans_at(const Band& band, float y);
   void toolbar(Ui& ui, Session& session);
+  void find_field(Ui& ui, Session& session, float width);
   void draw_band(Ui& ui, Session& session, Band& band, float room);
   void draw_head(Ui& ui, Session& session, Band& band);
   void draw_strategies(Ui& ui, const Band& band);

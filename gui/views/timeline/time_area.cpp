@@ -36,6 +36,8 @@ void TimeArea::buttons(Ui& ui) {
 
 bool TimeArea::is_narrow(const Ui& ui) { return ui.width_left() < ui.px(900); }
 
+bool TimeArea::is_tiny(const Ui& ui) { return ui.width_left() < ui.px(330); }
+
 float TimeArea::find_width(const Ui& ui, bool narrow) {
   return std::clamp(ui.width_left() - (narrow ? 0 : ui.px(kTimeField + 8)), ui.px(100), ui.px(180));
 }

@@ -22,6 +22,9 @@ class TimeArea {
   // Whether the buttons of a timeline share a line so short that words in it are cut and the field of a time only comes
   // with its command: in a window 1280 wide. Before the first button.
   static bool is_narrow(const Ui& ui);
+  // Whether a line has room for a third of the buttons, so that the field to find names, too, only comes with its
+  // command.
+  static bool is_tiny(const Ui& ui);
   // Of a field to find names, in what is left of the line.
   static float find_width(const Ui& ui, bool narrow);
   // The field of a time, and beside it why what it holds is none.

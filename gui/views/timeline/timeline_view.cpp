@@ -212,8 +212,7 @@ void TimelineView::draw_next_step(Ui& ui, Session& session) {
 }
 
 void TimelineView::toolbar(Ui& ui, Session& session) {
-  constexpr float kTiny = 330;  // a line of the toolbar that has no room for a third of it
-  const bool narrow = TimeArea::is_narrow(ui), tiny = ui.width_left() < ui.px(kTiny);
+  const bool narrow = TimeArea::is_narrow(ui), tiny = TimeArea::is_tiny(ui);
   draw_time_mode(ui, session);
   flow(ui, 190);
   time_.buttons(ui);
@@ -222,7 +221,7 @@ void TimelineView::toolbar(Ui& ui, Session& session) {
               "The chain of operations that the makespan is made of");
   flow(ui, 108);
   rows_.draw(ui);
-  if (!tiny || focus_find_ || !find_.empty()) {  // Ctrl+F brings it
+  if (!tiny || focus_find_ || !find_.empty()) {
     flow(ui, 100);
     find_field(ui, session, TimeArea::find_width(ui, narrow));
   }
