@@ -208,6 +208,10 @@ NameId ShardWriter::name(std::string_view text) {
   return id;
 }
 
+WorkDetailId ShardWriter::detail(const WorkDetail& /*what*/) { return 0; }
+
+void ShardWriter::missed(const Track& /*track*/, std::int64_t /*dropped*/, std::int64_t /*unreadable*/) {}
+
 CommunicatorId ShardWriter::communicator(int lane, std::span<const int> ranks) {
   CommunicatorId id = 0;
   write([&](StoreWriter& store) { id = store.events().communicator(lane, ranks); });

@@ -59,6 +59,8 @@ class ShardWriter final : public TraceSink {
   EventRing& ring(const Track& track, std::size_t capacity) override;
   // Names and communicators of events to come, as in EventWriter. 0 after a failure.
   NameId name(std::string_view text) override;
+  WorkDetailId detail(const WorkDetail& what) override;
+  void missed(const Track& track, std::int64_t dropped, std::int64_t unreadable) override;
   CommunicatorId communicator(int lane, std::span<const int> ranks);
   void set_clock(const ClockFit& fit) override;
   // Writes rows beside the events. After a failure nothing is called.

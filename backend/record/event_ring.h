@@ -19,7 +19,7 @@
 namespace spscope {
 
 // What a record of a ring is.
-enum class RingKind : std::uint32_t { kSpan = 0, kCollective = 1, kCounter = 2 };
+enum class RingKind : std::uint32_t { kSpan = 0, kCollective = 1, kCounter = 2, kWork = 3 };
 
 // An event with its run, or a sample. Of a collective, the entry is the begin of the span and the end of its transfer
 // the span's end.
@@ -35,6 +35,19 @@ struct RingRecord {
 
   CollectiveEvent collective() const {
     return {span, span.begin_ns, transfer_begin_ns, span.end_ns, sequence, bytes, communicator, peer};
+  }
+  // A piece of work has its correlation where a transfer has its sequence, and its detail where that has its
+  // communicator.
+  WorkEvent work() const { return {span, bytes, static_cast<std::uint32_t>(sequence), communicator}; }
+  static RingRecord of(const WorkEvent& work, RunId run = kNoRun) {
+    RingRecord record;
+    record.span = work.span;
+    record.run = run;
+    record.bytes = work.bytes;
+    record.sequence = work.correlation;
+    record.communicator = work.detail;
+    record.kind = RingKind::kWork;
+    return record;
   }
   // The value lies where a transfer has its bytes.
   CounterSample counter() const { return {span.begin_ns, std::bit_cast<double>(bytes)}; }

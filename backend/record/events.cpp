@@ -5,8 +5,9 @@
 namespace spscope {
 
 std::string_view event_category_name(EventCategory category) {
-  static constexpr std::string_view names[kNumEventCategories] = {"other",    "attend",  "local",    "rearrange",
-                                                                  "transfer", "barrier", "late_peer"};
+  static constexpr std::string_view names[kNumEventCategories] = {
+      "other",  "attend", "local",  "rearrange",   "transfer", "barrier",  "late_peer",
+      "kernel", "copy",   "memset", "synchronize", "api",      "overhead", "annotation"};
   const auto number = static_cast<std::size_t>(category);
   return number < kNumEventCategories ? names[number] : names[0];
 }

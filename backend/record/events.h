@@ -34,8 +34,16 @@ enum class EventCategory : std::uint8_t {
   kTransfer = 4,   // data between ranks
   kBarrier = 5,
   kLatePeer = 6,  // no event has it: in sums of pyramids, the wait of a transfer before its last partner had entered
+  // What a device and the calls of its programs did (work_detail.h), as collectors saw it:
+  kKernel = 7,
+  kCopy = 8,
+  kMemset = 9,
+  kSynchronize = 10,  // a thread of the host waited for a device
+  kApi = 11,          // a call of CUDA's runtime or driver, or of NCCL
+  kOverhead = 12,     // what the driver or a collector took for itself
+  kAnnotation = 13,   // a range that the program named, as with NVTX
 };
-inline constexpr int kNumEventCategories = 7;
+inline constexpr int kNumEventCategories = 14;
 std::string_view event_category_name(EventCategory category);
 
 // Bits of SpanEvent::flags: 0-7 category, 8-15 depth for display, then these.
@@ -77,6 +85,19 @@ struct CollectiveEvent {
   friend bool operator==(const CollectiveEvent&, const CollectiveEvent&) = default;
 };
 static_assert(sizeof(CollectiveEvent) == 80);
+
+// Key of a WorkDetail in the file's table; 0 is none.
+using WorkDetailId = std::uint32_t;
+
+// A span of one of the categories from kKernel on. `span.op_id` is of the plan op that asked for it, -1: none.
+struct WorkEvent {
+  SpanEvent span;
+  std::int64_t bytes = 0;         // copied or set; 0: does not apply
+  std::uint32_t correlation = 0;  // work and the call that asked for it have the same; 0: not known
+  WorkDetailId detail = 0;
+  friend bool operator==(const WorkEvent&, const WorkEvent&) = default;
+};
+static_assert(sizeof(WorkEvent) == 48);
 
 // What a quantity was at a time.
 struct CounterSample {

@@ -11,6 +11,7 @@
 
 #include "backend/base/clock_fit.h"
 #include "backend/record/event_ring.h"
+#include "backend/record/work_detail.h"
 
 namespace spscope {
 
@@ -23,6 +24,11 @@ class TraceSink {
   virtual EventRing& ring(const Track& track, std::size_t capacity) = 0;
   // The number under which events refer to a name.
   virtual NameId name(std::string_view text) = 0;
+  // The number under which events refer to a detail.
+  virtual WorkDetailId detail(const WorkDetail& what) = 0;
+  // Records of a track that never reached its ring, as those that CUPTI dropped or that could not be read: they are
+  // added to the track's ledger.
+  virtual void missed(const Track& track, std::int64_t dropped, std::int64_t unreadable) = 0;
   // The fit from the clock of the sink's tracks to the run clock, but for lanes of ranks, whose clocks are compared by
   // the run. Without it, tracks that name a rank are taken to be on the raw clock of its host, and others on that of a
   // host of the run.

@@ -1,0 +1,62 @@
+// Collector: watches what devices and calls of this process do, from its start to stop(), and hands it to a TraceSink.
+// A row of collectors.def enrols one in `spscope list collectors`, in run.collect and in attach.
+//
+// It never breaks what it watches: what it adds to the threads of the program is noexcept, waits for nobody, and counts
+// what it must drop. All times are of the raw clock of the host (now_ns()).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/base/ids.h"
+#include "backend/record/trace_sink.h"
+
+namespace spscope {
+
+// Whose tracks they are.
+struct CollectedProcess {
+  std::optional<int> rank = {};             // that tracks name; none: of no rank
+  std::optional<std::string> process = {};  // that tracks name; none in runs of plans, where the rank says it
+  std::vector<int> devices = {};            // ordinals of CUDA that it computes on; empty: all that it sees
+};
+
+// What a collector took for itself since it was started.
+struct CollectorCost {
+  std::int64_t thread_ns = 0;             // CPU time of its own threads
+  std::int64_t callback_ns = 0;           // time of the program's threads in its callbacks, where it is measured
+  std::int64_t memory_bytes = 0;          // most at once
+  std::int64_t records = 0, dropped = 0;  // records that it handed over, and that it or its source lost
+};
+
+class Collector {
+ public:
+  virtual ~Collector() = default;
+  // Ends collecting; what came until then is handed over. Does nothing when called again. Throws Error.
+  virtual void stop() = 0;
+  virtual CollectorCost cost() const = 0;
+  // What it does not collect here, and why: "nvtx ranges: CUPTI ...".
+  virtual std::vector<std::string> notes() const { return {}; }
+
+  // Between the two, what this thread asks devices to do belongs to this op. They do not nest.
+  virtual void begin_launch(RunId /*run*/, OpId /*op*/) noexcept {}
+  virtual void end_launch() noexcept {}
+};
+
+struct CollectorRow {
+  std::string_view name, summary;
+  // Why it cannot collect in this process, with what to do; nothing when it can. Starts nothing, and loads only what
+  // start() would load.
+  std::optional<std::string> (*cannot_collect)();
+  // The sink outlives the collector. Throws Error (kCannotCollect).
+  std::unique_ptr<Collector> (*start)(TraceSink& sink, const CollectedProcess& process);
+};
+
+// In the order of collectors.def.
+std::span<const CollectorRow> collectors();
+
+}  // namespace spscope
