@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
-#include <mutex>
+#include <utility>
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
