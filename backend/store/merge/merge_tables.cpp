@@ -51,6 +51,7 @@ constexpr MergedTable kTables[] = {
     {"pyramid", MergeRule::kMade},
     {"lod_level", MergeRule::kMade},
     {"lod_strip", MergeRule::kMade},
+    {"work_detail", MergeRule::kMade},
 };
 
 // Of repeats that two shards have, the first counts.
