@@ -87,6 +87,13 @@ class EventRing {
     return true;
   }
 
+  // Whether push() would find room.
+  bool has_room() noexcept {
+    const std::uint64_t end = pushed_.load(std::memory_order_relaxed);
+    if (end - taken_seen_ > mask_) taken_seen_ = taken_.load(std::memory_order_acquire);
+    return end - taken_seen_ <= mask_;
+  }
+
   // -- consumer: called by the writer's thread only
   // The oldest records, contiguous in memory; after release() of all of them the next call may return more.
   std::span<const RingRecord> waiting() noexcept {
