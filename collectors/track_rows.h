@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -61,7 +62,7 @@ class TrackRows {
 
   TraceSink& sink_;
   Track track_;
-  std::vector<Held> held_;
+  std::deque<Held> held_;  // no vector: at 1 M records a second, growing one would double 20 MB
   std::vector<Row> rows_;
   bool reader_is_gone_ = false;
 };

@@ -64,6 +64,7 @@ void launch() {
   record.contextId = 1;
   record.streamId = 7;
   record.gridX = static_cast<std::int32_t>(f.correlation);
+  if (f.settings.shapes > 0) record.gridX = record.gridX % f.settings.shapes + 1;
   record.gridY = 2;
   record.gridZ = 1;
   record.blockX = 128;
