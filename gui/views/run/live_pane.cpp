@@ -106,7 +106,8 @@ void LivePane::buttons(Ui& ui) {
       window_.follow && !axis_.shows_all())
     axis_.show(static_cast<double>(axis_.extent_ns()) - (axis_.end_ns() - axis_.begin_ns()),
                static_cast<double>(axis_.extent_ns()));
-  ui.same_line(14);
+  const float buttons = ui.text_width("Zoom inZoom outAll") + 3 * ui.px(16) + 2 * ui.px(4) + ui.px(18);
+  if (ImGui::GetItemRectMax().x + buttons < ImGui::GetItemRectMin().x + ui.width_left()) ui.same_line(14);
   const float middle = axis_.left() + axis_.width() / 2;
   if (ui.button("zoom in", "Zoom in", {.quiet = true, .tooltip = "Also the wheel, at the pointer"}))
     zoom(1 / kZoomStep, middle);
