@@ -33,8 +33,8 @@ constexpr std::optional<LaunchedOp> launched_op(std::uint64_t pushed) {
                     static_cast<OpId>(pushed & 0xfff'ffff)};
 }
 
-// What is known of calls, by correlation, which CUPTI counts up. It remembers the last half million, 8 MiB: a stream
-// takes about a thousand launches before it makes the host wait.
+// What is known of calls, by correlation, which CUPTI counts up. It remembers the last quarter of a million, 4 MiB: a
+// stream takes about a thousand launches before it makes the host wait.
 class RecentCalls {
  public:
   struct Call {
@@ -51,10 +51,10 @@ class RecentCalls {
     const Call& call = calls_[correlation % kCalls];
     return correlation != 0 && call.correlation == correlation ? &call : nullptr;
   }
-  static constexpr std::int64_t kBytes = (std::int64_t{1} << 19) * static_cast<std::int64_t>(sizeof(Call));
+  static constexpr std::int64_t kBytes = (std::int64_t{1} << 18) * static_cast<std::int64_t>(sizeof(Call));
 
  private:
-  static constexpr std::size_t kCalls = std::size_t{1} << 19;
+  static constexpr std::size_t kCalls = std::size_t{1} << 18;
   std::vector<Call> calls_ = std::vector<Call>(kCalls);
 };
 

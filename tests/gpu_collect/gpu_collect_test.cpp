@@ -124,7 +124,9 @@ TEST_P(GpuCollect, EachLaunchAndCopyIsStoredOnceWithTheOpThatAskedForIt) {
     const int found = kernels[static_cast<std::int64_t>(id)];
     kernels_with_op += found;
     EXPECT_EQ(found % kRepeats, 0) << "op " << id;
-    if (kind == PostKind::kAttend) EXPECT_GE(found, kRepeats) << "op " << id;
+    if (kind == PostKind::kAttend) {
+      EXPECT_GE(found, kRepeats) << "op " << id;
+    }
   }
   EXPECT_EQ(kernels_with_op + kernels_without_op, cuda.launches());
   EXPECT_EQ(kernels_without_op * kRepeats, kernels_with_op * kWarmup) << "those of the warm-up have no op";

@@ -16,9 +16,10 @@ namespace spscope {
 class MemorySink final : public TraceSink {
  public:
   struct Kept {
+    Kept(const Track& of, std::size_t capacity) : track(of), ring(capacity) {}
     Track track;
     EventRing ring;
-    std::vector<RingRecord> records = {};
+    std::vector<RingRecord> records;
   };
 
   // Rings hold as much as a test pushes, since nobody takes it out meanwhile.

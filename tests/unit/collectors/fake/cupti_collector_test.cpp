@@ -41,8 +41,9 @@ class CuptiCollects : public testing::TestWithParam<int> {
     for (const MemorySink::Kept& kept : sink_.tracks()) {
       std::int64_t free_from_ns = 0;
       for (const RingRecord& record : kept.records) {
-        if (!kept.track.overlapping)
+        if (!kept.track.overlapping) {
           EXPECT_GE(record.span.begin_ns, free_from_ns) << track_text(kept.track) << " slot " << kept.track.slot;
+        }
         free_from_ns = next_begin_ns(record.span);
       }
     }
@@ -131,7 +132,9 @@ TEST_P(CuptiCollects, WhatIsLostIsCountedAndExplained) {
     collector->end_launch();
     collector->stop();
     const bool is_late = std::string_view(script.settings) == "late=1";
-    if (!is_late) EXPECT_EQ(collector->cost().records + collector->cost().dropped, fake_.made()) << script.settings;
+    if (!is_late) {
+      EXPECT_EQ(collector->cost().records + collector->cost().dropped, fake_.made()) << script.settings;
+    }
     EXPECT_THAT(collector->notes(), Contains(testing::AllOf(HasSubstr(script.cause), HasSubstr(script.remedy))))
         << script.settings;
     fake_.deliver_late();

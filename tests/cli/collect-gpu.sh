@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# A run on GPUs with collectors, on the fake driver and CUPTI of CUDA 11, 12 and 13: every launch, copy and memset is stored
+# once, with its op and inside its repeat; what is lost is counted, and every failure says why and what to do.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+[ -n "${FAKE_CUPTI:-}" ] || skip "built without kernels for GPUs, or without NVIDIA's headers of CUPTI"
+mkdir cupti
+export LD_LIBRARY_PATH=$PWD/cupti:$FAKE_CUDA SPSCOPE_FAKE_CUPTI_REPORT=$PWD/report
+
+# use CUDA: its CUPTI is the one that the program finds first.
+use() { ln -sf "$FAKE_CUPTI/$1/libcupti.so.$1" cupti/libcupti.so.13; }
+# collect EXIT NAMES: a run on two ranks into gpu.db.
+collect() {
+  rm -f gpu.db report
+  expect_exit "$1" run -s ring "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.collect="$2" -o gpu.db
+}
+# ask SQL: the one value that it gives.
+ask() {
+  expect_exit 0 sql gpu.db "$1" --csv
+  tail -n 1 "$out" | tr -d '\r'
+}
+# is VALUE SQL
+is() {
+  local found
+  found=$(ask "$2")
+  [ "$found" = "$1" ] || fail "$found, not $1: $2"
+}
+# What the fake driver says that it did.
+told() { python3 -B -c 'import json, sys; print(json.loads(open("report").readline())[sys.argv[1]])' "$1"; }
+expect_ledger() { is 0 "SELECT count(*) FROM ledger WHERE sent != stored + dropped + unreadable + lost"; }
+
+for cuda in 11 12 13; do
+  use $cuda
+  collect 0 cupti
+  expect_err 'cupti: ' ' none lost' 'of its own threads'
+  is "$(told kernels)" "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"
+  is "$(told copies)" "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY"
+  is "$(told memsets)" "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_MEMSET"
+  is "$(told waits)" "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+  [ "$(told fault)" = "" ] || fail "rules of CUPTI: $(told fault)"
+  expect_ledger
+  is 0 "SELECT count(*) FROM missing_event"
+  is "$(told records)" "SELECT records + dropped FROM collector WHERE name = 'cupti'"
+  # Kernels are of the ops that compute, of the same rank, and begin in their repeat.
+  is "$(told kernels)" "SELECT count(*) FROM event k JOIN plan_op o ON o.op_id = k.op_id JOIN run r ON r.run_id = k.run_id
+    AND r.plan_id = o.plan_id WHERE k.category = 'kernel' AND k.rank = o.rank AND k.repeat = 0"
+  is 0 "SELECT count(*) FROM event WHERE track_kind = 'device stream' AND clamped"
+done
+
+# Lost records are counted, in the file and for people.
+SPSCOPE_FAKE_CUPTI='drop=5' collect 0 cupti
+expect_err 'records are missing: CUPTI had no buffer' 'a core left free'
+expect_ledger
+is "$(told records)" "SELECT records + dropped FROM collector WHERE name = 'cupti'"
+is 1 "SELECT sum(dropped) > 0 FROM ledger"
+is 1 "SELECT notes LIKE '%records are missing%' FROM collector WHERE name = 'cupti'"
+SPSCOPE_FAKE_CUPTI='late=1' collect 0 cupti
+expect_err 'did not give back'
+SPSCOPE_FAKE_CUPTI='untimed=2' collect 0 cupti
+expect_err 'records are missing: CUPTI gave them no times'
+expect_ledger
+
+# A collector that is named and cannot collect ends the run before it begins; otherwise another stands in.
+refuse() {
+  local settings=$1 name=$2
+  shift 2
+  SPSCOPE_FAKE_CUPTI=$settings collect 2 "$name"
+  expect_err SPS-132 "$@"
+  [ ! -e gpu.db ] || fail "a refused run left a file"
+}
+refuse 'other=torch.profiler' cupti 'traces this process already' 'run without torch.profiler'
+refuse 'fail=cuptiActivityEnable.10:35' cupti CUPTI_ERROR_INSUFFICIENT_PRIVILEGES 'run as root'
+refuse 'kernel_bytes=320' cupti 'does not know' 'use a newer version of spscope'
+expect_refused 'run.collect' 'did you mean "cupti"?' -- run --set run.device=cuda --set run.collect=cuppti
+SPSCOPE_FAKE_CUPTI='other=torch.profiler' collect 0 auto
+expect_err 'cupti does not collect here' 'run without torch.profiler'
+is 'events' "SELECT group_concat(name) FROM collector"
+is 0 "SELECT count(*) - (SELECT count(*) FROM event WHERE track_kind = 'rank lane') FROM event WHERE track_kind = 'device stream'"
+
+rm cupti/*
+expect_exit 0 list collectors --json
+expect_json '{r["name"]: r["in_place_of"] for r in d["collectors"]}["events"] == "cupti"'
+collect 0 none
+is 0 "SELECT count(*) FROM event WHERE track_kind != 'rank lane'"
