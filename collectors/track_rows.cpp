@@ -37,8 +37,8 @@ TrackRows::Row& TrackRows::row_for(const Held& work) {
 }
 
 void TrackRows::settle(std::int64_t ended_by_ns) {
-  const auto later = std::partition(held_.begin(), held_.end(),
-                                           [&](const Held& one) { return one.work.span.end_ns <= ended_by_ns; });
+  const auto later =
+      std::partition(held_.begin(), held_.end(), [&](const Held& one) { return one.work.span.end_ns <= ended_by_ns; });
   // What holds others comes before them.
   std::sort(held_.begin(), later, [](const Held& a, const Held& b) {
     const SpanEvent &x = a.work.span, &y = b.work.span;
