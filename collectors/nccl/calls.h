@@ -19,7 +19,7 @@ namespace spscope::nccl {
 
 struct EndedCall {
   ShortText<24> function = {};  // as operations have it; empty: the end of a group
-  int thread = 0;          // its number in the system
+  int thread = 0;               // its number in the system
   std::int64_t begin_ns = 0, end_ns = 0;
 };
 

@@ -1,7 +1,8 @@
 #include "collectors/nccl/communicators.h"
 
 #include <algorithm>
-#include <new>
+
+#include "backend/base/result.h"
 
 namespace spscope::nccl {
 namespace {
@@ -76,13 +77,8 @@ std::int64_t Communicators::next_sequence(const void* context, int peer, bool se
   if (row->use != handle.use) return -1;
   std::vector<std::uint32_t>& counts = send ? row->sent : row->received;
   const auto at = static_cast<std::size_t>(peer);
-  try {
-    if (counts.size() <= at) counts.resize(std::max(at + 1, static_cast<std::size_t>(row->facts.num_ranks > peer
-                                                                                         ? row->facts.num_ranks
-                                                                                         : 0)));
-  } catch (const std::bad_alloc&) {
-    return -1;
-  }
+  const std::size_t peers = std::max(at + 1, static_cast<std::size_t>(std::clamp(row->facts.num_ranks, 0, kMaxPeers)));
+  if (counts.size() <= at && failure_of([&] { counts.resize(peers); })) return -1;
   return counts[at]++;
 }
 

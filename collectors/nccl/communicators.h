@@ -1,5 +1,5 @@
-// Communicators: those of NCCL's that told the plugin of themselves. A fixed table; each row has a lock of its own, held
-// for the few instructions of a start, so that communicators in different threads do not wait for each other.
+// Communicators: those of NCCL's that told the plugin of themselves. A fixed table; each row has a lock of its own,
+// held for the few instructions of a start, so that communicators in different threads do not wait for each other.
 #pragma once
 
 #include <array>

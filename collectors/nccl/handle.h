@@ -1,6 +1,6 @@
-// Handle: what NCCL gets for a communicator, an operation or one of its children, and passes back. Not a pointer but the
-// place in a pool with the number of its use, so that one that comes late, twice, or from another process names nothing,
-// instead of what has the place now.
+// Handle: what NCCL gets for a communicator, an operation or one of its children, and passes back. Not a pointer but
+// the place in a pool with the number of its use, so that one that comes late, twice, or from another process names
+// nothing, instead of what has the place now.
 #pragma once
 
 #include <cstdint>

@@ -31,8 +31,7 @@ class NcclCollector final : public Collector {
       throw Error(ErrorCode::kCannotCollect, "NCCL's operations are collected in this process already",
                   "stop the collector nccl that runs before starting another");
     before_ = watch().operations().counts();
-    const std::optional<Error> failed =
-        failure_of([&] { thread_ = std::thread([this] { take_until_stopped(); }); });
+    const std::optional<Error> failed = failure_of([&] { thread_ = std::thread([this] { take_until_stopped(); }); });
     if (!failed) return;
     watch().close();
     watch().end();
@@ -63,7 +62,7 @@ class NcclCollector final : public Collector {
   void take(bool last);
 
   const std::int64_t callback_begin_ns_ = watch().callback_ns();
-  OperationCounts before_;  // counts go on over collectors
+  OperationCounts before_;    // counts go on over collectors
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable wake_;
   bool stopping_ = false;
@@ -81,12 +80,13 @@ std::vector<std::string> NcclCollector::notes() const {
   const auto note = [&](std::int64_t number, std::string_view what) {
     if (number > 0) notes.push_back(fmt::format("{} {}", number, what));
   };
-  note(counts.without_timer, "operations without times of the device: NCCL tells them from 2.27 on");
+  note(counts.without_device, "operations without times of the device: NCCL tells them from 2.27 on");
   note(counts.enqueued_only, "collectives of copy engines: NCCL tells only when they were enqueued");
   note(counts.given_up, "operations for which NCCL did not tell the end of every channel");
   note(all.late - before_.late, "events of NCCL that came after their operation had ended");
   note(all.repeated - before_.repeated, "starts or stops that NCCL told twice");
-  note(all.foreign - before_.foreign, "network transfers for ranks of other processes (PXN), which belong to no row here");
+  note(all.foreign - before_.foreign,
+       "network transfers for ranks of other processes (PXN), which belong to no row here");
   note(all.unusable - before_.unusable, "events of channels without a time, or beyond the 64th of an operation");
   if (counts.worst_error_ns >= 0)
     notes.push_back(fmt::format("begin and end of transfers are at most {:.1f} us later than they were",

@@ -1,4 +1,5 @@
-// The collector `nccl`: collectives, sends and receives of NCCL, from its profiler plugin (plugin/plugin.cpp) to a TraceSink.
+// The collector `nccl`: collectives, sends and receives of NCCL, from its profiler plugin (plugin/plugin.cpp) to a
+// TraceSink.
 //
 // It works where NCCL calls the plugin of this library or program, because NCCL_PROFILER_PLUGIN names it; NCCL may load
 // it before or after start_nccl(). One collects at a time.

@@ -20,9 +20,7 @@ void pair(Operation& operation, std::uint64_t timer, std::int64_t now_ns) noexce
   const auto delay = [](std::uint64_t device, std::int64_t host) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(host) - device);
   };
-  if (operation.pair_timer != 0 &&
-      delay(operation.pair_timer, operation.pair_host_ns) <= delay(timer, now_ns))
-    return;
+  if (operation.pair_timer != 0 && delay(operation.pair_timer, operation.pair_host_ns) <= delay(timer, now_ns)) return;
   operation.pair_timer = timer;
   operation.pair_host_ns = now_ns;
 }
@@ -41,8 +39,7 @@ bool Operations::Place::has_ended() const noexcept {
   return std::popcount(ended_channels) >= expected;
 }
 
-Operations::Operations()
-    : places_(std::make_unique<Place[]>(kMax)), free_(kMax), ended_order_(Communicators::kMax, 0) {
+Operations::Operations() : places_(std::make_unique<Place[]>(kMax)), free_(kMax), ended_order_(Communicators::kMax, 0) {
   std::iota(free_.rbegin(), free_.rend(), std::uint16_t{0});
 }
 

@@ -1,9 +1,9 @@
 // Operations: the collectives, sends and receives that are under way, from NCCL's start to their last child.
 //
-// NCCL stops an operation when it is enqueued. What it then does on the device and on the network are its children, told
-// by NCCL's proxy threads, mostly after that stop and in any order: a channel of the kernel for each of its channels,
-// and proxy ops. So an operation has ended when it was stopped, as many channels as it said have ended, and nothing is
-// open. It then stays for a moment, since a proxy op may start after the last channel has ended.
+// NCCL stops an operation when it is enqueued. What it then does on the device and on the network are its children,
+// told by NCCL's proxy threads, mostly after that stop and in any order: a channel of the kernel for each of its
+// channels, and proxy ops. So an operation has ended when it was stopped, as many channels as it said have ended, and
+// nothing is open. It then stays for a moment, since a proxy op may start after the last channel has ended.
 //
 // Some never get there: one that sends to its own rank has no channels, and a stop may be lost. What runs on a
 // communicator runs in order, so an operation is given up a second after a later one of its communicator has ended, or
@@ -34,7 +34,7 @@ struct Operation {
   bool enqueued_only = false;  // nothing of it is seen but its enqueuing (copy engines)
   int peer = -1, root = -1;    // ranks of the communicator; -1: none
   std::int64_t sequence = -1, bytes = 0;
-  int channels_expected = 0;  // 0: not known
+  int channels_expected = 0;               // 0: not known
   std::int64_t called_ns = 0;              // its call on the host; 0: not known
   std::int64_t start_ns = 0, stop_ns = 0;  // of its enqueuing; stop 0: not seen
   // Children, on the clock of the host: when we were told.

@@ -39,8 +39,8 @@ DeviceTimes device_times(const Operation& operation, GpuClock& clock) {
   DeviceTimes times = {operation.first_start_ns, operation.last_end_ns};
   // What we were told of had happened, and nothing happens before it was called for.
   if (operation.first_start_timer != 0)
-    times.begin_ns =
-        std::clamp(clock.host_ns(operation.first_start_timer), std::min(operation.called_ns, times.begin_ns), times.begin_ns);
+    times.begin_ns = std::clamp(clock.host_ns(operation.first_start_timer),
+                                std::min(operation.called_ns, times.begin_ns), times.begin_ns);
   if (operation.last_end_timer != 0 && operation.last_end_ns != 0)
     times.end_ns = std::clamp(clock.host_ns(operation.last_end_timer), times.begin_ns,
                               std::max(times.begin_ns, operation.last_end_ns));
@@ -99,7 +99,7 @@ void TraceOutput::put(const Operation& operation, Row& row, bool last, std::int6
   }
   counts_.given_up += operation.given_up;
   counts_.enqueued_only += operation.enqueued_only;
-  counts_.without_timer += operation.first_start_ns != 0 && operation.first_start_timer == 0;
+  counts_.without_device += operation.first_start_ns != 0 && operation.first_start_timer == 0;
   const DeviceTimes times = device_times(operation, row.clock);
   RingRecord record;
   record.kind = RingKind::kCollective;
@@ -171,8 +171,7 @@ void TraceOutput::take(Watch& watch, bool last, std::int64_t now_ns) {
     removed_ns_[state.index] = 0;
   }
   std::vector<EndedCall> calls = watch.calls().take_ended();
-  std::sort(calls.begin(), calls.end(),
-            [](const EndedCall& a, const EndedCall& b) { return a.begin_ns < b.begin_ns; });
+  std::sort(calls.begin(), calls.end(), [](const EndedCall& a, const EndedCall& b) { return a.begin_ns < b.begin_ns; });
   for (const EndedCall& call : calls) put(call);
   if (const std::int64_t dropped = watch.calls().dropped(); dropped > calls_dropped_) {
     counts_.dropped += dropped - calls_dropped_;

@@ -1,9 +1,9 @@
 // TraceOutput: brings what Watch holds to a TraceSink. One thread calls it.
 //
 // A communicator has a track for this rank, named by its hash, which is the same on all of its ranks:
-// "NCCL 0x00f3a2b1c4d5e6f7 rank 3 of 8 (name)". Its kind is kForeign and it may overlap: an operation begins with its call
-// on the host, which runs ahead of the device, so that several are under way at a time, and it is no queue of the device
-// whose idle time means anything. The device's part begins with the begin of the transfer.
+// "NCCL 0x00f3a2b1c4d5e6f7 rank 3 of 8 (name)". Its kind is kForeign and it may overlap: an operation begins with its
+// call on the host, which runs ahead of the device, so that several are under way at a time, and it is no queue of the
+// device whose idle time means anything. The device's part begins with the begin of the transfer.
 //
 // Calls are on a track for each thread. The error of the times of a device is a counter beside the communicator.
 #pragma once
@@ -19,11 +19,11 @@
 namespace spscope::nccl {
 
 struct OutputCounts {
-  std::int64_t records = 0;        // pushed, or dropped by a ring
-  std::int64_t dropped = 0;        // by rings, or for which there was no place
-  std::int64_t given_up = 0;       // operations that were handed over without the end of all their children
-  std::int64_t enqueued_only = 0;  // operations of copy engines
-  std::int64_t without_timer = 0;  // operations whose channels had no times of the device
+  std::int64_t records = 0;          // pushed, or dropped by a ring
+  std::int64_t dropped = 0;          // by rings, or for which there was no place
+  std::int64_t given_up = 0;         // operations that were handed over without the end of all their children
+  std::int64_t enqueued_only = 0;    // operations of copy engines
+  std::int64_t without_device = 0;   // operations whose channels had no times of the device
   std::int64_t worst_error_ns = -1;  // of the times of a device; -1: not known
 };
 

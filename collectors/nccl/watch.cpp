@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "backend/base/clock.h"
+#include "backend/base/result.h"
 #include "collectors/nccl/interface.h"
 
 namespace spscope::nccl {
@@ -109,19 +110,19 @@ void Watch::record(const void* packed, int state, const std::uint64_t* timer) no
   if (state == kKernelChannelStop && handle.kind == HandleKind::kChannel && timer != nullptr &&
       operations_.load(std::memory_order_acquire) != nullptr)
     operations().channel_time(handle, *timer, now_ns());
-  if (state == kGroupEndStart && handle.kind == HandleKind::kCall &&
-      calls_.load(std::memory_order_acquire) != nullptr)
+  if (state == kGroupEndStart && handle.kind == HandleKind::kCall && calls_.load(std::memory_order_acquire) != nullptr)
     calls().group_end_started(handle, now_ns());
 }
 
 bool Watch::begin() {
   if (taken_.exchange(true)) return false;
-  try {
-    if (operations_.load() == nullptr) operations_.store(new Operations);
-    if (calls_.load() == nullptr) calls_.store(new Calls);
-  } catch (...) {
+  const std::optional<Error> failed = failure_of([&] {
+    if (operations_.load() == nullptr) operations_.store(std::make_unique<Operations>().release());
+    if (calls_.load() == nullptr) calls_.store(std::make_unique<Calls>().release());
+  });
+  if (failed) {
     taken_.store(false);
-    throw;
+    throw Error(*failed);
   }
   // What came between the last taking and the end of another collector is not of this one.
   (void)operations().take_all();
@@ -139,7 +140,7 @@ void Watch::close() noexcept {
 void Watch::end() noexcept { taken_.store(false); }
 
 Watch& watch() noexcept {
-  static Watch& only = *new Watch;
+  static Watch& only = *std::make_unique<Watch>().release();
   return only;
 }
 

@@ -2,8 +2,8 @@
 // takes it. State of the process, since NCCL's functions get no pointer of ours before there is a communicator; it is
 // made on first use and lives as long as the process, because NCCL's threads may call until the very end.
 //
-// NCCL may load the plugin before a collector starts, or after: communicators are remembered in any case, and as long as
-// nobody collects NCCL is asked for no event.
+// NCCL may load the plugin before a collector starts, or after: communicators are remembered in any case, and as long
+// as nobody collects NCCL is asked for no event.
 #pragma once
 
 #include <atomic>

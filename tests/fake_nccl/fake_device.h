@@ -1,6 +1,7 @@
 // A fake device of the fake NCCL. Its thread runs kernels in the order of their launches and writes when each channel
-// started and stopped, on a timer of its own, into a ring of 64 for each channel, as NCCL's kernels do. The proxy thread
-// polls the rings, as NCCL's does, and tells the plugin. What it did not read before it was written over is counted.
+// started and stopped, on a timer of its own, into a ring of 64 for each channel, as NCCL's kernels do. The proxy
+// thread polls the rings, as NCCL's does, and tells the plugin. What it did not read before it was written over is
+// counted.
 #pragma once
 
 #include <array>
@@ -20,7 +21,8 @@ struct DeviceTimer {
   std::int64_t offset_ns = 0;
   double drift = 0;
   std::uint64_t at(std::int64_t host_ns) const {
-    return static_cast<std::uint64_t>(host_ns + offset_ns + static_cast<std::int64_t>(drift * static_cast<double>(host_ns)));
+    return static_cast<std::uint64_t>(host_ns + offset_ns +
+                                      static_cast<std::int64_t>(drift * static_cast<double>(host_ns)));
   }
 };
 

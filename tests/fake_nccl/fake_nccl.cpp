@@ -9,7 +9,15 @@
 
 namespace spscope::fake_nccl {
 
-using namespace nccl;
+using nccl::BodyV3;
+using nccl::CollectiveBody;
+using nccl::DescriptorV3;
+using nccl::DescriptorV4;
+using nccl::DescriptorV5;
+using nccl::PluginV3;
+using nccl::PluginV4;
+using nccl::PluginV5;
+using nccl::PointToPointBody;
 
 namespace {
 
@@ -31,9 +39,7 @@ FakeNccl::FakeNccl(int newest, const std::string& plugin) {
   }
 }
 
-int FakeNccl::mask() const {
-  return std::atomic_ref<int>(const_cast<int&>(mask_)).load(std::memory_order_relaxed);
-}
+int FakeNccl::mask() const { return std::atomic_ref<int>(const_cast<int&>(mask_)).load(std::memory_order_relaxed); }
 
 void* FakeNccl::init(std::uint64_t hash, const char* name, int num_ranks, int rank) {
   void* context = nullptr;
@@ -117,8 +123,8 @@ void FakeNccl::fill(BodyV3& body, const Work& work) {
 }
 
 void* FakeNccl::start(void* context, void* call, const Work& work) {
-  const std::uint64_t type = work.peer >= 0 ? kPointToPoint : kCollective;
-  if (!wants(type | kProxyOp | kKernelChannel)) return nullptr;
+  const std::uint64_t type = work.peer >= 0 ? nccl::kPointToPoint : nccl::kCollective;
+  if (!wants(type | nccl::kProxyOp | nccl::kKernelChannel)) return nullptr;
   const auto started = [&](auto descriptor) {
     descriptor.type = static_cast<decltype(descriptor.type)>(type);
     descriptor.parent = call;
@@ -131,9 +137,9 @@ void* FakeNccl::start(void* context, void* call, const Work& work) {
 }
 
 void* FakeNccl::start_copies(void* context, const Work& work) {
-  if (interface_ < 6 || !wants(kCopyCollective)) return nullptr;
+  if (interface_ < 6 || !wants(nccl::kCopyCollective)) return nullptr;
   DescriptorV5 descriptor{};
-  descriptor.type = kCopyCollective;
+  descriptor.type = nccl::kCopyCollective;
   descriptor.body.copy_collective = {};
   descriptor.body.copy_collective.sequence = work.sequence;
   descriptor.body.copy_collective.function = work.function;
@@ -146,9 +152,9 @@ void* FakeNccl::start_copies(void* context, const Work& work) {
 void* FakeNccl::start_call(void* context, const char* function, bool captured) {
   const std::string name = function;
   const bool is_point_to_point = name == "Send" || name == "Recv";
-  if (interface_ < 5 || !wants(is_point_to_point ? kPointToPointCall : kCollectiveCall)) return nullptr;
+  if (interface_ < 5 || !wants(is_point_to_point ? nccl::kPointToPointCall : nccl::kCollectiveCall)) return nullptr;
   DescriptorV5 descriptor{};
-  descriptor.type = is_point_to_point ? kPointToPointCall : kCollectiveCall;
+  descriptor.type = is_point_to_point ? nccl::kPointToPointCall : nccl::kCollectiveCall;
   if (is_point_to_point)
     descriptor.body.point_to_point_call = {function, 1, "ncclInt8", nullptr, captured};
   else
@@ -157,21 +163,21 @@ void* FakeNccl::start_call(void* context, const char* function, bool captured) {
 }
 
 void* FakeNccl::start_group(void* context, int depth) {
-  if (interface_ < 5 || !wants(kGroupCall)) return nullptr;
+  if (interface_ < 5 || !wants(nccl::kGroupCall)) return nullptr;
   DescriptorV5 descriptor{};
-  descriptor.type = kGroupCall;
+  descriptor.type = nccl::kGroupCall;
   descriptor.body.group_call = {false, depth};
   return call_start(context, descriptor);
 }
 
 void FakeNccl::group_end_starts(void* group) {
-  if (group != nullptr) as<PluginV5>(plugin_).record(group, kGroupEndStart, nullptr);
+  if (group != nullptr) as<PluginV5>(plugin_).record(group, nccl::kGroupEndStart, nullptr);
 }
 
 void* FakeNccl::start_channel(void* context, void* operation, int channel, std::uint64_t timer) {
-  if (!wants(kKernelChannel)) return nullptr;
+  if (!wants(nccl::kKernelChannel)) return nullptr;
   const auto started = [&](auto descriptor) {
-    descriptor.type = kKernelChannel;
+    descriptor.type = nccl::kKernelChannel;
     descriptor.parent = operation;
     descriptor.body.kernel_channel = {static_cast<std::uint8_t>(channel), timer};
     return call_start(context, descriptor);
@@ -183,16 +189,16 @@ void* FakeNccl::start_channel(void* context, void* operation, int channel, std::
 
 void FakeNccl::stop_channel(void* handle, std::uint64_t timer) {
   if (handle == nullptr) return;
-  StateArguments arguments = {timer};
-  if (interface_ == 4) as<PluginV4>(plugin_).record(handle, kKernelChannelStop, &arguments);
-  if (interface_ >= 5) as<PluginV5>(plugin_).record(handle, kKernelChannelStop, &arguments);
+  nccl::StateArguments arguments = {timer};
+  if (interface_ == 4) as<PluginV4>(plugin_).record(handle, nccl::kKernelChannelStop, &arguments);
+  if (interface_ >= 5) as<PluginV5>(plugin_).record(handle, nccl::kKernelChannelStop, &arguments);
   stop(handle);
 }
 
 void* FakeNccl::start_proxy(void* context, void* operation, int pid) {
-  if (!wants(kProxyOp)) return nullptr;
+  if (!wants(nccl::kProxyOp)) return nullptr;
   const auto started = [&](auto descriptor) {
-    descriptor.type = kProxyOp;
+    descriptor.type = nccl::kProxyOp;
     descriptor.parent = operation;
     descriptor.body.proxy_op = {.pid = pid, .channel = 0, .peer = 1, .num_steps = 4, .chunk_bytes = 1, .is_send = 1};
     return call_start(context, descriptor);

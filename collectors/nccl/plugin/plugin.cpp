@@ -1,6 +1,6 @@
 // The symbols by which NCCL finds its profiler plugin. In a file of their own, since only what NCCL is to load may have
-// them: a library named by NCCL_PROFILER_PLUGIN, which must stay mapped (-Wl,-z,nodelete) because NCCL closes it with its
-// last communicator, or a program that exports them (NCCL_PROFILER_PLUGIN=STATIC_PLUGIN).
+// them: a library named by NCCL_PROFILER_PLUGIN, which must stay mapped (-Wl,-z,nodelete) because NCCL closes it with
+// its last communicator, or a program that exports them (NCCL_PROFILER_PLUGIN=STATIC_PLUGIN).
 //
 // Each turns the descriptors of its version into calls of Watch. NCCL looks for v6 first, then for v5, v4 and v3.
 #include "collectors/nccl/interface.h"
@@ -163,10 +163,8 @@ int finalize(void* context) noexcept {
 constexpr const char* kName = "spscope";
 
 }  // namespace
-}  // namespace spscope::nccl
 
 extern "C" {
-using namespace spscope::nccl;  // NOLINT
 __attribute__((visibility("default"))) extern const PluginV3 ncclProfiler_v3;
 __attribute__((visibility("default"))) extern const PluginV4 ncclProfiler_v4;
 __attribute__((visibility("default"))) extern const PluginV5 ncclProfiler_v5, ncclProfiler_v6;
@@ -175,3 +173,5 @@ const PluginV4 ncclProfiler_v4 = {kName, init_v4, start<DescriptorV4>, stop, rec
 const PluginV5 ncclProfiler_v5 = {kName, init_v5<kWantedV5>, start<DescriptorV5>, stop, record, finalize};
 const PluginV5 ncclProfiler_v6 = {kName, init_v5<kWantedV6>, start<DescriptorV5>, stop, record, finalize};
 }  // extern "C"
+
+}  // namespace spscope::nccl

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -20,7 +22,10 @@ class KeptTrace final : public TraceSink {
   explicit KeptTrace(std::size_t most = std::size_t{1} << 20) : most_(most) {}
 
   EventRing& ring(const Track& track, std::size_t capacity) override {
-    return of(track, capacity).ring;
+    const std::lock_guard lock(mutex_);
+    Source& source = of(track);
+    if (!source.ring) source.ring = std::make_unique<EventRing>(std::min(capacity, most_));
+    return *source.ring;
   }
   NameId name(std::string_view text) override {
     const std::lock_guard lock(mutex_);
@@ -30,7 +35,8 @@ class KeptTrace final : public TraceSink {
   }
   WorkDetailId detail(const WorkDetail&) override { return 0; }
   void missed(const Track& track, std::int64_t dropped, std::int64_t unreadable) override {
-    Source& source = of(track, 1);
+    const std::lock_guard lock(mutex_);
+    Source& source = of(track);
     source.dropped += dropped;
     source.unreadable += unreadable;
   }
@@ -61,31 +67,31 @@ class KeptTrace final : public TraceSink {
       drain(source);
       if (!source.track.name.starts_with(track_name)) continue;
       sum.stored += std::ssize(source.stored);
-      sum.dropped += source.ring.dropped() + source.dropped;
+      sum.dropped += source.dropped + (source.ring ? source.ring->dropped() : 0);
       sum.unreadable += source.unreadable;
-      sum.sent += source.ring.sent() + source.dropped + source.unreadable;
+      sum.sent += source.dropped + source.unreadable + (source.ring ? source.ring->sent() : 0);
     }
     return sum;
   }
 
  private:
   struct Source {
-    Source(const Track& of, std::size_t capacity) : track(of), ring(capacity) {}
     Track track;
-    EventRing ring;
-    std::vector<RingRecord> stored;
+    std::unique_ptr<EventRing> ring = {};  // none: only its losses are known
+    std::vector<RingRecord> stored = {};
     std::int64_t dropped = 0, unreadable = 0;
   };
-  Source& of(const Track& track, std::size_t capacity) {
-    const std::lock_guard lock(mutex_);
+  Source& of(const Track& track) {
     for (Source& source : sources_)
       if (source.track == track) return source;
-    return sources_.emplace_back(track, std::min(capacity, most_));
+    sources_.push_back({.track = track});
+    return sources_.back();
   }
   static void drain(Source& source) {
-    for (auto waiting = source.ring.waiting(); !waiting.empty(); waiting = source.ring.waiting()) {
+    if (!source.ring) return;
+    for (auto waiting = source.ring->waiting(); !waiting.empty(); waiting = source.ring->waiting()) {
       source.stored.insert(source.stored.end(), waiting.begin(), waiting.end());
-      source.ring.release(waiting.size());
+      source.ring->release(waiting.size());
     }
   }
 
