@@ -16,7 +16,7 @@ BANNED = [
     (r"\bcatch\s*\(", CATCH_PLACES + ("tests/", "bench/"), "errors are caught in main, rank mains and capture"),
     (r"\bs?rand\s*\(", (), "use spscope::Rng"),
     (r"(?<![\w:.>])(?:std::)?(?:_|quick_)?[eE]xit\s*\(", ("backend/cli/main.cpp",), "throw Error"),
-    (r"\bgetenv\s*\(", ("backend/config/", "tests/"), "read settings in backend/config"),
+    (r"\bgetenv\s*\(", ("backend/config/", "collectors/", "tests/"), "read settings in backend/config"),
     (r"(?<!operator)\bnew\s+[A-Za-z_:]", (), "use a container or make_unique"),
 ]
 TYPE_NAME = re.compile(r"\b(?:class|struct)\s+(\w*(?:Manager|Helper|Util|Impl(?!ement))\w*)")

@@ -1,0 +1,173 @@
+#include "collectors/nccl/nccl_collector.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+#include <pthread.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "backend/base/clock.h"
+#include "backend/base/result.h"
+#include "collectors/nccl/trace_output.h"
+
+namespace spscope {
+namespace nccl {
+namespace {
+
+constexpr auto kTakeEvery = std::chrono::milliseconds(20);
+// How long stop() waits for children that NCCL has not told of yet.
+constexpr std::int64_t kStopWaitNs = 200'000'000;
+constexpr const char* kPlugin = "NCCL_PROFILER_PLUGIN";
+
+class NcclCollector final : public Collector {
+ public:
+  NcclCollector(TraceSink& sink, const CollectedProcess& process) : output_(sink, process) {
+    if (!watch().begin())
+      throw Error(ErrorCode::kCannotCollect, "NCCL's operations are collected in this process already",
+                  "stop the collector nccl that runs before starting another");
+    before_ = watch().operations().counts();
+    const std::optional<Error> failed = failure_of([&] { thread_ = std::thread([this] { take_until_stopped(); }); });
+    if (!failed) return;
+    watch().close();
+    watch().end();
+    throw Error(*failed);
+  }
+  ~NcclCollector() override { end(); }
+
+  void stop() override {
+    end();
+    const std::lock_guard lock(mutex_);
+    if (failure_) throw Error(*failure_);
+  }
+
+  CollectorCost cost() const override {
+    const std::lock_guard lock(mutex_);
+    return {.thread_ns = thread_ns_,
+            .callback_ns = watch().callback_ns() - callback_begin_ns_,
+            .memory_bytes = Operations::memory_bytes() + Calls::memory_bytes(),
+            .records = output_.counts().records,
+            .dropped = output_.counts().dropped};
+  }
+
+  std::vector<std::string> notes() const override;
+
+ private:
+  void end() noexcept;
+  void take_until_stopped();
+  void take(bool last);
+
+  const std::int64_t callback_begin_ns_ = watch().callback_ns();
+  OperationCounts before_;    // counts go on over collectors
+  mutable std::mutex mutex_;  // of what follows
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  TraceOutput output_;
+  std::optional<Error> failure_;
+  std::int64_t thread_ns_ = 0;
+  std::thread thread_;
+};
+
+std::vector<std::string> NcclCollector::notes() const {
+  const std::lock_guard lock(mutex_);
+  const OutputCounts& counts = output_.counts();
+  const OperationCounts all = watch().operations().counts();
+  std::vector<std::string> notes;
+  const auto note = [&](std::int64_t number, std::string_view what) {
+    if (number > 0) notes.push_back(fmt::format("{} {}", number, what));
+  };
+  note(counts.without_device, "operations without times of the device: NCCL tells them from 2.27 on");
+  note(counts.enqueued_only, "collectives of copy engines: NCCL tells only when they were enqueued");
+  note(counts.given_up, "operations for which NCCL did not tell the end of every channel");
+  note(all.late - before_.late, "events of NCCL that came after their operation had ended");
+  note(all.repeated - before_.repeated, "starts or stops that NCCL told twice");
+  note(all.foreign - before_.foreign,
+       "network transfers for ranks of other processes (PXN), which belong to no row here");
+  note(all.unusable - before_.unusable, "events of channels without a time, or beyond the 64th of an operation");
+  if (counts.worst_error_ns >= 0)
+    notes.push_back(fmt::format("begin and end of transfers are at most {:.1f} us later than they were",
+                                static_cast<double>(counts.worst_error_ns) * 1e-3));
+  return notes;
+}
+
+void NcclCollector::take(bool last) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = failure_of([&] { output_.take(watch(), last, now_ns()); });
+  // A sink that failed gets no more; places are still given back.
+  if (failure_ && last) (void)watch().operations().take_all();
+  thread_ns_ = thread_cpu_ns();
+}
+
+void NcclCollector::take_until_stopped() {
+  pthread_setname_np(pthread_self(), "nccl-events");
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, kTakeEvery, [&] { return stopping_; });
+      if (stopping_) break;
+    }
+    take(false);
+  }
+  take(true);
+}
+
+void NcclCollector::end() noexcept {
+  if (!thread_.joinable()) return;
+  watch().close();
+  const std::int64_t begin_ns = now_ns();
+  while (watch().operations().any_under_way() && now_ns() - begin_ns < kStopWaitNs)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+  watch().end();
+}
+
+bool nccl_is_mapped() {
+  bool found = false;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* to) {
+        const std::string_view path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
+        *static_cast<bool*>(to) |= path.substr(path.find_last_of('/') + 1).starts_with("libnccl.so");
+        return 0;
+      },
+      &found);
+  return found;
+}
+
+// Whether NCCL's setting names the library or program that this code is in.
+bool names_us(const std::string& plugin) {
+  if (plugin == "STATIC_PLUGIN") return true;
+  Dl_info info{};
+  std::error_code error;
+  return dladdr(reinterpret_cast<const void*>(&watch), &info) != 0 && info.dli_fname != nullptr &&
+         std::filesystem::equivalent(plugin, info.dli_fname, error);
+}
+
+}  // namespace
+}  // namespace nccl
+
+std::optional<std::string> nccl_cannot_collect() {
+  if (nccl::watch().communicators().any()) return std::nullopt;  // NCCL has loaded the plugin
+  const char* const plugin = std::getenv(nccl::kPlugin);
+  if (plugin != nullptr && nccl::names_us(plugin)) return std::nullopt;
+  if (plugin != nullptr)
+    return fmt::format("NCCL loads the profiler {} here, as {} says, and no other: unset it", plugin, nccl::kPlugin);
+  if (nccl::nccl_is_mapped())
+    return "NCCL tells its operations only to a profiler that it was started with: use `spscope attach`, which sets "
+           "NCCL_PROFILER_PLUGIN";
+  return "this process does not use NCCL: for a program that does, use `spscope attach`";
+}
+
+std::unique_ptr<Collector> start_nccl(TraceSink& sink, const CollectedProcess& process) {
+  return std::make_unique<nccl::NcclCollector>(sink, process);
+}
+
+}  // namespace spscope
