@@ -2,18 +2,18 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <sys/wait.h>
 
 #include "backend/attach/attach_socket.h"
 #include "backend/attach/attachment.h"
 #include "backend/attach/watched_program.h"
 #include "backend/base/clock.h"
+#include "backend/base/result.h"
 #include "backend/record/attach_request.h"
 
 namespace spscope {
@@ -65,8 +65,11 @@ class Watch {
       if (!refused.empty()) setup_.on_note("not collected: " + refused);
       if (process == nullptr && refused.empty()) return;
       if (process == nullptr) continue;
-      ++processes_;
-      attached_.push_back(std::make_unique<Attachment>(std::move(process), processes_, collection_, setup_));
+      const std::optional<Error> failed = failure_of([&] {
+        attached_.push_back(std::make_unique<Attachment>(std::move(process), processes_ + 1, collection_, setup_));
+      });
+      processes_ += !failed;
+      if (failed) setup_.on_note("not collected: " + std::string(failed->what()) + "; " + failed->hint());
     }
   }
 

@@ -12,9 +12,12 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include "backend/base/error.h"
 #include "backend/base/random_id.h"
+#include "backend/base/utf8.h"
 #include "backend/record/attach_request.h"
 #include "backend/record/now_page.h"
 
@@ -35,6 +38,18 @@ int make_memory() {
   ::close(fd);
   errno = error;
   return -1;
+}
+
+// "python train.py (process 4711)": its command line, cut.
+std::string name_of(pid_t pid) {
+  constexpr std::size_t kMost = 120;
+  std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
+  std::string words{std::istreambuf_iterator<char>(file), {}};
+  while (!words.empty() && words.back() == '\0') words.pop_back();
+  for (char& c : words)
+    if (c == '\0') c = ' ';
+  words = std::string(first_characters(clean_text(words).text, kMost));
+  return words.empty() ? fmt::format("process {}", pid) : fmt::format("{} (process {})", words, pid);
 }
 
 void answer(int connection, char what, int memory) {
@@ -105,10 +120,12 @@ std::unique_ptr<AttachedProcess> AttachSocket::accept(std::string& refused) cons
       memory < 0 ? MAP_FAILED : ::mmap(nullptr, sizeof(SharedTrace), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
   if (refused.empty() && mapped == MAP_FAILED)
     refused = fmt::format("no memory for process {}: {}", peer.pid, std::strerror(errno));
+  std::string name = name_of(peer.pid);  // while it waits for the answer
   answer(connection, refused.empty() ? kAttachAccepted : kAttachRefused, refused.empty() ? memory : -1);
   if (memory >= 0) ::close(memory);
   if (refused.empty())
-    return std::make_unique<AttachedProcess>(connection, peer.pid, request.rank, static_cast<SharedTrace*>(mapped));
+    return std::make_unique<AttachedProcess>(connection, peer.pid, std::move(name), request.rank,
+                                             static_cast<SharedTrace*>(mapped));
   ::close(connection);
   return nullptr;
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "backend/record/shared_trace.h"
 
@@ -15,20 +16,22 @@ namespace spscope {
 // A process that asked, until it ended. The memory, with what it had published, stays as long as this.
 class AttachedProcess {
  public:
-  AttachedProcess(int connection, pid_t pid, int rank, SharedTrace* memory)
-      : connection_(connection), pid_(pid), rank_(rank), memory_(memory) {}
+  AttachedProcess(int connection, pid_t pid, std::string name, int rank, SharedTrace* memory)
+      : connection_(connection), pid_(pid), name_(std::move(name)), rank_(rank), memory_(memory) {}
   ~AttachedProcess();
   AttachedProcess(const AttachedProcess&) = delete;
   AttachedProcess& operator=(const AttachedProcess&) = delete;
 
   int connection() const { return connection_; }  // readable when the process has left no more, or is gone
   pid_t pid() const { return pid_; }
+  const std::string& name() const { return name_; }  // "python train.py (process 4711)"
   std::optional<int> rank() const { return rank_ < 0 ? std::nullopt : std::optional(rank_); }
   SharedTrace& memory() const { return *memory_; }
 
  private:
   const int connection_;
   const pid_t pid_;
+  const std::string name_;
   const int rank_;
   SharedTrace* const memory_;
 };

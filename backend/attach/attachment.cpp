@@ -10,22 +10,9 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/host.h"
-#include "backend/base/utf8.h"
 
 namespace spscope {
 namespace {
-
-// "python train.py (process 4711)": its command line, cut.
-std::string name_of(pid_t pid) {
-  constexpr std::size_t kMost = 120;
-  std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
-  std::string words{std::istreambuf_iterator<char>(file), {}};
-  while (!words.empty() && words.back() == '\0') words.pop_back();
-  for (char& c : words)
-    if (c == '\0') c = ' ';
-  words = std::string(first_characters(clean_text(words).text, kMost));
-  return words.empty() ? fmt::format("process {}", pid) : fmt::format("{} (process {})", words, pid);
-}
 
 // Of a rank, the name that its shard has in runs; a second process of it, and those of no rank, are numbered.
 std::string shard_path(const CollectingNote& note, std::optional<int> rank, int number) {
@@ -65,7 +52,7 @@ Attachment::Attachment(std::unique_ptr<AttachedProcess> process, int number, con
     : process_(std::move(process)),
       on_note_(setup.on_note),
       shard_(shard_path(collection, process_->rank(), number), options_of(*process_, collection, setup)),
-      reader_(process_->memory(), {process_->rank(), name_of(process_->pid())}, shard_, setup.on_note) {
+      reader_(process_->memory(), {process_->rank(), process_->name()}, shard_, setup.on_note) {
   if (const std::optional<int> rank = process_->rank())
     shard_.write([&](StoreWriter& store) {
       store.add_rank_process({*rank, collection.host, 0, boot_id(), process_->pid(), ""});

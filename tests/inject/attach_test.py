@@ -46,7 +46,7 @@ class AttachTest(unittest.TestCase):
         done = subprocess.run(self.command(*words), capture_output=True, text=True, env=self.environment, timeout=60,
                               check=False)
         self.assertEqual(done.returncode, code, done.stderr)
-        self.assertEqual(list((self.home / "scratch").iterdir()), [], "left in the scratch folder")
+        self.assertEqual(list((self.home / "scratch").iterdir()), [], done.stderr)
         self.assertFalse(Path(f"{self.out}.collecting").exists())
         return done
 
@@ -117,7 +117,7 @@ class AttachTest(unittest.TestCase):
             self.out.unlink()
 
     def test_program_that_is_not_there(self):
-        done = self.attach("no-such-program", code=127)
+        done = self.attach("no-such-program", code=2)
         self.assertIn("cannot start \"no-such-program\"", done.stderr)
 
     def test_forked_child_is_off(self):
