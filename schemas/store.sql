@@ -351,7 +351,7 @@ CREATE TABLE chunk (
   run_id INTEGER REFERENCES run CHECK (typeof(run_id) IN ('integer', 'null')),  -- run, null for none
   track_id INTEGER NOT NULL REFERENCES track CHECK (typeof(track_id) = 'integer'),  -- track
   seq INTEGER NOT NULL CHECK (typeof(seq) = 'integer'),  -- number within the track, from 0 without gaps
-  record_kind INTEGER NOT NULL CHECK (typeof(record_kind) = 'integer'),  -- spans, collectives or counters
+  record_kind INTEGER NOT NULL CHECK (typeof(record_kind) = 'integer'),  -- spans, collectives, counters or work
   codec INTEGER NOT NULL CHECK (typeof(codec) = 'integer'),  -- layout of data: 1, see backend/store/chunk/chunk_codec.h
   count INTEGER NOT NULL CHECK (typeof(count) = 'integer'),  -- events, 1 to 4,096
   -- smallest begin: raw clock of the rank in a shard, run clock in a finished file; likewise all times of events
@@ -431,6 +431,34 @@ CREATE TABLE incident (
   run_id INTEGER CHECK (typeof(run_id) IN ('integer', 'null')),  -- run, null for none
   kind INTEGER NOT NULL CHECK (typeof(kind) = 'integer'),  -- failed, hung, stopped, killed, lost or interrupted
   message TEXT NOT NULL CHECK (typeof(message) = 'text')  -- what happened, for people
+);
+
+-- What a device was asked to do, apart from when: events of record kind work refer to it. Numbers that do not apply
+-- are 0, of devices, contexts and streams -1.
+CREATE TABLE work_detail (
+  work_detail_id INTEGER PRIMARY KEY,  -- key
+  grid_x INTEGER NOT NULL CHECK (typeof(grid_x) = 'integer'),  -- of a kernel: blocks in x
+  grid_y INTEGER NOT NULL CHECK (typeof(grid_y) = 'integer'),  -- blocks in y
+  grid_z INTEGER NOT NULL CHECK (typeof(grid_z) = 'integer'),  -- blocks in z
+  block_x INTEGER NOT NULL CHECK (typeof(block_x) = 'integer'),  -- threads of a block in x
+  block_y INTEGER NOT NULL CHECK (typeof(block_y) = 'integer'),  -- threads of a block in y
+  block_z INTEGER NOT NULL CHECK (typeof(block_z) = 'integer'),  -- threads of a block in z
+  -- registers that a thread has
+  registers_per_thread INTEGER NOT NULL CHECK (typeof(registers_per_thread) = 'integer'),
+  -- bytes of shared memory of a block that the kernel declares
+  static_shared_bytes INTEGER NOT NULL CHECK (typeof(static_shared_bytes) = 'integer'),
+  -- bytes of shared memory of a block that the launch asks for
+  dynamic_shared_bytes INTEGER NOT NULL CHECK (typeof(dynamic_shared_bytes) = 'integer'),
+  copy_kind INTEGER NOT NULL CHECK (typeof(copy_kind) = 'integer'),  -- of a copy: CUpti_ActivityMemcpyKind
+  source_kind INTEGER NOT NULL CHECK (typeof(source_kind) = 'integer'),  -- CUpti_ActivityMemoryKind of its source
+  target_kind INTEGER NOT NULL CHECK (typeof(target_kind) = 'integer'),  -- and of its target, also of a memset
+  source_device INTEGER NOT NULL CHECK (typeof(source_device) = 'integer'),  -- ordinal of its source
+  target_device INTEGER NOT NULL CHECK (typeof(target_device) = 'integer'),  -- ordinal of its target
+  -- of a synchronisation: CUpti_ActivitySynchronizationType
+  synchronization_kind INTEGER NOT NULL CHECK (typeof(synchronization_kind) = 'integer'),
+  device INTEGER NOT NULL CHECK (typeof(device) = 'integer'),  -- ordinal of the device that did it
+  context INTEGER NOT NULL CHECK (typeof(context) = 'integer'),  -- its context
+  stream INTEGER NOT NULL CHECK (typeof(stream) = 'integer')  -- its stream
 );
 
 -- What a pyramid is of: one track, or all lanes of a rank together. Counters have none.

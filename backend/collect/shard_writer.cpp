@@ -40,9 +40,10 @@ Error with_bytes(const Error& error, const std::string& path) {
 
 // A track that events come from.
 struct ShardWriter::Source {
-  Source(const Track& track, std::size_t capacity) : track(track), ring(capacity) {}
+  explicit Source(Track of) : track(std::move(of)) {}
   const Track track;
-  EventRing ring;
+  std::unique_ptr<EventRing> ring;  // absent: nobody asked for it, and records are known to be missed
+  std::int64_t missed_dropped = 0, missed_unreadable = 0;
   std::int64_t taken = 0, committed = 0;                                  // events of the kind of the track
   std::int64_t dropped = 0;                                               // of the ring, as far as the store knows
   std::int64_t next_begin_ns = std::numeric_limits<std::int64_t>::min();  // at the earliest
@@ -102,17 +103,19 @@ void ShardWriter::fail(const Error& error) {
 bool ShardWriter::drain(std::size_t most) {
   bool more = false;
   for (const std::unique_ptr<Source>& source : sources_) {
+    if (source->ring == nullptr) continue;
+    EventRing& ring = *source->ring;
     std::size_t taken = 0;
     while (taken < most) {
-      std::span<const RingRecord> waiting = source->ring.waiting();
+      std::span<const RingRecord> waiting = ring.waiting();
       if (waiting.empty()) break;
       waiting = waiting.first(std::min(waiting.size(), most - taken));
       if (store_) append(*source, waiting);
-      source->ring.release(waiting.size());
+      ring.release(waiting.size());
       taken += waiting.size();
     }
     more |= taken == most;
-    const std::int64_t dropped = source->ring.dropped();
+    const std::int64_t dropped = ring.dropped();
     if ((taken > 0 || dropped != source->dropped) && !uncommitted_since_ns_) uncommitted_since_ns_ = options_.now();
     if (store_ && dropped != source->dropped)
       store_->events().count_dropped(source->track.track_id, dropped - source->dropped);
@@ -138,7 +141,7 @@ void ShardWriter::append(Source& source, std::span<const RingRecord> records) {
       continue;
     }
     source.taken += std::ssize(group);
-    spans_.clear(), collectives_.clear(), samples_.clear();
+    spans_.clear(), collectives_.clear(), samples_.clear(), work_.clear();
     for (const RingRecord& record : group) {
       SpanEvent span = record.span;
       const bool is_early = span.begin_ns < source.next_begin_ns && !source.track.overlapping;
@@ -153,6 +156,8 @@ void ShardWriter::append(Source& source, std::span<const RingRecord> records) {
         spans_.push_back(span);
       else if (head.kind == RingKind::kCounter)
         samples_.push_back({span.begin_ns, record.counter().value});
+      else if (head.kind == RingKind::kWork)
+        work_.push_back(record.work()), work_.back().span = span;
       else
         collectives_.push_back({span, span.begin_ns, std::clamp(record.transfer_begin_ns, span.begin_ns, span.end_ns),
                                 span.end_ns, record.sequence, record.bytes, record.communicator, record.peer});
@@ -161,6 +166,8 @@ void ShardWriter::append(Source& source, std::span<const RingRecord> records) {
       events.append(head.run, track, spans_);
     else if (head.kind == RingKind::kCounter)
       events.append(head.run, track, samples_);
+    else if (head.kind == RingKind::kWork)
+      events.append(head.run, track, work_);
     else
       events.append(head.run, track, collectives_);
   }
@@ -179,23 +186,41 @@ void ShardWriter::commit() {
   if (options_.on_commit && !committed_.empty()) options_.on_commit(committed_);
 }
 
-EventRing& ShardWriter::ring(const Track& track, std::size_t capacity) {
+ShardWriter::Source& ShardWriter::source(const Track& track) {
   if (track.kind == TrackKind::kRankLane && !(track.rank && track.lane))
     throw Error(ErrorCode::kInternal, "a track of the kind rank lane needs a rank and a lane");
   if (track.kind != TrackKind::kRankLane && track.lane)
     throw Error(ErrorCode::kInternal, fmt::format("a track of the kind {} has no lane", track_kind_name(track.kind)));
-  const std::lock_guard lock(mutex_);
   Track made = track;
   for (const std::unique_ptr<Source>& known : sources_) {
     made.track_id = known->track.track_id;
-    if (made == known->track) return known->ring;
+    if (made == known->track) return *known;
   }
   made.track_id = {};
   guarded([&] {
     if (store_) made.track_id = store_->events().add_track(track);
   });
-  sources_.push_back(std::make_unique<Source>(made, capacity));
-  return sources_.back()->ring;
+  sources_.push_back(std::make_unique<Source>(std::move(made)));
+  return *sources_.back();
+}
+
+EventRing& ShardWriter::ring(const Track& track, std::size_t capacity) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<EventRing>& ring = source(track).ring;
+  if (ring == nullptr) ring = std::make_unique<EventRing>(capacity);
+  return *ring;
+}
+
+void ShardWriter::missed(const Track& track, std::int64_t dropped, std::int64_t unreadable) {
+  if (dropped == 0 && unreadable == 0) return;
+  const std::lock_guard lock(mutex_);
+  Source& source = this->source(track);
+  source.missed_dropped += dropped;
+  source.missed_unreadable += unreadable;
+  if (!uncommitted_since_ns_) uncommitted_since_ns_ = options_.now();
+  if (!store_) return;
+  store_->events().count_dropped(source.track.track_id, dropped);
+  store_->events().count_unreadable(source.track.track_id, unreadable);
 }
 
 void ShardWriter::set_clock(const ClockFit& fit) {
@@ -208,9 +233,11 @@ NameId ShardWriter::name(std::string_view text) {
   return id;
 }
 
-WorkDetailId ShardWriter::detail(const WorkDetail& /*what*/) { return 0; }
-
-void ShardWriter::missed(const Track& /*track*/, std::int64_t /*dropped*/, std::int64_t /*unreadable*/) {}
+WorkDetailId ShardWriter::detail(const WorkDetail& what) {
+  WorkDetailId id = 0;
+  write([&](StoreWriter& store) { id = store.events().detail(what); });
+  return id;
+}
 
 CommunicatorId ShardWriter::communicator(int lane, std::span<const int> ranks) {
   CommunicatorId id = 0;
@@ -248,8 +275,9 @@ std::vector<ShardWriter::TrackCount> ShardWriter::counts() const {
   const std::lock_guard lock(mutex_);
   std::vector<TrackCount> counts;
   for (const std::unique_ptr<Source>& source : sources_) {
-    const std::int64_t sent = source->ring.sent();
-    counts.push_back({source->track, sent, source->committed, sent - source->committed});
+    const std::int64_t pushed = source->ring != nullptr ? source->ring->sent() : 0;
+    counts.push_back({source->track, pushed + source->missed_dropped + source->missed_unreadable, source->committed,
+                      pushed - source->committed + source->missed_dropped, source->missed_unreadable});
   }
   return counts;
 }

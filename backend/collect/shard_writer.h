@@ -57,7 +57,7 @@ class ShardWriter final : public TraceSink {
   ShardWriter& operator=(const ShardWriter&) = delete;
 
   EventRing& ring(const Track& track, std::size_t capacity) override;
-  // Names and communicators of events to come, as in EventWriter. 0 after a failure.
+  // Names, details and communicators of events to come, as in EventWriter. 0 after a failure.
   NameId name(std::string_view text) override;
   WorkDetailId detail(const WorkDetail& what) override;
   void missed(const Track& track, std::int64_t dropped, std::int64_t unreadable) override;
@@ -71,10 +71,10 @@ class ShardWriter final : public TraceSink {
   // The same for the last time: no lane pushes any more. The shard is then complete.
   void finish();
 
-  // What became of the events of a track that was finished: sent = stored + dropped.
+  // What became of the events of a track that was finished: sent = stored + dropped + unreadable.
   struct TrackCount {
     Track track;
-    std::int64_t sent = 0, stored = 0, dropped = 0;
+    std::int64_t sent = 0, stored = 0, dropped = 0, unreadable = 0;
   };
   std::vector<TrackCount> counts() const;
   // Events whose begin lay before the end of the one before, or whose end before their begin: moved there and marked.
@@ -84,6 +84,7 @@ class ShardWriter final : public TraceSink {
 
  private:
   struct Source;
+  Source& source(const Track& track);  // made when it is new
   void run();
   bool drain(std::size_t most);
   void append(Source& source, std::span<const RingRecord> records);
@@ -104,6 +105,7 @@ class ShardWriter final : public TraceSink {
   std::vector<SpanEvent> spans_;           // scratch of append()
   std::vector<CollectiveEvent> collectives_;
   std::vector<CounterSample> samples_;
+  std::vector<WorkEvent> work_;
   std::optional<std::int64_t> uncommitted_since_ns_;
   std::int64_t clamped_ = 0;
   std::thread thread_;

@@ -57,7 +57,6 @@ std::int64_t add_checksums(std::vector<Finding>& findings, const EventReader& ev
   std::int64_t unfinished = 0, read = 0, right = 0, bad = 0;
   std::vector<Finding> named;
   std::vector<SpanEvent> spans;
-  std::vector<CollectiveEvent> collectives;
   std::vector<CounterSample> samples;
   const auto count = [&](const SpanEvent& event) {
     unfinished += (event.flags & kEventUnfinished) != 0;
@@ -65,13 +64,12 @@ std::int64_t add_checksums(std::vector<Finding>& findings, const EventReader& ev
   };
   const auto decode = [&](const StoredChunk& chunk) {
     spans.clear();
-    collectives.clear();
     samples.clear();
-    if (chunk.header.kind == RecordKind::kSpan) decode_spans(chunk.header, chunk.data, spans);
-    if (chunk.header.kind == RecordKind::kCollective) decode_collectives(chunk.header, chunk.data, collectives);
-    if (chunk.header.kind == RecordKind::kCounter) decode_counters(chunk.header, chunk.data, samples);
+    if (chunk.header.kind == RecordKind::kCounter)
+      decode_counters(chunk.header, chunk.data, samples);
+    else
+      decode_spans(chunk.header, chunk.data, spans);
     for (const SpanEvent& event : spans) count(event);
-    for (const CollectiveEvent& event : collectives) count(event.span);
     ++right;
   };
   ChunkFilter all;

@@ -1,6 +1,7 @@
 #include "backend/store/live_events.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <optional>
@@ -57,10 +58,13 @@ void drop_first(List& list, std::ptrdiff_t count) {
 // A track with its held events as the shard has them: what is shown follows from them when the clock is known better.
 struct RawTrack {
   LiveTrack shown;
-  std::vector<SpanEvent> spans;  // names are those of LiveEvents
+  std::vector<SpanEvent> spans;  // and work; names are those of LiveEvents
+  std::vector<RecordKind> span_kinds;
   std::vector<CollectiveEvent> collectives;
   std::optional<ClockFit> fit;
-  TrackPlaces spans_placed, collectives_placed;
+  std::array<TrackPlaces, kNumRecordKinds> placed;  // each kind has chunks of its own
+
+  TrackPlaces& places(RecordKind kind) { return placed[static_cast<std::size_t>(kind)]; }
 
   void restart(const std::optional<ClockFit>& better) {
     fit = better;
@@ -70,20 +74,20 @@ struct RawTrack {
     shown.older = {};
     shown.first_ns = std::numeric_limits<std::int64_t>::max();
     shown.last_ns = 0;
-    spans_placed = collectives_placed = {};
+    placed = {};
   }
   // Puts what is new on the run clock.
   void show() {
     const ClockFit* const line = fit ? &*fit : nullptr;
     for (std::size_t i = shown.spans.size(); i < spans.size(); ++i) {
       SpanEvent event = spans[i];
-      spans_placed.place(line, shown.track.overlapping, event);
+      places(span_kinds[i]).place(line, shown.track.overlapping, event);
       know(event);
       shown.spans.push_back(event);
     }
     for (std::size_t i = shown.collectives.size(); i < collectives.size(); ++i) {
       CollectiveEvent event = collectives[i];
-      collectives_placed.place(line, shown.track.overlapping, event.span);
+      places(RecordKind::kCollective).place(line, shown.track.overlapping, event.span);
       put_transfer_on_run_clock(line, event);
       know(event.span);
       shown.collectives.push_back(event);
@@ -103,6 +107,7 @@ struct RawTrack {
     add_events(shown.older, events, shown.last_ns);
     shown.older_events += std::ssize(events);
     drop_first(spans, old_spans);
+    drop_first(span_kinds, old_spans);
     drop_first(shown.spans, old_spans);
     drop_first(shown.span_runs, old_spans);
     drop_first(collectives, old_collectives);
@@ -196,13 +201,14 @@ struct LiveEvents::State {
     RawTrack& track = found->second;
     std::vector<SpanEvent> spans;
     std::vector<CollectiveEvent> collectives;
-    if (chunk.header.kind == RecordKind::kSpan)
-      decode_spans(chunk.header, chunk.data, spans);
-    else
+    if (chunk.header.kind == RecordKind::kCollective)
       decode_collectives(chunk.header, chunk.data, collectives);
+    else
+      decode_spans(chunk.header, chunk.data, spans);
     for (SpanEvent& event : spans) {
       event.name = name_in(shard, event.name);
       track.spans.push_back(event);
+      track.span_kinds.push_back(chunk.header.kind);
       track.shown.span_runs.push_back(chunk.run);
     }
     for (CollectiveEvent& event : collectives) {
@@ -251,6 +257,7 @@ struct LiveEvents::State {
     for (auto& [id, track] : shard.tracks) {
       track.restart(track.fit);
       track.spans.clear();
+      track.span_kinds.clear();
       track.collectives.clear();
       track.shown.span_runs.clear();
       track.shown.collective_runs.clear();

@@ -29,7 +29,7 @@ struct LiveTrack {
   LodLevel older;
   // Of all events: the first begin, and the last moment that any of them knows of.
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max(), last_ns = 0;
-  std::vector<SpanEvent> spans;
+  std::vector<SpanEvent> spans;  // and work
   std::vector<RunId> span_runs;  // of each span
   std::vector<CollectiveEvent> collectives;
   std::vector<RunId> collective_runs;

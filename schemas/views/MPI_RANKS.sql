@@ -2,7 +2,7 @@
 -- NVTX_EVENTS.
 CREATE TEMP VIEW MPI_RANKS AS
 SELECT
-  (rank << 24) + (lane << 12) + slot AS globalTid,  -- process and thread
+  (rank << 24) + coalesce((lane << 12) + slot, 0x800000 + track_id) AS globalTid,  -- process and thread
   rank  -- rank
 FROM main.track
-WHERE rank IS NOT NULL AND lane IS NOT NULL;
+WHERE rank IS NOT NULL AND kind IN (0, 2);

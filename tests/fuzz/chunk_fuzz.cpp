@@ -47,7 +47,8 @@ void check_count(const ChunkHeader& header, const std::vector<Record>& records) 
 void read_columns(const ChunkHeader& header, std::span<const std::uint8_t> data) {
   ChunkColumns columns(header, data);
   std::vector<std::uint64_t> values(static_cast<std::size_t>(columns.count()));
-  const int num_columns = header.kind == RecordKind::kSpan ? 5 : header.kind == RecordKind::kCollective ? 12 : 2;
+  constexpr int kColumns[kNumRecordKinds] = {5, 12, 2, 8};
+  const int num_columns = kColumns[static_cast<std::size_t>(header.kind)];
   for (int column = 0; column < num_columns; ++column) columns.unpack(column, 0, values);
   if (header.kind == RecordKind::kCounter) return;
   const auto name = static_cast<NameId>(columns.value(ChunkColumns::kName, columns.count() / 2));
@@ -66,6 +67,11 @@ void read_records(const ChunkHeader& header, std::span<const std::uint8_t> data)
   decode_spans(header, data, spans);
   check_count(header, spans);
   for (const SpanEvent& event : spans) check_bounds(header, event.begin_ns, event.end_ns);
+  if (header.kind == RecordKind::kWork) {
+    std::vector<WorkEvent> work;
+    decode_work(header, data, work);
+    return check_count(header, work);
+  }
   if (header.kind != RecordKind::kCollective) return;
   std::vector<CollectiveEvent> collectives;
   decode_collectives(header, data, collectives);
@@ -95,10 +101,12 @@ std::vector<std::string> seeds() {
   std::vector<CollectiveEvent> collectives(3);
   collectives[2].sequence = 9;
   const std::vector<CounterSample> samples = {{.time_ns = 5, .value = 0.5}, {.time_ns = 9, .value = -2}};
+  const std::vector<WorkEvent> work = {{spans[0], 4'096, 7, 1}, {spans[1], 0, 3, 2}};
   std::vector<std::string> texts;
   for (const Compress compress : {Compress::kFast, Compress::kBest}) {
     texts.push_back(packed(encode_chunk(samples, compress)));
     texts.push_back(packed(encode_chunk(spans, compress)));
+    texts.push_back(packed(encode_chunk(work, compress)));
     texts.push_back(packed(encode_chunk(collectives, compress)));
     texts.push_back(packed(encode_chunk(std::vector<SpanEvent>(300, spans[0]), compress)));
     texts.push_back(packed(encode_chunk(passes(), compress)));

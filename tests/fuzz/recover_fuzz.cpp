@@ -47,6 +47,11 @@ std::string rank_shard(const TemporaryFolder& folder, int rank) {
     shard.add_track({TrackId{7}, rank, 0, 0, false});
     shard.add_string(1, "attend");
     shard.add_events(RunId{1}, TrackId{7}, events, rank == 0 ? 25 : 60);
+    shard.add_track({.track_id = TrackId{8}, .rank = rank, .kind = TrackKind::kDeviceStream, .name = "stream 7"});
+    shard.add_detail(2, {.grid = {8, 1, 1}, .block = {128, 1, 1}, .device = 0, .stream = 7});
+    std::vector<WorkEvent> work;
+    for (const SpanEvent& event : events) work.push_back({event, 64, static_cast<std::uint32_t>(event.op_id), 2});
+    shard.add_events(RunId{1}, TrackId{8}, work, 40);
     shard.add_rank_repeat({RunId{1}, 0, rank, kBegin, kBegin + 6'000});
     shard.commit();
     shard.writer().finish();

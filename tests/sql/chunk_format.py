@@ -2,13 +2,14 @@
 not compressed, both ways.
 
 An event is a dict with begin_ns, end_ns, op_id, name_id, flags and, of what moved data, entry_ns, transfer_begin_ns,
-transfer_end_ns, sequence, bytes, communicator_id, peer.
+transfer_end_ns, sequence, bytes, communicator_id, peer; of work, bytes, correlation_id, work_detail_id.
 """
 import struct
 
 SPAN = ("begin_ns", "end_ns", "op_id", "name_id", "flags")
 COLLECTIVE = SPAN + ("entry_ns", "transfer_begin_ns", "transfer_end_ns", "sequence", "bytes", "communicator_id", "peer")
-RECORDS = {0: SPAN, 1: COLLECTIVE}
+WORK = SPAN + ("bytes", "correlation_id", "work_detail_id")
+RECORDS = {0: SPAN, 1: COLLECTIVE, 3: WORK}
 MASK = (1 << 64) - 1
 
 
@@ -38,7 +39,7 @@ def signed(x):
 def columns_of(kind, events):
     """The first begin and the unsigned numbers of each column."""
     first = last_end = events[0]["begin_ns"]
-    last_op, last_sequence, rows = -1, 0, []
+    last_op, last_sequence, last_correlation, rows = -1, 0, 0, []
     for e in events:
         row = [zigzag(e["begin_ns"] - last_end), e["end_ns"] - e["begin_ns"] & MASK, zigzag(e["op_id"] - last_op),
                e["name_id"], e["flags"]]
@@ -47,6 +48,10 @@ def columns_of(kind, events):
                     zigzag(e["transfer_end_ns"] - e["end_ns"]), zigzag(e["sequence"] - last_sequence),
                     zigzag(e["bytes"]), e["communicator_id"], e["peer"] + 1]
             last_sequence = e["sequence"]
+        if kind == 3:
+            step = e["correlation_id"] - last_correlation & 0xffffffff
+            row += [zigzag(e["bytes"]), zigzag(step - (1 << 32) if step >> 31 else step), e["work_detail_id"]]
+            last_correlation = e["correlation_id"]
         last_end, last_op = e["end_ns"], e["op_id"]
         rows.append(row)
     return first, list(zip(*rows))
@@ -75,7 +80,7 @@ def decode(kind, count, data):
         columns.append([sum(plane[i] << 8 * p for p, plane in enumerate(planes)) for i in range(count)])
         at += width * count
     assert at == len(data), "a chunk ends with its last plane"
-    last_op, last_sequence, events = -1, 0, []
+    last_op, last_sequence, last_correlation, events = -1, 0, 0, []
     for row in zip(*columns):
         begin = signed(last_end + unzigzag(row[0]))
         e = dict(begin_ns=begin, end_ns=signed(begin + row[1]), op_id=signed(last_op + unzigzag(row[2])), name_id=row[3],
@@ -86,6 +91,9 @@ def decode(kind, count, data):
             e["transfer_end_ns"] = signed(e["end_ns"] + unzigzag(row[7]))
             e["sequence"] = last_sequence = signed(last_sequence + unzigzag(row[8]))
             e["bytes"], e["communicator_id"], e["peer"] = signed(unzigzag(row[9])), row[10], row[11] - 1
+        if kind == 3:
+            last_correlation = last_correlation + unzigzag(row[6]) & 0xffffffff
+            e["bytes"], e["correlation_id"], e["work_detail_id"] = signed(unzigzag(row[5])), last_correlation, row[7]
         last_end, last_op = e["end_ns"], e["op_id"]
         events.append(e)
     return events

@@ -60,10 +60,10 @@ def insert(db, table, given):
 
 
 def insert_events(db, rows):
-    """Chunks of the events in `rows`. An event with entry_ns moved data."""
+    """Chunks of the events in `rows`. An event with entry_ns moved data, one with correlation_id is work."""
     def chunk_of(row):
         run = row.get("run_id", 0)
-        return run if run is None else int(run), int(row.get("track_id", 0)), int("entry_ns" in row)
+        return run if run is None else int(run), int(row.get("track_id", 0)), 3 if "correlation_id" in row else int("entry_ns" in row)
 
     for (run, track, kind), group in itertools.groupby(rows, chunk_of):
         names = chunk_format.RECORDS[kind]

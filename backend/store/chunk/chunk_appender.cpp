@@ -34,6 +34,7 @@ void ChunkAppender::write_all(Open& open) {
   write(open, open.spans);
   write(open, open.collectives);
   write(open, open.counters);
+  write(open, open.work);
 }
 
 template <typename Record>
@@ -64,6 +65,7 @@ void ChunkAppender::append(RunId run, Open& open, std::span<const CollectiveEven
 void ChunkAppender::append(RunId run, Open& open, std::span<const CounterSample> samples) {
   add(run, open, open.counters, samples);
 }
+void ChunkAppender::append(RunId run, Open& open, std::span<const WorkEvent> work) { add(run, open, open.work, work); }
 
 void ChunkAppender::flush() {
   for (Open* open : waiting_) {

@@ -24,6 +24,7 @@ class ChunkAppender {
     std::vector<SpanEvent> spans;
     std::vector<CollectiveEvent> collectives;
     std::vector<CounterSample> counters;
+    std::vector<WorkEvent> work;
   };
 
   ChunkAppender(Database& db, Compress compress);
@@ -33,6 +34,7 @@ class ChunkAppender {
   void append(RunId run, Open& open, std::span<const SpanEvent> events);
   void append(RunId run, Open& open, std::span<const CollectiveEvent> events);
   void append(RunId run, Open& open, std::span<const CounterSample> samples);
+  void append(RunId run, Open& open, std::span<const WorkEvent> work);
   // Writes all that waits, in the order in which the tracks got their first event since the last call.
   void flush();
 

@@ -11,6 +11,8 @@
 //               op_id minus that of the record before (zigzag, -1 before the first); name; flags
 //   collective  those of a span; entry - begin (zigzag); transfer begin - entry (zigzag); transfer end - end (zigzag);
 //               sequence minus that before (zigzag, 0 before the first); bytes (zigzag); communicator; peer + 1
+//   work        those of a span; bytes (zigzag); correlation minus that before (32 bits, zigzag, 0 before the first);
+//               detail
 //   counter     time minus that before (zigzag, 0 for the first); bits of the value XOR those before, first byte last
 //
 // All differences wrap at 2^64, so every record comes back as it was. Numbers are little-endian.
@@ -28,8 +30,8 @@
 namespace spscope {
 
 // Stored numbers: append only.
-enum class RecordKind : std::uint8_t { kSpan = 0, kCollective = 1, kCounter = 2 };
-inline constexpr int kNumRecordKinds = 3;
+enum class RecordKind : std::uint8_t { kSpan = 0, kCollective = 1, kCounter = 2, kWork = 3 };
+inline constexpr int kNumRecordKinds = 4;
 std::string_view record_kind_name(RecordKind kind);
 // How the data of a chunk is packed. Stored number: the layout above is the only one so far.
 enum class ChunkCodec : std::uint8_t { kPlanes = 1 };
@@ -62,14 +64,16 @@ enum class Compress : bool { kFast, kBest };
 EncodedChunk encode_chunk(std::span<const SpanEvent> events, Compress compress);
 EncodedChunk encode_chunk(std::span<const CollectiveEvent> events, Compress compress);
 EncodedChunk encode_chunk(std::span<const CounterSample> samples, Compress compress);
+EncodedChunk encode_chunk(std::span<const WorkEvent> work, Compress compress);
 
 // Append the records of a chunk to `out`. They throw Error (kStoreCorrupt) unless data and header are what
 // encode_chunk would make: the checksum fits, sizes agree, no event ends before it begins, and the bounds are true.
-// decode_spans takes collectives too, and leaves out what they have beyond a span.
+// decode_spans takes collectives and work too, and leaves out what they have beyond a span.
 void decode_spans(const ChunkHeader& header, std::span<const std::uint8_t> data, std::vector<SpanEvent>& out);
 void decode_collectives(const ChunkHeader& header, std::span<const std::uint8_t> data,
                         std::vector<CollectiveEvent>& out);
 void decode_counters(const ChunkHeader& header, std::span<const std::uint8_t> data, std::vector<CounterSample>& out);
+void decode_work(const ChunkHeader& header, std::span<const std::uint8_t> data, std::vector<WorkEvent>& out);
 
 // The columns of a chunk, to be read one by one without making records: for scans that need only some.
 class ChunkColumns {
@@ -87,7 +91,8 @@ class ChunkColumns {
     kBytes,
     kCommunicator,
     kPeer
-  };  // of spans and collectives
+  };                                                                   // of spans and collectives
+  enum WorkColumn { kWorkBytes = kFlags + 1, kCorrelation, kDetail };  // behind those of a span
   enum CounterColumn { kTime, kValue };
 
   // Checks the checksum and all sizes and throws Error (kStoreCorrupt). The data must outlive this.

@@ -103,6 +103,38 @@ struct Columns<CollectiveEvent> {
 };
 
 template <>
+struct Columns<WorkEvent> {
+  using Spans = Columns<SpanEvent>;
+  static constexpr RecordKind kKind = RecordKind::kWork;
+  static constexpr int kCount = 8;
+  static constexpr std::uint8_t kMaxWidth[kCount] = {8, 8, 8, 4, 4, 8, 4, 4};
+  static constexpr bool kIsTime[kCount] = {true, true};
+
+  static WorkEvent before_first(std::int64_t first_begin_ns) { return {.span = Spans::before_first(first_begin_ns)}; }
+  static std::int64_t begin(const WorkEvent& e) { return e.span.begin_ns; }
+  static std::int64_t end(const WorkEvent& e) { return e.span.end_ns; }
+  static std::int64_t op(const WorkEvent& e) { return e.span.op_id; }
+
+  template <int column>
+  static std::uint64_t get(const WorkEvent& before, const WorkEvent& e) {
+    if constexpr (column < Spans::kCount) return Spans::get<column>(before.span, e.span);
+    if constexpr (column == ChunkColumns::kWorkBytes) return difference(e.bytes, 0);
+    if constexpr (column == ChunkColumns::kCorrelation)  // wraps at 32 bits, so that it never takes more
+      return difference(static_cast<std::int32_t>(e.correlation - before.correlation), 0);
+    if constexpr (column == ChunkColumns::kDetail) return e.detail;
+  }
+  template <typename Numbers>
+  static WorkEvent make(const WorkEvent& before, const Numbers& x) {
+    WorkEvent e;
+    e.span = Spans::make(before.span, x);
+    e.bytes = sum(0, x(ChunkColumns::kWorkBytes));
+    e.correlation = before.correlation + static_cast<std::uint32_t>(unzigzag(x(ChunkColumns::kCorrelation)));
+    e.detail = static_cast<WorkDetailId>(x(ChunkColumns::kDetail));
+    return e;
+  }
+};
+
+template <>
 struct Columns<CounterSample> {
   static constexpr RecordKind kKind = RecordKind::kCounter;
   static constexpr int kCount = 2;

@@ -87,6 +87,8 @@ class Bounds {
 const SpanEvent& kept(const SpanEvent& e, const SpanEvent*) { return e; }
 const SpanEvent& kept(const CollectiveEvent& e, const SpanEvent*) { return e.span; }
 const CollectiveEvent& kept(const CollectiveEvent& e, const CollectiveEvent*) { return e; }
+const SpanEvent& kept(const WorkEvent& e, const SpanEvent*) { return e.span; }
+const WorkEvent& kept(const WorkEvent& e, const WorkEvent*) { return e; }
 const CounterSample& kept(const CounterSample& e, const CounterSample*) { return e; }
 
 // Appends records of type Record as what Kept keeps of them.
@@ -144,6 +146,8 @@ std::span<const std::uint8_t> max_widths(RecordKind kind) {
       return Columns<CollectiveEvent>::kMaxWidth;
     case RecordKind::kCounter:
       return Columns<CounterSample>::kMaxWidth;
+    case RecordKind::kWork:
+      return Columns<WorkEvent>::kMaxWidth;
   }
   corrupt("the kind of its records is not known");
 }
@@ -235,6 +239,8 @@ void ChunkColumns::find_names(std::span<const NameId> names, std::vector<std::ui
 void decode_spans(const ChunkHeader& header, std::span<const std::uint8_t> data, std::vector<SpanEvent>& out) {
   if (header.kind == RecordKind::kCollective)
     decode<CollectiveEvent>(header, data, out);
+  else if (header.kind == RecordKind::kWork)
+    decode<WorkEvent>(header, data, out);
   else
     decode<SpanEvent>(header, data, out);
 }
@@ -246,6 +252,10 @@ void decode_collectives(const ChunkHeader& header, std::span<const std::uint8_t>
 
 void decode_counters(const ChunkHeader& header, std::span<const std::uint8_t> data, std::vector<CounterSample>& out) {
   decode<CounterSample>(header, data, out);
+}
+
+void decode_work(const ChunkHeader& header, std::span<const std::uint8_t> data, std::vector<WorkEvent>& out) {
+  decode<WorkEvent>(header, data, out);
 }
 
 }  // namespace spscope

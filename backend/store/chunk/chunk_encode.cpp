@@ -182,7 +182,7 @@ EncodedChunk encode(std::span<const Record> records, Compress compress) {
 }  // namespace
 
 std::string_view record_kind_name(RecordKind kind) {
-  static constexpr std::string_view names[kNumRecordKinds] = {"span", "collective", "counter"};
+  static constexpr std::string_view names[kNumRecordKinds] = {"span", "collective", "counter", "work"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -195,5 +195,6 @@ EncodedChunk encode_chunk(std::span<const CollectiveEvent> events, Compress comp
 EncodedChunk encode_chunk(std::span<const CounterSample> samples, Compress compress) {
   return encode(samples, compress);
 }
+EncodedChunk encode_chunk(std::span<const WorkEvent> work, Compress compress) { return encode(work, compress); }
 
 }  // namespace spscope

@@ -8,6 +8,7 @@
 
 #include "backend/store/chunk/chunk_row.h"
 #include "backend/store/chunk/stored_chunk.h"
+#include "backend/store/chunk/work_detail_row.h"
 #include "backend/store/pyramid/lod_pyramid.h"
 #include "backend/store/sqlite/sqlite.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 constexpr const char* kDamagedHint = "spscope recover FILE -o OUT.db keeps what can be read";
 
-// Spans and collectives of a track lie in chunks of their own. An instant comes before what begins when it was.
+// Spans, collectives and work of a track lie in chunks of their own. An instant comes before what begins when it was.
 void put_in_order(std::vector<SpanEvent>& events) {
   const auto earlier = [](const SpanEvent& a, const SpanEvent& b) {
     return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns < b.end_ns;
@@ -67,6 +68,18 @@ std::vector<CollectiveEvent> EventReader::collectives(RunId run, TrackId track, 
     decode_collectives(chunk.header, chunk.data, all);
     std::copy_if(all.begin(), all.end(), std::back_inserter(events),
                  [&](const CollectiveEvent& e) { return window.holds(e.span); });
+  });
+  return events;
+}
+
+std::vector<WorkEvent> EventReader::work(TrackId track, EventWindow window) const {
+  std::vector<WorkEvent> all, events;
+  spscope::for_each_chunk(*db_, {.track_id = track, .window = window}, [&](const StoredChunk& chunk) {
+    if (chunk.header.kind != RecordKind::kWork) return;
+    all.clear();
+    decode_work(chunk.header, chunk.data, all);
+    std::copy_if(all.begin(), all.end(), std::back_inserter(events),
+                 [&](const WorkEvent& e) { return window.holds(e.span); });
   });
   return events;
 }
@@ -171,6 +184,14 @@ std::string EventReader::name(NameId id) const {
   Statement row(*db_, "SELECT value FROM string WHERE string_id = ?");
   if (row.bind_all(id).step()) return row.text(0);
   throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": it has no name {}", db_->path(), id),
+              kDamagedHint);
+}
+
+WorkDetail EventReader::work_detail(WorkDetailId id) const {
+  if (id == 0) return {};
+  Statement row(*db_, fmt::format("SELECT {} FROM main.work_detail WHERE work_detail_id = ?", kWorkDetailColumns));
+  if (row.bind_all(id).step()) return work_detail_of(row).what;
+  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": it has no work detail {}", db_->path(), id),
               kDamagedHint);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/record/events.h"
+#include "backend/record/work_detail.h"
 
 namespace spscope {
 
@@ -44,11 +45,13 @@ class EventReader {
   explicit EventReader(Database& db);
 
   std::vector<Track> tracks() const;
-  // Spans of the track in the window, collectives among them as plain spans, in order of time. The track's events of
-  // all runs, or of one.
+  // Spans of the track in the window, collectives and work among them as plain spans, in order of time. The track's
+  // events of all runs, or of one.
   std::vector<SpanEvent> spans(TrackId track, EventWindow window = {}) const;
   std::vector<SpanEvent> spans(RunId run, TrackId track, EventWindow window = {}) const;
   std::vector<CollectiveEvent> collectives(RunId run, TrackId track, EventWindow window = {}) const;
+  // Work of the track in the window, of all runs and of none.
+  std::vector<WorkEvent> work(TrackId track, EventWindow window = {}) const;
   // Samples of a counter in [begin, end) of the window, of all runs and of none.
   std::vector<CounterSample> counters(TrackId track, EventWindow window = {}) const;
   // Events of ops of all tracks that were posted in [first_ns, last_ns], in one pass over them and in no order.
@@ -61,6 +64,8 @@ class EventReader {
   // Chunks as they are stored: stored_chunk.h.
   void for_each_chunk(const ChunkFilter& filter, const std::function<void(const StoredChunk&)>& function) const;
   std::string name(NameId id) const;
+  // The detail of an event; nothing set for 0. Throws Error when the file has no such detail.
+  WorkDetail work_detail(WorkDetailId id) const;
   std::vector<LedgerRecord> ledger() const;
 
  private:

@@ -10,6 +10,7 @@
 #include "backend/base/utf8.h"
 #include "backend/store/chunk/chunk_appender.h"
 #include "backend/store/chunk/chunk_row.h"
+#include "backend/store/chunk/work_detail_row.h"
 #include "backend/store/sqlite/sqlite.h"
 
 namespace spscope {
@@ -29,6 +30,7 @@ struct EventWriter::State {
         add_track(db, kInsertTrack),
         insert_name(db, "INSERT INTO string (string_id, value) VALUES (?, ?)"),
         insert_communicator(db, "INSERT INTO communicator (communicator_id, lane, ranks) VALUES (?, ?, ?)"),
+        insert_detail(db, kInsertWorkDetail),
         insert_ledger(db,
                       "INSERT OR REPLACE INTO ledger (track_id, sent, stored, dropped, unreadable, lost) "
                       "VALUES (?, ?, ?, ?, ?, ?)"),
@@ -48,6 +50,7 @@ struct EventWriter::State {
   }
   static const SpanEvent& span_of(const SpanEvent& event) { return event; }
   static const SpanEvent& span_of(const CollectiveEvent& event) { return event.span; }
+  static const SpanEvent& span_of(const WorkEvent& event) { return event.span; }
 
   template <typename Event>
   void append(RunId run, TrackId track, std::span<const Event> events) {
@@ -71,11 +74,12 @@ struct EventWriter::State {
 
   Database& db;
   ChunkAppender chunks;
-  Statement add_track, insert_name, insert_communicator, insert_ledger, insert_note;
+  Statement add_track, insert_name, insert_communicator, insert_detail, insert_ledger, insert_note;
   std::vector<Filled> tracks;  // track_id - 1
   std::map<std::tuple<int, int, int>, TrackId> track_of;
   std::unordered_map<std::string, NameId> names;
   std::map<std::pair<int, std::string>, CommunicatorId> communicators;
+  std::map<WorkDetail, WorkDetailId> details;
   std::int64_t last_end_ns = 0, repaired = 0, cut = 0;
   bool names_changed = false;  // since they were noted
 };
@@ -123,11 +127,23 @@ CommunicatorId EventWriter::communicator(int lane, std::span<const int> ranks) {
   return it->second;
 }
 
+WorkDetailId EventWriter::detail(const WorkDetail& what) {
+  if (what == WorkDetail()) return 0;
+  const auto next = static_cast<WorkDetailId>(state_->details.size() + 1);
+  const auto [it, is_new] = state_->details.try_emplace(what, next);
+  if (is_new) insert_work_detail(state_->insert_detail, next, what);
+  return it->second;
+}
+
 void EventWriter::append(RunId run, TrackId track, std::span<const SpanEvent> events) {
   state_->append(run, track, events);
 }
 
 void EventWriter::append(RunId run, TrackId track, std::span<const CollectiveEvent> events) {
+  state_->append(run, track, events);
+}
+
+void EventWriter::append(RunId run, TrackId track, std::span<const WorkEvent> events) {
   state_->append(run, track, events);
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "backend/record/events.h"
+#include "backend/record/work_detail.h"
 
 namespace spscope {
 
@@ -27,11 +28,14 @@ class EventWriter {
   NameId name(std::string_view text);
   // `ranks` in group order.
   CommunicatorId communicator(int lane, std::span<const int> ranks);
+  // 0 for a detail that says nothing.
+  WorkDetailId detail(const WorkDetail& what);
 
   // A run of kNoRun: of none. REQUIRES: events of a track that is not overlapping come in order, also over several
   // calls.
   void append(RunId run, TrackId track, std::span<const SpanEvent> events);
   void append(RunId run, TrackId track, std::span<const CollectiveEvent> events);
+  void append(RunId run, TrackId track, std::span<const WorkEvent> events);
   // REQUIRES: the track is a counter, and the samples come in order.
   void append(RunId run, TrackId track, std::span<const CounterSample> samples);
   // Count events that were sent to the track and will not be stored.

@@ -40,10 +40,12 @@ enum class EventColumn : int {
   kPeer,
   kRepeat,
   kTrackKind,
+  kCorrelationId,
+  kWorkDetailId,
   kNameId,      // hidden: string.string_id
   kCategoryId,  // hidden: the number of the category
 };
-inline constexpr int kNumEventColumns = 26;
+inline constexpr int kNumEventColumns = 28;
 
 // The bit of a column in SQLite's mask of columns that are used.
 constexpr std::uint32_t column_bit(EventColumn column) { return 1u << static_cast<int>(column); }

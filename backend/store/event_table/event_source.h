@@ -121,9 +121,9 @@ class ChunkScan {
 
 // Columns of a chunk as plain numbers; those that were not asked for are empty.
 struct EventValues {
-  std::vector<std::int64_t> columns[kNumEventColumns];  // begin_ns to op_id, entry_ns to peer
+  std::vector<std::int64_t> columns[kNumEventColumns];  // begin_ns to op_id, entry_ns to peer, and those of work
   std::vector<std::uint32_t> names, flags;              // of the columns that are made of them
-  bool collective = false;
+  RecordKind kind = RecordKind::kSpan;
 
   const std::vector<std::int64_t>& of(EventColumn column) const { return columns[static_cast<int>(column)]; }
   std::vector<std::int64_t>& of(EventColumn column) { return columns[static_cast<int>(column)]; }
@@ -140,7 +140,7 @@ class ChunkUnpacker {
 
  private:
   ChunkColumns columns_;
-  bool collective_;
+  RecordKind kind_;
 };
 
 }  // namespace spscope

@@ -22,7 +22,7 @@ constexpr const char* kColumns =
     " rank INTEGER,"             // rank, null for none
     " track_kind TEXT,"          // rank lane, device stream, host thread, foreign
     " name TEXT,"                // what ran
-    " category TEXT,"            // attend, local, rearrange, transfer, barrier, other
+    " category TEXT,"            // attend, local, transfer, kernel, copy, ...: enum_name has them all
     " count INTEGER,"            // events in the window that ended
     " total_ns INTEGER,"         // their whole durations, also what lies outside the window
     " min_ns INTEGER,"           // shortest of these

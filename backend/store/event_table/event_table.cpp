@@ -23,7 +23,7 @@ constexpr const char* kColumns =
     " end_ns INTEGER,"               // run clock; of an event that had not ended, the end of its run
     " op_id INTEGER,"                // operation of the run's plan, -1 for none
     " name TEXT,"                    // what ran
-    " category TEXT,"                // attend, local, rearrange, transfer, barrier, other
+    " category TEXT,"                // attend, local, transfer, kernel, copy, ...: enum_name has them all
     " depth INTEGER,"                // nesting depth, for display
     " unfinished INTEGER,"           // 1 when it had not ended
     " clamped INTEGER,"              // 1 when its begin or end lay too early and was moved
@@ -32,11 +32,13 @@ constexpr const char* kColumns =
     " transfer_begin_ns INTEGER,"    // when the last partner had entered and data could move
     " transfer_end_ns INTEGER,"      // when the data had moved
     " sequence INTEGER,"             // number within the communicator: the post of the plan
-    " bytes INTEGER,"                // bytes that this rank sent
+    " bytes INTEGER,"                // bytes that this rank sent, or that a copy or memset moved or set
     " communicator_id INTEGER,"      // communicator
     " peer INTEGER,"                 // the only other rank, -1 when there are several
     " repeat INTEGER,"               // repeat of the run in which it began on its rank; null outside all
     " track_kind TEXT,"              // rank lane, device stream, host thread, foreign
+    " correlation_id INTEGER,"       // of work: the number that it shares with the call that asked for it
+    " work_detail_id INTEGER,"       // of work: key of work_detail
     " name_id INTEGER HIDDEN,"       // key of the name in string
     " category_id INTEGER HIDDEN)";  // number of the category
 
@@ -132,6 +134,12 @@ class EventCursor : public sqlite3_vtab_cursor {
            (!tests_ops_ || bounds_.op_id.holds(values_.of(Column::kOpId)[static_cast<std::size_t>(i)]));
   }
   std::int64_t begin_ns(int i) const { return values_.of(Column::kBeginNs)[static_cast<std::size_t>(i)]; }
+  // Whether events of the chunk have the column.
+  bool has(Column column) const {
+    if (column < Column::kEntryNs) return true;
+    if (column == Column::kCorrelationId || column == Column::kWorkDetailId) return values_.kind == RecordKind::kWork;
+    return values_.kind == RecordKind::kCollective || (values_.kind == RecordKind::kWork && column == Column::kBytes);
+  }
   std::uint32_t flags(int i) const { return values_.flags[static_cast<std::size_t>(i)]; }
   std::int64_t end_ns(int i) const {
     if ((flags(i) & kEventUnfinished) == 0) return values_.of(Column::kEndNs)[static_cast<std::size_t>(i)];
@@ -194,8 +202,12 @@ void EventCursor::column(sqlite3_context* context, int index) {
     default:
       break;
   }
-  if (column >= Column::kEntryNs && !values_.collective) return sqlite3_result_null(context);
-  sqlite3_result_int64(context, values_.of(column)[static_cast<std::size_t>(index_)]);
+  if (!has(column)) return sqlite3_result_null(context);
+  const std::int64_t value = values_.of(column)[static_cast<std::size_t>(index_)];
+  // Of work, 0 stands for what does not apply or is not known.
+  if (value == 0 && values_.kind == RecordKind::kWork && column >= Column::kEntryNs)
+    return sqlite3_result_null(context);
+  sqlite3_result_int64(context, value);
 }
 
 // How many times fewer events a bound leaves, roughly: what the planner of SQLite compares joins by.

@@ -35,7 +35,8 @@ class Unpacker {
     if (uses(Column::kOpId)) differences(ChunkColumns::kOp, Column::kOpId, std::uint64_t{0} - 1);
     if (used_ & kNames) words(ChunkColumns::kName, values_.names);
     if (used_ & kFlags) words(ChunkColumns::kFlags, values_.flags);
-    if (values_.collective) transfers();
+    if (values_.kind == RecordKind::kCollective) transfers();
+    if (values_.kind == RecordKind::kWork) work();
   }
 
  private:
@@ -100,6 +101,18 @@ class Unpacker {
     if (uses(Column::kCommunicatorId)) plain(ChunkColumns::kCommunicator, Column::kCommunicatorId, false, 0);
     if (uses(Column::kPeer)) plain(ChunkColumns::kPeer, Column::kPeer, false, 1);
   }
+  void work() {
+    if (uses(Column::kBytes)) plain(ChunkColumns::kWorkBytes, Column::kBytes, true, 0);
+    if (uses(Column::kCorrelationId)) correlations();
+    if (uses(Column::kWorkDetailId)) plain(ChunkColumns::kDetail, Column::kWorkDetailId, false, 0);
+  }
+  // Differences that wrap at 32 bits.
+  void correlations() {
+    std::vector<std::int64_t>& out = sized(Column::kCorrelationId);
+    const Unpacked& in = read(ChunkColumns::kCorrelation);
+    std::uint32_t last = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = last += static_cast<std::uint32_t>(unzigzag(in[i]));
+  }
 
   ChunkColumns& columns_;
   int count_;
@@ -110,11 +123,10 @@ class Unpacker {
 
 }  // namespace
 
-ChunkUnpacker::ChunkUnpacker(const ChunkRow& chunk)
-    : columns_(chunk.header, chunk.data), collective_(chunk.header.kind == RecordKind::kCollective) {}
+ChunkUnpacker::ChunkUnpacker(const ChunkRow& chunk) : columns_(chunk.header, chunk.data), kind_(chunk.header.kind) {}
 
 void ChunkUnpacker::unpack(std::uint32_t used, EventValues& values) {
-  values.collective = collective_;
+  values.kind = kind_;
   Unpacker(columns_, used, values).unpack();
 }
 

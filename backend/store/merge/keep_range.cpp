@@ -56,6 +56,7 @@ std::optional<ChunkHeader> header_inside(const ChunkHeader& header, std::span<co
   std::vector<SpanEvent> spans;
   std::vector<CollectiveEvent> collectives;
   std::vector<CounterSample> samples;
+  std::vector<WorkEvent> work;
   switch (header.kind) {
     case RecordKind::kSpan:
       decode_spans(header, data, spans);
@@ -66,6 +67,9 @@ std::optional<ChunkHeader> header_inside(const ChunkHeader& header, std::span<co
     case RecordKind::kCounter:
       decode_counters(header, data, samples);
       return header_of(samples, range);
+    case RecordKind::kWork:
+      decode_work(header, data, work);
+      return header_of(work, range);
   }
   return std::nullopt;
 }

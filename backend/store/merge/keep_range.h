@@ -10,6 +10,7 @@ namespace spscope {
 // Whether a record is of the range: of events EventWindow::holds.
 inline bool is_inside(const SpanEvent& event, const EventWindow& range) { return range.holds(event); }
 inline bool is_inside(const CollectiveEvent& event, const EventWindow& range) { return range.holds(event.span); }
+inline bool is_inside(const WorkEvent& event, const EventWindow& range) { return range.holds(event.span); }
 inline bool is_inside(const CounterSample& sample, const EventWindow& range) {
   return range.begin_ns <= sample.time_ns && sample.time_ns < range.end_ns;
 }

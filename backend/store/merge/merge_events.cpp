@@ -33,6 +33,7 @@ void write_batches(Database& out, const MergeEventsInput& input, MergePipe<Event
       chunks->append(batch->run, open, batch->spans);
       chunks->append(batch->run, open, batch->collectives);
       chunks->append(batch->run, open, batch->counters);
+      chunks->append(batch->run, open, batch->work);
     }
     for (const PyramidBuckets& next : batch->buckets) pyramids.append(next.pyramid_id, next.buckets);
     done += static_cast<std::int64_t>(batch->size());
@@ -50,6 +51,11 @@ NameId Renumbered::name(NameId id) const { return id < names.size() ? names[id] 
 CommunicatorId Renumbered::communicator(CommunicatorId id) const {
   const auto found = communicators.find(id);
   return found != communicators.end() ? found->second : 0;
+}
+
+WorkDetailId Renumbered::detail(WorkDetailId id) const {
+  const auto found = details.find(id);
+  return found != details.end() ? found->second : 0;
 }
 
 std::int64_t merge_events(Database& out, const MergeEventsInput& input) {

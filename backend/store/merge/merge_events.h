@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/store/merge/merged_tracks.h"
@@ -16,9 +17,11 @@ namespace spscope {
 struct Renumbered {
   std::vector<NameId> names;
   std::map<CommunicatorId, CommunicatorId> communicators;
+  std::unordered_map<WorkDetailId, WorkDetailId> details;
 
   NameId name(NameId id) const;
   CommunicatorId communicator(CommunicatorId id) const;
+  WorkDetailId detail(WorkDetailId id) const;
 };
 
 struct MergeEventsInput {

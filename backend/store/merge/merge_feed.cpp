@@ -198,6 +198,8 @@ class RankFeed {
       decode_spans(header, bytes, batch.spans);
     else if (header.kind == RecordKind::kCollective)
       decode_collectives(header, bytes, batch.collectives);
+    else if (header.kind == RecordKind::kWork)
+      decode_work(header, bytes, batch.work);
     else
       decode_counters(header, bytes, batch.counters);
   }
@@ -220,6 +222,7 @@ class RankFeed {
       erase_outside(batch.spans, chunk.cut->range);
       erase_outside(batch.collectives, chunk.cut->range);
       erase_outside(batch.counters, chunk.cut->range);
+      erase_outside(batch.work, chunk.cut->range);
     }
     move(feed, kind, batch);
     return send(feed, chunk.run, batch);
@@ -259,6 +262,12 @@ class RankFeed {
       put_transfer_on_run_clock(track.fit, event);
       kind.keep(lod_event(event));
       event.communicator = numbers.communicator(event.communicator);
+    }
+    for (WorkEvent& event : batch.work) {
+      place(track, kind, event.span);
+      event.span.name = numbers.name(event.span.name);
+      event.detail = numbers.detail(event.detail);
+      kind.keep({.span = event.span});
     }
     for (CounterSample& sample : batch.counters) sample.time_ns = on_run_clock(track.fit, sample.time_ns);
   }

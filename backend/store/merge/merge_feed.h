@@ -41,14 +41,16 @@ struct EventBatch {
   std::vector<SpanEvent> spans;
   std::vector<CollectiveEvent> collectives;
   std::vector<CounterSample> counters;
+  std::vector<WorkEvent> work;
   std::vector<NewPyramid> pyramids;
   std::vector<PyramidBuckets> buckets;
 
-  std::size_t size() const { return spans.size() + collectives.size() + counters.size(); }
+  std::size_t size() const { return spans.size() + collectives.size() + counters.size() + work.size(); }
   void clear() {
     spans.clear();
     collectives.clear();
     counters.clear();
+    work.clear();
     pyramids.clear();
     buckets.clear();
   }

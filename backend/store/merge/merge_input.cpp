@@ -11,6 +11,7 @@
 #include "backend/base/regular_file.h"
 #include "backend/base/result.h"
 #include "backend/store/chunk/chunk_row.h"
+#include "backend/store/chunk/work_detail_row.h"
 #include "backend/store/new_store.h"
 #include "backend/store/open_store.h"
 #include "backend/store/output_file.h"
@@ -133,6 +134,10 @@ void read_names(MergeSource& source, Damage& damage) {
   read_table(source, "communicator", "communicator_id, lane, ranks", damage, [&](const Statement& row) {
     source.communicators.push_back(
         {static_cast<CommunicatorId>(row.integer(0, 0, kMaxU32)), row.count(1), row.text(2)});
+  });
+  read_table(source, "work_detail", kWorkDetailColumns, damage, [&](const Statement& row) {
+    const StoredWorkDetail detail = work_detail_of(row);
+    source.details.emplace(detail.id, detail.what);
   });
   read_table(source, "meta", "key, value", damage, [&](const Statement& row) {
     const std::string key = row.text(0);

@@ -15,6 +15,7 @@
 #include "backend/record/events.h"
 #include "backend/record/now_page.h"
 #include "backend/record/rank_records.h"
+#include "backend/record/work_detail.h"
 #include "backend/store/chunk/chunk_codec.h"
 #include "backend/store/sqlite/sqlite.h"
 #include "backend/store/sqlite/table_rows.h"
@@ -75,6 +76,7 @@ struct MergeSource {
   std::map<TrackId, std::size_t> place_of_track;
   std::map<std::int64_t, std::string> strings;
   std::vector<SourceCommunicator> communicators;
+  std::map<WorkDetailId, WorkDetail> details;
   std::int64_t strings_repaired = 0, strings_cut = 0;
 
   bool is_head() const { return shard.kind != ShardKind::kRank; }

@@ -9,6 +9,7 @@
 
 #include "backend/base/result.h"
 #include "backend/store/chunk/chunk_row.h"
+#include "backend/store/chunk/work_detail_row.h"
 #include "backend/store/merge/keep_range.h"
 #include "backend/store/merge/merge_damage.h"
 #include "backend/store/merge/merge_events.h"
@@ -51,7 +52,21 @@ class Communicators {
   std::map<std::pair<int, std::string>, CommunicatorId> numbers_;
 };
 
-Renumbered renumber(const MergeSource& source, Names& names, Communicators& communicators) {
+class Details {
+ public:
+  explicit Details(Database& out) : insert_(out, kInsertWorkDetail) {}
+  WorkDetailId number(const WorkDetail& what) {
+    const auto [it, is_new] = numbers_.try_emplace(what, static_cast<WorkDetailId>(numbers_.size() + 1));
+    if (is_new) insert_work_detail(insert_, it->second, what);
+    return it->second;
+  }
+
+ private:
+  Statement insert_;
+  std::map<WorkDetail, WorkDetailId> numbers_;
+};
+
+Renumbered renumber(const MergeSource& source, Names& names, Communicators& communicators, Details& details) {
   // Keys count from 0; one far beyond the number of names is damage, and means no name.
   const std::size_t limit = 16 * source.strings.size() + 4096;
   Renumbered numbers;
@@ -63,6 +78,7 @@ Renumbered renumber(const MergeSource& source, Names& names, Communicators& comm
   }
   for (const SourceCommunicator& communicator : source.communicators)
     numbers.communicators.emplace(communicator.id, communicators.number(communicator.lane, communicator.ranks));
+  for (const auto& [id, what] : source.details) numbers.details.emplace(id, details.number(what));
   return numbers;
 }
 
@@ -192,8 +208,10 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
 
   Names names(out);
   Communicators communicators(out);
+  Details details(out);
   MergeEventsInput input;
-  for (const MergeSource& source : sources) input.numbers.emplace(&source, renumber(source, names, communicators));
+  for (const MergeSource& source : sources)
+    input.numbers.emplace(&source, renumber(source, names, communicators, details));
   input.tracks = tracks_of(sources);
   add_unfinished_ops(out, input.tracks, sources, [&](const std::string& text) { return names.number(text); });
   number_tracks(out, input.tracks, clocks, damage);

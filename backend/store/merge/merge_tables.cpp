@@ -27,7 +27,7 @@ constexpr MergedTable kTables[] = {
     {"rank_repeat", MergeRule::kMade},   {"incident", MergeRule::kMade},       {"string", MergeRule::kMade},
     {"track", MergeRule::kMade},         {"communicator", MergeRule::kMade},   {"chunk", MergeRule::kMade},
     {"ledger", MergeRule::kMade},        {"pyramid", MergeRule::kMade},        {"lod_level", MergeRule::kMade},
-    {"lod_strip", MergeRule::kMade},
+    {"lod_strip", MergeRule::kMade},     {"work_detail", MergeRule::kMade},
 };
 
 // Of repeats that two shards have, the first counts.

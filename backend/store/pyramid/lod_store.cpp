@@ -181,7 +181,7 @@ struct LodReader::State {
     std::vector<SpanEvent> spans;
     std::vector<CollectiveEvent> collectives;
     for_each_chunk(db, {.track_id = track, .window = window}, [&](const StoredChunk& chunk) {
-      if (chunk.header.kind == RecordKind::kSpan) {
+      if (chunk.header.kind == RecordKind::kSpan || chunk.header.kind == RecordKind::kWork) {
         spans.clear();
         decode_spans(chunk.header, chunk.data, spans);
         add_events(level, spans, recorded_until_ns);

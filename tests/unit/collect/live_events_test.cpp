@@ -157,6 +157,30 @@ TEST_F(LiveEventsOfRun, OldEventsMoveWithTheClockToo) {
   EXPECT_EQ(live.clock_changes(), 1);
 }
 
+// Spans and work of one track lie in chunks that overlap in time: none is moved for that.
+TEST_F(LiveEventsOfRun, WorkAndSpansOfOneTrackKeepTheirTimes) {
+  RankShard shard(shard_of(0), 0);
+  shard.add_track({.track_id = TrackId{3}, .rank = 0, .kind = TrackKind::kHostThread, .name = "main"});
+  std::vector<SpanEvent> ranges;
+  std::vector<WorkEvent> calls;
+  for (std::int64_t i = 0; i < 400; ++i) {
+    ranges.push_back({.begin_ns = kRawZero + 20 * i, .end_ns = kRawZero + 20 * i + 8});
+    calls.push_back({{.begin_ns = kRawZero + 20 * i + 10, .end_ns = kRawZero + 20 * i + 18}, 0, 7, 0});
+  }
+  shard.add_events(kNoRun, TrackId{3}, ranges, 100);
+  shard.add_events(kNoRun, TrackId{3}, calls, 100);
+  shard.commit();
+  LiveEvents live;
+  EXPECT_EQ(live.poll(shards()), 800);
+  std::int64_t clamped = 0;
+  for (const SpanEvent& event : live.tracks().at(0)->spans) clamped += (event.flags & kEventClamped) != 0;
+  EXPECT_EQ(clamped, 0);
+  EXPECT_EQ(live.tracks().at(0)->spans.size(), 800u);
+  testing::merge(folder_ / "out.db", shards());
+  EXPECT_EQ(StoreReader(folder_ / "out.db").query("SELECT sum(clamped), count(*) FROM event").rows[0],
+            (std::vector<std::optional<std::string>>{"0", "800"}));
+}
+
 TEST_F(LiveEventsOfRun, AWriterOnAnotherThreadIsFollowed) {
   std::atomic<bool> done = false;
   std::jthread writer([&] {

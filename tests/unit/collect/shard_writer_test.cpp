@@ -108,6 +108,56 @@ TEST(ShardWriter, StoresWhatLanesPushInOrder) {
   EXPECT_EQ(moves[0], record_of(moves[0].span.op_id, RunId{2}).collective());
 }
 
+TEST(ShardWriter, StoresWorkAndItsDetails) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.rank-0.db";
+  ShardWriter writer(path, options_of());
+  TraceSink& sink = writer;
+  const WorkDetail launch = {.grid = {8, 4, 1}, .block = {256, 1, 1}, .device = 0, .stream = 7};
+  const WorkDetailId detail = sink.detail(launch);
+  EXPECT_EQ(sink.detail(launch), detail);
+  EventRing& ring = sink.ring({.rank = 0, .kind = TrackKind::kDeviceStream, .name = "stream 7"}, 1 << 14);
+  const auto work_of = [&](std::int64_t i) {
+    return WorkEvent{{10 * i, 10 * i + 7, i, 0, event_flags(EventCategory::kKernel)},
+                     64 * i,
+                     static_cast<std::uint32_t>(i),
+                     i % 2 == 0 ? detail : 0};
+  };
+  for (std::int64_t i = 0; i < 10'000; ++i) ring.push(RingRecord::of(work_of(i)));
+  writer.finish();
+  EXPECT_FALSE(writer.failure());
+  Database db = Database::open_shard(path);
+  const EventReader reader(db);
+  const std::vector<WorkEvent> stored = reader.work(reader.tracks().at(0).track_id);
+  ASSERT_EQ(stored.size(), 10'000u);
+  for (std::int64_t i = 0; i < 10'000; ++i) ASSERT_EQ(stored[static_cast<std::size_t>(i)], work_of(i));
+  EXPECT_EQ(reader.work_detail(detail), launch);
+}
+
+// What a collector knows to be missing is in the ledger, with and without a ring, before and after it is asked for.
+TEST(ShardWriter, CountsWhatNeverReachedARing) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.rank-0.db";
+  ShardWriter writer(path, options_of());
+  const Track silent = {.rank = 0, .kind = TrackKind::kDeviceStream, .name = "stream 1"};
+  const Track heard = {.rank = 0, .kind = TrackKind::kDeviceStream, .name = "stream 2"};
+  writer.missed(silent, 5, 0);
+  writer.missed(silent, 2, 3);
+  writer.missed(heard, 1, 0);
+  EventRing& ring = writer.ring(heard, 64);
+  for (std::int64_t i = 0; i < 4; ++i) ring.push(RingRecord::of(WorkEvent{{10 * i, 10 * i + 1}}));
+  writer.missed(heard, 0, 6);
+  writer.missed({.rank = 0, .kind = TrackKind::kDeviceStream, .name = "stream 3"}, 0, 0);
+  writer.finish();
+  ASSERT_EQ(writer.counts().size(), 2u);
+  const ShardWriter::TrackCount first = writer.counts()[0], second = writer.counts()[1];
+  EXPECT_EQ(std::tuple(first.sent, first.stored, first.dropped, first.unreadable), std::tuple(10, 0, 7, 3));
+  EXPECT_EQ(std::tuple(second.sent, second.stored, second.dropped, second.unreadable), std::tuple(11, 4, 1, 6));
+  Database db = Database::open_shard(path);
+  EXPECT_EQ(EventReader(db).ledger(),
+            (std::vector<LedgerRecord>{{TrackId{1}, 10, 0, 7, 3, 0}, {TrackId{2}, 11, 4, 1, 6, 0}}));
+}
+
 // A lane that is faster than the writer loses events, and every one of them is counted.
 TEST(ShardWriter, CountsWhatFoundNoRoom) {
   const TemporaryFolder folder;

@@ -94,8 +94,12 @@ class EventTable : public ::testing::Test {
     std::vector<SpanEvent> spans;
     for (const CollectiveEvent& e : events) spans.push_back(e.span);
     const Compress compress = rng.below(2) == 0 ? Compress::kFast : Compress::kBest;
-    const std::int64_t id =
-        add_chunk(run, track, track % 2 == 0 ? encode_chunk(events, compress) : encode_chunk(spans, compress));
+    std::vector<WorkEvent> work;
+    for (const SpanEvent& span : spans) work.push_back({span, rng.below(100), static_cast<std::uint32_t>(rng.bits())});
+    const std::int64_t id = add_chunk(run, track,
+                                      track % 2 == 0 ? encode_chunk(events, compress)
+                                      : track == 5   ? encode_chunk(work, compress)
+                                                     : encode_chunk(spans, compress));
     remember(id, run, track, spans);
     return now_ns;
   }

@@ -49,6 +49,11 @@ CollectiveEvent any_collective(Rng& rng) {
   return e;
 }
 
+WorkEvent any_work(Rng& rng) {
+  const auto any_u32 = [&] { return static_cast<std::uint32_t>(rng.bits() >> (rng.below(32) + 32)); };
+  return {any_span(rng), any_number(rng), any_u32(), any_u32()};
+}
+
 CounterSample any_sample(Rng& rng) {
   return {any_number(rng), std::bit_cast<double>(rng.bits() >> rng.below(64) & ~(0x7ffull << 52))};
 }
@@ -96,6 +101,15 @@ TEST(ChunkCodec, EveryRecordComesBack) {
       read_spans.clear();
       decode_spans(b.header, b.data, read_spans);
       for (std::size_t i = 0; i < collectives.size(); ++i) ASSERT_EQ(read_spans[i], collectives[i].span);
+
+      const std::vector<WorkEvent> work = many(any_work, count, rng);
+      const EncodedChunk d = encode_chunk(std::span(work), compress);
+      std::vector<WorkEvent> read_work;
+      decode_work(d.header, d.data, read_work);
+      EXPECT_EQ(read_work, work);
+      read_spans.clear();
+      decode_spans(d.header, d.data, read_spans);
+      for (std::size_t i = 0; i < work.size(); ++i) ASSERT_EQ(read_spans[i], work[i].span);
 
       const std::vector<CounterSample> samples = many(any_sample, count, rng);
       const EncodedChunk c = encode_chunk(std::span(samples), compress);
@@ -178,6 +192,18 @@ TEST(ChunkCodec, ALaneTakesFewBytes) {
   EXPECT_LT(encode_chunk(std::span(events), Compress::kBest).data.size(), 7u * kMaxChunkEvents);
 }
 
+// Launches of a stream, numbered on: a kernel takes its times, and hardly more for what asked for it and how.
+TEST(ChunkCodec, WorkTakesLittleMoreThanItsSpans) {
+  std::vector<WorkEvent> work;
+  const std::vector<SpanEvent> spans = lane(kMaxChunkEvents, 3);
+  for (std::size_t i = 0; i < spans.size(); ++i)
+    work.push_back({spans[i], 0, 70'000 + 3 * static_cast<std::uint32_t>(i), 1 + spans[i].name % 4});
+  for (const Compress compress : kBoth) {
+    const std::size_t plain = encode_chunk(std::span(spans), compress).data.size();
+    EXPECT_LT(encode_chunk(std::span(work), compress).data.size(), plain + kMaxChunkEvents + 100);
+  }
+}
+
 // What repeats over the passes of a run is stored about once, also in a shard: of 16 passes over 256 ops, each with a
 // name and a flag of its own, a sixteenth of op, name and flags, and the two bytes each of gaps and durations.
 TEST(ChunkCodec, PassesOverTheSameOpsTakeTheirTimesOnly) {
@@ -244,10 +270,12 @@ void expect_refused(ChunkHeader header, const std::vector<std::uint8_t>& data) {
   std::vector<SpanEvent> spans(2);
   std::vector<CollectiveEvent> collectives(2);
   std::vector<CounterSample> samples(2);
+  std::vector<WorkEvent> work(2);
   EXPECT_EQ(testing::error_of([&] { decode_spans(header, data, spans); }).code(), ErrorCode::kStoreCorrupt);
   EXPECT_EQ(testing::error_of([&] { decode_collectives(header, data, collectives); }).code(), ErrorCode::kStoreCorrupt);
   EXPECT_EQ(testing::error_of([&] { decode_counters(header, data, samples); }).code(), ErrorCode::kStoreCorrupt);
-  EXPECT_EQ(spans.size() + collectives.size() + samples.size(), 6u) << "a failure leaves nothing behind";
+  EXPECT_EQ(testing::error_of([&] { decode_work(header, data, work); }).code(), ErrorCode::kStoreCorrupt);
+  EXPECT_EQ(spans.size() + collectives.size() + samples.size() + work.size(), 8u) << "a failure leaves nothing behind";
 }
 
 std::vector<EncodedChunk> one_of_each(std::uint64_t seed) {
@@ -258,6 +286,7 @@ std::vector<EncodedChunk> one_of_each(std::uint64_t seed) {
     chunks.push_back(encode_chunk(std::span<const SpanEvent>(std::vector<SpanEvent>(300, {.op_id = 5})), compress));
     chunks.push_back(encode_chunk(std::span<const CollectiveEvent>(many(any_collective, 30, rng)), compress));
     chunks.push_back(encode_chunk(std::span<const CounterSample>(many(any_sample, 30, rng)), compress));
+    chunks.push_back(encode_chunk(std::span<const WorkEvent>(many(any_work, 30, rng)), compress));
   }
   return chunks;
 }
@@ -336,6 +365,7 @@ TEST(HostileChunk, HeadersThatLieAreRefused) {
     refused([](ChunkHeader& h) { h.codec = static_cast<ChunkCodec>(2); });
     refused([](ChunkHeader& h) { h.kind = RecordKind::kCollective; });
     refused([](ChunkHeader& h) { h.kind = RecordKind::kCounter; });
+    refused([](ChunkHeader& h) { h.kind = RecordKind::kWork; });
     refused([](ChunkHeader& h) { h.kind = static_cast<RecordKind>(9); });
     refused([](ChunkHeader& h) { ++h.begin_min_ns; });
     refused([](ChunkHeader& h) { --h.begin_max_ns; });

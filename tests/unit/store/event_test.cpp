@@ -86,6 +86,56 @@ TEST(Events, RecordsRoundTripAndWindowsSelect) {
   EXPECT_EQ(reader.query("SELECT ranks FROM communicator").rows[0][0], "1 3");
 }
 
+TEST(Events, WorkRoundTripsWithItsDetails) {
+  TemporaryFolder folder;
+  const WorkDetail launch = {.grid = {8, 4, 2},
+                             .block = {128, 2, 1},
+                             .registers_per_thread = 40,
+                             .static_shared_bytes = 512,
+                             .dynamic_shared_bytes = 49152,
+                             .device = 1,
+                             .context = 3,
+                             .stream = 7};
+  const WorkDetail copy = {.copy_kind = 10,
+                           .source_kind = 3,
+                           .target_kind = 2,
+                           .source_device = 1,
+                           .target_device = 0,
+                           .device = 1,
+                           .context = 3,
+                           .stream = 9};
+  const WorkDetail wait = {.synchronization_kind = 3};
+  std::vector<WorkEvent> work;
+  const StoreReader reader = store_of(folder, [&](StoreWriter& writer, RunId run, const Plan&) {
+    EventWriter& events = writer.events();
+    const TrackId stream = events.add_track({.rank = 1, .kind = TrackKind::kDeviceStream, .name = "stream 7"});
+    const WorkDetailId first = events.detail(launch);
+    EXPECT_EQ(events.detail(launch), first);
+    EXPECT_EQ(events.detail({}), 0u);
+    const WorkDetailId second = events.detail(copy);
+    work = {{{10, 20, 3, events.name("gemm"), event_flags(EventCategory::kKernel)}, 0, 71, first},
+            {{20, 26, -1, 0, event_flags(EventCategory::kCopy)}, 4096, 72, second},
+            {{30, 90, -1, 0, event_flags(EventCategory::kSynchronize)}, 0, 5, events.detail(wait)},
+            {{90, 91, -1, 0, event_flags(EventCategory::kOverhead)}, 0, 0, 0}};
+    events.append(run, stream, work);
+  });
+  const TrackId stream = reader.events().tracks().at(0).track_id;
+  EXPECT_EQ(reader.events().work(stream), work);
+  EXPECT_EQ(reader.events().work(stream, {15, 21}), (std::vector<WorkEvent>{work[0], work[1]}));
+  EXPECT_EQ(reader.events().spans(stream, {15, 21}), (std::vector<SpanEvent>{work[0].span, work[1].span}));
+  EXPECT_EQ(reader.events().work_detail(work[0].detail), launch);
+  EXPECT_EQ(reader.events().work_detail(work[1].detail), copy);
+  EXPECT_EQ(reader.events().work_detail(work[2].detail), wait);
+  EXPECT_EQ(reader.events().work_detail(0), WorkDetail());
+  EXPECT_EQ(testing::error_of([&] { reader.events().work_detail(9); }).code(), ErrorCode::kStoreCorrupt);
+  const QueryResult shown = reader.query("SELECT bytes, correlation_id, work_detail_id, sequence FROM event");
+  using Row = std::vector<std::optional<std::string>>;
+  EXPECT_EQ(shown.rows[0], (Row{std::nullopt, "71", "1", std::nullopt}));
+  EXPECT_EQ(shown.rows[1], (Row{"4096", "72", "2", std::nullopt}));
+  EXPECT_EQ(shown.rows[2], (Row{std::nullopt, "5", "3", std::nullopt}));
+  EXPECT_EQ(shown.rows[3], (Row{std::nullopt, std::nullopt, std::nullopt, std::nullopt}));
+}
+
 TEST(Events, AnUnfinishedEventEndsWithItsRun) {
   TemporaryFolder folder;
   const StoreReader reader = store_of(folder, [&](StoreWriter& writer, RunId run, const Plan&) {

@@ -15,7 +15,10 @@ class KeepRange : public testing::TwoRanks {
  protected:
   std::string whole() {
     write_ranks();
-    testing::merge(folder_ / "out.db", shards());
+    write_streams();
+    std::vector<std::string> all = shards();
+    all.insert(all.end(), {stream_of(0), stream_of(1)});
+    testing::merge(folder_ / "out.db", all);
     return folder_ / "out.db";
   }
   std::string cut(const EventWindow& range) {
@@ -38,6 +41,9 @@ TEST_F(KeepRange, HoldsTheEventsOfTheRangeAndTablesThatAgree) {
       std::vector<SpanEvent> wanted = before.events().spans(track.track_id);
       std::erase_if(wanted, [&](const SpanEvent& event) { return !range.holds(event); });
       EXPECT_EQ(kept, wanted);
+      std::vector<WorkEvent> work = before.events().work(track.track_id);
+      std::erase_if(work, [&](const WorkEvent& event) { return !range.holds(event.span); });
+      EXPECT_EQ(part.events().work(track.track_id), work);
       const std::vector<LedgerRecord> ledger = part.events().ledger();
       EXPECT_EQ(
           std::ranges::count(ledger, LedgerRecord{track.track_id, std::ssize(wanted), std::ssize(wanted), 0, 0, 0}), 1);

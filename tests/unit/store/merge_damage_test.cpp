@@ -46,6 +46,28 @@ TEST_F(MergeDamage, DamageIsAnErrorUnlessItIsTolerated) {
   for (std::size_t i = 0; i < kept.size(); ++i) ASSERT_EQ(merged[i].begin_ns, kept[i].begin_ns - kRawZero);
 }
 
+// Of work, a chunk that cannot be read is counted, and events whose detail is lost stay without one.
+TEST_F(MergeDamage, LostDetailsTakeNoEventWithThem) {
+  write_ranks();
+  write_streams();
+  std::vector<std::string> all = shards();
+  all.insert(all.end(), {stream_of(0), stream_of(1)});
+  testing::tamper(stream_of(0), "UPDATE chunk SET data = zeroblob(length(data)) WHERE seq = 1");
+  testing::tamper(stream_of(1),
+                  "PRAGMA ignore_check_constraints = ON; UPDATE work_detail SET grid_x = 'lost' "
+                  "WHERE work_detail_id = 6");
+  EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", all); }).code(), ErrorCode::kStoreCorrupt);
+  const MergeReport report = merge(folder_ / "out.db", all, {.tolerant = true});
+  EXPECT_EQ(report.unreadable, 700);
+  EXPECT_EQ(report.events, 15'000 + 4'000 - 700);
+  EXPECT_THAT(report.notes, Contains(HasSubstr("work_detail")));
+  MergedFile file(folder_ / "out.db");
+  EXPECT_EQ(file.number("SELECT unreadable FROM ledger JOIN track USING (track_id) WHERE kind = 1 AND rank = 0"), 700);
+  const auto kept = file.events_of<WorkEvent>("s.kind = 1 AND s.rank = 1");
+  ASSERT_EQ(kept.size(), 2'000u);
+  for (std::size_t i = 0; i < kept.size(); ++i) ASSERT_EQ(kept[i].detail == 0, i % 2 == 0);
+}
+
 // Found by fuzzing: chunks and ledger of a track whose row cannot be read were put behind the tracks that there are.
 TEST_F(MergeDamage, ATrackWhoseRowIsDamagedIsLeftOut) {
   write_ranks();

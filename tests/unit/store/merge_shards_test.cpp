@@ -169,6 +169,43 @@ TEST_F(TwoRanks, CollectivesKeepTheirFieldsAndCommunicators) {
   }
 }
 
+// Details have other numbers in each shard, and each once in the file.
+TEST_F(TwoRanks, WorkKeepsItsFieldsAndDetails) {
+  write_ranks();
+  write_streams();
+  std::vector<std::string> all = shards();
+  all.insert(all.end(), {stream_of(0), stream_of(1)});
+  const MergeReport report = merge(folder_ / "out.db", all);
+  EXPECT_EQ(report.events, 15'000 + 4'000);
+  MergedFile file(folder_ / "out.db");
+  EXPECT_EQ(file.number("SELECT count(*) FROM work_detail"), 2);
+  const StoreReader reader(folder_ / "out.db");
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto merged = file.events_of<WorkEvent>("s.kind = 1 AND s.rank = " + std::to_string(rank));
+    ASSERT_EQ(merged.size(), work_[rank].size());
+    for (std::size_t i = 0; i < merged.size(); ++i) {
+      const WorkEvent& now = merged[i];
+      const WorkEvent& then = work_[rank][i];
+      ASSERT_LE(std::abs(now.span.begin_ns - run_clock(fits_[rank], then.span.begin_ns)), 1);
+      ASSERT_EQ(now.bytes, then.bytes);
+      ASSERT_EQ(now.correlation, then.correlation);
+      ASSERT_EQ(now.span.op_id, then.span.op_id);
+      ASSERT_EQ(file.name(now.span.name), "gemm");
+      ASSERT_EQ(now.detail, merged[i % 2].detail);
+    }
+    for (const std::size_t i : {0u, 1u}) EXPECT_EQ(reader.events().work_detail(merged[i].detail), kDetails[i]);
+  }
+  EXPECT_TRUE(reader.disagreements().empty());
+  // A pyramid of each stream; that of a rank is of its lanes alone.
+  std::multiset<std::int64_t> sums;
+  for (const StoredPyramid& pyramid : reader.lod().pyramids()) {
+    std::int64_t counted = 0;
+    for (const LodBucket& bucket : reader.lod().buckets(pyramid, 50, -1, 2)) counted += bucket.count;
+    sums.insert(counted);
+  }
+  EXPECT_EQ(sums, (std::multiset<std::int64_t>{2'000, 2'000, 5'000, 5'000, 10'000, 10'000}));
+}
+
 // Spans and collectives that take turns on one track lie in chunks that overlap in time. None is moved for that, and
 // they fill chunks.
 TEST_F(TwoRanks, KindsThatTakeTurnsKeepTheirTimes) {

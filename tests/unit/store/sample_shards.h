@@ -9,6 +9,7 @@
 #include "backend/record/now_page.h"
 #include "backend/store/chunk/chunk_codec.h"
 #include "backend/store/chunk/chunk_row.h"
+#include "backend/store/chunk/work_detail_row.h"
 #include "backend/store/sqlite/sqlite.h"
 #include "tests/unit/store/sample_store.h"
 
@@ -49,6 +50,8 @@ std::vector<Record> decoded(const ChunkHeader& header, std::span<const std::uint
   std::vector<Record> records;
   if constexpr (std::is_same_v<Record, SpanEvent>)
     decode_spans(header, data, records);
+  else if constexpr (std::is_same_v<Record, WorkEvent>)
+    decode_work(header, data, records);
   else
     decode_collectives(header, data, records);
   return records;
@@ -68,6 +71,10 @@ class RankShard {
   }
   void add_communicator(CommunicatorId id, int lane, const std::string& ranks) {
     Statement(db(), "INSERT INTO communicator (communicator_id, lane, ranks) VALUES (?, ?, ?)").run(id, lane, ranks);
+  }
+  void add_detail(WorkDetailId id, const WorkDetail& what) {
+    Statement insert(db(), kInsertWorkDetail);
+    insert_work_detail(insert, id, what);
   }
   // Chunks of at most `most` events.
   template <typename Record>

@@ -136,6 +136,14 @@ TEST(EnumNames, StoredNumbersStay) {
                           "event.category 3 rearrange",
                           "event.category 4 transfer",
                           "event.category 5 barrier",
+                          "event.category 6 late_peer",
+                          "event.category 7 kernel",
+                          "event.category 8 copy",
+                          "event.category 9 memset",
+                          "event.category 10 synchronize",
+                          "event.category 11 api",
+                          "event.category 12 overhead",
+                          "event.category 13 annotation",
                           "strategy_parameter.kind 0 bool",
                           "strategy_parameter.kind 1 integer",
                           "strategy_parameter.kind 2 real",
@@ -145,8 +153,8 @@ TEST(EnumNames, StoredNumbersStay) {
     EXPECT_NE(text.find(std::string(row) + "\n"), std::string::npos) << row;
   for (const char* row :
        {"chunk.record_kind 0 span", "chunk.record_kind 1 collective", "chunk.record_kind 2 counter",
-        "chunk.codec 1 planes", "incident.kind 0 failed", "incident.kind 1 hung", "incident.kind 2 stopped",
-        "incident.kind 3 killed", "incident.kind 4 lost", "incident.kind 5 interrupted"})
+        "chunk.record_kind 3 work", "chunk.codec 1 planes", "incident.kind 0 failed", "incident.kind 1 hung",
+        "incident.kind 2 stopped", "incident.kind 3 killed", "incident.kind 4 lost", "incident.kind 5 interrupted"})
     EXPECT_NE(text.find(std::string(row) + "\n"), std::string::npos) << row;
 }
 

@@ -47,6 +47,26 @@ class TwoRanks : public ::testing::Test {
       shard.commit();
     }
   }
+  // 2,000 kernels and copies on a stream of each rank, in chunks of 700, whose two details have other numbers; each is
+  // the 1 + i % 2nd. Shards of a collector beside those of the ranks.
+  void write_streams() {
+    for (int rank = 0; rank < 2; ++rank) {
+      RankShard shard(stream_of(rank), -1);
+      shard.add_track({.track_id = TrackId{3}, .rank = rank, .kind = TrackKind::kDeviceStream, .name = "stream 7"});
+      shard.add_string(4, "gemm");
+      shard.add_detail(rank == 0 ? 1 : 6, kDetails[0]);
+      shard.add_detail(rank == 0 ? 2 : 5, kDetails[1]);
+      for (std::int64_t i = 0; i < 2'000; ++i)
+        work_[rank].push_back(
+            {{kRawZero + 10 * i, kRawZero + 10 * i + 9, i, 4, event_flags(EventCategory::kKernel)},
+             64 * i,
+             static_cast<std::uint32_t>(1'000 + i),
+             rank == 0 ? 1 + static_cast<WorkDetailId>(i % 2) : 6 - static_cast<WorkDetailId>(i % 2)});
+      shard.add_events(kNoRun, TrackId{3}, work_[rank], 700);
+      shard.commit();
+    }
+  }
+  std::string stream_of(int rank) const { return folder_ / ("a.stream-" + std::to_string(rank) + ".db"); }
   std::string shard_of(int rank) const { return folder_ / ("a.rank-" + std::to_string(rank) + ".db"); }
   std::vector<std::string> shards() const { return {shard_of(1), folder_ / "a.head.db", shard_of(0)}; }
 
@@ -56,6 +76,8 @@ class TwoRanks : public ::testing::Test {
     return static_cast<std::int64_t>(std::round(since * (1 + static_cast<long double>(fit.drift)))) + fit.offset_ns;
   }
 
+  static constexpr WorkDetail kDetails[2] = {{.grid = {8, 1, 1}, .block = {128, 1, 1}, .device = 0, .stream = 7},
+                                             {.copy_kind = 8, .source_device = 0, .target_device = 1, .stream = 7}};
   static constexpr std::int64_t kRawZero = 1'000'000'000'000;
   const ClockFit fits_[2] = {
       {.raw_zero_ns = kRawZero, .offset_ns = 0, .drift = 0, .bound_ns = 0, .exchanges = 0},
@@ -63,6 +85,7 @@ class TwoRanks : public ::testing::Test {
   TemporaryFolder folder_;
   RunId run_ = {};
   std::vector<SpanEvent> events_[2];
+  std::vector<WorkEvent> work_[2];
 };
 
 }  // namespace spscope::testing
