@@ -14,6 +14,7 @@
 #include "backend/attach/watched_program.h"
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
+#include "backend/job/machine.h"
 #include "backend/record/attach_request.h"
 
 namespace spscope {
@@ -134,6 +135,7 @@ AttachEnd attach(const AttachSetup& setup, const RunOutput& output) {
   WriteOptions write;
   write.tool_version = setup.tool_version;
   StoreWriter head = StoreWriter::shard(note.head_db(), {ShardKind::kHead, ShardClock::kRun, -1, note.collection}, write);
+  head.add_machine(machine_facts());
   head.checkpoint();
   Watch watch(setup, note);
   WatchedProgram program(setup.command, variables_for(setup, watch.socket()));

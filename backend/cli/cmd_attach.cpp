@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <ostream>
 #include <set>
 
@@ -48,6 +49,10 @@ void keep(RunOutput& output, const AttachFlags& flags, const AttachEnd& end, con
   if (end.processes == 0) {
     output.discard();
     return explain_nothing(note);
+  }
+  if (!holds_events(output.note())) {
+    output.discard();
+    return note("nothing was recorded, and no file was made");
   }
   const Result<MergeReport> report =
       capture([&] { return output.merge({.tolerant = true, .tool_version = std::string(kVersion)}); });

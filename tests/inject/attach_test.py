@@ -60,7 +60,7 @@ class AttachTest(unittest.TestCase):
                 for file in (self.home / "counts").iterdir()}
 
     def test_output_and_exit_code_are_the_programs(self):
-        done = self.attach(PROGRAM, "init", "print", "a line", "exit", 42, code=42)
+        done = self.attach(PROGRAM, "init", "print", "a line", "sleep", 50, "exit", 42, code=42)
         self.assertEqual(done.stdout, "a line\n")
         self.assertIn("wrote", done.stderr)
 
