@@ -42,18 +42,22 @@ class Collector {
   // What it does not collect here, and why: "nvtx ranges: CUPTI ...".
   virtual std::vector<std::string> notes() const { return {}; }
 
-  // Between the two, what this thread asks devices to do belongs to this op. They do not nest.
-  virtual void begin_launch(RunId /*run*/, OpId /*op*/) noexcept {}
+  // Between the two, what this thread asks devices to do belongs to this op of this rank. They do not nest.
+  virtual void begin_launch(int /*rank*/, RunId /*run*/, OpId /*op*/) noexcept {}
   virtual void end_launch() noexcept {}
+  // An op of a timed repeat has ended: its event as the rank's lane has it, with a name of the same sink. Calls for one
+  // lane come from one thread.
+  virtual void op_ended(int /*rank*/, int /*lane*/, const RingRecord& /*op*/) noexcept {}
 };
 
 struct CollectorRow {
   std::string_view name, summary;
+  std::string_view in_place_of = {};  // collectors.def; "": of none
   // Why it cannot collect in this process, with what to do; nothing when it can. Starts nothing, and loads only what
   // start() would load.
-  std::optional<std::string> (*cannot_collect)();
+  std::optional<std::string> (*cannot_collect)() = nullptr;
   // The sink outlives the collector. Throws Error (kCannotCollect).
-  std::unique_ptr<Collector> (*start)(TraceSink& sink, const CollectedProcess& process);
+  std::unique_ptr<Collector> (*start)(TraceSink& sink, const CollectedProcess& process) = nullptr;
 };
 
 // In the order of collectors.def.

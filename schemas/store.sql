@@ -388,6 +388,21 @@ CREATE TABLE rank_process (
   state_text TEXT NOT NULL CHECK (typeof(state_text) = 'text')  -- why it ended badly, empty when it did not
 );
 
+-- What collectors took for themselves (spscope list collectors).
+CREATE TABLE collector (
+  first_rank INTEGER NOT NULL CHECK (typeof(first_rank) = 'integer'),  -- lowest rank of the process that it ran in
+  name TEXT NOT NULL CHECK (typeof(name) = 'text'),  -- which collector
+  -- CPU time of its own threads
+  thread_ns INTEGER NOT NULL CHECK (typeof(thread_ns) = 'integer' AND thread_ns >= 0),
+  -- time of the program's threads in its callbacks, where it measures that
+  callback_ns INTEGER NOT NULL CHECK (typeof(callback_ns) = 'integer' AND callback_ns >= 0),
+  memory_bytes INTEGER NOT NULL CHECK (typeof(memory_bytes) = 'integer' AND memory_bytes >= 0),  -- most at once
+  records INTEGER NOT NULL CHECK (typeof(records) = 'integer' AND records >= 0),  -- that it handed over
+  dropped INTEGER NOT NULL CHECK (typeof(dropped) = 'integer' AND dropped >= 0),  -- that it or its source lost
+  notes TEXT NOT NULL CHECK (typeof(notes) = 'text'),  -- what it did not collect and why, a line each
+  PRIMARY KEY (first_rank, name)
+) WITHOUT ROWID;
+
 -- How the raw clock of each rank became the run clock:
 -- run_ns = (raw_ns - raw_zero_ns) * (1 + drift) + offset_ns, off by at most bound_ns.
 CREATE TABLE clock_fit (

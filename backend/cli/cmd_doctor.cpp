@@ -19,6 +19,7 @@
 #include "backend/job/check_file.h"
 #include "backend/job/machine.h"
 #include "backend/mask/array_file.h"
+#include "collectors/collector.h"
 #include "kernels/calibrate.h"
 
 namespace spscope {
@@ -36,6 +37,11 @@ std::vector<Finding> machine_findings() {
   list.push_back({"scratch files", scratch, access(scratch.c_str(), W_OK | X_OK) == 0});
   for (MachineFact& fact : executor_facts()) list.push_back({std::move(fact.name), std::move(fact.value)});
   for (DeviceFact& fact : cuda_facts()) list.push_back({std::move(fact.name), std::move(fact.value)});
+  for (const CollectorRow& row : collectors()) {
+    const std::optional<std::string> why = row.cannot_collect();
+    list.push_back({fmt::format("collector {}", row.name),
+                    why ? fmt::format("cannot collect: {}", *why) : fmt::format("can collect {}", row.summary)});
+  }
   for (const MaskImporter& importer : mask_importers()) {
     const std::string_view why = importer.unavailable();
     list.push_back(

@@ -18,6 +18,7 @@
 #include "backend/mask/mask_import.h"
 #include "backend/mask/pattern.h"
 #include "backend/strategies/strategy.h"
+#include "collectors/collector.h"
 
 namespace spscope {
 namespace {
@@ -165,6 +166,19 @@ Json list_formats() {
   return rows;
 }
 
+Json list_collectors() {
+  Json rows = Json::array();
+  for (const CollectorRow& row : collectors()) {
+    const std::string why = row.cannot_collect().value_or("");
+    rows.push_back({{"name", row.name},
+                    {"summary", row.summary},
+                    {"available", why.empty()},
+                    {"unavailable", why},
+                    {"in_place_of", row.in_place_of}});
+  }
+  return rows;
+}
+
 Json list_commands() {
   Json rows = Json::array();
   for (const CommandRow& row : commands()) rows.push_back({{"name", row.name}, {"summary", row.summary}});
@@ -206,10 +220,16 @@ struct NamedList {
   std::string_view name;
   Json (*rows)();
 };
-constexpr NamedList kListings[] = {
-    {"strategies", list_strategies}, {"patterns", list_patterns}, {"models", list_models},
-    {"clusters", list_clusters},     {"gpus", list_gpus},         {"implementations", list_implementations},
-    {"formats", list_formats},       {"commands", list_commands}, {"keys", list_keys}};
+constexpr NamedList kListings[] = {{"strategies", list_strategies},
+                                   {"patterns", list_patterns},
+                                   {"models", list_models},
+                                   {"clusters", list_clusters},
+                                   {"gpus", list_gpus},
+                                   {"implementations", list_implementations},
+                                   {"formats", list_formats},
+                                   {"collectors", list_collectors},
+                                   {"commands", list_commands},
+                                   {"keys", list_keys}};
 
 std::string choices_text(const Json& choices) {
   std::string text;
@@ -244,6 +264,8 @@ void print_rows(std::ostream& out, const Json& rows, int width) {
     }
     out << hanging_text(row["name"].text(), row.text_or("summary", row.text_or("note", "")), from, width);
     if (row.contains("default")) out << hanging_text("", limits_text(row), from + kMore, width);
+    if (const std::string why = row.text_or("unavailable", ""); !why.empty())
+      out << hanging_text("", fmt::format("not here: {}", why), from + kMore, width);
     if (!row.contains("parameters")) continue;
     for (const Json& p : row["parameters"])
       out << hanging_text("", fmt::format("{} = {}: {}", p["key"].text(), p["default"].dump(), p["help"].text()),
@@ -294,7 +316,8 @@ Command declare_list() {
   Command command;
   command.flags = {
       {.names = "what",
-       .help = "what to list: strategies, patterns, models, clusters, formats, commands or keys",
+       .help = "what to list: strategies, patterns, models, clusters, gpus, implementations, formats, collectors, "
+               "commands or keys",
        .target = &flags->what},
       {.names = "--toml",
        .help = "of clusters: print this one as a file to start your own from",

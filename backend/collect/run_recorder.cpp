@@ -97,6 +97,17 @@ NowLine* RunRecorder::line(int rank, int lane) noexcept {
   return has_line ? &page_.line(rank, lane) : nullptr;
 }
 
+// Of a warm-up no op has an event that work could belong to.
+void RunRecorder::launching(int rank, int /*lane*/, OpId op) noexcept {
+  if (repeat_ < 0) return;
+  for (Collector* const collector : collectors_) collector->begin_launch(rank, run_, op);
+}
+
+void RunRecorder::launched() noexcept {
+  if (repeat_ < 0) return;
+  for (Collector* const collector : collectors_) collector->end_launch();
+}
+
 OpRecorder::EventCounts RunRecorder::ended(int rank, int lane, OpId op, const OpTimes& times) noexcept {
   EventRing& ring = *lane_of(rank, lane).ring;
   if (repeat_ >= 0) {
@@ -113,6 +124,7 @@ OpRecorder::EventCounts RunRecorder::ended(int rank, int lane, OpId op, const Op
       record.peer = facts.peer;
     }
     ring.push(record);
+    for (Collector* const collector : collectors_) collector->op_ended(rank, lane, record);
   }
   return {ring.sent(), ring.dropped()};
 }

@@ -11,6 +11,7 @@
 #include "backend/collect/shard_writer.h"
 #include "backend/record/now_page.h"
 #include "backend/record/op_recorder.h"
+#include "collectors/collector.h"
 
 namespace spscope {
 
@@ -22,6 +23,9 @@ class RunRecorder final : public OpRecorder {
   // Of this process: `ranks` ranks from `first_rank` on, with lines for `lanes` lanes each. Both must outlive this.
   RunRecorder(ShardWriter& shard, NowPageWriter& page, int first_rank, int ranks, int lanes);
 
+  // Those of this process, which are told of the ops of timed repeats. Not while one is going on. They outlive the last
+  // repeat.
+  void set_collectors(std::vector<Collector*> collectors) { collectors_ = std::move(collectors); }
   // Repeats of this plan follow, as events of `run`. Not while one is going on.
   void prepare(RunId run, const Plan& plan);
   // Whether every event since prepare() is or will be in the shard.
@@ -36,6 +40,8 @@ class RunRecorder final : public OpRecorder {
   void fault(const RankFault& fault) noexcept override;
   RunId run() const noexcept override { return run_; }
   NowLine* line(int rank, int lane) noexcept override;
+  void launching(int rank, int lane, OpId op) noexcept override;
+  void launched() noexcept override;
   std::string page_path() const override { return page_.path(); }
   EventCounts ended(int rank, int lane, OpId op, const OpTimes& raw_times) noexcept override;
 
@@ -73,6 +79,7 @@ class RunRecorder final : public OpRecorder {
   std::int64_t repeat_begin_ns_ = 0;
   std::int64_t dropped_before_ = 0;  // by all lanes, before prepare()
   std::vector<IncidentRecord> incidents_;
+  std::vector<Collector*> collectors_;
 };
 
 }  // namespace spscope

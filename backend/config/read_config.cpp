@@ -268,6 +268,7 @@ Result<LoadedConfig> load_config(const std::string& path, std::span<const std::s
     else
       apply_override(read, overrides[i]);
   if (read.config.run.strategies.empty()) read.config.run.strategies = RunSection().strategies;
+  if (read.config.run.collect.empty()) read.config.run.collect = {std::string(kCollectNone)};
   suggest_parameters(read.problems, names.parameter_keys);
   const bool syntax = std::any_of(read.problems.begin(), read.problems.end(), [](const Problem& problem) {
     return problem.code == ErrorCode::kConfigSyntax || problem.code == ErrorCode::kConfigFile;

@@ -99,6 +99,9 @@ struct ClusterConfig {
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
 };
 
+// In run.collect: on runs with run.device = cuda every collector that can run there, else none; and none at all.
+inline constexpr std::string_view kAutoCollect = "auto", kCollectNone = "none";
+
 struct RunSection {
   RunMode mode = RunMode::kExecute;
   std::string device = "cpu", backend = "threads";
@@ -119,6 +122,8 @@ struct RunSection {
   MeasureLoad measure = MeasureLoad::kAlone;
   WeightLayout weights = WeightLayout::kReplicated;
   std::string implementation = {}, attention_kernel = {};  // "": the default of the profile layers
+  // Names of collectors, or one of kAutoCollect and kCollectNone alone.
+  std::vector<std::string> collect = {"auto"};
   friend bool operator==(const RunSection&, const RunSection&) = default;
 };
 

@@ -27,6 +27,7 @@ class Validator {
     check_cluster();
     check_run();
     check_strategies();
+    check_collect();
     check_parameters();
     return std::move(problems_);
   }
@@ -194,6 +195,26 @@ class Validator {
       else if (choice.name != kAll)
         check_name("run.strategies", choice.name, all_strategies(), "a strategy");
     }
+  }
+
+  void check_collect() {
+    if (names_.collectors.empty() || !sound({"run.collect"})) return;
+    const std::vector<std::string>& asked = config_.run.collect;
+    std::vector<std::string_view> names = names_.collectors;
+    names.insert(names.begin(), {kAutoCollect, kCollectNone});
+    for (const std::string& name : asked) {
+      check_name("run.collect", name, names, "a collector");
+      if (asked.size() > 1 && (name == kAutoCollect || name == kCollectNone))
+        report(ErrorCode::kConfigConflict, "run.collect",
+               fmt::format("\"{}\" stands beside names of collectors", shown(name)),
+               fmt::format("use it alone, as in --set run.collect={}, or leave it out", name));
+    }
+    if (config_.run.mode != RunMode::kExecute && !asked.empty() && asked.front() != kAutoCollect &&
+        asked.front() != kCollectNone)
+      report(ErrorCode::kConfigConflict, "run.collect",
+             fmt::format("collectors watch devices while ranks run on them, which mode = {} does not",
+                         choice_name(config_.run.mode)),
+             "use run.mode = execute, or leave run.collect out");
   }
 
   // Names of run.strategies; none where none are known.

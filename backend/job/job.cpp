@@ -8,6 +8,7 @@
 #include "backend/execute/execute.h"
 #include "backend/mask/pattern.h"
 #include "backend/store/output_file.h"
+#include "collectors/collector.h"
 
 namespace spscope {
 namespace {
@@ -48,6 +49,7 @@ NameLists known_names(const JobFlags& flags, std::span<const Executor> executors
   };
   for (const Executor& executor : executors)
     names.executors.push_back({executor.device, executor.backend, {executor.comms.begin(), executor.comms.end()}});
+  for (const CollectorRow& collector : collectors()) names.collectors.push_back(collector.name);
   for (const Pattern& pattern : patterns()) {
     names.patterns.push_back(pattern.name);
     for (const Parameter& row : pattern.parameters())

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "backend/base/host.h"
+#include "backend/job/run_collectors.h"
 
 namespace spscope {
 namespace {
@@ -51,7 +52,10 @@ struct RunShards::Ranks {
         host(note.host),
         page(note.rank_now(first_rank), this_process(first_rank, ranks, kPageLanes, note.id())),
         shard(note.rank_db(first_rank), writer_options(note, options)),
-        recorder(shard, page, first_rank, ranks, kPageLanes) {
+        recorder(shard, page, first_rank, ranks, kPageLanes),
+        collectors(options.collect, options.device, shard,
+                   {.rank = ranks == 1 ? std::optional(first_rank) : std::nullopt}) {
+    recorder.set_collectors(collectors.all());
     shard.write([&](StoreWriter& store) { store_processes(store, {}); });
     shard.checkpoint();
   }
@@ -69,6 +73,7 @@ struct RunShards::Ranks {
   NowPageWriter page;
   ShardWriter shard;
   RunRecorder recorder;
+  RunCollectors collectors;
 };
 
 RunShards::RunShards(const CollectingNote& note, const RunShardsOptions& options) {
@@ -91,12 +96,15 @@ void RunShards::add_incident(const IncidentRecord& incident) {
 void RunShards::finish_ranks() {
   if (ranks_ && !ranks_finished_) {
     ranks_finished_ = true;
+    ranks_->collectors.stop();
     std::map<int, std::string> ends;
     for (const IncidentRecord& incident : ranks_->recorder.incidents())
       ends.try_emplace(incident.rank, incident.message);
     ranks_->shard.write([&](StoreWriter& store) {
       for (const IncidentRecord& incident : ranks_->recorder.incidents()) store.add_incident(incident);
       ranks_->store_processes(store, ends);
+      for (const CollectorRecord& collector : ranks_->collectors.records(ranks_->first_rank))
+        store.add_collector(collector);
     });
     ranks_->shard.finish();
     ranks_->recorder.publish_counts();
@@ -109,6 +117,15 @@ void RunShards::finish() {
   finish_ranks();
   if (head_) head_->finish();
   head_.reset();
+}
+
+std::vector<std::string> RunShards::collector_notes() const {
+  if (!ranks_) return {};
+  std::vector<std::string> notes = ranks_->collectors.notes();
+  if (ranks_finished_)
+    for (const CollectorRecord& collector : ranks_->collectors.records(ranks_->first_rank))
+      notes.push_back(collector_text(collector));
+  return notes;
 }
 
 std::optional<Error> RunShards::failure() const { return ranks_ ? ranks_->shard.failure() : std::nullopt; }

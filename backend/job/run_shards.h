@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backend/collect/collection.h"
 #include "backend/job/run_job.h"
@@ -16,6 +17,9 @@ struct RunShardsOptions {
   bool head = true;
   int first_rank = 0, ranks = 0;  // that are executed in this process; 0 ranks: none
   int node = 0;                   // number of this host
+  // run.collect and run.device, by which collectors of this process are started.
+  std::vector<std::string> collect = {};
+  std::string device = "cpu";
   std::string tool_version;
   // A named pipe or a file that gets a line for each commit: "rank lane events" for each lane that it reached. All
   // processes of a run may be given the same one. "": none.
@@ -26,7 +30,7 @@ struct RunShardsOptions {
 
 class RunShards {
  public:
-  // Throws Error: a shard cannot be made.
+  // Starts the collectors. Throws Error: a shard cannot be made, or a collector that is named cannot collect.
   RunShards(const CollectingNote& note, const RunShardsOptions& options);
   ~RunShards();
   RunShards(const RunShards&) = delete;
@@ -40,6 +44,8 @@ class RunShards {
   void finish();
   // The first half of it: the shard of ranks is complete, the head is committed and can still be written to.
   void finish_ranks();
+  // What collectors do not collect and why; once the shard of ranks is complete, also what each took. For people.
+  std::vector<std::string> collector_notes() const;
   // Why events are missing, if the shard of ranks could not be written any more.
   std::optional<Error> failure() const;
 

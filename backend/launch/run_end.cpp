@@ -46,6 +46,8 @@ RunShardsOptions shards_options(const RunSetup& setup, int first_rank, int ranks
   options.ranks = ranks;
   options.tool_version = setup.tool_version;
   options.acknowledge = setup.acknowledge;
+  options.collect = setup.job.config.run.collect;
+  options.device = setup.job.config.run.device;
   // The ranks could go on, but what they do could not be kept: the layers that are complete are.
   options.on_failure = request_stop;
   return options;
@@ -60,6 +62,11 @@ RunOptions reporting_options(const RunSetup& setup, const ProgressPage& page, Ru
   };
   options.on_note = [&](const std::string& text) { listener.note(text); };
   return options;
+}
+
+void CollectorNotes::tell(const RunShards& shards) {
+  for (const std::string& note : shards.collector_notes())
+    if (say_ && told_.insert(note).second) say_(note);
 }
 
 void store_end(RunShards& shards, const Result<RunOutcome>& outcome, const std::optional<Error>& lost) {

@@ -96,10 +96,17 @@ class EventRing {
     counters_->pushed.store(end + 1, std::memory_order_release);
     return true;
   }
-  // How many records can be pushed before one is dropped, at the least.
+  // For how many there is room, at the least.
   std::size_t room() noexcept {
     taken_seen_ = counters_->taken.load(std::memory_order_acquire);
     return mask_ + 1 - static_cast<std::size_t>(counters_->pushed.load(std::memory_order_relaxed) - taken_seen_);
+  }
+
+  // Whether push() would find room.
+  bool has_room() noexcept {
+    const std::uint64_t end = counters_->pushed.load(std::memory_order_relaxed);
+    if (end - taken_seen_ > mask_) taken_seen_ = counters_->taken.load(std::memory_order_acquire);
+    return end - taken_seen_ <= mask_;
   }
 
   // -- consumer: called by the writer's thread only

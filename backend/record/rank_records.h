@@ -22,6 +22,15 @@ struct RankProcess {
   friend bool operator==(const RankProcess&, const RankProcess&) = default;
 };
 
+// What a collector took for itself in one process of ranks (collectors/collector.h).
+struct CollectorRecord {
+  int first_rank = 0;  // of the process
+  std::string name;
+  std::int64_t thread_ns = 0, callback_ns = 0, memory_bytes = 0, records = 0, dropped = 0;
+  std::string notes;  // what it did not collect and why, a line each; "": nothing is missing
+  friend bool operator==(const CollectorRecord&, const CollectorRecord&) = default;
+};
+
 inline constexpr int kNoRank = -1;
 struct RankClock {
   int rank = 0;  // kNoRank: of the tracks of a shard that have no rank

@@ -302,6 +302,18 @@ std::map<RunId, std::vector<RepeatRecord>> StoreReader::repeats(StrategyId strat
 
 std::vector<RankRepeat> StoreReader::rank_repeats(RunId run) const { return state_->rank_repeats("run_id = ?", run); }
 
+std::vector<CollectorRecord> StoreReader::collectors() const {
+  Statement rows(
+      state_->db,
+      "SELECT first_rank, name, thread_ns, callback_ns, memory_bytes, records, dropped, notes FROM collector "
+      "ORDER BY first_rank, name");
+  std::vector<CollectorRecord> collectors;
+  while (rows.step())
+    collectors.push_back({static_cast<int>(rows.integer(0)), rows.text(1), rows.integer(2), rows.integer(3),
+                          rows.integer(4), rows.integer(5), rows.integer(6), rows.text(7)});
+  return collectors;
+}
+
 std::vector<RankProcess> StoreReader::rank_processes() const {
   Statement rows(state_->db, "SELECT rank, host, node, boot_id, pid, state_text FROM rank_process ORDER BY rank");
   std::vector<RankProcess> processes;

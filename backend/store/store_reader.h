@@ -59,6 +59,7 @@ class StoreReader {
   std::vector<RepeatRecord> repeats(RunId run) const;
   std::map<RunId, std::vector<RepeatRecord>> repeats(StrategyId strategy) const;  // of all its runs
   std::vector<RankRepeat> rank_repeats(RunId run) const;                          // by repeat, rank
+  std::vector<CollectorRecord> collectors() const;                                // by process, by name
   std::vector<RankProcess> rank_processes() const;                                // by rank
   std::vector<RankClock> rank_clocks() const;  // by rank, of which kNoRank is the first
   std::vector<ClockSample> clock_samples(int rank) const;

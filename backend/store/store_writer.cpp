@@ -292,6 +292,14 @@ void StoreWriter::add_rank_process(const RankProcess& p) {
       .run(p.rank, p.host, p.node, p.boot_id, p.pid, p.state_text);
 }
 
+void StoreWriter::add_collector(const CollectorRecord& c) {
+  state_
+      ->statement(
+          "INSERT OR REPLACE INTO collector (first_rank, name, thread_ns, callback_ns, memory_bytes, records, dropped, "
+          "notes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+      .run(c.first_rank, c.name, c.thread_ns, c.callback_ns, c.memory_bytes, c.records, c.dropped, c.notes);
+}
+
 void StoreWriter::add_rank_clock(const RankClock& clock) {
   const ClockFit& fit = clock.fit;
   state_

@@ -72,6 +72,7 @@ class StoreWriter {
   void add_repeat(RunId run, const RepeatRecord& repeat, const Plan& plan, const Timeline& timeline,
                   const RunProvenance& provenance);
   void add_rank_process(const RankProcess& process);
+  void add_collector(const CollectorRecord& collector);
   void add_rank_clock(const RankClock& clock);
   void add_clock_samples(int rank, std::span<const ClockSample> samples);
   // In place of those of the rank so far.

@@ -42,6 +42,7 @@ std::span<std::uint8_t> BufferPool::take() noexcept {
   const int index = free_.back();
   free_.pop_back();
   states_[at(index)] = State::kOut;
+  touched_ = std::max(touched_, index + 1);
   return {arena_ + at(index) * options_.buffer_bytes, options_.buffer_bytes};
 }
 
@@ -107,6 +108,17 @@ bool BufferPool::filled_overflow(std::uint8_t* buffer, std::size_t valid_bytes) 
 PoolCounts BufferPool::counts() const {
   const std::lock_guard lock(mutex_);
   return counts_;
+}
+
+int BufferPool::num_out() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(std::ranges::count(states_, State::kOut) +
+                          std::ranges::count_if(overflow_, [](const std::uint8_t* one) { return one != nullptr; }));
+}
+
+std::int64_t BufferPool::touched_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::int64_t>(at(touched_) * options_.buffer_bytes);
 }
 
 void BufferPool::close() noexcept {

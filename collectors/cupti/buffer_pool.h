@@ -61,6 +61,10 @@ class BufferPool {
   // The buffer comes back with so many bytes of records. False, without touching it: it is not out of this pool.
   bool filled(std::uint8_t* buffer, std::size_t valid_bytes, void* context, std::uint32_t stream) noexcept;
   PoolCounts counts() const;
+  // Buffers that CUPTI has.
+  int num_out() const;
+  // Memory that was ever written to, but for overflow buffers.
+  std::int64_t touched_bytes() const;
   // Nothing is queued any more: what is filled from now on counts as dropped. What was queued stays.
   void close() noexcept;
 
@@ -88,6 +92,7 @@ class BufferPool {
   std::size_t queue_begin_ = 0, queue_size_ = 0;
   std::vector<std::uint8_t*> overflow_;  // that are out; null: a place that is free
   PoolCounts counts_;
+  int touched_ = 0;  // buffers: those of low numbers are used again and again
   bool closed_ = false;
 };
 

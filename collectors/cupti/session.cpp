@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include <ctime>
+
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "collectors/cupti/callbacks.h"
@@ -26,6 +28,16 @@ constexpr ApiCall kApiCalls[] = {
 #include "collectors/cupti/api_calls.def"
 #undef API_CALL
 };
+
+constexpr std::uint32_t kSystemThreadIds = 1;  // CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM
+// CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0.
+constexpr std::uint32_t kOurIds = 3;
+
+std::int64_t cpu_ns_of_this_thread() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return used.tv_sec * 1'000'000'000 + used.tv_nsec;
+}
 
 // CUPTI wants a subscriber, and we want none of its callbacks: they would run in every call of the program.
 void ignore(void*, std::uint32_t, std::uint32_t, const void*) {}
@@ -71,6 +83,8 @@ void Session::start() {
   std::uint8_t off = 0;
   std::size_t num_bytes = sizeof off;
   (void)calls.cuptiActivitySetAttribute(kBufferForEachThread, &num_bytes, &off);
+  // Threads by the numbers that the system and its tools give them.
+  if (calls.cuptiSetThreadIdType != nullptr) (void)calls.cuptiSetThreadIdType(kSystemThreadIds);
   check(library_, "cuptiActivityRegisterTimestampCallback", calls.cuptiActivityRegisterTimestampCallback(raw_clock));
   check(library_, "cuptiActivityRegisterCallbacks",
         calls.cuptiActivityRegisterCallbacks(request_buffer, complete_buffer));
@@ -170,14 +184,19 @@ void Session::decode_until_drained() {
       pool_->release(*buffer);
       count_dropped(buffer->context, buffer->stream);
     } else if (pool_->drained()) {
+      thread_ns_ = cpu_ns_of_this_thread();
       return;
     }
     // Buffers that are not full come only when they are asked for.
     if (now_ns() - flushed_ns < period_ns) continue;
-    const std::lock_guard lock(flush_mutex_);
-    if (stopping_) continue;
-    library_.calls.cuptiActivityFlushAll(0);
+    {
+      const std::lock_guard lock(flush_mutex_);
+      if (stopping_) continue;
+      library_.calls.cuptiActivityFlushAll(0);
+    }
     flushed_ns = now_ns();
+    if (options_.after_flush) guarded(options_.after_flush);
+    thread_ns_ = cpu_ns_of_this_thread();
   }
 }
 
@@ -193,6 +212,37 @@ void Session::decode(const FilledBuffer& buffer) {
   ledger_.dropped_by_sink += refused;
   sink_failure_ = failed;
 }
+
+// A step of the sink's, on its thread: once it has failed there are no more.
+void Session::guarded(const std::function<void()>& step) {
+  if (sink_failure_) return;
+  const std::optional<Error> failed = failure_of(step);
+  const std::lock_guard lock(mutex_);
+  sink_failure_ = failed;
+}
+
+void Session::push_id(std::uint64_t id) noexcept {
+  const int result = library_.calls.cuptiActivityPushExternalCorrelationId(kOurIds, id);
+  int none = kSuccess;
+  if (result != kSuccess) push_result_.compare_exchange_strong(none, result);
+}
+
+void Session::pop_id() noexcept {
+  std::uint64_t id = 0;
+  (void)library_.calls.cuptiActivityPopExternalCorrelationId(kOurIds, &id);
+}
+
+std::vector<SessionNote> Session::notes() const {
+  std::vector<SessionNote> notes = notes_;
+  if (const int result = push_result_; result != kSuccess)
+    notes.push_back(
+        fmt::format("ops of kernels: {}", failure(library_, "cuptiActivityPushExternalCorrelationId", result).what()));
+  return notes;
+}
+
+std::int64_t Session::buffer_bytes() const { return pool_ == nullptr ? 0 : pool_->touched_bytes(); }
+
+int Session::buffers_out() const { return pool_ == nullptr ? 0 : pool_->num_out(); }
 
 void Session::count_dropped(void* context, std::uint32_t stream) {
   std::size_t dropped = 0;

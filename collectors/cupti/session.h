@@ -8,7 +8,9 @@
 // Every record that CUPTI made is accounted for: sent = stored + dropped + unreadable (SessionLedger).
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -27,6 +29,8 @@ struct SessionOptions {
   PoolOptions pool = {};
   std::chrono::milliseconds flush_every{100};  // records are handed over at least so often
   bool markers = true;                         // NVTX
+  // On the session's thread, so often: what had ended some time before that has been handed over.
+  std::function<void()> after_flush = {};
 };
 
 // Where records went. Counts of a stopped session grow when CUPTI gives buffers back late.
@@ -63,8 +67,18 @@ class Session {
   // counts as dropped, so synchronise before. Throws the sink's error. Does nothing when called again.
   void stop();
 
+  // Between the two, calls that this thread makes get the id, by which their work is known
+  // (ExternalCorrelationRecord). They do not nest. Any thread, until stop().
+  void push_id(std::uint64_t id) noexcept;
+  void pop_id() noexcept;
+
   SessionLedger ledger() const;
-  const std::vector<SessionNote>& notes() const { return notes_; }
+  // CPU time of the session's thread, and memory that buffers have taken at most.
+  std::int64_t thread_ns() const { return thread_ns_; }
+  std::int64_t buffer_bytes() const;
+  // After stop(): buffers that CUPTI has not given back. Nobody knows how many records are in them.
+  int buffers_out() const;
+  std::vector<SessionNote> notes() const;
   const Library& library() const { return library_; }
 
  private:
@@ -76,6 +90,7 @@ class Session {
   void end() noexcept;
   void decode_until_drained();
   void decode(const FilledBuffer& buffer);
+  void guarded(const std::function<void()>& step);
   void count_dropped(void* context, std::uint32_t stream);
 
   const SessionOptions options_;
@@ -92,6 +107,8 @@ class Session {
   std::optional<Error> sink_failure_;
   std::mutex flush_mutex_;  // one flush at a time, so that none is under way when the queue is closed; of stopping_
   bool stopping_ = false;
+  std::atomic<std::int64_t> thread_ns_{0};
+  std::atomic<int> push_result_{0};  // of the first push that failed
   std::thread decoder_;
 };
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tests/fake_cuda/fake.h"
+#include "tests/fake_cuda/observed.h"
 #include "tests/fake_cuda/planted_times.h"
 
 namespace spscope::fake_cuda {
@@ -58,6 +59,19 @@ void run(const Copy& copy) {
                 reinterpret_cast<const void*>(copy.from.address + row * copy.from.pitch), copy.row_bytes);
 }
 
+void describe(const Copy& copy, FakeDriverWork& work) {
+  work.bytes = copy.row_bytes * copy.rows;
+  const auto describe_end = [&](const Area& area, bool& is_host, std::uint32_t& device) {
+    const bool is_known = !is_pageable(area);
+    const Allocation found = is_known ? fake().allocations.holding(area.address, 1, CUDA_ERROR_INVALID_VALUE, copy.call)
+                                      : Allocation{.kind = MemoryKind::kHost};
+    is_host = found.kind == MemoryKind::kHost || found.kind == MemoryKind::kRegistered;
+    device = static_cast<std::uint32_t>(found.device);
+  };
+  describe_end(copy.from, work.from_host, work.source_device);
+  describe_end(copy.to, work.to_host, work.target_device);
+}
+
 void copy_in(CUstream_st& stream, const Copy& copy) {
   if (copy.row_bytes == 0 || copy.rows == 0) return;
   check(copy, CUDA_ERROR_INVALID_VALUE);
@@ -65,16 +79,20 @@ void copy_in(CUstream_st& stream, const Copy& copy) {
   const auto staged =
       is_pageable(copy.from) ? std::make_shared<std::vector<std::byte>>(extent_of(copy, copy.from)) : nullptr;
   if (staged != nullptr) std::memcpy(staged->data(), reinterpret_cast<const void*>(copy.from.address), staged->size());
-  enqueue(stream, [copy, staged] {
+  Observed observed(kCopyCall, FakeDriverWork::kCopy, stream);
+  describe(copy, observed.work);
+  enqueue(stream, [copy, staged, observed]() mutable {
     check(copy, CUDA_ERROR_ILLEGAL_ADDRESS);
+    observed.begin();
     Copy now = copy;
     // Planted are the times of copies within and between devices; what comes from the host is needed.
     if (fake().settings.planted_times && copy.from.place == Place::kUnified) {
       running_stream().planted_ns += kCopyNs + kCopyByteNs * static_cast<double>(copy.row_bytes * copy.rows);
-      return;
+      return observed.end();
     }
     if (staged != nullptr) now.from.address = reinterpret_cast<std::uintptr_t>(staged->data());
     run(now);
+    observed.end();
   });
   if (is_pageable(copy.to)) wait_for(stream);
 }
@@ -130,9 +148,13 @@ CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, std::size_t n
   return call([&] {
     CUstream_st& into = stream_of(stream);
     fake().allocations.holding(address, num_bytes, CUDA_ERROR_INVALID_VALUE, "cuMemsetD8Async");
-    enqueue(into, [=] {
+    Observed observed(kMemsetCall, FakeDriverWork::kMemset, into);
+    observed.work.bytes = num_bytes;
+    enqueue(into, [=]() mutable {
       fake().allocations.holding(address, num_bytes, CUDA_ERROR_ILLEGAL_ADDRESS, "cuMemsetD8Async");
+      observed.begin();
       std::memset(reinterpret_cast<void*>(address), value, num_bytes);
+      observed.end();
     });
   });
 }

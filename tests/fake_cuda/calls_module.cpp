@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/fake_cuda/fake.h"
+#include "tests/fake_cuda/observed.h"
 #include "tests/fake_cuda/planted_times.h"
 
 namespace spscope::fake_cuda {
@@ -172,7 +173,16 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz
       throw Fault{CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, fmt::format("planted: {} is refused", function.name)};
     const auto* const argument = static_cast<const std::byte*>(arguments[0]);
     launch.argument.assign(argument, argument + function.kernel.argument_bytes);
-    enqueue(stream, [launch, &context = *stream.context]() mutable { run(launch, context); });
+    Observed observed(kLaunchCall, FakeDriverWork::kKernel, stream);
+    observed.work.name = function.name.c_str();
+    observed.work.grid = gx;
+    observed.work.block = bx;
+    observed.work.shared_bytes = shared_bytes;
+    enqueue(stream, [launch, observed, &context = *stream.context]() mutable {
+      observed.begin();
+      run(launch, context);
+      observed.end();
+    });
   });
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "tests/fake_cuda/fake.h"
+#include "tests/fake_cuda/observed.h"
 
 namespace spscope::fake_cuda {
 namespace {
@@ -98,7 +99,10 @@ CUresult cuStreamQuery(CUstream handle) {
 CUresult cuStreamSynchronize(CUstream handle) {
   return call([&] {
     CUstream_st& stream = stream_of(handle);
+    Observed observed(kStreamSynchronizeCall, FakeDriverWork::kSynchronize, stream);
+    observed.begin();
     wait_for(stream);
+    observed.end();
     fake().allocations.check_guards();
   });
 }

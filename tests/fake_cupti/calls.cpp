@@ -6,8 +6,11 @@ using spscope::fake_cupti::complete_current;
 using spscope::fake_cupti::Fake;
 using spscope::fake_cupti::fake;
 using spscope::fake_cupti::kVersion;
+using spscope::fake_cupti::observe_driver;
 using spscope::fake_cupti::planted;
+using spscope::fake_cupti::pushed_ids;
 using spscope::fake_cupti::record_bytes;
+using spscope::fake_cupti::report_driver_work;
 
 namespace {
 
@@ -19,6 +22,7 @@ CUptiResult subscribe(CUpti_SubscriberHandle* subscriber, const char* call, CUpt
   if (subscriber == nullptr || callback == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   if (fake().subscribed || !fake().settings.other.empty()) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   fake().subscribed = true;
+  observe_driver(true);
   *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&fake());
   return CUPTI_SUCCESS;
 }
@@ -89,6 +93,8 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
   const Lock lock(fake().mutex);
   if (reinterpret_cast<Fake*>(subscriber) != &fake() || !fake().subscribed) return CUPTI_ERROR_INVALID_PARAMETER;
   fake().subscribed = false;
+  observe_driver(false);
+  report_driver_work();
   return CUPTI_SUCCESS;
 }
 
@@ -137,6 +143,30 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   const Lock lock(fake().mutex);
   fake().kinds.erase(kind);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
+  const Lock lock(fake().mutex);
+  if (!fake().kinds.empty()) broke_rule("numbers of threads were chosen after a kind was enabled");
+  fake().system_threads = type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, std::uint64_t id) {
+  if (kind != CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (!fake().settings.failures.empty())
+    if (const CUptiResult result = planted("cuptiActivityPushExternalCorrelationId"); result != CUPTI_SUCCESS)
+      return result;
+  pushed_ids().push_back(id);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind, std::uint64_t* last) {
+  if (kind != CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (pushed_ids().empty()) return CUPTI_ERROR_QUEUE_EMPTY;
+  if (last != nullptr) *last = pushed_ids().back();
+  pushed_ids().pop_back();
   return CUPTI_SUCCESS;
 }
 

@@ -1,5 +1,6 @@
 #include "tests/fake_cupti/fake.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -7,8 +8,17 @@
 namespace spscope::fake_cupti {
 
 Fake& fake() {
-  static Fake* const state = std::make_unique<Fake>().release();  // callbacks may come while the process ends
+  static Fake* const state = [] {
+    auto made = std::make_unique<Fake>();
+    if (const char* const settings = std::getenv("SPSCOPE_FAKE_CUPTI")) made->settings = read_settings(settings);
+    return made.release();  // callbacks may come while the process ends
+  }();
   return *state;
+}
+
+std::vector<std::uint64_t>& pushed_ids() {
+  thread_local std::vector<std::uint64_t> ids;
+  return ids;
 }
 
 CUptiResult planted(const std::string& call) {

@@ -57,6 +57,8 @@ struct Fake {
   std::int64_t num_made = 0, num_kernels = 0, num_buffers = 0;
   std::size_t num_dropped = 0;  // since it was last asked for
   std::uint32_t correlation = 0;
+  bool system_threads = false;
+  std::int64_t driver_work[4] = {};  // by FakeDriverWork::Kind: that the fake driver told of
   std::string fault;
 };
 
@@ -66,6 +68,14 @@ Fake& fake();
 CUptiResult planted(const std::string& call);
 // Keeps the first fault.
 void broke_rule(const std::string& rule);
+
+// That this thread has pushed.
+std::vector<std::uint64_t>& pushed_ids();
+
+// Whether the fake CUDA driver of this process, if there is one, tells this CUPTI of its work.
+void observe_driver(bool observe);
+// Appends what it told to the file that SPSCOPE_FAKE_CUPTI_REPORT names, as a line of JSON.
+void report_driver_work();
 
 // How long the records of a kind are; 0: it does not know the kind. REQUIRES: the mutex is held.
 std::size_t record_bytes(std::uint32_t kind);

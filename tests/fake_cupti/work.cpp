@@ -13,6 +13,7 @@ using spscope::fake_cupti::Kernel;
 using spscope::fake_cupti::Memset;
 using spscope::fake_cupti::Overhead;
 using spscope::fake_cupti::PeerCopy;
+using spscope::fake_cupti::pushed_ids;
 using spscope::fake_cupti::read_settings;
 using spscope::fake_cupti::record_bytes;
 using spscope::fake_cupti::Synchronization;
@@ -26,7 +27,7 @@ constexpr std::array kNames = {"attend_mma", "merge_rows", "copy_rows"};
 
 bool enabled(CUpti_ActivityKind kind) { return fake().kinds.contains(kind); }
 
-// The call on the host, and the id that was pushed around it: 1000 more than the correlation.
+// The call on the host, and the id that was pushed around it; when none was, 1000 more than the correlation.
 void call(std::uint32_t id) {
   Fake& f = fake();
   ++f.correlation;
@@ -34,7 +35,7 @@ void call(std::uint32_t id) {
     CUpti_ActivityExternalCorrelation record = {};
     record.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
     record.externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
-    record.externalId = 1000 + f.correlation;
+    record.externalId = pushed_ids().empty() ? 1000 + f.correlation : pushed_ids().back();
     record.correlationId = f.correlation;
     write(record);
   }
@@ -183,6 +184,8 @@ void spscope_fake_cupti_reset(const char* settings) {
   f.num_made = f.num_kernels = f.num_buffers = 0;
   f.num_dropped = 0;
   f.correlation = 0;
+  f.system_threads = false;
+  pushed_ids().clear();
   f.fault.clear();
 }
 

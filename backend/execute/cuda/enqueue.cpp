@@ -16,6 +16,23 @@ std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 constexpr unsigned char kPoison = 0xff;  // all bits set: NaN in bf16 and in fp32
 constexpr auto kNap = std::chrono::microseconds(50);
 
+// What is enqueued meanwhile is for an op, as the recorder is told.
+class LaunchOf {
+ public:
+  LaunchOf(const CudaRun& run, const CudaOp& op, OpId id) : run_(run) {
+    if (run.options.recorder != nullptr) run.options.recorder->launching(op.rank, op.lane, id);
+  }
+  // A run that is stopping does not wait for a call that hangs: the recorder may be gone.
+  ~LaunchOf() {
+    if (run_.options.recorder != nullptr && !run_.control->stopping()) run_.options.recorder->launched();
+  }
+  LaunchOf(const LaunchOf&) = delete;
+  LaunchOf& operator=(const LaunchOf&) = delete;
+
+ private:
+  const CudaRun& run_;
+};
+
 class Enqueuer {
  public:
   explicit Enqueuer(CudaRun& run) : run_(run) {}
@@ -28,7 +45,7 @@ class Enqueuer {
   void move(OpId id);
   void end(OpId id);
   void compute(OpId id);
-  void copy(CudaOp& op);
+  void copy(OpId id);
   void record(const std::unique_ptr<Event>& event, const CudaOp& op) {
     check(driver().cuEventRecord(event->get(), run_.stream_of(op)), "cuEventRecord");
   }
@@ -87,7 +104,9 @@ void Enqueuer::begin(OpId id) {
   reach(id, OpStage::kPosted);
 }
 
-void Enqueuer::copy(CudaOp& of) {
+void Enqueuer::copy(OpId id) {
+  CudaOp& of = op(id);
+  const LaunchOf launch(run_, of, id);
   for (const PartCopies& part : of.parts)
     for (const PeerCopy& copy : part.copies) {
       enqueue_copy(copy, run_.stream_of(of));
@@ -100,7 +119,7 @@ void Enqueuer::move(OpId id) {
   const Transfer& transfer = *run_.program.op(id).transfer;
   for (const int partner : transfer.partners) wait(of, run_.partners.at(transfer.sequence, partner), OpStage::kPosted);
   record(of.moves, of);
-  copy(of);
+  copy(id);
   if (!of.senders.empty()) reach(id, OpStage::kTaken);
 }
 
@@ -113,7 +132,10 @@ void Enqueuer::end(OpId id) {
 void Enqueuer::compute(OpId id) {
   begin(id);
   CudaOp& of = op(id);
-  run_.rank_of(of.rank).gpu->enqueue(of.work, run_.stream_of(of));
+  {
+    const LaunchOf launch(run_, of, id);
+    run_.rank_of(of.rank).gpu->enqueue(of.work, run_.stream_of(of));
+  }
   reach(id, OpStage::kEnded);
 }
 

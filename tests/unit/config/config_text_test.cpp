@@ -193,6 +193,30 @@ TEST(Validate, AnExecutorIsAPairAndItsCommunicator) {
             "error SPS-005: run.device: \"abacus\" is not a device\n  use one of cpu, gpu\n");
 }
 
+TEST(Validate, CollectorsAreAutoOrNoneAloneOrNames) {
+  NameLists names = kNames;
+  names.collectors = {"cupti", "nvml"};
+  const auto problems = [&](std::vector<std::string> collect, RunMode mode = RunMode::kExecute) {
+    RunConfig config;
+    config.run.collect = std::move(collect);
+    config.run.mode = mode;
+    std::string text;
+    for (const Problem& problem : validate(config, names)) text += render(problem);
+    return text;
+  };
+  EXPECT_EQ(problems({"auto"}), "");
+  EXPECT_EQ(problems({"none"}, RunMode::kSimulate), "");
+  EXPECT_EQ(problems({"nvml", "cupti"}), "");
+  EXPECT_EQ(problems({"cuptu"}),
+            "error SPS-005: run.collect: \"cuptu\" is not a collector\n  did you mean \"cupti\"?\n");
+  EXPECT_EQ(problems({"cupti", "auto"}),
+            "error SPS-006: run.collect: \"auto\" stands beside names of collectors\n  use it alone, as in --set "
+            "run.collect=auto, or leave it out\n");
+  EXPECT_EQ(problems({"cupti"}, RunMode::kSimulate),
+            "error SPS-006: run.collect: collectors watch devices while ranks run on them, which mode = simulate does "
+            "not\n  use run.mode = execute, or leave run.collect out\n");
+}
+
 TEST(Override, HasTheChecksOfTheFile) {
   ReadConfig read;
   for (const char* assignment : {"run.dtype=fp32", "model.grid=4,14,14", "mask.density=0.25", "cluster.ranks=3",

@@ -1,0 +1,100 @@
+#include "backend/job/run_collectors.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "backend/base/result.h"
+#include "backend/config/run_config.h"
+
+namespace spscope {
+namespace {
+
+std::string error_text(const Error& error) {
+  return error.hint().empty() ? std::string(error.what()) : fmt::format("{}; {}", error.what(), error.hint());
+}
+
+}  // namespace
+
+RunCollectors::RunCollectors(const std::vector<std::string>& collect, std::string_view device, TraceSink& sink,
+                             const CollectedProcess& process, std::span<const CollectorRow> rows) {
+  const auto asks = [&](std::string_view name) { return std::ranges::find(collect, name) != collect.end(); };
+  if (asks(kAutoCollect)) {
+    if (device == "cuda") start_all_that_can(sink, process, rows);
+    return;
+  }
+  for (const CollectorRow& row : rows) {
+    if (!asks(row.name)) continue;
+    if (device != "cuda")
+      throw Error({{ErrorCode::kConfigConflict, "run.collect",
+                    fmt::format("the collector {} watches GPUs, and ranks run on device = {}", row.name, device),
+                    "use run.device = cuda, or leave run.collect out"}});
+    start(row, sink, process);
+  }
+}
+
+void RunCollectors::start(const CollectorRow& row, TraceSink& sink, const CollectedProcess& process) {
+  started_.push_back({&row, row.start(sink, process), {}});
+}
+
+void RunCollectors::start_all_that_can(TraceSink& sink, const CollectedProcess& process,
+                                       std::span<const CollectorRow> rows) {
+  for (const CollectorRow& row : rows) {
+    if (!row.in_place_of.empty() && has(row.in_place_of)) continue;
+    std::optional<std::string> why = row.cannot_collect();
+    if (!why) {
+      if (const std::optional<Error> failed = failure_of([&] { start(row, sink, process); })) why = error_text(*failed);
+    }
+    if (why) left_out_.push_back(fmt::format("{} does not collect here: {}", row.name, *why));
+  }
+}
+
+bool RunCollectors::has(std::string_view name) const {
+  return std::ranges::any_of(started_, [&](const Started& one) { return one.row->name == name; });
+}
+
+std::vector<Collector*> RunCollectors::all() const {
+  std::vector<Collector*> all;
+  for (const Started& one : started_) all.push_back(one.collector.get());
+  return all;
+}
+
+void RunCollectors::stop() {
+  for (Started& one : started_)
+    if (const std::optional<Error> failed = failure_of([&] { one.collector->stop(); }))
+      one.failure = error_text(*failed);
+}
+
+std::vector<std::string> RunCollectors::Started::notes() const {
+  std::vector<std::string> notes = collector->notes();
+  if (!failure.empty()) notes.push_back(failure);
+  for (std::string& note : notes) note = fmt::format("{}: {}", row->name, note);
+  return notes;
+}
+
+std::vector<std::string> RunCollectors::notes() const {
+  std::vector<std::string> notes = left_out_;
+  for (const Started& one : started_)
+    for (std::string& note : one.notes()) notes.push_back(std::move(note));
+  return notes;
+}
+
+std::vector<CollectorRecord> RunCollectors::records(int first_rank) const {
+  std::vector<CollectorRecord> records;
+  for (const Started& one : started_) {
+    const CollectorCost cost = one.collector->cost();
+    records.push_back({first_rank, std::string(one.row->name), cost.thread_ns, cost.callback_ns, cost.memory_bytes,
+                       cost.records, cost.dropped, fmt::format("{}", fmt::join(one.notes(), "\n"))});
+  }
+  return records;
+}
+
+std::string collector_text(const CollectorRecord& record) {
+  return fmt::format("{}: {} records, {} lost; {:.0f} ms of its own threads, {:.1f} MiB", record.name, record.records,
+                     record.dropped == 0 ? "none" : std::to_string(record.dropped),
+                     static_cast<double>(record.thread_ns) * 1e-6,
+                     static_cast<double>(record.memory_bytes) / (1 << 20));
+}
+
+}  // namespace spscope

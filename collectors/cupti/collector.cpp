@@ -1,0 +1,138 @@
+// The collector `cupti`: a session whose records become events of a sink.
+#include "collectors/cupti/collector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "backend/base/clock.h"
+#include "backend/base/result.h"
+#include "collectors/cupti/trace.h"
+
+namespace spscope::cupti {
+namespace {
+
+// By then CUPTI has handed over what had ended: it is asked every 100 ms.
+constexpr std::int64_t kHoldNs = 250'000'000;
+
+class CuptiCollector final : public Collector {
+ public:
+  CuptiCollector(TraceSink& sink, const CollectedProcess& process, SessionOptions options)
+      : trace_(sink, process),
+        session_(with_settling(std::move(options)), [this](const Record& record) { trace_.take(record); }) {}
+  // The session's thread uses what else is here.
+  ~CuptiCollector() override {
+    static_cast<void>(failure_of([&] { stop(); }));
+  }
+
+  void stop() override {
+    if (stopped_.exchange(true)) return;
+    const std::optional<Error> failed = failure_of([&] { session_.stop(); });
+    trace_.finish();
+    report_missed();
+    if (failed) throw Error(*failed);
+  }
+
+  void begin_launch(int rank, RunId run, OpId op) noexcept override {
+    if (!stopped_.load(std::memory_order_relaxed)) session_.push_id(pushed_id({rank, run, op}));
+  }
+  void end_launch() noexcept override {
+    if (!stopped_.load(std::memory_order_relaxed)) session_.pop_id();
+  }
+
+  CollectorCost cost() const override {
+    const SessionLedger ledger = session_.ledger();
+    CollectorCost cost;
+    cost.thread_ns = session_.thread_ns();
+    cost.memory_bytes = session_.buffer_bytes() + RecentCalls::kBytes;
+    cost.records = ledger.stored();
+    cost.dropped = ledger.dropped() + ledger.unreadable();
+    return cost;
+  }
+
+  std::vector<std::string> notes() const override;
+
+ private:
+  SessionOptions with_settling(SessionOptions options) {
+    options.after_flush = [this] { settle(); };
+    return options;
+  }
+  void settle() {
+    trace_.settle(now_ns() - kHoldNs);
+    report_missed();
+  }
+  // On the session's thread, and after its end.
+  void report_missed() {
+    const SessionLedger ledger = session_.ledger();
+    trace_.missed(ledger.dropped() - dropped_, ledger.unreadable() - unreadable_);
+    dropped_ = ledger.dropped();
+    unreadable_ = ledger.unreadable();
+  }
+
+  CuptiTrace trace_;
+  std::int64_t dropped_ = 0, unreadable_ = 0;  // that the sink was told of
+  std::atomic<bool> stopped_{false};
+  Session session_;
+};
+
+std::vector<std::string> CuptiCollector::notes() const {
+  std::vector<std::string> notes = session_.notes();
+  const SessionLedger ledger = session_.ledger();
+  std::int64_t by_cupti = 0;
+  for (const auto& [queue, count] : ledger.dropped_by_cupti) by_cupti += count;
+  const auto missing = [&](std::int64_t count, std::string_view why) {
+    if (count > 0) notes.push_back(fmt::format("{} of {} records are missing: {}", count, ledger.sent(), why));
+  };
+  missing(by_cupti, "CUPTI had no buffer for them; fewer kernels a second, or a core left free, give it time");
+  missing(ledger.pool.dropped_records,
+          "they were not decoded in time; leave a core free for the thread that does it, or run fewer repeats");
+  missing(ledger.decoded.undated,
+          "CUPTI gave them no times, since it had no device memory for them or the work had not ended; leave memory of "
+          "the GPU free");
+  missing(ledger.unreadable(),
+          "they have a form that this version of spscope does not know; use a newer one, or a "
+          "CUPTI of CUDA 11.7 to 13.4");
+  missing(ledger.dropped_by_sink, "what they were to be written to had failed; its error says why");
+  if (ledger.pool.refused > 0)
+    notes.push_back(fmt::format("CUPTI asked for {} buffers more than it may have; it counts what it drops for them",
+                                ledger.pool.refused));
+  if (const int out = stopped_ ? session_.buffers_out() : 0; out > 0)
+    notes.push_back(
+        fmt::format("CUPTI did not give back {} buffers when recording ended, and nobody knows how many "
+                    "records are in them; use the newest CUPTI of the CUDA that the program uses",
+                    out));
+  return notes;
+}
+
+}  // namespace
+
+std::unique_ptr<Collector> start(TraceSink& sink, const CollectedProcess& process, const SessionOptions& options) {
+  return std::make_unique<CuptiCollector>(sink, process, options);
+}
+
+}  // namespace spscope::cupti
+
+namespace spscope {
+
+std::optional<std::string> cupti_cannot_collect() {
+  const std::optional<Error> failed = failure_of([] {
+    const cupti::Library library = cupti::open_library();
+    if (!cupti::ask_record_sizes(library).readable(cupti::Kind::kKernel))
+      throw Error(ErrorCode::kCannotCollect,
+                  fmt::format("{} writes kernels as records that this version of spscope does not know", library.path),
+                  "use a newer version of spscope, or a CUPTI of CUDA 11.7 to 13.4");
+  });
+  if (!failed) return std::nullopt;
+  // What the loader says of each name that it tried is in the Error of start_cupti().
+  std::string why = failed->what();
+  why.resize(std::min(why.find(":\n"), why.size()));
+  return failed->hint().empty() ? why : fmt::format("{}; {}", why, failed->hint());
+}
+
+std::unique_ptr<Collector> start_cupti(TraceSink& sink, const CollectedProcess& process) {
+  return cupti::start(sink, process, {});
+}
+
+}  // namespace spscope

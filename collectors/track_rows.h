@@ -1,0 +1,69 @@
+// TrackRows: brings work that comes in any order to tracks on which it never overlaps.
+//
+// CUPTI gives records of one stream in the order in which it wrote them, which is not that of their begins; kernels of
+// a graph and ranges of a thread overlap. So records are held back until settle(), sorted by begin, and each goes to
+// the first row that is free by then: row 0 where nothing overlaps. What comes after later work was settled finds a row
+// of its own in the same way; no time is ever moved. One thread makes all calls.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "backend/record/trace_sink.h"
+
+namespace spscope {
+
+class TrackRows {
+ public:
+  static constexpr int kMaxRows = 32;  // what finds all taken goes to one more, whose events may overlap
+  static constexpr std::size_t kRingRecords = 4096;
+
+  // Rows of `track`, whose slot and overlapping are those of the row.
+  TrackRows(TraceSink& sink, Track track) : sink_(sink), track_(std::move(track)) {}
+
+  // `first_row`: the first that it may have, so that ranges lie below those they are in.
+  void add(const RingRecord& work, int first_row = 0) { held_.push_back({work, first_row}); }
+  std::size_t num_held() const { return held_.size(); }
+  // The first record held back for which `found` is true; nullptr: there is none.
+  template <typename Found>
+  const RingRecord* find_held(const Found& found) const {
+    for (const Held& one : held_)
+      if (found(one.work)) return &one.work;
+    return nullptr;
+  }
+  const Track& track() const { return track_; }
+  // REQUIRES: nothing was settled yet.
+  void set_rank(int rank) { track_.rank = rank; }
+
+  // Hands over what has ended by then, and what never ended once all is settled; `complete` is called with each record
+  // before. Waits for room in rings as long as their reader makes some.
+  template <typename Complete>
+  void settle(std::int64_t ended_by_ns, const Complete& complete) {
+    for (Held& one : held_)
+      if (one.work.span.end_ns <= ended_by_ns) complete(one.work);
+    settle(ended_by_ns);
+  }
+  void settle(std::int64_t ended_by_ns);
+
+ private:
+  struct Held {
+    RingRecord work;
+    int first_row = 0;
+  };
+  struct Row {
+    EventRing* ring = nullptr;
+    std::int64_t free_from_ns = std::numeric_limits<std::int64_t>::min();
+  };
+  Row& row_for(const Held& work);
+  void push(EventRing& ring, const RingRecord& work);
+
+  TraceSink& sink_;
+  Track track_;
+  std::vector<Held> held_;
+  std::vector<Row> rows_;
+  bool reader_is_gone_ = false;
+};
+
+}  // namespace spscope

@@ -1,0 +1,168 @@
+// A plan on GPUs as collectors see it: every launch and copy of a timed repeat once, with the op that asked for it, on
+// a stream of the op's rank, within the op's times.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+
+#include "backend/base/clock.h"
+#include "backend/execute/execute.h"
+#include "backend/strategies/strategy.h"
+#include "collectors/cupti/collector.h"
+#include "tests/fake_cuda/fake_cuda.h"
+#include "tests/gpu_ranks/small_workloads.h"
+#include "tests/support/memory_sink.h"
+#include "tests/unit/collectors/fake/fake_cupti.h"
+
+namespace spscope {
+namespace {
+
+using fake_cuda::FakeCuda;
+
+constexpr RunId kRun{7};
+constexpr int kRepeats = 2, kWarmup = 1;
+// The executor knows the clock of a GPU as well as it saw an event end; a loaded machine keeps it from looking.
+constexpr std::int64_t kClockErrorNs = 5'000'000;
+
+// Tells a collector what RunRecorder tells it, and keeps the times of ops.
+class Recorder final : public OpRecorder {
+ public:
+  explicit Recorder(Collector& collector) : collector_(collector) {}
+  void begin_repeat(int repeat) noexcept override { repeat_ = repeat; }
+  void end_repeat() noexcept override {}
+  void fault(const RankFault&) noexcept override {}
+  RunId run() const noexcept override { return kRun; }
+  NowLine* line(int, int) noexcept override { return nullptr; }
+  std::string page_path() const override { return {}; }
+  void launching(int rank, int, OpId op) noexcept override {
+    if (repeat_ >= 0) collector_.begin_launch(rank, kRun, op);
+  }
+  void launched() noexcept override {
+    if (repeat_ >= 0) collector_.end_launch();
+  }
+  EventCounts ended(int rank, int lane, OpId op, const OpTimes& times) noexcept override {
+    if (repeat_ < 0) return {};
+    RingRecord record;
+    record.span = {times.post_ns, times.end_ns, op, 0, 0};
+    record.run = kRun;
+    collector_.op_ended(rank, lane, record);
+    times_.emplace(op, times);
+    return {};
+  }
+  const std::multimap<OpId, OpTimes>& times() const { return times_; }
+  bool lies_in_op(const SpanEvent& event) const {
+    const auto [first, last] = times_.equal_range(static_cast<OpId>(event.op_id));
+    return std::any_of(first, last, [&](const auto& of) {
+      return of.second.post_ns - kClockErrorNs <= event.begin_ns && event.end_ns <= of.second.end_ns + kClockErrorNs;
+    });
+  }
+
+ private:
+  Collector& collector_;
+  std::atomic<int> repeat_ = 0;
+  std::multimap<OpId, OpTimes> times_;
+};
+
+struct RingOf4 {
+  Request request = make_request(kSmallWorkloads[0], *find_pattern("sparge"), 4, Dtype::kFp32);
+  Plan plan = make_plan(*find_strategy("ring"), request, Parameters(find_strategy("ring")->parameters()));
+  Activations activations = generate_activations(request, 1);
+
+  const Op& op(std::int64_t id) const { return plan.ops[static_cast<std::size_t>(id)]; }
+  void execute_with(Recorder& recorder) const {
+    ExecuteOptions options;
+    options.device = "cuda";
+    options.repeats = kRepeats;
+    options.warmup = kWarmup;
+    options.recorder = &recorder;
+    execute(plan, request, activations, options);
+  }
+};
+
+class GpuCollect : public testing::TestWithParam<int> {};
+
+TEST_P(GpuCollect, EachLaunchAndCopyIsStoredOnceWithTheOpThatAskedForIt) {
+  const RingOf4 ring;
+  const FakeCuda cuda("devices=2");
+  cupti::FakeCupti cupti(GetParam());
+  MemorySink sink;
+  const std::unique_ptr<Collector> collector = cupti::start(sink, {}, {.library = cupti.path()});
+  Recorder recorder(*collector);
+  ring.execute_with(recorder);
+  collector->stop();
+
+  EXPECT_EQ(collector->cost().dropped, 0);
+  EXPECT_EQ(collector->cost().records, cupti.made());
+  std::map<std::int64_t, int> kernels;  // by op
+  std::map<int, std::int64_t> copied;   // bytes, by rank that receives
+  int kernels_without_op = 0;
+  for (const MemorySink::Kept& kept : sink.tracks()) {
+    if (kept.track.kind != TrackKind::kDeviceStream) continue;
+    EXPECT_EQ(kept.track.slot, 0) << "nothing overlaps on a stream";
+    for (const RingRecord& record : kept.records) {
+      const WorkEvent work = record.work();
+      const EventCategory category = event_category(work.span.flags);
+      if (work.span.op_id == kNone) {
+        kernels_without_op += category == EventCategory::kKernel;
+        continue;
+      }
+      const Op& op = ring.op(work.span.op_id);
+      EXPECT_EQ(record.run, kRun);
+      EXPECT_EQ(kept.track.rank, op.rank);
+      EXPECT_EQ(kept.track.device, "GPU " + std::to_string(op.rank % 2));
+      EXPECT_TRUE(recorder.lies_in_op(work.span)) << "op " << work.span.op_id;
+      EXPECT_EQ(communicates(ring.plan.kind_of(op)), category == EventCategory::kCopy);
+      if (category == EventCategory::kCopy)
+        copied[op.rank] += work.bytes;
+      else
+        ++kernels[work.span.op_id];
+    }
+  }
+  int kernels_with_op = 0;
+  for (std::size_t id = 0; id < ring.plan.ops.size(); ++id) {
+    const PostKind kind = ring.plan.kind_of(ring.plan.ops[id]);
+    const int found = kernels[static_cast<std::int64_t>(id)];
+    kernels_with_op += found;
+    EXPECT_EQ(found % kRepeats, 0) << "op " << id;
+    if (kind == PostKind::kAttend) EXPECT_GE(found, kRepeats) << "op " << id;
+  }
+  EXPECT_EQ(kernels_with_op + kernels_without_op, cuda.launches());
+  EXPECT_EQ(kernels_without_op * kRepeats, kernels_with_op * kWarmup) << "those of the warm-up have no op";
+  std::map<int, std::int64_t> planned;
+  for (const Message& message : ring.plan.messages)
+    if (message.src != message.dst) planned[message.dst] += message.bytes * kRepeats;
+  EXPECT_EQ(copied, planned);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, GpuCollect, testing::Values(11, 12, 13));
+
+TEST(GpuCollectEvents, EachOpIsOnePieceOfWorkOnTheStreamOfItsLane) {
+  const RingOf4 ring;
+  const FakeCuda cuda;
+  MemorySink sink;
+  const auto row = std::ranges::find(collectors(), "events", &CollectorRow::name);
+  ASSERT_NE(row, collectors().end());
+  EXPECT_EQ(row->in_place_of, "cupti");
+  EXPECT_EQ(row->cannot_collect(), std::nullopt) << "the fake driver is there";
+  const std::unique_ptr<Collector> collector = row->start(sink, {});
+  Recorder recorder(*collector);
+  ring.execute_with(recorder);
+  collector->stop();
+  std::map<std::int64_t, int> found;
+  for (const MemorySink::Kept& kept : sink.tracks())
+    for (const RingRecord& record : kept.records) {
+      const Op& op = ring.op(record.span.op_id);
+      EXPECT_EQ(kept.track.kind, TrackKind::kDeviceStream);
+      EXPECT_EQ(kept.track.rank, op.rank);
+      EXPECT_EQ(record.kind, RingKind::kWork);
+      EXPECT_EQ(record.run, kRun);
+      EXPECT_TRUE(recorder.lies_in_op(record.span));
+      ++found[record.span.op_id];
+    }
+  EXPECT_EQ(found.size(), ring.plan.ops.size());
+  for (const auto& [op, times] : found) EXPECT_EQ(times, kRepeats) << "op " << op;
+  EXPECT_EQ(collector->cost().records, static_cast<std::int64_t>(ring.plan.ops.size()) * kRepeats);
+}
+
+}  // namespace
+}  // namespace spscope

@@ -1,0 +1,174 @@
+// The collector cupti on the fake CUPTI of CUDA 11, 12 and 13: every record is an event of its track, with its op and
+// without overlap, or a part of one, or counted.
+#include "collectors/cupti/collector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "backend/base/clock.h"
+#include "backend/base/result.h"
+#include "collectors/cupti/op_ids.h"
+#include "tests/support/memory_sink.h"
+#include "tests/unit/collectors/fake/fake_cupti.h"
+
+namespace spscope::cupti {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+constexpr FakeWork kAll = {
+    .launches = 3, .copies = 2, .peer_copies = 1, .memsets = 1, .synchronisations = 1, .markers = 1, .overheads = 1};
+constexpr int kEvents = 10, kCalls = 8;  // of kAll; with as many calls of the API where these are recorded
+
+class CuptiCollects : public testing::TestWithParam<int> {
+ protected:
+  std::unique_ptr<Collector> start(PoolOptions pool = {.buffer_bytes = 32'768, .num_buffers = 128}) {
+    return cupti::start(sink_, {},
+                        {.library = fake_.path(), .pool = pool, .flush_every = std::chrono::milliseconds(10)});
+  }
+  // Calls of the API that are recorded: all but those of peer copies, which are none of the chosen ones.
+  int num_recorded_calls() const { return GetParam() == 13 ? kCalls - 1 : 0; }
+  std::int64_t num_pushed() {
+    std::int64_t sum = 0;
+    for (const MemorySink::Kept& kept : sink_.tracks()) sum += std::ssize(kept.records) + kept.ring.dropped();
+    return sum;
+  }
+  void expect_no_overlap() {
+    for (const MemorySink::Kept& kept : sink_.tracks()) {
+      std::int64_t free_from_ns = 0;
+      for (const RingRecord& record : kept.records) {
+        if (!kept.track.overlapping)
+          EXPECT_GE(record.span.begin_ns, free_from_ns) << track_text(kept.track) << " slot " << kept.track.slot;
+        free_from_ns = next_begin_ns(record.span);
+      }
+    }
+  }
+  // Every record that CUPTI made is handed over, or counted in the ledger of a track.
+  void expect_all_accounted_for(const Collector& collector) {
+    const CollectorCost cost = collector.cost();
+    EXPECT_EQ(cost.records + cost.dropped, fake_.made());
+    EXPECT_EQ(sink_.dropped() + sink_.unreadable(), cost.dropped);
+    expect_no_overlap();
+  }
+  FakeCupti fake_{GetParam()};
+  MemorySink sink_;
+};
+
+TEST_P(CuptiCollects, EachLaunchIsOneEventWithItsOpOnTheStreamOfItsRank) {
+  const std::unique_ptr<Collector> collector = start();
+  const std::int64_t begin_ns = now_ns();
+  for (int op = 0; op < 100; ++op) {
+    collector->begin_launch(3, RunId{9}, op);
+    fake_.run(kAll, 1);
+    collector->end_launch();
+  }
+  fake_.run(kAll, 1);  // for no op
+  const std::int64_t end_ns = now_ns() + 100;
+  collector->stop();
+  expect_all_accounted_for(*collector);
+  EXPECT_EQ(collector->cost().dropped, 0);
+  EXPECT_EQ(num_pushed(), 101 * (kEvents + num_recorded_calls()));
+
+  std::map<std::int64_t, int> kernels_of_op;
+  std::set<std::uint32_t> seen;
+  for (const MemorySink::Kept& kept : sink_.tracks()) {
+    if (kept.track.kind != TrackKind::kDeviceStream) continue;
+    EXPECT_EQ(kept.track.rank, 3);
+    for (const RingRecord& record : kept.records) {
+      const WorkEvent work = record.work();
+      EXPECT_TRUE(seen.insert(work.correlation).second) << "each once";
+      EXPECT_EQ(record.run, work.span.op_id == kNone ? kNoRun : RunId{9});
+      EXPECT_LE(begin_ns, work.span.begin_ns);
+      EXPECT_LE(work.span.end_ns, end_ns);
+      if (event_category(work.span.flags) != EventCategory::kKernel) continue;
+      ++kernels_of_op[work.span.op_id];
+      EXPECT_EQ(kept.track.name, "stream 7");
+      EXPECT_EQ(kept.track.device, "GPU 3");
+      EXPECT_EQ(sink_.name_of(work.span.name),
+                (std::vector{"attend_mma", "merge_rows", "copy_rows"}[work.correlation % 3]));
+      const WorkDetail& what = sink_.detail_of(work.detail);
+      EXPECT_EQ(what.grid, (std::array<std::int32_t, 3>{static_cast<std::int32_t>(work.correlation), 2, 1}));
+      EXPECT_EQ(what.dynamic_shared_bytes, 65'536);
+      EXPECT_EQ(what.stream, 7);
+    }
+  }
+  EXPECT_EQ(kernels_of_op.size(), 101u);
+  for (const auto& [op, kernels] : kernels_of_op) EXPECT_EQ(kernels, 3) << "of op " << op;
+}
+
+TEST_P(CuptiCollects, WhatIsOfTheHostIsOnTracksOfItsThreads) {
+  const std::unique_ptr<Collector> collector = start();
+  fake_.run(kAll, 20);
+  collector->stop();
+  std::map<std::string, std::map<EventCategory, int>> found;
+  for (const MemorySink::Kept& kept : sink_.tracks())
+    if (kept.track.kind == TrackKind::kHostThread)
+      for (const RingRecord& record : kept.records) ++found[kept.track.name][event_category(record.span.flags)];
+  EXPECT_EQ(found["overhead of CUPTI and the driver"][EventCategory::kOverhead], 20);
+  EXPECT_EQ(found["NVTX"][EventCategory::kAnnotation], 20);
+  const bool has_calls = num_recorded_calls() > 0;
+  EXPECT_EQ(found[has_calls ? "thread 77: waits" : "waits"][EventCategory::kSynchronize], 20);
+  EXPECT_EQ(found["thread 77: calls"][EventCategory::kApi], 20 * num_recorded_calls());
+}
+
+TEST_P(CuptiCollects, WhatIsLostIsCountedAndExplained) {
+  struct Script {
+    const char *settings, *cause, *remedy;
+  };
+  for (const Script& script : {Script{"drop=7", "CUPTI had no buffer", "a core left free"},
+                               Script{"untimed=5", "no times", "leave memory of the GPU free"},
+                               Script{"damage=1", "a form that this version", "use a newer one"},
+                               Script{"fail=cuptiActivityPushExternalCorrelationId:1", "ops of kernels", ""},
+                               Script{"late=1", "did not give back", "use the newest CUPTI"}}) {
+    fake_.reset(script.settings);
+    const std::unique_ptr<Collector> collector = start();
+    collector->begin_launch(0, RunId{1}, 4);
+    fake_.run(kAll, 100);
+    collector->end_launch();
+    collector->stop();
+    const bool is_late = std::string_view(script.settings) == "late=1";
+    if (!is_late) EXPECT_EQ(collector->cost().records + collector->cost().dropped, fake_.made()) << script.settings;
+    EXPECT_THAT(collector->notes(), Contains(testing::AllOf(HasSubstr(script.cause), HasSubstr(script.remedy))))
+        << script.settings;
+    fake_.deliver_late();
+  }
+  EXPECT_GT(sink_.dropped(), 0);
+  EXPECT_GT(sink_.unreadable(), 0);
+  expect_no_overlap();
+}
+
+TEST_P(CuptiCollects, BuffersThatAreNotDecodedInTimeAreCounted) {
+  const std::unique_ptr<Collector> collector =
+      start({.buffer_bytes = 4'096, .num_buffers = 1, .overflow_bytes = 1'024, .max_overflow = 1});
+  for (int i = 0; i < 200; ++i) fake_.run(kAll, 5);
+  collector->stop();
+  expect_all_accounted_for(*collector);
+}
+
+TEST_P(CuptiCollects, ASecondClientIsNamedWithWhatToDo) {
+  fake_.reset("other=torch.profiler");
+  const std::optional<Error> error = failure_of([&] { start(); });
+  ASSERT_TRUE(error.has_value());
+  EXPECT_THAT(error->hint(), HasSubstr(GetParam() == 13 ? "run without torch.profiler" : "run without Nsight Systems"));
+  EXPECT_TRUE(sink_.tracks().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, CuptiCollects, testing::Values(11, 12, 13));
+
+TEST(OpIds, SayWhatTheyWereMadeOfAndNothingWhereItDoesNotFit) {
+  for (const LaunchedOp& launched :
+       {LaunchedOp{0, RunId{1}, 0}, LaunchedOp{65'534, RunId{0xf'ffff}, 0xfff'ffff}, LaunchedOp{7, RunId{300}, 12'345}})
+    EXPECT_EQ(launched_op(pushed_id(launched)), launched);
+  for (const LaunchedOp& launched : {LaunchedOp{65'535, RunId{1}, 0}, LaunchedOp{0, RunId{0x10'0000}, 0},
+                                     LaunchedOp{0, RunId{1}, 0x1000'0000}, LaunchedOp{0, RunId{1}, kNone}})
+    EXPECT_EQ(pushed_id(launched), 0u);
+  EXPECT_EQ(launched_op(0), std::nullopt);
+  EXPECT_EQ(launched_op(1'234), std::nullopt) << "of another program";
+}
+
+}  // namespace
+}  // namespace spscope::cupti

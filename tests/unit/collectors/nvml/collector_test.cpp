@@ -1,0 +1,103 @@
+// The collector as programs start it: its thread samples the fake NVML that the loader finds.
+#include "collectors/collector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "backend/base/clock.h"
+#include "backend/base/result.h"
+#include "tests/unit/collectors/nvml/fake_nvml.h"
+
+namespace spscope {
+
+std::optional<std::string> nvml_cannot_collect();
+std::unique_ptr<Collector> start_nvml(TraceSink& sink, const CollectedProcess& process);
+
+namespace {
+
+using nvml::FakeNvml;
+using nvml::SampleSink;
+using testing::HasSubstr;
+
+constexpr const char* kTrack = "GPU 0 temperature (C)";
+
+void wait_for_samples(SampleSink& sink, std::size_t count) {
+  const std::int64_t give_up_ns = now_ns() + 60'000'000'000;
+  while (sink.samples(kTrack).size() < count && now_ns() < give_up_ns)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+TEST(NvmlCollector, SamplesOnTheRawClockUntilItIsStopped) {
+  FakeNvml fake;
+  SampleSink sink;
+  const std::int64_t begin_ns = now_ns();
+  const std::unique_ptr<Collector> collector = start_nvml(sink, {.rank = 0, .devices = {0}});
+  EXPECT_EQ(fake.users(), 1);
+  wait_for_samples(sink, 3);
+  collector->stop();
+  const std::int64_t end_ns = now_ns();
+  const std::vector<CounterSample> samples = sink.samples(kTrack);
+  ASSERT_GE(samples.size(), 3u);
+  EXPECT_GE(samples.front().time_ns, begin_ns);
+  EXPECT_LE(samples.back().time_ns, end_ns);
+  // Two looks at the clock lie between sample n and the one after it, at times of one grid: less than the period and
+  // the lateness of the first, but never two in one period.
+  EXPECT_GE(samples[2].time_ns - samples[0].time_ns, 100'000'000);
+  const CollectorCost cost = collector->cost();
+  EXPECT_GT(cost.thread_ns, 0);
+  EXPECT_EQ(cost.dropped, 0);
+  EXPECT_GE(cost.records, 3 * 12 - 4);
+  EXPECT_GT(cost.memory_bytes, 12 * 64 * 80);
+  EXPECT_EQ(sink.samples(kTrack).size(), samples.size()) << "nothing comes after stop()";
+  EXPECT_NO_THROW(collector->stop());
+}
+
+TEST(NvmlCollector, StopDoesNotWaitForTheNextSample) {
+  FakeNvml fake;
+  SampleSink sink;
+  std::int64_t longest_ns = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::unique_ptr<Collector> collector = start_nvml(sink, {});
+    const std::int64_t begin_ns = now_ns();
+    collector->stop();
+    longest_ns = std::max(longest_ns, now_ns() - begin_ns);
+  }
+  EXPECT_EQ(fake.users(), 0);
+  EXPECT_LT(longest_ns, 20 * 100'000'000) << "20 stops that each waited would take as long";
+}
+
+TEST(NvmlCollector, WhatKeepsItFromCollectingIsSaidBeforehand) {
+  FakeNvml fake;
+  EXPECT_EQ(nvml_cannot_collect(), std::nullopt);
+  fake.reset("fail=nvmlInit_v2:18");
+  const std::optional<std::string> why = nvml_cannot_collect();
+  ASSERT_TRUE(why);
+  EXPECT_THAT(*why, HasSubstr("nvmlInit_v2 failed with 18, Driver/library version mismatch; the driver was updated"));
+  SampleSink sink;
+  const std::optional<Error> error = failure_of([&] { (void)start_nvml(sink, {}); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::kCannotCollect);
+}
+
+// The grid of samples is that of work_at_pace(); here only that what a GPU says while it is lost reaches notes().
+TEST(NvmlCollector, ALostGpuIsInTheNotes) {
+  FakeNvml fake;
+  SampleSink sink;
+  const std::unique_ptr<Collector> collector = start_nvml(sink, {});
+  wait_for_samples(sink, 1);
+  fake.reset("lose=0:1");
+  const std::int64_t give_up_ns = now_ns() + 60'000'000'000;
+  const auto told = [&] {
+    for (const std::string& note : collector->notes())
+      if (note.find("GPU 0 has no samples any more") != std::string::npos) return true;
+    return false;
+  };
+  while (!told() && now_ns() < give_up_ns) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(told());
+  collector->stop();
+}
+
+}  // namespace
+}  // namespace spscope

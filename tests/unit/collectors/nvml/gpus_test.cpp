@@ -1,0 +1,99 @@
+#include "collectors/nvml/gpus.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/base/result.h"
+#include "tests/unit/collectors/nvml/fake_nvml.h"
+
+namespace spscope::nvml {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class NvmlGpus : public testing::Test {
+ protected:
+  // The place of a GPU in the order of NVML, by its temperature.
+  std::uint32_t index_of(const Gpu& gpu) {
+    std::uint32_t celsius = 0;
+    EXPECT_EQ(library_.calls().nvmlDeviceGetTemperature(gpu.handle, kTemperatureOfGpu, &celsius), kSuccess);
+    return celsius;
+  }
+  FoundGpus find(const char* settings, const CudaDevices& cuda, std::vector<int> ordinals) {
+    fake_.reset(
+        (std::string("gpus=4 set=temperature@0:0 set=temperature@1:1 set=temperature@2:2 set=temperature@3:3 ") +
+         settings)
+            .c_str());
+    return find_gpus(library_, cuda, ordinals);
+  }
+  std::vector<std::uint32_t> indices(const FoundGpus& found) {
+    std::vector<std::uint32_t> indices;
+    for (const Gpu& gpu : found.gpus) indices.push_back(index_of(gpu));
+    return indices;
+  }
+  FakeNvml fake_;
+  const Library library_{fake_.path()};
+  // As with CUDA_VISIBLE_DEVICES=2,0: CUDA's GPU 0 is the third on the bus.
+  const CudaDevices chosen_ = {.pci_ids = {"0000:03:00.0", "0000:01:00.0"}};
+  const CudaDevices silent_ = {.failure = "no libcuda"};
+};
+
+TEST_F(NvmlGpus, AreFoundByTheirPlaceOnTheBus) {
+  const FoundGpus all = find("", chosen_, {});
+  EXPECT_THAT(indices(all), ElementsAre(2, 0));
+  EXPECT_EQ(all.gpus[0].ordinal, 0);
+  EXPECT_EQ(all.gpus[1].ordinal, 1);
+  EXPECT_THAT(all.notes, IsEmpty());
+  EXPECT_THAT(indices(find("", chosen_, {1})), ElementsAre(0));
+}
+
+TEST_F(NvmlGpus, AreNumberedAsNvidiaSmiDoesWhereCudaIsSilent) {
+  const FoundGpus found = find("", silent_, {3, 1});
+  EXPECT_THAT(indices(found), ElementsAre(3, 1));
+  EXPECT_THAT(found.notes, ElementsAre("GPUs are numbered as by nvidia-smi, since CUDA does not answer: no libcuda"));
+  EXPECT_THAT(indices(find("", silent_, {})), ElementsAre(0, 1, 2, 3));
+}
+
+TEST_F(NvmlGpus, OneThatIsForbiddenIsLeftOutWithANote) {
+  const FoundGpus found = find("fail=nvmlDeviceGetHandleByPciBusId_v2@2:4", chosen_, {});
+  EXPECT_THAT(indices(found), ElementsAre(0));
+  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("GPU 0: nvmlDeviceGetHandleByPciBusId_v2 failed with 4, Insufficient "
+                                                 "Permissions; this user may not use the GPU")));
+}
+
+TEST_F(NvmlGpus, OneThatCudaDoesNotSeeIsNamed) {
+  EXPECT_THAT(find("", chosen_, {0, 2}).notes, ElementsAre("GPU 2: CUDA sees 2 GPUs"));
+}
+
+TEST_F(NvmlGpus, WithoutAnyTheFirstCauseIsTheError) {
+  const std::optional<Error> lost = failure_of([&] { find("fail=nvmlDeviceGetHandleByPciBusId_v2:15", chosen_, {}); });
+  ASSERT_TRUE(lost);
+  EXPECT_THAT(lost->what(), HasSubstr("GPU 0: nvmlDeviceGetHandleByPciBusId_v2 failed with 15, GPU is lost"));
+  EXPECT_THAT(lost->hint(), HasSubstr("Xid"));
+  const std::optional<Error> hidden = failure_of([&] { find("", {}, {}); });
+  ASSERT_TRUE(hidden);
+  EXPECT_STREQ(hidden->what(), "CUDA sees 0 GPUs, none that is asked for");
+  EXPECT_THAT(hidden->hint(), HasSubstr("CUDA_VISIBLE_DEVICES"));
+  const std::optional<Error> uncounted = failure_of([&] { find("fail=nvmlDeviceGetCount_v2:999", silent_, {}); });
+  ASSERT_TRUE(uncounted);
+  EXPECT_THAT(uncounted->what(), HasSubstr("nvmlDeviceGetCount_v2 failed with 999"));
+}
+
+TEST_F(NvmlGpus, ADividedOneIsToldOf) {
+  const FoundGpus found = find("mig=2", chosen_, {});
+  EXPECT_EQ(found.gpus.size(), 2u);
+  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("GPU 0: it is divided into MIG instances")));
+}
+
+#ifdef SPSCOPE_FAKE_CUDA
+TEST_F(NvmlGpus, CudaSaysWhereItsDevicesAre) {
+  const CudaDevices cuda = ask_cuda();
+  EXPECT_EQ(cuda.failure, "");
+  EXPECT_THAT(cuda.pci_ids, ElementsAre("0000:01:00.0"));
+}
+#endif
+
+}  // namespace
+}  // namespace spscope::nvml

@@ -1,0 +1,69 @@
+#include "collectors/nvml/library.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/base/result.h"
+#include "tests/unit/collectors/nvml/fake_nvml.h"
+
+namespace spscope::nvml {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(NvmlLibrary, WithoutOneTheErrorSaysWhereItComesFrom) {
+  const std::optional<Error> error = failure_of([] { const Library library("/nowhere/libnvidia-ml.so.1"); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::kCannotCollect);
+  EXPECT_THAT(error->what(), HasSubstr("/nowhere/libnvidia-ml.so.1"));
+  EXPECT_THAT(error->hint(), HasSubstr("install NVIDIA's driver"));
+}
+
+TEST(NvmlLibrary, OneThatIsNoneIsNamed) {
+  const std::optional<Error> error = failure_of([] { const Library library("libc.so.6"); });
+  ASSERT_TRUE(error);
+  EXPECT_STREQ(error->what(), "NVIDIA's NVML has no nvmlErrorString: libc.so.6");
+  EXPECT_THAT(error->hint(), HasSubstr("driver from R450"));
+}
+
+TEST(NvmlLibrary, EachReasonThatItDoesNotStartHasItsRemedy) {
+  FakeNvml fake;
+  const std::pair<const char*, const char*> cases[] = {
+      {"fail=nvmlInit_v2:9", "modprobe nvidia"},
+      {"fail=nvmlInit_v2:18", "the driver was updated while its kernel module ran: reboot"},
+      {"fail=nvmlInit_v2:4", "mode of /dev/nvidia*"},
+      {"fail=nvmlInit_v2:15", "nvidia-smi --gpu-reset"},
+      {"fail=nvmlInit_v2:17", "cgroup"},
+      {"fail=nvmlInit_v2:999", "dmesg"}};
+  for (const auto& [settings, hint] : cases) {
+    fake.reset(settings);
+    const std::optional<Error> error = failure_of([&] { const Library library(fake.path()); });
+    ASSERT_TRUE(error) << settings;
+    EXPECT_EQ(error->code(), ErrorCode::kCannotCollect);
+    EXPECT_THAT(error->what(), HasSubstr("nvmlInit_v2 failed with "));
+    EXPECT_THAT(error->hint(), HasSubstr(hint));
+  }
+  fake.reset("fail=nvmlInit_v2:18");
+  EXPECT_STREQ(failure_of([&] { const Library library(fake.path()); })->what(),
+               "nvmlInit_v2 failed with 18, Driver/library version mismatch");
+}
+
+TEST(NvmlLibrary, ItIsInitialisedAsLongAsItIsUsed) {
+  FakeNvml fake;
+  {
+    const Library library(fake.path()), other(fake.path());
+    EXPECT_EQ(fake.users(), 2);
+    EXPECT_EQ(library.driver(), "driver 580.65.06");
+  }
+  EXPECT_EQ(fake.users(), 0);
+}
+
+TEST(NvmlLibrary, TheOldNameOfTheReasonsOfLowClocksDoes) {
+  FakeNvml fake("nvidia-ml-old");
+  const Library library(fake.path());
+  EXPECT_EQ(library.calls().nvmlDeviceGetCurrentClocksEventReasons, nullptr);
+  EXPECT_NE(library.calls().nvmlDeviceGetCurrentClocksThrottleReasons, nullptr);
+}
+
+}  // namespace
+}  // namespace spscope::nvml

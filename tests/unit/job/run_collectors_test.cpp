@@ -1,0 +1,92 @@
+// Which collectors a process of a run starts, by run.collect and run.device, and what becomes of one that cannot.
+#include "backend/job/run_collectors.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/base/error.h"
+#include "tests/support/memory_sink.h"
+
+namespace spscope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Hands over one record and costs what its name says.
+class OneRecord final : public Collector {
+ public:
+  void stop() override {
+    if (!std::exchange(stopped_, true)) throw Error(ErrorCode::kCannotCollect, "its end failed", "look at it");
+  }
+  CollectorCost cost() const override {
+    return {.thread_ns = 2'000'000, .callback_ns = 3, .memory_bytes = 1 << 20, .records = 5, .dropped = 1};
+  }
+  std::vector<std::string> notes() const override { return {"copies: not recorded"}; }
+
+ private:
+  bool stopped_ = false;
+};
+
+std::optional<std::string> can() { return std::nullopt; }
+std::optional<std::string> has_no_library() { return "there is no library; install it"; }
+std::unique_ptr<Collector> start(TraceSink&, const CollectedProcess&) { return std::make_unique<OneRecord>(); }
+std::unique_ptr<Collector> fail(TraceSink&, const CollectedProcess&) {
+  throw Error(ErrorCode::kCannotCollect, "another one traces already", "run without it");
+}
+
+constexpr CollectorRow kCan[] = {{"best", "", "", can, start}, {"spare", "", "best", can, start}};
+constexpr CollectorRow kCannot[] = {{"best", "", "", has_no_library, fail}, {"spare", "", "best", can, start}};
+constexpr CollectorRow kFails[] = {{"best", "", "", can, fail}, {"spare", "", "best", can, start}};
+
+std::vector<std::string> names(const RunCollectors& collectors) {
+  std::vector<std::string> names;
+  for (const CollectorRecord& record : collectors.records(0)) names.push_back(record.name);
+  return names;
+}
+
+RunCollectors collectors_of(std::vector<std::string> collect, std::string_view device,
+                            std::span<const CollectorRow> rows) {
+  static MemorySink sink;
+  return {collect, device, sink, {}, rows};
+}
+
+TEST(RunCollectors, AutoTakesTheBestThatCanOnGpusAndNoneElsewhere) {
+  EXPECT_THAT(names(collectors_of({"auto"}, "cuda", kCan)), ElementsAre("best"));
+  EXPECT_THAT(names(collectors_of({"auto"}, "cpu", kCan)), IsEmpty());
+  EXPECT_THAT(names(collectors_of({"none"}, "cuda", kCan)), IsEmpty());
+  EXPECT_THAT(names(collectors_of({"spare", "best"}, "cuda", kCan)), ElementsAre("best", "spare"));
+}
+
+TEST(RunCollectors, WhatAutoLeavesOutIsANoteAndAnotherTakesItsPlace) {
+  const RunCollectors absent = collectors_of({"auto"}, "cuda", kCannot);
+  EXPECT_THAT(names(absent), ElementsAre("spare"));
+  EXPECT_THAT(absent.notes().front(), HasSubstr("best does not collect here: there is no library; install it"));
+  const RunCollectors refused = collectors_of({"auto"}, "cuda", kFails);
+  EXPECT_THAT(names(refused), ElementsAre("spare"));
+  EXPECT_THAT(refused.notes().front(), HasSubstr("another one traces already; run without it"));
+}
+
+TEST(RunCollectors, OneThatIsNamedAndCannotIsAnError) {
+  try {
+    collectors_of({"best"}, "cuda", kFails);
+    FAIL() << "it was started";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCannotCollect);
+    EXPECT_EQ(error.hint(), "run without it");
+  }
+  EXPECT_THROW(collectors_of({"best"}, "cpu", kCan), Error) << "there is no GPU to watch";
+}
+
+TEST(RunCollectors, CostsAndNotesAreThoseOfTheCollector) {
+  RunCollectors collectors = collectors_of({"auto"}, "cuda", kCan);
+  collectors.stop();
+  const CollectorRecord record = collectors.records(3).front();
+  EXPECT_EQ(record, (CollectorRecord{3, "best", 2'000'000, 3, 1 << 20, 5, 1,
+                                     "best: copies: not recorded\nbest: its end failed; look at it"}));
+  EXPECT_EQ(collector_text(record), "best: 5 records, 1 lost; 2 ms of its own threads, 1.0 MiB");
+}
+
+}  // namespace
+}  // namespace spscope
