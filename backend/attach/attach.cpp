@@ -11,6 +11,7 @@
 
 #include "backend/attach/attach_socket.h"
 #include "backend/attach/attachment.h"
+#include "backend/attach/host_counters.h"
 #include "backend/attach/watched_program.h"
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
@@ -47,6 +48,7 @@ class Watch {
                                  attached_.size()));
     for (const std::unique_ptr<Attachment>& attachment : attached_) attachment->finish();
     attached_.clear();
+    if (counters_) counters_->finish();
   }
 
  private:
@@ -70,6 +72,7 @@ class Watch {
         attached_.push_back(std::make_unique<Attachment>(std::move(process), processes_ + 1, collection_, setup_));
       });
       processes_ += !failed;
+      if (!counters_) counters_.emplace(collection_, setup_);
       if (failed) setup_.on_note("not collected: " + std::string(failed->what()) + "; " + failed->hint());
     }
   }
@@ -91,6 +94,7 @@ class Watch {
   const CollectingNote& collection_;
   const AttachSocket socket_;
   std::vector<std::unique_ptr<Attachment>> attached_;
+  std::optional<HostCounters> counters_;  // from the first process on: a program without CUDA starts nothing
   std::vector<pollfd> polled_;
   int processes_ = 0;
   bool busy_ = false;

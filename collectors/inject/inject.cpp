@@ -40,7 +40,8 @@ class Injected {
   explicit Injected(const Connection& connection) : connection_(connection), sink_(connection.memory()) {}
 
   void start() {
-    const CollectedProcess process = {.rank = rank_of_process()};
+    // attach knows what the process is called, and names its tracks.
+    const CollectedProcess process = {.rank = rank_of_process(), .process = "attached"};
     for (const CollectorRow& row : injected_collectors()) {
       const std::optional<Error> failed = failure_of([&] { collectors_.push_back(row.start(sink_, process)); });
       if (failed) note(row.name, *failed);
